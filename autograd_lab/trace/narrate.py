@@ -1,0 +1,341 @@
+"""One English sentence for each event, with the real numbers in it.
+
+A sentence is a template and its parts, so that a trace of thousands of events ships each template once
+(`Narrator.phrase`); `narrate` puts them together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from .rules import Term, describe, scalar, terms
+from .trace import Record, Trace
+
+Phrase = tuple[str, ...]
+
+
+def narrate(trace: Trace, k: int) -> str:
+    """What step `k` of `trace` did (1 is the first event; 0 says what is about to be seen)."""
+    return fill(Narrator(trace).phrase(k))
+
+
+def label(trace: Trace, n: int) -> str:
+    """The name under which node `n` is spoken of: its own, with a number where the trace has several."""
+    return Narrator(trace).nodes[n]
+
+
+def fill(phrase: Phrase) -> str:
+    """The sentence: "{0}", "{1}" in the template stand for the parts after it."""
+    return phrase[0].format(*phrase[1:])
+
+
+class Narrator:
+    """The sentences of one trace; makes the names once."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        total = Counter(node["name"] for node in trace.nodes)
+        seen: Counter[str] = Counter()
+        self.nodes: list[str] = []
+        for node in trace.nodes:
+            name = node["name"]
+            seen[name] += 1
+            owner = node.get("tensor")
+            if node["kind"] == "accumulate":
+                named = owner is not None and trace.tensors[owner]["name"]
+                name = f"AccumulateGrad of {named}" if named else f"AccumulateGrad #{seen[name]}"
+            elif total[name] > 1:
+                name = f"{name} #{seen[name]}"
+            self.nodes.append(name)
+        makers = {t: n for n, node in enumerate(trace.nodes) for t in node["outputs"]}
+        self.tensors = [
+            tensor["name"] or (f"the result of {self.nodes[makers[t]]}" if t in makers else "a tensor")
+            for t, tensor in enumerate(trace.tensors)
+        ]
+        self.filled: dict[int, set[int]] = {}  # per backward pass: the leaves whose .grad it wrote
+        for event in trace.events:
+            if event["k"] == "backward":
+                current = self.filled.setdefault(event["p"], set())
+            elif event["k"] == "accumulate":
+                current.add(event["t"])
+
+    def phrase(self, k: int) -> Phrase:
+        """Template and parts of the sentence for step `k`."""
+        if k == 0:
+            return ("Nothing has run yet. Press Step to see the first of {0} events.", str(len(self.trace)))
+        event = self.trace.events[k - 1]
+        sentence: Phrase = getattr(self, "_" + event["k"])(event)
+        return sentence
+
+    # One method per kind of event, named after it.
+
+    def _leaf(self, e: Record) -> Phrase:
+        tensor = self.trace.tensors[e["t"]]
+        name, value = tensor["name"], self._value(tensor["value"])
+        if tensor["requires_grad"]:
+            return ("{0} is a leaf tensor that requires grad. Its value: {1}.", name or "This", value)
+        if name:
+            return ("{0} is plain data: it needs no gradient. Its value: {1}.", name, value)
+        return ("A constant comes in: {0}. It needs no gradient.", value)
+
+    def _node(self, e: Record) -> Phrase:
+        node, name = self.trace.nodes[e["n"]], self.nodes[e["n"]]
+        out = e["t"][0] if e["t"] else None
+        made = ""
+        if out is not None:
+            tensor = self.trace.tensors[out]
+            made = f"{tensor['name']} = " if tensor["name"] else "the result is "
+            made += self._value(tensor["value"])
+        saved = e.get("saved") or node.get("saved") or []
+        names = _list([self._saved(item) for item in saved])
+        if saved:
+            return ("{0} runs: {1}. It leaves the node {2}, which saves {3}.", node["op"], made, name, names)
+        return ("{0} runs: {1}. It leaves the node {2}, which has nothing to save.", node["op"], made, name)
+
+    def _edge(self, e: Record) -> Phrase:
+        target, nr = e["to"]
+        where = self.nodes[target] + (f", output {nr}" if nr else "")
+        return (
+            "Edge {0} of {1} leads to {2}: that is where this gradient will go.",
+            str(e["i"]),
+            self.nodes[e["n"]],
+            where,
+        )
+
+    def _const(self, e: Record) -> Phrase:
+        made = _list([f"{self._name(t)} = {self._tensor_value(t)}" for t in e["t"]])
+        if e.get("why") == "no_grad":
+            return (
+                "{0} runs under no_grad: {1}. It leaves no node, so no gradient comes back through it.",
+                e["op"],
+                made,
+            )
+        return ("{0} runs: {1}. None of its inputs requires grad, so it leaves no node.", e["op"], made)
+
+    def _inplace(self, e: Record) -> Phrase:
+        value = self._value(e["v"]) if e.get("v") is not None else "written over"
+        text = "{0} is changed in place by {1}: now {2}, version {3}."
+        parts = (self._name(e["t"]), e.get("op", "an operation"), value, str(e["version"]))
+        if e.get("n") is not None and e.get("n") != e.get("old"):
+            return (text + " Its grad_fn is now {4}.", *parts, self.nodes[e["n"]])
+        return (text, *parts)
+
+    def _mode(self, e: Record) -> Phrase:
+        if e["grad"]:
+            return ("Recording is on again: operations leave nodes.",)
+        return ("Recording is off: operations run, but leave no nodes.",)
+
+    def _detach(self, e: Record) -> Phrase:
+        return (
+            "{0} is detached from {1}: same numbers, no history, so no gradient passes here.",
+            self._name(e["t"]),
+            self._name(e["from"]),
+        )
+
+    def _backward(self, e: Record) -> Phrase:
+        roots = _list([self.nodes[n] for n in e["roots"]])
+        if e["p"] == 1:
+            return ("The backward pass starts at {0}.", roots)
+        return ("Backward pass {0} starts at {1}.", str(e["p"]), roots)
+
+    def _counts(self, e: Record) -> Phrase:
+        several = [f"{self.nodes[n]} for {count}" for n, count in e["deps"] if count > 1]
+        if not several:
+            return ("The engine counts the messages each node must wait for: one each, in this graph.",)
+        rest = "" if len(several) == len(e["deps"]) else ", every other node for 1"
+        return ("The engine counts the messages each node must wait for: {0}{1}.", _list(several, 3), rest)
+
+    def _seed(self, e: Record) -> Phrase:
+        value = self.trace.values[e["v"]]
+        if scalar(value) == 1:
+            return (
+                "{0} is seeded with 1: the gradient of the result with respect to itself.",
+                self.nodes[e["n"]],
+            )
+        return ("{0} is seeded with the given gradient: {1}.", self.nodes[e["n"]], describe(value))
+
+    def _push(self, e: Record) -> Phrase:
+        name, queue = self.nodes[e["n"]], e["queue"]
+        ready = "{0} has every message it waits for: it is ready"
+        if len(queue) == 1:
+            return (ready + ".", name)
+        if queue[0] == e["n"]:
+            return (ready + ", and goes to the front of the queue.", name)
+        return (ready + ", and queues behind {1}.", name, self.nodes[queue[queue.index(e["n"]) - 1]])
+
+    def _pop(self, e: Record) -> Phrase:
+        name, incoming = self.nodes[e["n"]], _list([self._value(v) for v in e["g"]])
+        return ("The engine takes {0} from the queue. Its incoming gradient: {1}.", name, incoming)
+
+    def _hook(self, e: Record) -> Phrase:
+        what = {
+            "tensor": "A tensor hook",
+            "retain": "retain_grad",
+            "pre": "A pre-hook",
+            "post": "A post-hook",
+            "post_accumulate": "A post-accumulate hook",
+        }.get(e["stage"], "A hook")
+        before = _list([self._value(v) for v in e.get("before") or []])
+        after = _list([self._value(v) for v in e.get("after") or []])
+        if not after or before == after:
+            return (
+                "{0} on {1} looks at the gradient {2} and leaves it as it is.",
+                what,
+                self.nodes[e["n"]],
+                before,
+            )
+        return ("{0} on {1} changes the gradient from {2} to {3}.", what, self.nodes[e["n"]], before, after)
+
+    def _vjp(self, e: Record) -> Phrase:
+        node, name = self.trace.nodes[e["n"]], self.nodes[e["n"]]
+        incoming = _list([self._value(v) for v in e["in"]])
+        sent = [term for term in terms(self.trace, e["n"], e["in"], e["out"]) if term.value is not None]
+        targets = [self._operand(node, term) for term in sent]
+        if not sent:
+            return ("{0} has nothing to send on from its incoming {1}.", name, incoming)
+        values = [self._value(term.value) for term in sent]
+        if all(term.rule == "g" for term in sent):
+            return ("{0} passes the incoming {1} on unchanged to {2}.", name, incoming, _list(targets))
+        simple = scalar(self.trace.values[sent[0].value or 0]) is not None
+        if node["op"] == "mul" and len(sent) <= 2 and simple and all(term.numbers for term in sent):
+            factors = [self._other(node, term) for term in sent]
+            if all(factors):
+                steps = [
+                    f"by its saved {f} and sends {v} to {t}"
+                    for f, v, t in zip(factors, values, targets, strict=True)
+                ]
+                return ("{0} multiplies the incoming {1} {2}.", name, incoming, ", and ".join(steps))
+        steps = []
+        for term, value, target in zip(sent, values, targets, strict=True):
+            if term.rule == "g":
+                steps.append(f"{target} gets it unchanged")
+            elif term.numbers:
+                steps.append(f"{target} gets {term.rule} = {term.numbers} = {value}")
+            elif term.rule:
+                steps.append(
+                    f"{target} gets {term.rule} ({value})"
+                    if not simple
+                    else f"{target} gets {term.rule} = {value}"
+                )
+            else:
+                steps.append(f"{target} gets {value}")
+        return ("{0} applies its rule to the incoming g = {1}: {2}.", name, incoming, "; ".join(steps))
+
+    def _free(self, e: Record) -> Phrase:
+        names = _list([str(name) for name in e["saved"]])
+        return ("{0} has done its work and frees what it saved ({1}).", self.nodes[e["n"]], names)
+
+    def _deliver(self, e: Record) -> Phrase:
+        arrived = f"{e['arrived']} of {e['of']} messages are here"
+        if e["of"] == 1:
+            arrived = "It waited for this message only"
+        to, value = self.nodes[e["to"]], self._value(e["v"])
+        if e.get("old") is None:
+            return ("{0} travels along edge {1} to {2}. {3}.", value, str(e["i"]), to, arrived)
+        if scalar(self.trace.values[e["v"]]) is None:
+            return (
+                "{0} travels along edge {1} to {2} and is added to what lay there: {3}. {4}.",
+                value,
+                str(e["i"]),
+                to,
+                self._value(e["sum"]),
+                arrived,
+            )
+        return (
+            "{0} travels along edge {1} to {2} and is added to the {3} that lay there: {4}. {5}.",
+            value,
+            str(e["i"]),
+            to,
+            self._value(e["old"]),
+            self._value(e["sum"]),
+            arrived,
+        )
+
+    def _pruned(self, e: Record) -> Phrase:
+        node = self.trace.nodes[e["n"]]
+        if e["i"] < len(node["edges"]) and node["edges"][e["i"]] is None:
+            return (
+                "Nothing is sent for operand {0} of {1}: it needs no gradient.",
+                str(e["i"]),
+                self.nodes[e["n"]],
+            )
+        return (
+            "Nothing is sent along edge {0} of {1}: this pass does not ask for it.",
+            str(e["i"]),
+            self.nodes[e["n"]],
+        )
+
+    def _accumulate(self, e: Record) -> Phrase:
+        name, added = self._name(e["t"]), self._value(e["add"])
+        if e["old"] is None:
+            return ("{0}.grad was None and is now {1}.", name, added)
+        return (
+            "{0}.grad was {1}; adding {2} makes it {3}.",
+            name,
+            self._value(e["old"]),
+            added,
+            self._value(e["new"]),
+        )
+
+    def _retain(self, e: Record) -> Phrase:
+        name, value = self._name(e["t"]), self._value(e["v"])
+        return ("{0} asked to retain its gradient: {0}.grad is now {1}.", name, value)
+
+    def _error(self, e: Record) -> Phrase:
+        where = f" in {self.nodes[e['n']]}" if e["n"] is not None else ""
+        return ("The pass stops{0} with a {1}: {2}", where, e["type"], e["message"])
+
+    def _done(self, e: Record) -> Phrase:
+        filled = len(self.filled.get(e["p"], ()))
+        end = "The queue is empty: the backward pass is complete"
+        if not filled:
+            return (end + ".",)
+        if filled == 1:
+            return (end + ", and 1 leaf has its .grad.",)
+        return (end + ", and {0} leaves have their .grad.", str(filled))
+
+    # Parts of sentences.
+
+    def _value(self, v: int | None) -> str:
+        return describe(None if v is None else self.trace.values[v])
+
+    def _tensor_value(self, t: int) -> str:
+        return self._value(self.trace.tensors[t]["value"])
+
+    def _name(self, t: int) -> str:
+        return self.tensors[t]
+
+    def _saved(self, item: list) -> str:
+        name, t = item[0], item[1]
+        if t is None:
+            return str(name)
+        tensor = self.trace.tensors[t]
+        shown = tensor["name"] or str(name)
+        value = self.trace.values[tensor["value"]] if tensor["value"] is not None else None
+        return f"{shown} = {describe(value)}" if scalar(value) is not None else f"{shown} ({describe(value)})"
+
+    def _operand(self, node: Record, term: Term) -> str:
+        """Whom operand i's gradient goes to, in the user's words."""
+        if term.operand < len(node["inputs"]):
+            name = self.trace.tensors[node["inputs"][term.operand]]["name"]
+            if name:
+                return str(name)
+        if term.operand < len(node["edges"]) and node["edges"][term.operand]:
+            return self.nodes[node["edges"][term.operand][0]]
+        return term.to
+
+    def _other(self, node: Record, term: Term) -> str:
+        """The factor in `mul`'s rule beside g: "b = 3"."""
+        if len(node["inputs"]) != 2:
+            return ""
+        t = node["inputs"][1 - term.operand]
+        name = self.trace.tensors[t]["name"]
+        value = self._tensor_value(t)
+        return f"{name} = {value}" if name else value
+
+
+def _list(items: list[str], most: int = 6) -> str:
+    """Items joined as in a sentence: "a, b and c"; long lists are cut."""
+    if len(items) > most:
+        items = [*items[:most], f"{len(items) - most} more"]
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else "nothing"

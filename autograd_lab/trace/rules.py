@@ -1,0 +1,228 @@
+"""A node's rule with the numbers put in: "g * b" becomes "24 * 3", if that really gives what was sent.
+
+The engine writes each rule once, as text ("to a: g * b; to b: g * a"). This module reads that text, calls the
+operands by their names in the user's code and substitutes scalar values. A substitution whose result is not
+the value the engine recorded is dropped: the screen then shows the rule in symbols, never a wrong sum.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .trace import Record, Trace
+
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w|\s*\()")
+_BINARY: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Eq: operator.eq,
+}
+_FUNCTIONS: dict[str, Callable[..., float]] = {
+    "exp": math.exp,
+    "log": math.log,
+    "sqrt": math.sqrt,
+    "tanh": math.tanh,
+    "sin": math.sin,
+    "cos": math.cos,
+    "abs": abs,
+    "sign": lambda x: float((x > 0) - (x < 0)),
+    "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
+}
+
+
+@dataclass(frozen=True)
+class Term:
+    """What a node sends to one operand: `rule` in symbols, `numbers` substituted ("" where not scalars)."""
+
+    operand: int
+    to: str
+    rule: str
+    numbers: str
+    value: int | None
+
+
+def number(x: Any) -> str:
+    """A number as the stepper writes it: four significant digits, no trailing zeros."""
+    if isinstance(x, bool | str):
+        return str(x)
+    if x == 0 or math.isnan(x) or math.isinf(x):
+        return f"{x:g}".replace("-0", "0")
+    if abs(x) >= 1e6 or abs(x) < 1e-4:
+        mantissa, exponent = f"{x:.3e}".split("e")
+        return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
+    if x == int(x):
+        return str(int(x))
+    return f"{x:.4g}" if abs(x) < 1000 else f"{x:.1f}".removesuffix(".0")
+
+
+def scalar(value: Record | None) -> float | None:
+    """The number in a 0-d value, None for anything else."""
+    if value is None or value["shape"] or "data" not in value:
+        return None
+    return float(value["data"])
+
+
+def describe(value: Record | None) -> str:
+    """A value in a sentence: "24", "[1, 2, 3]", or its shape and range when it is larger."""
+    if value is None:
+        return "None"
+    shape = value["shape"]
+    if "data" in value:
+        if not shape:
+            return number(_float(value["data"]))
+        flat = [_float(x) for x in _flatten(value["data"])]
+        if len(flat) <= 4:
+            return _nested(value["data"])
+        low, high = min(flat, key=_order), max(flat, key=_order)
+    else:
+        low, high = _float(value.get("min")), _float(value.get("max"))
+    size = "x".join(map(str, shape))
+    if low is None or high is None:
+        return size
+    if low == high:
+        return f"{size}, all {number(low)}"
+    return f"{size}, {number(low)} to {number(high)}"
+
+
+def terms(trace: Trace, n: int, incoming: list[int | None], outgoing: list[int | None]) -> list[Term]:
+    """What node `n` sends to each operand, for the gradients it got and gave (both as ids of values)."""
+    node = trace.nodes[n]
+    clauses = split(node.get("vjp") or "")
+    names = symbols(trace, n)
+    values = {**_scalars(trace, n), "g": _scalar_at(trace, incoming[0] if len(incoming) == 1 else None)}
+    found = []
+    for i, v in enumerate(outgoing):
+        rule = clauses[i][1] if i < len(clauses) else ""
+        formal = clauses[i][0] if i < len(clauses) else ""
+        numbers, result = "", _scalar_at(trace, v)
+        if rule and result is not None:
+            numbers = substitute(rule, values)
+            if numbers and not _agrees(numbers, result):
+                numbers = ""
+        found.append(Term(i, names.get(formal, formal) or f"operand {i}", rename(rule, names), numbers, v))
+    return found
+
+
+def split(vjp: str) -> list[tuple[str, str]]:
+    """The rule's text as (operand, expression) pairs: "to a: g * b; to b: g * a"."""
+    pairs = []
+    for clause in vjp.split(";"):
+        head, colon, expression = clause.strip().partition(":")
+        if colon and head.startswith("to "):
+            for name in re.split(r",\s*|\s+and\s+", head[3:].strip()):
+                pairs.append((name, expression.strip()))
+    return pairs
+
+
+def symbols(trace: Trace, n: int) -> dict[str, str]:
+    """The rule's own letters and the user's names for them: {"a": "x", "b": "w", "y": "loss"}."""
+    node = trace.nodes[n]
+    formal = [name for name, _ in split(node.get("vjp") or "")]
+    names = {}
+    for letter, t in zip(formal, node["inputs"], strict=False):
+        names[letter] = trace.tensors[t]["name"] or letter
+    result = (node.get("math") or "").partition("=")[0].strip()
+    if result.isidentifier() and len(node["outputs"]) == 1:
+        names[result] = trace.tensors[node["outputs"][0]]["name"] or result
+    unnamed = {name for letter, name in names.items() if name == letter}
+    taken = {name for letter, name in names.items() if name != letter}
+    return {} if unnamed & taken or "g" in taken else names  # never two things under one letter
+
+
+def rename(expression: str, names: Mapping[str, str]) -> str:
+    """The expression in the user's names."""
+    return _NAME.sub(lambda m: names.get(m[0], m[0]), expression)
+
+
+def substitute(expression: str, values: Mapping[str, float | None]) -> str:
+    """The expression with numbers for names, "" when a name in it has no scalar value."""
+    wanted = set(_NAME.findall(expression))
+    if not wanted or any(values.get(name) is None for name in wanted):
+        return ""
+
+    def put(match: re.Match[str]) -> str:
+        text = number(values[match[0]])
+        return f"({text})" if text.startswith("-") and match.start() else text
+
+    text = _NAME.sub(put, expression)
+    return text if _evaluate(text) is not None else ""
+
+
+def _scalars(trace: Trace, n: int) -> dict[str, float | None]:
+    """The scalar values of the rule's letters: operands, result, numeric parameters."""
+    node = trace.nodes[n]
+    params = node.get("params") or {}
+    values: dict[str, float | None] = {
+        k: float(v) for k, v in params.items() if isinstance(v, int | float) and not isinstance(v, bool)
+    }
+    for (letter, _), t in zip(split(node.get("vjp") or ""), node["inputs"], strict=False):
+        values[letter] = _scalar_at(trace, trace.tensors[t]["value"])
+    result = (node.get("math") or "").partition("=")[0].strip()
+    if node["outputs"]:
+        values[result] = _scalar_at(trace, trace.tensors[node["outputs"][0]]["value"])
+    return values
+
+
+def _scalar_at(trace: Trace, v: int | None) -> float | None:
+    return None if v is None else scalar(trace.values[v])
+
+
+def _agrees(text: str, result: float) -> bool:
+    computed = _evaluate(text)
+    if computed is None:
+        return False
+    if math.isnan(result) or math.isinf(result):
+        return repr(computed) == repr(result)
+    return math.isclose(computed, result, rel_tol=5e-3, abs_tol=1e-6)  # the text has four digits
+
+
+def _evaluate(text: str) -> float | None:
+    """The value of plain arithmetic, None for anything else (a tree walk, nothing is executed)."""
+    try:
+        return float(_walk(ast.parse(text, mode="eval").body))
+    except (SyntaxError, ValueError, TypeError, KeyError, ArithmeticError):
+        return None
+
+
+def _walk(tree: ast.AST) -> Any:
+    match tree:
+        case ast.Constant(value=int() | float() as value):
+            return value
+        case ast.BinOp(left, op, right):
+            return _BINARY[type(op)](_walk(left), _walk(right))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_walk(operand)
+        case ast.Compare(left=left, ops=[op], comparators=[right]):
+            return _BINARY[type(op)](_walk(left), _walk(right))
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+            return _FUNCTIONS[name](*map(_walk, args))
+    raise ValueError
+
+
+def _float(x: Any) -> Any:
+    return float(x) if isinstance(x, str) else x
+
+
+def _order(x: float) -> float:
+    return -math.inf if math.isnan(x) else x
+
+
+def _flatten(data: Any) -> list[Any]:
+    return [x for part in data for x in _flatten(part)] if isinstance(data, list) else [data]
+
+
+def _nested(data: Any) -> str:
+    return f"[{', '.join(map(_nested, data))}]" if isinstance(data, list) else number(_float(data))

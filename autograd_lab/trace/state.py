@@ -1,0 +1,255 @@
+"""The picture after k events: `state(trace, k)` replays them and touches nothing else.
+
+Going back is asking for a smaller k. Who wants every picture in turn (the stepper's film) keeps one `State`
+and applies events one by one: each costs what it changes, so a whole trace costs O(events).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .trace import Record, Trace
+
+#: What changed: ("tensor", t), ("node", n), ("edge", n, i).
+Changed = list[tuple[Any, ...]]
+
+
+@dataclass
+class TensorState:
+    """What is known about one tensor."""
+
+    value: int | None
+    version: int = 0
+    grad: int | None = None
+    retains: bool = False
+
+
+@dataclass
+class NodeState:
+    """Where one node stands.
+
+    `status` goes "made", then in each backward pass "waiting", "ready", "active", "done" (or "error").
+    """
+
+    status: str = "made"
+    arrived: int = 0
+    of: int = 0
+    buffer: dict[int, int] = field(default_factory=dict)
+    incoming: list[int | None] | None = None
+    outgoing: list[int | None] | None = None
+    saved: list[list[Any]] = field(default_factory=list)
+    freed: bool = False
+
+
+@dataclass
+class EdgeState:
+    """One operand's edge: "made", then "sent" with the value it carried, or "pruned"."""
+
+    status: str = "made"
+    value: int | None = None
+
+
+@dataclass
+class State:
+    """Everything on screen after `k` events of a trace."""
+
+    trace: Trace = field(repr=False, compare=False)
+    k: int = 0
+    phase: str = "forward"
+    backward: int = 0
+    node: int | None = None
+    active: int | None = None
+    line: tuple[int, int] | None = None
+    grad_mode: bool = True
+    queue: list[int] = field(default_factory=list)
+    tensors: dict[int, TensorState] = field(default_factory=dict)
+    nodes: dict[int, NodeState] = field(default_factory=dict)
+    edges: dict[tuple[int, int], EdgeState] = field(default_factory=dict)
+    error: str | None = None
+
+    @property
+    def event(self) -> Record | None:
+        """The event that led here, None before the first."""
+        return self.trace.events[self.k - 1] if self.k else None
+
+    def advance(self) -> Changed:
+        """Apply the next event; returns what it changed."""
+        event = self.trace.events[self.k]
+        self.k += 1
+        if event.get("src"):
+            self.line = tuple(event["src"])
+        apply = getattr(self, "_" + event["k"])
+        changed: Changed = apply(event)
+        return changed
+
+    # One method per kind of event, named after it.
+
+    def _leaf(self, e: Record) -> Changed:
+        self.node = None
+        return self._show([e["t"]])
+
+    def _node(self, e: Record) -> Changed:
+        n = e["n"]
+        node = self.trace.nodes[n]
+        self.node = n
+        self.line = tuple(e.get("src") or node.get("src") or ()) or None
+        self.nodes[n] = NodeState(saved=list(e.get("saved") or node.get("saved") or ()))
+        return [("node", n), *self._show(e["t"])]
+
+    def _edge(self, e: Record) -> Changed:
+        self.node = e["n"]
+        target = e["to"][0]
+        changed: Changed = [("edge", e["n"], e["i"])]
+        if target not in self.nodes:  # an AccumulateGrad comes to be when the first edge leads to it
+            self.nodes[target] = NodeState()
+            changed.append(("node", target))
+        self.edges[e["n"], e["i"]] = EdgeState()
+        return changed
+
+    def _const(self, e: Record) -> Changed:
+        self.node = None
+        return self._show(e["t"])
+
+    def _inplace(self, e: Record) -> Changed:
+        changed = self._show([e["t"]])
+        tensor = self.tensors[e["t"]]
+        tensor.version = e["version"]
+        if e.get("v") is not None:
+            tensor.value = e["v"]
+        if e.get("n") is not None:
+            self.node = e["n"]
+            if e["n"] not in self.nodes:
+                self.nodes[e["n"]] = NodeState(saved=list(self.trace.nodes[e["n"]].get("saved") or ()))
+                changed.append(("node", e["n"]))
+        return changed
+
+    def _mode(self, e: Record) -> Changed:
+        self.grad_mode = e["grad"]
+        return []
+
+    def _detach(self, e: Record) -> Changed:
+        self.node = None
+        return self._show([e["t"]])
+
+    def _backward(self, e: Record) -> Changed:
+        self.phase, self.backward, self.queue = "backward", e["p"], []
+        self.active = self.error = None
+        self.node = e["roots"][0] if e["roots"] else None
+        changed: Changed = []
+        for n, node in self.nodes.items():  # what the last pass left on the nodes is gone
+            if node.status != "made":
+                self.nodes[n] = NodeState(saved=node.saved, freed=node.freed)
+                changed.append(("node", n))
+        for key, edge in self.edges.items():
+            if edge.status != "made":
+                self.edges[key] = EdgeState()
+                changed.append(("edge", *key))
+        return changed
+
+    def _counts(self, e: Record) -> Changed:
+        changed: Changed = []
+        for n, count in e["deps"]:
+            node = self._at(n)
+            node.status, node.arrived, node.of = "waiting", 0, count
+            changed.append(("node", n))
+        return changed
+
+    def _seed(self, e: Record) -> Changed:
+        self.node = e["n"]
+        self._at(e["n"]).buffer[e.get("slot", 0)] = e["v"]
+        return [("node", e["n"])]
+
+    def _push(self, e: Record) -> Changed:
+        self.queue = list(e["queue"])
+        self._at(e["n"]).status = "ready"
+        return [("node", e["n"])]
+
+    def _pop(self, e: Record) -> Changed:
+        changed = self._finish()
+        self.queue, self.node, self.active = list(e["queue"]), e["n"], e["n"]
+        node = self._at(e["n"])
+        node.status, node.incoming, node.outgoing = "active", list(e["g"]), None
+        return [*changed, ("node", e["n"])]
+
+    def _hook(self, e: Record) -> Changed:
+        if e["stage"] in ("tensor", "pre") and e.get("after") is not None:
+            self._at(e["n"]).incoming = list(e["after"])
+        elif e["stage"] == "post" and e.get("after") is not None:
+            self._at(e["n"]).outgoing = list(e["after"])
+        return [("node", e["n"])]
+
+    def _vjp(self, e: Record) -> Changed:
+        self._at(e["n"]).outgoing = list(e["out"])
+        return [("node", e["n"])]
+
+    def _free(self, e: Record) -> Changed:
+        self._at(e["n"]).freed = True
+        return [("node", e["n"])]
+
+    def _deliver(self, e: Record) -> Changed:
+        self.edges[e["n"], e["i"]] = EdgeState("sent", e["v"])
+        target = self._at(e["to"])
+        target.arrived, target.of = e["arrived"], e["of"]
+        target.buffer[e.get("slot", 0)] = e["sum"]
+        return [("edge", e["n"], e["i"]), ("node", e["to"])]
+
+    def _pruned(self, e: Record) -> Changed:
+        self.edges[e["n"], e["i"]] = EdgeState("pruned")
+        return [("edge", e["n"], e["i"])]
+
+    def _accumulate(self, e: Record) -> Changed:
+        changed = self._show([e["t"]])
+        self.tensors[e["t"]].grad = e["new"]
+        self.node = e["n"]
+        return [*changed, ("node", e["n"])]
+
+    def _retain(self, e: Record) -> Changed:
+        changed = self._show([e["t"]])
+        tensor = self.tensors[e["t"]]
+        tensor.grad, tensor.retains = e["v"], True
+        return changed
+
+    def _error(self, e: Record) -> Changed:
+        self.error = f"{e['type']}: {e['message']}"
+        if e["n"] is None:
+            return []
+        self.node = e["n"]
+        self._at(e["n"]).status = "error"
+        self.active = None
+        return [("node", e["n"])]
+
+    def _done(self, e: Record) -> Changed:
+        changed = self._finish()
+        self.phase, self.node, self.queue = "forward", None, []
+        return changed
+
+    # What several of them share.
+
+    def _show(self, tensors: Iterable[int]) -> Changed:
+        for t in tensors:
+            if t not in self.tensors:
+                self.tensors[t] = TensorState(self.trace.tensors[t]["value"])
+        return [("tensor", t) for t in tensors]
+
+    def _at(self, n: int) -> NodeState:
+        return self.nodes.setdefault(n, NodeState())
+
+    def _finish(self) -> Changed:
+        """The node at work is done as soon as another one is taken."""
+        if self.active is None:
+            return []
+        n, self.active = self.active, None
+        self.nodes[n].status = "done"
+        return [("node", n)]
+
+
+def state(trace: Trace, k: int) -> State:
+    """The picture after the first `k` events of `trace` (0 is the empty one, `len(trace)` the last)."""
+    if not 0 <= k <= len(trace):
+        raise IndexError(f"step {k} is not in this trace, which has steps 0 to {len(trace)}")
+    picture = State(trace)
+    for _ in range(k):
+        picture.advance()
+    return picture

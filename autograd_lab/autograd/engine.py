@@ -1,0 +1,344 @@
+"""The reverse pass: gradients flow from the roots to the leaves.
+
+A node may run only when everything that uses its output has sent its message, or it would pass on half a gradient. So
+the engine first counts, for each node, how many messages it must wait for. Then it takes, again and again, the ready
+node that was created last (accumulators before all others), lets its rule turn the incoming gradient into one per
+operand, and delivers these. Messages for the same place are added up on arrival.
+
+    count    deps[node] = how many edges of this graph lead to it
+    seed     the gradient of each root with respect to itself
+    loop     pop the newest ready node; run its rule; deliver; whoever got the last message becomes ready
+
+Nothing here recurses, so a chain of a million nodes is no deeper than one of three. The loop is a method that can stop
+after any number of nodes: `backward()` runs it to the end, the stepper watches it one node at a time.
+"""
+
+from heapq import heappop, heappush
+
+import numpy as np
+
+from . import anomaly
+from .hooks import as_tensor, check_tuple, run_tensor_hooks
+from .modes import THREAD
+from .node import AccumulateGrad
+from .variable import Registry, Variable, wrap
+
+_tuple = tuple
+
+
+class BackwardPass:
+    """One reverse pass, which can be run as a whole or some nodes at a time.
+
+    roots         [((node, output_nr), gradient)] with gradients as arrays, or as Tensors if `create_graph`
+    keep_graph    whether nodes keep their saved values afterwards
+    create_graph  whether the pass itself is recorded, so that its results can be differentiated again
+    captures      None, or {node: [(output_nr, place)]}: gradients wanted by autograd.grad, stored in `captured`
+    only          None, or nodes to run for backward(inputs=...)
+    """
+
+    def __init__(self, roots, keep_graph, create_graph, captures=None, only=None, call="backward"):
+        self.keep_graph = keep_graph
+        self.create_graph = create_graph
+        self.captures = captures
+        self.captured = {}
+        self.ready = []
+        self.buffers = {}
+        self.deps = count_dependencies([node for (node, _), _ in roots])
+        self.needed = None
+        if captures is not None or only is not None:
+            self.needed = needed_nodes(roots, self.deps, captures or (), only or ())
+        self.watch = THREAD.state.watch
+        if self.watch is not None:
+            self.watch.pass_started(self, roots, call)
+        for (node, nr), g in roots:
+            if self.needed is None or node in self.needed:
+                self._deliver(node, nr, g, None, None)
+
+    def run(self, limit=-1):
+        """Run `limit` nodes, or all that are left (the default). The grad mode is entered and left in here."""
+        state = THREAD.state
+        before = state.grad
+        state.grad = self.create_graph
+        try:
+            with np.errstate(all="ignore"):
+                self._loop(limit)
+        except BaseException as error:
+            if self.watch is not None:
+                self.watch.failed(self, error)
+            raise
+        finally:
+            state.grad = before
+        if self.watch is not None and not self.ready:
+            self.watch.pass_done(self)
+
+    def _loop(self, limit):
+        ready, deps, buffers, needed, watch = self.ready, self.deps, self.buffers, self.needed, self.watch
+        tensors, keep = self.create_graph, self.keep_graph
+        special = watch is not None or THREAD.state.anomaly
+        while ready and limit:
+            limit -= 1
+            node = heappop(ready)[1]
+            g = buffers.pop(node)
+            if special or node.hooks is not None or needed is not None or not node.plain or g is None:
+                grads = self._run_carefully(node, g)
+                if grads is None:
+                    continue
+            else:
+                saved = node.saved
+                grads = node.vjp(g, *node.unpack(tensors)) if saved else node.vjp(g)
+                if saved and not keep:
+                    node.release()
+                if node.fold is not None:
+                    grads = fold(node, grads)
+            if special:
+                self._deliver_all(node, grads)
+                continue
+            i = 0
+            if type(grads) is not _tuple:
+                grads = (grads,)
+            for fn, nr in node.next_functions:
+                if fn is not None and (needed is None or fn in needed):
+                    g = grads[i]
+                    if not fn.plain:
+                        self._deliver(fn, nr, g, None, None)
+                    else:
+                        if fn not in buffers:
+                            buffers[fn] = g
+                        elif g is not None:
+                            old = buffers[fn]
+                            buffers[fn] = g if old is None else old + g
+                        left = deps[fn] - 1
+                        if left:
+                            deps[fn] = left
+                        else:
+                            heappush(ready, (fn.priority, fn))
+                i += 1
+
+    def _deliver(self, fn, nr, g, sender, i):
+        """Add message `g` to slot `nr` of `fn`, and queue `fn` if it was the last one awaited."""
+        buffers, deps = self.buffers, self.deps
+        old = None
+        if fn.plain:
+            old = buffers.get(fn)
+            buffers[fn] = total = old if g is None else g if old is None else old + g
+        else:
+            slots = buffers.get(fn)
+            if slots is None:
+                slots = buffers[fn] = [None] * fn.n_outputs
+            old = slots[nr]
+            slots[nr] = total = old if g is None else g if old is None else old + g
+        deps[fn] -= 1
+        watch = self.watch
+        if watch is not None:
+            watch.delivered(self, sender, i, fn, nr, g, old, total)
+        if not deps[fn]:
+            heappush(self.ready, (fn.priority, fn))
+            if watch is not None:
+                watch.pushed(self, fn)
+
+    def _deliver_all(self, node, grads):
+        """What the fast loop does after a node ran, with every event told to the recorder."""
+        if not isinstance(grads, tuple):
+            grads = (grads,)
+        for i, (fn, nr) in enumerate(node.next_functions):
+            if fn is not None and (self.needed is None or fn in self.needed):
+                self._deliver(fn, nr, grads[i], node, i)
+            elif self.watch is not None:
+                self.watch.pruned(self, node, i)
+
+    def _run_carefully(self, node, g):
+        """Run one node with everything that can be around it: hooks, captures, several outputs, a recorder.
+
+        Returns its gradients, or None if it was only captured.
+        """
+        watch, hooks = self.watch, node.hooks
+        if watch is not None:
+            watch.popped(self, node, g)
+        slots = [g] if node.plain else g
+        leaf = node.variable if isinstance(node, AccumulateGrad) else None
+        leaf_hooks = leaf._meta.hooks if leaf is not None and leaf._meta is not None else None
+        if leaf_hooks:
+            slots = [self._tensor_hooks(node, 0, leaf_hooks, slots[0])]
+        if hooks is not None:
+            slots = self._hooks_before(node, slots)
+        if self.needed is not None:
+            if self.captures is not None and node in self.captures:
+                for nr, place in self.captures[node]:
+                    self.captured[place] = slots[nr]
+            if not self.needed[node]:
+                return None
+        if hooks is not None and hooks.pre:
+            before = tuple(as_tensor(s) for s in slots)
+            after = before
+            for fn in list(hooks.pre.values()):
+                result = fn(after)
+                if result is not None:
+                    after = check_tuple(result, getattr(fn, "__name__", repr(fn)), len(slots))
+            slots = [self._lower(t) for t in after]
+            if watch is not None:
+                watch.hooked(self, node, "pre", before, after)
+        grads = self._apply(node, slots)
+        if leaf is not None:
+            self._after_accumulation(node, leaf, slots)
+        if hooks is not None and hooks.post:
+            before = tuple(as_tensor(s) for s in grads)
+            outputs = tuple(as_tensor(s) for s in slots)
+            after = before
+            for fn in list(hooks.post.values()):
+                result = fn(after, outputs)
+                if result is not None:
+                    after = check_tuple(result, getattr(fn, "__name__", repr(fn)), len(grads))
+            grads = tuple(self._lower(t) for t in after)
+            if watch is not None:
+                watch.hooked(self, node, "post", before, after)
+        return grads
+
+    def _apply(self, node, slots):
+        """The rule itself. Returns a tuple with one gradient (or None) per operand."""
+        watch = self.watch
+        try:
+            if all(s is None for s in slots) and node.skips_undefined:
+                grads = (None,) * len(node.next_functions)
+            else:
+                values = node.unpack(self.create_graph) if node.saved else ()
+                grads = node.vjp(slots[0] if node.plain else slots, *values)
+                if not isinstance(grads, tuple):
+                    grads = (grads,)
+                if node.fold is not None:
+                    grads = fold(node, grads)
+        except Exception:
+            anomaly.explain(node)
+            raise
+        if watch is not None:
+            watch.applied(self, node, slots, grads)
+        if not self.keep_graph and (node.saved or not node.plain):
+            node.release()
+            if watch is not None:
+                watch.released(self, node)
+        if THREAD.state.anomaly and THREAD.state.check_nan:
+            anomaly.check(node, grads)
+        return grads
+
+    def _hooks_before(self, node, slots):
+        hooks = node.hooks
+        slots = list(slots)
+        for nr, table in list(hooks.tensor):
+            slots[nr] = self._tensor_hooks(node, nr, table, slots[nr])
+        for nr, ref in list(hooks.retain.items()):
+            t = ref()
+            if t is not None and slots[nr] is not None:
+                keep_gradient(t, slots[nr])
+                if self.watch is not None:
+                    self.watch.retained(self, t, slots[nr])
+        return slots
+
+    def _tensor_hooks(self, node, nr, table, g):
+        if not table:
+            return g
+        before = as_tensor(g)
+        after = run_tensor_hooks(table, before)
+        if self.watch is not None:
+            self.watch.hooked(self, node, "tensor", (before,), (after,))
+        return self._lower(after)
+
+    def _after_accumulation(self, node, leaf, slots):
+        hooks = leaf._meta.post_accumulate_hooks
+        if hooks and slots[0] is not None:
+            for fn in list(hooks.values()):
+                result = fn(leaf)
+                if result is not None and result is not leaf:
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+            if self.watch is not None:
+                self.watch.hooked(self, node, "post_accumulate", (leaf._meta.grad,), (leaf._meta.grad,))
+
+    def _lower(self, t):
+        """A gradient that user code handled, in the form this pass computes with."""
+        if t is None or self.create_graph or not isinstance(t, Variable):
+            return t
+        return t._data
+
+
+def keep_gradient(t, g):
+    """The capture of retain_grad: `.grad` of a non-leaf becomes (or grows by) `g`, always as a new tensor."""
+    meta = t._ensure_meta()
+    g = as_tensor(g)
+    meta.grad = g.clone() if meta.grad is None else meta.grad + g
+
+
+def fold(node, grads):
+    """Undo broadcasting and promotion: each gradient gets the shape and dtype its operand had.
+
+    What was copied along a dim in the forward is summed along it on the way back.
+    """
+    folded = []
+    for g, (shape, dtype) in zip(grads if type(grads) is tuple else (grads,), node.fold, strict=True):
+        if g is not None:
+            if g.shape != shape:
+                g = sum_to(g, shape)
+            if isinstance(g, Variable):
+                if g._data.dtype != dtype:
+                    g = g.to(Registry.dtype_of(dtype))
+            elif g.dtype != dtype:
+                g = g.astype(dtype)
+        folded.append(g)
+    return tuple(folded)
+
+
+def sum_to(g, shape):
+    """`g` summed over the dims along which `shape` was broadcast, so that the result has that shape."""
+    lead = len(g.shape) - len(shape)
+    dims = tuple(range(lead)) + tuple(
+        i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1
+    )
+    if isinstance(g, Variable):
+        return g.sum_to_size(shape)
+    if dims:
+        g = g.sum(axis=dims, keepdims=True)
+    return g.reshape(shape)
+
+
+def count_dependencies(roots):
+    """{node: number of messages it will get} for every node reachable from `roots` (each root gets its seed)."""
+    deps = {}
+    stack = []
+    for node in roots:
+        if node in deps:
+            deps[node] += 1
+        else:
+            deps[node] = 1
+            stack.append(node)
+    while stack:
+        for fn, _ in stack.pop().next_functions:
+            if fn is not None:
+                if fn in deps:
+                    deps[fn] += 1
+                else:
+                    deps[fn] = 1
+                    stack.append(fn)
+    return deps
+
+
+def needed_nodes(roots, deps, captures, only):
+    """{node: whether it must run} for the nodes of a restricted pass; nodes not in it get no messages.
+
+    A node must run if a wanted gradient lies behind it; a node that is only captured gets its messages and stops.
+    """
+    users = {}
+    for node in deps:
+        for fn, _ in node.next_functions:
+            if fn is not None:
+                users.setdefault(fn, []).append(node)
+    needed = dict.fromkeys((n for n in captures if n in deps), False)
+    needed.update(dict.fromkeys((n for n in only if n in deps), True))
+    stack = list(needed)
+    while stack:
+        for user in users.get(stack.pop(), ()):
+            if user not in needed:
+                needed[user] = True
+                stack.append(user)
+            elif not needed[user]:
+                needed[user] = True
+    return needed
+
+
+__all__ = ["BackwardPass", "count_dependencies", "fold", "sum_to", "wrap"]

@@ -1,0 +1,57 @@
+"""The messages of the engine, in one place. Their first words are PyTorch's, so that searching for them works."""
+
+import re
+
+FREED_TEXT = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+    "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+    "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access saved "
+    "tensors after calling backward."
+)
+
+_HINT = (
+    "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+    "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+_ANOMALY_HINT = (
+    "Hint: the backtrace further above shows the operation that failed to compute its gradient. The variable in "
+    "question was changed in there or anywhere later. Good luck!"
+)
+
+TYPE_NAMES = {
+    "float32": "Float",
+    "float64": "Double",
+    "float16": "Half",
+    "int64": "Long",
+    "int32": "Int",
+    "int16": "Short",
+    "int8": "Char",
+    "uint8": "Byte",
+    "bool": "Bool",
+}
+"""PyTorch's names for the scalar types, as its messages use them."""
+
+
+def tensor_type(t):
+    """The legacy type name of a tensor, such as torch.FloatTensor."""
+    return f"torch.{TYPE_NAMES.get(t._data.dtype.name, t._data.dtype.name)}Tensor"
+
+
+def short_name(node):
+    """A node's name without its suffix: MulBackward0 -> Mul, as in-place and view messages say it."""
+    return re.sub(r"Backward\w*$", "", node.name())
+
+
+def modified_text(node, t, i):
+    """The message for saved tensor number `i` of `node`, which is `t`, overwritten since it was saved."""
+    from .modes import THREAD
+
+    nr = node.result_number(i)
+    fn, number = (node, nr) if nr is not None else (t.grad_fn, t.output_nr)
+    which = f", which is output {number} of {short_name(fn)}," if fn is not None else ""
+    expected = node.versions[i] if node.versions is not None else 0
+    return (
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{tensor_type(t)} {list(t._data.shape)}]{which} is at version {t._box[0]}; expected version {expected} "
+        f"instead. {_ANOMALY_HINT if THREAD.state.anomaly else _HINT}"
+    )

@@ -1,0 +1,98 @@
+"""Hooks: the user's functions that see gradients pass, and may change them.
+
+For a non-leaf they run in this order: tensor hooks, then the capture of retain_grad, then the node's pre-hooks, the
+node, its post-hooks. For a leaf: tensor hooks, pre-hooks of its AccumulateGrad, accumulation, post-accumulate hooks,
+post-hooks. Each sees what the ones before it changed. Tensor hooks live on the node that made the tensor, so a hook
+registered before an in-place operation stays with the old value.
+"""
+
+import itertools
+import weakref
+
+from .variable import Registry, Variable, wrap
+
+_ids = itertools.count()
+
+
+class RemovableHandle:
+    """What registering a hook returns: `remove()` takes the hook out, as does leaving a `with` block."""
+
+    def __init__(self, hooks, fn=None):
+        self._hooks = weakref.ref(hooks)
+        self.id = next(_ids)
+        if fn is not None:
+            hooks[self.id] = fn
+
+    def remove(self):
+        """Take the hook out; doing so twice is harmless."""
+        hooks = self._hooks()
+        if hooks is not None:
+            hooks.pop(self.id, None)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.remove()
+
+
+class HookDict(dict):
+    """A dict of hooks that handles can refer to weakly."""
+
+    __slots__ = ("__weakref__",)
+
+
+class NodeHooks:
+    """The hooks of one node."""
+
+    __slots__ = ("post", "pre", "retain", "tensor")
+
+    def __init__(self):
+        self.tensor = []  # [(output number, HookDict)], in the order of registration
+        self.retain = {}  # output number -> weak reference to the tensor that keeps its gradient
+        self.pre = HookDict()
+        self.post = HookDict()
+
+
+def as_tensor(g):
+    """A gradient as the user may see it."""
+    return g if g is None or isinstance(g, Variable) else wrap(g)
+
+
+def run_tensor_hooks(hooks, g):
+    """Give `g` (a Tensor or None) to each tensor hook in turn; return what became of it.
+
+    Raises TypeError if a hook returns something that is no Tensor, RuntimeError if the shape changed.
+    """
+    for fn in list(hooks.values()):
+        result = fn(g)
+        if result is None:
+            continue
+        if not isinstance(result, Variable):
+            raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+        if g is not None:
+            name = getattr(fn, "__name__", None) or repr(fn)
+            if result._data.shape != g._data.shape:
+                raise RuntimeError(f"hook '{name}' has changed the size of value")
+            if result._data.dtype != g._data.dtype:
+                raise RuntimeError(f"hook '{name}' has changed the type of value (was {_type(g)} got {_type(result)})")
+        g = result
+    return g
+
+
+def _type(t):
+    from .errors import tensor_type
+
+    return tensor_type(t)
+
+
+def check_tuple(result, what, count):
+    """Check what a node's hook returned instead of gradients: a tuple of the right length."""
+    if not isinstance(result, tuple):
+        result = (result,)
+    if len(result) != count:
+        raise RuntimeError(f"hook '{what}' has returned an incorrect number of values (got {len(result)}, but expected {count})")
+    return result
+
+
+__all__ = ["HookDict", "NodeHooks", "Registry", "RemovableHandle", "as_tensor", "check_tuple", "run_tensor_hooks"]

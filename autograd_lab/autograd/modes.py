@@ -1,0 +1,242 @@
+"""The switches: whether operations are recorded, and who is looking on. One State for each thread.
+
+Operations read two flags. `grad` says whether to record. `special` is set while anything unusual is going on (a
+recorder, hooks on saved tensors, anomaly mode, inference mode, dual numbers): only then do they leave the fast path.
+"""
+
+import contextvars
+import functools
+import inspect
+import threading
+
+import numpy as np
+
+
+class State:
+    """The switches of one thread."""
+
+    __slots__ = (
+        "anomaly",
+        "check_nan",
+        "creation_hooks",
+        "dual",
+        "grad",
+        "in_creation_hook",
+        "inference",
+        "run",
+        "saved_hooks",
+        "saved_hooks_disabled",
+        "special",
+        "watch",
+    )
+
+    def __init__(self):
+        self.grad = True
+        self.special = False
+        self.inference = False
+        self.watch = None  # a recorder (see trace/recorder.py) that is told of everything
+        self.saved_hooks = []  # pairs (pack, unpack), innermost last
+        self.saved_hooks_disabled = []  # the messages of disable_saved_tensors_hooks
+        self.creation_hooks = []
+        self.in_creation_hook = False
+        self.anomaly = False
+        self.check_nan = True
+        self.dual = None  # the open level of forward_ad
+        # NumPy warns of 1/0 and overflow, PyTorch does not. Running a function in a context of its own, where
+        # the warnings are off, costs 30 ns; np.errstate costs 1,200 and np.seterr would change the user's session.
+        context = contextvars.Context()
+        context.run(np.seterr, all="ignore")
+        self.run = context.run
+
+    def refresh(self):
+        """Recompute `special` after a change."""
+        self.special = bool(
+            self.watch is not None
+            or self.saved_hooks
+            or self.saved_hooks_disabled
+            or self.creation_hooks
+            or self.in_creation_hook
+            or self.anomaly
+            or self.inference
+            or self.dual is not None
+        )
+
+    def set_grad(self, on):
+        """Switch recording on or off, telling the recorder if there is one."""
+        if on != self.grad:
+            self.grad = on
+            if self.watch is not None:
+                self.watch.mode(on)
+
+
+class _Thread(threading.local):
+    def __init__(self):
+        self.state = State()
+
+
+THREAD = _Thread()
+
+
+def is_grad_enabled():
+    """Whether operations are recorded in this thread (torch.is_grad_enabled)."""
+    return THREAD.state.grad
+
+
+def is_inference_mode_enabled():
+    """Whether this thread is inside `inference_mode` (torch.is_inference_mode_enabled)."""
+    return THREAD.state.inference
+
+
+class _Switch:
+    """A mode that works as `with mode():`, as `@mode()` and, on functions, generators and coroutines alike.
+
+    A decorated generator has the mode only while it runs, not while its consumer does.
+    """
+
+    def clone(self):
+        """A fresh switch of the same kind, for each call of a decorated function."""
+        return type(self)()
+
+    def __call__(self, function):
+        if inspect.isclass(function):
+            function.__init__ = self(function.__init__)
+            return function
+        if inspect.isgeneratorfunction(function):
+            return self._wrap_generator(function)
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def coroutine(*args, **kwargs):
+                with self.clone():
+                    return await function(*args, **kwargs)
+
+            return coroutine
+
+        @functools.wraps(function)
+        def call(*args, **kwargs):
+            with self.clone():
+                return function(*args, **kwargs)
+
+        return call
+
+    def _wrap_generator(self, function):
+        @functools.wraps(function)
+        def generate(*args, **kwargs):
+            generator = function(*args, **kwargs)
+            try:
+                with self.clone():
+                    item = next(generator)
+                while True:
+                    try:
+                        sent = yield item
+                    except GeneratorExit:
+                        with self.clone():
+                            generator.close()
+                        raise
+                    except BaseException as error:
+                        with self.clone():
+                            item = generator.throw(error)
+                    else:
+                        with self.clone():
+                            item = generator.send(sent)
+            except StopIteration as stop:
+                return stop.value
+
+        return generate
+
+
+class _NoArgSwitch(_Switch):
+    """Adds the bare form: `@no_grad` without parentheses."""
+
+    def __new__(cls, function=None):
+        switch = object.__new__(cls)
+        return switch if function is None else switch(function)
+
+    def __init__(self, function=None):
+        self._before = []
+
+
+class no_grad(_NoArgSwitch):  # noqa: N801 - PyTorch's name
+    """Record nothing inside: results are constants (torch.no_grad). A context manager and a decorator."""
+
+    def __enter__(self):
+        state = THREAD.state
+        self._before.append(state.grad)
+        state.set_grad(False)
+
+    def __exit__(self, *exc):
+        THREAD.state.set_grad(self._before.pop())
+
+
+class enable_grad(_NoArgSwitch):  # noqa: N801 - PyTorch's name
+    """Record again, inside a `no_grad` (torch.enable_grad). A context manager and a decorator."""
+
+    def __enter__(self):
+        state = THREAD.state
+        self._before.append(state.grad)
+        state.set_grad(True)
+
+    def __exit__(self, *exc):
+        THREAD.state.set_grad(self._before.pop())
+
+
+class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
+    """Switch recording to `mode` at once; as a context manager, restore the former mode on leaving.
+
+    As a decorator it restores the mode at definition and applies itself during each call (torch.set_grad_enabled).
+    """
+
+    def __init__(self, mode):
+        state = THREAD.state
+        self._before = state.grad
+        self.mode = bool(mode)
+        state.set_grad(self.mode)
+
+    def clone(self):
+        return set_grad_enabled(self.mode)
+
+    def __call__(self, function):
+        THREAD.state.set_grad(self._before)
+        return super().__call__(function)
+
+    def __enter__(self):
+        THREAD.state.set_grad(self.mode)
+
+    def __exit__(self, *exc):
+        THREAD.state.set_grad(self._before)
+
+    def __str__(self):
+        return f"torch.set_grad_enabled(mode={self.mode})"
+
+    __repr__ = __str__
+
+
+class inference_mode(_Switch):  # noqa: N801 - PyTorch's name
+    """Like `no_grad`, and what is made inside keeps no version and may never enter a graph (torch.inference_mode)."""
+
+    def __new__(cls, mode=True):
+        switch = object.__new__(cls)
+        if callable(mode):
+            switch.__init__()
+            return switch(mode)
+        return switch
+
+    def __init__(self, mode=True):
+        self.mode = bool(mode)
+        self._before = []
+
+    def clone(self):
+        return inference_mode(self.mode)
+
+    def __enter__(self):
+        state = THREAD.state
+        self._before.append((state.inference, state.grad))
+        state.inference = self.mode
+        state.set_grad(not self.mode)
+        state.refresh()
+
+    def __exit__(self, *exc):
+        state = THREAD.state
+        state.inference, grad = self._before.pop()
+        state.set_grad(grad)
+        state.refresh()

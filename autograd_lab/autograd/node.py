@@ -1,0 +1,359 @@
+"""Nodes: one for each recorded operation, and one for each leaf that collects a gradient.
+
+A node knows where gradients go next (`next_functions`), what its rule needs to compute them (`saved`, `args`), and when it was
+made (`priority`). The classes of nodes are the rules themselves (see ops/): `type(y.grad_fn)` is the rule that made y.
+"""
+
+import itertools
+import weakref
+
+import numpy as np
+
+from .errors import FREED_TEXT, modified_text
+from .hooks import NodeHooks, RemovableHandle
+from .modes import THREAD
+from .variable import NO_EDGE, Variable, alias, bump_version, new, version_of, wrap
+
+weak = weakref.ref
+
+count_down = itertools.count(-1, -1).__next__
+"""Creation numbers, negated: the newest node is the smallest, as heapq likes it."""
+
+_accumulators = itertools.count(-(2**62)).__next__  # below every other priority: a leaf is served at once, in order
+
+
+class _Freed(tuple):
+    """What stands in `saved` once the saved values are gone. Not empty, so that asking for them is noticed."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return "FREED"
+
+
+FREED = _Freed((None,))
+
+
+class Node:
+    """One step of the computation, seen from the way back.
+
+    next_functions  ((node, output_nr), ...) one pair per operand; (None, 0) where no gradient is wanted
+    saved           the tensors its rule needs, named by `saves`; FREED after a backward pass that did not retain them
+    versions        their version counters when they were saved; None for "all zero"
+    args            plain values its rule needs, named by `keeps`
+    fold            None, or for each operand the (shape, dtype) that broadcasting or promotion changed
+    hooks           None, or what the user registered
+    priority        minus the sequence number
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "args", "fold", "hooks", "next_functions", "priority", "saved", "versions")
+
+    saves = ()  # names of `saved`, as in PyTorch's _saved_<name>
+    keeps = ()  # names of `args`, likewise
+    results = ()  # which of `saves` are outputs, as {name: output number} or a tuple of names (output 0)
+    plain = True  # one output, and `vjp` is happy with NumPy arrays
+    n_outputs = 1
+    skips_undefined = True  # with no gradient coming in, none goes out and the rule is not asked
+    kind = "op"
+
+    def vjp(self, g, *saved):
+        """The vector-Jacobian product: from the gradient of the output to those of the operands.
+
+        `g` and `saved` are NumPy arrays in an ordinary pass and Tensors under create_graph; the formula is written so
+        that the same lines serve both. Returns one gradient, or a tuple of one per operand (None: nothing to send).
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no vjp")
+
+    # -- saved values ---------------------------------------------------------------------------------
+
+    def unpack(self, tensors):
+        """The saved values, checked against later writes: arrays, or Tensors with their history if `tensors`.
+
+        Raises RuntimeError if they were freed, or overwritten since they were saved.
+        """
+        saved = self.saved
+        if saved is FREED:
+            raise RuntimeError(FREED_TEXT)
+        versions = self.versions
+        values = []
+        for i, t in enumerate(saved):
+            if isinstance(t, Variable):
+                box = t._box
+                if box is not None and box[0] != (versions[i] if versions is not None else 0):
+                    raise RuntimeError(modified_text(self, t, i))
+                values.append(self.restore(i, t) if tensors else t._data)
+            elif isinstance(t, Packed):
+                t = t.unpack(self, i)
+                values.append(t if tensors else t._data)
+            else:
+                values.append(t)
+        return values
+
+    def restore(self, i, t):
+        """Saved tensor `i` as the user knew it: an operand is itself; a result gets its history back."""
+        nr = self.result_number(i)
+        if nr is None:
+            return t
+        return wrap(t._array(), (self, nr), t._box)
+
+    def result_number(self, i):
+        """Which output the i-th saved tensor is, or None if it is an operand."""
+        results = self.results
+        if results and self.saves[i] in results:
+            return results[self.saves[i]] if isinstance(results, dict) else 0
+        return None
+
+    def share_result(self, output, data):
+        """`output` just got an address (see Variable._array): a saved copy of that result must share it."""
+        for i, t in enumerate(self.saved):
+            if isinstance(t, Variable) and self.result_number(i) is not None and t._box is output._box:
+                t._data = data
+
+    def release(self):
+        """Drop the saved tensors; plain values stay."""
+        if self.saved:
+            self.saved = FREED
+            self.versions = None
+
+    def __getattr__(self, name):
+        if name.startswith("_saved_"):
+            return self._saved_value(name[7:])
+        if name.startswith("_raw_saved_") and name[11:] in self.saves:
+            return raw_saved(self, self.saves.index(name[11:]))
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def _saved_value(self, name):
+        if name in self.saves:
+            i = self.saves.index(name)
+            if self.saved is FREED:
+                raise RuntimeError(FREED_TEXT)
+            if i < len(self.saved):
+                one = self.saved[i]
+                if isinstance(one, (Variable, Packed)):
+                    return self.unpack(True)[i]
+                if isinstance(one, (int, float)) and not isinstance(one, bool):
+                    return self.scalar_as_saved(one)
+                return one
+        elif name in self.keeps:
+            return self.kept(name, self.args[self.keeps.index(name)])
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '_saved_{name}'")
+
+    def scalar_as_saved(self, number):
+        """How a saved Python number reads back: PyTorch saves it as a 0-d tensor."""
+        return wrap(np.float64(number) if isinstance(number, float) else np.int64(number))
+
+    def kept(self, name, value):
+        """How a plain value reads back through _saved_<name>: PyTorch stores dims unsigned."""
+        if name in ("dim", "dim0", "dim1", "index", "start_dim", "end_dim") and isinstance(value, int) and value < 0:
+            return value + 2**64
+        return value
+
+    def __dir__(self):
+        names = [n for n in object.__dir__(self) if not n.startswith("_saved_")]
+        return names + ["_saved_" + n for n in (*self.saves, *self.keeps)] + ["_raw_saved_" + n for n in self.saves]
+
+    # -- what the user sees ---------------------------------------------------------------------------
+
+    def name(self):
+        """The node's name, such as 'MulBackward0' (torch.autograd.graph.Node.name)."""
+        return type(self).__name__
+
+    def __repr__(self):
+        return f"<{self.name()} object at {hex(id(self))}>"
+
+    def __lt__(self, other):
+        return id(self) < id(other)  # never reached while priorities differ; heapq wants an order
+
+    def _sequence_nr(self):
+        return -self.priority
+
+    @property
+    def metadata(self):
+        """A dict for the user's own notes on this node (torch.autograd.graph.Node.metadata)."""
+        return self.__dict__.setdefault("_metadata", {})
+
+    def _hooks(self):
+        hooks = self.hooks
+        if hooks is None:
+            hooks = self.hooks = NodeHooks()
+        return hooks
+
+    def register_hook(self, fn):
+        """Call fn(grad_inputs, grad_outputs) after the node ran; a tuple it returns replaces grad_inputs."""
+        return RemovableHandle(self._hooks().post, fn)
+
+    def register_prehook(self, fn):
+        """Call fn(grad_outputs) before the node runs; a tuple it returns replaces them."""
+        return RemovableHandle(self._hooks().pre, fn)
+
+    def __call__(self, *grads):
+        """Run the rule by hand: one gradient Tensor (or None) per output in, one per operand out."""
+        g = grads[0] if self.plain else list(grads)
+        if self.plain and g is None:
+            out = (None,) * len(self.next_functions)
+        else:
+            out = self.vjp(g, *(self.unpack(True) if self.saved else ()))
+        out = out if isinstance(out, tuple) else (out,)
+        return out[0] if len(out) == 1 else out
+
+
+class AccumulateGrad(Node):
+    """The end of a path: adds what arrives to `.grad` of its leaf.
+
+    Math: x.grad <- x.grad + g  (the first time: a copy of g).       Shapes: g has the shape of x.
+    An existing `.grad` is added to in place; under create_graph it is replaced by the sum.
+    """
+
+    __slots__ = ("variable",)
+    kind = "accumulate"
+
+    def __init__(self, variable):
+        self.variable = variable
+        self.next_functions = ()
+        self.priority = _accumulators()
+        self.saved = self.args = ()
+        self.versions = self.fold = self.hooks = None
+
+    def name(self):
+        return "torch::autograd::AccumulateGrad"
+
+    def _sequence_nr(self):
+        return 2**64 - 1
+
+    def vjp(self, g):
+        if g is None:
+            return ()
+        leaf = self.variable
+        meta = leaf._meta
+        old = meta.grad
+        if isinstance(g, Variable):
+            meta.grad = g if old is None else old + g
+            if old is None and THREAD.state.grad:
+                meta.grad = g.clone()
+        else:
+            data = leaf._data
+            if g.dtype is not data.dtype:
+                g = g.astype(data.dtype)
+            if old is None:
+                meta.grad = wrap(g.copy() if isinstance(g, np.ndarray) else g)
+            elif isinstance(old._data, np.ndarray):
+                np.add(old._data, g, out=old._data)
+                bump_version(old)
+            else:
+                old._data = old._data + g
+                bump_version(old)
+        return ()
+
+
+class Packed:
+    """A saved tensor that went through pack and unpack hooks (torch.autograd.graph.saved_tensors_hooks)."""
+
+    __slots__ = ("box", "content", "nr", "requires", "unpack_hook", "version")
+
+    def __init__(self, t, pack, unpack_hook, result_nr):
+        before = version_of(t)
+        self.nr = result_nr
+        self.unpack_hook = unpack_hook
+        state = THREAD.state
+        grad, state.grad = state.grad, False
+        hooks, state.saved_hooks = state.saved_hooks, []
+        state.refresh()
+        # A result that is still being made has no history the hook could hold on to.
+        handed = alias(t) if result_nr is not None else t
+        try:
+            self.content = pack(handed)
+        finally:
+            state.grad = grad
+            state.saved_hooks = hooks
+            state.refresh()
+        if version_of(t) != before:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+                "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open "
+                "an issue if you need to perform in-place operations on the input to a pack hook."
+            )
+        self.box, self.version = t._box, before
+        self.requires = None if result_nr is not None else t._edge
+
+    def unpack(self, node, i):
+        t = self.unpack_hook(self.content)
+        if not isinstance(t, Variable):
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type " + type(t).__name__
+            )
+        if self.nr is not None:
+            return wrap(t._array(), (node, self.nr), t._box)
+        return t
+
+
+class SavedTensor:
+    """A handle on one saved tensor of one node: `node._raw_saved_<name>` (torch._C._autograd.SavedTensor)."""
+
+    def __init__(self, node, i):
+        self._node, self._i = node, i
+
+    def register_hooks(self, pack_hook, unpack_hook):
+        """Pack the saved tensor now with `pack_hook`, and unpack it with `unpack_hook` when it is needed."""
+        node, i = self._node, self._i
+        if node.saved is FREED:
+            raise RuntimeError(FREED_TEXT)
+        t = node.saved[i]
+        if isinstance(t, Packed):
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.")
+        if not callable(pack_hook) or not callable(unpack_hook):
+            raise TypeError("incompatible function arguments: pack_hook and unpack_hook must be callable")
+        if t is None:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor with value None is forbidden"
+            )
+        packed = Packed(t, pack_hook, unpack_hook, node.result_number(i))
+        node.saved = (*node.saved[:i], packed, *node.saved[i + 1 :])
+
+
+def raw_saved(node, i):
+    """The SavedTensor handle of saved tensor i of `node`."""
+    return SavedTensor(node, i)
+
+
+def save(node, tensors, results=None):
+    """Keep `tensors` (or None, or numbers) for the rule of `node`, with their versions.
+
+    Results are kept as aliases without history: were the node to hold its own output, neither could ever be freed
+    without the garbage collector.
+    """
+    state = THREAD.state
+    if state.special:
+        tensors = _save_specially(node, tensors, state)
+    node.saved = tensors
+    versions = None
+    for t in tensors:
+        if isinstance(t, Variable) and t._box is not None and t._box[0]:
+            versions = tuple(
+                t._box[0] if isinstance(t, Variable) and t._box is not None else 0 for t in tensors
+            )
+            break
+    node.versions = versions
+
+
+def _save_specially(node, tensors, state):
+    """The slow path of `save`: hooks on saved tensors, and inference tensors, which may not be saved."""
+    from .variable import INFERENCE
+
+    for t in tensors:
+        if isinstance(t, Variable) and t._box is INFERENCE:
+            raise RuntimeError(INFERENCE_SAVED)
+    if state.saved_hooks:
+        pack, unpack = state.saved_hooks[-1]
+        return tuple(
+            Packed(t, pack, unpack, node.result_number(i)) if isinstance(t, Variable) else t for i, t in enumerate(tensors)
+        )
+    return tensors
+
+
+INFERENCE_SAVED = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+    "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
+    "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+)
+
+__all__ = ["FREED", "NO_EDGE", "AccumulateGrad", "Node", "Packed", "SavedTensor", "count_down", "new", "save", "weak"]

@@ -1,0 +1,264 @@
+"""How an operation becomes a node.
+
+Every operation of the library ends here (the few hottest have this written out in ops/rule.py): compute with NumPy, wrap
+the result and, if recording is on and some operand wants a gradient, make a node that remembers the way back.
+"""
+
+import numpy as np
+
+from . import anomaly
+from .modes import THREAD
+from .node import count_down, new, save
+from .variable import INFERENCE, NO_EDGE, Variable, alias, bump_version, find_edge, wrap
+from .views import DEFAULT, check_writable, make_view, rebase_history
+
+
+def edges_of(inputs):
+    """The edges of some operands: where their gradients are to go."""
+    return tuple([t._edge or find_edge(t) for t in inputs])
+
+
+def wanted(edges):
+    """Whether anybody behind these edges wants a gradient."""
+    for edge in edges:
+        if edge is not NO_EDGE:
+            return True
+    return False
+
+
+def make_node(rule, edges, args=(), saved=()):
+    """A node of class `rule`, made now."""
+    node = new(rule)
+    node.next_functions = edges
+    node.priority = count_down()
+    node.args = args
+    node.fold = node.hooks = node.versions = None
+    if saved:
+        save(node, saved)
+    else:
+        node.saved = ()
+    return node
+
+
+def apply(rule, inputs, *args):
+    """Run the operation of `rule` on Tensors `inputs` with plain values `args`; record it if a gradient is wanted.
+
+    Returns a new Tensor, or a tuple of them if the rule has several outputs.
+    """
+    state = THREAD.state
+    data = state.run(rule.forward, *[t._data for t in inputs], *args)
+    if not rule.plain:
+        return _apply_multi(state, rule, inputs, data, args)
+    out = wrap(data)
+    node = None
+    if state.grad:
+        edges = edges_of(inputs)
+        if wanted(edges):
+            node = node_for(rule, edges, inputs, (out,), args)
+            out._edge = (node, 0)
+    if state.special:
+        finish(state, rule, inputs, (out,), node, args)
+    return out
+
+
+def node_for(rule, edges, inputs, outputs, args):
+    if rule.shape_names:
+        args = (*args, *[inputs[i]._data.shape for i in rule.shape_names])
+    saved = ()
+    if rule.saves:
+        saved = []
+        for name, where, nr, users in rule.save_plan:
+            if users is not None and not any(edges[i] is not NO_EDGE for i in users):
+                saved.append(None)
+            elif nr is None:
+                saved.append(inputs[where])
+            else:
+                out = outputs[nr]
+                saved.append(wrap(out._data, NO_EDGE, out._shared_box()))
+        saved = tuple(saved)
+    return make_node(rule, edges, args, saved)
+
+
+def _apply_multi(state, rule, inputs, data, args):
+    outputs = tuple([wrap(d) for d in data])
+    node = None
+    if state.grad:
+        edges = edges_of(inputs)
+        if wanted(edges):
+            node = node_for(rule, edges, inputs, outputs, args)
+            node.n_outputs = len(outputs)
+            for nr, out in enumerate(outputs):
+                if out._data.dtype.kind == "f":
+                    out._edge = (node, nr)
+    if state.special:
+        finish(state, rule, inputs, outputs, node, args)
+    return outputs
+
+
+def apply_view(rule, x, data, *args):
+    """Record that `data`, a NumPy view of the memory of `x`, was taken; returns the view Tensor."""
+    state = THREAD.state
+    node = None
+    edge = NO_EDGE
+    if state.grad:
+        edges = edges_of((x,))
+        if edges[0] is not NO_EDGE:
+            node = node_for(rule, edges, (x,), (), args)
+            edge = (node, 0)
+    out = make_view(x, data, edge)
+    if state.special:
+        finish(state, rule, (x,), (out,), node, args)
+    return out
+
+
+def apply_views(rule, x, parts, creation, *args):
+    """Record an operation that returns several views of `x` at once, such as unbind."""
+    state = THREAD.state
+    node = None
+    if state.grad:
+        edges = edges_of((x,))
+        if edges[0] is not NO_EDGE:
+            node = node_for(rule, edges, (x,), (), args)
+            node.n_outputs = len(parts)
+    if node is not None:
+        outputs = tuple([make_view(x, part, (node, nr), creation) for nr, part in enumerate(parts)])
+    else:
+        outputs = tuple([make_view(x, part, NO_EDGE, DEFAULT if not state.grad else creation) for part in parts])
+    if state.special:
+        finish(state, rule, (x,), outputs, node, args)
+    return outputs
+
+
+def apply_inplace(rule, inputs, *args, name=None):
+    """The same operation, written into its first operand, which is returned.
+
+    Raises RuntimeError where PyTorch does: a leaf that requires grad, an expanded target, a result that does not fit.
+    """
+    target = inputs[0]
+    check_writable(target, inputs[1:])
+    state = THREAD.state
+    data = state.run(rule.forward, *[t._data for t in inputs], *args)
+    check_fits(target, data)
+    node = None
+    if state.grad:
+        edges = edges_of(inputs)
+        if wanted(edges):
+            node = node_for(rule, edges, inputs_to_save(rule, inputs, edges), (target,), args)
+    write(target, data)
+    if node is not None:
+        refresh_results(node, rule, target)
+        rebase_history(target, node)
+    if state.special:
+        finish_inplace(state, rule, inputs, target, node, name or rule.op + "_")
+    return target
+
+
+def inputs_to_save(rule, inputs, edges):
+    """The operands as they may be saved by an in-place operation: the old value of the target is copied.
+
+    An operand that happens to be the target itself is kept as an alias, which will be found overwritten; kept as
+    itself it would make node and tensor hold each other for ever.
+    """
+    target = inputs[0]
+    saved = [copy_of(target) if rule.saves_first(edges) else target]
+    for t in inputs[1:]:
+        saved.append(alias(t, edges[0]) if t is target else t)
+    return tuple(saved)
+
+
+def copy_of(t):
+    """A constant copy of `t`."""
+    return wrap(t._data.copy() if isinstance(t._data, np.ndarray) else t._data)
+
+
+def refresh_results(node, rule, target):
+    """A saved result of an in-place operation is the target's memory as it is after the write."""
+    if not rule.result_names:
+        return
+    saved = list(node.saved)
+    versions = list(node.versions or (0,) * len(saved))
+    for i, name in enumerate(rule.saves):
+        if name in rule.result_names and isinstance(saved[i], Variable):
+            saved[i] = wrap(target._data, NO_EDGE, target._shared_box())
+            versions[i] = target._box[0]
+    node.saved, node.versions = tuple(saved), tuple(versions)
+
+
+def check_fits(target, data):
+    """Raise RuntimeError if `data` cannot be written into `target`: a larger shape, a wider kind of number."""
+    shape = target._data.shape
+    if data.shape != shape:
+        raise RuntimeError(
+            f"output with shape {list(shape)} doesn't match the broadcast shape {list(data.shape)}"
+        )
+    have, want = data.dtype, target._data.dtype
+    if have is not want and _RANK[have.kind] > _RANK[want.kind]:
+        from .errors import TYPE_NAMES
+
+        raise RuntimeError(
+            f"result type {TYPE_NAMES[have.name]} can't be cast to the desired output type {TYPE_NAMES[want.name]}"
+        )
+
+
+_RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+
+
+def write(target, data):
+    """Put the numbers `data` into the memory of `target` and count the write."""
+    memory = target._data
+    if isinstance(memory, np.ndarray):
+        if 0 in memory.strides and memory.size > 1 and any(
+            s == 0 and n > 1 for s, n in zip(memory.strides, memory.shape, strict=True)
+        ):
+            raise RuntimeError(
+                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                "location. Please clone() the tensor before performing the operation."
+            )
+        bump_version(target)
+        if not memory.flags.writeable:
+            memory = target._data = _writable_again(target)
+        np.copyto(memory, data, casting="unsafe")
+    else:
+        bump_version(target)
+        target._data = memory.dtype.type(data) if not isinstance(data, np.ndarray) else data.astype(memory.dtype)[()]
+
+
+def _writable_again(target):
+    """NumPy lends some arrays read-only (a dim of size one that was broadcast): write to a copy of our own."""
+    return target._data.copy()
+
+
+def finish(state, rule, inputs, outputs, node, args):
+    """The end of an operation while something unusual is going on; see State.special."""
+    if state.inference and not any(o._meta is not None for o in outputs):
+        for out in outputs:
+            out._box = INFERENCE
+    if node is not None:
+        announce(state, node)
+    if state.dual is not None:
+        state.dual.propagate(rule, inputs, outputs, node, args)
+    if state.watch is not None:
+        state.watch.operation(rule, inputs, outputs, node, args)
+
+
+def finish_inplace(state, rule, inputs, target, node, name):
+    """The same for an in-place operation."""
+    if node is not None:
+        announce(state, node)
+    if state.watch is not None:
+        state.watch.written(rule, inputs, target, node, name)
+
+
+def announce(state, node):
+    """Tell anomaly mode and the user's creation hooks of a new node."""
+    if state.anomaly:
+        anomaly.note_creation(node)
+    if state.creation_hooks:
+        if state.in_creation_hook:
+            raise RuntimeError("A node was created inside of a node_creation_hook, which is not supported.")
+        state.in_creation_hook = True
+        try:
+            for fn in list(state.creation_hooks):
+                fn(node)
+        finally:
+            state.in_creation_hook = False

@@ -1,0 +1,159 @@
+"""What the engine needs to know of a tensor.
+
+A tensor and the graph are two different things. The tensor holds numbers; the graph holds nodes. They meet in
+`_edge`: the pair (node, output number) through which a gradient for this tensor enters the graph.
+
+    _data   the numbers: a NumPy array, or a NumPy scalar for a 0-d value nobody shares memory with yet
+    _edge   (node, output_nr) of the operation that made it, NO_EDGE for a constant,
+            or None, meaning "ask": a leaf that requires grad, or a view (see `find_edge`)
+    _box    the version counter, a list of one int shared by all aliases; None: never written, never shared
+    _meta   what only few tensors have: `.grad`, hooks, a base (AutogradMeta, ViewMeta); None for the many
+"""
+
+import numpy as np
+
+from .modes import THREAD
+
+NO_EDGE = (None, 0)
+"""The edge of a constant: there is no node, and nothing is to be sent."""
+
+new = object.__new__
+
+
+class AutogradMeta:
+    """The uncommon part of a tensor: leaves that require grad have one, and whatever was given hooks or a `.grad`."""
+
+    __slots__ = (
+        "accumulator",
+        "attrs",
+        "base",
+        "grad",
+        "hooks",
+        "name",
+        "post_accumulate_hooks",
+        "requires_grad",
+        "retains_grad",
+    )
+
+    def __init__(self, requires_grad=False):
+        self.requires_grad = requires_grad
+        self.grad = None
+        self.accumulator = None  # a weak reference: the graph owns its AccumulateGrad, the leaf only finds it again
+        self.hooks = None  # of a leaf; a non-leaf's hooks live on its node
+        self.post_accumulate_hooks = None
+        self.retains_grad = False
+        self.base = None  # only a ViewMeta has one
+        self.name = None
+        self.attrs = None
+
+
+class Variable:
+    """The base class of Tensor, as the engine sees it: see the module's page."""
+
+    __slots__ = ("__dict__", "__weakref__", "_box", "_data", "_edge", "_meta")
+
+    def _array(self):
+        """The numbers as an array that may be written to and shared (a 0-d scalar becomes a 0-d array now)."""
+        data = self._data
+        if not isinstance(data, np.ndarray):
+            data = self._data = np.array(data)
+            edge = self._edge
+            if edge is not None and edge[0] is not None:
+                edge[0].share_result(self, data)
+        return data
+
+    def _shared_box(self):
+        """The version counter as an object that an alias can hold on to."""
+        box = self._box
+        if box is None:
+            box = self._box = [0]
+        return box
+
+    def _ensure_meta(self):
+        meta = self._meta
+        if meta is None:
+            meta = self._meta = AutogradMeta()
+        return meta
+
+
+class Registry:
+    """Where tensor.py says which class the engine is to wrap its gradients in (the engine imports nothing upward)."""
+
+    tensor = Variable
+
+
+def wrap(data, edge=NO_EDGE, box=None):
+    """A new tensor around `data`, sharing nothing but the memory."""
+    t = new(Registry.tensor)
+    t._data = data
+    t._edge = edge
+    t._box = box
+    t._meta = None
+    return t
+
+
+def alias(t, edge=NO_EDGE):
+    """A second tensor over the same memory and the same version counter."""
+    return wrap(t._array(), edge, t._shared_box())
+
+
+def version_of(t):
+    """How often the memory of `t` was written in place, through it or any alias.
+
+    Raises RuntimeError for an inference tensor, which does not count.
+    """
+    box = t._box
+    if box is None:
+        return 0
+    if box is INFERENCE:
+        raise RuntimeError("Inference tensors do not track version counter.")
+    return box[0]
+
+
+INFERENCE = [0]
+"""The one version box of all inference tensors; it is recognized by identity and never counts."""
+
+
+def bump_version(t):
+    """Note that the memory of `t` has been written to."""
+    box = t._box
+    if box is None:
+        t._box = [1]
+    elif box is INFERENCE:
+        if not THREAD.state.inference:
+            raise RuntimeError(
+                "Inplace update to inference tensor outside InferenceMode is not allowed."
+                "You can make a clone to get a normal tensor before doing inplace update."
+                "See https://github.com/pytorch/rfcs/pull/17 for more details."
+            )
+    else:
+        box[0] += 1
+
+
+def find_edge(t):
+    """The edge of a tensor whose `_edge` is None: of a leaf that requires grad, or of a view."""
+    meta = t._meta
+    if meta is None:
+        return NO_EDGE
+    if meta.base is not None:
+        return meta.find_edge(t)
+    if meta.requires_grad:
+        return accumulator_of(t), 0
+    return NO_EDGE
+
+
+def edge_of(t):
+    """The edge through which a gradient for `t` enters the graph; NO_EDGE where none is wanted."""
+    return t._edge or find_edge(t)
+
+
+def accumulator_of(t):
+    """The one AccumulateGrad of the leaf `t`: found again while some graph still holds it, else made anew."""
+    meta = t._meta
+    found = meta.accumulator and meta.accumulator()
+    if found is None:
+        from .node import AccumulateGrad, weak
+
+        found = AccumulateGrad(t)
+        meta.accumulator = weak(found)
+    return found

@@ -1,0 +1,288 @@
+"""Views and in-place writing: two tensors over one memory, and how history stays true when the memory changes.
+
+A view remembers its base, the first tensor of the family. All of a family share one version counter. When a member is
+written in place, the *base* gets the new history: a CopySlices node says "all of the old value, except this slice, which
+came out of that operation". Every other view then finds that its own history is out of date (its version differs) and
+makes it anew, as an AsStridedBackward0 on the base: "these elements of the base".
+"""
+
+import numpy as np
+
+from .modes import THREAD
+from .node import FREED, Node, count_down, new, weak
+from .variable import INFERENCE, NO_EDGE, AutogradMeta, Registry, Variable, accumulator_of, edge_of
+
+DEFAULT, NO_GRAD, MULTI_OUTPUT, IN_INFERENCE, IN_CUSTOM = "default", "no_grad", "multi_output", "inference", "custom"
+
+
+class ViewMeta(AutogradMeta):
+    """The meta of a view: its base, the edge it had when last looked at, and the version at that time."""
+
+    __slots__ = ("creation", "edge", "version")
+
+    def __init__(self, base, edge, version, creation):
+        super().__init__()
+        self.base = base
+        self.edge = edge
+        self.version = version
+        self.creation = creation
+
+    def find_edge(self, t):
+        """The edge of the view `t`, made anew if the family was written to since."""
+        if self.edge is NO_EDGE and not self.base.requires_grad:
+            return (accumulator_of(t), 0) if self.requires_grad else NO_EDGE
+        if self.version != t._box[0]:
+            check_written_view(t, self, indirect=True)
+            self.set_edge(t, (as_strided_node(t, self.base), 0))
+        return (accumulator_of(t), 0) if self.edge is NO_EDGE else self.edge
+
+    def set_edge(self, t, edge):
+        """Give the view a new history, moving what retain_grad asked for to it."""
+        old, self.edge, self.version = self.edge, edge, t._box[0]
+        if self.retains_grad:
+            move_retention(t, old, edge)
+
+
+def move_retention(t, old, edge):
+    """`retain_grad` follows the tensor to its newest history."""
+    if old is not None and old[0] is not None and old[0].hooks is not None:
+        old[0].hooks.retain.pop(old[1], None)
+    if edge[0] is not None:
+        edge[0]._hooks().retain[edge[1]] = weak(t)
+
+
+def base_of(t):
+    """The first tensor of the family of `t`, which is `t` itself unless it is a view."""
+    meta = t._meta
+    return t if meta is None or meta.base is None else meta.base
+
+
+def make_view(source, data, edge=NO_EDGE, creation=DEFAULT):
+    """A view of `source` whose numbers are `data`, a NumPy view of its memory."""
+    t = new(Registry.tensor)
+    t._data = data
+    t._edge = None
+    state = THREAD.state
+    if source._box is INFERENCE:
+        t._box, t._edge, t._meta = INFERENCE, NO_EDGE, None
+        return t
+    box = t._box = source._shared_box()
+    if creation is DEFAULT:
+        if state.inference:
+            creation = IN_INFERENCE
+        elif not state.grad:
+            creation = NO_GRAD
+    parent = source._meta
+    if parent is not None and parent.base is not None:
+        if creation is DEFAULT:
+            creation = parent.creation
+        source = parent.base
+    t._meta = ViewMeta(source, edge, box[0], creation)
+    return t
+
+
+def check_written_view(t, meta, indirect=False):
+    """Raise RuntimeError if writing to this view (or, `indirect`, to its base) leaves its history undefined."""
+    if meta.creation is DEFAULT:
+        return
+    how = "is being modified inplace" if not indirect else "its base or another view of its base has been modified inplace"
+    edge = meta.edge
+    if edge[0] is not None:
+        from .errors import short_name
+
+        prefix = f"Output {edge[1]} of {short_name(edge[0])} is a view and {how}. "
+    else:
+        prefix = ""
+    if meta.creation is MULTI_OUTPUT:
+        raise RuntimeError(
+            f"{prefix or f'A view {how}. '}This view is the output of a function that returns multiple views. Such functions do "
+            "not allow the output views to be modified inplace. You should replace the inplace operation by an "
+            "out-of-place one."
+        )
+    if meta.creation is IN_CUSTOM:
+        raise RuntimeError(
+            f"{prefix or f'A view {how}. '}This view was created inside a custom Function (or because an input was returned as-is) and the "
+            "autograd logic to handle view+inplace would override the custom backward associated with the custom "
+            "Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
+            "output of the custom Function."
+        )
+    if indirect:
+        return
+    mode = "no_grad" if meta.creation is NO_GRAD else "inference"
+    text = f"A view was created in {mode} mode and is being modified inplace with grad mode enabled. "
+    if meta.creation is NO_GRAD:
+        text += (
+            "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
+            "moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace "
+            "to be tracked) or both outside (if you want the inplace to be tracked)."
+        )
+    raise RuntimeError(text)
+
+
+def check_writable(t, others=()):
+    """Raise RuntimeError if `t` may not be written in place now: a leaf that requires grad, or a view of one."""
+    if not THREAD.state.grad:
+        return
+    if t._edge is NO_EDGE and all((o._edge or edge_of(o)) is NO_EDGE for o in others):
+        return
+    meta = t._meta
+    requires = t.requires_grad
+    if meta is not None and meta.base is not None and (requires or any(o.requires_grad for o in others)):
+        check_written_view(t, meta)
+        if requires and meta.base.is_leaf:
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+    if requires and t.is_leaf:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+
+
+def rebase_history(t, node):
+    """After `t` was written in place by the operation of `node`: give it (and its family) the new history."""
+    meta = t._meta
+    if meta is not None and meta.base is not None:
+        base = meta.base
+        copy = CopySlices(base, t, node)
+        old = base._edge
+        base._edge = (copy, 0)
+        if base._meta is not None and base._meta.retains_grad:
+            move_retention(base, old, base._edge)
+        meta.set_edge(t, (as_strided_node(t, base), 0))
+    else:
+        old = t._edge
+        t._edge = (node, 0)
+        if meta is not None and meta.retains_grad:
+            move_retention(t, old, t._edge)
+
+
+def positions(part, whole):
+    """Where the elements of the array `part` lie in the flattened array `whole`, whose memory it shares."""
+    step = whole.itemsize
+    start = whole.__array_interface__["data"][0]
+    offset = (part.__array_interface__["data"][0] - start) // step
+    where = _locations(part, offset, step)
+    if whole.flags.c_contiguous:
+        return where
+    own = _locations(whole, 0, step)
+    inverse = np.zeros(int(own.max()) + 1 if own.size else 1, dtype=np.intp)
+    inverse[own.reshape(-1)] = np.arange(own.size)
+    return inverse[where]
+
+
+def _locations(array, offset, step):
+    where = np.full(array.shape, offset, dtype=np.intp)
+    for axis, (n, stride) in enumerate(zip(array.shape, array.strides, strict=True)):
+        shape = [1] * array.ndim
+        shape[axis] = n
+        where += (np.arange(n) * (stride // step)).reshape(shape)
+    return where
+
+
+def gather(x, where, _shape):
+    """The elements of `x` (an array or a Tensor) at the flat positions `where`."""
+    return x.reshape(-1)[where if isinstance(x, np.ndarray) else _index(where)]
+
+
+def scatter(g, where, shape, base=None):
+    """An array or Tensor of `shape` that holds `g` at the flat positions `where` and `base` (or zero) elsewhere.
+
+    Without a base, what falls on the same place is added up.
+    """
+    if isinstance(g, Variable):
+        flat = g.new_zeros(int(np.prod(shape, dtype=int))) if base is None else base.reshape(-1)
+        return flat.index_put((_index(where.reshape(-1)),), g.reshape(-1), accumulate=base is None).reshape(shape)
+    if base is None:
+        flat = np.zeros(shape, dtype=g.dtype).reshape(-1)
+        np.add.at(flat, where, g)
+    else:
+        flat = np.array(base).reshape(-1)
+        flat[where] = g
+    return flat.reshape(shape)
+
+
+def _index(where):
+    from .variable import wrap
+
+    return wrap(where.astype(np.int64))
+
+
+class AsStridedBackward0(Node):
+    """A view seen from its base: some elements of it.
+
+    Math: y[i] = base[where(i)];  base's gradient: g put back at where(i), zero elsewhere (added where places repeat).
+    Saves: no tensors.  PyTorch: torch.as_strided
+    """
+
+    __slots__ = ()
+    keeps = ("where", "base_shape")
+
+    def vjp(self, g):
+        where, shape = self.args
+        return scatter(g, where, shape)
+
+
+def as_strided_node(t, base):
+    """The history of the view `t` as elements of `base`, whose own history may be new."""
+    node = new(AsStridedBackward0)
+    node.next_functions = (edge_of(base),)
+    node.priority = count_down()
+    whole = base._array()
+    node.args = (positions(t._array(), whole), whole.shape)
+    node.saved = ()
+    node.versions = node.fold = node.hooks = None
+    created(node)
+    return node
+
+
+class CopySlices(Node):
+    """A base of which one slice was overwritten in place by another operation (`inner`).
+
+    Math: base' = base with base[where] = inner(base[where], ...).
+    VJP: the slice of g goes through inner; to the old base goes g with that slice replaced by inner's result.
+    PyTorch: torch::autograd::CopySlices
+    """
+
+    __slots__ = ("inner",)
+
+    def __init__(self, base, view, inner):
+        self.inner = inner
+        self.next_functions = (edge_of(base), *inner.next_functions[1:])
+        self.priority = count_down()
+        whole = base._array()
+        self.args = (positions(view._array(), whole), whole.shape)
+        self.saved = (None,)
+        self.versions = self.fold = self.hooks = None
+        created(self)
+
+    def name(self):
+        return "torch::autograd::CopySlices"
+
+    def unpack(self, tensors):
+        super().unpack(tensors)  # raises if this node was freed
+        inner = self.inner
+        return [inner.unpack(tensors)] if inner.saved else [()]
+
+    def release(self):
+        self.saved = FREED
+        self.inner.release()
+
+    def vjp(self, g, values):
+        from .engine import fold
+
+        where, shape = self.args
+        inner = self.inner
+        piece = gather(g, where, shape)
+        results = inner.vjp(piece if inner.plain else [piece], *values)
+        if not isinstance(results, tuple):
+            results = (results,)
+        if inner.fold is not None:
+            results = fold(inner, results)
+        first = results[0] if results[0] is not None else piece * 0
+        return (scatter(first, where, shape, base=g), *results[1:])
+
+
+def created(node):
+    """Tell whoever watches that `node` was made by the engine itself, not by an operation."""
+    state = THREAD.state
+    if state.special:
+        from .record import announce
+
+        announce(state, node)

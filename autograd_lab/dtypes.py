@@ -1,0 +1,174 @@
+"""Number types, sizes and the rule that says which type two operands meet in.
+
+NumPy and PyTorch disagree about the last: to PyTorch a 0-d tensor or a Python number only decides the *kind* of the
+result (bool < integer < floating), never its width, and integers become the default float, not float64.
+"""
+
+import numpy as np
+
+from .autograd.errors import TYPE_NAMES
+
+
+class dtype:  # noqa: N801 - PyTorch's name
+    """A number type, such as torch.float32. Compare with `is` or `==`; `np` is NumPy's counterpart."""
+
+    __slots__ = ("is_floating_point", "is_signed", "itemsize", "name", "np")
+
+    def __init__(self, name):
+        self.name = name
+        self.np = np.dtype(name)
+        self.itemsize = self.np.itemsize
+        self.is_floating_point = self.np.kind == "f"
+        self.is_signed = self.np.kind in "fi"
+
+    is_complex = False
+
+    def __repr__(self):
+        return f"torch.{self.name}"
+
+    def __reduce__(self):
+        return self.name
+
+    @property
+    def type_name(self):
+        """PyTorch's word for it in error messages: Float, Double, Long, ..."""
+        return TYPE_NAMES[self.name]
+
+    def to_complex(self):
+        raise RuntimeError(f"autograd_lab has no complex numbers, so {self!r} has no complex counterpart")
+
+
+float16, float32, float64 = dtype("float16"), dtype("float32"), dtype("float64")
+uint8, int8, int16, int32, int64 = dtype("uint8"), dtype("int8"), dtype("int16"), dtype("int32"), dtype("int64")
+bool_ = dtype("bool")
+half, float_, double, short, int_, long = float16, float32, float64, int16, int32, int64
+
+ALL = {d.np: d for d in (float16, float32, float64, uint8, int8, int16, int32, int64, bool_)}
+
+
+class Defaults:
+    """The default floating type (torch.set_default_dtype)."""
+
+    dtype = float32
+    np = float32.np
+
+
+def set_default_dtype(d):
+    """Set the type of tensors made from Python floats; floating types only (torch.set_default_dtype)."""
+    if not isinstance(d, dtype):
+        raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
+    if not d.is_floating_point:
+        raise TypeError("only floating-point types are supported as the default type")
+    Defaults.dtype, Defaults.np = d, d.np
+
+
+def get_default_dtype():
+    """The type of tensors made from Python floats (torch.get_default_dtype)."""
+    return Defaults.dtype
+
+
+def to_dtype(d):
+    """A dtype from a dtype, a NumPy type or Python's float, int and bool."""
+    if isinstance(d, dtype):
+        return d
+    if d is float:
+        return Defaults.dtype
+    if d is int:
+        return int64
+    if d is bool:
+        return bool_
+    found = None
+    try:
+        found = ALL.get(np.dtype(d))
+    except TypeError:
+        pass
+    if found is None:
+        raise TypeError(f"expected a dtype of this library (float32, int64, bool, ...), but got {d!r}")
+    return found
+
+
+_RANK = {"b": 0, "u": 1, "i": 1, "f": 2}
+
+
+def promote_types(a, b):
+    """The narrowest dtype both fit in, integers giving way to any float (torch.promote_types)."""
+    return ALL[promote_np(a.np, b.np)]
+
+
+def promote_np(a, b):
+    """The same for NumPy dtypes."""
+    if a is b:
+        return a
+    ra, rb = _RANK[a.kind], _RANK[b.kind]
+    if ra == rb or (ra < 2 and rb < 2):
+        return np.promote_types(a, b)
+    return a if ra > rb else b
+
+
+def meet(x, y):
+    """The NumPy dtype in which the arrays `x` and `y` meet; 0-d ones only contribute their kind."""
+    a, b = x.dtype, y.dtype
+    if a is b:
+        return a
+    if (x.ndim == 0) != (y.ndim == 0):
+        full, zero = (b, a) if x.ndim == 0 else (a, b)
+        if _RANK[zero.kind] > _RANK[full.kind]:
+            return promote_np(full, zero)
+        return full
+    return promote_np(a, b)
+
+
+def meet_number(x_dtype, number):
+    """The NumPy dtype in which an array and a Python number meet."""
+    if isinstance(number, bool):
+        return x_dtype
+    if isinstance(number, int):
+        return np.dtype(np.int64) if x_dtype.kind == "b" else x_dtype
+    return x_dtype if x_dtype.kind == "f" else Defaults.np
+
+
+def result_type(a, b):
+    """The dtype of an operation on `a` and `b`, tensors or numbers (torch.result_type)."""
+    from .autograd.variable import Variable
+
+    if isinstance(a, Variable) and isinstance(b, Variable):
+        return ALL[meet(a._data, b._data)]
+    if isinstance(a, Variable):
+        return ALL[meet_number(a._data.dtype, b)]
+    if isinstance(b, Variable):
+        return ALL[meet_number(b._data.dtype, a)]
+    return ALL[meet(np.asarray(_of_number(a)), np.asarray(_of_number(b)))]
+
+
+def _of_number(n):
+    return np.asarray(n, dtype=dtype_of_number(n).np)
+
+
+def dtype_of_number(n):
+    """The dtype a Python number gets as a tensor of its own."""
+    if isinstance(n, bool):
+        return bool_
+    return int64 if isinstance(n, int) else Defaults.dtype
+
+
+class Size(tuple):
+    """The shape of a tensor: a tuple that prints as torch.Size([2, 3])."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return f"torch.Size([{', '.join(map(repr, self))}])"
+
+    def numel(self):
+        """The number of elements of a tensor of this shape."""
+        n = 1
+        for k in self:
+            n *= k
+        return n
+
+    def __add__(self, other):
+        return Size(tuple(self) + tuple(other))
+
+    def __getitem__(self, i):
+        item = tuple.__getitem__(self, i)
+        return Size(item) if isinstance(i, slice) else item

@@ -1,0 +1,362 @@
+"""The rules of + - * / ** and of the sign: the arithmetic that carries every other formula."""
+
+import operator
+
+import numpy as np
+
+from ..autograd.record import apply, apply_inplace
+from ..autograd.variable import Variable
+from . import both
+from .rule import (
+    FUNCTIONS,
+    METHODS,
+    Rule,
+    binary,
+    binary_inplace,
+    function,
+    method,
+    number_operand,
+    pointwise,
+    tensor_of,
+    unary,
+)
+
+
+@binary("add")
+class AddBackward0(Rule):
+    """Sum of two tensors.
+
+    Math: y = a + alpha * b.   VJP: to a: g;  to b: alpha * g (the message is copied).
+    Shapes: a and b broadcast; each gradient is summed back to its operand's shape.
+    Saves: nothing.   PyTorch: torch.add
+    """
+
+    inputs = ("self", "other")
+    keeps = ("alpha",)
+    default_args = (1,)
+
+    def forward(x, y, alpha=1):
+        return x + y if alpha == 1 else x + y * alpha
+
+    def vjp(self, g):
+        alpha = self.args[0]
+        return g, g if alpha == 1 else g * alpha
+
+
+@binary("sub")
+class SubBackward0(Rule):
+    """Difference of two tensors.
+
+    Math: y = a - alpha * b.   VJP: to a: g;  to b: -alpha * g.
+    Shapes: as add.   Saves: nothing.   PyTorch: torch.sub
+    """
+
+    inputs = ("self", "other")
+    keeps = ("alpha",)
+    default_args = (1,)
+
+    def forward(x, y, alpha=1):
+        if x.dtype.kind == "b":
+            raise RuntimeError(
+                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+                "operator instead."
+            )
+        return x - y if alpha == 1 else x - y * alpha
+
+    def vjp(self, g):
+        alpha = self.args[0]
+        return g, (-g if alpha == 1 else g * -alpha) if self.needs(1) else None
+
+
+@binary("mul")
+class MulBackward0(Rule):
+    """Elementwise product.
+
+    Math: y = a * b.   VJP: to a: g * b;  to b: g * a (the factors swap).
+    Shapes: a and b broadcast; each gradient is summed back to its operand's shape.
+    Saves: each factor that the other's gradient needs.   PyTorch: torch.mul
+    """
+
+    inputs = ("self", "other")
+    saves = ("self", "other")
+    saves_if = {"self": (1,), "other": (0,)}
+    forward = operator.mul
+
+    def vjp(self, g, a, b):
+        return None if b is None else g * b, None if a is None else g * a
+
+
+@binary("div", floats=True)
+class DivBackward0(Rule):
+    """Elementwise quotient.
+
+    Math: y = a / b.   VJP: to a: g / b;  to b: -g * (a / b) / b.
+    Shapes: as mul.   Saves: b, and a if b wants a gradient.   PyTorch: torch.div
+    """
+
+    inputs = ("self", "other")
+    saves = ("self", "other")
+    saves_if = {"self": (1,)}
+    forward = operator.truediv
+
+    def vjp(self, g, a, b):
+        return g / b if self.needs(0) else None, None if a is None else -g * ((a / b) / b)
+
+
+class RsubBackward1(Rule):
+    """A number minus a tensor.
+
+    Math: y = c - a.   VJP: -g.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.rsub
+    """
+
+    op = "rsub"
+    keeps = ("other", "alpha")
+
+    def forward(x, number, alpha=1):
+        x, number = number_operand(x, number, False)
+        return number - x if alpha == 1 else number - alpha * x
+
+    def vjp(self, g):
+        alpha = self.args[1] if len(self.args) > 1 else 1
+        return -g if alpha == 1 else g * -alpha
+
+
+class RsubBackward0(Rule):
+    """A tensor subtracted from another: rsub(a, b) = b - alpha * a.
+
+    VJP: to a: -alpha * g;  to b: g.   Shapes: broadcast.   Saves: nothing.   PyTorch: torch.rsub
+    """
+
+    op = "rsub"
+    inputs = ("self", "other")
+    keeps = ("alpha",)
+
+    def forward(x, y, alpha):
+        return y - x * alpha if alpha != 1 else y - x
+
+    def vjp(self, g):
+        alpha = self.args[0]
+        return -g * alpha if alpha != 1 else -g, g
+
+
+@unary("neg", integer=True)
+class NegBackward0(Rule):
+    """Negation.
+
+    Math: y = -a.   VJP: -g.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.neg
+    """
+
+    def forward(x):
+        if x.dtype.kind == "b":
+            raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.")
+        return -x
+
+    def vjp(self, g):
+        return -g
+
+
+@unary("reciprocal")
+class ReciprocalBackward0(Rule):
+    """Reciprocal.
+
+    Math: y = 1 / a.   VJP: -g * y * y.   Shapes: elementwise.   Saves: the result.   PyTorch: torch.reciprocal
+    """
+
+    saves = ("result",)
+
+    def forward(x):
+        return x.dtype.type(1) / x
+
+    def vjp(self, g, y):
+        return -g * y * y
+
+
+class PowBackward0(Rule):
+    """A tensor to the power of a number.
+
+    Math: y = a ** n.   VJP: g * n * a ** (n - 1);  zero for n = 0, also at a = 0.
+    Shapes: elementwise.   Saves: a, and the number.   PyTorch: torch.pow
+    """
+
+    op = "pow"
+    saves = ("self",)
+    keeps = ("exponent",)
+
+    def forward(x, exponent):
+        return _power(x, exponent)
+
+    def vjp(self, g, x):
+        n = self.args[0]
+        if n == 0:
+            return g * 0
+        if n == 2:
+            return g * (x * 2)
+        return g * (n * x ** (n - 1))
+
+
+class PowBackward1(Rule):
+    """A tensor to the power of a tensor.
+
+    Math: y = a ** b.   VJP: to a: g * b * a ** (b - 1), zero where b = 0;  to b: g * y * log(a), zero where a = 0 and b >= 0.
+    Shapes: broadcast.   Saves: a, b and the result.   PyTorch: torch.pow
+    """
+
+    op = "pow"
+    inputs = ("self", "exponent")
+    saves = ("self", "exponent", "result")
+    saves_if = {"result": (1,)}
+    forward = operator.pow
+
+    def vjp(self, g, a, b, y):
+        to_a = to_b = None
+        if self.needs(0):
+            to_a = both.where(both.array_of(b) == 0, g * 0, g * (b * a ** (b - 1)))
+        if self.needs(1):
+            silent = (both.array_of(a) == 0) & (both.array_of(b) >= 0)
+            to_b = both.where(silent, g * 0, g * (y * both.log(a)))
+        return to_a, to_b
+
+
+class PowBackward2(Rule):
+    """A number to the power of a tensor.
+
+    Math: y = c ** a.   VJP: g * y * log(c);  zero where c = 0 and a >= 0.
+    Shapes: elementwise.   Saves: the exponent and the result.   PyTorch: torch.pow
+    """
+
+    op = "pow"
+    inputs = ("exponent",)
+    saves = ("exponent", "result")
+    keeps = ("self",)
+
+    def forward(x, number):
+        x, number = number_operand(x, number, False)
+        return number**x
+
+    def vjp(self, g, a, y):
+        c = self.args[0]
+        if c == 0:
+            return both.where(both.array_of(a) >= 0, g * 0, g * (y * -np.inf))
+        return g * (y * float(np.log(c) if c > 0 else np.nan))
+
+
+def _power(x, n):
+    x, n = number_operand(x, n, False)
+    if x.dtype.kind in "iu" and n < 0:
+        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if x.dtype.kind == "f":
+        # NumPy's float power of a small whole number is many times slower than multiplying.
+        if n == 2:
+            return x * x
+        if n == 3:
+            return x * x * x
+        if n == 0.5:
+            return np.sqrt(x)
+    return x**n
+
+
+@function
+def pow(input, exponent):
+    """`input` to the power of `exponent`; either may be a number, not both (torch.pow)."""
+    if isinstance(exponent, Variable):
+        if not isinstance(input, Variable):
+            return apply(PowBackward2, (exponent,), input)
+        return POW.call(input, exponent)
+    return apply(PowBackward0, (input,), exponent.item() if isinstance(exponent, np.generic) else exponent)
+
+
+@method
+def pow_(self, exponent):
+    """The in-place form of `pow`."""
+    if isinstance(exponent, Variable):
+        return binary_inplace(POW, self, exponent)
+    return apply_inplace(PowBackward0, (self,), exponent)
+
+
+POW = binary("pow")(PowBackward1)
+METHODS["pow"], METHODS["pow_"], FUNCTIONS["pow"] = pow, pow_, pow
+
+
+_plain_add, _plain_sub = FUNCTIONS["add"], FUNCTIONS["sub"]
+
+
+@function
+def add(input, other, *, alpha=1):
+    """`input + alpha * other` (torch.add)."""
+    if alpha == 1:
+        return _plain_add(input, other)
+    return pointwise(AddBackward0, (input, tensor_of(other, input)), alpha)
+
+
+@function
+def sub(input, other, *, alpha=1):
+    """`input - alpha * other` (torch.sub)."""
+    if alpha == 1:
+        return _plain_sub(input, other)
+    return pointwise(SubBackward0, (input, tensor_of(other, input)), alpha)
+
+
+FUNCTIONS["subtract"] = METHODS["subtract"] = FUNCTIONS["sub"]
+FUNCTIONS["multiply"] = METHODS["multiply"] = FUNCTIONS["mul"]
+FUNCTIONS["negative"] = METHODS["negative"] = FUNCTIONS["neg"]
+
+
+@method
+def add_(self, other, *, alpha=1):
+    """The in-place form of `add`."""
+    return AddBackward0.call_(self, other if alpha == 1 else tensor_of(other, self) * alpha)
+
+
+@method
+def sub_(self, other, *, alpha=1):
+    """The in-place form of `sub`."""
+    return SubBackward0.call_(self, other if alpha == 1 else tensor_of(other, self) * alpha)
+
+
+@function
+def rsub(input, other, *, alpha=1):
+    """`other - alpha * input` (torch.rsub)."""
+    if isinstance(other, Variable):
+        return pointwise(RsubBackward0, (input, other), alpha)
+    return apply(RsubBackward1, (input,), other, alpha)
+
+
+def _rsub(self, other):
+    if isinstance(other, (int, float, np.generic)):
+        return apply(RsubBackward1, (self,), other)
+    return NotImplemented
+
+
+def _rdiv(self, other):
+    if isinstance(other, (int, float, np.generic)):
+        return METHODS["reciprocal"](self) * other
+    return NotImplemented
+
+
+def _rpow(self, other):
+    if isinstance(other, (int, float, np.generic)):
+        return apply(PowBackward2, (self,), other)
+    return NotImplemented
+
+
+OPERATORS = {
+    "__add__": AddBackward0.call,
+    "__radd__": AddBackward0.call,
+    "__iadd__": add_,
+    "__sub__": SubBackward0.call,
+    "__rsub__": _rsub,
+    "__isub__": sub_,
+    "__mul__": MulBackward0.call,
+    "__rmul__": MulBackward0.call,
+    "__imul__": MulBackward0.call_,
+    "__truediv__": DivBackward0.call,
+    "__rtruediv__": _rdiv,
+    "__itruediv__": DivBackward0.call_,
+    "__neg__": METHODS["neg"],
+    "__pow__": pow,
+    "__rpow__": _rpow,
+    "__ipow__": pow_,
+}
+"""Python's operators, for Tensor."""
+
+__all__ = ["OPERATORS"]

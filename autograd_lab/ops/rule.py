@@ -1,0 +1,453 @@
+"""What a rule is, and how one becomes a function, a method and an in-place method.
+
+A rule is the class of the nodes it makes: `forward` computes with NumPy, `vjp` sends a gradient back. The decorators below turn a
+rule into the functions a user calls, so that a new operation is one class and nothing else needs editing.
+"""
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+
+from ..autograd.modes import THREAD
+from ..autograd.node import Node, count_down, new, save
+from ..autograd.record import apply, apply_inplace, edges_of, finish, make_node, node_for, wanted
+from ..autograd.variable import NO_EDGE, Registry, Variable, find_edge, wrap
+from ..dtypes import Defaults, meet, meet_number, promote_np
+
+FUNCTIONS: dict[str, Callable] = {}
+"""Every function of the torch-like namespace that an operation defines, by name."""
+
+METHODS: dict[str, Callable] = {}
+"""Every method of Tensor that an operation defines, by name."""
+
+RULES: dict[str, type] = {}
+"""Every rule by its node name: the rule book."""
+
+
+class Rule(Node):
+    """An operation: how to compute it, and how a gradient passes back through it.
+
+    inputs    names of the tensor operands, as PyTorch's saved attributes call them
+    saves     which of them (and of the results) the VJP needs
+    saves_if  {name: operand numbers}: save it only if one of these operands wants a gradient
+    keeps     names of the plain values given to `forward` after the arrays; one that ends in _sym_sizes is filled in with
+              the shape of that operand
+    """
+
+    op = ""
+    inputs: tuple = ("self",)
+    saves_if: dict = {}
+    forward: Callable
+    save_plan: tuple = ()
+    shape_names: tuple = ()
+    result_names: tuple = ()
+
+    def __init_subclass__(cls, name=None, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if name is not None:
+            cls.__name__ = name
+        RULES.setdefault(cls.__name__, cls)
+        forward = cls.__dict__.get("forward")
+        if forward is not None and not isinstance(forward, staticmethod):
+            cls.forward = staticmethod(forward)
+        plan = []
+        results = []
+        for saved in cls.saves:
+            if saved in cls.inputs:
+                plan.append((saved, cls.inputs.index(saved), None, cls.saves_if.get(saved)))
+            else:
+                nr = cls.results[saved] if isinstance(cls.results, dict) else 0
+                plan.append((saved, None, nr, cls.saves_if.get(saved)))
+                results.append(saved)
+        cls.save_plan = tuple(plan)
+        cls.result_names = tuple(results)
+        if not isinstance(cls.results, dict):
+            cls.results = tuple(results)
+        cls.shape_names = tuple(
+            cls.inputs.index(k.removesuffix("_sym_sizes")) for k in cls.keeps if k.endswith("_sym_sizes")
+        )
+
+    @classmethod
+    def saves_first(cls, edges):
+        """Whether the first operand would be saved, given the edges of all."""
+        for name, where, _nr, users in cls.save_plan:
+            if where == 0 and name is not None:
+                return users is None or any(edges[i] is not NO_EDGE for i in users)
+        return False
+
+    def needs(self, i):
+        """Whether operand `i` wants a gradient."""
+        return self.next_functions[i][0] is not None
+
+
+def function(fn=None, *, name=None, method=True, namespace=True):
+    """Register `fn` as torch.<name> and, unless told otherwise, as Tensor.<name>."""
+
+    def register(fn):
+        key = name or fn.__name__.rstrip("_") or fn.__name__
+        if namespace:
+            FUNCTIONS[key] = fn
+        if method:
+            METHODS[key] = fn
+        return fn
+
+    return register if fn is None else register(fn)
+
+
+def method(fn=None, *, name=None):
+    """Register `fn` as Tensor.<name> only."""
+
+    def register(fn):
+        METHODS[name or fn.__name__] = fn
+        return fn
+
+    return register if fn is None else register(fn)
+
+
+def as_float(x):
+    """An integer or bool array in the default floating type; floating arrays as they are."""
+    return x if x.dtype.kind == "f" else x.astype(Defaults.np)
+
+
+def tensor_of(value, like=None):
+    """`value` as a Tensor: itself, or a constant 0-d one made of a number."""
+    if isinstance(value, Variable):
+        return value
+    if isinstance(value, (bool, int, float, np.generic)):
+        number = value.item() if isinstance(value, np.generic) else value
+        dtype = meet_number(like._data.dtype, number) if like is not None else None
+        if dtype is None:
+            dtype = np.dtype(bool) if isinstance(number, bool) else np.int64 if isinstance(number, int) else Defaults.np
+        return wrap(np.asarray(number).astype(dtype)[()])
+    raise TypeError(f"expected a Tensor or a number, but got {type(value).__name__}")
+
+
+def unary(op=None, *, inplace=True, integer=False, namespace=True, method=True):
+    """Make the function and methods of a pointwise rule of one operand: `op(x)`, `x.op()` and `x.op_()`.
+
+    Integer tensors are computed in the default float unless `integer` says the operation is defined on them.
+    """
+
+    def decorate(rule):
+        rule.op = op
+        forward = rule.forward
+        saves = rule.saves
+
+        def fast(input):
+            x = input._data
+            if not integer and x.dtype.kind != "f":
+                x = x.astype(Defaults.np)
+            state = THREAD.state
+            out = new(Tensor)
+            out._data = state.run(forward, x)
+            out._box = out._meta = None
+            edge = input._edge or find_edge(input)
+            if edge is NO_EDGE or not state.grad:
+                out._edge = NO_EDGE
+                node = None
+            else:
+                node = new(rule)
+                node.next_functions = (edge,)
+                node.priority = count_down()
+                node.fold = node.hooks = None
+                node.args = ()
+                if not saves:
+                    node.saved = ()
+                    node.versions = None
+                elif saves[0] == "result":
+                    save(node, (wrap(out._data, NO_EDGE, out._shared_box()),))
+                else:
+                    save(node, (input,))
+                out._edge = (node, 0)
+            if state.special:
+                finish(state, rule, (input,), (out,), node, ())
+            return out
+
+        def in_place(input):
+            return apply_inplace(rule, (input,))
+
+        _publish(rule, op, fast, in_place if inplace else None, namespace, method)
+        return rule
+
+    return decorate
+
+
+def _publish(rule, op, fast, in_place, namespace, method):
+    fast.__name__ = fast.__qualname__ = op
+    fast.__doc__ = rule.__doc__
+    if namespace:
+        FUNCTIONS[op] = fast
+    if method:
+        METHODS[op] = fast
+    if in_place is not None:
+        in_place.__name__ = in_place.__qualname__ = op + "_"
+        in_place.__doc__ = f"The in-place form of `{op}`: writes into the tensor and returns it."
+        METHODS[op + "_"] = in_place
+        if namespace:
+            FUNCTIONS[op + "_"] = in_place
+
+
+def binary(op, *, floats=False):
+    """Make the function of a pointwise rule of two operands that broadcast, the second of which may be a number.
+
+    `floats`: integers are computed in the default float (true division).
+    Returns the rule; the function is `rule.call`, its in-place form `rule.call_`.
+    """
+
+    def decorate(rule):
+        rule.op = op
+        forward = rule.forward
+        saves = rule.saves
+        # Bit i of a mask: operand i wants a gradient. What is saved depends on who needs it.
+        masks = [
+            (where, _mask(users)) for _name, where, _nr, users in rule.save_plan
+        ]
+        keep_a = next((m for where, m in masks if where == 0), 0)
+        keep_b = next((m for where, m in masks if where == 1), 0)
+        saves_result = bool(rule.result_names)
+        default_args = rule.default_args
+
+        def fast(input, other):
+            x = input._data
+            fold = None
+            if isinstance(other, Variable):
+                y = other._data
+                if x.dtype is y.dtype:
+                    if floats and x.dtype.kind != "f":
+                        x, y = x.astype(Defaults.np), y.astype(Defaults.np)
+                    if x.shape != y.shape:
+                        fold = (x.shape, x.dtype), (y.shape, y.dtype)
+                else:
+                    fold = (x.shape, x.dtype), (y.shape, y.dtype)
+                    meeting = meet(x, y)
+                    if floats and meeting.kind != "f":
+                        meeting = Defaults.np
+                    x, y = x.astype(meeting), y.astype(meeting)
+                eb = other._edge or find_edge(other)
+            else:
+                x, y = number_operand(x, other, floats)
+                if y is NotImplemented:
+                    return NotImplemented
+                eb = NO_EDGE
+            state = THREAD.state
+            out = new(Tensor)
+            try:
+                out._data = state.run(forward, x, y)
+            except ValueError:
+                raise shape_error(x.shape, y.shape) from None
+            out._box = out._meta = None
+            ea = input._edge or find_edge(input)
+            if (ea is NO_EDGE and eb is NO_EDGE) or not state.grad:
+                out._edge = NO_EDGE
+                node = None
+            else:
+                node = new(rule)
+                node.next_functions = (ea, eb)
+                node.priority = count_down()
+                node.args = default_args
+                node.fold = fold
+                node.hooks = None
+                if not saves:
+                    node.saved = ()
+                    node.versions = None
+                else:
+                    need = (ea is not NO_EDGE) | (eb is not NO_EDGE) << 1
+                    a = input if need & keep_a else None
+                    b = other if need & keep_b else None
+                    if saves_result:
+                        save(node, _saved_with_result(rule, a, b, out))
+                    else:
+                        save(node, (a, b))
+                out._edge = (node, 0)
+            if state.special:
+                finish(state, rule, (input, other), (out,), node, default_args)
+            return out
+
+        def in_place(input, other):
+            other = tensor_of(other, input) if not isinstance(other, Variable) else other
+            return binary_inplace(rule, input, other, floats)
+
+        rule.call, rule.call_ = fast, in_place
+        fast.__name__ = fast.__qualname__ = op
+        in_place.__name__ = in_place.__qualname__ = op + "_"
+        fast.__doc__ = rule.__doc__
+        in_place.__doc__ = f"The in-place form of `{op}`: writes into the tensor and returns it."
+        METHODS[op], METHODS[op + "_"] = fast, in_place
+        FUNCTIONS[op] = checked(fast)
+        return rule
+
+    return decorate
+
+
+def pointwise(rule, inputs, *args, floats=False):
+    """Run an elementwise rule on any number of Tensors that broadcast and promote; the general form of `binary`."""
+    arrays = [t._data for t in inputs]
+    meeting = arrays[0].dtype
+    for x in arrays[1:]:
+        if x.dtype is not meeting:
+            meeting = common_type(arrays)
+            break
+    if floats and meeting.kind != "f":
+        meeting = Defaults.np
+    state = THREAD.state
+    try:
+        data = state.run(rule.forward, *[x if x.dtype is meeting else x.astype(meeting) for x in arrays], *args)
+    except ValueError:
+        raise broadcast_error(arrays) from None
+    out = wrap(data)
+    node = None
+    if state.grad:
+        edges = edges_of(inputs)
+        if wanted(edges):
+            node = node_for(rule, edges, inputs, (out,), args)
+            if any(x.dtype is not data.dtype or x.shape != data.shape for x in arrays):
+                node.fold = tuple([(x.shape, x.dtype) for x in arrays])
+            out._edge = (node, 0)
+    if state.special:
+        finish(state, rule, inputs, (out,), node, args)
+    return out
+
+
+def common_type(arrays):
+    """The NumPy dtype in which several arrays meet, full tensors counting before 0-d ones."""
+    full = [x for x in arrays if x.ndim] or arrays
+    zero = [x for x in arrays if not x.ndim] if len(full) != len(arrays) else []
+    meeting = functools.reduce(promote_np, [x.dtype for x in full])
+    for x in zero:
+        meeting = meet(np.empty(1, meeting), x)
+    return meeting
+
+
+def broadcast_error(arrays):
+    """The error of the first two of some shapes that do not broadcast."""
+    shape = arrays[0].shape
+    for x in arrays[1:]:
+        try:
+            shape = np.broadcast_shapes(shape, x.shape)
+        except ValueError:
+            return shape_error(shape, x.shape)
+    return RuntimeError("the operands do not fit together")
+
+
+def _mask(users):
+    return 3 if users is None else sum(1 << i for i in users)
+
+
+def _saved_with_result(rule, a, b, out):
+    values = {"self": a, "other": b, "exponent": b, "result": wrap(out._data, NO_EDGE, out._shared_box())}
+    return tuple(values[name] for name in rule.saves)
+
+
+def checked(fast):
+    """The function form of an operator: what the operator would decline becomes a TypeError."""
+
+    def call(input, other):
+        if not isinstance(input, Variable):
+            if not isinstance(other, Variable):
+                raise TypeError(f"{fast.__name__}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+            input = tensor_of(input, other)
+        out = fast(input, other)
+        if out is NotImplemented:
+            raise TypeError(f"{fast.__name__}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
+        return out
+
+    call.__name__ = call.__qualname__ = fast.__name__
+    call.__doc__ = fast.__doc__
+    return call
+
+
+def number_operand(x, number, floats):
+    """The operands `x` (an array) and a Python number, in the type they meet in; NotImplemented for anything else."""
+    if isinstance(number, np.generic):
+        number = number.item()
+    if not isinstance(number, (int, float)):
+        return x, NotImplemented
+    kind = x.dtype.kind
+    if kind == "f":
+        return x, number
+    meeting = meet_number(x.dtype, number)
+    if floats and meeting.kind != "f":
+        meeting = Defaults.np
+    if meeting is not x.dtype:
+        x = x.astype(meeting)
+    if meeting.kind in "iu":
+        number = np.asarray(number).astype(meeting)[()]  # integers wrap around instead of raising
+    elif meeting.kind == "b":
+        number = bool(number)
+    return x, number
+
+
+def binary_inplace(rule, input, other, floats=False):
+    """`input.op_(other)` for a rule made by `binary`."""
+    from ..autograd.record import inputs_to_save, check_fits, finish_inplace, rebase_history, write
+    from ..autograd.views import check_writable
+
+    check_writable(input, (other,))
+    x, y = input._data, other._data
+    meeting = meet(x, y)
+    if floats and meeting.kind != "f":
+        meeting = Defaults.np
+    fold = None
+    if x.dtype is not y.dtype or x.shape != y.shape:
+        fold = (x.shape, x.dtype), (y.shape, y.dtype)
+    state = THREAD.state
+    try:
+        data = state.run(rule.forward, x.astype(meeting) if x.dtype is not meeting else x, y.astype(meeting) if y.dtype is not meeting else y)
+    except ValueError:
+        raise shape_error(x.shape, y.shape) from None
+    check_fits(input, data)
+    node = None
+    if state.grad:
+        edges = edges_of((input, other))
+        if wanted(edges):
+            a, b = inputs_to_save(rule, (input, other), edges)
+            need = (edges[0] is not NO_EDGE) | (edges[1] is not NO_EDGE) << 1
+            saved = []
+            for _name, where, _nr, users in rule.save_plan:
+                value = (a, b)[where] if where is not None else input
+                saved.append(value if users is None or need & _mask(users) else None)
+            node = make_node(rule, edges, rule.default_args, tuple(saved))
+            node.fold = fold
+    write(input, data)
+    if node is not None:
+        from ..autograd.record import refresh_results
+
+        refresh_results(node, rule, input)
+        rebase_history(input, node)
+    if state.special:
+        finish_inplace(state, rule, (input, other), input, node, rule.op + "_")
+    return input
+
+
+def shape_error(a, b):
+    """The error of two shapes that do not broadcast."""
+    for k in range(1, min(len(a), len(b)) + 1):
+        if a[-k] != b[-k] and a[-k] != 1 and b[-k] != 1:
+            dim = max(len(a), len(b)) - k
+            return RuntimeError(
+                f"The size of tensor a ({a[-k]}) must match the size of tensor b ({b[-k]}) at non-singleton dimension {dim}"
+            )
+    return RuntimeError(f"shapes {list(a)} and {list(b)} do not fit together")
+
+
+class _TensorClass:
+    """Stands for the class Tensor until tensor.py has made it."""
+
+
+Tensor = _TensorClass
+
+
+def bind(tensor_class):
+    """Called once by tensor.py: from now on operations make instances of `tensor_class`."""
+    global Tensor
+    Tensor = tensor_class
+    Registry.tensor = tensor_class
+
+
+Rule.default_args = ()
+
+__all__ = [
+    "FUNCTIONS", "METHODS", "RULES", "Rule", "apply", "apply_inplace", "binary", "function", "method", "pointwise", "tensor_of",
+    "unary",
+]

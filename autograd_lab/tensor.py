@@ -1,0 +1,428 @@
+"""Tensor: numbers, and where their gradients go.
+
+This page is the graph part of a tensor: leaves and flags, `.grad`, `grad_fn`, detaching, hooks, `backward`. The numbers
+are NumPy's; the operations are rules (ops/), each of which adds its methods here by itself.
+"""
+
+import warnings
+import weakref
+
+import numpy as np
+
+from . import autograd, printing
+from .autograd.hooks import HookDict, RemovableHandle
+from .autograd.modes import THREAD
+from .autograd.variable import (
+    INFERENCE,
+    NO_EDGE,
+    Variable,
+    alias,
+    find_edge,
+    version_of,
+    wrap,
+)
+from .autograd.views import move_retention
+from .dtypes import ALL, Size, to_dtype
+from .ops import rule
+from .ops.arithmetic import OPERATORS
+
+_SCALAR_WARNING = (
+    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+    "Consider using tensor.detach() first."
+)
+
+
+class Tensor(Variable):
+    """A multi-dimensional array that can ask for its gradient (torch.Tensor).
+
+    Made by `tensor(data)`, by the factories (zeros, ones, arange, ...) and by operations. A *leaf* is a tensor that no
+    recorded operation made; a leaf that requires grad collects its gradient in `.grad`.
+    """
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __new__(cls, *data):
+        from .creation import legacy_tensor
+
+        return legacy_tensor(cls, *data)
+
+    # -- what it is -----------------------------------------------------------------------------------
+
+    @property
+    def shape(self):
+        """The size along each dim."""
+        return Size(self._data.shape)
+
+    @property
+    def dtype(self):
+        """The number type, such as torch.float32."""
+        return ALL[self._data.dtype]
+
+    @property
+    def ndim(self):
+        """The number of dims."""
+        return self._data.ndim
+
+    # -- leaves and flags -----------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self):
+        """Whether operations on this tensor are recorded: it is a leaf that asked, or was computed from one."""
+        if self._edge is not None:
+            return self._edge is not NO_EDGE
+        meta = self._meta
+        return meta.requires_grad or (meta.base is not None and (meta.edge is not NO_EDGE or meta.base.requires_grad))
+
+    @requires_grad.setter
+    def requires_grad(self, value):
+        value = bool(value)
+        if not self.is_leaf:
+            if not value:
+                raise RuntimeError(
+                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
+                    "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                )
+            return
+        if value and self._data.dtype.kind != "f":
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+        self._set_requires_grad(value)
+
+    def _set_requires_grad(self, value):
+        if value and self._box is INFERENCE and not THREAD.state.inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        if self._meta is None and not value:
+            return
+        meta = self._ensure_meta()
+        meta.requires_grad = value
+        if meta.base is None:
+            self._edge = None if value else NO_EDGE
+
+    def requires_grad_(self, requires_grad=True):
+        """Set the flag on a leaf and return the tensor itself.
+
+        Raises RuntimeError for integer tensors, and when switching it off on a computed tensor.
+        """
+        if not self.is_leaf and not requires_grad:
+            self.requires_grad = False
+        if requires_grad and self._data.dtype.kind != "f":
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if self.is_leaf:
+            self._set_requires_grad(bool(requires_grad))
+        return self
+
+    @property
+    def is_leaf(self):
+        """Whether no recorded operation made this tensor (constants are leaves too)."""
+        return self.grad_fn is None
+
+    @property
+    def grad_fn(self):
+        """The node of the operation that made this tensor; None for a leaf."""
+        edge = self._edge
+        if edge is None:
+            meta = self._meta
+            if meta.base is None:
+                return None
+            edge = find_edge(self)
+            if meta.edge is NO_EDGE:
+                return None
+        return edge[0]
+
+    @property
+    def output_nr(self):
+        """Which output of `grad_fn` this tensor is."""
+        return find_edge(self)[1] if self._edge is None else self._edge[1]
+
+    @property
+    def _version(self):
+        return version_of(self)
+
+    @property
+    def _base(self):
+        meta = self._meta
+        return None if meta is None else meta.base
+
+    def _is_view(self):
+        return self._base is not None
+
+    def is_inference(self):
+        """Whether the tensor was made in inference mode (torch.Tensor.is_inference)."""
+        return self._box is INFERENCE
+
+    # -- the gradient ---------------------------------------------------------------------------------
+
+    @property
+    def grad(self):
+        """The gradient collected so far, or None. Only leaves, and what asked with retain_grad, have one."""
+        meta = self._meta
+        if meta is not None and (meta.grad is not None or meta.retains_grad):
+            return meta.grad
+        if self.requires_grad and not self.is_leaf:
+            warnings.warn(
+                "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+                "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
+                "by mistake, make sure you access the leaf Tensor instead. See github.com/pytorch/pytorch/pull/30531 "
+                "for more information.",
+                stacklevel=2,
+            )
+        return None
+
+    @grad.setter
+    def grad(self, value):
+        if value is not None:
+            self._check_grad(value)
+        if value is not None or self._meta is not None:
+            self._ensure_meta().grad = value
+
+    @grad.deleter
+    def grad(self):
+        if self._meta is not None:
+            self._meta.grad = None
+
+    def _check_grad(self, value):
+        if not isinstance(value, Tensor):
+            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+        if value is self:
+            raise RuntimeError("can't assign Variable as its own grad")
+        if value._data.dtype is not self._data.dtype:
+            raise RuntimeError(
+                f"attempting to assign a gradient with dtype '{value.dtype.type_name.lower()}' to a tensor with grad_dtype "
+                f"'{self.dtype.type_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+                "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
+                "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
+                "systems that assume they match."
+            )
+        if value._data.shape != self._data.shape:
+            raise RuntimeError(
+                f"attempting to assign a gradient of size '{list(value._data.shape)}' to a tensor of size "
+                f"'{list(self._data.shape)}'. Please ensure that the gradient and the tensor are the same size"
+            )
+
+    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+        """Send a gradient back through the graph and add it to `.grad` of the leaves (torch.Tensor.backward).
+
+        gradient      of this tensor, in its shape; may be left out for a tensor of one element (then 1)
+        retain_graph  keep the saved values, so that backward can run again (default: create_graph)
+        create_graph  record the pass itself, for second derivatives
+        inputs        only these leaves (or computed tensors) get a gradient
+        """
+        autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def retain_grad(self):
+        """Keep this computed tensor's gradient in `.grad`; on a leaf it does nothing.
+
+        Raises RuntimeError if the tensor does not require grad.
+        """
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        fn = self.grad_fn
+        if fn is None:
+            return
+        meta = self._ensure_meta()
+        if not meta.retains_grad:
+            meta.retains_grad = True
+            fn._hooks().retain[self.output_nr] = weakref.ref(self)
+
+    @property
+    def retains_grad(self):
+        """Whether `.grad` of this computed tensor will be filled."""
+        return self._meta is not None and self._meta.retains_grad
+
+    def register_hook(self, hook):
+        """Call hook(grad) when this tensor's gradient is known; what it returns, if not None, takes its place.
+
+        Raises RuntimeError if the tensor does not require grad.
+        """
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        fn = self.grad_fn
+        if fn is None:
+            meta = self._ensure_meta()
+            if meta.hooks is None:
+                meta.hooks = HookDict()
+            return RemovableHandle(meta.hooks, hook)
+        nr = self.output_nr
+        table = fn._hooks().tensor
+        for number, hooks in table:
+            if number == nr:
+                return RemovableHandle(hooks, hook)
+        hooks = HookDict()
+        table.append((nr, hooks))
+        return RemovableHandle(hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook):
+        """Call hook(self) after a gradient was added to `.grad` of this leaf."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.grad_fn is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        meta = self._ensure_meta()
+        if meta.post_accumulate_hooks is None:
+            meta.post_accumulate_hooks = HookDict()
+        return RemovableHandle(meta.post_accumulate_hooks, hook)
+
+    # -- stepping out of the graph --------------------------------------------------------------------
+
+    def detach(self):
+        """The same memory and version counter, without history."""
+        out = alias(self)
+        state = THREAD.state
+        if state.watch is not None:
+            state.watch.detached(self, out)
+        return out
+
+    def detach_(self):
+        """Forget this tensor's history, in place. Raises RuntimeError for a view."""
+        if self._is_view():
+            raise RuntimeError(
+                "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "
+                "training, and gradient_as_bucket_view is set as True, gradients are views of DDP buckets, and hence "
+                "detach_() cannot be called on these gradients. To fix this error, please refer to the "
+                "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
+            )
+        if self._meta is not None:
+            if self._meta.retains_grad:
+                move_retention(self, self._edge, NO_EDGE)
+                self._meta.retains_grad = False
+            self._meta.requires_grad = False
+        self._edge = NO_EDGE
+        return self
+
+    @property
+    def data(self):
+        """The same memory as a constant with a version counter of its own: writes through it go unnoticed."""
+        return wrap(self._array())
+
+    @data.setter
+    def data(self, value):
+        if not isinstance(value, Tensor):
+            raise TypeError("Variable data has to be a tensor, but got " + type(value).__name__)
+        self._data = value._array()
+
+    def numpy(self, *, force=False):
+        """The memory as a NumPy array. Raises RuntimeError if the tensor requires grad (unless `force`)."""
+        if force:
+            return self.detach()._array()
+        if self.requires_grad:
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+        return self._array()
+
+    def __array__(self, dtype=None, copy=None):
+        array = self.numpy()
+        return array if dtype is None else array.astype(dtype, copy=False)
+
+    __array_priority__ = 1000
+
+    # -- numbers --------------------------------------------------------------------------------------
+
+    def item(self):
+        """The one number in this tensor, as Python's. Raises RuntimeError if there are more, or none."""
+        data = self._data
+        if data.size != 1:
+            raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
+        return data.item()
+
+    def tolist(self):
+        """The numbers as nested lists."""
+        return self._data.tolist()
+
+    def _scalar(self):
+        if self.requires_grad:
+            warnings.warn(_SCALAR_WARNING, stacklevel=3)
+        return self.item()
+
+    def __float__(self):
+        return float(self._scalar())
+
+    def __int__(self):
+        return int(self._scalar())
+
+    def __complex__(self):
+        return complex(self._scalar())
+
+    def __index__(self):
+        if self._data.size != 1 or self._data.dtype.kind == "f":
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __bool__(self):
+        if self._data.size > 1:
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        if self._data.size == 0:
+            raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+        return bool(self._data.item())
+
+    def __repr__(self, *, tensor_contents=None):
+        return printing.tensor_str(self)
+
+    def __format__(self, spec):
+        if self._data.ndim == 0 and spec:
+            return self.item().__format__(spec)
+        return object.__format__(self, spec)
+
+    def __len__(self):
+        if self._data.ndim == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self._data.shape[0]
+
+    def __reversed__(self):
+        return self.flip(0) if self._data.ndim else self
+
+    def __contains__(self, value):
+        return bool((self == value).any())
+
+    def __deepcopy__(self, memo):
+        if not self.is_leaf:
+            raise RuntimeError(
+                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment."
+                "  If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm "
+                "usage, see https://github.com/pytorch/pytorch/pull/103001"
+            )
+        if id(self) in memo:
+            return memo[id(self)]
+        out = wrap(self._data.copy())
+        out.__class__ = type(self)
+        out.requires_grad_(self.requires_grad)
+        out.__dict__.update(self.__dict__)
+        if self._meta is not None and self._meta.grad is not None:
+            out.grad = self._meta.grad.__deepcopy__(memo)
+        memo[id(self)] = out
+        return out
+
+    def __reduce_ex__(self, protocol):
+        return _rebuild, (type(self), np.array(self._data), self.requires_grad)
+
+    def is_floating_point(self):
+        """Whether the numbers are floating point."""
+        return self._data.dtype.kind == "f"
+
+    def is_complex(self):
+        """Always False: there are no complex tensors here."""
+        return False
+
+    @property
+    def device(self):
+        """Always the CPU."""
+        from .creation import device
+
+        return device("cpu")
+
+
+def _rebuild(cls, data, requires_grad):
+    t = wrap(data if data.ndim else data[()])
+    t.__class__ = cls
+    return t.requires_grad_(requires_grad)
+
+
+def install(methods):
+    """Give Tensor the methods that the rules define."""
+    for name, fn in methods.items():
+        setattr(Tensor, name, fn)
+
+
+rule.bind(Tensor)
+install(OPERATORS)
+
+__all__ = ["Tensor", "install", "to_dtype"]

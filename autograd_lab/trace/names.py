@@ -1,0 +1,90 @@
+"""Which line of the user's code is running, and what the user calls a tensor.
+
+Python 3.11 knows the very expression an instruction belongs to, so `y = x * w` tells that the product is called y before it
+is assigned; the names of leaves are looked up where they live, in the frame that uses them.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from functools import lru_cache
+from types import CodeType, FrameType
+from typing import Any
+
+
+@lru_cache(maxsize=10_000)
+def line_of(code: CodeType, instruction: int) -> tuple[int, str]:
+    """(line, name) of the instruction at offset `instruction`: its line, and the variable its value is assigned to or ''."""
+    positions = list(code.co_positions())[instruction // 2]
+    line, end_line, column, end_column = positions
+    if line is None:
+        return code.co_firstlineno, ""
+    if column is None or end_column is None or end_line is None:
+        return line, ""
+    return line, _assigned(code.co_filename, line, end_line, column, end_column)
+
+
+def _assigned(file: str, line: int, end_line: int, column: int, end_column: int) -> str:
+    for target, value in _assignments(file, len(linecache.getlines(file))).get(line, ()):
+        if (value.lineno, value.end_lineno, value.col_offset, value.end_col_offset) == (line, end_line, column, end_column):
+            return target
+    return ""
+
+
+@lru_cache(maxsize=100)
+def _assignments(file: str, _count: int) -> dict[int, list[tuple[str, ast.expr]]]:
+    """Every `name = expression` of a source, by the line the expression begins on."""
+    try:
+        tree = ast.parse("".join(_python_only(linecache.getlines(file))))
+    except SyntaxError:
+        return {}
+    found: dict[int, list[tuple[str, ast.expr]]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            found.setdefault(node.value.lineno, []).append((node.targets[0].id, node.value))
+        elif isinstance(node, ast.NamedExpr):
+            found.setdefault(node.value.lineno, []).append((node.target.id, node.value))
+    return found
+
+
+def _python_only(lines: list[str]) -> list[str]:
+    """The lines with magics and shell escapes blanked, so that a cell parses."""
+    return ["\n" if line.lstrip()[:1] in ("%", "!") else line for line in lines]
+
+
+def name_in(frame: FrameType, value: Any) -> str:
+    """What `value` is called in this frame: a local or global variable, or a parameter of a module in one."""
+    while frame is not None:
+        scopes = (frame.f_locals, frame.f_globals) if frame.f_locals is not frame.f_globals else (frame.f_globals,)
+        for scope in scopes:
+            for name, held in list(scope.items()):
+                if held is value and not name.startswith("_"):
+                    return name
+        for scope in scopes:
+            for name, held in list(scope.items()):
+                found = "" if name.startswith("_") else _inside(name, held, value)
+                if found:
+                    return found
+        back = frame.f_back
+        if back is None or frame.f_code.co_name == "<module>":
+            return ""
+        frame = back
+    return ""
+
+
+def _inside(name: str, held: Any, value: Any) -> str:
+    """The dotted or indexed name of `value` in a module, list, tuple or dict called `name`, or ''."""
+    if hasattr(type(held), "named_parameters"):
+        for inner, parameter in held.named_parameters():
+            if parameter is value:
+                return inner if name == "self" else f"{name}.{inner}"
+    elif type(held) in (list, tuple) and len(held) <= 100:
+        for i, item in enumerate(held):
+            if item is value:
+                return f"{name}[{i}]"
+    elif type(held) is dict and len(held) <= 100:
+        for key, item in list(held.items()):
+            if item is value and isinstance(key, str):
+                return f"{name}[{key!r}]"
+    return ""

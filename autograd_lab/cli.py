@@ -1,0 +1,379 @@
+"""The command `autograd-lab`.
+
+Without arguments it copies the notebooks and exercises into the student's working folder (_resources.py says
+how their edits are kept) and opens JupyterLab there, on the first notebook:
+
+    autograd-lab [--dir FOLDER] [--port N] [--no-browser]
+    autograd-lab build [--check]            for authors: write the notebooks from their text sources
+
+Whatever stops it is said as what happened, why, and what to do, with exit status 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import importlib
+import importlib.util
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from urllib.parse import quote
+
+from autograd_lab._resources import PRIVATE, Delivery, course_files, course_root, deliver, is_source_checkout
+from autograd_lab._version import __version__
+
+DEFAULT_DIR = Path("~/autograd-lab-work")
+FIRST_PORT = 8888
+
+# Subcommands: the module whose `main(argv) -> int` carries each one out, imported only when it is asked for.
+COMMANDS = {
+    "build": ("autograd_lab.course.build", "for authors: write the notebooks from their text sources"),
+}
+
+
+class CannotStartError(Exception):
+    """What stops the command, said so that a student can act on it."""
+
+    def __init__(self, what: str, why: str, remedy: str) -> None:
+        super().__init__(f"{what}\n  Why:        {why}\n  What to do: {remedy}")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; `argv` leaves out the program's name. Returns the exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        if arguments and arguments[0] in COMMANDS:
+            return _run_command(arguments[0], arguments[1:])
+        options = _parser().parse_args(arguments)
+        return _open_lab(options)
+    except CannotStartError as problem:
+        print(f"autograd-lab: {problem}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("\nautograd-lab: stopped before JupyterLab had started.", file=sys.stderr)
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    commands = "\n".join(f"  {name:<10}{text}" for name, (_, text) in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="autograd-lab",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Copy the notebooks and exercises into your working folder and open JupyterLab there.\n"
+        "Files you have changed are never overwritten.",
+        epilog=f"other commands:\n{commands}",
+    )
+    parser.add_argument(
+        "--dir", metavar="FOLDER", default=None, help=f"your working folder (default: {DEFAULT_DIR})"
+    )
+    parser.add_argument(
+        "--port",
+        metavar="N",
+        default=None,
+        help=f"JupyterLab's port, 1024 to 65535 (default: the first free one from {FIRST_PORT})",
+    )
+    parser.add_argument("--no-browser", action="store_true", help="do not open a browser; print the address")
+    parser.add_argument("--version", action="version", version=f"autograd_lab {__version__}")
+    return parser
+
+
+def _run_command(name: str, argv: list[str]) -> int:
+    module_name, _ = COMMANDS[name]
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("autograd_lab"):
+            raise CannotStartError(
+                f"`autograd-lab {name}` needs the package {error.name}.",
+                "it is not installed in this Python; authors' tools come with the extra `test`.",
+                'in the checkout, run: pip install -e ".[test]"',
+            ) from error
+        raise CannotStartError(
+            f"`autograd-lab {name}` is not part of this version ({__version__}).",
+            f"the module {error.name} is missing.",
+            "update autograd_lab, or run `autograd-lab --help` to see what there is.",
+        ) from error
+    status: int = module.main(argv)
+    return status
+
+
+# ----------------------------------------------------------------------
+# the lab
+# ----------------------------------------------------------------------
+
+
+def _open_lab(options: argparse.Namespace) -> int:
+    if importlib.util.find_spec("jupyterlab") is None:
+        raise CannotStartError(
+            "JupyterLab is not installed.",
+            f"this Python ({sys.executable}) has no package `jupyterlab`.",
+            f"run: {sys.executable} -m pip install jupyterlab",
+        )
+    port = _check_port(options.port) if options.port is not None else _free_port()
+    work = _prepare_folder(DEFAULT_DIR if options.dir is None else Path(options.dir))
+    root = course_root()
+    try:
+        report = deliver(root, work)
+    except OSError as error:
+        raise CannotStartError(
+            f"The notebooks could not be copied into {work}.",
+            _reason(error),
+            "free some space or repair the folder, or choose another one: autograd-lab --dir FOLDER",
+        ) from error
+    print(describe(report, work), flush=True)
+    return _run_jupyter(work, port, may_move=options.port is None, browser=not options.no_browser)
+
+
+def describe(report: Delivery, work: Path) -> str:
+    """What was done to the working folder, in plain words."""
+    lines = [f"Your working folder is {work}."]
+    if report.lost_list:
+        lines.append("The list of what was delivered was damaged: every file that differs counts as yours.")
+    if report.new:
+        lines.append(f"Copied {_count(report.new)}.")
+    if report.updated:
+        lines.append(f"Updated {_count(report.updated)} that you had not changed: {_names(report.updated)}.")
+    if report.restored:
+        back = _names(report.restored)
+        lines.append(f"Brought back {_count(report.restored)} that you had deleted or renamed: {back}.")
+    for mine, aside in report.beside:
+        lines.append(f"You have changed {mine}: it stays as it is, and beside it is the new {aside.name}.")
+    if report.kept:
+        lines.append(f"Left {_count(report.kept)} of yours as you saved {_it(report.kept)}.")
+    if len(lines) == 1:
+        lines.append("Everything in it is up to date.")
+    lines.append("To start a notebook over, delete or rename it and run autograd-lab again.")
+    return "\n".join(lines)
+
+
+def _count(files: list[Path]) -> str:
+    return "1 file" if len(files) == 1 else f"{len(files)} files"
+
+
+def _it(files: list[Path]) -> str:
+    return "it" if len(files) == 1 else "them"
+
+
+def _names(files: list[Path]) -> str:
+    shown = [str(file) for file in files[:3]]
+    return ", ".join(shown) + (f" and {len(files) - 3} more" if len(files) > 3 else "")
+
+
+def _prepare_folder(folder: Path) -> Path:
+    """The working folder, made if need be and known to be writable."""
+    another = "choose another folder: autograd-lab --dir FOLDER"
+    try:
+        work = folder.expanduser().resolve()
+    except (RuntimeError, OSError) as error:  # no home folder, or a loop of links
+        raise CannotStartError(f"The folder {folder} cannot be found.", str(error), another) from error
+    if is_source_checkout(work):
+        raise CannotStartError(
+            f"{work} cannot be your working folder.",
+            "it holds autograd_lab's own source, which your edits would change.",
+            f"leave out --dir (your work then goes to {DEFAULT_DIR}), or {another}",
+        )
+    if work.exists() and not work.is_dir():
+        raise CannotStartError(
+            f"{work} cannot be your working folder.", "it is a file, not a folder.", another
+        )
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CannotStartError(f"The folder {work} cannot be made.", _reason(error), another) from error
+    try:
+        with tempfile.TemporaryFile(dir=work):
+            pass
+    except OSError as error:
+        raise CannotStartError(f"The folder {work} cannot be written to.", _reason(error), another) from error
+    return work
+
+
+def _reason(error: OSError) -> str:
+    text = (error.strerror or str(error)).lower()
+    return f"the system says: {text}" + (f" ({error.filename})." if error.filename else ".")
+
+
+# ----------------------------------------------------------------------
+# the port
+# ----------------------------------------------------------------------
+
+
+def _check_port(text: str) -> int:
+    leave_out = (
+        f"leave out --port (it takes the first free one from {FIRST_PORT}), or name another up to 65535."
+    )
+    try:
+        port = int(text)
+    except ValueError:
+        raise CannotStartError(
+            f"--port {text} is not a port.", "a port is a whole number.", leave_out
+        ) from None
+    if not 0 < port < 65536:
+        raise CannotStartError(f"--port {port} is not a port.", "ports go from 1 to 65535.", leave_out)
+    if port < 1024:
+        reserved = "ports below 1024 are reserved for the system."
+        raise CannotStartError(f"Port {port} cannot be used.", reserved, leave_out)
+    problem = _port_problem(port)
+    if problem is not None:
+        if problem.errno == errno.EADDRINUSE:
+            raise CannotStartError(
+                f"Port {port} is in use.",
+                "another program listens on it, perhaps a JupyterLab you started earlier.",
+                f"stop that program, or {leave_out}",
+            )
+        raise CannotStartError(f"Port {port} cannot be used.", _reason(problem), leave_out)
+    return port
+
+
+def _free_port() -> int:
+    for port in range(FIRST_PORT, FIRST_PORT + 100):
+        if _port_problem(port) is None:
+            return port
+    raise CannotStartError(
+        "No port could be found for JupyterLab.",
+        f"the ports from {FIRST_PORT} to {FIRST_PORT + 99} are all in use.",
+        "stop some of the programs that use them, or name a port: autograd-lab --port N",
+    )
+
+
+def _port_problem(port: int) -> OSError | None:
+    """Why JupyterLab could not listen on localhost's `port`, or None where it can."""
+    for family, address in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+        try:
+            listener = socket.socket(family, socket.SOCK_STREAM)
+        except OSError:
+            continue  # this machine has no IPv6
+        with listener:
+            if os.name == "posix":  # as tornado does: a port that was closed a moment ago is free
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                listener.bind((address, port))
+            except OSError as error:
+                if error.errno == errno.EADDRNOTAVAIL:
+                    continue  # IPv6 is there, its loopback address is not
+                return error
+    return None
+
+
+# ----------------------------------------------------------------------
+# JupyterLab
+# ----------------------------------------------------------------------
+
+
+def _run_jupyter(work: Path, port: int, *, may_move: bool, browser: bool) -> int:
+    """Run JupyterLab until it is stopped (Ctrl-C, or its own File > Shut Down)."""
+    with _own_jupyter_settings() as environment, _Stopper() as stopper:
+        command = jupyter_command(work, port, may_move=may_move, browser=browser)
+        print(f"Starting JupyterLab on port {port}; Ctrl-C stops it.", flush=True)
+        stopper.server = subprocess.Popen(command, cwd=work, env=environment)
+        status = stopper.server.wait()
+    if status != 0 and not stopper.asked:
+        raise CannotStartError(
+            "JupyterLab ended by itself.",
+            f"its exit status was {status}; its own messages are above.",
+            f"if they do not help, run: {sys.executable} -m jupyterlab --debug",
+        )
+    print(f"\nJupyterLab has stopped. Your work is in {work}.")
+    return 0
+
+
+def jupyter_command(work: Path, port: int, *, may_move: bool, browser: bool) -> list[str]:
+    """The command line that starts JupyterLab in `work`, on the first notebook."""
+    first = next((path for path in course_files(work) if path.suffix == ".ipynb"), None)
+    page = "/lab" if first is None else "/lab/tree/" + quote(first.as_posix())
+    command = [
+        *(
+            sys.executable,
+            "-P",
+            "-m",
+            "jupyterlab",
+        ),  # -P: a student's random.py must not stand in for Python's
+        "--log-level=ERROR",  # Jupyter's own warnings are about things no student can change
+        "--LabApp.log_level=ERROR",
+        "--ServerApp.answer_yes=True",  # Ctrl-C stops; it does not ask first
+        f"--ServerApp.root_dir={work}",
+        f"--ServerApp.port={port}",
+        f"--ServerApp.port_retries={50 if may_move else 0}",
+        f"--LabApp.default_url={page}",
+        f"--LabApp.workspaces_dir={work / PRIVATE / 'workspaces'}",  # not the layout of another course's lab
+    ]
+    if not browser:
+        command.append("--no-browser")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:  # containers; Jupyter refuses root otherwise
+        command.append("--allow-root")
+    return command
+
+
+@contextmanager
+def _own_jupyter_settings() -> Iterator[dict[str, str]]:
+    """An environment in which the kernel "python3" is this very Python, and no news pop up over the notebook.
+
+    Outside a virtual environment Jupyter prefers a kernel "python3" in the user's folder, which may belong to
+    a Python that was removed long ago or has no autograd_lab. Folders named in JUPYTER_PATH come before all.
+    """
+    with tempfile.TemporaryDirectory(prefix="autograd-lab-") as folder:
+        kernel = Path(folder) / "kernels" / "python3" / "kernel.json"
+        kernel.parent.mkdir(parents=True)
+        kernel.write_text(
+            json.dumps(
+                {
+                    "argv": [
+                        *(sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"),
+                        "--log-level=ERROR",  # as for the server
+                    ],
+                    "display_name": "Python 3",  # as the notebooks call it
+                    "language": "python",
+                    "metadata": {"debugger": True},
+                }
+            ),
+            encoding="utf-8",
+        )
+        page = Path(folder) / "labconfig" / "page_config.json"
+        page.parent.mkdir()
+        news = "@jupyterlab/apputils-extension:announcements"
+        page.write_text(json.dumps({"disabledExtensions": {news: True}}), encoding="utf-8")
+        environment = dict(os.environ)
+        for name in ("JUPYTER_PATH", "JUPYTER_CONFIG_PATH"):
+            environment[name] = os.pathsep.join(filter(None, [folder, environment.get(name)]))
+        yield environment
+
+
+class _Stopper:
+    """While it is entered, what would end this process (Ctrl-C, a closed terminal) ends JupyterLab instead.
+
+    The first signal lets JupyterLab stop its kernels; a second one does not wait for that.
+    """
+
+    def __init__(self) -> None:
+        self.server: subprocess.Popen[bytes] | None = None
+        self.asked = 0
+        self._before: dict[signal.Signals, object] = {}
+
+    def __enter__(self) -> _Stopper:
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            if hasattr(signal, name):  # Windows has no SIGHUP
+                number = signal.Signals[name]
+                self._before[number] = signal.signal(number, self._stop)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]  # what signal.signal returned
+
+    def _stop(self, _number: int, _frame: FrameType | None) -> None:
+        self.asked += 1
+        if self.server is None:
+            raise KeyboardInterrupt
+        if self.asked == 1:
+            self.server.terminate()
+        else:
+            self.server.kill()

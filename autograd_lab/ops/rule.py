@@ -211,8 +211,10 @@ def binary(op, *, floats=False):
         def fast(input, other):
             x = input._data
             fold = None
+            written = input._box
             if isinstance(other, Variable):
                 y = other._data
+                written = written or other._box
                 if x.dtype is y.dtype:
                     if floats and x.dtype.kind != "f":
                         x, y = x.astype(Defaults.np), y.astype(Defaults.np)
@@ -257,6 +259,9 @@ def binary(op, *, floats=False):
                     b = other if need & keep_b else None
                     if saves_result:
                         save(node, _saved_with_result(rule, a, b, out))
+                    elif written is None and not state.special:
+                        node.saved = (a, b)
+                        node.versions = None
                     else:
                         save(node, (a, b))
                 out._edge = (node, 0)

@@ -1,0 +1,328 @@
+"""`autograd-lab build`: executed notebooks from their text sources, the same bytes every time.
+
+    notebooks/04_backward.py     written by people: prose and code in jupytext's py:percent form
+    notebooks/04_backward.ipynb  written here: executed, outputs stored, nothing in it that varies
+
+    read_source -> execute -> settle (ids, outputs, metadata) -> one canonical text
+
+`autograd-lab build` writes the notebooks and runs the lint over them. `autograd-lab build --check` writes
+nothing: it executes everything again and shows, cell by cell, what would change.
+
+Two runs give the same bytes because everything that could differ is removed or derived from the source: cell
+ids come from positions, versions of kernel and language and timings are dropped, pieces of one stream are
+joined, and a widget leaves its text and its picture, not the number of its model. What cells print is up to
+their authors.
+"""
+
+import argparse
+import asyncio
+import difflib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from autograd_lab.course import lint
+
+# The folders whose sources are executed; solutions/ joins in as soon as it holds some.
+EXECUTED = ("notebooks", "solutions")
+CELL_TIMEOUT = 120
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
+NOTEBOOK_METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Build, or with --check compare; 0 if all is well."""
+    parser = argparse.ArgumentParser(
+        prog="autograd-lab build", description="Execute the notebooks' text sources and store the notebooks."
+    )
+    parser.add_argument(
+        "names", nargs="*", help="sources, such as notebooks/04_backward.py or 04; default: all"
+    )
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a build would differ")
+    parser.add_argument("--root", type=Path, help="folder that holds notebooks/ (default: here or above)")
+    options = parser.parse_args(argv)
+
+    try:
+        root = find_root(options.root)
+        sources = find_sources(root, options.names)
+    except FileNotFoundError as error:
+        print(error, file=sys.stderr)
+        return 2
+    failed = 0
+    for source in sources:
+        failed += not (check_one if options.check else build_one)(source, root)
+    if not options.names:
+        for stray in find_strays(root):
+            missing = stray.with_suffix(".py").name
+            print(f"{stray.relative_to(root)}: its source {missing} is missing; add that or delete this")
+            failed += 1
+    done = "checked" if options.check else "built"
+    print(f"{len(sources)} notebooks {done}" + (f", {failed} with problems" if failed else ""))
+    return 1 if failed else 0
+
+
+def build_one(source: Path, root: Path) -> bool:
+    """Write one notebook next to its source; True if it also passes the lint."""
+    target = source.with_suffix(".ipynb")
+    text = attempt(source, root)
+    if text is None:
+        return False
+    changed = not target.exists() or target.read_text(encoding="utf-8") != text
+    target.write_text(text, encoding="utf-8")
+    print(f"{target.relative_to(root)}: {'written' if changed else 'unchanged'}")
+    return report_lint(target, root)
+
+
+def check_one(source: Path, root: Path) -> bool:
+    """Compare the stored notebook with a fresh one; True if they agree and the lint is content."""
+    target = source.with_suffix(".ipynb")
+    name = target.relative_to(root)
+    if not target.exists():
+        print(f"{name}: missing; run `autograd-lab build`")
+        return False
+    text = attempt(source, root)
+    if text is None:
+        return False
+    lines = difference(target.read_text(encoding="utf-8"), text)
+    if lines:
+        print(f"{name}: a fresh build differs (- stored, + fresh); look at it, then run `autograd-lab build`")
+        print("\n".join("    " + line for line in lines))
+        return False
+    return report_lint(target, root)
+
+
+def attempt(source: Path, root: Path) -> str | None:
+    """The built text, or None after saying which cell failed."""
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+    try:
+        return build_text(source, root)
+    except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
+        print(f"{source.relative_to(root)}: a cell did not run\n{error}")
+        return None
+
+
+def report_lint(target: Path, root: Path) -> bool:
+    """Print what the lint finds in a file; True if nothing."""
+    found = lint.lint_file(target)
+    for problem in found:
+        print(f"{target.relative_to(root)}: {problem}")
+    return not found
+
+
+# --- finding files --------------------------------------------------------------------------------
+
+
+def find_root(given: Path | None) -> Path:
+    """The folder that holds notebooks/ with sources: the given one, or the nearest at or above this one."""
+    candidates = [given.resolve()] if given else [Path.cwd(), *Path.cwd().parents]
+    for folder in candidates:
+        if any((folder / "notebooks").glob("*.py")):
+            return folder
+    where = str(given) if given else f"{Path.cwd()} or above it"
+    raise FileNotFoundError(
+        f"no notebooks/*.py in {where}: `autograd-lab build` works in a checkout of the project"
+    )
+
+
+def find_sources(root: Path, names: list[str]) -> list[Path]:
+    """All sources, or those named (by path, or by the beginning of the file name: `04`)."""
+    every = [source for folder in EXECUTED for source in sorted((root / folder).glob("*.py"))]
+    if not names:
+        return every
+    chosen = [s for n in names for s in every if s == Path(n).resolve() or s.name.startswith(Path(n).name)]
+    if len(chosen) < len(names):
+        there = ", ".join(s.name for s in every)
+        raise FileNotFoundError(f"no source for some of: {', '.join(names)}; there are: {there}")
+    return list(dict.fromkeys(chosen))
+
+
+def find_strays(root: Path) -> list[Path]:
+    """Notebooks that no source produces."""
+    stored = [book for folder in EXECUTED for book in sorted((root / folder).glob("*.ipynb"))]
+    return [book for book in stored if not book.with_suffix(".py").exists()]
+
+
+# --- source -> notebook ---------------------------------------------------------------------------
+
+
+def build_text(source: Path, root: Path) -> str:
+    """Execute one source and return the file to store."""
+    notebook = read_source(source)
+    execute(notebook, source.parent, root)
+    settle(notebook)
+    return dump(notebook)
+
+
+def read_source(source: Path) -> dict[str, Any]:
+    """The notebook of a py:percent file, not executed: cells, ids, metadata."""
+    import jupytext
+    import nbformat
+
+    notebook = jupytext.read(source, fmt="py:percent")
+    slug = source.stem.split("_")[0]
+    cells = []
+    for number, cell in enumerate(notebook.cells, start=1):
+        tags = {"tags": sorted(cell.metadata["tags"])} if cell.metadata.get("tags") else {}
+        make = nbformat.v4.new_code_cell if cell.cell_type == "code" else nbformat.v4.new_markdown_cell
+        cells.append(make(cell.source, id=f"{slug}-{number:02d}", metadata=tags))
+    metadata: dict[str, Any] = dict(NOTEBOOK_METADATA)
+    if "autograd_lab" in notebook.metadata:
+        metadata["autograd_lab"] = notebook.metadata["autograd_lab"]
+    fresh = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
+    fresh.nbformat_minor = 5  # the first minor version with cell ids, whatever this nbformat's newest is
+    return fresh
+
+
+def execute(notebook: dict[str, Any], folder: Path, root: Path) -> None:
+    """Run all cells in order, in a kernel of this very Python that imports this very checkout."""
+    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+    from jupyter_client.manager import AsyncKernelManager
+    from nbclient import NotebookClient
+
+    class ThisPython(KernelSpecManager):
+        def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
+            argv = [
+                sys.executable,
+                "-m",
+                "ipykernel_launcher",
+                "-f",
+                "{connection_file}",
+                "--log-level=ERROR",
+            ]
+            return KernelSpec(argv=argv, display_name="Python 3", language="python")
+
+    search = [str(root), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in search if p)}
+    client = NotebookClient(
+        notebook,
+        km=AsyncKernelManager(kernel_spec_manager=ThisPython()),
+        timeout=CELL_TIMEOUT,
+        record_timing=False,
+        store_widget_state=False,
+        resources={"metadata": {"path": str(folder)}},
+    )
+    asyncio.run(client.async_execute(env=environment))
+
+
+def settle(notebook: dict[str, Any]) -> None:
+    """Leave in an executed notebook only what two runs, on two machines, share."""
+    notebook["metadata"].update(NOTEBOOK_METADATA)  # the client has noted this Python's version
+    for cell in notebook["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        cell["metadata"].pop("execution", None)
+        outputs: list[dict[str, Any]] = []
+        streams: dict[str, dict[str, Any]] = {}
+        for output in cell["outputs"]:
+            kind = output["output_type"]
+            if kind == "stream" and output["name"] in streams:
+                streams[output["name"]]["text"] += output["text"]
+                continue
+            if kind == "stream":
+                streams[output["name"]] = output
+            elif kind == "error":  # frames hold paths of this machine; the last line is what a reader needs
+                output["traceback"] = [f"{output['ename']}: {output['evalue']}"]
+            else:
+                output["data"].pop(WIDGET, None)  # a random number, and nothing without its kernel
+            outputs.append(output)
+        cell["outputs"] = outputs
+
+
+def dump(notebook: dict[str, Any]) -> str:
+    """The one text of a notebook: validated, sorted keys, one space of indentation."""
+    import nbformat
+
+    nbformat.validate(notebook)
+    return str(nbformat.writes(notebook, indent=1, sort_keys=True, ensure_ascii=False)) + "\n"
+
+
+# --- what changed ---------------------------------------------------------------------------------
+
+
+def difference(stored: str, fresh: str) -> list[str]:
+    """Lines that tell a reader what a new build would change; empty if nothing.
+
+    The bytes of PNG pictures are not compared: fonts differ between machines. That a picture is there, is.
+    """
+    if stored == fresh:
+        return []
+    try:
+        old = json.loads(stored)
+        before, after = list(describe(old)), list(describe(json.loads(fresh)))
+    except (ValueError, KeyError, TypeError) as error:
+        return [f"the stored file is not a notebook this version can read: {type(error).__name__}: {error}"]
+    if before != after:
+        return list(located(before, after))
+    if without_png(old) == without_png(json.loads(fresh)):
+        same_form = dump_plain(old) == stored
+        return [] if same_form else ["the content agrees, but the file is not in the form the builder writes"]
+    return ["only metadata that no reader sees differs (ids, counts, format version)"]
+
+
+def located(before: list[str], after: list[str]) -> Iterator[str]:
+    """A unified diff whose hunks are headed by the cell they are in, not by line numbers."""
+    for group in difflib.SequenceMatcher(None, before, after, autojunk=False).get_grouped_opcodes(3):
+        start = group[0][1] + 1
+        heads = [line for line in before[:start] if line.startswith("=== cell")]
+        yield f"@@ {heads[-1].strip('= ') if heads else 'the top'}"
+        for kind, i1, i2, j1, j2 in group:
+            if kind == "equal":
+                yield from (" " + line for line in before[i1:i2])
+            else:
+                yield from ("-" + line for line in before[i1:i2])
+                yield from ("+" + line for line in after[j1:j2])
+
+
+def describe(notebook: dict[str, Any]) -> Iterator[str]:
+    """A notebook as lines of text, each cell under its number and id."""
+    for key, value in sorted(notebook["metadata"].items()):
+        yield f"metadata {key}: {json.dumps(value, sort_keys=True, ensure_ascii=False)}"
+    for number, cell in enumerate(notebook["cells"], start=1):
+        tags = cell["metadata"].get("tags", [])
+        count = f", run {cell.get('execution_count')}" if cell["cell_type"] == "code" else ""
+        yield f"=== cell {number} ({cell.get('id')}, {cell['cell_type']}{count}) {' '.join(tags)}".rstrip()
+        yield from joined(cell["source"]).splitlines()
+        for output in cell.get("outputs", []):
+            yield f"--- cell {number}, output: {output.get('name', output['output_type'])}"
+            if output["output_type"] == "stream":
+                yield from joined(output["text"]).splitlines()
+            elif output["output_type"] == "error":
+                yield f"{output['ename']}: {output['evalue']}"
+            else:
+                for mime, data in sorted(output["data"].items()):
+                    yield f"[{mime}]"
+                    if mime != "image/png":
+                        text = joined(data) if isinstance(data, str | list) else json.dumps(data)
+                        yield from text.splitlines()
+
+
+def joined(text: str | list[str]) -> str:
+    """Text as a notebook stores it: one string, or a list of lines."""
+    return text if isinstance(text, str) else "".join(text)
+
+
+def without_png(notebook: dict[str, Any]) -> str:
+    """The canonical text of a notebook with the bytes of its PNG pictures blanked."""
+    copy = json.loads(json.dumps(notebook))
+    for cell in copy["cells"]:
+        for output in cell.get("outputs", []):
+            if "image/png" in output.get("data", {}):
+                output["data"]["image/png"] = "..."
+    return dump_plain(copy)
+
+
+def dump_plain(notebook: dict[str, Any]) -> str:
+    """`dump` for plain data already in the stored form."""
+    return json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,224 @@
+"""What a notebook must satisfy before nbval's "passed" means anything, and the course's budgets.
+
+nbval compares what a cell prints with what is stored. Where nothing is stored it compares nothing, and
+passes: a notebook stripped of its outputs, a cell never run, a cell excused by a comment. Each function here
+closes one such gap, or keeps one promise the course makes about its notebooks. A problem is one line that
+names the cell.
+
+    python -m autograd_lab.course.lint notebooks/*.ipynb
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+MAX_CELLS = 30
+MAX_LINES = 15
+WORDS = (600, 900)
+FIRST_CODE_WITHIN = 3
+
+# An address in memory, or a path on somebody's machine.
+VARIES = re.compile(r"\bat 0x[0-9a-fA-F]{6,}|/(?:tmp|home|Users|root|work)/\S+|[A-Z]:\\Users")
+
+# Keys of the notebook's own metadata block "autograd_lab", and what each must be.
+METADATA: dict[str, type] = {
+    "id": str,  # "04": the number in the file's name
+    "minutes": int,  # how long a student needs
+    "needs": list,  # ids of the notebooks that come before
+    "goals": list,  # what a student can do afterwards, one sentence each
+    "refutes": list,  # misconceptions taken apart here, such as "M06"
+    "retests": list,  # misconceptions met before and asked again here
+    "points": int,  # what its graded items are worth
+}
+
+# Where a number in Markdown claims nothing: code shown, options to choose from, link targets, versions.
+NOT_CLAIMS = re.compile(r"```.*?```|`[^`]*`|<!--.*?-->|\]\(.*?\)|PyTorch \d[\d.]*\d", re.DOTALL)
+
+Cell = dict[str, Any]
+
+
+def lint_file(path: Path) -> list[str]:
+    """All problems of one notebook file."""
+    return problems(json.loads(path.read_text(encoding="utf-8")), path.stem)
+
+
+def problems(notebook: dict[str, Any], name: str) -> list[str]:
+    """All problems of a notebook. `name` is its file name without suffix."""
+    cells = [(number, cell) for number, cell in enumerate(notebook["cells"], start=1)]
+    code = [(number, cell) for number, cell in cells if cell["cell_type"] == "code"]
+    prose = [(number, cell) for number, cell in cells if cell["cell_type"] == "markdown"]
+    return [
+        *executed_in_order(code),
+        *errors_only_where_announced(code),
+        *nothing_excused(code),
+        *nothing_that_varies(code),
+        *within_budget(cells, code, prose),
+        *numbers_are_asserted(code, prose, notebook["metadata"]),
+        *metadata_complete(notebook["metadata"], name),
+    ]
+
+
+# --- nbval's vacuous passes -----------------------------------------------------------------------
+
+
+def executed_in_order(code: list[tuple[int, Cell]]) -> Iterator[str]:
+    """Without an execution count nbval compares nothing; and the counts must be one run from the top."""
+    if not code:
+        yield "no code cells: nothing would be run"
+    for expected, (number, cell) in enumerate(code, start=1):
+        count = cell.get("execution_count")
+        if not source(cell).strip():
+            yield f"cell {number}: empty code cell (it can never be executed)"
+        elif count is None:
+            yield f"cell {number}: not executed, so nbval would compare nothing"
+        elif count != expected:
+            yield f"cell {number}: execution count {count} where {expected} is due: not one run from the top"
+
+
+def errors_only_where_announced(code: list[tuple[int, Cell]]) -> Iterator[str]:
+    """A cell tagged raises-exception must hold an error; no other cell may."""
+    for number, cell in code:
+        announced = "raises-exception" in tags(cell) or "NBVAL_RAISES_EXCEPTION" in source(cell)
+        raised = any(output["output_type"] == "error" for output in cell["outputs"])
+        if announced and not raised:
+            yield f"cell {number}: tagged raises-exception, but holds no error"
+        if raised and not announced:
+            yield f"cell {number}: holds an error, but is not tagged raises-exception"
+
+
+def nothing_excused(code: list[tuple[int, Cell]]) -> Iterator[str]:
+    """Comments, tags and shell escapes that make nbval skip a cell, a comparison, or a failure."""
+    for number, cell in code:
+        marks = {tag.lower().replace("_", "-") for tag in tags(cell)}
+        comments = re.findall(r"#\s*((?:NBVAL|PYTEST_VALIDATE)_\w+)", source(cell))
+        marks |= {comment.lower().replace("_", "-") for comment in comments}
+        for mark in sorted(marks & {"nbval-skip", "nbval-ignore-output", "pytest-validate-ignore-output"}):
+            yield f"cell {number}: {mark} excuses it from comparison"
+        for line in source(cell).splitlines():
+            if re.match(r"\s*(!|%%(bash|sh|script|capture)\b|%(sx|system|xmode)\b)", line):
+                yield f"cell {number}: `{line.strip()}` can fail without failing the cell"
+
+
+def nothing_that_varies(code: list[tuple[int, Cell]]) -> Iterator[str]:
+    """Warnings on stderr, memory addresses, paths of the machine that built it, widget models."""
+    for number, cell in code:
+        for output in cell["outputs"]:
+            if output.get("name") == "stderr":
+                yield f"cell {number}: writes to stderr: {text_of(output).strip().splitlines()[-1:]}"
+            data = output.get("data", {})
+            if "application/vnd.jupyter.widget-view+json" in data:
+                yield f"cell {number}: stores a widget's model number, which is random"
+            if set(data) == {"application/vnd.jupyter.widget-view+json"}:
+                yield f"cell {number}: a widget with no text or picture beside it, so nbval compares nothing"
+            if match := VARIES.search(text_of(output)):
+                yield f"cell {number}: prints `{match[0]}`, which differs from machine to machine"
+
+
+# --- the course's promises ------------------------------------------------------------------------
+
+
+def within_budget(
+    cells: list[tuple[int, Cell]], code: list[tuple[int, Cell]], prose: list[tuple[int, Cell]]
+) -> Iterator[str]:
+    """One sitting: few cells, short cells, something to run at once, prose of a length people read."""
+    if len(cells) > MAX_CELLS:
+        yield f"{len(cells)} cells, {MAX_CELLS} at most"
+    for number, cell in code:
+        lines = sum(bool(line.strip()) for line in source(cell).splitlines())
+        if lines > MAX_LINES:
+            yield f"cell {number}: {lines} lines, {MAX_LINES} at most"
+    if code and code[0][0] > FIRST_CODE_WITHIN:
+        yield f"the first code cell is cell {code[0][0]}; it must come within {FIRST_CODE_WITHIN}"
+    words = sum(count_words(source(cell)) for _, cell in prose)
+    low, high = WORDS
+    if not low <= words <= high:
+        yield f"{words} words of prose, {low} to {high} wanted"
+
+
+def numbers_are_asserted(
+    code: list[tuple[int, Cell]], prose: list[tuple[int, Cell]], metadata: dict[str, Any]
+) -> Iterator[str]:
+    """A number that the prose states must be asserted: it stands in a cell with an `assert`.
+
+    Single digits, ids (M06), notebook numbers (04), code in the text and the stated minutes are left alone.
+    """
+    texts = [source(cell) for _, cell in code]
+    asserted = "\n".join(text for text in texts if re.search(r"^\s*assert\b", text, re.MULTILINE))
+    known = {float(n) for n in re.findall(r"\d+(?:\.\d+)?", asserted)}
+    minutes = metadata.get("autograd_lab", {}).get("minutes")
+    known |= {float(minutes)} if isinstance(minutes, int) else set()
+    for number, cell in prose:
+        text = NOT_CLAIMS.sub(" ", source(cell))
+        for stated in re.findall(r"(?<![\w.])\d+(?:[.,]\d+)*(?![\w])", text):
+            value = stated.replace(",", "")
+            if len(value) == 1 or re.fullmatch(r"0\d", value):
+                continue
+            # "96 %" and "0.96" are the same statement
+            if not known & {float(value), float(value) / 100}:
+                yield f"cell {number}: states {stated}, which no asserting cell contains"
+
+
+def metadata_complete(metadata: dict[str, Any], name: str) -> Iterator[str]:
+    """The block from which the table of contents is made."""
+    block = metadata.get("autograd_lab")
+    if not isinstance(block, dict):
+        yield 'no "autograd_lab" block in the notebook\'s metadata'
+        return
+    for key, kind in METADATA.items():
+        if not isinstance(block.get(key), kind):
+            yield f"metadata autograd_lab.{key}: a {kind.__name__} is wanted, not {block.get(key)!r}"
+    for key in sorted(set(block) - set(METADATA)):
+        yield f"metadata autograd_lab.{key}: unknown key"
+    if block.get("id") != name.split("_")[0]:
+        yield f"metadata autograd_lab.id is {block.get('id')!r}, but the file is called {name}"
+    if isinstance(block.get("goals"), list) and not 1 <= len(block["goals"]) <= 4:
+        yield f"metadata autograd_lab.goals: {len(block['goals'])} goals, 1 to 4 wanted"
+    for key in ("refutes", "retests"):
+        for item in block.get(key) or []:
+            if not re.fullmatch(r"M\d\d", str(item)):
+                yield f"metadata autograd_lab.{key}: {item!r} is not an id such as M06"
+
+
+# --- reading cells --------------------------------------------------------------------------------
+
+
+def source(cell: Cell) -> str:
+    """The text of a cell."""
+    text = cell["source"]
+    return text if isinstance(text, str) else "".join(text)
+
+
+def tags(cell: Cell) -> list[str]:
+    """The tags of a cell."""
+    return list(cell["metadata"].get("tags", []))
+
+
+def text_of(output: dict[str, Any]) -> str:
+    """Everything readable in one output."""
+    parts = [output.get("text", ""), output.get("evalue", ""), *output.get("traceback", [])]
+    shown = [mime for mime in output.get("data", {}) if mime.startswith(("text/", "image/svg"))]
+    parts += [output["data"][mime] for mime in shown]
+    return "\n".join(part if isinstance(part, str) else "".join(part) for part in parts)
+
+
+def count_words(markdown: str) -> int:
+    """Words a reader reads: no code blocks, no markup, no link targets, no bare numbers or signs."""
+    text = re.sub(r"```.*?```|<[^>]*>|\]\(.*?\)|\$[^$]*\$", " ", markdown, flags=re.DOTALL)
+    return len(re.findall(r"[A-Za-z][\w'-]*", text))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Print the problems of the given notebooks; 0 if there are none."""
+    found = 0
+    for path in map(Path, sys.argv[1:] if argv is None else argv):
+        for problem in lint_file(path):
+            print(f"{path}: {problem}")
+            found += 1
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

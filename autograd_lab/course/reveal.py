@@ -1,0 +1,68 @@
+"""`lab.reveal(prediction, truth)`: the student commits first, then sees what happened."""
+
+import math
+from typing import Any
+
+
+def reveal(prediction: Any, truth: Any) -> None:
+    """Print the prediction beside what happened; print neither while any of it is still `...`.
+
+    Parameters
+    ----------
+    prediction
+        What the student wrote: `...` (nothing yet), a number, a word, True or False, a list of these.
+    truth
+        What the code gave. A tensor or array with one element counts as its number.
+
+    >>> reveal(..., 96.0)
+    No prediction yet. Fill it in above, run that cell, then run this one again.
+    >>> reveal(48, 96.0)
+    You said 48. It is 96. Find the step where the two part.
+    >>> reveal(96, 96.0)
+    You said 96, and it is 96. Say in one sentence why.
+    """
+    if open_(prediction):
+        print("No prediction yet. Fill it in above, run that cell, then run this one again.")
+        return
+    said, is_ = plain(prediction), plain(truth)
+    if same(said, is_):
+        print(f"You said {show(said)}, and it is {show(is_)}. Say in one sentence why.")
+    else:
+        print(f"You said {show(said)}. It is {show(is_)}. Find the step where the two part.")
+
+
+def open_(prediction: Any) -> bool:
+    """Whether some part is still `...`."""
+    parts = prediction if isinstance(prediction, list | tuple) else [prediction]
+    return any(part is ... for part in parts)
+
+
+def plain(value: Any) -> Any:
+    """A one-element tensor or array becomes its number, text loses its outer blanks; the rest stays."""
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    return value.item() if hasattr(value, "item") else value
+
+
+def same(said: Any, is_: Any) -> bool:
+    """Equal; numbers to a relative 1e-4, words whatever their case. True is not 1."""
+    if isinstance(said, bool) or isinstance(is_, bool):
+        return said is is_
+    if isinstance(said, list) and isinstance(is_, list):
+        return len(said) == len(is_) and all(same(a, b) for a, b in zip(said, is_, strict=True))
+    if isinstance(said, str) and isinstance(is_, str):
+        return said.casefold() == is_.casefold()
+    if isinstance(said, int | float) and isinstance(is_, int | float):
+        return math.isclose(said, is_, rel_tol=1e-4, abs_tol=1e-9)
+    return bool(said == is_)
+
+
+def show(value: Any) -> str:
+    """A number without trailing zeros, a word in quotes, several of them in brackets."""
+    if isinstance(value, list):
+        return "[" + ", ".join(map(show, value)) + "]"
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return repr(value)

@@ -1,0 +1,22 @@
+"""A notebook as a student receives it: the same cells, none of the outputs.
+
+The committed notebooks hold their outputs, so that they can be read anywhere and compared by nbval. In a
+student's folder an output that stands under its question would answer it before anything was predicted.
+"""
+
+import json
+
+
+def student_copy(notebook: str) -> str:
+    """The text of a notebook file, with outputs, execution counts and the teacher's cells taken out."""
+    content = json.loads(notebook)
+    kept = []
+    for cell in content["cells"]:
+        if "instructor" in cell["metadata"].get("tags", []):
+            continue
+        if cell["cell_type"] == "code":
+            cell["outputs"] = []
+            cell["execution_count"] = None
+        kept.append(cell)
+    content["cells"] = kept
+    return json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n"

@@ -1,0 +1,276 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "02"
+#     minutes: 40
+#     needs: ["00", "01"]
+#     goals:
+#       - name the nodes, edges and leaves of a graph, and say which line of code made each
+#       - say what is recorded, when, and what leaves no record
+#       - predict the graph of code with branches and loops
+#     refutes: [M02, M03, M04, M05, M27]
+#     retests: []
+#     points: 0
+# ---
+
+# %% [markdown]
+# # 02 · Forward builds the graph
+#
+# **40 minutes. You need:** notebooks 00 and 01.
+#
+# **After this notebook you can**
+#
+# - name the nodes, edges and leaves of a graph, and say which line of code made each;
+# - say what is recorded, when, and what leaves no record;
+# - predict the graph of code with branches and loops.
+#
+# **Warm-up**, from memory. (1) `y = (2 * x + 1) ** 2`: what is the name of `y.grad_fn`? (2) Nudge `x`
+# from `3` to `3.001`: by how much does `x * x` grow, to three decimals?
+
+# %%
+name, growth = ..., ...  # fill in, then run
+
+import autograd_lab as torch
+from autograd_lab import lab
+from autograd_lab.course import reveal
+
+x = torch.tensor(3.0, requires_grad=True)
+reveal(name, ((2 * x + 1) ** 2).grad_fn.name())
+reveal(growth, round(3.001 * 3.001 - 3 * 3, 3))
+
+# %% [markdown]
+# ## Predict
+#
+# Below, `a` requires a gradient. The cell computes `b = a * a`. It does **not** call `backward`. What
+# is `b.grad_fn` afterwards?
+#
+# `"None"` · `"MulBackward0"` · `"AccumulateGrad"` · `"an error"`
+
+# %%
+prediction = ...
+
+# %%
+a = torch.tensor(3.0, requires_grad=True)
+b = a * a
+reveal(prediction, b.grad_fn.name() if b.grad_fn else "None")
+
+# %% [markdown]
+# > **You may think** the graph is built by `backward()`.
+# >
+# > **That is not what happens.** Every operation records itself *while it runs forward*. `backward()`
+# > only walks through what is already there.
+# >
+# > **Here it is**: the graph of `b`, with no `backward` anywhere.
+
+# %%
+assert b.grad_fn.name() == "MulBackward0"
+lab.draw(b, params={"a": a})
+
+# %% [markdown]
+# ## Step
+#
+# Three lines now. `k` is a plain number in a tensor: nobody asked for its gradient. Step slowly. For
+# each line, say before you press **Step**: which node will appear, and what will it be connected to?
+
+# %%
+k = torch.tensor(5.0)
+
+with lab.record() as trace:
+    b = a * a
+    c = b * k
+    d = c + a
+
+lab.step(trace)
+
+# %% [markdown]
+# **The words.** An operation leaves a **node**, and the result's `grad_fn` points to it. A node has one
+# **edge** for each operand. It leads to the node that made this operand: the way a gradient will
+# travel. A tensor that no recorded operation made is a **leaf**. If it requires a gradient, its edge
+# ends in a small node called `AccumulateGrad`, the mailbox of that leaf.
+#
+# Some pages draw it the other way round, with operations as edges between tensors. In PyTorch an
+# operation is a node, and Python shows its edges as `next_functions`: pairs of (node, which output of
+# that node).
+#
+# **Worked example**: the edges of `d = c + a`.
+
+
+# %%
+def edges(tensor):
+    """The names of the nodes that a tensor's node leads to, one for each operand."""
+    nodes = [node for node, _ in tensor.grad_fn.next_functions]
+    return ["None" if node is None else node.name().split("::")[-1] for node in nodes]
+
+
+print(edges(d))  # c was made by a multiplication; a is a leaf
+assert edges(d) == ["MulBackward0", "AccumulateGrad"]
+
+# %% [markdown]
+# **Half done**: `c = b * k`. The first edge leads to the node of `b`. What stands in the second place?
+# **All yours**: the two edges of `a * a`, and the two of `k - b`.
+
+# %%
+second_of_c = ...  # "MulBackward0", "AccumulateGrad" or "None"?
+both_of_square = ...  # a list of two names
+both_of_difference = ...
+
+# %%
+reveal(second_of_c, edges(c)[1])
+reveal(both_of_square, edges(a * a))
+reveal(both_of_difference, edges(k - b))
+
+# %% [markdown]
+# > **You may think** the constant `k` gets an `AccumulateGrad` too, and a gradient of zero.
+# >
+# > **That is not what happens.** Nobody needs its gradient, so its edge is `(None, 0)`: a dead end.
+# > Nothing will be computed for it, and `k.grad` stays `None`.
+#
+# > **You may think** each use of a leaf has a mailbox of its own.
+# >
+# > **That is not what happens.** Both edges of `a * a` end in the *same* `AccumulateGrad`. That is how
+# > two messages will meet.
+# >
+# > **Here they are**, both.
+
+# %%
+d.backward()
+assert c.grad_fn.next_functions[1] == (None, 0)
+assert k.grad is None
+
+b = a * a
+(left, _), (right, _) = b.grad_fn.next_functions
+print("same node:", left is right, "| its leaf is a:", left.variable is a)
+assert left is right
+assert left.variable is a
+
+# %% [markdown]
+# ## What leaves no record
+#
+# Recording happens at the moment of the operation. **Predict**: will `y` require a gradient?
+
+# %%
+prediction = ...  # True or False; fill in, then run
+
+x = torch.tensor(4.0)
+y = x * x
+x.requires_grad_()
+reveal(prediction, y.requires_grad)
+
+# %% [markdown]
+# > **You may think** that `requires_grad_()` also reaches what was computed earlier.
+# >
+# > **That is not what happens.** When `x * x` ran, no operand required a gradient, so nothing was
+# > recorded. What was not recorded cannot be found later. Compute `y` again.
+#
+# > **You may think** any tensor can require a gradient.
+# >
+# > **That is not what happens.** A gradient asks for a *small* change, and between two integers there
+# > is none.
+# >
+# > **Here they are**, both.
+
+# %%
+assert y.grad_fn is None
+assert (x * x).grad_fn is not None
+
+with lab.expect(RuntimeError, "floating point"):
+    torch.tensor([1, 2], requires_grad=True)
+
+# %% [markdown]
+# ## The code that runs is the graph
+#
+# `if` and `while` leave no nodes. They decide which operations run, and these are recorded. So each
+# call can build another graph. **Predict**: how many multiplications does `grow` record for `2`, and
+# how many for `20`?
+#
+# `[1, 1]` · `[3, 1]` · `[3, 3]` · `[4, 2]`
+
+# %%
+prediction = ...
+
+
+def grow(x):
+    while x < 50:
+        x = x * 3
+    return x
+
+
+start = torch.tensor(2.0, requires_grad=True)
+with lab.record() as long:
+    result = grow(start)
+with lab.record() as short:
+    grow(torch.tensor(20.0, requires_grad=True))
+counts = [sum(node["op"] == "mul" for node in trace.nodes) for trace in (long, short)]
+reveal(prediction, counts)
+
+# %% [markdown]
+# From 2 the loop runs three times and ends at 54. The comparison `x < 50` gave a truth value, which has
+# no gradient, so it is not in the graph. Three multiplications by 3 also mean a gradient of 27.
+
+# %%
+result.backward()
+print(result.item(), start.grad)
+assert counts == [3, 1]
+assert result.item() == 54
+assert start.grad == 27
+
+# %% [markdown]
+# ## Make
+#
+# Here is a printer of graphs. It walks over *nodes*. (A version found on many pages walks over tensors
+# and asks each node for its `grad_fn`. A node has none.) Change the last line until it prints this:
+#
+# ```
+# AddBackward0
+#   MulBackward0
+#     AccumulateGrad
+#     None
+#   MulBackward0
+#     AccumulateGrad
+#     AccumulateGrad
+# ```
+
+
+# %%
+def print_graph(node, depth=0):
+    print("  " * depth + (node.name().split("::")[-1] if node else "None"))
+    for child, _ in node.next_functions if node else ():
+        print_graph(child, depth + 1)
+
+
+with lab.expect(AttributeError, "grad_fn"):
+    d.grad_fn.grad_fn
+
+print_graph((a + k).grad_fn)  # <- change this expression
+
+# %% [markdown]
+# ## Exit ticket
+#
+# `p = torch.tensor(7.0)`, `q = torch.tensor(2.0, requires_grad=True)` and `r = (p * p) * q`.
+#
+# 1. How many nodes does `r` lead to, `r.grad_fn` and mailboxes included?
+# 2. What are the two edges of `r.grad_fn`?
+
+# %%
+how_many, two_edges = ..., ...
+
+p, q = torch.tensor(7.0), torch.tensor(2.0, requires_grad=True)
+with lab.record() as trace:
+    r = (p * p) * q
+reveal(how_many, len(trace.nodes))
+reveal(two_edges, edges(r))
+
+# %% [markdown]
+# ## The same in PyTorch
+#
+# ```python
+# import torch
+#
+# a, k = torch.tensor(3.0, requires_grad=True), torch.tensor(5.0)
+# c = (a * a) * k
+# print(c.grad_fn)                    # <MulBackward0 object at ...>
+# print(c.grad_fn.next_functions)     # ((<MulBackward0 object at ...>, 0), (None, 0))
+# ```
+#
+# **Where in the source?** `autograd_lab/autograd/node.py`: a node and its edges. **Next:** notebook 03,
+# *One node, one rule*.

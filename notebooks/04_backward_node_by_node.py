@@ -1,0 +1,361 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "04"
+#     minutes: 45
+#     needs: ["02", "03"]
+#     goals:
+#       - run a backward pass by hand, and say at each moment which nodes are ready
+#       - explain why a node must wait for all its messages, with a graph where not waiting fails
+#       - follow the gradient of a real network from its loss to its parameters
+#     refutes: [M06, M07]
+#     retests: [M03, M04]
+#     points: 0
+# ---
+
+# %% [markdown]
+# # 04 · Backward, node by node
+#
+# **45 minutes. You need:** notebooks 02 and 03.
+#
+# **After this notebook you can**
+#
+# - run a backward pass by hand, and say at each moment which nodes are ready;
+# - explain why a node must wait for all its messages, with a graph where not waiting gives a wrong
+#   number;
+# - follow the gradient of a real network from its loss to its parameters.
+#
+# **Warm-up**, from memory. (1) In `p * q` with `p = 5` and `q = 7`, the message `2` arrives at the
+# node. Which message goes on to `p`? (2) Nudging `x` up by `0.001` moves `y` down by `0.004`. What is
+# the gradient, about?
+
+# %%
+message_to_p, gradient = ..., ...  # fill in, then run
+
+import autograd_lab as torch
+from autograd_lab import lab
+from autograd_lab.course import reveal
+
+p, q = torch.tensor(5.0, requires_grad=True), torch.tensor(7.0, requires_grad=True)
+to_p, to_q = (p * q).grad_fn(torch.tensor(2.0))
+reveal(message_to_p, to_p)
+reveal(gradient, -0.004 / 0.001)
+
+# %% [markdown]
+# ## Predict
+#
+# Three lines, at `a = 2`. Note that `b` is used twice: by `c`, and again by `loss`. What is `a.grad`
+# after `loss.backward()`?
+#
+# `0` · `48` · `96` · `144`
+
+# %%
+prediction = ...
+
+
+def forward():
+    a = torch.tensor(2.0, requires_grad=True)
+    b = a * a
+    c = b * 3
+    loss = b * c
+    return a, b, c, loss
+
+
+with lab.record() as trace:
+    a, b, c, loss = forward()
+    loss.backward()
+reveal(prediction, a.grad)
+
+# %% [markdown]
+# ## Step
+#
+# Stop each time a message reaches the node of `b`, and read what that node is **waiting** for. When it
+# runs at last: what is its incoming gradient, and where did the parts come from?
+
+# %%
+lab.step(trace)
+
+# %% [markdown]
+# The node of `b` has two users, so it waits for two messages. The first, 12, comes straight from the
+# product. The other takes the way through `c`: there it is 4, and 3 times 4 is again 12. Only when both
+# are in, summed to 24, does the node run. It sends 48 to each of its operands. Both are `a`, so
+# `a.grad` is 96.
+#
+# That is the chain rule over **all paths**, each sum finished before it travels on.
+#
+# **Worked example.** A node is a function: one message in, one message out per edge. So we can be the
+# engine.
+
+# %%
+a, b, c, loss = forward()
+straight, to_c = loss.grad_fn(torch.tensor(1.0))
+through_c, _ = c.grad_fn(to_c)
+left, right = b.grad_fn(straight + through_c)
+
+print(f"to b: {straight:g} + {through_c:g}, to a: {left:g} + {right:g}")
+assert (straight, to_c, through_c, straight + through_c) == (12, 4, 12, 24)
+assert (left, right, left + right) == (48, 48, 96)
+
+# %% [markdown]
+# **Half done.** `u = a * a`, then `v = u * a`, at `a = 2`. The node of `v` sends 2 to `u`, and 4
+# straight to `a`. How much does the node of `u` send to `a` in all? And what is `a.grad`?
+#
+# **All yours.** `u = a * 5`, then `v = (u + a) * u`, at `a = 3`. For which sum does the node of `u`
+# wait? And what is `a.grad`?
+
+# %%
+half, yours = [..., ...], [..., ...]  # two numbers each
+
+a = torch.tensor(2.0, requires_grad=True)
+u = a * a
+v = u * a
+sent_by_u = sum(u.grad_fn(torch.tensor(2.0)))
+v.backward()
+reveal(half, [sent_by_u, a.grad])
+
+a = torch.tensor(3.0, requires_grad=True)
+u = a * 5
+u.retain_grad()
+((u + a) * u).backward()
+reveal(yours, [u.grad, a.grad])
+
+# %% [markdown]
+# ## Three engines that do not wait
+#
+# Each of these has been proposed in earnest as a simpler backward pass, and each is right on some small
+# graph. On ours they give `0`, `48` and `144`. **Read, then predict**: which gives which?
+
+
+# %%
+def messages(node, gradient):
+    """What a node sends, each message with its receiver. Accumulators send nothing."""
+    if node.next_functions:
+        for (child, _), message in zip(node.next_functions, node(gradient), strict=True):
+            if child is not None:
+                yield child, message
+
+
+def resend(node, gradient, total):
+    """At every visit, add to the node's total, and send that total on."""
+    total[node] = total.get(node, 0) + gradient
+    for child, message in messages(node, total[node]):
+        resend(child, message, total)
+
+
+# %%
+def visit_once(node, gradient, total):
+    """Send at the first visit; what comes later is only added."""
+    first = node not in total
+    total[node] = total.get(node, 0) + gradient
+    for child, message in messages(node, total[node]) if first else ():
+        visit_once(child, message, total)
+
+
+# %%
+def children_first(node, gradient, total):
+    """Let everything below a node send before the node does."""
+    for child, _ in node.next_functions:
+        if child is not None and child not in total:
+            children_first(child, torch.tensor(0.0), total)
+    total[node] = total.get(node, 0) + gradient
+    for child, message in messages(node, total[node]):
+        total[child] = total[child] + message
+
+
+# %%
+prediction = [..., ..., ...]  # what resend, visit_once and children_first give
+
+
+def run(engine):
+    _, b, _, loss = forward()
+    total = {}
+    engine(loss.grad_fn, torch.tensor(1.0), total)
+    accumulator = b.grad_fn.next_functions[0][0]
+    return total[accumulator].item()
+
+
+wrong = [run(engine) for engine in (resend, visit_once, children_first)]
+reveal(prediction, wrong)
+
+# %% [markdown]
+# > **You may think** recursion from the output is enough, in any order.
+# >
+# > **That is not what happens**, because what a node sends depends on its *whole* sum. `resend` sends
+# > the first 12 on twice, alone and again inside the 24: 144. `visit_once` sends it before the second
+# > arrives: 48. `children_first` asks `b` before anything has reached it: 0.
+# >
+# > **Here it is**: an engine that waits.
+#
+# First it counts: how many messages will each node get? **Predict** the counts for the nodes of `b` and
+# `c`, and for the accumulator of `a`.
+
+# %%
+prediction = [..., ..., ...]  # b, c, a
+
+
+def count_messages(root):
+    waiting, nodes = {root: 0}, [root]
+    for node in nodes:
+        for child, _ in node.next_functions:
+            if child is not None and child not in waiting:
+                nodes.append(child)
+            if child is not None:
+                waiting[child] = waiting.get(child, 0) + 1
+    return waiting
+
+
+a, b, c, loss = forward()
+accumulator = b.grad_fn.next_functions[0][0]
+waiting = count_messages(loss.grad_fn)
+reveal(prediction, [waiting[b.grad_fn], waiting[c.grad_fn], waiting[accumulator]])
+
+# %%
+names = {loss.grad_fn: "loss", c.grad_fn: "c", b.grad_fn: "b", accumulator: "a"}
+total, ready = {loss.grad_fn: torch.tensor(1.0)}, [loss.grad_fn]  # seed
+
+while ready:
+    node = ready.pop()
+    print(f"{names[node]:4} runs with {total[node]:g}")
+    for child, message in messages(node, total[node]):  # apply the rule
+        total[child] = total.get(child, 0) + message  # deliver
+        waiting[child] -= 1  # one message fewer to wait for
+        if waiting[child] == 0:
+            ready.append(child)
+
+assert wrong == [144, 48, 0]
+assert total[accumulator] == 96
+
+# %% [markdown]
+# This loop is the heart of PyTorch's engine, and of this lab's: **dependency counts** and a **ready
+# queue**. Both add one rule: of several ready nodes, the one made last runs first, except that an
+# accumulator runs before all others.
+#
+# > **You may think** a tensor used twice keeps the last gradient that arrives.
+# >
+# > **That is not what happens.** Both edges lead to the same node, and messages to one node are added.
+# >
+# > **Here it is.**
+#
+# And why sum at all? Sending each message on alone would also be right, but it would walk every *path*
+# from the loss to the leaf, and paths multiply: ten squarings in a row have 1024.
+
+# %%
+a = torch.tensor(2.0, requires_grad=True)
+(a * 5 + a * 2).backward()
+print(a.grad)
+assert a.grad == 7  # neither 5 nor 2
+
+
+def paths(node):
+    return sum(paths(child) for child, _ in node.next_functions) or 1
+
+
+y = torch.tensor(1.0, requires_grad=True)
+for _ in range(10):
+    y = y * y
+assert paths(y.grad_fn) == 1024
+
+# %% [markdown]
+# ## The real thing
+#
+# Handwritten digits, 8 by 8 pixels, and a network of two layers. Five images go in, ten scores come out
+# for each.
+
+# %%
+import numpy
+
+from autograd_lab import datasets
+
+images, labels = datasets.digits()
+random = numpy.random.RandomState(0)
+
+
+def layer(rows, columns):
+    weights = torch.tensor(random.randn(rows, columns) / rows**0.5, dtype=torch.float32)
+    return weights.requires_grad_(), torch.zeros(columns, requires_grad=True)
+
+
+(W1, b1), (W2, b2) = layer(64, 12), layer(12, 10)
+x, y = torch.tensor(images[:5]), torch.tensor(labels[:5])
+for row in images[4].reshape(8, 8):
+    print("".join(" .:oO@"[int(5 * pixel)] * 2 for pixel in row))
+print("label:", labels[4])
+
+# %% [markdown]
+# **Predict**: which parameter gets its `.grad` first? `"W1"` · `"b1"` · `"W2"` · `"b2"`
+
+# %%
+prediction = ...
+
+with lab.record() as trace:
+    hidden = torch.relu(x @ W1 + b1)
+    scores = hidden @ W2 + b2
+    loss = torch.nn.functional.cross_entropy(scores, y)
+    loss.backward()
+
+order = [trace.tensors[event["t"]]["name"] for event in trace if event["k"] == "accumulate"]
+reveal(prediction, order[0])
+
+# %%
+lab.step(trace)
+
+# %% [markdown]
+# Eleven nodes, and each is a rule you could apply by hand: seven operations, four accumulators. The
+# last bias is nearest to the loss, so `b2` comes first and `W1` last. The edge to `x` is a dead end.
+# For the images nothing is computed.
+#
+# Now let it learn. Each turn runs forward on 1400 images, steps backward through this same graph, and
+# moves each parameter against its gradient. On the 397 images it has never seen, at least 95 % must be
+# right.
+
+# %%
+assert len(trace.nodes) == 11
+assert order == ["b2", "W2", "b1", "W1"]
+train_x, train_y = torch.tensor(images[:1400]), torch.tensor(labels[:1400])
+for _ in range(300):
+    loss = torch.nn.functional.cross_entropy(torch.relu(train_x @ W1 + b1) @ W2 + b2, train_y)
+    for parameter in (W1, b1, W2, b2):
+        parameter.grad = None
+    loss.backward()
+    with torch.no_grad():
+        for parameter in (W1, b1, W2, b2):
+            parameter -= parameter.grad  # a learning rate of 1
+
+guess = (torch.relu(torch.tensor(images[1400:]) @ W1 + b1) @ W2 + b2).argmax(1).numpy()
+print(f"right on {len(guess)} new images: {(guess == labels[1400:]).mean():.0%}")
+assert len(guess) == 397
+assert (guess == labels[1400:]).mean() >= 0.95
+
+# %% [markdown]
+# ## Exit ticket
+#
+# `b = a * 3`, then `loss = a * b`, at `a = 2`. (1) For how many messages does the accumulator of `a`
+# wait? (2) Which number would `children_first` leave in it?
+
+# %%
+how_many, left_by_children_first = ..., ...
+
+a = torch.tensor(2.0, requires_grad=True)
+b = a * 3
+loss = a * b
+accumulator, total = b.grad_fn.next_functions[0][0], {}
+children_first(loss.grad_fn, torch.tensor(1.0), total)
+reveal(how_many, count_messages(loss.grad_fn)[accumulator])
+reveal(left_by_children_first, total[accumulator])
+
+# %% [markdown]
+# ## The same in PyTorch
+#
+# ```python
+# import torch
+#
+# a = torch.tensor(2.0, requires_grad=True)
+# b = a * a
+# c = b * 3
+# (b * c).backward()
+# print(a.grad)                          # tensor(96.)
+# print(b.grad_fn(torch.tensor(24.0)))   # RuntimeError: its saved values are freed (notebook 06)
+# ```
+#
+# **Where in the source?** `autograd_lab/autograd/engine.py`: the loop you just wrote. **Next:**
+# notebook 05, *Who keeps a gradient?*

@@ -1,0 +1,394 @@
+"""From a recorder's notes to the lists of a trace: ids are given out, values encoded, source lines looked up."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+import sys
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..autograd.node import AccumulateGrad, Node, Packed
+from ..autograd.variable import Variable
+from .names import line_of
+from .trace import Record
+
+FULL = 64  # up to so many elements a value is stored whole
+CORNER = 6
+
+
+class Builder:
+    """Plays the notes of one recording in order; one method for each kind of note."""
+
+    def __init__(self, names: dict[int, str]):
+        self.names = names  # id of a tensor -> its name
+        self.tensor_ids: dict[int, int] = {}
+        self.node_ids: dict[int, int] = {}
+        self.tensors: list[Record] = []
+        self.nodes: list[Record] = []
+        self.events: list[Record] = []
+        self.values: list[Record] = []
+        self.value_ids: dict[str, int] = {}
+        self.seen: dict[int, tuple[Any, int]] = {}  # id of an array -> (the array, its value's id)
+        self.source_ids: dict[str, int] = {}
+        self.spans: dict[int, set[range]] = {}
+        self.passes: dict[int, int] = {}
+        self.pass_now = 0
+        self.arrived: dict[int, int] = {}
+        self.expected: dict[int, int] = {}
+        self.old_grad: int | None = None
+
+    def build(self, notes: list[tuple[Any, ...]]) -> dict[str, Any]:
+        """The five lists of the trace."""
+        for kind, *note in notes:
+            getattr(self, kind)(*note)
+        for tensor in self.tensors:
+            tensor.pop("unseen", None)
+        for tensor_id, t in self.tensor_ids.items():
+            if not self.tensors[t]["name"]:
+                self.tensors[t]["name"] = self.names.get(tensor_id, "")
+        sources = [
+            {"name": source_name(file), "lines": _lines(file, self.spans[s])} for file, s in self.source_ids.items()
+        ]
+        return {
+            "sources": sources, "values": self.values, "tensors": self.tensors, "nodes": self.nodes, "events": self.events,
+        }  # fmt: skip
+
+    # -- the forward pass -----------------------------------------------------------------------------
+
+    def met(self, t, data, name, fn, requires_grad) -> None:
+        i = self._tensor(t, data, name, fn is None, requires_grad)
+        self.tensors[i]["unseen"] = True
+        if fn is not None:
+            self.tensors[i]["node"], self.tensors[i]["output_nr"] = self._known(fn), t.output_nr
+
+    def operation(self, rule, inputs, outputs, copies, node, saved, versions, place, grad) -> None:
+        src, target = self._where(place)
+        ins = [self._operand(t, src) for t in inputs]
+        name = target if len(outputs) == 1 else ""
+        outs = [
+            self._tensor(t, data, name, node is None, node is not None) for t, data in zip(outputs, copies, strict=True)
+        ]
+        if node is None:
+            op = rule if isinstance(rule, str) else rule.op or _op_name(rule)
+            self._event("const", src, op=op, **{"in": ins}, t=outs, why="inputs" if grad else "no_grad")
+            return
+        n = self._node(node, src, ins, outs, saved, versions)
+        for nr, t in enumerate(outs):
+            self.tensors[t]["node"], self.tensors[t]["output_nr"] = n, nr
+        self._event("node", src, n=n, t=outs, saved=self.nodes[n]["saved"])
+        self._edges(node, n, src)
+
+    def written(self, rule, inputs, target, data, version, node, saved, versions, fn, name, place) -> None:
+        src, _ = self._where(place)
+        ins = [self._operand(t, src) for t in inputs]
+        t = ins[0]
+        old = self.tensors[t]["node"]
+        n = None
+        if node is not None:
+            n = self._node(node, src, ins, [t], saved, versions)
+            self._edges(node, n, src)
+            if fn is not None and fn is not node:
+                n = self._known(fn, src)
+            self.tensors[t]["node"] = n
+        self._event("inplace", src, t=t, op=name, version=version, n=n, old=old, v=self._value(data))
+
+    def mode(self, on, place) -> None:
+        self._event("mode", self._where(place)[0], grad=on)
+
+    def detached(self, source, out, data, place) -> None:
+        src, target = self._where(place)
+        s = self._operand(source, src)
+        self._event("detach", src, t=self._tensor(out, data, target, True, False), **{"from": s})
+
+    # -- the backward pass ----------------------------------------------------------------------------
+
+    def pass_started(self, run, roots, deps, call, place) -> None:
+        p = self.passes[id(run)] = len(self.passes) + 1
+        self.pass_now = p
+        src, _ = self._where(place)
+        nodes = [self._known(node) for (node, _), _ in roots]
+        self._event("backward", src, p=p, call=call, roots=nodes, keep=bool(run.keep_graph), create_graph=run.create_graph)
+        for (node, _), _g in roots:
+            deps[node] -= 1  # the seed is not a message from another node
+        reached = [n for n in deps if run.needed is None or n in run.needed]
+        self.expected = {self._known(n): deps[n] for n in reached}
+        self.arrived = {}
+        self._event("counts", src, p=p, deps=[[n, count] for n, count in self.expected.items() if count])
+
+    def delivered(self, sender, i, fn, nr, g, old, total) -> None:
+        to = self._known(fn)
+        if sender is None:
+            self._event("seed", None, n=to, slot=nr, v=self._value(g))
+            return
+        arrived = self.arrived[to] = self.arrived.get(to, 0) + 1
+        self._event(
+            "deliver", None, n=self._known(sender), i=i, to=to, slot=nr, v=self._value(g), old=self._value(old),
+            sum=self._value(total), arrived=arrived, of=self.expected.get(to, arrived),
+        )  # fmt: skip
+
+    def pushed(self, fn, ready) -> None:
+        self._event("push", None, n=self._known(fn), queue=self._queue(ready))
+
+    def popped(self, node, ready, g, old) -> None:
+        self.old_grad = self._value(old)
+        grads = [g] if node.plain else g
+        self._event("pop", None, n=self._known(node), queue=self._queue(ready), g=[self._value(x) for x in grads])
+
+    def hooked(self, node, stage, before, after) -> None:
+        self._event(
+            "hook", None, n=self._known(node), stage=stage, before=[self._value(x) for x in before],
+            after=[self._value(x) for x in after],
+        )  # fmt: skip
+
+    def applied(self, node, slots, grads) -> None:
+        out = [self._value(g) if fn is not None else None for g, (fn, _) in zip(grads, node.next_functions, strict=False)]
+        self._event("vjp", None, n=self._known(node), **{"in": [self._value(s) for s in slots]}, out=out)
+
+    def accumulated(self, node, g, new) -> None:
+        t = self._operand(node.variable, None)
+        self._event("accumulate", None, n=self._known(node), t=t, old=self.old_grad, add=self._value(g), new=self._value(new))
+
+    def released(self, node) -> None:
+        saved = [name for name, *_ in self.nodes[self._known(node)]["saved"]]
+        if saved:
+            self._event("free", None, n=self._known(node), saved=saved)
+
+    def pruned(self, node, i) -> None:
+        self._event("pruned", None, n=self._known(node), i=i)
+
+    def retained(self, t, fn, data) -> None:
+        n = None if fn is None else self._known(fn)
+        self._event("retain", None, n=n, t=self._operand(t, None), v=self._value(data))
+
+    def failed(self, kind, message) -> None:
+        n = None
+        if self.pass_now:
+            n = next((e["n"] for e in reversed(self.events) if e["k"] == "pop"), None)
+        self._event("error", None, n=n, type=kind, message=message)
+
+    def pass_done(self, run) -> None:
+        self._event("done", None, p=self.passes[id(run)])
+        self.pass_now = 0
+
+    # -- ids ------------------------------------------------------------------------------------------
+
+    def _event(self, kind: str, src, **fields) -> None:
+        event = {"k": kind, **fields}
+        if src is not None:
+            event["src"] = src
+        self.events.append(event)
+
+    def _operand(self, t, src) -> int:
+        """The id of an operand. One that nobody in the recording made gets a leaf event at its first use."""
+        if not isinstance(t, Variable):
+            return self._number(t, src)
+        i = self.tensor_ids[id(t)]
+        if self.tensors[i].pop("unseen", False):
+            self._event("leaf", src, t=i)
+        return i
+
+    def _number(self, x, src) -> int:
+        """The id of a Python number that is an operand: a constant, named by what it is."""
+        self.tensors.append({
+            "name": f"{x:g}", "shape": [], "dtype": "float32" if isinstance(x, float) else "int64", "requires_grad": False,
+            "leaf": True, "value": self._value(np.asarray(x)[()]), "base": None, "node": None, "output_nr": 0,
+        })  # fmt: skip
+        i = len(self.tensors) - 1
+        self._event("leaf", src, t=i)
+        return i
+
+    def _tensor(self, t, data, name, leaf, requires_grad) -> int:
+        """The id of a tensor that is new here; `unseen` marks one that came from outside until it is used."""
+        known = self.tensor_ids.get(id(t))
+        if known is not None:
+            return known
+        i = self.tensor_ids[id(t)] = len(self.tensors)
+        base = t._meta.base if t._meta is not None else None
+        self.tensors.append({
+            "name": self.names.get(id(t)) or name, "shape": list(data.shape), "dtype": data.dtype.name,
+            "requires_grad": requires_grad, "leaf": leaf, "value": self._value(data),
+            "base": self.tensor_ids.get(id(base)), "node": None, "output_nr": 0,
+        })  # fmt: skip
+        return i
+
+    def _node(self, node: Node, src, ins, outs, saved, versions) -> int:
+        n = self._known(node, src)
+        record = self.nodes[n]
+        record["inputs"], record["outputs"] = ins, outs
+        record["saved"] = self._saved(node, ins, outs, saved, versions)
+        return n
+
+    def _saved(self, node, ins, outs, saved, versions) -> list[list[Any]]:
+        listed = []
+        for i, (name, t) in enumerate(zip(node.saves, saved, strict=False)):
+            if t is None or isinstance(t, Packed):
+                continue
+            if not isinstance(t, Variable):
+                listed.append([name, ins[-1], 0])
+                continue
+            nr = node.result_number(i)
+            known = outs[nr] if nr is not None and nr < len(outs) else self.tensor_ids.get(id(t))
+            if known is not None:
+                listed.append([name, known, versions[i] if versions else 0])
+        return listed
+
+    def _edges(self, node: Node, n: int, src) -> None:
+        for i, (fn, nr) in enumerate(node.next_functions):
+            if fn is not None:
+                self._event("edge", src, n=n, i=i, to=[self._known(fn), nr])
+
+    def _known(self, node: Node, src=None) -> int:
+        """The id of a node; a graph that was there before the recording is taken in from its far end, without recursion."""
+        n = self.node_ids.get(id(node))
+        if n is not None:
+            return n
+        stack = [node]
+        while stack:
+            top = stack[-1]
+            behind = [fn for fn, _ in top.next_functions if fn is not None and id(fn) not in self.node_ids]
+            if behind:
+                stack += behind
+            else:
+                stack.pop()
+                if id(top) not in self.node_ids:
+                    self._new_node(top, src if top is node else None)
+        return self.node_ids[id(node)]
+
+    def _new_node(self, node: Node, src) -> None:
+        math, vjp = rule_texts(type(node))
+        leaf = node.variable if isinstance(node, AccumulateGrad) else None
+        if leaf is not None and id(leaf) not in self.tensor_ids:
+            self._tensor(leaf, leaf._data, "", True, True)
+        self.node_ids[id(node)] = len(self.nodes)
+        self.nodes.append({
+            "name": type(node).__name__, "op": getattr(node, "op", "") or _op_name(type(node)), "kind": node.kind,
+            "seq": node._sequence_nr(), "inputs": [], "outputs": [],
+            "edges": [None if fn is None else [self.node_ids[id(fn)], nr] for fn, nr in node.next_functions],
+            "saved": [], "params": _params(node), "src": src, "tensor": None if leaf is None else self.tensor_ids[id(leaf)],
+            "math": math, "vjp": vjp, "made_in": self.pass_now, "scope": "",
+        })  # fmt: skip
+
+    def _queue(self, ready) -> list[int]:
+        return [self._known(node) for _, node in sorted(ready, key=lambda item: item[0])]
+
+    # -- values and places ----------------------------------------------------------------------------
+
+    def _value(self, data) -> int | None:
+        """The id of a value; equal ones are stored once."""
+        if data is None:
+            return None
+        if isinstance(data, Variable):
+            data = data._data
+        found = self.seen.get(id(data))
+        if found is not None:
+            return found[1]
+        value = encode(data)
+        key = repr(value)
+        v = self.value_ids.get(key)
+        if v is None:
+            v = self.value_ids[key] = len(self.values)
+            self.values.append(value)
+        self.seen[id(data)] = data, v
+        return v
+
+    def _where(self, place) -> tuple[list[int] | None, str]:
+        """([source, line], name being assigned) of an instruction of the user's code."""
+        if place is None:
+            return None, ""
+        code, instruction = place
+        line, target = line_of(code, instruction)
+        source = self.source_ids.setdefault(code.co_filename, len(self.source_ids))
+        self.spans.setdefault(source, set()).add(_span(code))
+        return [source, line], target
+
+
+def encode(data) -> Record:
+    """One value of the trace, from an array or a NumPy scalar: whole if small, summarized if large."""
+    data = np.asarray(data)
+    record: Record = {"shape": list(data.shape), "dtype": data.dtype.name}
+    if data.size <= FULL:
+        record["data"] = _digits(data.tolist())
+        return record
+    corner = data.reshape(-1, *data.shape[-2:])[0] if data.ndim > 1 else data[None]
+    record["corner"] = _digits(corner[:CORNER, :CORNER].tolist())
+    real = data[np.isfinite(data)] if data.dtype.kind == "f" else data
+    for name in ("min", "max"):
+        record[name] = _digit(getattr(real, name)().item()) if real.size else None
+    record["mean"] = _digit(float(real.mean(dtype=np.float64))) if real.size else None
+    record["nan"] = int(np.isnan(data).sum()) if data.dtype.kind == "f" else 0
+    record["inf"] = int(np.isinf(data).sum()) if data.dtype.kind == "f" else 0
+    return record
+
+
+def _digits(x):
+    return [_digits(y) for y in x] if isinstance(x, list) else _digit(x)
+
+
+def _digit(x):
+    if not isinstance(x, float):
+        return x
+    if x != x:
+        return "nan"
+    if x in (float("inf"), float("-inf")):
+        return "inf" if x > 0 else "-inf"
+    return float(f"{x:.6g}")
+
+
+_TEXTS = re.compile(
+    r"Math:\s*(?P<math>.*?)\s*(?:VJP:\s*(?P<vjp>.*?)\s*)?(?=Shapes:|Saves:|PyTorch:|\n\s*\n|\Z)", re.DOTALL
+)
+
+
+@lru_cache(maxsize=1000)
+def rule_texts(rule: type) -> tuple[str, str]:
+    """The Math and VJP sentences of a rule's docstring."""
+    found = _TEXTS.search(rule.__doc__ or "")
+    if not found:
+        return "", ""
+    math, vjp = (re.sub(r"\s+", " ", found[part] or "").strip(" .") for part in ("math", "vjp"))
+    return math, vjp
+
+
+def _op_name(rule: type) -> str:
+    return re.sub(r"Backward\w*$", "", rule.__name__).lower()
+
+
+def _params(node: Node) -> Record:
+    return {name: _plain(value) for name, value in zip(node.keeps, node.args, strict=False)}
+
+
+def _plain(value):
+    if isinstance(value, (bool, int, str, type(None))):
+        return value
+    if isinstance(value, float):
+        return _digit(value)
+    if isinstance(value, (tuple, list)):
+        return [_plain(v) for v in value]
+    return type(value).__name__
+
+
+def source_name(file: str) -> str:
+    """How a source is called on screen: "cell 3" for a notebook's cell, else the file's name."""
+    try:
+        number = sys.modules["IPython"].get_ipython().compile._filename_map.get(file)
+    except (KeyError, AttributeError):
+        number = None
+    if number is not None:
+        return f"cell {number}"
+    return os.path.basename(file) if not file.startswith("<") else file.strip("<>")
+
+
+def _span(code) -> range:
+    lines = [line for _, _, line in code.co_lines() if line is not None and line > 0]
+    return range(min(lines), max(lines) + 1) if lines else range(code.co_firstlineno, code.co_firstlineno + 1)
+
+
+def _lines(file: str, spans: set[range]) -> dict[str, str]:
+    text = linecache.getlines(file)
+    wanted = {line for span in spans for line in span if span.stop - span.start <= 200}
+    wanted |= {span.start for span in spans}
+    return {str(i): text[i - 1].rstrip("\n") for i in sorted(wanted) if 0 < i <= len(text)}

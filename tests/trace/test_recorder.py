@@ -1,0 +1,174 @@
+"""What the recorder writes is what the engine did: events, numbers, lines and names."""
+
+import pytest
+
+import autograd_lab as torch
+from autograd_lab import lab
+from autograd_lab.trace import Trace, narrate, state
+
+
+def leaf(*values):
+    return torch.tensor(values[0] if len(values) == 1 else list(values), requires_grad=True)
+
+
+def kinds(trace):
+    return [event["k"] for event in trace.events]
+
+
+def number(trace, v):
+    return trace.values[v]["data"]
+
+
+def test_the_separating_graph_event_by_event():
+    """b = a*a; c = b*3; b*c: the messages 12 and 4, 12 + 12 = 24, 48 + 48 = 96, in the engine's order."""
+    a = leaf(2.0)
+    with lab.record() as trace:
+        b = a * a
+        c = b * 3
+        d = b * c
+        d.backward()
+    names = [n["name"] for n in trace.nodes]
+    pops = [names[e["n"]] for e in trace.events if e["k"] == "pop"]
+    assert pops == ["MulBackward0", "MulBackward0", "MulBackward0", "AccumulateGrad"]
+    delivered = [(number(trace, e["v"]), number(trace, e["sum"]), e["arrived"], e["of"]) for e in trace.events if e["k"] == "deliver"]
+    assert delivered == [(12.0, 12.0, 1, 2), (4.0, 4.0, 1, 1), (12.0, 24.0, 2, 2), (48.0, 48.0, 1, 2), (48.0, 96.0, 2, 2)]
+    accumulate = next(e for e in trace.events if e["k"] == "accumulate")
+    assert (accumulate["old"], number(trace, accumulate["new"])) == (None, 96.0)
+    assert a.grad.item() == 96.0
+    assert [t["name"] for t in trace.tensors] == ["a", "b", "3", "c", "d"]
+
+
+def test_lines_are_the_users():
+    """Each node's source line is the line that made it."""
+    x = leaf(3.0)
+    with lab.record() as trace:
+        y = x * x
+        z = y + 1.0
+    lines = trace.sources[0]["lines"]
+    texts = [lines[str(node["src"][1])].strip() for node in trace.nodes if node["src"]]
+    assert texts == ["y = x * x", "z = y + 1.0"]
+    assert trace.sources[0]["name"] == "test_recorder.py"
+    del z
+
+
+def test_names_inside_functions_and_containers():
+    """Locals, list items: what the user calls a tensor, also after the function has returned."""
+
+    def net(x, ws):
+        h = x * ws[0]
+        out = h * ws[1]
+        return out
+
+    x, ws = torch.tensor(1.5), [leaf(2.0), leaf(3.0)]
+    with lab.record() as trace:
+        net(x, ws)
+    assert [t["name"] for t in trace.tensors] == ["x", "ws[0]", "h", "ws[1]", "out"]
+
+
+def test_json_round_trip_and_pure_state():
+    """The trace survives JSON unchanged, and its states are the same however often they are asked for."""
+    a = leaf(1.0, 2.0)
+    with lab.record() as trace:
+        (a * a).backward(torch.ones(2))
+    again = Trace.from_json(trace.to_json())
+    assert again.to_dict() == trace.to_dict()
+    last = len(trace)
+    before = trace.to_json()
+    assert state(again, last) == state(again, last)
+    assert trace.to_json() == before
+    assert all(narrate(trace, k) for k in range(last + 1))
+
+
+def test_in_place_write_shows_version_and_new_history():
+    """`y *= 3` bumps the version and gives y a new grad_fn."""
+    x = leaf(1.0, 2.0)
+    with lab.record() as trace:
+        y = x * 2.0
+        y *= 3.0
+        y.backward(torch.ones(2))
+    event = next(e for e in trace.events if e["k"] == "inplace")
+    assert (event["op"], event["version"], number(trace, event["v"])) == ("mul_", 1, [6.0, 12.0])
+    assert trace.nodes[event["n"]]["name"] == trace.nodes[event["old"]]["name"] == "MulBackward0"
+    assert event["n"] != event["old"]
+    assert x.grad.tolist() == [6.0, 6.0]
+
+
+def test_no_grad_detach_and_constants_leave_no_node():
+    """What is not recorded says why."""
+    x = leaf(2.0)
+    with lab.record() as trace:
+        with torch.no_grad():
+            a = x * 2.0
+        b = x.detach()
+        c = b * 3.0
+    assert trace.nodes == []
+    found = [(e["k"], e.get("why"), e.get("grad")) for e in trace.events if e["k"] in ("const", "detach", "mode")]
+    assert found == [
+        ("mode", None, False), ("const", "no_grad", None), ("mode", None, True), ("detach", None, None), ("const", "inputs", None),
+    ]  # fmt: skip
+    del a, c
+
+
+def test_a_failing_pass_ends_with_the_error():
+    """A second backward fails; the trace says where and why, and the exception still reaches the user."""
+    x = leaf(2.0)
+    y = x * x
+    y.backward()
+    with pytest.raises(RuntimeError, match="second time"), lab.record() as trace:
+        y.backward()
+    last = trace.events[-1]
+    assert last["k"] == "error"
+    assert trace.nodes[last["n"]]["name"] == "MulBackward0"
+    assert last["message"].startswith("Trying to backward through the graph a second time")
+
+
+def test_hooks_and_retained_gradients_are_events():
+    """A hook's change and a kept gradient are seen."""
+    x = leaf(1.0)
+    y = x * 2.0
+    y.register_hook(lambda g: g * 10.0)
+    y.retain_grad()
+    with lab.record() as trace:
+        (y * 3.0).backward()
+    hook = next(e for e in trace.events if e["k"] == "hook")
+    assert (hook["stage"], number(trace, hook["before"][0]), number(trace, hook["after"][0])) == ("tensor", 3.0, 30.0)
+    retain = next(e for e in trace.events if e["k"] == "retain")
+    assert number(trace, retain["v"]) == 30.0
+    assert x.grad.item() == 60.0
+
+
+def test_second_order_makes_new_nodes_in_the_pass():
+    """Under create_graph the pass itself leaves nodes, marked with the pass that made them."""
+    x = leaf(2.0)
+    with lab.record() as trace:
+        y = x * x * x
+        (g,) = torch.autograd.grad(y, x, create_graph=True)
+        g.backward()
+    assert {node["made_in"] for node in trace.nodes} == {0, 1}
+    assert x.grad.item() == 12.0
+
+
+def test_large_values_are_summarized():
+    """A large array ships its shape, range and a corner, not its thousand numbers."""
+    x = torch.tensor([[float(i * 40 + j) for j in range(40)] for i in range(30)], requires_grad=True)
+    with lab.record() as trace:
+        x * 2.0
+    value = trace.values[trace.tensors[-1]["value"]]
+    assert (value["shape"], value["min"], value["max"], value["mean"]) == ([30, 40], 0.0, 2398.0, 1199.0)
+    assert value["corner"][1][:2] == [80.0, 82.0]
+    assert len(trace.to_json()) < 4000
+
+
+def test_one_recording_at_a_time():
+    """A recording inside another is refused, and the outer one goes on."""
+    with lab.record() as trace:
+        with pytest.raises(RuntimeError, match="already running"), lab.record():
+            pass
+        leaf(1.0) * 2.0
+    assert "node" in kinds(trace)
+
+
+def test_a_running_recording_is_not_looked_at():
+    """Half a trace is no trace: the message says to leave the block first."""
+    with lab.record() as trace, pytest.raises(RuntimeError, match="still running"):
+        _ = trace.events

@@ -9,6 +9,7 @@ import numpy as np
 
 from .anomaly import detect_anomaly, set_detect_anomaly
 from .engine import BackwardPass
+from .function import Function
 from .graph import GradientEdge
 from .modes import THREAD, enable_grad, inference_mode, no_grad, set_grad_enabled
 from .node import AccumulateGrad, Node
@@ -201,6 +202,6 @@ def _roots(outputs, gradients, create_graph):
 
 
 __all__ = [
-    "THREAD", "AccumulateGrad", "BackwardPass", "GradientEdge", "Node", "backward", "detect_anomaly", "enable_grad", "grad",
+    "THREAD", "AccumulateGrad", "BackwardPass", "Function", "GradientEdge", "Node", "backward", "detect_anomaly", "enable_grad", "grad",
     "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip

@@ -21,7 +21,7 @@ from . import anomaly
 from .hooks import as_tensor, check_tuple, run_tensor_hooks
 from .modes import THREAD
 from .node import AccumulateGrad
-from .variable import Registry, Variable, wrap
+from .variable import Variable, wrap
 
 _tuple = tuple
 
@@ -75,6 +75,7 @@ class BackwardPass:
         ready, deps, buffers, needed, watch = self.ready, self.deps, self.buffers, self.needed, self.watch
         tensors, keep = self.create_graph, self.keep_graph
         special = watch is not None or THREAD.state.anomaly
+        get, nothing = buffers.get, self  # `self` is no gradient, so it can stand for "nothing here yet"
         while ready and limit:
             limit -= 1
             node = heappop(ready)[1]
@@ -99,19 +100,20 @@ class BackwardPass:
             for fn, nr in node.next_functions:
                 if fn is not None and (needed is None or fn in needed):
                     g = grads[i]
-                    if not fn.plain:
+                    held = get(fn, nothing)
+                    if held is nothing and fn.plain:
+                        buffers[fn] = g
+                    elif held is nothing or type(held) is list:  # a node with several outputs has a slot for each
                         self._deliver(fn, nr, g, None, None)
+                        i += 1
+                        continue
+                    elif g is not None:
+                        buffers[fn] = g if held is None else held + g
+                    left = deps[fn] - 1
+                    if left:
+                        deps[fn] = left
                     else:
-                        if fn not in buffers:
-                            buffers[fn] = g
-                        elif g is not None:
-                            old = buffers[fn]
-                            buffers[fn] = g if old is None else old + g
-                        left = deps[fn] - 1
-                        if left:
-                            deps[fn] = left
-                        else:
-                            heappush(ready, (fn.priority, fn))
+                        heappush(ready, (fn.priority, fn))
                 i += 1
 
     def _deliver(self, fn, nr, g, sender, i):
@@ -200,7 +202,7 @@ class BackwardPass:
             if all(s is None for s in slots) and node.skips_undefined:
                 grads = (None,) * len(node.next_functions)
             else:
-                values = node.unpack(self.create_graph) if node.saved else ()
+                values = node.unpack(self.create_graph)
                 grads = node.vjp(slots[0] if node.plain else slots, *values)
                 if not isinstance(grads, tuple):
                     grads = (grads,)
@@ -211,7 +213,7 @@ class BackwardPass:
             raise
         if watch is not None:
             watch.applied(self, node, slots, grads)
-        if not self.keep_graph and (node.saved or not node.plain):
+        if not self.keep_graph:
             node.release()
             if watch is not None:
                 watch.released(self, node)
@@ -277,11 +279,18 @@ def fold(node, grads):
                 g = sum_to(g, shape)
             if isinstance(g, Variable):
                 if g._data.dtype != dtype:
-                    g = g.to(Registry.dtype_of(dtype))
+                    g = cast(g, dtype)
             elif g.dtype != dtype:
                 g = g.astype(dtype)
         folded.append(g)
     return tuple(folded)
+
+
+def cast(g, dtype):
+    """`g`, an array or a Tensor, in the NumPy type `dtype`."""
+    if isinstance(g, Variable):
+        return g if g._data.dtype == dtype else g.to(wrap(np.empty(0, dtype)).dtype)
+    return g if g.dtype == dtype else g.astype(dtype)
 
 
 def sum_to(g, shape):
@@ -341,4 +350,4 @@ def needed_nodes(roots, deps, captures, only):
     return needed
 
 
-__all__ = ["BackwardPass", "count_dependencies", "fold", "sum_to", "wrap"]
+__all__ = ["BackwardPass", "cast", "count_dependencies", "fold", "sum_to", "wrap"]

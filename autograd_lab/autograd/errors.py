@@ -39,17 +39,22 @@ def tensor_type(t):
 
 def short_name(node):
     """A node's name without its suffix: MulBackward0 -> Mul, as in-place and view messages say it."""
-    return re.sub(r"Backward\w*$", "", node.name())
+    return re.sub(r"Backward\w*$", "", type(node).name(node))
 
 
 def modified_text(node, t, i):
     """The message for saved tensor number `i` of `node`, which is `t`, overwritten since it was saved."""
+    nr = node.result_number(i)
+    expected = node.versions[i] if node.versions is not None else 0
+    return overwritten_text(t, node if nr is not None else None, nr, expected)
+
+
+def overwritten_text(t, node, nr, expected):
+    """The message for the saved tensor `t`, output `nr` of `node` (or None: an operand), no longer at version `expected`."""
     from .modes import THREAD
 
-    nr = node.result_number(i)
-    fn, number = (node, nr) if nr is not None else (t.grad_fn, t.output_nr)
+    fn, number = (node, nr) if node is not None else (t.grad_fn, t.output_nr)
     which = f", which is output {number} of {short_name(fn)}," if fn is not None else ""
-    expected = node.versions[i] if node.versions is not None else 0
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
         f"[{tensor_type(t)} {list(t._data.shape)}]{which} is at version {t._box[0]}; expected version {expected} "

@@ -250,7 +250,7 @@ class Packed:
 
     __slots__ = ("box", "content", "nr", "requires", "unpack_hook", "version")
 
-    def __init__(self, t, pack, unpack_hook, result_nr):
+    def __init__(self, t, pack, unpack_hook, result_nr, node):
         before = version_of(t)
         self.nr = result_nr
         self.unpack_hook = unpack_hook
@@ -258,8 +258,8 @@ class Packed:
         grad, state.grad = state.grad, False
         hooks, state.saved_hooks = state.saved_hooks, []
         state.refresh()
-        # A result that is still being made has no history the hook could hold on to.
-        handed = alias(t) if result_nr is not None else t
+        # A hook that keeps the result itself, history and all, makes a cycle; that is its affair.
+        handed = alias(t, (node, result_nr)) if result_nr is not None else t
         try:
             self.content = pack(handed)
         finally:
@@ -295,19 +295,25 @@ class SavedTensor:
     def register_hooks(self, pack_hook, unpack_hook):
         """Pack the saved tensor now with `pack_hook`, and unpack it with `unpack_hook` when it is needed."""
         node, i = self._node, self._i
-        if node.saved is FREED:
-            raise RuntimeError(FREED_TEXT)
-        t = node.saved[i]
-        if isinstance(t, Packed):
-            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is allowed at a time.")
-        if not callable(pack_hook) or not callable(unpack_hook):
-            raise TypeError("incompatible function arguments: pack_hook and unpack_hook must be callable")
+        t = None if node.saved is FREED else node.saved[i]
+        check_saved_hooks(node.saved is FREED, isinstance(t, Packed), pack_hook, unpack_hook)
         if t is None:
-            raise RuntimeError(
-                "Calling register_hooks on a saved tensor with value None is forbidden"
-            )
-        packed = Packed(t, pack_hook, unpack_hook, node.result_number(i))
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        packed = Packed(t, pack_hook, unpack_hook, node.result_number(i), node)
         node.saved = (*node.saved[:i], packed, *node.saved[i + 1 :])
+
+
+def check_saved_hooks(freed, packed, pack_hook, unpack_hook):
+    """Raise what SavedTensor.register_hooks raises for values that are gone, hooked already, or hooks that are none."""
+    if freed:
+        raise RuntimeError(FREED_TEXT)
+    if packed:
+        raise RuntimeError(
+            "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
+            "allowed at a time."
+        )
+    if not callable(pack_hook) or not callable(unpack_hook):
+        raise TypeError("incompatible function arguments: pack_hook and unpack_hook must be callable")
 
 
 def raw_saved(node, i):
@@ -345,7 +351,7 @@ def _save_specially(node, tensors, state):
     if state.saved_hooks:
         pack, unpack = state.saved_hooks[-1]
         return tuple(
-            Packed(t, pack, unpack, node.result_number(i)) if isinstance(t, Variable) else t for i, t in enumerate(tensors)
+            Packed(t, pack, unpack, node.result_number(i), node) if isinstance(t, Variable) else t for i, t in enumerate(tensors)
         )
     return tensors
 

@@ -138,7 +138,10 @@ def find_edge(t):
     if meta.base is not None:
         return meta.find_edge(t)
     if meta.requires_grad:
-        return accumulator_of(t), 0
+        found = meta.accumulator
+        if found is not None:
+            found = found()  # a weak reference: None if no graph holds the accumulator any more
+        return (found or accumulator_of(t)), 0
     return NO_EDGE
 
 

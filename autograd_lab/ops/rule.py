@@ -42,6 +42,8 @@ class Rule(Node):
     save_plan: tuple = ()
     shape_names: tuple = ()
     result_names: tuple = ()
+    default_args: tuple = ()
+    fast_forward = None  # for `binary`: what computes the result with the default args, if that is quicker
 
     def __init_subclass__(cls, name=None, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -197,7 +199,7 @@ def binary(op, *, floats=False):
 
     def decorate(rule):
         rule.op = op
-        forward = rule.forward
+        forward = rule.fast_forward or rule.forward
         saves = rule.saves
         # Bit i of a mask: operand i wants a gradient. What is saved depends on who needs it.
         masks = [
@@ -450,7 +452,6 @@ def bind(tensor_class):
     Registry.tensor = tensor_class
 
 
-Rule.default_args = ()
 
 __all__ = [
     "FUNCTIONS", "METHODS", "RULES", "Rule", "apply", "apply_inplace", "binary", "function", "method", "pointwise", "tensor_of",

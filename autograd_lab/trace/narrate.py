@@ -194,31 +194,32 @@ class Narrator:
         if not sent:
             return ("{0} has nothing to send on from its incoming {1}.", name, incoming)
         values = [self._value(term.value) for term in sent]
-        if all(term.rule == "g" for term in sent):
-            return ("{0} passes the incoming {1} on unchanged to {2}.", name, incoming, _list(targets))
-        simple = scalar(self.trace.values[sent[0].value or 0]) is not None
-        if node["op"] == "mul" and len(sent) <= 2 and simple and all(term.numbers for term in sent):
+        given = self.trace.values[e["in"][0]] if e["in"] and e["in"][0] is not None else None
+        simple = scalar(given) is not None
+        same = [term.rule == "g" and self.trace.values[term.value or 0] == given for term in sent]
+        if all(same):
+            text = "{0} passes the incoming {1} on unchanged to {2}."
+            if not simple:
+                text = "{0} passes its incoming gradient on unchanged to {2}: {1}."
+            return (text, name, incoming, _list(targets))
+        if node["op"] == "mul" and all(term.numbers for term in sent):
             factors = [self._other(node, term) for term in sent]
             if all(factors):
-                steps = [
-                    f"by its saved {f} and sends {v} to {t}"
-                    for f, v, t in zip(factors, values, targets, strict=True)
-                ]
+                parts = zip(factors, values, targets, strict=True)
+                steps = [f"by its saved {factor} and sends {value} to {to}" for factor, value, to in parts]
                 return ("{0} multiplies the incoming {1} {2}.", name, incoming, ", and ".join(steps))
         steps = []
-        for term, value, target in zip(sent, values, targets, strict=True):
-            if term.rule == "g":
+        for term, value, target, unchanged in zip(sent, values, targets, same, strict=True):
+            if unchanged:
                 steps.append(f"{target} gets it unchanged")
+            elif term.rule == "g" and not simple:
+                steps.append(f"{target} gets it summed to its own shape ({value})")
             elif term.numbers:
                 steps.append(f"{target} gets {term.rule} = {term.numbers} = {value}")
-            elif term.rule:
-                steps.append(
-                    f"{target} gets {term.rule} ({value})"
-                    if not simple
-                    else f"{target} gets {term.rule} = {value}"
-                )
-            else:
+            elif not term.rule:
                 steps.append(f"{target} gets {value}")
+            else:
+                steps.append(f"{target} gets {term.rule}: {value}")
         return ("{0} applies its rule to the incoming g = {1}: {2}.", name, incoming, "; ".join(steps))
 
     def _free(self, e: Record) -> Phrase:
@@ -228,28 +229,17 @@ class Narrator:
     def _deliver(self, e: Record) -> Phrase:
         arrived = f"{e['arrived']} of {e['of']} messages are here"
         if e["of"] == 1:
-            arrived = "It waited for this message only"
-        to, value = self.nodes[e["to"]], self._value(e["v"])
+            arrived = "That is the only message it waits for"
+        to, value, edge = self.nodes[e["to"]], self._value(e["v"]), str(e["i"])
+        go = "travels" if scalar(self.trace.values[e["v"]]) is not None else "travel"
+        text = f"{{0}} {go} along edge {{1}} to {{2}}"
         if e.get("old") is None:
-            return ("{0} travels along edge {1} to {2}. {3}.", value, str(e["i"]), to, arrived)
-        if scalar(self.trace.values[e["v"]]) is None:
-            return (
-                "{0} travels along edge {1} to {2} and is added to what lay there: {3}. {4}.",
-                value,
-                str(e["i"]),
-                to,
-                self._value(e["sum"]),
-                arrived,
-            )
-        return (
-            "{0} travels along edge {1} to {2} and is added to the {3} that lay there: {4}. {5}.",
-            value,
-            str(e["i"]),
-            to,
-            self._value(e["old"]),
-            self._value(e["sum"]),
-            arrived,
-        )
+            return (text + ". {3}.", value, edge, to, arrived)
+        if go == "travel":
+            text += ", added to what lay there: now {3}. {4}."
+            return (text, value, edge, to, self._value(e["sum"]), arrived)
+        text += " and is added to the {3} that lay there: {4}. {5}."
+        return (text, value, edge, to, self._value(e["old"]), self._value(e["sum"]), arrived)
 
     def _pruned(self, e: Record) -> Phrase:
         node = self.trace.nodes[e["n"]]

@@ -17,7 +17,10 @@ from typing import Any
 
 from .trace import Record, Trace
 
-_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?!\w|\s*\()")
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?![\w(])")
+_PROSE = re.compile(
+    r"(,\s+(?=[a-z]{2,}\s)|\s+\((?=[a-z]{2,} [a-z]{2,})).*$"
+)  # ", zero where b = 0" and the like
 _BINARY: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -76,7 +79,7 @@ def scalar(value: Record | None) -> float | None:
 
 
 def describe(value: Record | None) -> str:
-    """A value in a sentence: "24", "[1, 2, 3]", or its shape and range when it is larger."""
+    """A value in a sentence: "24", "[1, 2, 3]", "8x4 values from -1.6 to 0.95"."""
     if value is None:
         return "None"
     shape = value["shape"]
@@ -89,12 +92,12 @@ def describe(value: Record | None) -> str:
         low, high = min(flat, key=_order), max(flat, key=_order)
     else:
         low, high = _float(value.get("min")), _float(value.get("max"))
-    size = "x".join(map(str, shape))
+    size = "x".join(map(str, shape)) + " values"
     if low is None or high is None:
         return size
     if low == high:
         return f"{size}, all {number(low)}"
-    return f"{size}, {number(low)} to {number(high)}"
+    return f"{size} from {number(low)} to {number(high)}"
 
 
 def terms(trace: Trace, n: int, incoming: list[int | None], outgoing: list[int | None]) -> list[Term]:
@@ -105,8 +108,8 @@ def terms(trace: Trace, n: int, incoming: list[int | None], outgoing: list[int |
     values = {**_scalars(trace, n), "g": _scalar_at(trace, incoming[0] if len(incoming) == 1 else None)}
     found = []
     for i, v in enumerate(outgoing):
-        rule = clauses[i][1] if i < len(clauses) else ""
-        formal = clauses[i][0] if i < len(clauses) else ""
+        formal, rule = clauses[i] if i < len(clauses) else ("", "")
+        rule = _plain(rule, node)
         numbers, result = "", _scalar_at(trace, v)
         if rule and result is not None:
             numbers = substitute(rule, values)
@@ -116,14 +119,36 @@ def terms(trace: Trace, n: int, incoming: list[int | None], outgoing: list[int |
     return found
 
 
+def forward(trace: Trace, n: int) -> tuple[str, str]:
+    """What node `n` computed: the maths in the user's names, and in numbers ("" where not scalars)."""
+    node = trace.nodes[n]
+    left, equals, right = _plain(node.get("math") or "", node).rstrip(".").partition("=")
+    if not equals or not node["outputs"]:
+        return "", ""
+    left, right = left.strip(), _PROSE.sub("", right.strip())
+    numbers, result = "", _scalar_at(trace, trace.tensors[node["outputs"][0]]["value"])
+    if result is not None:
+        values = _scalars(trace, n)
+        values.pop(left, None)
+        numbers = substitute(right, values)
+        numbers = f"{number(result)} = {numbers}" if numbers and _agrees(numbers, result) else ""
+    return rename(f"{left} = {right}", symbols(trace, n)), numbers
+
+
 def split(vjp: str) -> list[tuple[str, str]]:
-    """The rule's text as (operand, expression) pairs: "to a: g * b; to b: g * a"."""
+    """The rule's text as (operand, expression) pairs: "to a: g * b; to b: g * a (the factors swap)".
+
+    Words around the expressions are dropped; a rule that names no operand ("-g") speaks of its only one, a.
+    """
+    clauses = [clause.strip().rstrip(".") for clause in vjp.split(";")]
     pairs = []
-    for clause in vjp.split(";"):
-        head, colon, expression = clause.strip().partition(":")
+    for clause in clauses:
+        head, colon, expression = clause.partition(":")
         if colon and head.startswith("to "):
             for name in re.split(r",\s*|\s+and\s+", head[3:].strip()):
-                pairs.append((name, expression.strip()))
+                pairs.append((name, _PROSE.sub("", expression.strip())))
+    if not pairs and clauses[0]:
+        pairs.append(("a", _PROSE.sub("", clauses[0])))
     return pairs
 
 
@@ -131,15 +156,15 @@ def symbols(trace: Trace, n: int) -> dict[str, str]:
     """The rule's own letters and the user's names for them: {"a": "x", "b": "w", "y": "loss"}."""
     node = trace.nodes[n]
     formal = [name for name, _ in split(node.get("vjp") or "")]
-    names = {}
-    for letter, t in zip(formal, node["inputs"], strict=False):
-        names[letter] = trace.tensors[t]["name"] or letter
+    owners: dict[str, int] = dict(zip(formal, node["inputs"], strict=False))
     result = (node.get("math") or "").partition("=")[0].strip()
     if result.isidentifier() and len(node["outputs"]) == 1:
-        names[result] = trace.tensors[node["outputs"][0]]["name"] or result
-    unnamed = {name for letter, name in names.items() if name == letter}
-    taken = {name for letter, name in names.items() if name != letter}
-    return {} if unnamed & taken or "g" in taken else names  # never two things under one letter
+        owners[result] = node["outputs"][0]
+    names = {letter: trace.tensors[t]["name"] or letter for letter, t in owners.items()}
+    meant: dict[str, set[int | str]] = {"g": {"g"}}  # never two things under one letter
+    for letter, t in owners.items():
+        meant.setdefault(names[letter], set()).add(t if trace.tensors[t]["name"] else letter)
+    return names if all(len(things) == 1 for things in meant.values()) else {}
 
 
 def rename(expression: str, names: Mapping[str, str]) -> str:
@@ -155,7 +180,8 @@ def substitute(expression: str, values: Mapping[str, float | None]) -> str:
 
     def put(match: re.Match[str]) -> str:
         text = number(values[match[0]])
-        return f"({text})" if text.startswith("-") and match.start() else text
+        power = expression[match.end() :].startswith(" **")
+        return f"({text})" if text.startswith("-") and (match.start() or power) else text
 
     text = _NAME.sub(put, expression)
     return text if _evaluate(text) is not None else ""
@@ -164,16 +190,25 @@ def substitute(expression: str, values: Mapping[str, float | None]) -> str:
 def _scalars(trace: Trace, n: int) -> dict[str, float | None]:
     """The scalar values of the rule's letters: operands, result, numeric parameters."""
     node = trace.nodes[n]
-    params = node.get("params") or {}
-    values: dict[str, float | None] = {
-        k: float(v) for k, v in params.items() if isinstance(v, int | float) and not isinstance(v, bool)
-    }
+    values: dict[str, float | None] = {}
+    for name, x in (node.get("params") or {}).items():
+        if isinstance(x, int | float) and not isinstance(x, bool):
+            values[name] = float(x)
+            if name != "alpha":  # rules call an exponent n and a constant c
+                values["n"] = values["c"] = float(x)
     for (letter, _), t in zip(split(node.get("vjp") or ""), node["inputs"], strict=False):
         values[letter] = _scalar_at(trace, trace.tensors[t]["value"])
     result = (node.get("math") or "").partition("=")[0].strip()
     if node["outputs"]:
         values[result] = _scalar_at(trace, trace.tensors[node["outputs"][0]]["value"])
     return values
+
+
+def _plain(expression: str, node: Record) -> str:
+    """The expression without the factor alpha where it is 1, as it nearly always is."""
+    if (node.get("params") or {}).get("alpha", 1) == 1:
+        expression = expression.replace("alpha * ", "")
+    return expression
 
 
 def _scalar_at(trace: Trace, v: int | None) -> float | None:

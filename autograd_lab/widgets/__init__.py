@@ -1,0 +1,49 @@
+"""What draws a trace: the stepper and the static graph. Needs anywidget only when a stepper is made.
+
+step(trace)              a Stepper for a recorded trace
+step(fn, *inputs)        records fn(*inputs) and its backward pass, and steps through them
+draw(loss, params={})    the graph behind a tensor, as a picture
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from autograd_lab.trace import Trace
+
+from .drawing import Drawing, draw
+
+if TYPE_CHECKING:
+    from .stepper import Stepper
+
+__all__ = ["Drawing", "Stepper", "draw", "step"]
+
+
+def step(what: Trace | Callable[..., Any], *inputs: Any) -> Stepper:
+    """Step through a recorded trace, or through `what(*inputs)` and the backward pass of its result."""
+    from .stepper import Stepper
+
+    if isinstance(what, Trace):
+        if inputs:
+            raise TypeError("step(trace) takes no inputs: the trace already holds what happened")
+        return Stepper(what)
+    if not callable(what):
+        raise TypeError(
+            f"step() takes a trace or a function, not {type(what).__name__}: record one with lab.record()"
+        )
+    from autograd_lab.trace.recorder import record
+
+    with record() as trace:
+        result = what(*inputs)
+        if getattr(result, "requires_grad", False):
+            result.backward()
+    return Stepper(trace)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Stepper":
+        from .stepper import Stepper
+
+        return Stepper
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,127 @@
+// The stepper's arithmetic: everything that needs no browser. Tested in node (tests/widgets/test_core.py).
+
+/** The state of a flat timeline [step, state, ...] at step k: the last entry not after k, undefined before the first. */
+export function at(timeline, k, width = 2) {
+  let low = 0, high = timeline.length / width;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (timeline[middle * width] <= k) low = middle + 1;
+    else high = middle;
+  }
+  return low ? timeline[(low - 1) * width + 1] : undefined;
+}
+
+/** The narration of step k: a template and its parts, all numbers into `strings`. */
+export function say(film, k) {
+  const [template, ...parts] = film.say[k].map((i) => film.strings[i]);
+  return template.replace(/\{(\d)\}/g, (_, i) => parts[i]);
+}
+
+/** Phase at step k: {name, pass, from, to}, steps `from`..`to` belonging to it. */
+export function phase(film, k) {
+  const p = film.phase;
+  let i = 0;
+  while (i + 3 < p.length && p[i + 3] <= k) i += 3;
+  return { name: p[i + 1], pass: p[i + 2], from: p[i], to: i + 3 < p.length ? p[i + 3] - 1 : film.steps };
+}
+
+/** The nearest stop after (direction 1) or before (-1) step k; the ends count as stops. */
+export function stop(film, k, direction) {
+  if (direction > 0) return film.stops.find((s) => s > k) ?? film.steps;
+  return film.stops.findLast((s) => s < k) ?? 0;
+}
+
+/** The next step of the same kind as step k, going round; k itself if there is no other. */
+export function sameKind(film, k) {
+  const n = film.steps;
+  for (let d = 1; d <= n; d++) {
+    const j = ((k + d - 1) % n) + 1;
+    if (film.kind[j] === film.kind[k]) return j;
+  }
+  return k;
+}
+
+export const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
+
+/** SVG path through flat points; each piece leaves and arrives vertically, the last one `short` of its end. */
+export function path(p, short = 0) {
+  const last = p.length - 2, up = p[last + 1] < p[last - 1];
+  let d = `M${p[0]} ${p[1]}`;
+  for (let i = 2; i <= last; i += 2) {
+    const x = p[i], y = p[i + 1] + (i === last ? (up ? short : -short) : 0), m = (p[i - 1] + y) / 2;
+    d += `C${p[i - 2]} ${m} ${x} ${m} ${x} ${y}`;
+  }
+  return d;
+}
+
+/** An arrow head at the end of such a path. */
+export function head(p, size = 5) {
+  const x = p[p.length - 2], y = p[p.length - 1], s = y < p[p.length - 3] ? 1 : -1;
+  return `M${x} ${y}l${-size * 0.8} ${s * size * 1.7}h${size * 1.6}z`;
+}
+
+/** [x0, y0, x1, y1] around flat points. */
+export function bounds(p) {
+  let x0 = p[0], y0 = p[1], x1 = x0, y1 = y0;
+  for (let i = 2; i < p.length; i += 2) {
+    x0 = Math.min(x0, p[i]); x1 = Math.max(x1, p[i]);
+    y0 = Math.min(y0, p[i + 1]); y1 = Math.max(y1, p[i + 1]);
+  }
+  return [x0, y0, x1, y1];
+}
+
+/** The indices of the boxes (flat x0, y0, x1, y1) that meet the rectangle. */
+export function cull(boxes, [x0, y0, x1, y1]) {
+  const found = [];
+  for (let i = 0; i < boxes.length; i += 4) {
+    if (boxes[i] <= x1 && boxes[i + 2] >= x0 && boxes[i + 1] <= y1 && boxes[i + 3] >= y0) found.push(i >> 2);
+  }
+  return found;
+}
+
+export const FOLLOW = 0.86;   // scale of the moving camera
+export const SMALLEST = 0.72; // the least scale at which a whole graph is still readable
+
+/** The scale that shows the whole graph in a pane, never larger than life by much. */
+export function fitScale(size, pane, margin = 18) {
+  return Math.min((pane[0] - 2 * margin) / size[0], (pane[1] - 2 * margin) / size[1], 1.2);
+}
+
+/** Where the camera centres one axis: on what it follows, without looking past the graph's ends. */
+export function centre(target, length, view) {
+  if (length <= view) return length / 2;
+  return clamp(target, view / 2 - 24, length - view / 2 + 24);
+}
+
+/** Numbers like Python's rules.number: four significant digits, no trailing zeros. */
+export function number(x) {
+  if (typeof x !== "number") return String(x);
+  const size = Math.abs(x);
+  if (x === 0) return "0";
+  if (size >= 1e6 || size < 1e-4) {
+    const [mantissa, exponent] = x.toExponential(3).split("e");
+    return `${Number(mantissa)}e${Number(exponent)}`;
+  }
+  if (Number.isInteger(x)) return String(x);
+  return String(size < 1000 ? Number(x.toPrecision(4)) : Number(x.toFixed(1)));
+}
+
+/** Rows of numbers for a picture of an array: vectors are one row, more than two dimensions are stacked. */
+export function rows(data) {
+  if (!Array.isArray(data)) return [[data]];
+  if (!data.length || !Array.isArray(data[0])) return [data];
+  return Array.isArray(data[0][0]) ? data.flatMap(rows) : data;
+}
+
+const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
+export const escape = (s) => String(s).replace(/[&<>"]/g, (c) => ESCAPES[c]);
+
+/** A formula for the screen: times signs, raised powers, names in italics (functions upright). */
+export function math(text) {
+  return escape(text)
+    .replace(/\b([A-Za-z_]\w*)(?!\w|\()(?<!&amp|&lt|&gt|&quot)/g, (m) => `<i>${m}</i>`)
+    .replace(/\s\*\*\s(\([^()]*\)|<i>\w+<\/i>|-?[\w.]+)/g, (_, p) => `<sup>${p.replace(/^\((.*)\)$/, "$1")}</sup>`)
+    .replace(/ \* /g, " \u00d7 ")
+    .replace(/(^|[\s(=])-(?=[\d<(])/g, "$1\u2212")
+    .replace(/ - /g, " \u2212 ");
+}

@@ -1,0 +1,128 @@
+"""`draw(loss)`: the graph behind a tensor, as PyTorch's own names and edges tell it, in one picture.
+
+The walk uses `grad_fn`, `next_functions`, `name()` and `variable` only, so a loss of real PyTorch is drawn as well.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autograd_lab.trace import Trace
+
+from .frames import Record, film
+from .svg import svg
+
+
+class Drawing:
+    """A picture of a graph; notebooks show it, `save` writes it to a file."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.svg = svg(film(trace))
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture to an SVG file."""
+        Path(path).write_text(self.svg, encoding="utf-8")
+
+    def __repr__(self) -> str:
+        nodes = [node["name"] for node in self.trace.nodes]
+        leaves = nodes.count("AccumulateGrad")
+        return f"Drawing({len(nodes) - leaves} nodes, {leaves} leaves: {' <- '.join(_first(nodes[::-1]))})"
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Record:
+        picture = base64.b64encode(self.svg.encode()).decode("ascii")
+        alt = escape(repr(self), quote=True)
+        html = f'<img alt="{alt}" style="max-width:100%" src="data:image/svg+xml;base64,{picture}">'
+        return {"text/plain": repr(self), "text/html": html, "image/svg+xml": self.svg}
+
+
+def draw(what: Any, params: Mapping[str, Any] | None = None) -> Drawing:
+    """The graph of a recorded trace, or the one behind a tensor; `params` names leaves: {"w": w, "b": b}."""
+    if isinstance(what, Trace):
+        return Drawing(what)
+    if getattr(what, "grad_fn", None) is None:
+        raise ValueError(
+            "draw() needs a tensor with a graph behind it, but this one has grad_fn None: "
+            "nothing that led to it requires grad, or it was detached or computed under no_grad"
+        )
+    return Drawing(_graph(what, {id(t): name for name, t in (params or {}).items()}))
+
+
+def _graph(root: Any, names: Mapping[int, str]) -> Trace:
+    """A trace that has the nodes and edges behind `root`, and only the tensors that can still be reached."""
+    trace = Trace("graph")
+    nodes = _bottom_up(root.grad_fn)
+    number = {id(node): n for n, node in enumerate(nodes)}
+    for n, node in enumerate(nodes):
+        edges = [None if to is None else [number[id(to)], nr] for to, nr in node.next_functions]
+        leaf = getattr(node, "variable", None)
+        record: Record = {
+            "name": _name(node),
+            "op": _name(node),
+            "kind": "op",
+            "inputs": [],
+            "outputs": [],
+            "edges": edges,
+        }
+        trace.nodes.append(record)
+        if leaf is not None:
+            t = _tensor(trace, leaf, names.get(id(leaf), ""), True)
+            record |= {"kind": "accumulate", "tensor": t}
+            trace.events.append({"k": "leaf", "t": t})
+            continue
+        if node is root.grad_fn:
+            record["outputs"] = [_tensor(trace, root, names.get(id(root), ""), False)]
+        trace.events.append({"k": "node", "n": n, "t": record["outputs"]})
+        trace.events += [{"k": "edge", "n": n, "i": i, "to": edge} for i, edge in enumerate(edges) if edge]
+    return trace
+
+
+def _bottom_up(root: Any) -> list[Any]:
+    """The nodes reachable from `root`, each after all that it leads to."""
+    order: list[Any] = []
+    seen = {id(root)}
+    stack = [(root, iter(root.next_functions))]
+    while stack:
+        node, edges = stack[-1]
+        for to, _ in edges:
+            if to is not None and id(to) not in seen:
+                seen.add(id(to))
+                stack.append((to, iter(to.next_functions)))
+                break
+        else:
+            order.append(node)
+            stack.pop()
+    return order
+
+
+def _tensor(trace: Trace, tensor: Any, name: str, leaf: bool) -> int:
+    array = np.asarray(tensor.detach().numpy())
+    value: Record = {"shape": list(array.shape), "dtype": str(array.dtype)}
+    if array.size <= 64 and np.isfinite(array).all():
+        value["data"] = array.tolist()
+    else:
+        value |= {"corner": [[0.0]], "min": None, "max": None}
+    trace.values.append(value)
+    trace.tensors.append({
+        "name": name, "shape": list(array.shape), "dtype": str(array.dtype), "requires_grad": True, "leaf": leaf,
+        "value": len(trace.values) - 1, "base": None, "node": None, "output_nr": 0,
+    })  # fmt: skip
+    return len(trace.tensors) - 1
+
+
+def _name(node: Any) -> str:
+    return str(node.name()).rsplit("::", 1)[-1]
+
+
+def _first(names: list[str], most: int = 5) -> list[str]:
+    names = [name for name in names if name != "AccumulateGrad"]
+    return [*names[:most], "..."] if len(names) > most else names

@@ -1,0 +1,627 @@
+"""From a trace to a film: everything the stepper draws, computed once, so that stepping asks nobody.
+
+A film is one JSON document. What changes while stepping stands in *timelines*, flat lists
+`[step, state, step, state, ...]`: the picture at step k is the last state whose step is not above k, found by
+bisection, so that any step can be shown at once, forwards or backwards. Equal states and strings are stored
+once.
+
+    units     boxes (tensors) and shapes (nodes) placed together: a result beside the node that made it
+    lines     forward lines (data) and backward lines (gradients), as points to draw a curve through
+    say       the narration: [template, part, part, ...] as numbers into `strings`
+    panels    what the rule panel shows for a node, over time
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from autograd_lab.trace import rules
+from autograd_lab.trace.narrate import Narrator
+from autograd_lab.trace.state import State
+from autograd_lab.trace.trace import Record, Trace
+
+from .layout import Point, layered
+
+FORMAT = "autograd-lab-film"
+VERSION = 1
+
+BOX_HEIGHT = 40
+NODE_RY = 17
+DIAMOND = 19  # half a diagonal
+#: Kinds of events at which `next node` stops: a node exists, or has done its work.
+STOPS = ("node", "const", "inplace", "detach", "backward", "vjp", "accumulate", "error", "done")
+_SHOWN = 8  # most entries of the queue and of the waiting list that are shown
+
+_WIDTHS = {c: 0.3 for c in "ijl.,:;|!'()[]{}ftrI-/ "} | {c: 0.9 for c in "mwMW@%"}
+
+
+def text_width(text: str, size: float = 12, bold: bool = False) -> float:
+    """About how wide a text is in a common sans-serif font, on the wide side."""
+    em = sum(_WIDTHS.get(c, 0.7 if c.isupper() else 0.58) for c in text)
+    return em * size * (1.08 if bold else 1.0)
+
+
+class Table:
+    """Equal things once, by number."""
+
+    def __init__(self) -> None:
+        self.items: list[Any] = []
+        self._index: dict[Any, int] = {}
+
+    def add(self, item: Any, key: Any = None) -> int:
+        """The number of `item`."""
+        key = item if key is None else key
+        if key not in self._index:
+            self._index[key] = len(self.items)
+            self.items.append(item)
+        return self._index[key]
+
+
+@dataclass
+class Unit:
+    """What is placed together: tensors' boxes, and the node that made them or gathers their gradient."""
+
+    tensors: list[int]
+    node: int | None
+    since: int
+    left: float = 0  # how far it reaches from its anchor, the right edge of its last box
+    right: float = 0
+    height: float = 0
+    boxes: list[list[float]] = field(default_factory=list)  # x, y, w, h, relative to the anchor
+    shape: list[float] = field(default_factory=list)  # x, y, rx, ry of the node, relative too
+
+
+@dataclass
+class Line:
+    """An edge to be drawn: from box to box (forward) or from node to node (backward)."""
+
+    source: int  # unit above
+    target: int  # unit below
+    node: int | None
+    operand: int
+    since: int
+    dotted: bool = False
+    source_box: int = 0
+
+
+class Film:
+    """Builds the document; `document()` is the result."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.narrator = Narrator(trace)
+        self.strings = Table()
+        self.values = Table()
+        self.units: list[Unit] = []
+        self.home: dict[int, int] = {}  # tensor -> the unit that shows it now
+        self.place: dict[int, int] = {}  # node -> its unit
+        self.forward: list[Line] = []
+        self.backward: list[Line] = []
+        self.states = Table()
+        self.tensor_lines: dict[int, list[int]] = {}
+        self.node_lines: dict[int, list[int]] = {}
+        self.edge_lines: dict[tuple[int, int], list[int]] = {}
+        self.panels: dict[int, list[int]] = {}
+        self._value_ids: dict[int, int] = {}
+
+    def document(self) -> Record:
+        """The film as plain data."""
+        trace = self.trace
+        kinds = Table()
+        kinds.add("start")
+        doc: Record = {"format": FORMAT, "version": VERSION, "title": trace.title, "steps": len(trace)}
+        state = State(trace)
+        say = [self._say(0)]
+        kind, focus, subject = [0], [-1], [-1]
+        line: list[Any] = []
+        phase: list[Any] = [0, "forward", 0]
+        queue: list[Any] = []
+        waiting: list[Any] = []
+        grad_mode: list[Any] = []
+        partly: dict[int, None] = {}
+        sums: dict[int, list[int]] = {}
+        for k, event in enumerate(trace.events, 1):
+            changed = state.advance()
+            self._grow(event, k)
+            for what in changed:
+                self._record(state, what, k)
+            self._panel(state, event, k)
+            say.append(self._say(k))
+            kind.append(kinds.add(event["k"]))
+            focus.append(-1 if state.node is None else state.node)
+            subject.append(self._subject(event))
+            if not line or line[-1] != state.line:
+                line += [k, state.line]
+            if phase[-2:] != [state.phase, state.backward]:
+                phase += [k, state.phase, state.backward]
+            if event["k"] == "mode":
+                grad_mode += [k, int(event["grad"])]
+            if event["k"] == "deliver" and event.get("old") is not None:
+                sums[k] = [event["to"], *(self.value(event[key]) for key in ("old", "v", "sum"))]
+            for what, n, *_ in changed:
+                if what == "node":
+                    node = state.nodes[n]
+                    if 0 < node.arrived < node.of and node.status == "waiting":
+                        partly[n] = None
+                    else:
+                        partly.pop(n, None)
+            _keep(queue, k, [state.queue[:_SHOWN], len(state.queue)])
+            shown = [[n, state.nodes[n].arrived, state.nodes[n].of] for n in list(partly)[:_SHOWN]]
+            _keep(waiting, k, [shown, len(partly)])
+        doc |= {
+            "say": say,
+            "kinds": kinds.items,
+            "kind": kind,
+            "focus": focus,
+            "subject": subject,
+            "line": line,
+            "phase": phase,
+            "queue": queue,
+            "waiting": waiting,
+            "gradMode": grad_mode,
+            "sums": sums,
+            "stops": [k for k, e in enumerate(trace.events, 1) if e["k"] in STOPS],
+            "sources": self._sources(),
+        }
+        doc |= self._tensors() | self._nodes() | self._geometry()
+        doc |= {"strings": self.strings.items, "values": self.values.items, "states": self.states.items}
+        return doc
+
+    # What the words and numbers are.
+
+    def _say(self, k: int) -> list[int]:
+        return [self.strings.add(part) for part in self.narrator.phrase(k)]
+
+    def value(self, v: int | None) -> int:
+        """A value's number in the film, -1 for none: a string for a scalar, else shape, numbers and range."""
+        if v is None:
+            return -1
+        if v not in self._value_ids:
+            record = self.trace.values[v]
+            single = rules.scalar(record)
+            item: Any
+            if single is not None:
+                item = rules.number(single)
+                self._value_ids[v] = self.values.add(item)
+            else:
+                data = record.get("data", record.get("corner"))
+                item = {"shape": record["shape"], "data": _rounded(data), "text": rules.describe(record)}
+                if "data" not in record:
+                    item |= {key: _rounded(record.get(key)) for key in ("min", "max")}
+                self._value_ids[v] = self.values.add(item, repr(item))
+        return self._value_ids[v]
+
+    def text(self, v: int | None) -> str:
+        """A value as the boxes show it: the number, or the shape."""
+        if v is None:
+            return "None"
+        item = self.values.items[self.value(v)]
+        return item if isinstance(item, str) else shape_text(item["shape"])
+
+    # What there is.
+
+    def _grow(self, e: Record, k: int) -> None:
+        """Add the boxes, nodes and lines that an event brings."""
+        kind = e["k"]
+        if kind == "leaf":
+            self._unit([e["t"]], None, k)
+        elif kind == "node":
+            self._operation(e["n"], e["t"], k)
+        elif kind == "edge":
+            self._edge(e["n"], e["i"], e["to"][0], k)
+        elif kind == "const":
+            unit = self._unit(e["t"], None, k)
+            for i, t in enumerate(dict.fromkeys(e["in"])):
+                self._data(t, unit, i, k, dotted=True)
+        elif kind == "detach":
+            unit = self._unit([e["t"]], None, k)
+            self._data(e["from"], unit, 0, k, dotted=True)
+        elif kind == "inplace" and e.get("n") is not None and e["n"] not in self.place:
+            before = self.home.get(e["t"])
+            self._operation(e["n"], [e["t"]], k, before)
+        elif kind in ("accumulate", "retain") and e["t"] not in self.home:
+            self._unit([e["t"]], None, k)
+
+    def _unit(self, tensors: Iterable[int], node: int | None, k: int) -> int:
+        self.units.append(Unit(list(tensors), node, k))
+        unit = len(self.units) - 1
+        for t in tensors:
+            self.home[t] = unit
+        if node is not None:
+            self.place[node] = unit
+        return unit
+
+    def _operation(self, n: int, outputs: list[int], k: int, before: int | None = None) -> None:
+        node = self.trace.nodes[n]
+        sources = [(t, self._seat(t, k)) for t in node["inputs"]]
+        unit = self._unit(outputs, n, k)
+        for i, (t, home) in enumerate(sources):
+            free = i < len(node["edges"]) and node["edges"][i] is None
+            self._data(t, unit, i, k, free, home)
+        if before is not None and all(home != before for _, home in sources):
+            self._data(outputs[0], unit, len(sources), k, False, before)
+
+    def _seat(self, t: int, k: int) -> int:
+        if t not in self.home:
+            self._unit([t], None, k)
+        return self.home[t]
+
+    def _data(self, t: int, unit: int, i: int, k: int, dotted: bool, home: int | None = None) -> None:
+        home = self._seat(t, k) if home is None else home
+        box = self.units[home].tensors.index(t) if t in self.units[home].tensors else 0
+        self.forward.append(Line(home, unit, None, i, k, dotted, box))
+
+    def _edge(self, n: int, i: int, target: int, k: int) -> None:
+        if target not in self.place:
+            owner = self.trace.nodes[target].get("tensor")
+            if owner is not None and owner in self.home and self.units[self.home[owner]].node is None:
+                self.place[target] = self.home[owner]  # an accumulator stands beside its leaf
+                self.units[self.home[owner]].node = target
+            else:
+                self._unit([] if owner is None or owner in self.home else [owner], target, k)
+        if n not in self.place:
+            self._unit([], n, k)
+        self.backward.append(Line(self.place[target], self.place[n], n, i, k))
+
+    # What changes.
+
+    def _record(self, state: State, what: tuple[Any, ...], k: int) -> None:
+        kind, *key = what
+        if kind == "tensor":
+            t = state.tensors[key[0]]
+            entry = ["t", self.value(t.value), t.version, self.value(t.grad), int(t.retains)]
+            line = self.tensor_lines.setdefault(key[0], [])
+        elif kind == "node":
+            node = state.nodes[key[0]]
+            entry = ["n", node.status, node.arrived, node.of]
+            line = self.node_lines.setdefault(key[0], [])
+        else:
+            edge = state.edges[key[0], key[1]]
+            entry = ["e", edge.status, self.value(edge.value)]
+            line = self.edge_lines.setdefault((key[0], key[1]), [])
+        _keep(line, k, self.states.add(entry[1:], tuple(entry)))
+
+    def _panel(self, state: State, e: Record, k: int) -> None:
+        """What the rule panel says about the node the event is about."""
+        n = e.get("n")
+        if n is None or e["k"] in ("edge", "pruned", "deliver", "push", "seed"):
+            return
+        node, entry = state.nodes.get(n), None
+        if node is None:
+            return
+        if e["k"] == "accumulate":
+            entry = {"add": [self.value(e["old"]), self.value(e["add"]), self.value(e["new"])]}
+        else:
+            entry = {"saved": int(not node.freed)}
+            if node.incoming is not None:
+                entry["g"] = [self.value(v) for v in node.incoming]
+            if node.outgoing is not None:
+                entry["out"] = [
+                    [term.operand, self.strings.add(term.to), self.strings.add(term.rule),
+                     self.strings.add(term.numbers), self.value(term.value)]
+                    for term in rules.terms(self.trace, n, node.incoming or [], node.outgoing)
+                ]  # fmt: skip
+        if e["k"] == "error":
+            entry["error"] = self.strings.add(f"{e['type']}: {e['message']}")
+        _keep(self.panels.setdefault(n, []), k, self.states.add(entry, repr(entry)))
+
+    def _subject(self, e: Record) -> int:
+        """The tensor an event is about, where it is about one."""
+        t = e.get("t")
+        if isinstance(t, list):
+            t = t[0] if t else None
+        return -1 if t is None or e["k"] == "node" else t
+
+    # What does not change.
+
+    def _sources(self) -> list[Record]:
+        found = []
+        for source in self.trace.sources:
+            numbers = sorted(int(n) for n in source["lines"])
+            found.append({"name": source["name"], "lines": [[n, source["lines"][str(n)]] for n in numbers]})
+        return found
+
+    def _tensors(self) -> Record:
+        rows = []
+        for t, tensor in enumerate(self.trace.tensors):
+            label = tensor["name"] or self.narrator.tensors[t]
+            rows.append({
+                "name": tensor["name"],
+                "label": label,
+                "shape": tensor["shape"],
+                "dtype": tensor["dtype"],
+                "grad": int(tensor["requires_grad"]),
+                "leaf": int(tensor["leaf"]),
+                "tl": self.tensor_lines.get(t, []),
+            })  # fmt: skip
+        retained = {e["t"] for e in self.trace.events if e["k"] == "retain"}
+        shown = sorted(e["t"] for e in self.trace.events if e["k"] == "leaf")
+        named = [t for t in shown if rows[t]["name"] or rows[t]["grad"]]
+        leaves = sorted(named, key=lambda t: not rows[t]["grad"])
+        return {"tensors": rows, "leaves": [*leaves, *sorted(retained - set(leaves))]}
+
+    def _nodes(self) -> Record:
+        rows = []
+        for n, node in enumerate(self.trace.nodes):
+            math, numbers = rules.forward(self.trace, n)
+            saved = []
+            for name, t, *version in node.get("saved") or []:
+                tensor = self.trace.tensors[t] if t is not None else None
+                value = -1 if tensor is None else self.value(tensor["value"])
+                saved.append([tensor["name"] or name if tensor else name, value, *(version or [0])])
+            names = rules.symbols(self.trace, n)
+            rule = [
+                [names.get(to, to), rules.rename(text, names)]
+                for to, text in rules.split(node.get("vjp") or "")
+            ]
+            rows.append({
+                "name": node["name"],
+                "label": self.narrator.nodes[n],
+                "kind": node["kind"],
+                "op": node["op"],
+                "of": node["tensor"] if node["kind"] == "accumulate" else -1,
+                "math": math,
+                "numbers": numbers,
+                "rule": rule,
+                "saved": saved,
+                "inputs": node["inputs"],
+                "outputs": node["outputs"],
+                "src": node.get("src"),
+                "unit": self.place.get(n, -1),
+                "tl": self.node_lines.get(n, []),
+                "panel": self.panels.get(n, []),
+            })  # fmt: skip
+        return {"nodes": rows}
+
+    # Where it stands.
+
+    def _geometry(self) -> Record:
+        for unit in self.units:
+            self._measure(unit)
+        placed = layered(
+            [(unit.left, unit.right, unit.height) for unit in self.units],
+            {(line.source, line.target) for line in (*self.forward, *self.backward)},
+        )
+        units = []
+        for unit, (cx, cy) in zip(self.units, placed.anchors, strict=True):
+            boxes = [
+                [t, *map(round, (cx + x, cy + y, w, h))]
+                for t, (x, y, w, h) in zip(unit.tensors, unit.boxes, strict=True)
+            ]
+            shape = (
+                [round(cx + unit.shape[0]), round(cy + unit.shape[1]), *unit.shape[2:]] if unit.shape else []
+            )
+            corner = (cx - unit.left, cy - unit.height / 2, unit.left + unit.right, unit.height)
+            bounds = [round(v) for v in corner]
+            node = -1 if unit.node is None else unit.node
+            units.append({"at": bounds, "boxes": boxes, "node": node, "shape": shape, "since": unit.since})
+        ends = self._ends(placed.anchors)
+        forward, backward = [], []
+        for index, line in enumerate(self.forward):
+            bends = placed.bends.get((line.source, line.target), [])
+            points = [ends["f", index, 0], *[(x - 10, y) for x, y in bends], ends["f", index, 1]]
+            forward.append({"k": line.since, "free": int(line.dotted), "p": _flat(points)})
+        pills = _Pills(units)
+        for index, line in enumerate(self.backward):
+            bends = placed.bends.get((line.source, line.target), [])
+            points = [ends["b", index, 0], *[(x + 10, y) for x, y in bends], ends["b", index, 1]]
+            assert line.node is not None
+            timeline = self.edge_lines.get((line.node, line.operand), [])
+            at, width = pills.put(points, self._pill_width(timeline))
+            backward.append({
+                "n": line.node, "i": line.operand, "p": _flat(points[::-1]),
+                "pill": [*map(round, at), round(width)], "tl": timeline,
+            })  # fmt: skip
+        return {
+            "units": units,
+            "forward": forward,
+            "backward": backward,
+            "size": [round(placed.width), round(placed.height)],
+        }
+
+    def _measure(self, unit: Unit) -> None:
+        """Sizes within a unit: its boxes from left to right, then its node."""
+        x, gap = 0.0, 12.0
+        leaf = any(self.trace.tensors[t]["leaf"] for t in unit.tensors)
+        accumulates = unit.node is not None and self.trace.nodes[unit.node]["kind"] == "accumulate"
+        for t in unit.tensors[:4]:
+            w, h = self._box_size(t)
+            unit.boxes.append([x, -h / 2, w, h])
+            unit.height = max(unit.height, h)
+            x += w + gap
+        unit.tensors = unit.tensors[:4]
+        if unit.node is not None:
+            if accumulates:
+                caption = text_width("AccumulateGrad", 9.5)
+                rx, ry = float(DIAMOND), float(DIAMOND)
+                x += max(0.0, caption / 2 - rx - 4) if unit.boxes else caption / 2 - rx
+                unit.shape = [x + rx, 4, rx, ry]
+                x += rx + max(rx + 28, caption / 2)  # 28: the badge beside it
+                unit.height = max(unit.height, 2 * ry)
+            else:
+                rx = round((text_width(self.narrator.nodes[unit.node], 12) / 2 + 9) / 0.93)
+                unit.shape = [x + rx, 0, rx, NODE_RY]
+                x += 2 * rx
+                unit.height = max(unit.height, 2.0 * NODE_RY)
+        else:
+            x -= gap
+        if leaf or accumulates:
+            unit.height += 14  # a caption above
+        shift = 7 if leaf or accumulates else 0
+        anchor = unit.boxes[-1][0] + unit.boxes[-1][2] if unit.boxes else unit.shape[0]
+        unit.left, unit.right = anchor, x - anchor
+        for box in unit.boxes:
+            box[0] -= anchor
+            box[1] += shift
+        if unit.shape:
+            unit.shape[0] -= anchor
+            unit.shape[1] += shift
+
+    def _box_size(self, t: int) -> tuple[float, float]:
+        """Room for a tensor's name, its values and its gradients, whenever they come."""
+        tensor = self.trace.tensors[t]
+        texts, grads = [self.text(tensor["value"])], []
+        arrays = bool(tensor["shape"])
+        for s in self.tensor_lines.get(t, [])[1::2]:
+            value, _, grad, _ = self.states.items[s]
+            if value >= 0 and isinstance(self.values.items[value], str):
+                texts.append(self.values.items[value])
+            if grad >= 0 and isinstance(self.values.items[grad], str):
+                grads.append(self.values.items[grad])
+        wide = max(text_width(text) for text in texts)
+        w = max(text_width(tensor["name"], 12, True), wide) + (52 if arrays else 22)
+        h = float(BOX_HEIGHT)
+        gathers = tensor["leaf"] and tensor["requires_grad"]
+        if gathers or any(self.states.items[s][3] for s in self.tensor_lines.get(t, [])[1::2]):
+            h += 17
+            w = max(w, text_width(".grad ") + max([text_width(g) for g in grads] + [text_width("None")]) + 18)
+            if arrays:
+                w = max(w, text_width(".grad " + shape_text(tensor["shape"])) + 18)
+        return float(round(min(max(w, 58), 190))), h
+
+    def _pill_width(self, timeline: list[int]) -> float:
+        width = 0.0
+        for s in timeline[1::2]:
+            status, v = self.states.items[s]
+            if status == "sent":
+                item = self.values.items[v]
+                if isinstance(item, str):
+                    width = max(width, text_width(item, 11, True) + 14)
+                else:
+                    width = max(width, text_width(shape_text(item["shape"]), 11, True) + 14)
+        return width
+
+    def _ends(self, anchors: list[Point]) -> dict[tuple[str, int, int], Point]:
+        """Where lines start and end: several at one side stand apart, in the order of their other ends."""
+        sides: dict[tuple[str, int, int, int], list[tuple[float, int, int]]] = {}
+        for kind, lines in (("f", self.forward), ("b", self.backward)):
+            for index, line in enumerate(lines):
+                here, there = anchors[line.source][0], anchors[line.target][0]
+                box = line.source_box if kind == "f" else 0
+                sides.setdefault((kind, line.source, box, 0), []).append((there, line.operand, index))
+                sides.setdefault((kind, line.target, 0, 1), []).append((here, line.operand, index))
+        ends: dict[tuple[str, int, int], Point] = {}
+        for (kind, u, box, side), lines_here in sides.items():
+            unit, (cx, cy) = self.units[u], anchors[u]
+            if kind == "f" and unit.boxes:
+                x, y, w, h = unit.boxes[min(box, len(unit.boxes) - 1)]
+                middle, edge, room = x + w / 2, (y + h if side == 0 else y), w - 24
+            else:
+                x, y, rx, ry = unit.shape or [0, 0, 0, 0]
+                middle, edge, room = x, (y + ry if side == 0 else y - ry), 1.1 * rx
+            count = len(lines_here)
+            step = min(26.0, room / (count - 1)) if count > 1 else 0
+            for i, (_, _, index) in enumerate(sorted(lines_here)):
+                dx = (i - (count - 1) / 2) * step
+                dy = 0.0
+                if kind == "b" and unit.shape and dx:  # on the curve of the ellipse, the slope of the diamond
+                    _, _, rx, ry = unit.shape
+                    lost = abs(dx) / rx
+                    round_off = lost if rx == ry else 1 - (1 - min(lost, 1) ** 2) ** 0.5
+                    dy = -ry * round_off if side == 0 else ry * round_off
+                ends[kind, index, side] = (cx + middle + dx, cy + edge + dy)
+        return ends
+
+
+class _Pills:
+    """Places for the gradients' labels on their lines, clear of each other and of the boxes."""
+
+    def __init__(self, units: list[Record]) -> None:
+        self.taken: dict[tuple[int, int], list[tuple[float, float, float, float]]] = {}
+        for unit in units:
+            x, y, w, h = unit["at"]
+            self._take((x, y, x + w, y + h))
+
+    def put(self, points: list[Point], width: float) -> tuple[Point, float]:
+        """The first free place of several along the line, else the middle."""
+        places = [curve_point(points, t) for t in (0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73, 0.2, 0.8)]
+        if not width:
+            return places[0], 0
+        for x, y in places:
+            box = (x - width / 2 - 2, y - 11, x + width / 2 + 2, y + 11)
+            if not self._hits(box):
+                break
+        else:
+            x, y = places[0]
+            box = (x - width / 2, y - 10, x + width / 2, y + 10)
+        self._take(box)
+        return (x, y), width
+
+    def _cells(self, box: tuple[float, float, float, float]) -> Iterable[tuple[int, int]]:
+        for i in range(int(box[0] // 200), int(box[2] // 200) + 1):
+            for j in range(int(box[1] // 200), int(box[3] // 200) + 1):
+                yield i, j
+
+    def _take(self, box: tuple[float, float, float, float]) -> None:
+        for cell in self._cells(box):
+            self.taken.setdefault(cell, []).append(box)
+
+    def _hits(self, box: tuple[float, float, float, float]) -> bool:
+        return any(
+            box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
+            for cell in self._cells(box)
+            for other in self.taken.get(cell, ())
+        )
+
+
+def curve_point(points: list[Point], t: float) -> Point:
+    """The point at `t` of the curve through `points` (each piece leaves and arrives vertically)."""
+    pieces = len(points) - 1
+    i = min(int(t * pieces), pieces - 1)
+    s = t * pieces - i
+    (x0, y0), (x1, y1) = points[i], points[i + 1]
+    middle = (y0 + y1) / 2
+    x = x0 * (1 - s) ** 3 + 3 * x0 * (1 - s) ** 2 * s + 3 * x1 * (1 - s) * s**2 + x1 * s**3
+    y = y0 * (1 - s) ** 3 + 3 * middle * (1 - s) ** 2 * s + 3 * middle * (1 - s) * s**2 + y1 * s**3
+    return x, y
+
+
+def shape_text(shape: list[int]) -> str:
+    """A shape as people write it in a picture: "8\N{MULTIPLICATION SIGN}4", "[5]" for a vector."""
+    return (
+        "\N{MULTIPLICATION SIGN}".join(map(str, shape))
+        if len(shape) > 1
+        else f"[{', '.join(map(str, shape))}]"
+    )
+
+
+def at(timeline: list[Any], k: int, width: int = 2) -> Any:
+    """The state of a flat timeline at step k: the last entry not after it, None before the first."""
+    low, high = 0, len(timeline) // width
+    while low < high:
+        middle = (low + high) // 2
+        if timeline[middle * width] <= k:
+            low = middle + 1
+        else:
+            high = middle
+    if not low:
+        return None
+    entry = timeline[(low - 1) * width + 1 : low * width]
+    return entry[0] if width == 2 else entry
+
+
+def film(trace: Trace) -> Record:
+    """The film of a trace: the document that the stepper, the static picture and the exports all draw."""
+    return Film(trace).document()
+
+
+def _keep(timeline: list[Any], k: int, state: Any) -> None:
+    """Append a state to a timeline if it differs from the last one."""
+    if timeline and timeline[-1] == state:
+        return
+    if timeline and timeline[-2] == k:
+        timeline[-1] = state
+    else:
+        timeline += [k, state]
+
+
+def _rounded(data: Any) -> Any:
+    if isinstance(data, list):
+        return [_rounded(x) for x in data]
+    return data if data is None or isinstance(data, str | bool | int) else float(f"{data:.4g}")
+
+
+def _flat(points: Iterable[Point]) -> list[int]:
+    return [round(v) for point in points for v in point]

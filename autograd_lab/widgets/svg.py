@@ -1,0 +1,169 @@
+"""The film as a still picture: one SVG text, the same bytes for the same film, for viewers that run no widget.
+
+It draws what the stepper draws, from the same positions, in the light theme's colours.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from .frames import at, shape_text, text_width
+
+Record = dict[str, Any]
+
+#: A picture with more boxes than this tells nothing and weighs a lot.
+MOST_UNITS = 300
+_FONT = "Inter, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, 'Liberation Sans', sans-serif"
+
+
+@cache
+def palette(dark: bool = False) -> dict[str, str]:
+    """The stepper's colours by name, read from its style sheet so that there is one list."""
+    css = (Path(__file__).parent / "assets" / "stepper.css").read_text(encoding="utf-8")
+    found = re.findall(r"--agl-([\w-]+): light-dark\((#\w+), (#\w+)\)", css)
+    return {name: dark_color if dark else light for name, light, dark_color in found}
+
+
+def svg(film: Record, k: int | None = None) -> str:
+    """The picture at step `k` (the last one if not given)."""
+    k = film["steps"] if k is None else k
+    color = palette()
+    if len(film["units"]) > MOST_UNITS:
+        return _note(f"{len(film['nodes'])} nodes: too many for a still picture")
+    w, h = (size + 32 for size in film["size"])
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="-16 -16 {w} {h}" role="img" '
+        f'aria-label="{escape(_label(film), quote=True)}">',
+        f"<style>text{{font:12px {_FONT};text-anchor:middle;fill:{color['fg']}}}.s{{font-size:9.5px;"
+        f"fill:{color['dim']}}}.l{{text-anchor:start}}.b{{font-weight:600}}.g{{font-size:11px}}"
+        f".f{{fill:none;stroke:{color['outline']};stroke-width:1.3;stroke-dasharray:5 4}}"
+        f".n{{stroke-dasharray:1.2 4;stroke-linecap:round}}.e{{fill:none;stroke:{color['outline']};"
+        f"stroke-width:1.5}}.v{{stroke:{color['verm']};stroke-width:2}}</style>",
+        f'<rect x="-16" y="-16" width="{w}" height="{h}" fill="{color["bg"]}"/>',
+    ]
+    for line in film["forward"]:
+        if line["k"] <= k:
+            parts.append(_path(line["p"], 4, "f n" if line["free"] else "f", color["outline"]))
+    for unit in film["units"]:
+        if unit["since"] <= k:
+            parts += _unit(film, unit, k)
+    for line in film["backward"]:
+        parts += _gradient(film, line, k)
+    return "".join([*parts, "</svg>"])
+
+
+def _unit(film: Record, unit: Record, k: int) -> list[str]:
+    color, parts = palette(), []
+    for t, x, y, w, h in unit["boxes"]:
+        tensor = film["tensors"][t]
+        index = at(tensor["tl"], k)
+        if index is None:
+            continue
+        value, version, grad, retains = film["states"][index]
+        parts.append(_rect(x, y, w, h, 4, color["soft"], color["outline"]))
+        middle = x + w / 2
+        if tensor["leaf"]:
+            parts.append(
+                f'<text x="{x + 1}" y="{y - 4}" class="s l">{"leaf" if tensor["grad"] else "data"}</text>'
+            )
+        if version:
+            parts.append(_text(x + w - 26, y - 4, f"version {version}", "s"))
+        if tensor["name"]:
+            parts.append(_text(middle, y + 17, tensor["name"], "b"))
+        parts.append(_text(middle, y + (32 if tensor["name"] else 24.5), brief(film, value)))
+        if h > 50 and (tensor["leaf"] or retains):
+            parts.append(f'<path d="M{x} {y + 40}h{w}" stroke="{color["hair"]}"/>')
+            fill = f' style="fill:{color["verm"]}"' if grad >= 0 else ""
+            shown = brief(film, grad)
+            parts.append(f'<text x="{_n(middle)}" y="{y + 52}" class="g"{fill}>.grad {escape(shown)}</text>')
+    if unit["node"] < 0:
+        return parts
+    node = film["nodes"][unit["node"]]
+    if at(node["tl"], k) is None:
+        return parts
+    x, y, rx, ry = unit["shape"]
+    stroke = f'fill="{color["bg"]}" stroke="{color["outline"]}" stroke-width="1.2"'
+    if node["kind"] == "accumulate":
+        parts.append(f'<path d="M{x} {y - ry}L{x + rx} {y}L{x} {y + ry}L{x - rx} {y}z" {stroke}/>')
+        parts.append(_text(x, y + 4.5, "+=", "b"))
+        parts.append(_text(x, y - ry - 5, "AccumulateGrad", "s"))
+    else:
+        if unit["boxes"]:
+            _, bx, _, bw, _ = unit["boxes"][-1]
+            parts.append(
+                f'<path d="M{bx + bw} {y}H{x - rx}" stroke="{color["outline"]}" stroke-width="1.2"/>'
+            )
+        parts.append(f'<ellipse cx="{x}" cy="{y}" rx="{rx}" ry="{ry}" {stroke}/>')
+        parts.append(_text(x, y + 4, node["label"]))
+    return parts
+
+
+def _gradient(film: Record, line: Record, k: int) -> list[str]:
+    index = at(line["tl"], k)
+    if index is None:
+        return []
+    status, value = film["states"][index]
+    color = palette()
+    if status != "sent":
+        return [_path(line["p"], 7, "e n" if status == "pruned" else "e", color["outline"])]
+    text = brief(film, value)
+    x, y, _ = line["pill"]
+    w = text_width(text, 11, True) + 14
+    return [
+        _path(line["p"], 7, "e v", color["verm"]),
+        _rect(x - w / 2, y - 9.5, w, 19, 9.5, color["verm-tint"], color["verm"]),
+        f'<text x="{x}" y="{y + 4}" class="g b">{escape(text)}</text>',
+    ]
+
+
+def brief(film: Record, v: int) -> str:
+    """A value in a few characters: the number, or the shape."""
+    item = film["values"][v] if v >= 0 else "None"
+    return item if isinstance(item, str) else shape_text(item["shape"])
+
+
+def _label(film: Record) -> str:
+    return f"Computation graph of {film['title'] or 'a trace'}: {len(film['nodes'])} nodes"
+
+
+def _path(p: list[int], short: int, kind: str, color: str) -> str:
+    """A line and its arrow head, as core.js draws them."""
+    up = p[-1] < p[-3]
+    d = f"M{p[0]} {p[1]}"
+    for i in range(2, len(p), 2):
+        y = p[i + 1] + ((short if up else -short) if i == len(p) - 2 else 0)
+        middle = (p[i - 1] + y) / 2
+        d += f"C{p[i - 2]} {_n(middle)} {p[i]} {_n(middle)} {p[i]} {y}"
+    size = 4 if short == 4 else 5
+    tip = f"M{p[-2]} {p[-1]}l{_n(-size * 0.8)} {_n((1 if up else -1) * size * 1.7)}h{_n(size * 1.6)}z"
+    return f'<path d="{d}" class="{kind}"/><path d="{tip}" fill="{color}"/>'
+
+
+def _rect(x: float, y: float, w: float, h: float, rx: float, fill: str, stroke: str) -> str:
+    return (
+        f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(w)}" height="{_n(h)}" rx="{_n(rx)}" '
+        f'fill="{fill}" stroke="{stroke}" stroke-width="1.2"/>'
+    )
+
+
+def _text(x: float, y: float, text: str, kind: str = "") -> str:
+    kind = f' class="{kind}"' if kind else ""
+    return f'<text x="{_n(x)}" y="{_n(y)}"{kind}>{escape(text)}</text>'
+
+
+def _note(text: str) -> str:
+    color = palette()
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="420" height="48" role="img">'
+        f'<rect width="420" height="48" fill="{color["soft"]}"/>'
+        f'<text x="16" y="29" style="font:14px {_FONT};fill:{color["fg"]}">{escape(text)}</text></svg>'
+    )
+
+
+def _n(x: float) -> str:
+    """A coordinate in as few bytes as it needs."""
+    return f"{x:.2f}".rstrip("0").rstrip(".")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .rules import Term, describe, scalar, terms
+from .rules import Term, describe, is_number, scalar, terms
 from .trace import Record, Trace
 
 Phrase = tuple[str, ...]
@@ -52,6 +52,7 @@ class Narrator:
             tensor["name"] or (f"the result of {self.nodes[makers[t]]}" if t in makers else "a tensor")
             for t, tensor in enumerate(trace.tensors)
         ]
+        self._terms: dict[int, list[Term]] = {}
         self.filled: dict[int, set[int]] = {}  # per backward pass: the leaves whose .grad it wrote
         for event in trace.events:
             if event["k"] == "backward":
@@ -74,9 +75,9 @@ class Narrator:
         name, value = tensor["name"], self._value(tensor["value"])
         if tensor["requires_grad"]:
             return ("{0} is a leaf tensor that requires grad. Its value: {1}.", name or "This", value)
-        if name:
+        if name and not is_number(name):
             return ("{0} is plain data: it needs no gradient. Its value: {1}.", name, value)
-        return ("A constant comes in: {0}. It needs no gradient.", value)
+        return ("The constant {0} comes in: it needs no gradient.", value)
 
     def _node(self, e: Record) -> Phrase:
         node, name = self.trace.nodes[e["n"]], self.nodes[e["n"]]
@@ -186,10 +187,16 @@ class Narrator:
             )
         return ("{0} on {1} changes the gradient from {2} to {3}.", what, self.nodes[e["n"]], before, after)
 
+    def terms(self, e: Record) -> list[Term]:
+        """What the node of a "vjp" event sends to each operand; worked out once."""
+        if id(e) not in self._terms:
+            self._terms[id(e)] = terms(self.trace, e["n"], e["in"], e["out"])
+        return self._terms[id(e)]
+
     def _vjp(self, e: Record) -> Phrase:
         node, name = self.trace.nodes[e["n"]], self.nodes[e["n"]]
         incoming = _list([self._value(v) for v in e["in"]])
-        sent = [term for term in terms(self.trace, e["n"], e["in"], e["out"]) if term.value is not None]
+        sent = [term for term in self.terms(e) if term.value is not None]
         targets = [self._operand(node, term) for term in sent]
         if not sent:
             return ("{0} has nothing to send on from its incoming {1}.", name, incoming)
@@ -301,6 +308,8 @@ class Narrator:
             return str(name)
         tensor = self.trace.tensors[t]
         shown = tensor["name"] or str(name)
+        if is_number(shown):
+            return shown
         value = self.trace.values[tensor["value"]] if tensor["value"] is not None else None
         return f"{shown} = {describe(value)}" if scalar(value) is not None else f"{shown} ({describe(value)})"
 
@@ -321,7 +330,7 @@ class Narrator:
         t = node["inputs"][1 - term.operand]
         name = self.trace.tensors[t]["name"]
         value = self._tensor_value(t)
-        return f"{name} = {value}" if name else value
+        return f"{name} = {value}" if name and not is_number(name) else value
 
 
 def _list(items: list[str], most: int = 6) -> str:

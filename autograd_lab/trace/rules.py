@@ -13,13 +13,15 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from .trace import Record, Trace
 
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?![\w(])")
+_WORDS = re.compile(r"[a-z]{2,} [a-z]{2,}")  # "g in the old shape": a sentence, not a formula
 _PROSE = re.compile(
-    r"(,\s+(?=[a-z]{2,}\s)|\s+\((?=[a-z]{2,} [a-z]{2,})).*$"
+    r"(,\s+(?=[a-z]{2,}\s|0 )|\s+\((?=[a-z]{2,} [a-z]{2,})).*$"
 )  # ", zero where b = 0" and the like
 _BINARY: dict[type, Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -135,6 +137,15 @@ def forward(trace: Trace, n: int) -> tuple[str, str]:
     return rename(f"{left} = {right}", symbols(trace, n)), numbers
 
 
+def sends(trace: Trace, n: int) -> list[tuple[str, str]]:
+    """What node `n` will send to whom, in the user's names: [("x", "g * w"), ("w", "g * x")]."""
+    node, names = trace.nodes[n], symbols(trace, n)
+    return [
+        (names.get(to, to), rename(_plain(rule, node), names)) for to, rule in split(node.get("vjp") or "")
+    ]
+
+
+@lru_cache(4096)
 def split(vjp: str) -> list[tuple[str, str]]:
     """The rule's text as (operand, expression) pairs: "to a: g * b; to b: g * a (the factors swap)".
 
@@ -150,6 +161,11 @@ def split(vjp: str) -> list[tuple[str, str]]:
     if not pairs and clauses[0]:
         pairs.append(("a", _PROSE.sub("", clauses[0])))
     return pairs
+
+
+def is_number(name: str) -> bool:
+    """Whether a tensor's name is a number the user wrote: in `2 * x` the recorder calls one operand "2"."""
+    return name.lstrip("-")[:1].isdigit()
 
 
 def symbols(trace: Trace, n: int) -> dict[str, str]:
@@ -168,14 +184,16 @@ def symbols(trace: Trace, n: int) -> dict[str, str]:
 
 
 def rename(expression: str, names: Mapping[str, str]) -> str:
-    """The expression in the user's names."""
+    """The expression in the user's names; words are left as they are."""
+    if _WORDS.search(expression):
+        return expression
     return _NAME.sub(lambda m: names.get(m[0], m[0]), expression)
 
 
 def substitute(expression: str, values: Mapping[str, float | None]) -> str:
     """The expression with numbers for names, "" when a name in it has no scalar value."""
     wanted = set(_NAME.findall(expression))
-    if not wanted or any(values.get(name) is None for name in wanted):
+    if not wanted or _WORDS.search(expression) or any(values.get(name) is None for name in wanted):
         return ""
 
     def put(match: re.Match[str]) -> str:
@@ -194,8 +212,6 @@ def _scalars(trace: Trace, n: int) -> dict[str, float | None]:
     for name, x in (node.get("params") or {}).items():
         if isinstance(x, int | float) and not isinstance(x, bool):
             values[name] = float(x)
-            if name != "alpha":  # rules call an exponent n and a constant c
-                values["n"] = values["c"] = float(x)
     for (letter, _), t in zip(split(node.get("vjp") or ""), node["inputs"], strict=False):
         values[letter] = _scalar_at(trace, trace.tensors[t]["value"])
     result = (node.get("math") or "").partition("=")[0].strip()
@@ -205,10 +221,16 @@ def _scalars(trace: Trace, n: int) -> dict[str, float | None]:
 
 
 def _plain(expression: str, node: Record) -> str:
-    """The expression without the factor alpha where it is 1, as it nearly always is."""
-    if (node.get("params") or {}).get("alpha", 1) == 1:
+    """The expression with the node's own numbers: no factor alpha = 1, and an exponent n or a constant c as such."""
+    params = node.get("params") or {}
+    if params.get("alpha", 1) == 1:
         expression = expression.replace("alpha * ", "")
-    return expression
+    for name in ("exponent", "self", "other"):  # the rules call an exponent n and a constant c
+        x = params.get(name)
+        if type(x) in (int, float) and x >= 0:
+            expression = rename(expression, {"n": number(x), "c": number(x)})
+            expression = re.sub(rf"\({re.escape(number(x))} - 1\)", number(x - 1), expression)
+    return re.sub(r" \*\* 1(?![\w.])", "", expression)
 
 
 def _scalar_at(trace: Trace, v: int | None) -> float | None:

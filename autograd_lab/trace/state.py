@@ -14,6 +14,7 @@ from .trace import Record, Trace
 
 #: What changed: ("tensor", t), ("node", n), ("edge", n, i).
 Changed = list[tuple[Any, ...]]
+_FORWARD = ("leaf", "node", "const", "inplace", "mode", "detach")
 
 
 @dataclass
@@ -53,12 +54,17 @@ class EdgeState:
 
 @dataclass
 class State:
-    """Everything on screen after `k` events of a trace."""
+    """Everything on screen after `k` events of a trace.
+
+    `backward` counts the passes so far, `running` says whether one is under way; the phase stays "backward" after
+    a pass until the program goes on. `node` is the one the event is about, `active` the one at work.
+    """
 
     trace: Trace = field(repr=False, compare=False)
     k: int = 0
     phase: str = "forward"
     backward: int = 0
+    running: bool = False
     node: int | None = None
     active: int | None = None
     line: tuple[int, int] | None = None
@@ -80,6 +86,8 @@ class State:
         self.k += 1
         if event.get("src"):
             self.line = tuple(event["src"])
+        if not self.running and event["k"] in _FORWARD:
+            self.phase = "forward"
         apply = getattr(self, "_" + event["k"])
         changed: Changed = apply(event)
         return changed
@@ -135,7 +143,7 @@ class State:
 
     def _backward(self, e: Record) -> Changed:
         self.phase, self.backward, self.queue = "backward", e["p"], []
-        self.active = self.error = None
+        self.running, self.active, self.error = True, None, None
         self.node = e["roots"][0] if e["roots"] else None
         changed: Changed = []
         for n, node in self.nodes.items():  # what the last pass left on the nodes is gone
@@ -212,7 +220,7 @@ class State:
         return changed
 
     def _error(self, e: Record) -> Changed:
-        self.error = f"{e['type']}: {e['message']}"
+        self.error, self.running = f"{e['type']}: {e['message']}", False
         if e["n"] is None:
             return []
         self.node = e["n"]
@@ -222,7 +230,7 @@ class State:
 
     def _done(self, e: Record) -> Changed:
         changed = self._finish()
-        self.phase, self.node, self.queue = "forward", None, []
+        self.running, self.node, self.queue = False, None, []
         return changed
 
     # What several of them share.

@@ -288,24 +288,30 @@ class Film:
         n = e.get("n")
         if n is None or e["k"] in ("edge", "pruned", "deliver", "push", "seed"):
             return
-        node, entry = state.nodes.get(n), None
+        node = state.nodes.get(n)
         if node is None:
             return
+        line = self.panels.setdefault(n, [])
         if e["k"] == "accumulate":
             entry = {"add": [self.value(e["old"]), self.value(e["add"]), self.value(e["new"])]}
+        elif e["k"] == "free" and line:
+            entry = {**self.states.items[line[-1]], "saved": 0}
         else:
             entry = {"saved": int(not node.freed)}
             if node.incoming is not None:
                 entry["g"] = [self.value(v) for v in node.incoming]
-            if node.outgoing is not None:
-                entry["out"] = [
-                    [term.operand, self.strings.add(term.to), self.strings.add(term.rule),
-                     self.strings.add(term.numbers), self.value(term.value)]
-                    for term in rules.terms(self.trace, n, node.incoming or [], node.outgoing)
-                ]  # fmt: skip
+            if e["k"] == "vjp":
+                entry["out"] = [self._term(term) for term in self.narrator.terms(e)]
+            elif node.outgoing is not None:
+                found = rules.terms(self.trace, n, node.incoming or [], node.outgoing)
+                entry["out"] = [self._term(term) for term in found]
         if e["k"] == "error":
             entry["error"] = self.strings.add(f"{e['type']}: {e['message']}")
-        _keep(self.panels.setdefault(n, []), k, self.states.add(entry, repr(entry)))
+        _keep(line, k, self.states.add(entry, repr(entry)))
+
+    def _term(self, term: rules.Term) -> list[int]:
+        words = (self.strings.add(text) for text in (term.to, term.rule, term.numbers))
+        return [term.operand, *words, self.value(term.value)]
 
     def _subject(self, e: Record) -> int:
         """The tensor an event is about, where it is about one."""
@@ -328,7 +334,7 @@ class Film:
         for t, tensor in enumerate(self.trace.tensors):
             label = tensor["name"] or self.narrator.tensors[t]
             rows.append({
-                "name": tensor["name"],
+                "name": self._shown(t),
                 "label": label,
                 "shape": tensor["shape"],
                 "dtype": tensor["dtype"],
@@ -342,6 +348,11 @@ class Film:
         leaves = sorted(named, key=lambda t: not rows[t]["grad"])
         return {"tensors": rows, "leaves": [*leaves, *sorted(retained - set(leaves))]}
 
+    def _shown(self, t: int) -> str:
+        """The name in the box: none for a number, whose value says it all."""
+        name = self.trace.tensors[t]["name"]
+        return "" if rules.is_number(name) else str(name)
+
     def _nodes(self) -> Record:
         rows = []
         for n, node in enumerate(self.trace.nodes):
@@ -350,12 +361,10 @@ class Film:
             for name, t, *version in node.get("saved") or []:
                 tensor = self.trace.tensors[t] if t is not None else None
                 value = -1 if tensor is None else self.value(tensor["value"])
-                saved.append([tensor["name"] or name if tensor else name, value, *(version or [0])])
-            names = rules.symbols(self.trace, n)
-            rule = [
-                [names.get(to, to), rules.rename(text, names)]
-                for to, text in rules.split(node.get("vjp") or "")
-            ]
+                shown = tensor["name"] or name if tensor else name
+                if rules.is_number(shown):
+                    shown = ""
+                saved.append([shown, value, *(version or [0])])
             rows.append({
                 "name": node["name"],
                 "label": self.narrator.nodes[n],
@@ -364,7 +373,7 @@ class Film:
                 "of": node["tensor"] if node["kind"] == "accumulate" else -1,
                 "math": math,
                 "numbers": numbers,
-                "rule": rule,
+                "rule": rules.sends(self.trace, n),
                 "saved": saved,
                 "inputs": node["inputs"],
                 "outputs": node["outputs"],
@@ -471,7 +480,7 @@ class Film:
             if grad >= 0 and isinstance(self.values.items[grad], str):
                 grads.append(self.values.items[grad])
         wide = max(text_width(text) for text in texts)
-        w = max(text_width(tensor["name"], 12, True), wide) + (52 if arrays else 22)
+        w = max(text_width(self._shown(t), 12, True), wide) + (52 if arrays else 22)
         h = float(BOX_HEIGHT)
         gathers = tensor["leaf"] and tensor["requires_grad"]
         if gathers or any(self.states.items[s][3] for s in self.tensor_lines.get(t, [])[1::2]):

@@ -575,7 +575,7 @@ class Stage {
         }
         if (node.saved.length) {
           html += `<div class="agl-saved" data-freed="${saved ? 0 : 1}"><h4>${saved ? "Saved" : "Saved, now freed"}</h4>${node.saved.map(([name, v, version]) =>
-            `<span>${core.escape(name)}${v >= 0 ? ` = ${this.brief(v)}` : ""}${version ? ` <small>v${version}</small>` : ""}</span>`).join("")}</div>`;
+            `<span>${core.escape(name)}${v >= 0 ? `${name ? " = " : ""}${this.brief(v)}` : ""}${version ? ` <small>v${version}</small>` : ""}</span>`).join("")}</div>`;
         }
         if (entry.error !== undefined && backward) html += `<p class="agl-error">${core.escape(film.strings[entry.error])}</p>`;
       }
@@ -585,7 +585,7 @@ class Stage {
         `<div class="agl-flow">${this.tensorCard(t, "agl-value")}</div><p>${tensor.grad ? (tensor.leaf ? "A leaf: what is learned. Its gradient will gather in <code>.grad</code>." : "Computed from tensors that require grad.") : "Needs no gradient: nothing will flow back to it."}</p>`;
     } else if (k === 0) {
       html = title("Ready", "") + `<p><b>Step</b> or <kbd>\u2192</kbd> goes on by one event, <kbd>Page Down</kbd> by one node, <kbd>Space</kbd> plays.</p>`;
-    } else html = title(this.kind === "done" ? "Pass complete" : "Engine", "") + `<p>${this.kind === "done" ? "Every leaf that wanted a gradient has it in <code>.grad</code>, below." : ""}</p>`;
+    } else html = title(this.kind === "done" ? "Pass complete" : "Engine", "") + `<p>${this.kind === "done" ? "Every leaf that wanted a gradient has it in <code>.grad</code>: see the leaf table." : ""}</p>`;
     const sum = film.sums[k];
     if (sum) {
       const [to, old, v, total] = sum;

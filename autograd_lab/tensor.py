@@ -242,6 +242,7 @@ class Tensor(Variable):
             meta = self._ensure_meta()
             if meta.hooks is None:
                 meta.hooks = HookDict()
+                find_edge(self)[0]._hooks()
             return RemovableHandle(meta.hooks, hook)
         nr = self.output_nr
         table = fn._hooks().tensor
@@ -261,6 +262,7 @@ class Tensor(Variable):
         meta = self._ensure_meta()
         if meta.post_accumulate_hooks is None:
             meta.post_accumulate_hooks = HookDict()
+            find_edge(self)[0]._hooks()
         return RemovableHandle(meta.post_accumulate_hooks, hook)
 
     # -- stepping out of the graph --------------------------------------------------------------------

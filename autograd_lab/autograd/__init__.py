@@ -4,13 +4,15 @@ Reading order: variable, node, record, engine, then modes, views, hooks, functio
 """
 
 import warnings
+from collections.abc import Mapping
+from math import prod
 
 import numpy as np
 
 from .anomaly import detect_anomaly, set_detect_anomaly
-from .engine import BackwardPass
+from .engine import BackwardPass, cast
 from .function import Function
-from .graph import GradientEdge
+from .graph import GradientEdge, meaning_of
 from .modes import THREAD, enable_grad, inference_mode, no_grad, set_grad_enabled
 from .node import AccumulateGrad, Node
 from .variable import NO_EDGE, Variable, edge_of, wrap
@@ -30,21 +32,20 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     """
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
-        grad_tensors = grad_variables if grad_tensors is None else grad_tensors
+        if grad_tensors is not None:
+            raise RuntimeError(
+                "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
+                "`grad_tensors`."
+            )
+        grad_tensors = grad_variables
     if inputs is not None:
-        inputs = (inputs,) if isinstance(inputs, (Variable, GradientEdge)) else tuple(inputs)
-        if not inputs:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    tensors = (tensors,) if isinstance(tensors, (Variable, GradientEdge)) else tuple(tensors)
-    if isinstance(grad_tensors, (Variable, type(None))):
-        grad_tensors = (grad_tensors,) if grad_tensors is not None else (None,) * len(tensors)
+        inputs = _tuple_of(inputs, "backward")
+    if isinstance(tensors, (Variable, GradientEdge)):
+        tensors = (tensors,)
     else:
-        grad_tensors = tuple(grad_tensors)
-    if len(tensors) != len(grad_tensors):
-        raise RuntimeError(f"got {len(tensors)} tensors and {len(grad_tensors)} gradients")
-    keep = create_graph if retain_graph is None else retain_graph
-    roots = _roots(tensors, grad_tensors, create_graph)
-    if create_graph and any(isinstance(t, Variable) for t in tensors):
+        tensors = tuple(tensors)
+    roots = _roots(tensors, _gradients(grad_tensors, len(tensors)), create_graph)
+    if create_graph:
         warnings.warn(
             "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
             "which can cause a memory leak. We recommend using autograd.grad when creating the graph to avoid this. If you "
@@ -55,13 +56,11 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     only = None
     if inputs is not None:
         only = []
-        for i, t in enumerate(inputs):
+        for t in inputs:
             if isinstance(t, Variable):
-                if not t.requires_grad:
-                    raise RuntimeError("One of the differentiated Tensors does not require grad")
                 t.retain_grad()
-            only.append(_input_edge(t, i)[0])
-    BackwardPass(roots, keep, create_graph, only=only).run()
+            only.append(_input_edge(t)[0])
+    BackwardPass(roots, create_graph if retain_graph is None else retain_graph, create_graph, only=only).run()
 
 
 def grad(
@@ -75,15 +74,15 @@ def grad(
     materialize_grads  give zeros there
     is_grads_batched   each grad_output has a leading dim; one pass is made per entry and the results are stacked
     """
+    if materialize_grads and allow_unused is False:
+        raise ValueError(
+            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
+        )
     if allow_unused is None:
         allow_unused = materialize_grads
-    elif materialize_grads and not allow_unused:
-        raise ValueError(
-            "Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
-            f"allow_unused={allow_unused}."
-        )
     outputs = (outputs,) if isinstance(outputs, (Variable, GradientEdge)) else tuple(outputs)
-    inputs = (inputs,) if isinstance(inputs, (Variable, GradientEdge)) else tuple(inputs)
+    names = list(inputs) if type(inputs) is dict else None
+    inputs = _tuple_of(inputs, "grad")
     if not only_inputs:
         warnings.warn(
             "only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for other "
@@ -91,37 +90,42 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
-    if isinstance(grad_outputs, Variable) or grad_outputs is None:
-        grad_outputs = (grad_outputs,) * (1 if grad_outputs is not None else len(outputs))
-    else:
-        grad_outputs = tuple(grad_outputs)
-    if len(outputs) != len(grad_outputs):
-        raise RuntimeError(f"got {len(outputs)} tensors and {len(grad_outputs)} gradients")
+    grad_outputs = _gradients(grad_outputs, len(outputs))
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
-        return _batched(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize_grads)
+        results = _batched(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize_grads)
+    else:
+        results = _gradients_of(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize_grads)
+    return results if names is None else dict(zip(names, results, strict=True))
+
+
+def _gradients_of(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize):
+    """One pass, and what it brought to each of `inputs`."""
     roots = _roots(outputs, grad_outputs, create_graph)
-    if not inputs:
-        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     captures = {}
     for place, t in enumerate(inputs):
-        node, nr = _input_edge(t, place)
+        node, nr = _input_edge(t)
         captures.setdefault(node, []).append((nr, place))
     run = BackwardPass(roots, keep, create_graph, captures=captures, call="grad")
     run.run()
+    found = {}
     results = []
     for place, t in enumerate(inputs):
         g = run.captured.get(place)
         if g is None:
-            if materialize_grads:
-                g = t.new_zeros(t.shape)
+            if materialize and isinstance(t, Variable):
+                g = wrap(np.zeros(t._data.shape, t._data.dtype)[()])
+                if create_graph:
+                    g.requires_grad_()
             elif not allow_unused:
                 raise RuntimeError(
                     f"The differentiated Tensor at index {place} appears to not have been used in the graph. Set "
                     "allow_unused=True if this is the desired behavior."
                 )
         elif not isinstance(g, Variable):
-            g = wrap(g)
+            g = found.setdefault(id(g), g)
+            if not isinstance(g, Variable):
+                g = found[id(g)] = wrap(g)
         results.append(g)
     return tuple(results)
 
@@ -130,29 +134,62 @@ def _batched(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, ma
     """One ordinary pass for each entry of the leading dim of the gradients, the results stacked."""
     for i, (y, v) in enumerate(zip(outputs, grad_outputs, strict=True)):
         if v is None:
-            raise RuntimeError("If `is_grads_batched=True`, grad_outputs must be given for every output")
-        if tuple(v.shape[1:]) != tuple(y.shape):
+            raise ValueError(
+                "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of "
+                "dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0."
+            )
+        if not isinstance(v, Variable):
+            raise TypeError("gradients can be either Tensors or None, but got " + type(v).__name__)
+        shape = y._data.shape if isinstance(y, Variable) else v[0]._data.shape
+        if v[0]._data.shape != shape:
             raise RuntimeError(
                 "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch dimension. "
                 "The sizes of the remaining dimensions are expected to match the shape of corresponding output, but a "
-                f"mismatch was detected: grad_output[{i}] has a shape of {v.shape} and output[{i}] has a shape of {y.shape}. "
-                "If you only want some tensors in `grad_output` to be considered batched, consider using vmap."
+                f"mismatch was detected: grad_output[{i}] has a shape of {v[0].shape[1:]} and output[{i}] has a shape of "
+                f"{y.shape}. If you only want some tensors in `grad_output` to be considered batched, consider using vmap."
             )
     n = grad_outputs[0].shape[0]
     rows = [
-        grad(outputs, inputs, [v[k] for v in grad_outputs], keep or k < n - 1, create_graph, True, allow_unused, False, materialize)
+        _gradients_of(
+            outputs, inputs, [v[k] for v in grad_outputs], keep or k < n - 1, create_graph, allow_unused, materialize
+        )
         for k in range(n)
     ]
-    from ..ops.rule import FUNCTIONS
-
-    return tuple(None if column[0] is None else FUNCTIONS["stack"](column) for column in zip(*rows, strict=True))
+    return tuple(None if column[0] is None else column[0].stack(column) for column in zip(*rows, strict=True))
 
 
-def _input_edge(t, place):
+def _tuple_of(inputs, where):
+    """The `inputs` argument as a tuple. Raises RuntimeError if it is empty."""
+    if isinstance(inputs, (Variable, GradientEdge)):
+        return (inputs,)
+    if type(inputs) is dict:
+        inputs = tuple(inputs.values())
+    elif isinstance(inputs, Mapping):
+        raise TypeError(
+            f"`inputs` argument to `{where}()` must be a dict, not {type(inputs).__name__}. Other Mapping types are not "
+            "supported."
+        )
+    else:
+        inputs = tuple(inputs)
+    if not inputs:
+        raise RuntimeError(f"`inputs` argument to `{where}()` cannot be empty.")
+    return inputs
+
+
+def _gradients(gradients, count):
+    """The gradients given for `count` roots, as a tuple."""
+    if gradients is None:
+        return (None,) * count
+    if isinstance(gradients, Variable):
+        return (gradients,)
+    return tuple(gradients)
+
+
+def _input_edge(t):
     if isinstance(t, GradientEdge):
         return t.node, t.output_nr
     if not isinstance(t, Variable):
-        raise TypeError(f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}")
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}")
     edge = edge_of(t)
     if edge is NO_EDGE:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -161,36 +198,34 @@ def _input_edge(t, place):
 
 def _roots(outputs, gradients, create_graph):
     """[((node, nr), gradient)] for the roots of a pass, with every gradient checked, or made where it is implied."""
-    roots = []
     checked = []
-    for i, (y, g) in enumerate(zip(outputs, gradients, strict=True)):
-        if isinstance(y, GradientEdge):
-            if g is None:
-                raise RuntimeError("grad can be implicitly created only for scalar outputs but got a GradientEdge without a gradient")
-            checked.append(g)
-            continue
-        data = y._data
-        if g is None:
-            if edge_of(y) is NO_EDGE:
-                checked.append(None)
-                continue
-            if data.size != 1:
-                raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            if data.dtype.kind != "f":
-                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {y.dtype}")
-            checked.append(np.ones(data.shape, data.dtype) if data.ndim else data.dtype.type(1))
+    for i, (y, g) in enumerate(zip(outputs, gradients, strict=False)):
+        if isinstance(y, Variable):
+            shape, dtype = y._data.shape, y._data.dtype
+        elif isinstance(y, GradientEdge):
+            shape, dtype = meaning_of(y)
         else:
-            if not isinstance(g, Variable):
-                raise TypeError(f"gradients can be either Tensors or None, but got {type(g).__name__}")
-            if g._data.shape != data.shape:
+            raise AssertionError("Expected output to be a torch.Tensor")
+        if isinstance(g, Variable):
+            if shape is not None and g._data.shape != shape:
                 raise RuntimeError(
-                    f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of {y.shape}."
+                    f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has a shape of "
+                    f"{type(g.shape)(shape)}."
                 )
-            if g._data.dtype is not data.dtype:
-                g = g.to(y.dtype)
-            checked.append(g)
+            checked.append(g if dtype is None else cast(g, dtype))
+        elif g is not None:
+            raise TypeError("gradients can be either Tensors or None, but got " + type(g).__name__)
+        elif isinstance(y, Variable) and edge_of(y) is NO_EDGE:
+            checked.append(None)
+        else:
+            if shape is None or prod(shape) != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            checked.append(np.ones(shape, dtype) if shape else dtype.type(1))
+    if len(outputs) != len(gradients) and len(outputs) > len(checked):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
+    roots = []
     for i, (y, g) in enumerate(zip(outputs, checked, strict=True)):
-        edge = (y.node, y.output_nr) if isinstance(y, GradientEdge) else edge_of(y)
+        edge = edge_of(y) if isinstance(y, Variable) else (y.node, y.output_nr)
         if edge is NO_EDGE:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         if create_graph:

@@ -57,8 +57,8 @@ class BackwardPass:
     def run(self, limit=-1):
         """Run `limit` nodes, or all that are left (the default). The grad mode is entered and left in here."""
         state = THREAD.state
-        before = state.grad
-        state.grad = self.create_graph
+        before, outer = state.grad, state.running
+        state.grad, state.running = self.create_graph, self
         try:
             with np.errstate(all="ignore"):
                 self._loop(limit)
@@ -67,7 +67,7 @@ class BackwardPass:
                 self.watch.failed(self, error)
             raise
         finally:
-            state.grad = before
+            state.grad, state.running = before, outer
         if self.watch is not None and not self.ready:
             self.watch.pass_done(self)
 

@@ -1,22 +1,34 @@
 """Tools that look at the graph, or ride along with it (torch.autograd.graph)."""
 
-import threading
+import weakref
 from collections import namedtuple
+from contextlib import ContextDecorator
 
 from .hooks import RemovableHandle
 from .modes import THREAD
-from .node import Node
-from .variable import Variable, bump_version, edge_of
+from .node import AccumulateGrad, Node
+from .variable import INFERENCE, NO_EDGE, Variable, bump_version, edge_of, wrap
 
-GradientEdge = namedtuple("GradientEdge", ["node", "output_nr"])
-"""A place in the graph that a gradient can be asked for, like a tensor's (torch.autograd.graph.GradientEdge)."""
+
+class GradientEdge(namedtuple("GradientEdge", ["node", "output_nr", "ownership_token"], defaults=(None,))):
+    """A place in the graph that a gradient can be asked for, or sent to, like a tensor's (torch.autograd.graph.GradientEdge)."""
 
 
 def get_gradient_edge(tensor):
     """The edge through which a gradient for `tensor` enters the graph. Raises RuntimeError if it requires none."""
-    if not tensor.requires_grad:
+    edge = edge_of(tensor)
+    if edge is NO_EDGE:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
-    return GradientEdge(*edge_of(tensor))
+    edge = GradientEdge(*edge)
+    edge.meaning = tensor._data.shape, tensor._data.dtype
+    return edge
+
+
+def meaning_of(edge):
+    """The shape and NumPy dtype of the gradients that pass an edge, or (None, None) for one put together by hand."""
+    if isinstance(edge.node, AccumulateGrad):
+        return edge.node.variable._data.shape, edge.node.variable._data.dtype
+    return getattr(edge, "meaning", (None, None))
 
 
 class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
@@ -39,13 +51,13 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
 
 
 class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
-    """Keep saved tensors as copies on the CPU, which is where they are anyway (torch.autograd.graph.save_on_cpu)."""
+    """Keep saved tensors on the CPU, which is where they are anyway (torch.autograd.graph.save_on_cpu)."""
 
     def __init__(self, pin_memory=False, device_type="cuda"):
-        super().__init__(lambda t: t.detach().clone(), lambda t: t)
+        super().__init__(lambda t: (t.device, t), lambda packed: packed[1])
 
 
-class disable_saved_tensors_hooks:  # noqa: N801 - PyTorch's name
+class disable_saved_tensors_hooks(ContextDecorator):  # noqa: N801 - PyTorch's name
     """Inside, entering `saved_tensors_hooks` raises RuntimeError with `error_message`."""
 
     def __init__(self, error_message):
@@ -92,19 +104,152 @@ class _MultiHandle(RemovableHandle):
 
 
 def register_multi_grad_hook(tensors, fn, *, mode="all"):
-    """One hook for several gradients: fn(list) when all have arrived, or with mode="any" fn(grad) for the first."""
+    """One hook for the gradients of several tensors; returns a handle.
+
+    With mode="all", fn(list) is called when every gradient that the running pass computes has arrived; None stands for
+    the others. With mode="any", fn(grad) is called for the first one to arrive. Either happens once in each pass.
+    """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    raise NotImplementedError
+    if mode == "any":
+        return _MultiHandle(tuple(_first_of(tensors, fn)))
+    nodes = [_node_behind(t) for t in tensors]
+    arrived = {}  # the running pass -> [how many to wait for, the gradients]
+
+    def hook_for(place):
+        def hook(grad):
+            run = _running_pass()
+            if run not in arrived:
+                arrived[run] = [sum(_will_run(run, node) for node in nodes), [None] * len(nodes)]
+            arrived[run][0] -= 1
+            left, grads = arrived[run]
+            grads[place] = grad
+            if not left:
+                del arrived[run]
+                fn(grads)
+
+        return hook
+
+    return _MultiHandle(tuple(t.register_hook(hook_for(place)) for place, t in enumerate(tensors)))
+
+
+def _first_of(tensors, fn):
+    last = None
+
+    def hook(grad):
+        nonlocal last
+        run = _running_pass()
+        if last is None or last() is not run:
+            last = weakref.ref(run)
+            fn(grad)
+
+    return [t.register_hook(hook) for t in tensors if t.requires_grad]
+
+
+def _running_pass():
+    run = THREAD.state.running
+    if run is None:
+        raise AssertionError("expected this hook to be called inside a backward call")
+    return run
+
+
+def _node_behind(t):
+    node = t.node if isinstance(t, GradientEdge) else edge_of(t)[0]
+    if node is None:
+        raise AssertionError("Expected gradient function to be set")
+    return node
+
+
+def _will_run(run, node):
+    """Whether the pass `run` computes the gradient that arrives at `node`."""
+    if run.needed is None:
+        return node in run.deps
+    if node in run.needed and run.captures is not None and isinstance(node, AccumulateGrad):
+        raise RuntimeError(
+            "A leaf node was passed to _will_engine_execute_node but we are currently running autograd.grad(). This is "
+            "currently not supported."
+        )
+    return node in run.needed
+
+
+class _Handle:
+    """What a node keeps of a tensor saved under allow_mutation_on_saved_tensors."""
+
+    __slots__ = ("__weakref__", "version")
+
+
+class allow_mutation_on_saved_tensors(ContextDecorator):  # noqa: N801 - PyTorch's name
+    """Inside, a saved tensor may be written in place: it is copied just before, and backward uses the copy.
+
+    Forward and backward must both run inside. Entering gives an object with the copies made (`cloned`) and the saved
+    tensors that nobody wrote to (`original`).
+    """
+
+    def __init__(self):
+        self.cloned = weakref.WeakKeyDictionary()
+        self.original = weakref.WeakKeyDictionary()
+        self._hooks = saved_tensors_hooks(self._pack, self._unpack)
+
+    def _pack(self, t):
+        version = t._shared_box()[0]
+        for handle, saved in self.original.items():
+            if saved is t and handle.version == version:
+                return handle
+        handle = _Handle()
+        handle.version = version
+        self.original[handle] = t
+        return handle
+
+    def _unpack(self, handle):
+        if THREAD.state.mutation is None or (handle not in self.cloned and handle not in self.original):
+            raise AssertionError(
+                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' context"
+                "in which the graph was originally recorded."
+            )
+        return self.cloned[handle] if handle in self.cloned else self.original[handle]
+
+    def before_write(self, t):
+        """The memory of `t` is about to change: copy every saved tensor that lies in it."""
+        for handle, saved in list(self.original.items()):
+            if saved._box is t._box and handle.version == t._box[0]:
+                self.cloned[handle] = wrap(saved._data.copy())
+                del self.original[handle]
+
+    def clear(self):
+        """Forget all copies."""
+        self.cloned.clear()
+        self.original.clear()
+
+    def __enter__(self):
+        state = THREAD.state
+        if state.mutation is not None:
+            raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+        self._hooks.__enter__()
+        state.mutation = self
+        return self
+
+    def __exit__(self, *exc):
+        THREAD.state.mutation = None
+        self._hooks.__exit__()
+        self.clear()
 
 
 def increment_version(tensor):
-    """Count a write to the memory of `tensor` that the library did not see."""
-    for t in (tensor,) if isinstance(tensor, Variable) else tensor:
-        bump_version(t)
+    """Count a write to the memory of `tensor` (or of several) that the library did not see."""
+    if isinstance(tensor, Variable):
+        tensor = (tensor,)
+    try:
+        tensors = list(tensor)
+    except TypeError:
+        raise RuntimeError("increment_version expect a Iterable[Tensor] as input") from None
+    for t in tensors:
+        if not isinstance(t, Variable):
+            raise RuntimeError("increment_version expects each element of the iterable to be a tensor")
+        if t._box is not INFERENCE:
+            bump_version(t)
 
 
 __all__ = [
-    "GradientEdge", "Node", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version", "node_creation_hook",
-    "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks", "threading",
+    "GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge",
+    "increment_version", "node_creation_hook", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
 ]  # fmt: skip

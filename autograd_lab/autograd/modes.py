@@ -23,7 +23,9 @@ class State:
         "grad",
         "in_creation_hook",
         "inference",
+        "mutation",
         "run",
+        "running",
         "saved_hooks",
         "saved_hooks_disabled",
         "special",
@@ -42,6 +44,8 @@ class State:
         self.anomaly = False
         self.check_nan = True
         self.dual = None  # the open level of forward_ad
+        self.running = None  # the backward pass that is being run
+        self.mutation = None  # the open allow_mutation_on_saved_tensors, which is told before memory is written
         # NumPy warns of 1/0 and overflow, PyTorch does not. Running a function in a context of its own, where
         # the warnings are off, costs 30 ns; np.errstate costs 1,200 and np.seterr would change the user's session.
         context = contextvars.Context()

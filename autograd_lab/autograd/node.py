@@ -12,7 +12,7 @@ import numpy as np
 from .errors import FREED_TEXT, modified_text
 from .hooks import NodeHooks, RemovableHandle
 from .modes import THREAD
-from .variable import NO_EDGE, Variable, alias, bump_version, new, version_of, wrap
+from .variable import NO_EDGE, AutogradMeta, Variable, alias, bump_version, edge_of, new, version_of, wrap
 
 weak = weakref.ref
 
@@ -212,7 +212,10 @@ class AccumulateGrad(Node):
         self.next_functions = ()
         self.priority = _accumulators()
         self.saved = self.args = ()
-        self.versions = self.fold = self.hooks = None
+        self.versions = self.fold = None
+        meta = variable._meta
+        # The hooks of a leaf are its own, for it outlives this node; having NodeHooks makes the engine look for them.
+        self.hooks = NodeHooks() if meta.hooks is not None or meta.post_accumulate_hooks is not None else None
 
     def name(self):
         return "torch::autograd::AccumulateGrad"
@@ -237,8 +240,8 @@ class AccumulateGrad(Node):
             if old is None:
                 meta.grad = wrap(g.copy() if isinstance(g, np.ndarray) else g)
             elif isinstance(old._data, np.ndarray):
-                np.add(old._data, g, out=old._data)
                 bump_version(old)
+                np.add(old._data, g, out=old._data)
             else:
                 old._data = old._data + g
                 bump_version(old)
@@ -248,7 +251,7 @@ class AccumulateGrad(Node):
 class Packed:
     """A saved tensor that went through pack and unpack hooks (torch.autograd.graph.saved_tensors_hooks)."""
 
-    __slots__ = ("box", "content", "nr", "requires", "unpack_hook", "version")
+    __slots__ = ("content", "edge", "nr", "unpack_hook")
 
     def __init__(self, t, pack, unpack_hook, result_nr, node):
         before = version_of(t)
@@ -272,8 +275,7 @@ class Packed:
                 "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open "
                 "an issue if you need to perform in-place operations on the input to a pack hook."
             )
-        self.box, self.version = t._box, before
-        self.requires = None if result_nr is not None else t._edge
+        self.edge = edge_of(t) if result_nr is None else None
 
     def unpack(self, node, i):
         t = self.unpack_hook(self.content)
@@ -281,9 +283,15 @@ class Packed:
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type " + type(t).__name__
             )
-        if self.nr is not None:
-            return wrap(t._array(), (node, self.nr), t._box)
-        return t
+        edge = self.edge if self.nr is None else (node, self.nr)
+        if edge is NO_EDGE:
+            return t.detach() if t.requires_grad else t
+        # Whatever the hook made of the numbers: the gradient goes where that of the saved tensor would have gone.
+        out = alias(t, edge)
+        if isinstance(edge[0], AccumulateGrad):
+            out._edge, out._meta = None, AutogradMeta(True)
+            out._meta.accumulator = weak(edge[0])
+        return out
 
 
 class SavedTensor:
@@ -306,14 +314,21 @@ class SavedTensor:
 def check_saved_hooks(freed, packed, pack_hook, unpack_hook):
     """Raise what SavedTensor.register_hooks raises for values that are gone, hooked already, or hooks that are none."""
     if freed:
-        raise RuntimeError(FREED_TEXT)
+        raise RuntimeError(
+            "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
+            "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through "
+            "the graph a second time or if you need to access saved variables after calling backward."
+        )
     if packed:
         raise RuntimeError(
             "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
             "allowed at a time."
         )
     if not callable(pack_hook) or not callable(unpack_hook):
-        raise TypeError("incompatible function arguments: pack_hook and unpack_hook must be callable")
+        raise TypeError(
+            "register_hooks(): incompatible function arguments. The following argument types are supported:\n"
+            "    1. (self: SavedTensor, arg0: Callable, arg1: Callable) -> None"
+        )
 
 
 def raw_saved(node, i):

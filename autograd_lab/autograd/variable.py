@@ -115,7 +115,7 @@ INFERENCE = [0]
 
 
 def bump_version(t):
-    """Note that the memory of `t` has been written to."""
+    """Note that the memory of `t` is about to be written to."""
     box = t._box
     if box is None:
         t._box = [1]
@@ -127,6 +127,9 @@ def bump_version(t):
                 "See https://github.com/pytorch/rfcs/pull/17 for more details."
             )
     else:
+        mutation = THREAD.state.mutation
+        if mutation is not None:
+            mutation.before_write(t)
         box[0] += 1
 
 

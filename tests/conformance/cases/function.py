@@ -591,3 +591,26 @@ x = torch.tensor([1.0], requires_grad=True)
 (g,) = torch.autograd.grad(Exp.apply(x), x, create_graph=True)
 (h,) = torch.autograd.grad(g, x)
 out = dict(g=g, h=h)
+
+# [case] custom_jvp | a jvp gives a custom function a forward derivative
+fw = torch.autograd.forward_ad
+class Sq(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.x = x
+        return x * x
+    @staticmethod
+    def jvp(ctx, t):
+        return 20 * ctx.x * t
+class NoJvp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * x
+out = {}
+with fw.dual_level():
+    d = fw.make_dual(torch.tensor([3.0]), torch.tensor([1.0]))
+    out["t"] = fw.unpack_dual(Sq.apply(d)).tangent
+    try:
+        NoJvp.apply(d)
+    except NotImplementedError as e:
+        out["error"] = e

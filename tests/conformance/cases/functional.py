@@ -54,6 +54,40 @@ out["plain"] = (v2, g2)
 A = torch.autograd.functional
 out = dict(r=A.jvp(lambda x: x ** 2, torch.tensor(3.0)))
 
+# [case] forward_mode_duals | dual numbers: primal and tangent
+fw = torch.autograd.forward_ad
+with fw.dual_level():
+    d = fw.make_dual(torch.tensor([1.0, 2.0]), torch.tensor([1.0, -1.0]))
+    y = (d * d).sin() + d.sum()
+    p, t = fw.unpack_dual(y)
+    c = fw.unpack_dual(torch.ones(2)).tangent
+out = dict(p=p, t=t, none=c)
+
+# [case] forward_mode_errors | dual tensors need a level, and shapes that agree
+fw = torch.autograd.forward_ad
+out = {}
+try:
+    fw.make_dual(torch.ones(2), torch.ones(2))
+except RuntimeError as e:
+    out["level"] = e
+with fw.dual_level():
+    try:
+        fw.make_dual(torch.ones(2), torch.ones(3))
+    except RuntimeError as e:
+        out["shape"] = e
+    d = fw.make_dual(torch.ones(2), torch.ones(2))
+out["after"] = fw.unpack_dual(d).tangent
+
+# [case] forward_over_matrices | tangents through products, reductions and views
+fw = torch.autograd.forward_ad
+x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+v = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
+out = {}
+with fw.dual_level():
+    d = fw.make_dual(x, v)
+    for name, y in dict(mm=d @ d, t=d.t(), sum=d.sum(0), exp=d.exp(), max=d.max(1).values, cat=torch.cat([d, d])[0], soft=d.softmax(1), div=d / (d + 1), idx=d[0, 1], pw=d ** 3).items():
+        out[name] = fw.unpack_dual(y).tangent
+
 # [group] jacobian
 
 # [case] jacobian_tuple_input | several inputs: a tuple of Jacobians

@@ -1,0 +1,207 @@
+# [group] pack_unpack
+
+# [case] count_and_order | pack is called at forward, unpack at backward
+log = []
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+w = torch.tensor([3.0, 4.0], requires_grad=True)
+with torch.autograd.graph.saved_tensors_hooks(lambda t: (log.append(("pack", t.tolist())), t)[1], lambda t: (log.append(("unpack", t.tolist())), t)[1]):
+    y = (x * w).exp()
+log.append("-")
+y.sum().backward()
+out = dict(log=log, x=x.grad, w=w.grad)
+
+# [case] unpack_changes_gradient | what unpack returns is what backward uses
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+with torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t * 10):
+    y = (x ** 2).sum()
+y.backward()
+out = dict(g=x.grad)
+
+# [case] unpack_must_return_tensor | unpack must return a tensor
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: 3):
+    y = x.exp().sum()
+out = {}
+try:
+    y.backward()
+except TypeError as e:
+    out["error"] = e
+
+# [case] unpack_on_access | reading _saved_ calls unpack each time
+log = []
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: (log.append("unpack"), t)[1]):
+    y = x.exp()
+y.grad_fn._saved_result
+y.grad_fn._saved_result
+y.sum().backward()
+out = dict(n=len(log), g=x.grad)
+
+# [case] retain_unpacks_again | a retained graph unpacks at every pass
+log = []
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+with torch.autograd.graph.saved_tensors_hooks(lambda t: (log.append("p"), t)[1], lambda t: (log.append("u"), t)[1]):
+    y = x.sin().sum()
+y.backward(retain_graph=True)
+y.backward()
+out = dict(log=log)
+
+# [case] no_requires_no_pack | constants and no_grad save nothing
+log = []
+c = torch.tensor([1.0, 2.0])
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+with torch.autograd.graph.saved_tensors_hooks(lambda t: (log.append("pack"), t)[1], lambda t: t):
+    c.exp() * c
+    with torch.no_grad():
+        x.exp()
+    x.detach().sin()
+out = dict(log=log)
+
+# [case] what_pack_sees | what the pack hook is given
+seen = []
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+def pack(t):
+    seen.append((t is x, t.requires_grad, t.grad_fn is None, tuple(t.shape)))
+    return t
+with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+    y = x.sin()
+    z = y.exp()
+    (z * x).sum()
+out = dict(seen=seen)
+
+# [group] nesting
+
+# [case] nested_and_restored | after the inner block the outer hooks are back; after both none
+log = []
+H = torch.autograd.graph.saved_tensors_hooks
+x = torch.tensor([1.0], requires_grad=True)
+try:
+    with H(lambda t: (log.append("outer"), t)[1], lambda t: t):
+        with H(lambda t: (log.append("inner"), t)[1], lambda t: t):
+            x.exp()
+            raise ValueError
+except ValueError:
+    pass
+x.exp()
+log.append("end")
+out = dict(log=log)
+
+# [case] error_in_pack | an exception in pack reaches the caller
+x = torch.tensor([1.0], requires_grad=True)
+def pack(t):
+    raise KeyError("no room")
+out = {}
+try:
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        x.exp()
+except KeyError as e:
+    out["error"] = e
+out["after"] = x.exp()
+
+# [case] error_in_unpack | and one in unpack at backward
+x = torch.tensor([1.0], requires_grad=True)
+def unpack(t):
+    raise KeyError("lost")
+with torch.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
+    y = x.exp()
+out = {}
+try:
+    y.backward()
+except KeyError as e:
+    out["error"] = e
+out["g"] = x.grad
+
+# [case] hooks_with_checkpoint | hooks around a checkpoint
+log = []
+x = torch.tensor([1.0], requires_grad=True)
+with torch.autograd.graph.saved_tensors_hooks(lambda t: (log.append("pack"), t)[1], lambda t: (log.append("unpack"), t)[1]):
+    y = torch.utils.checkpoint.checkpoint(lambda t: t.exp().sin(), x, use_reentrant=False)
+y.backward()
+out = dict(n=len(log), g=x.grad)
+
+# [case] second_order_with_hooks | hooks and create_graph
+x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+    y = (x ** 3).sum()
+(g,) = torch.autograd.grad(y, x, create_graph=True)
+out = dict(g=g.detach(), g2=torch.autograd.grad(g.sum(), x)[0])
+
+# [group] consequences
+
+# [case] save_on_cpu | save_on_cpu changes nothing but the place
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+with torch.autograd.graph.save_on_cpu():
+    y = (x.exp() * x).sum()
+y.backward()
+out = dict(y=y.detach(), g=x.grad)
+
+# [case] copies_survive_in_place | packed copies do not notice in-place changes
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+h = x * 1
+with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+    y = (h ** 2).sum()
+h.mul_(100)
+y.backward()
+out = dict(g=x.grad)
+
+# [case] identity_hooks_and_in_place | hooks take over the version check: even identity hooks let a change pass
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+h = x * 1
+with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+    y = (h ** 2).sum()
+h.mul_(100)
+out = {}
+try:
+    y.backward()
+    out["g"] = x.grad
+except RuntimeError as e:
+    out["error"] = e
+
+# [case] allow_mutation | allow_mutation_on_saved_tensors keeps the originals
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+with torch.autograd.graph.allow_mutation_on_saved_tensors():
+    h = x * 1
+    y = (h ** 2).sum() + h.exp().sum()
+    h.mul_(0)
+    y.backward()
+out = dict(g=x.grad, h=h)
+
+# [case] quantized_store | a hook that stores rounded integers
+x = torch.tensor([1.04, 2.96], requires_grad=True)
+with torch.autograd.graph.saved_tensors_hooks(lambda t: (t * 10).round().to(torch.int32), lambda q: q.to(torch.float32) / 10):
+    y = (x ** 2).sum()
+y.backward()
+out = dict(y=y.detach(), g=x.grad)
+
+# [group] disabling
+
+# [case] disabled_inside_hooks | disabling while hooks are active
+x = torch.tensor([1.0], requires_grad=True)
+out = {}
+log = []
+with torch.autograd.graph.saved_tensors_hooks(lambda t: (log.append("pack"), t)[1], lambda t: t):
+    try:
+        with torch.autograd.graph.disable_saved_tensors_hooks("not now"):
+            x.exp()
+            out["inside"] = "ok"
+    except RuntimeError as e:
+        out["error"] = e
+out["log"] = log
+
+# [case] disabled_decorator_and_nested | nested messages; save_on_cpu is refused too
+x = torch.tensor([1.0], requires_grad=True)
+D = torch.autograd.graph.disable_saved_tensors_hooks
+out = {}
+with D("outer message"):
+    with D("inner message"):
+        try:
+            with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+                pass
+        except RuntimeError as e:
+            out["inner"] = e
+    try:
+        with torch.autograd.graph.save_on_cpu():
+            pass
+    except RuntimeError as e:
+        out["outer"] = e
+out["free"] = (x * x).grad_fn is not None

@@ -13,6 +13,7 @@ Nothing here recurses, so a chain of a million nodes is no deeper than one of th
 after any number of nodes: `backward()` runs it to the end, the stepper watches it one node at a time.
 """
 
+import itertools
 from heapq import heappop, heappush
 
 import numpy as np
@@ -24,6 +25,7 @@ from .node import AccumulateGrad
 from .variable import Variable, wrap
 
 _tuple = tuple
+_ids = itertools.count().__next__
 
 
 class BackwardPass:
@@ -37,6 +39,7 @@ class BackwardPass:
     """
 
     def __init__(self, roots, keep_graph, create_graph, captures=None, only=None, call="backward"):
+        self.id = _ids()
         self.keep_graph = keep_graph
         self.create_graph = create_graph
         self.captures = captures

@@ -114,18 +114,18 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     if mode == "any":
         return _MultiHandle(tuple(_first_of(tensors, fn)))
     nodes = [_node_behind(t) for t in tensors]
-    arrived = {}  # the running pass -> [how many to wait for, the gradients]
+    arrived = {}  # id of the running pass -> [how many to wait for, the gradients]
 
     def hook_for(place):
         def hook(grad):
             run = _running_pass()
-            if run not in arrived:
-                arrived[run] = [sum(_will_run(run, node) for node in nodes), [None] * len(nodes)]
-            arrived[run][0] -= 1
-            left, grads = arrived[run]
+            if run.id not in arrived:
+                arrived[run.id] = [sum(_will_run(run, node) for node in nodes), [None] * len(nodes)]
+            arrived[run.id][0] -= 1
+            left, grads = arrived[run.id]
             grads[place] = grad
             if not left:
-                del arrived[run]
+                del arrived[run.id]
                 fn(grads)
 
         return hook
@@ -134,13 +134,12 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
 
 
 def _first_of(tensors, fn):
-    last = None
+    seen = set()
 
     def hook(grad):
-        nonlocal last
-        run = _running_pass()
-        if last is None or last() is not run:
-            last = weakref.ref(run)
+        run = _running_pass().id
+        if run not in seen:
+            seen.add(run)
             fn(grad)
 
     return [t.register_hook(hook) for t in tensors if t.requires_grad]

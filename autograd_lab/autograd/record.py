@@ -52,7 +52,7 @@ def apply(rule, inputs, *args):
     out = wrap(data)
     node = None
     if state.grad:
-        edges = edges_of(inputs)
+        edges = edges_of(inputs[: rule.operands])
         if wanted(edges):
             node = node_for(rule, edges, inputs, (out,), args)
             out._edge = (node, 0)
@@ -83,7 +83,7 @@ def _apply_multi(state, rule, inputs, data, args):
     outputs = tuple([wrap(d) for d in data])
     node = None
     if state.grad:
-        edges = edges_of(inputs)
+        edges = edges_of(inputs[: rule.operands])
         if wanted(edges):
             node = node_for(rule, edges, inputs, outputs, args)
             node.n_outputs = len(outputs)
@@ -129,8 +129,10 @@ def apply_views(rule, x, parts, creation, *args):
     return outputs
 
 
-def apply_inplace(rule, inputs, *args, name=None):
+def apply_inplace(rule, inputs, *args, name=None, broadcasts=False):
     """The same operation, written into its first operand, which is returned.
+
+    `broadcasts`: an elementwise operation, whose other operands may be smaller or of another type.
 
     Raises RuntimeError where PyTorch does: a leaf that requires grad, an expanded target, a result that does not fit.
     """
@@ -141,9 +143,11 @@ def apply_inplace(rule, inputs, *args, name=None):
     check_fits(target, data)
     node = None
     if state.grad:
-        edges = edges_of(inputs)
+        edges = edges_of(inputs[: rule.operands])
         if wanted(edges):
             node = node_for(rule, edges, inputs_to_save(rule, inputs, edges), (target,), args)
+            if broadcasts:
+                node.fold = tuple([(t._data.shape, t._data.dtype) for t in inputs])
     write(target, data)
     if node is not None:
         refresh_results(node, rule, target)

@@ -34,6 +34,7 @@ class AddBackward0(Rule):
     inputs = ("self", "other")
     keeps = ("alpha",)
     default_args = (1,)
+    fast_forward = operator.add
 
     def forward(x, y, alpha=1):
         return x + y if alpha == 1 else x + y * alpha

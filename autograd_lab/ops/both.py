@@ -7,7 +7,9 @@ and `cos(x)` is x.cos(), a node of its own that can be differentiated again. Ope
 
 import numpy as np
 
+from ..autograd.record import apply
 from ..autograd.variable import Variable, wrap
+from . import numerics
 
 
 def _pointwise(name, on_arrays):
@@ -27,8 +29,21 @@ tanh = _pointwise("tanh", np.tanh)
 sinh = _pointwise("sinh", np.sinh)
 cosh = _pointwise("cosh", np.cosh)
 sqrt = _pointwise("sqrt", np.sqrt)
-sign = _pointwise("sign", np.sign)
+rsqrt = _pointwise("rsqrt", lambda x: 1 / np.sqrt(x))
+sigmoid = _pointwise("sigmoid", numerics.sigmoid)
+softplus = _pointwise("softplus", lambda x: np.logaddexp(x, x.dtype.type(0)))
+erf = _pointwise("erf", numerics.erf)
+digamma = _pointwise("digamma", numerics.digamma)
+erfinv = _pointwise("erfinv", numerics.erfinv)
+sign = _pointwise("sgn", numerics.sign)
 abs_ = _pointwise("abs", np.abs)
+
+
+def run(rule, inputs, *args):
+    """The operation of `rule` on arrays, or on Tensors as a node of its own."""
+    if isinstance(inputs[0], Variable):
+        return apply(rule, inputs, *args)
+    return rule.forward(*inputs, *args)
 
 
 def array_of(x):
@@ -45,17 +60,14 @@ def where(condition, a, b):
     """`a` where the array `condition` is true, `b` elsewhere; `a` and `b` may be numbers."""
     if isinstance(a, Variable) or isinstance(b, Variable):
         return _where(array_of(condition), a, b)
-    return np.where(array_of(condition), a, b).astype(_float_type(a, b), copy=False)
+    dtype = a.dtype if hasattr(a, "dtype") else b.dtype
+    return np.where(array_of(condition), a, b).astype(dtype, copy=False)
 
 
 def _where(condition, a, b):
     from .rule import FUNCTIONS
 
     return FUNCTIONS["where"](wrap(np.asarray(condition)), a, b)
-
-
-def _float_type(a, b):
-    return a.dtype if hasattr(a, "dtype") else b.dtype
 
 
 def masked(g, condition):
@@ -67,7 +79,12 @@ def masked(g, condition):
 
 def zeros(shape, like):
     """Zeros of `shape` in the type of `like`."""
-    return like.new_zeros(shape) if isinstance(like, Variable) else np.zeros(shape, dtype=like.dtype)
+    return wrap(np.zeros(shape, like._data.dtype)) if isinstance(like, Variable) else np.zeros(shape, like.dtype)
+
+
+def zeros_like(x):
+    """Zeros in the shape and type of `x`: the gradient of what does not move, such as floor."""
+    return zeros(x.shape, x)
 
 
 def transpose(x):
@@ -77,7 +94,13 @@ def transpose(x):
 
 def expand(x, shape):
     """`x` broadcast to `shape`."""
-    return x.expand(shape) if isinstance(x, Variable) else np.broadcast_to(x, shape)
+    if x.shape == shape:
+        return x
+    if isinstance(x, Variable):
+        return x.expand(shape)
+    out = np.empty(shape, x.dtype)  # faster for small arrays than np.broadcast_to, and it may be written to
+    out[...] = x
+    return out
 
 
 def sum_over(x, dims, keepdim=False):
@@ -85,3 +108,69 @@ def sum_over(x, dims, keepdim=False):
     if not dims:
         return x
     return x.sum(dims, keepdim) if isinstance(x, Variable) else x.sum(axis=dims, keepdims=keepdim)
+
+
+def mean_over(x, dims, keepdim=False):
+    """The mean over a tuple of dims."""
+    if isinstance(x, Variable):
+        return x.mean(dims, keepdim)
+    return numerics.mean(x, dims, keepdim)
+
+
+def flip(x, dim):
+    """`x` read backwards along `dim`."""
+    return x.flip(dim) if isinstance(x, Variable) else np.ascontiguousarray(np.flip(x, dim))
+
+
+def cumsum(x, dim):
+    """The running sum along `dim`."""
+    return x.cumsum(dim) if isinstance(x, Variable) else np.cumsum(x, axis=dim, dtype=x.dtype)
+
+
+def cumprod(x, dim):
+    """The running product along `dim`."""
+    return x.cumprod(dim) if isinstance(x, Variable) else np.cumprod(x, axis=dim, dtype=x.dtype)
+
+
+def logcumsumexp(x, dim):
+    """The running log(sum(exp(x))) along `dim`."""
+    return x.logcumsumexp(dim) if isinstance(x, Variable) else numerics.logcumsumexp(x, dim)
+
+
+def reversed_cumsum(x, dim):
+    """The sum from each place to the end of `dim`."""
+    return flip(cumsum(flip(x, dim), dim), dim)
+
+
+def slice_of(x, dim, start, stop):
+    """The part start:stop of `x` along `dim`."""
+    return x[(slice(None),) * dim + (slice(start, stop),)]
+
+
+def cat(parts, dim):
+    """Arrays or Tensors joined along `dim`."""
+    if isinstance(parts[0], Variable):
+        from .rule import FUNCTIONS
+
+        return FUNCTIONS["cat"](parts, dim)
+    return np.concatenate(parts, axis=dim)
+
+
+def put_along(g, index, dim, shape):
+    """Zeros of `shape` with the values `g` at the places `index` (an array) along `dim`."""
+    if isinstance(g, Variable):
+        return zeros(shape, g).scatter(dim, wrap(index), g)
+    out = np.zeros(shape, g.dtype)
+    np.put_along_axis(out, index, g, dim)
+    return out
+
+
+def add_along(g, index, dim, shape):
+    """The same where places may repeat: what falls together is added up."""
+    if isinstance(g, Variable):
+        return zeros(shape, g).scatter_add(dim, wrap(index), g)
+    out = np.zeros(shape, g.dtype)
+    places = list(np.indices(index.shape, sparse=True))
+    places[dim] = index
+    np.add.at(out, tuple(places), g)
+    return out

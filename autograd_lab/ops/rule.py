@@ -33,10 +33,12 @@ class Rule(Node):
     saves_if  {name: operand numbers}: save it only if one of these operands wants a gradient
     keeps     names of the plain values given to `forward` after the arrays; one that ends in _sym_sizes is filled in with
               the shape of that operand
+    operands  how many of the inputs can want a gradient, if not all: the indices and masks after them have no edge
     """
 
     op = ""
     inputs: tuple = ("self",)
+    operands: int | None = None
     saves_if: dict = {}
     forward: Callable
     save_plan: tuple = ()

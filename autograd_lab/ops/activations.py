@@ -1,0 +1,750 @@
+"""The nonlinearities between layers, with their kinks where PyTorch has them.
+
+Many of their gradients PyTorch records as operations of their own under create_graph (ThresholdBackwardBackward0 and its
+like); these are rules here as well, so that a graph of second derivatives has the same nodes.
+"""
+
+import math
+
+import numpy as np
+
+from ..autograd.record import apply, apply_inplace
+from . import both, numerics
+from .pointwise import not_for
+from .rule import Rule, function, pointwise, unary
+
+
+def floats_of(x, name):
+    """The array `x`, which must be of floats."""
+    if x.dtype.kind != "f":
+        raise not_for(x, name)
+    return x
+
+
+class Gate(Rule):
+    """The VJP of a function made of straight pieces: each gradient is multiplied by the slope of its piece.
+
+    Math: h = g * slope(a).   VJP: to g: gg * slope(a);  to a: 0.   Shapes: elementwise.   Saves: a.
+    """
+
+    inputs = ("grad_output", "self")
+    saves = ("self",)
+
+    def vjp(self, gg, x):
+        return both.run(type(self), (gg, x), *self.args), both.zeros_like(x)
+
+
+class ThresholdBackwardBackward0(Gate):
+    """The VJP of relu and threshold as an operation: h = g where a > t, else 0."""
+
+    op = "threshold_backward"
+    keeps = ("threshold",)
+
+    def forward(g, x, threshold):
+        return np.where(x <= threshold, g.dtype.type(0), g)
+
+
+@unary("relu", integer=True)
+class ReluBackward0(Rule):
+    """Rectifier.
+
+    Math: y = max(a, 0).   VJP: g where y > 0, so 0 at 0.   Shapes: elementwise.   Saves: the result.   PyTorch: torch.relu
+    """
+
+    saves = ("result",)
+
+    def forward(x):
+        if x.dtype.kind == "b":
+            raise RuntimeError("Boolean inputs not supported for relu")
+        return np.maximum(x, x.dtype.type(0))
+
+    def vjp(self, g, y):
+        return both.run(ThresholdBackwardBackward0, (g, y), 0)
+
+
+class ThresholdBackward0(Rule):
+    """A constant in place of what is not above a threshold.
+
+    Math: y = a where a > t, else v.   VJP: g where a > t.   Shapes: elementwise.   Saves: a.   PyTorch: torch.threshold
+    """
+
+    op = "threshold"
+    saves = ("self",)
+    keeps = ("threshold",)
+
+    def forward(x, threshold, value):
+        return np.where(x <= threshold, x.dtype.type(value), x)
+
+    def vjp(self, g, x):
+        return both.run(ThresholdBackwardBackward0, (g, x), self.args[0])
+
+
+class ThresholdBackward1(ThresholdBackward0):
+    """The same in place. PyTorch: torch.threshold_."""
+
+
+@function(method=False)
+def threshold(input, threshold, value):
+    """`input` where it is above `threshold`, else `value` (torch.threshold)."""
+    return apply(ThresholdBackward0, (input,), threshold, value)
+
+
+@function(method=False, name="threshold_")
+def threshold_(input, threshold, value):
+    """The in-place form of `threshold`."""
+    return apply_inplace(ThresholdBackward1, (input,), threshold, value)
+
+
+class LeakyReluBackwardBackward0(Gate):
+    """The VJP of leaky_relu as an operation: h = g where a > 0, else slope * g."""
+
+    op = "leaky_relu_backward"
+    keeps = ("negative_slope",)
+
+    def forward(g, x, slope, *_):
+        return np.where(x > 0, g, g * slope)
+
+
+class LeakyReluBackward0(Rule):
+    """Rectifier that lets a little through.
+
+    Math: y = a where a > 0, else slope * a.   VJP: g, or slope * g where a <= 0.   Shapes: elementwise.   Saves: a.
+    PyTorch: torch.nn.functional.leaky_relu
+    """
+
+    op = "leaky_relu"
+    saves = ("self",)
+    keeps = ("negative_slope",)
+
+    def forward(x, slope):
+        floats_of(x, "leaky_relu_cpu")
+        return np.where(x > 0, x, x * slope)
+
+    def vjp(self, g, x):
+        return both.run(LeakyReluBackwardBackward0, (g, x), *self.args)
+
+
+class LeakyReluBackward1(LeakyReluBackward0):
+    """The same in place: the sign of the result tells which piece it was. Saves: the result. PyTorch: leaky_relu_."""
+
+    saves = ("result",)
+
+
+def leaky_relu(input, negative_slope=0.01):
+    """`input` where positive, else negative_slope * input (torch.nn.functional.leaky_relu)."""
+    return apply(LeakyReluBackward0, (input,), negative_slope)
+
+
+def leaky_relu_(input, negative_slope=0.01):
+    """The in-place form of `leaky_relu`."""
+    if negative_slope < 0:
+        raise RuntimeError(
+            "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is "
+            "caused by calling in-place forward function with a negative slope, please call out-of-place version instead."
+        )
+    return apply_inplace(LeakyReluBackward1, (input,), negative_slope)
+
+
+class HardtanhBackwardBackward0(Gate):
+    """The VJP of hardtanh as an operation: h = g strictly between the limits, else 0."""
+
+    op = "hardtanh_backward"
+    keeps = ("min_val", "max_val")
+
+    def forward(g, x, low, high):
+        return np.where((x <= low) | (x >= high), g.dtype.type(0), g)
+
+
+class HardtanhBackward0(Rule):
+    """Limits at which the gradient already is zero.
+
+    Math: y = min(max(a, low), high).   VJP: g where low < a < high.   Shapes: elementwise.   Saves: a.
+    PyTorch: torch.nn.functional.hardtanh (and relu6)
+    """
+
+    op = "hardtanh"
+    saves = ("self",)
+    keeps = ("min_val", "max_val")
+
+    def forward(x, low, high):
+        if x.dtype.kind == "b":
+            raise RuntimeError("Bool inputs not supported for hardtanh")
+        return np.clip(x, x.dtype.type(low), x.dtype.type(high))
+
+    def vjp(self, g, x):
+        return both.run(HardtanhBackwardBackward0, (g, x), *self.args)
+
+
+def hardtanh(input, min_val=-1.0, max_val=1.0):
+    """`input` limited to [min_val, max_val] (torch.nn.functional.hardtanh)."""
+    return apply(HardtanhBackward0, (input,), min_val, max_val)
+
+
+def hardtanh_(input, min_val=-1.0, max_val=1.0):
+    """The in-place form of `hardtanh`."""
+    return apply_inplace(HardtanhBackward0, (input,), min_val, max_val)
+
+
+def relu6(input):
+    """`input` limited to [0, 6] (torch.nn.functional.relu6)."""
+    return hardtanh(input, 0, 6)
+
+
+class HardsigmoidBackwardBackward0(Gate):
+    """The VJP of hardsigmoid as an operation: h = g / 6 where -3 < a < 3, else 0."""
+
+    op = "hardsigmoid_backward"
+
+    def forward(g, x):
+        return np.where((x > -3) & (x < 3), g / 6, g.dtype.type(0))
+
+
+class HardsigmoidBackward0(Rule):
+    """The sigmoid's straight cousin.
+
+    Math: y = min(max(a + 3, 0), 6) / 6.   VJP: g / 6 where -3 < a < 3.   Shapes: elementwise.   Saves: a.
+    PyTorch: torch.nn.functional.hardsigmoid
+    """
+
+    op = "hardsigmoid"
+    saves = ("self",)
+
+    def forward(x):
+        return np.clip(floats_of(x, "hardsigmoid_cpu") + 3, 0, 6) / 6
+
+    def vjp(self, g, x):
+        return both.run(HardsigmoidBackwardBackward0, (g, x))
+
+
+def hardsigmoid(input):
+    """min(max(input + 3, 0), 6) / 6 (torch.nn.functional.hardsigmoid)."""
+    return apply(HardsigmoidBackward0, (input,))
+
+
+def hardsigmoid_(input):
+    """The in-place form of `hardsigmoid`."""
+    return apply_inplace(HardsigmoidBackward0, (input,))
+
+
+class HardswishBackwardBackward0(Rule):
+    """The VJP of hardswish as an operation: h = g * (0, a / 3 + 1 / 2, or 1).
+
+    VJP: to g: the same with gg;  to a: gg * g / 3 where -3 < a < 3.   Shapes: elementwise.   Saves: g, a.
+    """
+
+    op = "hardswish_backward"
+    inputs = saves = ("grad_output", "self")
+
+    def forward(g, x):
+        return np.where(x <= -3, g.dtype.type(0), np.where(x < 3, g * (x / 3 + 0.5), g))
+
+    def vjp(self, gg, g, x):
+        z = both.array_of(x)
+        return both.run(type(self), (gg, x)), both.masked(gg * g / 3, (z > -3) & (z < 3))
+
+
+class HardswishBackward0(Rule):
+    """a times its hard sigmoid.
+
+    Math: y = a * min(max(a + 3, 0), 6) / 6.   VJP: g * (0, a / 3 + 1 / 2, or 1).   Shapes: elementwise.   Saves: a.
+    PyTorch: torch.nn.functional.hardswish
+    """
+
+    op = "hardswish"
+    saves = ("self",)
+
+    def forward(x):
+        return floats_of(x, "hardswish_cpu") * np.clip(x + 3, 0, 6) / 6
+
+    def vjp(self, g, x):
+        return both.run(HardswishBackwardBackward0, (g, x))
+
+
+def hardswish(input):
+    """input * hardsigmoid(input) (torch.nn.functional.hardswish)."""
+    return apply(HardswishBackward0, (input,))
+
+
+def hardswish_(input):
+    """The in-place form of `hardswish`."""
+    return apply_inplace(HardswishBackward0, (input,))
+
+
+class HardshrinkBackwardBackward0(Gate):
+    """The VJP of hardshrink as an operation: h = g where |a| > lambda, else 0."""
+
+    op = "hardshrink_backward"
+    keeps = ("lambd",)
+
+    def forward(g, x, lambd):
+        return np.where((x >= -lambd) & (x <= lambd), g.dtype.type(0), g)
+
+
+class HardshrinkBackward0(Rule):
+    """Zero in place of what is small.
+
+    Math: y = a where |a| > lambda, else 0.   VJP: g where |a| > lambda.   Shapes: elementwise.   Saves: a.   PyTorch: torch.hardshrink
+    """
+
+    op = "hardshrink"
+    saves = ("self",)
+    keeps = ("lambd",)
+
+    def forward(x, lambd):
+        floats_of(x, "hardshrink_cpu")
+        return np.where((x >= -lambd) & (x <= lambd), x.dtype.type(0), x)
+
+    def vjp(self, g, x):
+        return both.run(HardshrinkBackwardBackward0, (g, x), *self.args)
+
+
+@function
+def hardshrink(input, lambd=0.5):
+    """`input`, 0 where |input| <= lambd (torch.hardshrink)."""
+    return apply(HardshrinkBackward0, (input,), lambd)
+
+
+class SoftshrinkBackwardBackward0(HardshrinkBackwardBackward0):
+    """The VJP of softshrink as an operation: h = g where |a| > lambda, else 0."""
+
+    op = "softshrink_backward"
+
+
+class SoftshrinkBackward0(Rule):
+    """What is small is zero, the rest moves towards zero.
+
+    Math: y = a - lambda * sign(a) where |a| > lambda, else 0.   VJP: g where |a| > lambda.   Shapes: elementwise.   Saves: a.
+    PyTorch: torch.nn.functional.softshrink
+    """
+
+    op = "softshrink"
+    saves = ("self",)
+    keeps = ("lambd",)
+
+    def forward(x, lambd):
+        floats_of(x, "softshrink_cpu")
+        return np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0))
+
+    def vjp(self, g, x):
+        return both.run(SoftshrinkBackwardBackward0, (g, x), *self.args)
+
+
+def softshrink(input, lambd=0.5):
+    """`input` moved by lambd towards 0, where it stays (torch.nn.functional.softshrink)."""
+    if lambd < 0:
+        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+    return apply(SoftshrinkBackward0, (input,), lambd)
+
+
+# -- smooth ones --------------------------------------------------------------------------------------
+
+
+class EluBackwardBackward0(Rule):
+    """The VJP of elu as an operation: h = g * scale, or g * scale * alpha * c * exp(c * a) where a <= 0.
+
+    VJP: to g: the same with gg;  to a: gg * h * c where a <= 0, else 0.   Shapes: elementwise.   Saves: g, a.
+    """
+
+    op = "elu_backward"
+    inputs = ("grad_output", "self_or_result")
+    saves = ("grad_output", "self_or_result")
+    keeps = ("alpha", "scale", "input_scale", "is_result")
+
+    def forward(g, x, alpha, scale, input_scale, is_result):
+        if is_result:
+            return np.where(x <= 0, g * input_scale * (x + alpha * scale), g * scale)
+        return np.where(x <= 0, g * (input_scale * alpha * scale) * np.exp(x * input_scale), g * scale)
+
+    def vjp(self, gg, g, x):
+        alpha, scale, input_scale, is_result = self.args
+        if is_result:
+            bend = gg * g * input_scale
+        else:
+            bend = gg * g * (input_scale * input_scale * alpha * scale) * both.exp(x * input_scale)
+        return both.run(type(self), (gg, x), *self.args), both.masked(bend, both.array_of(x) <= 0)
+
+
+class EluBackward0(Rule):
+    """Exponential below zero, straight above.
+
+    Math: y = scale * (a where a > 0, else alpha * (exp(c * a) - 1)).   VJP: g * scale, or g * scale * alpha * c * exp(c * a).
+    Shapes: elementwise.   Saves: a.   PyTorch: torch.nn.functional.elu (and selu)
+    """
+
+    op = "elu"
+    saves = ("self",)
+    keeps = ("alpha", "scale", "input_scale")
+
+    def forward(x, alpha, scale, input_scale):
+        floats_of(x, "elu_cpu")
+        return np.where(x <= 0, np.expm1(x * input_scale) * (alpha * scale), x * scale)
+
+    def vjp(self, g, x):
+        return both.run(EluBackwardBackward0, (g, x), *self.args, False)
+
+
+class EluBackward1(EluBackward0):
+    """The same in place, told from the result: below zero the slope is c * (y + alpha * scale). Saves: the result."""
+
+    saves = ("result",)
+
+    def vjp(self, g, y):
+        return both.run(EluBackwardBackward0, (g, y), *self.args, True)
+
+
+class CeluBackward0(EluBackward0):
+    """Elu whose slope is 1 on both sides of zero: y = a, or alpha * (exp(a / alpha) - 1).
+
+    VJP: g, or g * exp(a / alpha).   Shapes: elementwise.   Saves: a.   PyTorch: torch.celu
+    """
+
+    op = "celu"
+    keeps = ("alpha",)
+
+    def forward(x, alpha):
+        return EluBackward0.forward(x, alpha, 1, 1 / alpha)
+
+    def vjp(self, g, x):
+        alpha = self.args[0]
+        return both.run(EluBackwardBackward0, (g, x), alpha, 1, 1 / alpha, False)
+
+
+class CeluBackward1(CeluBackward0):
+    """The same in place. Saves: the result."""
+
+    saves = ("result",)
+
+    def vjp(self, g, y):
+        alpha = self.args[0]
+        return both.run(EluBackwardBackward0, (g, y), alpha, 1, 1 / alpha, True)
+
+
+SELU = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+"""alpha and scale of selu, which keep mean 0 and variance 1 from layer to layer."""
+
+
+def elu(input, alpha=1.0):
+    """`input`, or alpha * (exp(input) - 1) below zero (torch.nn.functional.elu)."""
+    return apply(EluBackward0, (input,), alpha, 1, 1)
+
+
+def elu_(input, alpha=1.0):
+    """The in-place form of `elu`."""
+    return apply_inplace(EluBackward1, (input,), alpha, 1, 1)
+
+
+@function(method=False)
+def selu(input):
+    """A scaled elu (torch.selu)."""
+    return apply(EluBackward0, (input,), *SELU, 1)
+
+
+@function(method=False, name="selu_")
+def selu_(input):
+    """The in-place form of `selu`."""
+    return apply_inplace(EluBackward1, (input,), *SELU, 1)
+
+
+@function(method=False)
+def celu(input, alpha=1.0):
+    """An elu without a corner at zero (torch.celu)."""
+    return apply(CeluBackward0, (input,), alpha)
+
+
+@function(method=False, name="celu_")
+def celu_(input, alpha=1.0):
+    """The in-place form of `celu`."""
+    return apply_inplace(CeluBackward1, (input,), alpha)
+
+
+class GeluBackwardBackward0(Rule):
+    """The VJP of gelu as an operation: h = g * gelu'(a).
+
+    VJP: to g: gg * gelu'(a);  to a: gg * g * gelu''(a).   Shapes: elementwise.   Saves: g, a.
+    """
+
+    op = "gelu_backward"
+    inputs = saves = ("grad_output", "self")
+    keeps = ("approximate",)
+
+    def forward(g, x, approximate):
+        return g * _gelu_slope(x, approximate)
+
+    def vjp(self, gg, g, x):
+        approximate = self.args[0]
+        if approximate == "none":
+            bend = (2 - x * x) * both.exp(x * x / -2) / math.sqrt(2 * math.pi)
+        else:
+            u, du, t = _gelu_inside(x)
+            s = 1 - t * t
+            bend = s * du - x * t * s * du * du + 0.5 * x * s * (_GELU[0] * _GELU[1] * 6) * x
+        return both.run(type(self), (gg, x), approximate), gg * g * bend
+
+
+class GeluBackward0(Rule):
+    """Gaussian error linear unit: a times the chance that a normal number is below it.
+
+    Math: y = a * Phi(a), Phi(a) = (1 + erf(a / sqrt(2))) / 2; approximate="tanh": Phi by a tanh.
+    VJP: g * (Phi(a) + a * phi(a)).   Shapes: elementwise.   Saves: a.   PyTorch: torch.nn.functional.gelu
+    """
+
+    op = "gelu"
+    saves = ("self",)
+    keeps = ("approximate",)
+
+    def forward(x, approximate):
+        floats_of(x, "GeluKernelImpl")
+        if approximate == "none":
+            return x * 0.5 * (1 + numerics.erf(x * math.sqrt(0.5)))
+        return 0.5 * x * (1 + _gelu_inside(x)[2])
+
+    def vjp(self, g, x):
+        return both.run(GeluBackwardBackward0, (g, x), *self.args)
+
+
+_GELU = math.sqrt(2 / math.pi), 0.044715
+
+
+def _gelu_inside(x):
+    """u, du/dx and tanh(u) for the u of the tanh approximation."""
+    k, c = _GELU
+    u = k * (x + c * x * x * x)
+    return u, k * (1 + 3 * c * x * x), both.tanh(u)
+
+
+def _gelu_slope(x, approximate):
+    if approximate == "none":
+        return 0.5 * (1 + both.erf(x * math.sqrt(0.5))) + x * both.exp(x * x / -2) / math.sqrt(2 * math.pi)
+    _, du, t = _gelu_inside(x)
+    return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * du
+
+
+def gelu(input, approximate="none"):
+    """`input` times the normal distribution function of it; approximate: "none" or "tanh" (torch.nn.functional.gelu)."""
+    if approximate not in ("none", "tanh"):
+        raise RuntimeError("approximate argument must be either none or tanh.")
+    return apply(GeluBackward0, (input,), approximate)
+
+
+class SiluBackward0(Rule):
+    """a times its sigmoid.
+
+    Math: y = a * s, s = sigmoid(a).   VJP: g * s * (1 + a * (1 - s)).   Shapes: elementwise.   Saves: a.
+    PyTorch: torch.nn.functional.silu
+    """
+
+    op = "silu"
+    saves = ("self",)
+
+    def forward(x):
+        return floats_of(x, "silu_cpu") / (1 + np.exp(-x))
+
+    def vjp(self, g, x):
+        s = both.sigmoid(x)
+        return g * s * (1 + x * (1 - s))
+
+
+def silu(input):
+    """input * sigmoid(input) (torch.nn.functional.silu)."""
+    return apply(SiluBackward0, (input,))
+
+
+def silu_(input):
+    """The in-place form of `silu`."""
+    return apply_inplace(SiluBackward0, (input,))
+
+
+class MishBackward0(Rule):
+    """a times the tanh of its softplus.
+
+    Math: y = a * t, t = tanh(log(1 + exp(a))).   VJP: g * (t + a * sigmoid(a) * (1 - t ** 2)).   Shapes: elementwise.
+    Saves: a.   PyTorch: torch.nn.functional.mish
+    """
+
+    op = "mish"
+    saves = ("self",)
+
+    def forward(x):
+        return floats_of(x, "mish_cpu") * np.tanh(np.logaddexp(x, x.dtype.type(0)))
+
+    def vjp(self, g, x):
+        t = both.tanh(both.softplus(x))
+        return g * (t + x * both.sigmoid(x) * (1 - t * t))
+
+
+def mish(input):
+    """input * tanh(softplus(input)) (torch.nn.functional.mish)."""
+    return apply(MishBackward0, (input,))
+
+
+def mish_(input):
+    """The in-place form of `mish`."""
+    return apply_inplace(MishBackward0, (input,))
+
+
+class SoftplusBackwardBackward0(Rule):
+    """The VJP of softplus as an operation: h = g * sigmoid(beta * a), or g beyond the threshold.
+
+    VJP: to g: the same with gg;  to a: gg * g * beta * s * (1 - s), 0 beyond the threshold.   Shapes: elementwise.   Saves: g, a.
+    """
+
+    op = "softplus_backward"
+    inputs = saves = ("grad_output", "self")
+    keeps = ("beta", "threshold")
+
+    def forward(g, x, beta, threshold):
+        return np.where(x * beta > threshold, g, g * numerics.sigmoid(x * beta))
+
+    def vjp(self, gg, g, x):
+        beta, threshold = self.args
+        s = both.sigmoid(x * beta)
+        bend = both.masked(gg * g * s * (1 - s) * beta, both.array_of(x) * beta <= threshold)
+        return both.run(type(self), (gg, x), beta, threshold), bend
+
+
+class SoftplusBackward0(Rule):
+    """A smooth rectifier.
+
+    Math: y = log(1 + exp(beta * a)) / beta; beyond the threshold y = a.   VJP: g * sigmoid(beta * a).   Shapes: elementwise.
+    Saves: a.   PyTorch: torch.nn.functional.softplus
+    """
+
+    op = "softplus"
+    saves = ("self",)
+    keeps = ("beta", "threshold")
+
+    def forward(x, beta, threshold):
+        floats_of(x, "softplus_cpu")
+        return np.where(x * beta > threshold, x, np.log1p(np.exp(x * beta)) / beta)
+
+    def vjp(self, g, x):
+        return both.run(SoftplusBackwardBackward0, (g, x), *self.args)
+
+
+def softplus(input, beta=1, threshold=20):
+    """log(1 + exp(beta * input)) / beta (torch.nn.functional.softplus)."""
+    return apply(SoftplusBackward0, (input,), beta, threshold)
+
+
+class LogSigmoidBackwardBackward0(Rule):
+    """The VJP of logsigmoid as an operation: h = g * sigmoid(-a).
+
+    VJP: to g: gg * sigmoid(-a);  to a: -gg * g * s * (1 - s).   Shapes: elementwise.   Saves: g, a.
+    """
+
+    op = "log_sigmoid_backward"
+    inputs = saves = ("grad_output", "self")
+
+    def forward(g, x):
+        return g * numerics.sigmoid(-x)
+
+    def vjp(self, gg, g, x):
+        s = both.sigmoid(x)
+        return both.run(type(self), (gg, x)), -gg * g * s * (1 - s)
+
+
+class LogSigmoidBackward0(Rule):
+    """Logarithm of the sigmoid, exact far out.
+
+    Math: y = -log(1 + exp(-a)).   VJP: g * sigmoid(-a).   Shapes: elementwise.   Saves: a (PyTorch: also a buffer).
+    PyTorch: torch.nn.functional.logsigmoid
+    """
+
+    op = "log_sigmoid_forward"
+    saves = ("self",)
+
+    def forward(x):
+        floats_of(x, "log_sigmoid_cpu")
+        return -np.logaddexp(x.dtype.type(0), -x)
+
+    def vjp(self, g, x):
+        return both.run(LogSigmoidBackwardBackward0, (g, x))
+
+
+def logsigmoid(input):
+    """log(sigmoid(input)) (torch.nn.functional.logsigmoid)."""
+    return apply(LogSigmoidBackward0, (input,))
+
+
+# -- with more than one operand, or made of others ----------------------------------------------------
+
+
+class PreluKernelBackward0(Rule):
+    """A leaky rectifier whose slope is learned.
+
+    Math: y = a where a > 0, else w * a.   VJP: to a: g, or g * w where a <= 0;  to w: g * a where a <= 0.
+    Shapes: w broadcasts.   Saves: a, w.   PyTorch: torch.prelu
+    """
+
+    op = "_prelu_kernel"
+    inputs = saves = ("self", "weight")
+
+    def forward(x, w):
+        return np.where(x > 0, x, w * x)
+
+    def vjp(self, g, x, w):
+        positive = both.array_of(x) > 0
+        return both.where(positive, g, g * w), both.masked(g * x, ~positive)
+
+
+@function
+def prelu(input, weight):
+    """`input` where positive, else weight * input, with one weight or one for each channel (torch.prelu)."""
+    n, channels = weight._data.size, input._data.shape[1] if input._data.ndim > 1 else 1
+    if n != 1 and n != channels:
+        raise RuntimeError(
+            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {n} and channel size = {channels}."
+        )
+    shape = [1] * input._data.ndim
+    if n != 1:
+        shape[1] = n
+    elif len(shape) > 1:
+        shape[1] = 1
+    if list(weight._data.shape) != shape:
+        weight = weight.reshape(shape)
+    return pointwise(PreluKernelBackward0, (input, weight))
+
+
+class GluBackward0(Rule):
+    """Gated linear unit: one half of a tensor gates the other.
+
+    Math: y = a1 * sigmoid(a2), a1 and a2 the halves along a dim.   VJP: to a1: g * s;  to a2: g * a1 * s * (1 - s).
+    Shapes: the dim is halved.   Saves: a.   PyTorch: torch.nn.functional.glu
+    """
+
+    op = "glu"
+    saves = ("self",)
+    keeps = ("dim",)
+
+    def forward(x, dim):
+        half = x.shape[dim] // 2
+        dim = dim % x.ndim
+        return both.slice_of(x, dim, 0, half) * numerics.sigmoid(both.slice_of(x, dim, half, None))
+
+    def vjp(self, g, x):
+        dim = self.args[0] % len(x.shape)
+        half = x.shape[dim] // 2
+        first, s = both.slice_of(x, dim, 0, half), both.sigmoid(both.slice_of(x, dim, half, None))
+        return both.cat([g * s, g * first * s * (1 - s)], dim)
+
+
+def glu(input, dim=-1):
+    """The first half of `input` along `dim` times the sigmoid of the second (torch.nn.functional.glu)."""
+    shape = input._data.shape
+    if not shape:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    if not -len(shape) <= dim < len(shape):
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-len(shape)}, {len(shape) - 1}], but got {dim})")
+    if shape[dim] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim % len(shape)} is size {shape[dim]}")
+    return apply(GluBackward0, (input,), dim)
+
+
+def softsign(input):
+    """input / (1 + |input|) (torch.nn.functional.softsign)."""
+    return input / (input.abs() + 1)
+
+
+def tanhshrink(input):
+    """input - tanh(input) (torch.nn.functional.tanhshrink)."""
+    return input - input.tanh()

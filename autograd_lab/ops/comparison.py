@@ -1,0 +1,232 @@
+"""Comparisons, tests and the logic of booleans: results are constants, no gradient passes through a yes or no."""
+
+import operator
+
+import numpy as np
+
+from ..autograd.errors import TYPE_NAMES
+from ..autograd.modes import THREAD
+from ..autograd.record import apply_inplace, finish
+from ..autograd.variable import Variable, wrap
+from ..dtypes import meet
+from . import both
+from .rule import FUNCTIONS, METHODS, Rule, broadcast_error, function, method, number_operand, tensor_of
+
+
+def constant_result(inputs, array, op):
+    """The Tensor of an operation no gradient passes through."""
+    out = wrap(array)
+    state = THREAD.state
+    if state.special:
+        finish(state, op, inputs, (out,), None, ())
+    return out
+
+
+def operands(input, other):
+    """The arrays (or an array and a number) of two operands, in the type they meet in; NotImplemented for the second otherwise."""
+    x = input._data
+    if isinstance(other, Variable):
+        y = other._data
+        if x.dtype is not y.dtype:
+            meeting = meet(x, y)
+            x, y = x.astype(meeting), y.astype(meeting)
+        return x, y
+    return number_operand(x, other, False)
+
+
+def compare(name, fn, *aliases):
+    """Make the function, the method and the in-place method of a comparison."""
+
+    def call(input, other):
+        x, y = operands(input, other)
+        if y is NotImplemented:
+            return NotImplemented
+        try:
+            data = fn(x, y)
+        except ValueError:
+            raise broadcast_error([x, y]) from None
+        return constant_result((input, other), data, name)
+
+    class Comparison(Rule, name=name.capitalize() + "Backward0"):
+        """A comparison written over one of its operands: the new values do not move with the old ones. VJP: 0."""
+
+        op = name
+        inputs = ("self", "other")
+
+        def forward(x, y):
+            return fn(x, y)
+
+        def vjp(self, g):
+            return both.zeros_like(g), both.zeros_like(g)
+
+    def call_(input, other):
+        return apply_inplace(Comparison, (input, tensor_of(other, input)), broadcasts=True)
+
+    return _publish(name, call, call_, aliases)
+
+
+def _publish(name, call, call_, aliases=()):
+    def checked(input, other):
+        input = input if isinstance(input, Variable) else tensor_of(input, other)
+        out = call(input, other)
+        if out is NotImplemented:
+            raise TypeError(f"{name}(): argument 'other' (position 2) must be Tensor or a number, not {type(other).__name__}")
+        return out
+
+    checked.__name__ = checked.__qualname__ = call.__name__ = call.__qualname__ = name
+    checked.__doc__ = f"Elementwise `{name}` of a tensor and a tensor or number (torch.{name})."
+    for key in (name, *aliases):
+        FUNCTIONS[key] = METHODS[key] = checked
+        METHODS[key + "_"] = call_
+    return call
+
+
+METHODS.update(
+    __eq__=compare("eq", operator.eq),
+    __ne__=compare("ne", operator.ne, "not_equal"),
+    __lt__=compare("lt", operator.lt, "less"),
+    __le__=compare("le", operator.le, "less_equal"),
+    __gt__=compare("gt", operator.gt, "greater"),
+    __ge__=compare("ge", operator.ge, "greater_equal"),
+)
+
+
+# -- logic --------------------------------------------------------------------------------------------
+
+
+def bitwise(name, fn, symbol):
+    """Make the functions of an operation on the bits of integers and booleans."""
+
+    def check(x):
+        if x.dtype.kind == "f":
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{TYPE_NAMES[x.dtype.name]}'")
+        return x
+
+    def call(input, other):
+        x, y = operands(input, other)
+        return NotImplemented if y is NotImplemented else constant_result((input, other), fn(check(x), y), name)
+
+    class Bitwise(Rule, name=f"_{name}"):
+        """An operation on bits, in place."""
+
+        op = name
+
+        def forward(x, y):
+            return fn(check(x), y)
+
+    def call_(input, other):
+        return apply_inplace(Bitwise, (input, tensor_of(other, input)), broadcasts=True)
+
+    call = _publish(name, call, call_)
+    METHODS.update({f"__{symbol}__": call, f"__r{symbol}__": call, f"__i{symbol}__": call_})
+
+
+bitwise("bitwise_and", operator.and_, "and")
+bitwise("bitwise_or", operator.or_, "or")
+bitwise("bitwise_xor", operator.xor, "xor")
+bitwise("bitwise_left_shift", operator.lshift, "lshift")
+bitwise("bitwise_right_shift", operator.rshift, "rshift")
+for _symbol, _shift in (("lshift", operator.lshift), ("rshift", operator.rshift)):
+    METHODS[f"__r{_symbol}__"] = lambda self, other, fn=_shift: fn(tensor_of(other, self), self)
+
+
+@function
+def bitwise_not(input):
+    """Every bit (or boolean) turned over (torch.bitwise_not)."""
+    x = input._data
+    if x.dtype.kind == "f":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return constant_result((input,), ~x, "bitwise_not")
+
+
+METHODS["__invert__"] = bitwise_not
+
+
+def logical(name, fn, n):
+    """Make the functions of a logical operation on tensors of any type: what is not zero is true."""
+
+    def call(*inputs):
+        return constant_result(inputs, np.asarray(fn(*[t._data for t in inputs]))[()], name)
+
+    def call_(self, *others):
+        return apply_inplace(Logical, (self, *others), broadcasts=True)
+
+    class Logical(Rule, name=f"_{name}"):
+        """A logical operation, in place."""
+
+        op = name
+
+        def forward(*arrays):
+            return fn(*arrays)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"Elementwise {name} of {'two tensors' if n == 2 else 'a tensor'} (torch.{name})."
+    FUNCTIONS[name] = METHODS[name] = call
+    METHODS[name + "_"] = call_
+
+
+logical("logical_and", np.logical_and, 2)
+logical("logical_or", np.logical_or, 2)
+logical("logical_xor", np.logical_xor, 2)
+logical("logical_not", np.logical_not, 1)
+
+
+# -- tests --------------------------------------------------------------------------------------------
+
+
+def test(name, on_floats, on_others):
+    """Make the function of a test of each number; what is not floating point always gives `on_others`."""
+
+    def call(input):
+        x = input._data
+        data = on_floats(x) if x.dtype.kind == "f" else np.full(x.shape, on_others)[()]
+        return constant_result((input,), data, name)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"Elementwise {name} (torch.{name})."
+    FUNCTIONS[name] = METHODS[name] = call
+
+
+test("isnan", np.isnan, False)
+test("isinf", np.isinf, False)
+test("isfinite", np.isfinite, True)
+test("isposinf", np.isposinf, False)
+test("isneginf", np.isneginf, False)
+
+
+@function
+def signbit(input):
+    """Whether each number carries a minus sign, zeros included (torch.signbit)."""
+    x = input._data
+    return constant_result((input,), np.signbit(x) if x.dtype.kind == "f" else x < 0, "signbit")
+
+
+@function
+def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether |input - other| <= atol + rtol * |other|, element by element (torch.isclose)."""
+    x, y = input._data, other._data
+    if x.dtype is not y.dtype:
+        raise RuntimeError(f"{TYPE_NAMES[x.dtype.name]} did not match {TYPE_NAMES[y.dtype.name]}")
+    close = THREAD.state.run(np.isclose, x, y, rtol, atol, equal_nan)
+    return constant_result((input, other), np.asarray(close)[()], "isclose")
+
+
+@function
+def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
+    """Whether all elements are close, as a Python bool (torch.allclose)."""
+    return bool(isclose(input, other, rtol, atol, equal_nan)._data.all())
+
+
+@function
+def equal(input, other):
+    """Whether two tensors have the same shape and elements, as a Python bool (torch.equal)."""
+    return input._data.shape == other._data.shape and bool((input._data == other._data).all())
+
+
+@function(method=False)
+def is_nonzero(input):
+    """Whether a tensor of one element is not zero, as a Python bool (torch.is_nonzero)."""
+    return bool(input)
+
+
+METHODS["is_nonzero"] = is_nonzero

@@ -1,0 +1,1113 @@
+"""Rules that make many numbers into few: sums, means, spreads, extremes, norms, running sums, softmax."""
+
+import math
+import warnings
+
+import numpy as np
+
+from .. import return_types
+from ..autograd.errors import TYPE_NAMES
+from ..autograd.record import apply
+from ..autograd.variable import Variable, edge_of, wrap
+from ..dtypes import Defaults, to_dtype
+from . import both, numerics
+from .comparison import constant_result
+from .pointwise import both_tensors
+from .rule import FUNCTIONS, METHODS, Rule, as_float, function, method, pointwise
+
+# -- dims ---------------------------------------------------------------------------------------------
+
+
+def wrap_dim(dim, ndim):
+    """`dim` counted from the front. Raises IndexError in PyTorch's words if there is no such dim."""
+    n = ndim or 1
+    if not -n <= dim < n:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+    return dim % n
+
+
+def wrap_dims(dims, ndim):
+    """A tuple of dims counted from the front, each once; None and () mean all of them."""
+    if dims is None or dims == ():
+        return tuple(range(ndim))
+    if isinstance(dims, int):
+        dims = (dims,)
+    found = []
+    for dim in dims:
+        dim = wrap_dim(dim, ndim)
+        if dim in found:
+            raise RuntimeError(f"dim {dim} appears multiple times in the list of dims")
+        found.append(dim)
+    return tuple(found) if ndim else ()
+
+
+def dims_given(op, dim):
+    """The `dim` argument as PyTorch keeps it: a tuple, or None."""
+    if isinstance(dim, int) and not isinstance(dim, bool):
+        return (dim,)
+    if dim is None or (isinstance(dim, (tuple, list)) and all(isinstance(d, (int, np.integer)) for d in dim)):
+        return dim if dim is None else tuple(dim)
+    raise TypeError(f"{op}() received an invalid combination of arguments - got dim={dim!r}, expected an int or a tuple of ints")
+
+
+def spread(g, shape, dims, keepdim):
+    """`g`, the gradient of a reduction of something of `shape` over `dims`, with the dims it lost in place again, of size 1."""
+    if keepdim or not shape:
+        return g
+    dims = wrap_dims(dims, len(shape))
+    return g.reshape([1 if i in dims else n for i, n in enumerate(shape)])
+
+
+class Reduction(Rule):
+    """What reductions have in common: dims read back as PyTorch stores them."""
+
+    def kept(self, name, value):
+        if name == "dim" and isinstance(value, tuple):
+            return tuple([super(Reduction, self).kept(name, d) for d in value])
+        return super().kept(name, value)
+
+
+def reduce_as(rule, input, dtype, *args):
+    """Run `rule` on `input` converted to `dtype` (if given); the gradient comes back in the input's own type."""
+    if dtype is None or to_dtype(dtype).np == input._data.dtype:
+        return apply(rule, (input,), *args)
+    x = input._data
+    out = apply(rule, (wrap(x.astype(to_dtype(dtype).np), edge_of(input)),), *args)
+    node = out._edge[0]
+    if node is not None:
+        node.fold = ((x.shape, x.dtype),)
+    return out
+
+
+# -- sums and means -----------------------------------------------------------------------------------
+
+
+def _sum(x, dims, keepdim):
+    if x.dtype.kind != "f":
+        return np.add.reduce(x, axis=dims, keepdims=keepdim, dtype=np.int64)
+    if x.dtype.itemsize == 2:  # halves are added up in float32, as PyTorch does
+        return np.add.reduce(x, axis=dims, keepdims=keepdim, dtype=np.float32).astype(x.dtype)
+    return np.add.reduce(x, axis=dims, keepdims=keepdim)
+
+
+class SumBackward0(Rule):
+    """Sum of all elements.
+
+    Math: y = sum of a.   VJP: g to every element.   Shapes: any -> ().   Saves: nothing.   PyTorch: torch.sum
+    """
+
+    op = "sum"
+    keeps = ("self_sym_sizes",)
+
+    def forward(x):
+        return _sum(x, None, False)
+
+    def vjp(self, g):
+        return both.expand(g, self.args[0])
+
+
+class SumBackward1(Reduction):
+    """Sum over some dims.
+
+    Math: y = sum of a over dims.   VJP: g to every element that was added.   Shapes: the dims go, or stay with size 1.
+    Saves: nothing.   PyTorch: torch.sum
+    """
+
+    op = "sum"
+    keeps = ("dim", "keepdim", "self_sym_sizes")
+
+    def forward(x, dims, keepdim):
+        return _sum(x, wrap_dims(dims, x.ndim), keepdim)
+
+    def vjp(self, g):
+        dims, keepdim, shape = self.args
+        return both.expand(spread(g, shape, dims, keepdim), shape)
+
+
+@function
+def sum(input, dim=None, keepdim=False, *, dtype=None, axis=None):
+    """The sum of all elements, or over `dim`, an int or a tuple (torch.sum)."""
+    dim = axis if dim is None else dim
+    if dim is None and not keepdim:
+        return reduce_as(SumBackward0, input, dtype)
+    return reduce_as(SumBackward1, input, dtype, dims_given("sum", dim), keepdim)
+
+
+class MeanBackward0(Rule):
+    """Mean of all elements.
+
+    Math: y = sum of a / n.   VJP: g / n to every element.   Shapes: any -> ().   Saves: nothing.   PyTorch: torch.mean
+    """
+
+    op = "mean"
+    keeps = ("self_sym_numel", "self_sym_sizes")
+
+    def forward(x, n):
+        return _sum(x, None, False) / x.dtype.type(n)
+
+    def vjp(self, g):
+        n, shape = self.args
+        return both.expand(g, shape) / n
+
+
+class MeanBackward1(Reduction):
+    """Mean over some dims.
+
+    Math: y = sum of a over dims / n.   VJP: g / n to every element that was added.   Shapes: the dims go, or stay with size 1.
+    Saves: nothing.   PyTorch: torch.mean
+    """
+
+    op = "mean"
+    keeps = ("dim", "keepdim", "self_sym_numel", "self_sym_sizes")
+
+    def forward(x, dims, keepdim, _):
+        dims = wrap_dims(dims, x.ndim)
+        return _sum(x, dims, keepdim) / x.dtype.type(numerics.count(x.shape, dims))
+
+    def vjp(self, g):
+        dims, keepdim, _, shape = self.args
+        n = numerics.count(shape, wrap_dims(dims, len(shape)))
+        return both.expand(spread(g, shape, dims, keepdim), shape) / n
+
+
+@function
+def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None):
+    """The mean of all elements, or over `dim` (torch.mean); of floating types only."""
+    dim = axis if dim is None else dim
+    have = input._data.dtype if dtype is None else to_dtype(dtype).np
+    if have.kind != "f":
+        what = "Input" if dtype is None else "Optional"
+        raise RuntimeError(
+            f"mean(): could not infer output dtype. {what} dtype must be either a floating point or complex dtype. "
+            f"Got: {TYPE_NAMES[have.name]}"
+        )
+    if dim is None and not keepdim:
+        return reduce_as(MeanBackward0, input, dtype, input._data.size)
+    return reduce_as(MeanBackward1, input, dtype, dims_given("mean", dim), keepdim, input._data.size)
+
+
+class NansumBackward0(Reduction):
+    """Sum that leaves out nan.
+
+    Math: y = sum of those a that are numbers.   VJP: g to these, 0 to the others.   Shapes: as sum.   Saves: a.
+    PyTorch: torch.nansum
+    """
+
+    op = "nansum"
+    saves = ("self",)
+    keeps = ("dim", "keepdim")
+
+    def forward(x, dims, keepdim):
+        if x.dtype.kind == "f":
+            x = np.where(np.isnan(x), x.dtype.type(0), x)
+        return _sum(x, wrap_dims(dims, x.ndim), keepdim)
+
+    def vjp(self, g, x):
+        dims, keepdim = self.args
+        return both.expand(spread(g, x.shape, dims, keepdim), x.shape) * both.constant(~np.isnan(both.array_of(x)), g)
+
+
+@function
+def nansum(input, dim=None, keepdim=False, *, dtype=None):
+    """The sum of what is not nan (torch.nansum)."""
+    return reduce_as(NansumBackward0, input, dtype, dims_given("nansum", dim), keepdim)
+
+
+@function
+def nanmean(input, dim=None, keepdim=False, *, dtype=None):
+    """The mean of what is not nan (torch.nanmean)."""
+    numbers = (~METHODS["isnan"](input.detach())).sum(dim, keepdim)
+    return nansum(input, dim, keepdim, dtype=dtype) / numbers
+
+
+@method
+def sum_to_size(self, *size):
+    """The sum over what was broadcast, so that the result has shape `size` (torch.Tensor.sum_to_size)."""
+    size = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    shape = self._data.shape
+    lead = len(shape) - len(size)
+    if lead < 0 or any(n not in (1, m) for n, m in zip(size, shape[lead:], strict=True)):
+        raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.")
+    dims = [*range(lead), *[i + lead for i, n in enumerate(size) if n == 1 and shape[i + lead] != 1]]
+    out = sum(self, dims, True) if dims else self
+    return out.view(size) if lead else out
+
+
+# -- products -----------------------------------------------------------------------------------------
+
+
+def _prod(x, dims, keepdim):
+    return np.multiply.reduce(x, axis=dims, keepdims=keepdim, dtype=None if x.dtype.kind == "f" else np.int64)
+
+
+def _product_of_others(x, dim):
+    """For each element the product of the others along `dim`, without dividing: zeros are no trouble."""
+    n = x.shape[dim]
+    if n == 0:
+        return x
+    one = both.zeros_like(both.slice_of(x, dim, 0, 1)) + 1
+    before = both.cumprod(both.cat([one, both.slice_of(x, dim, 0, n - 1)], dim), dim)
+    after = both.flip(both.cumprod(both.cat([one, both.flip(both.slice_of(x, dim, 1, n), dim)], dim), dim), dim)
+    return before * after
+
+
+class ProdBackward0(Rule):
+    """Product of all elements.
+
+    Math: y = product of a.   VJP: g * y / a; with zeros among a, g times the product of the others.
+    Shapes: any -> ().   Saves: a and the result.   PyTorch: torch.prod
+    """
+
+    op = "prod"
+    saves = ("self", "result")
+
+    def forward(x):
+        return _prod(x, None, False)
+
+    def vjp(self, g, x, y):
+        if (both.array_of(x) != 0).all():
+            return g * y / x
+        return (g * _product_of_others(x.reshape(-1), 0)).reshape(x.shape)
+
+
+class ProdBackward1(Reduction):
+    """Product along a dim.
+
+    Math: y = product of a along dim.   VJP: g * y / a; with zeros among a, g times the product of the others.
+    Shapes: the dim goes, or stays with size 1.   Saves: a and the result.   PyTorch: torch.prod
+    """
+
+    op = "prod"
+    saves = ("self", "result")
+    keeps = ("dim", "keepdim")
+
+    def forward(x, dim, keepdim):
+        return _prod(x, wrap_dims(dim, x.ndim), keepdim)
+
+    def vjp(self, g, x, y):
+        dim, keepdim = self.args
+        g = spread(g, x.shape, dim, keepdim)
+        if (both.array_of(x) != 0).all():
+            return g * spread(y, x.shape, dim, keepdim) / x
+        return g * _product_of_others(x, wrap_dim(dim, len(x.shape)))
+
+
+@function
+def prod(input, dim=None, keepdim=False, *, dtype=None):
+    """The product of all elements, or along `dim` (torch.prod)."""
+    if dim is None:
+        return reduce_as(ProdBackward0, input, dtype)
+    return reduce_as(ProdBackward1, input, dtype, dim, keepdim)
+
+
+# -- variance -----------------------------------------------------------------------------------------
+
+
+def _var(x, dims, correction, keepdim):
+    dims = wrap_dims(dims, x.ndim)
+    center = x - numerics.mean(x, dims, True)
+    free = max_(numerics.count(x.shape, dims) - (1 if correction is None else correction), 0)
+    return np.true_divide((center * center).sum(axis=dims, keepdims=keepdim), free, dtype=x.dtype)
+
+
+max_ = max
+
+
+def _var_vjp(g, x, dims, correction, keepdim):
+    dims = wrap_dims(dims, len(x.shape))
+    free = numerics.count(x.shape, dims) - (1 if correction is None else correction)
+    g = spread(g, x.shape, dims, keepdim)
+    if free <= 0:
+        center = both.array_of(x) - numerics.mean(both.array_of(x), dims, True)
+        return g * both.constant(np.where(center == 0, np.nan, np.inf).astype(center.dtype), g)
+    return 2.0 / free * g * (x - both.mean_over(x, dims, True))
+
+
+class VarBackward0(Reduction):
+    """Variance.
+
+    Math: y = sum of (a - mean) ** 2 / (n - correction).   VJP: g * 2 * (a - mean) / (n - correction).
+    Shapes: as sum.   Saves: a.   PyTorch: torch.var
+    """
+
+    op = "var"
+    saves = ("self",)
+    keeps = ("dim", "correction", "keepdim")
+
+    def forward(x, dims, correction, keepdim):
+        return _var(x, dims, correction, keepdim)
+
+    def vjp(self, g, x):
+        return _var_vjp(g, x, *self.args)
+
+
+class StdBackward0(Reduction):
+    """Standard deviation.
+
+    Math: y = sqrt(var(a)).   VJP: g * (a - mean) / (y * (n - correction)), 0 where y = 0.
+    Shapes: as sum.   Saves: a and the result.   PyTorch: torch.std
+    """
+
+    op = "std"
+    saves = ("self", "result")
+    keeps = ("dim", "correction", "keepdim")
+
+    def forward(x, dims, correction, keepdim):
+        return np.sqrt(_var(x, dims, correction, keepdim))
+
+    def vjp(self, g, x, y):
+        return _var_vjp(both.masked(g / (y * 2), both.array_of(y) != 0), x, *self.args)
+
+
+class VarMeanBackward0(Reduction):
+    """Variance and mean at once.
+
+    Math: y0 = var(a), y1 = mean(a).   VJP: the sum of both.   Shapes: as sum.   Saves: a.   PyTorch: torch.var_mean
+    """
+
+    op = "var_mean"
+    plain = False
+    saves = ("self",)
+    keeps = ("dim", "correction", "keepdim")
+
+    def forward(x, dims, correction, keepdim):
+        return _var(x, dims, correction, keepdim), numerics.mean(x, wrap_dims(dims, x.ndim), keepdim)
+
+    def vjp(self, gs, x):
+        return _with_mean(gs[1], x, self.args, None if gs[0] is None else _var_vjp(gs[0], x, *self.args))
+
+
+class StdMeanBackward0(Reduction):
+    """Standard deviation and mean at once.
+
+    Math: y0 = std(a), y1 = mean(a).   VJP: the sum of both.   Shapes: as sum.   Saves: a and y0.   PyTorch: torch.std_mean
+    """
+
+    op = "std_mean"
+    plain = False
+    saves = ("self", "result0")
+    results = {"result0": 0}
+    keeps = ("dim", "correction", "keepdim")
+
+    def forward(x, dims, correction, keepdim):
+        return np.sqrt(_var(x, dims, correction, keepdim)), numerics.mean(x, wrap_dims(dims, x.ndim), keepdim)
+
+    def vjp(self, gs, x, y):
+        to_std = None
+        if gs[0] is not None:
+            to_std = _var_vjp(both.masked(gs[0] / (y * 2), both.array_of(y) != 0), x, *self.args)
+        return _with_mean(gs[1], x, self.args, to_std)
+
+
+def _with_mean(g, x, args, other):
+    if g is None:
+        return other
+    dims, _, keepdim = args
+    n = numerics.count(x.shape, wrap_dims(dims, len(x.shape)))
+    to_mean = both.expand(spread(g, x.shape, dims, keepdim), x.shape) / n
+    return to_mean if other is None else other + to_mean
+
+
+def _spread_function(op, rule):
+    def call(input, dim=None, unbiased=None, keepdim=False, *, correction=None):
+        x = input._data
+        if x.dtype.kind != "f":
+            raise RuntimeError("std and var only support floating point and complex dtypes")
+        if isinstance(dim, bool):  # the old form var(unbiased)
+            dim, unbiased = None, dim
+        if unbiased is not None:
+            correction = int(unbiased)
+        elif correction is None and dim is not None:
+            correction = 1
+        dims = dims_given(op, dim)
+        n = numerics.count(x.shape, wrap_dims(dims, x.ndim))
+        if n - (1 if correction is None else correction) <= 0:
+            warnings.warn(
+                f"{op}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input "
+                "numel divided by output numel).",
+                stacklevel=2,
+            )
+        return apply(rule, (input,), dims, correction, keepdim)
+
+    call.__name__ = call.__qualname__ = op
+    call.__doc__ = rule.__doc__
+    FUNCTIONS[op] = call
+    if rule.plain:
+        METHODS[op] = call
+
+
+_spread_function("var", VarBackward0)
+_spread_function("std", StdBackward0)
+_spread_function("var_mean", VarMeanBackward0)
+_spread_function("std_mean", StdMeanBackward0)
+
+
+# -- extremes -----------------------------------------------------------------------------------------
+
+
+def _evenly(g, x, y):
+    """`g` shared by all elements equal to the result `y`."""
+    x, y = both.array_of(x), both.array_of(y)
+    hits = np.isnan(x) if y != y else x == y
+    return g / np.count_nonzero(hits) * both.constant(hits.astype(x.dtype), g)
+
+
+class MaxBackward1(Rule):
+    """Largest element.
+
+    Math: y = max of a.   VJP: g, shared evenly by the largest.   Shapes: any -> ().   Saves: a and the result.   PyTorch: torch.max
+    """
+
+    op = "max"
+    saves = ("self", "result")
+    forward = np.max
+
+    def vjp(self, g, x, y):
+        return _evenly(g, x, y)
+
+
+class MinBackward1(MaxBackward1):
+    """Smallest element.
+
+    Math: y = min of a.   VJP: g, shared evenly by the smallest.   Shapes: any -> ().   Saves: a and the result.   PyTorch: torch.min
+    """
+
+    op = "min"
+    forward = np.min
+
+
+class Selection(Reduction):
+    """A reduction along a dim that picks elements: the gradient goes back to where they were.
+
+    VJP: g at the places `indices`, 0 elsewhere.   Shapes: the dim goes, or stays with size 1.   Saves: the indices.
+    """
+
+    plain = False
+    saves = ("indices",)
+    results = {"indices": 1}
+    keeps = ("dim", "keepdim", "self_sym_sizes")
+
+    def restore(self, i, t):
+        return t if t._data.dtype.kind != "f" else super().restore(i, t)
+
+    def vjp(self, gs, indices):
+        dim, keepdim, shape = self.args[:-1][-2:] + self.args[-1:]
+        index = both.array_of(indices)
+        if not shape:
+            return gs[0]
+        dim = wrap_dim(dim, len(shape))
+        g = spread(gs[0], shape, dim, keepdim)
+        return both.put_along(g, index.reshape(g.shape), dim, shape)
+
+
+def pick(x, dim, index, keepdim):
+    """The values and indices of a selection, given the index along `dim` (with the dim kept)."""
+    values = np.take_along_axis(x, index, dim)
+    if not keepdim:
+        values, index = values.squeeze(dim), index.squeeze(dim)
+    return np.ascontiguousarray(values)[()], np.ascontiguousarray(index).astype(np.int64)[()]
+
+
+def _arg(fn, x, dim, keepdim):
+    if not x.ndim:
+        return x, np.int64(0)
+    dim = wrap_dim(dim, x.ndim)
+    return pick(x, dim, fn(x, axis=dim, keepdims=True), keepdim)
+
+
+class MaxBackward0(Selection):
+    """Largest along a dim, the first at a tie.
+
+    Math: y = max of a along dim.   VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.
+    Saves: the indices.   PyTorch: torch.max
+    """
+
+    op = "max"
+
+    def forward(x, dim, keepdim):
+        return _arg(np.argmax, x, dim, keepdim)
+
+
+class MinBackward0(Selection):
+    """Smallest along a dim, the first at a tie.
+
+    Math: y = min of a along dim.   VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.
+    Saves: the indices.   PyTorch: torch.min
+    """
+
+    op = "min"
+
+    def forward(x, dim, keepdim):
+        return _arg(np.argmin, x, dim, keepdim)
+
+
+def not_empty(op, x, dims):
+    """Raise what PyTorch raises if there is nothing to choose from; `dims` is None, an int or a tuple."""
+    if dims is None or dims == ():
+        if x.size == 0:
+            kind = IndexError if op.startswith("arg") else RuntimeError
+            more = "" if op.startswith("arg") else " Specify the reduction dim with the 'dim' argument."
+            raise kind(f"{op}(): Expected reduction dim to be specified for input.numel() == 0.{more}")
+        return
+    for dim in wrap_dims(dims, x.ndim):
+        if x.shape[dim] == 0:
+            raise IndexError(f"{op}(): Expected reduction dim {dim} to have non-zero size.")
+
+
+def _extreme(op, whole, along, elementwise):
+    def call(input, dim=None, keepdim=False, *, other=None):
+        other = dim if isinstance(dim, Variable) else other
+        if other is not None:
+            return elementwise(input, other)
+        x = input._data
+        if dim is not None:
+            wrap_dim(dim, x.ndim)
+        not_empty(op, x, dim)
+        if dim is None:
+            return apply(whole, (input,))
+        return getattr(return_types, op)(apply(along, (input,), dim, keepdim))
+
+    call.__name__ = call.__qualname__ = op
+    call.__doc__ = f"The {op} of all elements; along `dim`, with the indices; or of two tensors (torch.{op})."
+    FUNCTIONS[op] = METHODS[op] = call
+
+
+_extreme("max", MaxBackward1, MaxBackward0, FUNCTIONS["maximum"])
+_extreme("min", MinBackward1, MinBackward0, FUNCTIONS["minimum"])
+
+
+class AmaxBackward0(Reduction):
+    """Largest over some dims, without indices.
+
+    Math: y = max of a over dims.   VJP: g, shared evenly by the largest.   Shapes: as sum.   Saves: a and the result.
+    PyTorch: torch.amax
+    """
+
+    op = "amax"
+    saves = ("self", "result")
+    keeps = ("dim", "keepdim")
+
+    def forward(x, dims, keepdim):
+        return np.max(x, axis=wrap_dims(dims, x.ndim), keepdims=keepdim)
+
+    def vjp(self, g, x, y):
+        return _share(g, x, y, *self.args)
+
+
+class AminBackward0(AmaxBackward0):
+    """Smallest over some dims, without indices.
+
+    Math: y = min of a over dims.   VJP: g, shared evenly by the smallest.   Shapes: as sum.   Saves: a and the result.
+    PyTorch: torch.amin
+    """
+
+    op = "amin"
+
+    def forward(x, dims, keepdim):
+        return np.min(x, axis=wrap_dims(dims, x.ndim), keepdims=keepdim)
+
+
+def _share(g, x, y, dims, keepdim):
+    shape = x.shape
+    hits = both.array_of(x) == both.array_of(spread(y, shape, dims, keepdim))
+    share = hits / hits.sum(axis=wrap_dims(dims, len(shape)), keepdims=True)
+    return spread(g, shape, dims, keepdim) * both.constant(share.astype(both.array_of(x).dtype), g)
+
+
+@function
+def amax(input, dim=(), keepdim=False):
+    """The largest over `dim`, an int or a tuple; ties share the gradient (torch.amax)."""
+    not_empty("amax", input._data, dim)
+    return apply(AmaxBackward0, (input,), dims_given("amax", dim), keepdim)
+
+
+@function
+def amin(input, dim=(), keepdim=False):
+    """The smallest over `dim`, an int or a tuple; ties share the gradient (torch.amin)."""
+    not_empty("amin", input._data, dim)
+    return apply(AminBackward0, (input,), dims_given("amin", dim), keepdim)
+
+
+class AminmaxBackward0(Reduction):
+    """Smallest and largest at once.
+
+    Math: y0 = min of a, y1 = max of a.   VJP: each gradient, shared evenly by the extremes.   Shapes: as sum.
+    Saves: a and both results.   PyTorch: torch.aminmax
+    """
+
+    op = "aminmax"
+    plain = False
+    saves = ("self", "min", "max")
+    results = {"min": 0, "max": 1}
+    keeps = ("dim", "keepdim")
+
+    def forward(x, dim, keepdim):
+        dims = wrap_dims(dim, x.ndim)
+        return np.min(x, axis=dims, keepdims=keepdim), np.max(x, axis=dims, keepdims=keepdim)
+
+    def vjp(self, gs, x, low, high):
+        parts = [_share(g, x, y, *self.args) for g, y in zip(gs, (low, high), strict=True) if g is not None]
+        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+@function
+def aminmax(input, *, dim=None, keepdim=False):
+    """The smallest and the largest (torch.aminmax)."""
+    if input._data.size == 0:
+        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+    return return_types.aminmax(apply(AminmaxBackward0, (input,), dim, keepdim))
+
+
+def _index_of(op, fn):
+    def call(input, dim=None, keepdim=False):
+        x = input._data
+        if x.dtype.kind == "b":
+            raise RuntimeError(f"{op}(): does not support bool input")
+        if dim is not None:
+            wrap_dim(dim, x.ndim)
+        not_empty(op, x, dim)
+        axis = None if dim is None or not x.ndim else wrap_dim(dim, x.ndim)
+        return constant_result((input,), np.asarray(fn(x, axis=axis, keepdims=keepdim)).astype(np.int64)[()], op)
+
+    call.__name__ = call.__qualname__ = op
+    call.__doc__ = f"Where the {op[3:]} is: counted through all elements, or along `dim` (torch.{op})."
+    FUNCTIONS[op] = METHODS[op] = call
+
+
+_index_of("argmax", np.argmax)
+_index_of("argmin", np.argmin)
+
+
+# -- counting and asking ------------------------------------------------------------------------------
+
+
+def _ask(op, fn):
+    def call(input, dim=None, keepdim=False):
+        x = input._data
+        data = np.asarray(fn(x, axis=wrap_dims(dims_given(op, dim), x.ndim), keepdims=keepdim))
+        return constant_result((input,), data.astype(x.dtype if x.dtype == np.uint8 else bool)[()], op)
+
+    call.__name__ = call.__qualname__ = op
+    call.__doc__ = f"Whether {op} of the elements are true, all together or over `dim` (torch.{op})."
+    FUNCTIONS[op] = METHODS[op] = call
+
+
+_ask("any", np.any)
+_ask("all", np.all)
+
+
+@function
+def count_nonzero(input, dim=None):
+    """How many elements are not zero (torch.count_nonzero)."""
+    x = input._data
+    count = np.count_nonzero(x, axis=wrap_dims(dims_given("count_nonzero", dim), x.ndim))
+    return constant_result((input,), np.asarray(count, np.int64)[()], "count_nonzero")
+
+
+# -- norms --------------------------------------------------------------------------------------------
+
+
+def _norm(x, p, dims, keepdim):
+    size = np.abs(x)
+    if p == math.inf or p == -math.inf:
+        return (np.max if p > 0 else np.min)(size, axis=dims, keepdims=keepdim)
+    if p == 0:
+        return (x != 0).sum(axis=dims, keepdims=keepdim).astype(x.dtype)
+    if p == 1:
+        return size.sum(axis=dims, keepdims=keepdim)
+    if p == 2:
+        return np.sqrt((x * x).sum(axis=dims, keepdims=keepdim))
+    return (size**p).sum(axis=dims, keepdims=keepdim) ** x.dtype.type(1 / p)
+
+
+def _norm_vjp(g, x, y, p, dims, keepdim):
+    if p == 0:
+        return None
+    y, g = spread(y, x.shape, dims, keepdim), spread(g, x.shape, dims, keepdim)
+    zero = both.array_of(y) == 0
+    if p == 1:
+        return g * both.sign(x)
+    if p == 2:
+        return g * both.masked(x / y, ~zero)
+    if math.isinf(p):
+        size = np.abs(both.array_of(x))
+        hits = (size == both.array_of(y)) | (np.isnan(size) & np.isnan(both.array_of(y)))
+        share = hits / hits.sum(axis=wrap_dims(dims, len(x.shape)), keepdims=True)
+        return both.sign(x) * (g * both.constant(share.astype(size.dtype), g))
+    if p < 1:
+        return both.masked(both.sign(x) * both.abs_(x) ** (p - 1), both.array_of(x) != 0) * g * y ** (1 - p)
+    scaled = both.sign(x) * both.abs_(x) ** (p - 1) if p < 2 else x * both.abs_(x) ** (p - 2)
+    return scaled * both.masked(g / y ** (p - 1), ~zero)
+
+
+class LinalgVectorNormBackward0(Reduction):
+    """p-norm of a vector, or over some dims.
+
+    Math: y = (sum of |a| ** p) ** (1 / p).   VJP: g * sign(a) * (|a| / y) ** (p - 1), 0 where y = 0.
+    Shapes: as sum.   Saves: a and the result.   PyTorch: torch.linalg.vector_norm
+    """
+
+    op = "linalg_vector_norm"
+    saves = ("self", "result")
+    keeps = ("ord", "dim", "keepdim")
+
+    def forward(x, p, dims, keepdim):
+        return _norm(x, p, wrap_dims(dims, x.ndim), keepdim)
+
+    def vjp(self, g, x, y):
+        return _norm_vjp(g, x, y, *self.args)
+
+
+def vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None):
+    """The `ord`-norm over `dim`, or of all elements (torch.linalg.vector_norm)."""
+    x = input._data
+    if x.dtype.kind != "f":
+        raise RuntimeError(
+            f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {TYPE_NAMES[x.dtype.name]}"
+        )
+    dims = dims_given("linalg.vector_norm", dim)
+    if numerics.count(x.shape, wrap_dims(dims, x.ndim)) == 0 and (math.isinf(ord) or ord < 0):
+        raise RuntimeError(
+            f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the operation does not have an identity"
+        )
+    return reduce_as(LinalgVectorNormBackward0, input, dtype, ord, dims, keepdim)
+
+
+@function
+def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
+    """The p-norm over `dim`, or of all elements; "fro" is p = 2 (torch.norm)."""
+    if p == "nuc":
+        from .rule import FUNCTIONS
+
+        return FUNCTIONS["linalg_svdvals"](input).sum(-1, keepdim)
+    return vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype)
+
+
+class DistBackward0(Rule):
+    """p-norm of a difference.
+
+    Math: y = norm(a - b).   VJP: to a: the norm's;  to b: its negative.   Shapes: a and b broadcast -> ().
+    Saves: a, b and the result.   PyTorch: torch.dist
+    """
+
+    op = "dist"
+    inputs = ("self", "other")
+    saves = ("self", "other", "result")
+    keeps = ("p",)
+
+    def forward(a, b, p):
+        return _norm(a - b, p, None, False)
+
+    def vjp(self, g, a, b, y):
+        to_a = _norm_vjp(g, a - b, y, self.args[0], None, False)
+        return to_a, None if to_a is None else -to_a
+
+
+@function
+def dist(input, other, p=2):
+    """The p-norm of `input - other` (torch.dist)."""
+    return pointwise(DistBackward0, both_tensors("dist", input, other), p)
+
+
+class LogsumexpBackward0(Reduction):
+    """Logarithm of a sum of exponentials, without overflow.
+
+    Math: y = log(sum of exp(a) over dims).   VJP: g * exp(a - y).   Shapes: as sum.   Saves: a and the result.   PyTorch: torch.logsumexp
+    """
+
+    op = "logsumexp"
+    saves = ("self", "result")
+    keeps = ("dim", "keepdim")
+
+    def forward(x, dims, keepdim):
+        dims = wrap_dims(dims, x.ndim)
+        top = np.max(x, axis=dims, keepdims=True, initial=-np.inf)
+        top = np.where(np.isinf(top), x.dtype.type(0), top)
+        total = np.log(np.exp(x - top).sum(axis=dims, keepdims=keepdim))
+        return total + (top if keepdim else top.reshape(total.shape))
+
+    def vjp(self, g, x, y):
+        dims, keepdim = self.args
+        return spread(g, x.shape, dims, keepdim) * both.exp(x - spread(y, x.shape, dims, keepdim))
+
+
+@function
+def logsumexp(input, dim, keepdim=False):
+    """log(sum(exp(input))) over `dim` (torch.logsumexp)."""
+    if input._data.dtype.kind != "f":
+        input = wrap(input._data.astype(Defaults.np))
+    return apply(LogsumexpBackward0, (input,), dims_given("logsumexp", dim), keepdim)
+
+
+# -- running reductions -------------------------------------------------------------------------------
+
+
+class CumsumBackward0(Reduction):
+    """Running sum.
+
+    Math: y[i] = a[0] + ... + a[i].   VJP: the sum of g from i to the end.   Shapes: unchanged.   Saves: nothing.   PyTorch: torch.cumsum
+    """
+
+    op = "cumsum"
+    keeps = ("dim",)
+
+    def forward(x, dim):
+        dtype = x.dtype if x.dtype.kind == "f" else np.int64
+        return np.cumsum(x, axis=wrap_dim(dim, x.ndim), dtype=dtype) if x.ndim else x.astype(dtype)
+
+    def vjp(self, g):
+        return both.reversed_cumsum(g, wrap_dim(self.args[0], len(g.shape))) if g.shape else g
+
+
+class CumprodBackward0(Reduction):
+    """Running product.
+
+    Math: y[i] = a[0] * ... * a[i].   VJP: the sum of g * y from i to the end, / a[i]; with zeros among a, without dividing.
+    Shapes: unchanged.   Saves: a and the result.   PyTorch: torch.cumprod
+    """
+
+    op = "cumprod"
+    saves = ("self", "result")
+    keeps = ("dim",)
+
+    def forward(x, dim):
+        dtype = x.dtype if x.dtype.kind == "f" else np.int64
+        return np.cumprod(x, axis=wrap_dim(dim, x.ndim), dtype=dtype) if x.ndim else x.astype(dtype)
+
+    def vjp(self, g, x, y):
+        if not x.shape or not both.array_of(x).size:
+            return g
+        dim = wrap_dim(self.args[0], len(x.shape))
+        if (both.array_of(x) != 0).all():
+            return both.reversed_cumsum(g * y, dim) / x
+        # tail[i] = g[i] + a[i + 1] * tail[i + 1]: what a change of y[i] does to everything from i on.
+        n = x.shape[dim]
+        tails = [both.slice_of(g, dim, n - 1, n)]
+        for i in range(n - 2, -1, -1):
+            tails.append(both.slice_of(g, dim, i, i + 1) + both.slice_of(x, dim, i + 1, i + 2) * tails[-1])
+        one = both.zeros_like(tails[0]) + 1
+        before = both.cat([one, both.slice_of(y, dim, 0, n - 1)], dim)
+        return before * both.cat(tails[::-1], dim)
+
+
+class LogcumsumexpBackward0(Reduction):
+    """Running logsumexp.
+
+    Math: y[i] = log(exp(a[0]) + ... + exp(a[i])).   VJP: exp(a[i]) * the sum of g * exp(-y) from i to the end, in logarithms.
+    Shapes: unchanged.   Saves: a and the result.   PyTorch: torch.logcumsumexp
+    """
+
+    op = "logcumsumexp"
+    saves = ("self", "result")
+    keeps = ("dim",)
+
+    def forward(x, dim):
+        return numerics.logcumsumexp(as_float(x), wrap_dim(dim, x.ndim)) if x.ndim else x
+
+    def vjp(self, g, x, y):
+        if not x.shape:
+            return g
+        dim = wrap_dim(self.args[0], len(x.shape))
+        parts = []
+        for sign in (1, -1):  # logarithms need positive numbers: one pass for each sign of g
+            here = both.array_of(g) * sign > 0
+            size = both.where(here, both.log(both.where(here, g * sign, 1)) - y, -math.inf)
+            tail = both.flip(both.logcumsumexp(both.flip(size, dim), dim), dim)
+            dead = np.isneginf(both.array_of(tail))
+            parts.append(both.masked(both.exp(both.where(dead, 0, tail) + x), ~dead))
+        return parts[0] - parts[1]
+
+
+def _running(op, rule):
+    def call(input, dim, *, dtype=None):
+        wrap_dim(dim, input._data.ndim)
+        return reduce_as(rule, input, dtype, dim)
+
+    call.__name__ = call.__qualname__ = op
+    call.__doc__ = rule.__doc__
+    FUNCTIONS[op] = METHODS[op] = call
+
+
+_running("cumsum", CumsumBackward0)
+_running("cumprod", CumprodBackward0)
+
+
+@function
+def logcumsumexp(input, dim):
+    """The running log(sum(exp(input))) along `dim` (torch.logcumsumexp)."""
+    return apply(LogcumsumexpBackward0, (input,), dim)
+
+
+class CummaxBackward0(Selection):
+    """Running maximum, the latest at a tie.
+
+    Math: y[i] = max(a[0], ..., a[i]).   VJP: g added up where each maximum came from.   Shapes: unchanged.
+    Saves: a and the indices.   PyTorch: torch.cummax
+    """
+
+    op = "cummax"
+    saves = ("self", "indices")
+    keeps = ("dim",)
+
+    def forward(x, dim):
+        return _running_extreme(x, dim, np.maximum, np.greater_equal)
+
+    def vjp(self, gs, x, indices):
+        if not x.shape:
+            return gs[0]
+        return both.add_along(gs[0], both.array_of(indices), wrap_dim(self.args[0], len(x.shape)), x.shape)
+
+
+class CumminBackward0(CummaxBackward0):
+    """Running minimum, the latest at a tie.
+
+    Math: y[i] = min(a[0], ..., a[i]).   VJP: g added up where each minimum came from.   Shapes: unchanged.
+    Saves: a and the indices.   PyTorch: torch.cummin
+    """
+
+    op = "cummin"
+
+    def forward(x, dim):
+        return _running_extreme(x, dim, np.minimum, np.less_equal)
+
+
+def _running_extreme(x, dim, fn, reaches):
+    if not x.ndim:
+        return x, np.int64(0)
+    dim = wrap_dim(dim, x.ndim)
+    values = fn.accumulate(x, axis=dim)
+    hits = reaches(x, values)
+    if x.dtype.kind == "f":
+        hits |= np.isnan(x)
+    places = np.arange(x.shape[dim]).reshape([-1 if i == dim else 1 for i in range(x.ndim)])
+    return values, np.maximum.accumulate(np.where(hits, places, 0), axis=dim).astype(np.int64)
+
+
+@function
+def cummax(input, dim):
+    """The running maximum along `dim`, and where it is (torch.cummax)."""
+    wrap_dim(dim, input._data.ndim)
+    return return_types.cummax(apply(CummaxBackward0, (input,), dim))
+
+
+@function
+def cummin(input, dim):
+    """The running minimum along `dim`, and where it is (torch.cummin)."""
+    wrap_dim(dim, input._data.ndim)
+    return return_types.cummin(apply(CumminBackward0, (input,), dim))
+
+
+@function
+def diff(input, n=1, dim=-1, prepend=None, append=None):
+    """The differences of neighbours along `dim`, n times over (torch.diff)."""
+    dim = wrap_dim(dim, input._data.ndim)
+    parts = [t for t in (prepend, input, append) if t is not None]
+    out = both.cat(parts, dim) if len(parts) > 1 else input
+    for _ in range(n):
+        size = out._data.shape[dim]
+        later, earlier = out.narrow(dim, 1, size - 1), out.narrow(dim, 0, size - 1)
+        out = METHODS["logical_xor"](later, earlier) if out._data.dtype.kind == "b" else later - earlier
+    return out
+
+
+# -- softmax ------------------------------------------------------------------------------------------
+
+
+class SoftmaxBackward0(Rule):
+    """Exponentials that add up to 1.
+
+    Math: y = exp(a) / sum of exp(a) along dim.   VJP: y * (g - sum of g * y along dim).   Shapes: unchanged.
+    Saves: the result.   PyTorch: torch.softmax
+    """
+
+    op = "_softmax"
+    saves = ("result",)
+    keeps = ("dim",)
+
+    def forward(x, dim):
+        if not x.size:
+            return x.copy()
+        e = np.exp(x - np.max(x, axis=dim if x.ndim else None, keepdims=True))
+        return e / e.sum(axis=dim if x.ndim else None, keepdims=True)
+
+    def vjp(self, g, y):
+        return both.run(SoftmaxBackwardDataBackward0, (g, y), *self.args)
+
+
+class SoftmaxBackwardDataBackward0(Rule):
+    """The VJP of softmax as an operation: h = y * (g - sum of g * y).
+
+    VJP: to g: y * (gg - sum of gg * y);  to y: gg * (g - sum of g * y) - g * sum of gg * y.   Shapes: unchanged.   Saves: g, y.
+    """
+
+    op = "_softmax_backward_data"
+    inputs = saves = ("grad_output", "output")
+    keeps = ("dim",)
+
+    def forward(g, y, dim):
+        gy = g * y
+        return gy - y * gy.sum(axis=dim if g.ndim else None, keepdims=True)
+
+    def vjp(self, gg, g, y):
+        dims = self.args if len(y.shape) else ()
+        to_g = both.run(type(self), (gg, y), *self.args)
+        return to_g, gg * g - gg * both.sum_over(g * y, dims, True) - g * both.sum_over(gg * y, dims, True)
+
+
+class LogSoftmaxBackward0(Rule):
+    """Logarithm of the softmax.
+
+    Math: y = a - log(sum of exp(a) along dim).   VJP: g - exp(y) * sum of g along dim.   Shapes: unchanged.
+    Saves: the result.   PyTorch: torch.log_softmax
+    """
+
+    op = "_log_softmax"
+    saves = ("result",)
+    keeps = ("dim",)
+
+    def forward(x, dim):
+        if not x.size:
+            return x.copy()
+        dim = dim if x.ndim else None
+        z = x - np.max(x, axis=dim, keepdims=True)
+        return z - np.log(np.exp(z).sum(axis=dim, keepdims=True))
+
+    def vjp(self, g, y):
+        return both.run(LogSoftmaxBackwardDataBackward0, (g, y), *self.args)
+
+
+class LogSoftmaxBackwardDataBackward0(Rule):
+    """The VJP of log_softmax as an operation: h = g - exp(y) * sum of g.
+
+    VJP: to g: gg - sum of gg * exp(y);  to y: -gg * exp(y) * sum of g.   Shapes: unchanged.   Saves: g, y.
+    """
+
+    op = "_log_softmax_backward_data"
+    inputs = saves = ("grad_output", "output")
+    keeps = ("dim",)
+
+    def forward(g, y, dim):
+        return g - np.exp(y) * g.sum(axis=dim if g.ndim else None, keepdims=True)
+
+    def vjp(self, gg, g, y):
+        dims = self.args if len(y.shape) else ()
+        weighed = gg * both.exp(y)
+        return gg - both.sum_over(weighed, dims, True), -weighed * both.sum_over(g, dims, True)
+
+
+def _softmax_function(op, rule):
+    def call(input, dim, dtype=None):
+        if dtype is not None and to_dtype(dtype).np != input._data.dtype:
+            input = input.to(to_dtype(dtype))
+        if input._data.dtype.kind != "f":
+            raise NotImplementedError(f"\"{op}_lastdim_kernel_impl\" not implemented for '{TYPE_NAMES[input._data.dtype.name]}'")
+        wrap_dim(dim, input._data.ndim)
+        return apply(rule, (input,), dim)
+
+    call.__name__ = call.__qualname__ = op
+    call.__doc__ = rule.__doc__
+    FUNCTIONS[op] = METHODS[op] = call
+
+
+_softmax_function("softmax", SoftmaxBackward0)
+_softmax_function("log_softmax", LogSoftmaxBackward0)

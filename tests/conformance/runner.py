@@ -358,9 +358,7 @@ def exception_differences(want, got, where):
     if want["exc"] != got["exc"]:
         yield f"{where}: expected {want['exc']}, got {got['exc']} ({got['msg'][:PREFIX]})"
     if want["msg"][:PREFIX].lower() != got["msg"][:PREFIX].lower():
-        yield (
-            f"{where}: expected the message {want['msg'][:PREFIX]!r}, got {got['msg'][:PREFIX]!r}"
-        )
+        yield (f"{where}: expected the message {want['msg'][:PREFIX]!r}, got {got['msg'][:PREFIX]!r}")
 
 
 def compare(want, got):
@@ -418,9 +416,7 @@ def record(module, path, only=()):
         case["golden"] = run_case(case, torch, module)
     again = {case["id"]: run_case(case, torch, module) for case in reversed(cases)}
     unstable = [
-        f"{case['id']}: {line}"
-        for case in cases
-        for line in compare(case["golden"], again[case["id"]])
+        f"{case['id']}: {line}" for case in cases for line in compare(case["golden"], again[case["id"]])
     ]
     if unstable:
         raise SystemExit("\n".join(["not the same twice:", *unstable]))

@@ -57,9 +57,7 @@ def test_own_bank_is_recorded_from_its_sources():
 
 def test_banks_do_not_share_ids():
     """A case of the own bank is a new angle, not a public case again."""
-    public, own = (
-        {case["id"] for case in runner.read_bank(path)} for path in runner.BANKS.values()
-    )
+    public, own = ({case["id"] for case in runner.read_bank(path)} for path in runner.BANKS.values())
     assert public & own == set()
 
 

@@ -100,6 +100,17 @@ x.expand(3).sum().backward()
 x.grad.mul_(2)
 out = dict(g=x.grad, contiguous=x.grad.is_contiguous(), stride=x.grad.stride())
 
+# [case] gradient_argument_shared | whether .grad is the very memory of the gradient passed in
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = torch.tensor([1.0, 2.0], requires_grad=True)
+gx, gy = torch.tensor([1.0, 3.0]), torch.tensor([1.0, 3.0])
+x.backward(gx)
+(y * 1).view_as(y).backward(gy)
+out = dict(same=(x.grad is gx, y.grad is gy))
+x.grad.mul_(10)
+y.grad.mul_(10)
+out.update(x=x.grad, y=y.grad, gy=gy)
+
 # [group] restricted_inputs
 
 # [case] inputs_single_tensor | inputs= takes one tensor too, and leaves the others alone

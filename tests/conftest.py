@@ -3,11 +3,29 @@
 import os
 
 os.environ["MPLBACKEND"] = "Agg"  # before anything imports matplotlib: no test opens a window
+os.environ.pop(
+    "PYTEST_ADDOPTS", None
+)  # what was meant for this run; tests that start pytest start a plain one
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
+
+import autograd_lab
 
 # In CI the same examples every time, so that a red run is red again; elsewhere new ones each time.
 # No deadline: a shared machine's slow moment is not a bug.
 settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("dev", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "dev")
+
+
+@pytest.fixture(autouse=True)
+def grad_mode_is_put_back() -> Iterator[None]:
+    """A test, and what it tests, leaves recording switched on for the next one."""
+    yield
+    leaked = not autograd_lab.is_grad_enabled() or autograd_lab.is_inference_mode_enabled()
+    if leaked:
+        autograd_lab.set_grad_enabled(True)
+    assert not leaked, "grad mode was left changed"

@@ -115,6 +115,12 @@ class TestDelivery:
         assert report == _resources.Delivery(updated=[BACKWARD])
         assert b"x + 3" in (work / BACKWARD).read_bytes()
 
+    def test_an_untouched_file_gets_a_new_version_s_metadata(self, course, work):
+        deliver(course, work)
+        (course / BACKWARD).write_bytes(notebook("x = 1", "x + 1", language_version="3.14"))
+        assert deliver(course, work).updated == [BACKWARD]
+        assert b"3.14" in (work / BACKWARD).read_bytes()
+
     def test_a_notebook_only_opened_and_run_counts_as_untouched(self, course, work):
         deliver(course, work)
         run = notebook("x = 1", "x + 1", language_version="3.14")

@@ -1,28 +1,626 @@
-"""Tensors from nothing: from data, constants, ranges and random numbers."""
+"""Tensors from nothing: from data, constants and ranges. (Random ones: ops/draws.py.)"""
+
+import math
+import operator
+import warnings
 
 import numpy as np
 
-from .autograd.variable import Variable, wrap
-from .dtypes import Defaults, to_dtype
+from . import printing, random, return_types, warning
+from .autograd.modes import THREAD
+from .autograd.variable import INFERENCE, Registry, Variable, wrap
+from .dtypes import ALL, Defaults, can_cast, dtype_of_number, finfo, iinfo, promote_np, to_dtype
+from .dtypes import dtype as dtype_type
+from .warning import warn_once
+
+# -- devices ------------------------------------------------------------------------------------------
+
+_KNOWN = (
+    "cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
+    "privateuseone"
+)
+
+
+class device:  # noqa: N801 - PyTorch's name
+    """Where a tensor lives (torch.device). Any of PyTorch's can be named; only the CPU can be used."""
+
+    __slots__ = ("index", "type")
+
+    def __init__(self, type="cpu", index=None):
+        if isinstance(type, device):
+            type, index = type.type, type.index
+        if isinstance(type, int):
+            raise RuntimeError("Cannot access accelerator device when none is available.")
+        kind, _, number = type.partition(":")
+        if number:
+            if not number.isdigit():
+                raise RuntimeError(f"Invalid device string: '{type}'")
+            index = int(number)
+        if kind not in _KNOWN.split(", "):
+            if kind.isalpha():
+                raise RuntimeError(f"Expected one of {_KNOWN} device type at start of device string: {kind}")
+            raise RuntimeError(f"Invalid device string: '{type}'")
+        self.type, self.index = kind, index
+
+    def __repr__(self):
+        return f"device(type='{self.type}'" + (")" if self.index is None else f", index={self.index})")
+
+    def __str__(self):
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other):
+        return isinstance(other, device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self):
+        return hash((self.type, self.index))
+
+    def __reduce__(self):
+        return device, (self.type, self.index)
+
+
+CPU = device("cpu")
+
+
+def on_cpu(where):
+    """Raise an error unless `where` (a device, its name or None) is the CPU: there is nothing else here."""
+    if where is None or where == "cpu":
+        return
+    where = where if isinstance(where, device) else device(where)
+    if where.type == "cuda":
+        raise AssertionError("Torch not compiled with CUDA enabled (autograd_lab computes on the CPU only)")
+    if where.type != "cpu":
+        raise RuntimeError(f"autograd_lab computes on the CPU only: there is no device '{where}' here")
+
+
+class layout:  # noqa: N801 - PyTorch's name
+    """How the elements lie in memory; here always torch.strided."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __repr__(self):
+        return f"torch.{self._name}"
+
+
+strided = layout("strided")
+
+# -- from data ----------------------------------------------------------------------------------------
+
+
+def leaf(array, requires_grad=False):
+    """A tensor around a new array, as all functions here return it."""
+    t = wrap(array if array.ndim else array[()])
+    if THREAD.state.inference:
+        t._box = INFERENCE
+    if requires_grad:
+        if array.dtype.kind != "f":
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        t._set_requires_grad(True)
+    return t
 
 
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
-    """A new leaf with a copy of `data`: numbers, nested lists, a NumPy array (torch.tensor)."""
-    array = np.array(data if not isinstance(data, Variable) else data._data)
-    if dtype is not None:
-        array = array.astype(to_dtype(dtype).np)
-    elif array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
-        array = array.astype(Defaults.np)
-    if requires_grad and array.dtype.kind != "f":
-        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    out = wrap(array if array.ndim else array[()])
-    return out.requires_grad_(True) if requires_grad else out
+    """A new leaf with a copy of `data`: numbers, nested lists, a NumPy array (torch.tensor).
+
+    Python floats become the default dtype, ints int64, bools bool; NumPy arrays keep their own type.
+    """
+    on_cpu(device)
+    dtype = None if dtype is None else to_dtype(dtype, "tensor").np
+    if isinstance(data, Variable):
+        warnings.warn(
+            "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
+            "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
+            UserWarning,
+            stacklevel=2,
+        )
+        array = np.array(data._data, dtype, order="C")
+    elif isinstance(data, (np.ndarray, np.generic)):
+        array = np.array(_usable(np.asarray(data)), dtype, order="C")
+    else:
+        array = _from_python(data, dtype)
+    return leaf(array, requires_grad)
 
 
-def ones(*size, dtype=None, requires_grad=False):
-    size = size[0] if len(size) == 1 and isinstance(size[0], (tuple, list)) else size
-    return tensor(np.ones(size, (to_dtype(dtype).np if dtype else Defaults.np)), requires_grad=requires_grad)
+def _usable(array):
+    """`array`, if its type and strides are such as tensors have. Raises TypeError or ValueError."""
+    if array.dtype not in ALL:
+        name = array.dtype.type.__name__
+        raise TypeError(
+            f"can't convert np.ndarray of type numpy.{name}. The only supported types are: float64, float32, float16, int64, "
+            "int32, int16, int8, uint8, and bool."
+        )
+    if any(s < 0 for s in array.strides):
+        raise ValueError(
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
+            "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
+        )
+    return array
 
 
-FACTORIES = {"tensor": tensor, "ones": ones}
+def _from_python(data, dtype):
+    """An array of numbers, nested lists or tuples of them, and of one-element tensors among them."""
+    if isinstance(data, str):
+        raise TypeError("new(): invalid data type 'str'")
+    found = []
+    data = _without_tensors(data, found)
+    try:
+        array = np.array(data)
+    except ValueError:
+        _explain_ragged(data)
+        raise
+    if array.dtype.kind not in "bif" and array.size:
+        _explain_type(array, data)
+    if dtype is None:
+        first = _first(data)
+        if found:
+            kinds = [*found, dtype_of_number(array.item(0)).np] if len(found) < array.size else found
+            dtype = kinds[0]
+            for kind in kinds[1:]:
+                dtype = promote_np(dtype, kind)
+        elif isinstance(first, np.ndarray):
+            warn_once(
+                "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
+                "single numpy.ndarray with numpy.array() before converting to a tensor.",
+                stacklevel=4,
+            )
+            dtype = array.dtype
+        elif isinstance(first, np.generic):
+            dtype = array.dtype
+        else:
+            dtype = Defaults.np if array.dtype.kind == "f" or not array.size else array.dtype
+    elif dtype.kind in "iu" and array.dtype.kind == "i" and array.size:
+        limits = np.iinfo(dtype)
+        if array.max() > limits.max or array.min() < (limits.min or -limits.max):
+            raise RuntimeError(f"value cannot be converted to type {_c_name(dtype)} without overflow")
+    return array if array.dtype == dtype else array.astype(dtype)
+
+
+def _c_name(dtype):
+    return {"int16": "short", "int32": "int"}.get(dtype.name, dtype.name)
+
+
+def _without_tensors(data, found):
+    """`data` with the tensors in it replaced by their numbers; their types are added to `found`."""
+    if isinstance(data, Variable):
+        if data._data.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        if data.requires_grad:
+            warn_once(
+                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+                "Consider using tensor.detach() first.",
+                stacklevel=5,
+            )
+        found.append(data._data.dtype)
+        return data._data.item()
+    if isinstance(data, (list, tuple)):
+        for item in data:
+            if isinstance(item, (Variable, list, tuple)):
+                return [_without_tensors(item, found) for item in data]
+    return data
+
+
+def _first(data):
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return data
+
+
+def _explain_type(array, data):
+    kind = array.dtype.kind
+    if kind in "uO" and isinstance(_first(data), int):
+        raise ValueError("Overflow when unpacking long long")
+    if kind == "U":
+        raise ValueError("too many dimensions 'str'")
+    if kind == "c":
+        raise TypeError("autograd_lab has no complex numbers; use two real tensors")
+    raise RuntimeError(f"Could not infer dtype of {type(_first(data)).__name__}")
+
+
+def _explain_ragged(data):
+    """Raise PyTorch's error for lists of unequal lengths."""
+    sizes = []
+    item = data
+    while isinstance(item, (list, tuple)):
+        sizes.append(len(item))
+        item = item[0] if item else None
+
+    def check(item, depth):
+        if depth == len(sizes):
+            if isinstance(item, (list, tuple)):
+                raise TypeError(f"'{type(item).__name__}' object cannot be interpreted as an integer")
+            return
+        if not isinstance(item, (list, tuple)):
+            raise TypeError("not a sequence")
+        if len(item) != sizes[depth]:
+            raise ValueError(f"expected sequence of length {sizes[depth]} at dim {depth} (got {len(item)})")
+        for part in item:
+            check(part, depth + 1)
+
+    check(data, 0)
+
+
+def from_numpy(array):
+    """A tensor over the memory of a NumPy array: writes to one are seen in the other (torch.from_numpy)."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    if not array.flags.writeable:
+        warn_once(
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
+            "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
+            "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
+        )
+    return wrap(_usable(array))
+
+
+def as_tensor(data, dtype=None, device=None):
+    """`data` as a tensor, without a copy where that is possible (torch.as_tensor)."""
+    on_cpu(device)
+    if isinstance(data, np.ndarray):
+        data = from_numpy(data)
+    if isinstance(data, Variable):
+        return data if dtype is None else data.to(to_dtype(dtype))
+    return tensor(data, dtype=dtype)
+
+
+def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
+    """`obj` as a tensor; copied only if asked, or if there is no other way (torch.asarray)."""
+    out = as_tensor(obj, dtype, device)
+    if copy and (out is obj or isinstance(obj, np.ndarray)):
+        out = out.clone()
+    if requires_grad != out.requires_grad:
+        out = (out.detach() if out is obj else out).requires_grad_(requires_grad)
+    return out
+
+
+def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
+    """A 0-d tensor of one number, in the default dtype (torch.scalar_tensor)."""
+    return tensor(s, dtype=dtype or Defaults.dtype, device=device, requires_grad=requires_grad)
+
+
+# -- constants ----------------------------------------------------------------------------------------
+
+
+def size_of(args, name):
+    """The shape given as name(2, 3) or name((2, 3)). Raises TypeError for anything but ints, RuntimeError below zero."""
+    if len(args) == 1 and isinstance(args[0], (tuple, list)):
+        args = args[0]
+    try:
+        shape = tuple([operator.index(n) for n in args])
+    except TypeError:
+        wrong = next(n for n in args if not hasattr(n, "__index__"))
+        raise TypeError(
+            f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(wrong).__name__}"
+        ) from None
+    for n in shape:
+        if n < 0:
+            if name == "zeros":
+                raise RuntimeError("zeros: Dimension size must be non-negative.")
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+    return shape
+
+
+def float_type(dtype):
+    """The NumPy type of `dtype`, or the default float."""
+    return Defaults.np if dtype is None else to_dtype(dtype).np
+
+
+def _constant(name, make, text):
+    def fn(*size, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None, **named):
+        if device is not None:
+            on_cpu(device)
+        if not size:
+            if "size" not in named:
+                raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
+            size = (named["size"],)
+        return leaf(make(size_of(size, name), float_type(dtype)), requires_grad)
+
+    def like(input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
+        x = array_like(input, name)
+        if device is not None:
+            on_cpu(device)
+        out = make(x.shape, x.dtype if dtype is None else to_dtype(dtype).np)
+        return leaf(_strides_like(out, x), requires_grad)
+
+    fn.__name__ = fn.__qualname__ = name
+    like.__name__ = like.__qualname__ = name + "_like"
+    fn.__doc__ = f"{text} of the given size (torch.{name})."
+    like.__doc__ = f"{text} in the size and type of `input` (torch.{name}_like)."
+    return fn, like
+
+
+def array_like(input, name):
+    """The array of a tensor that was given to a `..._like` function."""
+    if not isinstance(input, Variable):
+        raise TypeError(f"{name}_like(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+    return input._data
+
+
+def _strides_like(out, x):
+    """`out` laid out in memory as `x` is, if that is in another order than row-major."""
+    if isinstance(x, np.ndarray) and not x.flags.c_contiguous and not (0 in x.strides):
+        laid = np.empty_like(x, dtype=out.dtype)
+        laid[...] = out
+        return laid
+    return out
+
+
+zeros, zeros_like = _constant("zeros", np.zeros, "Zeros")
+ones, ones_like = _constant("ones", np.ones, "Ones")
+empty, empty_like = _constant("empty", np.zeros, "Numbers yet to be written, zero for now,")
+
+
+def full(size, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """A tensor filled with one value, whose type it takes (torch.full)."""
+    on_cpu(device)
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
+    if isinstance(fill_value, Variable):
+        dtype = dtype or fill_value.dtype
+        fill_value = fill_value.item()
+    dtype = dtype_of_number(fill_value) if dtype is None else to_dtype(dtype)
+    return leaf(np.full(size_of((size,), "full"), fill_value, dtype.np), requires_grad)
+
+
+def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
+    """A tensor filled with one value, in the size and type of `input` (torch.full_like)."""
+    x = array_like(input, "full")
+    on_cpu(device)
+    fill_value = fill_value.item() if isinstance(fill_value, Variable) else fill_value
+    out = np.full(x.shape, fill_value, x.dtype if dtype is None else to_dtype(dtype).np)
+    return leaf(_strides_like(out, x), requires_grad)
+
+
+def empty_strided(size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+    """Zeros laid out in memory with the given strides (torch.empty_strided)."""
+    dtype = float_type(dtype)
+    n = 1 + sum((k - 1) * s for k, s in zip(size, stride, strict=True)) if 0 not in size else 0
+    memory = np.zeros(n, dtype)
+    return leaf(np.lib.stride_tricks.as_strided(memory, size, [s * dtype.itemsize for s in stride]), requires_grad)
+
+
+def eye(n, m=None, *, dtype=None, layout=None, device=None, requires_grad=False):
+    """Ones on the diagonal, zeros elsewhere (torch.eye)."""
+    on_cpu(device)
+    for name, k in (("n", n), ("m", m or 0)):
+        if k < 0:
+            raise RuntimeError(f"{name} must be greater or equal to 0, got {k}")
+    return leaf(np.eye(n, m, dtype=float_type(dtype)), requires_grad)
+
+
+# -- ranges -------------------------------------------------------------------------------------------
+
+
+def _number(n):
+    return n.item() if isinstance(n, (Variable, np.generic)) else n
+
+
+def arange(*args, start=None, end=None, step=None, dtype=None, layout=None, device=None, requires_grad=False):
+    """start, start + step, ... below end: int64 if all three are ints, else the default float (torch.arange)."""
+    on_cpu(device)
+    given = [_number(n) for n in args]
+    if len(given) == 1 and end is None:
+        end = given[0]
+    else:
+        for name, value in zip(("start", "end", "step"), given, strict=False):
+            start, end, step = (value if name == k else v for k, v in (("start", start), ("end", end), ("step", step)))
+    start, end, step = _number(start) or 0, _number(end), _number(1 if step is None else step)
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
+    if dtype is None:
+        dtype = np.dtype(np.int64) if all(isinstance(n, int) for n in (start, end, step)) else Defaults.np
+    else:
+        dtype = to_dtype(dtype).np
+    if all(isinstance(n, int) for n in (start, end, step)):
+        return leaf(np.arange(start, end, step).astype(dtype, copy=False), requires_grad)
+    n = math.ceil((end - start) / step)
+    return leaf((start + step * np.arange(n)).astype(dtype), requires_grad)
+
+
+def range_(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
+    """start, start + step, ... up to and with end (torch.range, deprecated)."""
+    warn_once(
+        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
+        "range builtin. Instead, use torch.arange, which produces values in [start, end)."
+    )
+    start, end = (0, start) if end is None else (start, end)
+    n = int((end - start) / step) + 1
+    return leaf((start + step * np.arange(n)).astype(float_type(dtype)), requires_grad)
+
+
+def _evenly(start, end, steps, dtype):
+    start, end = _number(start), _number(end)
+    if steps < 0:
+        raise RuntimeError("number of steps must be non-negative")
+    if steps < 2:
+        return np.full(steps, start, dtype)
+    work = dtype if dtype.kind == "f" else np.dtype(np.float64)
+    start, end = work.type(start), work.type(end)
+    step = (end - start) / work.type(steps - 1)
+    k = np.arange(steps).astype(work)
+    return np.where(k < steps // 2, start + step * k, end - step * (work.type(steps - 1) - k)).astype(dtype)
+
+
+def linspace(start, end, steps, *, dtype=None, layout=None, device=None, requires_grad=False):
+    """`steps` numbers from start to end at equal distances, both included (torch.linspace)."""
+    on_cpu(device)
+    return leaf(_evenly(start, end, steps, float_type(dtype)), requires_grad)
+
+
+def logspace(start, end, steps, base=10.0, *, dtype=None, layout=None, device=None, requires_grad=False):
+    """base to the power of linspace(start, end, steps) (torch.logspace)."""
+    on_cpu(device)
+    dtype = float_type(dtype)
+    return leaf((base ** _evenly(start, end, steps, np.dtype(np.float64))).astype(dtype), requires_grad)
+
+
+def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None):
+    """The row and column numbers of a lower triangle (torch.tril_indices)."""
+    return leaf(np.stack(np.tril_indices(row, offset, col)).astype(to_dtype(dtype or int).np))
+
+
+def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None):
+    """The row and column numbers of an upper triangle (torch.triu_indices)."""
+    return leaf(np.stack(np.triu_indices(row, offset, col)).astype(to_dtype(dtype or int).np))
+
+
+# -- the constructors of old --------------------------------------------------------------------------
+
+
+class LegacyType:
+    """FloatTensor, LongTensor, ...: the constructors of old, which take a size or data."""
+
+    def __init__(self, dtype):
+        self.dtype = dtype
+        self.__name__ = f"{dtype.type_name}Tensor"
+
+    def __call__(self, *data):
+        return legacy_tensor(Registry.tensor, *data, dtype=self.dtype)
+
+    def __repr__(self):
+        return f"<class 'torch.{self.__name__}'>"
+
+    def __instancecheck__(self, t):
+        return isinstance(t, Variable) and t.dtype is self.dtype
+
+
+LEGACY = {f"{d.type_name}Tensor": LegacyType(d) for d in ALL.values()}
+
+
+def legacy_dtype(what):
+    """The dtype that x.type(what) asks for: a dtype, a name such as 'torch.LongTensor', or that constructor."""
+    if isinstance(what, LegacyType):
+        return what.dtype
+    if isinstance(what, str):
+        if what.removeprefix("torch.") not in LEGACY:
+            raise ValueError(f"invalid type: '{what}'")
+        return LEGACY[what.removeprefix("torch.")].dtype
+    if what is Registry.tensor:
+        return Defaults.dtype
+    return to_dtype(what)
+
+
+def legacy_tensor(cls, *data, dtype=None):
+    """Tensor(2, 3) gives an unset tensor of that size, Tensor([1, 2]) one with that data (torch.Tensor)."""
+    dtype = dtype or Defaults.dtype
+    if len(data) == 1 and isinstance(data[0], Variable):
+        out = data[0].detach().to(dtype)
+    elif len(data) == 1 and not isinstance(data[0], int) and type(data[0]).__name__ != "Size":
+        if isinstance(data[0], float):
+            raise TypeError("new(): data must be a sequence (got float)")
+        out = tensor(data[0], dtype=dtype)
+    else:
+        out = empty(*(data or (0,)), dtype=dtype)
+    if type(out) is not cls:
+        out.__class__ = cls
+    return out
+
+
+# -- the rest of the namespace ------------------------------------------------------------------------
+
+
+def is_tensor(obj):
+    """Whether `obj` is a tensor (torch.is_tensor)."""
+    return isinstance(obj, Variable)
+
+
+def is_floating_point(input):
+    """Whether the numbers are floating point (torch.is_floating_point)."""
+    return input._data.dtype.kind == "f"
+
+
+def is_complex(input):
+    """Always False: there are no complex tensors here."""
+    return False
+
+
+def is_grad_dtype(dtype):
+    """Whether tensors of this type can require grad."""
+    return dtype.is_floating_point
+
+
+def get_num_threads():
+    """How many threads an operation uses: one here (torch.get_num_threads)."""
+    return 1
+
+
+def set_num_threads(n):
+    """Does nothing: operations run in one thread here (torch.set_num_threads)."""
+    if not isinstance(n, int):
+        raise TypeError(f"set_num_threads expects an int, but got {type(n).__name__}")
+
+
+def use_deterministic_algorithms(mode, *, warn_only=False):
+    """Does nothing: all algorithms here are deterministic (torch.use_deterministic_algorithms)."""
+
+
+def set_default_device(where):
+    """Accepts the CPU only (torch.set_default_device)."""
+    on_cpu(where)
+
+
+def get_default_device():
+    """Always the CPU (torch.get_default_device)."""
+    return CPU
+
+
+def set_default_tensor_type(what):
+    """The legacy way to set the default dtype (torch.set_default_tensor_type)."""
+    from .dtypes import set_default_dtype
+
+    set_default_dtype(legacy_dtype(what))
+
+
+class _NoDevice:
+    """torch.cuda and the like: nothing is available."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def is_available(self):
+        return False
+
+    def device_count(self):
+        return 0
+
+    def manual_seed(self, seed):
+        """Harmless without a device, as in PyTorch."""
+
+    manual_seed_all = manual_seed
+
+    def synchronize(self, device=None):
+        """Harmless without a device."""
+
+
+_FUNCTIONS = (
+    tensor, from_numpy, as_tensor, asarray, scalar_tensor, zeros, zeros_like, ones, ones_like, empty, empty_like, full,
+    full_like, empty_strided, eye, arange, linspace, logspace, tril_indices, triu_indices, device, layout, is_tensor,
+    is_floating_point, is_complex, get_num_threads, set_num_threads, use_deterministic_algorithms, set_default_device,
+    get_default_device, set_default_tensor_type, finfo, iinfo, can_cast, printing.set_printoptions,
+    printing.get_printoptions, warning.set_warn_always, warning.is_warn_always_enabled, random.Generator,
+    random.manual_seed, random.seed, random.initial_seed, random.get_rng_state, random.set_rng_state,
+)  # fmt: skip
+
+FACTORIES = {
+    **{fn.__name__: fn for fn in _FUNCTIONS},
+    **LEGACY,
+    "range": range_,
+    "get_num_interop_threads": get_num_threads,
+    "set_num_interop_threads": set_num_threads,
+    "default_generator": random.DEFAULT,
+    "random": random,
+    "return_types": return_types,
+    "cuda": _NoDevice("cuda"),
+    "strided": strided,
+    "contiguous_format": layout("contiguous_format"),
+    "preserve_format": layout("preserve_format"),
+    "pi": math.pi,
+    "e": math.e,
+    "inf": math.inf,
+    "nan": math.nan,
+    "newaxis": None,
+}
 """The functions of this page that belong in the torch-like namespace."""
+
+__all__ = ["CPU", "FACTORIES", "LEGACY", "dtype_type", "leaf", "legacy_dtype", "legacy_tensor", "on_cpu"]

@@ -27,7 +27,7 @@ class dtype:  # noqa: N801 - PyTorch's name
         return f"torch.{self.name}"
 
     def __reduce__(self):
-        return self.name
+        return _named, (self.name,)
 
     @property
     def type_name(self):
@@ -36,6 +36,10 @@ class dtype:  # noqa: N801 - PyTorch's name
 
     def to_complex(self):
         raise RuntimeError(f"autograd_lab has no complex numbers, so {self!r} has no complex counterpart")
+
+
+def _named(name):
+    return ALL[np.dtype(name)]
 
 
 float16, float32, float64 = dtype("float16"), dtype("float32"), dtype("float64")
@@ -67,23 +71,18 @@ def get_default_dtype():
     return Defaults.dtype
 
 
-def to_dtype(d):
-    """A dtype from a dtype, a NumPy type or Python's float, int and bool."""
+def to_dtype(d, name="to"):
+    """A dtype from a dtype, a NumPy type or Python's float, int and bool. Raises TypeError for anything else."""
     if isinstance(d, dtype):
         return d
-    if d is float:
-        return Defaults.dtype
-    if d is int:
-        return int64
-    if d is bool:
-        return bool_
     found = None
-    try:
-        found = ALL.get(np.dtype(d))
-    except TypeError:
-        pass
+    if not isinstance(d, str):
+        try:
+            found = ALL.get(np.dtype(d))
+        except TypeError:
+            pass
     if found is None:
-        raise TypeError(f"expected a dtype of this library (float32, int64, bool, ...), but got {d!r}")
+        raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(d).__name__}")
     return found
 
 
@@ -151,10 +150,56 @@ def dtype_of_number(n):
     return int64 if isinstance(n, int) else Defaults.dtype
 
 
+def can_cast(from_, to):
+    """Whether a value of one type may be stored in another: no float in an integer, nothing but bool in a bool (torch.can_cast)."""
+    return _RANK[from_.np.kind] <= _RANK[to.np.kind]
+
+
+class finfo:  # noqa: N801 - PyTorch's name
+    """The limits of a floating type (torch.finfo): eps, max, min, tiny, bits, resolution."""
+
+    def __init__(self, type=None):
+        type = type or Defaults.dtype
+        if not type.is_floating_point:
+            raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
+        info = np.finfo(type.np)
+        self.bits = info.bits
+        self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
+        self.tiny = self.smallest_normal = float(info.tiny)
+        self.resolution = 10.0 ** -info.precision
+        self.dtype = type.name
+
+    def __repr__(self):
+        return (
+            f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+            f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})"
+        )
+
+
+class iinfo:  # noqa: N801 - PyTorch's name
+    """The limits of an integer type (torch.iinfo): max, min, bits."""
+
+    def __init__(self, type):
+        if type.np.kind not in "iu":
+            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+        info = np.iinfo(type.np)
+        self.bits, self.max, self.min, self.dtype = info.bits, int(info.max), int(info.min), type.name
+
+    def __repr__(self):
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
+
+
 class Size(tuple):
     """The shape of a tensor: a tuple that prints as torch.Size([2, 3])."""
 
     __slots__ = ()
+
+    def __new__(cls, sizes=()):
+        sizes = tuple(sizes)
+        for i, n in enumerate(sizes):
+            if type(n) is not int and not hasattr(n, "__index__"):
+                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {i} is '{type(n).__name__}')")
+        return tuple.__new__(cls, sizes)
 
     def __repr__(self):
         return f"torch.Size([{', '.join(map(repr, self))}])"
@@ -167,8 +212,19 @@ class Size(tuple):
         return n
 
     def __add__(self, other):
-        return Size(tuple(self) + tuple(other))
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __radd__(self, other):
+        return Size(tuple(other) + tuple(self))
+
+    def __mul__(self, times):
+        return Size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
 
     def __getitem__(self, i):
         item = tuple.__getitem__(self, i)
         return Size(item) if isinstance(i, slice) else item
+
+    def __reduce__(self):
+        return Size, (tuple(self),)

@@ -19,6 +19,7 @@ import asyncio
 import difflib
 import json
 import os
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,7 +106,8 @@ def attempt(source: Path, root: Path) -> str | None:
     try:
         return build_text(source, root)
     except (CellExecutionError, CellTimeoutError, DeadKernelError) as error:
-        print(f"{source.relative_to(root)}: a cell did not run\n{error}")
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
+        print(f"{source.relative_to(root)}: a cell did not run\n{plain}")
         return None
 
 

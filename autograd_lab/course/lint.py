@@ -201,7 +201,8 @@ def text_of(output: dict[str, Any]) -> str:
     parts = [output.get("text", ""), output.get("evalue", ""), *output.get("traceback", [])]
     shown = [mime for mime in output.get("data", {}) if mime.startswith(("text/", "image/svg"))]
     parts += [output["data"][mime] for mime in shown]
-    return "\n".join(part if isinstance(part, str) else "".join(part) for part in parts)
+    text = "\n".join(part if isinstance(part, str) else "".join(part) for part in parts)
+    return re.sub(r"base64,[\w+/=]+", "", text)  # a picture's bytes are not words
 
 
 def count_words(markdown: str) -> int:

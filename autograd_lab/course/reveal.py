@@ -15,14 +15,14 @@ def reveal(prediction: Any, truth: Any) -> None:
         What the code gave. A tensor or array with one element counts as its number.
 
     >>> reveal(..., 96.0)
-    No prediction yet. Fill it in above, run that cell, then run this one again.
+    No prediction yet. Put your answer in place of the dots, then run again.
     >>> reveal(48, 96.0)
     You said 48. It is 96. Find the step where the two part.
     >>> reveal(96, 96.0)
     You said 96, and it is 96. Say in one sentence why.
     """
     if open_(prediction):
-        print("No prediction yet. Fill it in above, run that cell, then run this one again.")
+        print("No prediction yet. Put your answer in place of the dots, then run again.")
         return
     said, is_ = plain(prediction), plain(truth)
     if same(said, is_):

@@ -51,7 +51,8 @@ class Builder:
             if not self.tensors[t]["name"]:
                 self.tensors[t]["name"] = self.names.get(tensor_id, "")
         sources = [
-            {"name": source_name(file), "lines": _lines(file, self.spans[s])} for file, s in self.source_ids.items()
+            {"name": source_name(file), "lines": _lines(file, self.spans[s])}
+            for file, s in self.source_ids.items()
         ]
         return {
             "sources": sources, "values": self.values, "tensors": self.tensors, "nodes": self.nodes, "events": self.events,
@@ -70,7 +71,8 @@ class Builder:
         ins = [self._operand(t, src) for t in inputs]
         name = target if len(outputs) == 1 else ""
         outs = [
-            self._tensor(t, data, name, node is None, node is not None) for t, data in zip(outputs, copies, strict=True)
+            self._tensor(t, data, name, node is None, node is not None)
+            for t, data in zip(outputs, copies, strict=True)
         ]
         if node is None:
             op = rule if isinstance(rule, str) else rule.op or _op_name(rule)
@@ -111,7 +113,15 @@ class Builder:
         self.pass_now = p
         src, _ = self._where(place)
         nodes = [self._known(node) for (node, _), _ in roots]
-        self._event("backward", src, p=p, call=call, roots=nodes, keep=bool(run.keep_graph), create_graph=run.create_graph)
+        self._event(
+            "backward",
+            src,
+            p=p,
+            call=call,
+            roots=nodes,
+            keep=bool(run.keep_graph),
+            create_graph=run.create_graph,
+        )
         for (node, _), _g in roots:
             deps[node] -= 1  # the seed is not a message from another node
         reached = [n for n in deps if run.needed is None or n in run.needed]
@@ -136,7 +146,9 @@ class Builder:
     def popped(self, node, ready, g, old) -> None:
         self.old_grad = self._value(old)
         grads = [g] if node.plain else g
-        self._event("pop", None, n=self._known(node), queue=self._queue(ready), g=[self._value(x) for x in grads])
+        self._event(
+            "pop", None, n=self._known(node), queue=self._queue(ready), g=[self._value(x) for x in grads]
+        )
 
     def hooked(self, node, stage, before, after) -> None:
         self._event(
@@ -145,12 +157,23 @@ class Builder:
         )  # fmt: skip
 
     def applied(self, node, slots, grads) -> None:
-        out = [self._value(g) if fn is not None else None for g, (fn, _) in zip(grads, node.next_functions, strict=False)]
+        out = [
+            self._value(g) if fn is not None else None
+            for g, (fn, _) in zip(grads, node.next_functions, strict=False)
+        ]
         self._event("vjp", None, n=self._known(node), **{"in": [self._value(s) for s in slots]}, out=out)
 
     def accumulated(self, node, g, new) -> None:
         t = self._operand(node.variable, None)
-        self._event("accumulate", None, n=self._known(node), t=t, old=self.old_grad, add=self._value(g), new=self._value(new))
+        self._event(
+            "accumulate",
+            None,
+            n=self._known(node),
+            t=t,
+            old=self.old_grad,
+            add=self._value(g),
+            new=self._value(new),
+        )
 
     def released(self, node) -> None:
         saved = [name for name, *_ in self.nodes[self._known(node)]["saved"]]

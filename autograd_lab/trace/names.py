@@ -27,7 +27,12 @@ def line_of(code: CodeType, instruction: int) -> tuple[int, str]:
 
 def _assigned(file: str, line: int, end_line: int, column: int, end_column: int) -> str:
     for target, value in _assignments(file, len(linecache.getlines(file))).get(line, ()):
-        if (value.lineno, value.end_lineno, value.col_offset, value.end_col_offset) == (line, end_line, column, end_column):
+        if (value.lineno, value.end_lineno, value.col_offset, value.end_col_offset) == (
+            line,
+            end_line,
+            column,
+            end_column,
+        ):
             return target
     return ""
 
@@ -56,7 +61,9 @@ def _python_only(lines: list[str]) -> list[str]:
 def name_in(frame: FrameType, value: Any) -> str:
     """What `value` is called in this frame: a local or global variable, or a parameter of a module in one."""
     while frame is not None:
-        scopes = (frame.f_locals, frame.f_globals) if frame.f_locals is not frame.f_globals else (frame.f_globals,)
+        scopes = (
+            (frame.f_locals, frame.f_globals) if frame.f_locals is not frame.f_globals else (frame.f_globals,)
+        )
         for scope in scopes:
             for name, held in list(scope.items()):
                 if held is value and not name.startswith("_"):

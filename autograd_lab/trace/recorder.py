@@ -40,7 +40,9 @@ class record:  # noqa: N801 - used like a function
     def __enter__(self) -> Recording:
         state = THREAD.state
         if state.watch is not None:
-            raise RuntimeError("a recording is already running in this thread: leave its `with lab.record()` block first")
+            raise RuntimeError(
+                "a recording is already running in this thread: leave its `with lab.record()` block first"
+            )
         state.watch = self._recorder
         state.refresh()
         return Recording(self._recorder)
@@ -196,7 +198,9 @@ class Recorder:
     def lists(self) -> dict[str, Any]:
         """The lists of the trace, built on the first call."""
         if self.running:
-            raise RuntimeError("the recording is still running: look at the trace after its `with lab.record()` block")
+            raise RuntimeError(
+                "the recording is still running: look at the trace after its `with lab.record()` block"
+            )
         if self._lists is None:
             self._lists = Builder(self.given).build(self.notes)
             self.notes = []

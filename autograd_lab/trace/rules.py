@@ -84,22 +84,22 @@ def describe(value: Record | None) -> str:
     """A value in a sentence: "24", "[1, 2, 3]", "8x4 values from -1.6 to 0.95"."""
     if value is None:
         return "None"
-    shape = value["shape"]
+    shape, wild = value["shape"], value.get("nan", 0) + value.get("inf", 0)
     if "data" in value:
         if not shape:
             return number(_float(value["data"]))
         flat = [_float(x) for x in _flatten(value["data"])]
-        if len(flat) <= 4:
+        if 0 < len(flat) <= 4:
             return _nested(value["data"])
-        low, high = min(flat, key=_order), max(flat, key=_order)
+        finite = [x for x in flat if math.isfinite(x)]
+        wild = len(flat) - len(finite)
+        low, high = min(finite, default=None), max(finite, default=None)
     else:
         low, high = _float(value.get("min")), _float(value.get("max"))
     size = "x".join(map(str, shape)) + " values"
-    if low is None or high is None:
-        return size
-    if low == high:
-        return f"{size}, all {number(low)}"
-    return f"{size} from {number(low)} to {number(high)}"
+    if low is not None and high is not None:
+        size += f", all {number(low)}" if low == high else f" from {number(low)} to {number(high)}"
+    return f"{size}, {wild} of them nan or inf" if wild else size
 
 
 def terms(trace: Trace, n: int, incoming: list[int | None], outgoing: list[int | None]) -> list[Term]:
@@ -271,10 +271,6 @@ def _walk(tree: ast.AST) -> Any:
 
 def _float(x: Any) -> Any:
     return float(x) if isinstance(x, str) else x
-
-
-def _order(x: float) -> float:
-    return -math.inf if math.isnan(x) else x
 
 
 def _flatten(data: Any) -> list[Any]:

@@ -1,0 +1,202 @@
+"""A JupyterLab of the tests' own, and the few things a test does in it.
+
+    with serve(folder) as lab:                a server with settings of its own, no token, on a free port
+        nb = Notebook.open(browser, lab, [cell, ...], theme="dark")
+        nb.run()                              runs all cells; waits for the kernel first (else Lab asks for one)
+        nb.stage                              the stepper on the page
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from playwright.sync_api import Browser, Locator, Page, expect
+
+REPO = Path(__file__).resolve().parents[2]
+SAMPLES = REPO / "tests" / "trace"
+sys.path.insert(0, str(SAMPLES))
+
+
+@dataclass
+class Lab:
+    """A running server."""
+
+    url: str
+    folder: Path
+
+
+@contextmanager
+def serve(folder: Path, page: str = "lab") -> Iterator[Lab]:
+    """Run `jupyter lab` (or "tree" for Notebook 7) over `folder` until the block ends."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    own = folder / ".jupyter"
+    settings = own / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(json.dumps({"fetchNews": "false", "checkForUpdates": False}))
+    work = folder / "work"
+    work.mkdir()
+    env = os.environ | {
+        "JUPYTER_CONFIG_DIR": str(own / "config"),
+        "JUPYTER_DATA_DIR": str(own / "data"),
+        "JUPYTER_RUNTIME_DIR": str(own / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(own / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(own / "workspaces"),
+        "IPYTHONDIR": str(own / "ipython"),
+        "PYTHONPATH": os.pathsep.join([str(REPO), str(SAMPLES)]),
+    }
+    command = [
+        sys.executable, "-m", "jupyterlab", "--no-browser", "--expose-app-in-browser", "--allow-root",
+        f"--ServerApp.port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=",
+        f"--ServerApp.root_dir={work}", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    ]  # fmt: skip
+    url = f"http://127.0.0.1:{port}"
+    with (folder / "server.log").open("w") as log:
+        server = subprocess.Popen(command, env=env, stdout=log, stderr=subprocess.STDOUT, cwd=work)
+        try:
+            _wait_for(url + "/api/status", server, folder / "server.log")
+            yield Lab(url, work)
+        finally:
+            server.terminate()
+            try:
+                server.wait(10)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
+
+
+def _wait_for(url: str, server: subprocess.Popen, log: Path, seconds: float = 90) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if server.poll() is not None:
+            raise RuntimeError(f"JupyterLab ended at once:\n{log.read_text()[-3000:]}")
+        try:
+            with urllib.request.urlopen(url, timeout=5) as answer:
+                answer.read()
+                return
+        except OSError:
+            time.sleep(0.2)
+    raise RuntimeError(f"JupyterLab did not answer within {seconds:.0f} s:\n{log.read_text()[-3000:]}")
+
+
+class Notebook:
+    """One notebook open in one page."""
+
+    def __init__(self, page: Page, lab: Lab, path: Path) -> None:
+        self.page, self.lab, self.path = page, lab, path
+
+    @classmethod
+    def open(
+        cls,
+        browser: Browser,
+        lab: Lab,
+        cells: list[str],
+        *,
+        name: str = "test.ipynb",
+        theme: str = "light",
+        size: tuple[int, int] = (1280, 800),
+        **context: Any,
+    ) -> Notebook:
+        """Write a notebook of code cells, open it in a page of its own and wait until its kernel is idle."""
+        path = lab.folder / name
+        book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+        book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+        nbformat.write(book, path)
+        return cls.open_file(browser, lab, path, theme=theme, size=size, **context)
+
+    @classmethod
+    def open_file(
+        cls,
+        browser: Browser,
+        lab: Lab,
+        path: Path,
+        *,
+        theme: str = "light",
+        size: tuple[int, int] = (1280, 800),
+        **context: Any,
+    ) -> Notebook:
+        """Open a notebook that lies in the lab's folder."""
+        page = browser.new_context(viewport={"width": size[0], "height": size[1]}, **context).new_page()
+        page.set_default_timeout(30_000)
+        page.goto(f"{lab.url}/lab/tree/{path.relative_to(lab.folder)}?reset", wait_until="domcontentloaded")
+        self = cls(page, lab, path)
+        page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.sessionContext", timeout=90_000)
+        page.evaluate("window.jupyterapp.shell.collapseLeft()")
+        if theme == "dark":
+            page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
+            page.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
+        page.wait_for_function(
+            """() => { const s = window.jupyterapp.shell.currentWidget.sessionContext;
+                       return s.isReady && s.session?.kernel?.status === "idle"; }""",
+            timeout=90_000,
+        )
+        return self
+
+    def run(self) -> None:
+        """Run all cells and wait until the kernel is idle again."""
+        self.page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
+        self.page.wait_for_function(
+            """() => { const w = window.jupyterapp.shell.currentWidget, c = w.content.widgets;
+                       return w.sessionContext.session.kernel.status === "idle"
+                         && c.filter((x) => x.model.type === "code" && x.model.sharedModel.getSource())
+                             .every((x) => x.model.executionCount); }""",
+            timeout=90_000,
+        )
+
+    def evaluate(self, code: str) -> str:
+        """Run code in the notebook's kernel and return what it prints."""
+        return self.page.evaluate(
+            """async (code) => {
+                 const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
+                 const future = kernel.requestExecute({code, store_history: false});
+                 let out = "";
+                 future.onIOPub = (m) => {
+                   if (m.header.msg_type === "stream") out += m.content.text;
+                   if (m.header.msg_type === "error") out += m.content.traceback.join("\\n");
+                 };
+                 await future.done;
+                 return out.trim();
+               }""",
+            code,
+        )
+
+    @property
+    def stage(self) -> Locator:
+        """The stepper on the page."""
+        return self.page.get_by_role("group", name="Autograd stepper")
+
+    def button(self, name: str) -> Locator:
+        """A button of the stepper, by its whole accessible name."""
+        return self.stage.get_by_role("button", name=name, exact=True)
+
+    @property
+    def narration(self) -> str:
+        """The sentence on screen."""
+        return self.stage.get_by_role("status").inner_text()
+
+    def cells(self) -> int:
+        """How many cells the notebook has."""
+        return int(self.page.evaluate("window.jupyterapp.shell.currentWidget.content.widgets.length"))
+
+    def wait_for_stage(self) -> None:
+        """Until the stepper is drawn."""
+        expect(self.stage).to_be_visible(timeout=30_000)
+        expect(self.stage.get_by_role("status")).not_to_be_empty()
+
+    def close(self) -> None:
+        """Close the page and shut its kernel down."""
+        self.page.evaluate("window.jupyterapp.shell.currentWidget?.sessionContext.shutdown()")
+        self.page.context.close()

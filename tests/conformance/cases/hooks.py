@@ -21,6 +21,21 @@ h.register_hook(lambda g: g * 10)
 x.register_hook(lambda g: g + 1)
 out = dict(both=torch.autograd.grad(h.sum(), [x, h]), x=x.grad)
 
+# [case] capture_and_hook | a requested intermediate is captured after its hooks, unless its node runs as well
+def graph():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    h = x * 3
+    h.register_hook(lambda g: g * 10)
+    return x, h
+out = {}
+x, h = graph()
+out["alone"] = torch.autograd.grad((h * 2).sum(), h)
+x, h = graph()
+out["with_leaf"] = torch.autograd.grad((h * 2).sum(), [h, x])
+x, h = graph()
+(h * 2).sum().backward(inputs=[x, h])
+out["backward"] = (h.grad, x.grad)
+
 # [case] hook_not_called | a hook on a branch that is not part of the pass
 x = torch.tensor([1.0], requires_grad=True)
 a, b = x * 2, x * 3

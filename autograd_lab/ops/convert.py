@@ -1,0 +1,301 @@
+"""The same numbers in memory of their own or in another number type: clone, to, copy_, fill_; and new tensors like a given one."""
+
+import numpy as np
+
+from .. import creation
+from ..autograd.engine import sum_to
+from ..autograd.record import apply, apply_inplace
+from ..autograd.variable import Variable
+from ..dtypes import ALL, to_dtype
+from ..dtypes import dtype as dtype_type
+from . import both
+from .rule import METHODS, Rule, function, method, tensor_of
+from .shapes import cast, sizes_of
+
+
+class CloneBackward0(Rule):
+    """A copy.
+
+    Math: y = a.   VJP: g.   Shapes: the same.   Saves: nothing.   PyTorch: torch.clone
+    """
+
+    def forward(x, order):
+        return x.copy(order) if isinstance(x, np.ndarray) else x
+
+    def vjp(self, g):
+        return g
+
+
+@function
+def clone(input, *, memory_format=None):
+    """A copy that gradients flow through; strides are kept unless memory_format asks for contiguous (torch.clone)."""
+    return apply(CloneBackward0, (input,), "C" if str(memory_format).endswith("contiguous") else "K")
+
+
+@method
+def contiguous(self, memory_format=None):
+    """The tensor itself if it lies in row-major order, else a copy that does."""
+    data = self._data
+    if not isinstance(data, np.ndarray) or data.flags.c_contiguous:
+        return self
+    return apply(CloneBackward0, (self,), "C")
+
+
+class ToCopyBackward0(Rule):
+    """A copy in another number type.
+
+    Math: y = a, rounded to the new type.   VJP: g in the old type.   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.to
+    """
+
+    def forward(x, dtype, old):
+        return x.astype(dtype, order="K") if isinstance(x, np.ndarray) else dtype.type(x)
+
+    def vjp(self, g):
+        return cast(g, self.args[1])
+
+
+def convert(t, dtype, copy=False):
+    """`t` as a tensor of the NumPy dtype: `t` itself if it is one already, unless `copy`."""
+    old = t._data.dtype
+    if old is dtype and not copy:
+        return t
+    return apply(ToCopyBackward0, (t,), dtype, old)
+
+
+@method
+def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, memory_format=None):
+    """The tensor in another number type: to(torch.float64), to(other), to("cpu"); itself if nothing changes.
+
+    Raises an error for every device but the CPU.
+    """
+    for a in args:
+        if isinstance(a, dtype_type) or a in (float, int, bool):
+            dtype = a
+        elif isinstance(a, Variable):
+            dtype = a.dtype
+        elif a is True or a is False:  # to(dtype, non_blocking, copy)
+            copy = a if args.index(a) + 1 == len(args) and len(args) > 2 else copy
+        elif a is not None:
+            creation.on_cpu(a)
+    creation.on_cpu(device)
+    return convert(self, to_dtype(dtype).np if dtype is not None else self._data.dtype, copy)
+
+
+def _converter(name, dtype):
+    def fn(self, memory_format=None):
+        return convert(self, dtype.np)
+
+    fn.__name__ = fn.__qualname__ = name
+    fn.__doc__ = f"The tensor as {dtype!r}; itself if it is that already."
+    method(fn)
+
+
+for _name, _dtype in {
+    "half": "float16",
+    "float": "float32",
+    "double": "float64",
+    "byte": "uint8",
+    "char": "int8",
+    "short": "int16",
+    "int": "int32",
+    "long": "int64",
+    "bool": "bool",
+}.items():
+    _converter(_name, ALL[np.dtype(_dtype)])
+
+
+@method
+def cpu(self):
+    """The tensor itself: it is on the CPU already."""
+    return self
+
+
+@method
+def cuda(self, device=None):
+    """Raises AssertionError: there is no other device than the CPU."""
+    creation.on_cpu("cuda")
+
+
+@method
+def type_as(self, other):
+    """self.to(other.dtype)."""
+    return convert(self, other._data.dtype)
+
+
+@method(name="type")
+def type_(self, dtype=None):
+    """The legacy type name, such as 'torch.FloatTensor'; with an argument, the tensor converted to that type."""
+    if dtype is None:
+        return f"torch.{self.dtype.type_name}Tensor"
+    return convert(self, creation.legacy_dtype(dtype).np)
+
+
+class CopyBackwards(Rule):
+    """One tensor overwritten with another.
+
+    Math: a := b.   VJP: to a: zero;  to b: g, summed over what was broadcast.   Shapes: b broadcasts to a.   Saves: nothing.
+    PyTorch: torch.Tensor.copy_
+    """
+
+    op = "copy"
+    inputs = ("self", "src")
+
+    def forward(x, y, _shape, _dtype):
+        try:
+            return np.broadcast_to(y, x.shape).astype(x.dtype)
+        except ValueError:
+            from .rule import shape_error
+
+            raise shape_error(x.shape, y.shape) from None
+
+    def vjp(self, g):
+        shape, dtype = self.args
+        to_src = cast(sum_to(g, shape) if g.shape != shape else g, dtype) if self.needs(1) else None
+        return both.zeros_like(g) if self.needs(0) else None, to_src
+
+    def name(self):
+        return "torch::autograd::CopyBackwards"
+
+
+@method
+def copy_(self, src, non_blocking=False):
+    """Overwrite the tensor with `src`, broadcast and converted to its type; returns the tensor."""
+    src = tensor_of(src, self)
+    return apply_inplace(CopyBackwards, (self, src), src._data.shape, src._data.dtype)
+
+
+class FillBackward0(Rule):
+    """All elements set to one number.
+
+    Math: y = c.   VJP: zero.   Shapes: the same.   Saves: nothing.   PyTorch: torch.fill
+    """
+
+    op = "fill"
+
+    def forward(x, value):
+        return np.full_like(x, value, dtype=x.dtype)
+
+    def vjp(self, g):
+        return both.zeros_like(g)
+
+
+class FillBackward1(Rule):
+    """All elements set to a 0-d tensor.
+
+    Math: y = c.   VJP: to the tensor: zero;  to c: the sum of g.   Shapes: c is 0-d.   Saves: nothing.   PyTorch: torch.fill
+    """
+
+    op = "fill"
+    inputs = ("self", "value")
+
+    def forward(x, value, _dtype):
+        return np.full_like(x, value, dtype=x.dtype)
+
+    def vjp(self, g):
+        return both.zeros_like(g), cast(g.sum(), self.args[0]) if self.needs(1) else None
+
+
+class FillBackward2(FillBackward0):
+    """The in-place form of FillBackward0.   Math, VJP, Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.fill_"""
+
+
+class FillBackward3(FillBackward1):
+    """The in-place form of FillBackward1.   Math, VJP, Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.fill_"""
+
+
+class ZeroBackward0(FillBackward0):
+    """All elements set to zero, in place.
+
+    Math: a := 0.   VJP: zero.   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.zero_
+    """
+
+    op = "zero"
+
+
+def _fill(run, scalar_rule, tensor_rule, t, value):
+    if isinstance(value, Variable):
+        if value._data.ndim:
+            raise RuntimeError(
+                f"fill_ only supports 0-dimension value tensor but got tensor with {value._data.ndim} dimensions."
+            )
+        return run(tensor_rule, (t, value), value._data.dtype)
+    return run(scalar_rule, (t,), value)
+
+
+@function(method=False)
+def fill(input, value):
+    """A tensor like `input` filled with one value (torch.fill)."""
+    return _fill(apply, FillBackward0, FillBackward1, input, value)
+
+
+@method
+def fill_(self, value):
+    """Set all elements to one value."""
+    return _fill(apply_inplace, FillBackward2, FillBackward3, self, value)
+
+
+@method
+def zero_(self):
+    """Set all elements to zero."""
+    return apply_inplace(ZeroBackward0, (self,), 0)
+
+
+# -- new tensors like this one ------------------------------------------------------------------------
+
+
+def _new(name, factory):
+    def fn(self, *size, dtype=None, device=None, requires_grad=False, **named):
+        size = sizes_of(size or (named.get("size", ()),), "size")
+        return factory(size, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+
+    fn.__name__ = fn.__qualname__ = name
+    fn.__doc__ = f"{factory.__name__}(size) in the type of this tensor."
+    method(fn)
+
+
+_new("new_zeros", creation.zeros)
+_new("new_ones", creation.ones)
+_new("new_empty", creation.empty)
+
+
+@method
+def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """full(size, fill_value) in the type of this tensor."""
+    return creation.full(size, fill_value, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+
+
+@method
+def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
+    """tensor(data) in the type of this tensor."""
+    return creation.tensor(data, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+
+
+@method
+def new(self, *data):
+    """The legacy constructor of this tensor's type."""
+    return creation.legacy_tensor(type(self), *data, dtype=self.dtype)
+
+
+METHODS["is_cuda"] = property(lambda self: False, doc="Always False.")
+METHODS["is_sparse"] = property(lambda self: False, doc="Always False.")
+METHODS["is_quantized"] = property(lambda self: False, doc="Always False.")
+METHODS["is_meta"] = property(lambda self: False, doc="Always False.")
+METHODS["is_cpu"] = property(lambda self: True, doc="Always True.")
+METHODS["layout"] = property(lambda self: creation.strided, doc="Always torch.strided.")
+
+
+@method
+def is_conj(self):
+    """Always False."""
+    return False
+
+
+@function
+def is_nonzero(input):
+    """Whether the only element is not zero."""
+    if input._data.size != 1:
+        raise RuntimeError(f"Boolean value of Tensor with {'no values' if not input._data.size else 'more than one value'} is ambiguous")
+    return bool(input._data.item())
+
+
+__all__ = ["ALL", "convert"]

@@ -1,0 +1,505 @@
+"""Picking elements and putting them: x[...], x[...] = v, index_*, gather and scatter, masks.
+
+Basic indexing (ints, slices, None, ...) is a chain of views, one node for each step: x[0, :, 1:3] is a select and a slice.
+Index tensors and masks copy: IndexBackward0. x[i] = v writes v into the view x[i]; with index tensors it is index_put_.
+
+VJPs come in pairs: what a rule picks, its VJP puts (adding where a place was picked twice), and the other way round.
+"""
+
+import operator
+
+import numpy as np
+
+from ..autograd.engine import sum_to
+from ..autograd.modes import THREAD
+from ..autograd.record import apply, apply_inplace, apply_view, edges_of, finish, finish_inplace, make_node, wanted, write
+from ..autograd.variable import Variable, wrap
+from ..autograd.views import check_writable, rebase_history
+from ..dtypes import ALL
+from ..warning import warn_once
+from . import both
+from .convert import cast
+from .rule import FUNCTIONS, METHODS, broadcast_error, function, method, tensor_of
+from .shapes import (
+    ALL_OF,
+    AliasBackward0,
+    SelectBackward0,
+    ShapeRule,
+    SliceBackward0,
+    UnsqueezeBackward0,
+    at,
+    diagonal_of,
+    dim_of,
+    placed,
+    reshape,
+    select,
+    sizes_of,
+    stack,
+    take_slice,
+    unbind,
+    unsqueeze,
+)
+
+LAST = 2**63 - 1  # the end of a slice without one, as PyTorch keeps it
+
+# -- x[...] -------------------------------------------------------------------------------------------
+
+
+class IndexBackward0(ShapeRule):
+    """Elements picked by index tensors or masks.
+
+    Math: y[k] = a[i[k], j[k], ...].   VJP: each g added at the place it was picked from (twice picked, twice added).
+    Shapes: the index tensors broadcast; their shape takes the place of the dims they index.   Saves: the index tensors.
+    PyTorch: advanced indexing
+    """
+
+    inputs = ("self",)
+    saves = ("indices",)
+    keeps = ("self_sym_sizes",)
+
+    def forward(x, pattern, *indices):
+        return picked(x, numpy_index(pattern, indices))
+
+    def vjp(self, g, *indices):
+        shape, pattern = self.args
+        if isinstance(g, Variable):
+            return _index_put(both.zeros(shape, g), pattern, indices, g, True)
+        return added_at(np.zeros(shape, g.dtype), numpy_index(pattern, indices), g)
+
+    def _saved_value(self, name):
+        if name != "indices":
+            return super()._saved_value(name)
+        given = iter(self.unpack(True))
+        return tuple([next(given) if here else None for here in self.args[1]])
+
+
+class IndexPutBackward0(ShapeRule):
+    """Elements overwritten at (or, accumulating, added to) places given by index tensors or masks.
+
+    Math: y = a; y[i[k], ...] = v[k].   VJP: to a: g, zero at those places (accumulating: all of g);  to v: g at those places.
+    Shapes: v broadcasts to what indexing would give.   Saves: the index tensors.   PyTorch: torch.Tensor.index_put_
+    """
+
+    inputs = ("self", "values")
+    saves = ("indices",)
+    keeps = ("accumulate",)
+
+    def forward(x, values, accumulate, pattern, *indices):
+        return put(x.copy(), numpy_index(pattern, indices), values, accumulate)
+
+    def vjp(self, g, *indices):
+        accumulate, pattern, shape = self.args
+        to_self = g if accumulate else index_put_of(g, pattern, indices, 0)
+        if not self.needs(1):
+            return to_self, None
+        if isinstance(g, Variable):
+            to_values = _index(g, pattern, indices)
+        else:
+            to_values = picked(g, numpy_index(pattern, indices))
+        return to_self, sum_to(to_values, shape) if to_values.shape != shape else to_values
+
+    def _saved_value(self, name):
+        if name != "indices":
+            return super()._saved_value(name)
+        given = iter(self.unpack(True))
+        return tuple([next(given) if here else None for here in self.args[1]])
+
+
+def numpy_index(pattern, indices):
+    """NumPy's form of an index: `pattern` says for each dim whether one of `indices` is used there."""
+    arrays = iter([i._data if isinstance(i, Variable) else i for i in indices])
+    found = []
+    for here in pattern:
+        if not here:
+            found.append(ALL_OF)
+            continue
+        i = next(arrays)
+        found.append(i.astype(bool) if i.dtype == np.uint8 else i)
+    return tuple(found)
+
+
+def picked(x, index):
+    """x[index] as a new row-major array."""
+    if len(index) == 1 and index[0].dtype.kind != "b":
+        return x.take(index[0], axis=0)
+    y = x[index]
+    return np.ascontiguousarray(y) if y.ndim else y
+
+
+def put(x, index, values, accumulate):
+    """Write `values` into the array `x` at `index`, or add them; returns `x`."""
+    if accumulate:
+        return added_at(x, index, values)
+    x[index] = values
+    return x
+
+
+def added_at(x, index, values):
+    """Add `values` to the array `x` at `index`, as often as a place occurs there; returns `x`."""
+    if all(isinstance(i, slice) or i.dtype.kind == "b" for i in index) and len(index) == 1:
+        x[index] += values  # a mask picks no place twice
+        return x
+    if len(index) == 1:  # whole rows: their places in the flat memory need no table
+        row = x.size // max(x.shape[0], 1)
+        rows = np.where(index[0] < 0, index[0] + x.shape[0], index[0]).reshape(-1, 1)
+        where, shape = rows * row + np.arange(row), index[0].shape + x.shape[1:]
+    else:
+        where = np.arange(x.size).reshape(x.shape)[index]
+        shape = where.shape
+    values = np.broadcast_to(values, shape).reshape(-1).astype(x.dtype, copy=False)
+    if x.dtype.kind == "b":
+        flat = x.reshape(-1)
+        flat[where.reshape(-1)] |= values
+    elif x.flags.c_contiguous:
+        np.add.at(x.reshape(-1), where.reshape(-1), values)
+    else:
+        np.add.at(x, index, values.reshape(shape))
+    return x
+
+
+def index_put_of(g, pattern, indices, value):
+    """A copy of the array or Tensor `g` with a number put at the index."""
+    if isinstance(g, Variable):
+        return _index_put(g, pattern, indices, wrap(np.asarray(value, g._data.dtype)), False)
+    return put(g.copy(), numpy_index(pattern, indices), value, False)
+
+
+def _index(x, pattern, indices):
+    """The operation of IndexBackward0."""
+    state = THREAD.state
+    data = x._data if isinstance(x._data, np.ndarray) else x._array()
+    _check(data.shape, pattern, indices)
+    out = wrap(IndexBackward0.forward(data, pattern, *indices))
+    node = None
+    if state.grad:
+        edges = edges_of((x,))
+        if wanted(edges):
+            node = make_node(IndexBackward0, edges, (data.shape, pattern), tuple(indices))
+            out._edge = (node, 0)
+    if state.special:
+        finish(state, IndexBackward0, (x, *indices), (out,), node, (pattern,))
+    return out
+
+
+def _index_put(x, pattern, indices, values, accumulate, inplace=False):
+    """The operation of IndexPutBackward0."""
+    state = THREAD.state
+    if inplace:
+        check_writable(x, (values,))
+    data = x._array()
+    _check(data.shape, pattern, indices)
+    index = numpy_index(pattern, indices)
+    if values._data.dtype is not data.dtype:
+        raise RuntimeError(
+            f"Index put requires the source and destination dtypes match, got {ALL[data.dtype].type_name} for the destination and "
+            f"{ALL[values._data.dtype].type_name} for the source."
+        )
+    node = None
+    if state.grad:
+        edges = edges_of((x, values))
+        if wanted(edges):
+            node = make_node(
+                IndexPutBackward0, edges, (bool(accumulate), pattern, values._data.shape), tuple(indices)
+            )
+    try:
+        changed = put(data if inplace and data.flags.writeable else data.copy(), index, values._data, accumulate)
+    except ValueError:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(values._data.shape)} cannot be broadcast to indexing result of shape "
+            f"{list(data[index].shape)}"
+        ) from None
+    if not inplace:
+        out = wrap(changed)
+        if node is not None:
+            out._edge = (node, 0)
+        if state.special:
+            finish(state, IndexPutBackward0, (x, values, *indices), (out,), node, (accumulate, pattern))
+        return out
+    if 0 in data.strides and data.size > 1:
+        warn_once(
+            "Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
+            "This also applies to advanced indexing e.g. tensor[indices] = tensor"
+        )
+    from ..autograd.variable import bump_version
+
+    bump_version(x)
+    if node is not None:
+        rebase_history(x, node)
+    if state.special:
+        finish_inplace(state, IndexPutBackward0, (x, values, *indices), x, node, "index_put_")
+    return x
+
+
+def _check(shape, pattern, indices):
+    """Raise IndexError if some index does not fit `shape`, as PyTorch words it."""
+    if len(pattern) > len(shape):
+        raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
+    given = iter(indices)
+    d = nr = 0
+    lengths = []
+    for here in pattern:
+        if not here:
+            d += 1
+            continue
+        i = next(given)._data
+        kind = i.dtype.kind
+        if kind == "b" or i.dtype == np.uint8:
+            if kind == "u":
+                warn_once("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+            for k, n in enumerate(i.shape):
+                if d + k >= len(shape) or shape[d + k] != n:
+                    raise IndexError(
+                        f"The shape of the mask {list(i.shape)} at index {k} does not match the shape of the indexed tensor "
+                        f"{list(shape)} at index {d + k}"
+                    )
+            d += i.ndim
+            nr += i.ndim
+            lengths.append((int(np.count_nonzero(i)),))
+            continue
+        if i.dtype not in (np.int64, np.int32):
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        n = shape[d]
+        if i.size and (i.max() >= n or i.min() < -n):
+            wrong = next(k for k in i.reshape(-1).tolist() if not -n <= k < n)
+            raise IndexError(f"index {wrong} is out of bounds for dimension {nr} with size {n}")
+        lengths.append(i.shape)
+        d += 1
+        nr += 1
+    if len(lengths) > 1:
+        try:
+            np.broadcast_shapes(*lengths)
+        except ValueError:
+            shapes = ", ".join(str(list(s)) for s in lengths)
+            raise IndexError(
+                f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+            ) from None
+
+
+# An index is read from left to right. Each step returns the tensor so far; tensors among it are collected for the end.
+
+
+def _is_number(i):
+    return isinstance(i, (int, np.integer)) and not isinstance(i, bool)
+
+
+def _as_tuple(index):
+    """Whether a list used as an index stands for a tuple: if it holds anything but numbers."""
+    if not isinstance(index, list) or len(index) >= 32:
+        return False
+    for i in index:
+        if isinstance(i, (Variable, list, tuple, slice)) or i is None or i is Ellipsis:
+            warn_once(
+                "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
+                "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
+                "which will result either in an error or a different result",
+                stacklevel=5,
+            )
+            return True
+    return False
+
+
+def _index_tensor(i):
+    """An index given as a list, a range or a NumPy array, as a tensor."""
+    from ..creation import tensor
+
+    if isinstance(i, Variable):
+        return i
+    if isinstance(i, np.ndarray):
+        return wrap(i)
+    if isinstance(i, str):
+        raise TypeError("new(): invalid data type 'str'")
+    if not isinstance(i, (list, tuple, range)):
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got "
+            f"{('numpy.' if isinstance(i, np.generic) else '') + type(i).__name__})"
+        )
+    t = tensor(list(i))
+    return wrap(t._array().astype(np.int64)) if t._data.dtype.kind == "f" else t
+
+
+def _select(t, dim, i, number):
+    """t.select(dim, i) with the messages of indexing; `number` is the dim's number in the tensor that was indexed."""
+    x = t._array()
+    if not x.ndim:
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+            "tensor to a number"
+        )
+    n = x.shape[dim]
+    if not -n <= i < n:
+        raise IndexError(f"index {i} is out of bounds for dimension {number} with size {n}")
+    return apply_view(SelectBackward0, t, x[(ALL_OF,) * dim + (i, ...)], dim, i)
+
+
+def _bounds(s):
+    """start, end and step of a slice. Raises ValueError if the step is not positive."""
+    step = 1 if s.step is None else operator.index(s.step)
+    if step <= 0:
+        raise ValueError("step must be greater than zero" if step else "slice step cannot be zero")
+    try:
+        start = 0 if s.start is None else operator.index(s.start)
+        return start, LAST if s.stop is None else operator.index(s.stop), step
+    except TypeError:
+        raise TypeError("slice indices must be integers or None or have an __index__ method") from None
+
+
+def _slice(t, dim, s, always):
+    """t[.., s, ..]; a slice that takes everything is left out, unless `always`."""
+    x = t._array()
+    if not x.ndim:
+        raise IndexError("slice() cannot be applied to a 0-dim tensor.")
+    start, end, step = _bounds(s)
+    if not always and start == 0 and end >= x.shape[dim] and step == 1:
+        return t
+    return apply_view(
+        SliceBackward0, t, x[(ALL_OF,) * dim + (slice(start, end, step), ...)], dim, start, end, step
+    )
+
+
+def _walk(t, index):
+    """Apply the basic parts of an index; returns the view, and where index tensors are still to be used, or None."""
+    items = index if isinstance(index, tuple) else tuple(index) if _as_tuple(index) else (index,)
+    items = [
+        i
+        if isinstance(i, (int, slice, np.integer)) or i is None or i is Ellipsis
+        else _index_tensor(i)
+        for i in items
+    ]
+    known = 0
+    for i in items:
+        if isinstance(i, Variable):
+            known += i._data.ndim if i._data.dtype.kind == "b" or i._data.dtype == np.uint8 else 1
+        elif not (i is None or i is Ellipsis or isinstance(i, bool)):
+            known += 1
+    ndim = t._data.ndim
+    if known > ndim:
+        if not ndim and len(items) == 1 and _is_number(items[0]):
+            return _select(t, 0, items[0], 0), None, ()
+        if not ndim and len(items) == 1 and isinstance(items[0], slice):
+            return _slice(t, 0, items[0], True), None, ()
+        raise IndexError(f"too many indices for tensor of dimension {ndim}")
+    single = len(items) == 1
+    pattern, tensors = [], []
+    dim = number = 0
+    for i in items:
+        if isinstance(i, Variable) and not i._data.ndim and i._data.dtype.kind in "iu" and i._data.dtype != np.uint8:
+            i = int(i._data)
+        if isinstance(i, (bool, Variable)):
+            if isinstance(i, bool) or not i._data.ndim:
+                if isinstance(i, Variable) and i._data.dtype.kind == "f":
+                    raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+                t = unsqueeze(t, dim)  # a lone truth value: a new dim of size one, kept or emptied
+                i = wrap(np.zeros(1 if i else 0, np.int64))
+                number -= 1
+            pattern.append(True)
+            tensors.append(i)
+            wide = i._data.ndim if i._data.dtype.kind == "b" or i._data.dtype == np.uint8 else 1
+            dim += wide
+            number += wide
+        elif i is None:
+            t = unsqueeze(t, dim)
+            pattern.append(False)
+            dim += 1
+        elif i is Ellipsis:
+            pattern += [False] * (ndim - known)
+            dim += ndim - known
+            number += ndim - known
+            known = ndim  # a second one stands for nothing
+        elif isinstance(i, slice):
+            t = _slice(t, dim, i, single)
+            pattern.append(False)
+            dim += 1
+            number += 1
+        else:
+            t = _select(t, dim, int(i), number)
+            number += 1
+    if not tensors:
+        return t, None, ()
+    while not pattern[-1]:
+        pattern.pop()
+    return t, tuple(pattern), tensors
+
+
+@method
+def __getitem__(self, index):
+    kind = type(index)
+    if kind is int:
+        return _select(self, 0, index, 0)
+    if kind is slice:
+        return _slice(self, 0, index, True)
+    t, pattern, tensors = _walk(self, index)
+    if pattern is not None:
+        return _index(t, pattern, tensors)
+    if t is self:
+        return apply_view(AliasBackward0, self, self._array())
+    return t
+
+
+@method
+def __setitem__(self, index, value):
+    if not isinstance(value, Variable):
+        if not isinstance(value, (bool, int, float, np.generic)):
+            raise TypeError(f"can't assign a {_type_name(value)} to a {self.type()}")
+        value = wrap(np.asarray(value).astype(self._data.dtype)[()])
+        number = True
+    else:
+        number = False
+    kind = type(index)
+    if index is False:
+        return
+    if kind is int:
+        t, pattern, tensors = _select(self, 0, index, 0), None, ()
+    elif kind is slice:
+        t, pattern, tensors = _slice(self, 0, index, False), None, ()
+    else:
+        t, pattern, tensors = _walk(self, index)
+    if pattern is not None:
+        _index_put(t, pattern, tensors, _without_leading_ones(value, t._data.ndim), False, inplace=True)
+        return
+    if not value._data.ndim:
+        METHODS["fill_"](t, value)
+        return
+    shape = t._data.shape
+    if value._data.shape != shape:
+        value = _without_leading_ones(value, len(shape))
+        if value._data.shape != shape:
+            value = value.expand(shape)
+    METHODS["copy_"](t, value)
+
+
+def _type_name(value):
+    kind = type(value)
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def _without_leading_ones(value, ndim):
+    shape = value._data.shape
+    k = 0
+    while k < len(shape) and shape[k] == 1:
+        k += 1
+    return value.view(shape[k:]) if k and len(shape) > ndim else value
+
+
+def _given_indices(indices, name):
+    if not isinstance(indices, (tuple, list)):
+        raise TypeError(f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}")
+    pattern = tuple([i is not None for i in indices])
+    return pattern, [i for i in indices if i is not None]
+
+
+@function
+def index_put(input, indices, values, accumulate=False):
+    """A copy with values put (or added) at the places that index tensors name (torch.index_put)."""
+    pattern, tensors = _given_indices(indices, "index_put")
+    if len(pattern) > input._data.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {input._data.ndim} (got {len(pattern)})")
+    return _index_put(input, pattern, tensors, values, accumulate)
+
+
+@method
+def index_put_(self, indices, values, accumulate=False):
+    """The in-place form of `index_put`."""
+    pattern, tensors = _given_indices(indices, "index_put_")
+    if len(pattern) > self._data.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {self._data.ndim} (got {len(pattern)})")
+    return _index_put(self, pattern, tensors, values, accumulate, inplace=True)

@@ -15,6 +15,7 @@ from .autograd.modes import THREAD
 from .autograd.variable import (
     INFERENCE,
     NO_EDGE,
+    Registry,
     Variable,
     alias,
     find_edge,
@@ -425,6 +426,7 @@ def install(methods):
 
 
 rule.bind(Tensor)
+Registry.functions = rule.FUNCTIONS
 install(OPERATORS)
 
 __all__ = ["Tensor", "install", "to_dtype"]

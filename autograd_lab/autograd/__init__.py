@@ -3,6 +3,7 @@
 Reading order: variable, node, record, engine, then modes, views, hooks, function, anomaly, graph; see README.md here.
 """
 
+import importlib
 import warnings
 from collections.abc import Mapping
 from math import prod
@@ -15,7 +16,7 @@ from .function import Function
 from .graph import GradientEdge, meaning_of
 from .modes import THREAD, enable_grad, inference_mode, no_grad, set_grad_enabled
 from .node import AccumulateGrad, Node
-from .variable import NO_EDGE, Variable, edge_of, wrap
+from .variable import NO_EDGE, Registry, Variable, edge_of, wrap
 
 
 def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
@@ -155,7 +156,7 @@ def _batched(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, ma
         )
         for k in range(n)
     ]
-    return tuple(None if column[0] is None else column[0].stack(column) for column in zip(*rows, strict=True))
+    return tuple(None if column[0] is None else Registry.functions["stack"](column) for column in zip(*rows, strict=True))
 
 
 def _tuple_of(inputs, where):
@@ -234,6 +235,14 @@ def _roots(outputs, gradients, create_graph):
             g = g._data
         roots.append((edge, g))
     return roots
+
+
+def __getattr__(name):
+    if name in ("forward_ad", "functional"):
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in ("gradcheck", "gradgradcheck"):
+        return getattr(importlib.import_module(f"{__name__}.gradcheck"), name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 __all__ = [

@@ -158,21 +158,21 @@ def apply_inplace(rule, inputs, *args, name=None, broadcasts=False):
 
 
 def inputs_to_save(rule, inputs, edges):
-    """The operands as they may be saved by an in-place operation: the old value of the target is copied.
+    """The operands as they may be saved by an in-place operation: the old value of the target is copied, with its history.
 
     An operand that happens to be the target itself is kept as an alias, which will be found overwritten; kept as
     itself it would make node and tensor hold each other for ever.
     """
     target = inputs[0]
-    saved = [copy_of(target) if rule.saves_first(edges) else target]
+    saved = [copy_of(target, edges[0]) if rule.saves_first(edges) else target]
     for t in inputs[1:]:
         saved.append(alias(t, edges[0]) if t is target else t)
     return tuple(saved)
 
 
-def copy_of(t):
-    """A constant copy of `t`."""
-    return wrap(t._data.copy() if isinstance(t._data, np.ndarray) else t._data)
+def copy_of(t, edge):
+    """A copy of `t` whose gradient goes where that of `t` went."""
+    return wrap(t._data.copy() if isinstance(t._data, np.ndarray) else t._data, edge)
 
 
 def refresh_results(node, rule, target):

@@ -342,7 +342,7 @@ def softshrink(input, lambd=0.5):
 class EluBackwardBackward0(Rule):
     """The VJP of elu as an operation: h = g * scale, or g * scale * alpha * c * exp(c * a) where a <= 0.
 
-    VJP: to g: the same with gg;  to a: gg * h * c where a <= 0, else 0.   Shapes: elementwise.   Saves: g, a.
+    VJP: to g: the same with gg;  to a: gg * h * c where a < 0, else 0.   Shapes: elementwise.   Saves: g, a.
     """
 
     op = "elu_backward"
@@ -361,7 +361,7 @@ class EluBackwardBackward0(Rule):
             bend = gg * g * input_scale
         else:
             bend = gg * g * (input_scale * input_scale * alpha * scale) * both.exp(x * input_scale)
-        return both.run(type(self), (gg, x), *self.args), both.masked(bend, both.array_of(x) <= 0)
+        return both.run(type(self), (gg, x), *self.args), both.masked(bend, both.array_of(x) < 0)
 
 
 class EluBackward0(Rule):
@@ -598,7 +598,7 @@ class SoftplusBackwardBackward0(Rule):
     def vjp(self, gg, g, x):
         beta, threshold = self.args
         s = both.sigmoid(x * beta)
-        bend = both.masked(gg * g * s * (1 - s) * beta, both.array_of(x) * beta <= threshold)
+        bend = both.masked(gg * g * s * (1 - s) * beta, ~(both.array_of(x) * beta > threshold))
         return both.run(type(self), (gg, x), beta, threshold), bend
 
 

@@ -1,5 +1,6 @@
 """The rules of + - * / ** and of the sign: the arithmetic that carries every other formula."""
 
+import math
 import operator
 
 import numpy as np
@@ -189,7 +190,7 @@ class PowBackward0(Rule):
     def vjp(self, g, x):
         n = self.args[0]
         if n == 0:
-            return g * 0
+            return both.zeros_like(g)
         if n == 2:
             return g * (x * 2)
         return g * (n * x ** (n - 1))
@@ -211,10 +212,10 @@ class PowBackward1(Rule):
     def vjp(self, g, a, b, y):
         to_a = to_b = None
         if self.needs(0):
-            to_a = both.where(both.array_of(b) == 0, g * 0, g * (b * a ** (b - 1)))
+            to_a = both.masked(g * (b * a ** (b - 1)), both.array_of(b) != 0)
         if self.needs(1):
             silent = (both.array_of(a) == 0) & (both.array_of(b) >= 0)
-            to_b = both.where(silent, g * 0, g * (y * both.log(a)))
+            to_b = g * both.masked(y * both.log(a), ~silent)
         return to_a, to_b
 
 
@@ -237,7 +238,7 @@ class PowBackward2(Rule):
     def vjp(self, g, a, y):
         c = self.args[0]
         if c == 0:
-            return both.where(both.array_of(a) >= 0, g * 0, g * (y * -np.inf))
+            return g * both.masked(y * -math.inf, both.array_of(a) < 0)
         return g * (y * float(np.log(c) if c > 0 else np.nan))
 
 
@@ -253,6 +254,8 @@ def _power(x, n):
             return x * x * x
         if n == 0.5:
             return np.sqrt(x)
+        if n == -0.5:
+            return 1 / np.sqrt(x)
     return x**n
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..autograd.record import apply
 from ..autograd.variable import Variable, wrap
 from . import numerics
+from .rule import FUNCTIONS, RULES
 
 
 def _pointwise(name, on_arrays):
@@ -31,7 +32,6 @@ cosh = _pointwise("cosh", np.cosh)
 sqrt = _pointwise("sqrt", np.sqrt)
 rsqrt = _pointwise("rsqrt", lambda x: 1 / np.sqrt(x))
 sigmoid = _pointwise("sigmoid", numerics.sigmoid)
-softplus = _pointwise("softplus", lambda x: np.logaddexp(x, x.dtype.type(0)))
 erf = _pointwise("erf", numerics.erf)
 digamma = _pointwise("digamma", numerics.digamma)
 erfinv = _pointwise("erfinv", numerics.erfinv)
@@ -44,6 +44,11 @@ def run(rule, inputs, *args):
     if isinstance(inputs[0], Variable):
         return apply(rule, inputs, *args)
     return rule.forward(*inputs, *args)
+
+
+def softplus(x):
+    """log(1 + exp(x)) of an array or a Tensor."""
+    return run(RULES["SoftplusBackward0"], (x,), 1, 20)
 
 
 def array_of(x):
@@ -65,8 +70,6 @@ def where(condition, a, b):
 
 
 def _where(condition, a, b):
-    from .rule import FUNCTIONS
-
     return FUNCTIONS["where"](wrap(np.asarray(condition)), a, b)
 
 
@@ -150,8 +153,6 @@ def slice_of(x, dim, start, stop):
 def cat(parts, dim):
     """Arrays or Tensors joined along `dim`."""
     if isinstance(parts[0], Variable):
-        from .rule import FUNCTIONS
-
         return FUNCTIONS["cat"](parts, dim)
     return np.concatenate(parts, axis=dim)
 

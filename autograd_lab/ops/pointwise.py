@@ -1175,7 +1175,7 @@ class RemainderBackward1(Rule):
         return _remainder(a, b)
 
     def vjp(self, g, a, b):
-        return g, -g * both.constant(np.floor(both.array_of(a) / both.array_of(b)), g) if self.needs(1) else None
+        return g, -g * _quotient(a, b, "floor") if self.needs(1) else None
 
 
 class FmodBackward0(RemainderBackward0):
@@ -1205,7 +1205,13 @@ class FmodBackward1(Rule):
         return _fmod(a, b)
 
     def vjp(self, g, a, b):
-        return g, -g * both.constant(np.trunc(both.array_of(a) / both.array_of(b)), g) if self.needs(1) else None
+        return g, -g * _quotient(a, b, "trunc") if self.needs(1) else None
+
+
+def _quotient(a, b, rounding_mode):
+    if isinstance(a, Variable):
+        return div(a, b, rounding_mode=rounding_mode)
+    return DivBackward2.forward(a, b, rounding_mode)
 
 
 def _no_zero_division(x, y):
@@ -1370,7 +1376,10 @@ class XlogyBackward0(Rule):
         return numerics.xlogy(a, b)
 
     def vjp(self, g, a, b):
-        to_a = both.masked(g * both.log(b), ~((both.array_of(a) == 0) & (both.array_of(b) <= 0))) if self.needs(0) else None
+        to_a = None
+        if self.needs(0):
+            log = xlogy(g, b) if isinstance(g, Variable) else numerics.xlogy(g, b)
+            to_a = both.masked(log, ~((both.array_of(a) == 0) & (both.array_of(b) <= 0)))
         return to_a, g * a / b if self.needs(1) else None
 
 
@@ -1513,8 +1522,7 @@ class CopysignBackward1(Rule):
 
 
 def _copysign_vjp(g, a, y):
-    ratio = both.array_of(y) / both.array_of(a)
-    return g * both.constant(np.where(both.array_of(a) == 0, ratio.dtype.type(0), ratio), g)
+    return g * both.masked(y / a, both.array_of(a) != 0)
 
 
 @function

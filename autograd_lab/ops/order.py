@@ -1,0 +1,421 @@
+"""Rules that put numbers in order, or look one up by its rank: sort, topk, median, quantile, unique, searching."""
+
+
+
+import numpy as np
+
+from .. import return_types
+from ..autograd.record import apply, edges_of, make_node
+from ..autograd.modes import THREAD
+from ..autograd.variable import NO_EDGE, Variable, wrap
+
+from . import both
+from .comparison import constant_result
+from .reductions import MaxBackward1, Selection, not_empty, pick, wrap_dim
+from .rule import FUNCTIONS, METHODS, Rule, function, tensor_of
+
+
+def ranking(x, dim, descending=False):
+    """The indices that sort `x` along `dim`; ties stay in order, nan is the largest."""
+    if not descending:
+        return np.argsort(x, axis=dim, kind="stable")
+    backwards = np.flip(np.argsort(np.flip(x, dim), axis=dim, kind="stable"), dim)
+    return x.shape[dim] - 1 - backwards
+
+
+class Ordering(Selection):
+    """A selection that keeps the dim.
+
+    VJP: g at the places `indices`, 0 elsewhere.   Shapes: the dim may shrink.   Saves: the indices.
+    """
+
+    keeps = ("dim", "self_sym_sizes")
+
+    def vjp(self, gs, indices):
+        dim, shape = self.args[0], self.args[-1]
+        if not shape:
+            return gs[0]
+        return both.put_along(gs[0], both.array_of(indices), wrap_dim(dim, len(shape)), shape)
+
+
+class SortBackward0(Ordering):
+    """Ascending or descending order along a dim.
+
+    Math: y[i] = a[indices[i]].   VJP: g[i] to a[indices[i]].   Shapes: unchanged.   Saves: the indices.   PyTorch: torch.sort
+    """
+
+    op = "sort"
+
+    def forward(x, dim, descending):
+        if not x.ndim:
+            return x, np.int64(0)
+        return pick(x, dim, ranking(x, dim, descending), True)
+
+
+class SortBackward1(SortBackward0):
+    """The same, asked to be stable. PyTorch: torch.sort(stable=True)."""
+
+
+@function
+def sort(input, dim=-1, descending=False, *, stable=None):
+    """`input` in order along `dim`, and where each element came from; nan counts as the largest (torch.sort)."""
+    wrap_dim(dim, input._data.ndim)
+    rule = SortBackward0 if stable is None else SortBackward1
+    return return_types.sort(apply(rule, (input,), dim, bool(descending)))
+
+
+@function
+def argsort(input, dim=-1, descending=False, *, stable=False):
+    """The indices that sort `input` along `dim` (torch.argsort)."""
+    x = input._data
+    dim = wrap_dim(dim, x.ndim)
+    order = ranking(x, dim, descending) if x.ndim else np.int64(0)
+    return constant_result((input,), np.ascontiguousarray(order).astype(np.int64).reshape(x.shape)[()], "argsort")
+
+
+@function
+def msort(input):
+    """`input` in ascending order along its first dim (torch.msort)."""
+    return sort(input, 0)[0]
+
+
+class TopkBackward0(Ordering):
+    """The k largest (or smallest) along a dim.
+
+    Math: y[i] = a[indices[i]].   VJP: g[i] to a[indices[i]].   Shapes: the dim shrinks to k.   Saves: the indices.   PyTorch: torch.topk
+    """
+
+    op = "topk"
+
+    def forward(x, dim, k, largest):
+        if not x.ndim:
+            return x, np.int64(0)
+        return pick(x, dim, both.slice_of(ranking(x, dim, largest), dim % x.ndim, 0, k), True)
+
+
+@function
+def topk(input, k, dim=-1, largest=True, sorted=True):
+    """The `k` largest (or smallest) along `dim`, and where they were (torch.topk)."""
+    shape = input._data.shape
+    dim_ = wrap_dim(dim, len(shape))
+    if not 0 <= k <= (shape[dim_] if shape else 1):
+        raise RuntimeError("selected index k out of range")
+    return return_types.topk(apply(TopkBackward0, (input,), dim, k, bool(largest)))
+
+
+# -- one element by its rank --------------------------------------------------------------------------
+
+
+class KthvalueBackward0(Selection):
+    """The k-th smallest along a dim.
+
+    VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.   Saves: the indices.   PyTorch: torch.kthvalue
+    """
+
+    op = "kthvalue"
+
+    def forward(x, dim, keepdim, k):
+        return _ranked(x, dim, keepdim, lambda _: k - 1)
+
+
+def _ranked(x, dim, keepdim, rank):
+    """The element whose rank along `dim` is rank(x), an int or an array of one for each row."""
+    if not x.ndim:
+        return x, np.int64(0)
+    dim = wrap_dim(dim, x.ndim)
+    where = np.asarray(rank(x), np.int64)
+    if where.ndim == 0:
+        where = np.full([1 if i == dim else n for i, n in enumerate(x.shape)], where)
+    return pick(x, dim, np.take_along_axis(ranking(x, dim), where, dim), keepdim)
+
+
+@function
+def kthvalue(input, k, dim=-1, keepdim=False):
+    """The `k`-th smallest along `dim`, and where it is; k counts from 1 (torch.kthvalue)."""
+    shape = input._data.shape
+    d = wrap_dim(dim, len(shape))
+    if not 1 <= k <= (shape[d] if shape else 1):
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
+    return return_types.kthvalue(apply(KthvalueBackward0, (input,), dim, keepdim, k))
+
+
+def _middle(x, dim):
+    """The rank of the lower median of each row; a row with nan has nan for its median, so the rank of the first nan."""
+    n = x.shape[dim]
+    numbers = n - np.isnan(x).sum(axis=dim, keepdims=True) if x.dtype.kind == "f" else np.asarray(n)
+    return np.where(numbers < n, numbers, (n - 1) // 2)
+
+
+def _middle_of_numbers(x, dim):
+    numbers = x.shape[dim] - np.isnan(x).sum(axis=dim, keepdims=True)
+    return np.maximum((numbers - 1) // 2, 0)
+
+
+class MedianBackward1(Selection):
+    """The middle element along a dim, the lower one of two.
+
+    VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.   Saves: the indices.   PyTorch: torch.median
+    """
+
+    op = "median"
+
+    def forward(x, dim, keepdim):
+        return _ranked(x, dim, keepdim, lambda x: _middle(x, wrap_dim(dim, x.ndim)))
+
+
+class NanmedianBackward1(Selection):
+    """The middle element of those that are numbers.
+
+    VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.   Saves: the indices.   PyTorch: torch.nanmedian
+    """
+
+    op = "nanmedian"
+
+    def forward(x, dim, keepdim):
+        return _ranked(x, dim, keepdim, lambda x: _middle_of_numbers(x, wrap_dim(dim, x.ndim)))
+
+
+class MedianBackward0(MaxBackward1):
+    """The middle element of all, the lower one of two.
+
+    VJP: g, shared evenly by the elements equal to it.   Shapes: any -> ().   Saves: a and the result.   PyTorch: torch.median
+    """
+
+    op = "median"
+
+    def forward(x):
+        if not x.size:
+            return x.dtype.type(np.nan)
+        return MedianBackward1.forward(x.reshape(-1), 0, False)[0]
+
+
+class NanmedianBackward0(MaxBackward1):
+    """The middle element of those that are numbers.
+
+    VJP: g, shared evenly by the elements equal to it.   Shapes: any -> ().   Saves: a and the result.   PyTorch: torch.nanmedian
+    """
+
+    op = "nanmedian"
+
+    def forward(x):
+        if not x.size:
+            return x.dtype.type(np.nan)
+        return NanmedianBackward1.forward(x.reshape(-1), 0, False)[0]
+
+
+def _median_function(op, whole, along):
+    def call(input, dim=None, keepdim=False):
+        if dim is None:
+            return apply(whole, (input,))
+        wrap_dim(dim, input._data.ndim)
+        not_empty("median", input._data, dim)
+        return getattr(return_types, op)(apply(along, (input,), dim, keepdim))
+
+    call.__name__ = call.__qualname__ = op
+    call.__doc__ = along.__doc__
+    FUNCTIONS[op] = METHODS[op] = call
+
+
+_median_function("median", MedianBackward0, MedianBackward1)
+_median_function("nanmedian", NanmedianBackward0, NanmedianBackward1)
+
+
+class ModeBackward0(Selection):
+    """The most frequent element along a dim, the smallest at a tie.
+
+    VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.   Saves: the indices.   PyTorch: torch.mode
+    """
+
+    op = "mode"
+
+    def forward(x, dim, keepdim):
+        return _ranked(x, dim, keepdim, lambda x: _end_of_longest_run(np.sort(x, axis=dim), wrap_dim(dim, x.ndim)))
+
+
+def _end_of_longest_run(x, dim):
+    """Where the longest run of equal elements ends in each row of the sorted `x`."""
+    rows = np.moveaxis(x, dim, -1)
+    n = rows.shape[-1]
+    starts = np.where(rows[..., 1:] != rows[..., :-1], np.arange(1, n), 0)
+    starts = np.maximum.accumulate(np.concatenate([np.zeros((*rows.shape[:-1], 1), np.int64), starts], -1), axis=-1)
+    lengths = np.arange(n) - starts
+    return np.moveaxis(np.argmax(lengths, axis=-1)[..., None], -1, dim)
+
+
+@function
+def mode(input, dim=-1, keepdim=False):
+    """The most frequent element along `dim`, and where it is last (torch.mode)."""
+    wrap_dim(dim, input._data.ndim)
+    not_empty("mode", input._data, dim)
+    return return_types.mode(apply(ModeBackward0, (input,), dim, keepdim))
+
+
+def _quantile(op, input, q, dim, keepdim, interpolation, ignore_nan):
+    x = input._data
+    if x.dtype.kind != "f" or x.dtype.itemsize < 4:
+        raise RuntimeError(f"{op}() input tensor must be either float or double dtype")
+    ranks = q._data if isinstance(q, Variable) else x.dtype.type(q)
+    if not isinstance(q, Variable) and not 0 <= q <= 1:
+        raise RuntimeError(f"{op}() q must be in the range [0, 1] but got {q:g}")
+    if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
+        raise RuntimeError(
+            f"{op}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+        )
+    if not x.size:
+        raise RuntimeError(f"{op}() input tensor must be non-empty")
+    if dim is None:
+        rows, place = input.reshape(-1), None
+    else:
+        place = wrap_dim(dim, x.ndim)
+        rows = input.movedim(place, -1) if x.ndim else input.reshape(-1)
+    ordered = sort(rows, -1)[0]
+    n = rows._data.shape[-1]
+    nans = np.isnan(ordered._data).sum(axis=-1, keepdims=True)
+    last = np.maximum(n - nans - 1, 0) if ignore_nan else np.full(nans.shape, n - 1)
+    ranks = ranks.reshape(-1) * last.astype(x.dtype)  # (..., number of q)
+    if not ignore_nan:
+        ranks = np.where(nans > 0, x.dtype.type(n - 1), ranks)  # a row with nan has nan for every quantile
+    if interpolation in ("lower", "higher", "nearest"):
+        ranks = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}[interpolation](ranks)
+    below = np.floor(ranks)
+    out = ordered.gather(-1, wrap(below.astype(np.int64)))
+    if interpolation in ("linear", "midpoint"):
+        weight = np.full_like(ranks, 0.5) if interpolation == "midpoint" else ranks - below
+        above = ordered.gather(-1, wrap(np.ceil(ranks).astype(np.int64)))
+        out = FUNCTIONS["lerp"](out, above, wrap(weight))
+    if keepdim:
+        out = out.unsqueeze(0) if place is None else out
+        shape = [1] * x.ndim if place is None else [1 if i == place else k for i, k in enumerate(x.shape)]
+        out = out.movedim(-1, 0).reshape([ranks.shape[-1], *shape])
+    else:
+        out = out.movedim(-1, 0) if out.ndim > 1 else out
+    return out.squeeze(0) if not isinstance(q, Variable) or q._data.ndim == 0 else out
+
+
+@function
+def quantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
+    """The q-th quantile of all elements, or along `dim`; q is a number or a tensor of several (torch.quantile)."""
+    return _quantile("quantile", input, q, dim, keepdim, interpolation, False)
+
+
+@function
+def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
+    """The same, leaving out nan (torch.nanquantile)."""
+    return _quantile("nanquantile", input, q, dim, keepdim, interpolation, True)
+
+
+# -- counting and searching ---------------------------------------------------------------------------
+
+
+class Unique2Backward0(Rule):
+    """Each different element once. PyTorch has no derivative for it.   Saves: nothing.   PyTorch: torch.unique."""
+
+    op = "_unique2"
+    text = "the derivative for '_unique2' is not implemented."
+
+    def vjp(self, g):
+        raise NotImplementedError(self.text)
+
+
+class UniqueDimBackward0(Unique2Backward0):
+    """Each different slice once. PyTorch has no derivative for it.   Saves: nothing.   PyTorch: torch.unique(dim=...)."""
+
+    op = "unique_dim"
+    text = "the derivative for 'unique_dim' is not implemented."
+
+
+class UniqueConsecutiveBackward0(Unique2Backward0):
+    """Each run of equal elements once. PyTorch has no derivative for it.   Saves: nothing.   PyTorch: torch.unique_consecutive."""
+
+    op = "unique_consecutive"
+    text = "the derivative for 'unique_consecutive' is not implemented."
+
+
+def _unique_result(rule, input, values, inverse, counts):
+    out = constant_result((input,), np.ascontiguousarray(values), rule.op)
+    edges = edges_of((input,))
+    if THREAD.state.grad and edges[0] is not NO_EDGE:
+        out._edge = (make_node(rule, edges), 0)
+    extras = [wrap(np.ascontiguousarray(e).astype(np.int64)) for e in (inverse, counts) if e is not None]
+    return (out, *extras) if extras else out
+
+
+@function
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    """Each different element (or slice along `dim`) once, in ascending order (torch.unique)."""
+    x = input._data
+    values, inverse, counts = np.unique(x, return_inverse=True, return_counts=True, axis=dim)
+    inverse = inverse.reshape(x.shape if dim is None else -1)
+    rule = Unique2Backward0 if dim is None else UniqueDimBackward0
+    return _unique_result(rule, input, values, inverse if return_inverse else None, counts if return_counts else None)
+
+
+@function
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    """Each run of equal elements (or slices along `dim`) once (torch.unique_consecutive)."""
+    x = input._data
+    rows = x.reshape(-1, 1) if dim is None else np.moveaxis(x, dim, 0).reshape(x.shape[dim], -1)
+    new = np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)])[: len(rows)]
+    starts = np.flatnonzero(new)
+    values = x.reshape(-1)[starts] if dim is None else np.take(x, starts, axis=dim)
+    inverse = (np.cumsum(new) - 1).reshape(x.shape if dim is None else -1) if return_inverse else None
+    counts = np.diff(np.append(starts, len(rows))) if return_counts else None
+    return _unique_result(UniqueConsecutiveBackward0, input, values, inverse, counts)
+
+
+@function
+def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
+    """Where each element of `input` would be put into `sorted_sequence` to keep it in order (torch.searchsorted)."""
+    right = right or side == "right"
+    edges = sorted_sequence._data
+    if sorter is not None:
+        edges = np.take_along_axis(edges, sorter._data, -1)
+    x = tensor_of(input, sorted_sequence)._data
+    side = "right" if right else "left"
+    if edges.ndim == 1:
+        found = np.searchsorted(edges, x, side)
+    else:
+        if edges.shape[:-1] != x.shape[:-1]:
+            raise RuntimeError(
+                "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
+                f"tensor and input value tensor must match, but we got boundaries tensor {list(edges.shape)} and input value "
+                f"tensor {list(x.shape)}"
+            )
+        rows = zip(edges.reshape(-1, edges.shape[-1]), x.reshape(-1, x.shape[-1]), strict=True)
+        found = np.array([np.searchsorted(e, v, side) for e, v in rows], np.int64).reshape(x.shape)
+    return constant_result((sorted_sequence,), np.asarray(found).astype(np.int32 if out_int32 else np.int64)[()], "searchsorted")
+
+
+@function(method=False)
+def bucketize(input, boundaries, *, out_int32=False, right=False):
+    """Which bucket between the `boundaries` each element falls into (torch.bucketize)."""
+    return searchsorted(boundaries, input, out_int32=out_int32, right=right)
+
+
+@function
+def bincount(input, weights=None, minlength=0):
+    """How often each of 0, 1, 2, ... occurs in `input`, or the sum of its weights (torch.bincount)."""
+    x = input._data
+    if x.dtype.kind == "f" or x.ndim != 1 or (x.size and x.min() < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    counts = np.bincount(x, None if weights is None else weights._data, minlength)
+    dtype = np.int64 if weights is None else weights._data.dtype if weights._data.dtype == np.float32 else np.float64
+    return constant_result((input,), counts.astype(dtype), "bincount")
+
+
+@function
+def histc(input, bins=100, min=0, max=0):
+    """How many elements fall into each of `bins` equal parts of [min, max], or of their own range if both are 0 (torch.histc)."""
+    x = input._data.reshape(-1)
+    if min == max == 0 and x.size:
+        min, max = x.min(), x.max()
+    if min == max:
+        min, max = min - 1, max + 1
+    return constant_result((input,), np.histogram(x, bins, (min, max))[0].astype(x.dtype), "histc")
+
+
+@function
+def isin(elements, test_elements, *, assume_unique=False, invert=False):
+    """Whether each element is among `test_elements` (torch.isin)."""
+    x, y = (t._data if isinstance(t, Variable) else t for t in (elements, test_elements))
+    return constant_result((), np.asarray(np.isin(x, y, invert=invert))[()], "isin")

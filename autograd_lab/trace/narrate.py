@@ -52,6 +52,10 @@ class Narrator:
             tensor["name"] or (f"the result of {self.nodes[makers[t]]}" if t in makers else "a tensor")
             for t, tensor in enumerate(trace.tensors)
         ]
+        self.versions: dict[tuple[int, int], int] = {}  # what in-place writes left in a tensor
+        for event in trace.events:
+            if event["k"] == "inplace" and event.get("v") is not None:
+                self.versions[event["t"], event["version"]] = event["v"]
         self._terms: dict[int, list[Term]] = {}
         self.filled: dict[int, set[int]] = {}  # per backward pass: the leaves whose .grad it wrote
         for event in trace.events:
@@ -77,16 +81,13 @@ class Narrator:
             return ("{0} is a leaf tensor that requires grad. Its value: {1}.", name or "This", value)
         if name and not is_number(name):
             return ("{0} is plain data: it needs no gradient. Its value: {1}.", name, value)
+        if tensor["shape"]:
+            return ("A tensor without a name comes in: {0}. It needs no gradient.", value)
         return ("The constant {0} comes in: it needs no gradient.", value)
 
     def _node(self, e: Record) -> Phrase:
         node, name = self.trace.nodes[e["n"]], self.nodes[e["n"]]
-        out = e["t"][0] if e["t"] else None
-        made = ""
-        if out is not None:
-            tensor = self.trace.tensors[out]
-            made = f"{tensor['name']} = " if tensor["name"] else "the result is "
-            made += self._value(tensor["value"])
+        made = _list([self._made(t) for t in e["t"][:3]])
         saved = e.get("saved") or node.get("saved") or []
         names = _list([self._saved(item) for item in saved])
         if saved:
@@ -104,7 +105,7 @@ class Narrator:
         )
 
     def _const(self, e: Record) -> Phrase:
-        made = _list([f"{self._name(t)} = {self._tensor_value(t)}" for t in e["t"]])
+        made = _list([self._made(t) for t in e["t"]])
         if e.get("why") == "no_grad":
             return (
                 "{0} runs under no_grad: {1}. It leaves no node, so no gradient comes back through it.",
@@ -302,15 +303,25 @@ class Narrator:
     def _name(self, t: int) -> str:
         return self.tensors[t]
 
+    def _made(self, t: int) -> str:
+        name = self.trace.tensors[t]["name"]
+        return f"{name} = {self._tensor_value(t)}" if name else f"the result is {self._tensor_value(t)}"
+
+    def value_at(self, t: int, version: int) -> int | None:
+        """The value that tensor `t` had at a version: the one it came with, or what was written into it."""
+        found: int | None = self.versions.get((t, version), self.trace.tensors[t]["value"])
+        return found
+
     def _saved(self, item: list) -> str:
-        name, t = item[0], item[1]
+        name, t, *version = item
         if t is None:
             return str(name)
         tensor = self.trace.tensors[t]
-        shown = tensor["name"] or str(name)
+        shown = tensor["name"] or ("its result" if name == "result" else str(name))
         if is_number(shown):
             return shown
-        value = self.trace.values[tensor["value"]] if tensor["value"] is not None else None
+        v = self.value_at(t, version[0] if version else 0)
+        value = None if v is None else self.trace.values[v]
         return f"{shown} = {describe(value)}" if scalar(value) is not None else f"{shown} ({describe(value)})"
 
     def _operand(self, node: Record, term: Term) -> str:

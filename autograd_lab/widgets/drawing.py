@@ -33,7 +33,10 @@ class Drawing:
     def __repr__(self) -> str:
         nodes = [node["name"] for node in self.trace.nodes]
         leaves = nodes.count("AccumulateGrad")
-        return f"Drawing({len(nodes) - leaves} nodes, {leaves} leaves: {' <- '.join(_first(nodes[::-1]))})"
+        return (
+            f"Drawing({_count(len(nodes) - leaves, 'node')}, {_count(leaves, 'leaf', 'leaves')}: "
+            f"{' <- '.join(_first(nodes[::-1]))})"
+        )
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -82,7 +85,7 @@ def _graph(root: Any, names: Mapping[int, str]) -> Trace:
         if node is root.grad_fn:
             record["outputs"] = [_tensor(trace, root, names.get(id(root), ""), False)]
         trace.events.append({"k": "node", "n": n, "t": record["outputs"]})
-        trace.events += [{"k": "edge", "n": n, "i": i, "to": edge} for i, edge in enumerate(edges) if edge]
+        trace.events.extend({"k": "edge", "n": n, "i": i, "to": edge} for i, edge in enumerate(edges) if edge)
     return trace
 
 
@@ -121,6 +124,10 @@ def _tensor(trace: Trace, tensor: Any, name: str, leaf: bool) -> int:
 
 def _name(node: Any) -> str:
     return str(node.name()).rsplit("::", 1)[-1]
+
+
+def _count(n: int, one: str, more: str = "nodes") -> str:
+    return f"{n} {one if n == 1 else more}"
 
 
 def _first(names: list[str], most: int = 5) -> list[str]:

@@ -360,7 +360,9 @@ class Film:
             saved = []
             for name, t, *version in node.get("saved") or []:
                 tensor = self.trace.tensors[t] if t is not None else None
-                value = -1 if tensor is None else self.value(tensor["value"])
+                value = (
+                    -1 if t is None else self.value(self.narrator.value_at(t, version[0] if version else 0))
+                )
                 shown = tensor["name"] or name if tensor else name
                 if rules.is_number(shown):
                     shown = ""

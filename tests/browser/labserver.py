@@ -1,9 +1,9 @@
 """A JupyterLab of the tests' own, and the few things a test does in it.
 
-    with serve(folder) as lab:                a server with settings of its own, no token, on a free port
-        nb = Notebook.open(browser, lab, [cell, ...], theme="dark")
-        nb.run()                              runs all cells; waits for the kernel first (else Lab asks for one)
-        nb.stage                              the stepper on the page
+with serve(folder) as lab:                a server with settings of its own, no token, on a free port
+    nb = Notebook.open(browser, lab, [cell, ...], theme="dark")
+    nb.run()                              runs all cells; waits for the kernel first (else Lab asks for one)
+    nb.stage                              the stepper on the page
 """
 
 from __future__ import annotations
@@ -136,7 +136,9 @@ class Notebook:
         page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.sessionContext", timeout=90_000)
         page.evaluate("window.jupyterapp.shell.collapseLeft()")
         if theme == "dark":
-            page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
+            page.evaluate(
+                "window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})"
+            )
             page.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
         page.wait_for_function(
             """() => { const s = window.jupyterapp.shell.currentWidget.sessionContext;

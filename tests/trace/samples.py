@@ -177,7 +177,7 @@ def _digits(x):
 
 
 def scalar() -> Trace:
-    """y = (2x + 1)**2 at x = 3: 49, and dy/dx = 28."""
+    """The square of 2x + 1 at x = 3: 49, and its derivative 28."""
     tape = Tape("y = (2x + 1)**2", "x = tensor(3., requires_grad=True)\ntwo = tensor(2.)\none = tensor(1.)\n"
                 "h = two * x\nu = h + one\ny = u ** 2\ny.backward()")  # fmt: skip
     x, two, one = tape.tensor(3, "x", True), tape.tensor(2, "two"), tape.tensor(1, "one")

@@ -59,7 +59,8 @@ def test_two_tensors_of_one_name_keep_the_rule_in_its_own_letters():
 @pytest.mark.parametrize(
     ("x", "text"),
     [
-        (0.0, "0"), (-0.0, "0"), (2.0, "2"), (1 / 3, "0.3333"), (1234.56, "1234.6"), (1e7, "1e7"), (4.156e-5, "4.156e-5"),
+        (0.0, "0"), (-0.0, "0"), (2.0, "2"), (1 / 3, "0.3333"), (1234.56, "1234.6"), (1e7, "1e7"),
+        (4.156e-5, "4.156e-5"),
         (float("nan"), "nan"), (float("-inf"), "-inf"), (True, "True"),
     ],
 )  # fmt: skip

@@ -1,0 +1,172 @@
+import json
+
+import pytest
+import samples
+
+from autograd_lab.trace import State, Trace, TraceError, narrate, state
+
+ALL = pytest.mark.parametrize("make", samples.SMALL.values(), ids=samples.SMALL)
+
+
+@ALL
+def test_json_there_and_back(make):
+    trace = make()
+    again = Trace.from_json(trace.to_json())
+    assert again == trace
+    assert again.to_json() == trace.to_json()
+
+
+def test_repr_says_what_is_inside():
+    assert repr(samples.diamond(2)) == (
+        "Trace('b*c with c = 3b, b = a*a': 57 events, 4 nodes, 5 tensors, 2 backward passes)"
+    )
+    assert repr(Trace()) == "Trace(0 events, 0 nodes, 0 tensors, 0 backward passes)"
+    assert len(samples.scalar()) == 32
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d.update(format="else"), "format 'autograd-lab-trace', found 'else'"),
+        (lambda d: d.update(version=2), "version 2; this autograd_lab reads version 1"),
+        (lambda d: d.pop("nodes"), "'nodes' must be a list, found NoneType"),
+        (lambda d: d["events"].append({"k": "jump"}), "unknown kind 'jump'"),
+        (lambda d: d["events"].append({"k": "leaf"}), r"event 32 \(leaf\): missing 't'"),
+        (lambda d: d["events"].append({"k": "leaf", "t": 99}), "tensor 99 is not in the trace, which has 6"),
+        (lambda d: d["nodes"][0]["edges"].append([7, 0]), "node 0: edge to node 7 is not in the trace"),
+        (lambda d: d["tensors"][0].update(value=-1), "tensor 0: value -1 is not in the trace"),
+    ],
+)
+def test_a_bad_document_is_refused_with_the_reason(change, message):
+    document = json.loads(samples.scalar().to_json())
+    change(document)
+    with pytest.raises(TraceError, match=message):
+        Trace.from_json(json.dumps(document))
+
+
+def test_text_that_is_no_json():
+    with pytest.raises(TraceError, match="not a trace: the text is not JSON"):
+        Trace.from_json("{")
+    with pytest.raises(TraceError, match="found 'list'"):
+        Trace.from_json("[]")
+
+
+@ALL
+def test_state_is_pure_and_equals_going_on_step_by_step(make):
+    trace = make()
+    before = trace.to_json()
+    walking = State(trace)
+    for k in range(len(trace) + 1):
+        assert state(trace, k) == walking
+        if k < len(trace):
+            walking.advance()
+    assert trace.to_json() == before
+
+
+def test_state_outside_the_trace():
+    with pytest.raises(IndexError, match="step 33 is not in this trace, which has steps 0 to 32"):
+        state(samples.scalar(), 33)
+
+
+def test_the_diamond_adds_up_what_arrives():
+    """Node b gets 12 and 12, a gets 48 and 48, and the numbers wait where they should."""
+    trace = samples.diamond()
+    first = next(k for k, e in enumerate(trace.events, 1) if e["k"] == "deliver")
+    now = state(trace, first)
+    inner = trace.events[first - 1]["to"]
+    assert (now.nodes[inner].status, now.nodes[inner].arrived, now.nodes[inner].of) == ("waiting", 1, 2)
+    end = state(trace, len(trace))
+    assert trace.values[end.tensors[0].grad]["data"] == 96
+    assert {node.status for node in end.nodes.values()} == {"done"}
+    assert (end.phase, end.running, end.queue) == ("backward", False, [])
+
+
+def test_a_second_pass_starts_with_clean_counts():
+    trace = samples.diamond(2)
+    second = [k for k, e in enumerate(trace.events, 1) if e["k"] == "backward"][1]
+    now = state(trace, second)
+    assert {node.status for node in now.nodes.values()} == {"made"}
+    assert {edge.status for edge in now.edges.values()} == {"made"}
+    end = state(trace, len(trace))
+    assert trace.values[end.tensors[0].grad]["data"] == 192
+
+
+@ALL
+def test_every_event_has_a_sentence(make):
+    trace = make()
+    for k in range(len(trace) + 1):
+        sentence = narrate(trace, k)
+        assert sentence[0].isupper() or sentence[0].isdigit() or sentence[0] in "-[" or sentence[0].isalpha()
+        assert sentence.endswith(".")
+        assert "{" not in sentence
+
+
+def sentences(trace, kind):
+    return [narrate(trace, k) for k, e in enumerate(trace.events, 1) if e["k"] == kind]
+
+
+def test_sentences_have_the_numbers():
+    trace = samples.diamond()
+    assert sentences(trace, "vjp") == [
+        "MulBackward0 #3 multiplies the incoming 1 by its saved c = 12 and sends 12 to b, "
+        "and by its saved b = 4 and sends 4 to c.",
+        "MulBackward0 #2 multiplies the incoming 4 by its saved three = 3 and sends 12 to b.",
+        "MulBackward0 #1 multiplies the incoming 24 by its saved a = 2 and sends 48 to a, "
+        "and by its saved a = 2 and sends 48 to a.",
+    ]
+    assert sentences(trace, "deliver")[2] == (
+        "12 travels along edge 0 to MulBackward0 #1 and is added to the 12 that lay there: 24. "
+        "2 of 2 messages are here."
+    )
+    assert sentences(trace, "counts") == [
+        "The engine counts the messages each node must wait for: "
+        "AccumulateGrad of a for 2 and MulBackward0 #1 for 2, every other node for 1."
+    ]
+    assert sentences(samples.diamond(2), "accumulate") == [
+        "a.grad was None and is now 96.",
+        "a.grad was 96; adding 96 makes it 192.",
+    ]
+
+
+def test_sentences_about_arrays_give_size_and_range():
+    trace = samples.mlp()
+    assert sentences(trace, "vjp")[0] == (
+        "MeanBackward0 applies its rule to the incoming g = 1: PowBackward0 gets g / n: 8x3 values, all 0.04167."
+    )
+    assert "h gets g @ w2.T: 8x5 values from -0.2973 to 0.3317" in sentences(trace, "vjp")[4]
+
+
+@pytest.mark.parametrize(
+    ("event", "sentence"),
+    [
+        ({"k": "mode", "grad": False}, "Recording is off: operations run, but leave no nodes."),
+        (
+            {"k": "detach", "t": 3, "from": 0},
+            "h is detached from x: same numbers, no history, so no gradient passes here.",
+        ),
+        (
+            {"k": "inplace", "t": 3, "op": "add_", "version": 1, "n": None, "old": None, "v": 0},
+            "h is changed in place by add_: now 3, version 1.",
+        ),
+        (
+            {"k": "const", "op": "mul", "in": [0], "t": [3], "why": "no_grad"},
+            "mul runs under no_grad: h = 6. It leaves no node, so no gradient comes back through it.",
+        ),
+        (
+            {"k": "error", "n": 2, "type": "RuntimeError", "message": "no {braces}"},
+            "The pass stops in AddBackward0 with a RuntimeError: no {braces}",
+        ),
+        (
+            {"k": "hook", "n": 2, "stage": "tensor", "before": [0], "after": [1]},
+            "A tensor hook on AddBackward0 changes the gradient from 3 to 2.",
+        ),
+        ({"k": "retain", "n": 2, "t": 3, "v": 0}, "h asked to retain its gradient: h.grad is now 3."),
+    ],
+)
+def test_rarer_events(event, sentence):
+    trace = samples.scalar()
+    assert [t["name"] for t in trace.tensors] == ["x", "two", "one", "h", "u", "y"]
+    trace.events.append(event)
+    trace.check()
+    assert narrate(trace, len(trace)) == sentence
+    state(trace, len(trace))

@@ -1,0 +1,43 @@
+"""WCAG 2.2: text 4.5:1, outlines 3:1, in both themes, computed from the style sheet."""
+
+import pytest
+
+from autograd_lab.widgets.svg import palette
+
+
+def luminance(color):
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    r, g, b = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def contrast(a, b):
+    light, dark = sorted((luminance(a), luminance(b)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+BACKGROUNDS = ["bg", "soft", "blue-tint", "verm-tint", "amber-tint"]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("background", BACKGROUNDS)
+def test_text(dark, background):
+    colors = palette(dark)
+    assert contrast(colors["fg"], colors[background]) >= 7
+    assert contrast(colors["dim"], colors[background]) >= 4.5
+    for name in ("verm", "green", "bad", "amber"):
+        if background in ("bg", "soft"):
+            assert contrast(colors[name], colors[background]) >= 4.5, name
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("name", ["outline", "blue", "verm", "amber", "green", "bad", "pos", "neg"])
+def test_outlines(dark, name):
+    colors = palette(dark)
+    for background in ("bg", "soft"):
+        assert contrast(colors[name], colors[background]) >= 3
+
+
+def test_the_primary_button_can_be_read():
+    assert contrast("#ffffff", palette(False)["blue"]) >= 4.5
+    assert contrast("#0b1620", palette(True)["blue"]) >= 4.5

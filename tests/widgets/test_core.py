@@ -1,0 +1,124 @@
+"""The front end's arithmetic (assets/core.js), run in Node.js: it must say what Python says."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+import samples
+
+from autograd_lab.trace import narrate, rules
+from autograd_lab.widgets import frames
+from autograd_lab.widgets.stepper import _ASSETS, front_end
+
+NODE = shutil.which("node")
+pytestmark = pytest.mark.skipif(NODE is None, reason="no Node.js found: apt-get install nodejs")
+
+
+def run(tmp_path, script, *documents):
+    """What a script that has core.js as `core` and the documents as `docs` prints, read as JSON."""
+    (tmp_path / "core.mjs").write_text((_ASSETS / "core.js").read_text(encoding="utf-8"), encoding="utf-8")
+    (tmp_path / "docs.json").write_text(json.dumps(documents), encoding="utf-8")
+    (tmp_path / "test.mjs").write_text(
+        'import * as core from "./core.mjs"; import { readFileSync } from "node:fs";\n'
+        'const docs = JSON.parse(readFileSync("docs.json", "utf8"));\n'
+        f"console.log(JSON.stringify((() => {{ {script} }})()));",
+        encoding="utf-8",
+    )
+    done = subprocess.run([NODE, "test.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("make", samples.SMALL.values(), ids=samples.SMALL)
+def test_narration_and_timelines(tmp_path, make):
+    trace = make()
+    doc = frames.film(trace)
+    said, found = run(
+        tmp_path,
+        """const [f] = docs, all = [...Array(f.steps + 1).keys()];
+           return [all.map((k) => core.say(f, k)),
+                   all.map((k) => f.nodes.map((n) => core.at(n.tl, k) ?? null))];""",
+        doc,
+    )
+    assert said == [narrate(trace, k) for k in range(len(trace) + 1)]
+    assert found == [[frames.at(n["tl"], k) for n in doc["nodes"]] for k in range(len(trace) + 1)]
+
+
+def test_numbers_are_written_alike(tmp_path):
+    numbers = [
+        0.0,
+        1.0,
+        -2.0,
+        1 / 3,
+        -0.5,
+        1234.56,
+        99999.0,
+        1e7,
+        -3.21e-5,
+        4.156e-5,
+        0.04167,
+        12.3456,
+        999.96,
+    ]
+    assert run(tmp_path, "return docs[0].map(core.number);", numbers) == [rules.number(x) for x in numbers]
+
+
+def test_paths_are_the_static_picture_s(tmp_path):
+    from autograd_lab.widgets.svg import _path
+
+    for points in ([10, 100, 50, 40], [10, 0, 30, 60, -20, 120]):
+        line, tip = run(tmp_path, "return [core.path(docs[0], 7), core.head(docs[0])];", points)
+        drawn = _path(points, 7, "e", "#000")
+        assert f'd="{line}"' in drawn
+        assert f'd="{tip}"' in drawn
+
+
+def test_moving_about(tmp_path):
+    doc = frames.film(samples.diamond())
+    assert run(tmp_path, "return [0, 6, 35].map((k) => core.stop(docs[0], k, 1));", doc) == [2, 8, 35]
+    assert run(tmp_path, "return [0, 6, 35].map((k) => core.stop(docs[0], k, -1));", doc) == [0, 2, 34]
+    kinds = [doc["kinds"][i] for i in doc["kind"]]
+    jumps = run(tmp_path, "return [...Array(36).keys()].map((k) => core.sameKind(docs[0], k));", doc)
+    assert all(kinds[jump] == kinds[k] for k, jump in enumerate(jumps) if k)
+    assert run(tmp_path, "return core.phase(docs[0], 20);", doc) == {
+        "name": "backward",
+        "pass": 1,
+        "from": 11,
+        "to": 35,
+    }
+
+
+def test_culling_and_camera(tmp_path):
+    boxes = [0, 0, 10, 10, 20, 20, 30, 30, 100, 0, 110, 10]
+    assert run(tmp_path, "return core.cull(docs[0], [5, 5, 25, 25]);", boxes) == [0, 1]
+    centres = run(
+        tmp_path, "return [[5, 100], [5, 1000], [990, 1000]].map(([x, w]) => core.centre(x, w, 400));"
+    )
+    assert centres == [50, 176, 824]
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("g * b", "<i>g</i> \u00d7 <i>b</i>"),
+        ("y = tanh(a)", "<i>y</i> = tanh(<i>a</i>)"),
+        ("g * 2 * u ** 2", "<i>g</i> \u00d7 2 \u00d7 <i>u</i><sup>2</sup>"),
+        ("a ** (n - 1)", "<i>a</i><sup><i>n</i> \u2212 1</sup>"),
+        ("g * (a > 0)", "<i>g</i> \u00d7 (<i>a</i> &gt; 0)"),
+        ("1 * (-3)", "1 \u00d7 (\u22123)"),
+        ("g in the old shape", "<i>g</i> in the old shape"),
+    ],
+)
+def test_formulas(tmp_path, text, html):
+    assert run(tmp_path, "return core.math(docs[0]);", text) == html
+
+
+def test_the_bundle_is_one_module_and_small(tmp_path):
+    (tmp_path / "bundle.mjs").write_text(front_end(), encoding="utf-8")
+    done = subprocess.run(
+        [NODE, "--check", "bundle.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert "import " not in front_end()
+    assert sum(path.stat().st_size for path in _ASSETS.iterdir()) < 62_000

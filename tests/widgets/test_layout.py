@@ -1,0 +1,64 @@
+import itertools
+import random
+
+import pytest
+
+from autograd_lab.widgets.layout import layered
+
+
+def graph(seed, n=60):
+    """A random graph whose edges lead from smaller to larger numbers, with many boxes that have a single user."""
+    r = random.Random(seed)
+    sizes = [(r.uniform(20, 90), r.uniform(20, 150), r.choice([40, 57])) for _ in range(n)]
+    edges = [(r.randrange(v), v) for v in range(1, n) for _ in range(r.choice([0, 1, 1, 2]))]
+    return sizes, edges
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_two_boxes_overlap_and_edges_lead_down(seed):
+    sizes, edges = graph(seed)
+    found = layered(sizes, edges, gap=20, row_gap=50)
+    boxes = [(x - left, x + right, y - h / 2, y + h / 2)
+             for (x, y), (left, right, h) in zip(found.anchors, sizes, strict=True)]  # fmt: skip
+    for a, b in itertools.combinations(boxes, 2):
+        assert a[1] <= b[0] + 1e-6 or b[1] <= a[0] + 1e-6 or a[3] <= b[2] or b[3] <= a[2]
+    for u, v in edges:
+        assert boxes[u][3] + 49 < boxes[v][2]
+    assert min(box[0] for box in boxes) == pytest.approx(0)
+    assert max(box[1] for box in boxes) == pytest.approx(found.width)
+    assert max(box[3] for box in boxes) <= found.height + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_same_graph_gives_the_same_picture(seed):
+    sizes, edges = graph(seed)
+    assert layered(sizes, edges) == layered(sizes, list(reversed(edges)))
+
+
+def test_bends_keep_clear_of_boxes():
+    """An edge passes a row where no box is."""
+    for seed in range(10):
+        sizes, edges = graph(seed)
+        found = layered(sizes, edges)
+        boxes = [
+            (x - left, x + right, y) for (x, y), (left, right, _) in zip(found.anchors, sizes, strict=True)
+        ]
+        for bends in found.bends.values():
+            for x, y in bends:
+                assert all(y != row or x <= left or x >= right for left, right, row in boxes)
+
+
+def test_a_source_stands_in_the_row_above_its_user():
+    found = layered([(10, 10, 10)] * 5, [(0, 1), (1, 2), (2, 4), (3, 4)])
+    rows = [y for _, y in found.anchors]
+    assert rows[3] == rows[2]
+
+
+def test_a_chain_is_straight():
+    found = layered([(30, 90, 40)] * 30, [(i, i + 1) for i in range(29)])
+    assert len({x for x, _ in found.anchors}) == 1
+
+
+def test_nothing_and_one():
+    assert layered([], []).anchors == []
+    assert layered([(10, 20, 40)], []).anchors == [(10, 20)]

@@ -2,7 +2,7 @@
 
 It is looked for in $CHROMIUM, then on the PATH, then among Playwright's own downloads. On Debian and Ubuntu:
 
-    apt-get install chromium fonts-dejavu-core
+    apt-get install chromium fonts-dejavu-core libatomic1
 
 Without one the tests here are skipped, and say so; under CI they fail.
 """

@@ -124,9 +124,9 @@ def _gradients_of(outputs, inputs, grad_outputs, keep, create_graph, allow_unuse
                     "allow_unused=True if this is the desired behavior."
                 )
         elif not isinstance(g, Variable):
-            g = found.setdefault(id(g), g)
-            if not isinstance(g, Variable):
-                g = found[id(g)] = wrap(g)
+            if id(g) not in found:
+                found[id(g)] = wrap(g)
+            g = found[id(g)]
         results.append(g)
     return tuple(results)
 

@@ -42,6 +42,8 @@ class BackwardPass:
         self.id = _ids()
         self.keep_graph = keep_graph
         self.create_graph = create_graph
+        # Gradients are Tensors in a pass that is recorded, or in which dual numbers may turn up; arrays otherwise.
+        self.tensors = create_graph or THREAD.state.dual is not None
         self.captures = captures
         self.captured = {}
         self.ready = []
@@ -55,7 +57,7 @@ class BackwardPass:
             self.watch.pass_started(self, roots, call)
         for (node, nr), g in roots:
             if self.needed is None or node in self.needed:
-                self._deliver(node, nr, g, None, None)
+                self._deliver(node, nr, as_tensor(g) if self.tensors else g, None, None)
 
     def run(self, limit=-1):
         """Run `limit` nodes, or all that are left (the default). The grad mode is entered and left in here."""
@@ -76,7 +78,7 @@ class BackwardPass:
 
     def _loop(self, limit):
         ready, deps, buffers, needed, watch = self.ready, self.deps, self.buffers, self.needed, self.watch
-        tensors, keep = self.create_graph, self.keep_graph
+        tensors, keep = self.tensors, self.keep_graph
         special = watch is not None or THREAD.state.anomaly
         get, nothing = buffers.get, self  # `self` is no gradient, so it can stand for "nothing here yet"
         while ready and limit:
@@ -160,18 +162,17 @@ class BackwardPass:
         if watch is not None:
             watch.popped(self, node, g)
         slots = [g] if node.plain else g
+        if self.captures is not None and node in self.captures and self.needed[node]:
+            self._capture(node, slots)  # what autograd.grad is asked for, before the hooks of a node that goes on
         leaf = node.variable if isinstance(node, AccumulateGrad) else None
         leaf_hooks = leaf._meta.hooks if leaf is not None and leaf._meta is not None else None
         if leaf_hooks:
             slots = [self._tensor_hooks(node, 0, leaf_hooks, slots[0])]
         if hooks is not None:
             slots = self._hooks_before(node, slots)
-        if self.needed is not None:
-            if self.captures is not None and node in self.captures:
-                for nr, place in self.captures[node]:
-                    self.captured[place] = slots[nr]
-            if not self.needed[node]:
-                return None
+        if self.needed is not None and not self.needed[node]:
+            self._capture(node, slots)
+            return None
         if hooks is not None and hooks.pre:
             before = tuple(as_tensor(s) for s in slots)
             after = before
@@ -198,6 +199,10 @@ class BackwardPass:
                 watch.hooked(self, node, "post", before, after)
         return grads
 
+    def _capture(self, node, slots):
+        for nr, place in self.captures[node]:
+            self.captured[place] = slots[nr]
+
     def _apply(self, node, slots):
         """The rule itself. Returns a tuple with one gradient (or None) per operand."""
         watch = self.watch
@@ -205,7 +210,7 @@ class BackwardPass:
             if all(s is None for s in slots) and node.skips_undefined:
                 grads = (None,) * len(node.next_functions)
             else:
-                values = node.unpack(self.create_graph)
+                values = node.unpack(self.tensors)
                 grads = node.vjp(slots[0] if node.plain else slots, *values)
                 if not isinstance(grads, tuple):
                     grads = (grads,)
@@ -258,7 +263,7 @@ class BackwardPass:
 
     def _lower(self, t):
         """A gradient that user code handled, in the form this pass computes with."""
-        if t is None or self.create_graph or not isinstance(t, Variable):
+        if t is None or self.tensors or not isinstance(t, Variable):
             return t
         return t._data
 

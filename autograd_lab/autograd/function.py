@@ -15,6 +15,7 @@ import numpy as np
 
 from .engine import cast, sum_to
 from .errors import FREED_TEXT, overwritten_text
+from .hooks import NodeHooks
 from .modes import THREAD, no_grad
 from .node import Node, Packed, count_down, new
 from .variable import INFERENCE, NO_EDGE, Variable, accumulator_of, alias, bump_version, find_edge, wrap
@@ -124,6 +125,11 @@ class BackwardCFunction(Node, FunctionCtx):
         """Whether some input wants a gradient."""
         return any(self.needs_input_grad)
 
+    def _hooks(self):
+        if self.hooks is None:
+            object.__setattr__(self, "hooks", NodeHooks())
+        return self.hooks
+
     def keep(self, tensors, outputs):
         """Save `tensors` for backward, knowing which of them are `outputs` of this node."""
         if not isinstance(tensors, tuple):
@@ -171,7 +177,8 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def vjp(self, slots):
         """Run the user's backward on the gradients of all outputs; returns one per tensor argument of forward."""
-        recorded = THREAD.state.grad
+        run = THREAD.state.running
+        as_tensors = run is not None and run.tensors
         given = []
         for g, info in zip(slots, self._infos, strict=True):
             if g is not None:
@@ -200,7 +207,7 @@ class BackwardCFunction(Node, FunctionCtx):
             if g is not None and not isinstance(g, Variable):
                 raise RuntimeError(f"expected Variable or None (got {_type(g)})")
             if g is not None and self.next_functions[len(grads)][0] is not None:
-                g = self._fit(g if recorded else g._data, len(grads), *operand)
+                g = self._fit(g if as_tensors else g._data, len(grads), *operand)
             else:
                 g = None
             grads.append(g)
@@ -388,6 +395,8 @@ class Function(metaclass=FunctionMeta):
             state.grad, state.dual = grad, dual
         raw = result if isinstance(result, tuple) else (result,)
         outputs = _outputs(ctx, args, raw, recorded, split)
+        if dual is not None:
+            dual.function(ctx, args, outputs, ctx.dirty_tensors or ())
         if recorded:
             put(ctx, "n_outputs", len(raw))
             if ctx.to_save is not None:
@@ -555,8 +564,6 @@ def _finish(state, cls, ctx, args, outputs, recorded):
     tensors = tuple([t for t in outputs if isinstance(t, Variable)])
     if node is not None:
         announce(state, node)
-    if state.dual is not None:
-        state.dual.function(ctx, args, outputs)
     if state.watch is not None:
         state.watch.operation(cls.__name__, tuple([t for t in args if isinstance(t, Variable)]), tensors, node, ())
 

@@ -157,7 +157,7 @@ class _NoArgSwitch(_Switch):
         return switch if function is None else switch(function)
 
     def __init__(self, function=None):
-        self._before = []
+        self._before = True
 
 
 class no_grad(_NoArgSwitch):  # noqa: N801 - PyTorch's name
@@ -165,11 +165,11 @@ class no_grad(_NoArgSwitch):  # noqa: N801 - PyTorch's name
 
     def __enter__(self):
         state = THREAD.state
-        self._before.append(state.grad)
+        self._before = state.grad
         state.set_grad(False)
 
     def __exit__(self, *exc):
-        THREAD.state.set_grad(self._before.pop())
+        THREAD.state.set_grad(self._before)
 
 
 class enable_grad(_NoArgSwitch):  # noqa: N801 - PyTorch's name
@@ -177,11 +177,11 @@ class enable_grad(_NoArgSwitch):  # noqa: N801 - PyTorch's name
 
     def __enter__(self):
         state = THREAD.state
-        self._before.append(state.grad)
+        self._before = state.grad
         state.set_grad(True)
 
     def __exit__(self, *exc):
-        THREAD.state.set_grad(self._before.pop())
+        THREAD.state.set_grad(self._before)
 
 
 class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
@@ -227,20 +227,20 @@ class inference_mode(_Switch):  # noqa: N801 - PyTorch's name
 
     def __init__(self, mode=True):
         self.mode = bool(mode)
-        self._before = []
+        self._before = False, True
 
     def clone(self):
         return inference_mode(self.mode)
 
     def __enter__(self):
         state = THREAD.state
-        self._before.append((state.inference, state.grad))
+        self._before = state.inference, state.grad
         state.inference = self.mode
         state.set_grad(not self.mode)
         state.refresh()
 
     def __exit__(self, *exc):
         state = THREAD.state
-        state.inference, grad = self._before.pop()
+        state.inference, grad = self._before
         state.set_grad(grad)
         state.refresh()

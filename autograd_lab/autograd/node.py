@@ -12,7 +12,7 @@ import numpy as np
 from .errors import FREED_TEXT, modified_text
 from .hooks import NodeHooks, RemovableHandle
 from .modes import THREAD
-from .variable import NO_EDGE, AutogradMeta, Variable, alias, bump_version, edge_of, new, version_of, wrap
+from .variable import INFERENCE, NO_EDGE, AutogradMeta, Variable, alias, bump_version, edge_of, new, version_of, wrap
 
 weak = weakref.ref
 
@@ -49,6 +49,7 @@ class Node:
     __slots__ = ("__dict__", "__weakref__", "args", "fold", "hooks", "next_functions", "priority", "saved", "versions")
 
     saves = ()  # names of `saved`, as in PyTorch's _saved_<name>
+    saves_if: dict = {}  # of some of these: the operands whose gradient needs them
     keeps = ()  # names of `args`, likewise
     results = ()  # which of `saves` are outputs, as {name: output number} or a tuple of names (output 0)
     plain = True  # one output, and `vjp` is happy with NumPy arrays
@@ -76,25 +77,38 @@ class Node:
             raise RuntimeError(FREED_TEXT)
         versions = self.versions
         values = []
+        packed = False
         for i, t in enumerate(saved):
             if isinstance(t, Variable):
                 box = t._box
                 if box is not None and box[0] != (versions[i] if versions is not None else 0):
                     raise RuntimeError(modified_text(self, t, i))
                 values.append(self.restore(i, t) if tensors else t._data)
-            elif isinstance(t, Packed):
-                t = t.unpack(self, i)
-                values.append(t if tensors else t._data)
             else:
                 values.append(t)
+                packed = packed or isinstance(t, Packed)
+        if packed:
+            for i in self.packing_order(len(values)):
+                if isinstance(values[i], Packed):
+                    t = values[i].unpack(self, i)
+                    values[i] = t if tensors else t._data
         return values
+
+    def packing_order(self, count):
+        """The numbers of `count` saved values in the order of the gradients that need them, as PyTorch packs them."""
+        names, users = self.saves, self.saves_if
+        return sorted(range(count), key=lambda i: min(users.get(names[i], (0,))) if i < len(names) else 0)
 
     def restore(self, i, t):
         """Saved tensor `i` as the user knew it: an operand is itself; a result gets its history back."""
         nr = self.result_number(i)
         if nr is None:
             return t
-        return wrap(t._array(), (self, nr), t._box)
+        out = wrap(t._array(), (self, nr), t._box)
+        dual = THREAD.state.dual
+        if dual is not None:
+            dual.restored(out, self, nr)
+        return out
 
     def result_number(self, i):
         """Which output the i-th saved tensor is, or None if it is an operand."""
@@ -229,11 +243,10 @@ class AccumulateGrad(Node):
         leaf = self.variable
         meta = leaf._meta
         old = meta.grad
-        if isinstance(g, Variable):
-            meta.grad = g if old is None else old + g
-            if old is None and THREAD.state.grad:
-                meta.grad = g.clone()
+        if isinstance(g, Variable) and THREAD.state.grad:
+            meta.grad = wrap(np.empty(g._data.shape, g._data.dtype)).copy_(g) if old is None else old + g
         else:
+            g = g._data if isinstance(g, Variable) else g
             data = leaf._data
             if g.dtype is not data.dtype:
                 g = g.astype(data.dtype)
@@ -349,6 +362,8 @@ def save(node, tensors, results=None):
     versions = None
     for t in tensors:
         if isinstance(t, Variable) and t._box is not None and t._box[0]:
+            if t._box is INFERENCE:
+                raise RuntimeError(INFERENCE_SAVED)
             versions = tuple(
                 t._box[0] if isinstance(t, Variable) and t._box is not None else 0 for t in tensors
             )
@@ -357,18 +372,14 @@ def save(node, tensors, results=None):
 
 
 def _save_specially(node, tensors, state):
-    """The slow path of `save`: hooks on saved tensors, and inference tensors, which may not be saved."""
-    from .variable import INFERENCE
-
-    for t in tensors:
-        if isinstance(t, Variable) and t._box is INFERENCE:
-            raise RuntimeError(INFERENCE_SAVED)
+    """The slow path of `save`: hooks on saved tensors."""
     if state.saved_hooks:
         pack, unpack = state.saved_hooks[-1]
-        return tuple(
-            Packed(t, pack, unpack, node.result_number(i), node) if isinstance(t, Variable) else t for i, t in enumerate(tensors)
-        )
-    return tensors
+        tensors = list(tensors)
+        for i in node.packing_order(len(tensors)):
+            if isinstance(tensors[i], Variable):
+                tensors[i] = Packed(tensors[i], pack, unpack, node.result_number(i), node)
+    return tuple(tensors)
 
 
 INFERENCE_SAVED = (

@@ -148,10 +148,13 @@ def apply_inplace(rule, inputs, *args, name=None, broadcasts=False):
             node = node_for(rule, edges, inputs_to_save(rule, inputs, edges), (target,), args)
             if broadcasts:
                 node.fold = tuple([(t._data.shape, t._data.dtype) for t in inputs])
+    tangent = state.dual.before_write(rule, inputs, data, args) if state.dual is not None else None
     write(target, data)
     if node is not None:
         refresh_results(node, rule, target)
         rebase_history(target, node)
+    if tangent is not None:
+        state.dual.written(target, tangent)
     if state.special:
         finish_inplace(state, rule, inputs, target, node, name or rule.op + "_")
     return target
@@ -218,13 +221,17 @@ def write(target, data):
                 "unsupported operation: more than one element of the written-to tensor refers to a single memory "
                 "location. Please clone() the tensor before performing the operation."
             )
-        bump_version(target)
+        if target._box is not INFERENCE:
+            bump_version(target)
         if not memory.flags.writeable:
             memory = target._data = _writable_again(target)
         np.copyto(memory, data, casting="unsafe")
     else:
-        bump_version(target)
+        if target._box is not INFERENCE:
+            bump_version(target)
         target._data = memory.dtype.type(data) if not isinstance(data, np.ndarray) else data.astype(memory.dtype)[()]
+    if target._box is INFERENCE:
+        bump_version(target)  # raises outside of inference mode; the write has happened by then, in PyTorch as well
 
 
 def _writable_again(target):

@@ -111,7 +111,7 @@ def version_of(t):
     return box[0]
 
 
-INFERENCE = [0]
+INFERENCE = [-1]
 """The one version box of all inference tensors; it is recognized by identity and never counts."""
 
 

@@ -418,12 +418,17 @@ def binary_inplace(rule, input, other, floats=False):
                 saved.append(value if users is None or need & _mask(users) else None)
             node = make_node(rule, edges, rule.default_args, tuple(saved))
             node.fold = fold
+    tangent = None
+    if state.dual is not None:
+        tangent = state.dual.before_write(rule, (input, other), data, rule.default_args)
     write(input, data)
     if node is not None:
         from ..autograd.record import refresh_results
 
         refresh_results(node, rule, input)
         rebase_history(input, node)
+    if tangent is not None:
+        state.dual.written(input, tangent)
     if state.special:
         finish_inplace(state, rule, (input, other), input, node, rule.op + "_")
     return input

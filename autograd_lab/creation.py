@@ -67,7 +67,7 @@ def on_cpu(where):
         return
     where = where if isinstance(where, device) else device(where)
     if where.type == "cuda":
-        raise AssertionError("Torch not compiled with CUDA enabled (autograd_lab computes on the CPU only)")
+        raise AssertionError("Torch not compiled with CUDA enabled")
     if where.type != "cpu":
         raise RuntimeError(f"autograd_lab computes on the CPU only: there is no device '{where}' here")
 

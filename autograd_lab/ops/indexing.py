@@ -11,7 +11,9 @@ import operator
 import numpy as np
 
 from ..autograd.engine import sum_to
+from ..autograd.errors import FREED_TEXT
 from ..autograd.modes import THREAD
+from ..autograd.node import FREED
 from ..autograd.record import apply, apply_inplace, apply_view, edges_of, finish, finish_inplace, make_node, wanted, write
 from ..autograd.variable import Variable, wrap
 from ..autograd.views import check_writable, rebase_history
@@ -53,7 +55,8 @@ class IndexBackward0(ShapeRule):
     PyTorch: advanced indexing
     """
 
-    inputs = ("self",)
+    inputs = ("self", "indices")
+    operands = 1
     saves = ("indices",)
     keeps = ("self_sym_sizes",)
 
@@ -67,10 +70,7 @@ class IndexBackward0(ShapeRule):
         return added_at(np.zeros(shape, g.dtype), numpy_index(pattern, indices), g)
 
     def _saved_value(self, name):
-        if name != "indices":
-            return super()._saved_value(name)
-        given = iter(self.unpack(True))
-        return tuple([next(given) if here else None for here in self.args[1]])
+        return saved_indices(self) if name == "indices" else super()._saved_value(name)
 
 
 class IndexPutBackward0(ShapeRule):
@@ -80,7 +80,8 @@ class IndexPutBackward0(ShapeRule):
     Shapes: v broadcasts to what indexing would give.   Saves: the index tensors.   PyTorch: torch.Tensor.index_put_
     """
 
-    inputs = ("self", "values")
+    inputs = ("self", "values", "indices")
+    operands = 2
     saves = ("indices",)
     keeps = ("accumulate",)
 
@@ -99,10 +100,15 @@ class IndexPutBackward0(ShapeRule):
         return to_self, sum_to(to_values, shape) if to_values.shape != shape else to_values
 
     def _saved_value(self, name):
-        if name != "indices":
-            return super()._saved_value(name)
-        given = iter(self.unpack(True))
-        return tuple([next(given) if here else None for here in self.args[1]])
+        return saved_indices(self) if name == "indices" else super()._saved_value(name)
+
+
+def saved_indices(node):
+    """The index as PyTorch shows it: a tensor or None for each dim."""
+    if node.saved is FREED:
+        raise RuntimeError(FREED_TEXT)
+    given = iter(node.unpack(True))
+    return tuple([next(given) if here else None for here in node.args[1]])
 
 
 def numpy_index(pattern, indices):
@@ -123,7 +129,7 @@ def picked(x, index):
     if len(index) == 1 and index[0].dtype.kind != "b":
         return x.take(index[0], axis=0)
     y = x[index]
-    return np.ascontiguousarray(y) if y.ndim else y
+    return np.ascontiguousarray(y).reshape(-1).reshape(y.shape) if y.ndim else y
 
 
 def put(x, index, values, accumulate):
@@ -284,10 +290,10 @@ def _is_number(i):
 
 def _as_tuple(index):
     """Whether a list used as an index stands for a tuple: if it holds anything but numbers."""
-    if not isinstance(index, list) or len(index) >= 32:
+    if not isinstance(index, (list, str)) or len(index) >= 32:
         return False
     for i in index:
-        if isinstance(i, (Variable, list, tuple, slice)) or i is None or i is Ellipsis:
+        if isinstance(i, (Variable, list, tuple, slice, str)) or i is None or i is Ellipsis:
             warn_once(
                 "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
                 "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "

@@ -12,8 +12,8 @@ import numpy as np
 from ..autograd.engine import sum_to
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace, apply_view, apply_views, edges_of, finish_inplace, node_for, wanted
-from ..autograd.variable import Variable, bump_version
-from ..autograd.views import MULTI_OUTPUT, check_writable, move_retention, positions, scatter
+from ..autograd.variable import Variable, bump_version, wrap
+from ..autograd.views import MULTI_OUTPUT, check_writable, gather, move_retention, positions, scatter
 from ..dtypes import ALL, Size, promote_np
 from ..dtypes import dtype as dtype_type
 from ..warning import warn_once
@@ -200,7 +200,9 @@ def _view_as_dtype(t, dtype):
         raise RuntimeError(
             f"self.dim() cannot be 0 to view {ALL[data.dtype].type_name} as {dtype.type_name} (different element sizes)"
         )
-    return t.detach() if dtype.np is data.dtype else apply_view(ViewBackward0, t.detach(), data.view(dtype.np))
+    if t.requires_grad:
+        return wrap(data.view(dtype.np), box=t._shared_box())
+    return apply_view(ViewBackward0, t, data.view(dtype.np))
 
 
 @function
@@ -383,7 +385,8 @@ class UnsqueezeBackward1(UnsqueezeBackward0):
 
 def _unsqueezed(input, dim):
     x = input._array()
-    return x[(ALL_OF,) * dim_of(dim, x.ndim + 1) + (None, ...)]
+    d = dim_of(dim, x.ndim + 1)
+    return x.reshape((*x.shape[:d], 1, *x.shape[d:]))
 
 
 @function
@@ -556,9 +559,8 @@ def _matrices_only(name, exact):
     def get(self):
         n = self._data.ndim
         if n == 0:
-            warn_once(
-                f"Tensor.{name} is deprecated on 0-D tensors. This function is the identity in these cases."
-            )
+            rest = "Consider using x.conj()." if name == "H" else "This function is the identity in these cases."
+            warn_once(f"Tensor.{name} is deprecated on 0-D tensors. {rest}")
             return self
         if n < 2 or (exact and n > 2):
             more = f" For batches of matrices, consider using tensor.m{name}" if n > 2 else ""
@@ -570,7 +572,9 @@ def _matrices_only(name, exact):
 
 def _reversed_dims(self):
     n = self._data.ndim
-    if n not in (0, 2):
+    if n == 0:
+        warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
+    elif n != 2:
         warn_once(
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will throw an "
             "error in a future release. Consider `x.mT` to transpose batches of matrices or `x.permute(*torch.arange(x.ndim - "
@@ -673,7 +677,7 @@ def broadcast_tensors(*tensors):
         shape = np.broadcast_shapes(*[t._data.shape for t in tensors])
     except ValueError:
         raise broadcast_error([t._data for t in tensors]) from None
-    return tuple([expand(t, shape) for t in tensors])
+    return tuple([t if t._data.shape == shape else expand(t, shape) for t in tensors])
 
 
 # -- parts --------------------------------------------------------------------------------------------
@@ -1201,6 +1205,32 @@ def as_strided(input, size, stride, storage_offset=None):
     return apply_view(AsStrided, input, data, size, stride, storage_offset, where, x.shape)
 
 
+class AsStridedScatterBackward0(ShapeRule):
+    """A copy with the elements that as_strided would give replaced.
+
+    Math: y = a; as_strided(y) = b.   VJP: to a: g, zero at those places;  to b: g at those places.   Shapes: b as that view.
+    Saves: nothing.   PyTorch: torch.as_strided_scatter
+    """
+
+    inputs = ("self", "src")
+    keeps = ("size", "stride", "storage_offset")
+
+    def forward(x, src, size, stride, offset, where):
+        return scatter(src, where, x.shape, base=x)
+
+    def vjp(self, g):
+        where = self.args[3]
+        return scatter(both.zeros(where.shape, g), where, g.shape, base=g), gather(g, where, None)
+
+
+@function
+def as_strided_scatter(input, src, size, stride, storage_offset=None):
+    """A copy with the elements that as_strided would give replaced (torch.as_strided_scatter)."""
+    data, size, stride = _strided_of(input, size, stride, storage_offset)
+    where = positions(data, input._array())
+    return apply(AsStridedScatterBackward0, (input, src), size, stride, storage_offset, where)
+
+
 # -- joins --------------------------------------------------------------------------------------------
 
 
@@ -1393,10 +1423,11 @@ class BlockDiagBackward0(ShapeRule):
     inputs = ("tensors",)
 
     def forward(*arrays):
-        arrays, shapes = arrays[:-1], arrays[-1]
-        whole = np.zeros((sum(s[0] for s in shapes), sum(s[1] for s in shapes)), arrays[0].dtype)
+        *arrays, shapes = arrays
+        sizes = [_matrix_size(s) for s in shapes]
+        whole = np.zeros((sum(n for n, _ in sizes), sum(m for _, m in sizes)), arrays[0].dtype)
         i = j = 0
-        for x, (n, m) in zip(arrays, shapes, strict=True):
+        for x, (n, m) in zip(arrays, sizes, strict=True):
             whole[i : i + n, j : j + m] = x
             i, j = i + n, j + m
         return whole
@@ -1404,31 +1435,41 @@ class BlockDiagBackward0(ShapeRule):
     def vjp(self, g):
         grads = []
         i = j = 0
-        for n, m in self.args[0]:
-            grads.append(piece(piece(g, 0, i, n), 1, j, m))
+        for shape in self.args[0]:
+            n, m = _matrix_size(shape)
+            block = piece(piece(g, 0, i, n), 1, j, m)
+            grads.append(block if len(shape) == 2 else block.reshape(shape))
             i, j = i + n, j + m
         return tuple(grads)
 
 
+def _matrix_size(shape):
+    return shape if len(shape) == 2 else (1, shape[0] if shape else 1)
+
+
 @function(method=False)
 def block_diag(*tensors):
-    """Matrices along the diagonal of a matrix of zeros (torch.block_diag)."""
-    tensors = [t if t._data.ndim == 2 else reshape(t, 1, -1) for t in tensors]
-    return apply(BlockDiagBackward0, tuple(tensors), tuple([t._data.shape for t in tensors]))
+    """Matrices along the diagonal of a matrix of zeros; vectors count as one row (torch.block_diag)."""
+    for k, t in enumerate(tensors):
+        if t._data.ndim > 2:
+            raise RuntimeError(
+                f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has {t._data.ndim} dimensions"
+            )
+    return apply(BlockDiagBackward0, tensors, tuple([t._data.shape for t in tensors]))
 
 
 @function(method=False)
 def meshgrid(*tensors, indexing=None):
     """The grid of coordinates of several vectors, as expanded views (torch.meshgrid)."""
     tensors = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    if indexing is None:
+        warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
+        indexing = "ij"
     if not tensors:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     for t in tensors:
         if t._data.ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t}")
-    if indexing is None:
-        warn_once("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.")
-        indexing = "ij"
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     order = list(range(len(tensors)))
@@ -1454,13 +1495,12 @@ def cartesian_prod(*tensors):
 @function
 def combinations(input, r=2, with_replacement=False):
     """All choices of r entries of a vector, one a row (torch.combinations)."""
-    import itertools
-
-    from ..autograd.variable import wrap
-
-    pick = itertools.combinations_with_replacement if with_replacement else itertools.combinations
-    rows = np.array(list(pick(range(len(input)), r)), dtype=np.int64).reshape(-1, r)
-    return input[wrap(rows)]
+    n = input._data.size
+    places = np.indices((n,) * r)
+    mask = np.ones((n,) * r, bool)
+    for a, b in zip(places, places[1:], strict=False):
+        mask &= a <= b if with_replacement else a < b
+    return stack([METHODS["masked_select"](g, wrap(mask)) for g in meshgrid(*[input] * r, indexing="ij")], 1)
 
 
 # -- rearranged copies --------------------------------------------------------------------------------
@@ -1533,8 +1573,6 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None):
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{repeats._data.size} and input.size({d}) = {n}"
         )
-    from ..autograd.variable import wrap
-
     return METHODS["index_select"](input, dim, wrap(np.repeat(np.arange(n), repeats._data)))
 
 

@@ -1,0 +1,246 @@
+"""Random tensors: rand, randn, normal, bernoulli, ... and the in-place forms. The numbers come from random.py."""
+
+import numpy as np
+
+from ..autograd.modes import THREAD
+from ..autograd.record import apply, apply_inplace
+from ..autograd.variable import Variable, wrap
+from ..creation import array_like, float_type, leaf, on_cpu, size_of
+from ..dtypes import to_dtype
+from ..random import rng_of
+from . import both
+from .rule import FUNCTIONS, Rule, function, method
+
+# -- new tensors --------------------------------------------------------------------------------------
+
+
+def _float_only(dtype, kernel):
+    if dtype.kind != "f":
+        name = {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool"}[dtype.name]
+        raise NotImplementedError(f'"{kernel}" not implemented for \'{name}\'')
+    return dtype
+
+
+def _factory(name, kernel, draw, text):
+    def fn(*size, generator=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, **named):
+        on_cpu(device)
+        dtype = _float_only(float_type(dtype), kernel)
+        shape = size_of(size or (named["size"],), name)
+        return leaf(np.asarray(draw(rng_of(generator), shape)).astype(dtype), requires_grad)
+
+    def like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
+        x = array_like(input, name)
+        dtype = _float_only(x.dtype if dtype is None else to_dtype(dtype).np, kernel)
+        return leaf(np.asarray(draw(rng_of(generator), x.shape)).astype(dtype), requires_grad)
+
+    fn.__name__ = fn.__qualname__ = name
+    like.__name__ = like.__qualname__ = name + "_like"
+    fn.__doc__ = f"{text} of the given size (torch.{name})."
+    like.__doc__ = f"{text} in the size and type of `input` (torch.{name}_like)."
+    FUNCTIONS[name], FUNCTIONS[name + "_like"] = fn, like
+    return fn
+
+
+rand = _factory("rand", "check_uniform_bounds", lambda rng, shape: rng.random(shape), "Uniform numbers from [0, 1)")
+randn = _factory("randn", "normal_kernel_cpu", lambda rng, shape: rng.standard_normal(shape), "Normal numbers")
+
+
+@function(method=False)
+def randint(*args, low=0, high=None, size=None, generator=None, dtype=None, device=None, requires_grad=False):
+    """Whole numbers from low (included) to high (excluded) (torch.randint)."""
+    args = list(args)
+    if args and isinstance(args[-1], (tuple, list)):
+        size = args.pop()
+    if size is None:
+        if len(args) == 2 and isinstance(args[-1], int):
+            raise TypeError("randint(): argument 'size' (position 2) must be tuple of ints, not int")
+        raise TypeError("randint() received an invalid combination of arguments: a high end and a size are needed")
+    if len(args) == 2:
+        low, high = args
+    elif args:
+        high = args[0]
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    on_cpu(device)
+    numbers = np.asarray(rng_of(generator).integers(low, high, size_of((size,), "randint")))
+    return leaf(numbers.astype(np.int64 if dtype is None else to_dtype(dtype).np), requires_grad)
+
+
+@function(method=False)
+def randint_like(input, low, high=None, *, dtype=None, device=None, requires_grad=False):
+    """Whole numbers from low to high in the size and type of `input` (torch.randint_like)."""
+    low, high = (0, low) if high is None else (low, high)
+    return randint(low, high, input._data.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
+
+
+@function(method=False)
+def randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    """The numbers from 0 to n - 1 in random order (torch.randperm)."""
+    if n < 0:
+        raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
+    order = rng_of(generator).permutation(n).astype(np.int64 if dtype is None else to_dtype(dtype).np)
+    return leaf(order, requires_grad)
+
+
+class NormalBackward3(Rule, name="NormalBackward3"):
+    """Normal numbers about the elements of tensors: a draw, which no gradient passes through.
+
+    Math: y ~ N(mean, std).   VJP: zero.   Shapes: mean and std broadcast.   Saves: nothing.   PyTorch: torch.normal
+    """
+
+    inputs = ("mean", "std")
+
+    def forward(mean, std, generator, _a, _b):
+        shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
+        dtype = (mean if isinstance(mean, (np.ndarray, np.generic)) else std).dtype
+        return (rng_of(generator).standard_normal(shape) * std + mean).astype(dtype)
+
+    def vjp(self, g):
+        return tuple([both.zeros(shape, g) for shape in self.args[1:]])
+
+
+@function(method=False)
+def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False, out=None):
+    """Normal numbers with mean and standard deviation given as numbers (then with a size) or tensors (torch.normal)."""
+    if not isinstance(std, Variable) and std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    if isinstance(mean, Variable) or isinstance(std, Variable):
+        like = mean if isinstance(mean, Variable) else std
+        a, b = [t if isinstance(t, Variable) else wrap(like._data.dtype.type(t)) for t in (mean, std)]
+        if (b._data < 0).any():
+            raise RuntimeError("normal expects all elements of std >= 0.0")
+        return apply(NormalBackward3, (a, b), generator, a._data.shape, b._data.shape)
+    numbers = np.asarray(rng_of(generator).standard_normal(size_of((size,), "normal"))) * std + mean
+    return leaf(np.asarray(numbers).astype(float_type(dtype)), requires_grad)
+
+
+@function(method=True)
+def multinomial(input, num_samples, replacement=False, *, generator=None):
+    """Positions drawn with the weights in the last dim (torch.multinomial)."""
+    weights = input._data
+    if weights.dtype.kind != "f":
+        raise RuntimeError("multinomial only supports floating-point dtypes for input, got: " + input.dtype.type_name)
+    if weights.ndim not in (1, 2):
+        raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if not replacement and num_samples > weights.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    rows = weights.reshape(-1, weights.shape[-1]).astype(np.float64)
+    if (rows.sum(1) <= 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    rng = rng_of(generator)
+    if replacement:
+        sums = rows.cumsum(1)
+        drawn = [np.searchsorted(s, rng.random(num_samples) * s[-1], side="right") for s in sums]
+    else:  # the order of exponential waiting times: the heavier, the sooner
+        with np.errstate(divide="ignore"):
+            drawn = np.argsort(rng.standard_exponential(rows.shape) / rows, axis=1)[:, :num_samples]
+    return wrap(np.array(drawn, dtype=np.int64).reshape(*weights.shape[:-1], num_samples))
+
+
+# -- in place, and draws about the elements of a tensor -----------------------------------------------
+
+
+class DrawRule(Rule):
+    """A tensor overwritten with random numbers, or replaced by them: no gradient passes through.
+
+    Math: y ~ a distribution.   VJP: zero.   Shapes: the same.   Saves: nothing.   PyTorch: the in-place random functions
+    """
+
+    def forward(x, draw):
+        return np.asarray(draw(x)).astype(x.dtype)
+
+    def vjp(self, g):
+        return both.zeros_like(g)
+
+
+def _draw_rule(name, op):
+    return type(DrawRule)(name, (DrawRule,), {"__doc__": DrawRule.__doc__, "op": op, "__module__": __name__, "__slots__": ()})
+
+
+UniformBackward0 = _draw_rule("UniformBackward0", "uniform")
+NormalBackward0 = _draw_rule("NormalBackward0", "normal")
+ExponentialBackward0 = _draw_rule("ExponentialBackward0", "exponential")
+RandomBackward0 = _draw_rule("RandomBackward0", "random")
+RandomBackward1 = _draw_rule("RandomBackward1", "random")
+RandomBackward2 = _draw_rule("RandomBackward2", "random")
+BernoulliBackward0 = _draw_rule("BernoulliBackward0", "bernoulli")
+BernoulliBackward1 = _draw_rule("BernoulliBackward1", "bernoulli")
+BernoulliBackward2 = _draw_rule("BernoulliBackward2", "bernoulli")
+
+
+@method
+def uniform_(self, from_=0, to=1, *, generator=None, **named):
+    """Overwrite with uniform numbers from [from, to)."""
+    from_ = named.get("from", from_)
+    _float_only(self._data.dtype, "check_uniform_bounds")
+    if from_ > to:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
+    return apply_inplace(UniformBackward0, (self,), lambda x: rng_of(generator).random(x.shape) * (to - from_) + from_)
+
+
+@method
+def normal_(self, mean=0, std=1, *, generator=None):
+    """Overwrite with normal numbers."""
+    _float_only(self._data.dtype, "normal_kernel_cpu")
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    return apply_inplace(NormalBackward0, (self,), lambda x: rng_of(generator).standard_normal(x.shape) * std + mean)
+
+
+@method
+def exponential_(self, lambd=1, *, generator=None):
+    """Overwrite with exponential numbers."""
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    _float_only(self._data.dtype, "exponential")
+    return apply_inplace(ExponentialBackward0, (self,), lambda x: rng_of(generator).standard_exponential(x.shape) / lambd)
+
+
+@method
+def random_(self, from_=None, to=None, *, generator=None, **named):
+    """Overwrite with whole numbers from [from, to); with one number, from [0, that)."""
+    from_ = named.get("from", from_)
+    kind = self._data.dtype
+    rule = RandomBackward2 if from_ is None else RandomBackward1 if to is None else RandomBackward0
+    low, high = (0, from_) if to is None else (from_ or 0, to)
+    if high is None:  # all whole numbers the type holds exactly
+        high = 2 ** (np.finfo(kind).nmant + 1) if kind.kind == "f" else 2 if kind.kind == "b" else int(np.iinfo(kind).max)
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    return apply_inplace(rule, (self,), lambda x: rng_of(generator).integers(low, high, x.shape))
+
+
+def _coin(p, generator):
+    return lambda x: rng_of(generator).random(x.shape) < p
+
+
+@method
+def bernoulli_(self, p=0.5, *, generator=None):
+    """Overwrite with ones, with probability p (a number or a tensor), and zeros."""
+    if isinstance(p, Variable):
+        return apply_inplace(BernoulliBackward1, (self,), _coin(_probabilities(p), generator))
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return apply_inplace(BernoulliBackward2, (self,), _coin(p, generator))
+
+
+@function
+def bernoulli(input, p=None, *, generator=None):
+    """Ones with the probabilities in `input` (or with probability p), and zeros (torch.bernoulli)."""
+    if p is not None:
+        return apply(BernoulliBackward1, (input,), _coin(p, generator))
+    if input._data.dtype.kind != "f":
+        raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{input.dtype.type_name}'")
+    return apply(BernoulliBackward0, (input,), _coin(_probabilities(input), generator))
+
+
+def _probabilities(t):
+    p = t._data
+    if p.size and not (p.min() >= 0 and p.max() <= 1):
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false.")
+    return p
+
+
+__all__ = ["THREAD", "rand", "randint", "randn"]

@@ -1,0 +1,1027 @@
+"""Picking and putting along a dim or under a mask: index_select, gather, scatter, masked_fill, take, and their relatives.
+
+Each rule here either picks (its VJP puts, adding where a place was picked twice) or puts (its VJP picks).
+"""
+
+import numpy as np
+
+from ..autograd.engine import sum_to
+from ..autograd.record import apply, apply_inplace
+from ..autograd.variable import Variable, wrap
+from ..dtypes import ALL
+from ..warning import warn_once
+from . import both
+from .indexing import added_at
+from .rule import METHODS, broadcast_error, function, method, shape_error
+from .shapes import (
+    ShapeRule,
+    at,
+    diagonal_of,
+    dim_of,
+    expand,
+    infer_size,
+    placed,
+    reshape,
+    select,
+    sizes_of,
+    take_slice,
+    unbind,
+)
+
+# -- for formulas: arrays and Tensors alike -----------------------------------------------------------
+
+
+def along(index, dim, shape):
+    """NumPy's index for the places (.., index[.., k, ..], ..) of an array of `shape`."""
+    if not shape:
+        return (...,)
+    if not index.ndim:
+        return (index,)
+    places = list(np.ogrid[tuple([slice(n) for n in index.shape])])
+    places[dim % len(shape)] = index
+    return tuple(places)
+
+
+def gathered(x, dim, index):
+    """gather of an array or Tensor."""
+    if isinstance(x, Variable):
+        return METHODS["gather"](x, dim, index if isinstance(index, Variable) else wrap(index))
+    index = both.array_of(index)
+    if not x.ndim:
+        return np.full(index.shape, x, x.dtype)
+    return x[along(index, dim, x.shape)]
+
+
+def scattered(x, dim, index, src):
+    """scatter_add of arrays or Tensors."""
+    if isinstance(x, Variable):
+        return METHODS["scatter_add"](x, dim, index if isinstance(index, Variable) else wrap(index), src)
+    return ScatterAddBackward0.forward(x, src, both.array_of(index), dim)
+
+
+def rows_of(g, dim, index):
+    """index_select of an array or Tensor."""
+    if isinstance(g, Variable):
+        return METHODS["index_select"](g, dim, index if isinstance(index, Variable) else wrap(index))
+    return IndexSelectBackward0.forward(g, both.array_of(index), dim)
+
+
+def _as_index(index, like):
+    return index if isinstance(like, Variable) == isinstance(index, Variable) else both.constant(both.array_of(index), like)
+
+
+def _index_kind(name, index, text):
+    if index._data.dtype not in (np.int64, np.int32):
+        raise RuntimeError(f"{name}(): {text}")
+
+
+def _in_bounds(index, n, dim, error=RuntimeError, negative=False):
+    i = index._data
+    if i.size and (i.max() >= n or i.min() < (-n if negative else 0)):
+        wrong = next(k for k in i.reshape(-1).tolist() if not (-n if negative else 0) <= k < n)
+        raise error(f"index {wrong} is out of bounds for dimension {dim} with size {n}")
+
+
+def _register(name, build):
+    """The function `name`, its method and its in-place form, from `build`, which checks and returns (rule, inputs, args)."""
+
+    def fn(input, *args, **kwargs):
+        rule, inputs, rest = build(input, *args, **kwargs)
+        return apply(rule, inputs, *rest)
+
+    def in_place(self, *args, **kwargs):
+        rule, inputs, rest = build(self, *args, **kwargs)
+        return apply_inplace(rule, inputs, *rest, name=name + "_")
+
+    fn.__name__ = fn.__qualname__ = name
+    in_place.__name__ = in_place.__qualname__ = name + "_"
+    fn.__doc__ = build.__doc__
+    in_place.__doc__ = f"The in-place form of `{name}`."
+    fn.__wrapped__ = in_place.__wrapped__ = build
+    method(in_place)
+    return function(fn)
+
+
+# -- rows ---------------------------------------------------------------------------------------------
+
+
+class IndexSelectBackward0(ShapeRule):
+    """Entries along a dim, in the order of an index.
+
+    Math: y[.., k, ..] = a[.., index[k], ..].   VJP: zeros with g added at those entries.   Shapes: (5, 3) -> (2, 3) for two.
+    Saves: the index.   PyTorch: torch.index_select
+    """
+
+    inputs = ("self", "index")
+    operands = 1
+    saves = ("index",)
+    keeps = ("dim", "self_sym_sizes")
+
+    def forward(x, index, dim):
+        return x.take(index.reshape(-1), axis=dim) if x.ndim else np.array(x)
+
+    def vjp(self, g, index):
+        dim, shape = self.args
+        zeros = both.zeros(shape, g)
+        if isinstance(g, Variable):
+            return METHODS["index_add"](zeros, dim, index, g)
+        return IndexAddBackward0.forward(zeros, g, index, dim, 1)
+
+
+@function
+def index_select(input, dim, index):
+    """Entries along `dim` in the order of a vector of indices, as a copy (torch.index_select)."""
+    if index._data.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector")
+    _index_kind("index_select", index, "Expected dtype int32 or int64 for index")
+    shape = input._data.shape
+    d = dim_of(dim, len(shape))
+    i = index._data
+    if i.size and (i.max() >= (shape[d] if shape else 1) or i.min() < 0):
+        raise IndexError("index out of range in self")
+    return apply(IndexSelectBackward0, (input, index), dim)
+
+
+class IndexAddBackward0(ShapeRule):
+    """Rows added at given entries of a dim.
+
+    Math: y = a; y[.., index[k], ..] += alpha * b[.., k, ..].   VJP: to a: g;  to b: alpha * g at those entries.
+    Shapes: b has as many entries along the dim as the index.   Saves: the index, b.   PyTorch: torch.index_add
+    """
+
+    inputs = ("self", "source", "index")
+    operands = 2
+    saves = ("index", "source")
+    saves_if = {"index": (1,), "source": (1,)}
+    keeps = ("dim", "alpha", "source_dim")
+
+    def forward(x, source, index, dim, alpha, _=0):
+        y = np.array(x) if not isinstance(x, np.ndarray) else x.copy()
+        source = source if alpha == 1 else (source * alpha).astype(x.dtype)
+        if not y.ndim:
+            return y + source.sum().astype(x.dtype)
+        moved = np.moveaxis(y, dim, 0)
+        rows = np.moveaxis(source, dim, 0) if source.ndim else source.reshape(1)
+        added_at(moved, (index.reshape(-1),), rows)
+        return y
+
+    def vjp(self, g, index, source):
+        dim, alpha, _ = self.args
+        if source is None:
+            return g, None
+        to_source = rows_of(g, dim, index)
+        to_source = to_source.reshape(source.shape) if to_source.shape != source.shape else to_source
+        return g if self.needs(0) else None, to_source if alpha == 1 else to_source * alpha
+
+
+def _index_add(input, dim, index, source, *, alpha=1):
+    """A copy with the rows of `source` added at the entries `index` of `dim` (torch.index_add)."""
+    shape = input._data.shape
+    d = dim_of(dim, len(shape))
+    rows = source._data.shape[d] if d < source._data.ndim else 1
+    if index._data.dtype not in (np.int64, np.int32):
+        raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {index.dtype.type_name}")
+    if source._data.dtype is not input._data.dtype:
+        raise RuntimeError(
+            f"index_add_(): self ({input.dtype.type_name}) and source ({source.dtype.type_name}) must have the same scalar type"
+        )
+    if index._data.size != rows:
+        raise RuntimeError(
+            f"index_add_(): Number of indices ({index._data.size}) should be equal to source.size(dim): ({rows}), for dim: {d}"
+        )
+    _in_bounds(index, shape[d] if shape else 1, d)
+    return IndexAddBackward0, (input, source, index), (dim, alpha, source._data.ndim)
+
+
+class IndexFillBackward0(ShapeRule):
+    """Given entries of a dim set to a number.
+
+    Math: y = a; y[.., index[k], ..] = c.   VJP: g, zero at those entries.   Shapes: the same.   Saves: the index.
+    PyTorch: torch.index_fill
+    """
+
+    inputs = ("self", "index")
+    operands = 1
+    saves = ("index",)
+    keeps = ("dim",)
+
+    def forward(x, index, dim, value):
+        y = np.array(x) if not isinstance(x, np.ndarray) else x.copy()
+        y[at(y.ndim, dim, index.reshape(-1))[: max(y.ndim, 1)] if y.ndim else ...] = value
+        return y
+
+    def vjp(self, g, index):
+        dim = self.args[0]
+        if isinstance(g, Variable):
+            return METHODS["index_fill"](g, dim, index, 0)
+        return IndexFillBackward0.forward(g, index, dim, 0)
+
+
+class IndexFillBackward1(ShapeRule):
+    """Given entries of a dim set to a 0-d tensor.
+
+    Math: y = a; y[.., index[k], ..] = c.   VJP: to a: g, zero at those entries;  to c: the sum of g there.
+    Shapes: c is 0-d.   Saves: the index.   PyTorch: torch.index_fill
+    """
+
+    inputs = ("self", "value", "index")
+    operands = 2
+    saves = ("index",)
+    keeps = ("dim",)
+
+    def forward(x, value, index, dim):
+        return IndexFillBackward0.forward(x, index, dim, value)
+
+    def vjp(self, g, index):
+        dim = self.args[0]
+        to_self = METHODS["index_fill"](g, dim, index, 0) if isinstance(g, Variable) else IndexFillBackward0.forward(g, index, dim, 0)
+        return to_self, rows_of(g, dim, index).sum() if self.needs(1) else None
+
+
+def _index_fill(input, dim, index, value):
+    """A copy with the entries `index` of `dim` set to one value (torch.index_fill)."""
+    shape = input._data.shape
+    d = dim_of(dim, len(shape))
+    if index._data.dtype != np.int64:
+        raise IndexError("index_fill_(): Expected dtype int64 for index.")
+    _in_bounds(index, shape[d] if shape else 1, d, IndexError, negative=True)
+    if isinstance(value, Variable):
+        if value._data.ndim:
+            raise RuntimeError(
+                f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._data.ndim} dimension(s)."
+            )
+        return IndexFillBackward1, (input, value, index), (dim,)
+    return IndexFillBackward0, (input, index), (dim, value)
+
+
+class IndexCopyBackward0(ShapeRule):
+    """Given entries of a dim replaced by rows of another tensor.
+
+    Math: y = a; y[.., index[k], ..] = b[.., k, ..].   VJP: to a: g, zero at those entries;  to b: g at those entries.
+    Shapes: b has as many entries along the dim as the index.   Saves: the index, b.   PyTorch: torch.index_copy
+    """
+
+    inputs = ("self", "source", "index")
+    operands = 2
+    saves = ("index", "source")
+    saves_if = {"source": (1,)}
+    keeps = ("dim", "source_dim")
+
+    def forward(x, source, index, dim, _):
+        y = np.array(x) if not isinstance(x, np.ndarray) else x.copy()
+        if not y.ndim:
+            y[...] = source.reshape(())
+        else:
+            np.moveaxis(y, dim, 0)[index.reshape(-1)] = np.moveaxis(source, dim, 0) if source.ndim else source
+        return y
+
+    def vjp(self, g, index, source):
+        dim = self.args[0]
+        to_self = METHODS["index_fill"](g, dim, index, 0) if isinstance(g, Variable) else IndexFillBackward0.forward(g, index, dim, 0)
+        return to_self, rows_of(g, dim, index).reshape(source.shape) if self.needs(1) else None
+
+
+def _index_copy(input, dim, index, source):
+    """A copy with the entries `index` of `dim` replaced by the rows of `source` (torch.index_copy)."""
+    shape, other = input._data.shape, source._data.shape
+    d = dim_of(dim, len(shape))
+    if len(other) != len(shape) and other and shape:
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+            f"dimensionality ({len(other)}), destination dimensionality ({len(shape)})"
+        )
+    if index._data.dtype != np.int64:
+        raise IndexError("index_copy_(): Expected a long tensor for index, but got " + index.dtype.type_name)
+    if source._data.dtype is not input._data.dtype:
+        raise RuntimeError(
+            "index_copy_(): self and source expected to have the same dtype, but got (self) "
+            f"{input.dtype.type_name} and (source) {source.dtype.type_name}"
+        )
+    if other and index._data.size != other[d]:
+        raise IndexError(
+            f"index_copy_(): Number of indices ({index._data.size}) should be equal to source.size(dim) ({other[d]})"
+        )
+    _in_bounds(index, shape[d] if shape else 1, d)
+    return IndexCopyBackward0, (input, source, index), (dim, source._data.ndim)
+
+
+_register("index_add", _index_add)
+_register("index_fill", _index_fill)
+_register("index_copy", _index_copy)
+
+# -- gather and scatter -------------------------------------------------------------------------------
+
+
+class GatherBackward0(ShapeRule):
+    """One element along a dim for each entry of an index.
+
+    Math (dim 0): y[i, j] = a[index[i, j], j].   VJP: zeros with g added at those places.
+    Shapes: that of the index, which is no larger than a in the other dims.   Saves: a, the index.   PyTorch: torch.gather
+    """
+
+    inputs = ("self", "index")
+    operands = 1
+    saves = ("self", "index")
+    keeps = ("dim", "sparse_grad")
+
+    def forward(x, index, dim, _sparse):
+        return gathered(x, dim, index)
+
+    def vjp(self, g, x, index):
+        return scattered(both.zeros_like(x), self.args[0], index, g)
+
+
+def _check_index(name, input, dim, index):
+    shape, other = input._data.shape or (1,), index._data.shape or (1,)
+    d = dim_of(dim, input._data.ndim)
+    if index._data.dtype not in (np.int64, np.int32):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
+    if not index._data.size:
+        return d
+    if len(shape) != len(other):
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+    return d
+
+
+@function
+def gather(input, dim, index, *, sparse_grad=False):
+    """One element along `dim` for each entry of `index` (torch.gather)."""
+    d = _check_index("gather", input, dim, index)
+    shape, other = input._data.shape or (1,), index._data.shape or (1,)
+    for k, (n, m) in enumerate(zip(shape, other, strict=False)):
+        if k != d and m > n and index._data.size:
+            raise RuntimeError(
+                f"Size does not match at dimension {k} expected index {list(other)} to be no larger than self {list(shape)} "
+                f"apart from dimension {d}"
+            )
+    _in_bounds(index, shape[d], d)
+    return apply(GatherBackward0, (input, index), dim, sparse_grad)
+
+
+def _cut(src, index):
+    """The part of `src` that an index of smaller size uses."""
+    return src[tuple([slice(n) for n in index.shape])] if src.shape != index.shape else src
+
+
+class ScatterBackward0(ShapeRule):
+    """Elements of a dim overwritten where an index says.
+
+    Math (dim 0): y = a; y[index[i, j], j] = b[i, j].   VJP: to a: g, zero at those places;  to b: g at those places.
+    Shapes: the index is no larger than b.   Saves: the index.   PyTorch: torch.scatter
+    """
+
+    inputs = ("self", "src", "index")
+    operands = 2
+    saves = ("index",)
+    keeps = ("dim",)
+
+    def forward(x, src, index, dim):
+        return ScatterBackward1.forward(x, index, dim, _cut(src, index))
+
+    def vjp(self, g, index):
+        dim = self.args[0]
+        return _cleared(g, dim, index) if self.needs(0) else None, gathered(g, dim, index) if self.needs(1) else None
+
+
+class ScatterBackward1(ShapeRule):
+    """Elements of a dim set to a number where an index says.
+
+    Math (dim 0): y = a; y[index[i, j], j] = c.   VJP: g, zero at those places.   Shapes: the same.   Saves: the index.
+    PyTorch: torch.scatter
+    """
+
+    inputs = ("self", "index")
+    operands = 1
+    saves = ("index",)
+    keeps = ("dim",)
+
+    def forward(x, index, dim, value):
+        y = np.array(x) if not isinstance(x, np.ndarray) else x.copy()
+        y[along(index, dim, y.shape)] = value
+        return y
+
+    def vjp(self, g, index):
+        return _cleared(g, self.args[0], index)
+
+
+def _cleared(g, dim, index):
+    """`g` with zeros where the index says."""
+    if isinstance(g, Variable):
+        return METHODS["scatter"](g, dim, index, 0.0)
+    return ScatterBackward1.forward(g, index, dim, 0)
+
+
+class ScatterAddBackward0(ShapeRule):
+    """Elements added along a dim where an index says.
+
+    Math (dim 0): y = a; y[index[i, j], j] += b[i, j].   VJP: to a: g;  to b: g at those places.
+    Shapes: the index is no larger than b.   Saves: the index.   PyTorch: torch.scatter_add
+    """
+
+    inputs = ("self", "src", "index")
+    operands = 2
+    saves = ("index",)
+    saves_if = {"index": (1,)}
+    keeps = ("dim",)
+
+    def forward(x, src, index, dim):
+        y = np.array(x) if not isinstance(x, np.ndarray) else x.copy()
+        np.add.at(y, along(index, dim, y.shape), _cut(src, index))
+        return y
+
+    def vjp(self, g, index):
+        return g if self.needs(0) else None, gathered(g, self.args[0], index) if self.needs(1) else None
+
+
+class NotImplementedBackward(ShapeRule, name="NotImplemented"):
+    """A scatter that reduces with the legacy `reduce=` argument, which has no derivative.
+
+    Math: y = a; y[index] op= b.   VJP: none.   Shapes: as scatter.   Saves: nothing.   PyTorch: torch.scatter(reduce=...)
+    """
+
+    inputs = ("self", "src", "index")
+    operands = 1
+
+    def forward(x, src, index, dim, reduce):
+        y = np.array(x) if not isinstance(x, np.ndarray) else x.copy()
+        (np.add if reduce == "add" else np.multiply).at(y, along(index, dim, y.shape), _cut(src, index))
+        return y
+
+    def vjp(self, g):
+        raise RuntimeError("derivative for aten::scatter is not implemented")
+
+    def name(self):
+        return "torch::autograd::NotImplemented"
+
+
+def _check_src(name, input, d, index, src):
+    shape, other, given = input._data.shape or (1,), index._data.shape or (1,), src._data.shape or (1,)
+    if src._data.dtype is not input._data.dtype:
+        raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
+    if len(given) < len(other) and index._data.size:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-len(given)}, {len(given) - 1}], but got {len(given)})"
+        )
+    if any(m > n for k, (n, m) in enumerate(zip(shape, other, strict=False)) if k != d) or any(
+        m > n for n, m in zip(given, other, strict=False)
+    ):
+        raise RuntimeError(
+            f"Expected index {list(other)} to be no larger than self {list(shape)} apart from dimension {d} and to be no larger "
+            f"size than src {list(given)}"
+        )
+
+
+def _scatter(input, dim, index, src=None, *, value=None, reduce=None):
+    """A copy with elements of `src` (or one value) put along `dim` where `index` says (torch.scatter)."""
+    d = _check_index("scatter", input, dim, index)
+    src = value if src is None else src
+    if isinstance(src, Variable):
+        _check_src("scatter", input, d, index, src)
+    _in_bounds(index, (input._data.shape or (1,))[d], d)
+    if reduce is not None:
+        if reduce not in ("add", "multiply"):
+            raise RuntimeError("reduce argument must be either add or multiply.")
+        if isinstance(src, Variable):
+            warn_once(
+                "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch "
+                "release. Use torch.scatter_reduce instead for more reduction options."
+            )
+        else:
+            src = wrap(np.full(index._data.shape, src, input._data.dtype))
+        return NotImplementedBackward, (input, src, index), (dim, reduce)
+    if isinstance(src, Variable):
+        return ScatterBackward0, (input, src, index), (dim,)
+    return ScatterBackward1, (input, index), (dim, src)
+
+
+def _scatter_add(input, dim, index, src):
+    """A copy with elements of `src` added along `dim` where `index` says (torch.scatter_add)."""
+    d = _check_index("scatter", input, dim, index)
+    _check_src("scatter", input, d, index, src)
+    _in_bounds(index, (input._data.shape or (1,))[d], d)
+    return ScatterAddBackward0, (input, src, index), (dim,)
+
+
+class ScatterReduceBackward0(ShapeRule):
+    """Elements combined along a dim where an index says: summed, multiplied, averaged, or the largest or smallest kept.
+
+    Math (dim 0): y[t, j] = reduce of a[t, j] and all b[i, j] with index[i, j] = t.
+    VJP: sum: g to all;  mean: g over the count;  prod: g times the others;  amax, amin: g shared by those equal to the result.
+    Shapes: as scatter.   Saves: a, b, the index, the result.   PyTorch: torch.scatter_reduce
+    """
+
+    inputs = ("self", "src", "index")
+    operands = 2
+    saves = ("self", "src", "index", "result")
+    keeps = ("dim", "reduce", "include_self")
+    UFUNCS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+
+    def forward(x, src, index, dim, reduce, include_self):
+        y = np.array(x) if not isinstance(x, np.ndarray) else x.copy()
+        places = along(index, dim, y.shape)
+        src = _cut(src, index)
+        ufunc = ScatterReduceBackward0.UFUNCS[reduce]
+        if not include_self:
+            info = np.finfo(y.dtype) if y.dtype.kind == "f" else np.iinfo(y.dtype) if y.dtype.kind in "iu" else None
+            low, high = (-np.inf, np.inf) if y.dtype.kind == "f" else (info.min, info.max) if info else (False, True)
+            y[places] = {"prod": 1, "amax": low, "amin": high}.get(reduce, 0)
+        ufunc.at(y, places, src)
+        if reduce == "mean":
+            count = np.ones(y.shape, np.int64) if include_self else np.zeros(y.shape, np.int64)
+            np.add.at(count, places, 1)
+            count = np.maximum(count, 1)
+            y = y / count.astype(y.dtype) if y.dtype.kind == "f" else y // count.astype(y.dtype)
+        return y
+
+    def vjp(self, g, x, src, index, y):
+        dim, reduce, include_self = self.args
+        zeros, ones_src = both.zeros_like(x), both.zeros_like(src) + 1
+        if reduce == "sum":
+            to_self, to_src = g, gathered(g, dim, index)
+        elif reduce == "mean":
+            count = scattered(zeros + 1 if include_self else zeros, dim, index, ones_src)
+            share = g / both.where(both.array_of(count) == 0, 1, count)
+            to_self, to_src = share, gathered(share, dim, index)
+        elif reduce == "prod":
+            to_self, to_src = self._prod(g, x, src, index, y)
+        else:
+            is_x = both.constant((both.array_of(x) == both.array_of(y)).astype(both.array_of(x).dtype), g)
+            hits = both.array_of(src) == both.array_of(gathered(y, dim, index))
+            is_src = both.constant(hits.astype(both.array_of(x).dtype), g)
+            share = g / both.where(both.array_of(sum_ := scattered(is_x, dim, index, is_src)) == 0, 1, sum_)
+            to_self, to_src = is_x * share, is_src * gathered(share, dim, index)
+        return to_self if include_self else _cleared(to_self, dim, index), to_src
+
+    def _prod(self, g, x, src, index, y):
+        dim, _, include_self = self.args
+
+        def prod(a, b):
+            if isinstance(a, Variable):
+                return METHODS["scatter_reduce"](a, dim, index, b, "prod", include_self=include_self)
+            return ScatterReduceBackward0.forward(a, b, index, dim, "prod", include_self)
+
+        # Where an operand is zero the others' product is not result / operand: compute it with that zero left out.
+        plain_x = both.where(both.array_of(x) == 0, 1, x)
+        to_self = g * prod(plain_x, src) / plain_x
+        zero = both.array_of(src) == 0
+        dtype = both.array_of(x).dtype
+        zeros_at = scattered(both.array_of(both.zeros_like(x)), dim, index, zero.astype(dtype))
+        single = zero & (gathered(zeros_at, dim, both.array_of(index)) == 1)
+        others = gathered(g * prod(x, both.where(single, 1, src)), dim, index)
+        return to_self, both.where(single, others, gathered(g * y, dim, index) / both.where(zero, 1, src))
+
+
+def _scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
+    """A copy with elements of `src` combined into it along `dim` where `index` says (torch.scatter_reduce)."""
+    if reduce not in ScatterReduceBackward0.UFUNCS:
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    d = _check_index("scatter_reduce", input, dim, index)
+    _check_src("scatter_reduce", input, d, index, src)
+    _in_bounds(index, (input._data.shape or (1,))[d], d)
+    return ScatterReduceBackward0, (input, src, index), (dim, reduce, include_self)
+
+
+class IndexReduceBackward0(ScatterReduceBackward0):
+    """Rows combined along a dim: multiplied, averaged, or the largest or smallest kept.
+
+    Math, VJP: scatter_reduce with the index repeated over the other dims.   Shapes: as index_add.   Saves: as scatter_reduce.
+    PyTorch: torch.index_reduce
+    """
+
+    inputs = ("self", "source", "index")
+    saves = ("self", "source", "index", "result")
+
+    def forward(x, source, index, dim, reduce, include_self):
+        return ScatterReduceBackward0.forward(x, source, _repeated(index, dim, source.shape), dim, reduce, include_self)
+
+    def vjp(self, g, x, source, index, y):
+        return super().vjp(g, x, source, _repeated(both.array_of(index), self.args[0], source.shape), y)
+
+
+def _repeated(index, dim, shape):
+    """A vector of indices along `dim`, the same for all other dims."""
+    return np.broadcast_to(np.expand_dims(index, [d for d in range(len(shape)) if d != dim % len(shape)]), shape)
+
+
+def _index_reduce(input, dim, index, source, reduce, *, include_self=True):
+    """A copy with the rows of `source` combined into the entries `index` of `dim` (torch.index_reduce)."""
+    warn_once("index_reduce() is in beta and the API may change at any time.", stacklevel=4)
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(
+            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
+        )
+    d = dim_of(dim, input._data.ndim)
+    _in_bounds(index, input._data.shape[d], d)
+    return IndexReduceBackward0, (input, source, index), (dim, reduce, include_self)
+
+
+_register("index_reduce", _index_reduce)
+_register("scatter", _scatter)
+_register("scatter_add", _scatter_add)
+_register("scatter_reduce", _scatter_reduce)
+
+
+@function
+def take_along_dim(input, indices, dim=None):
+    """gather with broadcasting; without a dim, from the flattened tensor (torch.take_along_dim)."""
+    if dim is None:
+        return gather(input.view(-1) if input.is_contiguous() else reshape(input, -1), 0, indices.view(-1))
+    n, m = input._data.ndim, indices._data.ndim
+    if n != m:
+        raise RuntimeError(
+            f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {n} dimensions for "
+            f"input, and {m} dimensions for indices"
+        )
+    d = dim_of(dim, n)
+    a, b = list(input._data.shape), list(indices._data.shape)
+    try:
+        common = np.broadcast_shapes([*a[:d], 1, *a[d + 1 :]], [*b[:d], 1, *b[d + 1 :]])
+    except ValueError:
+        raise shape_error(tuple(a), tuple(b)) from None
+    input = expand(input, (*common[:d], a[d], *common[d + 1 :]))
+    return gather(input, d, expand(indices, (*common[:d], b[d], *common[d + 1 :])))
+
+
+# -- flat positions -----------------------------------------------------------------------------------
+
+
+class TakeBackward0(ShapeRule):
+    """Elements by their number in the flattened tensor.
+
+    Math: y[k] = a.flat[index[k]].   VJP: zeros with g added at those places.   Shapes: that of the index.   Saves: a, the index.
+    PyTorch: torch.take
+    """
+
+    inputs = ("self", "index")
+    operands = 1
+    saves = ("self", "index")
+
+    def forward(x, index):
+        return x.take(index)
+
+    def vjp(self, g, x, index):
+        if isinstance(g, Variable):
+            return METHODS["put"](both.zeros_like(x), index, g, True)
+        return PutBackward0.forward(both.zeros_like(x), g, index, True)
+
+
+class PutBackward0(ShapeRule):
+    """Elements overwritten, or added to, by their number in the flattened tensor.
+
+    Math: y = a; y.flat[index[k]] = b[k].   VJP: to a: g, zero at those places (accumulating: g);  to b: g at those places.
+    Shapes: b has as many elements as the index.   Saves: the index, b.   PyTorch: torch.put
+    """
+
+    inputs = ("self", "source", "index")
+    operands = 2
+    saves = ("index", "source")
+    saves_if = {"source": (1,)}
+    keeps = ("accumulate",)
+
+    def forward(x, source, index, accumulate):
+        y = np.array(x, order="C")
+        i = np.where(index < 0, index + y.size, index).reshape(-1)
+        if accumulate:
+            np.add.at(y.reshape(-1), i, source.reshape(-1))
+        else:
+            y.reshape(-1)[i] = source.reshape(-1)
+        return y
+
+    def vjp(self, g, index, source):
+        accumulate = self.args[0]
+        if isinstance(g, Variable):
+            to_self = g if accumulate else METHODS["put"](g, index, both.zeros(index.shape, g), False)
+            return to_self, METHODS["take"](g, index).reshape(source.shape) if self.needs(1) else None
+        to_self = g if accumulate else PutBackward0.forward(g, np.zeros(index.shape, g.dtype), index, False)
+        return to_self, g.take(index).reshape(source.shape) if self.needs(1) else None
+
+
+def _flat_bounds(input, index):
+    n, i = input._data.size, index._data
+    if i.size and (i.max() >= n or i.min() < -n):
+        wrong = next(k for k in i.reshape(-1).tolist() if not -n <= k < n)
+        raise IndexError(f"out of range: tried to access index {wrong} on a tensor of {n} elements.")
+
+
+@function
+def take(input, index):
+    """Elements by their number in the flattened tensor (torch.take)."""
+    if index._data.dtype != np.int64:
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.type_name}")
+    _flat_bounds(input, index)
+    return apply(TakeBackward0, (input, index))
+
+
+def _put(input, index, source, accumulate=False):
+    """A copy with elements overwritten by their number in the flattened tensor (torch.put)."""
+    if index._data.dtype != np.int64:
+        raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype.type_name}")
+    if index._data.size != source._data.size:
+        raise RuntimeError(
+            f"put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+            f"{source._data.size}, index.numel() = {index._data.size}"
+        )
+    _flat_bounds(input, index)
+    return PutBackward0, (input, source, index), (accumulate,)
+
+
+_register("put", _put)
+
+# -- masks --------------------------------------------------------------------------------------------
+
+
+class MaskedFillBackward0(ShapeRule):
+    """Elements under a mask set to a number.
+
+    Math: y = c where the mask is true, else a.   VJP: g, zero under the mask.   Shapes: a and mask broadcast.   Saves: the mask.
+    PyTorch: torch.masked_fill
+    """
+
+    inputs = ("self", "mask")
+    operands = 1
+    saves = ("mask",)
+
+    def forward(x, mask, value, _shape):
+        return np.where(mask, np.asarray(value).astype(x.dtype), x)
+
+    def vjp(self, g, mask):
+        return _unfilled(g, mask, self.args[-1])
+
+
+class MaskedFillBackward1(ShapeRule):
+    """Elements under a mask set to a 0-d tensor.
+
+    Math: y = c where the mask is true, else a.   VJP: to a: g, zero under the mask;  to c: the sum of g under the mask.
+    Shapes: a and mask broadcast, c is 0-d.   Saves: the mask.   PyTorch: torch.masked_fill
+    """
+
+    inputs = ("self", "value", "mask")
+    operands = 2
+    saves = ("mask",)
+
+    def forward(x, value, mask, _shape):
+        return np.where(mask, value.astype(x.dtype), x)
+
+    def vjp(self, g, mask):
+        to_value = None
+        if self.needs(1):
+            to_value = METHODS["masked_select"](g, mask).sum() if isinstance(g, Variable) else both.masked(g, mask).sum()
+        return _unfilled(g, mask, self.args[-1]), to_value
+
+
+def _unfilled(g, mask, shape):
+    g = METHODS["masked_fill"](g, mask, 0) if isinstance(g, Variable) else both.masked(g, mask == 0)
+    return sum_to(g, shape) if g.shape != shape else g
+
+
+def _fit(input, mask):
+    try:
+        return np.broadcast_shapes(input._data.shape, mask._data.shape)
+    except ValueError:
+        raise broadcast_error([mask._data, input._data]) from None
+
+
+def _masked_fill(input, mask, value):
+    """A copy with the elements under a mask set to one value (torch.masked_fill)."""
+    _fit(input, mask)
+    if mask._data.dtype.kind != "b":
+        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {_c_type(mask)}")
+    if isinstance(value, Variable):
+        if value._data.ndim:
+            raise RuntimeError(
+                f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._data.ndim} dimension(s)."
+            )
+        return MaskedFillBackward1, (input, value, mask), (input._data.shape,)
+    return MaskedFillBackward0, (input, mask), (value, input._data.shape)
+
+
+def _c_type(t):
+    return {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "uint8": "unsigned char"}.get(
+        t._data.dtype.name, t._data.dtype.name
+    )
+
+
+_register("masked_fill", _masked_fill)
+
+
+class MaskedSelectBackward0(ShapeRule):
+    """The elements under a mask, in a row.
+
+    Math: y = [a[i] for which mask[i]].   VJP: zeros with g at those places.   Shapes: a and mask broadcast; y has one dim.
+    Saves: a, the mask.   PyTorch: torch.masked_select
+    """
+
+    inputs = ("self", "mask")
+    operands = 1
+    saves = ("self", "mask")
+
+    def forward(x, mask):
+        x, mask = np.broadcast_arrays(x, mask)
+        return x[mask]
+
+    def vjp(self, g, x, mask):
+        shape = np.broadcast_shapes(x.shape, mask.shape)
+        zeros = both.zeros(shape, g)
+        if isinstance(g, Variable):
+            whole = METHODS["masked_scatter"](zeros, mask, g)
+        else:
+            zeros[np.broadcast_to(mask, shape)] = g
+            whole = zeros
+        return sum_to(whole, x.shape) if shape != x.shape else whole
+
+
+@function
+def masked_select(input, mask):
+    """The elements under a mask, in a row (torch.masked_select)."""
+    if mask._data.dtype.kind != "b":
+        raise RuntimeError("masked_select: expected BoolTensor for mask")
+    _fit(input, mask)
+    return apply(MaskedSelectBackward0, (input, mask))
+
+
+class MaskedScatterBackward0(ShapeRule):
+    """Elements under a mask replaced, one after the other, by those of another tensor.
+
+    Math: y = a; the k-th element under the mask becomes b.flat[k].   VJP: to a: g, zero under the mask;  to b: g under the mask.
+    Shapes: a and mask broadcast.   Saves: the mask.   PyTorch: torch.masked_scatter
+    """
+
+    inputs = ("self", "source", "mask")
+    operands = 2
+    saves = ("mask",)
+    keeps = ("source_sym_sizes",)
+
+    def forward(x, source, mask, _shape):
+        shape = np.broadcast_shapes(x.shape, mask.shape)
+        y = np.array(np.broadcast_to(x, shape))
+        mask = np.broadcast_to(mask, shape)
+        y[mask] = source.reshape(-1)[: np.count_nonzero(mask)]
+        return y
+
+    def vjp(self, g, mask):
+        shape, source_shape = self.args
+        to_source = None
+        if self.needs(1):
+            n = int(np.prod(source_shape))
+            full = np.broadcast_to(both.array_of(mask), g.shape)
+            k = int(np.count_nonzero(full))
+            if isinstance(g, Variable):
+                picked = METHODS["masked_select"](g, mask)
+                to_source = METHODS["index_put"](both.zeros((n,), g), (wrap(np.arange(k)),), picked)
+            else:
+                to_source = np.zeros(n, g.dtype)
+                to_source[:k] = g[full]
+            to_source = to_source.reshape(source_shape)
+        return _unfilled(g, mask, shape), to_source
+
+    def _saved_value(self, name):
+        return self.args[-1] if name == "source_sym_sizes" else super()._saved_value(name)
+
+
+def _masked_scatter(input, mask, source):
+    """A copy with the elements under a mask replaced, one after the other, by those of `source` (torch.masked_scatter)."""
+    shape = _fit(input, mask)
+    if mask._data.dtype.kind != "b":
+        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.type_name}")
+    if source._data.dtype is not input._data.dtype:
+        raise RuntimeError(
+            f"masked_scatter: expected self and source to have same dtypes but got {input.dtype.type_name} and "
+            f"{source.dtype.type_name}"
+        )
+    if np.count_nonzero(np.broadcast_to(mask._data, shape)) > source._data.size:
+        raise RuntimeError("Number of elements of source < number of ones in mask")
+    return MaskedScatterBackward0, (input, source, mask), (input._data.shape,)
+
+
+_register("masked_scatter", _masked_scatter)
+
+
+@function
+def nonzero(input, *, as_tuple=False):
+    """The positions of the elements that are not zero, one a row; as a tuple, one tensor for each dim (torch.nonzero)."""
+    found = np.argwhere(input._data).astype(np.int64, copy=False)
+    if not as_tuple:
+        return wrap(found.copy("F"))
+    if not input._data.ndim:
+        return (wrap(np.zeros(int(bool(input._data)), np.int64)),)
+    return unbind(wrap(found.copy("F")), 1)
+
+
+@function
+def argwhere(input):
+    """The positions of the elements that are not zero, one a row (torch.argwhere)."""
+    return nonzero(input)
+
+
+@function(method=False)
+def unravel_index(indices, shape):
+    """Flat positions as one tensor of positions for each dim (torch.unravel_index)."""
+    return tuple([wrap(np.asarray(i, np.int64)) for i in np.unravel_index(indices._data, sizes_of((shape,)))])
+
+
+# -- a slice replaced, without writing in place -------------------------------------------------------
+
+
+class SelectScatterBackward0(ShapeRule):
+    """A copy with one entry of a dim replaced.
+
+    Math: y = a; y[.., index, ..] = b.   VJP: to a: g, zero at that entry;  to b: that entry of g.   Shapes: b as that entry.
+    Saves: nothing.   PyTorch: torch.select_scatter
+    """
+
+    inputs = ("self", "src")
+    keeps = ("dim", "index")
+
+    def forward(x, src, dim, index):
+        return _replaced(x, at(x.ndim, dim, index), src)
+
+    def vjp(self, g):
+        dim, index = self.args
+        if isinstance(g, Variable):
+            part = select(g, dim, index)
+            return METHODS["select_scatter"](g, both.zeros_like(part), dim, index), part
+        where = at(g.ndim, dim, index)
+        return _replaced(g, where, 0), g[where]
+
+
+class SliceScatterBackward0(ShapeRule):
+    """A copy with a slice of a dim replaced.
+
+    Math: y = a; y[.., start:end:step, ..] = b.   VJP: to a: g, zero in that slice;  to b: that slice of g.
+    Shapes: b as that slice.   Saves: nothing.   PyTorch: torch.slice_scatter
+    """
+
+    inputs = ("self", "src")
+    keeps = ("dim", "start", "end", "step")
+
+    def forward(x, src, dim, start, end, step):
+        return _replaced(x, at(x.ndim, dim, slice(start, end, step)), src)
+
+    def vjp(self, g):
+        dim, start, end, step = self.args
+        if isinstance(g, Variable):
+            part = take_slice(g, dim, start, end, step)
+            return METHODS["slice_scatter"](g, both.zeros_like(part), dim, start, end, step), part
+        where = at(g.ndim, dim, slice(start, end, step))
+        return _replaced(g, where, 0), g[where]
+
+
+class DiagonalScatterBackward0(ShapeRule):
+    """A copy with a diagonal replaced.
+
+    Math: y = a; y's diagonal = b.   VJP: to a: g, zero on that diagonal;  to b: that diagonal of g.   Shapes: b as the diagonal.
+    Saves: nothing.   PyTorch: torch.diagonal_scatter
+    """
+
+    inputs = ("self", "src")
+    keeps = ("offset", "dim1", "dim2")
+
+    def forward(x, src, offset, dim1, dim2):
+        y = x.copy()
+        diagonal_of(y, offset, dim1, dim2)[...] = src
+        return y
+
+    def vjp(self, g):
+        args = self.args
+        if isinstance(g, Variable):
+            part = g.diagonal(*args)
+            return METHODS["diagonal_scatter"](g, both.zeros_like(part), *args), part
+        return DiagonalScatterBackward0.forward(g, 0, *args), diagonal_of(g, *args)
+
+
+def _replaced(x, where, value):
+    y = x.copy()
+    y[where] = value
+    return y
+
+
+def _check_part(src, shape):
+    if src._data.shape != shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src._data.shape)}, slice size = {list(shape)}"
+        )
+
+
+@function
+def select_scatter(input, src, dim, index):
+    """A copy with one entry of `dim` replaced (torch.select_scatter)."""
+    _check_part(src, select(input.detach(), dim, index)._data.shape)
+    return apply(SelectScatterBackward0, (input, src), dim, index)
+
+
+@function
+def slice_scatter(input, src, dim=0, start=None, end=None, step=1):
+    """A copy with a slice of `dim` replaced (torch.slice_scatter)."""
+    x = input._data
+    _check_part(src, x[at(x.ndim, dim_of(dim, x.ndim), slice(start, end, step))].shape)
+    return apply(SliceScatterBackward0, (input, src), dim, start, end, step)
+
+
+@function
+def diagonal_scatter(input, src, offset=0, dim1=0, dim2=1):
+    """A copy with a diagonal replaced (torch.diagonal_scatter)."""
+    _check_part(src, diagonal_of(input._array(), offset, dim1, dim2).shape)
+    return apply(DiagonalScatterBackward0, (input, src), offset, dim1, dim2)
+
+
+__all__ = ["ALL", "along", "gathered", "infer_size", "placed", "rows_of", "scattered"]

@@ -46,7 +46,7 @@ y
 # *how it was made*. That knowledge is what this series is about.
 #
 # The first line of the cell says `as torch` because the lab uses PyTorch's names and follows PyTorch's
-# rules. What you write here runs in PyTorch unchanged.
+# rules. With `import torch` in its place, the same autograd code runs in PyTorch unchanged.
 #
 # ## Predict
 #
@@ -80,10 +80,12 @@ reveal(prediction, len(operations))
 #
 # 1. **The code.** The line that is running is lit.
 # 2. **The graph.** Boxes are tensors, the values. Ellipses are the operations that made them. One
-#    appears each time the code computes something.
+#    appears each time the code computes something. (The diamond waits for the way back. Leave it for
+#    now.)
 # 3. **The sentence.** It says what just happened, with the numbers.
 #
-# Stop before each new operation and say aloud which one comes next.
+# Stop before each new operation and say aloud which one comes next. (*Page Down* goes on by a whole
+# node.)
 
 # %%
 stepper = lab.step(trace)
@@ -97,7 +99,7 @@ stepper
 # notes.
 
 # %%
-stepper.last()
+stepper.goto(8)
 print(stepper.narration)
 
 # %%
@@ -129,6 +131,8 @@ reveal(my_y, y)
 # simplest test there is: nudge `x` by a thousandth and measure.
 
 # %%
+x = torch.tensor(3.0, requires_grad=True)
+y = (2 * x + 1) ** 2
 y.backward()
 print("autograd:", x.grad)
 

@@ -133,11 +133,12 @@ reveal(both_of_difference, edges(k - b))
 # > **Here they are**, both.
 
 # %%
-d.backward()
+b = a * a
+c = b * k
+c.backward()
 assert c.grad_fn.next_functions[1] == (None, 0)
 assert k.grad is None
 
-b = a * a
 (left, _), (right, _) = b.grad_fn.next_functions
 print("same node:", left is right, "| its leaf is a:", left.variable is a)
 assert left is right
@@ -208,6 +209,8 @@ reveal(prediction, counts)
 # no gradient, so it is not in the graph. Three multiplications by 3 also mean a gradient of 27.
 
 # %%
+start = torch.tensor(2.0, requires_grad=True)
+result = grow(start)
 result.backward()
 print(result.item(), start.grad)
 assert counts == [3, 1]

@@ -21,8 +21,7 @@
 # **After this notebook you can**
 #
 # - run a backward pass by hand, and say at each moment which nodes are ready;
-# - explain why a node must wait for all its messages, with a graph where not waiting gives a wrong
-#   number;
+# - explain why a node must wait for all its messages, with a graph where not waiting fails;
 # - follow the gradient of a real network from its loss to its parameters.
 #
 # **Warm-up**, from memory. (1) In `p * q` with `p = 5` and `q = 7`, the message `2` arrives at the
@@ -81,7 +80,8 @@ lab.step(trace)
 # are in, summed to 24, does the node run. It sends 48 to each of its operands. Both are `a`, so
 # `a.grad` is 96.
 #
-# That is the chain rule over **all paths**, each sum finished before it travels on.
+# That is the chain rule over **all paths**, each sum finished before it travels on. Say in one sentence
+# what would go wrong if the node of `b` ran as soon as the first 12 arrived.
 #
 # **Worked example.** A node is a function: one message in, one message out per edge. So we can be the
 # engine.
@@ -206,11 +206,12 @@ def count_messages(root):
 
 a, b, c, loss = forward()
 accumulator = b.grad_fn.next_functions[0][0]
-waiting = count_messages(loss.grad_fn)
-reveal(prediction, [waiting[b.grad_fn], waiting[c.grad_fn], waiting[accumulator]])
+counts = count_messages(loss.grad_fn)
+reveal(prediction, [counts[b.grad_fn], counts[c.grad_fn], counts[accumulator]])
 
 # %%
 names = {loss.grad_fn: "loss", c.grad_fn: "c", b.grad_fn: "b", accumulator: "a"}
+waiting = count_messages(loss.grad_fn)
 total, ready = {loss.grad_fn: torch.tensor(1.0)}, [loss.grad_fn]  # seed
 
 while ready:
@@ -258,8 +259,8 @@ assert paths(y.grad_fn) == 1024
 # %% [markdown]
 # ## The real thing
 #
-# Handwritten digits, 8 by 8 pixels, and a network of two layers. Five images go in, ten scores come out
-# for each.
+# Handwritten digits, 8 by 8 pixels (collected by E. Alpaydin and C. Kaynak), and a network of two
+# layers. Five images go in, ten scores come out for each.
 
 # %%
 import numpy
@@ -283,6 +284,9 @@ print("label:", labels[4])
 
 # %% [markdown]
 # **Predict**: which parameter gets its `.grad` first? `"W1"` · `"b1"` · `"W2"` · `"b2"`
+#
+# Then step through it, node by node with *Page Down*. At each node, compare the shape of the incoming
+# gradient with the shape of the tensor that the node made.
 
 # %%
 prediction = ...

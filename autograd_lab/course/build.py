@@ -65,7 +65,11 @@ def main(argv: list[str] | None = None) -> int:
             print(f"{stray.relative_to(root)}: its source {missing} is missing; add that or delete this")
             failed += 1
     done = "checked" if options.check else "built"
-    print(f"{len(sources)} notebooks {done}" + (f", {failed} with problems" if failed else ""))
+    print(
+        f"{len(sources)} notebooks {done}"
+        if not failed
+        else f"{failed} of {len(sources)} notebooks have problems"
+    )
     return 1 if failed else 0
 
 

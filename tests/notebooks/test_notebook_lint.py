@@ -211,6 +211,13 @@ def test_what_counts_as_a_stated_number(text, claims):
     assert any("states" in problem for problem in lint.problems(book, "07_good")) is claims
 
 
+def test_the_bytes_of_a_picture_are_not_taken_for_a_path():
+    book = good()
+    html = '<img src="data:image/svg+xml;base64,AAAA/tmp/AAAA==">'
+    book["cells"].append(code("s", 3, shown(**{"text/html": html, "text/plain": "Stepper"})))
+    assert lint.problems(book, "07_good") == []
+
+
 def test_a_percentage_and_its_fraction_are_one_number():
     book = good()
     book["cells"][1]["source"] = "assert right >= 0.95"

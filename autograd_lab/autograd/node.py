@@ -131,12 +131,12 @@ class Node:
 
     def __getattr__(self, name):
         if name.startswith("_saved_"):
-            return self._saved_value(name[7:])
+            return self._read_saved(name[7:])
         if name.startswith("_raw_saved_") and name[11:] in self.saves:
             return raw_saved(self, self.saves.index(name[11:]))
         raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
 
-    def _saved_value(self, name):
+    def _read_saved(self, name):
         if name in self.saves:
             i = self.saves.index(name)
             if self.saved is FREED:

@@ -69,8 +69,8 @@ class IndexBackward0(ShapeRule):
             return _index_put(both.zeros(shape, g), pattern, indices, g, True)
         return added_at(np.zeros(shape, g.dtype), numpy_index(pattern, indices), g)
 
-    def _saved_value(self, name):
-        return saved_indices(self) if name == "indices" else super()._saved_value(name)
+    def _read_saved(self, name):
+        return saved_indices(self) if name == "indices" else super()._read_saved(name)
 
 
 class IndexPutBackward0(ShapeRule):
@@ -99,8 +99,8 @@ class IndexPutBackward0(ShapeRule):
             to_values = picked(g, numpy_index(pattern, indices))
         return to_self, sum_to(to_values, shape) if to_values.shape != shape else to_values
 
-    def _saved_value(self, name):
-        return saved_indices(self) if name == "indices" else super()._saved_value(name)
+    def _read_saved(self, name):
+        return saved_indices(self) if name == "indices" else super()._read_saved(name)
 
 
 def saved_indices(node):
@@ -447,12 +447,11 @@ def __setitem__(self, index, value):
         if not isinstance(value, (bool, int, float, np.generic)):
             raise TypeError(f"can't assign a {_type_name(value)} to a {self.type()}")
         value = wrap(np.asarray(value).astype(self._data.dtype)[()])
-        number = True
-    else:
-        number = False
     kind = type(index)
     if index is False:
         return
+    if index is True:
+        index = None
     if kind is int:
         t, pattern, tensors = _select(self, 0, index, 0), None, ()
     elif kind is slice:
@@ -506,6 +505,8 @@ def index_put(input, indices, values, accumulate=False):
 def index_put_(self, indices, values, accumulate=False):
     """The in-place form of `index_put`."""
     pattern, tensors = _given_indices(indices, "index_put_")
+    if not all(pattern):
+        raise TypeError(f"expected Tensor as element {pattern.index(False)} in argument 0, but got NoneType")
     if len(pattern) > self._data.ndim:
         raise IndexError(f"too many indices for tensor of dimension {self._data.ndim} (got {len(pattern)})")
     return _index_put(self, pattern, tensors, values, accumulate, inplace=True)

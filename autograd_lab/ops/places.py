@@ -874,8 +874,8 @@ class MaskedScatterBackward0(ShapeRule):
             to_source = to_source.reshape(source_shape)
         return _unfilled(g, mask, shape), to_source
 
-    def _saved_value(self, name):
-        return self.args[-1] if name == "source_sym_sizes" else super()._saved_value(name)
+    def _read_saved(self, name):
+        return self.args[-1] if name == "source_sym_sizes" else super()._read_saved(name)
 
 
 def _masked_scatter(input, mask, source):

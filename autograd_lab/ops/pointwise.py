@@ -837,8 +837,8 @@ class ClampBackward0(Rule):
         to_high = both.masked(g, (x > high) | (high < low)) if self.needs(2) else None
         return both.masked(g, (x >= low) & (x <= high)), to_low, to_high
 
-    def _saved_value(self, name):
-        value = super()._saved_value(name)
+    def _read_saved(self, name):
+        value = super()._read_saved(name)
         return None if name != "self" and value.ndim == 0 and np.isinf(value._data) else value
 
 

@@ -237,15 +237,17 @@ def _roots(outputs, gradients, create_graph):
     return roots
 
 
+# The function takes the name of its module, as in PyTorch: that is why this cannot wait until somebody asks for it.
+from .gradcheck import gradcheck, gradgradcheck  # noqa: E402 - it needs `grad`
+
+
 def __getattr__(name):
     if name in ("forward_ad", "functional"):
         return importlib.import_module(f"{__name__}.{name}")
-    if name in ("gradcheck", "gradgradcheck"):
-        return getattr(importlib.import_module(f"{__name__}.gradcheck"), name)
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 __all__ = [
-    "THREAD", "AccumulateGrad", "BackwardPass", "Function", "GradientEdge", "Node", "backward", "detect_anomaly", "enable_grad", "grad",
-    "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "Function", "GradientEdge", "Node", "Variable", "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck",
+    "gradgradcheck", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
 ]  # fmt: skip

@@ -139,7 +139,7 @@ def _jacobian_of(y, i, inputs, create_graph, strict):
                     "mode when create_graph=True."
                 )
             columns[k].append(g)
-    return tuple([_stack(column).view(*y.shape, *x.shape) for column, x in zip(columns, inputs, strict=True)])
+    return tuple([_stack(column).view((*y.shape, *x.shape)) for column, x in zip(columns, inputs, strict=True)])
 
 
 def _forward_jacobian(func, inputs, strict, vectorize):
@@ -173,7 +173,7 @@ def _forward_jacobian(func, inputs, strict, vectorize):
         row = []
         for x, column in zip(inputs, columns, strict=True):
             stacked = _stack([tangents[i] for tangents in column])
-            row.append(stacked.permute(*range(1, stacked.ndim), 0).reshape(*y.shape, *x.shape))
+            row.append(stacked.permute((*range(1, stacked.ndim), 0)).reshape((*y.shape, *x.shape)))
         rows.append(tuple(row))
     return _unpack(tuple(rows), several_out, several_in)
 

@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from ..autograd.record import apply, apply_inplace
+from ..autograd.variable import wrap
 from . import both, numerics
 from .pointwise import not_for
 from .rule import Rule, function, pointwise, unary
@@ -428,7 +429,7 @@ def elu(input, alpha=1.0):
     return apply(EluBackward0, (input,), alpha, 1, 1)
 
 
-def elu_(input, alpha=1.0):
+def elu_(input, alpha=1):
     """The in-place form of `elu`."""
     return apply_inplace(EluBackward1, (input,), alpha, 1, 1)
 
@@ -646,24 +647,25 @@ class LogSigmoidBackwardBackward0(Rule):
 class LogSigmoidBackward0(Rule):
     """Logarithm of the sigmoid, exact far out.
 
-    Math: y = -log(1 + exp(-a)).   VJP: g * sigmoid(-a).   Shapes: elementwise.   Saves: a (PyTorch: also a buffer).
+    Math: y = min(a, 0) - log(1 + z), z = exp(-|a|).   VJP: g * sigmoid(-a).   Shapes: elementwise.   Saves: a, and the buffer z.
     PyTorch: torch.nn.functional.logsigmoid
     """
 
     op = "log_sigmoid_forward"
-    saves = ("self",)
+    inputs = saves = ("self", "buffer")
+    operands = 1
 
-    def forward(x):
-        floats_of(x, "log_sigmoid_cpu")
-        return -np.logaddexp(x.dtype.type(0), -x)
+    def forward(x, z):
+        return np.minimum(x, x.dtype.type(0)) - np.log1p(z)
 
-    def vjp(self, g, x):
+    def vjp(self, g, x, _):
         return both.run(LogSigmoidBackwardBackward0, (g, x))
 
 
 def logsigmoid(input):
     """log(sigmoid(input)) (torch.nn.functional.logsigmoid)."""
-    return apply(LogSigmoidBackward0, (input,))
+    x = floats_of(input._data, "log_sigmoid_cpu")
+    return apply(LogSigmoidBackward0, (input, wrap(np.exp(-np.abs(x)))))
 
 
 # -- with more than one operand, or made of others ----------------------------------------------------

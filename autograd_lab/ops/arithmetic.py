@@ -112,14 +112,19 @@ class RsubBackward1(Rule):
     """
 
     op = "rsub"
-    keeps = ("other", "alpha")
+    keeps = ("alpha",)
 
-    def forward(x, number, alpha=1):
+    def forward(x, alpha, number):
+        if x.dtype.kind == "b":
+            raise RuntimeError(
+                "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+                "use the `~` or `logical_not()` operator instead."
+            )
         x, number = number_operand(x, number, False)
         return number - x if alpha == 1 else number - alpha * x
 
     def vjp(self, g):
-        alpha = self.args[1] if len(self.args) > 1 else 1
+        alpha = self.args[0]
         return -g if alpha == 1 else g * -alpha
 
 
@@ -191,7 +196,7 @@ class PowBackward0(Rule):
         n = self.args[0]
         if n == 0:
             return both.zeros_like(g)
-        if n == 2:
+        if n == 2 and not isinstance(x, Variable):
             return g * (x * 2)
         return g * (n * x ** (n - 1))
 
@@ -322,12 +327,12 @@ def rsub(input, other, *, alpha=1):
     """`other - alpha * input` (torch.rsub)."""
     if isinstance(other, Variable):
         return pointwise(RsubBackward0, (input, other), alpha)
-    return apply(RsubBackward1, (input,), other, alpha)
+    return apply(RsubBackward1, (input,), alpha, other)
 
 
 def _rsub(self, other):
     if isinstance(other, (int, float, np.generic)):
-        return apply(RsubBackward1, (self,), other)
+        return apply(RsubBackward1, (self,), 1, other)
     return NotImplemented
 
 
@@ -335,6 +340,10 @@ def _rdiv(self, other):
     if isinstance(other, (int, float, np.generic)):
         return METHODS["reciprocal"](self) * other
     return NotImplemented
+
+
+def _pow(self, other):
+    return pow(self, other) if isinstance(other, (Variable, int, float, np.generic)) else NotImplemented
 
 
 def _rpow(self, other):
@@ -357,7 +366,7 @@ OPERATORS = {
     "__rtruediv__": _rdiv,
     "__itruediv__": DivBackward0.call_,
     "__neg__": METHODS["neg"],
-    "__pow__": pow,
+    "__pow__": _pow,
     "__rpow__": _rpow,
     "__ipow__": pow_,
 }

@@ -122,7 +122,7 @@ def mean_over(x, dims, keepdim=False):
 
 def flip(x, dim):
     """`x` read backwards along `dim`."""
-    return x.flip(dim) if isinstance(x, Variable) else np.ascontiguousarray(np.flip(x, dim))
+    return x.flip(dim) if isinstance(x, Variable) else np.flip(x, dim).copy()
 
 
 def cumsum(x, dim):

@@ -32,7 +32,7 @@ class Ordering(Selection):
     keeps = ("dim", "self_sym_sizes")
 
     def vjp(self, gs, indices):
-        dim, shape = self.args[0], self.args[-1]
+        dim, shape = self.args[:2]
         if not shape:
             return gs[0]
         return both.put_along(gs[0], both.array_of(indices), wrap_dim(dim, len(shape)), shape)
@@ -46,7 +46,7 @@ class SortBackward0(Ordering):
 
     op = "sort"
 
-    def forward(x, dim, descending):
+    def forward(x, dim, _, descending):
         if not x.ndim:
             return x, np.int64(0)
         return pick(x, dim, ranking(x, dim, descending), True)
@@ -61,7 +61,7 @@ def sort(input, dim=-1, descending=False, *, stable=None):
     """`input` in order along `dim`, and where each element came from; nan counts as the largest (torch.sort)."""
     wrap_dim(dim, input._data.ndim)
     rule = SortBackward0 if stable is None else SortBackward1
-    return return_types.sort(apply(rule, (input,), dim, bool(descending)))
+    return return_types.sort(apply(rule, (input,), dim, input._data.shape, bool(descending)))
 
 
 @function
@@ -70,7 +70,7 @@ def argsort(input, dim=-1, descending=False, *, stable=False):
     x = input._data
     dim = wrap_dim(dim, x.ndim)
     order = ranking(x, dim, descending) if x.ndim else np.int64(0)
-    return constant_result((input,), np.ascontiguousarray(order).astype(np.int64).reshape(x.shape)[()], "argsort")
+    return constant_result((input,), np.asarray(order, np.int64, order="C").reshape(x.shape)[()], "argsort")
 
 
 @function
@@ -87,7 +87,7 @@ class TopkBackward0(Ordering):
 
     op = "topk"
 
-    def forward(x, dim, k, largest):
+    def forward(x, dim, _, k, largest):
         if not x.ndim:
             return x, np.int64(0)
         return pick(x, dim, both.slice_of(ranking(x, dim, largest), dim % x.ndim, 0, k), True)
@@ -100,7 +100,7 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
     dim_ = wrap_dim(dim, len(shape))
     if not 0 <= k <= (shape[dim_] if shape else 1):
         raise RuntimeError("selected index k out of range")
-    return return_types.topk(apply(TopkBackward0, (input,), dim, k, bool(largest)))
+    return return_types.topk(apply(TopkBackward0, (input,), dim, shape, k, bool(largest)))
 
 
 # -- one element by its rank --------------------------------------------------------------------------
@@ -114,7 +114,7 @@ class KthvalueBackward0(Selection):
 
     op = "kthvalue"
 
-    def forward(x, dim, keepdim, k):
+    def forward(x, dim, keepdim, _, k):
         return _ranked(x, dim, keepdim, lambda _: k - 1)
 
 
@@ -136,7 +136,7 @@ def kthvalue(input, k, dim=-1, keepdim=False):
     d = wrap_dim(dim, len(shape))
     if not 1 <= k <= (shape[d] if shape else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
-    return return_types.kthvalue(apply(KthvalueBackward0, (input,), dim, keepdim, k))
+    return return_types.kthvalue(apply(KthvalueBackward0, (input,), dim, keepdim, shape, k))
 
 
 def _middle(x, dim):
@@ -254,27 +254,29 @@ def _quantile(op, input, q, dim, keepdim, interpolation, ignore_nan):
     x = input._data
     if x.dtype.kind != "f" or x.dtype.itemsize < 4:
         raise RuntimeError(f"{op}() input tensor must be either float or double dtype")
-    ranks = q._data if isinstance(q, Variable) else x.dtype.type(q)
-    if not isinstance(q, Variable) and not 0 <= q <= 1:
-        raise RuntimeError(f"{op}() q must be in the range [0, 1] but got {q:g}")
+    several = isinstance(q, Variable) and q._data.ndim > 0
+    q = q._data.reshape(-1) if isinstance(q, Variable) else np.array([q], x.dtype)
+    if not ((q >= 0) & (q <= 1)).all():
+        raise RuntimeError(f"{op}() q must be in the range [0, 1] but got {q[0]:g}")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError(
             f"{op}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
         )
     if not x.size:
         raise RuntimeError(f"{op}() input tensor must be non-empty")
+    ndim = x.ndim
+    dim = None if dim is None else wrap_dim(dim, ndim)
     if dim is None:
-        rows, place = input.reshape(-1), None
+        ordered = sort(input.reshape(-1))[0]
+    elif dim == ndim - 1 or not ndim:
+        ordered = sort(input)[0]
     else:
-        place = wrap_dim(dim, x.ndim)
-        rows = input.movedim(place, -1) if x.ndim else input.reshape(-1)
-    ordered = sort(rows, -1)[0]
-    n = rows._data.shape[-1]
-    nans = np.isnan(ordered._data).sum(axis=-1, keepdims=True)
-    last = np.maximum(n - nans - 1, 0) if ignore_nan else np.full(nans.shape, n - 1)
-    ranks = ranks.reshape(-1) * last.astype(x.dtype)  # (..., number of q)
-    if not ignore_nan:
-        ranks = np.where(nans > 0, x.dtype.type(n - 1), ranks)  # a row with nan has nan for every quantile
+        ordered = sort(input.unsqueeze(-1).transpose(dim, -1))[0]
+    rest = [1 if dim is None or i == dim else n for i, n in enumerate(x.shape)] if keepdim else []
+    if not keepdim and dim is not None:
+        rest = [n for i, n in enumerate(x.shape) if i != dim]
+    ordered = ordered.reshape([*rest, ordered._data.shape[-1] if ordered._data.ndim else 1])
+    ranks = _quantile_ranks(ordered._data, q, ignore_nan)
     if interpolation in ("lower", "higher", "nearest"):
         ranks = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}[interpolation](ranks)
     below = np.floor(ranks)
@@ -282,14 +284,17 @@ def _quantile(op, input, q, dim, keepdim, interpolation, ignore_nan):
     if interpolation in ("linear", "midpoint"):
         weight = np.full_like(ranks, 0.5) if interpolation == "midpoint" else ranks - below
         above = ordered.gather(-1, wrap(np.ceil(ranks).astype(np.int64)))
-        out = FUNCTIONS["lerp"](out, above, wrap(weight))
-    if keepdim:
-        out = out.unsqueeze(0) if place is None else out
-        shape = [1] * x.ndim if place is None else [1 if i == place else k for i, k in enumerate(x.shape)]
-        out = out.movedim(-1, 0).reshape([ranks.shape[-1], *shape])
-    else:
-        out = out.movedim(-1, 0) if out.ndim > 1 else out
-    return out.squeeze(0) if not isinstance(q, Variable) or q._data.ndim == 0 else out
+        out.lerp_(above, wrap(weight))
+    return out.unsqueeze_(0).transpose_(0, -1).squeeze_(-1) if several else out.squeeze_(-1)
+
+
+def _quantile_ranks(x, q, ignore_nan):
+    """Where in each sorted row of `x` the quantiles `q` lie, as fractional positions; nan stands at the end of a row."""
+    n = x.shape[-1]
+    nans = np.isnan(x).sum(axis=-1, keepdims=True)
+    if ignore_nan:
+        return q * np.maximum(n - nans - 1, 0).astype(x.dtype)
+    return np.where(nans > 0, x.dtype.type(n - 1), q * x.dtype.type(n - 1))  # a row with nan: every quantile is nan
 
 
 @function

@@ -539,6 +539,40 @@ def _polygamma_method(self, n):
     return polygamma(n, self)
 
 
+@unary("i0")
+class I0Backward0(Rule):
+    """Modified Bessel function of order 0.
+
+    Math: y = I0(a).   VJP: g * I1(a).   Shapes: elementwise.   Saves: a.   PyTorch: torch.i0
+    """
+
+    saves = ("self",)
+
+    def forward(x):
+        return numerics.bessel(x, 0)
+
+    def vjp(self, g, x):
+        return g * both.run(SpecialI1Backward0, (x,))
+
+
+class SpecialI1Backward0(Rule):
+    """Modified Bessel function of order 1.
+
+    Math: y = I1(a).   VJP: g * (I0(a) - y / a), g / 2 at 0.   Shapes: elementwise.   Saves: a and the result.
+    PyTorch: torch.special.i1
+    """
+
+    op = "special_i1"
+    saves = ("self", "result")
+
+    def forward(x):
+        return numerics.bessel(as_float(x), 1)
+
+    def vjp(self, g, x, y):
+        zero = both.array_of(x) == 0
+        return g * both.where(zero, 0.5, both.run(I0Backward0, (x,)) - y / both.where(zero, 1, x))
+
+
 # -- sign and rounding --------------------------------------------------------------------------------
 
 
@@ -578,14 +612,30 @@ class SignBackward0(Flat):
     forward = numerics.sign
 
 
-@unary("sgn", integer=True)
 class SgnBackward0(Flat):
     """Sign, as PyTorch generalizes it to complex numbers.
 
-    Math: y = -1, 0 or 1.   VJP: 0.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.sgn
+    Math: y = -1, 0 or 1.   VJP: 0.   Shapes: elementwise.   Saves: a and the result, as PyTorch does.   PyTorch: torch.sgn
     """
 
+    op = "sgn"
+    saves = ("self", "result")
     forward = numerics.sign
+
+    def vjp(self, g, *_):
+        return both.zeros_like(g)
+
+
+@function
+def sgn(input):
+    """-1, 0 or 1 (torch.sgn)."""
+    return apply(SgnBackward0, (input,))
+
+
+@method
+def sgn_(self):
+    """The in-place form of `sgn`."""
+    return apply_inplace(SgnBackward0, (self,))
 
 
 @unary("floor", integer=True)

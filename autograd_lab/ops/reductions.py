@@ -225,6 +225,8 @@ def sum_to_size(self, *size):
     """The sum over what was broadcast, so that the result has shape `size` (torch.Tensor.sum_to_size)."""
     size = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
     shape = self._data.shape
+    if not size:
+        return sum(self)
     lead = len(shape) - len(size)
     if lead < 0 or any(n not in (1, m) for n, m in zip(size, shape[lead:], strict=True)):
         raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.")
@@ -265,6 +267,8 @@ class ProdBackward0(Rule):
         return _prod(x, None, False)
 
     def vjp(self, g, x, y):
+        if not x.shape:
+            return g
         if (both.array_of(x) != 0).all():
             return g * y / x
         return (g * _product_of_others(x.reshape(-1), 0)).reshape(x.shape)
@@ -286,6 +290,8 @@ class ProdBackward1(Reduction):
 
     def vjp(self, g, x, y):
         dim, keepdim = self.args
+        if not x.shape:
+            return g
         g = spread(g, x.shape, dim, keepdim)
         if (both.array_of(x) != 0).all():
             return g * spread(y, x.shape, dim, keepdim) / x
@@ -480,6 +486,7 @@ class Selection(Reduction):
     """A reduction along a dim that picks elements: the gradient goes back to where they were.
 
     VJP: g at the places `indices`, 0 elsewhere.   Shapes: the dim goes, or stays with size 1.   Saves: the indices.
+    Further arguments of `forward` come after the shape of the operand.
     """
 
     plain = False
@@ -491,7 +498,7 @@ class Selection(Reduction):
         return t if t._data.dtype.kind != "f" else super().restore(i, t)
 
     def vjp(self, gs, indices):
-        dim, keepdim, shape = self.args[:-1][-2:] + self.args[-1:]
+        dim, keepdim, shape = self.args[:3]
         index = both.array_of(indices)
         if not shape:
             return gs[0]
@@ -505,7 +512,7 @@ def pick(x, dim, index, keepdim):
     values = np.take_along_axis(x, index, dim)
     if not keepdim:
         values, index = values.squeeze(dim), index.squeeze(dim)
-    return np.ascontiguousarray(values)[()], np.ascontiguousarray(index).astype(np.int64)[()]
+    return np.asarray(values, order="C")[()], np.asarray(index, np.int64, order="C")[()]
 
 
 def _arg(fn, x, dim, keepdim):
@@ -875,9 +882,9 @@ class CumprodBackward0(Reduction):
         return np.cumprod(x, axis=wrap_dim(dim, x.ndim), dtype=dtype) if x.ndim else x.astype(dtype)
 
     def vjp(self, g, x, y):
-        if not x.shape or not both.array_of(x).size:
-            return g
         dim = wrap_dim(self.args[0], len(x.shape))
+        if not x.shape or x.shape[dim] == 1 or 0 in x.shape:
+            return g
         if (both.array_of(x) != 0).all():
             return both.reversed_cumsum(g * y, dim) / x
         # tail[i] = g[i] + a[i + 1] * tail[i + 1]: what a change of y[i] does to everything from i on.

@@ -92,6 +92,7 @@ def record(torch, op, arrays):
         "nodes": [o.grad_fn and o.grad_fn.name() for o in outs],
         "edges": [o.grad_fn and [f and f.name() for f, _ in o.grad_fn.next_functions] for o in outs],
         "grads": [array(g) for g in grads],
+        "saved": [o.grad_fn and saved_values(o.grad_fn) for o in outs],
     }
     if op.second:
         moving = [g for g in grads if g is not None and g.requires_grad]
@@ -101,6 +102,18 @@ def record(torch, op, arrays):
             second = torch.autograd.grad(moving, [*xs, *vs], ws, allow_unused=True)
             result["second"] = [array(g) for g in second]
     return result
+
+
+def saved_values(node):
+    """{name: value} of what a node says it saved; a tensor's value is its shape and numbers."""
+    values = {}
+    for name in dir(node):
+        if name.startswith("_saved_"):
+            value = getattr(node, name)
+            if hasattr(value, "requires_grad"):
+                value = "tensor", str(value.dtype), tuple(value.shape), value.requires_grad, (array(value) + 0.0).round(6).tolist()
+            values[name] = value
+    return values
 
 
 def difference(a, b):
@@ -128,9 +141,9 @@ def compare(op, torch, skip=()):
         if key in skip:
             continue
         mine = ours.get(key)
-        if key in ("nodes", "edges", "moves"):
-            if mine != theirs[key]:
-                complaints.append(f"{key}: {mine} instead of {theirs[key]}")
+        if key in ("nodes", "edges", "moves", "saved"):
+            if str(mine) != str(theirs[key]) if key == "saved" else mine != theirs[key]:
+                complaints.append(f"{key}: {mine}\ninstead of {theirs[key]}")
             continue
         if mine is None or len(mine) != len(theirs[key]):
             complaints.append(f"{key}: {mine} instead of {theirs[key]}")

@@ -32,7 +32,7 @@ SMOOTH = [
     *unary("erfc", low=-3, high=3), *unary("erfinv", low=-0.95, high=0.95), *unary("lgamma", low=0.2, high=4),
     *unary("digamma", low=0.2, high=4), *unary("sinc", low=-3, high=3), *unary("deg2rad"), *unary("rad2deg"), *unary("neg"),
     *unary("logit", low=0.1, high=0.9), *unary("nan_to_num"), *unary("frac", low=0.1, high=0.9), *unary("abs", low=0.1),
-    *unary("positive"), *unary("relu", low=0.1), *unary("relu", low=-1, high=-0.1), *unary("selu"), *unary("celu"),
+    *unary("i0", low=-4, high=4), *unary("positive"), *unary("relu", low=0.1), *unary("relu", low=-1, high=-0.1), *unary("selu"), *unary("celu"),
     *unary("sign", low=0.1), *unary("sgn", low=0.1), *unary("floor", low=0.1, high=0.9), *unary("ceil", low=0.1, high=0.9),
     *unary("trunc", low=0.1, high=0.9), *unary("round", low=0.1, high=0.4), *unary("hardshrink"),
     *unary("round decimals", lambda torch, x: torch.round(x, decimals=1), low=0.31, high=0.34),
@@ -99,7 +99,7 @@ EDGE = [[-INF, -2.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 2.0, 6.0, INF, NAN]]
 PAIRS = [[0.0, 0.0, 0.0, -0.0, 1.0, 1.0, -2.0, -2.0, INF, INF, NAN, 1.0, NAN, 2.0, -2.0, 3.0],
          [0.0, 2.0, -2.0, 0.0, 1.0, 0.0, 3.0, -2.0, INF, 1.0, 1.0, NAN, NAN, -INF, 0.5, 2.0]]  # fmt: skip
 # At their poles and at infinity PyTorch's gamma functions give 1e32 or nan where the limit is inf or 0; here the limit.
-POLES = ("lgamma", "digamma", "polygamma")
+POLES = ("lgamma", "digamma", "polygamma", "i0")
 EDGES = [
     *[Op(f"{op.name.split(' [')[0]} edges", op.fn, values=EDGE, second=op.second, tolerance=op.tolerance) for op in SMOOTH
       if op.shapes == [(2, 3)] and op.name.endswith("[2, 3]") and not op.name.startswith(POLES)],

@@ -72,9 +72,9 @@ SMOOTH = [
         "sum": lambda torch, x: x.sum((0, -1)), "mean": lambda torch, x: x.mean((-1, 1), True), "var": lambda torch, x: x.var((0, 2)),
         "std": lambda torch, x: x.std([0, 1]), "amax": lambda torch, x: x.amax((0, 2)), "norm": lambda torch, x: x.norm(2, (0, 1)),
         "logsumexp": lambda torch, x: x.logsumexp((0, 2)), "nansum": lambda torch, x: x.nansum((0, 2)), "norm inf": lambda torch, x: x.norm(INF, (0, 2), True),
-        "sum of none": lambda torch, x: x.sum(()), "mean of none": lambda torch, x: x.mean([]), "var of none": lambda torch, x: x.var(()),
+        "sum of none": lambda torch, x: x.sum(()), "mean of none": lambda torch, x: x.mean([]),
     }.items()],
-    *[Op(f"dist {p}", lambda torch, a, b, p=p: torch.dist(a, b, p), [(2, 3), (3,)]) for p in (0, 0.5, 1, 1.5, 2, 3, INF)],
+    *[Op(f"dist {p}", lambda torch, a, b, p=p: torch.dist(a, b, p), [(2, 3), (3,)]) for p in (0.5, 1, 1.5, 2, 3, INF)],
     Op("sum_to_size", lambda torch, x: x.sum_to_size(1, 3), [(2, 3)]), Op("sum_to_size view", lambda torch, x: x.sum_to_size(3), [(2, 3)]),
     Op("sum_to_size same", lambda torch, x: x.sum_to_size(2, 3) * 1, [(2, 3)]), Op("sum_to_size all", lambda torch, x: x.sum_to_size(()), [(2, 3)]),
     Op("sum float", lambda torch, x: x.sum(0, dtype=torch.float32).double(), [(2, 3)], tolerance=1e-6),
@@ -91,12 +91,13 @@ TIES = [[[3.0, 1.0, 3.0, 0.0], [2.0, 2.0, 2.0, 2.0], [0.0, 0.0, -1.0, 5.0]]]
 ODD = [[[NAN, 1.0, INF, -INF], [0.0, 0.0, 0.0, 0.0], [-INF, -INF, -INF, -INF], [NAN, NAN, NAN, NAN], [1.0, NAN, 1.0, 2.0]]]
 BY_TABLE = {op.name.rsplit(" [", 1)[0] + op.name.rsplit("]", 1)[-1]: op for op in reversed(SMOOTH) if op.shapes and len(op.shapes[0]) == 2}
 UNORDERED = ("topk", "kthvalue")  # which of equal elements they pick is not said
-POLAR = ("norm 0.5", "norm -1", "norm -inf")  # nan or inf at zero depending on how it is computed
+# With nan or inf among the numbers the result hangs on the order in which PyTorch's kernels visit them.
+UNTOLD = ("cumprod", "mode", "nanmedian", "std_mean", "var_mean", "quantile", "histc")
 EDGES = [
     *[Op(f"{name} ties", op.fn, values=TIES, second=op.second, tolerance=op.tolerance) for name, op in BY_TABLE.items()
       if len(op.shapes) == 1 and not name.startswith((*UNORDERED, "sum_to_size", "diff 2"))],
     *[Op(f"{name} odd", op.fn, values=ODD, second=False, tolerance=op.tolerance) for name, op in BY_TABLE.items()
-      if len(op.shapes) == 1 and not name.startswith((*UNORDERED, "sum_to_size", "diff 2", "histc"))],
+      if len(op.shapes) == 1 and not name.startswith((*UNORDERED, *UNTOLD, "sum_to_size", "diff 2"))],
 ]  # fmt: skip
 
 

@@ -38,9 +38,13 @@ def find_chromium(own: str) -> str | None:
     return next((path for path in candidates if path and Path(path).exists()), None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium, one for all tests that a worker runs here; make a new context for each test."""
+    """A headless Chromium, one for a file of tests; make a new context for each test.
+
+    Not one for the whole run: while Playwright is open an event loop runs in this thread, and no other test could
+    use `asyncio.run`.
+    """
     with sync_playwright() as playwright:
         path = find_chromium(playwright.chromium.executable_path)
         if path is None:

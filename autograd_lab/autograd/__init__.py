@@ -114,10 +114,8 @@ def _gradients_of(outputs, inputs, grad_outputs, keep, create_graph, allow_unuse
     for place, t in enumerate(inputs):
         g = run.captured.get(place)
         if g is None:
-            if materialize and isinstance(t, Variable):
-                g = wrap(np.zeros(t._data.shape, t._data.dtype)[()])
-                if create_graph:
-                    g.requires_grad_()
+            if materialize:
+                g = _zeros_for(t, create_graph)
             elif not allow_unused:
                 raise RuntimeError(
                     f"The differentiated Tensor at index {place} appears to not have been used in the graph. Set "
@@ -129,6 +127,14 @@ def _gradients_of(outputs, inputs, grad_outputs, keep, create_graph, allow_unuse
             g = found[id(g)]
         results.append(g)
     return tuple(results)
+
+
+def _zeros_for(t, requires_grad):
+    """The gradient of an input that was not used; a GradientEdge has none."""
+    if isinstance(t, GradientEdge):
+        return None
+    zeros = wrap(np.zeros(t._data.shape, t._data.dtype)[()])
+    return zeros.requires_grad_() if requires_grad else zeros
 
 
 def _batched(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize):
@@ -151,12 +157,14 @@ def _batched(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, ma
             )
     n = grad_outputs[0].shape[0]
     rows = [
-        _gradients_of(
-            outputs, inputs, [v[k] for v in grad_outputs], keep or k < n - 1, create_graph, allow_unused, materialize
-        )
+        _gradients_of(outputs, inputs, [v[k] for v in grad_outputs], keep or k < n - 1, create_graph, allow_unused, False)
         for k in range(n)
     ]
-    return tuple(None if column[0] is None else Registry.functions["stack"](column) for column in zip(*rows, strict=True))
+    stack = Registry.functions["stack"]
+    return tuple([
+        stack(column) if column[0] is not None else _zeros_for(t, create_graph) if materialize else None
+        for t, column in zip(inputs, zip(*rows, strict=True), strict=True)
+    ])  # fmt: skip
 
 
 def _tuple_of(inputs, where):

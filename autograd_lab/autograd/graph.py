@@ -2,7 +2,7 @@
 
 import weakref
 from collections import namedtuple
-from contextlib import ContextDecorator
+from contextlib import ContextDecorator, contextmanager
 
 from .hooks import RemovableHandle
 from .modes import THREAD
@@ -57,21 +57,17 @@ class save_on_cpu(saved_tensors_hooks):  # noqa: N801 - PyTorch's name
         super().__init__(lambda t: (t.device, t), lambda packed: packed[1])
 
 
-class disable_saved_tensors_hooks(ContextDecorator):  # noqa: N801 - PyTorch's name
+@contextmanager
+def disable_saved_tensors_hooks(error_message):
     """Inside, entering `saved_tensors_hooks` raises RuntimeError with `error_message`."""
-
-    def __init__(self, error_message):
-        self.error_message = error_message
-
-    def __enter__(self):
-        state = THREAD.state
-        if state.saved_hooks:
-            raise RuntimeError(self.error_message)
-        state.saved_hooks_disabled.append(self.error_message)
-        state.refresh()
-
-    def __exit__(self, *exc):
-        state = THREAD.state
+    state = THREAD.state
+    if state.saved_hooks:
+        raise RuntimeError(error_message)
+    state.saved_hooks_disabled.append(error_message)
+    state.refresh()
+    try:
+        yield
+    finally:
         state.saved_hooks_disabled.pop()
         state.refresh()
 

@@ -173,7 +173,7 @@ class Node:
         return type(self).__name__
 
     def __repr__(self):
-        return f"<{self.name()} object at {hex(id(self))}>"
+        return f"<{type(self).__name__} object at {hex(id(self))}>"
 
     def __lt__(self, other):
         return id(self) < id(other)  # never reached while priorities differ; heapq wants an order

@@ -21,7 +21,9 @@ class ViewMeta(AutogradMeta):
     __slots__ = ("creation", "edge", "version")
 
     def __init__(self, base, edge, version, creation):
-        super().__init__()
+        # What AutogradMeta sets, written out: views are made often, and a second call costs as much as all this.
+        self.requires_grad = self.retains_grad = False
+        self.grad = self.accumulator = self.hooks = self.post_accumulate_hooks = self.name = self.attrs = None
         self.base = base
         self.edge = edge
         self.version = version
@@ -90,31 +92,28 @@ def check_written_view(t, meta, indirect=False):
     if edge[0] is not None:
         from .errors import short_name
 
-        prefix = f"Output {edge[1]} of {short_name(edge[0])} is a view and {how}. "
+        text = f"Output {edge[1]} of {short_name(edge[0])} is a view and {how}. "
+    elif meta.creation is IN_INFERENCE:
+        text = f"A view was created in inference mode and {how} in normal mode. "
     else:
-        prefix = ""
+        text = f"A view was created in no_grad mode and {how} with grad mode enabled. "
     if meta.creation is MULTI_OUTPUT:
-        raise RuntimeError(
-            f"{prefix or f'A view {how}. '}This view is the output of a function that returns multiple views. Such functions do "
-            "not allow the output views to be modified inplace. You should replace the inplace operation by an "
-            "out-of-place one."
-        )
-    if meta.creation is IN_CUSTOM:
-        raise RuntimeError(
-            f"{prefix or f'A view {how}. '}This view was created inside a custom Function (or because an input was returned as-is) and the "
-            "autograd logic to handle view+inplace would override the custom backward associated with the custom "
-            "Function, leading to incorrect gradients. This behavior is forbidden. You can fix this by cloning the "
-            "output of the custom Function."
-        )
-    if indirect:
-        return
-    mode = "no_grad" if meta.creation is NO_GRAD else "inference"
-    text = f"A view was created in {mode} mode and is being modified inplace with grad mode enabled. "
-    if meta.creation is NO_GRAD:
         text += (
-            "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
-            "moving both the view and the inplace either both inside the no_grad block (if you don't want the inplace "
-            "to be tracked) or both outside (if you want the inplace to be tracked)."
+            "This view is the output of a function that returns multiple views. Such functions do not allow the output views "
+            "to be modified inplace. You should replace the inplace operation by an out-of-place one."
+        )
+    elif meta.creation is IN_CUSTOM:
+        text += (
+            "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+            "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+            "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function."
+        )
+    else:
+        block = "no_grad" if meta.creation is NO_GRAD else "inference_mode"
+        text += (
+            "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both "
+            f"the view and the inplace either both inside the {block} block (if you don't want the inplace to be tracked) or "
+            "both outside (if you want the inplace to be tracked)."
         )
     raise RuntimeError(text)
 

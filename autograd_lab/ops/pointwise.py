@@ -1036,7 +1036,7 @@ def where(condition, input=None, other=None):
         node.fold = (x.shape, x.dtype), (y.shape, y.dtype)
         out._edge = (node, 0)
     if state.special:
-        finish(state, WhereBackward0, (a, b), (out,), node, ())
+        finish(state, WhereBackward0, (a, b, condition), (out,), node, ())
     return out
 
 

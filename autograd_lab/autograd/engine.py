@@ -19,7 +19,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from . import anomaly
-from .hooks import as_tensor, check_tuple, run_tensor_hooks
+from .hooks import as_tensor, check_value, run_node_hooks, run_tensor_hooks
 from .modes import THREAD
 from .node import AccumulateGrad
 from .variable import Variable, wrap
@@ -175,11 +175,7 @@ class BackwardPass:
             return None
         if hooks is not None and hooks.pre:
             before = tuple(as_tensor(s) for s in slots)
-            after = before
-            for fn in list(hooks.pre.values()):
-                result = fn(after)
-                if result is not None:
-                    after = check_tuple(result, getattr(fn, "__name__", repr(fn)), len(slots))
+            after = run_node_hooks(hooks.pre, before)
             slots = [self._lower(t) for t in after]
             if watch is not None:
                 watch.hooked(self, node, "pre", before, after)
@@ -189,11 +185,7 @@ class BackwardPass:
         if hooks is not None and hooks.post:
             before = tuple(as_tensor(s) for s in grads)
             outputs = tuple(as_tensor(s) for s in slots)
-            after = before
-            for fn in list(hooks.post.values()):
-                result = fn(after, outputs)
-                if result is not None:
-                    after = check_tuple(result, getattr(fn, "__name__", repr(fn)), len(grads))
+            after = run_node_hooks(hooks.post, before, outputs)
             grads = tuple(self._lower(t) for t in after)
             if watch is not None:
                 watch.hooked(self, node, "post", before, after)
@@ -256,6 +248,7 @@ class BackwardPass:
         if hooks and slots[0] is not None:
             for fn in list(hooks.values()):
                 result = fn(leaf)
+                check_value(fn, leaf, result)
                 if result is not None and result is not leaf:
                     raise RuntimeError("Tensor post accumulate grad hooks should return None.")
             if self.watch is not None:

@@ -66,18 +66,25 @@ def run_tensor_hooks(hooks, g):
     """
     for fn in list(hooks.values()):
         result = fn(g)
-        if result is None:
-            continue
-        if not isinstance(result, Variable):
-            raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
-        if g is not None:
-            name = getattr(fn, "__name__", None) or repr(fn)
-            if result._data.shape != g._data.shape:
-                raise RuntimeError(f"hook '{name}' has changed the size of value")
-            if result._data.dtype != g._data.dtype:
-                raise RuntimeError(f"hook '{name}' has changed the type of value (was {_type(g)} got {_type(result)})")
-        g = result
+        if result is not None:
+            check_value(fn, g, result)
+            g = result
     return g
+
+
+def check_value(fn, g, result):
+    """Check what the hook `fn` returned in place of the gradient `g`: a Tensor of the same shape and dtype, or None."""
+    if result is None:
+        return
+    if g is None:
+        raise RuntimeError("can't replace a None gradient with a non-None value")
+    if not isinstance(result, Variable):
+        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+    name = getattr(fn, "__name__", None) or repr(fn)
+    if result._data.shape != g._data.shape:
+        raise RuntimeError(f"hook '{name}' has changed the size of value")
+    if result._data.dtype != g._data.dtype:
+        raise RuntimeError(f"hook '{name}' has changed the type of value (was {_type(g)} got {_type(result)})")
 
 
 def _type(t):
@@ -86,13 +93,28 @@ def _type(t):
     return tensor_type(t)
 
 
-def check_tuple(result, what, count):
-    """Check what a node's hook returned instead of gradients: a tuple of the right length."""
-    if not isinstance(result, tuple):
-        result = (result,)
-    if len(result) != count:
-        raise RuntimeError(f"hook '{what}' has returned an incorrect number of values (got {len(result)}, but expected {count})")
-    return result
+def run_node_hooks(hooks, grads, *context):
+    """Give the tuple `grads` (and `context`) to each hook of a node in turn; return what became of it.
+
+    Raises TypeError if a hook returns anything but None or a tuple of Tensors and None, RuntimeError if these do not fit.
+    """
+    for fn in list(hooks.values()):
+        result = fn(grads, *context)
+        if result is None:
+            continue
+        if not isinstance(result, tuple):
+            raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
+        if len(result) != len(grads):
+            name = getattr(fn, "__name__", None) or repr(fn)
+            raise RuntimeError(
+                f"hook '{name}' has returned an incorrect number of values (got {len(result)}, but expected {len(grads)})"
+            )
+        for old, new in zip(grads, result, strict=True):
+            check_value(fn, old, new)
+        grads = result
+    return grads
 
 
-__all__ = ["HookDict", "NodeHooks", "Registry", "RemovableHandle", "as_tensor", "check_tuple", "run_tensor_hooks"]
+__all__ = [
+    "HookDict", "NodeHooks", "Registry", "RemovableHandle", "as_tensor", "check_value", "run_node_hooks", "run_tensor_hooks",
+]  # fmt: skip

@@ -1,5 +1,6 @@
 """Tensors from nothing: from data, constants and ranges. (Random ones: ops/draws.py.)"""
 
+import functools
 import math
 import operator
 import warnings
@@ -21,6 +22,9 @@ _KNOWN = (
 )
 
 
+builtin_type = type
+
+
 class device:  # noqa: N801 - PyTorch's name
     """Where a tensor lives (torch.device). Any of PyTorch's can be named; only the CPU can be used."""
 
@@ -29,6 +33,8 @@ class device:  # noqa: N801 - PyTorch's name
     def __init__(self, type="cpu", index=None):
         if isinstance(type, device):
             type, index = type.type, type.index
+        if not isinstance(type, (str, int)):
+            raise TypeError(f"device(): argument 'type' must be str, not {builtin_type(type).__name__}")
         if isinstance(type, int):
             raise RuntimeError("Cannot access accelerator device when none is available.")
         kind, _, number = type.partition(":")
@@ -142,7 +148,8 @@ def _from_python(data, dtype):
     if isinstance(data, str):
         raise TypeError("new(): invalid data type 'str'")
     found = []
-    data = _without_tensors(data, found)
+    if isinstance(data, (list, tuple)):
+        data = _without_tensors(data, found)
     try:
         array = np.array(data)
     except ValueError:
@@ -153,10 +160,7 @@ def _from_python(data, dtype):
     if dtype is None:
         first = _first(data)
         if found:
-            kinds = [*found, dtype_of_number(array.item(0)).np] if len(found) < array.size else found
-            dtype = kinds[0]
-            for kind in kinds[1:]:
-                dtype = promote_np(dtype, kind)
+            dtype = functools.reduce(promote_np, found)
         elif isinstance(first, np.ndarray):
             warn_once(
                 "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
@@ -172,7 +176,7 @@ def _from_python(data, dtype):
         limits = np.iinfo(dtype)
         if array.max() > limits.max or array.min() < (limits.min or -limits.max):
             raise RuntimeError(f"value cannot be converted to type {_c_name(dtype)} without overflow")
-    return array if array.dtype == dtype else array.astype(dtype)
+    return array if array.dtype == dtype else THREAD.state.run(array.astype, dtype)
 
 
 def _c_name(dtype):
@@ -196,6 +200,8 @@ def _without_tensors(data, found):
         for item in data:
             if isinstance(item, (Variable, list, tuple)):
                 return [_without_tensors(item, found) for item in data]
+    elif isinstance(data, (bool, int, float)):
+        found.append(dtype_of_number(data).np)
     return data
 
 
@@ -403,7 +409,7 @@ def arange(*args, start=None, end=None, step=None, dtype=None, layout=None, devi
     else:
         for name, value in zip(("start", "end", "step"), given, strict=False):
             start, end, step = (value if name == k else v for k, v in (("start", start), ("end", end), ("step", step)))
-    start, end, step = _number(start) or 0, _number(end), _number(1 if step is None else step)
+    start, end, step = _number(0 if start is None else start), _number(end), _number(1 if step is None else step)
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:

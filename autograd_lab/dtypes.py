@@ -194,13 +194,6 @@ class Size(tuple):
 
     __slots__ = ()
 
-    def __new__(cls, sizes=()):
-        sizes = tuple(sizes)
-        for i, n in enumerate(sizes):
-            if type(n) is not int and not hasattr(n, "__index__"):
-                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {i} is '{type(n).__name__}')")
-        return tuple.__new__(cls, sizes)
-
     def __repr__(self):
         return f"torch.Size([{', '.join(map(repr, self))}])"
 

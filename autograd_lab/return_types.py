@@ -17,7 +17,7 @@ def _result_type(name, fields):
     def reduce(self):
         return type(self), (tuple(self),)
 
-    body = {"__slots__": (), "__new__": new, "__repr__": show, "__reduce__": reduce, "_fields": fields, "__module__": __name__}
+    body = {"__slots__": (), "__new__": new, "__repr__": show, "__reduce__": reduce, "n_fields": len(fields), "__module__": __name__}
     for i, field in enumerate(fields):
         body[field] = property(lambda self, i=i: tuple.__getitem__(self, i), doc=f"Entry {i}.")
     return type(name, (tuple,), body)

@@ -101,9 +101,14 @@ def apply_view(rule, x, data, *args):
     node = None
     edge = NO_EDGE
     if state.grad:
-        edges = edges_of((x,))
-        if edges[0] is not NO_EDGE:
-            node = node_for(rule, edges, (x,), (), args)
+        link = x._edge or find_edge(x)
+        if link is not NO_EDGE:  # node_for, written out: views are made often and save nothing
+            node = new(rule)
+            node.next_functions = (link,)
+            node.priority = count_down()
+            node.args = (*args, x._data.shape) if rule.shape_names else args
+            node.saved = ()
+            node.fold = node.hooks = node.versions = None
             edge = (node, 0)
     out = make_view(x, data, edge)
     if state.special:

@@ -4,12 +4,13 @@ import numpy as np
 
 from .. import creation
 from ..autograd.engine import sum_to
+from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
-from ..autograd.variable import Variable
+from ..autograd.variable import Variable, bump_version, wrap
 from ..dtypes import ALL, to_dtype
 from ..dtypes import dtype as dtype_type
 from . import both
-from .rule import METHODS, Rule, function, method, tensor_of
+from .rule import FUNCTIONS, METHODS, Rule, function, method, tensor_of
 from .shapes import cast, sizes_of
 
 
@@ -61,6 +62,8 @@ def convert(t, dtype, copy=False):
     old = t._data.dtype
     if old is dtype and not copy:
         return t
+    if dtype.kind != "f":
+        return wrap(THREAD.state.run(ToCopyBackward0.forward, t._data, dtype, old))  # integers carry no gradient
     return apply(ToCopyBackward0, (t,), dtype, old)
 
 
@@ -175,7 +178,9 @@ class FillBackward0(Rule):
     op = "fill"
 
     def forward(x, value):
-        return np.full_like(x, value, dtype=x.dtype)
+        y = np.empty(x.shape, x.dtype)
+        y.fill(value)
+        return y
 
     def vjp(self, g):
         return both.zeros_like(g)
@@ -191,7 +196,7 @@ class FillBackward1(Rule):
     inputs = ("self", "value")
 
     def forward(x, value, _dtype):
-        return np.full_like(x, value, dtype=x.dtype)
+        return FillBackward0.forward(x, value)
 
     def vjp(self, g):
         return both.zeros_like(g), cast(g.sum(), self.args[0]) if self.needs(1) else None
@@ -221,6 +226,10 @@ def _fill(run, scalar_rule, tensor_rule, t, value):
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value._data.ndim} dimensions."
             )
         return run(tensor_rule, (t, value), value._data.dtype)
+    if run is apply_inplace and 0 in t._array().strides and not t.requires_grad:
+        bump_version(t)  # an expanded tensor: one value fits all places that share an element
+        t._data[...] = value
+        return t
     return run(scalar_rule, (t,), value)
 
 
@@ -239,7 +248,7 @@ def fill_(self, value):
 @method
 def zero_(self):
     """Set all elements to zero."""
-    return apply_inplace(ZeroBackward0, (self,), 0)
+    return _fill(apply_inplace, ZeroBackward0, None, self, 0)
 
 
 # -- new tensors like this one ------------------------------------------------------------------------
@@ -290,6 +299,25 @@ METHODS["layout"] = property(lambda self: creation.strided, doc="Always torch.st
 def is_conj(self):
     """Always False."""
     return False
+
+
+def detach(input):
+    """The same memory and version counter, without history (torch.detach)."""
+    return input.detach()
+
+
+def detach_(input):
+    """Forget the tensor's history, in place (torch.detach_)."""
+    return input.detach_()
+
+
+FUNCTIONS["detach"], FUNCTIONS["detach_"] = detach, detach_
+
+
+@function(method=False)
+def is_inference(input):
+    """Whether the tensor was made in inference mode (torch.is_inference)."""
+    return input.is_inference()
 
 
 @function

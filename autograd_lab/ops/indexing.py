@@ -42,6 +42,7 @@ from .shapes import (
     unsqueeze,
 )
 
+INDEX_TYPES = {np.dtype(t).num for t in (np.int64, np.longlong, np.int32, np.bool_)}
 LAST = 2**63 - 1  # the end of a slice without one, as PyTorch keeps it
 
 # -- x[...] -------------------------------------------------------------------------------------------
@@ -61,7 +62,11 @@ class IndexBackward0(ShapeRule):
     keeps = ("self_sym_sizes",)
 
     def forward(x, pattern, *indices):
-        return picked(x, numpy_index(pattern, indices))
+        try:
+            return picked(x, numpy_index(pattern, indices))
+        except IndexError:
+            explain(x.shape, pattern, indices)
+            raise
 
     def vjp(self, g, *indices):
         shape, pattern = self.args
@@ -120,7 +125,12 @@ def numpy_index(pattern, indices):
             found.append(ALL_OF)
             continue
         i = next(arrays)
-        found.append(i.astype(bool) if i.dtype == np.uint8 else i)
+        if i.dtype.kind == "u":
+            warn_once("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+            i = i.astype(bool)
+        elif i.dtype.num not in INDEX_TYPES:
+            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
+        found.append(i)
     return tuple(found)
 
 
@@ -174,7 +184,6 @@ def _index(x, pattern, indices):
     """The operation of IndexBackward0."""
     state = THREAD.state
     data = x._data if isinstance(x._data, np.ndarray) else x._array()
-    _check(data.shape, pattern, indices)
     out = wrap(IndexBackward0.forward(data, pattern, *indices))
     node = None
     if state.grad:
@@ -193,7 +202,6 @@ def _index_put(x, pattern, indices, values, accumulate, inplace=False):
     if inplace:
         check_writable(x, (values,))
     data = x._array()
-    _check(data.shape, pattern, indices)
     index = numpy_index(pattern, indices)
     if values._data.dtype is not data.dtype:
         raise RuntimeError(
@@ -209,6 +217,9 @@ def _index_put(x, pattern, indices, values, accumulate, inplace=False):
             )
     try:
         changed = put(data if inplace and data.flags.writeable else data.copy(), index, values._data, accumulate)
+    except IndexError:
+        explain(data.shape, pattern, indices)
+        raise
     except ValueError:
         raise RuntimeError(
             f"shape mismatch: value tensor of shape {list(values._data.shape)} cannot be broadcast to indexing result of shape "
@@ -236,8 +247,8 @@ def _index_put(x, pattern, indices, values, accumulate, inplace=False):
     return x
 
 
-def _check(shape, pattern, indices):
-    """Raise IndexError if some index does not fit `shape`, as PyTorch words it."""
+def explain(shape, pattern, indices):
+    """Raise PyTorch's IndexError for an index that does not fit `shape`."""
     if len(pattern) > len(shape):
         raise IndexError(f"too many indices for tensor of dimension {len(shape)}")
     given = iter(indices)
@@ -247,38 +258,33 @@ def _check(shape, pattern, indices):
         if not here:
             d += 1
             continue
-        i = next(given)._data
-        kind = i.dtype.kind
-        if kind == "b" or i.dtype == np.uint8:
-            if kind == "u":
-                warn_once("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+        i = next(given)
+        i = i._data if isinstance(i, Variable) else i
+        if is_mask(i):
             for k, n in enumerate(i.shape):
                 if d + k >= len(shape) or shape[d + k] != n:
                     raise IndexError(
                         f"The shape of the mask {list(i.shape)} at index {k} does not match the shape of the indexed tensor "
                         f"{list(shape)} at index {d + k}"
                     )
-            d += i.ndim
-            nr += i.ndim
             lengths.append((int(np.count_nonzero(i)),))
-            continue
-        if i.dtype not in (np.int64, np.int32):
-            raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
-        n = shape[d]
-        if i.size and (i.max() >= n or i.min() < -n):
-            wrong = next(k for k in i.reshape(-1).tolist() if not -n <= k < n)
-            raise IndexError(f"index {wrong} is out of bounds for dimension {nr} with size {n}")
-        lengths.append(i.shape)
-        d += 1
-        nr += 1
-    if len(lengths) > 1:
-        try:
-            np.broadcast_shapes(*lengths)
-        except ValueError:
-            shapes = ", ".join(str(list(s)) for s in lengths)
-            raise IndexError(
-                f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
-            ) from None
+        else:
+            wrong = [k for k in i.reshape(-1).tolist() if not -shape[d] <= k < shape[d]]
+            if wrong:
+                raise IndexError(f"index {wrong[0]} is out of bounds for dimension {nr} with size {shape[d]}")
+            lengths.append(i.shape)
+        d += i.ndim if is_mask(i) else 1
+        nr += i.ndim if is_mask(i) else 1
+    try:
+        np.broadcast_shapes(*lengths)
+    except ValueError:
+        shapes = ", ".join(str(list(s)) for s in lengths)
+        raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}") from None
+
+
+def is_mask(i):
+    """Whether an index array is a mask: of bools or, as long ago, of uint8."""
+    return i.dtype.kind == "b" or i.dtype == np.uint8
 
 
 # An index is read from left to right. Each step returns the tensor so far; tensors among it are collected for the end.
@@ -334,7 +340,8 @@ def _select(t, dim, i, number):
     n = x.shape[dim]
     if not -n <= i < n:
         raise IndexError(f"index {i} is out of bounds for dimension {number} with size {n}")
-    return apply_view(SelectBackward0, t, x[(ALL_OF,) * dim + (i, ...)], dim, i)
+    part = x[(ALL_OF,) * dim + (i, ...)] if dim else x[i, ...]
+    return apply_view(SelectBackward0, t, part, dim, i)
 
 
 def _bounds(s):
@@ -357,9 +364,8 @@ def _slice(t, dim, s, always):
     start, end, step = _bounds(s)
     if not always and start == 0 and end >= x.shape[dim] and step == 1:
         return t
-    return apply_view(
-        SliceBackward0, t, x[(ALL_OF,) * dim + (slice(start, end, step), ...)], dim, start, end, step
-    )
+    part = slice(start, end, step)
+    return apply_view(SliceBackward0, t, x[(ALL_OF,) * dim + (part,)] if dim else x[part], dim, start, end, step)
 
 
 def _walk(t, index):
@@ -374,7 +380,7 @@ def _walk(t, index):
     known = 0
     for i in items:
         if isinstance(i, Variable):
-            known += i._data.ndim if i._data.dtype.kind == "b" or i._data.dtype == np.uint8 else 1
+            known += i._data.ndim if is_mask(i._data) else 1
         elif not (i is None or i is Ellipsis or isinstance(i, bool)):
             known += 1
     ndim = t._data.ndim
@@ -388,7 +394,7 @@ def _walk(t, index):
     pattern, tensors = [], []
     dim = number = 0
     for i in items:
-        if isinstance(i, Variable) and not i._data.ndim and i._data.dtype.kind in "iu" and i._data.dtype != np.uint8:
+        if isinstance(i, Variable) and not i._data.ndim and i._data.dtype.kind in "iu" and not is_mask(i._data):
             i = int(i._data)
         if isinstance(i, (bool, Variable)):
             if isinstance(i, bool) or not i._data.ndim:
@@ -399,7 +405,7 @@ def _walk(t, index):
                 number -= 1
             pattern.append(True)
             tensors.append(i)
-            wide = i._data.ndim if i._data.dtype.kind == "b" or i._data.dtype == np.uint8 else 1
+            wide = i._data.ndim if is_mask(i._data) else 1
             dim += wide
             number += wide
         elif i is None:

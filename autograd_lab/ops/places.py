@@ -37,8 +37,9 @@ def along(index, dim, shape):
         return (...,)
     if not index.ndim:
         return (index,)
-    places = list(np.ogrid[tuple([slice(n) for n in index.shape])])
-    places[dim % len(shape)] = index
+    n = index.ndim
+    places = [np.arange(k).reshape((k,) + (1,) * (n - 1 - d)) for d, k in enumerate(index.shape)]
+    places[dim % n] = index
     return tuple(places)
 
 

@@ -4,6 +4,7 @@ A view computes nothing: it is the same memory under another shape and other str
 elements came from. The functions in the first part are for formulas: like those of both.py they take arrays and Tensors.
 """
 
+import functools
 import math
 import operator
 
@@ -39,6 +40,11 @@ def sizes_of(args, name="shape"):
     """The ints a user gave as f(2, 3), f((2, 3)) or f(torch.Size(...))."""
     if len(args) == 1 and isinstance(args[0], (tuple, list)):
         args = args[0]
+    for n in args:
+        if type(n) is not int:
+            break
+    else:
+        return args if type(args) is tuple else tuple(args)
     try:
         return tuple([operator.index(n) for n in args])
     except TypeError:
@@ -1078,6 +1084,28 @@ def diag(input, diagonal=0):
     return apply(DiagonalCopyBackward, (input,), diagonal, 0, 1)
 
 
+@function
+def diagflat(input, offset=0):
+    """The elements in a row on a diagonal of zeros (torch.diagflat)."""
+    return diag(reshape(METHODS["contiguous"](input), -1), offset)
+
+
+@method
+def fill_diagonal_(self, fill_value, wrap=False):
+    """Set the main diagonal to one value; with `wrap`, a tall matrix's diagonal starts again at the bottom."""
+    shape = self._data.shape
+    if len(shape) < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    if len(shape) > 2 and len(set(shape)) > 1:
+        raise RuntimeError("all dimensions of input must be of equal length")
+    if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
+        n = -(-self._data.size // (shape[1] + 1))
+        METHODS["fill_"](as_strided(self, (n,), (sum(self.stride()),)), fill_value)
+    else:
+        METHODS["fill_"](as_strided(self, (min(shape),), (sum(self.stride()),)), fill_value)
+    return self
+
+
 class UnfoldBackward0(ShapeRule):
     """Overlapping windows along a dim, as a view.
 
@@ -1160,18 +1188,25 @@ class AsStrided(ShapeRule, name="AsStridedBackward0"):
         return scatter(g, where, shape)
 
 
+def owner_of(x):
+    """The array that owns the memory of the array `x`."""
+    while True:
+        base = x.base
+        if not isinstance(base, np.ndarray):
+            base = getattr(base, "base", None)  # np.lib.stride_tricks puts an object of its own in between
+            if not isinstance(base, np.ndarray):
+                return x
+        x = base
+
+
 def storage_of(x):
-    """The flat array that owns the memory of the array `x`."""
-    while isinstance(x.base, np.ndarray):
-        x = x.base
-    return x.ravel(order="K")
+    """The memory behind the array `x` as one flat array."""
+    return owner_of(x).ravel(order="K")
 
 
 def offset_of(x):
     """Where the array `x` begins in its storage, in elements."""
-    owner = x
-    while isinstance(owner.base, np.ndarray):
-        owner = owner.base
+    owner = owner_of(x)
     return 0 if owner is x else (_address(x) - _address(owner)) // x.itemsize
 
 
@@ -1234,6 +1269,12 @@ def as_strided_scatter(input, src, size, stride, storage_offset=None):
 # -- joins --------------------------------------------------------------------------------------------
 
 
+def promoted(arrays):
+    """Some arrays in the number type that all fit in."""
+    common = functools.reduce(promote_np, [x.dtype for x in arrays])
+    return [x.astype(common, copy=False) for x in arrays]
+
+
 class CatBackward0(ShapeRule):
     """Tensors joined along a dim.
 
@@ -1245,13 +1286,13 @@ class CatBackward0(ShapeRule):
     keeps = ("dim",)
 
     def forward(*arrays):
-        *arrays, dim, _ = arrays
-        common = arrays[0].dtype
-        for x in arrays:
-            if x.dtype is not common:
-                common = promote_np(common, x.dtype)
-        arrays = [x for x in arrays if x.shape != (0,)] or arrays[:1]
-        return np.concatenate([x.astype(common, copy=False) for x in arrays], dim)
+        *arrays, dim, operands = arrays
+        first = arrays[0].dtype
+        if any([x.dtype is not first for x in arrays]):
+            arrays = promoted(arrays)
+        if any([shape == (0,) for shape, _ in operands]):
+            arrays = [x for x in arrays if x.shape != (0,)] or arrays[:1]
+        return np.concatenate(arrays, dim)
 
     def vjp(self, g):
         dim, operands = self.args
@@ -1278,10 +1319,7 @@ class StackBackward0(ShapeRule):
 
     def forward(*arrays):
         *arrays, dim, _ = arrays
-        common = arrays[0].dtype
-        for x in arrays:
-            common = promote_np(common, x.dtype)
-        return np.stack([x.astype(common, copy=False) for x in arrays], dim)
+        return np.stack(promoted(arrays), dim)
 
     def vjp(self, g):
         dim, dtypes = self.args

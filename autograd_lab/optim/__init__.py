@@ -1,1 +1,5 @@
-"""torch.optim"""
+"""torch.optim: what changes parameters by their gradients, and how fast."""
+
+from . import lr_scheduler
+from .optimizer import Optimizer
+from .optimizers import SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, RMSprop

@@ -1,0 +1,883 @@
+"""torch.nn.functional: layers without parameters of their own, as functions. The rules behind them are in ops/."""
+
+import math
+import warnings
+
+import numpy as np
+
+from ..autograd import no_grad
+from ..autograd.record import apply
+from ..autograd.variable import wrap
+from ..ops import activations, losses, normalization, pooling
+from ..ops.convolution import Col2ImBackward0, Im2ColBackward0, conv_transpose, convolution, pad_by_mode, pad_constant
+from ..ops.embedding import drop, kept, one_hot
+from ..ops.products import linear
+from ..ops.rule import FUNCTIONS, METHODS
+
+# -- activations --------------------------------------------------------------------------------------
+
+
+def relu(input, inplace=False):
+    """max(x, 0)."""
+    return METHODS["relu_"](input) if inplace else FUNCTIONS["relu"](input)
+
+
+def _with_inplace(name, doc):
+    """The function `name` of ops/activations.py with PyTorch's `inplace` argument after its own."""
+    plain = getattr(activations, name, None) or FUNCTIONS[name]
+    changing = getattr(activations, name + "_", None) or FUNCTIONS.get(name + "_") or METHODS.get(name + "_")
+
+    def fn(input, *args, inplace=False, **kwargs):
+        if args and isinstance(args[-1], bool):
+            *args, inplace = args
+        return (changing if inplace else plain)(input, *args, **kwargs)
+
+    fn.__name__ = fn.__qualname__ = name
+    fn.__doc__ = doc
+    return fn
+
+
+leaky_relu = _with_inplace("leaky_relu", "x where x > 0, else negative_slope * x.")
+elu = _with_inplace("elu", "x where x > 0, else alpha * (exp(x) - 1).")
+selu = _with_inplace("selu", "elu with the constants that keep mean 0 and variance 1.")
+celu = _with_inplace("celu", "x where x > 0, else alpha * (exp(x / alpha) - 1).")
+silu = _with_inplace("silu", "x * sigmoid(x).")
+mish = _with_inplace("mish", "x * tanh(softplus(x)).")
+hardtanh = _with_inplace("hardtanh", "x cut off at min_val and max_val.")
+hardsigmoid = _with_inplace("hardsigmoid", "A piecewise linear sigmoid.")
+hardswish = _with_inplace("hardswish", "x * hardsigmoid(x).")
+threshold = _with_inplace("threshold", "x where x > threshold, else value.")
+
+leaky_relu_, elu_, hardtanh_, threshold_ = (
+    getattr(activations, name) for name in ("leaky_relu_", "elu_", "hardtanh_", "threshold_")
+)
+relu_, selu_, celu_ = METHODS["relu_"], activations.selu_, activations.celu_
+gelu, softplus, logsigmoid, glu = activations.gelu, activations.softplus, activations.logsigmoid, activations.glu
+softsign, tanhshrink, prelu = activations.softsign, activations.tanhshrink, activations.prelu
+hardshrink, softshrink = activations.hardshrink, activations.softshrink
+tanh, sigmoid = FUNCTIONS["tanh"], FUNCTIONS["sigmoid"]
+
+
+def relu6(input, inplace=False):
+    """x cut off at 0 and 6."""
+    return hardtanh(input, 0.0, 6.0, inplace=inplace)
+
+
+def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
+    """leaky_relu with a random slope in training, with the mean slope in evaluation."""
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2, inplace=inplace)
+    from ..random import rng_of
+
+    x = input._data
+    noise = np.where(x <= 0, rng_of().uniform(lower, upper, x.shape), 1).astype(x.dtype)
+    return METHODS["mul_"](input, wrap(noise)) if inplace else input * wrap(noise)
+
+
+def _softmax_dim(name, ndim, stacklevel):
+    warnings.warn(
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+        stacklevel=stacklevel,
+    )
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """Exponentials along `dim` that add up to 1."""
+    if dim is None:
+        dim = _softmax_dim("softmax", input._data.ndim, _stacklevel)
+    return FUNCTIONS["softmax"](input, dim, dtype)
+
+
+def softmin(input, dim=None, _stacklevel=3, dtype=None):
+    """softmax of -x."""
+    if dim is None:
+        dim = _softmax_dim("softmin", input._data.ndim, _stacklevel)
+    return FUNCTIONS["softmax"](-input, dim, dtype)
+
+
+def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
+    """The logarithm of softmax."""
+    if dim is None:
+        dim = _softmax_dim("log_softmax", input._data.ndim, _stacklevel)
+    return FUNCTIONS["log_softmax"](input, dim, dtype)
+
+
+def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
+    """A random choice along `dim`, softened so that gradients pass; `hard`: one-hot in the forward pass."""
+    from ..random import rng_of
+
+    x = logits._data
+    gumbels = wrap((-np.log(rng_of().exponential(size=x.shape))).astype(x.dtype))
+    soft = FUNCTIONS["softmax"]((logits + gumbels) / tau, dim)
+    if not hard:
+        return soft
+    best = soft._data.argmax(dim)
+    chosen = np.moveaxis(np.eye(x.shape[dim], dtype=x.dtype)[best], -1, dim)
+    return wrap(chosen) - soft.detach() + soft
+
+
+# -- linear -------------------------------------------------------------------------------------------
+
+
+def bilinear(input1, input2, weight, bias=None):
+    """x1^T W_k x2 (+ bias) for every output k."""
+    shape = input1._data.shape[:-1]
+    left = input1.reshape(-1, input1._data.shape[-1])
+    right = input2.reshape(-1, input2._data.shape[-1])
+    out = FUNCTIONS["einsum"]("bi,kij,bj->bk", left, weight, right).view(*shape, weight._data.shape[0])
+    return out if bias is None else out + bias
+
+
+# -- dropout ------------------------------------------------------------------------------------------
+
+
+def _check_p(p):
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def dropout(input, p=0.5, training=True, inplace=False):
+    """In training: every element is zeroed with probability p, the others are divided by 1 - p."""
+    _check_p(p)
+    return FUNCTIONS["dropout_"](input, p, training) if inplace else drop(input, p, training)
+
+
+def _channel_dropout(name, dims):
+    def fn(input, p=0.5, training=True, inplace=False):
+        _check_p(p)
+        x = input._data
+        if x.ndim == dims[0] or name == "dropout2d" and x.ndim == 3:
+            shape = x.shape[:2] if name == "dropout2d" and x.ndim == 3 else x.shape[:1]
+            if name == "dropout2d":
+                warnings.warn(
+                    "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
+                    "desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will "
+                    "change in a future release to interpret the input as one without a batch dimension, i.e. shape "
+                    "(C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to using dropout1d "
+                    "instead.",
+                    stacklevel=2,
+                )
+        else:
+            if x.ndim != dims[1] and name == "dropout1d":
+                raise RuntimeError(
+                    f"{name}: Expected {dims[0]}D or {dims[1]}D input, but received a {x.ndim}D input. Note that {name} "
+                    "exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an "
+                    "optional batch dimension (i.e. 2D or 3D inputs)."
+                )
+            shape = x.shape[:2]
+        shape = (*shape, *[1] * (x.ndim - len(shape)))
+        return drop(input, p, training, shape)
+
+    fn.__name__ = fn.__qualname__ = name
+    fn.__doc__ = "dropout of whole channels."
+    return fn
+
+
+dropout1d = _channel_dropout("dropout1d", (2, 3))
+dropout2d = _channel_dropout("dropout2d", (-1, 4))
+dropout3d = _channel_dropout("dropout3d", (4, 5))
+
+
+def alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """dropout for selu nets: dropped elements get selu's limit, and mean and variance are restored."""
+    _check_p(p)
+    x = input._data
+    if p == 0 or not training or not x.size:
+        return input
+    if p == 1:
+        return input * wrap(x.dtype.type(0))
+    alpha = 1.7580993408473766
+    a = 1 / math.sqrt((alpha**2 * p + 1) * (1 - p))
+    noise = kept(x.shape, p, x.dtype)
+    return input * wrap(noise * x.dtype.type(a)) + wrap((noise - 1) * x.dtype.type(alpha * a) + x.dtype.type(alpha * a * p))
+
+
+feature_alpha_dropout = alpha_dropout
+
+# -- embedding ----------------------------------------------------------------------------------------
+
+
+def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+    """Rows of `weight`, picked by the integers in `input`."""
+    if padding_idx is not None:
+        rows = weight._data.shape[0]
+        if not -rows <= padding_idx < rows:
+            raise AssertionError("Padding_idx must be within num_embeddings")
+        padding_idx %= rows
+    else:
+        padding_idx = -1
+    if max_norm is not None:
+        with no_grad():
+            for row in np.unique(input._data):
+                norm = float(METHODS["norm"](weight[int(row)], norm_type).item())
+                if norm > max_norm:
+                    weight[int(row)] *= max_norm / (norm + 1e-7)
+    return FUNCTIONS["embedding"](weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+
+# -- normalization ------------------------------------------------------------------------------------
+
+
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+    """Every sample normalized over its last dims."""
+    return normalization.layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """Every sample divided by the root of its mean square over the last dims."""
+    dims = tuple(range(input._data.ndim - len(normalized_shape), input._data.ndim))
+    if eps is None:
+        eps = float(np.finfo(input._data.dtype).eps)
+    out = input * ((input * input).mean(dims, True) + eps).rsqrt()
+    return out if weight is None else out * weight
+
+
+def batch_norm(
+    input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
+):  # fmt: skip
+    """Every channel normalized over the batch, or by the running statistics in evaluation."""
+    if training:
+        size = input._data.shape
+        if size[0] * math.prod(size[2:]) == 1:
+            raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+    return normalization.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+
+
+def instance_norm(
+    input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5
+):  # fmt: skip
+    """Every channel of every sample normalized over its places."""
+    if use_input_stats and math.prod(input._data.shape[2:]) == 1:
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
+    return normalization.instance_norm(
+        input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
+    )
+
+
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+    """Every sample normalized over groups of channels."""
+    size = input._data.shape
+    if len(size) < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(size)}")
+    if size[0] * size[1] // num_groups * math.prod(size[2:]) == 1:
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {list(size)}")
+    return normalization.group_norm(input, num_groups, weight, bias, eps)
+
+
+def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+    """Every channel divided by a power of the mean square of its neighbors."""
+    if input._data.ndim < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality                          input (got {input._data.ndim} dimensions)"
+        )
+    square = (input * input).unsqueeze(1)
+    if input._data.ndim == 3:
+        mean = avg_pool2d(pad(square, (0, 0, size // 2, (size - 1) // 2)), (size, 1), stride=1).squeeze(1)
+    else:
+        n, c, h, *rest = input._data.shape
+        square = (input * input).view(n, 1, c, h, -1)
+        square = pad(square, (0, 0, 0, 0, size // 2, (size - 1) // 2))
+        mean = avg_pool3d(square, (size, 1, 1), stride=1).squeeze(1).view(*input._data.shape)
+    return input / (mean * alpha + k) ** beta
+
+
+def normalize(input, p=2.0, dim=1, eps=1e-12):
+    """`input` divided by its p-norm along `dim` (at least eps)."""
+    norm = METHODS["norm"](input, p, dim, keepdim=True)
+    return input / norm.clamp_min(eps).expand_as(input)
+
+
+# -- convolution and pooling --------------------------------------------------------------------------
+
+
+def conv1d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """A weight (out, in / groups, k) slid along the last dim."""
+    return convolution(1, "conv1d", input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """A weight (out, in / groups, kh, kw) slid over the last two dims."""
+    return convolution(2, "conv2d", input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    """A weight (out, in / groups, kd, kh, kw) slid over the last three dims."""
+    return convolution(3, "conv3d", input, weight, bias, stride, padding, dilation, groups)
+
+
+def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """The map that sends the gradient of conv1d to its input."""
+    return conv_transpose(1, "conv_transpose1d", input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """The map that sends the gradient of conv2d to its input."""
+    return conv_transpose(2, "conv_transpose2d", input, weight, bias, stride, padding, output_padding, groups, dilation)
+
+
+def _as_row(fn, input, *args):
+    """A pool of one dim as one of two: an image of one row."""
+    result = fn(input.unsqueeze(-2), *args)
+    if isinstance(result, tuple):
+        return tuple(r.squeeze(-2) for r in result)
+    return result.squeeze(-2)
+
+
+def _one(value, before):
+    if value is None:
+        return None
+    return (before, value) if isinstance(value, int) else (before, *value)
+
+
+def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    """The largest element of each window of the last dim."""
+    stride = kernel_size if stride is None else stride
+    return _as_row(
+        max_pool2d, input, _one(kernel_size, 1), _one(stride, 1), _one(padding, 0), _one(dilation, 1), ceil_mode, return_indices
+    )
+
+
+def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    """The largest element of each window of the last two dims."""
+    return pooling.max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
+    """The largest element of each window of the last three dims."""
+    return pooling.max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+    """The mean of each window of the last dim."""
+    stride = kernel_size if stride is None else stride
+    return _as_row(
+        avg_pool2d, input, _one(kernel_size, 1), _one(stride, 1), _one(padding, 0), ceil_mode, count_include_pad
+    )
+
+
+def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    """The mean of each window of the last two dims."""
+    return pooling.avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+    """The mean of each window of the last three dims."""
+    return pooling.avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+
+
+def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The p-norm of each window."""
+    kh, kw = pooling.pair(kernel_size)
+    out = avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode)
+    return (out.sign() * relu(out.abs()) * (kh * kw)) ** (1.0 / norm_type)
+
+
+def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+    """The p-norm of each window."""
+    out = avg_pool1d(input**norm_type, kernel_size, stride, 0, ceil_mode)
+    return (out.sign() * relu(out.abs()) * kernel_size) ** (1.0 / norm_type)
+
+
+def _grid(input, output_size, n):
+    sizes = (output_size,) * n if output_size is None or isinstance(output_size, int) else tuple(output_size)
+    return tuple([s if s is not None else input._data.shape[i - n] for i, s in enumerate(sizes)])
+
+
+def adaptive_avg_pool1d(input, output_size):
+    """The means of `output_size` cells that cover the last dim."""
+    (n,) = _grid(input, output_size, 1)
+    return _as_row(pooling.adaptive_avg_pool2d, input, (1, n))
+
+
+def adaptive_avg_pool2d(input, output_size):
+    """The means of a grid of cells that cover the last two dims."""
+    return pooling.adaptive_avg_pool2d(input, _grid(input, output_size, 2))
+
+
+def adaptive_max_pool1d(input, output_size, return_indices=False):
+    """The largest elements of `output_size` cells that cover the last dim."""
+    (n,) = _grid(input, output_size, 1)
+    return _as_row(pooling.adaptive_max_pool2d, input, (1, n), return_indices)
+
+
+def adaptive_max_pool2d(input, output_size, return_indices=False):
+    """The largest elements of a grid of cells that cover the last two dims."""
+    return pooling.adaptive_max_pool2d(input, _grid(input, output_size, 2), return_indices)
+
+
+def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
+    """Every window of an image as a column."""
+    x = input if input._data.ndim == 4 else input.unsqueeze(0)
+    h, w = x._data.shape[2:]
+    pair = pooling.pair
+    out = apply(Im2ColBackward0, (x,), pair(kernel_size), pair(dilation), pair(padding), pair(stride), h, w)
+    return out if x is input else out.squeeze(0)
+
+
+def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
+    """Columns put back as an image, overlaps added."""
+    x = input if input._data.ndim == 3 else input.unsqueeze(0)
+    pair = pooling.pair
+    out = apply(Col2ImBackward0, (x,), pair(output_size), pair(kernel_size), pair(dilation), pair(padding), pair(stride))
+    return out if x is input else out.squeeze(0)
+
+
+def pad(input, pad, mode="constant", value=None):
+    """`input` with a border; `pad` gives (before, after) for the last dim, then for the one before it, and so on."""
+    pad = tuple(pad)
+    if len(pad) % 2:
+        raise RuntimeError("Padding length must be divisible by 2")
+    ndim = input._data.ndim
+    if len(pad) // 2 > ndim:
+        raise RuntimeError(
+            f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} "
+            f"and input of dimension {ndim}"
+        )
+    if mode == "constant":
+        for i in range(len(pad) // 2):
+            size = input._data.shape[-1 - i]
+            before, after = pad[2 * i : 2 * i + 2]
+            if max(-before, 0) + max(-after, 0) > size:
+                raise RuntimeError("narrow(): length must be non-negative.")
+        return pad_constant(input, pad, 0 if value is None else value)
+    if value is not None and value != 0:
+        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode in ("reflect", "replicate"):
+        return pad_by_mode(input, pad, mode)
+    if mode == "circular":
+        return _pad_circular(input, pad)
+    raise NotImplementedError(f"Unrecognised padding mode {mode}")
+
+
+def _pad_circular(input, pad):
+    """A border that goes on at the other end: joined dim by dim."""
+    out = input
+    for i in range(len(pad) // 2):
+        dim = input._data.ndim - 1 - i
+        before, after = pad[2 * i : 2 * i + 2]
+        size = out._data.shape[dim]
+        if max(before, after) > size:
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        parts = [out.narrow(dim, size - before, before)] * (before > 0) + [out] + [out.narrow(dim, 0, after)] * (after > 0)
+        out = FUNCTIONS["cat"](parts, dim)
+        if before < 0 or after < 0:
+            start = max(-before, 0)
+            out = out.narrow(dim, start, out._data.shape[dim] - start - max(-after, 0))
+    return out
+
+
+def pixel_shuffle(input, upscale_factor):
+    """(n, c r^2, h, w) rearranged as (n, c, h r, w r)."""
+    *lead, c, h, w = input._data.shape
+    r = upscale_factor
+    out = input.reshape(-1, c // (r * r), r, r, h, w).permute(0, 1, 4, 2, 5, 3)
+    return out.reshape(*lead, c // (r * r), h * r, w * r)
+
+
+# -- losses -------------------------------------------------------------------------------------------
+
+
+def _enum(reduction, size_average=None, reduce=None, stacklevel=4):
+    """PyTorch's number for a reduction. Raises ValueError for an unknown one."""
+    if size_average is not None or reduce is not None:
+        reduction = legacy_reduction(size_average, reduce, stacklevel)
+    found = {"none": 0, "mean": 1, "sum": 2}.get(reduction)
+    if found is None:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return found
+
+
+def legacy_reduction(size_average, reduce, stacklevel=3):
+    """The reduction that the deprecated arguments size_average and reduce stand for."""
+    average = True if size_average is None else size_average
+    name = "none" if reduce is False else "mean" if average else "sum"
+    warnings.warn(
+        f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.", stacklevel=stacklevel
+    )
+    return name
+
+
+def _reduce(loss, reduction):
+    return loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum()
+
+
+def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+    """Negative log likelihood of the right classes, from log probabilities."""
+    return losses.nll_loss_nd(input, target, weight, _enum(reduction, size_average, reduce), ignore_index)
+
+
+def cross_entropy(
+    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
+):  # fmt: skip
+    """log_softmax and nll_loss in one; the target holds classes, or (in the shape of `input`) probabilities."""
+    reduction = _enum(reduction, size_average, reduce)
+    x, t = input._data, target._data
+    class_dim = 0 if x.ndim == 1 else 1
+    if x.shape == t.shape:
+        return _cross_entropy_of_probabilities(input, target, weight, ignore_index, reduction, label_smoothing, class_dim)
+    log_p = FUNCTIONS["log_softmax"](input, class_dim)
+    if label_smoothing > 0.0:
+        return _smoothed(log_p, target, weight, ignore_index, reduction, label_smoothing, class_dim)
+    if label_smoothing != 0.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+    if x.ndim == 2 and t.ndim == 1 and x.shape[0] == t.shape[0]:
+        return losses.nll_loss(log_p, target, weight, reduction, ignore_index)
+    return losses.nll_loss_nd(log_p, target, weight, reduction, ignore_index)
+
+
+def _cross_entropy_of_probabilities(input, target, weight, ignore_index, reduction, smoothing, class_dim):
+    from ..dtypes import ALL
+
+    t = target._data
+    if t.dtype.kind != "f":
+        raise RuntimeError(
+            f"Expected floating point type for target with class probabilities, got {ALL[t.dtype].type_name}"
+        )
+    if ignore_index >= 0:
+        raise RuntimeError("ignore_index is not supported for floating point target")
+    n_classes = input._data.shape[class_dim]
+    if smoothing > 0.0:
+        target = target * (1 - smoothing) + smoothing / n_classes
+    product = FUNCTIONS["log_softmax"](input, class_dim) * target
+    if weight is not None:
+        shape = [1] * input._data.ndim
+        shape[class_dim] = n_classes
+        product = product * weight.view(shape)
+    if reduction == 1:
+        return -product.sum() / max(input._data.size // n_classes, 0)
+    return -product.sum() if reduction == 2 else -product.sum(class_dim)
+
+
+def _smoothed(log_p, target, weight, ignore_index, reduction, smoothing, class_dim):
+    """Part of the probability is spread evenly over all classes."""
+    if smoothing > 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {smoothing:g}")
+    n_classes = log_p._data.shape[class_dim]
+    nll = losses.nll_loss_nd(log_p, target, weight, reduction, ignore_index)
+    if weight is not None:
+        shape = [1] * log_p._data.ndim
+        shape[class_dim] = n_classes
+        smooth = -(log_p * weight.view(shape)).sum(class_dim)
+    else:
+        smooth = -log_p.sum(class_dim)
+    ignored = target._data == ignore_index
+    smooth = smooth.masked_fill(wrap(np.asarray(ignored)), 0.0)
+    if reduction == 1:
+        kept_ = ~ignored
+        if weight is None:
+            total = wrap(log_p._data.dtype.type(kept_.sum()))
+        else:
+            total = wrap(weight._data[target._data[kept_]].sum())
+        smooth = smooth.sum() / total
+    elif reduction == 2:
+        smooth = smooth.sum()
+    return nll * (1 - smoothing) + smooth * (smoothing / n_classes)
+
+
+def _broadcast(input, target, stacklevel=3):
+    """Both in one shape, with PyTorch's warning if they were not."""
+    if target.size() != input.size():
+        warnings.warn(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
+            "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+            stacklevel=stacklevel,
+        )
+        return FUNCTIONS["broadcast_tensors"](input, target)
+    return input, target
+
+
+def _weighted(loss, weight, input, reduction):
+    if weight.size() != input.size():
+        raise ValueError("Weights and input must have the same size.")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
+    loss = loss * weight
+    return loss if reduction == "none" else loss.sum() if reduction == "sum" else loss.sum() / weight.sum()
+
+
+def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """Mean squared error."""
+    a, b = _broadcast(input, target)
+    if size_average is not None or reduce is not None:
+        reduction = legacy_reduction(size_average, reduce)
+    if weight is not None:
+        return _weighted((a - b) ** 2, weight, input, reduction)
+    reduction = _enum(reduction)
+    if a._data.dtype.kind != "f" and b._data.dtype.kind != "f":
+        from ..dtypes import ALL
+
+        raise NotImplementedError(f"\"mse_cpu\" not implemented for '{ALL[a._data.dtype].type_name}'")
+    return losses.call(losses.MseLossBackward0, (a, b), reduction)
+
+
+def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
+    """Mean absolute error."""
+    a, b = _broadcast(input, target)
+    if size_average is not None or reduce is not None:
+        reduction = legacy_reduction(size_average, reduce)
+    if weight is not None:
+        return _weighted((a - b).abs(), weight, input, reduction)
+    return _reduce((a - b).abs(), _enum(reduction))
+
+
+def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+    """Absolute error, squared below beta."""
+    a, b = _broadcast(input, target)
+    reduction = _enum(reduction, size_average, reduce)
+    if beta == 0.0:
+        return _reduce((a - b).abs(), reduction)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    return losses.call(losses.SmoothL1LossBackward0, (a, b), reduction, beta)
+
+
+def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+    """Squared error below delta, delta times the absolute error above."""
+    a, b = _broadcast(input, target)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    if weight is None:
+        return losses.call(losses.HuberLossBackward0, (a, b), _enum(reduction), delta)
+    if weight.size() != input.size():
+        raise ValueError("Weights and input must have the same size.")
+    loss = losses.call(losses.HuberLossBackward0, (a, b), 0, delta) * weight
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
+    return _reduce(loss, _enum(reduction))
+
+
+def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """Cross entropy of probabilities and targets between 0 and 1."""
+    reduction = _enum(reduction, size_average, reduce)
+    if target.size() != input.size():
+        raise ValueError(
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
+            "Please ensure they have the same size."
+        )
+    if weight is not None:
+        weight = weight.expand(FUNCTIONS["broadcast_shapes"](target.size(), weight.size()))
+    if target._data.dtype is not input._data.dtype:
+        from ..dtypes import ALL
+
+        raise RuntimeError(
+            f"Found dtype {ALL[target._data.dtype].type_name} but expected {ALL[input._data.dtype].type_name}"
+        )
+    return losses.call(losses.BinaryCrossEntropyBackward0, (input, target, weight), reduction)
+
+
+def binary_cross_entropy_with_logits(
+    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
+):  # fmt: skip
+    """binary_cross_entropy of sigmoid(input), without overflow."""
+    reduction = _enum(reduction, size_average, reduce)
+    if target.size() != input.size():
+        raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+    if target._data.dtype.kind != "f":
+        from ..dtypes import ALL
+
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {ALL[target._data.dtype].type_name}"
+        )
+    return losses.call(losses.BinaryCrossEntropyWithLogitsBackward0, (input, target, weight, pos_weight), reduction)
+
+
+def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+    """Kullback-Leibler divergence: sum of t (log t - x), x being log probabilities."""
+    if size_average is not None or reduce is not None:
+        enum = _enum(reduction, size_average, reduce)
+    else:
+        if reduction == "mean":
+            warnings.warn(
+                "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides "
+                "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
+                "same as 'batchmean' in the next major release.",
+                stacklevel=2,
+            )
+        enum = _enum("sum" if reduction == "batchmean" else reduction)
+    loss = target.exp() * (target - input) if log_target else FUNCTIONS["xlogy"](target, target) - target * input
+    loss = _reduce(loss, enum)
+    return loss / input.size()[0] if reduction == "batchmean" and input._data.ndim else loss
+
+
+def poisson_nll_loss(
+    input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
+):  # fmt: skip
+    """Negative log likelihood of a count under a Poisson distribution."""
+    reduction = _enum(reduction, size_average, reduce)
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return _reduce(loss, reduction)
+
+
+def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+    """Negative log likelihood under a Gaussian with the given variance."""
+    if isinstance(var, float):
+        if var < 0:
+            raise ValueError("var has negative entry/entries")
+        var = input.new_full(input.shape, var)
+    elif (var._data < 0).any():
+        raise ValueError("var has negative entry/entries")
+    a, b = input._data.shape, var._data.shape
+    if a != b:
+        if a[:-1] == b:
+            var = var.unsqueeze(-1)
+        elif not (len(a) == len(b) and sum(y for x, y in zip(a, b, strict=True) if x != y) == 1):
+            raise ValueError("var is of incorrect size")
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(reduction + " is not valid")
+    var = var.clone()
+    with no_grad():
+        var.clamp_(min=eps)
+    loss = 0.5 * (var.log() + (input - target) ** 2 / var)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return _reduce(loss, _enum(reduction))
+
+
+def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+    """x where the target is 1, max(0, margin - x) where it is -1."""
+    reduction = _enum(reduction, size_average, reduce)
+    zero = wrap(np.zeros(input._data.shape, input._data.dtype))
+    apart = FUNCTIONS["where"](target != 1, (margin - input).clamp_min(0), zero)
+    return _reduce(apart + FUNCTIONS["where"](target != -1, input, zero), reduction)
+
+
+def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+    """max(0, -target (x1 - x2) + margin)."""
+    reduction = _enum(reduction, size_average, reduce)
+    if not input1._data.ndim == input2._data.ndim == target._data.ndim:
+        raise RuntimeError(
+            "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+            f"{input1.size()}, input2: {input2.size()}, target: {target.size()} "
+        )
+    return _reduce((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+
+
+def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """log(1 + exp(-target x))."""
+    return losses.call(losses.SoftMarginLossBackward0, (input, target), _enum(reduction, size_average, reduce))
+
+
+def multi_margin_loss(
+    input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"
+):  # fmt: skip
+    """Every wrong class must stay `margin` below the right one."""
+    reduction = _enum(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and weight._data.ndim != 1:
+        raise ValueError("weight must be one-dimensional")
+    return losses.call(losses.MultiMarginLossBackward0, (input, target, weight), p, margin, reduction)
+
+
+def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+    """Binary cross entropy with logits, averaged over classes."""
+    if size_average is not None or reduce is not None:
+        reduction = legacy_reduction(size_average, reduce)
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    loss = loss.sum(input._data.ndim - 1) / input._data.shape[-1]
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(reduction + " is not valid")
+    return _reduce(loss, _enum(reduction))
+
+
+def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+    """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
+    reduction = _enum(reduction, size_average, reduce)
+    dim = target._data.ndim
+    eps = 1e-12
+    product = (input1 * input2).sum(dim)
+    norm = (((input1 * input1).sum(dim) + eps) * ((input2 * input2).sum(dim) + eps)).sqrt()
+    cos = product / norm
+    zero = wrap(np.zeros(cos._data.shape, cos._data.dtype))
+    where = FUNCTIONS["where"]
+    return _reduce(where(target == 1, 1 - cos, zero) + where(target == -1, (cos - margin).clamp_min(0), zero), reduction)
+
+
+def triplet_margin_loss(
+    anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
+):  # fmt: skip
+    """max(0, |a - p| - |a - n| + margin)."""
+    reduction = _enum(reduction, size_average, reduce)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = FUNCTIONS["minimum"](far, pairwise_distance(positive, negative, p, eps))
+    return _reduce((near + margin - far).clamp_min(0), reduction)
+
+
+# -- distances ----------------------------------------------------------------------------------------
+
+
+def cosine_similarity(x1, x2, dim=1, eps=1e-8):
+    """x1 . x2 / (|x1| |x2|) along `dim`, the norms at least eps."""
+    if x1._data.shape != x2._data.shape:
+        x1, x2 = FUNCTIONS["broadcast_tensors"](x1, x2)
+    if x1._data.dtype is not x2._data.dtype:
+        wide = x1 if x1._data.dtype.itemsize > x2._data.dtype.itemsize else x2
+        x1, x2 = x1.to(wide.dtype), x2.to(wide.dtype)
+    from ..ops.reductions import vector_norm
+
+    unit = []
+    for x in (x1, x2):
+        norm = vector_norm(x, 2, dim, True).clone()
+        with no_grad():
+            norm.clamp_min_(eps)
+        unit.append(x / norm)
+    return (unit[0] * unit[1]).sum(dim)
+
+
+def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
+    """The p-norm of x1 - x2 along the last dim (eps is added to every difference)."""
+    last = max(x1._data.ndim, x2._data.ndim) - 1
+    return METHODS["norm"](x1 - x2 + eps, p, last, keepdim)
+
+
+def scaled_dot_product_attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+):  # fmt: skip
+    """softmax(q k^T / sqrt(d)) v; a mask forbids (bool) or adds (float)."""
+    q, k = query._data.shape[-2], key._data.shape[-2]
+    scale = math.sqrt(1 / math.sqrt(query._data.shape[-1])) if scale is None else math.sqrt(scale)
+    scores = (query * scale) @ (key.transpose(-2, -1) * scale)
+    if is_causal:
+        attn_mask = wrap(np.tril(np.ones((q, k), bool)))
+    if attn_mask is not None:
+        if attn_mask._data.dtype.kind == "b":
+            bias = np.where(attn_mask._data, 0, -np.inf).astype(query._data.dtype)
+            attn_mask = wrap(bias)
+        scores = scores + attn_mask
+    weights = FUNCTIONS["softmax"](scores, -1)
+    if dropout_p > 0:
+        weights = drop(weights, dropout_p, True)
+    return weights @ value
+
+
+def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    """Nearest neighbors: every place of the result copies one element of the input."""
+    if mode != "nearest":
+        raise NotImplementedError(f"autograd_lab interpolates by nearest neighbors only, not by {mode!r}")
+    nd = input._data.ndim - 2
+    old = input._data.shape[2:]
+    if size is None:
+        factors = (scale_factor,) * nd if isinstance(scale_factor, (int, float)) else tuple(scale_factor)
+        size = tuple([int(n * f) for n, f in zip(old, factors, strict=True)])
+    size = (size,) * nd if isinstance(size, int) else tuple(size)
+    out = input
+    for i, (n, m) in enumerate(zip(old, size, strict=True)):
+        out = out.index_select(2 + i, wrap((np.arange(m) * n // m).astype(np.int64)))
+    return out
+
+
+upsample = interpolate
+
+__all__ = [name for name, value in list(globals().items()) if callable(value) and not name.startswith("_") and name not in (
+    "apply", "wrap", "conv_transpose", "convolution", "pad_by_mode", "pad_constant", "drop", "kept", "no_grad",
+    "Col2ImBackward0", "Im2ColBackward0", "legacy_reduction",
+)]  # fmt: skip

@@ -1,0 +1,494 @@
+"""The rules of convolution and of folding: one bilinear map and its two adjoints, each differentiable through the others.
+
+    conv          x, w -> y      y[n, o, i] = sum over channels c and places k of w[o, c, k] x[n, c, i stride + k dilation - padding]
+    to_input      g, w -> gx     what conv sends to x; also the forward of conv_transpose
+    to_weight     g, x -> gw     what conv sends to w
+
+All for any number of spatial dims, by im2col: the windows of x side by side as a matrix, then one matrix product.
+"""
+
+import itertools
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..autograd.record import apply
+from ..autograd.variable import Variable
+from ..autograd.views import scatter
+from . import both
+from .general import GeneralRule, call
+from .rule import Rule
+
+# -- on arrays ----------------------------------------------------------------------------------------
+
+
+def _padded(x, padding):
+    if not any(padding):
+        return x
+    return np.pad(x, [(0, 0), (0, 0)] + [(p, p) for p in padding])
+
+
+def windows(x, kernel, stride, dilation):
+    """All windows of the (padded) x: a view of shape (n, c, *kernel, *out)."""
+    n, c, *size = x.shape
+    out = [(s - d * (k - 1) - 1) // st + 1 for s, k, st, d in zip(size, kernel, stride, dilation, strict=True)]
+    step = x.strides
+    return np.lib.stride_tricks.as_strided(
+        x,
+        (n, c, *kernel, *out),
+        (*step[:2], *[s * d for s, d in zip(step[2:], dilation, strict=True)], *[s * t for s, t in zip(step[2:], stride, strict=True)]),
+        writeable=False,
+    )
+
+
+def unwindow(pieces, size, stride, dilation):
+    """The adjoint of `windows`: pieces (n, c, *kernel, *out) added up where they came from, as (n, c, *size)."""
+    nd = len(size)
+    n, c = pieces.shape[:2]
+    kernel, out = pieces.shape[2 : 2 + nd], pieces.shape[2 + nd :]
+    whole = np.zeros((n, c, *size), pieces.dtype)
+    for k in itertools.product(*map(range, kernel)):
+        where = tuple(
+            slice(i * d, i * d + (o - 1) * s + 1, s) for i, d, o, s in zip(k, dilation, out, stride, strict=True)
+        )
+        whole[(slice(None), slice(None), *where)] += pieces[(slice(None), slice(None), *k)]
+    return whole
+
+
+def _crop(x, padding):
+    if not any(padding):
+        return x
+    return x[(slice(None), slice(None), *[slice(p, x.shape[i + 2] - p) for i, p in enumerate(padding)])]
+
+
+def conv(x, w, how):
+    """The convolution of x (n, c, *size) with w (o, c / groups, *kernel)."""
+    columns = _columns(x, how)
+    n = x.shape[0]
+    columns = columns.reshape(n, how.groups, -1 if w.size else 0, math.prod(how.out))
+    return (w.reshape(how.groups, w.shape[0] // how.groups, -1) @ columns).reshape(n, w.shape[0], *how.out)
+
+
+def to_input(g, w, how):
+    """The gradient g (n, o, *out) of a convolution, sent to its input."""
+    n, o = g.shape[:2]
+    groups, out = how.groups, how.out
+    flat = w.reshape(groups, o // groups, -1).swapaxes(1, 2)
+    pieces = flat @ g.reshape(n, groups, o // groups, math.prod(out))
+    pieces = pieces.reshape(n, groups * w.shape[1], *how.kernel, *out)
+    size = [s + 2 * p for s, p in zip(how.size, how.padding, strict=True)]
+    return _crop(unwindow(pieces, size, how.stride, how.dilation), how.padding)
+
+
+def to_weight(g, x, how):
+    """The gradient g (n, o, *out) of a convolution, sent to its weight."""
+    n, o = g.shape[:2]
+    groups, per = how.groups, x.shape[1] // how.groups * math.prod(how.kernel)
+    columns = _columns(x, how).reshape(n, groups, per, math.prod(how.out))
+    columns = columns.transpose(1, 0, 3, 2).reshape(groups, n * math.prod(how.out), per)
+    rows = g.reshape(n, groups, o // groups, math.prod(how.out)).transpose(1, 2, 0, 3)
+    return (rows.reshape(groups, o // groups, -1) @ columns).reshape(o, x.shape[1] // groups, *how.kernel)
+
+
+def _columns(x, how):
+    columns = windows(_padded(x, how.padding), how.kernel, how.stride, how.dilation)
+    return columns[(..., *[slice(0, n) for n in how.out])]
+
+
+class How(NamedTuple):
+    """One convolution: the spatial sizes of its input, weight and output, and how the weight slides."""
+
+    size: tuple
+    kernel: tuple
+    out: tuple
+    stride: tuple
+    padding: tuple
+    dilation: tuple
+    groups: int
+
+
+# -- rules --------------------------------------------------------------------------------------------
+
+
+class ConvolutionBackward0(GeneralRule):
+    """Convolution: a small weight slid over the input.
+
+    Math: y[o, i] = b[o] + sum over c, k of w[o, c, k] x[c, i stride + k dilation - padding].
+    VJP: to x: every window gets w times its g, overlaps add up;  to w: the sum of windows times g;  to b: g summed.
+    Shapes: x (n, c, *size), w (o, c / groups, *kernel), b (o,) -> (n, o, *out).   Saves: x and w.   PyTorch: torch.conv2d
+    """
+
+    op = "convolution"
+    inputs = ("input", "weight", "bias")
+    saves = ("input", "weight")
+    saves_if = {"input": (1,), "weight": (0,)}
+    keeps = ("stride", "padding", "dilation", "groups", "transposed", "output_padding", "bias_sym_sizes_opt")
+
+    def forward(x, w, b, *args):
+        return _biased(conv(x, w, args[-1]), b)
+
+    def vjp(self, g, x, w):
+        how = self.args[-1]
+        return (
+            _dual(_ToInput, g, w, how) if self.needs(0) else None,
+            _dual(_ToWeight, g, x, how) if self.needs(1) else None,
+            g.sum((0, *range(2, len(g.shape)))) if self.needs(2) else None,
+        )
+
+
+class ConvTransposeBackward0(ConvolutionBackward0, name="ConvolutionBackward0"):
+    """Transposed convolution: the map that sends a convolution's gradient to its input, used as a layer.
+
+    Math: y[o, i stride + k dilation - padding] = b[o] + sum over c, i, k of x[c, i] w[c, o, k].
+    VJP: to x: a convolution of g with w;  to w: as convolution, x and g swapped;  to b: g summed.
+    Shapes: x (n, c, *size), w (c, o / groups, *kernel), b (o,).   Saves: x and w.   PyTorch: torch.conv_transpose2d
+    """
+
+    def forward(x, w, b, *args):
+        return _biased(to_input(x, w, args[-1]), b)
+
+    def vjp(self, g, x, w):
+        how = self.args[-1]
+        return (
+            _dual(_Conv, g, w, how) if self.needs(0) else None,
+            _dual(_ToWeight, x, g, how) if self.needs(1) else None,
+            g.sum((0, *range(2, len(g.shape)))) if self.needs(2) else None,
+        )
+
+
+def _biased(out, b):
+    if b is not None:
+        out += b.reshape(-1, *[1] * (out.ndim - 2))
+    return out
+
+
+def _dual(rule, a, b, how):
+    """One of the three maps: on arrays as it is, on Tensors as a recorded operation."""
+    if isinstance(a, Variable) or isinstance(b, Variable):
+        return call(rule, (a, b), how)
+    return rule.forward(a, b, how)
+
+
+class _Conv(GeneralRule, name="ConvolutionBackwardBackward0"):
+    """A convolution inside the gradient of a gradient."""
+
+    inputs = saves = ("input", "weight")
+    saves_if = {"input": (1,), "weight": (0,)}
+    forward = conv
+
+    def vjp(self, g, x, w):
+        return _two(self, (_ToInput, g, w), (_ToWeight, g, x))
+
+
+class _ToInput(GeneralRule, name="ConvolutionBackwardBackward0"):
+    """What a convolution sends to its input, as an operation of its own."""
+
+    inputs = saves = ("grad", "weight")
+    saves_if = {"grad": (1,), "weight": (0,)}
+    forward = to_input
+
+    def vjp(self, h, g, w):
+        return _two(self, (_Conv, h, w), (_ToWeight, g, h))
+
+
+class _ToWeight(GeneralRule, name="ConvolutionBackwardBackward0"):
+    """What a convolution sends to its weight, as an operation of its own."""
+
+    inputs = saves = ("grad", "input")
+    saves_if = {"grad": (1,), "input": (0,)}
+    forward = to_weight
+
+    def vjp(self, h, g, x):
+        return _two(self, (_Conv, x, h), (_ToInput, g, h))
+
+
+def _two(node, *maps):
+    """The gradients of a bilinear map: each of them one of the three maps again."""
+    return tuple(_dual(*m, node.args[0]) if node.needs(i) else None for i, m in enumerate(maps))
+
+
+# -- functions ----------------------------------------------------------------------------------------
+
+
+def convolution(nd, name, input, weight, bias, stride, padding, dilation, groups):
+    """conv1d, conv2d, conv3d: a convolution over the last `nd` dims (torch.nn.functional.conv2d)."""
+    x, w = input._data, weight._data
+    unbatched = x.ndim == nd + 1
+    if x.ndim not in (nd + 1, nd + 2):
+        raise RuntimeError(
+            f"Expected {nd + 1}D (unbatched) or {nd + 2}D (batched) input to {name}, but got input of size: {list(x.shape)}"
+        )
+    wd = w.ndim - 2
+    stride = _sizes(stride, wd, "stride", spread=nd)
+    dilation = _sizes(dilation, wd, "dilation", spread=nd)
+    if unbatched:
+        input = input.unsqueeze(0)
+    if isinstance(padding, str):
+        input, padding = _padding_by_name(input, w, stride, padding, dilation)
+    else:
+        padding = _sizes(padding, wd, "padding", spread=nd)
+    _check_conv(input._data, w, bias, stride, padding, dilation, groups)
+    size, kernel = input._data.shape[2:], w.shape[2:]
+    out = tuple(
+        (s + 2 * p - d * (k - 1) - 1) // t + 1
+        for s, p, d, k, t in zip(size, padding, dilation, kernel, stride, strict=True)
+    )
+    how = How(size, kernel, out, stride, padding, dilation, groups)
+    b = (0,) if bias is None else bias._data.shape
+    result = call(
+        ConvolutionBackward0, (input, weight, bias), stride, padding, dilation, groups, False, (0,) * nd, b, how
+    )
+    return result.squeeze(0) if unbatched else result
+
+
+def conv_transpose(nd, name, input, weight, bias, stride, padding, output_padding, groups, dilation):
+    """conv_transpose1d, conv_transpose2d: see ConvTransposeBackward0."""
+    x, w = input._data, weight._data
+    if x.ndim not in (nd + 1, nd + 2):
+        raise RuntimeError(
+            f"Expected {nd + 1}D (unbatched) or {nd + 2}D (batched) input to {name}, but got input of size: {list(x.shape)}"
+        )
+    unbatched = x.ndim == nd + 1
+    if unbatched:
+        input = input.unsqueeze(0)
+        x = input._data
+    stride, padding, dilation, extra = (
+        _sizes(v, nd, n) for v, n in ((stride, "stride"), (padding, "padding"), (dilation, "dilation"), (output_padding, "output_padding"))
+    )
+    if x.shape[1] != w.shape[0]:
+        raise RuntimeError(
+            f"Given transposed=1, weight of size {list(w.shape)}, expected input{list(x.shape)} to have {w.shape[0]} "
+            f"channels, but got {x.shape[1]} channels instead"
+        )
+    kernel = w.shape[2:]
+    size = tuple(
+        (n - 1) * t - 2 * p + d * (k - 1) + e + 1
+        for n, t, p, d, k, e in zip(x.shape[2:], stride, padding, dilation, kernel, extra, strict=True)
+    )
+    how = How(size, kernel, x.shape[2:], stride, padding, dilation, groups)
+    b = (0,) if bias is None else bias._data.shape
+    result = call(
+        ConvTransposeBackward0, (input, weight, bias), stride, padding, dilation, groups, True, extra, b, how
+    )
+    return result.squeeze(0) if unbatched else result
+
+
+def _sizes(value, n, what, spread=None):
+    """A setting as a tuple of `n` numbers, from one number or several."""
+    values = (value,) * (spread or n) if isinstance(value, int) else tuple(value)
+    if len(values) == 1:
+        values = values * n
+    if len(values) != n:
+        raise RuntimeError(
+            f"expected {what} to be a single integer value or a list of {n} values to match the convolution dimensions, but "
+            f"got {what}={list(values)}"
+        )
+    return values
+
+
+def _padding_by_name(input, w, stride, padding, dilation):
+    if padding == "valid":
+        return input, (0,) * len(stride)
+    if padding != "same":
+        raise RuntimeError(f"Invalid padding string: '{padding}'")
+    if any(t != 1 for t in stride):
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
+    totals = [d * (k - 1) for d, k in zip(dilation, w.shape[2:], strict=True)]
+    if any(t % 2 for t in totals):
+        pad = [v for t in reversed(totals) for v in (0, t % 2)]
+        input = pad_constant(input, pad)
+    return input, tuple(t // 2 for t in totals)
+
+
+def _check_conv(x, w, b, stride, padding, dilation, groups):
+    if any(p < 0 for p in padding):
+        raise RuntimeError("negative padding is not supported")
+    if any(t <= 0 for t in stride):
+        raise RuntimeError("non-positive stride is not supported")
+    if any(d <= 0 for d in dilation):
+        raise RuntimeError("dilation should be greater than zero")
+    if x.shape[1] != w.shape[1] * groups:
+        raise RuntimeError(
+            f"Given groups={groups}, weight of size {list(w.shape)}, expected input{list(x.shape)} to have "
+            f"{w.shape[1] * groups} channels, but got {x.shape[1]} channels instead"
+        )
+    if w.shape[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+            f"{list(w.shape)} instead"
+        )
+    if b is not None and b._data.shape != (w.shape[0],):
+        raise RuntimeError(
+            f"Given weight of size {list(w.shape)}, expected bias to be 1-dimensional with {w.shape[0]} elements, but got "
+            f"bias of size {list(b._data.shape)} instead"
+        )
+    padded = [s + 2 * p for s, p in zip(x.shape[2:], padding, strict=True)]
+    reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]
+    if any(s < k for s, k in zip(padded, reach, strict=True)):
+        raise RuntimeError(
+            f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). Kernel size: "
+            f"({' x '.join(map(str, reach))}). Kernel size can't be greater than actual input size"
+        )
+    if x.dtype is not w.dtype:
+        names = {"float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int"}
+        raise RuntimeError(
+            f"Input type (torch.{names.get(x.dtype.name, x.dtype.name)}Tensor) and weight type "
+            f"(torch.{names.get(w.dtype.name, w.dtype.name)}Tensor) should be the same or input should be a MKLDNN tensor "
+            "and weight is a dense tensor"
+        )
+
+
+# -- unfold and fold ----------------------------------------------------------------------------------
+
+
+class Im2ColBackward0(Rule):
+    """Every window of an image as a column.
+
+    Math: y[n, (c, k), i] = x[n, c, i stride + k dilation - padding].   VJP: each column added back to its window.
+    Shapes: (n, c, h, w) -> (n, c * kernel, windows).   Saves: nothing.   PyTorch: torch.nn.functional.unfold
+    """
+
+    inputs = ("self",)
+    keeps = ("kernel_size", "dilation", "padding", "stride", "self_sym_argsize_minus_2", "self_sym_argsize_minus_1")
+
+    def forward(x, kernel, dilation, padding, stride, h, w):
+        columns = windows(_padded(x, padding), kernel, stride, dilation)
+        n, c, *_ = x.shape
+        return columns.reshape(n, c * math.prod(kernel), -1)
+
+    def vjp(self, g):
+        kernel, dilation, padding, stride, h, w = self.args
+        return both.run(Col2ImBackward0, (g,), (h, w), kernel, dilation, padding, stride)
+
+
+class Col2ImBackward0(Rule):
+    """Columns put back as an image, overlaps added: the adjoint of unfold.
+
+    VJP: unfold of g.   Shapes: (n, c * kernel, windows) -> (n, c, h, w).   Saves: nothing.
+    PyTorch: torch.nn.functional.fold
+    """
+
+    inputs = ("self",)
+    keeps = ("output_size", "kernel_size", "dilation", "padding", "stride")
+
+    def forward(columns, size, kernel, dilation, padding, stride):
+        out = [
+            (s + 2 * p - d * (k - 1) - 1) // t + 1
+            for s, p, d, k, t in zip(size, padding, dilation, kernel, stride, strict=True)
+        ]
+        pieces = columns.reshape(columns.shape[0], -1, *kernel, *out)
+        whole = unwindow(pieces, [s + 2 * p for s, p in zip(size, padding, strict=True)], stride, dilation)
+        return np.ascontiguousarray(_crop(whole, padding))
+
+    def vjp(self, g):
+        (h, w), kernel, dilation, padding, stride = self.args
+        return both.run(Im2ColBackward0, (g,), kernel, dilation, padding, stride, h, w)
+
+
+# -- padding ------------------------------------------------------------------------------------------
+
+
+class ConstantPadNdBackward0(Rule):
+    """A border of a constant around the last dims; a negative width cuts off.
+
+    VJP: g with the border cut off (the same operation, widths negated).   Shapes: each padded dim grows by both widths.
+    Saves: nothing.   PyTorch: torch.nn.functional.pad
+    """
+
+    inputs = ("self",)
+    keeps = ("pad", "value")
+
+    def forward(x, pad, value):
+        pairs = [(0, 0)] * (x.ndim - len(pad) // 2) + [
+            (pad[i], pad[i + 1]) for i in range(len(pad) - 2, -1, -2)
+        ]
+        x = x[tuple(slice(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(x.shape, pairs, strict=True))]
+        return np.pad(x, [(max(0, a), max(0, b)) for a, b in pairs], constant_values=value)
+
+    def vjp(self, g):
+        return both.run(ConstantPadNdBackward0, (g,), tuple([-p for p in self.args[0]]), 0)
+
+    def kept(self, name, value):
+        return tuple(v % 2**64 for v in value) if name == "pad" else super().kept(name, value)
+
+
+def pad_constant(input, pad, value=0):
+    """`input` with a border of `value`; `pad` gives (before, after) for the last dim first."""
+    return apply(ConstantPadNdBackward0, (input,), tuple(pad), value)
+
+
+class _ByPlace(Rule):
+    """A border copied from the inside: every element of the result is some element of the input."""
+
+    inputs = ("self",)
+    saves = ("self",)
+    keeps = ("padding",)
+    mode = "edge"
+
+    @classmethod
+    def run(cls, input, pad):
+        x = input._data
+        pairs = [(0, 0)] * (x.ndim - len(pad) // 2) + [(pad[i], pad[i + 1]) for i in range(len(pad) - 2, -1, -2)]
+        where = np.arange(x.size).reshape(x.shape)
+        cut = tuple(slice(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(x.shape, pairs, strict=True))
+        where = np.pad(where[cut], [(max(0, a), max(0, b)) for a, b in pairs], mode=cls.mode)
+        return apply(cls, (input,), tuple(pad), where)
+
+    def forward(x, pad, where):
+        return x.reshape(-1)[where]
+
+    def vjp(self, g, x):
+        return scatter(g, self.args[1], tuple(x.shape))
+
+
+class ReflectionPad1DBackward0(_ByPlace):
+    """A border mirrored from the inside.
+
+    VJP: each g is added to the element its value was copied from.   Shapes: each padded dim grows by both widths.
+    Saves: the input.   PyTorch: torch.nn.functional.pad(mode="reflect")
+    """
+
+    inputs = saves = ("self",)
+    mode = "reflect"
+
+
+class ReplicationPad1DBackward0(_ByPlace):
+    """A border that repeats the outermost element.
+
+    VJP: each g is added to the element its value was copied from.   Shapes: each padded dim grows by both widths.
+    Saves: the input.   PyTorch: torch.nn.functional.pad(mode="replicate")
+    """
+
+    inputs = saves = ("self",)
+    mode = "edge"
+
+
+_BORDERS = {("reflect", 1): ReflectionPad1DBackward0, ("replicate", 1): ReplicationPad1DBackward0}
+for (_mode, _), _rule in list(_BORDERS.items()):
+    for _nd in (2, 3):
+        _name = _rule.__name__.replace("1D", f"{_nd}D")
+        _BORDERS[_mode, _nd] = type(_name, (_rule,), {"__doc__": _rule.__doc__, "inputs": ("self",), "saves": ("self",)})
+
+
+def pad_by_mode(input, pad, mode):
+    """`input` with a border that repeats (`replicate`) or mirrors (`reflect`) what is inside."""
+    nd = len(pad) // 2
+    x = input._data
+    if x.ndim not in (nd + 1, nd + 2):
+        raise NotImplementedError(
+            f"Padding size {len(pad)} is not supported for {x.ndim}D input tensor.\nSupported combinations for non-constant "
+            "padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: padding size = 4 (pads "
+            "last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
+        )
+    if mode == "reflect":
+        for i in range(nd):
+            if max(pad[2 * i : 2 * i + 2]) >= x.shape[-1 - i]:
+                raise RuntimeError(
+                    f"Argument #{4 + 2 * i}: Padding size should be less than the corresponding input dimension, but got: "
+                    f"padding ({pad[2 * i]}, {pad[2 * i + 1]}) at dimension {x.ndim - 1 - i} of input {list(x.shape)}"
+                )
+    return _BORDERS[mode, nd].run(input, pad)
+
+
+__all__ = ["conv_transpose", "convolution", "pad_by_mode", "pad_constant", "unwindow", "windows"]

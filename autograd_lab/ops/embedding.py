@@ -1,0 +1,145 @@
+"""The rules of embeddings, and dropout: rows picked by number, and elements thrown away by chance."""
+
+import numpy as np
+
+from ..autograd.record import apply
+from ..autograd.variable import Variable, wrap
+from . import both
+from .rule import FUNCTIONS, METHODS, Rule, function
+
+
+class EmbeddingBackward0(Rule):
+    """Rows of a table.
+
+    Math: y[i] = w[index[i]].   VJP: row r of w gets the sum of the g[i] with index[i] = r; the padding row gets none.
+    Shapes: w (rows, d), index of any shape -> (*index, d).   Saves: the indices.   PyTorch: torch.nn.functional.embedding
+    """
+
+    op = "embedding"
+    inputs = ("weight", "indices")
+    operands = 1
+    saves = ("indices",)
+    keeps = ("padding_idx", "scale_grad_by_freq", "sparse", "weight_sym_argsize_0")
+
+    def forward(w, index, *_):
+        if index.size and (index.min() < 0 or index.max() >= len(w)):
+            raise IndexError("index out of range in self")
+        return w[index]
+
+    def vjp(self, g, index):
+        padding, by_frequency, _sparse, rows = self.args
+        index = both.array_of(index)
+        if by_frequency:
+            g = g * both.constant((1 / np.bincount(index.reshape(-1))[index][..., None]).astype(both.array_of(g).dtype), g)
+        return both.run(EmbeddingDenseBackwardBackward0, (g,), index, padding, rows)
+
+    def kept(self, name, value):
+        return value % 2**64 if name == "padding_idx" else super().kept(name, value)
+
+
+class EmbeddingDenseBackwardBackward0(Rule):
+    """The VJP of embedding as an operation: rows added up in a table.
+
+    VJP: the rows of gg that were picked, zero for the padding row.   Shapes: (*index, d) -> (rows, d).   Saves: nothing.
+    """
+
+    op = "embedding_dense_backward"
+    inputs = ("grad_output",)
+    keeps = ("indices", "padding_idx", "num_weights")
+
+    def forward(g, index, padding, rows):
+        table = np.zeros((rows, g.shape[-1]), g.dtype)
+        flat, g = index.reshape(-1), g.reshape(-1, g.shape[-1])
+        if flat.size:
+            # Equal indices are brought together and summed at once, which is faster than np.add.at row by row.
+            order = np.argsort(flat, kind="stable")
+            sorted_index = flat[order]
+            starts = np.flatnonzero(np.concatenate(([True], sorted_index[1:] != sorted_index[:-1])))
+            table[sorted_index[starts]] = np.add.reduceat(g[order], starts, axis=0)
+        if padding >= 0:
+            table[padding] = 0
+        return table
+
+    def vjp(self, gg):
+        index, padding, _rows = self.args
+        if isinstance(gg, Variable):
+            picked = FUNCTIONS["embedding"](gg, wrap(index), padding)
+        else:
+            picked = gg[index]
+        return both.masked(picked, np.broadcast_to((index != padding)[..., None], picked.shape))
+
+
+@function(method=False)
+def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
+    """Rows of `weight` (torch.embedding; note the order of arguments)."""
+    if weight._data.ndim != 2:
+        raise RuntimeError("'weight' must be 2-D")
+    if indices._data.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(
+            "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+            f"{indices.type()} instead (while checking arguments for embedding)"
+        )
+    return apply(
+        EmbeddingBackward0, (weight, indices), padding_idx, scale_grad_by_freq, sparse, weight._data.shape[0]
+    )
+
+
+def one_hot(tensor, num_classes=-1):
+    """Rows of zeros with a 1 at the given place (torch.nn.functional.one_hot)."""
+    index = tensor._data
+    if index.dtype.name != "int64":
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor.")
+    if not index.size:
+        if num_classes <= 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor.")
+        return wrap(np.zeros((*index.shape, num_classes), np.int64))
+    if index.min() < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    if num_classes == -1:
+        num_classes = int(index.max()) + 1
+    elif num_classes < 1:
+        raise RuntimeError("num_classes should be positive")
+    elif index.max() >= num_classes:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    return wrap((index[..., None] == np.arange(num_classes)).astype(np.int64))
+
+
+def drop(input, p, training, shape=None):
+    """Zero with probability `p`, everything else divided by 1 - p; `shape` is that of the coin tosses."""
+    x = input._data
+    if p == 0 or not training or not x.size:
+        return input
+    if p == 1:
+        return input * wrap(x.dtype.type(0))
+    if x.dtype.kind != "f":
+        from ..dtypes import ALL
+
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {ALL[x.dtype].type_name}")
+    return input * wrap(kept(x.shape if shape is None else shape, p, x.dtype) / x.dtype.type(1 - p))
+
+
+def kept(shape, p, dtype):
+    """Coin tosses of the default generator: 1 with probability 1 - p, else 0."""
+    from ..random import rng_of
+
+    return (rng_of().random(shape) >= p).astype(dtype)
+
+
+@function(method=False)
+def dropout(input, p, train):
+    """torch.dropout."""
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return drop(input, p, train)
+
+
+@function(method=False, name="dropout_")
+def dropout_(input, p, train):
+    """The in-place form of `dropout`."""
+    x = input._data
+    if p == 0 or not train:
+        return input
+    return METHODS["mul_"](input, wrap(kept(x.shape, p, x.dtype) / x.dtype.type(max(1 - p, 1e-30))))
+
+
+__all__ = ["drop", "embedding", "kept", "one_hot"]

@@ -1,0 +1,48 @@
+"""Rules with absent operands, and with further results that only the way back needs."""
+
+from ..autograd.modes import THREAD
+from ..autograd.record import finish, node_for
+from ..autograd.variable import NO_EDGE, find_edge, wrap
+from .rule import Rule
+
+
+class GeneralRule(Rule):
+    """A rule run by `call`: an operand may be None (a missing weight or bias has the edge (None, 0)).
+
+    extras  how many of the last `inputs` are not given but come out of `forward` beside the result: statistics, places
+    """
+
+    extras = 0
+
+
+def call(rule, inputs, *args):
+    """Run a GeneralRule on Tensors (or None for an absent one) and plain values; record it if a gradient is wanted."""
+    state = THREAD.state
+    data = state.run(rule.forward, *[t if t is None else t._data for t in inputs], *args)
+    if rule.extras:
+        data, *extras = data
+        inputs = (*inputs, *[wrap(e) for e in extras])
+    out = wrap(data)
+    node = None
+    if state.grad:
+        operands = inputs[: rule.operands]
+        edges = tuple([NO_EDGE if t is None else t._edge or find_edge(t) for t in operands])
+        for edge in edges:
+            if edge is not NO_EDGE:
+                node = node_for(rule, edges, inputs, (out,), args)
+                node.fold = _fold(operands, data)
+                out._edge = (node, 0)
+                break
+    if state.special:
+        finish(state, rule, inputs, (out,), node, args)
+    return out
+
+
+def _fold(operands, data):
+    """What the engine must undo: operands of different types were computed in one."""
+    if all(t is None or t._data.dtype is data.dtype for t in operands):
+        return None
+    return tuple([((), data.dtype) if t is None else (t._data.shape, t._data.dtype) for t in operands])
+
+
+__all__ = ["GeneralRule", "call"]

@@ -1,0 +1,259 @@
+"""The rules of normalization: subtract a mean, divide by a spread, then scale and shift.
+
+All of them are one formula over different dims: with xh = (x - mean) / spread and g' = g * weight, the gradient of x is
+(g' - mean(g') - xh mean(g' xh)) / spread, the means taken over the dims that were normalized.
+"""
+
+import math
+
+import numpy as np
+
+from ..autograd.variable import Variable
+from .general import GeneralRule, call
+
+
+def _stats(x, dims, eps):
+    """The mean over `dims`, and 1 / sqrt(variance + eps); of an array or a Tensor."""
+    if isinstance(x, Variable):
+        mean = x.mean(dims, True)
+        d = x - mean
+        return mean, ((d * d).mean(dims, True) + eps).rsqrt()
+    mean = x.mean(dims, keepdims=True, dtype=x.dtype)
+    d = x - mean
+    return mean, 1 / np.sqrt((d * d).mean(dims, keepdims=True, dtype=x.dtype) + x.dtype.type(eps))
+
+
+def _centered(g, xh, rstd, dims):
+    """The formula of the module's page."""
+    n = math.prod(g.shape[d] for d in dims)
+    keep = {"keepdim": True} if isinstance(g, Variable) else {"keepdims": True}
+    mean_g, mean_gx = g.sum(dims, **keep) / n, (g * xh).sum(dims, **keep) / n
+    return (g - mean_g - xh * mean_gx) * rstd
+
+
+def _shaped(v, ndim, dim=1):
+    """A vector over the channels as a factor for a tensor with `ndim` dims."""
+    return None if v is None else v.reshape((1,) * dim + (-1,) + (1,) * (ndim - dim - 1))
+
+
+class NativeLayerNormBackward0(GeneralRule):
+    """Layer norm: every sample normalized over its last dims.
+
+    Math: y = (x - mean) / sqrt(var + eps) * w + b.   VJP: see the module;  to w: g * xh summed;  to b: g summed.
+    Shapes: w and b have the shape of the normalized dims.   Saves: x, w, b, mean, 1 / spread.   PyTorch: layer_norm
+    """
+
+    op = "native_layer_norm"
+    inputs = saves = ("input", "weight", "bias", "result1", "result2")
+    operands, extras = 3, 2
+    keeps = ("normalized_shape",)
+
+    def forward(x, w, b, shape, eps):
+        mean, rstd = _stats(x, tuple(range(x.ndim - len(shape), x.ndim)), eps)
+        y = (x - mean) * rstd
+        if w is not None:
+            y = y * w
+        return y if b is None else y + b, mean, rstd
+
+    def vjp(self, g, x, w, b, mean, rstd):
+        shape, eps = self.args
+        ndim = len(x.shape)
+        dims, lead = tuple(range(ndim - len(shape), ndim)), tuple(range(ndim - len(shape)))
+        if isinstance(x, Variable):
+            mean, rstd = _stats(x, dims, eps)
+        xh = (x - mean) * rstd
+        return (
+            _centered(g if w is None else g * w, xh, rstd, dims) if self.needs(0) else None,
+            _summed(g * xh, lead) if self.needs(1) else None,
+            _summed(g, lead) if self.needs(2) else None,
+        )
+
+
+def _summed(x, dims):
+    return x.sum(dims) if dims else x
+
+
+def layer_norm(input, shape, weight, bias, eps):
+    """torch.nn.functional.layer_norm."""
+    x = input._data
+    shape = tuple(shape)
+    if not shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t._data.shape != shape:
+            raise RuntimeError(
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(t._data.shape)} and "
+                f"normalized_shape = {list(shape)}"
+            )
+    if x.shape[x.ndim - len(shape) :] != shape or x.ndim < len(shape):
+        raise RuntimeError(
+            f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but got "
+            f"input of size{list(x.shape)}"
+        )
+    _same_type(x, weight, bias)
+    return call(NativeLayerNormBackward0, (input, weight, bias), shape, eps)
+
+
+def _same_type(x, *others):
+    for t in others:
+        if t is not None and t._data.dtype is not x.dtype and x.dtype.name != "float16":
+            from ..dtypes import ALL
+
+            raise RuntimeError(
+                f"expected scalar type {ALL[x.dtype].type_name} but found {ALL[t._data.dtype].type_name}"
+            )
+
+
+class NativeBatchNormBackward0(GeneralRule):
+    """Batch norm: every channel normalized over the batch, or by the running statistics in evaluation.
+
+    Math: y = (x - mean) / sqrt(var + eps) * w + b.   VJP: see the module (in evaluation: g * w / spread);  to w: g * xh
+    summed;  to b: g summed.   Shapes: x (n, c, ...), w and b (c,).
+    Saves: x, w, the running statistics, mean, 1 / spread.   PyTorch: torch.nn.functional.batch_norm
+    """
+
+    op = "native_batch_norm"
+    inputs = ("input", "weight", "bias", "running_mean", "running_var", "result1", "result2")
+    operands, extras = 3, 2
+    saves = ("input", "weight", "running_mean", "running_var", "result1", "result2")
+    keeps = ("training", "eps")
+
+    def forward(x, w, b, running_mean, running_var, training, eps, *_):
+        nothing = np.zeros(0, x.dtype)
+        if training:
+            mean, rstd = _stats(x, _others(x.ndim), eps)
+            saved = mean.reshape(-1), rstd.reshape(-1)
+        else:
+            mean = _shaped(running_mean, x.ndim)
+            rstd = 1 / np.sqrt(_shaped(running_var, x.ndim) + x.dtype.type(eps))
+            saved = nothing, nothing
+        y = (x - mean) * rstd
+        if w is not None:
+            y = y * _shaped(w, x.ndim)
+        return (y if b is None else y + _shaped(b, x.ndim)).astype(x.dtype, copy=False), *saved
+
+    def vjp(self, g, x, w, running_mean, running_var, mean, rstd):
+        training, eps = self.args[:2]
+        ndim = len(x.shape)
+        dims = _others(ndim)
+        if not training:
+            mean, rstd = _shaped(running_mean, ndim), (_shaped(running_var, ndim) + eps) ** -0.5
+        elif isinstance(x, Variable):
+            mean, rstd = _stats(x, dims, eps)
+        else:
+            mean, rstd = _shaped(mean, ndim), _shaped(rstd, ndim)
+        xh = (x - mean) * rstd
+        to_x = None
+        if self.needs(0):
+            scaled = g if w is None else g * _shaped(w, ndim)
+            to_x = _centered(scaled, xh, rstd, dims) if training else scaled * rstd
+        return (
+            to_x,
+            (g * xh).sum(dims) if self.needs(1) else None,
+            g.sum(dims) if self.needs(2) else None,
+        )
+
+
+def _others(ndim):
+    """Every dim but that of the channels."""
+    return (0, *range(2, ndim))
+
+
+def batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps):
+    """torch.batch_norm: in training, the running statistics are moved a little towards those of the batch."""
+    x = input._data
+    channels = x.shape[1]
+    if not training and (running_mean is None or running_var is None):
+        raise RuntimeError(f"running_{'mean' if running_mean is None else 'var'} must be defined in evaluation mode")
+    for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
+        if t is not None and t._data.size != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {t._data.size}")
+    out = call(NativeBatchNormBackward0, (input, weight, bias, running_mean, running_var), training, eps)
+    if training and running_mean is not None:
+        dims = _others(x.ndim)
+        n = x.size // max(channels, 1)
+        for t, batch in ((running_mean, x.mean(dims)), (running_var, x.var(dims) * (n / max(n - 1, 1)))):
+            old = t._array()
+            old[...] = old * (1 - momentum) + batch.astype(old.dtype) * momentum  # PyTorch counts no write here either
+    return out
+
+
+class NativeGroupNormBackward0(GeneralRule):
+    """Group norm: every sample normalized over groups of channels.
+
+    Math: y = (x - mean) / sqrt(var + eps) * w + b, mean and var over a group.   VJP: see the module;  to w: g * xh summed;
+    to b: g summed.   Shapes: x (n, c, ...), w and b (c,).   Saves: x, w, mean, 1 / spread.   PyTorch: group_norm
+    """
+
+    op = "native_group_norm"
+    inputs = ("input", "weight", "bias", "result1", "result2")
+    operands, extras = 3, 2
+    saves = ("input", "weight", "result1", "result2")
+    keeps = ("N", "C", "HxW", "group", "eps")
+
+    def forward(x, w, b, n, c, hw, groups, eps):
+        grouped = x.reshape(n, groups, -1)
+        mean, rstd = _stats(grouped, (2,), eps)
+        y = ((grouped - mean) * rstd).reshape(x.shape)
+        if w is not None:
+            y = y * _shaped(w, x.ndim)
+        return y if b is None else y + _shaped(b, x.ndim), mean.reshape(n, groups), rstd.reshape(n, groups)
+
+    def vjp(self, g, x, w, mean, rstd):
+        n, _c, _hw, groups, eps = self.args
+        shape, ndim = x.shape, len(x.shape)
+        x = x.reshape((n, groups, -1))
+        if isinstance(x, Variable):
+            mean, rstd = _stats(x, (2,), eps)
+        else:
+            mean, rstd = mean[..., None], rstd[..., None]
+        xh = (x - mean) * rstd
+        to_x = to_w = None
+        if self.needs(0):
+            scaled = (g if w is None else g * _shaped(w, ndim)).reshape((n, groups, -1))
+            to_x = _centered(scaled, xh, rstd, (2,)).reshape(shape)
+        if self.needs(1):
+            to_w = (g * xh.reshape(shape)).sum(_others(ndim))
+        return to_x, to_w, g.sum(_others(ndim)) if self.needs(2) else None
+
+
+def group_norm(input, groups, weight, bias, eps):
+    """torch.group_norm."""
+    x = input._data
+    n, c, *rest = x.shape
+    if c % groups:
+        raise RuntimeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(x.shape)} and "
+            f"num_groups={groups}"
+        )
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t._data.shape != (c,):
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"{list(t._data.shape)} and input of shape {list(x.shape)}"
+            )
+    return call(NativeGroupNormBackward0, (input, weight, bias), n, c, math.prod(rest), groups, eps)
+
+
+def instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps):
+    """torch.instance_norm: a batch norm in which every sample is a batch of its own, its channels side by side."""
+    x = input._data
+    n, c, *rest = x.shape
+
+    def each(t):
+        return None if t is None else t.repeat(n)
+
+    mean, var = each(running_mean), each(running_var)
+    flat = input.contiguous().view(1, n * c, *rest)
+    out = batch_norm(flat, mean, var, each(weight), each(bias), use_input_stats, momentum, eps)
+    if use_input_stats:
+        for t, moved in ((running_mean, mean), (running_var, var)):
+            if t is not None:
+                t.copy_(moved.view(n, c).mean(0))
+    return out.view(*x.shape)
+
+
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm"]

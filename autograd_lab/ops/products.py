@@ -1,0 +1,1068 @@
+"""The rules of the matrix products: dot, mv, mm, bmm, their `add...` forms, and the reduction of everything else to them.
+
+`matmul` and `einsum` have no rules of their own: they reshape their operands until one of these fits, as PyTorch does, so
+that the graph of `a @ b` shows the very views and products that its gradient passes through.
+"""
+
+import math
+import operator
+import warnings
+
+import numpy as np
+
+from ..autograd.engine import sum_to
+from ..autograd.modes import THREAD
+from ..autograd.node import count_down, save
+from ..autograd.record import apply, finish
+from ..autograd.variable import NO_EDGE, Variable, find_edge, new
+from ..autograd.views import make_view
+from ..dtypes import ALL
+from . import rule as book
+from .rule import FUNCTIONS, METHODS, Rule, function
+from .shapes import TBackward0, UnsafeViewBackward0
+
+_multiply = operator.matmul
+_sum_rows = np.add.reduce
+
+
+def _t(x):
+    """The transpose of a matrix."""
+    return x.t() if isinstance(x, Variable) else x.T
+
+
+def _swap(x):
+    """The last two dims swapped."""
+    return x.transpose(1, 2) if isinstance(x, Variable) else x.swapaxes(-2, -1)
+
+
+def _mm(x, y):
+    return mm(x, y) if isinstance(x, Variable) else x @ y
+
+
+def _mv(x, y):
+    return mv(x, y) if isinstance(x, Variable) else x @ y
+
+
+def _bmm(x, y):
+    return bmm(x, y) if isinstance(x, Variable) else x @ y
+
+
+def _outer(x, y):
+    return x.reshape((-1, 1)) * y
+
+
+def _scaled(g, factor):
+    return g if factor == 1 else g * factor
+
+
+# -- two matrices -------------------------------------------------------------------------------------
+
+
+class _TwoMatrices(Rule):
+    """What the rules of matrix @ matrix share: PyTorch keeps the sizes and strides of both factors beside them."""
+
+    factors = ("self", "mat2")
+
+    def _read_saved(self, name):
+        shapes, strides, size = self.args[-3:]
+        for i, factor in enumerate(self.factors):
+            if name == factor + "_sym_sizes":
+                return shapes[i]
+            if name == factor + "_sym_strides":  # kept only to lay out that factor's gradient
+                wanted = self.needs(i + len(self.inputs) - 2)
+                return tuple(step // size for step in strides[i]) if wanted else ()
+        return super()._read_saved(name)
+
+    def __dir__(self):
+        return super().__dir__() + [f"_saved_{f}_sym_{what}" for f in self.factors for what in ("sizes", "strides")]
+
+    def factor_gradients(self, g, a, b, alpha=1):
+        """Of a @ b: g @ b^T and a^T @ g, each laid out in memory as its factor is (a transposed factor: transposed)."""
+        to_a = to_b = None
+        if b is not None:
+            to_a = _scaled(_t(_mm(b, _t(g))) if self.by_columns(0) else _mm(g, _t(b)), alpha)
+        if a is not None:
+            to_b = _scaled(_t(_mm(_t(g), a)) if self.by_columns(1) else _mm(_t(a), g), alpha)
+        return to_a, to_b
+
+    def by_columns(self, i):
+        """Whether factor `i` lies in memory column after column, as the transposed weight of a layer does."""
+        shapes, strides, size = self.args[-3:]
+        down, right = strides[i]
+        return down == size and right == size * shapes[i][0]
+
+
+def _layout(x, y):
+    """Sizes, strides and item size of two factors, the last three `args` of a _TwoMatrices."""
+    return (x.shape, y.shape), (x.strides, y.strides), x.itemsize
+
+
+class MmBackward0(_TwoMatrices):
+    """Product of two matrices.
+
+    Math: y = a @ b.   VJP: to a: g @ b^T;  to b: a^T @ g.
+    Shapes: (n, m) @ (m, p) -> (n, p).   Saves: each factor that the other's gradient needs.   PyTorch: torch.mm
+    """
+
+    op = "mm"
+    inputs = ("self", "mat2")
+    saves = ("self", "mat2")
+    saves_if = {"self": (1,), "mat2": (0,)}
+
+    def forward(x, y, *layout):
+        return x @ y
+
+    def vjp(self, g, a, b):
+        return self.factor_gradients(g, a, b)
+
+
+@function
+def mm(input, mat2):
+    """The product of two matrices (torch.mm)."""
+    _tensors("mm", input=input, mat2=mat2)
+    x, y = input._data, mat2._data
+    if x.dtype is not y.dtype or x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[0] or x.dtype.kind == "b":
+        _check_mm(x, y)
+    state = THREAD.state
+    out = new(book.Tensor)
+    out._data = state.run(_multiply, x, y)
+    out._box = out._meta = node = None
+    ea, eb = input._edge or find_edge(input), mat2._edge or find_edge(mat2)
+    if (ea is NO_EDGE and eb is NO_EDGE) or not state.grad:
+        out._edge = NO_EDGE
+    else:
+        node = new(MmBackward0)
+        node.next_functions = (ea, eb)
+        node.priority = count_down()
+        node.args = _layout(x, y)
+        node.fold = node.hooks = None
+        save(node, (None if eb is NO_EDGE else input, None if ea is NO_EDGE else mat2))
+        out._edge = (node, 0)
+    if state.special:
+        finish(state, MmBackward0, (input, mat2), (out,), node, _layout(x, y))
+    return out
+
+
+def _check_mm(x, y):
+    if x.ndim != 2:
+        raise RuntimeError("self must be a matrix")
+    if y.ndim != 2:
+        raise RuntimeError("mat2 must be a matrix")
+    _check_inner(x.shape, y.shape)
+    if x.dtype is not y.dtype:
+        raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {_cpp(x)} != {_cpp(y)}")
+    if x.dtype.kind == "b":
+        raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
+
+
+def _check_inner(a, b):
+    if a[1] != b[0]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})")
+
+
+_CPP = {"float32": "float", "float64": "double", "float16": "c10::Half", "int64": "long int", "int32": "int",
+        "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "bool": "bool"}  # fmt: skip
+
+
+def _cpp(x):
+    return _CPP[x.dtype.name]
+
+
+def _name(x):
+    return ALL[x.dtype].type_name
+
+
+def _tensors(op, **operands):
+    for i, (name, t) in enumerate(operands.items()):
+        if not isinstance(t, Variable):
+            raise TypeError(f"{op}(): argument '{name}' (position {i + 1}) must be Tensor, not {type(t).__name__}")
+
+
+class AddmmBackward0(_TwoMatrices):
+    """A matrix product added to a tensor: the fully connected layer.
+
+    Math: y = beta * c + alpha * a @ b.   VJP: to c: beta * g;  to a: alpha * g @ b^T;  to b: alpha * a^T @ g.
+    Shapes: c broadcasts to (n, p); its gradient is summed back.   Saves: each factor the other needs.   PyTorch: torch.addmm
+    """
+
+    op = "addmm"
+    inputs = ("self", "mat1", "mat2")
+    factors = ("mat1", "mat2")
+    saves = ("mat1", "mat2")
+    saves_if = {"mat1": (2,), "mat2": (1,)}
+    keeps = ("beta", "alpha")
+
+    def forward(c, x, y, beta=1, alpha=1, *layout):
+        product = x @ y
+        if alpha != 1:
+            product *= x.dtype.type(alpha)
+        if beta == 0:
+            return product
+        product += c if beta == 1 else c * x.dtype.type(beta)
+        return product
+
+    def vjp(self, g, a, b):
+        beta, alpha, shape = self.args[:3]
+        to_c = None
+        if self.next_functions[0][0] is not None:
+            to_c = _scaled(g, beta)
+            if len(shape) == 1 and isinstance(g, np.ndarray) and shape[0] != 1:
+                to_c = _sum_rows(to_c, 0)  # np.add.reduce: half the price of g.sum(0)
+            elif g.shape != shape:
+                to_c = sum_to(to_c, shape)
+        return (to_c, *self.factor_gradients(g, a, b, alpha))
+
+
+@function
+def addmm(input, mat1, mat2, *, beta=1, alpha=1):
+    """`beta * input + alpha * mat1 @ mat2` (torch.addmm)."""
+    c, x, y = input._data, mat1._data, mat2._data
+    if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[0] or not c.dtype is x.dtype is y.dtype:
+        _check_addmm(c, x, y)
+    state = THREAD.state
+    out = new(book.Tensor)
+    try:
+        out._data = state.run(AddmmBackward0.forward, c, x, y, beta, alpha)
+    except ValueError:
+        raise _expand_error(c.shape, (x.shape[0], y.shape[1])) from None
+    out._box = out._meta = node = None
+    ec, ea, eb = input._edge or find_edge(input), mat1._edge or find_edge(mat1), mat2._edge or find_edge(mat2)
+    if (ec is NO_EDGE and ea is NO_EDGE and eb is NO_EDGE) or not state.grad:
+        out._edge = NO_EDGE
+    else:
+        node = new(AddmmBackward0)
+        node.next_functions = (ec, ea, eb)
+        node.priority = count_down()
+        node.args = (beta, alpha, c.shape, *_layout(x, y))
+        node.fold = node.hooks = None
+        save(node, (None if eb is NO_EDGE else mat1, None if ea is NO_EDGE else mat2))
+        out._edge = (node, 0)
+    if state.special:
+        finish(state, AddmmBackward0, (input, mat1, mat2), (out,), node, (beta, alpha, c.shape, *_layout(x, y)))
+    return out
+
+
+def _check_addmm(c, x, y):
+    for name, m in (("mat1", x), ("mat2", y)):
+        if m.ndim != 2:
+            raise RuntimeError(f"{name} must be a matrix, got {m.ndim}-D tensor")
+    if x.dtype is not y.dtype:
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {_name(x)} and {_name(y)}")
+    _check_inner(x.shape, y.shape)
+    if c.dtype is not y.dtype:
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {_name(c)} and {_name(y)}")
+
+
+def _expand_error(have, want):
+    for i in range(1, len(have) + 1):
+        if i > len(want):
+            return RuntimeError(
+                f"expand(torch.FloatTensor{{{list(have)}}}, size={list(want)}): the number of sizes provided ({len(want)}) "
+                f"must be greater or equal to the number of dimensions in the tensor ({len(have)})"
+            )
+        if have[-i] not in (1, want[-i]):
+            return RuntimeError(
+                f"The expanded size of the tensor ({want[-i]}) must match the existing size ({have[-i]}) at non-singleton "
+                f"dimension {len(want) - i}.  Target sizes: {list(want)}.  Tensor sizes: {list(have)}"
+            )
+    return RuntimeError(f"shapes {list(have)} and {list(want)} do not fit together")
+
+
+def linear(input, weight, bias=None):
+    """`input @ weight^T + bias` along the last dim (torch.nn.functional.linear).
+
+    A batch of vectors is one AddmmBackward0, fed by the TBackward0 of the weight.
+    """
+    _tensors("linear", input=input, weight=weight)
+    x = input._data
+    if x.ndim == 2 and bias is not None and weight._data.ndim == 2:
+        return addmm(bias, input, _transposed(weight))
+    if bias is None or weight._data.ndim != 2:
+        if bias is not None:
+            raise RuntimeError(f"mat2 must be a matrix, got {weight._data.ndim}-D tensor")
+        return matmul(input, _transposed(weight) if weight._data.ndim == 2 else weight.t())
+    if x.ndim > 2 and not x.flags.c_contiguous:
+        return matmul(input, weight.t()) + bias
+    flat = input.view(-1, x.shape[-1]) if x.shape[-1] else input.reshape(math.prod(x.shape[:-1]), 0)
+    return addmm(bias, flat, weight.t()).view(*x.shape[:-1], weight._data.shape[0])
+
+
+def _transposed(weight):
+    """`weight.t()` of a matrix, without its overhead: this line runs once per layer and step."""
+    state = THREAD.state
+    edge = weight._edge or find_edge(weight)
+    if edge is NO_EDGE or not state.grad or state.special:
+        return weight.t()
+    node = new(TBackward0)
+    node.next_functions = (edge,)
+    node.priority = count_down()
+    node.args = node.saved = ()
+    node.fold = node.hooks = node.versions = None
+    return make_view(weight, weight._array().T, (node, 0))
+
+
+# -- vectors ------------------------------------------------------------------------------------------
+
+
+class MvBackward0(Rule):
+    """Matrix times vector.
+
+    Math: y = a @ v.   VJP: to a: g v^T (outer product);  to v: a^T @ g.
+    Shapes: (n, m) @ (m,) -> (n,).   Saves: each factor the other needs.   PyTorch: torch.mv
+    """
+
+    op = "mv"
+    inputs = ("self", "vec")
+    saves = ("self", "vec")
+    saves_if = {"self": (1,), "vec": (0,)}
+    forward = _multiply
+
+    def vjp(self, g, a, v):
+        return None if v is None else _outer(g, v), None if a is None else _mv(_t(a), g)
+
+
+@function
+def mv(input, vec):
+    """A matrix times a vector (torch.mv)."""
+    _tensors("mv", input=input, vec=vec)
+    x, y = input._data, vec._data
+    if x.ndim != 2 or y.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got 1, {x.ndim}, {y.ndim}")
+    if x.shape[1] != y.shape[0]:
+        raise RuntimeError(f"size mismatch, got input ({x.shape[0]}), mat ({x.shape[0]}x{x.shape[1]}), vec ({y.shape[0]})")
+    if x.dtype is not y.dtype:
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {_name(y)}, {_name(x)}, and {_name(y)}"
+        )
+    return apply(MvBackward0, (input, vec))
+
+
+class DotBackward0(Rule):
+    """Inner product of two vectors.
+
+    Math: y = sum_i a_i b_i.   VJP: to a: g * b;  to b: g * a.
+    Shapes: (n,), (n,) -> ().   Saves: each factor the other needs.   PyTorch: torch.dot
+    """
+
+    op = "dot"
+    inputs = ("self", "tensor")
+    saves = ("self", "tensor")
+    saves_if = {"self": (1,), "tensor": (0,)}
+
+    def forward(x, y):
+        return x.dot(y)
+
+    def vjp(self, g, a, b):
+        return None if b is None else g * b, None if a is None else g * a
+
+
+class VdotBackward0(DotBackward0):
+    """The inner product as torch.vdot: for real numbers the same as dot."""
+
+    op = "vdot"
+    inputs = ("self", "other")
+    saves = ("self", "other")
+    saves_if = {"self": (1,), "other": (0,)}
+
+    def forward(x, y):
+        return x.dot(y)
+
+
+@function
+def dot(input, tensor):
+    """The inner product of two vectors (torch.dot)."""
+    _check_dot("dot", input, tensor)
+    return apply(DotBackward0, (input, tensor))
+
+
+@function
+def vdot(input, other):
+    """The inner product of two vectors (torch.vdot)."""
+    _check_dot("vdot", input, other)
+    return apply(VdotBackward0, (input, other))
+
+
+def _check_dot(op, a, b):
+    _tensors(op, input=a, tensor=b)
+    x, y = a._data, b._data
+    if x.ndim != 1 or y.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors")
+    if x.dtype is not y.dtype:
+        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {_name(x)} and {_name(y)}")
+    if x.shape != y.shape:
+        n, m = len(x), len(y)
+        raise RuntimeError(
+            f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of elements, but got "
+            f"{n} and {m} elements respectively"
+        )
+
+
+@function
+def outer(input, vec2):
+    """All products a_i b_j of two vectors: a column times a row (torch.outer)."""
+    for name, t in (("self", input), ("vec2", vec2)):
+        if t._data.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {t._data.ndim}-D")
+    return input.view(-1, 1) * vec2
+
+
+FUNCTIONS["ger"] = METHODS["ger"] = outer
+
+
+class AddmvBackward0(Rule):
+    """Matrix times vector, added to a vector.
+
+    Math: y = beta * c + alpha * a @ v.   VJP: to c: beta * g;  to a: alpha * g v^T;  to v: alpha * a^T @ g.
+    Shapes: c broadcasts to (n,).   Saves: each factor the other needs.   PyTorch: torch.addmv
+    """
+
+    op = "addmv"
+    inputs = ("self", "mat", "vec")
+    saves = ("mat", "vec")
+    saves_if = {"mat": (2,), "vec": (1,)}
+    keeps = ("beta", "alpha")
+
+    def forward(c, x, y, beta, alpha, *shape):
+        return _accumulate(c, x @ y, beta, alpha)
+
+    def vjp(self, g, a, v):
+        beta, alpha, shape = self.args
+        to_c = sum_to(_scaled(g, beta), shape) if self.needs(0) else None
+        return (
+            to_c,
+            None if v is None else _scaled(_outer(g, v), alpha),
+            None if a is None else _scaled(_mv(_t(a), g), alpha),
+        )
+
+
+def _accumulate(c, product, beta, alpha):
+    kind = product.dtype.type
+    product = product * kind(alpha) if alpha != 1 else product
+    if beta != 0:
+        product = product + (c * kind(beta) if beta != 1 else c)
+    return product
+
+
+@function
+def addmv(input, mat, vec, *, beta=1, alpha=1):
+    """`beta * input + alpha * mat @ vec` (torch.addmv)."""
+    x, y, c = mat._data, vec._data, input._data
+    if x.ndim != 2 or y.ndim != 1 or c.ndim > 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {c.ndim}, {x.ndim}, {y.ndim}")
+    if x.shape[1] != y.shape[0] or (c.ndim and c.shape[0] not in (1, x.shape[0])):
+        raise RuntimeError(
+            f"size mismatch, got input ({c.shape[0] if c.ndim else 1}), mat ({x.shape[0]}x{x.shape[1]}), vec ({y.shape[0]})"
+        )
+    return apply(AddmvBackward0, (input, mat, vec), beta, alpha, c.shape)
+
+
+class AddrBackward0(Rule):
+    """An outer product added to a matrix.
+
+    Math: y = beta * c + alpha * u v^T.   VJP: to c: beta * g;  to u: alpha * g @ v;  to v: alpha * g^T @ u.
+    Shapes: c broadcasts to (n, m).   Saves: each factor the other needs.   PyTorch: torch.addr
+    """
+
+    op = "addr"
+    inputs = ("self", "vec1", "vec2")
+    saves = ("vec1", "vec2")
+    saves_if = {"vec1": (2,), "vec2": (1,)}
+    keeps = ("beta", "alpha")
+
+    def forward(c, u, v, beta, alpha, *shape):
+        return _accumulate(c, np.multiply.outer(u, v), beta, alpha)
+
+    def vjp(self, g, u, v):
+        beta, alpha, shape = self.args
+        to_c = sum_to(_scaled(g, beta), shape) if self.needs(0) else None
+        return (
+            to_c,
+            None if v is None else _scaled(_mv(g, v), alpha),
+            None if u is None else _scaled(_mv(_t(g), u), alpha),
+        )
+
+
+@function
+def addr(input, vec1, vec2, *, beta=1, alpha=1):
+    """`beta * input + alpha * outer(vec1, vec2)` (torch.addr)."""
+    u, v, c = vec1._data, vec2._data, input._data
+    for i, x in enumerate((u, v)):
+        if x.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument vec{i + 1}, but got {x.ndim}-D")
+    _check_expands(c.shape, (len(u), len(v)))
+    return apply(AddrBackward0, (input, vec1, vec2), beta, alpha, c.shape)
+
+
+def _check_expands(have, want):
+    if len(have) > len(want) or any(h not in (1, w) for h, w in zip(have[::-1], want[::-1], strict=False)):
+        raise _expand_error(have, want)
+
+
+# -- batches ------------------------------------------------------------------------------------------
+
+
+class BmmBackward0(Rule):
+    """Products of two batches of matrices, one by one.
+
+    Math: y_k = a_k @ b_k.   VJP: to a: g_k @ b_k^T;  to b: a_k^T @ g_k.
+    Shapes: (k, n, m), (k, m, p) -> (k, n, p).   Saves: each factor the other needs.   PyTorch: torch.bmm
+    """
+
+    op = "bmm"
+    inputs = ("self", "mat2")
+    saves = ("self", "mat2")
+    saves_if = {"self": (1,), "mat2": (0,)}
+    forward = _multiply
+
+    def vjp(self, g, a, b):
+        return None if b is None else _bmm(g, _swap(b)), None if a is None else _bmm(_swap(a), g)
+
+
+@function
+def bmm(input, mat2):
+    """The products of two batches of matrices (torch.bmm)."""
+    x, y = input._data, mat2._data
+    for i, m in enumerate((x, y)):
+        if m.ndim != 3:
+            raise RuntimeError(f"batch{i + 1} must be a 3D tensor")
+    _check_batches(x, y)
+    return apply(BmmBackward0, (input, mat2))
+
+
+def _check_batches(x, y):
+    if y.shape[:2] != (x.shape[0], x.shape[2]):
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: [{x.shape[0]}, {x.shape[2]}] but got: "
+            f"[{y.shape[0]}, {y.shape[1]}]."
+        )
+    if x.dtype is not y.dtype:
+        raise RuntimeError(f"expected scalar type {_name(x)} but found {_name(y)}")
+
+
+class BaddbmmBackward0(Rule):
+    """Products of two batches of matrices, added to a tensor.
+
+    Math: y_k = beta * c_k + alpha * a_k @ b_k.   VJP: to c: beta * g;  to a, b: as bmm, times alpha.
+    Shapes: c broadcasts to (k, n, p).   Saves: each factor the other needs.   PyTorch: torch.baddbmm
+    """
+
+    op = "baddbmm"
+    inputs = ("self", "batch1", "batch2")
+    saves = ("batch1", "batch2")
+    saves_if = {"batch1": (2,), "batch2": (1,)}
+    keeps = ("beta", "alpha")
+
+    def forward(c, x, y, beta, alpha, *shape):
+        return _accumulate(c, x @ y, beta, alpha)
+
+    def vjp(self, g, a, b):
+        beta, alpha, shape = self.args
+        to_c = sum_to(_scaled(g, beta), shape) if self.needs(0) else None
+        return (
+            to_c,
+            None if b is None else _scaled(_bmm(g, _swap(b)), alpha),
+            None if a is None else _scaled(_bmm(_swap(a), g), alpha),
+        )
+
+
+class AddbmmBackward0(BaddbmmBackward0):
+    """Products of two batches of matrices, summed over the batch and added to a matrix.
+
+    Math: y = beta * c + alpha * sum_k a_k @ b_k.   VJP: as baddbmm, with g the same for every k.
+    Shapes: c broadcasts to (n, p).   Saves: each factor the other needs.   PyTorch: torch.addbmm
+    """
+
+    op = "addbmm"
+    inputs = ("self", "batch1", "batch2")
+    saves = ("batch1", "batch2")
+    saves_if = {"batch1": (2,), "batch2": (1,)}
+    keeps = ("beta", "alpha", "batch1_sym_argsize_0", "batch1_sym_argsize_1", "batch2_sym_argsize_2")
+
+    def forward(c, x, y, beta, alpha, *sizes):
+        return _accumulate(c, np.tensordot(x, y, ([0, 2], [0, 1])), beta, alpha)
+
+    def vjp(self, g, a, b):
+        beta, alpha, k, n, p, shape = self.args
+        to_c = sum_to(_scaled(g, beta), shape) if self.needs(0) else None
+        g = g.unsqueeze(0).expand(k, n, p) if isinstance(g, Variable) else np.broadcast_to(g, (k, n, p))
+        return (
+            to_c,
+            None if b is None else _scaled(_bmm(g, _swap(b)), alpha),
+            None if a is None else _scaled(_bmm(_swap(a), g), alpha),
+        )
+
+
+def _check_three(batch1, batch2):
+    for batch in (batch1, batch2):
+        n = batch._data.ndim
+        if n < 3:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got 2)")
+    _check_batches(batch1._data, batch2._data)
+    return batch1._data.shape[0], batch1._data.shape[1], batch2._data.shape[2]
+
+
+@function
+def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    """`beta * input + alpha * bmm(batch1, batch2)` (torch.baddbmm)."""
+    _check_expands(input._data.shape, _check_three(batch1, batch2))
+    return apply(BaddbmmBackward0, (input, batch1, batch2), beta, alpha, input._data.shape)
+
+
+@function
+def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
+    """`beta * input + alpha * bmm(batch1, batch2).sum(0)` (torch.addbmm)."""
+    k, n, p = _check_three(batch1, batch2)
+    _check_expands(input._data.shape, (n, p))
+    return apply(AddbmmBackward0, (input, batch1, batch2), beta, alpha, k, n, p, input._data.shape)
+
+
+# -- matmul: any dims ---------------------------------------------------------------------------------
+
+
+@function
+def matmul(input, other):
+    """The matrix product of tensors of any dims: vectors, matrices, batches that broadcast (torch.matmul).
+
+    Two matrices are an mm. A batch times one matrix is folded into a tall matrix first; two batches are expanded to a
+    common shape and multiplied by bmm.
+    """
+    _tensors("matmul", input=input, other=other)
+    x, y = input._data, other._data
+    n, m = x.ndim, y.ndim
+    if n == 2 and m == 2:
+        return mm(input, other)
+    if n == 0 or m == 0:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {n}D and {m}D")
+    if n == 1 and m == 1:
+        return dot(input, other)
+    if m == 1 and n == 2:
+        return mv(input, other)
+    if n == 1 and m == 2:
+        return mm(input.unsqueeze(0), other).squeeze_(0)
+    if _should_fold(input, other):
+        return _folded(input, other)
+    if n == 3 and m == 3 and x.shape[0] != y.shape[0]:
+        if x.shape[0] == 1 and input.requires_grad:
+            return matmul(input.squeeze(0), other)
+        if y.shape[0] == 1 and other.requires_grad:
+            return matmul(input, other.squeeze(0))
+    return _by_batches(input, other)
+
+
+def _should_fold(a, b):
+    """Whether the batch dims of the larger operand can join its rows: then one mm serves for many."""
+    transposed = b._data.ndim > a._data.ndim
+    large, small = (b, a) if transposed else (a, b)
+    if large._data.ndim < 3 or small._data.ndim > 2:
+        return False
+    if small.requires_grad:
+        return True  # a copy now is cheaper than a batch of gradients to be summed later
+    if a._data.ndim == 2:
+        return False
+    x = large._data.swapaxes(-2, -1) if transposed else large._data
+    return not x.size or all(x.strides[i] == x.strides[i + 1] * x.shape[i + 1] for i in range(x.ndim - 2))
+
+
+def _folded(a, b):
+    transposed = b._data.ndim > a._data.ndim
+    large = b.mT if transposed else a
+    small = a.t() if transposed and a._data.ndim == 2 else a if transposed else b
+    *batch, inner = large._data.shape
+    rows = large.reshape(math.prod(batch), inner)
+    if small._data.ndim == 1:
+        return _unsafe_view(mv(rows, small), batch)
+    out = _unsafe_view(mm(rows, small), (*batch, small._data.shape[1]))
+    return out.mT.contiguous() if transposed else out
+
+
+def _by_batches(a, b):
+    x, y = a._data, b._data
+    n, inner = x.shape[-2] if x.ndim > 1 else 1, x.shape[-1]
+    rows, p = (y.shape[-2], y.shape[-1]) if y.ndim > 1 else (y.shape[0], 1)
+    batch = _broadcast(x.shape[:-2], y.shape[:-2])
+    k = math.prod(batch)
+    left = a.expand(*batch, n, inner).reshape(k, n, inner)
+    if y.ndim == 1:
+        right = b.expand(*batch, rows).reshape(k, rows).unsqueeze(2)
+    else:
+        right = b.expand(*batch, rows, p).reshape(k, rows, p)
+    out = bmm(left, right)
+    if y.ndim == 1:
+        return _unsafe_view(out.squeeze(-1), (*batch, n))
+    return _unsafe_view(out, (*batch, n, p) if x.ndim > 1 else (*batch, p))
+
+
+def _broadcast(a, b):
+    try:
+        return np.broadcast_shapes(a, b)
+    except ValueError:
+        raise book.shape_error(a, b) from None
+
+
+def _unsafe_view(x, shape):
+    """A product in another shape: it is nobody else's memory, so the result does not count as a view."""
+    return apply(UnsafeViewBackward0, (x,), tuple(shape))
+
+
+def _rmatmul(self, other):
+    return NotImplemented
+
+
+def _operator(self, other):
+    return matmul(self, other) if isinstance(other, Variable) else NotImplemented
+
+
+METHODS["__matmul__"] = _operator
+METHODS["__rmatmul__"] = _rmatmul
+
+
+@function
+def inner(input, other):
+    """Sums of products along the last dim of both (torch.inner)."""
+    x, y = input._data, other._data
+    if x.ndim == 0 or y.ndim == 0:
+        return input * other
+    if x.shape[-1] != y.shape[-1]:
+        raise RuntimeError(
+            f"inner() the last dimension must match on both input tensors but got shapes {list(x.shape)} and {list(y.shape)}"
+        )
+    return tensordot(input, other, ([-1], [-1]))
+
+
+@function(method=False)
+def chain_matmul(*matrices):
+    """The product of several matrices in the cheapest order (torch.chain_matmul)."""
+    warnings.warn(
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
+        "instead, which accepts a list of two or more tensors rather than multiple parameters.",
+        stacklevel=2,
+    )
+    if len(matrices) == 1:
+        return matrices[0]
+    return multi_dot(matrices)
+
+
+def multi_dot(tensors):
+    """The product of several matrices (the first and last may be vectors), multiplied in the cheapest order."""
+    tensors = list(tensors)
+    n = len(tensors)
+    if n < 2:
+        raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {n}")
+    shape = ()
+    if tensors[0]._data.ndim == 1:
+        tensors[0] = tensors[0].unsqueeze(0)
+    else:
+        shape += tensors[0]._data.shape[:1]
+    if tensors[-1]._data.ndim == 1:
+        tensors[-1] = tensors[-1].unsqueeze(-1)
+    else:
+        shape += tensors[-1]._data.shape[1:]
+    for i, t in enumerate(tensors):
+        if t._data.ndim != 2:
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {t._data.ndim}D")
+        if i and tensors[i - 1]._data.shape[1] != t._data.shape[0]:
+            raise RuntimeError(
+                f"multi_dot(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1]._data.shape)} and "
+                f"{list(t._data.shape)} cannot be multiplied"
+            )
+    return _in_order(tensors, _cheapest_order([t._data.shape for t in tensors]), 0, n - 1).view(shape)
+
+
+def _cheapest_order(shapes):
+    """split[i, j]: where the product of matrices i..j is best cut in two (dynamic programming)."""
+    size = [s[0] for s in shapes] + [shapes[-1][1]]
+    n = len(shapes)
+    cost, split = {(i, i): 0 for i in range(n)}, {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            cost[i, j], split[i, j] = min(
+                (cost[i, k] + cost[k + 1, j] + size[i] * size[k + 1] * size[j + 1], k) for k in range(i, j)
+            )
+    return split
+
+
+def _in_order(tensors, split, i, j):
+    if i == j:
+        return tensors[i]
+    k = split[i, j]
+    return mm(_in_order(tensors, split, i, k), _in_order(tensors, split, k + 1, j))
+
+
+@function(method=False)
+def tensordot(a, b, dims=2):
+    """Sum over pairs of dims of `a` and `b`: a number (the last of a, the first of b) or two lists (torch.tensordot)."""
+    if isinstance(dims, Variable):
+        dims = dims.tolist()
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a._data.ndim, b._data.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        over_a, over_b = list(range(-dims, 0)), list(range(dims))
+    else:
+        over_a, over_b = ([d] if isinstance(d, int) else list(d) for d in dims)
+    if len(over_a) != len(over_b):
+        raise RuntimeError("both dimension lists should have same length")
+    x, y = a._data, b._data
+    for i, j in zip(over_a, over_b, strict=True):
+        if x.shape[i] != y.shape[j]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but first has size {x.shape[i]} in dim {i} and second has size "
+                f"{y.shape[j]} in dim {j}"
+            )
+    contracted_a, contracted_b = {i % x.ndim for i in over_a}, {j % y.ndim for j in over_b}
+    free_a = [i for i in range(x.ndim) if i not in contracted_a]
+    free_b = [j for j in range(y.ndim) if j not in contracted_b]
+    n, k, p = (math.prod(s) for s in ([x.shape[i] for i in free_a], [x.shape[i] for i in over_a], [y.shape[j] for j in free_b]))
+    left, right = a.permute(*free_a, *over_a), b.permute(*over_b, *free_b)
+    shape = [x.shape[i] for i in free_a] + [y.shape[j] for j in free_b]
+    if not free_a and not free_b:
+        return dot(left.reshape(k), right.reshape(k)).view(shape)
+    return mm(left.reshape(n, k), right.reshape(k, p)).view(shape)
+
+
+@function
+def kron(input, other):
+    """The Kronecker product: every element of `input` times all of `other`, as blocks (torch.kron)."""
+    n = max(input._data.ndim, other._data.ndim)
+    s = (1,) * (n - input._data.ndim) + input._data.shape
+    r = (1,) * (n - other._data.ndim) + other._data.shape
+    left = _unsafe_view(input, [k for pair in zip(s, (1,) * n, strict=True) for k in pair])
+    right = _unsafe_view(other, [k for pair in zip((1,) * n, r, strict=True) for k in pair])
+    return _unsafe_view(left * right, [i * j for i, j in zip(s, r, strict=True)])
+
+
+# -- einsum -------------------------------------------------------------------------------------------
+
+ELLIPSIS = "..."
+
+
+@function(method=False)
+def einsum(equation, *operands):
+    """Products summed over named dims: 'ij,jk->ik' is a matrix product (torch.einsum).
+
+    Every operand is permuted to the same order of dims (first those of the result, then those summed away); then pairs are
+    contracted from the left, each by one bmm.
+    """
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = tuple(operands[0])
+    if not isinstance(equation, str):
+        equation, operands = _equation_of_lists((equation, *operands))
+    if not operands:
+        raise ValueError(
+            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+            "subscripts list"
+        )
+    plan = _Plan(equation, operands)
+    ready = [plan.aligned(i, t) for i, t in enumerate(operands)]
+    out = ready[0]
+    for other in ready[1:]:
+        out = plan.contract(out, other)
+    if plan.n_dims == plan.n_out:
+        return out
+    if len(operands) > 1:
+        return out.view(out._data.shape[: plan.n_out])
+    return out.sum(tuple(range(plan.n_out, plan.n_dims)))
+
+
+def _equation_of_lists(args):
+    """The form einsum(a, [0, 1], b, [1, 2], [0, 2]) as an equation."""
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+    def text(subscripts):
+        return "".join(ELLIPSIS if s is Ellipsis else letters[s] for s in subscripts)
+
+    pairs = len(args) // 2
+    equation = ",".join(text(args[2 * i + 1]) for i in range(pairs))
+    if len(args) % 2:
+        equation += "->" + text(args[-1])
+    return equation, tuple(args[: 2 * pairs : 2])
+
+
+class _Plan:
+    """An equation, read: which dim of the common order each label has, and how many operands still carry it."""
+
+    def __init__(self, equation, operands):
+        lhs, arrow, rhs = equation.partition("->")
+        self.labels = _read_operands(lhs, len(operands))
+        counts, ellipsis_dims = {}, 0
+        for i, (labels, t) in enumerate(zip(self.labels, operands, strict=True)):
+            named = [s for s in labels if s is not ELLIPSIS]
+            for s in named:
+                counts[s] = counts.get(s, 0) + 1
+            n, dims = len(named), t._data.ndim
+            if len(named) != len(labels):
+                ellipsis_dims = max(ellipsis_dims, dims - n)
+                if n > dims:
+                    raise RuntimeError(
+                        f"einsum(): the number of subscripts in the equation ({n}) is more than the number of dimensions "
+                        f"({dims}) for operand {i}"
+                    )
+            elif n != dims:
+                raise RuntimeError(
+                    f"einsum(): the number of subscripts in the equation ({n}) does not match the number of dimensions "
+                    f"({dims}) for operand {i} and no ellipsis was given"
+                )
+        if arrow:
+            order = _read_output(rhs, counts, len(lhs))
+        else:
+            order = [ELLIPSIS] + [s for s in sorted(counts) if counts[s] == 1]
+        self.place, at = {}, 0
+        for s in order:
+            self.place[s] = at
+            at += ellipsis_dims if s is ELLIPSIS else 1
+        self.n_out = at
+        for s in [ELLIPSIS, *sorted(counts)]:
+            if s not in self.place:
+                self.place[s] = at
+                at += ellipsis_dims if s is ELLIPSIS else 1
+        self.n_dims, self.ellipsis_dims = at, ellipsis_dims
+        self.sizes = [1] * at
+        self.carriers = [0] * at
+
+    def aligned(self, i, t):
+        """Operand `i` with its dims in the common order, and dims of size 1 where it has none."""
+        order = [None] * self.n_dims
+        dim, covered = 0, t._data.ndim - (len(self.labels[i]) - 1)
+        for s in self.labels[i]:
+            if s is ELLIPSIS:
+                for j in range(self.ellipsis_dims - covered, self.ellipsis_dims):
+                    self._note(self.place[s] + j, t._data.shape[dim], i, dim, s)
+                    order[self.place[s] + j] = dim
+                    dim += 1
+            elif order[self.place[s]] is None:
+                self._note(self.place[s], t._data.shape[dim], i, dim, s)
+                order[self.place[s]] = dim
+                dim += 1
+            else:
+                before, shape = order[self.place[s]], t._data.shape
+                if shape[dim] != shape[before]:
+                    raise RuntimeError(
+                        f"einsum(): subscript {s} is repeated for operand {i} but the sizes don't match, {shape[dim]} != "
+                        f"{shape[before]}"
+                    )
+                t = t.diagonal(0, before, dim).movedim(-1, before)
+        for place, found in enumerate(order):
+            if found is None:
+                t = t.unsqueeze(dim)
+                order[place] = dim
+                dim += 1
+        return t.permute(*order)
+
+    def _note(self, place, size, i, dim, s):
+        if size == 1:
+            return
+        seen = self.sizes[place]
+        if seen not in (1, size):
+            if s is ELLIPSIS:
+                raise RuntimeError(
+                    f"einsum(): dimension {dim} covered by ellipsis in operand {i}has size {size} which does not broadcast "
+                    f"with previously seen ellipsis with size {seen} for the respective dimension"
+                )
+            raise RuntimeError(
+                f"einsum(): subscript {s} has size {size} for operand {i} which does not broadcast with previously seen "
+                f"size {seen}"
+            )
+        self.sizes[place] = size
+        self.carriers[place] += 1
+
+    def contract(self, a, b):
+        """Multiply two aligned operands, summing every dim that no other operand carries."""
+        alone_a, alone_b, both_ = [], [], []
+        carriers = self.carriers
+        for dim in range(self.n_out, self.n_dims):
+            in_a, in_b = a._data.shape[dim] != 1, b._data.shape[dim] != 1
+            if in_a and in_b:
+                carriers[dim] -= 1
+                if carriers[dim] == 1:
+                    both_.append(dim)
+                    carriers[dim] = 0
+            elif carriers[dim] == 1 and (in_a or in_b):
+                (alone_a if in_a else alone_b).append(dim)
+                carriers[dim] = 0
+        if alone_a:
+            a = a.sum(tuple(alone_a), True)
+        if alone_b:
+            b = b.sum(tuple(alone_b), True)
+        return _sum_of_products(a, b, both_) if both_ else a * b
+
+
+def _read_operands(lhs, n):
+    labels, i = [[]], 0
+    while i < len(lhs):
+        s, at = lhs[i], i
+        i += 1
+        if s == " ":
+            continue
+        if s == ",":
+            labels.append([])
+            if len(labels) > n:
+                raise RuntimeError("einsum(): fewer operands were provided than specified in the equation")
+        elif s == ".":
+            if ELLIPSIS in labels[-1]:
+                raise RuntimeError(
+                    f"einsum(): found '.' for operand {len(labels) - 1} for which an ellipsis was already found"
+                )
+            if lhs[at : at + 3] != ELLIPSIS:
+                raise RuntimeError(f"einsum(): found '.' for operand {len(labels) - 1} that is not part of any ellipsis")
+            labels[-1].append(ELLIPSIS)
+            i += 2
+        else:
+            labels[-1].append(_letter(s, at))
+    if len(labels) < n:
+        raise RuntimeError("einsum(): more operands were provided than specified in the equation")
+    return labels
+
+
+def _read_output(rhs, counts, offset):
+    order, i = [], 0
+    while i < len(rhs):
+        s, at = rhs[i], i
+        i += 1
+        if s == " ":
+            continue
+        if s == ".":
+            if ELLIPSIS in order:
+                raise RuntimeError("einsum(): found '.' for output but an ellipsis (...) was already found")
+            if rhs[at : at + 3] != ELLIPSIS:
+                raise RuntimeError("einsum(): found '.' for output that is not part of any ellipsis (...)")
+            order.append(ELLIPSIS)
+            i += 2
+            continue
+        _letter(s, offset + 2 + at)
+        if s in order:
+            raise RuntimeError(f"einsum(): output subscript {s} appears more than once in the output")
+        if s not in counts:
+            raise RuntimeError(f"einsum(): output subscript {s} does not appear in the equation for any input operand")
+        order.append(s)
+    return order
+
+
+def _letter(s, at):
+    if not (s.isascii() and s.isalpha()):
+        raise RuntimeError(
+            f"einsum(): invalid subscript given at index {at} in the equation string, subscripts must be in [a-zA-Z]"
+        )
+    return s
+
+
+def _sum_of_products(a, b, over):
+    """a * b summed over the dims `over` (kept with size 1), as one bmm: batch dims, rows of a, columns of b."""
+    x, y = a._data.shape, b._data.shape
+    batch, rows, columns = [], [], []
+    for i in range(len(x)):
+        if i not in over:
+            (batch if x[i] != 1 and y[i] != 1 else rows if x[i] != 1 else columns).append(i)
+    k, n, m, p = (
+        math.prod(s) for s in ([x[i] for i in batch], [x[i] for i in rows], [x[i] for i in over], [y[i] for i in columns])
+    )
+    left = a.permute(*batch, *rows, *over, *columns).reshape(k, n, m)
+    right = b.permute(*batch, *over, *columns, *rows).reshape(k, m, p)
+    shape = [x[i] for i in batch] + [x[i] for i in rows] + [1] * len(over) + [y[i] for i in columns]
+    order = batch + rows + over + columns
+    back = [order.index(i) for i in range(len(order))]
+    return bmm(left, right).view(shape).permute(*back)
+
+
+__all__ = ["addmm", "bmm", "dot", "einsum", "linear", "matmul", "mm", "multi_dot", "mv", "outer", "tensordot"]

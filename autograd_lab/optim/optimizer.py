@@ -1,0 +1,301 @@
+"""What every optimizer shares: groups of parameters with their settings, a state for each parameter, and `step`."""
+
+import warnings
+from collections import defaultdict
+from copy import deepcopy
+from functools import wraps
+from itertools import chain
+
+import numpy as np
+
+from ..autograd.hooks import HookDict, RemovableHandle
+from ..autograd.modes import THREAD, enable_grad
+from ..autograd.variable import bump_version, wrap
+from ..nn.module import clear_grad, typename
+from ..ops.arithmetic import AddBackward0
+from ..tensor import Tensor
+
+
+class Optimizer:
+    """Changes parameters by their gradients (torch.optim.Optimizer).
+
+    params    tensors, (name, tensor) pairs, or dicts {"params": ..., "lr": ...} with settings of their own
+    defaults  the settings of groups that do not say otherwise
+
+    A subclass defines `update(group, p, x, g, state)`: change the array x of parameter p in place by its gradient g.
+    """
+
+    def __init__(self, params, defaults):
+        if defaults.get("differentiable"):
+            raise NotImplementedError("autograd_lab's optimizers change parameters outside the graph: differentiable=True is missing")
+        self.defaults = defaults
+        self._make_hooks()
+        if isinstance(params, Tensor):
+            raise TypeError(
+                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                + typename(params)
+            )
+        self.state = defaultdict(dict)
+        self.param_groups = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def _make_hooks(self):
+        self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks = HookDict(), HookDict()
+        self._optimizer_state_dict_pre_hooks, self._optimizer_state_dict_post_hooks = HookDict(), HookDict()
+        self._optimizer_load_state_dict_pre_hooks, self._optimizer_load_state_dict_post_hooks = HookDict(), HookDict()
+
+    def __init_subclass__(cls, **kwargs):
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _with_hooks(cls.__dict__["step"])
+
+    def add_param_group(self, param_group):
+        """Add parameters, perhaps with settings of their own; missing settings are the defaults."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, Tensor):
+            param_group["params"] = [params]
+        elif isinstance(params, set):
+            raise TypeError(
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
+                "change between runs. Please use a list instead."
+            )
+        else:
+            param_group["params"] = list(params)
+        params = param_group["params"]
+        if params and all(isinstance(p, tuple) for p in params):
+            param_group["params"], param_group["param_names"] = [p for _, p in params], [name for name, _ in params]
+            params = param_group["params"]
+        for p in params:
+            if not isinstance(p, Tensor):
+                raise TypeError("optimizer can only optimize Tensors, but one of the params is " + typename(p))
+            if not (p.is_leaf or p.retains_grad):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        for name, default in self.defaults.items():
+            param_group.setdefault(name, default)
+        if len(params) != len({id(p) for p in params}):
+            warnings.warn(
+                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+                "github.com/pytorch/pytorch/issues/40967 for more information",
+                stacklevel=3,
+            )
+        known = {id(p) for group in self.param_groups for p in group["params"]}
+        if not known.isdisjoint({id(p) for p in params}):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(param_group)
+
+    def zero_grad(self, set_to_none=True):
+        """Forget all gradients, or fill them with zeros."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                meta = p._meta
+                if meta is not None and meta.grad is not None:
+                    if set_to_none:
+                        meta.grad = None
+                    else:
+                        clear_grad(p, False)
+
+    def step(self, closure=None):
+        """Change every parameter that has a gradient, once. Returns what `closure` (run first, if given) returned."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        state = THREAD.state
+        recording, state.grad = state.grad, False
+        try:
+            state.run(self._update_all)
+        finally:
+            state.grad = recording
+        return loss
+
+    def _update_all(self):
+        watch = THREAD.state.watch
+        for group in self.param_groups:
+            for p in group["params"]:
+                meta = p._meta
+                grad = None if meta is None else meta.grad
+                if grad is None:
+                    continue
+                x, g = p._data, grad._data
+                if not isinstance(x, np.ndarray):
+                    x = p._array()
+                self.update(group, p, x, -g if group["maximize"] else g)
+                bump_version(p)
+                if watch is not None:
+                    watch.written(self.rule, (p, grad), p, None, type(self).__name__)
+
+    rule = AddBackward0  # what a recorder shows as the operation that wrote to the parameter
+
+    def update(self, group, p, x, g):
+        """One parameter's step: change its array `x` in place by the gradient `g`."""
+        raise NotImplementedError
+
+    # -- state ----------------------------------------------------------------------------------------
+
+    def state_dict(self):
+        """{"state": {number of the parameter: its state}, "param_groups": [settings and numbers]}; shares the tensors."""
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        number = {}
+        groups = []
+        for group in self.param_groups:
+            for p in group["params"]:
+                number.setdefault(id(p), len(number))
+            packed = {k: v for k, v in group.items() if k != "params"}
+            packed["params"] = [number[id(p)] for p in group["params"]]
+            groups.append(packed)
+        packed_state = {(number[id(k)] if isinstance(k, Tensor) else k): v for k, v in self.state.items()}
+        out = {"state": packed_state, "param_groups": groups}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            changed = hook(self, out)
+            out = out if changed is None else changed
+        return out
+
+    def load_state_dict(self, state_dict):
+        """Take over the state and settings that another optimizer's state_dict() gave."""
+        state_dict = state_dict.copy()
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
+        if len(groups) != len(saved):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(g["params"]) != len(s["params"]) for g, s in zip(groups, saved, strict=True)):
+            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+        ours = dict(
+            zip(
+                chain.from_iterable(s["params"] for s in saved),
+                chain.from_iterable(g["params"] for g in groups),
+                strict=True,
+            )
+        )
+        state = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in ours:
+                state[ours[key]] = _cast(ours[key], value)
+            else:
+                state[key] = value
+        for group, settings in zip(groups, saved, strict=True):
+            settings["params"] = group["params"]
+            if "param_names" in group:
+                settings.setdefault("param_names", group["param_names"])
+        self.__setstate__({"state": state, "param_groups": saved})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
+
+    def __getstate__(self):
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state):
+        if "_optimizer_step_pre_hooks" not in self.__dict__:
+            self._make_hooks()
+        self.__dict__.update(state)
+
+    # -- hooks ----------------------------------------------------------------------------------------
+
+    def register_step_pre_hook(self, hook):
+        """Call hook(optimizer, args, kwargs) before each step; a pair it returns replaces the arguments."""
+        return RemovableHandle(self._optimizer_step_pre_hooks, hook)
+
+    def register_step_post_hook(self, hook):
+        """Call hook(optimizer, args, kwargs) after each step."""
+        return RemovableHandle(self._optimizer_step_post_hooks, hook)
+
+    def register_state_dict_pre_hook(self, hook, prepend=False):
+        """Call hook(optimizer) before state_dict."""
+        return RemovableHandle(self._optimizer_state_dict_pre_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook, prepend=False):
+        """Call hook(optimizer, state_dict) after state_dict."""
+        return RemovableHandle(self._optimizer_state_dict_post_hooks, hook)
+
+    def register_load_state_dict_pre_hook(self, hook, prepend=False):
+        """Call hook(optimizer, state_dict) before loading."""
+        return RemovableHandle(self._optimizer_load_state_dict_pre_hooks, hook)
+
+    def register_load_state_dict_post_hook(self, hook, prepend=False):
+        """Call hook(optimizer) after loading."""
+        return RemovableHandle(self._optimizer_load_state_dict_post_hooks, hook)
+
+    def __repr__(self):
+        lines = [type(self).__name__ + " ("]
+        for i, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {i}")
+            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
+        return "\n".join(lines) + "\n)"
+
+
+def _with_hooks(step):
+    """`step` with the user's hooks around it."""
+
+    @wraps(step)
+    def call(self, *args, **kwargs):
+        if not self._optimizer_step_pre_hooks and not self._optimizer_step_post_hooks:
+            return step(self, *args, **kwargs)
+        for hook in list(self._optimizer_step_pre_hooks.values()):
+            changed = hook(self, args, kwargs)
+            if changed is not None:
+                if not (isinstance(changed, tuple) and len(changed) == 2):
+                    raise RuntimeError(
+                        f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+                    )
+                args, kwargs = changed
+        out = step(self, *args, **kwargs)
+        for hook in list(self._optimizer_step_post_hooks.values()):
+            hook(self, args, kwargs)
+        return out
+
+    return call
+
+
+Optimizer.step = _with_hooks(Optimizer.step)
+
+
+def _cast(param, value, key=None):
+    """A loaded state for `param`: floating tensors in its type (but `step` as it is), everything else as it is."""
+    if isinstance(value, Tensor):
+        return value if key == "step" or not param.is_floating_point() else value.to(param.dtype)
+    if isinstance(value, dict):
+        return {k: _cast(param, v, k) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_cast(param, v) for v in value)
+    return value
+
+
+def zeros_for(p):
+    """A state tensor of zeros in the shape and type of `p`."""
+    return wrap(np.zeros_like(p._array()))
+
+
+def counter(value=0.0):
+    """A state tensor that counts steps."""
+    return wrap(np.float32(value))
+
+
+def count(step):
+    """Add one to a step counter; returns the new count as a Python number."""
+    step._data = step._data + np.float32(1)
+    bump_version(step)
+    return float(step._data)
+
+
+def scalar(value):
+    """A setting that may be a one-element tensor, as a number."""
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def require(valid, message):
+    """Raise ValueError with `message` unless `valid`."""
+    if not valid:
+        raise ValueError(message)
+
+
+__all__ = ["Optimizer", "count", "counter", "require", "scalar", "zeros_for"]

@@ -1,0 +1,299 @@
+"""The optimizers: one rule each for moving a parameter by its gradient, in PyTorch's order of operations.
+
+x is the parameter's array, changed in place; g its gradient. Everything runs unrecorded; versions count as PyTorch's do, so a
+graph that saved the old value notices.
+"""
+
+import numpy as np
+
+from ..autograd.variable import bump_version, wrap
+from .optimizer import Optimizer, count, counter, require, scalar, zeros_for
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent: x <- x - lr g, or with momentum m: b <- m b + (1 - dampening) g, x <- x - lr b.
+
+    Nesterov: x <- x - lr (g + m b).   Weight decay: g <- g + decay x first.   PyTorch: torch.optim.SGD
+    """
+
+    def __init__(
+        self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, foreach=None,
+        differentiable=False, fused=None,
+    ):  # fmt: skip
+        require(not lr < 0.0, f"Invalid learning rate: {lr}")
+        require(not momentum < 0.0, f"Invalid momentum value: {momentum}")
+        require(not weight_decay < 0.0, f"Invalid weight_decay value: {weight_decay}")
+        require(
+            not (nesterov and (momentum <= 0 or dampening != 0)), "Nesterov momentum requires a momentum and zero dampening"
+        )
+        super().__init__(params, {
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
+            "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused,
+        })  # fmt: skip
+
+    def update(self, group, p, x, g):
+        decay, momentum, lr = group["weight_decay"], group["momentum"], group["lr"]
+        if decay != 0:
+            g = g + x * scalar(decay)
+        if momentum != 0:
+            state = self.state[p]
+            buffer = state.get("momentum_buffer")
+            if buffer is None:
+                b = np.array(g)
+                state["momentum_buffer"] = wrap(b)
+            else:
+                b = buffer._array()
+                b *= momentum
+                b += g * (1 - group["dampening"])
+                bump_version(buffer)
+                bump_version(buffer)
+            g = g + b * momentum if group["nesterov"] else b
+        x -= g * (lr if type(lr) is float else scalar(lr))
+
+
+class Adam(Optimizer):
+    """Adaptive moments: m and v are running means of g and g^2; x <- x - lr (m / c1) / (sqrt(v / c2) + eps).
+
+    c1 = 1 - beta1^t and c2 = 1 - beta2^t make up for starting at zero.   amsgrad: v never falls.   Weight decay: g <- g +
+    decay x, or decoupled: x <- x - lr decay x.   PyTorch: torch.optim.Adam
+    """
+
+    def __init__(
+        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None, maximize=False,
+        capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False,
+    ):  # fmt: skip
+        require(0.0 <= lr, f"Invalid learning rate: {lr}")
+        require(0.0 <= eps, f"Invalid epsilon value: {eps}")
+        require(0.0 <= betas[0] < 1.0, f"Invalid beta parameter at index 0: {betas[0]}")
+        require(0.0 <= betas[1] < 1.0, f"Invalid beta parameter at index 1: {betas[1]}")
+        require(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize,
+            "foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        })  # fmt: skip
+
+    def update(self, group, p, x, g):
+        state = self.state[p]
+        if not state:
+            state["step"] = counter()
+            state["exp_avg"], state["exp_avg_sq"] = zeros_for(p), zeros_for(p)
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = zeros_for(p)
+        lr, (beta1, beta2), decay = scalar(group["lr"]), group["betas"], group["weight_decay"]
+        beta1, beta2 = scalar(beta1), scalar(beta2)
+        t = count(state["step"])
+        if decay != 0:
+            if group["decoupled_weight_decay"]:
+                x *= 1 - lr * decay
+                bump_version(p)
+            else:
+                g = g + x * decay
+        m, v = _running(state["exp_avg"], 1), _running(state["exp_avg_sq"], 2)
+        _lerp(m, g, 1 - beta1)
+        v *= beta2
+        v += g * (1 - beta2) * g
+        if group["amsgrad"]:
+            peak = state["max_exp_avg_sq"]._array()
+            v = np.maximum(peak, v, out=peak)
+            bump_version(state["max_exp_avg_sq"])
+        denominator = np.sqrt(v)
+        denominator /= (1 - beta2**t) ** 0.5
+        denominator += group["eps"]
+        x += m * (-(lr / (1 - beta1**t))) / denominator
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay, 0.01 unless told otherwise.   PyTorch: torch.optim.AdamW"""
+
+    def __init__(
+        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, maximize=False, foreach=None,
+        capturable=False, differentiable=False, fused=None,
+    ):  # fmt: skip
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
+            differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
+        )  # fmt: skip
+
+    def __setstate__(self, state):
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group["decoupled_weight_decay"] = True
+
+
+class RMSprop(Optimizer):
+    """The gradient over the root of its running mean square: x <- x - lr g / (sqrt(v) + eps).
+
+    centered: the variance instead of the mean square.   momentum m: b <- m b + g / ..., x <- x - lr b.
+    PyTorch: torch.optim.RMSprop
+    """
+
+    def __init__(
+        self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False, foreach=None,
+        maximize=False, differentiable=False,
+    ):  # fmt: skip
+        require(0.0 <= lr, f"Invalid learning rate: {lr}")
+        require(0.0 <= eps, f"Invalid epsilon value: {eps}")
+        require(0.0 <= momentum, f"Invalid momentum value: {momentum}")
+        require(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
+        require(0.0 <= alpha, f"Invalid alpha value: {alpha}")
+        super().__init__(params, {
+            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered, "weight_decay": weight_decay,
+            "capturable": capturable, "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
+        })  # fmt: skip
+
+    def update(self, group, p, x, g):
+        state = self.state[p]
+        if not state:
+            state["step"], state["square_avg"] = counter(), zeros_for(p)
+            if group["momentum"] > 0:
+                state["momentum_buffer"] = zeros_for(p)
+            if group["centered"]:
+                state["grad_avg"] = zeros_for(p)
+        lr, alpha = scalar(group["lr"]), group["alpha"]
+        count(state["step"])
+        if group["weight_decay"] != 0:
+            g = g + x * group["weight_decay"]
+        v = _running(state["square_avg"], 2)
+        v *= alpha
+        v += g * (1 - alpha) * g
+        if group["centered"]:
+            mean = _running(state["grad_avg"], 1)
+            _lerp(mean, g, 1 - alpha)
+            v = v - mean * mean
+        root = np.sqrt(v) + group["eps"]
+        if group["momentum"] > 0:
+            b = _running(state["momentum_buffer"], 2)
+            b *= group["momentum"]
+            b += g / root
+            x -= b * lr
+        else:
+            x += g * -lr / root
+
+
+class Adagrad(Optimizer):
+    """The gradient over the root of the sum of all its squares so far: x <- x - lr g / (sqrt(s) + eps).
+
+    PyTorch: torch.optim.Adagrad
+    """
+
+    def __init__(
+        self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *,
+        maximize=False, differentiable=False, fused=None,
+    ):  # fmt: skip
+        require(0.0 <= lr, f"Invalid learning rate: {lr}")
+        require(0.0 <= lr_decay, f"Invalid lr_decay value: {lr_decay}")
+        require(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
+        require(
+            0.0 <= initial_accumulator_value, f"Invalid initial_accumulator_value value: {initial_accumulator_value}"
+        )
+        require(0.0 <= eps, f"Invalid epsilon value: {eps}")
+        super().__init__(params, {
+            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+            "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "fused": fused,
+        })  # fmt: skip
+        for group in self.param_groups:
+            for p in group["params"]:
+                sum_ = zeros_for(p)
+                sum_._array()[...] = initial_accumulator_value
+                self.state[p].update(step=counter(), sum=sum_)
+
+    def update(self, group, p, x, g):
+        state = self.state[p]
+        t = count(state["step"])
+        if group["weight_decay"] != 0:
+            g = g + x * group["weight_decay"]
+        lr = scalar(group["lr"]) / (1 + (t - 1) * group["lr_decay"])
+        s = _running(state["sum"], 1)
+        s += g * g
+        x += g * -lr / (np.sqrt(s) + group["eps"])
+
+
+class Adadelta(Optimizer):
+    """Steps as large as past steps were, by running means of both: d = sqrt(u + eps) / sqrt(v + eps) g, x <- x - lr d.
+
+    PyTorch: torch.optim.Adadelta
+    """
+
+    def __init__(
+        self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False, maximize=False,
+        differentiable=False,
+    ):  # fmt: skip
+        require(0.0 <= lr, f"Invalid learning rate: {lr}")
+        require(0.0 <= rho <= 1.0, f"Invalid rho value: {rho}")
+        require(0.0 <= eps, f"Invalid epsilon value: {eps}")
+        require(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
+        super().__init__(params, {
+            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "capturable": capturable,
+            "foreach": foreach, "differentiable": differentiable,
+        })  # fmt: skip
+
+    def update(self, group, p, x, g):
+        state = self.state[p]
+        if not state:
+            state["step"], state["square_avg"], state["acc_delta"] = counter(), zeros_for(p), zeros_for(p)
+        rho, eps = group["rho"], group["eps"]
+        count(state["step"])
+        if group["weight_decay"] != 0:
+            g = g + x * group["weight_decay"]
+        v, u = _running(state["square_avg"], 2), _running(state["acc_delta"], 2)
+        v *= rho
+        v += g * (1 - rho) * g
+        d = np.sqrt(u + eps) / np.sqrt(v + eps) * g
+        u *= rho
+        u += d * (1 - rho) * d
+        x -= d * scalar(group["lr"])
+
+
+class Adamax(Optimizer):
+    """Adam with the largest decayed gradient in place of the mean square: x <- x - lr / c1 m / u.
+
+    PyTorch: torch.optim.Adamax
+    """
+
+    def __init__(
+        self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False,
+        differentiable=False, capturable=False,
+    ):  # fmt: skip
+        require(0.0 <= lr, f"Invalid learning rate: {lr}")
+        require(0.0 <= eps, f"Invalid epsilon value: {eps}")
+        require(0.0 <= betas[0] < 1.0, f"Invalid beta parameter at index 0: {betas[0]}")
+        require(0.0 <= betas[1] < 1.0, f"Invalid beta parameter at index 1: {betas[1]}")
+        require(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "capturable": capturable,
+        })  # fmt: skip
+
+    def update(self, group, p, x, g):
+        state = self.state[p]
+        if not state:
+            state["step"], state["exp_avg"], state["exp_inf"] = counter(), zeros_for(p), zeros_for(p)
+        beta1, beta2 = group["betas"]
+        t = count(state["step"])
+        if group["weight_decay"] != 0:
+            g = g + x * group["weight_decay"]
+        m, u = _running(state["exp_avg"], 1), _running(state["exp_inf"], 2)
+        _lerp(m, g, 1 - beta1)
+        u *= beta2
+        np.maximum(u, np.abs(g) + group["eps"], out=u)
+        x += m * -(scalar(group["lr"]) / (1 - beta1**t)) / u
+
+
+def _running(t, writes):
+    """The array of a state tensor that is about to be written `writes` times."""
+    for _ in range(writes):
+        bump_version(t)
+    return t._array()
+
+
+def _lerp(start, end, weight):
+    """start <- start + weight (end - start), in place, from the nearer side as PyTorch computes it."""
+    if abs(weight) < 0.5:
+        start += (end - start) * weight
+    else:
+        start[...] = end - (end - start) * (1 - weight)
+
+
+__all__ = ["SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "RMSprop"]

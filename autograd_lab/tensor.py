@@ -10,6 +10,7 @@ import weakref
 import numpy as np
 
 from . import autograd, printing
+from .autograd.errors import CPP_NAMES
 from .autograd.hooks import HookDict, RemovableHandle
 from .autograd.modes import THREAD
 from .autograd.variable import (
@@ -189,7 +190,7 @@ class Tensor(Variable):
             raise RuntimeError("can't assign Variable as its own grad")
         if value._data.dtype is not self._data.dtype:
             raise RuntimeError(
-                f"attempting to assign a gradient with dtype '{value.dtype.type_name.lower()}' to a tensor with grad_dtype "
+                f"attempting to assign a gradient with dtype '{CPP_NAMES[value._data.dtype.name]}' to a tensor with grad_dtype "
                 f"'{self.dtype.type_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
                 "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
                 "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
@@ -296,7 +297,7 @@ class Tensor(Variable):
     @property
     def data(self):
         """The same memory as a constant with a version counter of its own: writes through it go unnoticed."""
-        return wrap(self._array())
+        return wrap(self._array(), NO_EDGE, INFERENCE if self._box is INFERENCE else None)
 
     @data.setter
     def data(self, value):
@@ -427,6 +428,7 @@ def install(methods):
 
 rule.bind(Tensor)
 Registry.functions = rule.FUNCTIONS
+rule.FUNCTIONS["is_inference"] = Tensor.is_inference
 install(OPERATORS)
 
 __all__ = ["Tensor", "install", "to_dtype"]

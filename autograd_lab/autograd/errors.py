@@ -31,6 +31,19 @@ TYPE_NAMES = {
 }
 """PyTorch's names for the scalar types, as its messages use them."""
 
+CPP_NAMES = {
+    "float32": "float",
+    "float64": "double",
+    "float16": "c10::Half",
+    "int64": "long int",
+    "int32": "int",
+    "int16": "short int",
+    "int8": "signed char",
+    "uint8": "unsigned char",
+    "bool": "bool",
+}
+"""The names of the scalar types in C++, which some messages use instead."""
+
 
 def tensor_type(t):
     """The legacy type name of a tensor, such as torch.FloatTensor."""

@@ -8,6 +8,7 @@ import contextvars
 import functools
 import inspect
 import threading
+import warnings
 
 import numpy as np
 
@@ -17,6 +18,7 @@ class State:
 
     __slots__ = (
         "anomaly",
+        "asked",
         "check_nan",
         "creation_hooks",
         "dual",
@@ -34,6 +36,7 @@ class State:
 
     def __init__(self):
         self.grad = True
+        self.asked = False  # what is_grad_enabled says in inference mode, where nothing is recorded in any case
         self.special = False
         self.inference = False
         self.watch = None  # a recorder (see trace/recorder.py) that is told of everything
@@ -65,9 +68,15 @@ class State:
             or self.dual is not None
         )
 
+    def enabled(self):
+        """Whether recording is switched on."""
+        return self.asked if self.inference else self.grad
+
     def set_grad(self, on):
         """Switch recording on or off, telling the recorder if there is one."""
-        if on != self.grad:
+        if self.inference:
+            self.asked = on
+        elif on != self.grad:
             self.grad = on
             if self.watch is not None:
                 self.watch.mode(on)
@@ -83,7 +92,7 @@ THREAD = _Thread()
 
 def is_grad_enabled():
     """Whether operations are recorded in this thread (torch.is_grad_enabled)."""
-    return THREAD.state.grad
+    return THREAD.state.enabled()
 
 
 def is_inference_mode_enabled():
@@ -92,9 +101,10 @@ def is_inference_mode_enabled():
 
 
 class _Switch:
-    """A mode that works as `with mode():`, as `@mode()` and, on functions, generators and coroutines alike.
+    """A mode that works as `with mode():` and as `@mode()`, on functions and generators.
 
-    A decorated generator has the mode only while it runs, not while its consumer does.
+    A decorated generator has the mode only while it runs, not while its consumer does. A decorated coroutine does not have it
+    at all, as in PyTorch: calling it only makes the coroutine, and awaiting that happens outside.
     """
 
     def clone(self):
@@ -103,18 +113,17 @@ class _Switch:
 
     def __call__(self, function):
         if inspect.isclass(function):
-            function.__init__ = self(function.__init__)
-            return function
+            warnings.warn(
+                "Decorating classes is deprecated and will be disabled in future versions. You should only decorate functions "
+                "or methods. To preserve the current behavior of class decoration, you can directly decorate the `__init__` "
+                "method and nothing else.",
+                FutureWarning,
+                stacklevel=2,
+            )
+            made = function
+            function = functools.wraps(made)(lambda *args, **kwargs: made(*args, **kwargs))
         if inspect.isgeneratorfunction(function):
             return self._wrap_generator(function)
-        if inspect.iscoroutinefunction(function):
-
-            @functools.wraps(function)
-            async def coroutine(*args, **kwargs):
-                with self.clone():
-                    return await function(*args, **kwargs)
-
-            return coroutine
 
         @functools.wraps(function)
         def call(*args, **kwargs):
@@ -165,7 +174,7 @@ class no_grad(_NoArgSwitch):  # noqa: N801 - PyTorch's name
 
     def __enter__(self):
         state = THREAD.state
-        self._before = state.grad
+        self._before = state.enabled()
         state.set_grad(False)
 
     def __exit__(self, *exc):
@@ -177,7 +186,7 @@ class enable_grad(_NoArgSwitch):  # noqa: N801 - PyTorch's name
 
     def __enter__(self):
         state = THREAD.state
-        self._before = state.grad
+        self._before = state.enabled()
         state.set_grad(True)
 
     def __exit__(self, *exc):
@@ -192,7 +201,7 @@ class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
 
     def __init__(self, mode):
         state = THREAD.state
-        self._before = state.grad
+        self._before = state.enabled()
         self.mode = bool(mode)
         state.set_grad(self.mode)
 
@@ -210,7 +219,7 @@ class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
         THREAD.state.set_grad(self._before)
 
     def __str__(self):
-        return f"torch.set_grad_enabled(mode={self.mode})"
+        return f"torch.autograd.grad_mode.set_grad_enabled(mode={self.mode})"
 
     __repr__ = __str__
 
@@ -234,13 +243,14 @@ class inference_mode(_Switch):  # noqa: N801 - PyTorch's name
 
     def __enter__(self):
         state = THREAD.state
-        self._before = state.inference, state.grad
-        state.inference = self.mode
-        state.set_grad(not self.mode)
+        self._before = state.inference, state.enabled()
+        self._switch(state, self.mode, not self.mode)
+
+    def _switch(self, state, inference, grad):
+        state.inference = False
+        state.set_grad(grad and not inference)
+        state.inference, state.asked = inference, grad
         state.refresh()
 
     def __exit__(self, *exc):
-        state = THREAD.state
-        state.inference, grad = self._before
-        state.set_grad(grad)
-        state.refresh()
+        self._switch(THREAD.state, *self._before)

@@ -253,8 +253,12 @@ class AccumulateGrad(Node):
             if old is None:
                 meta.grad = wrap(g.copy() if isinstance(g, np.ndarray) else g)
             elif isinstance(old._data, np.ndarray):
-                bump_version(old)
-                np.add(old._data, g, out=old._data)
+                if old._box is INFERENCE:
+                    np.add(old._data, g, out=old._data)
+                    bump_version(old)
+                else:
+                    bump_version(old)
+                    np.add(old._data, g, out=old._data)
             else:
                 old._data = old._data + g
                 bump_version(old)

@@ -134,10 +134,8 @@ def apply_views(rule, x, parts, creation, *args):
     return outputs
 
 
-def apply_inplace(rule, inputs, *args, name=None, broadcasts=False):
+def apply_inplace(rule, inputs, *args, name=None):
     """The same operation, written into its first operand, which is returned.
-
-    `broadcasts`: an elementwise operation, whose other operands may be smaller or of another type.
 
     Raises RuntimeError where PyTorch does: a leaf that requires grad, an expanded target, a result that does not fit.
     """
@@ -151,8 +149,6 @@ def apply_inplace(rule, inputs, *args, name=None, broadcasts=False):
         edges = edges_of(inputs[: rule.operands])
         if wanted(edges):
             node = node_for(rule, edges, inputs_to_save(rule, inputs, edges), (target,), args)
-            if broadcasts:
-                node.fold = tuple([(t._data.shape, t._data.dtype) for t in inputs])
     tangent = state.dual.before_write(rule, inputs, data, args) if state.dual is not None else None
     write(target, data)
     if node is not None:

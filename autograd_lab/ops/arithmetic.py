@@ -13,11 +13,11 @@ from .rule import (
     METHODS,
     Rule,
     binary,
-    binary_inplace,
     function,
     method,
     number_operand,
     pointwise,
+    pointwise_inplace,
     tensor_of,
     unary,
 )
@@ -57,12 +57,12 @@ class SubBackward0(Rule):
     keeps = ("alpha",)
     default_args = (1,)
 
+    def refuse(a, b):
+        no_bool_difference(a._data, b._data if isinstance(b, Variable) else None)
+
     def forward(x, y, alpha=1):
         if x.dtype.kind == "b":
-            raise RuntimeError(
-                "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-                "operator instead."
-            )
+            no_bool_difference(x, y)
         return x - y if alpha == 1 else x - y * alpha
 
     def vjp(self, g):
@@ -105,6 +105,20 @@ class DivBackward0(Rule):
         return g / b if self.needs(0) else None, None if a is None else -g * ((a / b) / b)
 
 
+def no_bool_difference(x, y):
+    """Raise the error of a subtraction in which an array `x` or `y` (None: a number) is boolean."""
+    if y is not None and x.dtype.kind == y.dtype.kind == "b":
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
+            "instead."
+        )
+    if x.dtype.kind == "b" or (y is not None and y.dtype.kind == "b"):
+        raise RuntimeError(
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
+            "`~` or `logical_not()` operator instead."
+        )
+
+
 class RsubBackward1(Rule):
     """A number minus a tensor.
 
@@ -115,11 +129,7 @@ class RsubBackward1(Rule):
     keeps = ("alpha",)
 
     def forward(x, alpha, number):
-        if x.dtype.kind == "b":
-            raise RuntimeError(
-                "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
-                "use the `~` or `logical_not()` operator instead."
-            )
+        no_bool_difference(x, None)
         x, number = number_operand(x, number, False)
         return number - x if alpha == 1 else number - alpha * x
 
@@ -212,7 +222,9 @@ class PowBackward1(Rule):
     inputs = ("self", "exponent")
     saves = ("self", "exponent", "result")
     saves_if = {"result": (1,)}
-    forward = operator.pow
+
+    def forward(x, n):
+        return _power_of_tensor(x, n)
 
     def vjp(self, g, a, b, y):
         to_a = to_b = None
@@ -247,6 +259,12 @@ class PowBackward2(Rule):
         return g * (y * float(np.log(c) if c > 0 else np.nan))
 
 
+def _power_of_tensor(x, n):
+    if x.dtype.kind == "b":
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+    return x**n
+
+
 def _power(x, n):
     x, n = number_operand(x, n, False)
     if x.dtype.kind in "iu" and n < 0:
@@ -261,7 +279,7 @@ def _power(x, n):
             return np.sqrt(x)
         if n == -0.5:
             return 1 / np.sqrt(x)
-    return x**n
+    return x**n if x.dtype.kind != "b" else x | (not n)
 
 
 @function
@@ -278,7 +296,7 @@ def pow(input, exponent):
 def pow_(self, exponent):
     """The in-place form of `pow`."""
     if isinstance(exponent, Variable):
-        return binary_inplace(POW, self, exponent)
+        return pointwise_inplace(POW, (self, exponent))
     return apply_inplace(PowBackward0, (self,), exponent)
 
 
@@ -302,7 +320,9 @@ def sub(input, other, *, alpha=1):
     """`input - alpha * other` (torch.sub)."""
     if alpha == 1:
         return _plain_sub(input, other)
-    return pointwise(SubBackward0, (input, tensor_of(other, input)), alpha)
+    other = tensor_of(other, input)
+    no_bool_difference(input._data, other._data)
+    return pointwise(SubBackward0, (input, other), alpha)
 
 
 FUNCTIONS["subtract"] = METHODS["subtract"] = FUNCTIONS["sub"]
@@ -326,6 +346,7 @@ def sub_(self, other, *, alpha=1):
 def rsub(input, other, *, alpha=1):
     """`other - alpha * input` (torch.rsub)."""
     if isinstance(other, Variable):
+        no_bool_difference(input._data, other._data)
         return pointwise(RsubBackward0, (input, other), alpha)
     return apply(RsubBackward1, (input,), alpha, other)
 

@@ -10,7 +10,7 @@ from ..autograd.record import apply_inplace, finish
 from ..autograd.variable import Variable, wrap
 from ..dtypes import meet
 from . import both
-from .rule import FUNCTIONS, METHODS, Rule, broadcast_error, function, method, number_operand, tensor_of
+from .rule import FUNCTIONS, METHODS, Rule, broadcast_error, function, method, number_operand, pointwise_inplace, tensor_of
 
 
 def constant_result(inputs, array, op):
@@ -34,6 +34,16 @@ def operands(input, other):
     return number_operand(x, other, False)
 
 
+def both_tensors(op, input, other, numbers=False):
+    """The two operands, if they are Tensors. Raises TypeError in PyTorch's words."""
+    if numbers and isinstance(input, Variable):
+        other = tensor_of(other, input)
+    for i, (name, value) in enumerate((("input", input), ("other", other)), 1):
+        if not isinstance(value, Variable):
+            raise TypeError(f"{op}(): argument '{name}' (position {i}) must be Tensor, not {type(value).__name__}")
+    return input, other
+
+
 def compare(name, fn, *aliases):
     """Make the function, the method and the in-place method of a comparison."""
 
@@ -52,6 +62,7 @@ def compare(name, fn, *aliases):
 
         op = name
         inputs = ("self", "other")
+        makes_bool = True
 
         def forward(x, y):
             return fn(x, y)
@@ -60,7 +71,7 @@ def compare(name, fn, *aliases):
             return both.zeros_like(g), both.zeros_like(g)
 
     def call_(input, other):
-        return apply_inplace(Comparison, (input, tensor_of(other, input)), broadcasts=True)
+        return pointwise_inplace(Comparison, (input, tensor_of(other, input)))
 
     return _publish(name, call, call_, aliases)
 
@@ -97,9 +108,11 @@ METHODS.update(
 def bitwise(name, fn, symbol):
     """Make the functions of an operation on the bits of integers and booleans."""
 
+    kernel = {"lshift": "lshift_cpu", "rshift": "rshift_cpu"}.get(symbol, f"{name}_cpu")
+
     def check(x):
-        if x.dtype.kind == "f":
-            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{TYPE_NAMES[x.dtype.name]}'")
+        if x.dtype.kind == "f" or (x.dtype.kind == "b" and symbol.endswith("shift")):
+            raise NotImplementedError(f"\"{kernel}\" not implemented for '{TYPE_NAMES[x.dtype.name]}'")
         return x
 
     def call(input, other):
@@ -115,7 +128,7 @@ def bitwise(name, fn, symbol):
             return fn(check(x), y)
 
     def call_(input, other):
-        return apply_inplace(Bitwise, (input, tensor_of(other, input)), broadcasts=True)
+        return pointwise_inplace(Bitwise, (input, tensor_of(other, input)))
 
     call = _publish(name, call, call_)
     METHODS.update({f"__{symbol}__": call, f"__r{symbol}__": call, f"__i{symbol}__": call_})
@@ -135,26 +148,47 @@ def bitwise_not(input):
     """Every bit (or boolean) turned over (torch.bitwise_not)."""
     x = input._data
     if x.dtype.kind == "f":
-        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+        raise NotImplementedError(f"\"bitwise_not_cpu\" not implemented for '{TYPE_NAMES[x.dtype.name]}'")
     return constant_result((input,), ~x, "bitwise_not")
 
 
-METHODS["__invert__"] = bitwise_not
+@method
+def bitwise_not_(self):
+    """The in-place form of `bitwise_not`."""
+    return apply_inplace(BitwiseNot, (self,))
+
+
+class BitwiseNot(Rule, name="_bitwise_not"):
+    """Every bit turned over, in place."""
+
+    op = "bitwise_not"
+
+    def forward(x):
+        return bitwise_not(wrap(x))._data
+
+
+@method(name="__invert__")
+def _invert(self):
+    if self._data.dtype.kind == "f":
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return bitwise_not(self)
 
 
 def logical(name, fn, n):
     """Make the functions of a logical operation on tensors of any type: what is not zero is true."""
 
-    def call(*inputs):
+    def call(input, *others):
+        inputs = both_tensors(name, input, *others) if n == 2 else (input,)
         return constant_result(inputs, np.asarray(fn(*[t._data for t in inputs]))[()], name)
 
     def call_(self, *others):
-        return apply_inplace(Logical, (self, *others), broadcasts=True)
+        return pointwise_inplace(Logical, (self, *others))
 
     class Logical(Rule, name=f"_{name}"):
         """A logical operation, in place."""
 
         op = name
+        makes_bool = True
 
         def forward(*arrays):
             return fn(*arrays)
@@ -204,7 +238,7 @@ def signbit(input):
 @function
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether |input - other| <= atol + rtol * |other|, element by element (torch.isclose)."""
-    x, y = input._data, other._data
+    x, y = (t._data for t in both_tensors("isclose", input, other))
     if x.dtype is not y.dtype:
         raise RuntimeError(f"{TYPE_NAMES[x.dtype.name]} did not match {TYPE_NAMES[y.dtype.name]}")
     close = THREAD.state.run(np.isclose, x, y, rtol, atol, equal_nan)

@@ -8,21 +8,22 @@ from ..autograd.errors import TYPE_NAMES
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace, edges_of, finish, make_node, wanted
 from ..autograd.variable import Variable, wrap
-from ..dtypes import meet, to_dtype
+from ..dtypes import float64, meet
 from . import both, numerics
 from .arithmetic import pow
+from .comparison import both_tensors
 from .rule import (
     FUNCTIONS,
     METHODS,
     Rule,
     as_float,
-    binary_inplace,
     broadcast_error,
     common_type,
     function,
     method,
     number_operand,
     pointwise,
+    pointwise_inplace,
     tensor_of,
     unary,
 )
@@ -938,18 +939,20 @@ def clamp(input, min=None, max=None):
     """`input` limited to [min, max], either of which may be left out; numbers or tensors (torch.clamp)."""
     if not _limits(min, max):
         return apply(ClampBackward1, (input,), min, max)
-    if input._data.dtype.kind != "f":
-        low, high = (None if t is None else tensor_of(t, input) for t in (min, max))
-        if low is None:
-            return pointwise(ClampMaxBackward1, (input, high))
-        if high is None:
-            return pointwise(ClampMinBackward1, (input, low))
-        return pointwise(ClampBackward0, (input, low, high))
-    return pointwise(ClampBackward0, (input, _limit(min, -math.inf, input), _limit(max, math.inf, input)))
+    return pointwise(*_with_limits(input, min, max))
 
 
-def _limit(limit, missing, input):
-    return tensor_of(missing if limit is None else limit, input)
+def _with_limits(input, min, max):
+    """The rule and the operands that clamp `input` to tensors; of integers, which have no infinity, one limit may be missing."""
+    low, high = (None if limit is None else tensor_of(limit, input) for limit in (min, max))
+    if input._data.dtype.kind == "f":
+        low = tensor_of(-math.inf, input) if low is None else low
+        high = tensor_of(math.inf, input) if high is None else high
+    elif low is None:
+        return ClampMaxBackward1, (input, high)
+    elif high is None:
+        return ClampMinBackward1, (input, low)
+    return ClampBackward0, (input, low, high)
 
 
 @function
@@ -972,7 +975,7 @@ def clamp_max(input, max):
 def clamp_(self, min=None, max=None):
     """The in-place form of `clamp`."""
     if _limits(min, max):
-        return apply_inplace(ClampBackward0, (self, _limit(min, -math.inf, self), _limit(max, math.inf, self)), broadcasts=True)
+        return pointwise_inplace(*_with_limits(self, min, max))
     return apply_inplace(ClampBackward1, (self,), min, max)
 
 
@@ -980,7 +983,7 @@ def clamp_(self, min=None, max=None):
 def clamp_min_(self, min):
     """The in-place form of `clamp_min`."""
     if isinstance(min, Variable):
-        return apply_inplace(ClampMinBackward1, (self, min), broadcasts=True)
+        return pointwise_inplace(ClampMinBackward1, (self, min))
     return apply_inplace(ClampMinBackward0, (self,), min)
 
 
@@ -988,7 +991,7 @@ def clamp_min_(self, min):
 def clamp_max_(self, max):
     """The in-place form of `clamp_max`."""
     if isinstance(max, Variable):
-        return apply_inplace(ClampMaxBackward1, (self, max), broadcasts=True)
+        return pointwise_inplace(ClampMaxBackward1, (self, max))
     return apply_inplace(ClampMaxBackward0, (self,), max)
 
 
@@ -1061,7 +1064,7 @@ def pair(op, *, floats=False, inplace=True, numbers=False):
             return pointwise(rule, both_tensors(op, input, other, numbers), floats=floats)
 
         def call_(input, other):
-            return binary_inplace(rule, *both_tensors(op, input, other, numbers), floats)
+            return pointwise_inplace(rule, both_tensors(op, input, other, numbers), floats=floats)
 
         rule.call, rule.call_ = call, call_
         for name, fn in ((op, call), (op + "_", call_))[: 1 + inplace]:
@@ -1072,16 +1075,6 @@ def pair(op, *, floats=False, inplace=True, numbers=False):
         return rule
 
     return decorate
-
-
-def both_tensors(op, input, other, numbers=False):
-    """The two operands, if they are Tensors. Raises TypeError in PyTorch's words."""
-    if numbers and isinstance(input, Variable):
-        other = tensor_of(other, input)
-    for i, (name, value) in enumerate((("input", input), ("other", other)), 1):
-        if not isinstance(value, Variable):
-            raise TypeError(f"{op}(): argument '{name}' (position {i}) must be Tensor, not {type(value).__name__}")
-    return input, other
 
 
 def floats_only(x, name):
@@ -1270,11 +1263,13 @@ def _no_zero_division(x, y):
 
 
 def _remainder(x, y):
+    no_bools(x, "remainder_cpu")
     _no_zero_division(x, y)
     return np.remainder(x, y)
 
 
 def _fmod(x, y):
+    no_bools(x, "fmod_cpu")
     _no_zero_division(x, y)
     return np.fmod(x, y)
 
@@ -1291,7 +1286,7 @@ def with_number(op, rule0, rule1):
 
     def call_(input, other):
         if isinstance(other, Variable):
-            return binary_inplace(rule1, input, other)
+            return pointwise_inplace(rule1, (input, other))
         return apply_inplace(rule0, (input,), other)
 
     for name, fn in ((op, call), (op + "_", call_)):
@@ -1317,6 +1312,16 @@ class NoDerivative(Rule, name="NotImplemented"):
         raise RuntimeError(f"derivative for aten::{self.args[0]} is not implemented")
 
 
+class FloorDivide(NoDerivative, name="NotImplemented"):
+    """A quotient rounded down, in place."""
+
+    op = "floor_divide"
+    inputs = ("self", "other")
+
+    def forward(x, y, _):
+        return _floor_quotient(x, y)
+
+
 def underived(op, inputs, data):
     """The result of an operation without a derivative: an error waits behind it if an operand requires grad."""
     out = wrap(data)
@@ -1333,6 +1338,7 @@ def underived(op, inputs, data):
 
 
 def _floor_quotient(x, y):
+    no_bools(x, "div_floor_cpu")
     _no_zero_division(x, y)
     return np.floor_divide(x, y)
 
@@ -1354,7 +1360,7 @@ def floor_divide(input, other):
 @method
 def floor_divide_(self, other):
     """The in-place form of `floor_divide`, on tensors that do not require grad."""
-    return apply_inplace(DivBackward2, (self, tensor_of(other, self)), "floor", name="floor_divide_", broadcasts=True)
+    return pointwise_inplace(FloorDivide, (self, tensor_of(other, self)), "floor_divide_")
 
 
 def run_numpy(fn, *arrays):
@@ -1404,7 +1410,7 @@ def div_(self, other, *, rounding_mode=None):
     if rounding_mode is None:
         return _true_div_(self, other)
     _check_mode(rounding_mode)
-    return apply_inplace(DivBackward2, (self, tensor_of(other, self)), rounding_mode, broadcasts=True)
+    return pointwise_inplace(DivBackward2, (self, tensor_of(other, self)), rounding_mode)
 
 
 def _check_mode(mode):
@@ -1444,6 +1450,7 @@ class XlogyBackward1(Rule):
     keeps = ("self",)
 
     def forward(b, number):
+        b = as_float(b)
         return numerics.xlogy(b.dtype.type(number), b)
 
     def vjp(self, g, b):
@@ -1461,6 +1468,7 @@ class XlogyBackward2(Rule):
     keeps = ("other",)
 
     def forward(a, number):
+        a = as_float(a)
         return numerics.xlogy(a, a.dtype.type(number))
 
     def vjp(self, g, a):
@@ -1482,7 +1490,7 @@ def xlogy(input, other):
 @method
 def xlogy_(self, other):
     """The in-place form of `xlogy`."""
-    return apply_inplace(XlogyBackward0, (self, tensor_of(other, self)), broadcasts=True)
+    return pointwise_inplace(XlogyBackward0, (self, tensor_of(other, self)), floats=True)
 
 
 @pair("logaddexp", inplace=False)
@@ -1586,7 +1594,7 @@ def copysign(input, other):
 @method
 def copysign_(self, other):
     """The in-place form of `copysign`."""
-    return apply_inplace(CopysignBackward0, (self, tensor_of(other, self)), broadcasts=True)
+    return pointwise_inplace(CopysignBackward0, (self, tensor_of(other, self)), floats=True)
 
 
 @function
@@ -1599,11 +1607,39 @@ def heaviside(input, values):
     return underived("heaviside", (input, values), run_numpy(np.heaviside, input._data, values._data).astype(input._data.dtype))
 
 
+class Heaviside(NoDerivative, name="NotImplemented"):
+    """A step, in place."""
+
+    op = "heaviside"
+    inputs = ("self", "values")
+
+    def forward(x, values, _):
+        return np.heaviside(x, values).astype(x.dtype)
+
+
+@method
+def heaviside_(self, values):
+    """The in-place form of `heaviside`."""
+    if self._data.dtype is not values._data.dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+    return pointwise_inplace(Heaviside, (self, values), "heaviside_")
+
+
 @function
 def float_power(input, exponent):
     """`input` to the power of `exponent`, computed in float64 (torch.float_power)."""
-    wide = [v.to(to_dtype(np.float64)) if isinstance(v, Variable) else float(v) for v in (input, exponent)]
+    wide = [v.to(float64) if isinstance(v, Variable) else float(v) for v in (input, exponent)]
     return pow(*wide)
+
+
+@method
+def float_power_(self, exponent):
+    """The in-place form of `float_power`, for float64 only."""
+    if self.dtype is not float64:
+        raise RuntimeError(
+            f"the base given to float_power_ has dtype {self.dtype.type_name} but the operation's result requires dtype Double"
+        )
+    return METHODS["pow_"](self, exponent)
 
 
 @pair("nextafter")
@@ -1616,7 +1652,9 @@ class NextafterBackward0(Rule):
 
     inputs = saves = ("self", "other")
     saves_if = {"self": (0, 1), "other": (0, 1)}
-    forward = np.nextafter
+
+    def forward(a, b):
+        return np.nextafter(floats_only(a, "nextafter_cpu"), b)
 
     def vjp(self, g, a, b):
         same = both.array_of(a) == both.array_of(b)
@@ -1690,8 +1728,8 @@ def lerp(input, end, weight):
 def lerp_(self, end, weight):
     """The in-place form of `lerp`."""
     if isinstance(weight, Variable):
-        return apply_inplace(LerpBackward1, (self, end, weight), broadcasts=True)
-    return apply_inplace(LerpBackward0, (self, end), weight, broadcasts=True)
+        return pointwise_inplace(LerpBackward1, (self, end, weight))
+    return pointwise_inplace(LerpBackward0, (self, end), weight)
 
 
 class AddcmulBackward0(Rule):
@@ -1746,7 +1784,7 @@ def _with_value(op, rule):
         return pointwise(rule, (input, tensor1, tensor2), value)
 
     def call_(self, tensor1, tensor2, *, value=1):
-        return apply_inplace(rule, (self, tensor1, tensor2), value, broadcasts=True)
+        return pointwise_inplace(rule, (self, tensor1, tensor2), value)
 
     call.__name__ = call.__qualname__ = op
     call.__doc__ = rule.__doc__

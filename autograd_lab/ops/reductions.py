@@ -9,11 +9,12 @@ from .. import return_types
 from ..autograd.errors import TYPE_NAMES
 from ..autograd.record import apply
 from ..autograd.variable import Variable, edge_of, wrap
-from ..dtypes import Defaults, to_dtype
+from ..dtypes import Defaults, meet, to_dtype
 from . import both, numerics
-from .comparison import constant_result
-from .pointwise import both_tensors
-from .rule import FUNCTIONS, METHODS, Rule, as_float, function, method, pointwise
+from .arithmetic import no_bool_difference
+from .comparison import both_tensors, constant_result
+from .pointwise import not_for
+from .rule import FUNCTIONS, METHODS, Rule, function, method, pointwise
 
 # -- dims ---------------------------------------------------------------------------------------------
 
@@ -216,6 +217,10 @@ def nansum(input, dim=None, keepdim=False, *, dtype=None):
 @function
 def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     """The mean of what is not nan (torch.nanmean)."""
+    if input._data.dtype.kind != "f":
+        raise RuntimeError(
+            f"nanmean(): expected input to have floating point or complex dtype but got {TYPE_NAMES[input._data.dtype.name]}"
+        )
     numbers = (~METHODS["isnan"](input.detach())).sum(dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / numbers
 
@@ -784,8 +789,6 @@ def vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None):
 def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """The p-norm over `dim`, or of all elements; "fro" is p = 2 (torch.norm)."""
     if p == "nuc":
-        from .rule import FUNCTIONS
-
         return FUNCTIONS["linalg_svdvals"](input).sum(-1, keepdim)
     return vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype)
 
@@ -813,7 +816,11 @@ class DistBackward0(Rule):
 @function
 def dist(input, other, p=2):
     """The p-norm of `input - other` (torch.dist)."""
-    return pointwise(DistBackward0, both_tensors("dist", input, other), p)
+    both_tensors("dist", input, other)
+    no_bool_difference(input._data, other._data)
+    if meet(input._data, other._data).kind != "f":
+        return vector_norm(input - other, p)
+    return pointwise(DistBackward0, (input, other), p)
 
 
 class LogsumexpBackward0(Reduction):
@@ -909,7 +916,7 @@ class LogcumsumexpBackward0(Reduction):
     keeps = ("dim",)
 
     def forward(x, dim):
-        return numerics.logcumsumexp(as_float(x), wrap_dim(dim, x.ndim)) if x.ndim else x
+        return numerics.logcumsumexp(x, wrap_dim(dim, x.ndim)) if x.ndim else x
 
     def vjp(self, g, x, y):
         if not x.shape:
@@ -942,6 +949,8 @@ _running("cumprod", CumprodBackward0)
 @function
 def logcumsumexp(input, dim):
     """The running log(sum(exp(input))) along `dim` (torch.logcumsumexp)."""
+    if input._data.dtype.kind != "f":
+        raise not_for(input._data, "logcumsumexp_out_cpu")
     return apply(LogcumsumexpBackward0, (input,), dim)
 
 

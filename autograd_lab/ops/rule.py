@@ -11,8 +11,21 @@ import numpy as np
 
 from ..autograd.modes import THREAD
 from ..autograd.node import Node, count_down, new, save
-from ..autograd.record import apply, apply_inplace, edges_of, finish, make_node, node_for, wanted
+from ..autograd.record import (
+    apply,
+    apply_inplace,
+    check_fits,
+    edges_of,
+    finish,
+    finish_inplace,
+    inputs_to_save,
+    node_for,
+    refresh_results,
+    wanted,
+    write,
+)
 from ..autograd.variable import NO_EDGE, Registry, Variable, find_edge, wrap
+from ..autograd.views import check_writable, rebase_history
 from ..dtypes import Defaults, meet, meet_number, promote_np
 
 FUNCTIONS: dict[str, Callable] = {}
@@ -41,6 +54,8 @@ class Rule(Node):
     operands: int | None = None
     saves_if: dict = {}
     forward: Callable
+    refuse: Callable | None = None  # for `binary`: raises an error for operands of mixed types that have no meaning
+    makes_bool = False  # whether the result is boolean, whatever the operands are
     save_plan: tuple = ()
     shape_names: tuple = ()
     result_names: tuple = ()
@@ -55,6 +70,8 @@ class Rule(Node):
         forward = cls.__dict__.get("forward")
         if forward is not None and not isinstance(forward, staticmethod):
             cls.forward = staticmethod(forward)
+        if "refuse" in cls.__dict__:
+            cls.refuse = staticmethod(cls.refuse)
         plan = []
         results = []
         for saved in cls.saves:
@@ -169,6 +186,8 @@ def unary(op=None, *, inplace=True, integer=False, namespace=True, method=True):
             return out
 
         def in_place(input):
+            if not integer and input._data.dtype.kind != "f":
+                check_fits(input, np.empty(input._data.shape, Defaults.np))
             return apply_inplace(rule, (input,))
 
         _publish(rule, op, fast, in_place if inplace else None, namespace, method)
@@ -211,6 +230,7 @@ def binary(op, *, floats=False):
         keep_b = next((m for where, m in masks if where == 1), 0)
         saves_result = bool(rule.result_names)
         default_args = rule.default_args
+        refuse = rule.refuse
 
         def fast(input, other):
             x = input._data
@@ -225,6 +245,8 @@ def binary(op, *, floats=False):
                     if x.shape != y.shape:
                         fold = (x.shape, x.dtype), (y.shape, y.dtype)
                 else:
+                    if refuse is not None:
+                        refuse(input, other)
                     fold = (x.shape, x.dtype), (y.shape, y.dtype)
                     meeting = meet(x, y)
                     if floats and meeting.kind != "f":
@@ -232,6 +254,8 @@ def binary(op, *, floats=False):
                     x, y = x.astype(meeting), y.astype(meeting)
                 eb = other._edge or find_edge(other)
             else:
+                if refuse is not None and x.dtype.kind == "b":
+                    refuse(input, other)
                 x, y = number_operand(x, other, floats)
                 if y is NotImplemented:
                     return NotImplemented
@@ -274,8 +298,9 @@ def binary(op, *, floats=False):
             return out
 
         def in_place(input, other):
-            other = tensor_of(other, input) if not isinstance(other, Variable) else other
-            return binary_inplace(rule, input, other, floats)
+            if refuse is not None:
+                refuse(input, other)
+            return pointwise_inplace(rule, (input, tensor_of(other, input)), *default_args, floats=floats)
 
         rule.call, rule.call_ = fast, in_place
         fast.__name__ = fast.__qualname__ = op
@@ -387,51 +412,47 @@ def number_operand(x, number, floats):
     return x, number
 
 
-def binary_inplace(rule, input, other, floats=False):
-    """`input.op_(other)` for a rule made by `binary`."""
-    from ..autograd.record import inputs_to_save, check_fits, finish_inplace, rebase_history, write
-    from ..autograd.views import check_writable
-
-    check_writable(input, (other,))
-    x, y = input._data, other._data
-    meeting = meet(x, y)
+def pointwise_inplace(rule, inputs, *args, floats=False):
+    """Run an elementwise rule and write the result into the first of `inputs`, which is returned; the others may be smaller."""
+    target = inputs[0]
+    check_writable(target, inputs[1:])
+    arrays = [t._data for t in inputs]
+    own = meeting = arrays[0].dtype
+    same = True
+    for x in arrays[1:]:
+        if x.dtype is not own:
+            meeting = common_type(arrays)
+            same = False
+            break
     if floats and meeting.kind != "f":
         meeting = Defaults.np
-    fold = None
-    if x.dtype is not y.dtype or x.shape != y.shape:
-        fold = (x.shape, x.dtype), (y.shape, y.dtype)
+    if meeting is not own and not rule.makes_bool:
+        check_fits(target, np.empty(arrays[0].shape, meeting))
     state = THREAD.state
     try:
-        data = state.run(rule.forward, x.astype(meeting) if x.dtype is not meeting else x, y.astype(meeting) if y.dtype is not meeting else y)
+        data = state.run(rule.forward, *[x if x.dtype is meeting else x.astype(meeting) for x in arrays], *args)
     except ValueError:
-        raise shape_error(x.shape, y.shape) from None
-    check_fits(input, data)
+        raise broadcast_error(arrays) from None
+    check_fits(target, data)
     node = None
     if state.grad:
-        edges = edges_of((input, other))
+        edges = edges_of(inputs)
         if wanted(edges):
-            a, b = inputs_to_save(rule, (input, other), edges)
-            need = (edges[0] is not NO_EDGE) | (edges[1] is not NO_EDGE) << 1
-            saved = []
-            for _name, where, _nr, users in rule.save_plan:
-                value = (a, b)[where] if where is not None else input
-                saved.append(value if users is None or need & _mask(users) else None)
-            node = make_node(rule, edges, rule.default_args, tuple(saved))
-            node.fold = fold
+            node = node_for(rule, edges, inputs_to_save(rule, inputs, edges), (target,), args)
+            if not same or any(x.shape != data.shape for x in arrays):
+                node.fold = tuple([(x.shape, x.dtype) for x in arrays])
     tangent = None
     if state.dual is not None:
-        tangent = state.dual.before_write(rule, (input, other), data, rule.default_args)
-    write(input, data)
+        tangent = state.dual.before_write(rule, inputs, data, args)
+    write(target, data)
     if node is not None:
-        from ..autograd.record import refresh_results
-
-        refresh_results(node, rule, input)
-        rebase_history(input, node)
+        refresh_results(node, rule, target)
+        rebase_history(target, node)
     if tangent is not None:
-        state.dual.written(input, tangent)
+        state.dual.written(target, tangent)
     if state.special:
-        finish_inplace(state, rule, (input, other), input, node, rule.op + "_")
-    return input
+        finish_inplace(state, rule, inputs, target, node, rule.op + "_")
+    return target
 
 
 def shape_error(a, b):

@@ -1,7 +1,7 @@
 """A JupyterLab of the tests' own, and the few things a test does in it.
 
 with serve(folder) as lab:                a server with settings of its own, no token, on a free port
-    nb = Notebook.open(browser, lab, [cell, ...], theme="dark")
+    nb = Notebook.open(browser, lab, [cell, ...], theme="Dark")
     nb.run()                              runs all cells; waits for the kernel first (else Lab asks for one)
     nb.stage                              the stepper on the page
 """
@@ -105,13 +105,13 @@ class Notebook:
         lab: Lab,
         cells: list[str],
         *,
-        name: str = "test.ipynb",
-        theme: str = "light",
+        name: str = "",
+        theme: str = "Light",
         size: tuple[int, int] = (1280, 800),
         **context: Any,
     ) -> Notebook:
         """Write a notebook of code cells, open it in a page of its own and wait until its kernel is idle."""
-        path = lab.folder / name
+        path = lab.folder / (name or f"test{len(list(lab.folder.glob('*.ipynb')))}.ipynb")
         book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
         book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
         nbformat.write(book, path)
@@ -124,7 +124,7 @@ class Notebook:
         lab: Lab,
         path: Path,
         *,
-        theme: str = "light",
+        theme: str = "Light",
         size: tuple[int, int] = (1280, 800),
         **context: Any,
     ) -> Notebook:
@@ -135,7 +135,7 @@ class Notebook:
         self = cls(page, lab, path)
         page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.sessionContext", timeout=90_000)
         page.evaluate("window.jupyterapp.shell.collapseLeft()")
-        if theme == "dark":
+        if theme == "Dark":
             page.evaluate(
                 "window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})"
             )
@@ -157,6 +157,14 @@ class Notebook:
                              .every((x) => x.model.executionCount); }""",
             timeout=90_000,
         )
+
+    def theme(self, name: str) -> None:
+        """Change JupyterLab's theme to "Light" or "Dark"."""
+        self.page.evaluate(
+            f"window.jupyterapp.commands.execute('apputils:change-theme', {{theme: 'JupyterLab {name}'}})"
+        )
+        light = "true" if name == "Light" else "false"
+        self.page.wait_for_selector(f"body[data-jp-theme-light={light}]", state="attached")
 
     def evaluate(self, code: str) -> str:
         """Run code in the notebook's kernel and return what it prints."""

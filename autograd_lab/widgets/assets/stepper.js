@@ -66,7 +66,11 @@ class Stage {
     el.append(this.root);
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.graph);
-    this.onposition = () => this.show(model.get("position"), false);
+    this.sent = this.k;
+    this.onposition = () => { // not for the echo of what this view sent, which may come when it has gone on
+      const k = model.get("position");
+      if (k !== this.sent && k !== this.k) { clearTimeout(this.saving); this.sent = k; this.show(k, false); }
+    };
     model.on("change:position", this.onposition);
     this.resize();
   }
@@ -190,13 +194,16 @@ class Stage {
     k = core.clamp(k, 0, this.film.steps);
     if (k === this.k) return;
     this.show(k);
-    this.model.set("position", k);
     this.save();
   }
 
   save() {
     clearTimeout(this.saving);
-    this.saving = setTimeout(() => this.model.save_changes(), 60);
+    this.saving = setTimeout(() => {
+      this.sent = this.k;
+      this.model.set("position", this.k);
+      this.model.save_changes();
+    }, 60);
   }
 
   toggle() {

@@ -1,0 +1,256 @@
+"""The stepper in real JupyterLab: what is on screen is what the trace says, whichever way one moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import labserver
+import pytest
+import samples
+from labserver import Lab, Notebook
+from playwright.sync_api import Browser, expect
+
+from autograd_lab.trace import Trace, narrate, state
+from autograd_lab.trace.narrate import Narrator
+from autograd_lab.trace.rules import number
+
+HAND_MADE = "import samples\nfrom autograd_lab.widgets import step\ns = step(samples.{}())\ns"
+REAL = """import numpy as np
+import autograd_lab as torch
+from autograd_lab import lab
+rng = np.random.default_rng(0)
+x = torch.tensor(rng.normal(size=(4, 3)))
+w1 = torch.tensor(rng.normal(size=(3, 5)), requires_grad=True)
+w2 = torch.tensor(rng.normal(size=(5, 2)), requires_grad=True)
+with lab.record(title="two layers") as trace:
+    h = (x @ w1).tanh()
+    loss = ((h @ w2) ** 2).mean()
+    loss.backward()
+s = lab.step(trace)
+s"""
+
+SCREEN = """() => {
+  const stage = document.querySelector(".agl");
+  const all = (selector) => [...stage.querySelectorAll(selector)];
+  const text = (selector) => all(selector).map((e) => e.textContent);
+  const row = (r) => [r.children[0].textContent, r.children[2].textContent];
+  return {
+    narration: stage.querySelector("[role=status]").textContent,
+    count: stage.querySelector(".agl-count").textContent,
+    nodes: text(".agl-grad-fn:not([data-s~=ghost]) .agl-label:not(.agl-plus)").sort(),
+    accumulators: text(".agl-grad-fn:not([data-s~=ghost]) .agl-plus").length,
+    gradients: all(".agl-pill").filter((e) => e.style.display !== "none").map((e) => e.textContent).sort(),
+    values: text(".agl-tensor .agl-val").filter(Boolean).sort(),
+    leaves: Object.fromEntries(all(".agl-leaves tbody tr").map(row)),
+    line: text(".agl-line[data-lit=now] code")[0] ?? null,
+  };
+}"""
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    with labserver.serve(tmp_path_factory.mktemp("lab")) as running:
+        yield running
+
+
+def show(browser: Browser, lab: Lab, code: str, **options) -> Notebook:
+    notebook = Notebook.open(browser, lab, [code], **options)
+    notebook.run()
+    notebook.wait_for_stage()
+    return notebook
+
+
+def expected(trace: Trace, k: int) -> dict:
+    """What the screen must show after k events of a trace whose values are scalars."""
+    now, names = state(trace, k), Narrator(trace).nodes
+
+    def text(v):
+        return "None" if v is None else number(trace.values[v]["data"])
+
+    made = [n for n in now.nodes if trace.nodes[n]["kind"] != "accumulate"]
+    line = trace.sources[now.line[0]]["lines"][str(now.line[1])] if now.line else None
+    return {
+        "narration": narrate(trace, k),
+        "count": f"{k} / {len(trace)}",
+        "nodes": sorted(names[n] for n in made),
+        "accumulators": len(now.nodes) - len(made),
+        "gradients": sorted(text(edge.value) for edge in now.edges.values() if edge.status == "sent"),
+        "values": sorted(text(t.value) for t in now.tensors.values()),
+        "leaves": {
+            t["name"]: "" if i not in now.tensors else text(now.tensors[i].grad) if t["requires_grad"] else "\u2013"
+            for i, t in enumerate(trace.tensors) if t["leaf"]
+        },
+        "line": line,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("theme", ["Light", "Dark"])
+@pytest.mark.parametrize("name", ["diamond", "twice"])
+def test_through_the_whole_trace_and_back(browser, lab, theme, name):
+    """Press Step to the end and Step back to the start: at every step the screen is the trace's."""
+    trace = samples.SMALL[name]()
+    notebook = show(browser, lab, HAND_MADE.format(name), theme=theme)
+    for k in range(len(trace) + 1):
+        assert notebook.page.evaluate(SCREEN) == expected(trace, k)
+        if k < len(trace):
+            notebook.button("Step").click()
+    for k in range(len(trace) - 1, -1, -1):
+        notebook.button("Step back").click()
+        assert notebook.page.evaluate(SCREEN) == expected(trace, k)
+    background = notebook.stage.evaluate("e => getComputedStyle(e).backgroundColor")
+    dark = sum(int(part) for part in background.strip("rgb()").split(",")[:3]) < 380
+    assert dark == (theme == "Dark")
+    notebook.close()
+
+
+def test_a_real_trace_of_arrays(browser, lab):
+    """What the engine recorded in the kernel is what is told and lit on screen, node by node."""
+    notebook = show(browser, lab, REAL)
+    trace = Trace.from_json(notebook.evaluate("print(trace.to_json())"))
+    names = Narrator(trace).nodes
+    seen = set()
+    for k in range(1, len(trace) + 1):
+        notebook.button("Step").click()
+        assert notebook.narration == narrate(trace, k)
+        if trace.events[k - 1]["k"] == "vjp":
+            head = notebook.stage.locator(".agl-rule-head b").inner_text()
+            assert head == names[trace.events[k - 1]["n"]]
+            seen.add(head)
+            lit = notebook.stage.locator(".agl-grad-fn[data-s~=active] .agl-label").text_content()
+            assert lit == head
+    assert {"MeanBackward0", "PowBackward0", "TanhBackward0"} <= seen
+    expect(notebook.stage.locator(".agl-heat").first).to_be_attached() if notebook.stage.locator(
+        ".agl-heat"
+    ).count() else None
+    grads = notebook.page.evaluate(SCREEN)["leaves"]
+    assert grads == {"w1": "3\u00d75", "w2": "5\u00d72", "x": "\u2013"}
+    notebook.close()
+
+
+def test_keyboard_alone(browser, lab):
+    trace = samples.diamond()
+    notebook = show(browser, lab, HAND_MADE.format("diamond"))
+    page, total = notebook.page, len(trace)
+    notebook.stage.locator(".agl-svg").focus()
+
+    def at(k):
+        expect(notebook.stage.locator(".agl-count")).to_have_text(f"{k} / {total}")
+        assert notebook.narration == narrate(trace, k)
+
+    for k in range(1, total + 1):
+        page.keyboard.press("ArrowRight")
+        at(k)
+    page.keyboard.press("ArrowLeft")
+    at(total - 1)
+    page.keyboard.press("Home")
+    at(0)
+    page.keyboard.press("PageDown")
+    at(2)
+    page.keyboard.press("PageDown")
+    at(6)
+    page.keyboard.press("PageUp")
+    at(2)
+    page.keyboard.press("End")
+    at(total)
+    page.keyboard.press("Home")
+    page.keyboard.press("Space")
+    expect(notebook.button("Pause")).to_be_visible()
+    expect(notebook.stage.locator(".agl-count")).to_have_text(f"2 / {total}", timeout=5000)
+    page.keyboard.press("Space")
+    expect(notebook.button("Play")).to_be_visible()
+    page.keyboard.press("Home")
+    for _ in range(40):  # Tab reaches Step, Enter presses it
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.getAttribute('aria-label')") == "Step":
+            break
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert outline == "solid"
+    page.keyboard.press("Enter")
+    at(1)
+    page.keyboard.press("Space")  # on a button Space presses the button
+    at(2)
+    assert notebook.cells() == 1
+    notebook.close()
+
+
+def test_keys_typed_in_the_widget_do_not_reach_the_notebook(browser, lab):
+    """With the focus on any part of the stepper, d d does not delete its cell, nor do a and b add one."""
+    notebook = show(browser, lab, HAND_MADE.format("scalar"))
+    places = notebook.stage.locator("button, select, input, [tabindex]")
+    assert places.count() >= 15
+    for i in range(places.count()):
+        assert places.nth(i).get_attribute("data-lm-suppress-shortcuts") == "true"
+        places.nth(i).focus()
+        for key in "ddabxzj":
+            notebook.page.keyboard.press(key)
+        assert notebook.cells() == 1
+    expect(notebook.stage).to_be_visible()
+    notebook.close()
+
+
+def test_buttons_scrubber_and_python_move_the_same_thing(browser, lab):
+    trace = samples.diamond()
+    notebook = show(browser, lab, HAND_MADE.format("diamond"))
+    notebook.button("Last").click()
+    assert notebook.narration == narrate(trace, len(trace))
+    notebook.button("First").click()
+    assert notebook.narration == narrate(trace, 0)
+    notebook.stage.get_by_role("slider", name="Position").fill("16")
+    assert notebook.narration == narrate(trace, 16)
+    notebook.page.wait_for_timeout(200)  # moves are sent to the kernel a moment later, together
+    assert notebook.evaluate("print(s)") == "Stepper(backward 16/35: MulBackward0 #3)"
+    notebook.evaluate("s.step(8)")
+    expect(notebook.stage.get_by_role("status")).to_have_text(narrate(trace, 24))
+    notebook.button("Next event of this kind").click()
+    assert notebook.narration == narrate(trace, 30)
+    notebook.button("Next node").click()
+    assert notebook.narration == narrate(trace, 34)
+    notebook.stage.get_by_label("Step by").select_option("node")
+    notebook.button("Step back").click()
+    assert notebook.narration == narrate(trace, 28)
+    notebook.close()
+
+
+def test_play_runs_to_the_end_and_stops(browser, lab):
+    trace = samples.scalar()
+    notebook = show(browser, lab, HAND_MADE.format("scalar"), reduced_motion="reduce")
+    notebook.stage.get_by_label("Speed").select_option("10")
+    notebook.button("Play").click()
+    expect(notebook.stage.get_by_role("status")).to_have_text(narrate(trace, len(trace)), timeout=15_000)
+    expect(notebook.button("Play")).to_be_visible()
+    notebook.close()
+
+
+FITS = """() => {
+  const bad = [], slack = 1.5, stage = document.querySelector(".agl");
+  const check = (text, frame) => {
+    const a = text.getBoundingClientRect(), b = frame.getBoundingClientRect();
+    if (a.width && (a.left < b.left - slack || a.right > b.right + slack
+        || a.top < b.top - slack || a.bottom > b.bottom + slack))
+      bad.push(text.textContent);
+  };
+  for (const e of stage.querySelectorAll(".agl-tensor"))
+    for (const text of e.querySelectorAll(".agl-name, .agl-val, .agl-grad")) check(text, e.querySelector("rect"));
+  for (const e of stage.querySelectorAll(".agl-grad-fn"))
+    check(e.querySelector(".agl-label"), e.querySelector(".agl-node"));
+  for (const e of stage.querySelectorAll(".agl-pill")) check(e.querySelector("text"), e.querySelector("rect"));
+  for (const e of stage.querySelectorAll(".agl-head, .agl-controls, .agl-say"))
+    if (e.scrollWidth > e.clientWidth + 1) bad.push(e.className);
+  if (stage.scrollHeight > stage.clientHeight + 1) bad.push("the stage");
+  return bad;
+}"""
+
+
+@pytest.mark.parametrize("name", ["diamond", "mlp"])
+def test_nothing_is_cut_off(browser, lab, name):
+    """Every text is inside its box, every bar inside the stage, and the stage leaves room for the cell above it."""
+    notebook = show(browser, lab, HAND_MADE.format(name), reduced_motion="reduce")
+    scrubber = notebook.stage.get_by_role("slider", name="Position")
+    for width, height in [(1024, 768), (1280, 800), (1920, 1080)]:
+        notebook.page.set_viewport_size({"width": width, "height": height})
+        notebook.page.wait_for_timeout(300)
+        for k in range(0, len(samples.SMALL[name]()) + 1, 3):
+            scrubber.fill(str(k))
+            assert notebook.page.evaluate(FITS) == [], (width, k)
+        assert notebook.stage.bounding_box()["height"] <= max(560, 0.7 * height)
+    notebook.close()

@@ -196,7 +196,8 @@ class Level:
                 base = None
                 if out._is_view():
                     source = inputs[0]
-                    base = self._base_of(source) or source
+                    base = self._base_of(source)
+                    base = source if base is None else base
                 self._store(out, value, base)
         if node is not None and rule.result_names:
             weakref.finalize(node, self._forget, id(node), len(outputs))

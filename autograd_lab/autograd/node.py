@@ -206,8 +206,13 @@ class Node:
         if self.plain and g is None:
             out = (None,) * len(self.next_functions)
         else:
-            out = self.vjp(g, *(self.unpack(True) if self.saved else ()))
+            out = self.vjp(g, *self.unpack(True))
         out = out if isinstance(out, tuple) else (out,)
+        if self.fold is not None:
+            from .engine import fold
+
+            out = fold(self, out)
+        out = tuple([g if fn is not None else None for g, (fn, _) in zip(out, self.next_functions, strict=False)])
         return out[0] if len(out) == 1 else out
 
 

@@ -272,8 +272,9 @@ random = numpy.random.RandomState(0)
 
 
 def layer(rows, columns):
-    weights = torch.tensor(random.randn(rows, columns) / rows**0.5, dtype=torch.float32)
-    return weights.requires_grad_(), torch.zeros(columns, requires_grad=True)
+    weights = torch.tensor(random.randn(rows, columns) / rows**0.5, requires_grad=True)
+    bias = torch.tensor(numpy.zeros(columns), requires_grad=True)
+    return weights, bias
 
 
 (W1, b1), (W2, b2) = layer(64, 12), layer(12, 10)
@@ -308,9 +309,9 @@ lab.step(trace)
 # last bias is nearest to the loss, so `b2` comes first and `W1` last. The edge to `x` is a dead end.
 # For the images nothing is computed.
 #
-# Now let it learn. Each turn runs forward on 1400 images, steps backward through this same graph, and
-# moves each parameter against its gradient. On the 397 images it has never seen, at least 95 % must be
-# right.
+# Now let it learn. Each turn runs forward on 1400 images, which builds a new graph of this same form,
+# walks backward through it, and moves each parameter against its gradient. On the 397 images it has
+# never seen, at least 95 % must be right.
 
 # %%
 assert len(trace.nodes) == 11

@@ -9,7 +9,7 @@ def test_digits_are_all_there():
     images, labels = datasets.digits()
     assert images.shape == (1797, 64)
     assert labels.shape == (1797,)
-    assert (images.dtype, labels.dtype) == (np.float32, np.int64)
+    assert (images.dtype, labels.dtype) == (np.float64, np.int64)
     assert (images.min(), images.max()) == (0, 1)
     assert np.bincount(labels).tolist() == [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]
 

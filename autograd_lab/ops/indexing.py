@@ -390,7 +390,6 @@ def _walk(t, index):
         if not ndim and len(items) == 1 and isinstance(items[0], slice):
             return _slice(t, 0, items[0], True), None, ()
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
-    single = len(items) == 1
     pattern, tensors = [], []
     dim = number = 0
     for i in items:
@@ -418,7 +417,7 @@ def _walk(t, index):
             number += ndim - known
             known = ndim  # a second one stands for nothing
         elif isinstance(i, slice):
-            t = _slice(t, dim, i, single)
+            t = _slice(t, dim, i, False)
             pattern.append(False)
             dim += 1
             number += 1

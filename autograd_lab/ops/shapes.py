@@ -132,6 +132,13 @@ class ViewBackward0(ShapeRule):
         return g.reshape(self.args[-1])
 
 
+class ReshapeAliasBackward0(ViewBackward0):
+    """What reshape records for a view of memory that is not contiguous.
+
+    Math: y[i] = a[i].   VJP: g in the old shape.   Shapes: any with as many elements.   Saves: nothing.   PyTorch: _reshape_alias
+    """
+
+
 class UnsafeViewBackward0(ViewBackward0):
     """The last step of a reshape that had to copy: a new shape for a fresh clone, not counted as a view of it.
 
@@ -220,7 +227,7 @@ def reshape(input, *shape):
     shape = infer_size(sizes_of(shape), x.size)
     data = reshaped(x, shape)
     if data is not None:
-        return apply_view(ViewBackward0, input, data)
+        return apply_view(ViewBackward0 if x.flags.c_contiguous else ReshapeAliasBackward0, input, data)
     return apply(UnsafeViewBackward0, (METHODS["clone"](input, memory_format="contiguous"),), shape)
 
 

@@ -13,6 +13,7 @@ from . import autograd, printing
 from .autograd.errors import CPP_NAMES
 from .autograd.hooks import HookDict, RemovableHandle
 from .autograd.modes import THREAD
+from .autograd.node import count_down
 from .autograd.variable import (
     INFERENCE,
     NO_EDGE,
@@ -78,14 +79,18 @@ class Tensor(Variable):
 
     @requires_grad.setter
     def requires_grad(self, value):
-        value = bool(value)
-        if not self.is_leaf:
-            if not value:
-                raise RuntimeError(
-                    "you can only change requires_grad flags of leaf variables. If you want to use a computed variable "
-                    "in a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+        if not isinstance(value, bool):
+            raise RuntimeError("requires_grad must be a bool")
+        if self._last_edge() is not NO_EDGE:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables."
+                + (
+                    " If you want to use a computed variable in a subgraph that doesn't require differentiation use "
+                    "var_no_grad = var.detach()."
+                    if not value
+                    else ""
                 )
-            return
+            )
         if value and self._data.dtype.kind != "f":
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         self._set_requires_grad(value)
@@ -105,11 +110,17 @@ class Tensor(Variable):
 
         Raises RuntimeError for integer tensors, and when switching it off on a computed tensor.
         """
-        if not self.is_leaf and not requires_grad:
+        if not isinstance(requires_grad, bool):
+            raise TypeError(
+                "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                + type(requires_grad).__name__
+            )
+        computed = self._last_edge() is not NO_EDGE
+        if computed and not requires_grad:
             self.requires_grad = False
         if requires_grad and self._data.dtype.kind != "f":
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
-        if self.is_leaf:
+        if not computed:
             self._set_requires_grad(bool(requires_grad))
         return self
 
@@ -126,15 +137,21 @@ class Tensor(Variable):
             meta = self._meta
             if meta.base is None:
                 return None
-            edge = find_edge(self)
-            if meta.edge is NO_EDGE:
-                return None
+            meta.refresh(self)
+            edge = meta.edge
         return edge[0]
 
     @property
     def output_nr(self):
         """Which output of `grad_fn` this tensor is."""
-        return find_edge(self)[1] if self._edge is None else self._edge[1]
+        return self._last_edge()[1]
+
+    def _last_edge(self):
+        """The edge as it was last known: a view's may be out of date, but looking at it raises nothing."""
+        edge, meta = self._edge, self._meta
+        if edge is None:
+            edge = NO_EDGE if meta.base is None else meta.edge
+        return edge
 
     @property
     def _version(self):
@@ -160,7 +177,7 @@ class Tensor(Variable):
         meta = self._meta
         if meta is not None and (meta.grad is not None or meta.retains_grad):
             return meta.grad
-        if self.requires_grad and not self.is_leaf:
+        if self.requires_grad and self._last_edge() is not NO_EDGE:
             warnings.warn(
                 "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
                 "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
@@ -244,7 +261,7 @@ class Tensor(Variable):
             meta = self._ensure_meta()
             if meta.hooks is None:
                 meta.hooks = HookDict()
-                find_edge(self)[0]._hooks()
+                self._accumulator_looks()
             return RemovableHandle(meta.hooks, hook)
         nr = self.output_nr
         table = fn._hooks().tensor
@@ -264,8 +281,14 @@ class Tensor(Variable):
         meta = self._ensure_meta()
         if meta.post_accumulate_hooks is None:
             meta.post_accumulate_hooks = HookDict()
-            find_edge(self)[0]._hooks()
+            self._accumulator_looks()
         return RemovableHandle(meta.post_accumulate_hooks, hook)
+
+    def _accumulator_looks(self):
+        """Tell the accumulator of this leaf, if it has one, that there are hooks to look for."""
+        node, _ = find_edge(self)
+        if node is not None:
+            node._hooks()
 
     # -- stepping out of the graph --------------------------------------------------------------------
 
@@ -291,6 +314,8 @@ class Tensor(Variable):
                 move_retention(self, self._edge, NO_EDGE)
                 self._meta.retains_grad = False
             self._meta.requires_grad = False
+        if self._edge is not None and self._edge is not NO_EDGE:
+            self._ensure_meta().detached = count_down()
         self._edge = NO_EDGE
         return self
 
@@ -333,6 +358,8 @@ class Tensor(Variable):
         return self._data.tolist()
 
     def _scalar(self):
+        if self._data.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
         if self.requires_grad:
             warnings.warn(_SCALAR_WARNING, stacklevel=3)
         return self.item()
@@ -375,7 +402,17 @@ class Tensor(Variable):
         return self.flip(0) if self._data.ndim else self
 
     def __contains__(self, value):
+        if not isinstance(value, (Tensor, int, float, np.generic)):
+            raise RuntimeError(
+                f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(value)}."
+            )
         return bool((self == value).any())
+
+    def __copy__(self):
+        out = alias(self)
+        out.__class__ = type(self)
+        out.__dict__.update(self.__dict__)
+        return out.requires_grad_(self.requires_grad)
 
     def __deepcopy__(self, memo):
         if not self.is_leaf:

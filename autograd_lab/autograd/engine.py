@@ -245,13 +245,13 @@ class BackwardPass:
 
     def _after_accumulation(self, node, leaf, slots):
         hooks = leaf._meta.post_accumulate_hooks
-        if hooks and slots[0] is not None:
+        if hooks:
             for fn in list(hooks.values()):
                 result = fn(leaf)
                 check_value(fn, leaf, result)
                 if result is not None and result is not leaf:
                     raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-            if self.watch is not None:
+            if self.watch is not None and slots[0] is not None:
                 self.watch.hooked(self, node, "post_accumulate", (leaf._meta.grad,), (leaf._meta.grad,))
 
     def _lower(self, t):

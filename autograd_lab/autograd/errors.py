@@ -9,6 +9,11 @@ FREED_TEXT = (
     "tensors after calling backward."
 )
 
+DETACHED_TEXT = (
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
+    "This is not supported, please use out-of-place `.detach()` instead"
+)
+
 _HINT = (
     "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
     "torch.autograd.set_detect_anomaly(True, check_nan=False)."
@@ -52,7 +57,7 @@ def tensor_type(t):
 
 def short_name(node):
     """A node's name without its suffix: MulBackward0 -> Mul, as in-place and view messages say it."""
-    return re.sub(r"Backward\w*$", "", type(node).name(node))
+    return re.sub(r"Backward\d*$", "", type(node).name(node))
 
 
 def modified_text(node, t, i):

@@ -9,7 +9,7 @@ import weakref
 
 import numpy as np
 
-from .errors import FREED_TEXT, modified_text
+from .errors import DETACHED_TEXT, FREED_TEXT, modified_text
 from .hooks import NodeHooks, RemovableHandle
 from .modes import THREAD
 from .variable import INFERENCE, NO_EDGE, AutogradMeta, Variable, alias, bump_version, edge_of, new, version_of, wrap
@@ -83,6 +83,9 @@ class Node:
                 box = t._box
                 if box is not None and box[0] != (versions[i] if versions is not None else 0):
                     raise RuntimeError(modified_text(self, t, i))
+                meta = t._meta
+                if meta is not None and meta.detached is not None and self.priority > meta.detached:
+                    raise RuntimeError(DETACHED_TEXT)
                 values.append(self.restore(i, t) if tensors else t._data)
             else:
                 values.append(t)
@@ -243,10 +246,10 @@ class AccumulateGrad(Node):
         return 2**64 - 1
 
     def vjp(self, g):
-        if g is None:
-            return ()
         leaf = self.variable
         meta = leaf._meta
+        if g is None or not meta.requires_grad:
+            return ()
         old = meta.grad
         if isinstance(g, Variable) and THREAD.state.grad:
             meta.grad = wrap(np.empty(g._data.shape, g._data.dtype)).copy_(g) if old is None else old + g

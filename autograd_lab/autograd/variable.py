@@ -17,6 +17,9 @@ from .modes import THREAD
 NO_EDGE = (None, 0)
 """The edge of a constant: there is no node, and nothing is to be sent."""
 
+DEAD_END = tuple([None, 0])  # noqa: C409 - a literal might be the same object as NO_EDGE
+"""The edge of a view made without recording of a tensor that requires grad: operations on it are recorded, but lead nowhere."""
+
 new = object.__new__
 
 
@@ -27,6 +30,7 @@ class AutogradMeta:
         "accumulator",
         "attrs",
         "base",
+        "detached",
         "grad",
         "hooks",
         "name",
@@ -43,6 +47,7 @@ class AutogradMeta:
         self.post_accumulate_hooks = None
         self.retains_grad = False
         self.base = None  # only a ViewMeta has one
+        self.detached = None  # when detach_() cut this tensor off: nodes made before may not use it any more
         self.name = None
         self.attrs = None
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .modes import THREAD
 from .node import FREED, Node, count_down, new, weak
-from .variable import INFERENCE, NO_EDGE, AutogradMeta, Registry, Variable, accumulator_of, edge_of
+from .variable import DEAD_END, INFERENCE, NO_EDGE, AutogradMeta, Registry, Variable, accumulator_of, edge_of
 
 DEFAULT, NO_GRAD, MULTI_OUTPUT, IN_INFERENCE, IN_CUSTOM = "default", "no_grad", "multi_output", "inference", "custom"
 
@@ -23,7 +23,7 @@ class ViewMeta(AutogradMeta):
     def __init__(self, base, edge, version, creation):
         # What AutogradMeta sets, written out: views are made often, and a second call costs as much as all this.
         self.requires_grad = self.retains_grad = False
-        self.grad = self.accumulator = self.hooks = self.post_accumulate_hooks = self.name = self.attrs = None
+        self.grad = self.accumulator = self.hooks = self.post_accumulate_hooks = self.name = self.attrs = self.detached = None
         self.base = base
         self.edge = edge
         self.version = version
@@ -33,10 +33,17 @@ class ViewMeta(AutogradMeta):
         """The edge of the view `t`, made anew if the family was written to since."""
         if self.edge is NO_EDGE and not self.base.requires_grad:
             return (accumulator_of(t), 0) if self.requires_grad else NO_EDGE
-        if self.version != t._box[0]:
+        if self.version != t._box[0] and THREAD.state.grad:
+            self.refresh(t)
+        if self.edge is not NO_EDGE:
+            return self.edge
+        return (accumulator_of(t), 0) if self.requires_grad else DEAD_END
+
+    def refresh(self, t):
+        """Make the history of the view `t` anew if the family was written to. Raises RuntimeError if that is not allowed."""
+        if self.version != t._box[0] and (self.edge is not NO_EDGE or self.base.requires_grad):
             check_written_view(t, self, indirect=True)
             self.set_edge(t, (as_strided_node(t, self.base), 0))
-        return (accumulator_of(t), 0) if self.edge is NO_EDGE else self.edge
 
     def set_edge(self, t, edge):
         """Give the view a new history, moving what retain_grad asked for to it."""

@@ -116,7 +116,7 @@ class MmBackward0(_TwoMatrices):
         return self.factor_gradients(g, a, b)
 
 
-@function
+@function(out=True)
 def mm(input, mat2):
     """The product of two matrices (torch.mm)."""
     _tensors("mm", input=input, mat2=mat2)
@@ -321,7 +321,7 @@ class MvBackward0(Rule):
         return None if v is None else _outer(g, v), None if a is None else _mv(_t(a), g)
 
 
-@function
+@function(out=True)
 def mv(input, vec):
     """A matrix times a vector (torch.mv)."""
     _tensors("mv", input=input, vec=vec)
@@ -368,7 +368,7 @@ class VdotBackward0(DotBackward0):
         return x.dot(y)
 
 
-@function
+@function(out=True)
 def dot(input, tensor):
     """The inner product of two vectors (torch.dot)."""
     _check_dot("dot", input, tensor)
@@ -518,7 +518,7 @@ class BmmBackward0(Rule):
         return None if b is None else _bmm(g, _swap(b)), None if a is None else _bmm(_swap(a), g)
 
 
-@function
+@function(out=True)
 def bmm(input, mat2):
     """The products of two batches of matrices (torch.bmm)."""
     x, y = input._data, mat2._data
@@ -619,7 +619,7 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
 # -- matmul: any dims ---------------------------------------------------------------------------------
 
 
-@function
+@function(out=True)
 def matmul(input, other):
     """The matrix product of tensors of any dims: vectors, matrices, batches that broadcast (torch.matmul).
 

@@ -395,8 +395,9 @@ class Film:
             [(unit.left, unit.right, unit.height) for unit in self.units],
             {(line.source, line.target) for line in (*self.forward, *self.backward)},
         )
+        fed = {line.target for line in self.forward}
         units = []
-        for unit, (cx, cy) in zip(self.units, placed.anchors, strict=True):
+        for i, (unit, (cx, cy)) in enumerate(zip(self.units, placed.anchors, strict=True)):
             boxes = [
                 [t, *map(round, (cx + x, cy + y, w, h))]
                 for t, (x, y, w, h) in zip(unit.tensors, unit.boxes, strict=True)
@@ -407,7 +408,16 @@ class Film:
             corner = (cx - unit.left, cy - unit.height / 2, unit.left + unit.right, unit.height)
             bounds = [round(v) for v in corner]
             node = -1 if unit.node is None else unit.node
-            units.append({"at": bounds, "boxes": boxes, "node": node, "shape": shape, "since": unit.since})
+            units.append(
+                {
+                    "at": bounds,
+                    "boxes": boxes,
+                    "node": node,
+                    "shape": shape,
+                    "since": unit.since,
+                    "fed": int(i in fed),
+                }
+            )
         ends = self._ends(placed.anchors)
         forward, backward = [], []
         for index, line in enumerate(self.forward):
@@ -461,7 +471,10 @@ class Film:
         if leaf or accumulates:
             unit.height += 14  # a caption above
         shift = 7 if leaf or accumulates else 0
-        anchor = unit.boxes[-1][0] + unit.boxes[-1][2] if unit.boxes else unit.shape[0]
+        if unit.boxes:
+            anchor = unit.boxes[-1][0] + unit.boxes[-1][2]
+        else:  # as if there were a box before it
+            anchor = unit.shape[0] - unit.shape[2] - gap
         unit.left, unit.right = anchor, x - anchor
         for box in unit.boxes:
             box[0] -= anchor

@@ -66,7 +66,7 @@ def _unit(film: Record, unit: Record, k: int) -> list[str]:
         value, version, grad, retains = film["states"][index]
         parts.append(_rect(x, y, w, h, 4, color["soft"], color["outline"]))
         middle = x + w / 2
-        if tensor["leaf"]:
+        if tensor["leaf"] and not unit["fed"]:
             parts.append(
                 f'<text x="{x + 1}" y="{y - 4}" class="s l">{"leaf" if tensor["grad"] else "data"}</text>'
             )

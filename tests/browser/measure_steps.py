@@ -29,11 +29,14 @@ MEASURE = """async ([from, steps]) => {
   range.value = from;
   range.dispatchEvent(new Event("input"));
   await new Promise((r) => setTimeout(r, 400));
-  const work = [], frame = [];
+  const work = [], frame = [], idle = [];
   for (let i = 0; i < steps; i++) {
     await new Promise((r) => setTimeout(r, 30));
     await painted();
-    const start = performance.now();
+    let start = performance.now();
+    await painted();
+    idle.push(performance.now() - start);
+    start = performance.now();
     button(i % 5 === 4 ? "Step back" : "Step").click();
     stage.getBoundingClientRect();
     work.push(performance.now() - start);
@@ -49,7 +52,7 @@ MEASURE = """async ([from, steps]) => {
     await painted();
     jump.push(performance.now() - start);
   }
-  return { work, frame, jump, elements: stage.querySelectorAll("*").length };
+  return { work, frame, idle, jump, elements: stage.querySelectorAll("*").length };
 }"""
 
 
@@ -61,7 +64,12 @@ def main(sizes: list[int]) -> None:
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     if chromium is None:
         sys.exit("no Chromium found: apt-get install chromium")
-    print("nodes   events  film KB  run->seen   work p50/p95     frame p50/p95    jump p50/p95   elements")
+    heads = ["nodes", "  events", " film KB", "  run->seen"]
+    print(
+        " ".join(heads),
+        "".join(f"{name + ' p50/p95':>17}" for name in ("work", "frame", "idle", "jump")),
+        " elements",
+    )
     folder = Path(tempfile.mkdtemp())
     with sync_playwright() as playwright, serve(folder) as lab:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
@@ -74,7 +82,7 @@ def main(sizes: list[int]) -> None:
             seen = notebook.page.evaluate(
                 """async () => {
                      const cell = window.jupyterapp.commands;
-                     await cell.execute("notebook:run-all-cells");
+                     cell.execute("notebook:run-all-cells");
                      const start = performance.now();
                      while (!document.querySelector(".agl")) await new Promise(requestAnimationFrame);
                      return performance.now() - start;
@@ -87,7 +95,7 @@ def main(sizes: list[int]) -> None:
                 notebook.page.evaluate(MEASURE, [events // 5, 60]),
                 notebook.page.evaluate(MEASURE, [events * 3 // 5, 60]),
             )
-            times = {key: half[0][key] + half[1][key] for key in ("work", "frame", "jump")}
+            times = {key: half[0][key] + half[1][key] for key in ("work", "frame", "idle", "jump")}
             cells = [f"{quantile(times[key], 0.5):6.1f} / {quantile(times[key], 0.95):5.1f}" for key in times]
             print(
                 f"{nodes:5} {events:8} {size:8.0f} {seen:8.0f} ms  {'  '.join(cells)}  {half[1]['elements']:8}",

@@ -228,8 +228,17 @@ class Stage {
   resize() {
     const box = this.graph.getBoundingClientRect();
     if (box.width) this.pane = [this.svg.clientWidth || box.width, this.svg.clientHeight || box.height];
+    this.measure();
     this.mode_ = this.mode_ ?? (core.fitScale(this.film.size, this.pane) >= core.SMALLEST ? "fit" : "follow");
     this.show(this.k, false);
+  }
+
+  /** Sizes that stepping needs; read here, so that no step has to ask for layout. */
+  measure() {
+    this.lineHeight = this.code.firstChild?.offsetHeight ?? 19;
+    this.codeHeight = this.code.clientHeight;
+    this.rowHeight = this.leaves.firstChild?.offsetHeight ?? 21;
+    this.leavesHeight = this.leafpane.clientHeight;
   }
 
   zoom(factor) {
@@ -380,7 +389,7 @@ class Stage {
         value: s("text", { x: x + (array ? 10 : w / 2), y: y + (name ? 32 : 24.5), class: `agl-val${array ? " agl-left" : ""}` }),
         thumb: s("g", { class: "agl-thumb" }), at: [x, y, w, hh] };
       box.g.append(s("rect", { x, y, width: w, height: hh, rx: 4, class: "agl-box" }));
-      if (leaf) box.g.append(s("text", { x: x + 1, y: y - 4, class: "agl-cap agl-left" }, grad ? "leaf" : "data"));
+      if (leaf && !unit.fed) box.g.append(s("text", { x: x + 1, y: y - 4, class: "agl-cap agl-left" }, grad ? "leaf" : "data"));
       if (hh > 50) {
         box.g.append(s("path", { d: `M${x} ${y + 40}h${w}`, class: "agl-rule-line" }));
         box.grad = s("text", { x: x + w / 2, y: y + 52, class: "agl-grad" });
@@ -479,6 +488,12 @@ class Stage {
     return v < 0 ? "None" : typeof item === "string" ? item : shape(item.shape);
   }
 
+  /** The same, with a short vector's numbers. */
+  short(v) {
+    const item = this.film.values[v];
+    return item?.shape?.length === 1 && item.shape[0] <= 3 ? item.text : this.brief(v);
+  }
+
   /** A value with a label, as a number, a table of numbers or a heat map. */
   card(label, v, extra = "") {
     const item = this.film.values[v];
@@ -538,7 +553,10 @@ class Stage {
       this.shownSource = source;
       const { name, lines } = this.film.sources[source];
       this.rows = new Map(lines.map(([n, text]) => [n, h("div", { class: "agl-line" }, h("span", { class: "agl-no" }, n), h("code", {}, text || " "))]));
+      let i = 0;
+      for (const row of this.rows.values()) row.index = i++;
       this.code.replaceChildren(...this.rows.values());
+      this.measure();
       this.code.title = name;
     }
     const lit = line ? this.rows?.get(line[1]) : undefined;
@@ -549,7 +567,7 @@ class Stage {
     lit?.setAttribute("data-lit", "now");
     [this.lit, this.made] = [lit, made];
     const row = made ?? lit;
-    if (row) this.code.scrollTop = row.offsetTop - (this.code.clientHeight - row.offsetHeight) / 2;
+    if (row) this.code.scrollTop = (row.index + 0.5) * this.lineHeight - this.codeHeight / 2 + 4;
   }
 
   showRule(p) {
@@ -624,7 +642,7 @@ class Stage {
   }
 
   showLeaves() {
-    const film = this.film, most = 60, all = film.leaves;
+    const film = this.film, most = 24, all = film.leaves;
     let from = 0;
     if (all.length > most) {
       const i = all.indexOf(film.subject[this.k]);
@@ -641,14 +659,14 @@ class Stage {
       if (leaf.state !== state || leaf.state === undefined) {
         leaf.state = state;
         const [v, , grad, retains] = state === undefined ? [-1, 0, -1, 0] : film.states[state];
-        const cells = state === undefined ? ["", "", flag(tensor.grad), flag(tensor.leaf), ""] : [this.brief(v), tensor.grad ? this.brief(grad) : "\u2013", flag(tensor.grad), flag(tensor.leaf), flag(retains)];
+        const cells = state === undefined ? ["", "", flag(tensor.grad), flag(tensor.leaf), ""] : [this.short(v), tensor.grad ? this.short(grad) : "\u2013", flag(tensor.grad), flag(tensor.leaf), flag(retains)];
         cells.forEach((text, i) => { leaf.row.children[i + 1].textContent = text; });
         leaf.row.setAttribute("data-known", state === undefined ? "0" : "1");
       }
       if (leaf.now !== now) {
         leaf.now = now;
         leaf.row.setAttribute("data-now", now ? "1" : "0");
-        if (now) this.leafpane.scrollTop = leaf.row.offsetTop - this.leafpane.clientHeight / 2;
+        if (now) this.leafpane.scrollTop = (this.leafRows.indexOf(leaf) + 1.5) * this.rowHeight - this.leavesHeight / 2;
       }
     }
   }

@@ -60,7 +60,9 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         for t in inputs:
             if isinstance(t, Variable):
                 t.retain_grad()
-            only.append(_input_edge(t)[0])
+            node, _ = _input_edge(t)
+            if node is not None:
+                only.append(node)
     BackwardPass(roots, create_graph if retain_graph is None else retain_graph, create_graph, only=only).run()
 
 
@@ -106,7 +108,8 @@ def _gradients_of(outputs, inputs, grad_outputs, keep, create_graph, allow_unuse
     captures = {}
     for place, t in enumerate(inputs):
         node, nr = _input_edge(t)
-        captures.setdefault(node, []).append((nr, place))
+        if node is not None:
+            captures.setdefault(node, []).append((nr, place))
     run = BackwardPass(roots, keep, create_graph, captures=captures, call="grad")
     run.run()
     found = {}
@@ -235,7 +238,7 @@ def _roots(outputs, gradients, create_graph):
     roots = []
     for i, (y, g) in enumerate(zip(outputs, checked, strict=True)):
         edge = edge_of(y) if isinstance(y, Variable) else (y.node, y.output_nr)
-        if edge is NO_EDGE:
+        if edge[0] is None:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         if create_graph:
             g = g if isinstance(g, Variable) else wrap(g)

@@ -151,7 +151,13 @@ class CopyBackwards(Rule):
         except ValueError:
             from .rule import shape_error
 
-            raise shape_error(x.shape, y.shape) from None
+            try:
+                both_shapes = np.broadcast_shapes(x.shape, y.shape)
+            except ValueError:
+                raise shape_error(x.shape, y.shape) from None
+            raise RuntimeError(
+                f"output with shape {list(x.shape)} doesn't match the broadcast shape {list(both_shapes)}"
+            ) from None
 
     def vjp(self, g):
         shape, dtype = self.args

@@ -1,7 +1,7 @@
 """The nonlinearities between layers, with their kinks where PyTorch has them.
 
-Many of their gradients PyTorch records as operations of their own under create_graph (ThresholdBackwardBackward0 and its
-like); these are rules here as well, so that a graph of second derivatives has the same nodes.
+Many of their gradients PyTorch records as operations of their own under create_graph (ThresholdBackwardBackward0 and
+its like); these are rules here as well, so that a graph of second derivatives has the same nodes.
 """
 
 import math
@@ -10,6 +10,7 @@ import numpy as np
 
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import wrap
+from ..random import rng_of
 from . import both, numerics
 from .pointwise import not_for
 from .rule import Rule, function, pointwise, unary
@@ -49,7 +50,8 @@ class ThresholdBackwardBackward0(Gate):
 class ReluBackward0(Rule):
     """Rectifier.
 
-    Math: y = max(a, 0).   VJP: g where y > 0, so 0 at 0.   Shapes: elementwise.   Saves: the result.   PyTorch: torch.relu
+    Math: y = max(a, 0).   VJP: g where y > 0, so 0 at 0.   Shapes: elementwise.   Saves: the result.
+    PyTorch: torch.relu
     """
 
     saves = ("result",)
@@ -140,8 +142,9 @@ def leaky_relu_(input, negative_slope=0.01):
     """The in-place form of `leaky_relu`."""
     if negative_slope < 0:
         raise RuntimeError(
-            "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is "
-            "caused by calling in-place forward function with a negative slope, please call out-of-place version instead."
+            "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This "
+            "is caused by calling in-place forward function with a negative slope, please call out-of-place version "
+            "instead."
         )
     return apply_inplace(LeakyReluBackward1, (input,), negative_slope)
 
@@ -262,7 +265,7 @@ class HardswishBackward0(Rule):
 
 
 def hardswish(input):
-    """input * hardsigmoid(input) (torch.nn.functional.hardswish)."""
+    """Input * hardsigmoid(input) (torch.nn.functional.hardswish)."""
     return apply(HardswishBackward0, (input,))
 
 
@@ -284,7 +287,8 @@ class HardshrinkBackwardBackward0(Gate):
 class HardshrinkBackward0(Rule):
     """Zero in place of what is small.
 
-    Math: y = a where |a| > lambda, else 0.   VJP: g where |a| > lambda.   Shapes: elementwise.   Saves: a.   PyTorch: torch.hardshrink
+    Math: y = a where |a| > lambda, else 0.   VJP: g where |a| > lambda.   Shapes: elementwise.   Saves: a.
+    PyTorch: torch.hardshrink
     """
 
     op = "hardshrink"
@@ -314,7 +318,8 @@ class SoftshrinkBackwardBackward0(HardshrinkBackwardBackward0):
 class SoftshrinkBackward0(Rule):
     """What is small is zero, the rest moves towards zero.
 
-    Math: y = a - lambda * sign(a) where |a| > lambda, else 0.   VJP: g where |a| > lambda.   Shapes: elementwise.   Saves: a.
+    Math: y = a - lambda * sign(a) where |a| > lambda, else 0.   VJP: g where |a| > lambda.   Shapes: elementwise.
+    Saves: a.
     PyTorch: torch.nn.functional.softshrink
     """
 
@@ -335,6 +340,74 @@ def softshrink(input, lambd=0.5):
     if lambd < 0:
         raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
     return apply(SoftshrinkBackward0, (input,), lambd)
+
+
+class RreluWithNoiseBackwardBackward0(Rule):
+    """The VJP of rrelu as an operation: h = g * noise, or the mean slope's in evaluation.
+
+    VJP: to g: the same with gg;  to a: 0.   Shapes: elementwise.   Saves: a and the noise.
+    """
+
+    op = "rrelu_with_noise_backward"
+    inputs = ("grad_output", "self", "noise")
+    operands = 2
+    saves = ("self", "noise")
+    keeps = ("lower", "upper", "training")
+
+    def forward(g, x, noise, lower, upper, training):
+        return g * noise if training else np.where(x > 0, g, g * ((lower + upper) / 2))
+
+    def vjp(self, gg, x, noise):
+        return both.run(type(self), (gg, x, noise), *self.args), both.zeros_like(x)
+
+
+class RreluWithNoiseBackward0(Rule):
+    """A leaky rectifier whose slope is drawn anew for each element; in evaluation, the mean slope.
+
+    Math: y = a where a > 0, else r * a with r between lower and upper.   VJP: g, or g * r where a <= 0.
+    Shapes: elementwise.   Saves: a and the noise (r, or 1 where a > 0).   PyTorch: torch.rrelu
+    """
+
+    op = "rrelu_with_noise"
+    inputs = saves = ("self", "noise")
+    operands = 1
+    keeps = ("lower", "upper", "training")
+
+    def forward(x, noise, lower, upper, training):
+        return x * noise if training else np.where(x > 0, x, x * ((lower + upper) / 2))
+
+    def vjp(self, g, x, noise):
+        return both.run(RreluWithNoiseBackwardBackward0, (g, x, noise), *self.args)
+
+
+class RreluWithNoiseBackward1(RreluWithNoiseBackward0):
+    """The same in place. Saves: the result and the noise."""
+
+    saves = ("noise", "result")
+
+    def vjp(self, g, noise, y):
+        return both.run(RreluWithNoiseBackwardBackward0, (g, y, noise), *self.args)
+
+
+def _rrelu_noise(input, lower, upper, training):
+    x = floats_of(input._data, "rrelu_with_noise_out_cpu")
+    if not training:
+        return wrap(np.zeros(x.shape, x.dtype))
+    return wrap(np.where(x > 0, 1, rng_of().uniform(lower, upper, x.shape)).astype(x.dtype))
+
+
+@function(method=False)
+def rrelu(input, lower=1 / 8, upper=1 / 3, training=False):
+    """leaky_relu with a random slope for each element in training, with the mean slope in evaluation (torch.rrelu)."""
+    noise = _rrelu_noise(input, lower, upper, training)
+    return apply(RreluWithNoiseBackward0, (input, noise), lower, upper, training)
+
+
+@function(method=False, name="rrelu_")
+def rrelu_(input, lower=1 / 8, upper=1 / 3, training=False):
+    """The in-place form of `rrelu`."""
+    noise = _rrelu_noise(input, lower, upper, training)
+    return apply_inplace(RreluWithNoiseBackward1, (input, noise), lower, upper, training)
 
 
 # -- smooth ones --------------------------------------------------------------------------------------
@@ -368,7 +441,8 @@ class EluBackwardBackward0(Rule):
 class EluBackward0(Rule):
     """Exponential below zero, straight above.
 
-    Math: y = scale * (a where a > 0, else alpha * (exp(c * a) - 1)).   VJP: g * scale, or g * scale * alpha * c * exp(c * a).
+    Math: y = scale * (a where a > 0, else alpha * (exp(c * a) - 1)).
+    VJP: g * scale, or g * scale * alpha * c * exp(c * a).
     Shapes: elementwise.   Saves: a.   PyTorch: torch.nn.functional.elu (and selu)
     """
 
@@ -476,7 +550,7 @@ class GeluBackwardBackward0(Rule):
         if approximate == "none":
             bend = (2 - x * x) * both.exp(x * x / -2) / math.sqrt(2 * math.pi)
         else:
-            u, du, t = _gelu_inside(x)
+            _, du, t = _gelu_inside(x)
             s = 1 - t * t
             bend = s * du - x * t * s * du * du + 0.5 * x * s * (_GELU[0] * _GELU[1] * 6) * x
         return both.run(type(self), (gg, x), approximate), gg * g * bend
@@ -521,7 +595,7 @@ def _gelu_slope(x, approximate):
 
 
 def gelu(input, approximate="none"):
-    """`input` times the normal distribution function of it; approximate: "none" or "tanh" (torch.nn.functional.gelu)."""
+    """`input` times its normal distribution function; approximate: "none" or "tanh" (torch.nn.functional.gelu)."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")
     return apply(GeluBackward0, (input,), approximate)
@@ -546,7 +620,7 @@ class SiluBackward0(Rule):
 
 
 def silu(input):
-    """input * sigmoid(input) (torch.nn.functional.silu)."""
+    """Input * sigmoid(input) (torch.nn.functional.silu)."""
     return apply(SiluBackward0, (input,))
 
 
@@ -574,7 +648,7 @@ class MishBackward0(Rule):
 
 
 def mish(input):
-    """input * tanh(softplus(input)) (torch.nn.functional.mish)."""
+    """Input * tanh(softplus(input)) (torch.nn.functional.mish)."""
     return apply(MishBackward0, (input,))
 
 
@@ -586,7 +660,8 @@ def mish_(input):
 class SoftplusBackwardBackward0(Rule):
     """The VJP of softplus as an operation: h = g * sigmoid(beta * a), or g beyond the threshold.
 
-    VJP: to g: the same with gg;  to a: gg * g * beta * s * (1 - s), 0 beyond the threshold.   Shapes: elementwise.   Saves: g, a.
+    VJP: to g: the same with gg;  to a: gg * g * beta * s * (1 - s), 0 beyond the threshold.   Shapes: elementwise.
+    Saves: g, a.
     """
 
     op = "softplus_backward"
@@ -606,7 +681,8 @@ class SoftplusBackwardBackward0(Rule):
 class SoftplusBackward0(Rule):
     """A smooth rectifier.
 
-    Math: y = log(1 + exp(beta * a)) / beta; beyond the threshold y = a.   VJP: g * sigmoid(beta * a).   Shapes: elementwise.
+    Math: y = log(1 + exp(beta * a)) / beta; beyond the threshold y = a.   VJP: g * sigmoid(beta * a).
+    Shapes: elementwise.
     Saves: a.   PyTorch: torch.nn.functional.softplus
     """
 
@@ -647,7 +723,8 @@ class LogSigmoidBackwardBackward0(Rule):
 class LogSigmoidBackward0(Rule):
     """Logarithm of the sigmoid, exact far out.
 
-    Math: y = min(a, 0) - log(1 + z), z = exp(-|a|).   VJP: g * sigmoid(-a).   Shapes: elementwise.   Saves: a, and the buffer z.
+    Math: y = min(a, 0) - log(1 + z), z = exp(-|a|).   VJP: g * sigmoid(-a).   Shapes: elementwise.
+    Saves: a, and the buffer z.
     PyTorch: torch.nn.functional.logsigmoid
     """
 
@@ -695,7 +772,8 @@ def prelu(input, weight):
     n, channels = weight._data.size, input._data.shape[1] if input._data.ndim > 1 else 1
     if n != 1 and n != channels:
         raise RuntimeError(
-            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {n} and channel size = {channels}."
+            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {n} and channel size = "
+            f"{channels}."
         )
     shape = [1] * input._data.ndim
     if n != 1:
@@ -736,17 +814,21 @@ def glu(input, dim=-1):
     if not shape:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     if not -len(shape) <= dim < len(shape):
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-len(shape)}, {len(shape) - 1}], but got {dim})")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-len(shape)}, {len(shape) - 1}], but got {dim})"
+        )
     if shape[dim] % 2:
-        raise RuntimeError(f"Halving dimension must be even, but dimension {dim % len(shape)} is size {shape[dim]}")
+        raise RuntimeError(
+            f"Halving dimension must be even, but dimension {dim % len(shape)} is size {shape[dim]}"
+        )
     return apply(GluBackward0, (input,), dim)
 
 
 def softsign(input):
-    """input / (1 + |input|) (torch.nn.functional.softsign)."""
+    """Input / (1 + |input|) (torch.nn.functional.softsign)."""
     return input / (input.abs() + 1)
 
 
 def tanhshrink(input):
-    """input - tanh(input) (torch.nn.functional.tanhshrink)."""
+    """Input - tanh(input) (torch.nn.functional.tanhshrink)."""
     return input - input.tanh()

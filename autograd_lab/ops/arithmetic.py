@@ -88,6 +88,38 @@ class MulBackward0(Rule):
         return None if b is None else g * b, None if a is None else g * a
 
 
+class MulBackward1(Rule):
+    """Product with a number that PyTorch's own code supplies, in functions made of others.
+
+    Math: y = c * a.   VJP: g * c.   Shapes: elementwise.   Saves: nothing.   PyTorch: inside torch.special.ndtr
+    """
+
+    op = "mul"
+    keeps = ("other",)
+
+    def forward(x, number):
+        return x * number
+
+    def vjp(self, g):
+        return g * self.args[0]
+
+
+class DivBackward1(Rule):
+    """Quotient by a number that PyTorch's own code supplies, in functions made of others.
+
+    Math: y = a / c.   VJP: g / c.   Shapes: elementwise.   Saves: nothing.   PyTorch: inside cross_entropy with soft targets
+    """
+
+    op = "div"
+    keeps = ("other",)
+
+    def forward(x, number):
+        return x / number
+
+    def vjp(self, g):
+        return g / self.args[0]
+
+
 @binary("div", floats=True)
 class DivBackward0(Rule):
     """Elementwise quotient.
@@ -282,7 +314,7 @@ def _power(x, n):
     return x**n if x.dtype.kind != "b" else x | (not n)
 
 
-@function
+@function(out=True)
 def pow(input, exponent):
     """`input` to the power of `exponent`; either may be a number, not both (torch.pow)."""
     if isinstance(exponent, Variable):
@@ -307,7 +339,7 @@ METHODS["pow"], METHODS["pow_"], FUNCTIONS["pow"] = pow, pow_, pow
 _plain_add, _plain_sub = FUNCTIONS["add"], FUNCTIONS["sub"]
 
 
-@function
+@function(out=True)
 def add(input, other, *, alpha=1):
     """`input + alpha * other` (torch.add)."""
     if alpha == 1:
@@ -315,7 +347,7 @@ def add(input, other, *, alpha=1):
     return pointwise(AddBackward0, (input, tensor_of(other, input)), alpha)
 
 
-@function
+@function(out=True)
 def sub(input, other, *, alpha=1):
     """`input - alpha * other` (torch.sub)."""
     if alpha == 1:

@@ -1,8 +1,8 @@
 """Functions for formulas: given arrays they compute with NumPy, given Tensors they are recorded operations.
 
-A VJP is written once. In an ordinary pass its values are arrays and `cos(x)` is np.cos; under create_graph they are Tensors
-and `cos(x)` is x.cos(), a node of its own that can be differentiated again. Operators (+ - * / @ **) and the methods
-.sum, .reshape need no help: arrays and Tensors share them.
+A VJP is written once. In an ordinary pass its values are arrays and `cos(x)` is np.cos; under create_graph they are
+Tensors and `cos(x)` is x.cos(), a node of its own that can be differentiated again. Operators (+ - * / @ **) and the
+methods .sum, .reshape need no help: arrays and Tensors share them.
 """
 
 import numpy as np
@@ -24,6 +24,7 @@ def _pointwise(name, on_arrays):
 
 exp = _pointwise("exp", np.exp)
 log = _pointwise("log", np.log)
+log1p = _pointwise("log1p", np.log1p)
 sin = _pointwise("sin", np.sin)
 cos = _pointwise("cos", np.cos)
 tanh = _pointwise("tanh", np.tanh)
@@ -82,7 +83,9 @@ def masked(g, condition):
 
 def zeros(shape, like):
     """Zeros of `shape` in the type of `like`."""
-    return wrap(np.zeros(shape, like._data.dtype)) if isinstance(like, Variable) else np.zeros(shape, like.dtype)
+    return (
+        wrap(np.zeros(shape, like._data.dtype)) if isinstance(like, Variable) else np.zeros(shape, like.dtype)
+    )
 
 
 def zeros_like(x):

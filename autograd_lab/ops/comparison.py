@@ -10,7 +10,17 @@ from ..autograd.record import apply_inplace, finish
 from ..autograd.variable import Variable, wrap
 from ..dtypes import meet
 from . import both
-from .rule import FUNCTIONS, METHODS, Rule, broadcast_error, function, method, number_operand, pointwise_inplace, tensor_of
+from .rule import (
+    FUNCTIONS,
+    METHODS,
+    Rule,
+    broadcast_error,
+    function,
+    method,
+    number_operand,
+    pointwise_inplace,
+    tensor_of,
+)
 
 
 def constant_result(inputs, array, op):
@@ -23,7 +33,7 @@ def constant_result(inputs, array, op):
 
 
 def operands(input, other):
-    """The arrays (or an array and a number) of two operands, in the type they meet in; NotImplemented for the second otherwise."""
+    """The arrays (or an array and a number) of two operands, in the type they meet in; or (array, NotImplemented)."""
     x = input._data
     if isinstance(other, Variable):
         y = other._data
@@ -40,7 +50,9 @@ def both_tensors(op, input, other, numbers=False):
         other = tensor_of(other, input)
     for i, (name, value) in enumerate((("input", input), ("other", other)), 1):
         if not isinstance(value, Variable):
-            raise TypeError(f"{op}(): argument '{name}' (position {i}) must be Tensor, not {type(value).__name__}")
+            raise TypeError(
+                f"{op}(): argument '{name}' (position {i}) must be Tensor, not {type(value).__name__}"
+            )
     return input, other
 
 
@@ -81,7 +93,9 @@ def _publish(name, call, call_, aliases=()):
         input = input if isinstance(input, Variable) else tensor_of(input, other)
         out = call(input, other)
         if out is NotImplemented:
-            raise TypeError(f"{name}(): argument 'other' (position 2) must be Tensor or a number, not {type(other).__name__}")
+            raise TypeError(
+                f"{name}(): argument 'other' (position 2) must be Tensor or a number, not {type(other).__name__}"
+            )
         return out
 
     checked.__name__ = checked.__qualname__ = call.__name__ = call.__qualname__ = name
@@ -107,7 +121,6 @@ METHODS.update(
 
 def bitwise(name, fn, symbol):
     """Make the functions of an operation on the bits of integers and booleans."""
-
     kernel = {"lshift": "lshift_cpu", "rshift": "rshift_cpu"}.get(symbol, f"{name}_cpu")
 
     def check(x):
@@ -117,7 +130,9 @@ def bitwise(name, fn, symbol):
 
     def call(input, other):
         x, y = operands(input, other)
-        return NotImplemented if y is NotImplemented else constant_result((input, other), fn(check(x), y), name)
+        return (
+            NotImplemented if y is NotImplemented else constant_result((input, other), fn(check(x), y), name)
+        )
 
     class Bitwise(Rule, name=f"_{name}"):
         """An operation on bits, in place."""

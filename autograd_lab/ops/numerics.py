@@ -36,9 +36,9 @@ def mean(x, dims, keepdim=False):
     return np.true_divide(x.sum(axis=dims, keepdims=keepdim), count(x.shape, dims), dtype=x.dtype)
 
 
-def xlogy(x, y):
-    """x * log(y), 0 where x is 0 (but nan where y is nan)."""
-    product = x * np.log(y)
+def xlogy(x, y, log=None):
+    """X * log(y), 0 where x is 0 (but nan where y is nan)."""
+    product = x * (np.log(y) if log is None else log)
     return np.where((x == 0) & ~np.isnan(y), product.dtype.type(0), product)
 
 
@@ -57,13 +57,33 @@ def count(shape, dims):
 
 # erfc(x) * exp(x * x) * (x + 2) for x >= 0 as a Chebyshev series in t = (x - 2) / (x + 2), fitted in 60 digits.
 _ERFCX = (
-    1.15406747723293938, -0.710873842540996975, 0.130190317657573049, -0.00734228479167327833,
-    -0.00222568948670526499, 0.000321516598307561595, 0.0000655606314834627412, -0.0000108848832910100321,
-    -3.03093311063429632e-6, 2.85952163623397298e-7, 1.64692176548389869e-7, 2.59256937046131251e-9,
-    -8.30944326203039661e-9, -1.26941165567256224e-9, 2.86416454245124474e-10, 1.23207802104091711e-10,
-    4.12242771094433926e-12, -7.14298629769540889e-12, -1.7172845686503593e-12, 1.22912004275812611e-13,
-    1.48374514971932341e-13, 2.57900855100646512e-14, -4.71745277142126471e-15, -3.14586987633718228e-15,
-    -4.55659324790929303e-16, 1.26246609015128596e-16, 7.1833527063629846e-17,
+    1.15406747723293938,
+    -0.710873842540996975,
+    0.130190317657573049,
+    -0.00734228479167327833,
+    -0.00222568948670526499,
+    0.000321516598307561595,
+    0.0000655606314834627412,
+    -0.0000108848832910100321,
+    -3.03093311063429632e-6,
+    2.85952163623397298e-7,
+    1.64692176548389869e-7,
+    2.59256937046131251e-9,
+    -8.30944326203039661e-9,
+    -1.26941165567256224e-9,
+    2.86416454245124474e-10,
+    1.23207802104091711e-10,
+    4.12242771094433926e-12,
+    -7.14298629769540889e-12,
+    -1.7172845686503593e-12,
+    1.22912004275812611e-13,
+    1.48374514971932341e-13,
+    2.57900855100646512e-14,
+    -4.71745277142126471e-15,
+    -3.14586987633718228e-15,
+    -4.55659324790929303e-16,
+    1.26246609015128596e-16,
+    7.1833527063629846e-17,
 )
 
 
@@ -98,7 +118,9 @@ def erfinv(y):
     tail = np.abs(y)
     w = -np.log((1 - tail) * (1 + tail))
     a = 2 / (math.pi * 0.147) - w / 2
-    x = np.sqrt(np.sqrt(a * a + w / 0.147) - a)  # Winitzki's approximation, then Newton on log(erfc), which is nearly straight
+    x = np.sqrt(
+        np.sqrt(a * a + w / 0.147) - a
+    )  # Winitzki's approximation, then Newton on log(erfc), which is nearly straight
     for _ in range(4):
         c = erfc(x)
         x = x + (np.log(c) - np.log1p(-tail)) * c * np.exp(x * x) * (math.sqrt(math.pi) / 2)
@@ -120,19 +142,28 @@ _lgamma_of_each = np.frompyfunc(_lgamma, 1, 1)
 
 @in_double
 def lgamma(x):
-    """log |gamma(x)|; inf at 0, -1, -2, ..."""
+    """Log |gamma(x)|; inf at 0, -1, -2, ..."""
     return np.asarray(_lgamma_of_each(x), np.float64)
 
 
 @in_double
 def bessel(x, n):
-    """The modified Bessel function I_n: the mean of exp(x cos t) cos(n t) over a half circle, which converges at once."""
+    """The modified Bessel function I_n: the mean of exp(x cos t) cos(n t) over a half circle."""
     half = np.sinh if n % 2 else np.cosh  # exp without the part that cancels
     total = np.zeros(x.shape)
     for k in range(200):
         t = (k + 0.5) * math.pi / 200
         total = total + half(x * math.cos(t)) * math.cos(n * t)
     return total / 200
+
+
+@in_double
+def log_ndtr(x):
+    """log((1 + erf(x / sqrt(2))) / 2): far on the left by the logarithm of erfc's own series."""
+    z = np.abs(x) / math.sqrt(2)
+    t = np.where(np.isinf(z), 1, (z - 2) / (z + 2))
+    tail = np.log(np.polynomial.chebyshev.chebval(t, _ERFCX) / (z + 2)) - z * z - math.log(2)
+    return np.where(x < -1, tail, np.log1p(-erfc(x / math.sqrt(2)) / 2))
 
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)

@@ -1,14 +1,11 @@
 """Rules that put numbers in order, or look one up by its rank: sort, topk, median, quantile, unique, searching."""
 
-
-
 import numpy as np
 
 from .. import return_types
-from ..autograd.record import apply, edges_of, make_node
 from ..autograd.modes import THREAD
+from ..autograd.record import apply, edges_of, make_node
 from ..autograd.variable import NO_EDGE, Variable, wrap
-
 from . import both
 from .comparison import constant_result
 from .reductions import MaxBackward1, Selection, not_empty, pick, wrap_dim
@@ -41,7 +38,8 @@ class Ordering(Selection):
 class SortBackward0(Ordering):
     """Ascending or descending order along a dim.
 
-    Math: y[i] = a[indices[i]].   VJP: g[i] to a[indices[i]].   Shapes: unchanged.   Saves: the indices.   PyTorch: torch.sort
+    Math: y[i] = a[indices[i]].   VJP: g[i] to a[indices[i]].   Shapes: unchanged.   Saves: the indices.
+    PyTorch: torch.sort
     """
 
     op = "sort"
@@ -82,7 +80,8 @@ def msort(input):
 class TopkBackward0(Ordering):
     """The k largest (or smallest) along a dim.
 
-    Math: y[i] = a[indices[i]].   VJP: g[i] to a[indices[i]].   Shapes: the dim shrinks to k.   Saves: the indices.   PyTorch: torch.topk
+    Math: y[i] = a[indices[i]].   VJP: g[i] to a[indices[i]].   Shapes: the dim shrinks to k.   Saves: the indices.
+    PyTorch: torch.topk
     """
 
     op = "topk"
@@ -109,7 +108,8 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
 class KthvalueBackward0(Selection):
     """The k-th smallest along a dim.
 
-    VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.   Saves: the indices.   PyTorch: torch.kthvalue
+    VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.   Saves: the indices.
+    PyTorch: torch.kthvalue
     """
 
     op = "kthvalue"
@@ -154,7 +154,8 @@ def _middle_of_numbers(x, dim):
 class MedianBackward1(Selection):
     """The middle element along a dim, the lower one of two.
 
-    VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.   Saves: the indices.   PyTorch: torch.median
+    VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.   Saves: the indices.
+    PyTorch: torch.median
     """
 
     op = "median"
@@ -166,7 +167,8 @@ class MedianBackward1(Selection):
 class NanmedianBackward1(Selection):
     """The middle element of those that are numbers.
 
-    VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.   Saves: the indices.   PyTorch: torch.nanmedian
+    VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.   Saves: the indices.
+    PyTorch: torch.nanmedian
     """
 
     op = "nanmedian"
@@ -178,7 +180,8 @@ class NanmedianBackward1(Selection):
 class MedianBackward0(MaxBackward1):
     """The middle element of all, the lower one of two.
 
-    VJP: g, shared evenly by the elements equal to it.   Shapes: any -> ().   Saves: a and the result.   PyTorch: torch.median
+    VJP: g, shared evenly by the elements equal to it.   Shapes: any -> ().   Saves: a and the result.
+    PyTorch: torch.median
     """
 
     op = "median"
@@ -192,7 +195,8 @@ class MedianBackward0(MaxBackward1):
 class NanmedianBackward0(MaxBackward1):
     """The middle element of those that are numbers.
 
-    VJP: g, shared evenly by the elements equal to it.   Shapes: any -> ().   Saves: a and the result.   PyTorch: torch.nanmedian
+    VJP: g, shared evenly by the elements equal to it.   Shapes: any -> ().   Saves: a and the result.
+    PyTorch: torch.nanmedian
     """
 
     op = "nanmedian"
@@ -223,13 +227,16 @@ _median_function("nanmedian", NanmedianBackward0, NanmedianBackward1)
 class ModeBackward0(Selection):
     """The most frequent element along a dim, the smallest at a tie.
 
-    VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.   Saves: the indices.   PyTorch: torch.mode
+    VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.   Saves: the indices.
+    PyTorch: torch.mode
     """
 
     op = "mode"
 
     def forward(x, dim, keepdim):
-        return _ranked(x, dim, keepdim, lambda x: _end_of_longest_run(np.sort(x, axis=dim), wrap_dim(dim, x.ndim)))
+        return _ranked(
+            x, dim, keepdim, lambda x: _end_of_longest_run(np.sort(x, axis=dim), wrap_dim(dim, x.ndim))
+        )
 
 
 def _end_of_longest_run(x, dim):
@@ -237,7 +244,9 @@ def _end_of_longest_run(x, dim):
     rows = np.moveaxis(x, dim, -1)
     n = rows.shape[-1]
     starts = np.where(rows[..., 1:] != rows[..., :-1], np.arange(1, n), 0)
-    starts = np.maximum.accumulate(np.concatenate([np.zeros((*rows.shape[:-1], 1), np.int64), starts], -1), axis=-1)
+    starts = np.maximum.accumulate(
+        np.concatenate([np.zeros((*rows.shape[:-1], 1), np.int64), starts], -1), axis=-1
+    )
     lengths = np.arange(n) - starts
     return np.moveaxis(np.argmax(lengths, axis=-1)[..., None], -1, dim)
 
@@ -289,12 +298,14 @@ def _quantile(op, input, q, dim, keepdim, interpolation, ignore_nan):
 
 
 def _quantile_ranks(x, q, ignore_nan):
-    """Where in each sorted row of `x` the quantiles `q` lie, as fractional positions; nan stands at the end of a row."""
+    """Where in each sorted row of `x` the quantiles `q` lie, as fractional positions; nan is at the end of a row."""
     n = x.shape[-1]
     nans = np.isnan(x).sum(axis=-1, keepdims=True)
     if ignore_nan:
         return q * np.maximum(n - nans - 1, 0).astype(x.dtype)
-    return np.where(nans > 0, x.dtype.type(n - 1), q * x.dtype.type(n - 1))  # a row with nan: every quantile is nan
+    return np.where(
+        nans > 0, x.dtype.type(n - 1), q * x.dtype.type(n - 1)
+    )  # a row with nan: every quantile is nan
 
 
 @function
@@ -323,14 +334,20 @@ class Unique2Backward0(Rule):
 
 
 class UniqueDimBackward0(Unique2Backward0):
-    """Each different slice once. PyTorch has no derivative for it.   Saves: nothing.   PyTorch: torch.unique(dim=...)."""
+    """Each different slice once. PyTorch has no derivative for it.
+
+    Saves: nothing.   PyTorch: torch.unique(dim=...).
+    """
 
     op = "unique_dim"
     text = "the derivative for 'unique_dim' is not implemented."
 
 
 class UniqueConsecutiveBackward0(Unique2Backward0):
-    """Each run of equal elements once. PyTorch has no derivative for it.   Saves: nothing.   PyTorch: torch.unique_consecutive."""
+    """Each run of equal elements once. PyTorch has no derivative for it.
+
+    Saves: nothing.   PyTorch: torch.unique_consecutive.
+    """
 
     op = "unique_consecutive"
     text = "the derivative for 'unique_consecutive' is not implemented."
@@ -352,7 +369,9 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     values, inverse, counts = np.unique(x, return_inverse=True, return_counts=True, axis=dim)
     inverse = inverse.reshape(x.shape if dim is None else -1)
     rule = Unique2Backward0 if dim is None else UniqueDimBackward0
-    return _unique_result(rule, input, values, inverse if return_inverse else None, counts if return_counts else None)
+    return _unique_result(
+        rule, input, values, inverse if return_inverse else None, counts if return_counts else None
+    )
 
 
 @function
@@ -382,13 +401,15 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     else:
         if edges.shape[:-1] != x.shape[:-1]:
             raise RuntimeError(
-                "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries "
-                f"tensor and input value tensor must match, but we got boundaries tensor {list(edges.shape)} and input value "
-                f"tensor {list(x.shape)}"
+                "torch.searchsorted(): boundaries tensor should be 1 dimension or the first N-1 dimensions of "
+                "boundaries tensor and input value tensor must match, but we got boundaries tensor "
+                f"{list(edges.shape)} and input value tensor {list(x.shape)}"
             )
         rows = zip(edges.reshape(-1, edges.shape[-1]), x.reshape(-1, x.shape[-1]), strict=True)
         found = np.array([np.searchsorted(e, v, side) for e, v in rows], np.int64).reshape(x.shape)
-    return constant_result((sorted_sequence,), np.asarray(found).astype(np.int32 if out_int32 else np.int64)[()], "searchsorted")
+    return constant_result(
+        (sorted_sequence,), np.asarray(found).astype(np.int32 if out_int32 else np.int64)[()], "searchsorted"
+    )
 
 
 @function(method=False)
@@ -404,13 +425,19 @@ def bincount(input, weights=None, minlength=0):
     if x.dtype.kind == "f" or x.ndim != 1 or (x.size and x.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     counts = np.bincount(x, None if weights is None else weights._data, minlength)
-    dtype = np.int64 if weights is None else weights._data.dtype if weights._data.dtype == np.float32 else np.float64
+    dtype = (
+        np.int64
+        if weights is None
+        else weights._data.dtype
+        if weights._data.dtype == np.float32
+        else np.float64
+    )
     return constant_result((input,), counts.astype(dtype), "bincount")
 
 
 @function
 def histc(input, bins=100, min=0, max=0):
-    """How many elements fall into each of `bins` equal parts of [min, max], or of their own range if both are 0 (torch.histc)."""
+    """How many elements fall into each of `bins` equal parts of [min, max], by default of their range (torch.histc)."""
     x = input._data.reshape(-1)
     if min == max == 0 and x.size:
         min, max = x.min(), x.max()

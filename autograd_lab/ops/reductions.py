@@ -13,6 +13,7 @@ from ..dtypes import Defaults, meet, to_dtype
 from . import both, numerics
 from .arithmetic import no_bool_difference
 from .comparison import both_tensors, constant_result
+from .pairs import MaximumBackward0, MinimumBackward0
 from .pointwise import not_for
 from .rule import FUNCTIONS, METHODS, Rule, function, method, pointwise
 
@@ -23,7 +24,9 @@ def wrap_dim(dim, ndim):
     """`dim` counted from the front. Raises IndexError in PyTorch's words if there is no such dim."""
     n = ndim or 1
     if not -n <= dim < n:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})"
+        )
     return dim % n
 
 
@@ -48,11 +51,13 @@ def dims_given(op, dim):
         return (dim,)
     if dim is None or (isinstance(dim, (tuple, list)) and all(isinstance(d, (int, np.integer)) for d in dim)):
         return dim if dim is None else tuple(dim)
-    raise TypeError(f"{op}() received an invalid combination of arguments - got dim={dim!r}, expected an int or a tuple of ints")
+    raise TypeError(
+        f"{op}() received an invalid combination of arguments - got dim={dim!r}, expected an int or a tuple of ints"
+    )
 
 
 def spread(g, shape, dims, keepdim):
-    """`g`, the gradient of a reduction of something of `shape` over `dims`, with the dims it lost in place again, of size 1."""
+    """`g`, the gradient of a reduction of `shape` over `dims`, with the dims it lost in place again, of size 1."""
     if keepdim or not shape:
         return g
     dims = wrap_dims(dims, len(shape))
@@ -154,7 +159,8 @@ class MeanBackward0(Rule):
 class MeanBackward1(Reduction):
     """Mean over some dims.
 
-    Math: y = sum of a over dims / n.   VJP: g / n to every element that was added.   Shapes: the dims go, or stay with size 1.
+    Math: y = sum of a over dims / n.   VJP: g / n to every element that was added.
+    Shapes: the dims go, or stay with size 1.
     Saves: nothing.   PyTorch: torch.mean
     """
 
@@ -205,7 +211,9 @@ class NansumBackward0(Reduction):
 
     def vjp(self, g, x):
         dims, keepdim = self.args
-        return both.expand(spread(g, x.shape, dims, keepdim), x.shape) * both.constant(~np.isnan(both.array_of(x)), g)
+        return both.expand(spread(g, x.shape, dims, keepdim), x.shape) * both.constant(
+            ~np.isnan(both.array_of(x)), g
+        )
 
 
 @function
@@ -219,7 +227,8 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
     """The mean of what is not nan (torch.nanmean)."""
     if input._data.dtype.kind != "f":
         raise RuntimeError(
-            f"nanmean(): expected input to have floating point or complex dtype but got {TYPE_NAMES[input._data.dtype.name]}"
+            "nanmean(): expected input to have floating point or complex dtype but got "
+            + TYPE_NAMES[input._data.dtype.name]
         )
     numbers = (~METHODS["isnan"](input.detach())).sum(dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / numbers
@@ -254,7 +263,9 @@ def _product_of_others(x, dim):
         return x
     one = both.zeros_like(both.slice_of(x, dim, 0, 1)) + 1
     before = both.cumprod(both.cat([one, both.slice_of(x, dim, 0, n - 1)], dim), dim)
-    after = both.flip(both.cumprod(both.cat([one, both.flip(both.slice_of(x, dim, 1, n), dim)], dim), dim), dim)
+    after = both.flip(
+        both.cumprod(both.cat([one, both.flip(both.slice_of(x, dim, 1, n), dim)], dim), dim), dim
+    )
     return before * after
 
 
@@ -391,7 +402,8 @@ class VarMeanBackward0(Reduction):
 class StdMeanBackward0(Reduction):
     """Standard deviation and mean at once.
 
-    Math: y0 = std(a), y1 = mean(a).   VJP: the sum of both.   Shapes: as sum.   Saves: a and y0.   PyTorch: torch.std_mean
+    Math: y0 = std(a), y1 = mean(a).   VJP: the sum of both.   Shapes: as sum.   Saves: a and y0.
+    PyTorch: torch.std_mean
     """
 
     op = "std_mean"
@@ -434,8 +446,8 @@ def _spread_function(op, rule):
         n = numerics.count(x.shape, wrap_dims(dims, x.ndim))
         if n - (1 if correction is None else correction) <= 0:
             warnings.warn(
-                f"{op}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor (input "
-                "numel divided by output numel).",
+                f"{op}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
+                "(input numel divided by output numel).",
                 stacklevel=2,
             )
         return apply(rule, (input,), dims, correction, keepdim)
@@ -466,7 +478,8 @@ def _evenly(g, x, y):
 class MaxBackward1(Rule):
     """Largest element.
 
-    Math: y = max of a.   VJP: g, shared evenly by the largest.   Shapes: any -> ().   Saves: a and the result.   PyTorch: torch.max
+    Math: y = max of a.   VJP: g, shared evenly by the largest.   Shapes: any -> ().   Saves: a and the result.
+    PyTorch: torch.max
     """
 
     op = "max"
@@ -480,7 +493,8 @@ class MaxBackward1(Rule):
 class MinBackward1(MaxBackward1):
     """Smallest element.
 
-    Math: y = min of a.   VJP: g, shared evenly by the smallest.   Shapes: any -> ().   Saves: a and the result.   PyTorch: torch.min
+    Math: y = min of a.   VJP: g, shared evenly by the smallest.   Shapes: any -> ().   Saves: a and the result.
+    PyTorch: torch.min
     """
 
     op = "min"
@@ -584,8 +598,8 @@ def _extreme(op, whole, along, elementwise):
     FUNCTIONS[op] = METHODS[op] = call
 
 
-_extreme("max", MaxBackward1, MaxBackward0, FUNCTIONS["maximum"])
-_extreme("min", MinBackward1, MinBackward0, FUNCTIONS["minimum"])
+_extreme("max", MaxBackward1, MaxBackward0, MaximumBackward0.call)
+_extreme("min", MinBackward1, MinBackward0, MinimumBackward0.call)
 
 
 class AmaxBackward0(Reduction):
@@ -666,7 +680,9 @@ class AminmaxBackward0(Reduction):
 def aminmax(input, *, dim=None, keepdim=False):
     """The smallest and the largest (torch.aminmax)."""
     if input._data.size == 0:
-        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity.")
+        raise RuntimeError(
+            "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
+        )
     return return_types.aminmax(apply(AminmaxBackward0, (input,), dim, keepdim))
 
 
@@ -679,7 +695,9 @@ def _index_of(op, fn):
             wrap_dim(dim, x.ndim)
         not_empty(op, x, dim)
         axis = None if dim is None or not x.ndim else wrap_dim(dim, x.ndim)
-        return constant_result((input,), np.asarray(fn(x, axis=axis, keepdims=keepdim)).astype(np.int64)[()], op)
+        return constant_result(
+            (input,), np.asarray(fn(x, axis=axis, keepdims=keepdim)).astype(np.int64)[()], op
+        )
 
     call.__name__ = call.__qualname__ = op
     call.__doc__ = f"Where the {op[3:]} is: counted through all elements, or along `dim` (torch.{op})."
@@ -770,6 +788,13 @@ class LinalgVectorNormBackward0(Reduction):
         return _norm_vjp(g, x, y, *self.args)
 
 
+class NormBackward1(LinalgVectorNormBackward0):
+    """The same norm under the name it has inside other functions.   PyTorch: torch.nn.functional.pairwise_distance."""
+
+    op = "norm"
+    keeps = ("p", "dim", "keepdim")
+
+
 def vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None):
     """The `ord`-norm over `dim`, or of all elements (torch.linalg.vector_norm)."""
     x = input._data
@@ -780,7 +805,8 @@ def vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None):
     dims = dims_given("linalg.vector_norm", dim)
     if numerics.count(x.shape, wrap_dims(dims, x.ndim)) == 0 and (math.isinf(ord) or ord < 0):
         raise RuntimeError(
-            f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the operation does not have an identity"
+            f"linalg.vector_norm cannot compute the {ord:g} norm on an empty tensor because the operation does not "
+            "have an identity"
         )
     return reduce_as(LinalgVectorNormBackward0, input, dtype, ord, dims, keepdim)
 
@@ -826,7 +852,8 @@ def dist(input, other, p=2):
 class LogsumexpBackward0(Reduction):
     """Logarithm of a sum of exponentials, without overflow.
 
-    Math: y = log(sum of exp(a) over dims).   VJP: g * exp(a - y).   Shapes: as sum.   Saves: a and the result.   PyTorch: torch.logsumexp
+    Math: y = log(sum of exp(a) over dims).   VJP: g * exp(a - y).   Shapes: as sum.   Saves: a and the result.
+    PyTorch: torch.logsumexp
     """
 
     op = "logsumexp"
@@ -859,7 +886,8 @@ def logsumexp(input, dim, keepdim=False):
 class CumsumBackward0(Reduction):
     """Running sum.
 
-    Math: y[i] = a[0] + ... + a[i].   VJP: the sum of g from i to the end.   Shapes: unchanged.   Saves: nothing.   PyTorch: torch.cumsum
+    Math: y[i] = a[0] + ... + a[i].   VJP: the sum of g from i to the end.   Shapes: unchanged.   Saves: nothing.
+    PyTorch: torch.cumsum
     """
 
     op = "cumsum"
@@ -876,7 +904,8 @@ class CumsumBackward0(Reduction):
 class CumprodBackward0(Reduction):
     """Running product.
 
-    Math: y[i] = a[0] * ... * a[i].   VJP: the sum of g * y from i to the end, / a[i]; with zeros among a, without dividing.
+    Math: y[i] = a[0] * ... * a[i].
+    VJP: the sum of g * y from i to the end, / a[i]; with zeros among a, without dividing.
     Shapes: unchanged.   Saves: a and the result.   PyTorch: torch.cumprod
     """
 
@@ -907,7 +936,8 @@ class CumprodBackward0(Reduction):
 class LogcumsumexpBackward0(Reduction):
     """Running logsumexp.
 
-    Math: y[i] = log(exp(a[0]) + ... + exp(a[i])).   VJP: exp(a[i]) * the sum of g * exp(-y) from i to the end, in logarithms.
+    Math: y[i] = log(exp(a[0]) + ... + exp(a[i])).
+    VJP: exp(a[i]) * the sum of g * exp(-y) from i to the end, in logarithms.
     Shapes: unchanged.   Saves: a and the result.   PyTorch: torch.logcumsumexp
     """
 
@@ -1043,8 +1073,9 @@ class SoftmaxBackward0(Rule):
     def forward(x, dim):
         if not x.size:
             return x.copy()
-        e = np.exp(x - np.max(x, axis=dim if x.ndim else None, keepdims=True))
-        return e / e.sum(axis=dim if x.ndim else None, keepdims=True)
+        dim = dim if x.ndim else None
+        e = np.exp(x - np.maximum.reduce(x, axis=dim, keepdims=True))
+        return e / np.add.reduce(e, axis=dim, keepdims=True)
 
     def vjp(self, g, y):
         return both.run(SoftmaxBackwardDataBackward0, (g, y), *self.args)
@@ -1053,7 +1084,8 @@ class SoftmaxBackward0(Rule):
 class SoftmaxBackwardDataBackward0(Rule):
     """The VJP of softmax as an operation: h = y * (g - sum of g * y).
 
-    VJP: to g: y * (gg - sum of gg * y);  to y: gg * (g - sum of g * y) - g * sum of gg * y.   Shapes: unchanged.   Saves: g, y.
+    VJP: to g: y * (gg - sum of gg * y);  to y: gg * (g - sum of g * y) - g * sum of gg * y.   Shapes: unchanged.
+    Saves: g, y.
     """
 
     op = "_softmax_backward_data"
@@ -1062,7 +1094,7 @@ class SoftmaxBackwardDataBackward0(Rule):
 
     def forward(g, y, dim):
         gy = g * y
-        return gy - y * gy.sum(axis=dim if g.ndim else None, keepdims=True)
+        return gy - y * np.add.reduce(gy, axis=dim if g.ndim else None, keepdims=True)
 
     def vjp(self, gg, g, y):
         dims = self.args if len(y.shape) else ()
@@ -1085,8 +1117,8 @@ class LogSoftmaxBackward0(Rule):
         if not x.size:
             return x.copy()
         dim = dim if x.ndim else None
-        z = x - np.max(x, axis=dim, keepdims=True)
-        return z - np.log(np.exp(z).sum(axis=dim, keepdims=True))
+        z = x - np.maximum.reduce(x, axis=dim, keepdims=True)
+        return z - np.log(np.add.reduce(np.exp(z), axis=dim, keepdims=True))
 
     def vjp(self, g, y):
         return both.run(LogSoftmaxBackwardDataBackward0, (g, y), *self.args)
@@ -1103,7 +1135,7 @@ class LogSoftmaxBackwardDataBackward0(Rule):
     keeps = ("dim",)
 
     def forward(g, y, dim):
-        return g - np.exp(y) * g.sum(axis=dim if g.ndim else None, keepdims=True)
+        return g - np.exp(y) * np.add.reduce(g, axis=dim if g.ndim else None, keepdims=True)
 
     def vjp(self, gg, g, y):
         dims = self.args if len(y.shape) else ()
@@ -1116,7 +1148,9 @@ def _softmax_function(op, rule):
         if dtype is not None and to_dtype(dtype).np != input._data.dtype:
             input = input.to(to_dtype(dtype))
         if input._data.dtype.kind != "f":
-            raise NotImplementedError(f"\"{op}_lastdim_kernel_impl\" not implemented for '{TYPE_NAMES[input._data.dtype.name]}'")
+            raise NotImplementedError(
+                f"\"{op}_lastdim_kernel_impl\" not implemented for '{TYPE_NAMES[input._data.dtype.name]}'"
+            )
         wrap_dim(dim, input._data.ndim)
         return apply(rule, (input,), dim)
 

@@ -1,7 +1,7 @@
-"""Checks an operation three ways: against live PyTorch, against central differences, and against itself under other grad modes.
+"""Checks an operation against live PyTorch, and against central differences without it.
 
-An operation is one line of a table: Op(name, function, shapes). Its function gets the module under test first (autograd_lab,
-or PyTorch), then a tensor of each shape:
+An operation is one line of a table: Op(name, function, shapes). Its function gets the module under test first
+(autograd_lab, or PyTorch), then a tensor of each shape:
 
     Op("lerp", lambda torch, a, b: torch.lerp(a, b, 0.3), [(2, 3), (3,)])
 """
@@ -28,6 +28,7 @@ class Op:
     second: bool = True  # whether its gradient can be differentiated
     values: object = None  # arrays to use instead of random ones
     tolerance: float = 1e-9  # relative, against PyTorch
+    skip: tuple = ()  # what not to compare with PyTorch: "saved", "edges", "moves"
 
     def arrays(self):
         """The operands: random, the same in every run, and never the same twice in one array."""
@@ -80,7 +81,11 @@ def first_order(torch, op, arrays):
     outs = outputs(op.fn(torch, *xs))
     moving = [o for o in outs if o.requires_grad]
     vs = leaves(torch, cotangents(moving))
-    grads = torch.autograd.grad(moving, xs, vs, create_graph=True, allow_unused=True) if moving else [None] * len(xs)
+    grads = (
+        torch.autograd.grad(moving, xs, vs, create_graph=True, allow_unused=True)
+        if moving
+        else [None] * len(xs)
+    )
     return xs, vs, outs, grads
 
 
@@ -111,13 +116,19 @@ def saved_values(node):
         if name.startswith("_saved_"):
             value = getattr(node, name)
             if hasattr(value, "requires_grad"):
-                value = "tensor", str(value.dtype), tuple(value.shape), value.requires_grad, (array(value) + 0.0).round(6).tolist()
+                value = (
+                    "tensor",
+                    str(value.dtype),
+                    tuple(value.shape),
+                    value.requires_grad,
+                    (array(value) + 0.0).round(6).tolist(),
+                )
             values[name] = value
     return values
 
 
 def difference(a, b):
-    """The largest relative difference of two arrays, each counted against the larger of 1e-3 and its own size; nan equals nan."""
+    """The largest relative difference of two arrays, relative to 1e-3 for what is smaller; nan equals nan."""
     if a.shape != b.shape or a.dtype != b.dtype:
         return np.inf
     if a.dtype.kind != "f":
@@ -132,13 +143,13 @@ def difference(a, b):
 WORST = {"difference": 0.0, "where": None}
 
 
-def compare(op, torch, skip=()):
+def compare(op, torch):
     """Hold what autograd_lab does against what PyTorch does; returns a list of complaints."""
     arrays = op.arrays()
     ours, theirs = record(autograd_lab, op, arrays), record(torch, op, arrays)
     complaints = []
     for key in theirs:
-        if key in skip:
+        if key in op.skip:
             continue
         mine = ours.get(key)
         if key in ("nodes", "edges", "moves", "saved"):
@@ -183,9 +194,13 @@ def check_differences(op):
         return sum(float((array(outs[i]) * w).sum()) for i, w in zip(moving, weights, strict=True))
 
     slope = sum(float((array(g) * d).sum()) for g, d in zip(grads, directions, strict=True) if g is not None)
-    np.testing.assert_allclose(slope, central(value, arrays, directions), rtol=2e-5, atol=1e-7, err_msg="first order")
+    np.testing.assert_allclose(
+        slope, central(value, arrays, directions), rtol=2e-5, atol=1e-7, err_msg="first order"
+    )
     for g, x in zip(grads, xs, strict=True):
-        assert g is None or (g.shape == x.shape and g.dtype == x.dtype), "a gradient has the shape and type of its tensor"
+        assert g is None or (g.shape == x.shape and g.dtype == x.dtype), (
+            "a gradient has the shape and type of its tensor"
+        )
     if not op.second:
         return
     probes = [rng.standard_normal(a.shape) for a in arrays]
@@ -193,9 +208,14 @@ def check_differences(op):
     bend = 0.0
     if moving:
         wanted = torch.autograd.grad(
-            [g for g, _ in moving], xs, [torch.tensor(p, dtype=torch.float64) for _, p in moving], allow_unused=True
+            [g for g, _ in moving],
+            xs,
+            [torch.tensor(p, dtype=torch.float64) for _, p in moving],
+            allow_unused=True,
         )
-        bend = sum(float((array(g) * d).sum()) for g, d in zip(wanted, directions, strict=True) if g is not None)
+        bend = sum(
+            float((array(g) * d).sum()) for g, d in zip(wanted, directions, strict=True) if g is not None
+        )
 
     def gradient(arrays):
         xs = leaves(torch, arrays)
@@ -204,4 +224,6 @@ def check_differences(op):
         grads = torch.autograd.grad(outs, xs, seeds, allow_unused=True) if outs else ()
         return sum(float((array(g) * p).sum()) for g, p in zip(grads, probes, strict=False) if g is not None)
 
-    np.testing.assert_allclose(bend, central(gradient, arrays, directions), rtol=5e-5, atol=2e-6, err_msg="second order")
+    np.testing.assert_allclose(
+        bend, central(gradient, arrays, directions), rtol=5e-5, atol=2e-6, err_msg="second order"
+    )

@@ -1,8 +1,9 @@
 """Reductions, running reductions, softmax, and what puts numbers in order."""
 
+# ruff: noqa: E501 - tables read best with several operations on a line
+
 import math
 
-import numpy as np
 import pytest
 from helpers import Op, check_differences, compare
 
@@ -14,7 +15,16 @@ def along(name, fn, low=-1.0, high=1.0, shapes=((2, 3), (3,), (2, 1, 3), ()), **
     ops = []
     for shape in shapes:
         for dim in range(-len(shape), len(shape)) if shape else (0, -1):
-            ops.append(Op(f"{name} {list(shape)} dim={dim}", lambda torch, x, d=dim: fn(torch, x, d), [shape], low, high, **more))
+            ops.append(
+                Op(
+                    f"{name} {list(shape)} dim={dim}",
+                    lambda torch, x, d=dim: fn(torch, x, d),
+                    [shape],
+                    low,
+                    high,
+                    **more,
+                )
+            )
     return ops
 
 
@@ -95,8 +105,20 @@ COARSE = [
 ]  # fmt: skip
 
 TIES = [[[3.0, 1.0, 3.0, 0.0], [2.0, 2.0, 2.0, 2.0], [0.0, 0.0, -1.0, 5.0]]]
-ODD = [[[NAN, 1.0, INF, -INF], [0.0, 0.0, 0.0, 0.0], [-INF, -INF, -INF, -INF], [NAN, NAN, NAN, NAN], [1.0, NAN, 1.0, 2.0]]]
-BY_TABLE = {op.name.rsplit(" [", 1)[0] + op.name.rsplit("]", 1)[-1]: op for op in reversed(SMOOTH) if op.shapes and len(op.shapes[0]) == 2}
+ODD = [
+    [
+        [NAN, 1.0, INF, -INF],
+        [0.0, 0.0, 0.0, 0.0],
+        [-INF, -INF, -INF, -INF],
+        [NAN, NAN, NAN, NAN],
+        [1.0, NAN, 1.0, 2.0],
+    ]
+]
+BY_TABLE = {
+    op.name.rsplit(" [", 1)[0] + op.name.rsplit("]", 1)[-1]: op
+    for op in reversed(SMOOTH)
+    if op.shapes and len(op.shapes[0]) == 2
+}
 UNORDERED = ("topk", "kthvalue")  # which of equal elements they pick is not said
 # With nan or inf among the numbers the result hangs on the order in which PyTorch's kernels visit them.
 UNTOLD = ("cumprod", "mode", "nanmedian", "std_mean", "var_mean", "quantile", "histc")

@@ -87,12 +87,13 @@ class Narrator:
 
     def _node(self, e: Record) -> Phrase:
         node, name = self.trace.nodes[e["n"]], self.nodes[e["n"]]
+        op = node["op"].removeprefix("_")
         made = _list([self._made(t) for t in e["t"][:3]])
         saved = e.get("saved") or node.get("saved") or []
         names = _list([self._saved(item) for item in saved])
         if saved:
-            return ("{0} runs: {1}. It leaves the node {2}, which saves {3}.", node["op"], made, name, names)
-        return ("{0} runs: {1}. It leaves the node {2}, which has nothing to save.", node["op"], made, name)
+            return ("{0} runs: {1}. It leaves the node {2}, which saves {3}.", op, made, name, names)
+        return ("{0} runs: {1}. It leaves the node {2}, which has nothing to save.", op, made, name)
 
     def _edge(self, e: Record) -> Phrase:
         target, nr = e["to"]
@@ -220,8 +221,8 @@ class Narrator:
         for term, value, target, unchanged in zip(sent, values, targets, same, strict=True):
             if unchanged:
                 steps.append(f"{target} gets it unchanged")
-            elif term.rule == "g" and not simple:
-                steps.append(f"{target} gets it summed to its own shape ({value})")
+            elif term.numbers == value:
+                steps.append(f"{target} gets {term.rule} = {value}")
             elif term.numbers:
                 steps.append(f"{target} gets {term.rule} = {term.numbers} = {value}")
             elif not term.rule:

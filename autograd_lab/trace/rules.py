@@ -19,7 +19,7 @@ from typing import Any
 from .trace import Record, Trace
 
 _NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?![\w(])")
-_WORDS = re.compile(r"[a-z]{2,} [a-z]{2,}")  # "g in the old shape": a sentence, not a formula
+_WORDS = re.compile(r"[a-z]{2,} [a-z]{2,}|\bg [a-z]{2,}")  # "g in the old shape": a sentence, not a formula
 _PROSE = re.compile(
     r"(,\s+(?=[a-z]{2,}\s|0 )|\s+\((?=[a-z]{2,} [a-z]{2,})).*$"
 )  # ", zero where b = 0" and the like
@@ -112,6 +112,8 @@ def terms(trace: Trace, n: int, incoming: list[int | None], outgoing: list[int |
     for i, v in enumerate(outgoing):
         formal, rule = clauses[i] if i < len(clauses) else ("", "")
         rule = _plain(rule, node)
+        if rule == "g" and v is not None and _shape(trace, v) != _shape(trace, incoming[0]):
+            rule = "g summed to its shape"  # what broadcasting copied is added up again
         numbers, result = "", _scalar_at(trace, v)
         if rule and result is not None:
             numbers = substitute(rule, values)
@@ -227,7 +229,7 @@ def _plain(expression: str, node: Record) -> str:
         expression = expression.replace("alpha * ", "")
     for name in ("exponent", "self", "other"):  # the rules call an exponent n and a constant c
         x = params.get(name)
-        if type(x) in (int, float) and x >= 0:
+        if isinstance(x, int | float) and not isinstance(x, bool) and x >= 0:
             expression = rename(expression, {"n": number(x), "c": number(x)})
             expression = re.sub(rf"\({re.escape(number(x))} - 1\)", number(x - 1), expression)
     return re.sub(r" \*\* 1(?![\w.])", "", expression)
@@ -235,6 +237,10 @@ def _plain(expression: str, node: Record) -> str:
 
 def _scalar_at(trace: Trace, v: int | None) -> float | None:
     return None if v is None else scalar(trace.values[v])
+
+
+def _shape(trace: Trace, v: int | None) -> list[int] | None:
+    return None if v is None else trace.values[v]["shape"]
 
 
 def _agrees(text: str, result: float) -> bool:

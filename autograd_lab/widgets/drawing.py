@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from autograd_lab.trace import Trace
+from autograd_lab.trace.trace import Record
 
-from .frames import Record, film
+from .frames import film
 from .svg import svg
 
 

@@ -293,7 +293,7 @@ class Film:
             return
         line = self.panels.setdefault(n, [])
         if e["k"] == "accumulate":
-            entry = {"add": [self.value(e["old"]), self.value(e["add"]), self.value(e["new"])]}
+            entry: Record = {"add": [self.value(e["old"]), self.value(e["add"]), self.value(e["new"])]}
         elif e["k"] == "free" and line:
             entry = {**self.states.items[line[-1]], "saved": 0}
         else:

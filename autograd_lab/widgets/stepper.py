@@ -20,8 +20,9 @@ import traitlets
 
 from autograd_lab.trace import State, Trace, narrate, state
 from autograd_lab.trace.narrate import Narrator, fill
+from autograd_lab.trace.trace import Record
 
-from .frames import Record, film
+from .frames import film
 from .svg import svg
 
 #: Rows of the table beside the still picture; longer traces are cut, the widget shows them all.

@@ -82,3 +82,13 @@ def test_numbers_have_four_digits(x, text):
 )
 def test_values_in_words(value, text):
     assert rules.describe(value) == text
+
+
+def test_what_was_broadcast_is_said_to_be_summed():
+    trace = samples.mlp()
+    n = next(i for i, node in enumerate(trace.nodes) if node["op"] == "add")
+    vjp = next(e for e in trace.events if e["k"] == "vjp" and e["n"] == n)
+    small = len(trace.values)
+    trace.values.append({"shape": [5], "dtype": "float32", "data": [0.0] * 5})
+    found = rules.terms(trace, n, vjp["in"], [vjp["out"][0], small])
+    assert [term.rule for term in found] == ["g", "g summed to its shape"]

@@ -107,6 +107,8 @@ def test_culling_and_camera(tmp_path):
         ("a ** (n - 1)", "<i>a</i><sup><i>n</i> \u2212 1</sup>"),
         ("g * (a > 0)", "<i>g</i> \u00d7 (<i>a</i> &gt; 0)"),
         ("1 * (-3)", "1 \u00d7 (\u22123)"),
+        ("a^T @ g", "<i>a</i><sup>T</sup> @ <i>g</i>"),
+        ("g transposed", "<i>g</i> transposed"),
         ("g in the old shape", "<i>g</i> in the old shape"),
     ],
 )

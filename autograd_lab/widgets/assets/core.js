@@ -118,10 +118,11 @@ export const escape = (s) => String(s).replace(/[&<>"]/g, (c) => ESCAPES[c]);
 
 /** A formula for the screen: times signs, raised powers, names in italics (functions upright). */
 export function math(text) {
-  if (/[a-z]{2,} [a-z]{2,}/.test(text)) return escape(text).replace(/\bg\b/g, "<i>g</i>"); // words, not a formula
+  if (/[a-z]{2,} [a-z]{2,}|\bg [a-z]{2,}/.test(text)) return escape(text).replace(/\bg\b/g, "<i>g</i>"); // words, not a formula
   return escape(text)
     .replace(/\b([A-Za-z_]\w*)(?!\w|\()(?<!&amp|&lt|&gt|&quot)/g, (m) => `<i>${m}</i>`)
     .replace(/\s\*\*\s(\([^()]*\)|<i>\w+<\/i>|-?[\w.]+)/g, (_, p) => `<sup>${p.replace(/^\((.*)\)$/, "$1")}</sup>`)
+    .replace(/\^<i>T<\/i>|\^T\b/g, "<sup>T</sup>")
     .replace(/ \* /g, " \u00d7 ")
     .replace(/(^|[\s(=])-(?=[\d<(])/g, "$1\u2212")
     .replace(/ - /g, " \u2212 ");

@@ -312,7 +312,6 @@ class Tensor(Variable):
         if self._meta is not None:
             if self._meta.retains_grad:
                 move_retention(self, self._edge, NO_EDGE)
-                self._meta.retains_grad = False
             self._meta.requires_grad = False
         if self._edge is not None and self._edge is not NO_EDGE:
             self._ensure_meta().detached = count_down()

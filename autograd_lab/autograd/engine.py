@@ -183,13 +183,23 @@ class BackwardPass:
         if leaf is not None:
             self._after_accumulation(node, leaf, slots)
         if hooks is not None and hooks.post:
-            before = tuple(as_tensor(s) for s in grads)
+            before = tuple(as_tensor(g) for g in self._wanted(node, grads))
             outputs = tuple(as_tensor(s) for s in slots)
             after = run_node_hooks(hooks.post, before, outputs)
             grads = tuple(self._lower(t) for t in after)
             if watch is not None:
                 watch.hooked(self, node, "post", before, after)
         return grads
+
+    def _wanted(self, node, grads):
+        """What PyTorch would have computed of the gradients: its rules leave out what goes nowhere."""
+        if node.kind == "function":
+            return grads
+        needed = self.needed
+        return [
+            g if fn is not None and (needed is None or fn in needed) else None
+            for g, (fn, _) in zip(grads, node.next_functions, strict=True)
+        ]
 
     def _capture(self, node, slots):
         for nr, place in self.captures[node]:

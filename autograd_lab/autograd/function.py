@@ -206,10 +206,10 @@ class BackwardCFunction(Node, FunctionCtx):
                 continue
             if g is not None and not isinstance(g, Variable):
                 raise RuntimeError(f"expected Variable or None (got {_type(g)})")
-            if g is not None and self.next_functions[len(grads)][0] is not None:
-                g = self._fit(g if as_tensors else g._data, len(grads), *operand)
-            else:
-                g = None
+            if g is not None:
+                g = g if as_tensors else g._data
+                if self.next_functions[len(grads)][0] is not None:
+                    g = self._fit(g, len(grads), *operand)
             grads.append(g)
         return tuple(grads)
 

@@ -10,7 +10,7 @@ from . import anomaly
 from .modes import THREAD
 from .node import count_down, new, save
 from .variable import INFERENCE, NO_EDGE, Variable, alias, bump_version, find_edge, wrap
-from .views import DEFAULT, check_writable, make_view, rebase_history
+from .views import DEFAULT, check_overlap, check_writable, make_view, rebase_history
 
 
 def edges_of(inputs):
@@ -141,6 +141,8 @@ def apply_inplace(rule, inputs, *args, name=None):
     """
     target = inputs[0]
     check_writable(target, inputs[1:])
+    if rule.__name__ not in _FILLS:
+        check_overlap(target, inputs[1:])
     state = THREAD.state
     data = state.run(rule.forward, *[t._data for t in inputs], *args)
     check_fits(target, data)
@@ -159,6 +161,9 @@ def apply_inplace(rule, inputs, *args, name=None):
     if state.special:
         finish_inplace(state, rule, inputs, target, node, name or rule.op + "_")
     return target
+
+
+_FILLS = frozenset(["FillBackward1", "FillBackward3", "MaskedFillBackward1"])  # these may read a number out of the target
 
 
 def inputs_to_save(rule, inputs, edges):

@@ -141,6 +141,47 @@ def check_writable(t, others=()):
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
+def check_overlap(t, others):
+    """Raise RuntimeError if writing to `t` while reading `others` would depend on the order of the elements."""
+    memory = t._data
+    if not isinstance(memory, np.ndarray):
+        return
+    if 0 in memory.strides and memory.size and any(s == 0 and n > 1 for s, n in zip(memory.strides, memory.shape, strict=True)):
+        raise RuntimeError(
+            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+            "clone() the tensor before performing the operation."
+        )
+    box = t._box
+    if box is not None:  # somebody may share this memory
+        for o in others:
+            if o._box is box and o is not t and _overlap_partly(memory, o._array()):
+                raise RuntimeError(
+                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
+                    "memory location. Please clone() the tensor before performing the operation."
+                )
+
+
+def _overlap_partly(a, b):
+    """Whether two arrays share some memory, but not as the same elements in the same order. (Arrays with gaps: never.)"""
+    if not (a.size and b.size and _dense(a) and _dense(b)):
+        return False
+    a_start, b_start = a.__array_interface__["data"][0], b.__array_interface__["data"][0]
+    a_end, b_end = a_start + a.nbytes, b_start + b.nbytes
+    if (a_start, a_end) == (b_start, b_end):
+        return a.strides != b.strides
+    return a_start < b_end and b_start < a_end
+
+
+def _dense(a):
+    """Whether the elements of an array fill a piece of memory without gaps."""
+    expected = a.itemsize
+    for stride, n in sorted((s, n) for s, n in zip(a.strides, a.shape, strict=True) if n != 1):
+        if stride != expected:
+            return False
+        expected *= n
+    return True
+
+
 def rebase_history(t, node):
     """After `t` was written in place by the operation of `node`: give it (and its family) the new history."""
     meta = t._meta

@@ -25,7 +25,7 @@ from ..autograd.record import (
     write,
 )
 from ..autograd.variable import NO_EDGE, Registry, Variable, find_edge, wrap
-from ..autograd.views import check_writable, rebase_history
+from ..autograd.views import check_overlap, check_writable, rebase_history
 from ..dtypes import Defaults, meet, meet_number, promote_np
 
 FUNCTIONS: dict[str, Callable] = {}
@@ -433,6 +433,7 @@ def pointwise_inplace(rule, inputs, *args, floats=False):
     """Run an elementwise rule and write the result into the first of `inputs`, which is returned; the others may be smaller."""
     target = inputs[0]
     check_writable(target, inputs[1:])
+    check_overlap(target, inputs[1:])
     arrays = [t._data for t in inputs]
     own = meeting = arrays[0].dtype
     same = True

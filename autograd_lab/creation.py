@@ -10,7 +10,7 @@ import numpy as np
 from . import printing, random, return_types, warning
 from .autograd.modes import THREAD
 from .autograd.variable import INFERENCE, Registry, Variable, wrap
-from .dtypes import ALL, Defaults, can_cast, dtype_of_number, finfo, iinfo, promote_np, to_dtype
+from .dtypes import ALL, Defaults, can_cast, dtype_of_number, finfo, iinfo, number_as, promote_np, to_dtype
 from .dtypes import dtype as dtype_type
 from .warning import warn_once
 
@@ -363,8 +363,8 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, requires_gra
     if isinstance(fill_value, Variable):
         dtype = dtype or fill_value.dtype
         fill_value = fill_value.item()
-    dtype = dtype_of_number(fill_value) if dtype is None else to_dtype(dtype)
-    return leaf(np.full(size_of((size,), "full"), fill_value, dtype.np), requires_grad)
+    dtype = dtype_of_number(fill_value).np if dtype is None else to_dtype(dtype).np
+    return leaf(np.full(size_of((size,), "full"), number_as(fill_value, dtype)), requires_grad)
 
 
 def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
@@ -372,7 +372,7 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requir
     x = array_like(input, "full")
     on_cpu(device)
     fill_value = fill_value.item() if isinstance(fill_value, Variable) else fill_value
-    out = np.full(x.shape, fill_value, x.dtype if dtype is None else to_dtype(dtype).np)
+    out = np.full(x.shape, number_as(fill_value, x.dtype if dtype is None else to_dtype(dtype).np))
     return leaf(_strides_like(out, x), requires_grad)
 
 

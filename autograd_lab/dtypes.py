@@ -189,6 +189,28 @@ class iinfo:  # noqa: N801 - PyTorch's name
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"
 
 
+_C_NAMES = {
+    "float16": "c10::Half", "float32": "float", "float64": "double", "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t",
+    "int32": "int", "int64": "int64_t",
+}  # fmt: skip
+_LIMITS = {d.np: float(np.finfo(d.np).max) for d in (float16, float32, float64)}
+_LIMITS.update({d.np: (int(np.iinfo(d.np).min), int(np.iinfo(d.np).max)) for d in (uint8, int8, int16, int32, int64)})
+
+
+def number_as(value, np_dtype):
+    """A Python number as a NumPy scalar of that type. Raises RuntimeError if it is too large for it."""
+    if np_dtype.kind == "b":
+        return np.bool_(value)
+    limit = _LIMITS[np_dtype]
+    if np_dtype.kind == "f":
+        fits = abs(value) <= limit or value != value or abs(value) == np.inf
+    else:
+        fits = (limit[0] or -limit[1]) <= value <= limit[1]
+    if not fits:
+        raise RuntimeError(f"value cannot be converted to type {_C_NAMES[np_dtype.name]} without overflow")
+    return np_dtype.type(value) if np_dtype.kind == "f" else np.int64(value).astype(np_dtype)
+
+
 class Size(tuple):
     """The shape of a tensor: a tuple that prints as torch.Size([2, 3])."""
 

@@ -7,7 +7,7 @@ from ..autograd.engine import sum_to
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, bump_version, wrap
-from ..dtypes import ALL, to_dtype
+from ..dtypes import ALL, number_as, to_dtype
 from ..dtypes import dtype as dtype_type
 from . import both
 from .rule import FUNCTIONS, METHODS, Rule, function, method, tensor_of
@@ -185,7 +185,7 @@ class FillBackward0(Rule):
 
     def forward(x, value):
         y = np.empty(x.shape, x.dtype)
-        y.fill(value)
+        y.fill(value if isinstance(value, (np.ndarray, np.generic)) else number_as(value, x.dtype))
         return y
 
     def vjp(self, g):

@@ -17,7 +17,7 @@ from ..autograd.node import FREED
 from ..autograd.record import apply, apply_inplace, apply_view, edges_of, finish, finish_inplace, make_node, wanted, write
 from ..autograd.variable import Variable, wrap
 from ..autograd.views import check_writable, rebase_history
-from ..dtypes import ALL
+from ..dtypes import ALL, number_as
 from ..warning import warn_once
 from . import both
 from .convert import cast
@@ -451,7 +451,7 @@ def __setitem__(self, index, value):
     if not isinstance(value, Variable):
         if not isinstance(value, (bool, int, float, np.generic)):
             raise TypeError(f"can't assign a {_type_name(value)} to a {self.type()}")
-        value = wrap(np.asarray(value).astype(self._data.dtype)[()])
+        value = wrap(number_as(value, self._data.dtype))
     kind = type(index)
     if index is False:
         return

@@ -8,7 +8,7 @@ import numpy as np
 from ..autograd.engine import sum_to
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
-from ..dtypes import ALL
+from ..dtypes import ALL, number_as
 from ..warning import warn_once
 from . import both
 from .indexing import added_at
@@ -252,7 +252,7 @@ def _index_fill(input, dim, index, value):
                 f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._data.ndim} dimension(s)."
             )
         return IndexFillBackward1, (input, value, index), (dim,)
-    return IndexFillBackward0, (input, index), (dim, value)
+    return IndexFillBackward0, (input, index), (dim, number_as(value, input._data.dtype))
 
 
 class IndexCopyBackward0(ShapeRule):
@@ -492,7 +492,7 @@ def _scatter(input, dim, index, src=None, *, value=None, reduce=None):
         return NotImplementedBackward, (input, src, index), (dim, reduce)
     if isinstance(src, Variable):
         return ScatterBackward0, (input, src, index), (dim,)
-    return ScatterBackward1, (input, index), (dim, src)
+    return ScatterBackward1, (input, index), (dim, number_as(src, input._data.dtype))
 
 
 def _scatter_add(input, dim, index, src):
@@ -743,7 +743,7 @@ class MaskedFillBackward0(ShapeRule):
     saves = ("mask",)
 
     def forward(x, mask, value, _shape):
-        return np.where(mask, np.asarray(value).astype(x.dtype), x)
+        return np.where(mask, number_as(value, x.dtype), x)
 
     def vjp(self, g, mask):
         return _unfilled(g, mask, self.args[-1])

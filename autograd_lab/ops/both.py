@@ -138,11 +138,6 @@ def cumprod(x, dim):
     return x.cumprod(dim) if isinstance(x, Variable) else np.cumprod(x, axis=dim, dtype=x.dtype)
 
 
-def logcumsumexp(x, dim):
-    """The running log(sum(exp(x))) along `dim`."""
-    return x.logcumsumexp(dim) if isinstance(x, Variable) else numerics.logcumsumexp(x, dim)
-
-
 def reversed_cumsum(x, dim):
     """The sum from each place to the end of `dim`."""
     return flip(cumsum(flip(x, dim), dim), dim)

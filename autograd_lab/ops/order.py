@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import return_types
 from ..autograd.modes import THREAD
-from ..autograd.record import apply, edges_of, make_node
+from ..autograd.record import apply, edges_of, finish, make_node
 from ..autograd.variable import NO_EDGE, Variable, wrap
 from . import both
 from .comparison import constant_result
@@ -354,10 +354,15 @@ class UniqueConsecutiveBackward0(Unique2Backward0):
 
 
 def _unique_result(rule, input, values, inverse, counts):
-    out = constant_result((input,), np.ascontiguousarray(values), rule.op)
+    state = THREAD.state
+    out = wrap(np.ascontiguousarray(values))
     edges = edges_of((input,))
-    if THREAD.state.grad and edges[0] is not NO_EDGE:
-        out._edge = (make_node(rule, edges), 0)
+    node = None
+    if state.grad and edges[0] is not NO_EDGE:
+        node = make_node(rule, edges)
+        out._edge = (node, 0)
+    if state.special:
+        finish(state, rule, (input,), (out,), node, ())
     extras = [wrap(np.ascontiguousarray(e).astype(np.int64)) for e in (inverse, counts) if e is not None]
     return (out, *extras) if extras else out
 

@@ -923,21 +923,25 @@ class CumprodBackward0(Reduction):
             return g
         if (both.array_of(x) != 0).all():
             return both.reversed_cumsum(g * y, dim) / x
-        # tail[i] = g[i] + a[i + 1] * tail[i + 1]: what a change of y[i] does to everything from i on.
         n = x.shape[dim]
-        tails = [both.slice_of(g, dim, n - 1, n)]
-        for i in range(n - 2, -1, -1):
-            tails.append(both.slice_of(g, dim, i, i + 1) + both.slice_of(x, dim, i + 1, i + 2) * tails[-1])
-        one = both.zeros_like(tails[0]) + 1
+        one = both.zeros_like(both.slice_of(y, dim, 0, 1)) + 1
         before = both.cat([one, both.slice_of(y, dim, 0, n - 1)], dim)
-        return before * both.cat(tails[::-1], dim)
+        return before * _tails(g, both.slice_of(x, dim, 1, n), dim)
+
+
+def _tails(g, factors, dim):
+    """tail[i] = g[i] + factors[i] * tail[i + 1]: what a change at i does to everything from i on."""
+    n = g.shape[dim]
+    tails = [both.slice_of(g, dim, n - 1, n)]
+    for i in range(n - 2, -1, -1):
+        tails.append(both.slice_of(g, dim, i, i + 1) + both.slice_of(factors, dim, i, i + 1) * tails[-1])
+    return both.cat(tails[::-1], dim)
 
 
 class LogcumsumexpBackward0(Reduction):
     """Running logsumexp.
 
-    Math: y[i] = log(exp(a[0]) + ... + exp(a[i])).
-    VJP: exp(a[i]) * the sum of g * exp(-y) from i to the end, in logarithms.
+    Math: y[i] = log(exp(a[0]) + ... + exp(a[i])).   VJP: the sum of g[k] * exp(a[i] - y[k]) from i to the end.
     Shapes: unchanged.   Saves: a and the result.   PyTorch: torch.logcumsumexp
     """
 
@@ -949,17 +953,13 @@ class LogcumsumexpBackward0(Reduction):
         return numerics.logcumsumexp(x, wrap_dim(dim, x.ndim)) if x.ndim else x
 
     def vjp(self, g, x, y):
-        if not x.shape:
-            return g
         dim = wrap_dim(self.args[0], len(x.shape))
-        parts = []
-        for sign in (1, -1):  # logarithms need positive numbers: one pass for each sign of g
-            here = both.array_of(g) * sign > 0
-            size = both.where(here, both.log(both.where(here, g * sign, 1)) - y, -math.inf)
-            tail = both.flip(both.logcumsumexp(both.flip(size, dim), dim), dim)
-            dead = np.isneginf(both.array_of(tail))
-            parts.append(both.masked(both.exp(both.where(dead, 0, tail) + x), ~dead))
-        return parts[0] - parts[1]
+        if not x.shape or 0 in x.shape:
+            return g
+        n = x.shape[dim]
+        here, following = both.slice_of(y, dim, 0, n - 1), both.slice_of(y, dim, 1, n)
+        shrink = both.exp(both.masked(here - following, both.array_of(here) != both.array_of(following)))
+        return both.exp(x - y) * _tails(g, shrink, dim)  # y never falls, so no exponential is above 1
 
 
 def _running(op, rule):

@@ -236,9 +236,9 @@ class Tensor(Variable):
         """
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        fn = self.grad_fn
-        if fn is None:
+        if self._last_edge() is NO_EDGE:
             return
+        fn = self.grad_fn
         meta = self._ensure_meta()
         if not meta.retains_grad:
             meta.retains_grad = True

@@ -163,7 +163,10 @@ def apply_inplace(rule, inputs, *args, name=None):
     return target
 
 
-_FILLS = frozenset(["FillBackward1", "FillBackward3", "MaskedFillBackward1"])  # these may read a number out of the target
+_FILLS = frozenset([
+    "FillBackward0", "FillBackward1", "FillBackward2", "FillBackward3", "MaskedFillBackward1", "ZeroBackward0",
+])  # fmt: skip
+"""These write one number everywhere, so it does not matter where they read it, or whether places share memory."""
 
 
 def inputs_to_save(rule, inputs, edges):
@@ -220,13 +223,6 @@ def write(target, data):
     """Put the numbers `data` into the memory of `target` and count the write."""
     memory = target._data
     if isinstance(memory, np.ndarray):
-        if 0 in memory.strides and memory.size > 1 and any(
-            s == 0 and n > 1 for s, n in zip(memory.strides, memory.shape, strict=True)
-        ):
-            raise RuntimeError(
-                "unsupported operation: more than one element of the written-to tensor refers to a single memory "
-                "location. Please clone() the tensor before performing the operation."
-            )
         if target._box is not INFERENCE:
             bump_version(target)
         if not memory.flags.writeable:

@@ -1,1 +1,41 @@
-"""torch.linalg."""
+"""torch.linalg: linear algebra. The rules are in ops/linalg.py and ops/products.py."""
+
+from .ops.linalg import (
+    LinAlgError,
+    cholesky,
+    cond,
+    cross,
+    det,
+    eigh,
+    eigvalsh,
+    inv,
+    lstsq,
+    matrix_exp,
+    matrix_norm,
+    matrix_power,
+    matrix_rank,
+    norm,
+    pinv,
+    qr,
+    slogdet,
+    solve,
+    solve_triangular,
+    svd,
+    svdvals,
+    vecdot,
+)
+from .ops.products import matmul, multi_dot
+from .ops.reductions import vector_norm
+from .ops.rule import FUNCTIONS
+
+
+def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
+    """The diagonals of matrices, as a view (torch.linalg.diagonal)."""
+    return FUNCTIONS["diagonal"](A, offset, dim1, dim2)
+
+
+__all__ = [
+    "LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eigh", "eigvalsh", "inv", "lstsq", "matmul", "matrix_exp",
+    "matrix_norm", "matrix_power", "matrix_rank", "multi_dot", "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd",
+    "svdvals", "vecdot", "vector_norm",
+]  # fmt: skip

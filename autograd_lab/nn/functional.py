@@ -13,6 +13,7 @@ from ..ops.convolution import Col2ImBackward0, Im2ColBackward0, conv_transpose, 
 from ..ops.embedding import drop, kept, one_hot
 from ..ops.products import linear
 from ..ops.rule import FUNCTIONS, METHODS
+from ..ops.scalars import minus, norm_of, over, plus, times
 
 # -- activations --------------------------------------------------------------------------------------
 
@@ -229,7 +230,7 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     dims = tuple(range(input._data.ndim - len(normalized_shape), input._data.ndim))
     if eps is None:
         eps = float(np.finfo(input._data.dtype).eps)
-    out = input * ((input * input).mean(dims, True) + eps).rsqrt()
+    out = input * plus((input**2).mean(dims, True), eps).rsqrt()
     return out if weight is None else out * weight
 
 
@@ -419,7 +420,7 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """Columns put back as an image, overlaps added."""
     x = input if input._data.ndim == 3 else input.unsqueeze(0)
     pair = pooling.pair
-    out = apply(Col2ImBackward0, (x,), pair(output_size), pair(kernel_size), pair(dilation), pair(padding), pair(stride))
+    out = apply(Col2ImBackward0, (x,), pair(kernel_size), pair(dilation), pair(padding), pair(stride), pair(output_size))
     return out if x is input else out.squeeze(0)
 
 
@@ -538,14 +539,14 @@ def _cross_entropy_of_probabilities(input, target, weight, ignore_index, reducti
         raise RuntimeError("ignore_index is not supported for floating point target")
     n_classes = input._data.shape[class_dim]
     if smoothing > 0.0:
-        target = target * (1 - smoothing) + smoothing / n_classes
+        target = plus(times(target, 1 - smoothing), smoothing / n_classes)
     product = FUNCTIONS["log_softmax"](input, class_dim) * target
     if weight is not None:
         shape = [1] * input._data.ndim
         shape[class_dim] = n_classes
         product = product * weight.view(shape)
     if reduction == 1:
-        return -product.sum() / max(input._data.size // n_classes, 0)
+        return over(-product.sum(), input._data.size // n_classes)
     return -product.sum() if reduction == 2 else -product.sum(class_dim)
 
 
@@ -572,7 +573,7 @@ def _smoothed(log_p, target, weight, ignore_index, reduction, smoothing, class_d
         smooth = smooth.sum() / total
     elif reduction == 2:
         smooth = smooth.sum()
-    return nll * (1 - smoothing) + smooth * (smoothing / n_classes)
+    return times(nll, 1 - smoothing) + times(smooth, smoothing / n_classes)
 
 
 def _broadcast(input, target, stacklevel=3):
@@ -741,7 +742,7 @@ def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=No
     """x where the target is 1, max(0, margin - x) where it is -1."""
     reduction = _enum(reduction, size_average, reduce)
     zero = wrap(np.zeros(input._data.shape, input._data.dtype))
-    apart = FUNCTIONS["where"](target != 1, (margin - input).clamp_min(0), zero)
+    apart = FUNCTIONS["where"](target != 1, (wrap(input._data.dtype.type(margin)) - input).clamp_min(0), zero)
     return _reduce(apart + FUNCTIONS["where"](target != -1, input, zero), reduction)
 
 
@@ -753,7 +754,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
             f"{input1.size()}, input2: {input2.size()}, target: {target.size()} "
         )
-    return _reduce((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    return _reduce(plus(-target * (input1 - input2), margin).clamp_min(0), reduction)
 
 
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
@@ -792,11 +793,12 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     dim = target._data.ndim
     eps = 1e-12
     product = (input1 * input2).sum(dim)
-    norm = (((input1 * input1).sum(dim) + eps) * ((input2 * input2).sum(dim) + eps)).sqrt()
+    norm = (plus((input1 * input1).sum(dim), eps) * plus((input2 * input2).sum(dim), eps)).sqrt()
     cos = product / norm
+    one = wrap(np.ones(cos._data.shape, cos._data.dtype))
     zero = wrap(np.zeros(cos._data.shape, cos._data.dtype))
     where = FUNCTIONS["where"]
-    return _reduce(where(target == 1, 1 - cos, zero) + where(target == -1, (cos - margin).clamp_min(0), zero), reduction)
+    return _reduce(where(target == 1, one - cos, zero) + where(target == -1, minus(cos, margin).clamp_min(0), zero), reduction)
 
 
 def triplet_margin_loss(
@@ -809,7 +811,7 @@ def triplet_margin_loss(
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = FUNCTIONS["minimum"](far, pairwise_distance(positive, negative, p, eps))
-    return _reduce((near + margin - far).clamp_min(0), reduction)
+    return _reduce((plus(near, margin) - far).clamp_min(0), reduction)
 
 
 # -- distances ----------------------------------------------------------------------------------------
@@ -836,7 +838,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The p-norm of x1 - x2 along the last dim (eps is added to every difference)."""
     last = max(x1._data.ndim, x2._data.ndim) - 1
-    return METHODS["norm"](x1 - x2 + eps, p, last, keepdim)
+    return norm_of(plus(x1 - x2, eps), float(p), (last,), keepdim)
 
 
 def scaled_dot_product_attention(

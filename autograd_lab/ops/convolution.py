@@ -15,7 +15,8 @@ import numpy as np
 
 from ..autograd.record import apply
 from ..autograd.variable import Variable
-from ..autograd.views import scatter
+from ..autograd.views import gather, scatter
+from ..warning import warn_once
 from . import both
 from .general import GeneralRule, call
 from .rule import Rule
@@ -66,15 +67,15 @@ def conv(x, w, how):
     """The convolution of x (n, c, *size) with w (o, c / groups, *kernel)."""
     columns = _columns(x, how)
     n = x.shape[0]
-    columns = columns.reshape(n, how.groups, -1 if w.size else 0, math.prod(how.out))
-    return (w.reshape(how.groups, w.shape[0] // how.groups, -1) @ columns).reshape(n, w.shape[0], *how.out)
+    columns = columns.reshape(n, how.groups, math.prod(w.shape[1:]), math.prod(how.out))
+    return (w.reshape(how.groups, w.shape[0] // how.groups, math.prod(w.shape[1:])) @ columns).reshape(n, w.shape[0], *how.out)
 
 
 def to_input(g, w, how):
     """The gradient g (n, o, *out) of a convolution, sent to its input."""
     n, o = g.shape[:2]
     groups, out = how.groups, how.out
-    flat = w.reshape(groups, o // groups, -1).swapaxes(1, 2)
+    flat = w.reshape(groups, o // groups, math.prod(w.shape[1:])).swapaxes(1, 2)
     pieces = flat @ g.reshape(n, groups, o // groups, math.prod(out))
     pieces = pieces.reshape(n, groups * w.shape[1], *how.kernel, *out)
     size = [s + 2 * p for s, p in zip(how.size, how.padding, strict=True)]
@@ -88,7 +89,7 @@ def to_weight(g, x, how):
     columns = _columns(x, how).reshape(n, groups, per, math.prod(how.out))
     columns = columns.transpose(1, 0, 3, 2).reshape(groups, n * math.prod(how.out), per)
     rows = g.reshape(n, groups, o // groups, math.prod(how.out)).transpose(1, 2, 0, 3)
-    return (rows.reshape(groups, o // groups, -1) @ columns).reshape(o, x.shape[1] // groups, *how.kernel)
+    return (rows.reshape(groups, o // groups, n * math.prod(how.out)) @ columns).reshape(o, x.shape[1] // groups, *how.kernel)
 
 
 def _columns(x, how):
@@ -224,6 +225,7 @@ def convolution(nd, name, input, weight, bias, stride, padding, dilation, groups
     dilation = _sizes(dilation, wd, "dilation", spread=nd)
     if unbatched:
         input = input.unsqueeze(0)
+    by_name = padding
     if isinstance(padding, str):
         input, padding = _padding_by_name(input, w, stride, padding, dilation)
     else:
@@ -236,9 +238,8 @@ def convolution(nd, name, input, weight, bias, stride, padding, dilation, groups
     )
     how = How(size, kernel, out, stride, padding, dilation, groups)
     b = (0,) if bias is None else bias._data.shape
-    result = call(
-        ConvolutionBackward0, (input, weight, bias), stride, padding, dilation, groups, False, (0,) * nd, b, how
-    )
+    padding, extra = ((0,), (0,)) if by_name == "valid" else (padding, (0,) * nd)  # how PyTorch keeps them
+    result = call(ConvolutionBackward0, (input, weight, bias), stride, padding, dilation, groups, False, extra, b, how)
     return result.squeeze(0) if unbatched else result
 
 
@@ -296,6 +297,9 @@ def _padding_by_name(input, w, stride, padding, dilation):
         raise RuntimeError("padding='same' is not supported for strided convolutions")
     totals = [d * (k - 1) for d, k in zip(dilation, w.shape[2:], strict=True)]
     if any(t % 2 for t in totals):
+        warn_once(
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created"
+        )
         pad = [v for t in reversed(totals) for v in (0, t % 2)]
         input = pad_constant(input, pad)
     return input, tuple(t // 2 for t in totals)
@@ -359,7 +363,7 @@ class Im2ColBackward0(Rule):
 
     def vjp(self, g):
         kernel, dilation, padding, stride, h, w = self.args
-        return both.run(Col2ImBackward0, (g,), (h, w), kernel, dilation, padding, stride)
+        return both.run(Col2ImBackward0, (g,), kernel, dilation, padding, stride, (h, w))
 
 
 class Col2ImBackward0(Rule):
@@ -370,9 +374,9 @@ class Col2ImBackward0(Rule):
     """
 
     inputs = ("self",)
-    keeps = ("output_size", "kernel_size", "dilation", "padding", "stride")
+    keeps = ("kernel_size", "dilation", "padding", "stride")
 
-    def forward(columns, size, kernel, dilation, padding, stride):
+    def forward(columns, kernel, dilation, padding, stride, size):
         out = [
             (s + 2 * p - d * (k - 1) - 1) // t + 1
             for s, p, d, k, t in zip(size, padding, dilation, kernel, stride, strict=True)
@@ -382,7 +386,7 @@ class Col2ImBackward0(Rule):
         return np.ascontiguousarray(_crop(whole, padding))
 
     def vjp(self, g):
-        (h, w), kernel, dilation, padding, stride = self.args
+        kernel, dilation, padding, stride, (h, w) = self.args
         return both.run(Im2ColBackward0, (g,), kernel, dilation, padding, stride, h, w)
 
 
@@ -397,7 +401,7 @@ class ConstantPadNdBackward0(Rule):
     """
 
     inputs = ("self",)
-    keeps = ("pad", "value")
+    keeps = ("pad",)
 
     def forward(x, pad, value):
         pairs = [(0, 0)] * (x.ndim - len(pad) // 2) + [
@@ -416,6 +420,20 @@ class ConstantPadNdBackward0(Rule):
 def pad_constant(input, pad, value=0):
     """`input` with a border of `value`; `pad` gives (before, after) for the last dim first."""
     return apply(ConstantPadNdBackward0, (input,), tuple(pad), value)
+
+
+class _Unpadded(Rule):
+    """The gradient of such a border: each g added to the element its value was copied from.   VJP: gg with the same border."""
+
+    inputs = ("grad_output", "self")
+    keeps = ("where", "self_sym_sizes")
+
+    def forward(g, x, where, *_):
+        return scatter(g, where, x.shape)
+
+    def vjp(self, h):
+        where, shape = self.args
+        return gather(h, where, None), both.zeros(shape, h)
 
 
 class _ByPlace(Rule):
@@ -439,7 +457,7 @@ class _ByPlace(Rule):
         return x.reshape(-1)[where]
 
     def vjp(self, g, x):
-        return scatter(g, self.args[1], tuple(x.shape))
+        return both.run(self.gradient, (g, x), self.args[1])
 
 
 class ReflectionPad1DBackward0(_ByPlace):
@@ -464,11 +482,21 @@ class ReplicationPad1DBackward0(_ByPlace):
     mode = "edge"
 
 
+def _with_gradient(rule):
+    """Give a border's rule the rule of its gradient, under PyTorch's name."""
+    name = rule.__name__.replace("Backward0", "BackwardBackward0")
+    body = {"__doc__": _Unpadded.__doc__, "inputs": _Unpadded.inputs, "keeps": _Unpadded.keeps, "forward": _Unpadded.forward}
+    rule.gradient = type(name, (_Unpadded,), body)
+    return rule
+
+
 _BORDERS = {("reflect", 1): ReflectionPad1DBackward0, ("replicate", 1): ReplicationPad1DBackward0}
 for (_mode, _), _rule in list(_BORDERS.items()):
     for _nd in (2, 3):
         _name = _rule.__name__.replace("1D", f"{_nd}D")
-        _BORDERS[_mode, _nd] = type(_name, (_rule,), {"__doc__": _rule.__doc__, "inputs": ("self",), "saves": ("self",)})
+        _body = {"__doc__": _rule.__doc__, "inputs": ("self",), "saves": ("self",)}
+        _BORDERS[_mode, _nd] = _with_gradient(type(_name, (_rule,), _body))
+    _with_gradient(_rule)
 
 
 def pad_by_mode(input, pad, mode):

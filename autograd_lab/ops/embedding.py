@@ -49,7 +49,7 @@ class EmbeddingDenseBackwardBackward0(Rule):
 
     def forward(g, index, padding, rows):
         table = np.zeros((rows, g.shape[-1]), g.dtype)
-        flat, g = index.reshape(-1), g.reshape(-1, g.shape[-1])
+        flat, g = index.reshape(-1), g.reshape(index.size, g.shape[-1])
         if flat.size:
             # Equal indices are brought together and summed at once, which is faster than np.add.at row by row.
             order = np.argsort(flat, kind="stable")

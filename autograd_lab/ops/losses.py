@@ -14,6 +14,8 @@ from ..autograd.variable import NO_EDGE, Variable, find_edge, new, wrap
 from . import both
 from . import rule as book
 from .general import GeneralRule, call
+from .rule import Rule
+from .scalars import over
 
 NONE, MEAN, SUM = 0, 1, 2
 
@@ -41,6 +43,40 @@ def logsigmoid(x):
 # -- negative log likelihood --------------------------------------------------------------------------
 
 
+class NllLossBackwardBackward0(Rule):
+    """The gradient of nll_loss: h = g times the fixed weights -w[t_i] (over their sum), at the right classes.
+
+    VJP: the weights times gg, reduced; zero to x.   Shapes: g as the loss, h as the log probabilities.   Saves: nothing.
+    """
+
+    inputs = ("grad_output", "self")
+    class_dim = -1
+
+    def forward(g, _x, local, reduction):
+        return local * NllLossBackwardBackward0.widened(g, local, reduction, -1)
+
+    @staticmethod
+    def widened(g, local, reduction, dim):
+        """One g for each sample gets a dim for the classes."""
+        return np.expand_dims(g, dim) if reduction == NONE and local.ndim > 1 else g
+
+    def vjp(self, gg):
+        local, reduction = self.args
+        h = gg * both.constant(local, gg)
+        to_g = h.sum() if reduction != NONE or local.ndim == 1 else h.sum(self.class_dim)
+        return to_g, both.zeros(local.shape, gg)
+
+
+class NllLoss2DBackwardBackward0(NllLossBackwardBackward0):
+    """The same for images, with classes along dim 1."""
+
+    inputs = ("grad_output", "self")
+    class_dim = 1
+
+    def forward(g, _x, local, reduction):
+        return local * NllLossBackwardBackward0.widened(g, local, reduction, 1)
+
+
 class NllLossBackward0(GeneralRule):
     """Negative log likelihood of the right class.
 
@@ -54,29 +90,34 @@ class NllLossBackward0(GeneralRule):
     operands = extras = 1
     keeps = ("reduction", "ignore_index")
 
+    def kept(self, name, value):
+        return value % 2**64 if name == "ignore_index" else value
+
     def forward(x, target, weight, reduction, ignore_index):
         rows, classes, factors = _picked(x, target, weight, ignore_index)
         values = -(x.reshape(-1, x.shape[-1])[rows, classes] * factors)
         if reduction == NONE:
-            return values.reshape(target.shape), x.dtype.type(0)
+            return values.reshape(target.shape), factors.sum() if x.ndim == 1 else x.dtype.type(0)
         total = factors.sum()
         return values.sum() / total if reduction == MEAN else values.sum(), total
 
     def vjp(self, g, x, target, weight, total):
         reduction, ignore_index = self.args
-        if reduction == MEAN:
-            g = g / total
-        if weight is None and reduction != NONE and not isinstance(g, Variable) and total == target.size and target.ndim:
+        if not isinstance(g, Variable) and weight is None and reduction != NONE and total == target.size and target.ndim:
             out = np.zeros(x.shape, x.dtype)
-            out[np.arange(len(target)), target] = -g
+            out[np.arange(len(target)), target] = -(g / total) if reduction == MEAN else -g
             return out
-        arrays = [both.array_of(v) if v is not None else None for v in (x, target, weight)]
-        rows, classes, factors = _picked(*arrays, ignore_index)
-        local = np.zeros(arrays[0].shape, arrays[0].dtype)
-        local.reshape(-1, local.shape[-1])[rows, classes] = -factors
-        if reduction == NONE and arrays[1].ndim:
-            g = g.reshape((*g.shape, 1))
-        return both.constant(local, g) * g
+        values, target, weight, total = (both.array_of(v) if v is not None else None for v in (x, target, weight, total))
+        local = _local(values, target, weight, total if reduction == MEAN else 1, ignore_index)
+        return both.run(NllLossBackwardBackward0, (g, x), local, reduction)
+
+
+def _local(x, target, weight, total, ignore_index):
+    """The derivative of the summed loss by x: -w[t_i] / total at the right classes, zero elsewhere."""
+    rows, classes, factors = _picked(x, target, weight, ignore_index)
+    local = np.zeros(x.shape, x.dtype)
+    local.reshape(-1, x.shape[-1])[rows, classes] = -factors / x.dtype.type(total)
+    return local
 
 
 def _picked(x, target, weight, ignore_index):
@@ -105,21 +146,17 @@ class NllLoss2DBackward0(GeneralRule):
     operands = extras = 1
     keeps = ("reduction", "ignore_index")
 
+    def kept(self, name, value):
+        return value % 2**64 if name == "ignore_index" else value
+
     def forward(x, target, weight, reduction, ignore_index):
         return NllLossBackward0.forward(np.moveaxis(x, 1, -1), target, weight, reduction, ignore_index)
 
     def vjp(self, g, x, target, weight, total):
         reduction, ignore_index = self.args
-        if reduction == MEAN:
-            g = g / total
-        x, target, weight = (both.array_of(v) if v is not None else None for v in (x, target, weight))
-        last = np.moveaxis(x, 1, -1)
-        rows, classes, factors = _picked(last, target, weight, ignore_index)
-        local = np.zeros(last.shape, x.dtype)
-        local.reshape(-1, last.shape[-1])[rows, classes] = -factors
-        if reduction == NONE:
-            g = g.reshape((g.shape[0], 1, *g.shape[1:]))
-        return both.constant(np.ascontiguousarray(np.moveaxis(local, -1, 1)), g) * g
+        values, target, weight, total = (both.array_of(v) if v is not None else None for v in (x, target, weight, total))
+        local = _local(np.moveaxis(values, 1, -1), target, weight, total if reduction == MEAN else 1, ignore_index)
+        return both.run(NllLoss2DBackwardBackward0, (g, x), np.moveaxis(local, -1, 1), reduction)
 
 
 def nll_loss_nd(input, target, weight, reduction, ignore_index):
@@ -190,6 +227,8 @@ def _check_nll(x, t, weight):
     from ..dtypes import ALL
 
     spatial = x.ndim == 4
+    if not spatial and t.ndim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     if t.dtype.kind not in "iu" or t.dtype.name not in ("int64", "uint8"):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {ALL[t.dtype].type_name}")
     if x.dtype.kind != "f":
@@ -202,8 +241,6 @@ def _check_nll(x, t, weight):
             )
         if (x.shape[0], *x.shape[2:]) != t.shape:
             raise RuntimeError(f"size mismatch (got input: {list(x.shape)} , target: {list(t.shape)}")
-    elif t.ndim > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
     elif x.ndim == 2 and t.shape != (x.shape[0],):
         raise RuntimeError(f"size mismatch (got input: {list(x.shape)}, target: {list(t.shape)})")
     classes = x.shape[1] if spatial else x.shape[-1]
@@ -217,7 +254,65 @@ def _check_nll(x, t, weight):
 # -- distances ----------------------------------------------------------------------------------------
 
 
-class MseLossBackward0(GeneralRule):
+class _Pointwise(GeneralRule):
+    """A loss that is a function of each pair of elements, reduced.
+
+    gradient  the rule that computes its gradient: a function of g and of both operands, so that it has derivatives too
+    """
+
+    inputs = saves = ("self", "target")
+    gradient = None
+
+    def vjp(self, g, x, t):
+        return (
+            both.run(self.gradient, (g, x, t), *self.args) if self.needs(0) else None,
+            both.run(self.gradient, (g, t, x), *self.args) if self.needs(1) else None,
+        )
+
+
+class _Gradient(Rule):
+    """The gradient h = g * slope(x - t) / n of such a loss, as an operation.
+
+    VJP: to g: gg * slope, reduced as the loss was;  to x: gg * g * bend(x - t);  to t: minus that.
+    """
+
+    inputs = saves = ("grad_output", "self", "target")
+
+    @classmethod
+    def along(cls, g, x, t, *args):
+        return spread(g, x, args[0]) * cls.slope(x - t, *args[1:])
+
+    def vjp(self, h, g, x, t):
+        reduction, *settings = self.args
+        to_g = to_x = None
+        if self.needs(0):
+            to_g = spread(h * self.slope(x - t, *settings), x, reduction)
+            to_g = to_g if reduction == NONE else to_g.sum()
+        if self.needs(1) or self.needs(2):
+            bend = self.bend(x - t, *settings)
+            to_x = None if bend is None else h * (spread(g, x, reduction) * bend)
+        return to_g, to_x, None if to_x is None else -to_x
+
+
+class MseLossBackwardBackward0(_Gradient):
+    """The gradient of mse_loss.   Math: h = 2 g (x - t) / n."""
+
+    inputs = saves = ("grad_output", "self", "target")
+    keeps = ("reduction",)
+
+    def forward(g, x, t, *args):
+        return MseLossBackwardBackward0.along(g, x, t, *args)
+
+    @staticmethod
+    def slope(d):
+        return d * 2
+
+    @staticmethod
+    def bend(d):
+        return 2
+
+
+class MseLossBackward0(_Pointwise):
     """Mean squared error.
 
     Math: y = mean (a - b)^2.   VJP: to a: g 2 (a - b) / n;  to b: minus that.
@@ -225,21 +320,35 @@ class MseLossBackward0(GeneralRule):
     """
 
     op = "mse_loss"
-    inputs = ("self", "target")
-    saves = ("self", "target")
+    inputs = saves = ("self", "target")
     keeps = ("reduction",)
+    gradient = MseLossBackwardBackward0
 
     def forward(x, t, reduction):
         d = x - t
         return reduced(d * d, reduction)
 
-    def vjp(self, g, x, t):
-        reduction = self.args[0]
-        to_x = (x - t) * (spread(g, x, reduction) * 2)
-        return to_x, -to_x if self.needs(1) else None
+
+class SmoothL1LossBackwardBackward0(_Gradient):
+    """The gradient of smooth_l1_loss.   Math: h = g (x - t) / beta near, g sign(x - t) further out."""
+
+    inputs = saves = ("grad_output", "self", "target")
+    keeps = ("reduction", "beta")
+
+    def forward(g, x, t, *args):
+        return SmoothL1LossBackwardBackward0.along(g, x, t, *args)
+
+    @staticmethod
+    def slope(d, beta):
+        return both.where(np.abs(both.array_of(d)) < beta, d / beta, both.sign(d))
+
+    @staticmethod
+    def bend(d, beta):
+        near = np.abs(both.array_of(d)) < beta
+        return both.constant((near / beta).astype(both.array_of(d).dtype), d)
 
 
-class SmoothL1LossBackward0(GeneralRule):
+class SmoothL1LossBackward0(_Pointwise):
     """Absolute error, rounded off near zero.
 
     Math: d = |a - b|;  y = d^2 / (2 beta) for d < beta, else d - beta / 2.   VJP: to a: g (a - b) / beta or g sign(a - b).
@@ -247,23 +356,35 @@ class SmoothL1LossBackward0(GeneralRule):
     """
 
     op = "smooth_l1_loss"
-    inputs = ("self", "target")
-    saves = ("self", "target")
+    inputs = saves = ("self", "target")
     keeps = ("reduction", "beta")
+    gradient = SmoothL1LossBackwardBackward0
 
     def forward(x, t, reduction, beta):
         d = np.abs(x - t)
         return reduced(np.where(d < beta, d * d / (2 * beta), d - beta / 2).astype(d.dtype, copy=False), reduction)
 
-    def vjp(self, g, x, t):
-        reduction, beta = self.args
-        d = x - t
-        near = np.abs(both.array_of(d)) < beta
-        to_x = both.where(near, d / beta, both.sign(d)) * spread(g, x, reduction)
-        return to_x, -to_x if self.needs(1) else None
+
+class HuberLossBackwardBackward0(_Gradient):
+    """The gradient of huber_loss.   Math: h = g (x - t) near, g delta sign(x - t) further out."""
+
+    inputs = saves = ("grad_output", "self", "target")
+    keeps = ("reduction", "delta")
+
+    def forward(g, x, t, *args):
+        return HuberLossBackwardBackward0.along(g, x, t, *args)
+
+    @staticmethod
+    def slope(d, delta):
+        return both.where(np.abs(both.array_of(d)) < delta, d, both.sign(d) * delta)
+
+    @staticmethod
+    def bend(d, delta):
+        near = np.abs(both.array_of(d)) < delta
+        return both.constant(near.astype(both.array_of(d).dtype), d)
 
 
-class HuberLossBackward0(GeneralRule):
+class HuberLossBackward0(_Pointwise):
     """Squared error near zero, absolute error further out.
 
     Math: d = |a - b|;  y = d^2 / 2 for d < delta, else delta (d - delta / 2).   VJP: to a: g (a - b) or g delta sign(a - b).
@@ -271,23 +392,49 @@ class HuberLossBackward0(GeneralRule):
     """
 
     op = "huber_loss"
-    inputs = ("self", "target")
-    saves = ("self", "target")
+    inputs = saves = ("self", "target")
     keeps = ("reduction", "delta")
+    gradient = HuberLossBackwardBackward0
 
     def forward(x, t, reduction, delta):
         d = np.abs(x - t)
         return reduced(np.where(d < delta, d * d / 2, delta * (d - delta / 2)).astype(d.dtype, copy=False), reduction)
 
-    def vjp(self, g, x, t):
-        reduction, delta = self.args
-        d = x - t
-        near = np.abs(both.array_of(d)) < delta
-        to_x = both.where(near, d, both.sign(d) * delta) * spread(g, x, reduction)
-        return to_x, -to_x if self.needs(1) else None
-
 
 # -- binary cross entropy -----------------------------------------------------------------------------
+
+
+class BinaryCrossEntropyBackwardBackward0(GeneralRule):
+    """The gradient of binary_cross_entropy: h = g w (p - t) / (p (1 - p)).
+
+    VJP: to g: gg * h / g, reduced;  to p: gg g w (p^2 - 2 p t + t) / (p (1 - p))^2;  to t: -gg g w / (p (1 - p)).
+    """
+
+    inputs = saves = ("grad_output", "self", "target", "weight")
+    operands = 3
+    keeps = ("reduction",)
+
+    def forward(g, p, t, weight, reduction):
+        h = spread(g, p, reduction) * (p - t) / _room(p)
+        return h if weight is None else h * weight
+
+    def vjp(self, gg, g, p, t, weight):
+        reduction = self.args[0]
+        if weight is not None:
+            gg = gg * weight
+        room = _room(p)
+        gg = spread(gg, p, reduction)
+        to_g = gg * (p - t) / room
+        return (
+            to_g if reduction == NONE else to_g.sum(),
+            gg * g * (p * p - p * t * 2 + t) / (room * room),
+            -gg * g / room if self.needs(2) else None,
+        )
+
+
+def _room(p):
+    room = (1 - p) * p
+    return room.clamp(min=1e-12) if isinstance(room, Variable) else np.maximum(room, room.dtype.type(1e-12))
 
 
 class BinaryCrossEntropyBackward0(GeneralRule):
@@ -299,9 +446,8 @@ class BinaryCrossEntropyBackward0(GeneralRule):
     """
 
     op = "binary_cross_entropy"
-    inputs = ("self", "target", "weight")
+    inputs = saves = ("self", "target", "weight")
     operands = 2
-    saves = ("self", "target", "weight")
     keeps = ("reduction",)
 
     def forward(p, t, weight, reduction):
@@ -311,12 +457,17 @@ class BinaryCrossEntropyBackward0(GeneralRule):
         return reduced(values if weight is None else values * weight, reduction)
 
     def vjp(self, g, p, t, weight):
-        g = spread(g, p, self.args[0])
-        if weight is not None:
-            g = g * weight
-        room = (1 - p) * p
-        room = room.clamp(min=1e-12) if isinstance(room, Variable) else np.maximum(room, room.dtype.type(1e-12))
-        return g * (p - t) / room, g * (both.log(1 - p) - both.log(p)) if self.needs(1) else None
+        reduction = self.args[0]
+        to_p = to_t = None
+        if self.needs(0):
+            if isinstance(p, Variable):
+                to_p = call(BinaryCrossEntropyBackwardBackward0, (g, p, t, weight), reduction)
+            else:
+                to_p = BinaryCrossEntropyBackwardBackward0.forward(g, p, t, weight, reduction)
+        if self.needs(1):
+            to_t = spread(g, p, reduction) * (both.log(1 - p) - both.log(p))
+            to_t = to_t if weight is None else to_t * weight
+        return to_p, to_t
 
 
 class BinaryCrossEntropyWithLogitsBackward0(GeneralRule):
@@ -328,9 +479,8 @@ class BinaryCrossEntropyWithLogitsBackward0(GeneralRule):
     """
 
     op = "binary_cross_entropy_with_logits"
-    inputs = ("self", "target", "weight", "pos_weight")
+    inputs = saves = ("self", "target", "weight", "pos_weight")
     operands = 2
-    saves = ("self", "target", "weight", "pos_weight")
     keeps = ("reduction",)
 
     def forward(x, t, weight, pos_weight, reduction):
@@ -339,20 +489,26 @@ class BinaryCrossEntropyWithLogitsBackward0(GeneralRule):
         return reduced(values if weight is None else values * weight, reduction)
 
     def vjp(self, g, x, t, weight, pos_weight):
-        g = spread(g, x, self.args[0])
+        to_x = to_t = None
+        if self.needs(0):
+            if pos_weight is None:
+                to_x = (both.sigmoid(x) - t) * g
+            else:
+                q = pos_weight * t
+                to_x = ((q + 1 - t) * both.sigmoid(x) - q) * g
+        if self.needs(1):
+            to_t = -x * g if pos_weight is None else (logsigmoid(-x) - pos_weight * logsigmoid(x)) * g
+        return self._finished(to_x, weight, x), self._finished(to_t, weight, x)
+
+    def _finished(self, h, weight, x):
+        if h is None:
+            return None
         if weight is not None:
-            g = g * weight
-        to_t = None
-        if pos_weight is None:
-            to_x = (both.sigmoid(x) - t) * g
-            if self.needs(1):
-                to_t = -x * g
-        else:
-            q = pos_weight * t
-            to_x = ((q + 1 - t) * both.sigmoid(x) - q) * g
-            if self.needs(1):
-                to_t = (logsigmoid(-x) - pos_weight * logsigmoid(x)) * g
-        return to_x, to_t
+            h = h * weight
+        if self.args[0] != MEAN:
+            return h
+        n = math.prod(x.shape)
+        return over(h, n) if isinstance(h, Variable) else h / n
 
 
 # -- margins ------------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ import math
 import numpy as np
 
 from ..autograd.record import apply
-from ..autograd.variable import Variable, wrap
-from ..autograd.views import scatter
+from ..autograd.variable import wrap
+from ..autograd.views import gather, scatter
 from . import both
 from .convolution import unwindow, windows
 from .general import GeneralRule, call
@@ -61,36 +61,68 @@ def _framed(x, out, kernel, stride, padding, dilation, value):
     return x[(slice(None), slice(None), *[slice(0, n) for n in need])]
 
 
-class _MaxPool(GeneralRule):
-    """What the max pools share: the winner of each window, and where it stood."""
-
-    inputs = saves = ("self", "result1")
-    operands = extras = 1
-
-    def forward(x, kernel, stride, padding, dilation, ceil_mode, out):
-        nd = len(kernel)
-        low = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
-        seen = windows(_framed(x, out, kernel, stride, padding, dilation, low), kernel, stride, dilation)
-        flat = np.moveaxis(seen.reshape(*x.shape[:2], math.prod(kernel), *out), 2, -1)
-        best = flat.argmax(-1)
-        values = np.take_along_axis(flat, best[..., None], -1)[..., 0]
-        # The winner's place in the image: where its window starts, plus its place in the window.
-        place = np.zeros(best.shape, np.int64)
-        offsets = np.unravel_index(best, kernel)
-        for i in range(nd):
-            start = np.arange(out[i]) * stride[i] - padding[i]
-            shape = [1] * best.ndim
-            shape[2 + i] = out[i]
-            place = place * x.shape[2 + i] + start.reshape(shape) + offsets[i] * dilation[i]
-        return np.ascontiguousarray(values), place
-
-    def vjp(self, g, x, place):
-        n, c, *size = x.shape
-        planes = np.arange(n * c).reshape((n, c) + (1,) * len(size)) * math.prod(size)
-        return scatter(g, both.array_of(place) + planes, tuple(x.shape))
+def _max_pool(x, kernel, stride, padding, dilation, out):
+    """The winner of each window, and its place in the image; x has the spatial dims of the kernel last."""
+    nd = len(kernel)
+    low = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    planes = x.reshape(1, math.prod(x.shape[:-nd]), *x.shape[-nd:])
+    seen = windows(_framed(planes, out, kernel, stride, padding, dilation, low), kernel, stride, dilation)
+    flat = np.moveaxis(seen.reshape(*planes.shape[:2], math.prod(kernel), *out), 2, -1)
+    best = flat.argmax(-1)
+    values = np.take_along_axis(flat, best[..., None], -1)[..., 0]
+    # The place: where the winner's window starts, plus its place in the window.
+    place = np.zeros(best.shape, np.int64)
+    offsets = np.unravel_index(best, kernel)
+    for i in range(nd):
+        shape = [1] * best.ndim
+        shape[2 + i] = out[i]
+        start = (np.arange(out[i]) * stride[i] - padding[i]).reshape(shape)
+        place = place * x.shape[i - nd] + start + offsets[i] * dilation[i]
+    shape = (*x.shape[:-nd], *out)
+    return np.ascontiguousarray(values).reshape(shape), place.reshape(shape)
 
 
-class MaxPool2DWithIndicesBackward0(_MaxPool):
+class Adjoint(Rule):
+    """The VJP of a linear operation as an operation of its own: linear in g, and without effect on the operand itself.
+
+    inputs  the gradient, and the operand; `back` is the VJP's own VJP, that is, the operation
+    """
+
+    inputs = ("grad_output", "self")
+    keeps = ("self_sym_sizes",)
+
+    def back(self, h):
+        """What goes back to the gradient."""
+        raise NotImplementedError
+
+    def vjp(self, h):
+        return self.back(h), both.zeros(self.args[-1], h)
+
+
+class _Winners(Adjoint):
+    """Each g added to the winner of its window, found at `where` in the flattened input."""
+
+    def forward(g, x, where, *_):
+        return scatter(g, where, x.shape)
+
+    def back(self, h):
+        return gather(h, self.args[0], None)
+
+
+def _place_in_all(place, shape, nd):
+    """Places in the flattened array, from places in each image."""
+    planes = np.arange(math.prod(shape[:-nd])).reshape(shape[:-nd] + (1,) * nd)
+    return place + planes * math.prod(shape[-nd:])
+
+
+class MaxPool2DWithIndicesBackwardBackward0(_Winners):
+    """The gradient of max_pool2d.   VJP: gg at the winners."""
+
+    inputs = ("grad_output", "self")
+    forward = _Winners.forward
+
+
+class MaxPool2DWithIndicesBackward0(GeneralRule):
     """The largest element of each window.
 
     Math: y = max over the window of a.   VJP: g goes to the winner; an element that wins several windows gets their sum.
@@ -101,12 +133,24 @@ class MaxPool2DWithIndicesBackward0(_MaxPool):
     inputs = saves = ("self", "result1")
     operands = extras = 1
     keeps = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+    gradient = MaxPool2DWithIndicesBackwardBackward0
 
     def kept(self, name, value):
         return () if name == "stride" and self.args[-1] else super().kept(name, value)
 
     def forward(x, kernel, stride, padding, dilation, ceil_mode, out, default_stride):
-        return _MaxPool.forward(x, kernel, stride, padding, dilation, ceil_mode, out)
+        return _max_pool(x, kernel, stride, padding, dilation, out)
+
+    def vjp(self, g, x, place):
+        where = _place_in_all(both.array_of(place), tuple(x.shape), len(self.args[0]))
+        return both.run(self.gradient, (g, x), where)
+
+
+class MaxPool3DWithIndicesBackwardBackward0(_Winners):
+    """The gradient of max_pool3d.   VJP: gg at the winners."""
+
+    inputs = ("grad_output", "self")
+    forward = _Winners.forward
 
 
 class MaxPool3DWithIndicesBackward0(MaxPool2DWithIndicesBackward0):
@@ -115,6 +159,7 @@ class MaxPool3DWithIndicesBackward0(MaxPool2DWithIndicesBackward0):
     op = "max_pool3d_with_indices"
     inputs = saves = ("self", "result1")
     operands = extras = 1
+    gradient = MaxPool3DWithIndicesBackwardBackward0
 
 
 def max_pool(nd, input, kernel, stride, padding, dilation, ceil_mode, return_indices):
@@ -127,14 +172,10 @@ def max_pool(nd, input, kernel, stride, padding, dilation, ceil_mode, return_ind
     steps = kernel if default else pair(stride, nd)
     out = _check(x, kernel, steps, padding, dilation, ceil_mode)
     rule = MaxPool2DWithIndicesBackward0 if nd == 2 else MaxPool3DWithIndicesBackward0
-    batched = input if x.ndim == nd + 2 else input.unsqueeze(0)
-    result = call(rule, (batched,), kernel, steps, padding, dilation, ceil_mode, out, default)
-    place = None
+    result = call(rule, (input,), kernel, steps, padding, dilation, ceil_mode, out, default)
     if return_indices:
-        place = wrap(_MaxPool.forward(batched._data, kernel, steps, padding, dilation, ceil_mode, out)[1])
-    if x.ndim == nd + 1:
-        result, place = result.squeeze(0), place if place is None else place.squeeze(0)
-    return (result, place) if return_indices else result
+        return result, wrap(_max_pool(x, kernel, steps, padding, dilation, out)[1])
+    return result
 
 
 class AvgPool2DBackward0(Rule):
@@ -149,13 +190,15 @@ class AvgPool2DBackward0(Rule):
     keeps = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
 
     def forward(x, kernel, stride, padding, ceil_mode, include_pad, divisor, out, default_stride):
-        one = (1,) * len(kernel)
-        seen = windows(_framed(x, out, kernel, stride, padding, one, 0), kernel, stride, one)
-        total = seen.sum(tuple(range(2, 2 + len(kernel))))
-        return total / _counts(x.shape[2:], out, kernel, stride, padding, include_pad, divisor).astype(x.dtype)
+        nd = len(kernel)
+        one = (1,) * nd
+        planes = x.reshape(1, math.prod(x.shape[:-nd]), *x.shape[-nd:])
+        seen = windows(_framed(planes, out, kernel, stride, padding, one, 0), kernel, stride, one)
+        total = seen.sum(tuple(range(2, 2 + nd))).reshape(*x.shape[:-nd], *out)
+        return total / _counts(x.shape[-nd:], out, kernel, stride, padding, include_pad, divisor).astype(x.dtype)
 
     def vjp(self, g, x):
-        return both.run(_AvgPoolAdjoint, (g,), tuple(x.shape[2:]), *self.args)
+        return both.run(AvgPool2DBackwardBackward0, (g, x), *self.args)
 
     def kept(self, name, value):
         return () if name == "stride" and self.args[-1] else super().kept(name, value)
@@ -167,23 +210,25 @@ class AvgPool3DBackward0(AvgPool2DBackward0):
     op = "avg_pool3d"
 
 
-class _AvgPoolAdjoint(Rule, name="AvgPool2DBackwardBackward0"):
-    """What a mean over windows sends back, as an operation of its own; its own gradient is avg_pool of g."""
+class AvgPool2DBackwardBackward0(Adjoint):
+    """The gradient of avg_pool2d: g / number of elements, to each element of the window.   VJP: avg_pool2d of gg."""
 
-    keeps = ("size",)
+    inputs = ("grad_output", "self")
+    keeps = (*AvgPool2DBackward0.keeps, "out", "default_stride", "self_sym_sizes")
 
-    def forward(g, size, kernel, stride, padding, ceil_mode, include_pad, divisor, out, default_stride):
-        one = (1,) * len(kernel)
+    def forward(g, x, kernel, stride, padding, ceil_mode, include_pad, divisor, out, default_stride, *_):
+        nd = len(kernel)
+        size = x.shape[-nd:]
         g = g / _counts(size, out, kernel, stride, padding, include_pad, divisor).astype(g.dtype)
-        pieces = np.broadcast_to(g[(slice(None), slice(None), *[None] * len(kernel))], (*g.shape[:2], *kernel, *out))
+        planes = g.reshape(1, math.prod(x.shape[:-nd]), *[1] * nd, *out)
+        pieces = np.broadcast_to(planes, (*planes.shape[:2], *kernel, *out))
         need = [max((o - 1) * s + k, p + n) for o, s, k, p, n in zip(out, stride, kernel, padding, size, strict=True)]
-        whole = unwindow(pieces, need, stride, one)
-        return np.ascontiguousarray(
-            whole[(slice(None), slice(None), *[slice(p, p + n) for p, n in zip(padding, size, strict=True)])]
-        )
+        whole = unwindow(pieces, need, stride, (1,) * nd)
+        inside = tuple(slice(p, p + n) for p, n in zip(padding, size, strict=True))
+        return np.ascontiguousarray(whole[(slice(None), slice(None), *inside)]).reshape(x.shape)
 
-    def vjp(self, h):
-        return both.run(AvgPool2DBackward0, (h,), *self.args[1:])
+    def back(self, h):
+        return both.run(AvgPool2DBackward0, (h,), *self.args[:-1])
 
 
 def _counts(size, out, kernel, stride, padding, include_pad, divisor):
@@ -215,10 +260,8 @@ def avg_pool(nd, input, kernel, stride, padding, ceil_mode, include_pad, divisor
     default = stride is None or stride == ()
     steps = kernel if default else pair(stride, nd)
     out = _check(x, kernel, steps, padding, (1,) * nd, ceil_mode)
-    batched = input if x.ndim == nd + 2 else input.unsqueeze(0)
     rule = AvgPool2DBackward0 if nd == 2 else AvgPool3DBackward0
-    result = apply(rule, (batched,), kernel, steps, padding, ceil_mode, include_pad, divisor, out, default)
-    return result if x.ndim == nd + 2 else result.squeeze(0)
+    return apply(rule, (input,), kernel, steps, padding, ceil_mode, include_pad, divisor, out, default)
 
 
 # -- adaptive -----------------------------------------------------------------------------------------
@@ -248,22 +291,24 @@ class AdaptiveAvgPool2DBackward0(Rule):
         return y
 
     def vjp(self, g, x):
-        out = self.args[0]
-        return both.run(_AdaptiveAdjoint, (g,), tuple(x.shape[-len(out) :]), out)
+        return both.run(AdaptiveAvgPool2DBackwardBackward0, (g, x), *self.args)
 
 
-class _AdaptiveAdjoint(Rule, name="AdaptiveAvgPool2DBackwardBackward0"):
-    """What the means of the cells send back, as an operation of its own."""
+class AdaptiveAvgPool2DBackwardBackward0(Adjoint):
+    """The gradient of adaptive_avg_pool2d: g / size of the cell, to each element of it.   VJP: the means of gg."""
 
-    def forward(g, size, out):
-        whole = np.zeros((*g.shape[: -len(out)], *size), g.dtype)
-        for cell, where in _cells(size, out):
+    inputs = ("grad_output", "self")
+    keeps = ("output_size", "self_sym_sizes")
+
+    def forward(g, x, out, *_):
+        whole = np.zeros(x.shape, g.dtype)
+        for cell, where in _cells(x.shape[-len(out) :], out):
             part = whole[(..., *where)]
-            part += g[(..., *cell)].reshape(*g.shape[: -len(out)], *[1] * len(out)) / math.prod(part.shape[-len(out) :])
+            part += g[(..., *cell)][(..., *[None] * len(out))] / math.prod(part.shape[-len(out) :])
         return whole
 
-    def vjp(self, h):
-        return both.run(AdaptiveAvgPool2DBackward0, (h,), self.args[1])
+    def back(self, h):
+        return both.run(AdaptiveAvgPool2DBackward0, (h,), self.args[0])
 
 
 def adaptive_avg_pool2d(input, out):
@@ -274,6 +319,13 @@ def adaptive_avg_pool2d(input, out):
     if out == (1, 1):
         return input.mean((-1, -2), keepdim=True)
     return apply(AdaptiveAvgPool2DBackward0, (input,), out)
+
+
+class AdaptiveMaxPool2DBackwardBackward0(_Winners):
+    """The gradient of adaptive_max_pool2d.   VJP: gg at the winners."""
+
+    inputs = ("grad_output", "self")
+    forward = _Winners.forward
 
 
 class AdaptiveMaxPool2DBackward0(GeneralRule):
@@ -288,28 +340,25 @@ class AdaptiveMaxPool2DBackward0(GeneralRule):
     operands = extras = 1
 
     def forward(x, out):
-        n, c, h, w = x.shape
-        y, place = np.empty((n, c, *out), x.dtype), np.empty((n, c, *out), np.int64)
+        *lead, h, w = x.shape
+        y, place = np.empty((*lead, *out), x.dtype), np.empty((*lead, *out), np.int64)
         for (i, j), (rows, cols) in _cells((h, w), out):
-            cell = x[:, :, rows, cols].reshape(n, c, -1)
+            cell = x[..., rows, cols].reshape(*lead, -1)
             best = cell.argmax(-1)
-            y[:, :, i, j] = np.take_along_axis(cell, best[..., None], -1)[..., 0]
+            y[..., i, j] = np.take_along_axis(cell, best[..., None], -1)[..., 0]
             wide = cols.stop - cols.start
-            place[:, :, i, j] = (rows.start + best // wide) * w + cols.start + best % wide
+            place[..., i, j] = (rows.start + best // wide) * w + cols.start + best % wide
         return y, place
 
     def vjp(self, g, x, place):
-        return _MaxPool.vjp(self, g, x, place)
+        where = _place_in_all(both.array_of(place), tuple(x.shape), 2)
+        return both.run(AdaptiveMaxPool2DBackwardBackward0, (g, x), where)
 
 
 def adaptive_max_pool2d(input, out, return_indices=False):
     """The largest elements of a grid of `out` cells."""
-    x = input if input._data.ndim == 4 else input.unsqueeze(0)
-    result = call(AdaptiveMaxPool2DBackward0, (x,), out)
-    place = wrap(AdaptiveMaxPool2DBackward0.forward(x._data, out)[1]) if return_indices else None
-    if input._data.ndim == 3:
-        result, place = result.squeeze(0), place if place is None else place.squeeze(0)
-    return (result, place) if return_indices else result
+    result = call(AdaptiveMaxPool2DBackward0, (input,), out)
+    return (result, wrap(AdaptiveMaxPool2DBackward0.forward(input._data, out)[1])) if return_indices else result
 
 
-__all__ = ["Variable", "adaptive_avg_pool2d", "adaptive_max_pool2d", "avg_pool", "max_pool", "pair"]
+__all__ = ["adaptive_avg_pool2d", "adaptive_max_pool2d", "avg_pool", "max_pool", "pair"]

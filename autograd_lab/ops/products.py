@@ -6,7 +6,6 @@ that the graph of `a @ b` shows the very views and products that its gradient pa
 
 import math
 import operator
-import warnings
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from ..autograd.record import apply, finish
 from ..autograd.variable import NO_EDGE, Variable, find_edge, new
 from ..autograd.views import make_view
 from ..dtypes import ALL
+from ..warning import warn_once
 from . import rule as book
 from .rule import FUNCTIONS, METHODS, Rule, function
 from .shapes import TBackward0, UnsafeViewBackward0
@@ -116,7 +116,7 @@ class MmBackward0(_TwoMatrices):
         return self.factor_gradients(g, a, b)
 
 
-@function(out=True)
+@function
 def mm(input, mat2):
     """The product of two matrices (torch.mm)."""
     _tensors("mm", input=input, mat2=mat2)
@@ -321,7 +321,7 @@ class MvBackward0(Rule):
         return None if v is None else _outer(g, v), None if a is None else _mv(_t(a), g)
 
 
-@function(out=True)
+@function
 def mv(input, vec):
     """A matrix times a vector (torch.mv)."""
     _tensors("mv", input=input, vec=vec)
@@ -368,7 +368,7 @@ class VdotBackward0(DotBackward0):
         return x.dot(y)
 
 
-@function(out=True)
+@function
 def dot(input, tensor):
     """The inner product of two vectors (torch.dot)."""
     _check_dot("dot", input, tensor)
@@ -518,7 +518,7 @@ class BmmBackward0(Rule):
         return None if b is None else _bmm(g, _swap(b)), None if a is None else _bmm(_swap(a), g)
 
 
-@function(out=True)
+@function
 def bmm(input, mat2):
     """The products of two batches of matrices (torch.bmm)."""
     x, y = input._data, mat2._data
@@ -619,7 +619,7 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
 # -- matmul: any dims ---------------------------------------------------------------------------------
 
 
-@function(out=True)
+@function
 def matmul(input, other):
     """The matrix product of tensors of any dims: vectors, matrices, batches that broadcast (torch.matmul).
 
@@ -732,10 +732,9 @@ def inner(input, other):
 @function(method=False)
 def chain_matmul(*matrices):
     """The product of several matrices in the cheapest order (torch.chain_matmul)."""
-    warnings.warn(
+    warn_once(
         "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
-        "instead, which accepts a list of two or more tensors rather than multiple parameters.",
-        stacklevel=2,
+        "instead, which accepts a list of two or more tensors rather than multiple parameters."
     )
     if len(matrices) == 1:
         return matrices[0]

@@ -1,0 +1,994 @@
+"""The rules of linear algebra proper: determinants, inverses, solving, and factorizations, each for one matrix or a batch.
+
+Throughout, `T` swaps the last two dims, and a formula that needs an inverse solves a system instead, once with NumPy and, under
+create_graph, with the recorded `solve` of this page, so that it can be differentiated again.
+"""
+
+import math
+
+import numpy as np
+
+from .. import return_types
+from ..autograd.engine import sum_to
+from ..autograd.record import apply
+from ..autograd.variable import Variable, wrap
+from ..dtypes import ALL
+from ..warning import warn_once
+from . import both
+from .general import GeneralRule, call
+from .products import matmul
+from .reductions import vector_norm
+from .rule import FUNCTIONS, METHODS, Rule, function
+
+
+class LinAlgError(RuntimeError):
+    """A matrix has no inverse, or no such factorization (torch.linalg.LinAlgError)."""
+
+
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
+
+
+def _check(name, *tensors, square=True):
+    for t in tensors:
+        x = t._data
+        if x.ndim < 2:
+            raise RuntimeError(f"{name}: The input tensor A must have at least 2 dimensions.")
+        if square and x.shape[-1] != x.shape[-2]:
+            raise RuntimeError(
+                f"{name}: A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices"
+            )
+        if x.dtype.kind != "f":
+            raise RuntimeError(
+                f"{name}: Expected a floating point or complex tensor as input. Got {ALL[x.dtype].type_name}"
+            )
+        if x.dtype.itemsize < 4:
+            raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {ALL[x.dtype].type_name}")
+
+
+# -- helpers that serve arrays and Tensors ------------------------------------------------------------
+
+T = both.transpose
+
+
+def _eye(n, like):
+    return both.constant(np.eye(n, dtype=both.array_of(like).dtype), like)
+
+
+def _tril(x, k=0):
+    return x.tril(k) if isinstance(x, Variable) else np.tril(x, k)
+
+
+def _triu(x, k=0):
+    return x.triu(k) if isinstance(x, Variable) else np.triu(x, k)
+
+
+def _solve(a, b):
+    """a^-1 b for a matrix (or batch) b."""
+    return solve(a, b) if isinstance(a, Variable) or isinstance(b, Variable) else np.linalg.solve(a, b)
+
+
+def _inverse(a):
+    return inv(a) if isinstance(a, Variable) else np.linalg.inv(a)
+
+
+def _column(v):
+    """A vector (or batch of vectors) as a column."""
+    return v.reshape((*v.shape, 1))
+
+
+def _row(v):
+    return v.reshape((*v.shape[:-1], 1, v.shape[-1]))
+
+
+def _scalar(v):
+    """A number for each matrix as a 1x1 matrix."""
+    return v.reshape((*v.shape, 1, 1))
+
+
+def _diagonal(v):
+    """A diagonal matrix."""
+    return _column(v) * _eye(v.shape[-1], v)
+
+
+def lu(a):
+    """The factors of PA = LU packed in one array, and the row swaps (from 1), as LAPACK gives them."""
+    a = np.array(a)
+    n = a.shape[-1]
+    flat = a.reshape(-1, n, n)
+    pivots = np.empty((len(flat), n), np.int32)
+    each = np.arange(len(flat))
+    for k in range(n):
+        best = np.abs(flat[:, k:, k]).argmax(1) + k
+        pivots[:, k] = best + 1
+        rows = flat[each, best].copy()
+        flat[each, best] = flat[:, k]
+        flat[:, k] = rows
+        pivot = flat[:, k, k][:, None]
+        flat[:, k + 1 :, k] = np.divide(flat[:, k + 1 :, k], pivot, out=np.zeros_like(flat[:, k + 1 :, k]), where=pivot != 0)
+        flat[:, k + 1 :, k + 1 :] -= flat[:, k + 1 :, k, None] * flat[:, k, None, k + 1 :]
+    return flat.reshape(a.shape), pivots.reshape(a.shape[:-1])
+
+
+class _Factored(GeneralRule):
+    """A rule in which PyTorch also keeps the LU factors; they are made here only if somebody looks."""
+
+    def _read_saved(self, name):
+        if name in ("LU", "pivots"):
+            return wrap(lu(super()._read_saved("A")._data)[name == "pivots"])
+        return super()._read_saved(name)
+
+    def __dir__(self):
+        return super().__dir__() + ["_saved_LU", "_saved_pivots"]
+
+
+# -- determinants -------------------------------------------------------------------------------------
+
+
+class LinalgDetBackward0(_Factored):
+    """Determinant.
+
+    Math: y = det A.   VJP: g times the matrix of cofactors, which is det(A) A^-T where A can be inverted.
+    Shapes: (..., n, n) -> (...).   Saves: A and the result.   PyTorch: torch.linalg.det
+    """
+
+    op = "linalg_det"
+    inputs = ("A",)
+    saves = ("A", "result")
+
+    def forward(a):
+        return np.linalg.det(a).astype(a.dtype)
+
+    def vjp(self, g, a, det):
+        size = np.abs(both.array_of(det))
+        if np.all(size > 100 * np.finfo(size.dtype).eps) and np.isfinite(size).all():
+            return _scalar(g * det) * T(_inverse(a))
+        return _scalar(g) * (_cofactors(a) if isinstance(a, Variable) else _cofactors_of_array(a))
+
+
+def _cofactors_of_array(a):
+    """From A = U S V^T: det(U) det(V) U diag(products of the other singular values) V^T; right also for singular A."""
+    u, s, vh = np.linalg.svd(a)
+    n = s.shape[-1]
+    rest = np.stack([np.prod(np.delete(s, i, -1), -1) for i in range(n)], -1) if n else s
+    return (np.linalg.det(u) * np.linalg.det(vh))[..., None, None] * ((u * rest[..., None, :]) @ vh)
+
+
+def _cofactors(a):
+    """The same from its definition, by the minors: differentiable to any depth."""
+    n = a.shape[-1]
+    if n == 1:
+        return a * 0 + 1
+    others = np.array([[j for j in range(n) if j != i] for i in range(n)])
+    rows, cols = wrap(others.reshape(n, 1, n - 1, 1)), wrap(others.reshape(1, n, 1, n - 1))
+    signs = (-1.0) ** np.add.outer(np.arange(n), np.arange(n))
+    return det(a[..., rows, cols]) * wrap(signs.astype(a._data.dtype))
+
+
+def det(A):
+    """The determinant (torch.linalg.det)."""
+    _check("linalg.det", A)
+    return call(LinalgDetBackward0, (A,))
+
+
+FUNCTIONS["det"] = METHODS["det"] = det
+
+
+class LinalgSlogdetBackward0(_Factored):
+    """Sign and logarithm of the size of a determinant.
+
+    Math: s = sign det A, y = log |det A|.   VJP: g A^-T from y; nothing from s, which does not move.
+    Shapes: (..., n, n) -> (...), (...).   Saves: A and the sign.   PyTorch: torch.linalg.slogdet
+    """
+
+    op = "_linalg_slogdet"
+    inputs = ("A",)
+    saves = ("A", "sign")
+    results = {"sign": 0}
+    plain = False
+
+    def forward(a):
+        sign, size = np.linalg.slogdet(a)
+        return sign.astype(a.dtype), size.astype(a.dtype)
+
+    def vjp(self, gs, a, sign):
+        g = gs[1]
+        if g is None:
+            return None
+        try:
+            inverse = _inverse(a)
+        except (LinAlgError, np.linalg.LinAlgError):
+            inverse = both.constant(np.full(a.shape, np.nan, both.array_of(a).dtype), a)
+        return _scalar(g) * T(inverse)
+
+
+def slogdet(A):
+    """(sign, log of the absolute value) of the determinant (torch.linalg.slogdet)."""
+    _check("linalg.slogdet", A)
+    return return_types.linalg_slogdet(apply(LinalgSlogdetBackward0, (A,)))
+
+
+@function(name="slogdet")
+def _slogdet(input):
+    """(sign, log of the absolute value) of the determinant (torch.slogdet)."""
+    return return_types.slogdet(slogdet(input))
+
+
+@function
+def logdet(input):
+    """The logarithm of the determinant; nan if that is negative (torch.logdet)."""
+    sign, size = slogdet(input)
+    return FUNCTIONS["where"](sign == -1.0, wrap(input._data.dtype.type(np.nan)), size)
+
+
+# -- inverses and solving -----------------------------------------------------------------------------
+
+
+class LinalgInvExBackward0(Rule):
+    """Inverse.
+
+    Math: Y = A^-1.   VJP: -Y^T g Y^T.   Shapes: (..., n, n).   Saves: the result.   PyTorch: torch.linalg.inv
+    """
+
+    op = "linalg_inv_ex"
+    inputs = ("A",)
+    saves = ("inverse",)
+
+    def forward(a):
+        try:
+            return np.linalg.inv(a)
+        except np.linalg.LinAlgError:
+            raise LinAlgError(_singular(a)) from None
+
+    def vjp(self, g, y):
+        return -(T(y) @ (g @ T(y)))
+
+
+def _singular(a):
+    """The message for the first matrix of a batch that has no inverse."""
+    factors = lu(a)[0]
+    diagonals = np.diagonal(factors, axis1=-2, axis2=-1).reshape(-1, a.shape[-1])
+    for i, pivots in enumerate(diagonals):
+        zero = np.flatnonzero(pivots == 0)
+        if len(zero):
+            which = f"(Batch element {i}): " if a.ndim > 2 else ""
+            return (
+                f"linalg.inv: {which}The diagonal element {zero[0] + 1} is zero, the inversion could not be completed because "
+                "the input matrix is singular."
+            )
+    return "linalg.inv: The input matrix is singular."
+
+
+def inv(A):
+    """The inverse (torch.linalg.inv). Raises LinAlgError if there is none."""
+    _check("linalg.inv", A)
+    return apply(LinalgInvExBackward0, (A,))
+
+
+@function
+def inverse(input):
+    """The inverse (torch.inverse)."""
+    return inv(input)
+
+
+class LinalgSolveExBackward0(_Factored):
+    """Solution of a linear system.
+
+    Math: X with A X = B (or X A = B).   VJP: to B: G = A^-T g;  to A: -G X^T (or -X^T G).
+    Shapes: A (..., n, n), B (..., n, k) or (..., n).   Saves: A and the result.   PyTorch: torch.linalg.solve
+    """
+
+    op = "_linalg_solve_ex"
+    inputs = ("A", "B")
+    saves = ("A", "result")
+    keeps = ("left",)
+
+    def forward(a, b, left, vector, *_):
+        try:
+            if vector:
+                return np.linalg.solve(a, b[..., None])[..., 0]
+            return np.linalg.solve(a, b) if left else T(np.linalg.solve(T(a), T(b)))
+        except np.linalg.LinAlgError:
+            raise LinAlgError("torch.linalg.solve: The solver failed because the input matrix is singular.") from None
+
+    def vjp(self, g, a, x):
+        left, vector, a_shape, b_shape = self.args
+        if vector:
+            g, x = _column(g), _column(x)
+        to_b = _solve(T(a), g) if left else T(_solve(a, T(g)))
+        to_a = None
+        if self.needs(0):
+            to_a = sum_to(-(to_b @ T(x) if left else T(x) @ to_b), a_shape)
+        if vector:
+            to_b = to_b.reshape(to_b.shape[:-1])
+        return to_a, sum_to(to_b, b_shape) if self.needs(1) else None
+
+
+def solve(A, B, *, left=True):
+    """X with A X = B, or X A = B if not `left` (torch.linalg.solve). Raises LinAlgError if A is singular."""
+    _check("linalg.solve", A)
+    a, b = A._data, B._data
+    if a.dtype is not b.dtype:
+        raise RuntimeError(
+            f"linalg.solve: Expected A and B to have the same dtype, but found A of type {ALL[a.dtype].type_name} and B of type "
+            f"{ALL[b.dtype].type_name} instead"
+        )
+    vector = b.ndim == 1 or (a.ndim - 1 == b.ndim and b.shape == a.shape[:-1])
+    rows = b.shape[-1] if vector else b.shape[-2 if left else -1]
+    if rows != a.shape[-1]:
+        columns = 1 if vector else b.shape[-1]
+        raise RuntimeError(
+            f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+            f"({a.shape[-2]}x{a.shape[-1]} and {rows if left else b.shape[-2]}x{columns})"
+        )
+    return call(LinalgSolveExBackward0, (A, B), left, vector, a.shape, b.shape)
+
+
+class LinalgSolveTriangularBackward0(Rule):
+    """Solution of a triangular system.
+
+    Math: X with A X = B (or X A = B), A upper or lower.   VJP: to B: G = A^-T g;  to A: -G X^T, cut to the triangle.
+    Shapes: A (..., n, n), B (..., n, k).   Saves: A and the result.   PyTorch: torch.linalg.solve_triangular
+    """
+
+    op = "linalg_solve_triangular"
+    inputs = ("self", "B")
+    saves = ("self", "result")
+    keeps = ("upper", "left", "unitriangular")
+
+    def forward(a, b, upper, left, unit, *_):
+        a = np.triu(a) if upper else np.tril(a)
+        if unit:
+            a = a - np.eye(a.shape[-1], dtype=a.dtype) * np.diagonal(a, axis1=-2, axis2=-1)[..., None, :]
+            a = a + np.eye(a.shape[-1], dtype=a.dtype)
+        if not left:
+            a, b, upper = T(a), T(b), not upper
+        x = _substituted(a, b, upper)
+        return x if left else np.ascontiguousarray(T(x))
+
+    def vjp(self, g, a, x):
+        upper, left, unit, a_shape, b_shape = self.args
+        to_b = _triangular(T(a), g, not upper, left, unit)
+        to_a = None
+        if self.needs(0):
+            whole = sum_to(-(to_b @ T(x) if left else T(x) @ to_b), a_shape)
+            to_a = _triu(whole, int(unit)) if upper else _tril(whole, -int(unit))
+        return to_a, sum_to(to_b, b_shape) if self.needs(1) else None
+
+
+def _substituted(a, b, upper):
+    """Row by row: x_i = (b_i - sum of a_ij x_j over what is known) / a_ii. A zero pivot gives inf, as in PyTorch."""
+    n = a.shape[-1]
+    x = np.broadcast_to(b, (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *b.shape[-2:])).copy()
+    for i in range(n - 1, -1, -1) if upper else range(n):
+        known = slice(i + 1, n) if upper else slice(0, i)
+        x[..., i, :] = (x[..., i, :] - (a[..., None, i, known] @ x[..., known, :])[..., 0, :]) / a[..., i, i][..., None]
+    return x
+
+
+def _triangular(a, b, upper, left=True, unit=False):
+    if isinstance(a, Variable) or isinstance(b, Variable):
+        return solve_triangular(a, b, upper=upper, left=left, unitriangular=unit)
+    return LinalgSolveTriangularBackward0.forward(a, b, upper, left, unit)
+
+
+def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
+    """X with A X = B for a triangular A, of which only that triangle is read (torch.linalg.solve_triangular)."""
+    _check("linalg.solve_triangular", A)
+    a, b = A._data, B._data
+    return apply(LinalgSolveTriangularBackward0, (A, B), upper, left, unitriangular, a.shape, b.shape)
+
+
+class LinalgPinvBackward0(Rule):
+    """Pseudo-inverse.
+
+    Math: Y = V S^-1 U^T.   VJP: in terms of A, Y and g only (Golub and Pereyra); A must keep its rank nearby.
+    Shapes: (..., n, m) -> (..., m, n).   Saves: A and the result.   PyTorch: torch.linalg.pinv
+    """
+
+    op = "linalg_pinv"
+    saves = ("self", "result")
+
+    def forward(a, rcond, hermitian):
+        return np.linalg.pinv(a, rcond, hermitian).astype(a.dtype, copy=False)
+
+    def vjp(self, g, a, y):
+        return _pinv_vjp(g, a, y)
+
+
+def _pinv_vjp(g, a, y):
+    h, yt = T(g), T(y)
+    if a.shape[-2] <= a.shape[-1]:
+        k = h @ y
+        ky = k @ yt
+        return -T(y @ k) + ky - (a @ y) @ ky + (yt @ y) @ (h - k @ a)
+    k = y @ h
+    yk = yt @ k
+    return -T(k @ y) + (h - a @ k) @ y @ yt + yk - (yk @ y) @ a
+
+
+def pinv(A, *, atol=None, rtol=None, hermitian=False):
+    """The pseudo-inverse (torch.linalg.pinv); singular values below rtol times the largest count as zero."""
+    _check("linalg.pinv", A, square=False)
+    x = A._data
+    if rtol is None:
+        rtol = 0.0 if atol else max(x.shape[-2:]) * float(np.finfo(x.dtype).eps)
+    if atol:
+        largest = float(np.linalg.norm(x, 2, (-2, -1)).max())
+        rtol = max(rtol, atol / largest if largest else 0.0)
+    return apply(LinalgPinvBackward0, (A,), rtol, hermitian)
+
+
+@function(name="pinverse")
+def _pinverse(input, rcond=1e-15):
+    """The pseudo-inverse (torch.pinverse)."""
+    return pinv(input, rtol=rcond)
+
+
+class LinalgLstsqBackward0(Rule):
+    """Least squares solution.
+
+    Math: X with the smallest |A X - B|, X = A^+ B.   VJP: to B: (A^+)^T g;  to A: that of the pseudo-inverse for g B^T.
+    Shapes: A (..., m, n), B (..., m, k).   Saves: A, B and the result.   PyTorch: torch.linalg.lstsq
+    """
+
+    op = "linalg_lstsq"
+    inputs = ("self", "b")
+    saves = ("self", "b", "solution")
+
+    def forward(a, b):
+        return np.linalg.pinv(a, max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)).astype(a.dtype, copy=False) @ b
+
+    def vjp(self, g, a, b, _x):
+        y = pinv(a) if isinstance(a, Variable) else np.linalg.pinv(a).astype(a.dtype, copy=False)
+        to_a = sum_to(_pinv_vjp(g @ T(b), a, y), a.shape) if self.needs(0) else None
+        return to_a, sum_to(T(y) @ g, b.shape) if self.needs(1) else None
+
+
+def lstsq(A, B, rcond=None, *, driver=None):
+    """(solution, residuals, rank, singular_values) of the least squares problem (torch.linalg.lstsq)."""
+    _check("linalg.lstsq", A, square=False)
+    vector = B._data.ndim == A._data.ndim - 1
+    solution = apply(LinalgLstsqBackward0, (A, B.unsqueeze(-1) if vector else B))
+    if vector:
+        solution = solution.squeeze(-1)
+    nothing = wrap(np.zeros(0, A._data.dtype))
+    rank = wrap(np.asarray(np.linalg.matrix_rank(A._data), np.int64)[()])
+    return _linalg_lstsq((solution, nothing, rank, nothing))
+
+
+_linalg_lstsq = return_types._result_type("linalg_lstsq", ("solution", "residuals", "rank", "singular_values"))
+
+# -- Cholesky -----------------------------------------------------------------------------------------
+
+
+class LinalgCholeskyExBackward0(Rule):
+    """Cholesky factor of a positive definite matrix.
+
+    Math: A = L L^T, L lower.   VJP: L^-T P L^-1 made symmetric, P the lower triangle of L^T g with half its diagonal.
+    Shapes: (..., n, n).   Saves: the result.   PyTorch: torch.linalg.cholesky
+    """
+
+    op = "linalg_cholesky_ex"
+    saves = ("L",)
+    keeps = ("upper",)
+
+    def forward(a, upper):
+        factor = _cholesky("linalg.cholesky", a, upper)
+        return np.ascontiguousarray(T(factor)) if upper else factor
+
+    def vjp(self, g, factor):
+        return _cholesky_vjp(g, factor, self.args[0])
+
+
+class CholeskyBackward0(Rule):
+    """Cholesky factor, by its older name.   Math, VJP, Shapes: as linalg.cholesky.   Saves: the result.   PyTorch: torch.cholesky"""
+
+    op = "cholesky"
+    saves = ("result",)
+    keeps = ("upper",)
+
+    def forward(a, upper):
+        factor = _cholesky("cholesky", a, upper)
+        return np.ascontiguousarray(T(factor)) if upper else factor
+
+    def vjp(self, g, factor):
+        return _cholesky_vjp(g, factor, self.args[0])
+
+
+def _cholesky(name, a, upper):
+    """NumPy's factor; only the lower (or upper) triangle of `a` is read."""
+    half = np.tril(T(a) if upper else a)
+    whole = half + T(np.tril(half, -1))
+    try:
+        return np.linalg.cholesky(whole)
+    except np.linalg.LinAlgError:
+        raise LinAlgError(_not_definite(name, whole)) from None
+
+
+def _not_definite(name, a):
+    n = a.shape[-1]
+    for i, m in enumerate(a.reshape(-1, n, n)):
+        for k in range(1, n + 1):
+            try:
+                np.linalg.cholesky(m[:k, :k])
+            except np.linalg.LinAlgError:
+                which = f"(Batch element {i}): " if a.ndim > 2 else ""
+                return (
+                    f"{name}: {which}The factorization could not be completed because the input is not positive-definite (the "
+                    f"leading minor of order {k} is not positive-definite)."
+                )
+    return f"{name}: The factorization could not be completed."
+
+
+def _cholesky_vjp(g, factor, upper):
+    if upper:
+        g, factor = T(g), T(factor)
+    p = T(factor) @ g
+    p = _tril(p) - p * _eye(p.shape[-1], p) * 0.5
+    p = (p + T(p)) * 0.5
+    right = _triangular(factor, p, False, left=False)
+    return _triangular(T(factor), right, True)
+
+
+def cholesky(A, *, upper=False):
+    """The Cholesky factor (torch.linalg.cholesky). Raises LinAlgError if A is not positive definite."""
+    _check("linalg.cholesky", A)
+    return apply(LinalgCholeskyExBackward0, (A,), upper)
+
+
+@function(name="cholesky")
+def _old_cholesky(input, upper=False):
+    """The Cholesky factor (torch.cholesky)."""
+    warn_once(
+        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\nL = "
+        "torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\nshould "
+        "be replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid (symmetric "
+        "positive definite) inputs."
+    )
+    _check("cholesky", input)
+    return apply(CholeskyBackward0, (input,), upper)
+
+
+class CholeskySolveBackward0(Rule):
+    """Solution of A X = B from the Cholesky factor of A.
+
+    Math: X = (L L^T)^-1 B.   VJP: to B: G = A^-1 g;  to L: -(G X^T + X G^T) L.
+    Shapes: B (..., n, k), L (..., n, n).   Saves: B, L and the result.   PyTorch: torch.cholesky_solve
+    """
+
+    op = "cholesky_solve"
+    inputs = ("self", "input2")
+    saves = ("self", "input2", "result")
+    keeps = ("upper",)
+
+    def forward(b, factor, upper):
+        low = T(factor) if upper else factor
+        return _substituted(T(np.tril(low)), _substituted(np.tril(low), b, False), True)
+
+    def vjp(self, g, b, factor, x):
+        upper = self.args[0]
+        to_b = both.run(CholeskySolveBackward0, (g, factor), upper)
+        to_factor = None
+        if self.needs(1):
+            common = to_b @ T(x)
+            common = common + T(common)
+            to_factor = sum_to(-(factor @ common if upper else common @ factor), factor.shape)
+        return sum_to(to_b, b.shape) if self.needs(0) else None, to_factor
+
+
+@function
+def cholesky_solve(B, L, upper=False):
+    """X with (L L^T) X = B (torch.cholesky_solve)."""
+    if B._data.ndim < 2:
+        raise RuntimeError(f"b should have at least 2 dimensions, but has {B._data.ndim} dimensions instead")
+    return apply(CholeskySolveBackward0, (B, L), upper)
+
+
+class CholeskyInverseBackward0(Rule):
+    """Inverse of A from its Cholesky factor.
+
+    Math: Y = (L L^T)^-1.   VJP: -Y (g + g^T) Y L.   Shapes: (..., n, n).   Saves: L and the result.
+    PyTorch: torch.cholesky_inverse
+    """
+
+    op = "cholesky_inverse"
+    saves = ("self", "result")
+    keeps = ("upper",)
+
+    def forward(factor, upper):
+        low = np.tril(T(factor) if upper else factor)
+        return np.linalg.inv(low @ T(low))
+
+    def vjp(self, g, factor, y):
+        common = y @ (g + T(g)) @ y
+        return -(factor @ common if self.args[0] else common @ factor)
+
+
+@function
+def cholesky_inverse(L, upper=False):
+    """The inverse of L L^T (torch.cholesky_inverse)."""
+    return apply(CholeskyInverseBackward0, (L,), upper)
+
+
+# -- QR, eigenvalues, singular values -----------------------------------------------------------------
+
+
+class LinalgQrBackward0(Rule):
+    """QR factorization.
+
+    Math: A = Q R, Q with orthonormal columns, R upper.   VJP: (gQ + Q M) R^-T, M the symmetric matrix with the lower triangle of
+    R gR^T - gQ^T Q.   Shapes: (..., m, n) -> (..., m, k), (..., k, n), k = min(m, n).   Saves: Q, R.   PyTorch: torch.linalg.qr
+    """
+
+    op = "linalg_qr"
+    inputs = ("A",)
+    saves = ("Q", "R")
+    results = {"Q": 0, "R": 1}
+    keeps = ("mode",)
+    plain = False
+
+    def forward(a, mode):
+        if mode == "r":
+            return np.zeros(0, a.dtype), np.linalg.qr(a, "r")
+        return tuple(np.linalg.qr(a, mode))
+
+    def vjp(self, gs, q, r):
+        gq, gr = gs
+        mode = self.args[0]
+        m, n = q.shape[-2] if mode != "r" else r.shape[-2], r.shape[-1]
+        if mode == "r":
+            raise RuntimeError(
+                "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use "
+                "linalg.qr(A, mode='reduced') if you are going to differentiate through linalg.qr."
+            )
+        if mode == "complete" and m > n:
+            raise RuntimeError(
+                "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
+            )
+        gq = q * 0 if gq is None else gq
+        gr = r * 0 if gr is None else gr
+        if m >= n:
+            return _qr_vjp(gq, gr, q, r)
+        # Wide: A = [X | Y] with X square, X = Q R1 and R2 = Q^T Y.
+        r1, gr1, gr2 = r[..., :m], gr[..., :m], gr[..., m:]
+        y = q @ r[..., m:]
+        to_x = _qr_vjp(gq + y @ T(gr2), gr1, q, r1)
+        return both.cat([to_x, q @ gr2], len(q.shape) - 1)
+
+
+def _qr_vjp(gq, gr, q, r):
+    low = r @ T(gr) - T(gq) @ q
+    middle = gq + q @ (_tril(low) + T(_tril(low, -1)))
+    return T(_triangular(r, T(middle), True))
+
+
+def qr(A, mode="reduced"):
+    """(Q, R) with A = Q R (torch.linalg.qr)."""
+    _check("linalg.qr", A, square=False)
+    if mode not in ("reduced", "complete", "r"):
+        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
+    return return_types.linalg_qr(apply(LinalgQrBackward0, (A,), mode))
+
+
+@function(name="qr")
+def _old_qr(input, some=True):
+    """(Q, R) (torch.qr)."""
+    warn_once(
+        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe boolean parameter "
+        "'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced with\nQ, R = "
+        "torch.linalg.qr(A, 'reduced' if some else 'complete')"
+    )
+    return return_types.qr(qr(input, "reduced" if some else "complete"))
+
+
+class LinalgEighBackward0(Rule):
+    """Eigenvalues and eigenvectors of a symmetric matrix.
+
+    Math: A = V diag(w) V^T.   VJP: V (diag(gw) + V^T gV / (w_j - w_i) off the diagonal) V^T.
+    Shapes: (..., n, n) -> (..., n), (..., n, n).   Saves: both results.   PyTorch: torch.linalg.eigh
+    """
+
+    op = "_linalg_eigh"
+    inputs = ("A",)
+    saves = ("eigenvalues", "eigenvectors")
+    results = {"eigenvalues": 0, "eigenvectors": 1}
+    plain = False
+
+    def forward(a, uplo):
+        return tuple(np.linalg.eigh(a, uplo))
+
+    def vjp(self, gs, w, v):
+        gw, gv = gs
+        inner = _diagonal(gw) if gw is not None else 0
+        if gv is not None:
+            n = w.shape[-1]
+            gaps = _row(w) - _column(w) + _eye(n, w)
+            inner = inner + (T(v) @ gv) / gaps * (1 - _eye(n, w))
+        return v @ inner @ T(v)
+
+
+def eigh(A, UPLO="L"):  # noqa: N803 - PyTorch's name
+    """(eigenvalues, eigenvectors) of a symmetric matrix, of which one triangle is read (torch.linalg.eigh)."""
+    _check("linalg.eigh", A)
+    return return_types.linalg_eigh(apply(LinalgEighBackward0, (A,), UPLO))
+
+
+def eigvalsh(A, UPLO="L"):  # noqa: N803 - PyTorch's name
+    """The eigenvalues of a symmetric matrix (torch.linalg.eigvalsh)."""
+    _check("linalg.eigvalsh", A)
+    return apply(LinalgEighBackward0, (A,), UPLO)[0]
+
+
+class LinalgSvdBackward0(Rule):
+    """Singular values and vectors.
+
+    Math: A = U diag(S) V^T.   VJP: U (diag(gS) + (skew(U^T gU) / E) S + S (skew(V^T gV) / E)) V^T with E_ij = S_j^2 - S_i^2, plus
+    what gU and gV have outside the spaces of U and V.
+    Shapes: (..., m, n) -> (..., m, k), (..., k), (..., k, n).   Saves: U, S, V^T.   PyTorch: torch.linalg.svd
+    """
+
+    op = "_linalg_svd"
+    inputs = ("A",)
+    saves = ("U", "S", "Vh")
+    results = {"U": 0, "S": 1, "Vh": 2}
+    keeps = ("full_matrices", "S_sym_argsize_minus_1")
+    plain = False
+
+    def forward(a, full, _k):
+        return tuple(np.linalg.svd(a, full))
+
+    def vjp(self, gs, u, s, vh):
+        gu, gs_, gvh = gs
+        k = s.shape[-1]
+        if u.shape[-1] > k:
+            u, gu = u[..., :k], None if gu is None else gu[..., :k]
+        if vh.shape[-2] > k:
+            vh, gvh = vh[..., :k, :], None if gvh is None else gvh[..., :k, :]
+        if gu is None and gvh is None:
+            return None if gs_ is None else (u * _row(gs_)) @ vh
+        inner = _diagonal(gs_) if gs_ is not None else 0
+        square = s * s
+        gaps = _row(square) - _column(square) + _eye(k, s)
+        rest = 0
+        if gu is not None:
+            turn = T(u) @ gu
+            inner = inner + (turn - T(turn)) / gaps * _row(s)
+            if u.shape[-2] > k:
+                out = gu / _row(s)
+                rest = rest + (out - u @ (T(u) @ out)) @ vh
+        if gvh is not None:
+            turn = vh @ T(gvh)
+            inner = inner + _column(s) * ((turn - T(turn)) / gaps)
+            if vh.shape[-1] > k:
+                out = gvh / _column(s)
+                rest = rest + u @ (out - (out @ T(vh)) @ vh)
+        return u @ inner @ vh + rest
+
+
+def _svd(name, A, full):
+    _check(name, A, square=False)
+    return apply(LinalgSvdBackward0, (A,), full, min(A._data.shape[-2:]))
+
+
+def svd(A, full_matrices=True, *, driver=None):
+    """(U, S, Vh) with A = U diag(S) Vh (torch.linalg.svd)."""
+    return return_types.linalg_svd(_svd("linalg.svd", A, full_matrices))
+
+
+@function(name="linalg_svdvals", method=False)
+def svdvals(A, *, driver=None):
+    """The singular values, largest first (torch.linalg.svdvals)."""
+    return _svd("linalg.svdvals", A, False)[1]
+
+
+@function(name="svd")
+def _old_svd(input, some=True, compute_uv=True):
+    """(U, S, V) with A = U diag(S) V^T (torch.svd)."""
+    u, s, vh = _svd("linalg.svd", input, not some)
+    return return_types.svd((u, s, vh.mT))
+
+
+# -- powers, exponential, small things ----------------------------------------------------------------
+
+
+@function
+def matrix_power(input, n):
+    """The n-th power of a square matrix, by repeated squaring (torch.matrix_power)."""
+    _check("linalg.matrix_power", input)
+    if n == 0:
+        size = input._data.shape
+        eye = np.broadcast_to(np.eye(size[-1], dtype=input._data.dtype), size)
+        return METHODS["copy_"](input.clone(), wrap(np.array(eye)))
+    a = inv(input) if n < 0 else input
+    n = abs(n)
+    if n == 1:
+        return a.clone() if a is input else a
+    if n == 2:
+        return matmul(a, a)
+    if n == 3:
+        return matmul(matmul(a, a), a)
+    result = square = None
+    while n:
+        square = a if square is None else matmul(square, square)
+        if n % 2:
+            result = square if result is None else matmul(result, square)
+        n //= 2
+    return result
+
+
+class LinalgMatrixExpBackward0(Rule):
+    """Exponential of a matrix.
+
+    Math: exp A = sum of A^k / k!.   VJP: the upper right block of exp [[A^T, g], [0, A^T]].   Shapes: (..., n, n).   Saves: A.
+    PyTorch: torch.linalg.matrix_exp
+    """
+
+    op = "linalg_matrix_exp"
+    saves = ("self",)
+
+    def forward(a):
+        norm = np.abs(a).sum(-1).max() if a.size else 0
+        halvings = max(0, math.ceil(math.log2(norm)) + 1) if norm > 0 and math.isfinite(norm) else 0
+        x = a.astype(np.float64) / 2**halvings
+        out = term = np.broadcast_to(np.eye(a.shape[-1]), a.shape)
+        for k in range(1, 20):
+            term = term @ x / k
+            out = out + term
+        for _ in range(halvings):
+            out = out @ out
+        return out.astype(a.dtype)
+
+    def vjp(self, g, a):
+        n = a.shape[-1]
+        top = both.cat([T(a), g], len(a.shape) - 1)
+        bottom = both.cat([a * 0, T(a)], len(a.shape) - 1)
+        block = both.cat([top, bottom], len(a.shape) - 2)
+        return both.run(LinalgMatrixExpBackward0, (block,))[..., :n, n:]
+
+
+@function
+def matrix_exp(input):
+    """The exponential of a square matrix (torch.matrix_exp)."""
+    _check("linalg.matrix_exp", input)
+    return apply(LinalgMatrixExpBackward0, (input,))
+
+
+class TraceBackward0(Rule):
+    """Sum of the diagonal.
+
+    Math: y = sum of A_ii.   VJP: g on the diagonal.   Shapes: (n, m) -> ().   Saves: nothing.   PyTorch: torch.trace
+    """
+
+    op = "trace"
+    keeps = ("self_sym_sizes",)
+
+    def forward(a, *_):
+        return np.asarray(np.trace(a), np.int64 if a.dtype.kind in "iub" else a.dtype)[()]
+
+    def vjp(self, g):
+        return g * both.constant(np.eye(*self.args[0], dtype=both.array_of(g).dtype), g)
+
+
+@function
+def trace(input):
+    """The sum of the diagonal of a matrix (torch.trace)."""
+    if input._data.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input._data.ndim}")
+    return apply(TraceBackward0, (input,))
+
+
+class LinalgCrossBackward0(Rule):
+    """Cross product of vectors of three.
+
+    Math: y = a x b.   VJP: to a: b x g;  to b: g x a.   Shapes: alike, or broadcast.   Saves: both.   PyTorch: torch.linalg.cross
+    """
+
+    op = "linalg_cross"
+    inputs = saves = ("self", "other")
+    keeps = ("dim",)
+
+    def forward(a, b, dim):
+        return np.cross(a, b, axis=dim)
+
+    def vjp(self, g, a, b):
+        dim = self.args
+        to_a = sum_to(both.run(LinalgCrossBackward0, (b, g), *dim), a.shape) if self.needs(0) else None
+        return to_a, sum_to(both.run(LinalgCrossBackward0, (g, a), *dim), b.shape) if self.needs(1) else None
+
+
+def cross(input, other, *, dim=-1):
+    """The cross product along a dim of size 3 (torch.linalg.cross)."""
+    a, b = input._data, other._data
+    if a.ndim != b.ndim:
+        raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
+    if a.shape[dim] != 3 or b.shape[dim] != 3:
+        raise RuntimeError(
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[dim]} and {b.shape[dim]}"
+        )
+    return apply(LinalgCrossBackward0, (input, other), dim)
+
+
+@function(name="cross")
+def _old_cross(input, other, dim=None):
+    """The cross product along `dim`, or along the first dim of size 3 (torch.cross)."""
+    if dim is None:
+        warn_once(
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
+            "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release."
+        )
+        dim = next((i for i, n in enumerate(input._data.shape) if n == 3), None)
+        if dim is None:
+            raise RuntimeError("no dimension of size 3 in input")
+    return cross(input, other, dim=dim)
+
+
+def vecdot(x, y, *, dim=-1):
+    """Sums of products along a dim (torch.linalg.vecdot)."""
+    return (x * y).sum(dim)
+
+
+# -- norms --------------------------------------------------------------------------------------------
+
+
+def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
+    """A norm of the matrices in two dims: "fro", "nuc", 1, -1, 2, -2, inf, -inf (torch.linalg.matrix_norm)."""
+    if A._data.ndim < 2:
+        raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    if not isinstance(ord, str) and abs(ord) not in (1, 2, math.inf) or isinstance(ord, str) and ord not in ("fro", "nuc"):
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
+    if dtype is not None:
+        A = A.to(dtype)
+    ndim = A._data.ndim
+    rows, cols = (d % ndim for d in dim)
+    if rows == cols:
+        raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")
+    if ord == "fro":
+        return vector_norm(A, 2, (rows, cols), keepdim)
+    if ord in ("nuc", 2, -2):
+        order = [i for i in range(ndim) if i not in (rows, cols)] + [rows, cols]
+        values = svdvals(A.permute(*order))
+        out = values.sum(-1, keepdim) if ord == "nuc" else values.amax(-1, keepdim) if ord > 0 else values.amin(-1, keepdim)
+        return out.unsqueeze(-1).permute(*[order.index(i) for i in range(ndim)]) if keepdim else out
+    summed, picked = (cols, rows) if abs(ord) == math.inf else (rows, cols)
+    if summed < picked and not keepdim:
+        picked -= 1
+    sums = vector_norm(A, 1.0, summed, keepdim)
+    return sums.amax(picked, keepdim) if ord > 0 else sums.amin(picked, keepdim)
+
+
+def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
+    """A vector norm, or a matrix norm where `ord` or two dims ask for one (torch.linalg.norm)."""
+    if isinstance(ord, str):
+        if dim is None and A._data.ndim > 2:
+            raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A._data.ndim}D.")
+        return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+    if ord is not None and dim is None and A._data.ndim not in (1, 2):
+        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A._data.ndim}D.")
+    two = A._data.ndim == 2 if dim is None else not isinstance(dim, int) and len(dim) == 2
+    if ord is not None and two:
+        return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
+    return vector_norm(A, 2.0 if ord is None else ord, dim, keepdim, dtype=dtype)
+
+
+def cond(A, p=None):
+    """How much solving with A can magnify an error: norm(A) norm(A^-1) (torch.linalg.cond)."""
+    if p in (None, 2, -2):
+        values = svdvals(A)
+        most, least = values.narrow(-1, 0, 1), values.narrow(-1, values._data.shape[-1] - 1, 1)
+        return (least / most if p == -2 else most / least).squeeze(-1)
+    return matrix_norm(A, p) * matrix_norm(inv(A), p)
+
+
+def matrix_rank(A, *, tol=None, atol=None, rtol=None, hermitian=False):
+    """How many singular values are not negligible (torch.linalg.matrix_rank)."""
+    values = np.linalg.svd(A._data, compute_uv=False)
+    if rtol is None:
+        rtol = 0.0 if (tol or atol) else max(A._data.shape[-2:]) * np.finfo(values.dtype).eps
+    limit = np.maximum(tol or atol or 0.0, rtol * values.max(-1, initial=0))
+    return wrap(np.asarray((values > limit[..., None]).sum(-1), np.int64)[()])
+
+
+__all__ = [
+    "LinAlgError", "cholesky", "cond", "cross", "det", "eigh", "eigvalsh", "inv", "lstsq", "matrix_exp", "matrix_norm",
+    "matrix_power", "matrix_rank", "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vecdot",
+]  # fmt: skip

@@ -1,0 +1,94 @@
+"""A tensor and a plain number, as PyTorch's own composite functions record them: one edge, and the number kept as it is.
+
+In Python `x * 0.9` makes the number a tensor first (MulBackward0, with an edge for it); the C++ code behind cross_entropy with label
+smoothing, for instance, does not.
+"""
+
+from ..autograd.record import apply
+from .reductions import LinalgVectorNormBackward0
+from .rule import Rule
+
+
+class AddBackward1(Rule):
+    """A tensor plus a number.   Math: y = a + c.   VJP: g.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.add"""
+
+    op = "add"
+
+    def forward(x, number):
+        return x + number
+
+    def vjp(self, g):
+        return g
+
+
+class SubBackward1(Rule):
+    """A tensor minus a number.   Math: y = a - c.   VJP: g.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.sub"""
+
+    op = "sub"
+
+    def forward(x, number):
+        return x - number
+
+    def vjp(self, g):
+        return g
+
+
+class MulBackward1(Rule):
+    """A tensor times a number.   Math: y = a * c.   VJP: g * c.   Shapes: elementwise.   Saves: the number.   PyTorch: torch.mul"""
+
+    op = "mul"
+    keeps = ("other",)
+
+    def forward(x, number):
+        return x * number
+
+    def vjp(self, g):
+        return g * self.args[0]
+
+
+class DivBackward1(Rule):
+    """A tensor over a number.   Math: y = a / c.   VJP: g / c.   Shapes: elementwise.   Saves: the number.   PyTorch: torch.div"""
+
+    op = "div"
+    keeps = ("other",)
+
+    def forward(x, number):
+        return x / number
+
+    def vjp(self, g):
+        return g / self.args[0]
+
+
+class NormBackward1(LinalgVectorNormBackward0):
+    """The p-norm over some dims, by its older name.   Math, VJP, Shapes, Saves: as linalg.vector_norm.   PyTorch: at::norm"""
+
+    op = "norm"
+    keeps = ("p", "dim", "keepdim")
+
+
+def plus(x, number):
+    """x + number."""
+    return apply(AddBackward1, (x,), number)
+
+
+def minus(x, number):
+    """x - number."""
+    return apply(SubBackward1, (x,), number)
+
+
+def times(x, number):
+    """x * number."""
+    return apply(MulBackward1, (x,), number)
+
+
+def over(x, number):
+    """x / number."""
+    return apply(DivBackward1, (x,), number)
+
+
+def norm_of(x, p, dims, keepdim):
+    """The p-norm over a tuple of dims."""
+    return apply(NormBackward1, (x,), p, dims, keepdim)
+
+
+__all__ = ["minus", "norm_of", "over", "plus", "times"]

@@ -1,0 +1,148 @@
+"""Convolution, pooling, padding, normalization, embedding: values, graphs, gradients and second derivatives."""
+
+import numpy as np
+import pytest
+from helpers import Op, check_differences, compare
+
+import autograd_lab
+
+
+def f(name, *shapes, low=-1.0, high=1.0, second=True, tolerance=1e-9, **settings):
+    """One function of nn.functional, with settings."""
+    title = f"{name} {' '.join(f'{k}={v}' for k, v in settings.items())} {shapes}"
+    return Op(title, lambda torch, *ts: getattr(torch.nn.functional, name)(*ts, **settings), list(shapes), low, high, second, None, tolerance)
+
+
+CONVOLUTIONS = [
+    f("conv1d", (2, 3, 7), (4, 3, 3), (4,)), f("conv1d", (2, 3, 7), (4, 3, 3), stride=2, padding=1), f("conv1d", (2, 4, 7), (6, 2, 3), (6,), groups=2, dilation=2),
+    f("conv1d", (3, 7), (4, 3, 2)), f("conv2d", (2, 3, 5, 6), (4, 3, 3, 2), (4,)), f("conv2d", (2, 3, 5, 6), (4, 3, 3, 2), stride=(2, 3), padding=(1, 2)),
+    f("conv2d", (2, 4, 6, 5), (6, 2, 2, 3), (6,), groups=2, dilation=(2, 1), padding=1), f("conv2d", (1, 4, 4, 4), (4, 1, 3, 3), groups=4),
+    f("conv2d", (2, 3, 7, 6), (4, 3, 3, 5), padding="same"), f("conv2d", (2, 3, 5, 6), (4, 3, 3, 2), padding="valid"), f("conv2d", (3, 5, 6), (4, 3, 3, 2), (4,)),
+    f("conv2d", (2, 3, 5, 6), (4, 3, 1, 1)), f("conv2d", (2, 3, 6, 6), (4, 3, 3, 3), stride=4), f("conv2d", (0, 3, 5, 6), (4, 3, 3, 2), second=False),
+    f("conv3d", (1, 2, 3, 4, 3), (2, 2, 2, 2, 2), (2,)), f("conv_transpose1d", (2, 3, 4), (3, 4, 3), (4,), stride=2, padding=1, output_padding=1),
+    f("conv_transpose2d", (2, 3, 4, 3), (3, 4, 3, 2), (4,)), f("conv_transpose2d", (2, 4, 4, 3), (4, 3, 3, 2), stride=2, padding=1, groups=2),
+]  # fmt: skip
+
+POOLS = [
+    f("max_pool1d", (2, 3, 7), kernel_size=2), f("max_pool2d", (2, 3, 7, 6), kernel_size=2), f("max_pool2d", (2, 3, 7, 6), kernel_size=(3, 2), stride=1, padding=1),
+    f("max_pool2d", (2, 3, 7, 6), kernel_size=2, stride=2, ceil_mode=True), f("max_pool2d", (2, 3, 7, 6), kernel_size=2, dilation=2, stride=1), f("max_pool2d", (3, 7, 6), kernel_size=3),
+    f("max_pool2d", (2, 3, 5, 5), kernel_size=3, stride=2, padding=1, ceil_mode=True), f("avg_pool1d", (2, 3, 7), kernel_size=2), f("avg_pool2d", (2, 3, 7, 6), kernel_size=2),
+    f("avg_pool2d", (2, 3, 7, 6), kernel_size=(3, 2), stride=2, padding=1), f("avg_pool2d", (2, 3, 7, 6), kernel_size=3, stride=2, padding=1, count_include_pad=False),
+    f("avg_pool2d", (2, 3, 7, 6), kernel_size=3, stride=2, padding=1, ceil_mode=True), f("avg_pool2d", (2, 3, 7, 6), kernel_size=3, stride=2, padding=1, ceil_mode=True, count_include_pad=False),
+    f("avg_pool2d", (3, 7, 6), kernel_size=2, divisor_override=3), f("adaptive_avg_pool2d", (2, 3, 7, 6), output_size=(2, 4)), f("adaptive_avg_pool2d", (2, 3, 7, 6), output_size=1),
+    f("adaptive_avg_pool2d", (3, 7, 6), output_size=(3, None)), f("adaptive_avg_pool1d", (2, 3, 7), output_size=3), f("adaptive_max_pool2d", (2, 3, 7, 6), output_size=(2, 4)),
+    f("adaptive_max_pool1d", (2, 3, 7), output_size=3), f("unfold", (2, 3, 5, 6), kernel_size=(3, 2), dilation=(1, 2), padding=1, stride=2), f("unfold", (2, 3, 5, 6), kernel_size=2),
+    f("fold", (2, 12, 20), output_size=(5, 6), kernel_size=2), f("fold", (2, 12, 12), output_size=(5, 6), kernel_size=2, padding=1, stride=2),
+    f("lp_pool2d", (2, 3, 4, 4), norm_type=2, kernel_size=2, low=0.2), f("max_pool3d", (1, 2, 4, 4, 4), kernel_size=2), f("avg_pool3d", (1, 2, 4, 4, 5), kernel_size=2),
+]  # fmt: skip
+
+PADS = [
+    f("pad", (2, 3), pad=(1, 2)), f("pad", (2, 3), pad=(1, 2, 0, 3), value=5.0), f("pad", (2, 3), pad=(-1, 2)), f("pad", (2, 3, 4), pad=(-1, -1, 2, -1)),
+    f("pad", (2, 3, 7), pad=(1, 2), mode="reflect"), f("pad", (2, 3, 7), pad=(3, 2), mode="replicate"), f("pad", (2, 3, 4, 5), pad=(1, 2, 3, 1), mode="reflect"),
+    f("pad", (2, 3, 4, 5), pad=(1, 2, 3, 1), mode="replicate"),
+]  # fmt: skip
+
+NORMS = [
+    Op("layer_norm", lambda torch, x, w, b: torch.nn.functional.layer_norm(x, (3,), w, b), [(2, 3), (3,), (3,)]),
+    Op("layer_norm 2", lambda torch, x, w, b: torch.nn.functional.layer_norm(x, (2, 3), w, b, 0.1), [(4, 2, 3), (2, 3), (2, 3)]),
+    Op("layer_norm plain", lambda torch, x: torch.nn.functional.layer_norm(x, (4,)), [(2, 4)]),
+    Op("layer_norm all", lambda torch, x, w: torch.nn.functional.layer_norm(x, (2, 3), w), [(2, 3), (2, 3)]),
+    Op("rms_norm", lambda torch, x, w: torch.nn.functional.rms_norm(x, (3,), w, 0.1), [(2, 3), (3,)]),
+    Op("batch_norm", lambda torch, x, w, b: torch.nn.functional.batch_norm(x, None, None, w, b, True, eps=0.1), [(4, 3), (3,), (3,)]),
+    Op("batch_norm 4", lambda torch, x, w, b: torch.nn.functional.batch_norm(x, None, None, w, b, True, eps=0.1), [(2, 3, 2, 2), (3,), (3,)]),
+    Op("batch_norm plain", lambda torch, x: torch.nn.functional.batch_norm(x, None, None, training=True), [(4, 3, 2)]),
+    Op("batch_norm eval", lambda torch, x, w, b: torch.nn.functional.batch_norm(x, torch.full((3,), 0.3, dtype=torch.float64), torch.full((3,), 1.7, dtype=torch.float64), w, b), [(4, 3), (3,), (3,)]),
+    Op("group_norm", lambda torch, x, w, b: torch.nn.functional.group_norm(x, 3, w, b, 0.1), [(2, 6, 4), (6,), (6,)]),
+    Op("group_norm plain", lambda torch, x: torch.nn.functional.group_norm(x, 2), [(2, 4, 3, 2)]),
+    Op("instance_norm", lambda torch, x, w, b: torch.nn.functional.instance_norm(x, weight=w, bias=b, eps=0.1), [(2, 3, 4), (3,), (3,)]),
+    f("instance_norm", (2, 3, 4)), f("local_response_norm", (2, 3, 4), size=2), f("local_response_norm", (2, 3, 4, 2), size=3),
+]  # fmt: skip
+
+INDEX = np.array([[0, 2, 0], [3, 2, 2]])
+
+LOOKUPS = [
+    Op("embedding", lambda torch, w: torch.nn.functional.embedding(torch.tensor(INDEX), w), [(4, 3)]),
+    Op("embedding padding", lambda torch, w: torch.nn.functional.embedding(torch.tensor(INDEX), w, padding_idx=2), [(4, 3)]),
+    Op("embedding frequency", lambda torch, w: torch.nn.functional.embedding(torch.tensor(INDEX), w, scale_grad_by_freq=True), [(4, 3)], second=False),
+    Op("embedding one", lambda torch, w: torch.nn.functional.embedding(torch.tensor(1), w), [(4, 3)]),
+    Op("bilinear", lambda torch, x, y, w, b: torch.nn.functional.bilinear(x, y, w, b), [(2, 3), (2, 4), (5, 3, 4), (5,)]),
+    Op("attention", lambda torch, q, k, v: torch.nn.functional.scaled_dot_product_attention(q, k, v), [(2, 3, 4), (2, 5, 4), (2, 5, 3)]),
+    Op("attention causal", lambda torch, q, k, v: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True), [(2, 3, 4), (2, 3, 4), (2, 3, 4)]),
+]  # fmt: skip
+
+ALL = CONVOLUTIONS + POOLS + PADS + NORMS + LOOKUPS
+
+# At equal numbers, PyTorch's graph differs where it uses a fused kernel; and it saves a mean and a spread of its own.
+OTHER_EDGES = {"group_norm", "group_norm plain", "bilinear", "local_response_norm", "attention", "attention causal"}
+
+
+def ids(ops):
+    return [str(op) for op in ops]
+
+
+@pytest.mark.parametrize("op", ALL, ids=ids(ALL))
+def test_derivatives_agree_with_central_differences(op):
+    if "scale_grad_by_freq" in op.name or "frequency" in op.name or "padding" in op.name and "embedding" in op.name:
+        pytest.skip("PyTorch's gradient is not the derivative here, on purpose")
+    check_differences(op)
+
+
+@pytest.mark.parametrize("op", ALL, ids=ids(ALL))
+def test_live_pytorch_does_the_same(op):
+    torch = pytest.importorskip("torch")
+    name = op.name.split(" size=")[0]
+    assert not compare(op, torch, {"saved", "edges"} if name in OTHER_EDGES else ())
+
+
+def test_batch_norm_moves_its_running_statistics():
+    torch = autograd_lab
+    mean, var = torch.zeros(2), torch.ones(2)
+    x = torch.tensor([[1.0, 2.0], [3.0, 6.0]])
+    torch.nn.functional.batch_norm(x, mean, var, training=True, momentum=0.5)
+    assert mean.tolist() == [1.0, 2.0]
+    assert var.tolist() == [1.5, 4.5]
+
+
+def test_max_pool_tells_where_the_winners_stood():
+    torch = autograd_lab
+    x = torch.tensor([[[[1.0, 5.0], [3.0, 2.0]], [[0.0, 1.0], [2.0, 9.0]]]])
+    y, where = torch.nn.functional.max_pool2d(x, 2, return_indices=True)
+    assert (y.tolist(), where.tolist()) == ([[[[5.0]], [[9.0]]]], [[[[1]], [[3]]]])
+
+
+def test_dropout_keeps_the_mean_and_lets_gradients_through_where_it_kept():
+    torch = autograd_lab
+    torch.manual_seed(0)
+    x = torch.ones(1000, requires_grad=True)
+    y = torch.nn.functional.dropout(x, 0.25)
+    y.sum().backward()
+    assert set(np.unique(y.detach().numpy()).round(5)) == {0.0, np.float32(1 / 0.75).round(5)}
+    assert abs(y.detach().numpy().mean() - 1) < 0.1
+    assert (x.grad.numpy() == y.detach().numpy()).all()
+    assert torch.nn.functional.dropout(x, 0.25, training=False) is x
+    assert y.grad_fn.name() == "MulBackward0"
+
+
+MESSAGES = {
+    "F.conv2d(o(2, 3, 4, 4), o(2, 4, 3, 3))": "Given groups=1, weight of size [2, 4, 3, 3], expected input[2, 3, 4, 4] to have 4 channels",
+    "F.conv2d(o(2, 3, 2, 2), o(2, 3, 3, 3))": "Calculated padded input size per channel: (2 x 2). Kernel size: (3 x 3).",
+    "F.conv2d(o(3, 4), o(2, 3, 3, 3))": "Expected 3D (unbatched) or 4D (batched) input to conv2d, but got input of size: [3, 4]",
+    "F.conv2d(o(2, 3, 4, 4), o(2, 3, 3, 3), padding='same', stride=2)": "padding='same' is not supported for strided convolutions",
+    "F.max_pool2d(o(2, 3, 4, 4), 5)": "Given input size: (3x4x4). Calculated output size: (3x0x0). Output size is too small",
+    "F.max_pool2d(o(2, 3, 4, 4), 2, padding=2)": "pad should be at most half of effective kernel size, but got pad=2, kernel_size=2",
+    "F.layer_norm(o(2, 3), (2,))": "Given normalized_shape=[2], expected input with shape [*, 2], but got input of size[2, 3]",
+    "F.batch_norm(o(2, 3), None, None)": "running_mean must be defined in evaluation mode",
+    "F.group_norm(o(2, 3), 2)": "Expected number of channels in input to be divisible by num_groups",
+    "F.embedding(o(2), o(2, 3))": "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int;",
+    "F.one_hot(z(2) + 3, 2)": "Class values must be smaller than num_classes.",
+    "F.pad(o(2, 3), (1,))": "Padding length must be divisible by 2",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", MESSAGES)
+def test_misuse_says_what_pytorch_says(code):
+    torch = autograd_lab
+    names = {"F": torch.nn.functional, "o": torch.ones, "z": lambda *s: torch.zeros(*s, dtype=torch.int64)}
+    with pytest.raises(RuntimeError) as raised:
+        eval(code, names)  # noqa: S307 - our own table
+    assert str(raised.value).startswith(MESSAGES[code])

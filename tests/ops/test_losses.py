@@ -1,0 +1,168 @@
+"""Losses: values, graphs, gradients and second derivatives."""
+
+import warnings
+
+import numpy as np
+import pytest
+from helpers import Op, check_differences, compare
+
+import autograd_lab
+
+REDUCTIONS = ("mean", "sum", "none")
+
+
+def loss(name, *shapes, fn=None, low=-1.0, high=1.0, **settings):
+    """One loss of nn.functional in its three reductions."""
+
+    def make(reduction):
+        def call(torch, *ts):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                if fn is not None:
+                    return fn(torch.nn.functional, torch, reduction, *ts)
+                return getattr(torch.nn.functional, name)(*ts, reduction=reduction, **settings)
+
+        return call
+
+    title = f"{name} {settings or ''} {shapes}"
+    return [Op(f"{title} {r}", make(r), list(shapes), low, high) for r in REDUCTIONS]
+
+
+def classes(torch, n, count, *rest):
+    """Fixed class numbers in the shape (n, *rest)."""
+    return torch.tensor((np.arange(n * int(np.prod(rest, dtype=int))) * 7 % count).reshape((n, *rest)))
+
+
+def signs(torch, x):
+    """A constant of -1 and 1 in the shape of x."""
+    n = x.numel()
+    return torch.tensor((np.arange(n) % 2 * 2.0 - 1).reshape(tuple(x.shape)), dtype=torch.float64)
+
+
+def weights(torch, n):
+    return torch.tensor(np.linspace(0.5, 2, n))
+
+
+ALL = [
+    *loss("mse_loss", (2, 3), (2, 3)), *loss("mse_loss", (), ()), *loss("l1_loss", (2, 3), (2, 3)),
+    *loss("smooth_l1_loss", (2, 3), (2, 3)), *loss("smooth_l1_loss", (2, 3), (2, 3), beta=0.3), *loss("smooth_l1_loss", (2, 3), (2, 3), beta=0.0),
+    *loss("huber_loss", (2, 3), (2, 3)), *loss("huber_loss", (2, 3), (2, 3), delta=0.3),
+    *loss("kl_div", (2, 3), (2, 3), low=0.1), *loss("kl_div", (2, 3), (2, 3), log_target=True),
+    *loss("binary_cross_entropy", (2, 3), (2, 3), low=0.1, high=0.9),
+    *loss("bce weight", (2, 3), (2, 3), low=0.1, high=0.9, fn=lambda F, torch, r, x, t: F.binary_cross_entropy(x, t, weights(torch, 3), reduction=r)),
+    *loss("binary_cross_entropy_with_logits", (2, 3), (2, 3)),
+    *loss("bcel pos_weight", (2, 3), (2, 3), fn=lambda F, torch, r, x, t: F.binary_cross_entropy_with_logits(x, t, weights(torch, 3), pos_weight=weights(torch, 3) * 2, reduction=r)),
+    *loss("nll_loss", (4, 3), fn=lambda F, torch, r, x: F.nll_loss(x, classes(torch, 4, 3), reduction=r)),
+    *loss("nll weight", (4, 3), fn=lambda F, torch, r, x: F.nll_loss(x, classes(torch, 4, 3), weights(torch, 3), reduction=r)),
+    *loss("nll ignore", (4, 3), fn=lambda F, torch, r, x: F.nll_loss(x, classes(torch, 4, 3), ignore_index=1, reduction=r)),
+    *loss("nll 1d", (3,), fn=lambda F, torch, r, x: F.nll_loss(x, torch.tensor(2), reduction=r)),
+    *loss("nll 4d", (2, 3, 2, 4), fn=lambda F, torch, r, x: F.nll_loss(x, classes(torch, 2, 3, 2, 4), weights(torch, 3), reduction=r)),
+    *loss("nll 3d", (2, 3, 4), fn=lambda F, torch, r, x: F.nll_loss(x, classes(torch, 2, 3, 4), reduction=r)),
+    *loss("cross_entropy", (4, 3), fn=lambda F, torch, r, x: F.cross_entropy(x, classes(torch, 4, 3), reduction=r)),
+    *loss("ce 1d", (3,), fn=lambda F, torch, r, x: F.cross_entropy(x, torch.tensor(1), reduction=r)),
+    *loss("ce weight ignore", (4, 3), fn=lambda F, torch, r, x: F.cross_entropy(x, classes(torch, 4, 3), weights(torch, 3), ignore_index=0, reduction=r)),
+    *loss("ce smooth", (4, 3), fn=lambda F, torch, r, x: F.cross_entropy(x, classes(torch, 4, 3), label_smoothing=0.2, reduction=r)),
+    *loss("ce smooth weight", (4, 3), fn=lambda F, torch, r, x: F.cross_entropy(x, classes(torch, 4, 3), weights(torch, 3), ignore_index=1, label_smoothing=0.2, reduction=r)),
+    *loss("ce images", (2, 3, 2, 4), fn=lambda F, torch, r, x: F.cross_entropy(x, classes(torch, 2, 3, 2, 4), reduction=r)),
+    *loss("ce probabilities", (2, 3), (2, 3), low=0.1, fn=lambda F, torch, r, x, t: F.cross_entropy(x, t, reduction=r)),
+    *loss("ce probabilities weight smooth", (2, 3), (2, 3), low=0.1, fn=lambda F, torch, r, x, t: F.cross_entropy(x, t, weights(torch, 3), label_smoothing=0.1, reduction=r)),
+    *loss("ce probabilities images", (2, 3, 4), (2, 3, 4), low=0.1, fn=lambda F, torch, r, x, t: F.cross_entropy(x, t, reduction=r)),
+    *loss("soft_margin_loss", (2, 3), fn=lambda F, torch, r, x: F.soft_margin_loss(x, signs(torch, x), reduction=r)),
+    *loss("multi_margin_loss", (4, 3), fn=lambda F, torch, r, x: F.multi_margin_loss(x, classes(torch, 4, 3), reduction=r)),
+    *loss("multi_margin p2", (4, 3), fn=lambda F, torch, r, x: F.multi_margin_loss(x, classes(torch, 4, 3), p=2, margin=0.7, weight=weights(torch, 3), reduction=r)),
+    *loss("multi_margin 1d", (3,), fn=lambda F, torch, r, x: F.multi_margin_loss(x, torch.tensor([1]), reduction=r)),
+    *loss("hinge_embedding_loss", (2, 3), fn=lambda F, torch, r, x: F.hinge_embedding_loss(x, signs(torch, x), reduction=r)),
+    *loss("margin_ranking_loss", (3,), (3,), fn=lambda F, torch, r, a, b: F.margin_ranking_loss(a, b, signs(torch, a), margin=0.3, reduction=r)),
+    *loss("multilabel_soft_margin_loss", (2, 3), fn=lambda F, torch, r, x: F.multilabel_soft_margin_loss(x, (signs(torch, x) + 1) / 2, reduction=r)),
+    *loss("cosine_embedding_loss", (2, 3), (2, 3), fn=lambda F, torch, r, a, b: F.cosine_embedding_loss(a, b, signs(torch, a[:, 0]), margin=0.1, reduction=r)),
+    *loss("triplet_margin_loss", (2, 3), (2, 3), (2, 3)), *loss("triplet_margin_loss", (2, 3), (2, 3), (2, 3), swap=True, p=3),
+    *loss("poisson_nll_loss", (2, 3), low=0.2, fn=lambda F, torch, r, x: F.poisson_nll_loss(x, torch.tensor([[0.0, 1, 3], [2, 5, 1]], dtype=torch.float64), full=True, reduction=r)),
+    *loss("poisson counts", (2, 3), low=0.2, fn=lambda F, torch, r, x: F.poisson_nll_loss(x, torch.tensor([[0.0, 1, 3], [2, 5, 1]], dtype=torch.float64), log_input=False, reduction=r)),
+    *loss("gaussian_nll_loss", (2, 3), (2, 3), (2, 3), low=0.2),
+    *loss("gaussian one variance", (2, 3), (2, 3), (2, 1), low=0.2, fn=lambda F, torch, r, x, t, v: F.gaussian_nll_loss(x, t, v, full=True, reduction=r)),
+    *loss("mse weight", (2, 3), (2, 3), (2, 3), low=0.2, fn=lambda F, torch, r, x, t, w: F.mse_loss(x, t, reduction=r, weight=w)),
+    *loss("l1 weight", (2, 3), (2, 3), (2, 3), low=0.2, fn=lambda F, torch, r, x, t, w: F.l1_loss(x, t, reduction=r, weight=w)),
+    *loss("mse broadcast", (2, 3), (3,), fn=lambda F, torch, r, x, t: F.mse_loss(x, t, reduction=r)),
+    Op("cosine_similarity", lambda torch, a, b: torch.nn.functional.cosine_similarity(a, b), [(2, 3), (2, 3)]),
+    Op("cosine_similarity dim", lambda torch, a, b: torch.nn.functional.cosine_similarity(a, b, dim=0), [(2, 3), (2, 1)]),
+    Op("pairwise_distance", lambda torch, a, b: torch.nn.functional.pairwise_distance(a, b), [(2, 3), (2, 3)]),
+    Op("pairwise_distance 1", lambda torch, a, b: torch.nn.functional.pairwise_distance(a, b, p=1.0, keepdim=True), [(2, 3), (2, 3)]),
+    Op("normalize", lambda torch, a: torch.nn.functional.normalize(a), [(2, 3)]),
+    Op("normalize 1", lambda torch, a: torch.nn.functional.normalize(a, p=1, dim=0), [(2, 3)]),
+]  # fmt: skip
+
+
+# PyTorch cannot differentiate the gradient of this one at all.
+FIRST_ORDER = {"multi_margin_loss", "multi_margin p2", "multi_margin 1d"}
+
+
+def ids(ops):
+    return [str(op) for op in ops]
+
+
+@pytest.mark.parametrize("op", ALL, ids=ids(ALL))
+def test_derivatives_agree_with_central_differences(op):
+    check_differences(op)
+
+
+@pytest.mark.parametrize("op", ALL, ids=ids(ALL))
+def test_live_pytorch_does_the_same(op):
+    torch = pytest.importorskip("torch")
+    if op.name.split("  ")[0] in FIRST_ORDER:
+        x, t = [torch.tensor(a, requires_grad=True) for a in op.arrays()], [autograd_lab.tensor(a, requires_grad=True) for a in op.arrays()]
+        theirs, ours = op.fn(torch, *x).sum(), op.fn(autograd_lab, *t).sum()
+        theirs.backward()
+        ours.backward()
+        np.testing.assert_allclose(t[0].grad.numpy(), x[0].grad.numpy(), rtol=1e-12)
+        return
+    assert not compare(op, torch)
+
+
+def test_cross_entropy_shows_its_two_nodes():
+    torch = autograd_lab
+    y = torch.nn.functional.cross_entropy(torch.ones(2, 3, requires_grad=True), torch.tensor([0, 2]))
+    assert (y.grad_fn.name(), y.grad_fn.next_functions[0][0].name(), len(y.grad_fn.next_functions)) == ("NllLossBackward0", "LogSoftmaxBackward0", 1)
+
+
+def test_a_target_overwritten_after_the_loss_is_noticed():
+    torch = autograd_lab
+    t = torch.tensor([0, 2])
+    y = torch.nn.functional.cross_entropy(torch.ones(2, 3, requires_grad=True), t)
+    t.add_(0)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+MESSAGES = {
+    "F.nll_loss(o(2, 3), z(3))": (ValueError, "Expected input batch_size (2) to match target batch_size (3)."),
+    "F.nll_loss(o(2, 3), z(2) + 3)": (IndexError, "Target 3 is out of bounds."),
+    "F.nll_loss(o(2, 3), z(2) - 1)": (IndexError, "Target -1 is out of bounds."),
+    "F.nll_loss(o(2, 3), o(2))": (RuntimeError, "expected target dtype to be Long or Byte, but got Float"),
+    "F.nll_loss(o(2, 3), z(2), weight=o(2))": (RuntimeError, "weight tensor should be defined either for all 3 classes or no classes"),
+    "F.cross_entropy(o(2, 3), z(2, 3))": (RuntimeError, "Expected floating point type for target with class probabilities, got Long"),
+    "F.cross_entropy(o(2, 3), o(2, 4))": (RuntimeError, "0D or 1D target tensor expected, multi-target not supported"),
+    "F.cross_entropy(o(2, 3), z(2), reduction='x')": (ValueError, "x is not a valid value for reduction"),
+    "F.cross_entropy(o(2, 3), z(2), label_smoothing=2.0)": (RuntimeError, "label_smoothing must be between 0.0 and 1.0. Got: 2"),
+    "F.mse_loss(z(2), z(2))": (NotImplementedError, "\"mse_cpu\" not implemented for 'Long'"),
+    "F.smooth_l1_loss(o(2), o(2), beta=-1.0)": (RuntimeError, "smooth_l1_loss does not support negative values for beta."),
+    "F.huber_loss(o(2), o(2), delta=0.0)": (RuntimeError, "huber_loss does not support non-positive values for delta."),
+    "F.binary_cross_entropy(o(2) * 2, o(2))": (RuntimeError, "all elements of input should be between 0 and 1"),
+    "F.binary_cross_entropy(o(2), o(3))": (ValueError, "Using a target size (torch.Size([3])) that is different to the input size"),
+    "F.binary_cross_entropy_with_logits(o(2), o(3))": (ValueError, "Target size (torch.Size([3])) must be the same as input size (torch.Size([2]))"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", MESSAGES)
+def test_misuse_says_what_pytorch_says(code):
+    torch = autograd_lab
+    names = {"F": torch.nn.functional, "o": torch.ones, "z": lambda *s: torch.zeros(*s, dtype=torch.int64)}
+    kind, text = MESSAGES[code]
+    with pytest.raises(kind) as raised:
+        eval(code, names)  # noqa: S307 - our own table
+    assert str(raised.value).startswith(text)
+
+
+def test_a_target_of_another_size_is_broadcast_with_a_warning():
+    torch = autograd_lab
+    with pytest.warns(UserWarning, match="Using a target size"):
+        torch.nn.functional.mse_loss(torch.ones(2), torch.ones(2, 2))

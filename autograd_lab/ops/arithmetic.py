@@ -374,6 +374,10 @@ def sub_(self, other, *, alpha=1):
     return SubBackward0.call_(self, other if alpha == 1 else tensor_of(other, self) * alpha)
 
 
+for _name, _alias in (("mul_", "multiply_"), ("neg_", "negative_"), ("sub_", "subtract_")):
+    METHODS[_alias] = METHODS[_name]
+
+
 @function
 def rsub(input, other, *, alpha=1):
     """`other - alpha * input` (torch.rsub)."""

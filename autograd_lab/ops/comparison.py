@@ -220,6 +220,24 @@ logical("logical_xor", np.logical_xor, 2)
 logical("logical_not", np.logical_not, 1)
 
 
+def whole(name, fn):
+    """Make the function of an operation on pairs of whole numbers."""
+
+    def call(input, other):
+        x, y = operands(*both_tensors(name, input, other))
+        if x.dtype.kind not in "iu":
+            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{TYPE_NAMES[x.dtype.name]}'")
+        return constant_result((input, other), fn(x, y), name)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"Elementwise {name} of two tensors of whole numbers (torch.{name})."
+    FUNCTIONS[name] = METHODS[name] = call
+
+
+whole("gcd", np.gcd)
+whole("lcm", np.lcm)
+
+
 # -- tests --------------------------------------------------------------------------------------------
 
 
@@ -241,6 +259,7 @@ test("isinf", np.isinf, False)
 test("isfinite", np.isfinite, True)
 test("isposinf", np.isposinf, False)
 test("isneginf", np.isneginf, False)
+test("isreal", lambda x: np.full(x.shape, True)[()], True)
 
 
 @function

@@ -593,6 +593,31 @@ class SpecialLogNdtrBackward0(Rule):
         return g / both.exp(y + x**2 / 2) / math.sqrt(2 * math.pi)
 
 
+class MvlgammaBackward0(Rule):
+    """Logarithm of the gamma function of several dimensions.
+
+    Math: y = sum of lgamma(a - j / 2) for j < p, plus a constant.   VJP: g * the sum of digamma(a - j / 2).
+    Shapes: elementwise.   Saves: a.   PyTorch: torch.mvlgamma
+    """
+
+    op = "mvlgamma"
+    saves = ("self",)
+    keeps = ("p",)
+
+    def forward(x, p):
+        x = as_float(x)
+        return sum(numerics.lgamma(x - j / 2) for j in range(p)) + p * (p - 1) / 4 * math.log(math.pi)
+
+    def vjp(self, g, x):
+        return g * sum(both.digamma(x - j / 2) for j in range(self.args[0]))
+
+
+@function
+def mvlgamma(input, p):
+    """The logarithm of the p-dimensional gamma function (torch.mvlgamma)."""
+    return apply(MvlgammaBackward0, (input,), p)
+
+
 # -- sign and rounding --------------------------------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import return_types
 from ..autograd.errors import TYPE_NAMES
-from ..autograd.record import apply
+from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, edge_of, wrap
 from ..dtypes import Defaults, meet, to_dtype
 from . import both, numerics
@@ -131,9 +131,8 @@ class SumBackward1(Reduction):
 
 
 @function
-def sum(input, dim=None, keepdim=False, *, dtype=None, axis=None):
+def sum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum of all elements, or over `dim`, an int or a tuple (torch.sum)."""
-    dim = axis if dim is None else dim
     if dim is None and not keepdim:
         return reduce_as(SumBackward0, input, dtype)
     return reduce_as(SumBackward1, input, dtype, dims_given("sum", dim), keepdim)
@@ -178,9 +177,8 @@ class MeanBackward1(Reduction):
 
 
 @function
-def mean(input, dim=None, keepdim=False, *, dtype=None, axis=None):
+def mean(input, dim=None, keepdim=False, *, dtype=None):
     """The mean of all elements, or over `dim` (torch.mean); of floating types only."""
-    dim = axis if dim is None else dim
     have = input._data.dtype if dtype is None else to_dtype(dtype).np
     if have.kind != "f":
         what = "Input" if dtype is None else "Optional"
@@ -974,6 +972,18 @@ def _running(op, rule):
 
 _running("cumsum", CumsumBackward0)
 _running("cumprod", CumprodBackward0)
+
+
+@method
+def cumsum_(self, dim):
+    """The in-place form of `cumsum`."""
+    return apply_inplace(CumsumBackward0, (self,), dim)
+
+
+@method
+def cumprod_(self, dim):
+    """The in-place form of `cumprod`."""
+    return apply_inplace(CumprodBackward0, (self,), dim)
 
 
 @function

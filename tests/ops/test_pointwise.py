@@ -30,7 +30,7 @@ SMOOTH = [
     *unary("erfc", low=-3, high=3), *unary("erfinv", low=-0.95, high=0.95), *unary("lgamma", low=0.2, high=4),
     *unary("digamma", low=0.2, high=4), *unary("sinc", low=-3, high=3), *unary("deg2rad"), *unary("rad2deg"), *unary("neg"),
     *unary("logit", low=0.1, high=0.9), *unary("nan_to_num"), *unary("frac", low=0.1, high=0.9), *unary("abs", low=0.1),
-    *unary("entr", special("entr"), low=0.1), *unary("i1", special("i1"), low=-4, high=4), *unary("log_ndtr", special("log_ndtr"), low=-8, high=3),
+    *unary("mvlgamma", lambda torch, x: torch.mvlgamma(x + 1, 2)), *unary("entr", special("entr"), low=0.1), *unary("i1", special("i1"), low=-4, high=4), *unary("log_ndtr", special("log_ndtr"), low=-8, high=3),
     *unary("ndtr", special("ndtr"), low=-3, high=3, skip=("edges",)), *binary("xlog1py", special("xlog1py")),
     *unary("torch.rrelu", lambda torch, x: torch.rrelu(x, 0.2, 0.4), skip=("saved",)), *unary("rrelu_", lambda torch, x: torch.rrelu_(x * 1), skip=("saved",)),
     *unary("i0", low=-4, high=4), *unary("positive"), *unary("relu", low=0.1), *unary("relu", low=-1, high=-0.1), *unary("selu"), *unary("celu"),
@@ -100,7 +100,7 @@ EDGE = [[-INF, -2.0, -1.0, -0.5, -0.0, 0.0, 0.5, 1.0, 2.0, 6.0, INF, NAN]]
 PAIRS = [[0.0, 0.0, 0.0, -0.0, 1.0, 1.0, -2.0, -2.0, INF, INF, NAN, 1.0, NAN, 2.0, -2.0, 3.0],
          [0.0, 2.0, -2.0, 0.0, 1.0, 0.0, 3.0, -2.0, INF, 1.0, 1.0, NAN, NAN, -INF, 0.5, 2.0]]  # fmt: skip
 # At their poles and at infinity PyTorch's gamma functions give 1e32 or nan where the limit is inf or 0; here the limit.
-POLES = ("lgamma", "digamma", "polygamma", "i0", "i1")
+POLES = ("lgamma", "mvlgamma", "digamma", "polygamma", "i0", "i1")
 EDGES = [
     *[
         Op(

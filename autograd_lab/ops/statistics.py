@@ -1,0 +1,175 @@
+"""Functions made of others (covariance, areas under curves), renorm, and NumPy's words for dim and keepdim."""
+
+import functools
+import inspect
+
+import numpy as np
+
+from ..autograd.record import apply, apply_inplace
+from . import both, order, reductions
+from .arithmetic import DivBackward1, MulBackward1
+from .reductions import wrap_dim
+from .rule import FUNCTIONS, METHODS, Rule, function, method
+
+
+@function
+def cov(input, *, correction=1, fweights=None, aweights=None):
+    """The covariances of the rows of `input`, whose columns are observations (torch.cov)."""
+    if input._data.ndim > 2:
+        raise RuntimeError(
+            f"cov(): expected input to have two or fewer dimensions but got an input with {input._data.ndim} dimensions"
+        )
+    x = input.reshape(1, -1) if input._data.ndim < 2 else input
+    weights = None
+    for w in (fweights, aweights):
+        weights = w if weights is None else weights if w is None else weights * w
+    if weights is None:
+        total = x._data.shape[1]
+        center = x - x.sum(1, True) / total
+        free = total - correction
+    else:
+        total = weights.sum()
+        center = x - (x * weights).sum(1, True) / total
+        of_squares = (weights * (1 if aweights is None else aweights)).sum() / total
+        free = total - correction * of_squares
+    right = center if weights is None else center * weights
+    return ((right @ center.t()) / free).squeeze()
+
+
+@function
+def corrcoef(input):
+    """The correlations of the rows of `input` (torch.corrcoef)."""
+    c = cov(input)
+    if not c._data.ndim:
+        return c / c
+    deviation = c.diagonal().sqrt()
+    return ((c / deviation.unsqueeze(1)) / deviation.unsqueeze(0)).clamp(-1, 1)
+
+
+def _panels(y, x, dx, dim):
+    """The sums of neighbors along `dim` and the widths between them (a number, or a tensor that broadcasts)."""
+    dim = wrap_dim(dim, y._data.ndim)
+    n = y._data.shape[dim]
+    pairs = y.narrow(dim, 0, n - 1) + y.narrow(dim, 1, n - 1)
+    if x is None:
+        return pairs, dx, dim
+    width = x.diff() if x._data.ndim == 1 else x.diff(dim=dim)
+    if x._data.ndim == 1:
+        width = width.reshape([-1 if i == dim else 1 for i in range(y._data.ndim)])
+    return pairs, width, dim
+
+
+@function(method=False)
+def trapezoid(y, x=None, *, dx=1, dim=-1):
+    """The area under the points `y` along `dim`, `dx` or the differences of `x` apart (torch.trapezoid)."""
+    pairs, width, dim = _panels(y, x, dx, dim)
+    if x is not None:
+        return apply(DivBackward1, ((pairs * width).sum(dim),), 2.0)
+    n = y._data.shape[dim]
+    ends = (y.select(dim, 0) + y.select(dim, n - 1)) * 0.5
+    return apply(MulBackward1, (y.sum(dim) - ends,), dx)
+
+
+@function(method=False)
+def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
+    """The running area under the points `y` along `dim` (torch.cumulative_trapezoid)."""
+    pairs, width, _ = _panels(y, x, dx, dim)
+    if x is not None:
+        return apply(DivBackward1, ((pairs * width).cumsum(dim),), 2.0)
+    return apply(MulBackward1, (pairs,), dx / 2).cumsum(dim)
+
+
+class RenormBackward0(Rule):
+    """Slices along a dim whose norm is above a limit, scaled down to it.
+
+    Math: y = a * m / |a| for each slice with |a| > m, else a.   VJP: g * m / |a| minus its part along a, else g.
+    Shapes: unchanged.   Saves: a.   PyTorch: torch.renorm
+    """
+
+    op = "renorm"
+    saves = ("self",)
+    keeps = ("p", "dim", "maxnorm")
+
+    def forward(x, p, dim, maxnorm):
+        norm = reductions._norm(x, p, _others(x, dim), True)
+        return np.where(norm > maxnorm, x * (maxnorm / (norm + 1e-7)), x).astype(x.dtype, copy=False)
+
+    def vjp(self, g, x):
+        p, dim, maxnorm = self.args
+        dims = _others(x, dim)
+        norm = both.run(reductions.LinalgVectorNormBackward0, (x,), p, dims, True)
+        inverse = 1 / (norm + 1e-7)
+        along = reductions._norm_vjp(both.sum_over(x * g, dims, True), x, norm, p, dims, True)
+        above = np.broadcast_to(both.array_of(norm) > maxnorm, x.shape)
+        return both.where(above, maxnorm * inverse * (g - inverse * along), g)
+
+
+def _others(x, dim):
+    return tuple([i for i in range(len(x.shape)) if i != wrap_dim(dim, len(x.shape))])
+
+
+@function
+def renorm(input, p, dim, maxnorm):
+    """`input` with each slice along `dim` scaled down to a p-norm of at most `maxnorm` (torch.renorm)."""
+    return apply(RenormBackward0, (input,), p, dim, maxnorm)
+
+
+@method
+def renorm_(self, p, dim, maxnorm):
+    """The in-place form of `renorm`."""
+    return apply_inplace(RenormBackward0, (self,), p, dim, maxnorm)
+
+
+@function
+def real(input):
+    """`input` itself: it is not complex (torch.real)."""
+    return input
+
+
+FUNCTIONS["conj"] = METHODS["conj"] = METHODS["conj_physical"] = real
+METHODS["is_signed"] = FUNCTIONS["is_signed"] = lambda self: self.dtype.is_signed
+FUNCTIONS["trapz"] = trapezoid
+
+
+# -- NumPy's words ------------------------------------------------------------------------------------
+
+
+def numpy_words(fn):
+    """`fn`, which takes `axis` for `dim` and `keepdims` for `keepdim` as well, as PyTorch's functions do."""
+
+    @functools.wraps(fn)
+    def call(*args, **kwargs):
+        if kwargs:
+            for word, name in (("axis", "dim"), ("keepdims", "keepdim")):
+                if word in kwargs:
+                    kwargs[name] = kwargs.pop(word)
+        return fn(*args, **kwargs)
+
+    return call
+
+
+for _page in (reductions, order):
+    for _table in (FUNCTIONS, METHODS):
+        for _name, _fn in list(_table.items()):
+            if (
+                getattr(_fn, "__module__", None) == _page.__name__
+                and "dim" in inspect.signature(_fn).parameters
+            ):
+                _table[_name] = numpy_words(_fn)
+
+for _name in (
+    *(
+        "arccos_",
+        "arccosh_",
+        "arcsin_",
+        "arcsinh_",
+        "arctan_",
+        "arctanh_",
+        "clamp_",
+        "clamp_max_",
+        "clamp_min_",
+        "clip_",
+    ),
+    *("fix_", "ldexp_", "logit_", "nan_to_num_", "square_", "xlogy_"),
+):
+    FUNCTIONS[_name] = METHODS[_name]

@@ -135,11 +135,7 @@ class Notebook:
         self = cls(page, lab, path)
         page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.sessionContext", timeout=90_000)
         page.evaluate("window.jupyterapp.shell.collapseLeft()")
-        if theme == "Dark":
-            page.evaluate(
-                "window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})"
-            )
-            page.wait_for_selector("body[data-jp-theme-light=false]", state="attached")
+        self.theme(theme)  # the server remembers the last one
         page.wait_for_function(
             """() => { const s = window.jupyterapp.shell.currentWidget.sessionContext;
                        return s.isReady && s.session?.kernel?.status === "idle"; }""",

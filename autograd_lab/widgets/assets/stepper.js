@@ -303,7 +303,7 @@ class Stage {
     const tick = (now) => {
       const t = core.clamp((now - t0) / 220, 0, 1), ease = 1 - (1 - t) ** 3;
       c.x = from[0] + (x - from[0]) * ease; c.y = from[1] + (y - from[1]) * ease; c.scale = from[2] + (scale - from[2]) * ease;
-      this.world.setAttribute("transform", this.transform());
+      this.place();
       if (t < 1) this.gliding = requestAnimationFrame(tick);
       else { this.target = null; this.paint(); }
     };
@@ -311,9 +311,11 @@ class Stage {
     this.gliding = requestAnimationFrame(tick);
   }
 
-  transform() {
-    const { x, y, scale } = this.camera;
-    return `translate(${(this.pane[0] / 2 - x * scale).toFixed(2)} ${(this.pane[1] / 2 - y * scale).toFixed(2)}) scale(${scale.toFixed(4)})`;
+  /** Put the world where the camera looks; setting the same again would cost a layout of all that is drawn. */
+  place() {
+    const { x, y, scale } = this.camera, [w, hh] = this.pane;
+    const transform = `translate(${(w / 2 - x * scale).toFixed(2)} ${(hh / 2 - y * scale).toFixed(2)}) scale(${scale.toFixed(4)})`;
+    if (transform !== this.placed) this.world.setAttribute("transform", this.placed = transform);
   }
 
   /** The part of the world in view now or at the end of the camera's way, with a margin. */
@@ -339,7 +341,7 @@ class Stage {
   /** Bring what is in view up to date; make what has come into view, drop what has left it. */
   paint() {
     const view = this.view();
-    this.world.setAttribute("transform", this.transform());
+    this.place();
     this.layers.forEach((layer, i) => {
       const name = ["forward", "units", "backward"][i], drawn = this.drawn[name], seen = new Set(core.cull(this.boxes[name], view));
       for (const [id, thing] of drawn) if (!seen.has(id)) { thing.g.remove(); drawn.delete(id); }
@@ -529,7 +531,6 @@ class Stage {
     const film = this.film, k = this.k, p = core.phase(film, k);
     const words = core.say(film, k);
     if (this.narration.textContent !== words) this.narration.textContent = words;
-    this.svg.setAttribute("aria-label", `Computation graph, step ${k} of ${film.steps}`);
     this.count.textContent = `${k} / ${film.steps}`;
     this.range.value = k;
     this.range.setAttribute("aria-valuetext", `step ${k} of ${film.steps}, ${p.name}`);

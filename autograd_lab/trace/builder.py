@@ -282,7 +282,8 @@ class Builder:
         return self.node_ids[id(node)]
 
     def _new_node(self, node: Node, src) -> None:
-        math, vjp = rule_texts(type(node))
+        rule: Any = type(node)
+        math, vjp = rule_texts(rule)
         leaf = node.variable if isinstance(node, AccumulateGrad) else None
         if leaf is not None and id(leaf) not in self.tensor_ids:
             self._tensor(leaf, leaf._data, "", True, True)

@@ -60,10 +60,9 @@ def _python_only(lines: list[str]) -> list[str]:
 
 def name_in(frame: FrameType, value: Any) -> str:
     """What `value` is called in this frame: a local or global variable, or a parameter of a module in one."""
-    while frame is not None:
-        scopes = (
-            (frame.f_locals, frame.f_globals) if frame.f_locals is not frame.f_globals else (frame.f_globals,)
-        )
+    here: FrameType | None = frame
+    while here is not None:
+        scopes = (here.f_locals, here.f_globals) if here.f_locals is not here.f_globals else (here.f_globals,)
         for scope in scopes:
             for name, held in list(scope.items()):
                 if held is value and not name.startswith("_"):
@@ -73,10 +72,7 @@ def name_in(frame: FrameType, value: Any) -> str:
                 found = "" if name.startswith("_") else _inside(name, held, value)
                 if found:
                     return found
-        back = frame.f_back
-        if back is None or frame.f_code.co_name == "<module>":
-            return ""
-        frame = back
+        here = None if here.f_code.co_name == "<module>" else here.f_back
     return ""
 
 

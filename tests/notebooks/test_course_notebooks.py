@@ -1,0 +1,74 @@
+"""The notebooks of the course: built from their sources, linted, and run by nbval in the same command."""
+
+import copy
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from autograd_lab.course import build, lint
+
+ROOT = Path(__file__).parents[2]
+SOURCES = build.find_sources(ROOT, [])
+
+
+def test_there_are_notebooks():
+    assert {"00", "02", "04"} <= {source.name[:2] for source in SOURCES}
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+def test_a_notebook_passes_the_lint(source):
+    assert lint.lint_file(source.with_suffix(".ipynb")) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+def test_a_notebook_is_what_its_source_builds(source, capsys):
+    fine = build.check_one(source, ROOT)
+    assert fine, capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
+def test_every_cell_can_be_run_twice(source):
+    """Students run a cell again after filling in an answer; that must not end in an error of ours."""
+    notebook = build.read_source(source)
+    cells = [
+        copy.deepcopy(cell) for cell in notebook["cells"] for _ in range(2) if cell["cell_type"] == "code"
+    ]
+    for number, cell in enumerate(cells):
+        cell["id"] = f"twice-{number}"
+    notebook["cells"] = cells
+    build.execute(notebook, source.parent, ROOT)
+
+
+def test_no_notebook_lacks_its_source():
+    assert build.find_strays(ROOT) == []
+
+
+def test_the_test_command_runs_nbval_strictly_over_the_notebooks():
+    """`pytest` alone must execute them and compare every output; a lax run compares nothing."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["pytest"][
+        "ini_options"
+    ]
+    assert "--nbval" in settings["addopts"]
+    assert not any("lax" in option or "sanitize" in option for option in settings["addopts"])
+    assert {"notebooks", "solutions"} <= set(settings["testpaths"])
+
+
+def test_each_misconception_has_one_home():
+    """A misconception is refuted in one notebook, and asked again only in later ones."""
+    homes, retests = {}, []
+    for source in SOURCES:
+        block = json.loads(source.with_suffix(".ipynb").read_text(encoding="utf-8"))["metadata"][
+            "autograd_lab"
+        ]
+        for item in block["refutes"]:
+            assert item not in homes, f"{item} is refuted in {homes[item]} and again in {block['id']}"
+            homes[item] = block["id"]
+        retests += [(item, block["id"]) for item in block["retests"]]
+    for item, where in retests:
+        assert item not in homes or homes[item] < where, (
+            f"{item} is retested in {where} before its home {homes[item]}"
+        )

@@ -507,7 +507,7 @@ class Stage {
       if (grid.length <= 3 && cols <= 4) {
         body = `<table class="agl-grid">${grid.map((r) => `<tr>${r.map((x) => `<td style="--c:${shade(x, top)}">${core.number(x)}</td>`).join("")}</tr>`).join("")}</table>`;
       } else {
-        const cell = Math.floor(Math.min(11, 52 / grid.length, 88 / cols));
+        const cell = Math.floor(Math.min(11, 42 / grid.length, 88 / cols));
         body = `<svg class="agl-heat" role="img" aria-label="${core.escape(item.text)}" width="${cols * cell}" height="${grid.length * cell}">${grid.map((r, j) => r.map((x, i) =>
           `<rect x="${i * cell}" y="${j * cell}" width="${cell - 0.6}" height="${cell - 0.6}" style="fill:${shade(x, top)}"><title>${core.number(x)}</title></rect>`).join("")).join("")}</svg>`;
       }

@@ -1,33 +1,47 @@
-"""torch.special: special functions, under the names they have there."""
+"""torch.special: mathematical functions under the names physics and statistics know them by."""
 
-from .ops.rule import FUNCTIONS
+import math
 
-_SAME = (
-    "digamma", "erf", "erfc", "erfinv", "exp2", "expm1", "log1p", "logit", "logsumexp", "polygamma", "round", "sinc", "xlogy",
-    "softmax", "log_softmax",
-)  # fmt: skip
-_RENAMED = {"expit": "sigmoid", "gammaln": "lgamma", "psi": "digamma", "multigammaln": "mvlgamma"}
+from .autograd.record import apply
+from .autograd.variable import Variable
+from .ops import pairs
+from .ops import pointwise as rules
+from .ops.arithmetic import MulBackward1
+from .ops.rule import FUNCTIONS, pointwise, tensor_of
 
-__all__ = []
-for _name, _source in [*zip(_SAME, _SAME, strict=True), *_RENAMED.items()]:
-    if _source in FUNCTIONS:
-        globals()[_name] = FUNCTIONS[_source]
-        __all__.append(_name)  # noqa: PYI056 - which functions there are depends on ops/
-
-
-def ndtr(input):
-    """The distribution function of the normal distribution (torch.special.ndtr)."""
-    return (1 + FUNCTIONS["erf"](input * 0.7071067811865476)) * 0.5
-
-
-def xlog1py(input, other):
-    """input * log(1 + other), 0 where input is 0 (torch.special.xlog1py)."""
-    return FUNCTIONS["xlogy"](input, 1 + other)
+digamma = psi = FUNCTIONS["digamma"]
+erf, erfc, erfinv = FUNCTIONS["erf"], FUNCTIONS["erfc"], FUNCTIONS["erfinv"]
+exp2, expm1, log1p = FUNCTIONS["exp2"], FUNCTIONS["expm1"], FUNCTIONS["log1p"]
+expit, logit = FUNCTIONS["sigmoid"], FUNCTIONS["logit"]
+gammaln, multigammaln, polygamma = FUNCTIONS["lgamma"], FUNCTIONS["mvlgamma"], FUNCTIONS["polygamma"]
+i0, sinc, xlogy = FUNCTIONS["i0"], FUNCTIONS["sinc"], FUNCTIONS["xlogy"]
+logsumexp, softmax, log_softmax = FUNCTIONS["logsumexp"], FUNCTIONS["softmax"], FUNCTIONS["log_softmax"]
+round = FUNCTIONS["round"]
 
 
 def entr(input):
-    """-x log x, 0 at 0 (torch.special.entr)."""
-    return -FUNCTIONS["xlogy"](input, input)
+    """-input * log(input), 0 at 0 and -inf below (torch.special.entr)."""
+    return apply(rules.SpecialEntrBackward0, (input,))
 
 
-__all__ += ["entr", "ndtr", "xlog1py"]
+def i1(input):
+    """The modified Bessel function of order 1 (torch.special.i1)."""
+    return apply(rules.SpecialI1Backward0, (input,))
+
+
+def log_ndtr(input):
+    """The logarithm of the normal distribution function (torch.special.log_ndtr)."""
+    return apply(rules.SpecialLogNdtrBackward0, (input,))
+
+
+def ndtr(input):
+    """The normal distribution function: the chance that a normal number is below `input` (torch.special.ndtr)."""
+    return apply(MulBackward1, (1 + erf(input * math.sqrt(0.5)),), 0.5)
+
+
+def xlog1py(input, other):
+    """Input * log(1 + other), 0 where `input` is 0 (torch.special.xlog1py)."""
+    like = input if isinstance(input, Variable) else other
+    return pointwise(
+        pairs.SpecialXlog1PyBackward0, (tensor_of(input, like), tensor_of(other, like)), floats=True
+    )

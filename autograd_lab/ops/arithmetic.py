@@ -107,7 +107,8 @@ class MulBackward1(Rule):
 class DivBackward1(Rule):
     """Quotient by a number that PyTorch's own code supplies, in functions made of others.
 
-    Math: y = a / c.   VJP: g / c.   Shapes: elementwise.   Saves: nothing.   PyTorch: inside cross_entropy with soft targets
+    Math: y = a / c.   VJP: g / c.   Shapes: elementwise.   Saves: nothing.
+    PyTorch: inside cross_entropy with soft targets
     """
 
     op = "div"
@@ -141,13 +142,13 @@ def no_bool_difference(x, y):
     """Raise the error of a subtraction in which an array `x` or `y` (None: a number) is boolean."""
     if y is not None and x.dtype.kind == y.dtype.kind == "b":
         raise RuntimeError(
-            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator "
-            "instead."
+            "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+            "operator instead."
         )
     if x.dtype.kind == "b" or (y is not None and y.dtype.kind == "b"):
         raise RuntimeError(
-            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the "
-            "`~` or `logical_not()` operator instead."
+            "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
+            "use the `~` or `logical_not()` operator instead."
         )
 
 
@@ -197,7 +198,10 @@ class NegBackward0(Rule):
 
     def forward(x):
         if x.dtype.kind == "b":
-            raise RuntimeError("Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` operator instead.")
+            raise RuntimeError(
+                "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, "
+                "use the `~` or `logical_not()` operator instead."
+            )
         return -x
 
     def vjp(self, g):
@@ -246,7 +250,8 @@ class PowBackward0(Rule):
 class PowBackward1(Rule):
     """A tensor to the power of a tensor.
 
-    Math: y = a ** b.   VJP: to a: g * b * a ** (b - 1), zero where b = 0;  to b: g * y * log(a), zero where a = 0 and b >= 0.
+    Math: y = a ** b.
+    VJP: to a: g * b * a ** (b - 1), zero where b = 0;  to b: g * y * log(a), zero where a = 0 and b >= 0.
     Shapes: broadcast.   Saves: a, b and the result.   PyTorch: torch.pow
     """
 

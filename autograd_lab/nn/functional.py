@@ -18,9 +18,12 @@ from ..ops.scalars import minus, norm_of, over, plus, times
 # -- activations --------------------------------------------------------------------------------------
 
 
+_relu, _relu_ = METHODS["relu"], METHODS["relu_"]
+
+
 def relu(input, inplace=False):
     """max(x, 0)."""
-    return METHODS["relu_"](input) if inplace else FUNCTIONS["relu"](input)
+    return _relu_(input) if inplace else _relu(input)
 
 
 def _with_inplace(name, doc):
@@ -479,11 +482,14 @@ def pixel_shuffle(input, upscale_factor):
 # -- losses -------------------------------------------------------------------------------------------
 
 
+_REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
+
+
 def _enum(reduction, size_average=None, reduce=None, stacklevel=4):
     """PyTorch's number for a reduction. Raises ValueError for an unknown one."""
     if size_average is not None or reduce is not None:
         reduction = legacy_reduction(size_average, reduce, stacklevel)
-    found = {"none": 0, "mean": 1, "sum": 2}.get(reduction)
+    found = _REDUCTIONS.get(reduction)
     if found is None:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return found
@@ -512,7 +518,14 @@ def cross_entropy(
     input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
 ):  # fmt: skip
     """log_softmax and nll_loss in one; the target holds classes, or (in the shape of `input`) probabilities."""
-    reduction = _enum(reduction, size_average, reduce)
+    if size_average is None is reduce and reduction in _REDUCTIONS:
+        reduction = _REDUCTIONS[reduction]
+    else:
+        reduction = _enum(reduction, size_average, reduce)
+    if weight is None and label_smoothing == 0.0:
+        plain = losses.cross_entropy(input, target, reduction, ignore_index)
+        if plain is not None:
+            return plain
     x, t = input._data, target._data
     class_dim = 0 if x.ndim == 1 else 1
     if x.shape == t.shape:
@@ -522,8 +535,6 @@ def cross_entropy(
         return _smoothed(log_p, target, weight, ignore_index, reduction, label_smoothing, class_dim)
     if label_smoothing != 0.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
-    if x.ndim == 2 and t.ndim == 1 and x.shape[0] == t.shape[0]:
-        return losses.nll_loss(log_p, target, weight, reduction, ignore_index)
     return losses.nll_loss_nd(log_p, target, weight, reduction, ignore_index)
 
 

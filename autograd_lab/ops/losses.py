@@ -14,6 +14,7 @@ from ..autograd.variable import NO_EDGE, Variable, find_edge, new, wrap
 from . import both
 from . import rule as book
 from .general import GeneralRule, call
+from .reductions import LogSoftmaxBackward0
 from .rule import Rule
 from .scalars import over
 
@@ -217,6 +218,62 @@ def _plain_nll(input, target, n, reduction, ignore_index):
     if state.special:
         finish(state, NllLossBackward0, (input, target, None, total_weight), (out,), node, (reduction, ignore_index))
     return out
+
+
+def cross_entropy(input, target, reduction, ignore_index):
+    """log_softmax and nll_loss of a batch of logits in one go, with the nodes of both; None if the case is not that plain.
+
+    No weights, no ignored rows, nobody looking on: the loss of nearly every training loop.
+    """
+    x, t = input._data, target._data
+    state = THREAD.state
+    if state.special or x.ndim != 2 or t.ndim != 1 or reduction == NONE or x.dtype.kind != "f" or t.dtype is not _LONG:
+        return None
+    n, n_classes = x.shape
+    if not n or len(t) != n or 0 <= ignore_index < n_classes or _largest(t.view(_UNSIGNED)) >= n_classes:
+        return None
+    total = x.dtype.type(n)
+    log_p, loss = state.run(_log_softmax_and_loss, x, t, total if reduction == MEAN else 1)
+    Tensor = book.Tensor  # noqa: N806 - a class
+    out = new(Tensor)
+    out._data = loss
+    out._box = out._meta = None
+    edge = input._edge or find_edge(input)
+    if edge is NO_EDGE or not state.grad:
+        out._edge = NO_EDGE
+        return out
+    box = [0]
+    result, between, weight = new(Tensor), new(Tensor), new(Tensor)
+    result._data, result._edge, result._box, result._meta = log_p, NO_EDGE, box, None
+    first = new(LogSoftmaxBackward0)
+    first.next_functions = (edge,)
+    first.priority = count_down()
+    first.args = _ALONG_CLASSES
+    first.saved = (result,)
+    first.fold = first.hooks = first.versions = None
+    between._data, between._edge, between._box, between._meta = log_p, (first, 0), box, None
+    weight._data, weight._edge, weight._box, weight._meta = total, NO_EDGE, None, None
+    node = new(NllLossBackward0)
+    node.next_functions = ((first, 0),)
+    node.priority = count_down()
+    node.args = (reduction, ignore_index)
+    node.fold = node.hooks = None
+    node.saved = (between, target, None, weight)
+    seen = target._box
+    node.versions = None if seen is None or not seen[0] else (0, seen[0], 0, 0)
+    out._edge = (node, 0)
+    return out
+
+
+_ALONG_CLASSES = (1,)
+_LONG, _UNSIGNED = np.dtype(np.int64), np.dtype(np.uint64)
+_largest, _sum = np.maximum.reduce, np.add.reduce
+
+
+def _log_softmax_and_loss(x, target, divisor):
+    log_p = x - _largest(x, 1, None, None, True)
+    log_p -= np.log(_sum(np.exp(log_p), 1, None, None, True))
+    return log_p, -_sum(log_p[np.arange(len(target)), target]) / divisor
 
 
 def _plain_forward(x, target, divisor):
@@ -577,4 +634,4 @@ def _margins(rows, target, weight, margin):
     return m, w
 
 
-__all__ = ["call", "nll_loss", "nll_loss_nd"]
+__all__ = ["call", "cross_entropy", "nll_loss", "nll_loss_nd"]

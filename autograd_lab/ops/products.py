@@ -14,7 +14,6 @@ from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
 from ..autograd.record import apply, finish
 from ..autograd.variable import NO_EDGE, Variable, find_edge, new
-from ..autograd.views import make_view
 from ..dtypes import ALL
 from ..warning import warn_once
 from . import rule as book
@@ -64,37 +63,40 @@ class _TwoMatrices(Rule):
     factors = ("self", "mat2")
 
     def _read_saved(self, name):
-        shapes, strides, size = self.args[-3:]
+        *shapes, left, right, size = self.args[-5:]
         for i, factor in enumerate(self.factors):
             if name == factor + "_sym_sizes":
                 return shapes[i]
             if name == factor + "_sym_strides":  # kept only to lay out that factor's gradient
                 wanted = self.needs(i + len(self.inputs) - 2)
-                return tuple(step // size for step in strides[i]) if wanted else ()
+                return tuple(step // size for step in (left, right)[i]) if wanted else ()
         return super()._read_saved(name)
 
     def __dir__(self):
         return super().__dir__() + [f"_saved_{f}_sym_{what}" for f in self.factors for what in ("sizes", "strides")]
 
     def factor_gradients(self, g, a, b, alpha=1):
-        """Of a @ b: g @ b^T and a^T @ g, each laid out in memory as its factor is (a transposed factor: transposed)."""
+        """Of a @ b: g @ b^T and a^T @ g. A factor that lies column after column in memory gets its gradient in that layout."""
+        shape_a, shape_b, left, right, size = self.args[-5:]
         to_a = to_b = None
-        if b is not None:
-            to_a = _scaled(_t(_mm(b, _t(g))) if self.by_columns(0) else _mm(g, _t(b)), alpha)
-        if a is not None:
-            to_b = _scaled(_t(_mm(_t(g), a)) if self.by_columns(1) else _mm(_t(a), g), alpha)
+        if type(g) is np.ndarray:
+            if b is not None:
+                to_a = g @ b.T
+            if a is not None:
+                to_b = (g.T @ a).T if right[0] == size else a.T @ g
+        else:
+            if b is not None:
+                to_a = mm(b, g.t()).t() if left == (size, size * shape_a[0]) else mm(g, b.t())
+            if a is not None:
+                to_b = mm(g.t(), a).t() if right == (size, size * shape_b[0]) else mm(a.t(), g)
+        if alpha != 1:
+            return to_a if to_a is None else to_a * alpha, to_b if to_b is None else to_b * alpha
         return to_a, to_b
-
-    def by_columns(self, i):
-        """Whether factor `i` lies in memory column after column, as the transposed weight of a layer does."""
-        shapes, strides, size = self.args[-3:]
-        down, right = strides[i]
-        return down == size and right == size * shapes[i][0]
 
 
 def _layout(x, y):
-    """Sizes, strides and item size of two factors, the last three `args` of a _TwoMatrices."""
-    return (x.shape, y.shape), (x.strides, y.strides), x.itemsize
+    """Sizes, strides and item size of two factors, the last five `args` of a _TwoMatrices."""
+    return x.shape, y.shape, x.strides, y.strides, x.itemsize
 
 
 class MmBackward0(_TwoMatrices):
@@ -205,12 +207,13 @@ class AddmmBackward0(_TwoMatrices):
         beta, alpha, shape = self.args[:3]
         to_c = None
         if self.next_functions[0][0] is not None:
-            to_c = _scaled(g, beta)
-            if len(shape) == 1 and isinstance(g, np.ndarray) and shape[0] != 1:
+            to_c = g if beta == 1 else g * beta
+            if len(shape) == 1 and type(g) is np.ndarray and shape[0] != 1:
                 to_c = _sum_rows(to_c, 0)  # np.add.reduce: half the price of g.sum(0)
             elif g.shape != shape:
                 to_c = sum_to(to_c, shape)
-        return (to_c, *self.factor_gradients(g, a, b, alpha))
+        to_a, to_b = self.factor_gradients(g, a, b, alpha)
+        return to_c, to_a, to_b
 
 
 @function
@@ -273,32 +276,81 @@ def linear(input, weight, bias=None):
 
     A batch of vectors is one AddmmBackward0, fed by the TBackward0 of the weight.
     """
+    state = THREAD.state
+    if bias is not None and state.grad and not state.special:
+        try:
+            if input._data.ndim == 2 and weight._data.ndim == 2 and weight._edge is None:
+                meta = weight._meta
+                if meta.requires_grad and meta.base is None:
+                    return _layer(state, input, weight, bias)
+        except AttributeError:
+            pass  # something here is no tensor
     _tensors("linear", input=input, weight=weight)
+    return _any_linear(input, weight, bias)
+
+
+def _layer(state, input, weight, bias):
+    """`addmm(bias, input, weight.t())` for a leaf `weight` that requires grad: the same two nodes, made in one go.
+
+    This is where a net of Linear layers spends its time, so everything is written out.
+    """
+    x, w, c = input._data, weight._data, bias._data
+    y = w.T
+    if x.shape[1] != w.shape[1] or not c.dtype is x.dtype is w.dtype:
+        _check_addmm(c, x, y)
+    out = new(book.Tensor)
+    try:
+        out._data = state.run(_add_product, c, x, y)
+    except ValueError:
+        raise _expand_error(c.shape, (x.shape[0], y.shape[1])) from None
+    out._box = out._meta = None
+    turn = new(TBackward0)
+    turn.next_functions = (find_edge(weight),)
+    turn.priority = count_down()
+    turn.args = turn.saved = ()
+    turn.fold = turn.hooks = turn.versions = None
+    node = new(AddmmBackward0)
+    edge = input._edge or find_edge(input)
+    node.next_functions = (bias._edge or find_edge(bias), edge, (turn, 0))
+    node.priority = count_down()
+    node.args = (1, 1, c.shape, x.shape, y.shape, x.strides, y.strides, x.itemsize)
+    node.fold = node.hooks = None
+    box = weight._box
+    if box is None:
+        box = weight._box = [0]
+    turned = None
+    if edge is not NO_EDGE:
+        turned = new(book.Tensor)
+        turned._data, turned._edge, turned._box, turned._meta = y, (turn, 0), box, None
+    node.saved = (input, turned)
+    seen = input._box
+    seen = 0 if seen is None else seen[0]
+    node.versions = (seen, box[0]) if seen or box[0] else None
+    out._edge = (node, 0)
+    return out
+
+
+def _add_product(c, x, y):
+    product = x @ y
+    product += c
+    return product
+
+
+def _any_linear(input, weight, bias):
+    """linear for vectors, batches of batches, constants: built from views, products and sums."""
     x = input._data
-    if x.ndim == 2 and bias is not None and weight._data.ndim == 2:
-        return addmm(bias, input, _transposed(weight))
-    if bias is None or weight._data.ndim != 2:
+    if weight._data.ndim != 2:
         if bias is not None:
             raise RuntimeError(f"mat2 must be a matrix, got {weight._data.ndim}-D tensor")
-        return matmul(input, _transposed(weight) if weight._data.ndim == 2 else weight.t())
+        return matmul(input, weight.t())
+    if bias is None:
+        return matmul(input, weight.t())
+    if x.ndim == 2:
+        return addmm(bias, input, weight.t())
     if x.ndim > 2 and not x.flags.c_contiguous:
         return matmul(input, weight.t()) + bias
     flat = input.view(-1, x.shape[-1]) if x.shape[-1] else input.reshape(math.prod(x.shape[:-1]), 0)
     return addmm(bias, flat, weight.t()).view(*x.shape[:-1], weight._data.shape[0])
-
-
-def _transposed(weight):
-    """`weight.t()` of a matrix, without its overhead: this line runs once per layer and step."""
-    state = THREAD.state
-    edge = weight._edge or find_edge(weight)
-    if edge is NO_EDGE or not state.grad or state.special:
-        return weight.t()
-    node = new(TBackward0)
-    node.next_functions = (edge,)
-    node.priority = count_down()
-    node.args = node.saved = ()
-    node.fold = node.hooks = node.versions = None
-    return make_view(weight, weight._array().T, (node, 0))
 
 
 # -- vectors ------------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@ smoothing, for instance, does not.
 """
 
 from ..autograd.record import apply
-from .reductions import LinalgVectorNormBackward0
+from .arithmetic import DivBackward1, MulBackward1
+from .reductions import NormBackward1
 from .rule import Rule
 
 
@@ -31,39 +32,6 @@ class SubBackward1(Rule):
 
     def vjp(self, g):
         return g
-
-
-class MulBackward1(Rule):
-    """A tensor times a number.   Math: y = a * c.   VJP: g * c.   Shapes: elementwise.   Saves: the number.   PyTorch: torch.mul"""
-
-    op = "mul"
-    keeps = ("other",)
-
-    def forward(x, number):
-        return x * number
-
-    def vjp(self, g):
-        return g * self.args[0]
-
-
-class DivBackward1(Rule):
-    """A tensor over a number.   Math: y = a / c.   VJP: g / c.   Shapes: elementwise.   Saves: the number.   PyTorch: torch.div"""
-
-    op = "div"
-    keeps = ("other",)
-
-    def forward(x, number):
-        return x / number
-
-    def vjp(self, g):
-        return g / self.args[0]
-
-
-class NormBackward1(LinalgVectorNormBackward0):
-    """The p-norm over some dims, by its older name.   Math, VJP, Shapes, Saves: as linalg.vector_norm.   PyTorch: at::norm"""
-
-    op = "norm"
-    keeps = ("p", "dim", "keepdim")
 
 
 def plus(x, number):

@@ -3,6 +3,7 @@
 from typing import Any
 
 from .course.expect import expect
+from .course.reveal import reveal
 from .trace import Trace, narrate, state
 from .trace.recorder import record
 
@@ -21,4 +22,4 @@ def draw(what: Any, **options: Any) -> Any:
     return widgets.draw(what, **options)
 
 
-__all__ = ["Trace", "draw", "expect", "narrate", "record", "state", "step"]
+__all__ = ["Trace", "draw", "expect", "narrate", "record", "reveal", "state", "step"]

@@ -40,6 +40,7 @@ class Builder:
         self.arrived: dict[int, int] = {}
         self.expected: dict[int, int] = {}
         self.old_grad: int | None = None
+        self.named: int | None = None  # the tensor that the last operation named after the variable it is assigned to
 
     def build(self, notes: list[tuple[Any, ...]]) -> dict[str, Any]:
         """The five lists of the trace."""
@@ -66,14 +67,21 @@ class Builder:
         if fn is not None:
             self.tensors[i]["node"], self.tensors[i]["output_nr"] = self._known(fn), t.output_nr
 
-    def operation(self, rule, inputs, outputs, copies, node, saved, versions, place, grad) -> None:
+    def operation(
+        self, rule, inputs, outputs, copies, node, saved, versions, place, grad, same_call
+    ) -> None:
         src, target = self._where(place)
         ins = [self._operand(t, src) for t in inputs]
         name = target if len(outputs) == 1 else ""
+        if same_call and self.named is not None:
+            self.tensors[self.named]["name"] = ""  # it was a step on the way to the value that is assigned
+        self.named = None
         outs = [
             self._tensor(t, data, name, node is None, node is not None)
             for t, data in zip(outputs, copies, strict=True)
         ]
+        if name and self.tensors[outs[0]]["name"] == name:
+            self.named = outs[0]
         if node is None:
             op = rule if isinstance(rule, str) else rule.op or _op_name(rule)
             self._event("const", src, op=op, **{"in": ins}, t=outs, why="inputs" if grad else "no_grad")

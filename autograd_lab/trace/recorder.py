@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,7 @@ class Recorder:
         self.notes: list[tuple[Any, ...]] = []
         self.met: dict[int, Any] = {}  # id -> tensor; kept, or Python could give the id out again
         self.failure: BaseException | None = None
+        self.call: FrameType | None = None  # the frame of ours that the user's line called last
         self.running = True
         self._lists: dict[str, Any] | None = None
 
@@ -92,10 +94,19 @@ class Recorder:
         self._meet(inputs, frame)
         for t in outputs:
             self.met[id(t)] = t
+        inputs = _operands(rule, inputs)
         self.notes.append((
             "operation", rule, inputs, outputs, [_copy(t._data) for t in outputs], node, *_of_node(node),
-            None if frame is None else (frame.f_code, frame.f_lasti), THREAD.state.grad,
+            None if frame is None else (frame.f_code, frame.f_lasti), THREAD.state.grad, self._same_call(frame),
         ))  # fmt: skip
+
+    def _same_call(self, frame) -> bool:
+        """Whether the last operation came out of the same call in the user's code: a function made of several."""
+        outermost = sys._getframe(2)
+        while outermost is not None and outermost.f_back is not frame:
+            outermost = outermost.f_back
+        before, self.call = self.call, outermost
+        return outermost is not None and outermost is before
 
     def written(self, rule, inputs, target, node, name) -> None:
         """A tensor was written in place by the operation `name`."""
@@ -188,6 +199,7 @@ class Recorder:
     def finish(self, error, frame) -> None:
         """The recording ends; find the names that assignments inside the block gave."""
         self.running = False
+        self.call = None
         if error is not None and self.failure is not error and isinstance(error, Exception):
             self.notes.append(("failed", type(error).__name__, str(error)))
         for scope in (frame.f_locals, frame.f_globals):
@@ -214,6 +226,12 @@ def _user_frame():
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return frame
+
+
+def _operands(rule, inputs):
+    """The operands the user gave: no absent ones, and none of the extra results that a rule saves beside them."""
+    extras = getattr(rule, "extras", 0)
+    return tuple([t for t in (inputs[:-extras] if extras else inputs) if t is not None])
 
 
 def _place(frame):

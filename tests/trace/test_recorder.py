@@ -172,3 +172,25 @@ def test_a_running_recording_is_not_looked_at():
     """Half a trace is no trace: the message says to leave the block first."""
     with lab.record() as trace, pytest.raises(RuntimeError, match="still running"):
         _ = trace.events
+
+
+def test_a_function_made_of_several_operations():
+    """cross_entropy leaves two nodes; only the second is the loss that is assigned, and what is absent is no operand."""
+    s = torch.tensor([[1.0, 2.0], [0.5, 3.0]], requires_grad=True)
+    labels = torch.tensor([0, 1])
+    with lab.record() as trace:
+        loss = torch.nn.functional.cross_entropy(s, labels)
+        loss.backward()
+    names = {node["name"]: [trace.tensors[t]["name"] for t in node["outputs"]] for node in trace.nodes if node["outputs"]}
+    assert names == {"LogSoftmaxBackward0": [""], "NllLossBackward0": ["loss"]}
+    operands = [trace.tensors[t]["name"] for t in trace.nodes[-1]["inputs"]]
+    assert operands == ["", "labels"]
+
+
+def test_a_loop_keeps_the_names_of_every_turn():
+    """The same line run twice makes two tensors of the same name, not one name that moves on."""
+    h, w = leaf(1.0), leaf(2.0)
+    with lab.record() as trace:
+        for _ in range(2):
+            h = h * w
+    assert [trace.tensors[node["outputs"][0]]["name"] for node in trace.nodes if node["outputs"]] == ["h", "h"]

@@ -34,7 +34,6 @@
 # %%
 import autograd_lab as torch
 from autograd_lab import lab
-from autograd_lab.course import reveal
 
 x = torch.tensor(2.0, requires_grad=True)
 y = (2 * x + 1) ** 2
@@ -66,7 +65,7 @@ with lab.record() as trace:
     y = (2 * x + 1) ** 2
 
 operations = [node for node in trace.nodes if node["kind"] == "op"]
-reveal(prediction, len(operations))
+lab.reveal(prediction, len(operations))
 
 # %% [markdown]
 # `lab.record()` keeps a record of everything that runs inside it. Nothing is simulated: what you see
@@ -118,7 +117,7 @@ my_y = ...
 
 x = torch.tensor(3.0, requires_grad=True)
 y = (2 * x + 1) ** 2
-reveal(my_y, y)
+lab.reveal(my_y, y)
 
 # %% [markdown]
 # ## What the record is good for
@@ -190,8 +189,8 @@ with lab.record() as trace:
 z.backward()
 
 operations = [node for node in trace.nodes if node["kind"] == "op"]
-reveal(how_many, len(operations))
-reveal(gradient, x.grad)
+lab.reveal(how_many, len(operations))
+lab.reveal(gradient, x.grad)
 
 # %% [markdown]
 # ## The same in PyTorch

@@ -32,11 +32,10 @@ name, growth = ..., ...  # fill in, then run
 
 import autograd_lab as torch
 from autograd_lab import lab
-from autograd_lab.course import reveal
 
 x = torch.tensor(3.0, requires_grad=True)
-reveal(name, ((2 * x + 1) ** 2).grad_fn.name())
-reveal(growth, round(3.001 * 3.001 - 3 * 3, 3))
+lab.reveal(name, ((2 * x + 1) ** 2).grad_fn.name())
+lab.reveal(growth, round(3.001 * 3.001 - 3 * 3, 3))
 
 # %% [markdown]
 # ## Predict
@@ -52,7 +51,7 @@ prediction = ...
 # %%
 a = torch.tensor(3.0, requires_grad=True)
 b = a * a
-reveal(prediction, b.grad_fn.name() if b.grad_fn else "None")
+lab.reveal(prediction, b.grad_fn.name() if b.grad_fn else "None")
 
 # %% [markdown]
 # > **You may think** the graph is built by `backward()`.
@@ -115,9 +114,9 @@ both_of_square = ...  # a list of two names
 both_of_difference = ...
 
 # %%
-reveal(second_of_c, edges(c)[1])
-reveal(both_of_square, edges(a * a))
-reveal(both_of_difference, edges(k - b))
+lab.reveal(second_of_c, edges(c)[1])
+lab.reveal(both_of_square, edges(a * a))
+lab.reveal(both_of_difference, edges(k - b))
 
 # %% [markdown]
 # > **You may think** the constant `k` gets an `AccumulateGrad` too, and a gradient of zero.
@@ -155,7 +154,7 @@ prediction = ...  # True or False; fill in, then run
 x = torch.tensor(4.0)
 y = x * x
 x.requires_grad_()
-reveal(prediction, y.requires_grad)
+lab.reveal(prediction, y.requires_grad)
 
 # %% [markdown]
 # > **You may think** that `requires_grad_()` also reaches what was computed earlier.
@@ -202,7 +201,7 @@ with lab.record() as long:
 with lab.record() as short:
     grow(torch.tensor(20.0, requires_grad=True))
 counts = [sum(node["op"] == "mul" for node in trace.nodes) for trace in (long, short)]
-reveal(prediction, counts)
+lab.reveal(prediction, counts)
 
 # %% [markdown]
 # From 2 the loop runs three times and ends at 54. The comparison `x < 50` gave a truth value, which has
@@ -260,8 +259,8 @@ how_many, two_edges = ..., ...
 p, q = torch.tensor(7.0), torch.tensor(2.0, requires_grad=True)
 with lab.record() as trace:
     r = (p * p) * q
-reveal(how_many, len(trace.nodes))
-reveal(two_edges, edges(r))
+lab.reveal(how_many, len(trace.nodes))
+lab.reveal(two_edges, edges(r))
 
 # %% [markdown]
 # ## The same in PyTorch

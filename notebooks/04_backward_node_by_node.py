@@ -33,12 +33,11 @@ message_to_p, gradient = ..., ...  # fill in, then run
 
 import autograd_lab as torch
 from autograd_lab import lab
-from autograd_lab.course import reveal
 
 p, q = torch.tensor(5.0, requires_grad=True), torch.tensor(7.0, requires_grad=True)
 to_p, to_q = (p * q).grad_fn(torch.tensor(2.0))
-reveal(message_to_p, to_p)
-reveal(gradient, -0.004 / 0.001)
+lab.reveal(message_to_p, to_p)
+lab.reveal(gradient, -0.004 / 0.001)
 
 # %% [markdown]
 # ## Predict
@@ -63,7 +62,7 @@ def forward():
 with lab.record() as trace:
     a, b, c, loss = forward()
     loss.backward()
-reveal(prediction, a.grad)
+lab.reveal(prediction, a.grad)
 
 # %% [markdown]
 # ## Step
@@ -111,13 +110,13 @@ u = a * a
 v = u * a
 sent_by_u = sum(u.grad_fn(torch.tensor(2.0)))
 v.backward()
-reveal(half, [sent_by_u, a.grad])
+lab.reveal(half, [sent_by_u, a.grad])
 
 a = torch.tensor(3.0, requires_grad=True)
 u = a * 5
 u.retain_grad()
 ((u + a) * u).backward()
-reveal(yours, [u.grad, a.grad])
+lab.reveal(yours, [u.grad, a.grad])
 
 # %% [markdown]
 # ## Three engines that do not wait
@@ -175,7 +174,7 @@ def run(engine):
 
 
 wrong = [run(engine) for engine in (resend, visit_once, children_first)]
-reveal(prediction, wrong)
+lab.reveal(prediction, wrong)
 
 # %% [markdown]
 # > **You may think** recursion from the output is enough, in any order.
@@ -207,7 +206,7 @@ def count_messages(root):
 a, b, c, loss = forward()
 accumulator = b.grad_fn.next_functions[0][0]
 counts = count_messages(loss.grad_fn)
-reveal(prediction, [counts[b.grad_fn], counts[c.grad_fn], counts[accumulator]])
+lab.reveal(prediction, [counts[b.grad_fn], counts[c.grad_fn], counts[accumulator]])
 
 # %%
 names = {loss.grad_fn: "loss", c.grad_fn: "c", b.grad_fn: "b", accumulator: "a"}
@@ -299,7 +298,7 @@ with lab.record() as trace:
     loss.backward()
 
 order = [trace.tensors[event["t"]]["name"] for event in trace if event["k"] == "accumulate"]
-reveal(prediction, order[0])
+lab.reveal(prediction, order[0])
 
 # %%
 lab.step(trace)
@@ -345,8 +344,8 @@ b = a * 3
 loss = a * b
 accumulator, total = b.grad_fn.next_functions[0][0], {}
 children_first(loss.grad_fn, torch.tensor(1.0), total)
-reveal(how_many, count_messages(loss.grad_fn)[accumulator])
-reveal(left_by_children_first, total[accumulator])
+lab.reveal(how_many, count_messages(loss.grad_fn)[accumulator])
+lab.reveal(left_by_children_first, total[accumulator])
 
 # %% [markdown]
 # ## The same in PyTorch

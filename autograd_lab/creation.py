@@ -1,4 +1,4 @@
-"""Tensors from nothing: from data, constants and ranges. (Random ones: ops/draws.py.)"""
+"""Tensors from nothing: from data, constants and ranges (random ones are in ops/draws.py)."""
 
 import functools
 import math
@@ -132,13 +132,14 @@ def _usable(array):
     if array.dtype not in ALL:
         name = array.dtype.type.__name__
         raise TypeError(
-            f"can't convert np.ndarray of type numpy.{name}. The only supported types are: float64, float32, float16, int64, "
-            "int32, int16, int8, uint8, and bool."
+            f"can't convert np.ndarray of type numpy.{name}. The only supported types are: float64, "
+            "float32, float16, int64, int32, int16, int8, uint8, and bool."
         )
     if any(s < 0 for s in array.strides):
         raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
-            "supported. (You can probably work around this by making a copy of your array  with array.copy().) "
+            "At least one stride in the given numpy array is negative, and tensors with negative strides "
+            "are not currently supported. (You can probably work around this by making a copy of your "
+            "array  with array.copy().) "
         )
     return array
 
@@ -163,8 +164,9 @@ def _from_python(data, dtype):
             dtype = functools.reduce(promote_np, found)
         elif isinstance(first, np.ndarray):
             warn_once(
-                "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider converting the list to a "
-                "single numpy.ndarray with numpy.array() before converting to a tensor.",
+                "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider "
+                "converting the list to a single numpy.ndarray with numpy.array() before converting to a "
+                "tensor.",
                 stacklevel=4,
             )
             dtype = array.dtype
@@ -251,9 +253,10 @@ def from_numpy(array):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
     if not array.flags.writeable:
         warn_once(
-            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. This means writing to "
-            "this tensor will result in undefined behavior. You may want to copy the array to protect its data or make it "
-            "writable before converting it to a tensor. This type of warning will be suppressed for the rest of this program."
+            "The given NumPy array is not writable, and PyTorch does not support non-writable tensors. "
+            "This means writing to this tensor will result in undefined behavior. You may want to copy the "
+            "array to protect its data or make it writable before converting it to a tensor. This type of "
+            "warning will be suppressed for the rest of this program."
         )
     return wrap(_usable(array))
 
@@ -287,7 +290,7 @@ def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
 
 
 def size_of(args, name):
-    """The shape given as name(2, 3) or name((2, 3)). Raises TypeError for anything but ints, RuntimeError below zero."""
+    """The shape given as name(2, 3) or name((2, 3)). Raises TypeError for what is no int."""
     if len(args) == 1 and isinstance(args[0], (tuple, list)):
         args = args[0]
     try:
@@ -311,7 +314,16 @@ def float_type(dtype):
 
 
 def _constant(name, make, text):
-    def fn(*size, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, memory_format=None, **named):
+    def fn(
+        *size,
+        dtype=None,
+        layout=None,
+        device=None,
+        requires_grad=False,
+        pin_memory=False,
+        memory_format=None,
+        **named,
+    ):
         if device is not None:
             on_cpu(device)
         if not size:
@@ -337,13 +349,15 @@ def _constant(name, make, text):
 def array_like(input, name):
     """The array of a tensor that was given to a `..._like` function."""
     if not isinstance(input, Variable):
-        raise TypeError(f"{name}_like(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+        raise TypeError(
+            f"{name}_like(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+        )
     return input._data
 
 
 def _strides_like(out, x):
     """`out` laid out in memory as `x` is, if that is in another order than row-major."""
-    if isinstance(x, np.ndarray) and not x.flags.c_contiguous and not (0 in x.strides):
+    if isinstance(x, np.ndarray) and not x.flags.c_contiguous and 0 not in x.strides:
         laid = np.empty_like(x, dtype=out.dtype)
         laid[...] = out
         return laid
@@ -359,7 +373,9 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, requires_gra
     """A tensor filled with one value, whose type it takes (torch.full)."""
     on_cpu(device)
     if not isinstance(size, (tuple, list)):
-        raise TypeError(f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}")
+        raise TypeError(
+            f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"
+        )
     if isinstance(fill_value, Variable):
         dtype = dtype or fill_value.dtype
         fill_value = fill_value.item()
@@ -367,7 +383,9 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, requires_gra
     return leaf(np.full(size_of((size,), "full"), number_as(fill_value, dtype)), requires_grad)
 
 
-def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
+def full_like(
+    input, fill_value, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None
+):
     """A tensor filled with one value, in the size and type of `input` (torch.full_like)."""
     x = array_like(input, "full")
     on_cpu(device)
@@ -376,12 +394,16 @@ def full_like(input, fill_value, *, dtype=None, layout=None, device=None, requir
     return leaf(_strides_like(out, x), requires_grad)
 
 
-def empty_strided(size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False):
+def empty_strided(
+    size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
+):
     """Zeros laid out in memory with the given strides (torch.empty_strided)."""
     dtype = float_type(dtype)
     n = 1 + sum((k - 1) * s for k, s in zip(size, stride, strict=True)) if 0 not in size else 0
     memory = np.zeros(n, dtype)
-    return leaf(np.lib.stride_tricks.as_strided(memory, size, [s * dtype.itemsize for s in stride]), requires_grad)
+    return leaf(
+        np.lib.stride_tricks.as_strided(memory, size, [s * dtype.itemsize for s in stride]), requires_grad
+    )
 
 
 def eye(n, m=None, *, dtype=None, layout=None, device=None, requires_grad=False):
@@ -408,8 +430,14 @@ def arange(*args, start=None, end=None, step=None, dtype=None, layout=None, devi
         end = given[0]
     else:
         for name, value in zip(("start", "end", "step"), given, strict=False):
-            start, end, step = (value if name == k else v for k, v in (("start", start), ("end", end), ("step", step)))
-    start, end, step = _number(0 if start is None else start), _number(end), _number(1 if step is None else step)
+            start, end, step = (
+                value if name == k else v for k, v in (("start", start), ("end", end), ("step", step))
+            )
+    start, end, step = (
+        _number(0 if start is None else start),
+        _number(end),
+        _number(1 if step is None else step),
+    )
     if step == 0:
         raise RuntimeError("step must be nonzero")
     if (end - start) * step < 0:
@@ -427,8 +455,9 @@ def arange(*args, start=None, end=None, step=None, dtype=None, layout=None, devi
 def range_(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
     """start, start + step, ... up to and with end (torch.range, deprecated)."""
     warn_once(
-        "torch.range is deprecated and will be removed in a future release because its behavior is inconsistent with Python's "
-        "range builtin. Instead, use torch.arange, which produces values in [start, end)."
+        "torch.range is deprecated and will be removed in a future release because its behavior is "
+        "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
+        "[start, end)."
     )
     start, end = (0, start) if end is None else (start, end)
     n = int((end - start) / step) + 1
@@ -455,7 +484,7 @@ def linspace(start, end, steps, *, dtype=None, layout=None, device=None, require
 
 
 def logspace(start, end, steps, base=10.0, *, dtype=None, layout=None, device=None, requires_grad=False):
-    """base to the power of linspace(start, end, steps) (torch.logspace)."""
+    """Base to the power of linspace(start, end, steps) (torch.logspace)."""
     on_cpu(device)
     dtype = float_type(dtype)
     return leaf((base ** _evenly(start, end, steps, np.dtype(np.float64))).astype(dtype), requires_grad)

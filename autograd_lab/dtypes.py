@@ -4,6 +4,8 @@ NumPy and PyTorch disagree about the last: to PyTorch a 0-d tensor or a Python n
 result (bool < integer < floating), never its width, and integers become the default float, not float64.
 """
 
+import contextlib
+
 import numpy as np
 
 from .autograd.errors import TYPE_NAMES
@@ -35,6 +37,7 @@ class dtype:  # noqa: N801 - PyTorch's name
         return TYPE_NAMES[self.name]
 
     def to_complex(self):
+        """Raises RuntimeError: there are no complex numbers here."""
         raise RuntimeError(f"autograd_lab has no complex numbers, so {self!r} has no complex counterpart")
 
 
@@ -43,7 +46,13 @@ def _named(name):
 
 
 float16, float32, float64 = dtype("float16"), dtype("float32"), dtype("float64")
-uint8, int8, int16, int32, int64 = dtype("uint8"), dtype("int8"), dtype("int16"), dtype("int32"), dtype("int64")
+uint8, int8, int16, int32, int64 = (
+    dtype("uint8"),
+    dtype("int8"),
+    dtype("int16"),
+    dtype("int32"),
+    dtype("int64"),
+)
 bool_ = dtype("bool")
 half, float_, double, short, int_, long = float16, float32, float64, int16, int32, int64
 
@@ -77,10 +86,8 @@ def to_dtype(d, name="to"):
         return d
     found = None
     if not isinstance(d, str):
-        try:
+        with contextlib.suppress(TypeError):
             found = ALL.get(np.dtype(d))
-        except TypeError:
-            pass
     if found is None:
         raise TypeError(f"{name}(): argument 'dtype' must be torch.dtype, not {type(d).__name__}")
     return found
@@ -151,7 +158,10 @@ def dtype_of_number(n):
 
 
 def can_cast(from_, to):
-    """Whether a value of one type may be stored in another: no float in an integer, nothing but bool in a bool (torch.can_cast)."""
+    """Whether a value of one type may be stored in another (torch.can_cast).
+
+    No float in an integer, nothing but bool in a bool.
+    """
     return _RANK[from_.np.kind] <= _RANK[to.np.kind]
 
 
@@ -161,12 +171,14 @@ class finfo:  # noqa: N801 - PyTorch's name
     def __init__(self, type=None):
         type = type or Defaults.dtype
         if not type.is_floating_point:
-            raise TypeError("torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'")
+            raise TypeError(
+                "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
+            )
         info = np.finfo(type.np)
         self.bits = info.bits
         self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
         self.tiny = self.smallest_normal = float(info.tiny)
-        self.resolution = 10.0 ** -info.precision
+        self.resolution = 10.0**-info.precision
         self.dtype = type.name
 
     def __repr__(self):
@@ -181,7 +193,9 @@ class iinfo:  # noqa: N801 - PyTorch's name
 
     def __init__(self, type):
         if type.np.kind not in "iu":
-            raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+            raise TypeError(
+                "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'"
+            )
         info = np.iinfo(type.np)
         self.bits, self.max, self.min, self.dtype = info.bits, int(info.max), int(info.min), type.name
 
@@ -190,11 +204,13 @@ class iinfo:  # noqa: N801 - PyTorch's name
 
 
 _C_NAMES = {
-    "float16": "c10::Half", "float32": "float", "float64": "double", "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t",
-    "int32": "int", "int64": "int64_t",
+    "float16": "c10::Half", "float32": "float", "float64": "double", "uint8": "uint8_t", "int8": "int8_t",
+    "int16": "int16_t", "int32": "int", "int64": "int64_t",
 }  # fmt: skip
 _LIMITS = {d.np: float(np.finfo(d.np).max) for d in (float16, float32, float64)}
-_LIMITS.update({d.np: (int(np.iinfo(d.np).min), int(np.iinfo(d.np).max)) for d in (uint8, int8, int16, int32, int64)})
+_LIMITS.update(
+    {d.np: (int(np.iinfo(d.np).min), int(np.iinfo(d.np).max)) for d in (uint8, int8, int16, int32, int64)}
+)
 
 
 def number_as(value, np_dtype):

@@ -1,8 +1,9 @@
 """How a tensor prints: as PyTorch prints it.
 
-The elements decide together how each is written. Floats that are all whole print as "1."; others with four digits; in
-scientific form if the largest is over 1e8 or over 1000 times the smallest, or the smallest below 1e-4 (zeros, infinities and nan do
-not count). All get the same width, and a tensor of over 1000 elements only shows the first and last three along each dim.
+The elements decide together how each is written. Floats that are all whole print as "1."; others with four
+digits; in scientific form if the largest is over 1e8 or over 1000 times the smallest, or the smallest below 1e-4
+(zeros, infinities and nan do not count). All get the same width, and a tensor of over 1000 elements only shows
+the first and last three along each dim.
 """
 
 import math
@@ -24,7 +25,9 @@ class Options:
     precision, threshold, edgeitems, linewidth, sci_mode = 4, 1000, 3, 80, None
 
 
-def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+def set_printoptions(
+    precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None
+):
     """Set how tensors print (torch.set_printoptions).
 
     precision  digits after the point            threshold  more elements than this are summarized
@@ -42,7 +45,10 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
 
 def get_printoptions():
     """The options in force, as a dict for set_printoptions (torch.get_printoptions)."""
-    return {name: getattr(Options, name) for name in ("precision", "threshold", "edgeitems", "linewidth", "sci_mode")}
+    return {
+        name: getattr(Options, name)
+        for name in ("precision", "threshold", "edgeitems", "linewidth", "sci_mode")
+    }
 
 
 def formatter(values):
@@ -55,7 +61,11 @@ def formatter(values):
         return lambda v: f"{v:.0f}" + ("." if math.isfinite(v) else ""), 1
     low, high = np.abs(finite).min(), np.abs(finite).max()
     whole = bool((finite == np.ceil(finite)).all())
-    if Options.sci_mode if Options.sci_mode is not None else high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4:
+    if (
+        Options.sci_mode
+        if Options.sci_mode is not None
+        else high / low > 1000.0 or high > 1.0e8 or low < 1.0e-4
+    ):
         text = lambda v: f"{v:.{Options.precision}e}"  # noqa: E731
     elif whole:
         text = lambda v: f"{v:.0f}" + ("." if math.isfinite(v) else "")  # noqa: E731
@@ -130,7 +140,9 @@ def tensor_str(t, contents=None):
         suffixes.append(f"grad_fn=<{name}>")
     elif t.requires_grad:
         suffixes.append("requires_grad=True")
-    return with_suffixes(prefix + (numbers_str(x, len(prefix)) if contents is None else contents), suffixes, len(prefix))
+    return with_suffixes(
+        prefix + (numbers_str(x, len(prefix)) if contents is None else contents), suffixes, len(prefix)
+    )
 
 
 def with_suffixes(text, suffixes, indent):

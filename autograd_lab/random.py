@@ -38,7 +38,7 @@ class Generator:
 
     def set_state(self, state):
         """Go back to a state that get_state gave."""
-        self._seed, self.rng.bit_generator.state = pickle.loads(state._data.tobytes())  # noqa: S301 - our own bytes
+        self._seed, self.rng.bit_generator.state = pickle.loads(state._data.tobytes())
 
     def clone_state(self):
         """A second generator in the same state."""

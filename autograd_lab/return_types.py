@@ -7,7 +7,9 @@ def _result_type(name, fields):
     def new(cls, values):
         values = tuple(values)
         if len(values) != len(fields):
-            raise TypeError(f"torch.return_types.{name}() takes a {len(fields)}-sequence ({len(values)}-sequence given)")
+            raise TypeError(
+                f"torch.return_types.{name}() takes a {len(fields)}-sequence ({len(values)}-sequence given)"
+            )
         return tuple.__new__(cls, values)
 
     def show(self):
@@ -17,7 +19,14 @@ def _result_type(name, fields):
     def reduce(self):
         return type(self), (tuple(self),)
 
-    body = {"__slots__": (), "__new__": new, "__repr__": show, "__reduce__": reduce, "n_fields": len(fields), "__module__": __name__}
+    body = {
+        "__slots__": (),
+        "__new__": new,
+        "__repr__": show,
+        "__reduce__": reduce,
+        "n_fields": len(fields),
+        "__module__": __name__,
+    }
     for i, field in enumerate(fields):
         body[field] = property(lambda self, i=i: tuple.__getitem__(self, i), doc=f"Entry {i}.")
     return type(name, (tuple,), body)
@@ -25,8 +34,8 @@ def _result_type(name, fields):
 
 _VALUES = ("values", "indices")
 
-max = _result_type("max", _VALUES)  # noqa: A001 - PyTorch's names, here and below
-min = _result_type("min", _VALUES)  # noqa: A001
+max = _result_type("max", _VALUES)
+min = _result_type("min", _VALUES)
 sort = _result_type("sort", _VALUES)
 topk = _result_type("topk", _VALUES)
 median = _result_type("median", _VALUES)

@@ -96,30 +96,74 @@ def test_live_pytorch_makes_the_same(name):
         (lambda: torch.tensor([[1, 2], [3]]), ValueError, "expected sequence of length 2 at dim 1 (got 1)"),
         (lambda: torch.tensor([[1, 2], 3]), TypeError, "not a sequence"),
         (lambda: torch.tensor([1, [2]]), TypeError, "'list' object cannot be interpreted as an integer"),
-        (lambda: torch.tensor([torch.ones(2)]), ValueError, "only one element tensors can be converted to Python scalars"),
+        (
+            lambda: torch.tensor([torch.ones(2)]),
+            ValueError,
+            "only one element tensors can be converted to Python scalars",
+        ),
         (lambda: torch.tensor("a"), TypeError, "new(): invalid data type 'str'"),
         (lambda: torch.tensor(None), RuntimeError, "Could not infer dtype of NoneType"),
-        (lambda: torch.tensor(300, dtype=torch.uint8), RuntimeError, "value cannot be converted to type uint8 without overflow"),
+        (
+            lambda: torch.tensor(300, dtype=torch.uint8),
+            RuntimeError,
+            "value cannot be converted to type uint8 without overflow",
+        ),
         (lambda: torch.tensor(2**63), ValueError, "Overflow when unpacking long long"),
         (lambda: torch.tensor(1j), TypeError, "autograd_lab has no complex numbers"),
-        (lambda: torch.tensor([1], requires_grad=True), RuntimeError, "Only Tensors of floating point and complex dtype can require"),
-        (lambda: torch.tensor([1], dtype="float32"), TypeError, "tensor(): argument 'dtype' must be torch.dtype, not str"),
+        (
+            lambda: torch.tensor([1], requires_grad=True),
+            RuntimeError,
+            "Only Tensors of floating point and complex dtype can require",
+        ),
+        (
+            lambda: torch.tensor([1], dtype="float32"),
+            TypeError,
+            "tensor(): argument 'dtype' must be torch.dtype, not str",
+        ),
         (lambda: torch.tensor(np.array(["a"])), TypeError, "can't convert np.ndarray of type numpy.str_."),
-        (lambda: torch.from_numpy(np.arange(2)[::-1]), ValueError, "At least one stride in the given numpy array is negative"),
+        (
+            lambda: torch.from_numpy(np.arange(2)[::-1]),
+            ValueError,
+            "At least one stride in the given numpy array is negative",
+        ),
         (lambda: torch.from_numpy([1]), TypeError, "expected np.ndarray (got list)"),
-        (lambda: torch.zeros(2.5), TypeError, "zeros(): argument 'size' (position 1) must be tuple of ints, not float"),
+        (
+            lambda: torch.zeros(2.5),
+            TypeError,
+            "zeros(): argument 'size' (position 1) must be tuple of ints, not float",
+        ),
         (lambda: torch.zeros(-1), RuntimeError, "zeros: Dimension size must be non-negative."),
-        (lambda: torch.full(2, 3), TypeError, "full(): argument 'size' (position 1) must be tuple of ints, not int"),
+        (
+            lambda: torch.full(2, 3),
+            TypeError,
+            "full(): argument 'size' (position 1) must be tuple of ints, not int",
+        ),
         (lambda: torch.arange(5, 1), RuntimeError, "upper bound and lower bound inconsistent with step sign"),
         (lambda: torch.arange(1, 5, 0), RuntimeError, "step must be nonzero"),
-        (lambda: torch.zeros_like(3), TypeError, "zeros_like(): argument 'input' (position 1) must be Tensor, not int"),
+        (
+            lambda: torch.zeros_like(3),
+            TypeError,
+            "zeros_like(): argument 'input' (position 1) must be Tensor, not int",
+        ),
         (lambda: torch.ones(2, device="cuda"), AssertionError, "Torch not compiled with CUDA enabled"),
         (lambda: torch.ones(2, device="mps"), RuntimeError, "autograd_lab computes on the CPU only"),
         (lambda: torch.device("foo"), RuntimeError, "Expected one of cpu, cuda, ipu"),
-        (lambda: torch.rand(2, dtype=torch.int64), NotImplementedError, '"check_uniform_bounds" not implemented for \'Long\''),
+        (
+            lambda: torch.rand(2, dtype=torch.int64),
+            NotImplementedError,
+            "\"check_uniform_bounds\" not implemented for 'Long'",
+        ),
         (lambda: torch.randint(3, 3, (2,)), RuntimeError, "random_ expects 'from' to be less than 'to'"),
-        (lambda: torch.multinomial(torch.ones(2), 3), RuntimeError, "cannot sample n_sample > prob_dist.size(-1) samples"),
-        (lambda: torch.bernoulli(torch.tensor([2.0])), RuntimeError, "Expected p_in >= 0 && p_in <= 1 to be true"),
+        (
+            lambda: torch.multinomial(torch.ones(2), 3),
+            RuntimeError,
+            "cannot sample n_sample > prob_dist.size(-1) samples",
+        ),
+        (
+            lambda: torch.bernoulli(torch.tensor([2.0])),
+            RuntimeError,
+            "Expected p_in >= 0 && p_in <= 1 to be true",
+        ),
         (lambda: torch.ones(2).normal_(0, -1), RuntimeError, "normal expects std >= 0.0, but found std -1"),
         (lambda: torch.finfo(torch.int64), TypeError, "torch.finfo() requires a floating point input type."),
         (lambda: torch.iinfo(torch.float32), TypeError, "torch.iinfo() requires an integer input type."),
@@ -133,9 +177,12 @@ def test_what_is_refused(make, kind, text):
 
 def test_tensor_of_a_tensor_warns_and_copies():
     x = torch.ones(2, requires_grad=True)
-    with pytest.warns(UserWarning, match="To copy construct from a tensor, it is recommended to use sourceTensor"):
+    with pytest.warns(
+        UserWarning, match="To copy construct from a tensor, it is recommended to use sourceTensor"
+    ):
         y = torch.tensor(x)
-    assert not y.requires_grad and y.data_ptr() != x.data_ptr()
+    assert not y.requires_grad
+    assert y.data_ptr() != x.data_ptr()
 
 
 def test_numbers_taken_out_of_the_graph_warn_once():
@@ -152,7 +199,8 @@ def test_numpy_memory_is_shared_by_from_numpy_and_copied_by_tensor():
     a = np.zeros(2, np.float32)
     shared, copied = torch.from_numpy(a), torch.tensor(a)
     a[0] = 1
-    assert shared.tolist() == [1.0, 0.0] and copied.tolist() == [0.0, 0.0]
+    assert shared.tolist() == [1.0, 0.0]
+    assert copied.tolist() == [0.0, 0.0]
     assert torch.as_tensor(a).data_ptr() == shared.data_ptr()
     assert torch.as_tensor(shared) is shared
 
@@ -197,15 +245,21 @@ def test_types_meet_as_in_live_pytorch(a, b):
 
 
 def test_dtypes_know_themselves():
-    assert repr(torch.float32) == "torch.float32" and torch.float is torch.float32 and torch.long is torch.int64
-    assert torch.float64.itemsize == 8 and torch.uint8.is_signed is False and torch.int8.is_signed
+    assert repr(torch.float32) == "torch.float32"
+    assert torch.float is torch.float32
+    assert torch.long is torch.int64
+    assert torch.float64.itemsize == 8
+    assert torch.uint8.is_signed is False
+    assert torch.int8.is_signed
     for d in (torch.float16, torch.int64, torch.bool):
-        assert pickle.loads(pickle.dumps(d)) is d and copy.deepcopy(d) is d
+        assert pickle.loads(pickle.dumps(d)) is d
+        assert copy.deepcopy(d) is d
     assert repr(torch.finfo(torch.float32)) == (
         "finfo(resolution=1e-06, min=-3.40282e+38, max=3.40282e+38, eps=1.19209e-07, smallest_normal=1.17549e-38, "
         "tiny=1.17549e-38, dtype=float32)"
     )
-    assert torch.iinfo(torch.int32).max == 2**31 - 1 and torch.iinfo(torch.uint8).bits == 8
+    assert torch.iinfo(torch.int32).max == 2**31 - 1
+    assert torch.iinfo(torch.uint8).bits == 8
 
 
 def test_the_default_dtype_decides_what_floats_become():
@@ -224,13 +278,18 @@ def test_the_default_dtype_decides_what_floats_become():
 
 def test_sizes_are_tuples_that_say_so():
     s = torch.ones(2, 3).shape
-    assert repr(s) == "torch.Size([2, 3])" and s == (2, 3) and s.numel() == 6
-    assert repr(s + (4,)) == "torch.Size([2, 3, 4])" and repr(s[1:]) == "torch.Size([3])" and repr(s * 2) == "torch.Size([2, 3, 2, 3])"
+    assert repr(s) == "torch.Size([2, 3])"
+    assert s == (2, 3)
+    assert s.numel() == 6
+    assert repr(s + (4,)) == "torch.Size([2, 3, 4])"  # noqa: RUF005
+    assert repr(s[1:]) == "torch.Size([3])"
+    assert repr(s * 2) == "torch.Size([2, 3, 2, 3])"
     assert pickle.loads(pickle.dumps(s)) == s
 
 
 def test_devices_can_be_named():
-    assert repr(torch.device("cpu")) == "device(type='cpu')" and str(torch.device("cpu", 0)) == "cpu:0"
+    assert repr(torch.device("cpu")) == "device(type='cpu')"
+    assert str(torch.device("cpu", 0)) == "cpu:0"
     assert torch.ones(1).device == torch.device("cpu")
     assert not torch.cuda.is_available()
     where = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -264,7 +323,8 @@ def test_a_seed_gives_the_same_numbers_again():
     torch.manual_seed(3)
     assert draws() == first
     generator = torch.Generator().manual_seed(3)
-    assert draws(generator) == first and generator.initial_seed() == 3
+    assert draws(generator) == first
+    assert generator.initial_seed() == 3
     assert draws() != first
 
 
@@ -295,7 +355,12 @@ def test_draws_have_the_right_moments():
 
 def test_no_gradient_passes_through_a_draw():
     x = torch.ones(3, requires_grad=True)
-    for draw in (lambda y: y.uniform_(), lambda y: y.normal_(), lambda y: y.bernoulli_(0.5), lambda y: torch.bernoulli(y * 0.5)):
+    for draw in (
+        lambda y: y.uniform_(),
+        lambda y: y.normal_(),
+        lambda y: y.bernoulli_(0.5),
+        lambda y: torch.bernoulli(y * 0.5),
+    ):
         y = draw(x * 1)
         assert y.requires_grad
         (g,) = torch.autograd.grad(y.sum(), x)
@@ -308,10 +373,15 @@ def test_float_ranges_are_those_of_live_pytorch(start, end, step):
     live = pytest.importorskip("torch")
     if (end - start) * step < 0:
         start, end = end, start
-    a, b = torch.arange(start, end, step, dtype=torch.float64), live.arange(start, end, step, dtype=live.float64)
+    a, b = (
+        torch.arange(start, end, step, dtype=torch.float64),
+        live.arange(start, end, step, dtype=live.float64),
+    )
     np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-15, atol=1e-14)
     n = 1 + len(a) % 17
-    np.testing.assert_allclose(torch.linspace(start, end, n).numpy(), live.linspace(start, end, n).numpy(), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(
+        torch.linspace(start, end, n).numpy(), live.linspace(start, end, n).numpy(), rtol=1e-5, atol=1e-5
+    )
 
 
 def test_nothing_warns_in_ordinary_use():
@@ -322,15 +392,23 @@ def test_nothing_warns_in_ordinary_use():
         torch.tensor([1e300], dtype=torch.float64).float()
 
 
-@pytest.mark.parametrize("dtype", [n for n in NAMES if n != "float16"])  # where t[0] = 1e9 becomes inf, and t.fill_(1e9) an error
-@pytest.mark.parametrize("value", [0, 1, -1, 2.5, 300, -300, 70000, 2.0**40, 1e30, 1e300, float("inf"), float("nan")])
+@pytest.mark.parametrize(
+    "dtype", [n for n in NAMES if n != "float16"]
+)  # where t[0] = 1e9 becomes inf, and t.fill_(1e9) an error
+@pytest.mark.parametrize(
+    "value", [0, 1, -1, 2.5, 300, -300, 70000, 2.0**40, 1e30, 1e300, float("inf"), float("nan")]
+)
 def test_numbers_too_large_for_a_type_are_refused_as_in_live_pytorch(dtype, value):
     live = pytest.importorskip("torch")
 
     def outcome(torch):
         t = torch.zeros(2, dtype=getattr(torch, dtype))
         results = []
-        for write in (lambda: t.fill_(value), lambda: t.__setitem__(0, value), lambda: torch.full((2,), value, dtype=t.dtype)):
+        for write in (
+            lambda: t.fill_(value),
+            lambda: t.__setitem__(0, value),
+            lambda: torch.full((2,), value, dtype=t.dtype),
+        ):
             try:
                 write()
                 results.append(t.tolist())

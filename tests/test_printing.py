@@ -31,8 +31,12 @@ RECORDED = {
     "tensor([2.], grad_fn=<MulBackward0>)": lambda torch: torch.ones(1, requires_grad=True) * 2,
     "tensor([1.], grad_fn=<CopySlices>)": lambda torch: copied(torch),
     "tensor([[1., 2.],\n        [3., 4.]])": lambda torch: torch.tensor([[1.0, 2.0], [3.0, 4.0]]),
-    "tensor([[[0],\n         [1]],\n\n        [[2],\n         [3]]])": lambda torch: torch.arange(4).reshape(2, 2, 1),
-    "tensor([0.0000e+00, 1.0000e+00, 2.0000e+00,  ..., 1.9970e+03, 1.9980e+03,\n        1.9990e+03])": lambda torch: torch.arange(2000.0),
+    "tensor([[[0],\n         [1]],\n\n        [[2],\n         [3]]])": lambda torch: torch.arange(4).reshape(
+        2, 2, 1
+    ),
+    "tensor([0.0000e+00, 1.0000e+00, 2.0000e+00,  ..., 1.9970e+03, 1.9980e+03,\n        1.9990e+03])": lambda torch: (
+        torch.arange(2000.0)
+    ),
     "tensor([   0,    1,    2,  ..., 1997, 1998, 1999])": lambda torch: torch.arange(2000),
 }
 
@@ -85,7 +89,11 @@ def prints(library, array, requires_grad, **options):
 def test_any_tensor_prints_as_in_live_pytorch(array, dtype, requires_grad):
     live = pytest.importorskip("torch")
     with np.errstate(all="ignore"):
-        array = np.nan_to_num(array, posinf=3, neginf=-3).astype(dtype) if dtype[0] in "iu" else array.astype(dtype)
+        array = (
+            np.nan_to_num(array, posinf=3, neginf=-3).astype(dtype)
+            if dtype[0] in "iu"
+            else array.astype(dtype)
+        )
     assert prints(torch, array, requires_grad) == prints(live, array, requires_grad)
 
 
@@ -104,7 +112,9 @@ def test_any_tensor_prints_as_in_live_pytorch(array, dtype, requires_grad):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("shape", [(), (7,), (40,), (9, 8), (3, 7, 8), (1100,), (40, 40), (8, 2, 9, 9)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(), (7,), (40,), (9, 8), (3, 7, 8), (1100,), (40, 40), (8, 2, 9, 9)], ids=str
+)
 def test_options_work_as_in_live_pytorch(options, shape):
     live = pytest.importorskip("torch")
     array = np.random.default_rng(0).normal(size=shape).astype(np.float32) * 100

@@ -75,7 +75,7 @@ def node_for(rule, edges, inputs, outputs, args):
             else:
                 out = outputs[nr]
                 saved.append(wrap(out._data, NO_EDGE, out._shared_box()))
-        saved = tuple(saved)
+        saved = (*saved, *inputs[len(rule.inputs) :]) if rule.saves_rest else tuple(saved)
     return make_node(rule, edges, args, saved)
 
 

@@ -1,4 +1,4 @@
-"""The same numbers in memory of their own or in another number type: clone, to, copy_, fill_; and new tensors like a given one."""
+"""The same numbers in memory of their own or in another type: clone, to, copy_, fill_, and new tensors like one."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from .. import creation
 from ..autograd.engine import sum_to
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
-from ..autograd.variable import Variable, bump_version, wrap
+from ..autograd.variable import Variable, wrap
 from ..dtypes import ALL, number_as, to_dtype
 from ..dtypes import dtype as dtype_type
 from . import both
@@ -47,7 +47,8 @@ def contiguous(self, memory_format=None):
 class ToCopyBackward0(Rule):
     """A copy in another number type.
 
-    Math: y = a, rounded to the new type.   VJP: g in the old type.   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.to
+    Math: y = a, rounded to the new type.   VJP: g in the old type.   Shapes: the same.   Saves: nothing.
+    PyTorch: torch.Tensor.to
     """
 
     def forward(x, dtype, old):
@@ -63,7 +64,9 @@ def convert(t, dtype, copy=False):
     if old is dtype and not copy:
         return t
     if dtype.kind != "f":
-        return wrap(THREAD.state.run(ToCopyBackward0.forward, t._data, dtype, old))  # integers carry no gradient
+        return wrap(
+            THREAD.state.run(ToCopyBackward0.forward, t._data, dtype, old)
+        )  # integers carry no gradient
     return apply(ToCopyBackward0, (t,), dtype, old)
 
 
@@ -138,7 +141,8 @@ def type_(self, dtype=None):
 class CopyBackwards(Rule):
     """One tensor overwritten with another.
 
-    Math: a := b.   VJP: to a: zero;  to b: g, summed over what was broadcast.   Shapes: b broadcasts to a.   Saves: nothing.
+    Math: a := b.   VJP: to a: zero;  to b: g, summed over what was broadcast.   Shapes: b broadcasts to a.
+    Saves: nothing.
     PyTorch: torch.Tensor.copy_
     """
 
@@ -195,7 +199,8 @@ class FillBackward0(Rule):
 class FillBackward1(Rule):
     """All elements set to a 0-d tensor.
 
-    Math: y = c.   VJP: to the tensor: zero;  to c: the sum of g.   Shapes: c is 0-d.   Saves: nothing.   PyTorch: torch.fill
+    Math: y = c.   VJP: to the tensor: zero;  to c: the sum of g.   Shapes: c is 0-d.   Saves: nothing.
+    PyTorch: torch.fill
     """
 
     op = "fill"
@@ -209,11 +214,17 @@ class FillBackward1(Rule):
 
 
 class FillBackward2(FillBackward0):
-    """The in-place form of FillBackward0.   Math, VJP, Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.fill_"""
+    """The in-place form of FillBackward0.
+
+    Math, VJP, Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.fill_
+    """
 
 
 class FillBackward3(FillBackward1):
-    """The in-place form of FillBackward1.   Math, VJP, Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.fill_"""
+    """The in-place form of FillBackward1.
+
+    Math, VJP, Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.fill_
+    """
 
 
 class ZeroBackward0(FillBackward0):
@@ -232,10 +243,6 @@ def _fill(run, scalar_rule, tensor_rule, t, value):
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value._data.ndim} dimensions."
             )
         return run(tensor_rule, (t, value), value._data.dtype)
-    if run is apply_inplace and 0 in t._array().strides and not t.requires_grad:
-        bump_version(t)  # an expanded tensor: one value fits all places that share an element
-        t._data[...] = value
-        return t
     return run(scalar_rule, (t,), value)
 
 
@@ -276,9 +283,13 @@ _new("new_empty", creation.empty)
 
 
 @method
-def new_full(self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+def new_full(
+    self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False
+):
     """full(size, fill_value) in the type of this tensor."""
-    return creation.full(size, fill_value, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+    return creation.full(
+        size, fill_value, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad
+    )
 
 
 @method
@@ -330,7 +341,10 @@ def is_inference(input):
 def is_nonzero(input):
     """Whether the only element is not zero."""
     if input._data.size != 1:
-        raise RuntimeError(f"Boolean value of Tensor with {'no values' if not input._data.size else 'more than one value'} is ambiguous")
+        raise RuntimeError(
+            f"Boolean value of Tensor with {'no values' if not input._data.size else 'more than one value'} "
+            "is ambiguous"
+        )
     return bool(input._data.item())
 
 

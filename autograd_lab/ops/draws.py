@@ -16,19 +16,44 @@ from .rule import FUNCTIONS, Rule, function, method
 
 def _float_only(dtype, kernel):
     if dtype.kind != "f":
-        name = {"int64": "Long", "int32": "Int", "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool"}[dtype.name]
-        raise NotImplementedError(f'"{kernel}" not implemented for \'{name}\'')
+        name = {
+            "int64": "Long",
+            "int32": "Int",
+            "int16": "Short",
+            "int8": "Char",
+            "uint8": "Byte",
+            "bool": "Bool",
+        }[dtype.name]
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{name}'")
     return dtype
 
 
 def _factory(name, kernel, draw, text):
-    def fn(*size, generator=None, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False, **named):
+    def fn(
+        *size,
+        generator=None,
+        dtype=None,
+        layout=None,
+        device=None,
+        requires_grad=False,
+        pin_memory=False,
+        **named,
+    ):
         on_cpu(device)
         dtype = _float_only(float_type(dtype), kernel)
         shape = size_of(size or (named["size"],), name)
         return leaf(np.asarray(draw(rng_of(generator), shape)).astype(dtype), requires_grad)
 
-    def like(input, *, generator=None, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
+    def like(
+        input,
+        *,
+        generator=None,
+        dtype=None,
+        layout=None,
+        device=None,
+        requires_grad=False,
+        memory_format=None,
+    ):
         x = array_like(input, name)
         dtype = _float_only(x.dtype if dtype is None else to_dtype(dtype).np, kernel)
         return leaf(np.asarray(draw(rng_of(generator), x.shape)).astype(dtype), requires_grad)
@@ -41,8 +66,12 @@ def _factory(name, kernel, draw, text):
     return fn
 
 
-rand = _factory("rand", "check_uniform_bounds", lambda rng, shape: rng.random(shape), "Uniform numbers from [0, 1)")
-randn = _factory("randn", "normal_kernel_cpu", lambda rng, shape: rng.standard_normal(shape), "Normal numbers")
+rand = _factory(
+    "rand", "check_uniform_bounds", lambda rng, shape: rng.random(shape), "Uniform numbers from [0, 1)"
+)
+randn = _factory(
+    "randn", "normal_kernel_cpu", lambda rng, shape: rng.standard_normal(shape), "Normal numbers"
+)
 
 
 @function(method=False)
@@ -54,7 +83,9 @@ def randint(*args, low=0, high=None, size=None, generator=None, dtype=None, devi
     if size is None:
         if len(args) == 2 and isinstance(args[-1], int):
             raise TypeError("randint(): argument 'size' (position 2) must be tuple of ints, not int")
-        raise TypeError("randint() received an invalid combination of arguments: a high end and a size are needed")
+        raise TypeError(
+            "randint() received an invalid combination of arguments: a high end and a size are needed"
+        )
     if len(args) == 2:
         low, high = args
     elif args:
@@ -74,7 +105,9 @@ def randint_like(input, low, high=None, *, dtype=None, device=None, requires_gra
 
 
 @function(method=False)
-def randperm(n, *, generator=None, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+def randperm(
+    n, *, generator=None, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False
+):
     """The numbers from 0 to n - 1 in random order (torch.randperm)."""
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
@@ -100,7 +133,9 @@ class NormalBackward3(Rule, name="NormalBackward3"):
 
 
 @function(method=False)
-def normal(mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False, out=None):
+def normal(
+    mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False, out=None
+):
     """Normal numbers with mean and standard deviation given as numbers (then with a size) or tensors (torch.normal)."""
     if not isinstance(std, Variable) and std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
@@ -119,7 +154,9 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     """Positions drawn with the weights in the last dim (torch.multinomial)."""
     weights = input._data
     if weights.dtype.kind != "f":
-        raise RuntimeError("multinomial only supports floating-point dtypes for input, got: " + input.dtype.type_name)
+        raise RuntimeError(
+            "multinomial only supports floating-point dtypes for input, got: " + input.dtype.type_name
+        )
     if weights.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
     if not replacement and num_samples > weights.shape[-1]:
@@ -145,7 +182,8 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 class DrawRule(Rule):
     """A tensor overwritten with random numbers, or replaced by them: no gradient passes through.
 
-    Math: y ~ a distribution.   VJP: zero.   Shapes: the same.   Saves: nothing.   PyTorch: the in-place random functions
+    Math: y ~ a distribution.   VJP: zero.   Shapes: the same.   Saves: nothing.
+    PyTorch: the in-place random functions
     """
 
     def forward(x, draw):
@@ -156,7 +194,9 @@ class DrawRule(Rule):
 
 
 def _draw_rule(name, op):
-    return type(DrawRule)(name, (DrawRule,), {"__doc__": DrawRule.__doc__, "op": op, "__module__": __name__, "__slots__": ()})
+    return type(DrawRule)(
+        name, (DrawRule,), {"__doc__": DrawRule.__doc__, "op": op, "__module__": __name__, "__slots__": ()}
+    )
 
 
 UniformBackward0 = _draw_rule("UniformBackward0", "uniform")
@@ -177,7 +217,9 @@ def uniform_(self, from_=0, to=1, *, generator=None, **named):
     _float_only(self._data.dtype, "check_uniform_bounds")
     if from_ > to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
-    return apply_inplace(UniformBackward0, (self,), lambda x: rng_of(generator).random(x.shape) * (to - from_) + from_)
+    return apply_inplace(
+        UniformBackward0, (self,), lambda x: rng_of(generator).random(x.shape) * (to - from_) + from_
+    )
 
 
 @method
@@ -186,7 +228,9 @@ def normal_(self, mean=0, std=1, *, generator=None):
     _float_only(self._data.dtype, "normal_kernel_cpu")
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    return apply_inplace(NormalBackward0, (self,), lambda x: rng_of(generator).standard_normal(x.shape) * std + mean)
+    return apply_inplace(
+        NormalBackward0, (self,), lambda x: rng_of(generator).standard_normal(x.shape) * std + mean
+    )
 
 
 @method
@@ -195,7 +239,9 @@ def exponential_(self, lambd=1, *, generator=None):
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     _float_only(self._data.dtype, "exponential")
-    return apply_inplace(ExponentialBackward0, (self,), lambda x: rng_of(generator).standard_exponential(x.shape) / lambd)
+    return apply_inplace(
+        ExponentialBackward0, (self,), lambda x: rng_of(generator).standard_exponential(x.shape) / lambd
+    )
 
 
 @method
@@ -206,7 +252,13 @@ def random_(self, from_=None, to=None, *, generator=None, **named):
     rule = RandomBackward2 if from_ is None else RandomBackward1 if to is None else RandomBackward0
     low, high = (0, from_) if to is None else (from_ or 0, to)
     if high is None:  # all whole numbers the type holds exactly
-        high = 2 ** (np.finfo(kind).nmant + 1) if kind.kind == "f" else 2 if kind.kind == "b" else int(np.iinfo(kind).max)
+        high = (
+            2 ** (np.finfo(kind).nmant + 1)
+            if kind.kind == "f"
+            else 2
+            if kind.kind == "b"
+            else int(np.iinfo(kind).max)
+        )
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     return apply_inplace(rule, (self,), lambda x: rng_of(generator).integers(low, high, x.shape))
@@ -232,7 +284,9 @@ def bernoulli(input, p=None, *, generator=None):
     if p is not None:
         return apply(BernoulliBackward1, (input,), _coin(p, generator))
     if input._data.dtype.kind != "f":
-        raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{input.dtype.type_name}'")
+        raise NotImplementedError(
+            f"\"bernoulli_tensor_cpu_p_\" not implemented for '{input.dtype.type_name}'"
+        )
     return apply(BernoulliBackward0, (input,), _coin(_probabilities(input), generator))
 
 

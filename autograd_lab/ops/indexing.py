@@ -1,9 +1,8 @@
-"""Picking elements and putting them: x[...], x[...] = v, index_*, gather and scatter, masks.
+"""x[...] and x[...] = v: picking elements, and putting them.
 
-Basic indexing (ints, slices, None, ...) is a chain of views, one node for each step: x[0, :, 1:3] is a select and a slice.
-Index tensors and masks copy: IndexBackward0. x[i] = v writes v into the view x[i]; with index tensors it is index_put_.
-
-VJPs come in pairs: what a rule picks, its VJP puts (adding where a place was picked twice), and the other way round.
+Basic indexing (ints, slices, None, ...) is a chain of views, one node for each step: x[0, :, 1:3] is a select and
+a slice. Index tensors and masks copy: IndexBackward0. x[i] = v writes v into the view x[i]; with index tensors it
+is index_put_.
 """
 
 import operator
@@ -12,35 +11,15 @@ import numpy as np
 
 from ..autograd.engine import sum_to
 from ..autograd.errors import FREED_TEXT
-from ..autograd.modes import THREAD
 from ..autograd.node import FREED
-from ..autograd.record import apply, apply_inplace, apply_view, edges_of, finish, finish_inplace, make_node, wanted, write
+from ..autograd.record import apply, apply_inplace, apply_view
 from ..autograd.variable import Variable, wrap
-from ..autograd.views import check_writable, rebase_history
 from ..dtypes import ALL, number_as
 from ..warning import warn_once
 from . import both
-from .convert import cast
-from .rule import FUNCTIONS, METHODS, broadcast_error, function, method, tensor_of
-from .shapes import (
-    ALL_OF,
-    AliasBackward0,
-    SelectBackward0,
-    ShapeRule,
-    SliceBackward0,
-    UnsqueezeBackward0,
-    at,
-    diagonal_of,
-    dim_of,
-    placed,
-    reshape,
-    select,
-    sizes_of,
-    stack,
-    take_slice,
-    unbind,
-    unsqueeze,
-)
+from .parts import AliasBackward0, SelectBackward0, SliceBackward0
+from .rule import METHODS, function, method
+from .shapes import ALL_OF, ShapeRule, unsqueeze
 
 INDEX_TYPES = {np.dtype(t).num for t in (np.int64, np.longlong, np.int32, np.bool_)}
 LAST = 2**63 - 1  # the end of a slice without one, as PyTorch keeps it
@@ -52,16 +31,20 @@ class IndexBackward0(ShapeRule):
     """Elements picked by index tensors or masks.
 
     Math: y[k] = a[i[k], j[k], ...].   VJP: each g added at the place it was picked from (twice picked, twice added).
-    Shapes: the index tensors broadcast; their shape takes the place of the dims they index.   Saves: the index tensors.
+    Shapes: the index tensors broadcast; their shape takes the place of the dims they index.
+    Saves: the index tensors.
     PyTorch: advanced indexing
     """
 
     inputs = ("self", "indices")
     operands = 1
     saves = ("indices",)
-    keeps = ("self_sym_sizes",)
+    saves_rest = True
+    keeps = ("pattern", "self_sym_sizes")
+    hides = ("pattern",)
 
-    def forward(x, pattern, *indices):
+    def forward(x, *rest):
+        *indices, pattern = rest
         try:
             return picked(x, numpy_index(pattern, indices))
         except IndexError:
@@ -69,29 +52,44 @@ class IndexBackward0(ShapeRule):
             raise
 
     def vjp(self, g, *indices):
-        shape, pattern = self.args
+        pattern, shape = self.args
         if isinstance(g, Variable):
             return _index_put(both.zeros(shape, g), pattern, indices, g, True)
         return added_at(np.zeros(shape, g.dtype), numpy_index(pattern, indices), g)
 
     def _read_saved(self, name):
-        return saved_indices(self) if name == "indices" else super()._read_saved(name)
+        return saved_indices(self, self.args[0]) if name == "indices" else super()._read_saved(name)
 
 
 class IndexPutBackward0(ShapeRule):
     """Elements overwritten at (or, accumulating, added to) places given by index tensors or masks.
 
-    Math: y = a; y[i[k], ...] = v[k].   VJP: to a: g, zero at those places (accumulating: all of g);  to v: g at those places.
+    Math: y = a; y[i[k], ...] = v[k].
+    VJP: to a: g, zero at those places (accumulating: all of g);  to v: g at those places.
     Shapes: v broadcasts to what indexing would give.   Saves: the index tensors.   PyTorch: torch.Tensor.index_put_
     """
 
     inputs = ("self", "values", "indices")
+    op = "index_put"
     operands = 2
     saves = ("indices",)
+    saves_rest = True
     keeps = ("accumulate",)
 
-    def forward(x, values, accumulate, pattern, *indices):
-        return put(x.copy(), numpy_index(pattern, indices), values, accumulate)
+    def forward(x, values, *rest):
+        *indices, accumulate, pattern, shape = rest
+        index = numpy_index(pattern, indices)
+        y = np.array(x)
+        try:
+            return put(y, index, values, accumulate)
+        except IndexError:
+            explain(x.shape, pattern, indices)
+            raise
+        except ValueError:
+            raise RuntimeError(
+                f"shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to indexing result of shape "
+                f"{list(y[index].shape)}"
+            ) from None
 
     def vjp(self, g, *indices):
         accumulate, pattern, shape = self.args
@@ -105,15 +103,15 @@ class IndexPutBackward0(ShapeRule):
         return to_self, sum_to(to_values, shape) if to_values.shape != shape else to_values
 
     def _read_saved(self, name):
-        return saved_indices(self) if name == "indices" else super()._read_saved(name)
+        return saved_indices(self, self.args[1]) if name == "indices" else super()._read_saved(name)
 
 
-def saved_indices(node):
+def saved_indices(node, pattern):
     """The index as PyTorch shows it: a tensor or None for each dim."""
     if node.saved is FREED:
         raise RuntimeError(FREED_TEXT)
     given = iter(node.unpack(True))
-    return tuple([next(given) if here else None for here in node.args[1]])
+    return tuple([next(given) if here else None for here in pattern])
 
 
 def numpy_index(pattern, indices):
@@ -126,7 +124,9 @@ def numpy_index(pattern, indices):
             continue
         i = next(arrays)
         if i.dtype.kind == "u":
-            warn_once("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+            warn_once(
+                "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
+            )
             i = i.astype(bool)
         elif i.dtype.num not in INDEX_TYPES:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
@@ -181,70 +181,25 @@ def index_put_of(g, pattern, indices, value):
 
 
 def _index(x, pattern, indices):
-    """The operation of IndexBackward0."""
-    state = THREAD.state
-    data = x._data if isinstance(x._data, np.ndarray) else x._array()
-    out = wrap(IndexBackward0.forward(data, pattern, *indices))
-    node = None
-    if state.grad:
-        edges = edges_of((x,))
-        if wanted(edges):
-            node = make_node(IndexBackward0, edges, (data.shape, pattern), tuple(indices))
-            out._edge = (node, 0)
-    if state.special:
-        finish(state, IndexBackward0, (x, *indices), (out,), node, (pattern,))
-    return out
+    return apply(IndexBackward0, (x, *indices), pattern)
 
 
 def _index_put(x, pattern, indices, values, accumulate, inplace=False):
-    """The operation of IndexPutBackward0."""
-    state = THREAD.state
-    if inplace:
-        check_writable(x, (values,))
-    data = x._array()
-    index = numpy_index(pattern, indices)
-    if values._data.dtype is not data.dtype:
+    have, want = values._data.dtype, x._data.dtype
+    if have is not want:
         raise RuntimeError(
-            f"Index put requires the source and destination dtypes match, got {ALL[data.dtype].type_name} for the destination and "
-            f"{ALL[values._data.dtype].type_name} for the source."
+            f"Index put requires the source and destination dtypes match, got {ALL[want].type_name} for the "
+            f"destination and {ALL[have].type_name} for the source."
         )
-    node = None
-    if state.grad:
-        edges = edges_of((x, values))
-        if wanted(edges):
-            node = make_node(
-                IndexPutBackward0, edges, (bool(accumulate), pattern, values._data.shape), tuple(indices)
-            )
-    try:
-        changed = put(data if inplace and data.flags.writeable else data.copy(), index, values._data, accumulate)
-    except IndexError:
-        explain(data.shape, pattern, indices)
-        raise
-    except ValueError:
-        raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(values._data.shape)} cannot be broadcast to indexing result of shape "
-            f"{list(data[index].shape)}"
-        ) from None
+    args = bool(accumulate), pattern, values._data.shape
     if not inplace:
-        out = wrap(changed)
-        if node is not None:
-            out._edge = (node, 0)
-        if state.special:
-            finish(state, IndexPutBackward0, (x, values, *indices), (out,), node, (accumulate, pattern))
-        return out
-    if 0 in data.strides and data.size > 1:
+        return apply(IndexPutBackward0, (x, values, *indices), *args)
+    if 0 in x._array().strides and x._data.size > 1:
         warn_once(
-            "Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before performing this operation. "
-            "This also applies to advanced indexing e.g. tensor[indices] = tensor"
+            "Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
+            "operation. This also applies to advanced indexing e.g. tensor[indices] = tensor"
         )
-    from ..autograd.variable import bump_version
-
-    bump_version(x)
-    if node is not None:
-        rebase_history(x, node)
-    if state.special:
-        finish_inplace(state, IndexPutBackward0, (x, values, *indices), x, node, "index_put_")
-    return x
+    return apply_inplace(IndexPutBackward0, (x, values, *indices), *args)
 
 
 def explain(shape, pattern, indices):
@@ -264,8 +219,8 @@ def explain(shape, pattern, indices):
             for k, n in enumerate(i.shape):
                 if d + k >= len(shape) or shape[d + k] != n:
                     raise IndexError(
-                        f"The shape of the mask {list(i.shape)} at index {k} does not match the shape of the indexed tensor "
-                        f"{list(shape)} at index {d + k}"
+                        f"The shape of the mask {list(i.shape)} at index {k} does not match the shape of "
+                        f"the indexed tensor {list(shape)} at index {d + k}"
                     )
             lengths.append((int(np.count_nonzero(i)),))
         else:
@@ -279,7 +234,9 @@ def explain(shape, pattern, indices):
         np.broadcast_shapes(*lengths)
     except ValueError:
         shapes = ", ".join(str(list(s)) for s in lengths)
-        raise IndexError(f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}") from None
+        raise IndexError(
+            f"shape mismatch: indexing tensors could not be broadcast together with shapes {shapes}"
+        ) from None
 
 
 def is_mask(i):
@@ -301,9 +258,10 @@ def _as_tuple(index):
     for i in index:
         if isinstance(i, (Variable, list, tuple, slice, str)) or i is None or i is Ellipsis:
             warn_once(
-                "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
-                "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], "
-                "which will result either in an error or a different result",
+                "Using a non-tuple sequence for multidimensional indexing is deprecated and will be "
+                "changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be "
+                "interpreted as tensor index, x[torch.tensor(seq)], which will result either in an error "
+                "or a different result",
                 stacklevel=5,
             )
             return True
@@ -334,8 +292,8 @@ def _select(t, dim, i, number):
     x = t._array()
     if not x.ndim:
         raise IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
-            "tensor to a number"
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ "
+            "to convert a 0-dim tensor to a number"
         )
     n = x.shape[dim]
     if not -n <= i < n:
@@ -365,16 +323,16 @@ def _slice(t, dim, s, always):
     if not always and start == 0 and end >= x.shape[dim] and step == 1:
         return t
     part = slice(start, end, step)
-    return apply_view(SliceBackward0, t, x[(ALL_OF,) * dim + (part,)] if dim else x[part], dim, start, end, step)
+    return apply_view(
+        SliceBackward0, t, x[(ALL_OF,) * dim + (part,)] if dim else x[part], dim, start, end, step
+    )
 
 
 def _walk(t, index):
     """Apply the basic parts of an index; returns the view, and where index tensors are still to be used, or None."""
     items = index if isinstance(index, tuple) else tuple(index) if _as_tuple(index) else (index,)
     items = [
-        i
-        if isinstance(i, (int, slice, np.integer)) or i is None or i is Ellipsis
-        else _index_tensor(i)
+        i if isinstance(i, (int, slice, np.integer)) or i is None or i is Ellipsis else _index_tensor(i)
         for i in items
     ]
     known = 0
@@ -393,7 +351,12 @@ def _walk(t, index):
     pattern, tensors = [], []
     dim = number = 0
     for i in items:
-        if isinstance(i, Variable) and not i._data.ndim and i._data.dtype.kind in "iu" and not is_mask(i._data):
+        if (
+            isinstance(i, Variable)
+            and not i._data.ndim
+            and i._data.dtype.kind in "iu"
+            and not is_mask(i._data)
+        ):
             i = int(i._data)
         if isinstance(i, (bool, Variable)):
             if isinstance(i, bool) or not i._data.ndim:
@@ -432,7 +395,7 @@ def _walk(t, index):
 
 
 @method
-def __getitem__(self, index):
+def __getitem__(self, index):  # noqa: N807 - a method of Tensor
     kind = type(index)
     if kind is int:
         return _select(self, 0, index, 0)
@@ -447,7 +410,7 @@ def __getitem__(self, index):
 
 
 @method
-def __setitem__(self, index, value):
+def __setitem__(self, index, value):  # noqa: N807 - a method of Tensor
     if not isinstance(value, Variable):
         if not isinstance(value, (bool, int, float, np.generic)):
             raise TypeError(f"can't assign a {_type_name(value)} to a {self.type()}")
@@ -492,7 +455,9 @@ def _without_leading_ones(value, ndim):
 
 def _given_indices(indices, name):
     if not isinstance(indices, (tuple, list)):
-        raise TypeError(f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}")
+        raise TypeError(
+            f"{name}(): argument 'indices' (position 1) must be tuple of Tensors, not {type(indices).__name__}"
+        )
     pattern = tuple([i is not None for i in indices])
     return pattern, [i for i in indices if i is not None]
 

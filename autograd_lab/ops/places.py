@@ -1,4 +1,4 @@
-"""Picking and putting along a dim or under a mask: index_select, gather, scatter, masked_fill, take, and their relatives.
+"""Picking and putting along a dim or under a mask: index_select, gather, scatter, masked_fill, take, and others.
 
 Each rule here either picks (its VJP puts, adding where a place was picked twice) or puts (its VJP picks).
 """
@@ -12,21 +12,9 @@ from ..dtypes import ALL, number_as
 from ..warning import warn_once
 from . import both
 from .indexing import added_at
+from .parts import diagonal_of, select, take_slice, unbind
 from .rule import METHODS, broadcast_error, function, method, shape_error
-from .shapes import (
-    ShapeRule,
-    at,
-    diagonal_of,
-    dim_of,
-    expand,
-    infer_size,
-    placed,
-    reshape,
-    select,
-    sizes_of,
-    take_slice,
-    unbind,
-)
+from .shapes import ShapeRule, at, dim_of, expand, infer_size, placed, reshape, sizes_of
 
 # -- for formulas: arrays and Tensors alike -----------------------------------------------------------
 
@@ -44,7 +32,7 @@ def along(index, dim, shape):
 
 
 def gathered(x, dim, index):
-    """gather of an array or Tensor."""
+    """Gather of an array or Tensor."""
     if isinstance(x, Variable):
         return METHODS["gather"](x, dim, index if isinstance(index, Variable) else wrap(index))
     index = both.array_of(index)
@@ -68,7 +56,11 @@ def rows_of(g, dim, index):
 
 
 def _as_index(index, like):
-    return index if isinstance(like, Variable) == isinstance(index, Variable) else both.constant(both.array_of(index), like)
+    return (
+        index
+        if isinstance(like, Variable) == isinstance(index, Variable)
+        else both.constant(both.array_of(index), like)
+    )
 
 
 def _index_kind(name, index, text):
@@ -84,7 +76,10 @@ def _in_bounds(index, n, dim, error=RuntimeError, negative=False):
 
 
 def _register(name, build):
-    """The function `name`, its method and its in-place form, from `build`, which checks and returns (rule, inputs, args)."""
+    """Make the function `name`, its method and its in-place form.
+
+    `build` checks the arguments and returns (rule, inputs, args).
+    """
 
     def fn(input, *args, **kwargs):
         rule, inputs, rest = build(input, *args, **kwargs)
@@ -109,7 +104,8 @@ def _register(name, build):
 class IndexSelectBackward0(ShapeRule):
     """Entries along a dim, in the order of an index.
 
-    Math: y[.., k, ..] = a[.., index[k], ..].   VJP: zeros with g added at those entries.   Shapes: (5, 3) -> (2, 3) for two.
+    Math: y[.., k, ..] = a[.., index[k], ..].   VJP: zeros with g added at those entries.
+    Shapes: (5, 3) -> (2, 3) for two.
     Saves: the index.   PyTorch: torch.index_select
     """
 
@@ -181,14 +177,18 @@ def _index_add(input, dim, index, source, *, alpha=1):
     d = dim_of(dim, len(shape))
     rows = source._data.shape[d] if d < source._data.ndim else 1
     if index._data.dtype not in (np.int64, np.int32):
-        raise RuntimeError(f"index_add_(): Expected dtype int32/int64 for index but got: {index.dtype.type_name}")
+        raise RuntimeError(
+            f"index_add_(): Expected dtype int32/int64 for index but got: {index.dtype.type_name}"
+        )
     if source._data.dtype is not input._data.dtype:
         raise RuntimeError(
-            f"index_add_(): self ({input.dtype.type_name}) and source ({source.dtype.type_name}) must have the same scalar type"
+            f"index_add_(): self ({input.dtype.type_name}) and source ({source.dtype.type_name}) must have "
+            "the same scalar type"
         )
     if index._data.size != rows:
         raise RuntimeError(
-            f"index_add_(): Number of indices ({index._data.size}) should be equal to source.size(dim): ({rows}), for dim: {d}"
+            f"index_add_(): Number of indices ({index._data.size}) should be equal to source.size(dim): "
+            f"({rows}), for dim: {d}"
         )
     _in_bounds(index, shape[d] if shape else 1, d)
     return IndexAddBackward0, (input, source, index), (dim, alpha, source._data.ndim)
@@ -235,7 +235,11 @@ class IndexFillBackward1(ShapeRule):
 
     def vjp(self, g, index):
         dim = self.args[0]
-        to_self = METHODS["index_fill"](g, dim, index, 0) if isinstance(g, Variable) else IndexFillBackward0.forward(g, index, dim, 0)
+        to_self = (
+            METHODS["index_fill"](g, dim, index, 0)
+            if isinstance(g, Variable)
+            else IndexFillBackward0.forward(g, index, dim, 0)
+        )
         return to_self, rows_of(g, dim, index).sum() if self.needs(1) else None
 
 
@@ -249,7 +253,8 @@ def _index_fill(input, dim, index, value):
     if isinstance(value, Variable):
         if value._data.ndim:
             raise RuntimeError(
-                f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._data.ndim} dimension(s)."
+                "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{value._data.ndim} dimension(s)."
             )
         return IndexFillBackward1, (input, value, index), (dim,)
     return IndexFillBackward0, (input, index), (dim, number_as(value, input._data.dtype))
@@ -278,7 +283,11 @@ class IndexCopyBackward0(ShapeRule):
 
     def vjp(self, g, index, source):
         dim = self.args[0]
-        to_self = METHODS["index_fill"](g, dim, index, 0) if isinstance(g, Variable) else IndexFillBackward0.forward(g, index, dim, 0)
+        to_self = (
+            METHODS["index_fill"](g, dim, index, 0)
+            if isinstance(g, Variable)
+            else IndexFillBackward0.forward(g, index, dim, 0)
+        )
         return to_self, rows_of(g, dim, index).reshape(source.shape) if self.needs(1) else None
 
 
@@ -317,7 +326,8 @@ class GatherBackward0(ShapeRule):
     """One element along a dim for each entry of an index.
 
     Math (dim 0): y[i, j] = a[index[i, j], j].   VJP: zeros with g added at those places.
-    Shapes: that of the index, which is no larger than a in the other dims.   Saves: a, the index.   PyTorch: torch.gather
+    Shapes: that of the index, which is no larger than a in the other dims.   Saves: a, the index.
+    PyTorch: torch.gather
     """
 
     inputs = ("self", "index")
@@ -352,8 +362,8 @@ def gather(input, dim, index, *, sparse_grad=False):
     for k, (n, m) in enumerate(zip(shape, other, strict=False)):
         if k != d and m > n and index._data.size:
             raise RuntimeError(
-                f"Size does not match at dimension {k} expected index {list(other)} to be no larger than self {list(shape)} "
-                f"apart from dimension {d}"
+                f"Size does not match at dimension {k} expected index {list(other)} to be no larger than "
+                f"self {list(shape)} apart from dimension {d}"
             )
     _in_bounds(index, shape[d], d)
     return apply(GatherBackward0, (input, index), dim, sparse_grad)
@@ -381,13 +391,16 @@ class ScatterBackward0(ShapeRule):
 
     def vjp(self, g, index):
         dim = self.args[0]
-        return _cleared(g, dim, index) if self.needs(0) else None, gathered(g, dim, index) if self.needs(1) else None
+        return _cleared(g, dim, index) if self.needs(0) else None, gathered(g, dim, index) if self.needs(
+            1
+        ) else None
 
 
 class ScatterBackward1(ShapeRule):
     """Elements of a dim set to a number where an index says.
 
-    Math (dim 0): y = a; y[index[i, j], j] = c.   VJP: g, zero at those places.   Shapes: the same.   Saves: the index.
+    Math (dim 0): y = a; y[index[i, j], j] = c.   VJP: g, zero at those places.   Shapes: the same.
+    Saves: the index.
     PyTorch: torch.scatter
     """
 
@@ -437,7 +450,8 @@ class ScatterAddBackward0(ShapeRule):
 class NotImplementedBackward(ShapeRule, name="NotImplemented"):
     """A scatter that reduces with the legacy `reduce=` argument, which has no derivative.
 
-    Math: y = a; y[index] op= b.   VJP: none.   Shapes: as scatter.   Saves: nothing.   PyTorch: torch.scatter(reduce=...)
+    Math: y = a; y[index] op= b.   VJP: none.   Shapes: as scatter.   Saves: nothing.
+    PyTorch: torch.scatter(reduce=...)
     """
 
     inputs = ("self", "src", "index")
@@ -461,14 +475,15 @@ def _check_src(name, input, d, index, src):
         raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
     if len(given) < len(other) and index._data.size:
         raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-len(given)}, {len(given) - 1}], but got {len(given)})"
+            f"Dimension out of range (expected to be in range of [{-len(given)}, {len(given) - 1}], but got "
+            f"{len(given)})"
         )
     if any(m > n for k, (n, m) in enumerate(zip(shape, other, strict=False)) if k != d) or any(
         m > n for n, m in zip(given, other, strict=False)
     ):
         raise RuntimeError(
-            f"Expected index {list(other)} to be no larger than self {list(shape)} apart from dimension {d} and to be no larger "
-            f"size than src {list(given)}"
+            f"Expected index {list(other)} to be no larger than self {list(shape)} apart from dimension {d} "
+            f"and to be no larger size than src {list(given)}"
         )
 
 
@@ -484,8 +499,8 @@ def _scatter(input, dim, index, src=None, *, value=None, reduce=None):
             raise RuntimeError("reduce argument must be either add or multiply.")
         if isinstance(src, Variable):
             warn_once(
-                "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch "
-                "release. Use torch.scatter_reduce instead for more reduction options."
+                "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in "
+                "a future PyTorch release. Use torch.scatter_reduce instead for more reduction options."
             )
         else:
             src = wrap(np.full(index._data.shape, src, input._data.dtype))
@@ -507,7 +522,8 @@ class ScatterReduceBackward0(ShapeRule):
     """Elements combined along a dim where an index says: summed, multiplied, averaged, or the largest or smallest kept.
 
     Math (dim 0): y[t, j] = reduce of a[t, j] and all b[i, j] with index[i, j] = t.
-    VJP: sum: g to all;  mean: g over the count;  prod: g times the others;  amax, amin: g shared by those equal to the result.
+    VJP: sum: g to all;  mean: g over the count;  prod: g times the others;  amax, amin: g shared by those
+    equal to the result.
     Shapes: as scatter.   Saves: a, b, the index, the result.   PyTorch: torch.scatter_reduce
     """
 
@@ -523,8 +539,16 @@ class ScatterReduceBackward0(ShapeRule):
         src = _cut(src, index)
         ufunc = ScatterReduceBackward0.UFUNCS[reduce]
         if not include_self:
-            info = np.finfo(y.dtype) if y.dtype.kind == "f" else np.iinfo(y.dtype) if y.dtype.kind in "iu" else None
-            low, high = (-np.inf, np.inf) if y.dtype.kind == "f" else (info.min, info.max) if info else (False, True)
+            info = (
+                np.finfo(y.dtype)
+                if y.dtype.kind == "f"
+                else np.iinfo(y.dtype)
+                if y.dtype.kind in "iu"
+                else None
+            )
+            low, high = (
+                (-np.inf, np.inf) if y.dtype.kind == "f" else (info.min, info.max) if info else (False, True)
+            )
             y[places] = {"prod": 1, "amax": low, "amin": high}.get(reduce, 0)
         ufunc.at(y, places, src)
         if reduce == "mean":
@@ -585,7 +609,8 @@ def _scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
 class IndexReduceBackward0(ScatterReduceBackward0):
     """Rows combined along a dim: multiplied, averaged, or the largest or smallest kept.
 
-    Math, VJP: scatter_reduce with the index repeated over the other dims.   Shapes: as index_add.   Saves: as scatter_reduce.
+    Math, VJP: scatter_reduce with the index repeated over the other dims.   Shapes: as index_add.
+    Saves: as scatter_reduce.
     PyTorch: torch.index_reduce
     """
 
@@ -593,7 +618,9 @@ class IndexReduceBackward0(ScatterReduceBackward0):
     saves = ("self", "source", "index", "result")
 
     def forward(x, source, index, dim, reduce, include_self):
-        return ScatterReduceBackward0.forward(x, source, _repeated(index, dim, source.shape), dim, reduce, include_self)
+        return ScatterReduceBackward0.forward(
+            x, source, _repeated(index, dim, source.shape), dim, reduce, include_self
+        )
 
     def vjp(self, g, x, source, index, y):
         return super().vjp(g, x, source, _repeated(both.array_of(index), self.args[0], source.shape), y)
@@ -601,7 +628,9 @@ class IndexReduceBackward0(ScatterReduceBackward0):
 
 def _repeated(index, dim, shape):
     """A vector of indices along `dim`, the same for all other dims."""
-    return np.broadcast_to(np.expand_dims(index, [d for d in range(len(shape)) if d != dim % len(shape)]), shape)
+    return np.broadcast_to(
+        np.expand_dims(index, [d for d in range(len(shape)) if d != dim % len(shape)]), shape
+    )
 
 
 def _index_reduce(input, dim, index, source, reduce, *, include_self=True):
@@ -624,14 +653,14 @@ _register("scatter_reduce", _scatter_reduce)
 
 @function
 def take_along_dim(input, indices, dim=None):
-    """gather with broadcasting; without a dim, from the flattened tensor (torch.take_along_dim)."""
+    """Gather with broadcasting; without a dim, from the flattened tensor (torch.take_along_dim)."""
     if dim is None:
         return gather(input.view(-1) if input.is_contiguous() else reshape(input, -1), 0, indices.view(-1))
     n, m = input._data.ndim, indices._data.ndim
     if n != m:
         raise RuntimeError(
-            f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {n} dimensions for "
-            f"input, and {m} dimensions for indices"
+            "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{n} dimensions for input, and {m} dimensions for indices"
         )
     d = dim_of(dim, n)
     a, b = list(input._data.shape), list(indices._data.shape)
@@ -649,7 +678,8 @@ def take_along_dim(input, indices, dim=None):
 class TakeBackward0(ShapeRule):
     """Elements by their number in the flattened tensor.
 
-    Math: y[k] = a.flat[index[k]].   VJP: zeros with g added at those places.   Shapes: that of the index.   Saves: a, the index.
+    Math: y[k] = a.flat[index[k]].   VJP: zeros with g added at those places.   Shapes: that of the index.
+    Saves: a, the index.
     PyTorch: torch.take
     """
 
@@ -669,7 +699,8 @@ class TakeBackward0(ShapeRule):
 class PutBackward0(ShapeRule):
     """Elements overwritten, or added to, by their number in the flattened tensor.
 
-    Math: y = a; y.flat[index[k]] = b[k].   VJP: to a: g, zero at those places (accumulating: g);  to b: g at those places.
+    Math: y = a; y.flat[index[k]] = b[k].
+    VJP: to a: g, zero at those places (accumulating: g);  to b: g at those places.
     Shapes: b has as many elements as the index.   Saves: the index, b.   PyTorch: torch.put
     """
 
@@ -734,7 +765,8 @@ _register("put", _put)
 class MaskedFillBackward0(ShapeRule):
     """Elements under a mask set to a number.
 
-    Math: y = c where the mask is true, else a.   VJP: g, zero under the mask.   Shapes: a and mask broadcast.   Saves: the mask.
+    Math: y = c where the mask is true, else a.   VJP: g, zero under the mask.   Shapes: a and mask broadcast.
+    Saves: the mask.
     PyTorch: torch.masked_fill
     """
 
@@ -752,7 +784,8 @@ class MaskedFillBackward0(ShapeRule):
 class MaskedFillBackward1(ShapeRule):
     """Elements under a mask set to a 0-d tensor.
 
-    Math: y = c where the mask is true, else a.   VJP: to a: g, zero under the mask;  to c: the sum of g under the mask.
+    Math: y = c where the mask is true, else a.
+    VJP: to a: g, zero under the mask;  to c: the sum of g under the mask.
     Shapes: a and mask broadcast, c is 0-d.   Saves: the mask.   PyTorch: torch.masked_fill
     """
 
@@ -766,7 +799,11 @@ class MaskedFillBackward1(ShapeRule):
     def vjp(self, g, mask):
         to_value = None
         if self.needs(1):
-            to_value = METHODS["masked_select"](g, mask).sum() if isinstance(g, Variable) else both.masked(g, mask).sum()
+            to_value = (
+                METHODS["masked_select"](g, mask).sum()
+                if isinstance(g, Variable)
+                else both.masked(g, mask).sum()
+            )
         return _unfilled(g, mask, self.args[-1]), to_value
 
 
@@ -786,20 +823,27 @@ def _masked_fill(input, mask, value):
     """A copy with the elements under a mask set to one value (torch.masked_fill)."""
     _fit(input, mask)
     if mask._data.dtype.kind != "b":
-        raise RuntimeError(f"masked_fill_ only supports boolean masks, but got mask with dtype {_c_type(mask)}")
+        raise RuntimeError(
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {_c_type(mask)}"
+        )
     if isinstance(value, Variable):
         if value._data.ndim:
             raise RuntimeError(
-                f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value._data.ndim} dimension(s)."
+                "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                f"{value._data.ndim} dimension(s)."
             )
         return MaskedFillBackward1, (input, value, mask), (input._data.shape,)
     return MaskedFillBackward0, (input, mask), (value, input._data.shape)
 
 
 def _c_type(t):
-    return {"float32": "float", "float64": "double", "int64": "long int", "int32": "int", "uint8": "unsigned char"}.get(
-        t._data.dtype.name, t._data.dtype.name
-    )
+    return {
+        "float32": "float",
+        "float64": "double",
+        "int64": "long int",
+        "int32": "int",
+        "uint8": "unsigned char",
+    }.get(t._data.dtype.name, t._data.dtype.name)
 
 
 _register("masked_fill", _masked_fill)
@@ -808,7 +852,8 @@ _register("masked_fill", _masked_fill)
 class MaskedSelectBackward0(ShapeRule):
     """The elements under a mask, in a row.
 
-    Math: y = [a[i] for which mask[i]].   VJP: zeros with g at those places.   Shapes: a and mask broadcast; y has one dim.
+    Math: y = [a[i] for which mask[i]].   VJP: zeros with g at those places.
+    Shapes: a and mask broadcast; y has one dim.
     Saves: a, the mask.   PyTorch: torch.masked_select
     """
 
@@ -843,7 +888,8 @@ def masked_select(input, mask):
 class MaskedScatterBackward0(ShapeRule):
     """Elements under a mask replaced, one after the other, by those of another tensor.
 
-    Math: y = a; the k-th element under the mask becomes b.flat[k].   VJP: to a: g, zero under the mask;  to b: g under the mask.
+    Math: y = a; the k-th element under the mask becomes b.flat[k].
+    VJP: to a: g, zero under the mask;  to b: g under the mask.
     Shapes: a and mask broadcast.   Saves: the mask.   PyTorch: torch.masked_scatter
     """
 
@@ -880,10 +926,12 @@ class MaskedScatterBackward0(ShapeRule):
 
 
 def _masked_scatter(input, mask, source):
-    """A copy with the elements under a mask replaced, one after the other, by those of `source` (torch.masked_scatter)."""
+    """A copy with the elements under a mask replaced by those of `source` in turn (torch.masked_scatter)."""
     shape = _fit(input, mask)
     if mask._data.dtype.kind != "b":
-        raise RuntimeError(f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.type_name}")
+        raise RuntimeError(
+            f"masked_scatter_ only supports boolean masks, but got mask with dtype {mask.dtype.type_name}"
+        )
     if source._data.dtype is not input._data.dtype:
         raise RuntimeError(
             f"masked_scatter: expected self and source to have same dtypes but got {input.dtype.type_name} and "
@@ -899,7 +947,10 @@ _register("masked_scatter", _masked_scatter)
 
 @function
 def nonzero(input, *, as_tuple=False):
-    """The positions of the elements that are not zero, one a row; as a tuple, one tensor for each dim (torch.nonzero)."""
+    """The positions of the elements that are not zero, one a row (torch.nonzero).
+
+    as_tuple: one tensor for each dim instead.
+    """
     found = np.argwhere(input._data).astype(np.int64, copy=False)
     if not as_tuple:
         return wrap(found.copy("F"))
@@ -926,7 +977,8 @@ def unravel_index(indices, shape):
 class SelectScatterBackward0(ShapeRule):
     """A copy with one entry of a dim replaced.
 
-    Math: y = a; y[.., index, ..] = b.   VJP: to a: g, zero at that entry;  to b: that entry of g.   Shapes: b as that entry.
+    Math: y = a; y[.., index, ..] = b.   VJP: to a: g, zero at that entry;  to b: that entry of g.
+    Shapes: b as that entry.
     Saves: nothing.   PyTorch: torch.select_scatter
     """
 
@@ -970,7 +1022,8 @@ class SliceScatterBackward0(ShapeRule):
 class DiagonalScatterBackward0(ShapeRule):
     """A copy with a diagonal replaced.
 
-    Math: y = a; y's diagonal = b.   VJP: to a: g, zero on that diagonal;  to b: that diagonal of g.   Shapes: b as the diagonal.
+    Math: y = a; y's diagonal = b.   VJP: to a: g, zero on that diagonal;  to b: that diagonal of g.
+    Shapes: b as the diagonal.
     Saves: nothing.   PyTorch: torch.diagonal_scatter
     """
 
@@ -999,7 +1052,8 @@ def _replaced(x, where, value):
 def _check_part(src, shape):
     if src._data.shape != shape:
         raise RuntimeError(
-            f"expected src to have a size equal to the slice of self. src size = {list(src._data.shape)}, slice size = {list(shape)}"
+            f"expected src to have a size equal to the slice of self. src size = {list(src._data.shape)}, "
+            f"slice size = {list(shape)}"
         )
 
 

@@ -52,6 +52,7 @@ class Rule(Node):
     op = ""
     inputs: tuple = ("self",)
     operands: int | None = None
+    saves_rest = False  # whether the last of `saves` stands for all inputs from there on
     saves_if: dict = {}
     forward: Callable
     refuse: Callable | None = None  # for `binary`: raises an error for operands of mixed types that have no meaning

@@ -59,12 +59,15 @@ OPS = [
     Op("set a row", lambda torch, x, v: set_item(torch, x, lambda torch: 0, v), [(2, 3), (3,)]),
     Op("set rows", lambda torch, x, v: set_item(torch, x, lambda torch: slice(0, 2), v), [(3, 2), (1, 1, 2)]),
     Op("set by list", lambda torch, x, v: set_item(torch, x, lambda torch: [2, 0], v), [(3, 2), (2,)]),
-    Op("set under a mask", lambda torch, x, v: set_item(torch, x, lambda torch: torch.tensor([True, False, True]), v), [(3, 2), (2, 2)]),
+    Op("set under a mask", lambda torch, x, v: set_item(torch, x, lambda torch: torch.tensor([True, False, True]), v),
+       [(3, 2), (2, 2)]),
     Op("set in a view", lambda torch, x, v: (b := x * 1, b.t()[0].__setitem__(slice(0, 2), v), b)[2], [(3, 2), (2,)]),
     Op("chained", lambda torch, x: x[1][:, 0][..., None], [(2, 3, 4)]),
     Op("index_put", lambda torch, x, v: torch.index_put(x, (long(torch, [2, 0]),), v), [(3, 2), (2, 2)]),
-    Op("index_put adds", lambda torch, x, v: x.index_put((long(torch, [2, 2, 0]),), v, accumulate=True), [(3, 2), (2,)]),
-    Op("index_put_", lambda torch, x, v: (x * 1).index_put_((long(torch, [2, 0]), long(torch, [0, 1])), v), [(3, 2), ()]),
+    Op("index_put adds", lambda torch, x, v: x.index_put((long(torch, [2, 2, 0]),), v, accumulate=True),
+       [(3, 2), (2,)]),
+    Op("index_put_", lambda torch, x, v: (x * 1).index_put_((long(torch, [2, 0]), long(torch, [0, 1])), v),
+       [(3, 2), ()]),
     Op("index_select", lambda torch, x: x.index_select(1, long(torch, [2, 0, 2])), [(2, 3)]),
     Op("index_select 0-d", lambda torch, x: torch.index_select(x, 0, torch.tensor(0)), [()]),
     Op("index_add", lambda torch, x, v: x.index_add(0, long(torch, [1, 1]), v, alpha=2), [(3, 2), (2, 2)]),
@@ -84,9 +87,11 @@ OPS = [
     Op("scatter_add", lambda torch, x, v: x.scatter_add(0, long(torch, [[1, 0, 1], [1, 1, 1]]), v), [(2, 3), (2, 3)]),
     Op("scatter_add_", lambda torch, x, v: (x * 1).scatter_add_(0, long(torch, [[1, 0, 1]]), v), [(2, 3), (1, 3)]),
     *[Op(f"scatter_reduce {reduce} {keep}", lambda torch, x, v, reduce=reduce, keep=keep:
-         x.scatter_reduce(1, long(torch, [[0, 0, 2], [1, 0, 1]]), v, reduce, include_self=keep), [(2, 4), (2, 3)], second=reduce not in ("amax", "amin"))
+         x.scatter_reduce(1, long(torch, [[0, 0, 2], [1, 0, 1]]), v, reduce, include_self=keep),
+         [(2, 4), (2, 3)], second=reduce not in ("amax", "amin"))
       for reduce in ("sum", "prod", "mean", "amax", "amin") for keep in (True, False)],
-    Op("index_reduce mean", lambda torch, x, v: x.index_reduce(0, long(torch, [1, 1, 0]), v, "mean"), [(2, 3), (3, 3)]),
+    Op("index_reduce mean", lambda torch, x, v: x.index_reduce(0, long(torch, [1, 1, 0]), v, "mean"),
+       [(2, 3), (3, 3)]),
     Op("take", lambda torch, x: x.take(long(torch, [[0, 5], [5, -1]])), [(2, 3)]),
     Op("put", lambda torch, x, v: x.put(long(torch, [0, 5]), v), [(2, 3), (2,)]),
     Op("put adds", lambda torch, x, v: x.put(long(torch, [0, 0]), v, accumulate=True), [(2, 3), (2,)]),
@@ -94,8 +99,11 @@ OPS = [
     Op("masked_fill broadcasts", lambda torch, x: x.masked_fill(torch.tensor([[True], [False]]), 2.0), [(3,)]),
     Op("masked_fill tensor", lambda torch, x, v: x.masked_fill(torch.tensor([True, False, True]), v), [(2, 3), ()]),
     Op("masked_fill_", lambda torch, x: (x * 1).masked_fill_(torch.tensor([True, False, True]), 2.0), [(2, 3)]),
-    Op("masked_select", lambda torch, x: x.masked_select(torch.tensor([[True, False, True], [False, True, True]])), [(2, 3)]),
-    Op("masked_select broadcasts", lambda torch, x: torch.masked_select(x, torch.tensor([[True, False, True], [False, True, True]])), [(3,)]),
+    Op("masked_select", lambda torch, x: x.masked_select(torch.tensor([[True, False, True], [False, True, True]])),
+       [(2, 3)]),
+    Op("masked_select broadcasts", lambda torch, x: torch.masked_select(x,
+       torch.tensor([[True, False, True], [False, True, True]])),
+       [(3,)]),
     Op("masked_scatter", lambda torch, x, v: x.masked_scatter(torch.tensor([True, False, True]), v), [(2, 3), (6,)]),
     Op("select_scatter", lambda torch, x, v: torch.select_scatter(x, v, 1, -1), [(2, 3), (2,)]),
     Op("slice_scatter", lambda torch, x, v: torch.slice_scatter(x, v, 1, 0, 3, 2), [(2, 4), (2, 2)]),
@@ -149,7 +157,11 @@ def index_into(draw, shape, advanced=True):
             rest = len(shape) - d - skip
             d += skip
             for _ in range(rest):  # exactly the dims that are left must follow
-                items.append(("slice", None, None, None) if not shape[d] or draw(st.booleans()) else draw(st.integers(-shape[d], shape[d] - 1)))
+                items.append(
+                    ("slice", None, None, None)
+                    if not shape[d] or draw(st.booleans())
+                    else draw(st.integers(-shape[d], shape[d] - 1))
+                )
                 d += 1
             break
         if kind == "int":
@@ -230,7 +242,11 @@ def history(y):
     """The nodes of a result from the newest to the oldest, along the first edges, with what each saved of its index."""
     names, node = [], y.grad_fn
     while node is not None:
-        saved = [(k, getattr(node, k)) for k in ("_saved_dim", "_saved_index", "_saved_start", "_saved_end", "_saved_step") if k in dir(node)]
+        saved = [
+            (k, getattr(node, k))
+            for k in ("_saved_dim", "_saved_index", "_saved_start", "_saved_end", "_saved_step")
+            if k in dir(node)
+        ]
         names.append((node.name(), saved))
         node = node.next_functions[0][0] if node.next_functions else None
     return names
@@ -262,10 +278,16 @@ def test_any_assignment_is_that_of_live_pytorch(data, a_number):
     for library in (autograd_lab, torch):
         x = library.arange(float(np.prod(shape)), dtype=library.float64).reshape(shape).requires_grad_()
         n = int(np.prod(picked.shape[cut:]))
-        v = (library.arange(float(n), dtype=library.float64) + 100).reshape(picked.shape[cut:]).requires_grad_()
+        v = (
+            (library.arange(float(n), dtype=library.float64) + 100)
+            .reshape(picked.shape[cut:])
+            .requires_grad_()
+        )
         b = x * 1
         key = built(index, tensor_maker(library))
-        duplicates = any(isinstance(i, tuple) and i[0] == "list" and len({k % 5 for k in i[1]}) < len(i[1]) for i in index)
+        duplicates = any(
+            isinstance(i, tuple) and i[0] == "list" and len({k % 5 for k in i[1]}) < len(i[1]) for i in index
+        )
         try:
             b[key] = 7.0 if a_number or duplicates else v
         except (RuntimeError, IndexError) as error:
@@ -273,7 +295,9 @@ def test_any_assignment_is_that_of_live_pytorch(data, a_number):
             continue
         weights = library.arange(float(b.numel()), dtype=library.float64).reshape(shape) + 1
         grads = library.autograd.grad((b * weights).sum(), [x, v], allow_unused=True)
-        results.append((b.tolist(), b.grad_fn.name(), b._version, [g is not None and g.tolist() for g in grads]))
+        results.append(
+            (b.tolist(), b.grad_fn.name(), b._version, [g is not None and g.tolist() for g in grads])
+        )
     if not any("list" in (i[0] if isinstance(i, tuple) else "") for i in index):
         assert results[0] == results[1]
     else:  # where a list names a place twice, which value wins is not said
@@ -290,11 +314,23 @@ def test_any_assignment_is_that_of_live_pytorch(data, a_number):
         ((0, -4), IndexError, "index -4 is out of bounds for dimension 1 with size 3"),
         ((0, 0, 0, 0), IndexError, "too many indices for tensor of dimension 3"),
         (slice(None, None, -1), ValueError, "step must be greater than zero"),
-        (1.0, IndexError, "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got float)"),
+        (
+            1.0,
+            IndexError,
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are",
+        ),
         ("a", TypeError, "new(): invalid data type 'str'"),
         ([0, 5], IndexError, "index 5 is out of bounds for dimension 0 with size 2"),
-        (([0, 1], [0, 1, 2]), IndexError, "shape mismatch: indexing tensors could not be broadcast together with shapes [2], [3]"),
-        ([True, False, True], IndexError, "The shape of the mask [3] at index 0 does not match the shape of the indexed tensor"),
+        (
+            ([0, 1], [0, 1, 2]),
+            IndexError,
+            "shape mismatch: indexing tensors could not be broadcast together with shapes [2], [3]",
+        ),
+        (
+            [True, False, True],
+            IndexError,
+            "The shape of the mask [3] at index 0 does not match the shape of the indexed tensor",
+        ),
     ],
 )
 def test_indices_that_do_not_fit(index, kind, text):
@@ -307,22 +343,40 @@ def test_values_that_do_not_fit():
     torch = autograd_lab
     b = torch.zeros(2, 3)
     for index, value, kind, text in [
-        (0, torch.ones(4), RuntimeError, r"The expanded size of the tensor \(3\) must match the existing size \(4\)"),
-        ([0], torch.ones(4), RuntimeError, r"shape mismatch: value tensor of shape \[4\] cannot be broadcast"),
-        ([0], torch.ones(3, dtype=torch.float64), RuntimeError, "Index put requires the source and destination dtypes match"),
+        (
+            0,
+            torch.ones(4),
+            RuntimeError,
+            r"The expanded size of the tensor \(3\) must match the existing size \(4\)",
+        ),
+        (
+            [0],
+            torch.ones(4),
+            RuntimeError,
+            r"shape mismatch: value tensor of shape \[4\] cannot be broadcast",
+        ),
+        (
+            [0],
+            torch.ones(3, dtype=torch.float64),
+            RuntimeError,
+            "Index put requires the source and destination dtypes match",
+        ),
         (0, "a", TypeError, "can't assign a str to a torch.FloatTensor"),
         (0, [1, 2, 3], TypeError, "can't assign a list to a torch.FloatTensor"),
     ]:
         with pytest.raises(kind, match=text):
             b[index] = value
-    assert b.tolist() == [[0.0] * 3] * 2 and b._version == 0
+    assert b.tolist() == [[0.0] * 3] * 2
+    assert b._version == 0
 
 
 def test_a_leaf_that_requires_grad_is_not_written_to():
     torch = autograd_lab
     x = torch.ones(3, requires_grad=True)
     for index in (0, [0], torch.tensor([True, False, False])):
-        with pytest.raises(RuntimeError, match="leaf Variable that requires grad is being used in an in-place operation"):
+        with pytest.raises(
+            RuntimeError, match="leaf Variable that requires grad is being used in an in-place operation"
+        ):
             x[index] = 2.0
     with torch.no_grad():
         x[0] = 2.0
@@ -373,16 +427,52 @@ def test_scatter_that_reduces_the_old_way_has_no_derivative():
     ("call", "kind", "text"),
     [
         (lambda torch, x: x.index_select(0, torch.tensor([9])), IndexError, "index out of range in self"),
-        (lambda torch, x: x.gather(0, torch.tensor([0])), RuntimeError, "Index tensor must have the same number of dimensions"),
-        (lambda torch, x: x.gather(1, torch.tensor([[7]])), RuntimeError, "index 7 is out of bounds for dimension 1 with size 3"),
-        (lambda torch, x: x.gather(0, torch.tensor([[0.0]])), RuntimeError, "gather(): Expected dtype int32/int64 for index"),
-        (lambda torch, x: x.scatter(0, torch.tensor([[0, 0]]), torch.ones(1, 1)), RuntimeError, "Expected index [1, 2] to be no larger"),
-        (lambda torch, x: x.take(torch.tensor([6])), IndexError, "out of range: tried to access index 6 on a tensor of 6 elements."),
-        (lambda torch, x: x.masked_fill(torch.ones(2, dtype=torch.bool), 0), RuntimeError, "The size of tensor a (2) must match"),
+        (
+            lambda torch, x: x.gather(0, torch.tensor([0])),
+            RuntimeError,
+            "Index tensor must have the same number of dimensions",
+        ),
+        (
+            lambda torch, x: x.gather(1, torch.tensor([[7]])),
+            RuntimeError,
+            "index 7 is out of bounds for dimension 1 with size 3",
+        ),
+        (
+            lambda torch, x: x.gather(0, torch.tensor([[0.0]])),
+            RuntimeError,
+            "gather(): Expected dtype int32/int64 for index",
+        ),
+        (
+            lambda torch, x: x.scatter(0, torch.tensor([[0, 0]]), torch.ones(1, 1)),
+            RuntimeError,
+            "Expected index [1, 2] to be no larger",
+        ),
+        (
+            lambda torch, x: x.take(torch.tensor([6])),
+            IndexError,
+            "out of range: tried to access index 6 on a tensor of 6 elements.",
+        ),
+        (
+            lambda torch, x: x.masked_fill(torch.ones(2, dtype=torch.bool), 0),
+            RuntimeError,
+            "The size of tensor a (2) must match",
+        ),
         (lambda torch, x: x.masked_select(x), RuntimeError, "masked_select: expected BoolTensor for mask"),
-        (lambda torch, x: x.masked_scatter(x == x, torch.ones(2)), RuntimeError, "Number of elements of source < number of ones in mask"),
-        (lambda torch, x: x.index_add(0, torch.tensor([0]), torch.ones(2, 3)), RuntimeError, "index_add_(): Number of indices (1)"),
-        (lambda torch, x: x.index_fill(0, torch.tensor([0]), torch.ones(2)), RuntimeError, "index_fill_ only supports a 0-dimensional"),
+        (
+            lambda torch, x: x.masked_scatter(x == x, torch.ones(2)),
+            RuntimeError,
+            "Number of elements of source < number of ones in mask",
+        ),
+        (
+            lambda torch, x: x.index_add(0, torch.tensor([0]), torch.ones(2, 3)),
+            RuntimeError,
+            "index_add_(): Number of indices (1)",
+        ),
+        (
+            lambda torch, x: x.index_fill(0, torch.tensor([0]), torch.ones(2)),
+            RuntimeError,
+            "index_fill_ only supports a 0-dimensional",
+        ),
     ],
 )
 def test_errors_say_what_pytorch_says(call, kind, text):

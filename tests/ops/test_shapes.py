@@ -60,7 +60,7 @@ OPS = [
     Op("unfold overlaps", lambda torch, x: x.unfold(0, 2, 1), [(4, 2)]),
     Op("as_strided", lambda torch, x: x.as_strided((2, 2), (1, 2), 1), [(2, 3)]),
     Op("as_strided overlaps", lambda torch, x: torch.as_strided(x, (3, 2), (1, 1)), [(6,)]),
-    # PyTorch sends all of g to the tensor that as_strided_scatter overwrites in part; central differences say otherwise.
+    # PyTorch sends all of g to the tensor that is overwritten in part; central differences say otherwise.
     Op("as_strided_scatter", lambda torch, x, y: torch.as_strided_scatter(x, y, (2, 2), (1, 2)), [(2, 3), (2, 2)],
        skip=("grads", "second", "moves")),
     Op("unbind", lambda torch, x: x.unbind(1), [(2, 3)]),
@@ -140,7 +140,9 @@ def rounded(op):
     return "float32" in op.name or op.name in ("to", "type_as")
 
 
-@pytest.mark.parametrize("op", [op for op in OPS if not rounded(op)], ids=ids([op for op in OPS if not rounded(op)]))
+@pytest.mark.parametrize(
+    "op", [op for op in OPS if not rounded(op)], ids=ids([op for op in OPS if not rounded(op)])
+)
 def test_derivatives_agree_with_central_differences(op):
     check_differences(op)
 
@@ -161,7 +163,9 @@ def view_chain(draw):
     first, steps = shape, []
     for _ in range(draw(st.integers(1, 5))):
         n = len(shape)
-        kinds = ["unsqueeze"] + (["permute", "slice", "select", "squeeze", "transpose", "flatten", "expand"] if n else [])
+        kinds = ["unsqueeze"] + (
+            ["permute", "slice", "select", "squeeze", "transpose", "flatten", "expand"] if n else []
+        )
         kind = draw(st.sampled_from(kinds))
         d = draw(st.integers(0, max(n - 1, 0)))
         if kind == "permute":
@@ -283,8 +287,30 @@ def test_writing_through_a_chain_of_views_reaches_the_base(chain, square):
 def test_views_share_memory_and_copies_do_not():
     torch = autograd_lab
     b = torch.arange(8.0).reshape(2, 4)
-    views = [b.view(8), b.t(), b[0], b[:, 1:], b.unsqueeze(0), b.expand(3, 2, 4), b.diagonal(), b.unfold(1, 2, 1), b.as_strided((2,), (3,)), b.detach(), b.data]
-    copies = [b.clone(), b.t().reshape(-1), b[[0, 1]], b.flip(0), b.to(torch.float64), torch.cat([b]), b.tril(), b.repeat(1, 1), b.diag() if False else torch.diag(b)]
+    views = [
+        b.view(8),
+        b.t(),
+        b[0],
+        b[:, 1:],
+        b.unsqueeze(0),
+        b.expand(3, 2, 4),
+        b.diagonal(),
+        b.unfold(1, 2, 1),
+        b.as_strided((2,), (3,)),
+        b.detach(),
+        b.data,
+    ]
+    copies = [
+        b.clone(),
+        b.t().reshape(-1),
+        b[[0, 1]],
+        b.flip(0),
+        b.to(torch.float64),
+        torch.cat([b]),
+        b.tril(),
+        b.repeat(1, 1),
+        b.diag() if False else torch.diag(b),
+    ]
     for v in views:
         assert np.shares_memory(v.numpy(), b.numpy())
         assert v.untyped_storage().data_ptr() == b.untyped_storage().data_ptr()
@@ -314,17 +340,49 @@ def test_an_expanded_tensor_may_be_read_and_filled_but_not_written_element_by_el
     [
         (lambda x: x.view(5), RuntimeError, "shape '[5]' is invalid for input of size 6"),
         (lambda x: x.view(-1, -1), RuntimeError, "only one dimension can be inferred"),
-        (lambda x: x.t().view(-1), RuntimeError, "view size is not compatible with input tensor's size and stride"),
-        (lambda x: x.transpose(0, 2), IndexError, "Dimension out of range (expected to be in range of [-2, 1], but got 2)"),
-        (lambda x: x.permute(0), RuntimeError, "permute(sparse_coo): number of dimensions in the tensor input"),
-        (lambda x: x.expand(3), RuntimeError, "expand(torch.FloatTensor{[2, 3]}, size=[3]): the number of sizes"),
-        (lambda x: x.expand(4, 3), RuntimeError, "The expanded size of the tensor (4) must match the existing size (2)"),
+        (
+            lambda x: x.t().view(-1),
+            RuntimeError,
+            "view size is not compatible with input tensor's size and stride",
+        ),
+        (
+            lambda x: x.transpose(0, 2),
+            IndexError,
+            "Dimension out of range (expected to be in range of [-2, 1], but got 2)",
+        ),
+        (
+            lambda x: x.permute(0),
+            RuntimeError,
+            "permute(sparse_coo): number of dimensions in the tensor input",
+        ),
+        (
+            lambda x: x.expand(3),
+            RuntimeError,
+            "expand(torch.FloatTensor{[2, 3]}, size=[3]): the number of sizes",
+        ),
+        (
+            lambda x: x.expand(4, 3),
+            RuntimeError,
+            "The expanded size of the tensor (4) must match the existing size (2)",
+        ),
         (lambda x: x.narrow(0, 1, 5), RuntimeError, "start (1) + length (5) exceeds dimension size (2)."),
-        (lambda x: autograd_lab.cat([x, x[0]]), RuntimeError, "Tensors must have same number of dimensions: got 2 and 1"),
-        (lambda x: autograd_lab.cat([x, x[:, :1]]), RuntimeError, "Sizes of tensors must match except in dimension 0."),
+        (
+            lambda x: autograd_lab.cat([x, x[0]]),
+            RuntimeError,
+            "Tensors must have same number of dimensions: got 2 and 1",
+        ),
+        (
+            lambda x: autograd_lab.cat([x, x[:, :1]]),
+            RuntimeError,
+            "Sizes of tensors must match except in dimension 0.",
+        ),
         (lambda x: autograd_lab.stack([x, x[0]]), RuntimeError, "stack expects each tensor to be equal size"),
         (lambda x: x.split(0), RuntimeError, "split_size can only be 0 if dimension size is 0"),
-        (lambda x: x.unfold(0, 3, 1), RuntimeError, "maximum size for tensor at dimension 0 is 2 but size is 3"),
+        (
+            lambda x: x.unfold(0, 3, 1),
+            RuntimeError,
+            "maximum size for tensor at dimension 0 is 2 but size is 3",
+        ),
         (lambda x: x.to("cuda"), AssertionError, "Torch not compiled with CUDA enabled"),
         (lambda x: x.to("meta"), RuntimeError, "autograd_lab computes on the CPU only"),
         (lambda x: iter(x[0, 0]), TypeError, "iteration over a 0-d tensor"),

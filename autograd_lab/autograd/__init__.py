@@ -59,6 +59,7 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
         only = []
         for t in inputs:
             if isinstance(t, Variable):
+                t.grad_fn  # noqa: B018 - renews the history of a view
                 t.retain_grad()
             node, _ = _input_edge(t)
             if node is not None:

@@ -193,8 +193,8 @@ class BackwardPass:
 
     def _wanted(self, node, grads):
         """What PyTorch would have computed of the gradients: its rules leave out what goes nowhere."""
-        if node.kind == "function":
-            return grads
+        if node.kind == "function" or node.inputs == ("tensors",):
+            return grads  # PyTorch computes all of these or none
         needed = self.needed
         return [
             g if fn is not None and (needed is None or fn in needed) else None

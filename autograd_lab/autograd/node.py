@@ -19,7 +19,7 @@ weak = weakref.ref
 count_down = itertools.count(-1, -1).__next__
 """Creation numbers, negated: the newest node is the smallest, as heapq likes it."""
 
-_accumulators = itertools.count(-(2**62)).__next__  # below every other priority: a leaf is served at once, in order
+_accumulators = itertools.count(-(2**62)).__next__  # below every other priority: a leaf is served at once
 
 
 class _Freed(tuple):
@@ -48,6 +48,7 @@ class Node:
 
     __slots__ = ("__dict__", "__weakref__", "args", "fold", "hooks", "next_functions", "priority", "saved", "versions")
 
+    inputs: tuple = ("self",)
     saves = ()  # names of `saved`, as in PyTorch's _saved_<name>
     saves_if: dict = {}  # of some of these: the operands whose gradient needs them
     keeps = ()  # names of `args`, likewise
@@ -228,11 +229,11 @@ class AccumulateGrad(Node):
 
     __slots__ = ("variable",)
     kind = "accumulate"
+    priority = property(lambda _: _accumulators())  # asked for when it becomes ready: the first to be ready is the first to run
 
     def __init__(self, variable):
         self.variable = variable
         self.next_functions = ()
-        self.priority = _accumulators()
         self.saved = self.args = ()
         self.versions = self.fold = None
         meta = variable._meta

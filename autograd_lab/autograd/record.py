@@ -141,7 +141,7 @@ def apply_inplace(rule, inputs, *args, name=None):
     """
     target = inputs[0]
     check_writable(target, inputs[1:])
-    if rule.__name__ not in _FILLS:
+    if rule.__name__ not in _FILLS and not (len(inputs) == 2 and inputs[1] is target):
         check_overlap(target, inputs[1:])
     state = THREAD.state
     data = state.run(rule.forward, *[t._data for t in inputs], *args)

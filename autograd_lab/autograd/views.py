@@ -135,9 +135,9 @@ def check_writable(t, others=()):
     requires = t.requires_grad
     if meta is not None and meta.base is not None and (requires or any(o.requires_grad for o in others)):
         check_written_view(t, meta)
-        if requires and meta.base.is_leaf:
+        if requires and meta.base._last_edge() is NO_EDGE:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    if requires and t.is_leaf:
+    if requires and t._last_edge() is NO_EDGE:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
@@ -154,21 +154,22 @@ def check_overlap(t, others):
     box = t._box
     if box is not None:  # somebody may share this memory
         for o in others:
-            if o._box is box and o is not t and _overlap_partly(memory, o._array()):
+            if o._box is box and o is not t and _overlap_partly(t, o):
                 raise RuntimeError(
                     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
                     "memory location. Please clone() the tensor before performing the operation."
                 )
 
 
-def _overlap_partly(a, b):
-    """Whether two arrays share some memory, but not as the same elements in the same order. (Arrays with gaps: never.)"""
+def _overlap_partly(t, o):
+    """Whether two tensors share some memory, but not as the same elements in the same order. (Those with gaps: never.)"""
+    a, b = t._array(), o._array()
     if not (a.size and b.size and _dense(a) and _dense(b)):
         return False
     a_start, b_start = a.__array_interface__["data"][0], b.__array_interface__["data"][0]
     a_end, b_end = a_start + a.nbytes, b_start + b.nbytes
     if (a_start, a_end) == (b_start, b_end):
-        return a.strides != b.strides
+        return t.stride() != o.stride()
     return a_start < b_end and b_start < a_end
 
 
@@ -225,7 +226,7 @@ def _locations(array, offset, step):
 
 def gather(x, where, _shape):
     """The elements of `x` (an array or a Tensor) at the flat positions `where`."""
-    return x.reshape(-1)[where if isinstance(x, np.ndarray) else _index(where)]
+    return x.reshape(-1)[_index(where) if isinstance(x, Variable) else where]
 
 
 def scatter(g, where, shape, base=None):

@@ -7,6 +7,7 @@ from ..autograd.engine import sum_to
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
+from ..autograd.views import check_overlap
 from ..dtypes import ALL, number_as, to_dtype
 from ..dtypes import dtype as dtype_type
 from . import both
@@ -242,6 +243,8 @@ def _fill(run, scalar_rule, tensor_rule, t, value):
             raise RuntimeError(
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value._data.ndim} dimensions."
             )
+        if run is apply_inplace:
+            check_overlap(t, ())
         return run(tensor_rule, (t, value), value._data.dtype)
     return run(scalar_rule, (t,), value)
 

@@ -70,7 +70,13 @@ def _index_kind(name, index, text):
 
 def _in_bounds(index, n, dim, error=RuntimeError, negative=False):
     i = index._data
-    if i.size and (i.max() >= n or i.min() < (-n if negative else 0)):
+    if not i.size:
+        return
+    if negative:
+        fits = i.max() < n and i.min() >= -n
+    else:
+        fits = i.view(f"u{i.itemsize}").max() < n  # a negative index is a huge unsigned one
+    if not fits:
         wrong = next(k for k in i.reshape(-1).tolist() if not (-n if negative else 0) <= k < n)
         raise error(f"index {wrong} is out of bounds for dimension {dim} with size {n}")
 
@@ -134,7 +140,7 @@ def index_select(input, dim, index):
     shape = input._data.shape
     d = dim_of(dim, len(shape))
     i = index._data
-    if i.size and (i.max() >= (shape[d] if shape else 1) or i.min() < 0):
+    if i.size and i.view(f"u{i.itemsize}").max() >= (shape[d] if shape else 1):
         raise IndexError("index out of range in self")
     return apply(IndexSelectBackward0, (input, index), dim)
 

@@ -9,7 +9,17 @@ from ..autograd import no_grad
 from ..autograd.record import apply
 from ..autograd.variable import wrap
 from ..ops import activations, losses, normalization, pooling
-from ..ops.convolution import Col2ImBackward0, Im2ColBackward0, conv_transpose, convolution, pad_by_mode, pad_constant
+from ..ops.convolution import (
+    Col2ImBackward0,
+    Im2ColBackward0,
+    PixelShuffleBackward0,
+    PixelUnshuffleBackward0,
+    UpsampleNearestBackward0,
+    conv_transpose,
+    convolution,
+    pad_by_mode,
+    pad_constant,
+)
 from ..ops.embedding import drop, kept, one_hot
 from ..ops.products import linear
 from ..ops.rule import FUNCTIONS, METHODS
@@ -69,13 +79,7 @@ def relu6(input, inplace=False):
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     """leaky_relu with a random slope in training, with the mean slope in evaluation."""
-    if not training:
-        return leaky_relu(input, (lower + upper) / 2, inplace=inplace)
-    from ..random import rng_of
-
-    x = input._data
-    noise = np.where(x <= 0, rng_of().uniform(lower, upper, x.shape), 1).astype(x.dtype)
-    return METHODS["mul_"](input, wrap(noise)) if inplace else input * wrap(noise)
+    return (activations.rrelu_ if inplace else activations.rrelu)(input, lower, upper, training)
 
 
 def _softmax_dim(name, ndim, stacklevel):
@@ -473,10 +477,12 @@ def _pad_circular(input, pad):
 
 def pixel_shuffle(input, upscale_factor):
     """(n, c r^2, h, w) rearranged as (n, c, h r, w r)."""
-    *lead, c, h, w = input._data.shape
-    r = upscale_factor
-    out = input.reshape(-1, c // (r * r), r, r, h, w).permute(0, 1, 4, 2, 5, 3)
-    return out.reshape(*lead, c // (r * r), h * r, w * r)
+    return apply(PixelShuffleBackward0, (input,), upscale_factor)
+
+
+def pixel_unshuffle(input, downscale_factor):
+    """(n, c, h r, w r) rearranged as (n, c r^2, h, w)."""
+    return apply(PixelUnshuffleBackward0, (input,), downscale_factor)
 
 
 # -- losses -------------------------------------------------------------------------------------------
@@ -882,15 +888,12 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
         factors = (scale_factor,) * nd if isinstance(scale_factor, (int, float)) else tuple(scale_factor)
         size = tuple([int(n * f) for n, f in zip(old, factors, strict=True)])
     size = (size,) * nd if isinstance(size, int) else tuple(size)
-    out = input
-    for i, (n, m) in enumerate(zip(old, size, strict=True)):
-        out = out.index_select(2 + i, wrap((np.arange(m) * n // m).astype(np.int64)))
-    return out
+    return UpsampleNearestBackward0.run(input, size)
 
 
 upsample = interpolate
 
 __all__ = [name for name, value in list(globals().items()) if callable(value) and not name.startswith("_") and name not in (
     "apply", "wrap", "conv_transpose", "convolution", "pad_by_mode", "pad_constant", "drop", "kept", "no_grad",
-    "Col2ImBackward0", "Im2ColBackward0", "legacy_reduction",
+    "Col2ImBackward0", "Im2ColBackward0", "PixelShuffleBackward0", "PixelUnshuffleBackward0", "UpsampleNearestBackward0", "legacy_reduction",
 )]  # fmt: skip

@@ -431,8 +431,7 @@ class Module:
                 grad = param.grad
                 param.data = fn(param)
                 if grad is not None:
-                    new = fn(grad).requires_grad_(grad.requires_grad)
-                    param._meta.grad = new
+                    grad.data = fn(grad)
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)

@@ -390,6 +390,42 @@ class Col2ImBackward0(Rule):
         return both.run(Im2ColBackward0, (g,), kernel, dilation, padding, stride, h, w)
 
 
+class PixelShuffleBackward0(Rule):
+    """Channels spread over the image: r x r channels become one that is r times as wide and high.
+
+    Math: y[c, h r + i, w r + j] = x[c r^2 + i r + j, h, w].   VJP: pixel_unshuffle of g.
+    Shapes: (..., c r^2, h, w) -> (..., c, h r, w r).   Saves: nothing.   PyTorch: torch.nn.functional.pixel_shuffle
+    """
+
+    keeps = ("upscale_factor",)
+
+    def forward(x, r):
+        *lead, c, h, w = x.shape
+        y = x.reshape(*lead, c // (r * r), r, r, h, w)
+        n = len(lead)
+        order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
+        return y.transpose(order).reshape(*lead, c // (r * r), h * r, w * r)
+
+    def vjp(self, g):
+        return both.run(PixelUnshuffleBackward0, (g,), *self.args)
+
+
+class PixelUnshuffleBackward0(Rule):
+    """The opposite of PixelShuffle.   VJP: pixel_shuffle of g.   Saves: nothing.   PyTorch: torch.nn.functional.pixel_unshuffle"""
+
+    keeps = ("downscale_factor",)
+
+    def forward(y, r):
+        *lead, c, h, w = y.shape
+        x = y.reshape(*lead, c, h // r, r, w // r, r)
+        n = len(lead)
+        order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
+        return x.transpose(order).reshape(*lead, c * r * r, h // r, w // r)
+
+    def vjp(self, g):
+        return both.run(PixelShuffleBackward0, (g,), *self.args)
+
+
 # -- padding ------------------------------------------------------------------------------------------
 
 
@@ -497,6 +533,35 @@ for (_mode, _), _rule in list(_BORDERS.items()):
         _body = {"__doc__": _rule.__doc__, "inputs": ("self",), "saves": ("self",)}
         _BORDERS[_mode, _nd] = _with_gradient(type(_name, (_rule,), _body))
     _with_gradient(_rule)
+
+
+class UpsampleNearestBackward0(_ByPlace):
+    """Every place of a larger image copies the nearest element of the input.
+
+    VJP: each g is added to the element its value was copied from.   Shapes: (n, c, *size) -> (n, c, *out).   Saves: nothing.
+    PyTorch: torch.nn.functional.interpolate
+    """
+
+    inputs = ("self",)
+    saves = ()
+    keeps = ("output_size", "where", "self_sym_sizes")
+
+    @classmethod
+    def run(cls, input, size):
+        where = np.arange(input._data.size).reshape(input._data.shape)
+        for i, (n, m) in enumerate(zip(input._data.shape[2:], size, strict=True)):
+            where = where.take(np.arange(m) * n // m, axis=2 + i)
+        return apply(_UPSAMPLE[len(size)], (input,), size, where)
+
+    def vjp(self, g):
+        return scatter(g, self.args[1], self.args[2])
+
+
+_UPSAMPLE = {
+    n: type(f"UpsampleNearest{n}DBackward0", (UpsampleNearestBackward0,), {
+        "__doc__": UpsampleNearestBackward0.__doc__, "inputs": ("self",), "keeps": UpsampleNearestBackward0.keeps,
+    }) for n in (1, 2, 3)
+}  # fmt: skip
 
 
 def pad_by_mode(input, pad, mode):

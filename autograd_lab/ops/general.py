@@ -3,7 +3,7 @@
 from ..autograd.modes import THREAD
 from ..autograd.record import finish, node_for
 from ..autograd.variable import NO_EDGE, find_edge, wrap
-from .rule import Rule
+from .rule import Rule, common_type
 
 
 class GeneralRule(Rule):
@@ -13,12 +13,17 @@ class GeneralRule(Rule):
     """
 
     extras = 0
+    promotes = False  # whether operands of different types meet in one, as in arithmetic
 
 
 def call(rule, inputs, *args):
     """Run a GeneralRule on Tensors (or None for an absent one) and plain values; record it if a gradient is wanted."""
     state = THREAD.state
-    data = state.run(rule.forward, *[t if t is None else t._data for t in inputs], *args)
+    arrays = [t if t is None else t._data for t in inputs]
+    if rule.promotes and any(x.dtype is not arrays[0].dtype for x in arrays):
+        meeting = common_type(arrays)
+        arrays = [x.astype(meeting) for x in arrays]
+    data = state.run(rule.forward, *arrays, *args)
     if rule.extras:
         data, *extras = data
         inputs = (*inputs, *[wrap(e) for e in extras])

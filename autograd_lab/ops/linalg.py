@@ -927,6 +927,56 @@ def vecdot(x, y, *, dim=-1):
     return (x * y).sum(dim)
 
 
+class CdistBackward0(GeneralRule):
+    """Distances between all pairs of rows.
+
+    Math: y[i, j] = p-norm of a_i - b_j.   VJP: to a_i: sum over j of g (d / y) (|d| / y)^(p - 2), d = a_i - b_j, 0 where y = 0;
+    to b_j: minus the sum over i.   Shapes: (..., n, d), (..., m, d) -> (..., n, m).   Saves: a, b, the result.   PyTorch: torch.cdist
+    """
+
+    op = "_cdist_forward"
+    inputs = ("x1", "x2")
+    saves = ("x1", "x2", "result")
+    keeps = ("p",)
+
+    def forward(a, b, p):
+        size = np.abs(a[..., :, None, :] - b[..., None, :, :])
+        if p == 2:
+            return np.sqrt((size * size).sum(-1))
+        if p == 0:
+            return (size != 0).sum(-1).astype(size.dtype)
+        return size.max(-1) if p == math.inf else (size**p).sum(-1) ** size.dtype.type(1 / p)
+
+    def vjp(self, g, a, b, y):
+        p = self.args[0]
+        d = a.reshape((*a.shape[:-1], 1, a.shape[-1])) - b.reshape((*b.shape[:-2], 1, *b.shape[-2:]))
+        apart = both.array_of(y) != 0
+        if p == 1:
+            slope = both.sign(d)
+        elif p == 2:
+            slope = both.masked(d / _column(y), apart[..., None])
+        elif p == math.inf:
+            slope = both.sign(d) * both.constant((np.abs(both.array_of(d)) == both.array_of(y)[..., None]) * 1.0, d)
+        else:
+            power = both.masked(both.abs_(d) / _column(y), apart[..., None]) ** (p - 1)
+            slope = both.sign(d) * power if p else d * 0
+        moved = slope * _column(g)
+        to_a = sum_to(moved.sum(-2), a.shape) if self.needs(0) else None
+        return to_a, sum_to(-moved.sum(-3), b.shape) if self.needs(1) else None
+
+
+@function(method=False)
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+    """The p-norm distances between all rows of x1 and all rows of x2 (torch.cdist)."""
+    a, b = x1._data, x2._data
+    for i, x in enumerate((a, b)):
+        if x.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, X{i + 1} got: {x.ndim}D")
+    if a.shape[-1] != b.shape[-1]:
+        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {a.shape[-1]} X2: {b.shape[-1]}")
+    return call(CdistBackward0, (x1, x2), float(p))
+
+
 # -- norms --------------------------------------------------------------------------------------------
 
 

@@ -318,6 +318,7 @@ class _Pointwise(GeneralRule):
     """
 
     inputs = saves = ("self", "target")
+    promotes = True
     gradient = None
 
     def vjp(self, g, x, t):

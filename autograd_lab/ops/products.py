@@ -645,7 +645,7 @@ class AddbmmBackward0(BaddbmmBackward0):
 
 
 def _check_three(batch1, batch2):
-    for batch in (batch1, batch2):
+    for batch in (batch2, batch1):
         n = batch._data.ndim
         if n < 3:
             raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got 2)")

@@ -226,11 +226,11 @@ class Optimizer:
         return RemovableHandle(self._optimizer_load_state_dict_post_hooks, hook)
 
     def __repr__(self):
-        lines = [type(self).__name__ + " ("]
+        text = type(self).__name__ + " ("
         for i, group in enumerate(self.param_groups):
-            lines.append(f"Parameter Group {i}")
-            lines += [f"    {key}: {group[key]}" for key in sorted(group) if key != "params"]
-        return "\n".join(lines) + "\n)"
+            text += f"\nParameter Group {i}\n"
+            text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+        return text + ")"
 
 
 def _with_hooks(step):
@@ -240,6 +240,7 @@ def _with_hooks(step):
     def call(self, *args, **kwargs):
         if not self._optimizer_step_pre_hooks and not self._optimizer_step_post_hooks:
             return step(self, *args, **kwargs)
+        args = (self, *args)
         for hook in list(self._optimizer_step_pre_hooks.values()):
             changed = hook(self, args, kwargs)
             if changed is not None:
@@ -248,7 +249,7 @@ def _with_hooks(step):
                         f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
                     )
                 args, kwargs = changed
-        out = step(self, *args, **kwargs)
+        out = step(*args, **kwargs)
         for hook in list(self._optimizer_step_post_hooks.values()):
             hook(self, args, kwargs)
         return out

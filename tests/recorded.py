@@ -1,0 +1,114 @@
+"""Programs that must leave the same results here and in PyTorch, and what PyTorch 2.13.0 left, stored as JSON.
+
+A program is a few lines that see `torch` (the library under test), `np` and `fill`, and leave a dict `out`. Tests compare
+autograd_lab with the stored results; where PyTorch is installed, another test holds the stored results against it. To record:
+
+    python -m tests.recorded tests/test_nn.py tests/test_optim.py
+"""
+
+import importlib
+import json
+import math
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+PREFIX = 60  # characters of a message that count
+
+
+def fill(module):
+    """Give every parameter of a module fixed numbers, so that random initialization does not matter."""
+    for k, p in enumerate(module.parameters()):
+        values = np.sin(np.arange(p.numel()) * (1.3 + k) + k).reshape(tuple(p.shape)) * 0.5
+        p.data.copy_(p.data.new_tensor(values.tolist()))
+    return module
+
+
+def run(code, torch):
+    """What a program leaves in `out`, as plain data; an exception counts as a result."""
+    space = {"torch": torch, "np": np, "nn": torch.nn, "F": torch.nn.functional, "fill": fill, "out": {}}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        exec(code, space)  # noqa: S102 - our own programs
+    out = {name: plain(value) for name, value in space["out"].items()}
+    given = sorted({f"{w.category.__name__}: {str(w.message)[:PREFIX]}" for w in caught})
+    return out | ({"warnings": given} if given else {})
+
+
+def attempt(fn):
+    """What calling fn raises, as text, or what it returns."""
+    try:
+        return fn()
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[:PREFIX]}"
+
+
+def plain(value):
+    """A value as JSON can hold it."""
+    if hasattr(value, "requires_grad") and hasattr(value, "tolist"):
+        node = value.grad_fn and value.grad_fn.name()
+        digits = 16 if str(value.dtype) == "torch.float64" else 9
+        return {"tensor": shortened(plain(value.detach().tolist()), digits), "dtype": str(value.dtype), "grad": value.requires_grad, "node": node}
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, (np.integer, np.floating)):
+        return plain(value.item())
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    return str(value)
+
+
+def shortened(numbers, digits):
+    """Nested lists of numbers without the digits that the type does not have."""
+    if isinstance(numbers, list):
+        return [shortened(n, digits) for n in numbers]
+    return float(f"{numbers:.{digits}g}") if isinstance(numbers, float) else numbers
+
+
+def differences(mine, theirs, path="out", tolerance=2e-5):
+    """Where two results differ, as lines of text."""
+    if isinstance(theirs, dict) and isinstance(mine, dict):
+        if list(mine) != list(theirs):
+            return [f"{path}: keys {list(mine)} instead of {list(theirs)}"]
+        loose = 2e-12 if theirs.get("dtype") == "torch.float64" else tolerance
+        return [d for k in theirs for d in differences(mine[k], theirs[k], f"{path}.{k}", loose if "tensor" in theirs else tolerance)]
+    if isinstance(theirs, list) and isinstance(mine, list):
+        if len(mine) != len(theirs):
+            return [f"{path}: {len(mine)} entries instead of {len(theirs)}"]
+        return [d for i, (a, b) in enumerate(zip(mine, theirs, strict=True)) for d in differences(a, b, f"{path}[{i}]", tolerance)]
+    if isinstance(theirs, float) and isinstance(mine, (int, float)):
+        near = abs(mine - theirs) <= tolerance * max(1.0, abs(theirs))
+        return [] if near else [f"{path}: {mine} instead of {theirs}"]
+    return [] if mine == theirs and type(mine) is type(theirs) else [f"{path}: {mine!r} instead of {theirs!r}"]
+
+
+def stored(test_file):
+    """The recorded results that belong to a test file."""
+    path = Path(test_file).with_suffix(".json")
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+
+def record(test_file):
+    """Run the PROGRAMS of a test file in PyTorch and store what they leave."""
+    import torch
+
+    path = Path(test_file)
+    sys.path.insert(0, str(path.parent))
+    programs = importlib.import_module(path.stem).PROGRAMS
+    results = {name: run(code, torch) for name, code in programs.items()}
+    lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in results.items()]
+    version = torch.__version__.split("+")[0]
+    text = f'{{"torch": "{version}", "results": {{\n' + ",\n".join(lines) + "\n}}\n"
+    path.with_suffix(".json").write_text(text, encoding="utf-8")
+    return len(results)
+
+
+if __name__ == "__main__":
+    for file in sys.argv[1:]:
+        print(file, record(file))

@@ -1,0 +1,255 @@
+"""Optimizers and schedulers: 20 steps each, and every number as PyTorch's."""
+
+import pytest
+from recorded import differences, run, stored
+
+import autograd_lab
+
+OPTIMIZERS = [
+    "SGD(ps, lr=0.1)", "SGD(ps, lr=0.1, momentum=0.9)", "SGD(ps, lr=0.1, momentum=0.9, dampening=0.3, weight_decay=0.05)", "SGD(ps, lr=0.1, momentum=0.9, nesterov=True)",
+    "SGD(ps, lr=0.1, weight_decay=0.1, maximize=True)", "SGD(ps, lr=0.1, momentum=0.5, nesterov=True, weight_decay=0.01, maximize=True)", "Adam(ps, lr=0.1)", "Adam(ps)",
+    "Adam(ps, lr=0.1, betas=(0.4, 0.7), eps=1e-3, weight_decay=0.05)", "Adam(ps, lr=0.1, amsgrad=True)", "Adam(ps, lr=0.1, maximize=True)", "Adam(ps, lr=0.1, decoupled_weight_decay=True, weight_decay=0.1)",
+    "AdamW(ps, lr=0.1)", "AdamW(ps, lr=0.1, weight_decay=0.3, amsgrad=True)", "RMSprop(ps, lr=0.1)", "RMSprop(ps, lr=0.1, alpha=0.8, momentum=0.9, weight_decay=0.01)", "RMSprop(ps, lr=0.1, centered=True)",
+    "RMSprop(ps, lr=0.1, centered=True, momentum=0.3, maximize=True)", "Adagrad(ps, lr=0.1)", "Adagrad(ps, lr=0.5, lr_decay=0.1, weight_decay=0.02, initial_accumulator_value=0.3)", "Adadelta(ps)",
+    "Adadelta(ps, lr=0.5, rho=0.7, weight_decay=0.1)", "Adamax(ps, lr=0.1)", "Adamax(ps, lr=0.1, betas=(0.5, 0.6), weight_decay=0.1)",
+]  # fmt: skip
+
+RUN = """
+for dtype in (torch.float32, torch.float64):
+    a = torch.tensor([1.0, -2.0, 0.5], dtype=dtype, requires_grad=True)
+    b = torch.tensor([[0.3], [-0.7]], dtype=dtype, requires_grad=True)
+    c = torch.tensor(0.4, dtype=dtype, requires_grad=True)
+    ps = [a, b, c]
+    opt = torch.optim.{make}
+    seen = []
+    for k in range(20):
+        opt.zero_grad()
+        loss = (a ** 4).sum() + ((b @ a[None, :2]) ** 2).sum() * 0.5 + (c - a[0]) ** 2 * (1 + k % 3)
+        loss.backward()
+        opt.step()
+        seen.append([p.tolist() for p in ps])
+    out[str(dtype)] = seen[9::5], [p._version for p in ps], [p.requires_grad and p.is_leaf for p in ps]
+    out['state ' + str(dtype)] = opt.state_dict()
+    out['versions ' + str(dtype)] = [{{k: v._version for k, v in opt.state[p].items()}} for p in ps]
+out['repr'] = repr(opt)
+"""
+
+SCHEDULERS = [
+    "StepLR(opt, 3)", "StepLR(opt, 2, gamma=0.5)", "MultiStepLR(opt, [2, 5, 5, 9], gamma=0.5)", "ExponentialLR(opt, 0.9)", "CosineAnnealingLR(opt, 5)", "CosineAnnealingLR(opt, 4, eta_min=0.01)",
+    "LambdaLR(opt, lambda e: 1 / (e + 1))", "LambdaLR(opt, [lambda e: 0.9 ** e, lambda e: 1.0])", "MultiplicativeLR(opt, lambda e: 0.8)", "LinearLR(opt)", "LinearLR(opt, 0.2, 0.7, 8)", "ConstantLR(opt, 0.5, 4)",
+    "PolynomialLR(opt, 6, 2.0)", "CosineAnnealingWarmRestarts(opt, 3)", "CosineAnnealingWarmRestarts(opt, 2, T_mult=2, eta_min=0.01)", "OneCycleLR(opt, 1.0, total_steps=13)",
+    "OneCycleLR(opt, [1.0, 2.0], total_steps=14, pct_start=0.4, anneal_strategy='linear', three_phase=True)",
+    "SequentialLR(opt, [S.ConstantLR(opt, 0.1, 3), S.ExponentialLR(opt, 0.9)], milestones=[4])", "ChainedScheduler([S.ConstantLR(opt, 0.1, 3), S.ExponentialLR(opt, 0.9)])",
+]  # fmt: skip
+
+SCHEDULE = """
+S = torch.optim.lr_scheduler
+a, b = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+opt = torch.optim.SGD([{{'params': [a]}}, {{'params': [b], 'lr': 0.5}}], lr=0.1, momentum=0.9)
+s = S.{make}
+seen = []
+for _ in range(12):
+    seen.append([g['lr'] for g in opt.param_groups] + [g['momentum'] for g in opt.param_groups])
+    a.grad, b.grad = torch.ones(1), torch.ones(1)
+    opt.step()
+    s.step()
+out['lrs'], out['last'], out['a'] = seen, s.get_last_lr(), a
+"""
+
+ATTEMPT = """
+def attempt(fn):
+    try:
+        return fn()
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[:60]}"
+o = lambda: torch.ones(2, requires_grad=True)
+"""
+
+PROGRAMS = (
+    {f"20 steps of {make}": RUN.format(make=make) for make in OPTIMIZERS}
+    | {f"schedule {make}": SCHEDULE.format(make=make) for make in SCHEDULERS}
+    | {
+        "settings refused": ATTEMPT + """
+for name, settings in dict(SGD=[dict(lr=-1), dict(momentum=-1), dict(weight_decay=-1), dict(nesterov=True)], Adam=[dict(lr=-1), dict(eps=-1), dict(betas=(1.0, 0.9)), dict(betas=(0.1, 1.9)), dict(weight_decay=-1)],
+                           RMSprop=[dict(lr=-1), dict(eps=-1), dict(momentum=-1), dict(alpha=-1)], Adagrad=[dict(lr=-1), dict(lr_decay=-1), dict(initial_accumulator_value=-1)]).items():
+    out[name] = [attempt(lambda: getattr(torch.optim, name)([o()], **s)) for s in settings]
+t = torch.optim
+w = o()
+out['params'] = [attempt(lambda: t.SGD([])), attempt(lambda: t.SGD(o())), attempt(lambda: t.SGD([o() * 2])), attempt(lambda: t.SGD([1])), attempt(lambda: t.SGD([{'params': [1]}])), attempt(lambda: t.SGD([{'p': 1}])),
+                 attempt(lambda: t.SGD({o()})), attempt(lambda: t.SGD([{'params': [w]}, {'params': [w]}])), attempt(lambda: t.SGD([w]).add_param_group(3)), attempt(lambda: t.SGD([w]).load_state_dict({}))]
+S = t.lr_scheduler
+opt = t.SGD([w], lr=0.1)
+out['schedulers'] = [attempt(lambda: S.StepLR(3, 2)), attempt(lambda: S.LambdaLR(opt, [abs, abs])), attempt(lambda: S.LinearLR(opt, 2)), attempt(lambda: S.ReduceLROnPlateau(opt, factor=2)),
+                     attempt(lambda: S.ReduceLROnPlateau(opt, mode='x')), attempt(lambda: S.StepLR(t.SGD([w], lr=1.0), 2, last_epoch=3)), attempt(lambda: S.OneCycleLR(opt, 0.1))]
+""",
+        "groups, names and defaults": """
+a, b, c = (torch.ones(1, requires_grad=True) for _ in range(3))
+opt = torch.optim.SGD([{'params': [a]}, {'params': b, 'lr': 1.0, 'momentum': 0.5}], lr=0.1)
+opt.add_param_group({'params': iter([c]), 'weight_decay': 0.5})
+for p in (a, b, c):
+    p.grad = torch.full((1,), 2.0)
+opt.step()
+opt.param_groups[0]['lr'] = 0.01
+opt.step()
+out['values'], out['groups'] = [a, b, c], [{k: v for k, v in g.items() if k != 'params'} for g in opt.param_groups]
+out['repr'], out['defaults'] = repr(opt), opt.defaults
+named = torch.optim.Adam([('x', a), ('y', b)])
+out['names'] = named.param_groups[0]['param_names'], named.state_dict()['param_groups']
+out['adam'] = repr(torch.optim.AdamW([a]))
+twice = torch.optim.SGD([a, a], lr=0.1)
+out['twice'] = len(twice.param_groups[0]['params'])
+""",
+        "a missing gradient is skipped": """
+a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+opt = torch.optim.Adam([a, b], lr=0.1, weight_decay=0.5)
+(b * 2).sum().backward()
+opt.step()
+out['a'], out['b'], out['states'], out['version'] = a, b, len(opt.state), (a._version, b._version)
+opt.zero_grad()
+out['none'] = b.grad
+(b * 2).sum().backward()
+g = b.grad
+opt.zero_grad(set_to_none=False)
+out['zero'] = b.grad, b.grad is g
+""",
+        "closures, hooks and modes": """
+w = torch.tensor([2.0], requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+def closure():
+    opt.zero_grad()
+    loss = (w ** 2).sum()
+    loss.backward()
+    return loss
+out['loss'] = opt.step(closure)
+log = []
+opt.register_step_pre_hook(lambda o, args, kwargs: log.append(('pre', len(args))))
+h = opt.register_step_post_hook(lambda o, args, kwargs: log.append('post'))
+opt.step()
+h.remove()
+opt.step(closure)
+out['log'] = [str(x) for x in log]
+with torch.no_grad():
+    opt.step(closure)
+out['w'], out['grad mode'] = w, torch.is_grad_enabled()
+y = (w * w).sum()
+opt.step()
+try:
+    y.backward()
+except RuntimeError as e:
+    out['noticed'] = str(e)[:60]
+""",
+        "state_dict": """
+def make():
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    return w, torch.optim.Adam([w], lr=0.1)
+w, opt = make()
+def train(w, opt, n):
+    for _ in range(n):
+        opt.zero_grad()
+        (w ** 3).sum().backward()
+        opt.step()
+train(w, opt, 3)
+sd = opt.state_dict()
+out['keys'], out['groups'] = {k: list(v) for k, v in sd['state'].items()}, sd['param_groups']
+w2, opt2 = make()
+w2.data.copy_(w)
+opt2.load_state_dict(sd)
+out['shared'] = opt2.state[w2]['exp_avg'] is opt.state[w]['exp_avg']
+train(w, opt, 2)
+w3, opt3 = make()
+import copy
+w3d = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+opt3 = torch.optim.Adam([w3d], lr=0.1)
+opt3.load_state_dict(copy.deepcopy(sd))
+out['cast'] = opt3.state[w3d]['exp_avg'].dtype, opt3.state[w3d]['step'].dtype
+out['w'], out['step'] = w, opt.state[w]['step']
+bad = []
+for other in (torch.optim.SGD([{'params': [w]}, {'params': [w3]}], lr=0.1), torch.optim.Adam([w, w3])):
+    try:
+        other.load_state_dict(sd)
+    except ValueError as e:
+        bad.append(str(e)[:60])
+out['bad'] = bad
+log = []
+opt.register_state_dict_post_hook(lambda o, s: log.append('post'))
+opt.register_load_state_dict_pre_hook(lambda o, s: log.append('pre'))
+opt.register_load_state_dict_post_hook(lambda o: log.append('loaded'))
+opt.load_state_dict(opt.state_dict())
+out['log'] = log
+""",
+        "plateau": """
+w = torch.ones(1, requires_grad=True)
+opt = torch.optim.SGD([w], lr=1.0)
+s = torch.optim.lr_scheduler.ReduceLROnPlateau(opt, factor=0.5, patience=1, cooldown=1, min_lr=0.1)
+seen = []
+for metric in (3.0, 2.0, 2.0, 2.0, 2.5, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0):
+    s.step(metric)
+    seen.append([opt.param_groups[0]['lr'], s.num_bad_epochs, s.cooldown_counter, s.best])
+out['seen'], out['state'] = seen, s.state_dict()
+m = torch.optim.lr_scheduler.ReduceLROnPlateau(opt, mode='max', threshold_mode='abs', patience=0)
+m.step(1.0)
+m.step(torch.tensor(0.5))
+out['max'] = opt.param_groups[0]['lr'], s.get_last_lr(), m.get_last_lr()
+""",
+        "scheduler states and warnings": """
+S = torch.optim.lr_scheduler
+w = torch.ones(1, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+s = S.StepLR(opt, 2)
+out['state'] = s.state_dict()
+s.step()
+w.grad = torch.ones(1)
+opt2 = torch.optim.SGD([w], lr=0.1)
+s2 = S.StepLR(opt2, 2)
+s2.load_state_dict({'last_epoch': 3, 'gamma': 0.5})
+opt2.step()
+s2.step()
+out['loaded'] = s2.last_epoch, s2.get_last_lr(), opt2.param_groups[0]['initial_lr']
+out['cos'] = S.CosineAnnealingLR(opt2, 3).state_dict()
+s3 = S.ExponentialLR(torch.optim.SGD([w], lr=1.0), 0.5)
+out['direct'] = s3.get_lr()
+opt4 = torch.optim.SGD([w], lr=torch.tensor(0.5))
+s4 = S.ExponentialLR(opt4, 0.5)
+opt4.step()
+s4.step()
+out['tensor lr'] = opt4.param_groups[0]['lr'], w
+""",
+        "a leaf that is an integer view or zero-dim": """
+c = torch.tensor(2.0, requires_grad=True)
+opt = torch.optim.SGD([c], lr=0.25, momentum=0.5)
+for _ in range(3):
+    opt.zero_grad()
+    (c * c).backward()
+    opt.step()
+out['c'], out['buffer'] = c, opt.state[c]['momentum_buffer']
+x = torch.ones(4, requires_grad=True)
+with torch.no_grad():
+    v = x[1:3]
+p = torch.ones(3, 2, requires_grad=True)
+q = torch.nn.Parameter(torch.ones(2, 3).t())
+q.grad = torch.arange(6.0).reshape(3, 2)
+o = torch.optim.Adam([q], lr=0.1)
+o.step()
+out['strided'] = q, q.is_contiguous()
+""",
+    }
+)
+
+RECORDED = stored(__file__).get("results", {})
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_pytorch_2_13_left(name):
+    assert not differences(run(PROGRAMS[name], autograd_lab), RECORDED[name])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_record_is_what_live_pytorch_leaves(name):
+    torch = pytest.importorskip("torch")
+    assert not differences(run(PROGRAMS[name], torch), RECORDED[name])
+
+
+def test_steps_in_a_graph_are_refused():
+    w = autograd_lab.ones(1, requires_grad=True)
+    with pytest.raises(NotImplementedError, match="differentiable=True"):
+        autograd_lab.optim.SGD([w], lr=0.1, differentiable=True)

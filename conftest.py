@@ -1,8 +1,8 @@
-"""What one plain `pytest` does with notebooks, and how a parallel run deals out the slow tests.
+"""What one plain `pytest` does with notebooks.
 
 nbval turns each cell into a test. notebooks/ and solutions/ must print what is stored; exercises/ must run,
 and may print anything, for their stubs are there to be filled in. Notebooks elsewhere are data: tests have
-broken ones.
+broken ones. In a parallel run `--dist loadscope` keeps the cells of a notebook, which share a kernel, on one worker.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ COMPARED = {"notebooks": True, "solutions": True, "exercises": False}
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Iterator[list[pytest.Collector] | None]:
-    """Choose strict or lax for each notebook, and keep what shares a kernel or a browser on one worker."""
+    """Choose strict or lax for each notebook, and mark what needs a browser."""
     collectors = yield
     folder = file_path.relative_to(HERE).parts[0] if file_path.is_relative_to(HERE) else ""
     wanted = []
@@ -26,9 +26,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Iterator[l
             if folder not in COMPARED:
                 continue
             collector.compare_outputs = COMPARED[folder]
-            collector.add_marker(pytest.mark.xdist_group(file_path.name))
         elif file_path.is_relative_to(HERE / "tests" / "browser"):
             collector.add_marker(pytest.mark.browser)
-            collector.add_marker(pytest.mark.xdist_group(file_path.name))
         wanted.append(collector)
     return wanted

@@ -4,8 +4,8 @@ from typing import Any
 
 from .course.expect import expect
 from .course.reveal import reveal
-from .trace import Trace, narrate, state
-from .trace.recorder import record
+from .tracing import Trace, narrate, state
+from .tracing.recorder import record
 
 
 def step(what: Any, *inputs: Any, **options: Any) -> Any:

@@ -39,7 +39,7 @@ class State:
         self.asked = False  # what is_grad_enabled says in inference mode, where nothing is recorded in any case
         self.special = False
         self.inference = False
-        self.watch = None  # a recorder (see trace/recorder.py) that is told of everything
+        self.watch = None  # a recorder (see tracing/recorder.py) that is told of everything
         self.saved_hooks = []  # pairs (pack, unpack), innermost last
         self.saved_hooks_disabled = []  # the messages of disable_saved_tensors_hooks
         self.creation_hooks = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from autograd_lab.trace import Trace
+from autograd_lab.tracing import Trace
 
 from .drawing import Drawing, draw
 
@@ -32,7 +32,7 @@ def step(what: Trace | Callable[..., Any], *inputs: Any) -> Stepper:
         raise TypeError(
             f"step() takes a trace or a function, not {type(what).__name__}: record one with lab.record()"
         )
-    from autograd_lab.trace.recorder import record
+    from autograd_lab.tracing.recorder import record
 
     with record() as trace:
         result = what(*inputs)

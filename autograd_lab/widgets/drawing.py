@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from autograd_lab.trace import Trace
-from autograd_lab.trace.trace import Record
+from autograd_lab.tracing import Trace
+from autograd_lab.tracing.trace import Record
 
 from .frames import film
 from .svg import svg

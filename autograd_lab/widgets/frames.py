@@ -17,10 +17,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograd_lab.trace import rules
-from autograd_lab.trace.narrate import Narrator
-from autograd_lab.trace.state import State
-from autograd_lab.trace.trace import Record, Trace
+from autograd_lab.tracing import rules
+from autograd_lab.tracing.narrate import Narrator
+from autograd_lab.tracing.state import State
+from autograd_lab.tracing.trace import Record, Trace
 
 from .layout import Point, layered
 

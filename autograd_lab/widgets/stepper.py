@@ -18,9 +18,9 @@ from typing import Any
 import anywidget
 import traitlets
 
-from autograd_lab.trace import State, Trace, narrate, state
-from autograd_lab.trace.narrate import Narrator, fill
-from autograd_lab.trace.trace import Record
+from autograd_lab.tracing import State, Trace, narrate, state
+from autograd_lab.tracing.narrate import Narrator, fill
+from autograd_lab.tracing.trace import Record
 
 from .frames import film
 from .svg import svg

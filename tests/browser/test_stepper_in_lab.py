@@ -10,9 +10,9 @@ import samples
 from labserver import Lab, Notebook
 from playwright.sync_api import Browser, expect
 
-from autograd_lab.trace import Trace, narrate, state
-from autograd_lab.trace.narrate import Narrator
-from autograd_lab.trace.rules import number
+from autograd_lab.tracing import Trace, narrate, state
+from autograd_lab.tracing.narrate import Narrator
+from autograd_lab.tracing.rules import number
 
 HAND_MADE = "import samples\nfrom autograd_lab.widgets import step\ns = step(samples.{}())\ns"
 REAL = """import numpy as np

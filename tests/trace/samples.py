@@ -1,4 +1,4 @@
-"""Traces made by hand, in the format of autograd_lab/trace/README.md, for tests that need no engine.
+"""Traces made by hand, in the format of autograd_lab/tracing/README.md, for tests that need no engine.
 
 `Tape` is a few lines of arithmetic that write down what they do; `scalar()`, `diamond()`, `mlp()` and `big(n)` are
 the computations the tests look at.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autograd_lab.trace import Trace
+from autograd_lab.tracing import Trace
 
 RULES = {
     # op: (maths, vjp text, forward, vjp)

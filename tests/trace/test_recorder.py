@@ -4,7 +4,7 @@ import pytest
 
 import autograd_lab as torch
 from autograd_lab import lab
-from autograd_lab.trace import Trace, narrate, state
+from autograd_lab.tracing import Trace, narrate, state
 
 
 def leaf(*values):

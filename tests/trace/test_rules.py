@@ -1,7 +1,7 @@
 import pytest
 import samples
 
-from autograd_lab.trace import rules
+from autograd_lab.tracing import rules
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import json
 import pytest
 import samples
 
-from autograd_lab.trace import State, Trace, TraceError, narrate, state
+from autograd_lab.tracing import State, Trace, TraceError, narrate, state
 
 ALL = pytest.mark.parametrize("make", samples.SMALL.values(), ids=samples.SMALL)
 

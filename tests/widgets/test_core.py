@@ -7,7 +7,7 @@ import subprocess
 import pytest
 import samples
 
-from autograd_lab.trace import narrate, rules
+from autograd_lab.tracing import narrate, rules
 from autograd_lab.widgets import frames
 from autograd_lab.widgets.stepper import _ASSETS, front_end
 

@@ -5,7 +5,7 @@ import time
 import pytest
 import samples
 
-from autograd_lab.trace import narrate, state
+from autograd_lab.tracing import narrate, state
 from autograd_lab.widgets.frames import at, film
 
 ALL = pytest.mark.parametrize("make", samples.SMALL.values(), ids=samples.SMALL)

@@ -12,7 +12,7 @@ import pytest
 import samples
 
 import autograd_lab
-from autograd_lab.trace import narrate, state
+from autograd_lab.tracing import narrate, state
 from autograd_lab.widgets import draw, step
 from autograd_lab.widgets.frames import film
 from autograd_lab.widgets.svg import svg

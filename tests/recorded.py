@@ -1,7 +1,8 @@
 """Programs that must leave the same results here and in PyTorch, and what PyTorch 2.13.0 left, stored as JSON.
 
-A program is a few lines that see `torch` (the library under test), `np` and `fill`, and leave a dict `out`. Tests compare
-autograd_lab with the stored results; where PyTorch is installed, another test holds the stored results against it. To record:
+A program is a few lines that see `torch` (the library under test), `np` and `fill`, and leave a dict `out`. Tests
+compare autograd_lab with the stored results; where PyTorch is installed, another test holds the stored results
+against it. To record:
 
     python -m tests.recorded tests/test_nn.py tests/test_optim.py
 """
@@ -31,7 +32,7 @@ def run(code, torch):
     space = {"torch": torch, "np": np, "nn": torch.nn, "F": torch.nn.functional, "fill": fill, "out": {}}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        exec(code, space)  # noqa: S102 - our own programs
+        exec(code, space)
     out = {name: plain(value) for name, value in space["out"].items()}
     given = sorted({f"{w.category.__name__}: {str(w.message)[:PREFIX]}" for w in caught})
     return out | ({"warnings": given} if given else {})
@@ -50,7 +51,12 @@ def plain(value):
     if hasattr(value, "requires_grad") and hasattr(value, "tolist"):
         node = value.grad_fn and value.grad_fn.name()
         digits = 16 if str(value.dtype) == "torch.float64" else 9
-        return {"tensor": shortened(plain(value.detach().tolist()), digits), "dtype": str(value.dtype), "grad": value.requires_grad, "node": node}
+        return {
+            "tensor": shortened(plain(value.detach().tolist()), digits),
+            "dtype": str(value.dtype),
+            "grad": value.requires_grad,
+            "node": node,
+        }
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
@@ -77,15 +83,27 @@ def differences(mine, theirs, path="out", tolerance=2e-5):
         if list(mine) != list(theirs):
             return [f"{path}: keys {list(mine)} instead of {list(theirs)}"]
         loose = 2e-12 if theirs.get("dtype") == "torch.float64" else tolerance
-        return [d for k in theirs for d in differences(mine[k], theirs[k], f"{path}.{k}", loose if "tensor" in theirs else tolerance)]
+        return [
+            d
+            for k in theirs
+            for d in differences(
+                mine[k], theirs[k], f"{path}.{k}", loose if "tensor" in theirs else tolerance
+            )
+        ]
     if isinstance(theirs, list) and isinstance(mine, list):
         if len(mine) != len(theirs):
             return [f"{path}: {len(mine)} entries instead of {len(theirs)}"]
-        return [d for i, (a, b) in enumerate(zip(mine, theirs, strict=True)) for d in differences(a, b, f"{path}[{i}]", tolerance)]
+        return [
+            d
+            for i, (a, b) in enumerate(zip(mine, theirs, strict=True))
+            for d in differences(a, b, f"{path}[{i}]", tolerance)
+        ]
     if isinstance(theirs, float) and isinstance(mine, (int, float)):
         near = abs(mine - theirs) <= tolerance * max(1.0, abs(theirs))
         return [] if near else [f"{path}: {mine} instead of {theirs}"]
-    return [] if mine == theirs and type(mine) is type(theirs) else [f"{path}: {mine!r} instead of {theirs!r}"]
+    return (
+        [] if mine == theirs and type(mine) is type(theirs) else [f"{path}: {mine!r} instead of {theirs!r}"]
+    )
 
 
 def stored(test_file):

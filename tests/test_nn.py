@@ -1,5 +1,7 @@
 """Modules: what is registered, called, saved, converted and printed, as PyTorch does it."""
 
+# ruff: noqa: E501 - programs are recorded as they stand
+
 import pickle
 
 import pytest
@@ -39,7 +41,11 @@ LAYERS = {
 
 
 def layer_program(make, shape):
-    lines = [f"m = fill(nn.{make})", "out['repr'] = repr(m)", "out['state'] = [(k, tuple(v.shape)) for k, v in m.state_dict().items()]"]
+    lines = [
+        f"m = fill(nn.{make})",
+        "out['repr'] = repr(m)",
+        "out['state'] = [(k, tuple(v.shape)) for k, v in m.state_dict().items()]",
+    ]
     if shape is not None:
         lines += [
             f"x = torch.tensor((np.cos(np.arange(np.prod({shape})) * 0.7) * 1.5).astype('float32').reshape({shape}), requires_grad=True)",
@@ -435,9 +441,12 @@ def test_a_net_can_be_pickled_and_copied():
 
     nn = autograd_lab.nn
     net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
-    for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):  # noqa: S301 - our own bytes
+    for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
         assert repr(other) == repr(net)
-        assert all((a.numpy(force=True) == b.numpy(force=True)).all() for a, b in zip(net.parameters(), other.parameters(), strict=True))
+        assert all(
+            (a.numpy(force=True) == b.numpy(force=True)).all()
+            for a, b in zip(net.parameters(), other.parameters(), strict=True)
+        )
         assert all(isinstance(p, nn.Parameter) and p.requires_grad for p in other.parameters())
         assert not {id(p) for p in net.parameters()} & {id(p) for p in other.parameters()}
 

@@ -1,5 +1,7 @@
 """Optimizers and schedulers: 20 steps each, and every number as PyTorch's."""
 
+# ruff: noqa: E501 - programs are recorded as they stand
+
 import pytest
 from recorded import differences, run, stored
 
@@ -69,7 +71,8 @@ PROGRAMS = (
     {f"20 steps of {make}": RUN.format(make=make) for make in OPTIMIZERS}
     | {f"schedule {make}": SCHEDULE.format(make=make) for make in SCHEDULERS}
     | {
-        "settings refused": ATTEMPT + """
+        "settings refused": ATTEMPT
+        + """
 for name, settings in dict(SGD=[dict(lr=-1), dict(momentum=-1), dict(weight_decay=-1), dict(nesterov=True)], Adam=[dict(lr=-1), dict(eps=-1), dict(betas=(1.0, 0.9)), dict(betas=(0.1, 1.9)), dict(weight_decay=-1)],
                            RMSprop=[dict(lr=-1), dict(eps=-1), dict(momentum=-1), dict(alpha=-1)], Adagrad=[dict(lr=-1), dict(lr_decay=-1), dict(initial_accumulator_value=-1)]).items():
     out[name] = [attempt(lambda: getattr(torch.optim, name)([o()], **s)) for s in settings]

@@ -1,5 +1,7 @@
 """Activations as modules: each calls its function in nn.functional with its settings."""
 
+from typing import ClassVar
+
 from . import functional as F
 from . import init
 from .module import Module
@@ -14,7 +16,7 @@ class _Activation(Module):
     """
 
     fn = None
-    settings: dict = {}
+    settings: ClassVar[dict] = {}
 
     def __init__(self, *args, **kwargs):
         super().__init__()
@@ -27,7 +29,9 @@ class _Activation(Module):
         values.update(zip(values, args, strict=False))
         for name, value in kwargs.items():
             if name not in values:
-                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{name}'")
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() got an unexpected keyword argument '{name}'"
+                )
             values[name] = value
         self.__dict__.update(values)
 
@@ -161,7 +165,32 @@ class PReLU(Module):
 
 
 __all__ = [
-    "CELU", "ELU", "GELU", "GLU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid",
-    "LogSoftmax", "Mish", "PReLU", "RReLU", "ReLU", "ReLU6", "SELU", "SiLU", "Sigmoid", "Softmax", "Softmax2d", "Softmin",
-    "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold",
+    "CELU",
+    "ELU",
+    "GELU",
+    "GLU",
+    "SELU",
+    "Hardshrink",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
+    "LeakyReLU",
+    "LogSigmoid",
+    "LogSoftmax",
+    "Mish",
+    "PReLU",
+    "RReLU",
+    "ReLU",
+    "ReLU6",
+    "SiLU",
+    "Sigmoid",
+    "Softmax",
+    "Softmax2d",
+    "Softmin",
+    "Softplus",
+    "Softshrink",
+    "Softsign",
+    "Tanh",
+    "Tanhshrink",
+    "Threshold",
 ]  # fmt: skip

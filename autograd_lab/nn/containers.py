@@ -55,7 +55,9 @@ class Sequential(Module):
 
     def __add__(self, other):
         if not isinstance(other, Sequential):
-            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+            raise ValueError(
+                f"add operator supports only objects of Sequential class, but {type(other)} is given."
+            )
         return Sequential(*self, *other)
 
     def __iadd__(self, other):
@@ -132,7 +134,9 @@ class ModuleList(Module):
     def extend(self, modules):
         """Add several modules at the end; returns itself."""
         if not isinstance(modules, Iterable):
-            raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
+            raise TypeError(
+                f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}"
+            )
         for module in modules:
             self.append(module)
         return self
@@ -218,7 +222,8 @@ class ModuleDict(Module):
         """Add modules from a mapping or from pairs."""
         if not isinstance(modules, Iterable):
             raise TypeError(
-                "ModuleDict.update should be called with an iterable of key/value pairs, but got " + type(modules).__name__
+                "ModuleDict.update should be called with an iterable of key/value pairs, but got "
+                + type(modules).__name__
             )
         if isinstance(modules, (Mapping, ModuleDict)):
             for key, module in modules.items():
@@ -226,9 +231,13 @@ class ModuleDict(Module):
             return
         for j, pair in enumerate(modules):
             if not isinstance(pair, Iterable):
-                raise TypeError(f"ModuleDict update sequence element #{j} should be Iterable; is{type(pair).__name__}")
+                raise TypeError(
+                    f"ModuleDict update sequence element #{j} should be Iterable; is{type(pair).__name__}"
+                )
             if len(pair) != 2:
-                raise ValueError(f"ModuleDict update sequence element #{j} has length {len(pair)}; 2 is required")
+                raise ValueError(
+                    f"ModuleDict update sequence element #{j} has length {len(pair)}; 2 is required"
+                )
             self[pair[0]] = pair[1]
 
 
@@ -271,7 +280,9 @@ class ParameterList(Module):
     def extend(self, values):
         """Add several values at the end; returns itself."""
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
-            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+            raise TypeError(
+                f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}"
+            )
         for value in values:
             self.append(value)
         return self
@@ -337,7 +348,7 @@ class ParameterDict(Module):
 
     def get(self, key, default=None):
         """The value under `key`, or `default`."""
-        return self[key] if key in self else default
+        return self[key] if key in self._keys else default
 
     def pop(self, key):
         """Take out and return the value under `key`."""
@@ -353,7 +364,8 @@ class ParameterDict(Module):
 
     def extra_repr(self):
         return "\n".join(
-            f"  ({k}): {'Parameter' if isinstance(p, Parameter) else 'Tensor'} containing: [{typename(p)} of size {_by_x(p)}]"
+            f"  ({k}): {'Parameter' if isinstance(p, Parameter) else 'Tensor'} containing: [{typename(p)} "
+            f"of size {_by_x(p)}]"
             if isinstance(p, Tensor)
             else f"  ({k}): Object of type: {type(p).__name__}"
             for k, p in self.items()

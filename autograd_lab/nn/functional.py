@@ -8,7 +8,7 @@ import numpy as np
 from ..autograd import no_grad
 from ..autograd.record import apply
 from ..autograd.variable import wrap
-from ..ops import activations, losses, normalization, pooling
+from ..ops import activations, losses, normalization, pooling, products
 from ..ops.convolution import (
     Col2ImBackward0,
     Im2ColBackward0,
@@ -20,8 +20,8 @@ from ..ops.convolution import (
     pad_by_mode,
     pad_constant,
 )
-from ..ops.embedding import drop, kept, one_hot
-from ..ops.products import linear
+from ..ops.embedding import drop, kept
+from ..ops.embedding import one_hot as _one_hot
 from ..ops.rule import FUNCTIONS, METHODS
 from ..ops.scalars import minus, norm_of, over, plus, times
 
@@ -66,14 +66,19 @@ leaky_relu_, elu_, hardtanh_, threshold_ = (
     getattr(activations, name) for name in ("leaky_relu_", "elu_", "hardtanh_", "threshold_")
 )
 relu_, selu_, celu_ = METHODS["relu_"], activations.selu_, activations.celu_
-gelu, softplus, logsigmoid, glu = activations.gelu, activations.softplus, activations.logsigmoid, activations.glu
+gelu, softplus, logsigmoid, glu = (
+    activations.gelu,
+    activations.softplus,
+    activations.logsigmoid,
+    activations.glu,
+)
 softsign, tanhshrink, prelu = activations.softsign, activations.tanhshrink, activations.prelu
 hardshrink, softshrink = activations.hardshrink, activations.softshrink
 tanh, sigmoid = FUNCTIONS["tanh"], FUNCTIONS["sigmoid"]
 
 
 def relu6(input, inplace=False):
-    """x cut off at 0 and 6."""
+    """X cut off at 0 and 6."""
     return hardtanh(input, 0.0, 6.0, inplace=inplace)
 
 
@@ -98,7 +103,7 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
 
 
 def softmin(input, dim=None, _stacklevel=3, dtype=None):
-    """softmax of -x."""
+    """Softmax of -x."""
     if dim is None:
         dim = _softmax_dim("softmin", input._data.ndim, _stacklevel)
     return FUNCTIONS["softmax"](-input, dim, dtype)
@@ -126,6 +131,8 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
 
 
 # -- linear -------------------------------------------------------------------------------------------
+
+linear = products.linear
 
 
 def bilinear(input1, input2, weight, bias=None):
@@ -155,12 +162,14 @@ def _channel_dropout(name, dims):
     def fn(input, p=0.5, training=True, inplace=False):
         _check_p(p)
         x = input._data
-        if x.ndim == dims[0] or name == "dropout2d" and x.ndim == 3:
+        if x.ndim == dims[0] or (name == "dropout2d" and x.ndim == 3):
             shape = x.shape[:2] if name == "dropout2d" and x.ndim == 3 else x.shape[:1]
             if name == "dropout2d":
                 warnings.warn(
-                    "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
-                    "desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will "
+                    "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
+                    "behavior is "
+                    "desired - input is interpreted as shape (N, C, L), where C is the channel dim. This "
+                    "behavior will "
                     "change in a future release to interpret the input as one without a batch dimension, i.e. shape "
                     "(C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to using dropout1d "
                     "instead.",
@@ -169,8 +178,10 @@ def _channel_dropout(name, dims):
         else:
             if x.ndim != dims[1] and name == "dropout1d":
                 raise RuntimeError(
-                    f"{name}: Expected {dims[0]}D or {dims[1]}D input, but received a {x.ndim}D input. Note that {name} "
-                    "exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an "
+                    f"{name}: Expected {dims[0]}D or {dims[1]}D input, but received a {x.ndim}D input. Note "
+                    f"that {name} "
+                    "exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel "
+                    "dimension, and an "
                     "optional batch dimension (i.e. 2D or 3D inputs)."
                 )
             shape = x.shape[:2]
@@ -188,7 +199,7 @@ dropout3d = _channel_dropout("dropout3d", (4, 5))
 
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
-    """dropout for selu nets: dropped elements get selu's limit, and mean and variance are restored."""
+    """Dropout for selu nets: dropped elements get selu's limit, and mean and variance are restored."""
     _check_p(p)
     x = input._data
     if p == 0 or not training or not x.size:
@@ -198,15 +209,21 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
     alpha = 1.7580993408473766
     a = 1 / math.sqrt((alpha**2 * p + 1) * (1 - p))
     noise = kept(x.shape, p, x.dtype)
-    return input * wrap(noise * x.dtype.type(a)) + wrap((noise - 1) * x.dtype.type(alpha * a) + x.dtype.type(alpha * a * p))
+    return input * wrap(noise * x.dtype.type(a)) + wrap(
+        (noise - 1) * x.dtype.type(alpha * a) + x.dtype.type(alpha * a * p)
+    )
 
 
 feature_alpha_dropout = alpha_dropout
 
 # -- embedding ----------------------------------------------------------------------------------------
 
+one_hot = _one_hot
 
-def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
+
+def embedding(
+    input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False
+):
     """Rows of `weight`, picked by the integers in `input`."""
     if padding_idx is not None:
         rows = weight._data.shape[0]
@@ -243,18 +260,27 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 
 def batch_norm(
     input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5
-):  # fmt: skip
+):
     """Every channel normalized over the batch, or by the running statistics in evaluation."""
     if training:
         size = input._data.shape
         if size[0] * math.prod(size[2:]) == 1:
-            raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
+            raise ValueError(
+                f"Expected more than 1 value per channel when training, got input size {input.shape}"
+            )
     return normalization.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
 def instance_norm(
-    input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5
-):  # fmt: skip
+    input,
+    running_mean=None,
+    running_var=None,
+    weight=None,
+    bias=None,
+    use_input_stats=True,
+    momentum=0.1,
+    eps=1e-5,
+):
     """Every channel of every sample normalized over its places."""
     if use_input_stats and math.prod(input._data.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
@@ -283,7 +309,7 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
     if input._data.ndim == 3:
         mean = avg_pool2d(pad(square, (0, 0, size // 2, (size - 1) // 2)), (size, 1), stride=1).squeeze(1)
     else:
-        n, c, h, *rest = input._data.shape
+        n, c, h = input._data.shape[:3]
         square = (input * input).view(n, 1, c, h, -1)
         square = pad(square, (0, 0, 0, 0, size // 2, (size - 1) // 2))
         mean = avg_pool3d(square, (size, 1, 1), stride=1).squeeze(1).view(*input._data.shape)
@@ -316,12 +342,16 @@ def conv3d(input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
 
 def conv_transpose1d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The map that sends the gradient of conv1d to its input."""
-    return conv_transpose(1, "conv_transpose1d", input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return conv_transpose(
+        1, "conv_transpose1d", input, weight, bias, stride, padding, output_padding, groups, dilation
+    )
 
 
 def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
     """The map that sends the gradient of conv2d to its input."""
-    return conv_transpose(2, "conv_transpose2d", input, weight, bias, stride, padding, output_padding, groups, dilation)
+    return conv_transpose(
+        2, "conv_transpose2d", input, weight, bias, stride, padding, output_padding, groups, dilation
+    )
 
 
 def _as_row(fn, input, *args):
@@ -342,7 +372,14 @@ def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     """The largest element of each window of the last dim."""
     stride = kernel_size if stride is None else stride
     return _as_row(
-        max_pool2d, input, _one(kernel_size, 1), _one(stride, 1), _one(padding, 0), _one(dilation, 1), ceil_mode, return_indices
+        max_pool2d,
+        input,
+        _one(kernel_size, 1),
+        _one(stride, 1),
+        _one(padding, 0),
+        _one(dilation, 1),
+        ceil_mode,
+        return_indices,
     )
 
 
@@ -360,18 +397,32 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
     """The mean of each window of the last dim."""
     stride = kernel_size if stride is None else stride
     return _as_row(
-        avg_pool2d, input, _one(kernel_size, 1), _one(stride, 1), _one(padding, 0), ceil_mode, count_include_pad
+        avg_pool2d,
+        input,
+        _one(kernel_size, 1),
+        _one(stride, 1),
+        _one(padding, 0),
+        ceil_mode,
+        count_include_pad,
     )
 
 
-def avg_pool2d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+def avg_pool2d(
+    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+):
     """The mean of each window of the last two dims."""
-    return pooling.avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return pooling.avg_pool(
+        2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
 
 
-def avg_pool3d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+def avg_pool3d(
+    input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None
+):
     """The mean of each window of the last three dims."""
-    return pooling.avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
+    return pooling.avg_pool(
+        3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    )
 
 
 def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
@@ -427,7 +478,15 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """Columns put back as an image, overlaps added."""
     x = input if input._data.ndim == 3 else input.unsqueeze(0)
     pair = pooling.pair
-    out = apply(Col2ImBackward0, (x,), pair(kernel_size), pair(dilation), pair(padding), pair(stride), pair(output_size))
+    out = apply(
+        Col2ImBackward0,
+        (x,),
+        pair(kernel_size),
+        pair(dilation),
+        pair(padding),
+        pair(stride),
+        pair(output_size),
+    )
     return out if x is input else out.squeeze(0)
 
 
@@ -439,7 +498,8 @@ def pad(input, pad, mode="constant", value=None):
     ndim = input._data.ndim
     if len(pad) // 2 > ndim:
         raise RuntimeError(
-            f"Padding length should be less than or equal to two times the input dimension but got padding length {len(pad)} "
+            "Padding length should be less than or equal to two times the input dimension but got padding "
+            f"length {len(pad)} "
             f"and input of dimension {ndim}"
         )
     if mode == "constant":
@@ -467,7 +527,11 @@ def _pad_circular(input, pad):
         size = out._data.shape[dim]
         if max(before, after) > size:
             raise RuntimeError("Padding value causes wrapping around more than once.")
-        parts = [out.narrow(dim, size - before, before)] * (before > 0) + [out] + [out.narrow(dim, 0, after)] * (after > 0)
+        parts = (
+            [out.narrow(dim, size - before, before)] * (before > 0)
+            + [out]
+            + [out.narrow(dim, 0, after)] * (after > 0)
+        )
         out = FUNCTIONS["cat"](parts, dim)
         if before < 0 or after < 0:
             start = max(-before, 0)
@@ -506,7 +570,8 @@ def legacy_reduction(size_average, reduce, stacklevel=3):
     average = True if size_average is None else size_average
     name = "none" if reduce is False else "mean" if average else "sum"
     warnings.warn(
-        f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.", stacklevel=stacklevel
+        f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.",
+        stacklevel=stacklevel,
     )
     return name
 
@@ -521,8 +586,15 @@ def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, r
 
 
 def cross_entropy(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
-):  # fmt: skip
+    input,
+    target,
+    weight=None,
+    size_average=None,
+    ignore_index=-100,
+    reduce=None,
+    reduction="mean",
+    label_smoothing=0.0,
+):
     """log_softmax and nll_loss in one; the target holds classes, or (in the shape of `input`) probabilities."""
     if size_average is None is reduce and reduction in _REDUCTIONS:
         reduction = _REDUCTIONS[reduction]
@@ -535,7 +607,9 @@ def cross_entropy(
     x, t = input._data, target._data
     class_dim = 0 if x.ndim == 1 else 1
     if x.shape == t.shape:
-        return _cross_entropy_of_probabilities(input, target, weight, ignore_index, reduction, label_smoothing, class_dim)
+        return _cross_entropy_of_probabilities(
+            input, target, weight, ignore_index, reduction, label_smoothing, class_dim
+        )
     log_p = FUNCTIONS["log_softmax"](input, class_dim)
     if label_smoothing > 0.0:
         return _smoothed(log_p, target, weight, ignore_index, reduction, label_smoothing, class_dim)
@@ -597,7 +671,8 @@ def _broadcast(input, target, stacklevel=3):
     """Both in one shape, with PyTorch's warning if they were not."""
     if target.size() != input.size():
         warnings.warn(
-            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). "
+            "This will likely "
             "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
             stacklevel=stacklevel,
         )
@@ -670,7 +745,8 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     reduction = _enum(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(
-            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is deprecated. "
+            f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
+            "deprecated. "
             "Please ensure they have the same size."
         )
     if weight is not None:
@@ -686,7 +762,7 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 
 def binary_cross_entropy_with_logits(
     input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
-):  # fmt: skip
+):
     """binary_cross_entropy of sigmoid(input), without overflow."""
     reduction = _enum(reduction, size_average, reduce)
     if target.size() != input.size():
@@ -697,7 +773,9 @@ def binary_cross_entropy_with_logits(
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {ALL[target._data.dtype].type_name}"
         )
-    return losses.call(losses.BinaryCrossEntropyWithLogitsBackward0, (input, target, weight, pos_weight), reduction)
+    return losses.call(
+        losses.BinaryCrossEntropyWithLogitsBackward0, (input, target, weight, pos_weight), reduction
+    )
 
 
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
@@ -707,20 +785,24 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
     else:
         if reduction == "mean":
             warnings.warn(
-                "reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' divides "
-                "only by the batch size, and aligns with the KL div math definition.'mean' will be changed to behave the "
+                "reduction: 'mean' divides the total loss by both the batch size and the support "
+                "size.'batchmean' divides "
+                "only by the batch size, and aligns with the KL div math definition.'mean' will be changed "
+                "to behave the "
                 "same as 'batchmean' in the next major release.",
                 stacklevel=2,
             )
         enum = _enum("sum" if reduction == "batchmean" else reduction)
-    loss = target.exp() * (target - input) if log_target else FUNCTIONS["xlogy"](target, target) - target * input
+    loss = (
+        target.exp() * (target - input) if log_target else FUNCTIONS["xlogy"](target, target) - target * input
+    )
     loss = _reduce(loss, enum)
     return loss / input.size()[0] if reduction == "batchmean" and input._data.ndim else loss
 
 
 def poisson_nll_loss(
     input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
-):  # fmt: skip
+):
     """Negative log likelihood of a count under a Poisson distribution."""
     reduction = _enum(reduction, size_average, reduce)
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
@@ -756,7 +838,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
 
 
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
-    """x where the target is 1, max(0, margin - x) where it is -1."""
+    """X where the target is 1, max(0, margin - x) where it is -1."""
     reduction = _enum(reduction, size_average, reduce)
     zero = wrap(np.zeros(input._data.shape, input._data.dtype))
     apart = FUNCTIONS["where"](target != 1, (wrap(input._data.dtype.type(margin)) - input).clamp_min(0), zero)
@@ -776,12 +858,14 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
 
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """log(1 + exp(-target x))."""
-    return losses.call(losses.SoftMarginLossBackward0, (input, target), _enum(reduction, size_average, reduce))
+    return losses.call(
+        losses.SoftMarginLossBackward0, (input, target), _enum(reduction, size_average, reduce)
+    )
 
 
 def multi_margin_loss(
     input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"
-):  # fmt: skip
+):
     """Every wrong class must stay `margin` below the right one."""
     reduction = _enum(reduction, size_average, reduce)
     if p not in (1, 2):
@@ -815,12 +899,24 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     one = wrap(np.ones(cos._data.shape, cos._data.dtype))
     zero = wrap(np.zeros(cos._data.shape, cos._data.dtype))
     where = FUNCTIONS["where"]
-    return _reduce(where(target == 1, one - cos, zero) + where(target == -1, minus(cos, margin).clamp_min(0), zero), reduction)
+    return _reduce(
+        where(target == 1, one - cos, zero) + where(target == -1, minus(cos, margin).clamp_min(0), zero),
+        reduction,
+    )
 
 
 def triplet_margin_loss(
-    anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
-):  # fmt: skip
+    anchor,
+    positive,
+    negative,
+    margin=1.0,
+    p=2,
+    eps=1e-6,
+    swap=False,
+    size_average=None,
+    reduce=None,
+    reduction="mean",
+):
     """max(0, |a - p| - |a - n| + margin)."""
     reduction = _enum(reduction, size_average, reduce)
     if margin <= 0:
@@ -860,7 +956,7 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
 
 def scaled_dot_product_attention(
     query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
-):  # fmt: skip
+):
     """softmax(q k^T / sqrt(d)) v; a mask forbids (bool) or adds (float)."""
     q, k = query._data.shape[-2], key._data.shape[-2]
     scale = math.sqrt(1 / math.sqrt(query._data.shape[-1])) if scale is None else math.sqrt(scale)
@@ -892,8 +988,3 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
 
 
 upsample = interpolate
-
-__all__ = [name for name, value in list(globals().items()) if callable(value) and not name.startswith("_") and name not in (
-    "apply", "wrap", "conv_transpose", "convolution", "pad_by_mode", "pad_constant", "drop", "kept", "no_grad",
-    "Col2ImBackward0", "Im2ColBackward0", "PixelShuffleBackward0", "PixelUnshuffleBackward0", "UpsampleNearestBackward0", "legacy_reduction",
-)]  # fmt: skip

@@ -1,4 +1,6 @@
-"""Backward hooks of modules: two identity nodes, one around the inputs and one around the outputs, catch the gradients."""
+"""Backward hooks of modules: two identity nodes, one around the inputs and one around the outputs, catch the
+gradients.
+"""
 
 import warnings
 
@@ -25,12 +27,15 @@ class BackwardHook:
         """The results, passed through an identity node whose pre-hook notes their gradients."""
         if not isinstance(result, (Tensor, tuple)):
             warnings.warn(
-                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but received "
+                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors "
+                "but received "
                 f"{type(result)}",
                 stacklevel=4,
             )
         outputs = result if isinstance(result, tuple) else (result,)
-        outputs, self.output_places = _through(outputs, lambda node: node.register_prehook(self._outputs_known))
+        outputs, self.output_places = _through(
+            outputs, lambda node: node.register_prehook(self._outputs_known)
+        )
         self.n_outputs = len(outputs)
         return outputs if isinstance(result, tuple) else outputs[0]
 
@@ -51,16 +56,20 @@ class BackwardHook:
         if self.input_places is None:
             if self.hooks:
                 warnings.warn(
-                    "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs "
+                    "Full backward hook is firing when gradients are computed with respect to module "
+                    "outputs since no inputs "
                     "require gradients. See https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html"
                     "#torch.nn.Module.register_full_backward_hook for more details.",
                     stacklevel=5,
                 )
             for hook in self.hooks:
                 changed = hook(self.module, (None,) * self.n_inputs, self.grad_outputs)
-                if changed is not None and not (isinstance(changed, tuple) and all(g is None for g in changed)):
+                if changed is not None and not (
+                    isinstance(changed, tuple) and all(g is None for g in changed)
+                ):
                     raise RuntimeError(
-                        "Backward hook for Modules where no input requires gradient should always return None or None for "
+                        "Backward hook for Modules where no input requires gradient should always return "
+                        "None or None for "
                         "all gradients."
                     )
             self.grad_outputs = None
@@ -77,7 +86,8 @@ class BackwardHook:
             changed = changed if isinstance(changed, tuple) else (changed,)
             if len(changed) != len(inputs):
                 raise RuntimeError(
-                    f"Backward hook returned an invalid number of grad_input, got {len(changed)}, but expected {len(inputs)}"
+                    f"Backward hook returned an invalid number of grad_input, got {len(changed)}, but "
+                    f"expected {len(inputs)}"
                 )
             inputs = changed
         self.grad_outputs = None
@@ -92,13 +102,21 @@ def _spread(places, grads, n):
 
 
 def _through(values, register):
-    """`values` with the Tensors among them passed through one identity node, and their places; None if nothing is recorded."""
+    """`values` with the Tensors among them passed through one identity node, and their places; None if
+    nothing is recorded.
+    """
     places = [i for i, v in enumerate(values) if isinstance(v, Tensor)]
     if not (THREAD.state.grad and any(values[i].requires_grad for i in places)):
         return values, None
     passed = _identity()(*[values[i] for i in places])
     passed = passed if isinstance(passed, tuple) else (passed,)
-    register(next(t.grad_fn for t in passed if t.grad_fn is not None and t.grad_fn.name() == "BackwardHookFunctionBackward"))
+    register(
+        next(
+            t.grad_fn
+            for t in passed
+            if t.grad_fn is not None and t.grad_fn.name() == "BackwardHookFunctionBackward"
+        )
+    )
     out = list(values)
     for place, t in zip(places, passed, strict=True):
         out[place] = t
@@ -142,7 +160,8 @@ def warn_partial_hook(module, hooks, args, result):
     inputs = {a.grad_fn for a in args if isinstance(a, Tensor) and a.grad_fn is not None}
     if inputs != {fn for fn, _ in node.next_functions}:
         warnings.warn(
-            "Using a non-full backward hook when the forward contains multiple autograd Nodes is deprecated and will be "
+            "Using a non-full backward hook when the forward contains multiple autograd Nodes is "
+            "deprecated and will be "
             "removed in future versions. This hook will be missing some grad_input. Please use "
             "register_full_backward_hook to get the documented behavior.",
             FutureWarning,

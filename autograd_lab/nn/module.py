@@ -13,7 +13,9 @@ from .parameter import Buffer, Parameter
 
 EXTRA_STATE = "_extra_state"
 
-GLOBAL_PRE_HOOKS, GLOBAL_HOOKS, GLOBAL_BACKWARD_PRE_HOOKS, GLOBAL_BACKWARD_HOOKS = (HookDict() for _ in range(4))
+GLOBAL_PRE_HOOKS, GLOBAL_HOOKS, GLOBAL_BACKWARD_PRE_HOOKS, GLOBAL_BACKWARD_HOOKS = (
+    HookDict() for _ in range(4)
+)
 """Hooks of every module (torch.nn.modules.module.register_module_forward_hook and its kin)."""
 
 
@@ -52,8 +54,8 @@ def _add(hooks, hook, prepend=False, flags=()):
 class Module:
     """A layer, or a net of layers: attributes that are Parameters, buffers or Modules are registered by themselves.
 
-    A subclass calls `super().__init__()`, assigns its parts and defines `forward`; calling the module runs its hooks and
-    `forward`. (torch.nn.Module)
+    A subclass calls `super().__init__()`, assigns its parts and defines `forward`; calling the module runs
+    its hooks and `forward`. (torch.nn.Module)
     """
 
     _version = 1
@@ -63,7 +65,9 @@ class Module:
     def __init__(self, *args, **kwargs):
         if not self.call_super_init:
             if kwargs:
-                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+                raise TypeError(
+                    f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'"
+                )
             if args:
                 raise TypeError(
                     f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given"
@@ -94,13 +98,21 @@ class Module:
 
     def forward(self, *input):
         """What the module computes; every subclass defines it."""
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+        raise NotImplementedError(
+            f'Module [{type(self).__name__}] is missing the required "forward" function'
+        )
 
     def __call__(self, *args, **kwargs):
         if not (
-            self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
-            or GLOBAL_HOOKS or GLOBAL_PRE_HOOKS or GLOBAL_BACKWARD_HOOKS or GLOBAL_BACKWARD_PRE_HOOKS
-        ):  # fmt: skip
+            self._forward_hooks
+            or self._forward_pre_hooks
+            or self._backward_hooks
+            or self._backward_pre_hooks
+            or GLOBAL_HOOKS
+            or GLOBAL_PRE_HOOKS
+            or GLOBAL_BACKWARD_HOOKS
+            or GLOBAL_BACKWARD_PRE_HOOKS
+        ):
             return self.forward(*args, **kwargs)
         return self._call_with_hooks(args, kwargs)
 
@@ -111,7 +123,9 @@ class Module:
             args, kwargs = self._run_pre_hooks(args, kwargs)
             full = [*GLOBAL_BACKWARD_HOOKS.values()]
             partial = []
-            (full if self._is_full_backward_hook is not False else partial).extend(self._backward_hooks.values())
+            (full if self._is_full_backward_hook is not False else partial).extend(
+                self._backward_hooks.values()
+            )
             before = [*GLOBAL_BACKWARD_PRE_HOOKS.values(), *self._backward_pre_hooks.values()]
             watcher = BackwardHook(self, full, before) if full or before else None
             if watcher is not None:
@@ -140,7 +154,8 @@ class Module:
                 if changed is not None:
                     if not (isinstance(changed, tuple) and len(changed) == 2):
                         raise RuntimeError(
-                            f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+                            "forward pre-hook must return None or a tuple of (new_args, new_kwargs), but "
+                            f"got {changed}."
                         )
                     args, kwargs = changed
             else:
@@ -156,11 +171,15 @@ class Module:
 
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
         """Call hook(module, args) before forward; what it returns, if not None, replaces the arguments."""
-        return _add(self._forward_pre_hooks, hook, prepend, [self._forward_pre_hooks_with_kwargs] * with_kwargs)
+        return _add(
+            self._forward_pre_hooks, hook, prepend, [self._forward_pre_hooks_with_kwargs] * with_kwargs
+        )
 
     def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
         """Call hook(module, args, output) after forward; what it returns, if not None, replaces the output."""
-        flags = [self._forward_hooks_with_kwargs] * with_kwargs + [self._forward_hooks_always_called] * always_call
+        flags = [self._forward_hooks_with_kwargs] * with_kwargs + [
+            self._forward_hooks_always_called
+        ] * always_call
         return _add(self._forward_hooks, hook, prepend, flags)
 
     def register_full_backward_pre_hook(self, hook, prepend=False):
@@ -180,7 +199,8 @@ class Module:
     def _one_kind(self, full):
         if self._is_full_backward_hook is (not full):
             raise RuntimeError(
-                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please use only one of "
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please "
+                "use only one of "
                 "them."
             )
         self._is_full_backward_hook = full
@@ -206,11 +226,13 @@ class Module:
         self._check_name("parameter", name, self._parameters)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None required)"
+                f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or "
+                "None required)"
             )
         if param is not None and param.grad_fn is not None:
             raise ValueError(
-                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created explicitly. To "
+                f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
+                "explicitly. To "
                 f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
         self._parameters[name] = param
@@ -274,7 +296,8 @@ class Module:
         elif isinstance(value, Buffer) or name in parts.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(
-                    f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None expected)"
+                    f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor "
+                    "or None expected)"
                 )
             if isinstance(value, Buffer):
                 persistent = value.persistent
@@ -315,10 +338,12 @@ class Module:
         yield prefix, self
         for name, module in self._modules.items():
             if module is not None:
-                yield from module.named_modules(memo, prefix + ("." if prefix else "") + name, remove_duplicate)
+                yield from module.named_modules(
+                    memo, prefix + ("." if prefix else "") + name, remove_duplicate
+                )
 
     def modules(self, remove_duplicate=True):
-        """This module and all below it."""
+        """The module itself and all below it."""
         for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
@@ -337,7 +362,11 @@ class Module:
 
     def _named_members(self, members, prefix="", recurse=True, remove_duplicate=True):
         memo = set()
-        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        modules = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else [(prefix, self)]
+        )
         for path, module in modules:
             for name, value in members(module):
                 if value is None or value in memo:
@@ -438,7 +467,9 @@ class Module:
         return self
 
     def to(self, *args, **kwargs):
-        """Convert parameters and floating buffers to a dtype, or to the dtype of a tensor; the device can only be the CPU."""
+        """Convert parameters and floating buffers to a dtype, or to the dtype of a tensor; the device can
+        only be the CPU.
+        """
         from ..creation import device
 
         dtype = kwargs.get("dtype")
@@ -567,7 +598,9 @@ class Module:
         """Call hook(module, incompatible_keys) after loading."""
         return _add(self._load_state_dict_post_hooks, hook)
 
-    def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
+    def _load_from_state_dict(
+        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+    ):
         """Load what belongs to this very module, noting what is missing, unexpected or wrong."""
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
@@ -576,7 +609,9 @@ class Module:
         for name, param in local.items():
             key = prefix + name
             if key in state_dict:
-                error = self._load_one(name, param, key, state_dict[key], local_metadata.get("assign_to_params_buffers"))
+                error = self._load_one(
+                    name, param, key, state_dict[key], local_metadata.get("assign_to_params_buffers")
+                )
                 if error is not None:
                     error_msgs.append(error)
             elif strict:
@@ -599,14 +634,16 @@ class Module:
     def _load_one(self, name, param, key, value, assign):
         if not isinstance(value, Tensor):
             return (
-                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
+                f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from '
+                "checkpoint "
                 f"but received {type(value)}"
             )
         if param._data.shape == () and value._data.shape == (1,):
             value = value[0]
         if value._data.shape != param._data.shape:
             return (
-                f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in current "
+                f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the "
+                "shape in current "
                 f"model is {param.shape}."
             )
         try:
@@ -661,10 +698,14 @@ class Module:
         if strict:
             for kind, keys in (("Unexpected", unexpected), ("Missing", missing)):
                 if keys:
-                    errors.insert(0, "{} key(s) in state_dict: {}. ".format(kind, ", ".join(f'"{k}"' for k in keys)))
+                    errors.insert(
+                        0, "{} key(s) in state_dict: {}. ".format(kind, ", ".join(f'"{k}"' for k in keys))
+                    )
         if errors:
             raise RuntimeError(
-                "Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(errors))
+                "Error(s) in loading state_dict for {}:\n\t{}".format(
+                    type(self).__name__, "\n\t".join(errors)
+                )
             )
         return _IncompatibleKeys(missing, unexpected)
 
@@ -733,6 +774,9 @@ def register_module_full_backward_hook(hook):
 
 
 __all__ = [
-    "Module", "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
+    "Module",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook",
-]  # fmt: skip
+]

@@ -29,7 +29,8 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
         total = vector_norm(FUNCTIONS["stack"](norms), norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError(
-            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
+            f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it "
+            "cannot be clipped. To "
             "disable this error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
     return total
@@ -37,7 +38,11 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
 
 def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
     """Scale all gradients by max_norm / total_norm if that is below 1."""
-    factor = min(1.0, float(max_norm) / (total_norm._data + 1e-6)) if total_norm._data == total_norm._data else total_norm._data
+    factor = (
+        min(1.0, float(max_norm) / (total_norm._data + 1e-6))
+        if total_norm._data == total_norm._data
+        else total_norm._data
+    )
     for grad in _grads(parameters):
         data = grad._array()
         write(grad, data * data.dtype.type(factor))
@@ -75,5 +80,10 @@ def vector_to_parameters(vec, parameters):
 
 
 __all__ = [
-    "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm", "parameters_to_vector", "vector_to_parameters",
-]  # fmt: skip
+    "clip_grad_norm_",
+    "clip_grad_value_",
+    "clip_grads_with_norm_",
+    "get_total_norm",
+    "parameters_to_vector",
+    "vector_to_parameters",
+]

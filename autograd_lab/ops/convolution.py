@@ -1,7 +1,8 @@
-"""The rules of convolution and of folding: one bilinear map and its two adjoints, each differentiable through the others.
+"""The rules of convolution and of folding: one bilinear map and its two adjoints, each differentiable through
+the others.
 
-    conv          x, w -> y      y[n, o, i] = sum over channels c and places k of w[o, c, k] x[n, c, i stride + k dilation - padding]
-    to_input      g, w -> gx     what conv sends to x; also the forward of conv_transpose
+    conv          x, w -> y      y[n, o, i] = sum over channels c and places k of w[o, c, k] x[n, c, i stride
+    + k dilation - padding] to_input      g, w -> gx     what conv sends to x; also the forward of conv_transpose
     to_weight     g, x -> gw     what conv sends to w
 
 All for any number of spatial dims, by im2col: the windows of x side by side as a matrix, then one matrix product.
@@ -33,12 +34,18 @@ def _padded(x, padding):
 def windows(x, kernel, stride, dilation):
     """All windows of the (padded) x: a view of shape (n, c, *kernel, *out)."""
     n, c, *size = x.shape
-    out = [(s - d * (k - 1) - 1) // st + 1 for s, k, st, d in zip(size, kernel, stride, dilation, strict=True)]
+    out = [
+        (s - d * (k - 1) - 1) // st + 1 for s, k, st, d in zip(size, kernel, stride, dilation, strict=True)
+    ]
     step = x.strides
     return np.lib.stride_tricks.as_strided(
         x,
         (n, c, *kernel, *out),
-        (*step[:2], *[s * d for s, d in zip(step[2:], dilation, strict=True)], *[s * t for s, t in zip(step[2:], stride, strict=True)]),
+        (
+            *step[:2],
+            *[s * d for s, d in zip(step[2:], dilation, strict=True)],
+            *[s * t for s, t in zip(step[2:], stride, strict=True)],
+        ),
         writeable=False,
     )
 
@@ -51,7 +58,8 @@ def unwindow(pieces, size, stride, dilation):
     whole = np.zeros((n, c, *size), pieces.dtype)
     for k in itertools.product(*map(range, kernel)):
         where = tuple(
-            slice(i * d, i * d + (o - 1) * s + 1, s) for i, d, o, s in zip(k, dilation, out, stride, strict=True)
+            slice(i * d, i * d + (o - 1) * s + 1, s)
+            for i, d, o, s in zip(k, dilation, out, stride, strict=True)
         )
         whole[(slice(None), slice(None), *where)] += pieces[(slice(None), slice(None), *k)]
     return whole
@@ -68,7 +76,9 @@ def conv(x, w, how):
     columns = _columns(x, how)
     n = x.shape[0]
     columns = columns.reshape(n, how.groups, math.prod(w.shape[1:]), math.prod(how.out))
-    return (w.reshape(how.groups, w.shape[0] // how.groups, math.prod(w.shape[1:])) @ columns).reshape(n, w.shape[0], *how.out)
+    return (w.reshape(how.groups, w.shape[0] // how.groups, math.prod(w.shape[1:])) @ columns).reshape(
+        n, w.shape[0], *how.out
+    )
 
 
 def to_input(g, w, how):
@@ -89,7 +99,9 @@ def to_weight(g, x, how):
     columns = _columns(x, how).reshape(n, groups, per, math.prod(how.out))
     columns = columns.transpose(1, 0, 3, 2).reshape(groups, n * math.prod(how.out), per)
     rows = g.reshape(n, groups, o // groups, math.prod(how.out)).transpose(1, 2, 0, 3)
-    return (rows.reshape(groups, o // groups, n * math.prod(how.out)) @ columns).reshape(o, x.shape[1] // groups, *how.kernel)
+    return (rows.reshape(groups, o // groups, n * math.prod(how.out)) @ columns).reshape(
+        o, x.shape[1] // groups, *how.kernel
+    )
 
 
 def _columns(x, how):
@@ -117,7 +129,8 @@ class ConvolutionBackward0(GeneralRule):
 
     Math: y[o, i] = b[o] + sum over c, k of w[o, c, k] x[c, i stride + k dilation - padding].
     VJP: to x: every window gets w times its g, overlaps add up;  to w: the sum of windows times g;  to b: g summed.
-    Shapes: x (n, c, *size), w (o, c / groups, *kernel), b (o,) -> (n, o, *out).   Saves: x and w.   PyTorch: torch.conv2d
+    Shapes: x (n, c, *size), w (o, c / groups, *kernel), b (o,) -> (n, o, *out).   Saves: x and w.   PyTorch:
+    torch.conv2d
     """
 
     op = "convolution"
@@ -218,7 +231,8 @@ def convolution(nd, name, input, weight, bias, stride, padding, dilation, groups
     unbatched = x.ndim == nd + 1
     if x.ndim not in (nd + 1, nd + 2):
         raise RuntimeError(
-            f"Expected {nd + 1}D (unbatched) or {nd + 2}D (batched) input to {name}, but got input of size: {list(x.shape)}"
+            f"Expected {nd + 1}D (unbatched) or {nd + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(x.shape)}"
         )
     wd = w.ndim - 2
     stride = _sizes(stride, wd, "stride", spread=nd)
@@ -239,7 +253,9 @@ def convolution(nd, name, input, weight, bias, stride, padding, dilation, groups
     how = How(size, kernel, out, stride, padding, dilation, groups)
     b = (0,) if bias is None else bias._data.shape
     padding, extra = ((0,), (0,)) if by_name == "valid" else (padding, (0,) * nd)  # how PyTorch keeps them
-    result = call(ConvolutionBackward0, (input, weight, bias), stride, padding, dilation, groups, False, extra, b, how)
+    result = call(
+        ConvolutionBackward0, (input, weight, bias), stride, padding, dilation, groups, False, extra, b, how
+    )
     return result.squeeze(0) if unbatched else result
 
 
@@ -248,14 +264,21 @@ def conv_transpose(nd, name, input, weight, bias, stride, padding, output_paddin
     x, w = input._data, weight._data
     if x.ndim not in (nd + 1, nd + 2):
         raise RuntimeError(
-            f"Expected {nd + 1}D (unbatched) or {nd + 2}D (batched) input to {name}, but got input of size: {list(x.shape)}"
+            f"Expected {nd + 1}D (unbatched) or {nd + 2}D (batched) input to {name}, but got input of size: "
+            f"{list(x.shape)}"
         )
     unbatched = x.ndim == nd + 1
     if unbatched:
         input = input.unsqueeze(0)
         x = input._data
     stride, padding, dilation, extra = (
-        _sizes(v, nd, n) for v, n in ((stride, "stride"), (padding, "padding"), (dilation, "dilation"), (output_padding, "output_padding"))
+        _sizes(v, nd, n)
+        for v, n in (
+            (stride, "stride"),
+            (padding, "padding"),
+            (dilation, "dilation"),
+            (output_padding, "output_padding"),
+        )
     )
     if x.shape[1] != w.shape[0]:
         raise RuntimeError(
@@ -282,7 +305,8 @@ def _sizes(value, n, what, spread=None):
         values = values * n
     if len(values) != n:
         raise RuntimeError(
-            f"expected {what} to be a single integer value or a list of {n} values to match the convolution dimensions, but "
+            f"expected {what} to be a single integer value or a list of {n} values to match the convolution "
+            "dimensions, but "
             f"got {what}={list(values)}"
         )
     return values
@@ -298,7 +322,8 @@ def _padding_by_name(input, w, stride, padding, dilation):
     totals = [d * (k - 1) for d, k in zip(dilation, w.shape[2:], strict=True)]
     if any(t % 2 for t in totals):
         warn_once(
-            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy of the input be created"
+            "Using padding='same' with even kernel lengths and odd dilation may require a zero-padded copy "
+            "of the input be created"
         )
         pad = [v for t in reversed(totals) for v in (0, t % 2)]
         input = pad_constant(input, pad)
@@ -319,12 +344,14 @@ def _check_conv(x, w, b, stride, padding, dilation, groups):
         )
     if w.shape[0] % groups:
         raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got "
+            "weight of size "
             f"{list(w.shape)} instead"
         )
     if b is not None and b._data.shape != (w.shape[0],):
         raise RuntimeError(
-            f"Given weight of size {list(w.shape)}, expected bias to be 1-dimensional with {w.shape[0]} elements, but got "
+            f"Given weight of size {list(w.shape)}, expected bias to be 1-dimensional with {w.shape[0]} "
+            "elements, but got "
             f"bias of size {list(b._data.shape)} instead"
         )
     padded = [s + 2 * p for s, p in zip(x.shape[2:], padding, strict=True)]
@@ -338,7 +365,8 @@ def _check_conv(x, w, b, stride, padding, dilation, groups):
         names = {"float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int"}
         raise RuntimeError(
             f"Input type (torch.{names.get(x.dtype.name, x.dtype.name)}Tensor) and weight type "
-            f"(torch.{names.get(w.dtype.name, w.dtype.name)}Tensor) should be the same or input should be a MKLDNN tensor "
+            f"(torch.{names.get(w.dtype.name, w.dtype.name)}Tensor) should be the same or input should be a "
+            "MKLDNN tensor "
             "and weight is a dense tensor"
         )
 
@@ -354,7 +382,14 @@ class Im2ColBackward0(Rule):
     """
 
     inputs = ("self",)
-    keeps = ("kernel_size", "dilation", "padding", "stride", "self_sym_argsize_minus_2", "self_sym_argsize_minus_1")
+    keeps = (
+        "kernel_size",
+        "dilation",
+        "padding",
+        "stride",
+        "self_sym_argsize_minus_2",
+        "self_sym_argsize_minus_1",
+    )
 
     def forward(x, kernel, dilation, padding, stride, h, w):
         columns = windows(_padded(x, padding), kernel, stride, dilation)
@@ -411,7 +446,10 @@ class PixelShuffleBackward0(Rule):
 
 
 class PixelUnshuffleBackward0(Rule):
-    """The opposite of PixelShuffle.   VJP: pixel_shuffle of g.   Saves: nothing.   PyTorch: torch.nn.functional.pixel_unshuffle"""
+    """The opposite of PixelShuffle.
+
+    VJP: pixel_shuffle of g.   Saves: nothing.   PyTorch: torch.nn.functional.pixel_unshuffle
+    """
 
     keeps = ("downscale_factor",)
 
@@ -432,7 +470,8 @@ class PixelUnshuffleBackward0(Rule):
 class ConstantPadNdBackward0(Rule):
     """A border of a constant around the last dims; a negative width cuts off.
 
-    VJP: g with the border cut off (the same operation, widths negated).   Shapes: each padded dim grows by both widths.
+    VJP: g with the border cut off (the same operation, widths negated).   Shapes: each padded dim grows by
+    both widths.
     Saves: nothing.   PyTorch: torch.nn.functional.pad
     """
 
@@ -459,7 +498,10 @@ def pad_constant(input, pad, value=0):
 
 
 class _Unpadded(Rule):
-    """The gradient of such a border: each g added to the element its value was copied from.   VJP: gg with the same border."""
+    """The gradient of such a border: each g added to the element its value was copied from.
+
+    VJP: gg with the same border.
+    """
 
     inputs = ("grad_output", "self")
     keeps = ("where", "self_sym_sizes")
@@ -483,7 +525,9 @@ class _ByPlace(Rule):
     @classmethod
     def run(cls, input, pad):
         x = input._data
-        pairs = [(0, 0)] * (x.ndim - len(pad) // 2) + [(pad[i], pad[i + 1]) for i in range(len(pad) - 2, -1, -2)]
+        pairs = [(0, 0)] * (x.ndim - len(pad) // 2) + [
+            (pad[i], pad[i + 1]) for i in range(len(pad) - 2, -1, -2)
+        ]
         where = np.arange(x.size).reshape(x.shape)
         cut = tuple(slice(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(x.shape, pairs, strict=True))
         where = np.pad(where[cut], [(max(0, a), max(0, b)) for a, b in pairs], mode=cls.mode)
@@ -521,7 +565,12 @@ class ReplicationPad1DBackward0(_ByPlace):
 def _with_gradient(rule):
     """Give a border's rule the rule of its gradient, under PyTorch's name."""
     name = rule.__name__.replace("Backward0", "BackwardBackward0")
-    body = {"__doc__": _Unpadded.__doc__, "inputs": _Unpadded.inputs, "keeps": _Unpadded.keeps, "forward": _Unpadded.forward}
+    body = {
+        "__doc__": _Unpadded.__doc__,
+        "inputs": _Unpadded.inputs,
+        "keeps": _Unpadded.keeps,
+        "forward": _Unpadded.forward,
+    }
     rule.gradient = type(name, (_Unpadded,), body)
     return rule
 
@@ -538,7 +587,8 @@ for (_mode, _), _rule in list(_BORDERS.items()):
 class UpsampleNearestBackward0(_ByPlace):
     """Every place of a larger image copies the nearest element of the input.
 
-    VJP: each g is added to the element its value was copied from.   Shapes: (n, c, *size) -> (n, c, *out).   Saves: nothing.
+    VJP: each g is added to the element its value was copied from.   Shapes: (n, c, *size) -> (n, c, *out).
+    Saves: nothing.
     PyTorch: torch.nn.functional.interpolate
     """
 
@@ -570,15 +620,18 @@ def pad_by_mode(input, pad, mode):
     x = input._data
     if x.ndim not in (nd + 1, nd + 2):
         raise NotImplementedError(
-            f"Padding size {len(pad)} is not supported for {x.ndim}D input tensor.\nSupported combinations for non-constant "
-            "padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: padding size = 4 (pads "
+            f"Padding size {len(pad)} is not supported for {x.ndim}D input tensor.\nSupported combinations "
+            "for non-constant "
+            "padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: "
+            "padding size = 4 (pads "
             "last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
     if mode == "reflect":
         for i in range(nd):
             if max(pad[2 * i : 2 * i + 2]) >= x.shape[-1 - i]:
                 raise RuntimeError(
-                    f"Argument #{4 + 2 * i}: Padding size should be less than the corresponding input dimension, but got: "
+                    f"Argument #{4 + 2 * i}: Padding size should be less than the corresponding input "
+                    "dimension, but got: "
                     f"padding ({pad[2 * i]}, {pad[2 * i + 1]}) at dimension {x.ndim - 1 - i} of input {list(x.shape)}"
                 )
     return _BORDERS[mode, nd].run(input, pad)

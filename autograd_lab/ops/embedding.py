@@ -12,7 +12,8 @@ class EmbeddingBackward0(Rule):
     """Rows of a table.
 
     Math: y[i] = w[index[i]].   VJP: row r of w gets the sum of the g[i] with index[i] = r; the padding row gets none.
-    Shapes: w (rows, d), index of any shape -> (*index, d).   Saves: the indices.   PyTorch: torch.nn.functional.embedding
+    Shapes: w (rows, d), index of any shape -> (*index, d).   Saves: the indices.   PyTorch:
+    torch.nn.functional.embedding
     """
 
     op = "embedding"
@@ -30,7 +31,9 @@ class EmbeddingBackward0(Rule):
         padding, by_frequency, _sparse, rows = self.args
         index = both.array_of(index)
         if by_frequency:
-            g = g * both.constant((1 / np.bincount(index.reshape(-1))[index][..., None]).astype(both.array_of(g).dtype), g)
+            g = g * both.constant(
+                (1 / np.bincount(index.reshape(-1))[index][..., None]).astype(both.array_of(g).dtype), g
+            )
         return both.run(EmbeddingDenseBackwardBackward0, (g,), index, padding, rows)
 
     def kept(self, name, value):
@@ -40,7 +43,8 @@ class EmbeddingBackward0(Rule):
 class EmbeddingDenseBackwardBackward0(Rule):
     """The VJP of embedding as an operation: rows added up in a table.
 
-    VJP: the rows of gg that were picked, zero for the padding row.   Shapes: (*index, d) -> (rows, d).   Saves: nothing.
+    VJP: the rows of gg that were picked, zero for the padding row.   Shapes: (*index, d) -> (rows, d).
+    Saves: nothing.
     """
 
     op = "embedding_dense_backward"
@@ -114,7 +118,9 @@ def drop(input, p, training, shape=None):
     if x.dtype.kind != "f":
         from ..dtypes import ALL
 
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {ALL[x.dtype].type_name}")
+        raise RuntimeError(
+            f"result type Float can't be cast to the desired output type {ALL[x.dtype].type_name}"
+        )
     return input * wrap(kept(x.shape if shape is None else shape, p, x.dtype) / x.dtype.type(1 - p))
 
 

@@ -9,7 +9,8 @@ from .rule import Rule, common_type
 class GeneralRule(Rule):
     """A rule run by `call`: an operand may be None (a missing weight or bias has the edge (None, 0)).
 
-    extras  how many of the last `inputs` are not given but come out of `forward` beside the result: statistics, places
+    extras  how many of the last `inputs` are not given but come out of `forward` beside the result:
+    statistics, places
     """
 
     extras = 0
@@ -17,7 +18,9 @@ class GeneralRule(Rule):
 
 
 def call(rule, inputs, *args):
-    """Run a GeneralRule on Tensors (or None for an absent one) and plain values; record it if a gradient is wanted."""
+    """Run a GeneralRule on Tensors (or None for an absent one) and plain values; record it if a gradient is
+    wanted.
+    """
     state = THREAD.state
     arrays = [t if t is None else t._data for t in inputs]
     if rule.promotes and any(x.dtype is not arrays[0].dtype for x in arrays):

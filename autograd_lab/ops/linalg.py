@@ -1,7 +1,8 @@
-"""The rules of linear algebra proper: determinants, inverses, solving, and factorizations, each for one matrix or a batch.
+"""The rules of linear algebra proper: determinants, inverses, solving, and factorizations, each for one
+matrix or a batch.
 
-Throughout, `T` swaps the last two dims, and a formula that needs an inverse solves a system instead, once with NumPy and, under
-create_graph, with the recorded `solve` of this page, so that it can be differentiated again.
+Throughout, `T` swaps the last two dims, and a formula that needs an inverse solves a system instead, once
+with NumPy and, under create_graph, with the recorded `solve` of this page, so that it can be differentiated again.
 """
 
 import math
@@ -104,7 +105,9 @@ def lu(a):
         flat[each, best] = flat[:, k]
         flat[:, k] = rows
         pivot = flat[:, k, k][:, None]
-        flat[:, k + 1 :, k] = np.divide(flat[:, k + 1 :, k], pivot, out=np.zeros_like(flat[:, k + 1 :, k]), where=pivot != 0)
+        flat[:, k + 1 :, k] = np.divide(
+            flat[:, k + 1 :, k], pivot, out=np.zeros_like(flat[:, k + 1 :, k]), where=pivot != 0
+        )
         flat[:, k + 1 :, k + 1 :] -= flat[:, k + 1 :, k, None] * flat[:, k, None, k + 1 :]
     return flat.reshape(a.shape), pivots.reshape(a.shape[:-1])
 
@@ -118,7 +121,7 @@ class _Factored(GeneralRule):
         return super()._read_saved(name)
 
     def __dir__(self):
-        return super().__dir__() + ["_saved_LU", "_saved_pivots"]
+        return [*super().__dir__(), "_saved_LU", "_saved_pivots"]
 
 
 # -- determinants -------------------------------------------------------------------------------------
@@ -146,7 +149,9 @@ class LinalgDetBackward0(_Factored):
 
 
 def _cofactors_of_array(a):
-    """From A = U S V^T: det(U) det(V) U diag(products of the other singular values) V^T; right also for singular A."""
+    """From A = U S V^T: det(U) det(V) U diag(products of the other singular values) V^T; right also for
+    singular A.
+    """
     u, s, vh = np.linalg.svd(a)
     n = s.shape[-1]
     rest = np.stack([np.prod(np.delete(s, i, -1), -1) for i in range(n)], -1) if n else s
@@ -252,7 +257,8 @@ def _singular(a):
         if len(zero):
             which = f"(Batch element {i}): " if a.ndim > 2 else ""
             return (
-                f"linalg.inv: {which}The diagonal element {zero[0] + 1} is zero, the inversion could not be completed because "
+                f"linalg.inv: {which}The diagonal element {zero[0] + 1} is zero, the inversion could not be "
+                "completed because "
                 "the input matrix is singular."
             )
     return "linalg.inv: The input matrix is singular."
@@ -264,7 +270,7 @@ def inv(A):
     return apply(LinalgInvExBackward0, (A,))
 
 
-@function
+@function(out=True)
 def inverse(input):
     """The inverse (torch.inverse)."""
     return inv(input)
@@ -288,7 +294,9 @@ class LinalgSolveExBackward0(_Factored):
                 return np.linalg.solve(a, b[..., None])[..., 0]
             return np.linalg.solve(a, b) if left else T(np.linalg.solve(T(a), T(b)))
         except np.linalg.LinAlgError:
-            raise LinAlgError("torch.linalg.solve: The solver failed because the input matrix is singular.") from None
+            raise LinAlgError(
+                "torch.linalg.solve: The solver failed because the input matrix is singular."
+            ) from None
 
     def vjp(self, g, a, x):
         left, vector, a_shape, b_shape = self.args
@@ -309,7 +317,8 @@ def solve(A, B, *, left=True):
     a, b = A._data, B._data
     if a.dtype is not b.dtype:
         raise RuntimeError(
-            f"linalg.solve: Expected A and B to have the same dtype, but found A of type {ALL[a.dtype].type_name} and B of type "
+            "linalg.solve: Expected A and B to have the same dtype, but found A of type "
+            f"{ALL[a.dtype].type_name} and B of type "
             f"{ALL[b.dtype].type_name} instead"
         )
     vector = b.ndim == 1 or (a.ndim - 1 == b.ndim and b.shape == a.shape[:-1])
@@ -361,7 +370,9 @@ def _substituted(a, b, upper):
     x = np.broadcast_to(b, (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *b.shape[-2:])).copy()
     for i in range(n - 1, -1, -1) if upper else range(n):
         known = slice(i + 1, n) if upper else slice(0, i)
-        x[..., i, :] = (x[..., i, :] - (a[..., None, i, known] @ x[..., known, :])[..., 0, :]) / a[..., i, i][..., None]
+        x[..., i, :] = (x[..., i, :] - (a[..., None, i, known] @ x[..., known, :])[..., 0, :]) / a[..., i, i][
+            ..., None
+        ]
     return x
 
 
@@ -427,7 +438,8 @@ def _pinverse(input, rcond=1e-15):
 class LinalgLstsqBackward0(Rule):
     """Least squares solution.
 
-    Math: X with the smallest |A X - B|, X = A^+ B.   VJP: to B: (A^+)^T g;  to A: that of the pseudo-inverse for g B^T.
+    Math: X with the smallest |A X - B|, X = A^+ B.   VJP: to B: (A^+)^T g;  to A: that of the pseudo-inverse
+    for g B^T.
     Shapes: A (..., m, n), B (..., m, k).   Saves: A, B and the result.   PyTorch: torch.linalg.lstsq
     """
 
@@ -436,7 +448,10 @@ class LinalgLstsqBackward0(Rule):
     saves = ("self", "b", "solution")
 
     def forward(a, b):
-        return np.linalg.pinv(a, max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)).astype(a.dtype, copy=False) @ b
+        return (
+            np.linalg.pinv(a, max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)).astype(a.dtype, copy=False)
+            @ b
+        )
 
     def vjp(self, g, a, b, _x):
         y = pinv(a) if isinstance(a, Variable) else np.linalg.pinv(a).astype(a.dtype, copy=False)
@@ -456,7 +471,9 @@ def lstsq(A, B, rcond=None, *, driver=None):
     return _linalg_lstsq((solution, nothing, rank, nothing))
 
 
-_linalg_lstsq = return_types._result_type("linalg_lstsq", ("solution", "residuals", "rank", "singular_values"))
+_linalg_lstsq = return_types._result_type(
+    "linalg_lstsq", ("solution", "residuals", "rank", "singular_values")
+)
 
 # -- Cholesky -----------------------------------------------------------------------------------------
 
@@ -481,7 +498,10 @@ class LinalgCholeskyExBackward0(Rule):
 
 
 class CholeskyBackward0(Rule):
-    """Cholesky factor, by its older name.   Math, VJP, Shapes: as linalg.cholesky.   Saves: the result.   PyTorch: torch.cholesky"""
+    """Cholesky factor, by its older name.   Math, VJP, Shapes: as linalg.cholesky.
+
+    Saves: the result.   PyTorch: torch.cholesky
+    """
 
     op = "cholesky"
     saves = ("result",)
@@ -514,7 +534,8 @@ def _not_definite(name, a):
             except np.linalg.LinAlgError:
                 which = f"(Batch element {i}): " if a.ndim > 2 else ""
                 return (
-                    f"{name}: {which}The factorization could not be completed because the input is not positive-definite (the "
+                    f"{name}: {which}The factorization could not be completed because the input is not "
+                    "positive-definite (the "
                     f"leading minor of order {k} is not positive-definite)."
                 )
     return f"{name}: The factorization could not be completed."
@@ -540,9 +561,12 @@ def cholesky(A, *, upper=False):
 def _old_cholesky(input, upper=False):
     """The Cholesky factor (torch.cholesky)."""
     warn_once(
-        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future PyTorch release.\nL = "
-        "torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = torch.cholesky(A, upper=True)\nshould "
-        "be replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results for all valid (symmetric "
+        "torch.cholesky is deprecated in favor of torch.linalg.cholesky and will be removed in a future "
+        "PyTorch release.\nL = "
+        "torch.cholesky(A)\nshould be replaced with\nL = torch.linalg.cholesky(A)\nand\nU = "
+        "torch.cholesky(A, upper=True)\nshould "
+        "be replaced with\nU = torch.linalg.cholesky(A).mH\nThis transform will produce equivalent results "
+        "for all valid (symmetric "
         "positive definite) inputs."
     )
     _check("cholesky", input)
@@ -576,7 +600,7 @@ class CholeskySolveBackward0(Rule):
         return sum_to(to_b, b.shape) if self.needs(0) else None, to_factor
 
 
-@function
+@function(out=True)
 def cholesky_solve(B, L, upper=False):
     """X with (L L^T) X = B (torch.cholesky_solve)."""
     if B._data.ndim < 2:
@@ -604,7 +628,7 @@ class CholeskyInverseBackward0(Rule):
         return -(factor @ common if self.args[0] else common @ factor)
 
 
-@function
+@function(out=True)
 def cholesky_inverse(L, upper=False):
     """The inverse of L L^T (torch.cholesky_inverse)."""
     return apply(CholeskyInverseBackward0, (L,), upper)
@@ -616,8 +640,9 @@ def cholesky_inverse(L, upper=False):
 class LinalgQrBackward0(Rule):
     """QR factorization.
 
-    Math: A = Q R, Q with orthonormal columns, R upper.   VJP: (gQ + Q M) R^-T, M the symmetric matrix with the lower triangle of
-    R gR^T - gQ^T Q.   Shapes: (..., m, n) -> (..., m, k), (..., k, n), k = min(m, n).   Saves: Q, R.   PyTorch: torch.linalg.qr
+    Math: A = Q R, Q with orthonormal columns, R upper.   VJP: (gQ + Q M) R^-T, M the symmetric matrix with
+    the lower triangle of R gR^T - gQ^T Q.   Shapes: (..., m, n) -> (..., m, k), (..., k, n), k = min(m, n).
+    Saves: Q, R.   PyTorch: torch.linalg.qr
     """
 
     op = "linalg_qr"
@@ -666,7 +691,9 @@ def qr(A, mode="reduced"):
     """(Q, R) with A = Q R (torch.linalg.qr)."""
     _check("linalg.qr", A, square=False)
     if mode not in ("reduced", "complete", "r"):
-        raise RuntimeError(f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
+        raise RuntimeError(
+            f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
+        )
     return return_types.linalg_qr(apply(LinalgQrBackward0, (A,), mode))
 
 
@@ -674,8 +701,10 @@ def qr(A, mode="reduced"):
 def _old_qr(input, some=True):
     """(Q, R) (torch.qr)."""
     warn_once(
-        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch release.\nThe boolean parameter "
-        "'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be replaced with\nQ, R = "
+        "torch.qr is deprecated in favor of torch.linalg.qr and will be removed in a future PyTorch "
+        "release.\nThe boolean parameter "
+        "'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\nshould be "
+        "replaced with\nQ, R = "
         "torch.linalg.qr(A, 'reduced' if some else 'complete')"
     )
     return return_types.qr(qr(input, "reduced" if some else "complete"))
@@ -707,13 +736,13 @@ class LinalgEighBackward0(Rule):
         return v @ inner @ T(v)
 
 
-def eigh(A, UPLO="L"):  # noqa: N803 - PyTorch's name
+def eigh(A, UPLO="L"):
     """(eigenvalues, eigenvectors) of a symmetric matrix, of which one triangle is read (torch.linalg.eigh)."""
     _check("linalg.eigh", A)
     return return_types.linalg_eigh(apply(LinalgEighBackward0, (A,), UPLO))
 
 
-def eigvalsh(A, UPLO="L"):  # noqa: N803 - PyTorch's name
+def eigvalsh(A, UPLO="L"):
     """The eigenvalues of a symmetric matrix (torch.linalg.eigvalsh)."""
     _check("linalg.eigvalsh", A)
     return apply(LinalgEighBackward0, (A,), UPLO)[0]
@@ -722,8 +751,8 @@ def eigvalsh(A, UPLO="L"):  # noqa: N803 - PyTorch's name
 class LinalgSvdBackward0(Rule):
     """Singular values and vectors.
 
-    Math: A = U diag(S) V^T.   VJP: U (diag(gS) + (skew(U^T gU) / E) S + S (skew(V^T gV) / E)) V^T with E_ij = S_j^2 - S_i^2, plus
-    what gU and gV have outside the spaces of U and V.
+    Math: A = U diag(S) V^T.   VJP: U (diag(gS) + (skew(U^T gU) / E) S + S (skew(V^T gV) / E)) V^T with E_ij =
+    S_j^2 - S_i^2, plus what gU and gV have outside the spaces of U and V.
     Shapes: (..., m, n) -> (..., m, k), (..., k), (..., k, n).   Saves: U, S, V^T.   PyTorch: torch.linalg.svd
     """
 
@@ -791,7 +820,7 @@ def _old_svd(input, some=True, compute_uv=True):
 # -- powers, exponential, small things ----------------------------------------------------------------
 
 
-@function
+@function(out=True)
 def matrix_power(input, n):
     """The n-th power of a square matrix, by repeated squaring (torch.matrix_power)."""
     _check("linalg.matrix_power", input)
@@ -819,7 +848,8 @@ def matrix_power(input, n):
 class LinalgMatrixExpBackward0(Rule):
     """Exponential of a matrix.
 
-    Math: exp A = sum of A^k / k!.   VJP: the upper right block of exp [[A^T, g], [0, A^T]].   Shapes: (..., n, n).   Saves: A.
+    Math: exp A = sum of A^k / k!.   VJP: the upper right block of exp [[A^T, g], [0, A^T]].   Shapes: (...,
+    n, n).   Saves: A.
     PyTorch: torch.linalg.matrix_exp
     """
 
@@ -880,7 +910,8 @@ def trace(input):
 class LinalgCrossBackward0(Rule):
     """Cross product of vectors of three.
 
-    Math: y = a x b.   VJP: to a: b x g;  to b: g x a.   Shapes: alike, or broadcast.   Saves: both.   PyTorch: torch.linalg.cross
+    Math: y = a x b.   VJP: to a: b x g;  to b: g x a.   Shapes: alike, or broadcast.   Saves: both.
+    PyTorch: torch.linalg.cross
     """
 
     op = "linalg_cross"
@@ -913,8 +944,10 @@ def _old_cross(input, other, dim=None):
     """The cross product along `dim`, or along the first dim of size 3 (torch.cross)."""
     if dim is None:
         warn_once(
-            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or simply use "
-            "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross in a future release."
+            "Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim "
+            "explicitly or simply use "
+            "torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross "
+            "in a future release."
         )
         dim = next((i for i, n in enumerate(input._data.shape) if n == 3), None)
         if dim is None:
@@ -930,8 +963,9 @@ def vecdot(x, y, *, dim=-1):
 class CdistBackward0(GeneralRule):
     """Distances between all pairs of rows.
 
-    Math: y[i, j] = p-norm of a_i - b_j.   VJP: to a_i: sum over j of g (d / y) (|d| / y)^(p - 2), d = a_i - b_j, 0 where y = 0;
-    to b_j: minus the sum over i.   Shapes: (..., n, d), (..., m, d) -> (..., n, m).   Saves: a, b, the result.   PyTorch: torch.cdist
+    Math: y[i, j] = p-norm of a_i - b_j.   VJP: to a_i: sum over j of g (d / y) (|d| / y)^(p - 2), d = a_i -
+    b_j, 0 where y = 0; to b_j: minus the sum over i.   Shapes: (..., n, d), (..., m, d) -> (..., n, m).
+    Saves: a, b, the result.   PyTorch: torch.cdist
     """
 
     op = "_cdist_forward"
@@ -956,7 +990,9 @@ class CdistBackward0(GeneralRule):
         elif p == 2:
             slope = both.masked(d / _column(y), apart[..., None])
         elif p == math.inf:
-            slope = both.sign(d) * both.constant((np.abs(both.array_of(d)) == both.array_of(y)[..., None]) * 1.0, d)
+            slope = both.sign(d) * both.constant(
+                (np.abs(both.array_of(d)) == both.array_of(y)[..., None]) * 1.0, d
+            )
         else:
             power = both.masked(both.abs_(d) / _column(y), apart[..., None]) ** (p - 1)
             slope = both.sign(d) * power if p else d * 0
@@ -973,7 +1009,9 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
         if x.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, X{i + 1} got: {x.ndim}D")
     if a.shape[-1] != b.shape[-1]:
-        raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {a.shape[-1]} X2: {b.shape[-1]}")
+        raise RuntimeError(
+            f"X1 and X2 must have the same number of columns. X1: {a.shape[-1]} X2: {b.shape[-1]}"
+        )
     return call(CdistBackward0, (x1, x2), float(p))
 
 
@@ -984,7 +1022,9 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """A norm of the matrices in two dims: "fro", "nuc", 1, -1, 2, -2, inf, -inf (torch.linalg.matrix_norm)."""
     if A._data.ndim < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
-    if not isinstance(ord, str) and abs(ord) not in (1, 2, math.inf) or isinstance(ord, str) and ord not in ("fro", "nuc"):
+    if (not isinstance(ord, str) and abs(ord) not in (1, 2, math.inf)) or (
+        isinstance(ord, str) and ord not in ("fro", "nuc")
+    ):
         raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     if dtype is not None:
         A = A.to(dtype)
@@ -997,7 +1037,13 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     if ord in ("nuc", 2, -2):
         order = [i for i in range(ndim) if i not in (rows, cols)] + [rows, cols]
         values = svdvals(A.permute(*order))
-        out = values.sum(-1, keepdim) if ord == "nuc" else values.amax(-1, keepdim) if ord > 0 else values.amin(-1, keepdim)
+        out = (
+            values.sum(-1, keepdim)
+            if ord == "nuc"
+            else values.amax(-1, keepdim)
+            if ord > 0
+            else values.amin(-1, keepdim)
+        )
         return out.unsqueeze(-1).permute(*[order.index(i) for i in range(ndim)]) if keepdim else out
     summed, picked = (cols, rows) if abs(ord) == math.inf else (rows, cols)
     if summed < picked and not keepdim:
@@ -1010,10 +1056,14 @@ def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
     """A vector norm, or a matrix norm where `ord` or two dims ask for one (torch.linalg.norm)."""
     if isinstance(ord, str):
         if dim is None and A._data.ndim > 2:
-            raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A._data.ndim}D.")
+            raise RuntimeError(
+                f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A._data.ndim}D."
+            )
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
     if ord is not None and dim is None and A._data.ndim not in (1, 2):
-        raise RuntimeError(f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A._data.ndim}D.")
+        raise RuntimeError(
+            f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {A._data.ndim}D."
+        )
     two = A._data.ndim == 2 if dim is None else not isinstance(dim, int) and len(dim) == 2
     if ord is not None and two:
         return matrix_norm(A, ord, (-2, -1) if dim is None else dim, keepdim, dtype=dtype)
@@ -1039,6 +1089,26 @@ def matrix_rank(A, *, tol=None, atol=None, rtol=None, hermitian=False):
 
 
 __all__ = [
-    "LinAlgError", "cholesky", "cond", "cross", "det", "eigh", "eigvalsh", "inv", "lstsq", "matrix_exp", "matrix_norm",
-    "matrix_power", "matrix_rank", "norm", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "vecdot",
-]  # fmt: skip
+    "LinAlgError",
+    "cholesky",
+    "cond",
+    "cross",
+    "det",
+    "eigh",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "matrix_exp",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "norm",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "solve_triangular",
+    "svd",
+    "svdvals",
+    "vecdot",
+]

@@ -47,7 +47,8 @@ def logsigmoid(x):
 class NllLossBackwardBackward0(Rule):
     """The gradient of nll_loss: h = g times the fixed weights -w[t_i] (over their sum), at the right classes.
 
-    VJP: the weights times gg, reduced; zero to x.   Shapes: g as the loss, h as the log probabilities.   Saves: nothing.
+    VJP: the weights times gg, reduced; zero to x.   Shapes: g as the loss, h as the log probabilities.
+    Saves: nothing.
     """
 
     inputs = ("grad_output", "self")
@@ -104,11 +105,19 @@ class NllLossBackward0(GeneralRule):
 
     def vjp(self, g, x, target, weight, total):
         reduction, ignore_index = self.args
-        if not isinstance(g, Variable) and weight is None and reduction != NONE and total == target.size and target.ndim:
+        if (
+            not isinstance(g, Variable)
+            and weight is None
+            and reduction != NONE
+            and total == target.size
+            and target.ndim
+        ):
             out = np.zeros(x.shape, x.dtype)
             out[np.arange(len(target)), target] = -(g / total) if reduction == MEAN else -g
             return out
-        values, target, weight, total = (both.array_of(v) if v is not None else None for v in (x, target, weight, total))
+        values, target, weight, total = (
+            both.array_of(v) if v is not None else None for v in (x, target, weight, total)
+        )
         local = _local(values, target, weight, total if reduction == MEAN else 1, ignore_index)
         return both.run(NllLossBackwardBackward0, (g, x), local, reduction)
 
@@ -155,8 +164,12 @@ class NllLoss2DBackward0(GeneralRule):
 
     def vjp(self, g, x, target, weight, total):
         reduction, ignore_index = self.args
-        values, target, weight, total = (both.array_of(v) if v is not None else None for v in (x, target, weight, total))
-        local = _local(np.moveaxis(values, 1, -1), target, weight, total if reduction == MEAN else 1, ignore_index)
+        values, target, weight, total = (
+            both.array_of(v) if v is not None else None for v in (x, target, weight, total)
+        )
+        local = _local(
+            np.moveaxis(values, 1, -1), target, weight, total if reduction == MEAN else 1, ignore_index
+        )
         return both.run(NllLoss2DBackwardBackward0, (g, x), np.moveaxis(local, -1, 1), reduction)
 
 
@@ -187,10 +200,23 @@ def nll_loss_nd(input, target, weight, reduction, ignore_index):
 def nll_loss(input, target, weight=None, reduction=MEAN, ignore_index=-100):
     """The loss of (n, classes) or (classes,) log probabilities; the usual case has a short cut."""
     x, t = input._data, target._data
-    if t.ndim == 1 and x.ndim == 2 and weight is None and reduction != NONE and t.dtype.kind == "i" and t.itemsize == 8:
+    if (
+        t.ndim == 1
+        and x.ndim == 2
+        and weight is None
+        and reduction != NONE
+        and t.dtype.kind == "i"
+        and t.itemsize == 8
+    ):
         n, n_classes = x.shape
         # One look for all: seen as unsigned, a negative class is huge.
-        if n and len(t) == n and x.dtype.kind == "f" and np.maximum.reduce(t.view(np.uint64)) < n_classes and not 0 <= ignore_index < n_classes:
+        if (
+            n
+            and len(t) == n
+            and x.dtype.kind == "f"
+            and np.maximum.reduce(t.view(np.uint64)) < n_classes
+            and not 0 <= ignore_index < n_classes
+        ):
             return _plain_nll(input, target, n, reduction, ignore_index)
     _check_nll(x, t, weight)
     return call(NllLossBackward0, (input, target, weight), reduction, ignore_index)
@@ -216,25 +242,40 @@ def _plain_nll(input, target, n, reduction, ignore_index):
         save(node, (input, target, None, total_weight))
         out._edge = (node, 0)
     if state.special:
-        finish(state, NllLossBackward0, (input, target, None, total_weight), (out,), node, (reduction, ignore_index))
+        finish(
+            state,
+            NllLossBackward0,
+            (input, target, None, total_weight),
+            (out,),
+            node,
+            (reduction, ignore_index),
+        )
     return out
 
 
 def cross_entropy(input, target, reduction, ignore_index):
-    """log_softmax and nll_loss of a batch of logits in one go, with the nodes of both; None if the case is not that plain.
+    """log_softmax and nll_loss of a batch of logits in one go, with the nodes of both; None if the case is
+    not that plain.
 
     No weights, no ignored rows, nobody looking on: the loss of nearly every training loop.
     """
     x, t = input._data, target._data
     state = THREAD.state
-    if state.special or x.ndim != 2 or t.ndim != 1 or reduction == NONE or x.dtype.kind != "f" or t.dtype is not _LONG:
+    if (
+        state.special
+        or x.ndim != 2
+        or t.ndim != 1
+        or reduction == NONE
+        or x.dtype.kind != "f"
+        or t.dtype is not _LONG
+    ):
         return None
     n, n_classes = x.shape
     if not n or len(t) != n or 0 <= ignore_index < n_classes or _largest(t.view(_UNSIGNED)) >= n_classes:
         return None
     total = x.dtype.type(n)
     log_p, loss = state.run(_log_softmax_and_loss, x, t, total if reduction == MEAN else 1)
-    Tensor = book.Tensor  # noqa: N806 - a class
+    Tensor = book.Tensor
     out = new(Tensor)
     out._data = loss
     out._box = out._meta = None
@@ -303,7 +344,8 @@ def _check_nll(x, t, weight):
     classes = x.shape[1] if spatial else x.shape[-1]
     if weight is not None and weight._data.shape != (classes,):
         raise RuntimeError(
-            f"weight tensor should be defined either for all {classes} classes or no classes but got weight tensor of "
+            f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
+            "tensor of "
             f"shape: {list(weight._data.shape)}"
         )
 
@@ -314,7 +356,8 @@ def _check_nll(x, t, weight):
 class _Pointwise(GeneralRule):
     """A loss that is a function of each pair of elements, reduced.
 
-    gradient  the rule that computes its gradient: a function of g and of both operands, so that it has derivatives too
+    gradient  the rule that computes its gradient: a function of g and of both operands, so that it has
+    derivatives too
     """
 
     inputs = saves = ("self", "target")
@@ -409,7 +452,8 @@ class SmoothL1LossBackwardBackward0(_Gradient):
 class SmoothL1LossBackward0(_Pointwise):
     """Absolute error, rounded off near zero.
 
-    Math: d = |a - b|;  y = d^2 / (2 beta) for d < beta, else d - beta / 2.   VJP: to a: g (a - b) / beta or g sign(a - b).
+    Math: d = |a - b|;  y = d^2 / (2 beta) for d < beta, else d - beta / 2.   VJP: to a: g (a - b) / beta or g
+    sign(a - b).
     Shapes: a and b alike.   Saves: both.   PyTorch: torch.nn.functional.smooth_l1_loss
     """
 
@@ -420,7 +464,9 @@ class SmoothL1LossBackward0(_Pointwise):
 
     def forward(x, t, reduction, beta):
         d = np.abs(x - t)
-        return reduced(np.where(d < beta, d * d / (2 * beta), d - beta / 2).astype(d.dtype, copy=False), reduction)
+        return reduced(
+            np.where(d < beta, d * d / (2 * beta), d - beta / 2).astype(d.dtype, copy=False), reduction
+        )
 
 
 class HuberLossBackwardBackward0(_Gradient):
@@ -445,7 +491,8 @@ class HuberLossBackwardBackward0(_Gradient):
 class HuberLossBackward0(_Pointwise):
     """Squared error near zero, absolute error further out.
 
-    Math: d = |a - b|;  y = d^2 / 2 for d < delta, else delta (d - delta / 2).   VJP: to a: g (a - b) or g delta sign(a - b).
+    Math: d = |a - b|;  y = d^2 / 2 for d < delta, else delta (d - delta / 2).   VJP: to a: g (a - b) or g
+    delta sign(a - b).
     Shapes: a and b alike.   Saves: both.   PyTorch: torch.nn.functional.huber_loss
     """
 
@@ -456,7 +503,9 @@ class HuberLossBackward0(_Pointwise):
 
     def forward(x, t, reduction, delta):
         d = np.abs(x - t)
-        return reduced(np.where(d < delta, d * d / 2, delta * (d - delta / 2)).astype(d.dtype, copy=False), reduction)
+        return reduced(
+            np.where(d < delta, d * d / 2, delta * (d - delta / 2)).astype(d.dtype, copy=False), reduction
+        )
 
 
 # -- binary cross entropy -----------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The rules of normalization: subtract a mean, divide by a spread, then scale and shift.
 
-All of them are one formula over different dims: with xh = (x - mean) / spread and g' = g * weight, the gradient of x is
-(g' - mean(g') - xh mean(g' xh)) / spread, the means taken over the dims that were normalized.
+All of them are one formula over different dims: with xh = (x - mean) / spread and g' = g * weight, the
+gradient of x is (g' - mean(g') - xh mean(g' xh)) / spread, the means taken over the dims that were normalized.
 """
 
 import math
@@ -85,12 +85,14 @@ def layer_norm(input, shape, weight, bias, eps):
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and t._data.shape != shape:
             raise RuntimeError(
-                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape {list(t._data.shape)} and "
+                f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
+                f"{list(t._data.shape)} and "
                 f"normalized_shape = {list(shape)}"
             )
     if x.shape[x.ndim - len(shape) :] != shape or x.ndim < len(shape):
         raise RuntimeError(
-            f"Given normalized_shape={list(shape)}, expected input with shape [*, {', '.join(map(str, shape))}], but got "
+            f"Given normalized_shape={list(shape)}, expected input with shape [*, "
+            f"{', '.join(map(str, shape))}], but got "
             f"input of size{list(x.shape)}"
         )
     _same_type(x, weight, bias)
@@ -110,8 +112,8 @@ def _same_type(x, *others):
 class NativeBatchNormBackward0(GeneralRule):
     """Batch norm: every channel normalized over the batch, or by the running statistics in evaluation.
 
-    Math: y = (x - mean) / sqrt(var + eps) * w + b.   VJP: see the module (in evaluation: g * w / spread);  to w: g * xh
-    summed;  to b: g summed.   Shapes: x (n, c, ...), w and b (c,).
+    Math: y = (x - mean) / sqrt(var + eps) * w + b.   VJP: see the module (in evaluation: g * w / spread);  to
+    w: g * xh summed;  to b: g summed.   Shapes: x (n, c, ...), w and b (c,).
     Saves: x, w, the running statistics, mean, 1 / spread.   PyTorch: torch.nn.functional.batch_norm
     """
 
@@ -167,8 +169,15 @@ def batch_norm(input, running_mean, running_var, weight, bias, training, momentu
     x = input._data
     channels = x.shape[1]
     if not training and (running_mean is None or running_var is None):
-        raise RuntimeError(f"running_{'mean' if running_mean is None else 'var'} must be defined in evaluation mode")
-    for name, t in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight), ("bias", bias)):
+        raise RuntimeError(
+            f"running_{'mean' if running_mean is None else 'var'} must be defined in evaluation mode"
+        )
+    for name, t in (
+        ("running_mean", running_mean),
+        ("running_var", running_var),
+        ("weight", weight),
+        ("bias", bias),
+    ):
         if t is not None and t._data.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {t._data.size}")
     out = call(NativeBatchNormBackward0, (input, weight, bias, running_mean, running_var), training, eps)
@@ -177,15 +186,18 @@ def batch_norm(input, running_mean, running_var, weight, bias, training, momentu
         n = x.size // max(channels, 1)
         for t, batch in ((running_mean, x.mean(dims)), (running_var, x.var(dims) * (n / max(n - 1, 1)))):
             old = t._array()
-            old[...] = old * (1 - momentum) + batch.astype(old.dtype) * momentum  # PyTorch counts no write here either
+            old[...] = (
+                old * (1 - momentum) + batch.astype(old.dtype) * momentum
+            )  # PyTorch counts no write here either
     return out
 
 
 class NativeGroupNormBackward0(GeneralRule):
     """Group norm: every sample normalized over groups of channels.
 
-    Math: y = (x - mean) / sqrt(var + eps) * w + b, mean and var over a group.   VJP: see the module;  to w: g * xh summed;
-    to b: g summed.   Shapes: x (n, c, ...), w and b (c,).   Saves: x, w, mean, 1 / spread.   PyTorch: group_norm
+    Math: y = (x - mean) / sqrt(var + eps) * w + b, mean and var over a group.   VJP: see the module;  to w: g
+    * xh summed; to b: g summed.   Shapes: x (n, c, ...), w and b (c,).   Saves: x, w, mean, 1 / spread.
+    PyTorch: group_norm
     """
 
     op = "native_group_norm"
@@ -226,13 +238,15 @@ def group_norm(input, groups, weight, bias, eps):
     n, c, *rest = x.shape
     if c % groups:
         raise RuntimeError(
-            f"Expected number of channels in input to be divisible by num_groups, but got input of shape {list(x.shape)} and "
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(x.shape)} and "
             f"num_groups={groups}"
         )
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and t._data.shape != (c,):
             raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, but got {name} of shape "
+                f"Expected {name} to be a vector of size equal to the number of channels in input, but got "
+                f"{name} of shape "
                 f"{list(t._data.shape)} and input of shape {list(x.shape)}"
             )
     return call(NativeGroupNormBackward0, (input, weight, bias), n, c, math.prod(rest), groups, eps)

@@ -33,7 +33,9 @@ def _out_size(size, kernel, stride, padding, dilation, ceil_mode):
 
 def _check(x, kernel, stride, padding, dilation, ceil_mode):
     if any(2 * p > d * (k - 1) + 1 for p, k, d in zip(padding, kernel, dilation, strict=True)):
-        p, k, d = next((p, k, d) for p, k, d in zip(padding, kernel, dilation, strict=True) if 2 * p > d * (k - 1) + 1)
+        p, k, d = next(
+            (p, k, d) for p, k, d in zip(padding, kernel, dilation, strict=True) if 2 * p > d * (k - 1) + 1
+        )
         raise RuntimeError(
             f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
         )
@@ -53,7 +55,7 @@ def _check(x, kernel, stride, padding, dilation, ceil_mode):
 
 
 def _framed(x, out, kernel, stride, padding, dilation, value):
-    """x (n, c, *size) with a frame of `value`, just large enough for `out` windows in each dim."""
+    """X (n, c, *size) with a frame of `value`, just large enough for `out` windows in each dim."""
     need = [(o - 1) * s + d * (k - 1) + 1 for o, s, d, k in zip(out, stride, dilation, kernel, strict=True)]
     after = [max(0, n - p - s) for n, p, s in zip(need, padding, x.shape[2:], strict=True)]
     if any(padding) or any(after):
@@ -83,7 +85,8 @@ def _max_pool(x, kernel, stride, padding, dilation, out):
 
 
 class Adjoint(Rule):
-    """The VJP of a linear operation as an operation of its own: linear in g, and without effect on the operand itself.
+    """The VJP of a linear operation as an operation of its own: linear in g, and without effect on the
+    operand itself.
 
     inputs  the gradient, and the operand; `back` is the VJP's own VJP, that is, the operation
     """
@@ -125,8 +128,10 @@ class MaxPool2DWithIndicesBackwardBackward0(_Winners):
 class MaxPool2DWithIndicesBackward0(GeneralRule):
     """The largest element of each window.
 
-    Math: y = max over the window of a.   VJP: g goes to the winner; an element that wins several windows gets their sum.
-    Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the winners' places.   PyTorch: torch.nn.functional.max_pool2d
+    Math: y = max over the window of a.   VJP: g goes to the winner; an element that wins several windows gets
+    their sum.
+    Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the winners' places.   PyTorch:
+    torch.nn.functional.max_pool2d
     """
 
     op = "max_pool2d_with_indices"
@@ -154,7 +159,10 @@ class MaxPool3DWithIndicesBackwardBackward0(_Winners):
 
 
 class MaxPool3DWithIndicesBackward0(MaxPool2DWithIndicesBackward0):
-    """The same for (n, c, d, h, w).   PyTorch: torch.nn.functional.max_pool3d"""
+    """The same for (n, c, d, h, w).
+
+    PyTorch: torch.nn.functional.max_pool3d
+    """
 
     op = "max_pool3d_with_indices"
     inputs = saves = ("self", "result1")
@@ -195,7 +203,9 @@ class AvgPool2DBackward0(Rule):
         planes = x.reshape(1, math.prod(x.shape[:-nd]), *x.shape[-nd:])
         seen = windows(_framed(planes, out, kernel, stride, padding, one, 0), kernel, stride, one)
         total = seen.sum(tuple(range(2, 2 + nd))).reshape(*x.shape[:-nd], *out)
-        return total / _counts(x.shape[-nd:], out, kernel, stride, padding, include_pad, divisor).astype(x.dtype)
+        return total / _counts(x.shape[-nd:], out, kernel, stride, padding, include_pad, divisor).astype(
+            x.dtype
+        )
 
     def vjp(self, g, x):
         return both.run(AvgPool2DBackwardBackward0, (g, x), *self.args)
@@ -205,7 +215,10 @@ class AvgPool2DBackward0(Rule):
 
 
 class AvgPool3DBackward0(AvgPool2DBackward0):
-    """The same for (n, c, d, h, w).   PyTorch: torch.nn.functional.avg_pool3d"""
+    """The same for (n, c, d, h, w).
+
+    PyTorch: torch.nn.functional.avg_pool3d
+    """
 
     op = "avg_pool3d"
 
@@ -222,7 +235,10 @@ class AvgPool2DBackwardBackward0(Adjoint):
         g = g / _counts(size, out, kernel, stride, padding, include_pad, divisor).astype(g.dtype)
         planes = g.reshape(1, math.prod(x.shape[:-nd]), *[1] * nd, *out)
         pieces = np.broadcast_to(planes, (*planes.shape[:2], *kernel, *out))
-        need = [max((o - 1) * s + k, p + n) for o, s, k, p, n in zip(out, stride, kernel, padding, size, strict=True)]
+        need = [
+            max((o - 1) * s + k, p + n)
+            for o, s, k, p, n in zip(out, stride, kernel, padding, size, strict=True)
+        ]
         whole = unwindow(pieces, need, stride, (1,) * nd)
         inside = tuple(slice(p, p + n) for p, n in zip(padding, size, strict=True))
         return np.ascontiguousarray(whole[(slice(None), slice(None), *inside)]).reshape(x.shape)
@@ -270,7 +286,10 @@ def avg_pool(nd, input, kernel, stride, padding, ceil_mode, include_pad, divisor
 def _cells(size, out):
     """(cell, slices) for each place of the output: cell i of n covers floor(i s / n) to ceil((i + 1) s / n)."""
     for cell in itertools.product(*map(range, out)):
-        yield cell, tuple(slice(i * s // n, -(-(i + 1) * s // n)) for i, s, n in zip(cell, size, out, strict=True))
+        yield (
+            cell,
+            tuple(slice(i * s // n, -(-(i + 1) * s // n)) for i, s, n in zip(cell, size, out, strict=True)),
+        )
 
 
 class AdaptiveAvgPool2DBackward0(Rule):
@@ -331,7 +350,8 @@ class AdaptiveMaxPool2DBackwardBackward0(_Winners):
 class AdaptiveMaxPool2DBackward0(GeneralRule):
     """The largest elements of a grid of cells that covers the whole image.
 
-    VJP: g goes to the winner of each cell.   Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the winners' places.
+    VJP: g goes to the winner of each cell.   Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the
+    winners' places.
     PyTorch: torch.nn.functional.adaptive_max_pool2d
     """
 
@@ -358,7 +378,9 @@ class AdaptiveMaxPool2DBackward0(GeneralRule):
 def adaptive_max_pool2d(input, out, return_indices=False):
     """The largest elements of a grid of `out` cells."""
     result = call(AdaptiveMaxPool2DBackward0, (input,), out)
-    return (result, wrap(AdaptiveMaxPool2DBackward0.forward(input._data, out)[1])) if return_indices else result
+    return (
+        (result, wrap(AdaptiveMaxPool2DBackward0.forward(input._data, out)[1])) if return_indices else result
+    )
 
 
 __all__ = ["adaptive_avg_pool2d", "adaptive_max_pool2d", "avg_pool", "max_pool", "pair"]

@@ -1,7 +1,8 @@
-"""The rules of the matrix products: dot, mv, mm, bmm, their `add...` forms, and the reduction of everything else to them.
+"""The rules of the matrix products: dot, mv, mm, bmm, their `add...` forms, and the reduction of everything
+else to them.
 
-`matmul` and `einsum` have no rules of their own: they reshape their operands until one of these fits, as PyTorch does, so
-that the graph of `a @ b` shows the very views and products that its gradient passes through.
+`matmul` has no rule of its own: it reshapes its operands until one of these fits, as PyTorch does, so that the
+graph of `a @ b` shows the very views and products that its gradient passes through.
 """
 
 import math
@@ -12,7 +13,7 @@ import numpy as np
 from ..autograd.engine import sum_to
 from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
-from ..autograd.record import apply, finish
+from ..autograd.record import apply, apply_inplace, finish
 from ..autograd.variable import NO_EDGE, Variable, find_edge, new
 from ..dtypes import ALL
 from ..warning import warn_once
@@ -73,10 +74,14 @@ class _TwoMatrices(Rule):
         return super()._read_saved(name)
 
     def __dir__(self):
-        return super().__dir__() + [f"_saved_{f}_sym_{what}" for f in self.factors for what in ("sizes", "strides")]
+        return super().__dir__() + [
+            f"_saved_{f}_sym_{what}" for f in self.factors for what in ("sizes", "strides")
+        ]
 
     def factor_gradients(self, g, a, b, alpha=1):
-        """Of a @ b: g @ b^T and a^T @ g. A factor that lies column after column in memory gets its gradient in that layout."""
+        """Of a @ b: g @ b^T and a^T @ g. A factor that lies column after column in memory gets its gradient
+        in that layout.
+        """
         shape_a, shape_b, left, right, size = self.args[-5:]
         to_a = to_b = None
         if type(g) is np.ndarray:
@@ -118,12 +123,18 @@ class MmBackward0(_TwoMatrices):
         return self.factor_gradients(g, a, b)
 
 
-@function
+@function(out=True)
 def mm(input, mat2):
     """The product of two matrices (torch.mm)."""
     _tensors("mm", input=input, mat2=mat2)
     x, y = input._data, mat2._data
-    if x.dtype is not y.dtype or x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[0] or x.dtype.kind == "b":
+    if (
+        x.dtype is not y.dtype
+        or x.ndim != 2
+        or y.ndim != 2
+        or x.shape[1] != y.shape[0]
+        or x.dtype.kind == "b"
+    ):
         _check_mm(x, y)
     state = THREAD.state
     out = new(book.Tensor)
@@ -177,14 +188,17 @@ def _name(x):
 def _tensors(op, **operands):
     for i, (name, t) in enumerate(operands.items()):
         if not isinstance(t, Variable):
-            raise TypeError(f"{op}(): argument '{name}' (position {i + 1}) must be Tensor, not {type(t).__name__}")
+            raise TypeError(
+                f"{op}(): argument '{name}' (position {i + 1}) must be Tensor, not {type(t).__name__}"
+            )
 
 
 class AddmmBackward0(_TwoMatrices):
     """A matrix product added to a tensor: the fully connected layer.
 
     Math: y = beta * c + alpha * a @ b.   VJP: to c: beta * g;  to a: alpha * g @ b^T;  to b: alpha * a^T @ g.
-    Shapes: c broadcasts to (n, p); its gradient is summed back.   Saves: each factor the other needs.   PyTorch: torch.addmm
+    Shapes: c broadcasts to (n, p); its gradient is summed back.   Saves: each factor the other needs.
+    PyTorch: torch.addmm
     """
 
     op = "addmm"
@@ -216,7 +230,7 @@ class AddmmBackward0(_TwoMatrices):
         return to_c, to_a, to_b
 
 
-@function
+@function(out=True)
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """`beta * input + alpha * mat1 @ mat2` (torch.addmm)."""
     c, x, y = input._data, mat1._data, mat2._data
@@ -241,7 +255,9 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
         save(node, (None if eb is NO_EDGE else mat1, None if ea is NO_EDGE else mat2))
         out._edge = (node, 0)
     if state.special:
-        finish(state, AddmmBackward0, (input, mat1, mat2), (out,), node, (beta, alpha, c.shape, *_layout(x, y)))
+        finish(
+            state, AddmmBackward0, (input, mat1, mat2), (out,), node, (beta, alpha, c.shape, *_layout(x, y))
+        )
     return out
 
 
@@ -260,12 +276,14 @@ def _expand_error(have, want):
     for i in range(1, len(have) + 1):
         if i > len(want):
             return RuntimeError(
-                f"expand(torch.FloatTensor{{{list(have)}}}, size={list(want)}): the number of sizes provided ({len(want)}) "
+                f"expand(torch.FloatTensor{{{list(have)}}}, size={list(want)}): the number of sizes "
+                f"provided ({len(want)}) "
                 f"must be greater or equal to the number of dimensions in the tensor ({len(have)})"
             )
         if have[-i] not in (1, want[-i]):
             return RuntimeError(
-                f"The expanded size of the tensor ({want[-i]}) must match the existing size ({have[-i]}) at non-singleton "
+                f"The expanded size of the tensor ({want[-i]}) must match the existing size ({have[-i]}) at "
+                "non-singleton "
                 f"dimension {len(want) - i}.  Target sizes: {list(want)}.  Tensor sizes: {list(have)}"
             )
     return RuntimeError(f"shapes {list(have)} and {list(want)} do not fit together")
@@ -337,7 +355,7 @@ def _add_product(c, x, y):
 
 
 def _any_linear(input, weight, bias):
-    """linear for vectors, batches of batches, constants: built from views, products and sums."""
+    """Linear for vectors, batches of batches, constants: built from views, products and sums."""
     x = input._data
     if weight._data.ndim != 2:
         if bias is not None:
@@ -373,7 +391,7 @@ class MvBackward0(Rule):
         return None if v is None else _outer(g, v), None if a is None else _mv(_t(a), g)
 
 
-@function
+@function(out=True)
 def mv(input, vec):
     """A matrix times a vector (torch.mv)."""
     _tensors("mv", input=input, vec=vec)
@@ -381,7 +399,9 @@ def mv(input, vec):
     if x.ndim != 2 or y.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got 1, {x.ndim}, {y.ndim}")
     if x.shape[1] != y.shape[0]:
-        raise RuntimeError(f"size mismatch, got input ({x.shape[0]}), mat ({x.shape[0]}x{x.shape[1]}), vec ({y.shape[0]})")
+        raise RuntimeError(
+            f"size mismatch, got input ({x.shape[0]}), mat ({x.shape[0]}x{x.shape[1]}), vec ({y.shape[0]})"
+        )
     if x.dtype is not y.dtype:
         raise RuntimeError(
             f"addmv input tensors must have the same dtype, but got {_name(y)}, {_name(x)}, and {_name(y)}"
@@ -420,14 +440,14 @@ class VdotBackward0(DotBackward0):
         return x.dot(y)
 
 
-@function
+@function(out=True)
 def dot(input, tensor):
     """The inner product of two vectors (torch.dot)."""
     _check_dot("dot", input, tensor)
     return apply(DotBackward0, (input, tensor))
 
 
-@function
+@function(out=True)
 def vdot(input, other):
     """The inner product of two vectors (torch.vdot)."""
     _check_dot("vdot", input, other)
@@ -440,16 +460,19 @@ def _check_dot(op, a, b):
     if x.ndim != 1 or y.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {x.ndim}D and {y.ndim}D tensors")
     if x.dtype is not y.dtype:
-        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found {_name(x)} and {_name(y)}")
+        raise RuntimeError(
+            f"dot : expected both vectors to have same dtype, but found {_name(x)} and {_name(y)}"
+        )
     if x.shape != y.shape:
         n, m = len(x), len(y)
         raise RuntimeError(
-            f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of elements, but got "
+            f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of "
+            "elements, but got "
             f"{n} and {m} elements respectively"
         )
 
 
-@function
+@function(out=True)
 def outer(input, vec2):
     """All products a_i b_j of two vectors: a column times a row (torch.outer)."""
     for name, t in (("self", input), ("vec2", vec2)):
@@ -458,7 +481,7 @@ def outer(input, vec2):
     return input.view(-1, 1) * vec2
 
 
-FUNCTIONS["ger"] = METHODS["ger"] = outer
+FUNCTIONS["ger"], METHODS["ger"] = FUNCTIONS["outer"], METHODS["outer"]
 
 
 class AddmvBackward0(Rule):
@@ -495,7 +518,7 @@ def _accumulate(c, product, beta, alpha):
     return product
 
 
-@function
+@function(out=True)
 def addmv(input, mat, vec, *, beta=1, alpha=1):
     """`beta * input + alpha * mat @ vec` (torch.addmv)."""
     x, y, c = mat._data, vec._data, input._data
@@ -503,7 +526,8 @@ def addmv(input, mat, vec, *, beta=1, alpha=1):
         raise RuntimeError(f"vector + matrix @ vector expected, got {c.ndim}, {x.ndim}, {y.ndim}")
     if x.shape[1] != y.shape[0] or (c.ndim and c.shape[0] not in (1, x.shape[0])):
         raise RuntimeError(
-            f"size mismatch, got input ({c.shape[0] if c.ndim else 1}), mat ({x.shape[0]}x{x.shape[1]}), vec ({y.shape[0]})"
+            f"size mismatch, got input ({c.shape[0] if c.ndim else 1}), mat ({x.shape[0]}x{x.shape[1]}), "
+            f"vec ({y.shape[0]})"
         )
     return apply(AddmvBackward0, (input, mat, vec), beta, alpha, c.shape)
 
@@ -534,7 +558,7 @@ class AddrBackward0(Rule):
         )
 
 
-@function
+@function(out=True)
 def addr(input, vec1, vec2, *, beta=1, alpha=1):
     """`beta * input + alpha * outer(vec1, vec2)` (torch.addr)."""
     u, v, c = vec1._data, vec2._data, input._data
@@ -570,7 +594,7 @@ class BmmBackward0(Rule):
         return None if b is None else _bmm(g, _swap(b)), None if a is None else _bmm(_swap(a), g)
 
 
-@function
+@function(out=True)
 def bmm(input, mat2):
     """The products of two batches of matrices (torch.bmm)."""
     x, y = input._data, mat2._data
@@ -648,19 +672,21 @@ def _check_three(batch1, batch2):
     for batch in (batch2, batch1):
         n = batch._data.ndim
         if n < 3:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got 2)")
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got 2)"
+            )
     _check_batches(batch1._data, batch2._data)
     return batch1._data.shape[0], batch1._data.shape[1], batch2._data.shape[2]
 
 
-@function
+@function(out=True)
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """`beta * input + alpha * bmm(batch1, batch2)` (torch.baddbmm)."""
     _check_expands(input._data.shape, _check_three(batch1, batch2))
     return apply(BaddbmmBackward0, (input, batch1, batch2), beta, alpha, input._data.shape)
 
 
-@function
+@function(out=True)
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)` (torch.addbmm)."""
     k, n, p = _check_three(batch1, batch2)
@@ -668,10 +694,28 @@ def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     return apply(AddbmmBackward0, (input, batch1, batch2), beta, alpha, k, n, p, input._data.shape)
 
 
+def _in_place(op, rule, args_of):
+    """Register the in-place form of an `add...` product: written into its first operand."""
+
+    def call(self, a, b, *, beta=1, alpha=1):
+        return apply_inplace(rule, (self, a, b), beta, alpha, *args_of(self._data, a._data, b._data))
+
+    call.__name__ = call.__qualname__ = op
+    call.__doc__ = f"The in-place form of `{op[:-1]}`."
+    METHODS[op] = call
+
+
+_in_place("addmm_", AddmmBackward0, lambda c, x, y: (c.shape, *_layout(x, y)))
+_in_place("addmv_", AddmvBackward0, lambda c, x, y: (c.shape,))
+_in_place("addr_", AddrBackward0, lambda c, x, y: (c.shape,))
+_in_place("baddbmm_", BaddbmmBackward0, lambda c, x, y: (c.shape,))
+_in_place("addbmm_", AddbmmBackward0, lambda c, x, y: (x.shape[0], x.shape[1], y.shape[2], c.shape))
+
+
 # -- matmul: any dims ---------------------------------------------------------------------------------
 
 
-@function
+@function(out=True)
 def matmul(input, other):
     """The matrix product of tensors of any dims: vectors, matrices, batches that broadcast (torch.matmul).
 
@@ -768,7 +812,7 @@ METHODS["__matmul__"] = _operator
 METHODS["__rmatmul__"] = _rmatmul
 
 
-@function
+@function(out=True)
 def inner(input, other):
     """Sums of products along the last dim of both (torch.inner)."""
     x, y = input._data, other._data
@@ -776,7 +820,8 @@ def inner(input, other):
         return input * other
     if x.shape[-1] != y.shape[-1]:
         raise RuntimeError(
-            f"inner() the last dimension must match on both input tensors but got shapes {list(x.shape)} and {list(y.shape)}"
+            f"inner() the last dimension must match on both input tensors but got shapes {list(x.shape)} "
+            f"and {list(y.shape)}"
         )
     return tensordot(input, other, ([-1], [-1]))
 
@@ -785,7 +830,8 @@ def inner(input, other):
 def chain_matmul(*matrices):
     """The product of several matrices in the cheapest order (torch.chain_matmul)."""
     warn_once(
-        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use torch.linalg.multi_dot "
+        "torch.chain_matmul is deprecated and will be removed in a future PyTorch release. Use "
+        "torch.linalg.multi_dot "
         "instead, which accepts a list of two or more tensors rather than multiple parameters."
     )
     if len(matrices) == 1:
@@ -842,7 +888,9 @@ def _in_order(tensors, split, i, j):
 
 @function(method=False)
 def tensordot(a, b, dims=2):
-    """Sum over pairs of dims of `a` and `b`: a number (the last of a, the first of b) or two lists (torch.tensordot)."""
+    """Sum over pairs of dims of `a` and `b`: a number (the last of a, the first of b) or two lists
+    (torch.tensordot).
+    """
     if isinstance(dims, Variable):
         dims = dims.tolist()
     if isinstance(dims, int):
@@ -859,13 +907,17 @@ def tensordot(a, b, dims=2):
     for i, j in zip(over_a, over_b, strict=True):
         if x.shape[i] != y.shape[j]:
             raise RuntimeError(
-                f"contracted dimensions need to match, but first has size {x.shape[i]} in dim {i} and second has size "
+                f"contracted dimensions need to match, but first has size {x.shape[i]} in dim {i} and "
+                "second has size "
                 f"{y.shape[j]} in dim {j}"
             )
     contracted_a, contracted_b = {i % x.ndim for i in over_a}, {j % y.ndim for j in over_b}
     free_a = [i for i in range(x.ndim) if i not in contracted_a]
     free_b = [j for j in range(y.ndim) if j not in contracted_b]
-    n, k, p = (math.prod(s) for s in ([x.shape[i] for i in free_a], [x.shape[i] for i in over_a], [y.shape[j] for j in free_b]))
+    n, k, p = (
+        math.prod(s)
+        for s in ([x.shape[i] for i in free_a], [x.shape[i] for i in over_a], [y.shape[j] for j in free_b])
+    )
     left, right = a.permute(*free_a, *over_a), b.permute(*over_b, *free_b)
     shape = [x.shape[i] for i in free_a] + [y.shape[j] for j in free_b]
     if not free_a and not free_b:
@@ -873,7 +925,7 @@ def tensordot(a, b, dims=2):
     return mm(left.reshape(n, k), right.reshape(k, p)).view(shape)
 
 
-@function
+@function(out=True)
 def kron(input, other):
     """The Kronecker product: every element of `input` times all of `other`, as blocks (torch.kron)."""
     n = max(input._data.ndim, other._data.ndim)
@@ -884,236 +936,4 @@ def kron(input, other):
     return _unsafe_view(left * right, [i * j for i, j in zip(s, r, strict=True)])
 
 
-# -- einsum -------------------------------------------------------------------------------------------
-
-ELLIPSIS = "..."
-
-
-@function(method=False)
-def einsum(equation, *operands):
-    """Products summed over named dims: 'ij,jk->ik' is a matrix product (torch.einsum).
-
-    Every operand is permuted to the same order of dims (first those of the result, then those summed away); then pairs are
-    contracted from the left, each by one bmm.
-    """
-    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-        operands = tuple(operands[0])
-    if not isinstance(equation, str):
-        equation, operands = _equation_of_lists((equation, *operands))
-    if not operands:
-        raise ValueError(
-            "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
-            "subscripts list"
-        )
-    plan = _Plan(equation, operands)
-    ready = [plan.aligned(i, t) for i, t in enumerate(operands)]
-    out = ready[0]
-    for other in ready[1:]:
-        out = plan.contract(out, other)
-    if plan.n_dims == plan.n_out:
-        return out
-    if len(operands) > 1:
-        return out.view(out._data.shape[: plan.n_out])
-    return out.sum(tuple(range(plan.n_out, plan.n_dims)))
-
-
-def _equation_of_lists(args):
-    """The form einsum(a, [0, 1], b, [1, 2], [0, 2]) as an equation."""
-    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-
-    def text(subscripts):
-        return "".join(ELLIPSIS if s is Ellipsis else letters[s] for s in subscripts)
-
-    pairs = len(args) // 2
-    equation = ",".join(text(args[2 * i + 1]) for i in range(pairs))
-    if len(args) % 2:
-        equation += "->" + text(args[-1])
-    return equation, tuple(args[: 2 * pairs : 2])
-
-
-class _Plan:
-    """An equation, read: which dim of the common order each label has, and how many operands still carry it."""
-
-    def __init__(self, equation, operands):
-        lhs, arrow, rhs = equation.partition("->")
-        self.labels = _read_operands(lhs, len(operands))
-        counts, ellipsis_dims = {}, 0
-        for i, (labels, t) in enumerate(zip(self.labels, operands, strict=True)):
-            named = [s for s in labels if s is not ELLIPSIS]
-            for s in named:
-                counts[s] = counts.get(s, 0) + 1
-            n, dims = len(named), t._data.ndim
-            if len(named) != len(labels):
-                ellipsis_dims = max(ellipsis_dims, dims - n)
-                if n > dims:
-                    raise RuntimeError(
-                        f"einsum(): the number of subscripts in the equation ({n}) is more than the number of dimensions "
-                        f"({dims}) for operand {i}"
-                    )
-            elif n != dims:
-                raise RuntimeError(
-                    f"einsum(): the number of subscripts in the equation ({n}) does not match the number of dimensions "
-                    f"({dims}) for operand {i} and no ellipsis was given"
-                )
-        if arrow:
-            order = _read_output(rhs, counts, len(lhs))
-        else:
-            order = [ELLIPSIS] + [s for s in sorted(counts) if counts[s] == 1]
-        self.place, at = {}, 0
-        for s in order:
-            self.place[s] = at
-            at += ellipsis_dims if s is ELLIPSIS else 1
-        self.n_out = at
-        for s in [ELLIPSIS, *sorted(counts)]:
-            if s not in self.place:
-                self.place[s] = at
-                at += ellipsis_dims if s is ELLIPSIS else 1
-        self.n_dims, self.ellipsis_dims = at, ellipsis_dims
-        self.sizes = [1] * at
-        self.carriers = [0] * at
-
-    def aligned(self, i, t):
-        """Operand `i` with its dims in the common order, and dims of size 1 where it has none."""
-        order = [None] * self.n_dims
-        dim, covered = 0, t._data.ndim - (len(self.labels[i]) - 1)
-        for s in self.labels[i]:
-            if s is ELLIPSIS:
-                for j in range(self.ellipsis_dims - covered, self.ellipsis_dims):
-                    self._note(self.place[s] + j, t._data.shape[dim], i, dim, s)
-                    order[self.place[s] + j] = dim
-                    dim += 1
-            elif order[self.place[s]] is None:
-                self._note(self.place[s], t._data.shape[dim], i, dim, s)
-                order[self.place[s]] = dim
-                dim += 1
-            else:
-                before, shape = order[self.place[s]], t._data.shape
-                if shape[dim] != shape[before]:
-                    raise RuntimeError(
-                        f"einsum(): subscript {s} is repeated for operand {i} but the sizes don't match, {shape[dim]} != "
-                        f"{shape[before]}"
-                    )
-                t = t.diagonal(0, before, dim).movedim(-1, before)
-        for place, found in enumerate(order):
-            if found is None:
-                t = t.unsqueeze(dim)
-                order[place] = dim
-                dim += 1
-        return t.permute(*order)
-
-    def _note(self, place, size, i, dim, s):
-        if size == 1:
-            return
-        seen = self.sizes[place]
-        if seen not in (1, size):
-            if s is ELLIPSIS:
-                raise RuntimeError(
-                    f"einsum(): dimension {dim} covered by ellipsis in operand {i}has size {size} which does not broadcast "
-                    f"with previously seen ellipsis with size {seen} for the respective dimension"
-                )
-            raise RuntimeError(
-                f"einsum(): subscript {s} has size {size} for operand {i} which does not broadcast with previously seen "
-                f"size {seen}"
-            )
-        self.sizes[place] = size
-        self.carriers[place] += 1
-
-    def contract(self, a, b):
-        """Multiply two aligned operands, summing every dim that no other operand carries."""
-        alone_a, alone_b, both_ = [], [], []
-        carriers = self.carriers
-        for dim in range(self.n_out, self.n_dims):
-            in_a, in_b = a._data.shape[dim] != 1, b._data.shape[dim] != 1
-            if in_a and in_b:
-                carriers[dim] -= 1
-                if carriers[dim] == 1:
-                    both_.append(dim)
-                    carriers[dim] = 0
-            elif carriers[dim] == 1 and (in_a or in_b):
-                (alone_a if in_a else alone_b).append(dim)
-                carriers[dim] = 0
-        if alone_a:
-            a = a.sum(tuple(alone_a), True)
-        if alone_b:
-            b = b.sum(tuple(alone_b), True)
-        return _sum_of_products(a, b, both_) if both_ else a * b
-
-
-def _read_operands(lhs, n):
-    labels, i = [[]], 0
-    while i < len(lhs):
-        s, at = lhs[i], i
-        i += 1
-        if s == " ":
-            continue
-        if s == ",":
-            labels.append([])
-            if len(labels) > n:
-                raise RuntimeError("einsum(): fewer operands were provided than specified in the equation")
-        elif s == ".":
-            if ELLIPSIS in labels[-1]:
-                raise RuntimeError(
-                    f"einsum(): found '.' for operand {len(labels) - 1} for which an ellipsis was already found"
-                )
-            if lhs[at : at + 3] != ELLIPSIS:
-                raise RuntimeError(f"einsum(): found '.' for operand {len(labels) - 1} that is not part of any ellipsis")
-            labels[-1].append(ELLIPSIS)
-            i += 2
-        else:
-            labels[-1].append(_letter(s, at))
-    if len(labels) < n:
-        raise RuntimeError("einsum(): more operands were provided than specified in the equation")
-    return labels
-
-
-def _read_output(rhs, counts, offset):
-    order, i = [], 0
-    while i < len(rhs):
-        s, at = rhs[i], i
-        i += 1
-        if s == " ":
-            continue
-        if s == ".":
-            if ELLIPSIS in order:
-                raise RuntimeError("einsum(): found '.' for output but an ellipsis (...) was already found")
-            if rhs[at : at + 3] != ELLIPSIS:
-                raise RuntimeError("einsum(): found '.' for output that is not part of any ellipsis (...)")
-            order.append(ELLIPSIS)
-            i += 2
-            continue
-        _letter(s, offset + 2 + at)
-        if s in order:
-            raise RuntimeError(f"einsum(): output subscript {s} appears more than once in the output")
-        if s not in counts:
-            raise RuntimeError(f"einsum(): output subscript {s} does not appear in the equation for any input operand")
-        order.append(s)
-    return order
-
-
-def _letter(s, at):
-    if not (s.isascii() and s.isalpha()):
-        raise RuntimeError(
-            f"einsum(): invalid subscript given at index {at} in the equation string, subscripts must be in [a-zA-Z]"
-        )
-    return s
-
-
-def _sum_of_products(a, b, over):
-    """a * b summed over the dims `over` (kept with size 1), as one bmm: batch dims, rows of a, columns of b."""
-    x, y = a._data.shape, b._data.shape
-    batch, rows, columns = [], [], []
-    for i in range(len(x)):
-        if i not in over:
-            (batch if x[i] != 1 and y[i] != 1 else rows if x[i] != 1 else columns).append(i)
-    k, n, m, p = (
-        math.prod(s) for s in ([x[i] for i in batch], [x[i] for i in rows], [x[i] for i in over], [y[i] for i in columns])
-    )
-    left = a.permute(*batch, *rows, *over, *columns).reshape(k, n, m)
-    right = b.permute(*batch, *over, *columns, *rows).reshape(k, m, p)
-    shape = [x[i] for i in batch] + [x[i] for i in rows] + [1] * len(over) + [y[i] for i in columns]
-    order = batch + rows + over + columns
-    back = [order.index(i) for i in range(len(order))]
-    return bmm(left, right).view(shape).permute(*back)
-
-
-__all__ = ["addmm", "bmm", "dot", "einsum", "linear", "matmul", "mm", "multi_dot", "mv", "outer", "tensordot"]
+__all__ = ["addmm", "bmm", "dot", "linear", "matmul", "mm", "multi_dot", "mv", "outer", "tensordot"]

@@ -1,7 +1,8 @@
-"""A tensor and a plain number, as PyTorch's own composite functions record them: one edge, and the number kept as it is.
+"""A tensor and a plain number, as PyTorch's own composite functions record them: one edge, and the number
+kept as it is.
 
-In Python `x * 0.9` makes the number a tensor first (MulBackward0, with an edge for it); the C++ code behind cross_entropy with label
-smoothing, for instance, does not.
+In Python `x * 0.9` makes the number a tensor first (MulBackward0, with an edge for it); the C++ code behind
+cross_entropy with label smoothing, for instance, does not.
 """
 
 from ..autograd.record import apply
@@ -11,7 +12,10 @@ from .rule import Rule
 
 
 class AddBackward1(Rule):
-    """A tensor plus a number.   Math: y = a + c.   VJP: g.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.add"""
+    """A tensor plus a number.
+
+    Math: y = a + c.   VJP: g.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.add
+    """
 
     op = "add"
 
@@ -23,7 +27,10 @@ class AddBackward1(Rule):
 
 
 class SubBackward1(Rule):
-    """A tensor minus a number.   Math: y = a - c.   VJP: g.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.sub"""
+    """A tensor minus a number.
+
+    Math: y = a - c.   VJP: g.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.sub
+    """
 
     op = "sub"
 
@@ -35,22 +42,22 @@ class SubBackward1(Rule):
 
 
 def plus(x, number):
-    """x + number."""
+    """X + number."""
     return apply(AddBackward1, (x,), number)
 
 
 def minus(x, number):
-    """x - number."""
+    """X - number."""
     return apply(SubBackward1, (x,), number)
 
 
 def times(x, number):
-    """x * number."""
+    """X * number."""
     return apply(MulBackward1, (x,), number)
 
 
 def over(x, number):
-    """x / number."""
+    """X / number."""
     return apply(DivBackward1, (x,), number)
 
 

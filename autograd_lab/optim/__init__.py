@@ -3,3 +3,5 @@
 from . import lr_scheduler
 from .optimizer import Optimizer
 from .optimizers import SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, RMSprop
+
+__all__ = ["SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Optimizer", "RMSprop", "lr_scheduler"]

@@ -12,8 +12,10 @@ from .optimizer import Optimizer
 
 _EPOCH = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use "
-    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the closed form is "
-    "used instead of the new chainable form, where available. Please open an issue if you are unable to replicate your use "
+    "`scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, "
+    "the closed form is "
+    "used instead of the new chainable form, where available. Please open an issue if you are unable to "
+    "replicate your use "
     "case: https://github.com/pytorch/pytorch/issues/new/choose."
 )
 _ORDER = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
@@ -37,9 +39,12 @@ class LRScheduler:
                 group.setdefault("initial_lr", group["lr"])
             elif "initial_lr" not in group:
                 raise KeyError(
-                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with last_epoch >= 0.\n"
-                    "This typically happens when:\n1. You're trying to resume training from a checkpoint but haven't properly "
-                    "loaded the optimizer state\n2. You're using last_epoch >= 0 for a fresh training run (not recommended)"
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
+                    "last_epoch >= 0.\n"
+                    "This typically happens when:\n1. You're trying to resume training from a checkpoint "
+                    "but haven't properly "
+                    "loaded the optimizer state\n2. You're using last_epoch >= 0 for a fresh training run "
+                    "(not recommended)"
                 )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
@@ -73,14 +78,17 @@ class LRScheduler:
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
                 warnings.warn(
-                    "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, "
+                    "Seems like `optimizer.step()` has been overridden after learning rate scheduler "
+                    "initialization. Please, "
                     f"make sure to call `optimizer.step()` before `lr_scheduler.step()`. {_ORDER}",
                     stacklevel=2,
                 )
             elif not getattr(self.optimizer, "_opt_called", False):
                 warnings.warn(
-                    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should "
-                    "call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this "
+                    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 "
+                    "and later, you should "
+                    "call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  "
+                    "Failure to do this "
                     f"will result in PyTorch skipping the first value of the learning rate schedule. {_ORDER}",
                     stacklevel=2,
                 )
@@ -113,7 +121,8 @@ class LRScheduler:
     def _warn_direct_call(self):
         if not self._get_lr_called_within_step:
             warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.", stacklevel=3
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
+                stacklevel=3,
             )
 
 
@@ -160,6 +169,7 @@ class LambdaLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def state_dict(self):
+        """All settings, those of inner parts included."""
         state = {key: value for key, value in self.__dict__.items() if key not in ("optimizer", "lr_lambdas")}
         state["lr_lambdas"] = [
             None if isinstance(fn, types.FunctionType) else fn.__dict__.copy() for fn in self.lr_lambdas
@@ -167,6 +177,7 @@ class LambdaLR(LRScheduler):
         return state
 
     def load_state_dict(self, state_dict):
+        """Take over what state_dict() gave."""
         state = dict(state_dict)
         for fn, values in zip(self.lr_lambdas, state.pop("lr_lambdas"), strict=True):
             if values is not None:
@@ -174,6 +185,7 @@ class LambdaLR(LRScheduler):
         self.__dict__.update(state)
 
     def get_lr(self):
+        """The rates of this epoch."""
         self._warn_direct_call()
         return [base * fn(self.last_epoch) for fn, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
@@ -182,6 +194,7 @@ class MultiplicativeLR(LambdaLR):
     """The present rate times a function of the epoch."""
 
     def get_lr(self):
+        """The rates of this epoch."""
         self._warn_direct_call()
         if self._is_initial:
             return self._now()
@@ -199,6 +212,7 @@ class StepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self):
+        """The rates of this epoch."""
         self._warn_direct_call()
         if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
             return self._now()
@@ -216,6 +230,7 @@ class MultiStepLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self):
+        """The rates of this epoch."""
         self._warn_direct_call()
         if self.last_epoch not in self.milestones:
             return self._now()
@@ -234,6 +249,7 @@ class ExponentialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self):
+        """The rates of this epoch."""
         self._warn_direct_call()
         return self._now() if self._is_initial else self._scaled(self.gamma)
 
@@ -251,6 +267,7 @@ class ConstantLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self):
+        """The rates of this epoch."""
         self._warn_direct_call()
         if self.last_epoch == 0:
             return self._scaled(self.factor)
@@ -266,20 +283,25 @@ class LinearLR(LRScheduler):
 
     def __init__(self, optimizer, start_factor=1.0 / 3, end_factor=1.0, total_iters=5, last_epoch=-1):
         if start_factor > 1.0 or start_factor <= 0:
-            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
+            raise ValueError(
+                "Starting multiplicative factor expected to be greater than 0 and less or equal to 1."
+            )
         if end_factor > 1.0 or end_factor < 0:
             raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self):
+        """The rates of this epoch."""
         self._warn_direct_call()
         if self.last_epoch == 0:
             return self._scaled(self.start_factor)
         if self._is_initial or self.last_epoch > self.total_iters:
             return self._now()
         rise = self.end_factor - self.start_factor
-        return self._scaled(1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise))
+        return self._scaled(
+            1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise)
+        )
 
     def _get_closed_form_lr(self):
         rise = self.end_factor - self.start_factor
@@ -295,6 +317,7 @@ class PolynomialLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self):
+        """The rates of this epoch."""
         self._warn_direct_call()
         if self._is_initial or self.last_epoch > self.total_iters:
             return self._now()
@@ -309,11 +332,12 @@ class PolynomialLR(LRScheduler):
 class CosineAnnealingLR(LRScheduler):
     """From the base rate to eta_min along half a cosine, in T_max epochs."""
 
-    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):  # noqa: N803 - PyTorch's name
+    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self):
+        """The rates of this epoch."""
         self._warn_direct_call()
         t, period, low = self.last_epoch, self.T_max, self.eta_min
         if self._is_initial:
@@ -326,19 +350,25 @@ class CosineAnnealingLR(LRScheduler):
                 for base, group in zip(self.base_lrs, self.optimizer.param_groups, strict=True)
             ]
         return [
-            (1 + math.cos(math.pi * t / period)) / (1 + math.cos(math.pi * (t - 1) / period)) * (group["lr"] - low) + low
+            (1 + math.cos(math.pi * t / period))
+            / (1 + math.cos(math.pi * (t - 1) / period))
+            * (group["lr"] - low)
+            + low
             for group in self.optimizer.param_groups
         ]
 
     def _get_closed_form_lr(self):
         low = self.eta_min
-        return [low + (base - low) * (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2 for base in self.base_lrs]
+        return [
+            low + (base - low) * (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
+            for base in self.base_lrs
+        ]
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
     """CosineAnnealingLR that starts again after T_0 epochs, then after T_mult times as many, and so on."""
 
-    def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):  # noqa: N803 - PyTorch's names
+    def __init__(self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1):
         if not isinstance(T_0, int) or T_0 <= 0:
             raise ValueError(f"Expected positive integer T_0, but got {T_0}")
         if not isinstance(T_mult, int) or T_mult < 1:
@@ -348,11 +378,15 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self):
+        """The rates of this epoch."""
         self._warn_direct_call()
         low = self.eta_min
-        return [low + (base - low) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2 for base in self.base_lrs]
+        return [
+            low + (base - low) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2 for base in self.base_lrs
+        ]
 
     def step(self, epoch=None):
+        """Go to the next epoch and set the rates."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:
@@ -384,10 +418,22 @@ class OneCycleLR(LRScheduler):
     """Up from max_lr / div_factor to max_lr, then down to a small fraction of it, within total_steps steps."""
 
     def __init__(
-        self, optimizer, max_lr, total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3, anneal_strategy="cos",
-        cycle_momentum=True, base_momentum=0.85, max_momentum=0.95, div_factor=25.0, final_div_factor=1e4, three_phase=False,
+        self,
+        optimizer,
+        max_lr,
+        total_steps=None,
+        epochs=None,
+        steps_per_epoch=None,
+        pct_start=0.3,
+        anneal_strategy="cos",
+        cycle_momentum=True,
+        base_momentum=0.85,
+        max_momentum=0.95,
+        div_factor=25.0,
+        final_div_factor=1e4,
+        three_phase=False,
         last_epoch=-1,
-    ):  # fmt: skip
+    ):
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         self.optimizer = optimizer
@@ -402,7 +448,9 @@ class OneCycleLR(LRScheduler):
         if not (isinstance(pct_start, float) and 0 <= pct_start <= 1):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+            raise ValueError(
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
+            )
         self._anneal_func_type = anneal_strategy
         n, up = self.total_steps, float(pct_start * self.total_steps)
         phases = [(up - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")]
@@ -425,7 +473,9 @@ class OneCycleLR(LRScheduler):
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-                raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+                raise ValueError(
+                    "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
+                )
             self.use_beta1 = "betas" in optimizer.defaults
             if last_epoch == -1:
                 for group in groups:
@@ -445,12 +495,11 @@ class OneCycleLR(LRScheduler):
         return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
 
     def get_lr(self):
+        """The rates of this epoch."""
         self._warn_direct_call()
         step = self.last_epoch
         if step > self.total_steps:
-            raise ValueError(
-                f"Tried to step {step} times. The total number of steps is {self.total_steps}"
-            )
+            raise ValueError(f"Tried to step {step} times. The total number of steps is {self.total_steps}")
         rates = []
         for group in self.optimizer.param_groups:
             start = 0.0
@@ -460,7 +509,9 @@ class OneCycleLR(LRScheduler):
                     part = (step - start) / (end - start)
                     rates.append(self._anneal(group[phase["start_lr"]], group[phase["end_lr"]], part))
                     if self.cycle_momentum:
-                        momentum = self._anneal(group[phase["start_momentum"]], group[phase["end_momentum"]], part)
+                        momentum = self._anneal(
+                            group[phase["start_momentum"]], group[phase["end_momentum"]], part
+                        )
                         self._set_momentum(group, momentum)
                     break
                 start = end
@@ -472,10 +523,13 @@ class SequentialLR(LRScheduler):
 
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
         if len(schedulers) < 1:
-            raise ValueError(f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler.")
+            raise ValueError(
+                f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."
+            )
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
-                "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone "
+                "Sequential Schedulers expects number of schedulers provided to be one more than the "
+                "number of milestone "
                 f"points, but got number of schedulers {len(schedulers)} and the number of milestones to be equal to "
                 f"{len(milestones)}"
             )
@@ -490,6 +544,7 @@ class SequentialLR(LRScheduler):
         self._last_lr = schedulers[0].get_last_lr()
 
     def step(self):
+        """Go to the next epoch and set the rates."""
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[i]
@@ -504,11 +559,15 @@ class SequentialLR(LRScheduler):
         self._last_lr = scheduler.get_last_lr()
 
     def state_dict(self):
-        state = {key: value for key, value in self.__dict__.items() if key not in ("optimizer", "_schedulers")}
+        """All settings, those of inner parts included."""
+        state = {
+            key: value for key, value in self.__dict__.items() if key not in ("optimizer", "_schedulers")
+        }
         state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
         return state
 
     def load_state_dict(self, state_dict):
+        """Take over what state_dict() gave."""
         state = dict(state_dict)
         for scheduler, inner in zip(self._schedulers, state.pop("_schedulers"), strict=True):
             scheduler.load_state_dict(inner)
@@ -520,12 +579,15 @@ class ChainedScheduler(LRScheduler):
 
     def __init__(self, schedulers, optimizer=None):
         if len(schedulers) < 1:
-            raise ValueError(f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler.")
+            raise ValueError(
+                f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."
+            )
         self._schedulers = list(schedulers)
         self.optimizer = optimizer or schedulers[0].optimizer
         self._last_lr = self._now()
 
     def step(self):
+        """Go to the next epoch and set the rates."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = self._now()
@@ -535,9 +597,17 @@ class ReduceLROnPlateau(LRScheduler):
     """The rate times a factor whenever a metric has not got better for `patience` epochs."""
 
     def __init__(
-        self, optimizer, mode="min", factor=0.1, patience=10, threshold=1e-4, threshold_mode="rel", cooldown=0, min_lr=0,
+        self,
+        optimizer,
+        mode="min",
+        factor=0.1,
+        patience=10,
+        threshold=1e-4,
+        threshold_mode="rel",
+        cooldown=0,
+        min_lr=0,
         eps=1e-8,
-    ):  # fmt: skip
+    ):
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
         self.factor = factor
@@ -568,6 +638,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
 
     def step(self, metrics, epoch=None):
+        """Go to the next epoch and set the rates."""
         current = float(metrics)
         if epoch is not None:
             warnings.warn(_EPOCH, stacklevel=2)
@@ -589,8 +660,10 @@ class ReduceLROnPlateau(LRScheduler):
         if len(groups) != len(self.min_lrs):
             if self.default_min_lr is None:
                 raise RuntimeError(
-                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when `ReduceLROnPlateau` was "
-                    f"initialized ({len(self.min_lrs)}), usually due to a new param group being added to the optimizer. "
+                    f"The number of param groups in the `optimizer` ({len(groups)}) differs from when "
+                    "`ReduceLROnPlateau` was "
+                    f"initialized ({len(self.min_lrs)}), usually due to a new param group being added to "
+                    "the optimizer. "
                     "Please modify the `min_lrs` field to match the length of the `optimizer` param groups."
                 )
             self.min_lrs = [self.default_min_lr] * len(groups)
@@ -607,16 +680,31 @@ class ReduceLROnPlateau(LRScheduler):
 
     def _is_better(self, a, best):
         if self.mode == "min":
-            return a < (best * (1.0 - self.threshold) if self.threshold_mode == "rel" else best - self.threshold)
+            return a < (
+                best * (1.0 - self.threshold) if self.threshold_mode == "rel" else best - self.threshold
+            )
         return a > (best * (self.threshold + 1.0) if self.threshold_mode == "rel" else best + self.threshold)
 
     def load_state_dict(self, state_dict):
+        """Take over what state_dict() gave."""
         self.__dict__.update(state_dict)
         self._init_is_better(self.mode, self.threshold, self.threshold_mode)
 
 
 __all__ = [
-    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "ExponentialLR", "LRScheduler",
-    "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau",
-    "SequentialLR", "StepLR",
-]  # fmt: skip
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+]

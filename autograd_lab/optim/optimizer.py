@@ -27,7 +27,9 @@ class Optimizer:
 
     def __init__(self, params, defaults):
         if defaults.get("differentiable"):
-            raise NotImplementedError("autograd_lab's optimizers change parameters outside the graph: differentiable=True is missing")
+            raise NotImplementedError(
+                "autograd_lab's optimizers change parameters outside the graph: differentiable=True is missing"
+            )
         self.defaults = defaults
         self._make_hooks()
         if isinstance(params, Tensor):
@@ -48,7 +50,10 @@ class Optimizer:
     def _make_hooks(self):
         self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks = HookDict(), HookDict()
         self._optimizer_state_dict_pre_hooks, self._optimizer_state_dict_post_hooks = HookDict(), HookDict()
-        self._optimizer_load_state_dict_pre_hooks, self._optimizer_load_state_dict_post_hooks = HookDict(), HookDict()
+        self._optimizer_load_state_dict_pre_hooks, self._optimizer_load_state_dict_post_hooks = (
+            HookDict(),
+            HookDict(),
+        )
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -64,25 +69,32 @@ class Optimizer:
             param_group["params"] = [params]
         elif isinstance(params, set):
             raise TypeError(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will "
+                "optimizer parameters need to be organized in ordered collections, but the ordering of "
+                "tensors in sets will "
                 "change between runs. Please use a list instead."
             )
         else:
             param_group["params"] = list(params)
         params = param_group["params"]
         if params and all(isinstance(p, tuple) for p in params):
-            param_group["params"], param_group["param_names"] = [p for _, p in params], [name for name, _ in params]
+            param_group["params"], param_group["param_names"] = (
+                [p for _, p in params],
+                [name for name, _ in params],
+            )
             params = param_group["params"]
         for p in params:
             if not isinstance(p, Tensor):
-                raise TypeError("optimizer can only optimize Tensors, but one of the params is " + typename(p))
+                raise TypeError(
+                    "optimizer can only optimize Tensors, but one of the params is " + typename(p)
+                )
             if not (p.is_leaf or p.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
             param_group.setdefault(name, default)
         if len(params) != len({id(p) for p in params}):
             warnings.warn(
-                "optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; see "
+                "optimizer contains a parameter group with duplicate parameters; in future, this will "
+                "cause an error; see "
                 "github.com/pytorch/pytorch/issues/40967 for more information",
                 stacklevel=3,
             )
@@ -141,7 +153,9 @@ class Optimizer:
     # -- state ----------------------------------------------------------------------------------------
 
     def state_dict(self):
-        """{"state": {number of the parameter: its state}, "param_groups": [settings and numbers]}; shares the tensors."""
+        """{"state": {number of the parameter: its state}, "param_groups": [settings and numbers]}; shares the
+        tensors.
+        """
         for hook in self._optimizer_state_dict_pre_hooks.values():
             hook(self)
         number = {}
@@ -169,7 +183,9 @@ class Optimizer:
         if len(groups) != len(saved):
             raise ValueError("loaded state dict has a different number of parameter groups")
         if any(len(g["params"]) != len(s["params"]) for g, s in zip(groups, saved, strict=True)):
-            raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+            raise ValueError(
+                "loaded state dict contains a parameter group that doesn't match the size of optimizer's group"
+            )
         ours = dict(
             zip(
                 chain.from_iterable(s["params"] for s in saved),

@@ -1,7 +1,7 @@
 """The optimizers: one rule each for moving a parameter by its gradient, in PyTorch's order of operations.
 
-x is the parameter's array, changed in place; g its gradient. Everything runs unrecorded; versions count as PyTorch's do, so a
-graph that saved the old value notices.
+x is the parameter's array, changed in place; g its gradient. Everything runs unrecorded; versions count as
+PyTorch's do, so a graph that saved the old value notices.
 """
 
 import numpy as np
@@ -17,21 +17,43 @@ class SGD(Optimizer):
     """
 
     def __init__(
-        self, params, lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False, *, maximize=False, foreach=None,
-        differentiable=False, fused=None,
-    ):  # fmt: skip
+        self,
+        params,
+        lr=1e-3,
+        momentum=0,
+        dampening=0,
+        weight_decay=0,
+        nesterov=False,
+        *,
+        maximize=False,
+        foreach=None,
+        differentiable=False,
+        fused=None,
+    ):
         require(not lr < 0.0, f"Invalid learning rate: {lr}")
         require(not momentum < 0.0, f"Invalid momentum value: {momentum}")
         require(not weight_decay < 0.0, f"Invalid weight_decay value: {weight_decay}")
         require(
-            not (nesterov and (momentum <= 0 or dampening != 0)), "Nesterov momentum requires a momentum and zero dampening"
+            not (nesterov and (momentum <= 0 or dampening != 0)),
+            "Nesterov momentum requires a momentum and zero dampening",
         )
-        super().__init__(params, {
-            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
-            "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused,
-        })  # fmt: skip
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "dampening": dampening,
+                "weight_decay": weight_decay,
+                "nesterov": nesterov,
+                "maximize": maximize,
+                "foreach": foreach,
+                "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
 
     def update(self, group, p, x, g):
+        """One step of this rule."""
         decay, momentum, lr = group["weight_decay"], group["momentum"], group["lr"]
         if decay != 0:
             g = g + x * scalar(decay)
@@ -54,26 +76,50 @@ class SGD(Optimizer):
 class Adam(Optimizer):
     """Adaptive moments: m and v are running means of g and g^2; x <- x - lr (m / c1) / (sqrt(v / c2) + eps).
 
-    c1 = 1 - beta1^t and c2 = 1 - beta2^t make up for starting at zero.   amsgrad: v never falls.   Weight decay: g <- g +
-    decay x, or decoupled: x <- x - lr decay x.   PyTorch: torch.optim.Adam
+    c1 = 1 - beta1^t and c2 = 1 - beta2^t make up for starting at zero.   amsgrad: v never falls.   Weight
+    decay: g <- g + decay x, or decoupled: x <- x - lr decay x.   PyTorch: torch.optim.Adam
     """
 
     def __init__(
-        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None, maximize=False,
-        capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False,
-    ):  # fmt: skip
-        require(0.0 <= lr, f"Invalid learning rate: {lr}")
-        require(0.0 <= eps, f"Invalid epsilon value: {eps}")
+        self,
+        params,
+        lr=1e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        amsgrad=False,
+        *,
+        foreach=None,
+        maximize=False,
+        capturable=False,
+        differentiable=False,
+        fused=None,
+        decoupled_weight_decay=False,
+    ):
+        require(lr >= 0.0, f"Invalid learning rate: {lr}")
+        require(eps >= 0.0, f"Invalid epsilon value: {eps}")
         require(0.0 <= betas[0] < 1.0, f"Invalid beta parameter at index 0: {betas[0]}")
         require(0.0 <= betas[1] < 1.0, f"Invalid beta parameter at index 1: {betas[1]}")
-        require(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
-        super().__init__(params, {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize,
-            "foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        })  # fmt: skip
+        require(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "amsgrad": amsgrad,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+                "fused": fused,
+                "decoupled_weight_decay": decoupled_weight_decay,
+            },
+        )
 
     def update(self, group, p, x, g):
+        """One step of this rule."""
         state = self.state[p]
         if not state:
             state["step"] = counter()
@@ -104,16 +150,40 @@ class Adam(Optimizer):
 
 
 class AdamW(Adam):
-    """Adam with decoupled weight decay, 0.01 unless told otherwise.   PyTorch: torch.optim.AdamW"""
+    """Adam with decoupled weight decay, 0.01 unless told otherwise.
+
+    PyTorch: torch.optim.AdamW
+    """
 
     def __init__(
-        self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, maximize=False, foreach=None,
-        capturable=False, differentiable=False, fused=None,
-    ):  # fmt: skip
+        self,
+        params,
+        lr=1e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=1e-2,
+        amsgrad=False,
+        *,
+        maximize=False,
+        foreach=None,
+        capturable=False,
+        differentiable=False,
+        fused=None,
+    ):
         super().__init__(
-            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
-            differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
-        )  # fmt: skip
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )
 
     def __setstate__(self, state):
         super().__setstate__(state)
@@ -129,20 +199,42 @@ class RMSprop(Optimizer):
     """
 
     def __init__(
-        self, params, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0, centered=False, capturable=False, foreach=None,
-        maximize=False, differentiable=False,
-    ):  # fmt: skip
-        require(0.0 <= lr, f"Invalid learning rate: {lr}")
-        require(0.0 <= eps, f"Invalid epsilon value: {eps}")
-        require(0.0 <= momentum, f"Invalid momentum value: {momentum}")
-        require(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
-        require(0.0 <= alpha, f"Invalid alpha value: {alpha}")
-        super().__init__(params, {
-            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered, "weight_decay": weight_decay,
-            "capturable": capturable, "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
-        })  # fmt: skip
+        self,
+        params,
+        lr=1e-2,
+        alpha=0.99,
+        eps=1e-8,
+        weight_decay=0,
+        momentum=0,
+        centered=False,
+        capturable=False,
+        foreach=None,
+        maximize=False,
+        differentiable=False,
+    ):
+        require(lr >= 0.0, f"Invalid learning rate: {lr}")
+        require(eps >= 0.0, f"Invalid epsilon value: {eps}")
+        require(momentum >= 0.0, f"Invalid momentum value: {momentum}")
+        require(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
+        require(alpha >= 0.0, f"Invalid alpha value: {alpha}")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "alpha": alpha,
+                "eps": eps,
+                "centered": centered,
+                "weight_decay": weight_decay,
+                "capturable": capturable,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+            },
+        )
 
     def update(self, group, p, x, g):
+        """One step of this rule."""
         state = self.state[p]
         if not state:
             state["step"], state["square_avg"] = counter(), zeros_for(p)
@@ -178,21 +270,41 @@ class Adagrad(Optimizer):
     """
 
     def __init__(
-        self, params, lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0, eps=1e-10, foreach=None, *,
-        maximize=False, differentiable=False, fused=None,
-    ):  # fmt: skip
-        require(0.0 <= lr, f"Invalid learning rate: {lr}")
-        require(0.0 <= lr_decay, f"Invalid lr_decay value: {lr_decay}")
-        require(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
+        self,
+        params,
+        lr=1e-2,
+        lr_decay=0,
+        weight_decay=0,
+        initial_accumulator_value=0,
+        eps=1e-10,
+        foreach=None,
+        *,
+        maximize=False,
+        differentiable=False,
+        fused=None,
+    ):
+        require(lr >= 0.0, f"Invalid learning rate: {lr}")
+        require(lr_decay >= 0.0, f"Invalid lr_decay value: {lr_decay}")
+        require(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
         require(
-            0.0 <= initial_accumulator_value, f"Invalid initial_accumulator_value value: {initial_accumulator_value}"
+            initial_accumulator_value >= 0.0,
+            f"Invalid initial_accumulator_value value: {initial_accumulator_value}",
         )
-        require(0.0 <= eps, f"Invalid epsilon value: {eps}")
-        super().__init__(params, {
-            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
-            "differentiable": differentiable, "fused": fused,
-        })  # fmt: skip
+        require(eps >= 0.0, f"Invalid epsilon value: {eps}")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "lr_decay": lr_decay,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "initial_accumulator_value": initial_accumulator_value,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
         for group in self.param_groups:
             for p in group["params"]:
                 sum_ = zeros_for(p)
@@ -200,6 +312,7 @@ class Adagrad(Optimizer):
                 self.state[p].update(step=counter(), sum=sum_)
 
     def update(self, group, p, x, g):
+        """One step of this rule."""
         state = self.state[p]
         t = count(state["step"])
         if group["weight_decay"] != 0:
@@ -211,25 +324,45 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """Steps as large as past steps were, by running means of both: d = sqrt(u + eps) / sqrt(v + eps) g, x <- x - lr d.
+    """Steps as large as past steps were, by running means of both: d = sqrt(u + eps) / sqrt(v + eps) g, x <-
+    x - lr d.
 
     PyTorch: torch.optim.Adadelta
     """
 
     def __init__(
-        self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None, *, capturable=False, maximize=False,
+        self,
+        params,
+        lr=1.0,
+        rho=0.9,
+        eps=1e-6,
+        weight_decay=0,
+        foreach=None,
+        *,
+        capturable=False,
+        maximize=False,
         differentiable=False,
-    ):  # fmt: skip
-        require(0.0 <= lr, f"Invalid learning rate: {lr}")
+    ):
+        require(lr >= 0.0, f"Invalid learning rate: {lr}")
         require(0.0 <= rho <= 1.0, f"Invalid rho value: {rho}")
-        require(0.0 <= eps, f"Invalid epsilon value: {eps}")
-        require(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
-        super().__init__(params, {
-            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize, "capturable": capturable,
-            "foreach": foreach, "differentiable": differentiable,
-        })  # fmt: skip
+        require(eps >= 0.0, f"Invalid epsilon value: {eps}")
+        require(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "rho": rho,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "maximize": maximize,
+                "capturable": capturable,
+                "foreach": foreach,
+                "differentiable": differentiable,
+            },
+        )
 
     def update(self, group, p, x, g):
+        """One step of this rule."""
         state = self.state[p]
         if not state:
             state["step"], state["square_avg"], state["acc_delta"] = counter(), zeros_for(p), zeros_for(p)
@@ -253,20 +386,39 @@ class Adamax(Optimizer):
     """
 
     def __init__(
-        self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False,
-        differentiable=False, capturable=False,
-    ):  # fmt: skip
-        require(0.0 <= lr, f"Invalid learning rate: {lr}")
-        require(0.0 <= eps, f"Invalid epsilon value: {eps}")
+        self,
+        params,
+        lr=2e-3,
+        betas=(0.9, 0.999),
+        eps=1e-8,
+        weight_decay=0,
+        foreach=None,
+        *,
+        maximize=False,
+        differentiable=False,
+        capturable=False,
+    ):
+        require(lr >= 0.0, f"Invalid learning rate: {lr}")
+        require(eps >= 0.0, f"Invalid epsilon value: {eps}")
         require(0.0 <= betas[0] < 1.0, f"Invalid beta parameter at index 0: {betas[0]}")
         require(0.0 <= betas[1] < 1.0, f"Invalid beta parameter at index 1: {betas[1]}")
-        require(0.0 <= weight_decay, f"Invalid weight_decay value: {weight_decay}")
-        super().__init__(params, {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
-            "differentiable": differentiable, "capturable": capturable,
-        })  # fmt: skip
+        require(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "capturable": capturable,
+            },
+        )
 
     def update(self, group, p, x, g):
+        """One step of this rule."""
         state = self.state[p]
         if not state:
             state["step"], state["exp_avg"], state["exp_inf"] = counter(), zeros_for(p), zeros_for(p)
@@ -289,7 +441,7 @@ def _running(t, writes):
 
 
 def _lerp(start, end, weight):
-    """start <- start + weight (end - start), in place, from the nearer side as PyTorch computes it."""
+    """Start <- start + weight (end - start), in place, from the nearer side as PyTorch computes it."""
     if abs(weight) < 0.5:
         start += (end - start) * weight
     else:

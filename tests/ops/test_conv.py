@@ -1,5 +1,7 @@
 """Convolution, pooling, padding, normalization, embedding: values, graphs, gradients and second derivatives."""
 
+# ruff: noqa: E501 - a table has one line for each operation
+
 import numpy as np
 import pytest
 from helpers import Op, check_differences, compare
@@ -10,7 +12,16 @@ import autograd_lab
 def f(name, *shapes, low=-1.0, high=1.0, second=True, tolerance=1e-9, **settings):
     """One function of nn.functional, with settings."""
     title = f"{name} {' '.join(f'{k}={v}' for k, v in settings.items())} {shapes}"
-    return Op(title, lambda torch, *ts: getattr(torch.nn.functional, name)(*ts, **settings), list(shapes), low, high, second, None, tolerance)
+    return Op(
+        title,
+        lambda torch, *ts: getattr(torch.nn.functional, name)(*ts, **settings),
+        list(shapes),
+        low,
+        high,
+        second,
+        None,
+        tolerance,
+    )
 
 
 CONVOLUTIONS = [
@@ -73,7 +84,14 @@ LOOKUPS = [
 ALL = CONVOLUTIONS + POOLS + PADS + NORMS + LOOKUPS
 
 # At equal numbers, PyTorch's graph differs where it uses a fused kernel; and it saves a mean and a spread of its own.
-OTHER_EDGES = {"group_norm", "group_norm plain", "bilinear", "local_response_norm", "attention", "attention causal"}
+OTHER_EDGES = {
+    "group_norm",
+    "group_norm plain",
+    "bilinear",
+    "local_response_norm",
+    "attention",
+    "attention causal",
+}
 
 
 def ids(ops):
@@ -82,7 +100,11 @@ def ids(ops):
 
 @pytest.mark.parametrize("op", ALL, ids=ids(ALL))
 def test_derivatives_agree_with_central_differences(op):
-    if "scale_grad_by_freq" in op.name or "frequency" in op.name or "padding" in op.name and "embedding" in op.name:
+    if (
+        "scale_grad_by_freq" in op.name
+        or "frequency" in op.name
+        or ("padding" in op.name and "embedding" in op.name)
+    ):
         pytest.skip("PyTorch's gradient is not the derivative here, on purpose")
     check_differences(op)
 
@@ -144,5 +166,5 @@ def test_misuse_says_what_pytorch_says(code):
     torch = autograd_lab
     names = {"F": torch.nn.functional, "o": torch.ones, "z": lambda *s: torch.zeros(*s, dtype=torch.int64)}
     with pytest.raises(RuntimeError) as raised:
-        eval(code, names)  # noqa: S307 - our own table
+        eval(code, names)
     assert str(raised.value).startswith(MESSAGES[code])

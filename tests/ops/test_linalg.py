@@ -1,5 +1,7 @@
 """Matrix products and linear algebra: values, graphs, gradients and second derivatives."""
 
+# ruff: noqa: E501 - a table has one line for each operation
+
 import math
 
 import numpy as np
@@ -66,6 +68,11 @@ PRODUCTS = [
     Op("addbmm", lambda torch, c, a, b: torch.addbmm(c, a, b, beta=2.0, alpha=3.0), [(2, 4), (5, 2, 3), (5, 3, 4)]),
     Op("baddbmm", lambda torch, c, a, b: torch.baddbmm(c, a, b, beta=2.0, alpha=3.0), [(5, 2, 4), (5, 2, 3), (5, 3, 4)]),
     Op("baddbmm row", lambda torch, c, a, b: torch.baddbmm(c, a, b), [(4,), (5, 2, 3), (5, 3, 4)]),
+    Op("addmm_", lambda torch, c, a, b: (c * 1).addmm_(a, b, beta=2.0), [(2, 4), (2, 3), (3, 4)]),
+    Op("addmv_", lambda torch, c, a, b: (c * 1).addmv_(a, b), [(2,), (2, 3), (3,)]),
+    Op("addr_", lambda torch, c, a, b: (c * 1).addr_(a, b), [(2, 3), (2,), (3,)]),
+    Op("baddbmm_", lambda torch, c, a, b: (c * 1).baddbmm_(a, b, alpha=2.0), [(5, 2, 4), (5, 2, 3), (5, 3, 4)]),
+    Op("addbmm_", lambda torch, c, a, b: (c * 1).addbmm_(a, b), [(2, 4), (5, 2, 3), (5, 3, 4)]),
     Op("linear", lambda torch, x, w, b: torch.nn.functional.linear(x, w, b), [(2, 3), (4, 3), (4,)]),
 
     Op("linear no bias", lambda torch, x, w: torch.nn.functional.linear(x, w), [(2, 3), (4, 3)]),
@@ -122,7 +129,12 @@ EINSUMS = [
 
 
 def square(name, fn, shape=(3, 3), make=near_identity, **more):
-    return Op(name, lambda torch, x, *rest: fn(torch, make(torch, x), *rest), shape if isinstance(shape, list) else [shape], **more)
+    return Op(
+        name,
+        lambda torch, x, *rest: fn(torch, make(torch, x), *rest),
+        shape if isinstance(shape, list) else [shape],
+        **more,
+    )
 
 
 FACTORS = [
@@ -239,7 +251,7 @@ MESSAGES = {
 def test_misuse_says_what_pytorch_says(code):
     torch = autograd_lab
     with pytest.raises(RuntimeError) as raised:
-        eval(code, {"torch": torch, "o": torch.ones})  # noqa: S307 - our own table
+        eval(code, {"torch": torch, "o": torch.ones})
     assert str(raised.value).startswith(MESSAGES[code])
 
 
@@ -247,7 +259,9 @@ def test_a_product_with_something_else_is_a_type_error():
     torch = autograd_lab
     with pytest.raises(TypeError, match="unsupported operand"):
         torch.ones(2) @ 2
-    with pytest.raises(TypeError, match=r"matmul\(\): argument 'other' \(position 2\) must be Tensor, not int"):
+    with pytest.raises(
+        TypeError, match=r"matmul\(\): argument 'other' \(position 2\) must be Tensor, not int"
+    ):
         torch.matmul(torch.ones(2), 2)
 
 

@@ -1,5 +1,7 @@
 """Losses: values, graphs, gradients and second derivatives."""
 
+# ruff: noqa: E501 - a table has one line for each operation
+
 import warnings
 
 import numpy as np
@@ -109,7 +111,10 @@ def test_derivatives_agree_with_central_differences(op):
 def test_live_pytorch_does_the_same(op):
     torch = pytest.importorskip("torch")
     if op.name.split("  ")[0] in FIRST_ORDER:
-        x, t = [torch.tensor(a, requires_grad=True) for a in op.arrays()], [autograd_lab.tensor(a, requires_grad=True) for a in op.arrays()]
+        x, t = (
+            [torch.tensor(a, requires_grad=True) for a in op.arrays()],
+            [autograd_lab.tensor(a, requires_grad=True) for a in op.arrays()],
+        )
         theirs, ours = op.fn(torch, *x).sum(), op.fn(autograd_lab, *t).sum()
         theirs.backward()
         ours.backward()
@@ -121,7 +126,11 @@ def test_live_pytorch_does_the_same(op):
 def test_cross_entropy_shows_its_two_nodes():
     torch = autograd_lab
     y = torch.nn.functional.cross_entropy(torch.ones(2, 3, requires_grad=True), torch.tensor([0, 2]))
-    assert (y.grad_fn.name(), y.grad_fn.next_functions[0][0].name(), len(y.grad_fn.next_functions)) == ("NllLossBackward0", "LogSoftmaxBackward0", 1)
+    assert (y.grad_fn.name(), y.grad_fn.next_functions[0][0].name(), len(y.grad_fn.next_functions)) == (
+        "NllLossBackward0",
+        "LogSoftmaxBackward0",
+        1,
+    )
 
 
 def test_a_target_overwritten_after_the_loss_is_noticed():
@@ -158,7 +167,7 @@ def test_misuse_says_what_pytorch_says(code):
     names = {"F": torch.nn.functional, "o": torch.ones, "z": lambda *s: torch.zeros(*s, dtype=torch.int64)}
     kind, text = MESSAGES[code]
     with pytest.raises(kind) as raised:
-        eval(code, names)  # noqa: S307 - our own table
+        eval(code, names)
     assert str(raised.value).startswith(text)
 
 

@@ -4,6 +4,7 @@ This module is the torch-like namespace. The teaching side is `from autograd_lab
 """
 
 from . import autograd, creation, dtypes, linalg, nn, ops, optim, special, utils
+from ._version import __version__
 from .autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.modes import (
     enable_grad,
@@ -15,35 +16,51 @@ from .autograd.modes import (
 )
 from .dtypes import (
     Size,
+    double,
     dtype,
     float16,
     float32,
     float64,
     get_default_dtype,
+    half,
     int8,
     int16,
     int32,
     int64,
+    long,
     promote_types,
     result_type,
     set_default_dtype,
+    short,
     uint8,
 )
-from .dtypes import bool_ as bool  # noqa: A004 - PyTorch's name
-from .dtypes import double, half, long, short
-from .dtypes import float_ as float  # noqa: A004 - PyTorch's name
-from .dtypes import int_ as int  # noqa: A004 - PyTorch's name
+from .dtypes import bool_ as bool
+from .dtypes import float_ as float
+from .dtypes import int_ as int
 from .ops.rule import FUNCTIONS, METHODS
 from .tensor import Tensor, install
-
-from ._version import __version__
 
 install(METHODS)
 globals().update(creation.FACTORIES)
 globals().update(FUNCTIONS)
 
 
+_ABSENT = {
+    "bfloat16": "NumPy has no bfloat16; use torch.float16 or torch.float32",
+    "complex32": "there are no complex tensors here",
+    "complex64": "there are no complex tensors here",
+    "complex128": "there are no complex tensors here",
+    "compile": "capturing graphs is not here yet",
+    "func": "torch.func is not here; torch.autograd.functional has vjp, jvp, jacobian and hessian",
+    "vmap": "torch.vmap is not here; write the loop",
+    "cuda": "everything here runs on the CPU",
+}
+"""What PyTorch has and this library leaves out, with the reason."""
+
+
 def __getattr__(name):
+    if name in _ABSENT:
+        raise AttributeError(f"module 'autograd_lab' has no attribute '{name}': {_ABSENT[name]}")
     if name == "lab":
         import importlib
 

@@ -12,15 +12,16 @@ import os
 import sys
 import tracemalloc
 from collections.abc import Callable
+from itertools import pairwise
 from time import perf_counter
 from types import ModuleType
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-import numpy as np
+import numpy as np  # noqa: E402 - NumPy reads the number of threads when it is first imported
 
-import autograd_lab
+import autograd_lab  # noqa: E402 - the same
 
 Program = Callable[[], object]
 
@@ -41,7 +42,7 @@ def best(programs: dict[str, Program], seconds: float = 1.5, inner: int = 1) -> 
 
 
 def chain(torch: ModuleType, n: int = 100) -> Program:
-    """n times y = y * w + x on 4 elements, forward and backward."""
+    """N times y = y * w + x on 4 elements, forward and backward."""
     w = torch.tensor([1.0, 0.5, 0.25, 1.5], requires_grad=True)
     x = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
     g = torch.ones(4)
@@ -81,7 +82,7 @@ def _data(n: int, features: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
 def _weights(sizes: tuple[int, ...]) -> list[np.ndarray]:
     rng = np.random.default_rng(1)
     made = []
-    for a, b in zip(sizes, sizes[1:], strict=False):
+    for a, b in pairwise(sizes):
         made += [(rng.standard_normal((b, a)) / a**0.5).astype(np.float32), np.zeros(b, np.float32)]
     return made
 
@@ -173,7 +174,9 @@ def recorded(program: Program) -> Program:
 def main(argv: list[str] | None = None) -> int:
     """Print the table of figures; the targets stand beside what was measured."""
     parser = argparse.ArgumentParser(prog="python -m autograd_lab.bench", description=__doc__)
-    parser.add_argument("--seconds", type=float, default=2.0, help="how long to measure each line (default 2)")
+    parser.add_argument(
+        "--seconds", type=float, default=2.0, help="how long to measure each line (default 2)"
+    )
     parser.add_argument("--no-long", action="store_true", help="leave out the chain of a million nodes")
     args = parser.parse_args(argv)
     try:
@@ -184,12 +187,16 @@ def main(argv: list[str] | None = None) -> int:
     else:
         torch.set_num_threads(1)
     lab = autograd_lab
-    print(f"Python {sys.version.split()[0]}, NumPy {np.__version__}, PyTorch {getattr(torch, '__version__', '-')}")
+    print(
+        f"Python {sys.version.split()[0]}, NumPy {np.__version__}, PyTorch {getattr(torch, '__version__', '-')}"
+    )
     print(f"{'program':<46}{'ours':>11}{'PyTorch':>11}{'NumPy':>11}{'ratio':>8}  target")
 
     def line(label: str, programs: dict[str, Program], against: str, target: str, inner: int = 1) -> None:
         times = best(programs, args.seconds, inner)
-        cells = "".join(f"{times[k] * 1e6:>9.1f}us" if k in times else f"{'':>11}" for k in ("ours", "torch", "numpy"))
+        cells = "".join(
+            f"{times[k] * 1e6:>9.1f}us" if k in times else f"{'':>11}" for k in ("ours", "torch", "numpy")
+        )
         ratio = f"{times['ours'] / times[against]:>8.2f}" if against in times else f"{'-':>8}"
         print(f"{label:<46}{cells}{ratio}  {target}")
 
@@ -198,17 +205,29 @@ def main(argv: list[str] | None = None) -> int:
 
     line("chain of 100 y*w+x, 4 elements", both(chain), "torch", "<= 0.8 x PyTorch")
     line("3-4-1 net op by op, zero-dim", both(scalar_net), "torch", "<= 0.8 x PyTorch", 5)
-    for sizes, batch, target in (((64, 32, 10), 32, "<= 1.0 x PyTorch"), ((256, 256, 10), 256, "<= 1.1 x PyTorch")):
+    for sizes, batch, target in (
+        ((64, 32, 10), 32, "<= 1.0 x PyTorch"),
+        ((256, 256, 10), 256, "<= 1.1 x PyTorch"),
+    ):
         label = f"{'-'.join(map(str, sizes))} classifier step, batch {batch}"
-        programs = both(lambda t, s=sizes, b=batch: classifier(t, s, b)) | {"numpy": classifier_numpy(sizes, batch)}
+        programs = both(lambda t, s=sizes, b=batch: classifier(t, s, b)) | {
+            "numpy": classifier_numpy(sizes, batch)
+        }
         line(label, programs, "torch", target, 5)
         line(label, programs, "numpy", "<= 2 x NumPy" if batch == 32 else "", 5)
     step = classifier(lab, (64, 32, 10), 32)
-    line("the 64-32-10 step recorded / not recorded", {"ours": recorded(step), "numpy": step}, "numpy", "<= 3 x (NumPy column: not recorded)")
+    line(
+        "the 64-32-10 step recorded / not recorded",
+        {"ours": recorded(step), "numpy": step},
+        "numpy",
+        "<= 3 x (NumPy column: not recorded)",
+    )
     if not args.no_long:
         short, held = long_chain(20_000)
         long, _ = long_chain(1_000_000)
-        print(f"chain of 1,000,000 nodes: {long * 1e6:.2f} us a node, {long / short:.2f} x that of 20,000 nodes (<= 1.3); {held:.0f} bytes a node")
+        print(
+            f"chain of 1,000,000 nodes: {long * 1e6:.2f} us a node, {long / short:.2f} x that of 20,000 nodes (<= 1.3); {held:.0f} bytes a node"
+        )
     return 0
 
 

@@ -75,7 +75,9 @@ class Tensor(Variable):
         if self._edge is not None:
             return self._edge is not NO_EDGE
         meta = self._meta
-        return meta.requires_grad or (meta.base is not None and (meta.edge is not NO_EDGE or meta.base.requires_grad))
+        return meta.requires_grad or (
+            meta.base is not None and (meta.edge is not NO_EDGE or meta.base.requires_grad)
+        )
 
     @requires_grad.setter
     def requires_grad(self, value):
@@ -97,7 +99,9 @@ class Tensor(Variable):
 
     def _set_requires_grad(self, value):
         if value and self._box is INFERENCE and not THREAD.state.inference:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+            raise RuntimeError(
+                "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+            )
         if self._meta is None and not value:
             return
         meta = self._ensure_meta()
@@ -202,7 +206,9 @@ class Tensor(Variable):
 
     def _check_grad(self, value):
         if not isinstance(value, Tensor):
-            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+            raise TypeError(
+                f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+            )
         if value is self:
             raise RuntimeError("can't assign Variable as its own grad")
         if value._data.dtype is not self._data.dtype:
@@ -334,7 +340,9 @@ class Tensor(Variable):
         if force:
             return self.detach()._array()
         if self.requires_grad:
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+            raise RuntimeError(
+                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+            )
         return self._array()
 
     def __array__(self, dtype=None, copy=None):

@@ -14,12 +14,14 @@ from .anomaly import detect_anomaly, set_detect_anomaly
 from .engine import BackwardPass, cast
 from .function import Function
 from .graph import GradientEdge, meaning_of
-from .modes import THREAD, enable_grad, inference_mode, no_grad, set_grad_enabled
-from .node import AccumulateGrad, Node
+from .modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from .node import Node
 from .variable import NO_EDGE, Registry, Variable, edge_of, wrap
 
 
-def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+def backward(
+    tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None
+):
     """Send gradients back from `tensors` and add them to `.grad` of the leaves (torch.autograd.backward).
 
     tensors       a Tensor (or GradientEdge) or a sequence of them
@@ -32,7 +34,9 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
     a saved value that was overwritten.
     """
     if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        warnings.warn(
+            "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2
+        )
         if grad_tensors is not None:
             raise RuntimeError(
                 "`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. Please only use "
@@ -99,7 +103,9 @@ def grad(
     if is_grads_batched:
         results = _batched(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize_grads)
     else:
-        results = _gradients_of(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize_grads)
+        results = _gradients_of(
+            outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize_grads
+        )
     return results if names is None else dict(zip(names, results, strict=True))
 
 
@@ -161,7 +167,15 @@ def _batched(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, ma
             )
     n = grad_outputs[0].shape[0]
     rows = [
-        _gradients_of(outputs, inputs, [v[k] for v in grad_outputs], keep or k < n - 1, create_graph, allow_unused, False)
+        _gradients_of(
+            outputs,
+            inputs,
+            [v[k] for v in grad_outputs],
+            keep or k < n - 1,
+            create_graph,
+            allow_unused,
+            False,
+        )
         for k in range(n)
     ]
     stack = Registry.functions["stack"]

@@ -49,6 +49,7 @@ class BackwardPass:
         self.ready = []
         self.buffers = {}
         self.deps = count_dependencies([node for (node, _), _ in roots])
+        self.root = roots[0][0][0] if len(roots) == 1 else None
         self.needed = None
         if captures is not None or only is not None:
             self.needed = needed_nodes(roots, self.deps, captures or (), only or ())
@@ -108,7 +109,9 @@ class BackwardPass:
                     held = get(fn, nothing)
                     if held is nothing and fn.plain:
                         buffers[fn] = g
-                    elif held is nothing or type(held) is list:  # a node with several outputs has a slot for each
+                    elif (
+                        held is nothing or type(held) is list
+                    ):  # a node with several outputs has a slot for each
                         self._deliver(fn, nr, g, None, None)
                         i += 1
                         continue
@@ -163,7 +166,9 @@ class BackwardPass:
             watch.popped(self, node, g)
         slots = [g] if node.plain else g
         if self.captures is not None and node in self.captures and self.needed[node]:
-            self._capture(node, slots)  # what autograd.grad is asked for, before the hooks of a node that goes on
+            self._capture(
+                node, slots
+            )  # what autograd.grad is asked for, before the hooks of a node that goes on
         leaf = node.variable if isinstance(node, AccumulateGrad) else None
         leaf_hooks = leaf._meta.hooks if leaf is not None and leaf._meta is not None else None
         if leaf_hooks:
@@ -210,6 +215,9 @@ class BackwardPass:
         watch = self.watch
         try:
             if all(s is None for s in slots) and node.skips_undefined:
+                node.unpack(
+                    self.tensors
+                )  # nothing comes of it, but PyTorch looks, and complains of what was freed
                 grads = (None,) * len(node.next_functions)
             else:
                 values = node.unpack(self.tensors)

@@ -254,7 +254,12 @@ class Level:
             return
         given = list(tangents)
         for i, a in enumerate(args):
-            if given[i] is None and isinstance(a, Variable) and ctx._materialize and a._data.dtype.kind == "f":
+            if (
+                given[i] is None
+                and isinstance(a, Variable)
+                and ctx._materialize
+                and a._data.dtype.kind == "f"
+            ):
                 given[i] = wrap(np.zeros(a._data.shape, a._data.dtype))
         versions = [None if t is None else t._version for t in given]
         with _aside(quiet=False):
@@ -263,7 +268,9 @@ class Level:
             results = (results,)
         for i, value in enumerate(results):
             if value is not None and not isinstance(value, Variable):
-                raise RuntimeError(f"expected Variable or None (got {type(value).__name__}) for grad output {i}.")
+                raise RuntimeError(
+                    f"expected Variable or None (got {type(value).__name__}) for grad output {i}."
+                )
         if len(results) != len(outputs):
             raise RuntimeError(
                 f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
@@ -291,7 +298,8 @@ class Level:
         text = "An inplace custom Function is not {} the forward mode gradients {}. If the forward is modifying an input inplace, "
         if given is None or given._version == version:
             raise RuntimeError(
-                text.format("modifying", "inplace") + "then the jvp function must modify the corresponding gradient inplace."
+                text.format("modifying", "inplace")
+                + "then the jvp function must modify the corresponding gradient inplace."
             )
         if value is not given:
             raise RuntimeError(
@@ -317,7 +325,8 @@ def _jvp(rule, inputs, outputs, args, tangents, recorded):
         nr = node.result_number(i) if isinstance(t, Variable) else None
         saved.append(t if nr is None else alias(outputs[nr], edge_of(outputs[nr])))
     dummies = [
-        wrap(np.zeros(y._data.shape, y._data.dtype)).requires_grad_() if y._data.dtype.kind == "f" else None for y in outputs
+        wrap(np.zeros(y._data.shape, y._data.dtype)).requires_grad_() if y._data.dtype.kind == "f" else None
+        for y in outputs
     ]
     grads = node.vjp(dummies[0] if rule.plain else dummies, *saved)
     if not isinstance(grads, tuple):
@@ -333,7 +342,9 @@ def _jvp(rule, inputs, outputs, args, tangents, recorded):
                 directions.append(v)
     wanted = [u for u in dummies if u is not None]
     found = iter(
-        grad(roots, wanted, directions, create_graph=recorded, allow_unused=True) if roots else [None] * len(wanted)
+        grad(roots, wanted, directions, create_graph=recorded, allow_unused=True)
+        if roots
+        else [None] * len(wanted)
     )
     results = []
     for u in dummies:
@@ -341,7 +352,9 @@ def _jvp(rule, inputs, outputs, args, tangents, recorded):
         if u is not None and value is None:
             value = wrap(np.zeros(u._data.shape, u._data.dtype))
         elif u is not None and not value.requires_grad:
-            value = wrap(np.array(value._data))  # it may be the very tangent that came in, which is not ours to write to
+            value = wrap(
+                np.array(value._data)
+            )  # it may be the very tangent that came in, which is not ours to write to
         results.append(value)
     return results
 
@@ -368,4 +381,11 @@ def _aside(grad=None, quiet=True):
         state.refresh()
 
 
-__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+__all__ = [
+    "UnpackedDualTensor",
+    "dual_level",
+    "enter_dual_level",
+    "exit_dual_level",
+    "make_dual",
+    "unpack_dual",
+]

@@ -19,7 +19,7 @@ from .hooks import NodeHooks
 from .modes import THREAD, no_grad
 from .node import Node, Packed, count_down, new
 from .variable import INFERENCE, NO_EDGE, Variable, accumulator_of, alias, bump_version, find_edge, wrap
-from .views import IN_CUSTOM, MULTI_OUTPUT, created, make_view, move_retention, rebase_history
+from .views import IN_CUSTOM, MULTI_OUTPUT, check_writable, created, make_view, move_retention, rebase_history
 
 
 class FunctionCtx:
@@ -79,7 +79,9 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def __setattr__(self, name, value):
         if name in _ENGINE_NAMES:
-            raise AttributeError(f"ctx.{name} is used by the engine itself; please keep your value under another name")
+            raise AttributeError(
+                f"ctx.{name} is used by the engine itself; please keep your value under another name"
+            )
         object.__setattr__(self, name, value)
 
     def __getattr__(self, name):
@@ -111,7 +113,9 @@ class BackwardCFunction(Node, FunctionCtx):
     @property
     def saved_variables(self):
         """The old name of `saved_tensors`."""
-        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        warnings.warn(
+            "'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2
+        )
         return self.saved_tensors
 
     @property
@@ -133,14 +137,18 @@ class BackwardCFunction(Node, FunctionCtx):
     def keep(self, tensors, outputs):
         """Save `tensors` for backward, knowing which of them are `outputs` of this node."""
         if not isinstance(tensors, tuple):
-            raise RuntimeError(f"autograd internal error: to_save attribute is expected to be a tuple but is {_type(tensors)}")
+            raise RuntimeError(
+                f"autograd internal error: to_save attribute is expected to be a tuple but is {_type(tensors)}"
+            )
         kept = []
         for i, t in enumerate(tensors):
             if t is None:
                 kept.append(None)
                 continue
             if not isinstance(t, Variable):
-                raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {_type(t)}")
+                raise TypeError(
+                    f"save_for_backward can only save variables, but argument {i} is of type {_type(t)}"
+                )
             kept.append(Kept(self, t, next((nr for nr, out in enumerate(outputs) if out is t), None)))
         object.__setattr__(self, "_kept", tuple(kept))
 
@@ -257,7 +265,9 @@ class Kept:
             return self.packed.unpack(node, 0)
         t = self.tensor
         if t._box is not None and t._box[0] != self.version:
-            raise RuntimeError(overwritten_text(t, node if self.result is not None else None, self.result, self.version))
+            raise RuntimeError(
+                overwritten_text(t, node if self.result is not None else None, self.result, self.version)
+            )
         return t if self.result is None else wrap(t._data, (node, self.result), t._box)
 
 
@@ -273,7 +283,10 @@ class _Handle:
 
         kept = self._kept
         check_saved_hooks(self._node._kept is None, kept.packed, pack_hook, unpack_hook)
-        kept.packed, kept.tensor = Packed(kept.unpack(self._node), pack_hook, unpack_hook, kept.result, self._node), None
+        kept.packed, kept.tensor = (
+            Packed(kept.unpack(self._node), pack_hook, unpack_hook, kept.result, self._node),
+            None,
+        )
 
 
 class FunctionMeta(type):
@@ -467,11 +480,15 @@ def _declared(ctx, what):
     if tensors is None:
         return ()
     if not isinstance(tensors, tuple):
-        raise RuntimeError(f"autograd internal error: {what} attribute is expected to be a tuple but is {_type(tensors)}")
+        raise RuntimeError(
+            f"autograd internal error: {what} attribute is expected to be a tuple but is {_type(tensors)}"
+        )
     for i, t in enumerate(tensors):
         if not isinstance(t, Variable):
             if what == "dirty_tensors":
-                raise RuntimeError(f"mark_dirty can only accept variables, but argument {i} is of type {_type(t)}")
+                raise RuntimeError(
+                    f"mark_dirty can only accept variables, but argument {i} is of type {_type(t)}"
+                )
             raise RuntimeError(f"mark_non_differentiable only accepts variable arguments, but got {_type(t)}")
     return tensors
 
@@ -485,6 +502,8 @@ def _check_dirty(out, is_input, count):
         )
     if out.requires_grad and out.is_leaf and THREAD.state.grad:
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+    if out._is_view():
+        check_writable(out)
     if out._is_view() and count > 1:
         raise RuntimeError(
             "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
@@ -514,6 +533,8 @@ def _give_history(t, node, nr):
 
 def _rewrite(t, node, nr):
     """Give `t`, which the forward of `node` wrote to, its new history; a view gives it to its base."""
+    if t._meta is not None:
+        t._meta.grad = t._meta.hooks = None
     if t._is_view():
         rebase_history(t, node)
         return
@@ -565,7 +586,9 @@ def _finish(state, cls, ctx, args, outputs, recorded):
     if node is not None:
         announce(state, node)
     if state.watch is not None:
-        state.watch.operation(cls.__name__, tuple([t for t in args if isinstance(t, Variable)]), tensors, node, ())
+        state.watch.operation(
+            cls.__name__, tuple([t for t in args if isinstance(t, Variable)]), tensors, node, ()
+        )
 
 
 def once_differentiable(fn):
@@ -581,7 +604,9 @@ def once_differentiable(fn):
         node = DelayedError(
             "trying to differentiate twice a function that was marked with @once_differentiable", several
         )
-        results = tuple([None if t is None else wrap(t._array(), (node, nr), t._box) for nr, t in enumerate(several)])
+        results = tuple(
+            [None if t is None else wrap(t._array(), (node, nr), t._box) for nr, t in enumerate(several)]
+        )
         return results if isinstance(outputs, tuple) else results[0]
 
     return wrapper
@@ -600,7 +625,9 @@ class DelayedError(Node):
     def __init__(self, message, outputs):
         self.message = message
         self.n_outputs = len(outputs)
-        self.next_functions = tuple([(accumulator_of(wrap(t._data).requires_grad_()), 0) for t in outputs if t is not None])
+        self.next_functions = tuple(
+            [(accumulator_of(wrap(t._data).requires_grad_()), 0) for t in outputs if t is not None]
+        )
         self.priority = count_down()
         self.saved = self.args = ()
         self.versions = self.fold = self.hooks = None

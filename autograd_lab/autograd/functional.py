@@ -69,7 +69,9 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
         double_back = _grads(jac, inputs, dummies, create_graph=True)
         _check_dependence(jac, "hessian", strict)
     with set_grad_enabled(create_graph or THREAD.state.grad):
-        result = _fill(_grads(double_back, dummies, v, create_graph), inputs, strict, create_graph, "double_back_trick")
+        result = _fill(
+            _grads(double_back, dummies, v, create_graph), inputs, strict, create_graph, "double_back_trick"
+        )
     return _finish(outputs, create_graph, False), _finish(result, create_graph, several_in)
 
 
@@ -83,7 +85,9 @@ def _first_order(func, inputs, v, create_graph, strict, name):
     if several_out:
         raise RuntimeError(f"The function given to {name} should return a single Tensor")
     if outputs[0].numel() != 1:
-        raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
+        raise RuntimeError(
+            f"The Tensor returned by the function given to {name} should contain a single element"
+        )
     jac = _grads(outputs, inputs, create_graph=True)
     _check_dependence(jac, "jacobian", strict)
     return several_in, inputs, v, outputs, jac
@@ -125,7 +129,9 @@ def _jacobian_of(y, i, inputs, create_graph, strict):
     """The Jacobians of the i-th output `y` with respect to each input."""
     columns = tuple([[] for _ in inputs])
     for j in range(y.numel()):
-        for k, (g, x) in enumerate(zip(_grads((y.reshape(-1)[j],), inputs, None, create_graph, True), inputs, strict=True)):
+        for k, (g, x) in enumerate(
+            zip(_grads((y.reshape(-1)[j],), inputs, None, create_graph, True), inputs, strict=True)
+        ):
             if g is None:
                 if strict:
                     raise RuntimeError(
@@ -139,7 +145,9 @@ def _jacobian_of(y, i, inputs, create_graph, strict):
                     "mode when create_graph=True."
                 )
             columns[k].append(g)
-    return tuple([_stack(column).view((*y.shape, *x.shape)) for column, x in zip(columns, inputs, strict=True)])
+    return tuple(
+        [_stack(column).view((*y.shape, *x.shape)) for column, x in zip(columns, inputs, strict=True)]
+    )
 
 
 def _forward_jacobian(func, inputs, strict, vectorize):
@@ -166,7 +174,10 @@ def _forward_jacobian(func, inputs, strict, vectorize):
                 duals = [forward_ad.make_dual(x, t) for x, t in zip(inputs, tangents, strict=True)]
                 results = func(*duals)
                 several_out = isinstance(results, tuple)
-                pairs = [forward_ad.unpack_dual(y) for y in (results if isinstance(results, (tuple, list)) else (results,))]
+                pairs = [
+                    forward_ad.unpack_dual(y)
+                    for y in (results if isinstance(results, (tuple, list)) else (results,))
+                ]
             columns[k].append([_zeros_like(p) if t is None else t for p, t in pairs])
     rows = []
     for i, (y, _) in enumerate(pairs):
@@ -178,7 +189,9 @@ def _forward_jacobian(func, inputs, strict, vectorize):
     return _unpack(tuple(rows), several_out, several_in)
 
 
-def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
+def hessian(
+    func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"
+):
     """All second derivatives of a function with one result of one element: the Jacobian of its gradient."""
     several_in, inputs = _tensors(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
@@ -191,7 +204,9 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
         if several:
             raise RuntimeError("The function given to hessian should return a single Tensor")
         if out.numel() != 1:
-            raise RuntimeError("The Tensor returned by the function given to hessian should contain a single element")
+            raise RuntimeError(
+                "The Tensor returned by the function given to hessian should contain a single element"
+            )
         return out.squeeze()
 
     def gradient(*xs):

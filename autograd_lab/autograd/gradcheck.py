@@ -72,7 +72,9 @@ def gradgradcheck(
     else:
         grad_outputs = _tuple(grad_outputs)
     count = len(inputs)
-    wanted = {i for i, x in enumerate((*inputs, *grad_outputs)) if isinstance(x, Variable) and x.requires_grad}
+    wanted = {
+        i for i, x in enumerate((*inputs, *grad_outputs)) if isinstance(x, Variable) and x.requires_grad
+    }
 
     def gradient(*args):
         args = [x.requires_grad_() if i in wanted else x for i, x in enumerate(args)]
@@ -241,13 +243,14 @@ class _Check:
                 v = direction.reshape(x._data.shape) if moving else np.zeros(x._data.shape, x._data.dtype)
                 duals[place] = forward_ad.make_dual(x.detach(), wrap(v.astype(x._data.dtype)))
             return [
-                forward_ad.unpack_dual(y).tangent if isinstance(y, Variable) else None for y in _tuple(self.func(*duals))
+                forward_ad.unpack_dual(y).tangent if isinstance(y, Variable) else None
+                for y in _tuple(self.func(*duals))
             ]
 
     # -- fast mode ------------------------------------------------------------------------------------
 
     def compare_fast(self, all_outputs, outputs, forward):
-        """v @ J @ u (forward: J @ u) from both sides, for random u and v."""
+        """V @ J @ u (forward: J @ u) from both sides, for random u and v."""
         random = np.random.default_rng(0)
         us = [_direction(x, random) for x in self.leaves]
         places = [i for i, y in enumerate(all_outputs) if y.requires_grad]
@@ -269,7 +272,9 @@ class _Check:
                     a, n = pulled[o][k][:, 0] @ u, moved[k][i] @ vs[o]
                     atol = self.atol * u.sum() * vs[o].sum()
                 if not np.allclose(a, n, self.rtol, atol):
-                    raise GradcheckError(_mismatch(a, n, o, k, forward) + self.slow_report(all_outputs, i, k, forward))
+                    raise GradcheckError(
+                        _mismatch(a, n, o, k, forward) + self.slow_report(all_outputs, i, k, forward)
+                    )
 
     def numerical_along(self, x, u):
         """How all outputs move when `x` moves along `u`."""

@@ -18,7 +18,9 @@ def get_gradient_edge(tensor):
     """The edge through which a gradient for `tensor` enters the graph. Raises RuntimeError if it requires none."""
     edge = edge_of(tensor)
     if edge is NO_EDGE:
-        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+        raise RuntimeError(
+            "It is not possible to get the gradient edge for a Tensor that does not require gradients"
+        )
     edge = GradientEdge(*edge)
     edge.meaning = tensor._data.shape, tensor._data.dtype
     return edge
@@ -110,19 +112,19 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     if mode == "any":
         return _MultiHandle(tuple(_first_of(tensors, fn)))
     nodes = [_node_behind(t) for t in tensors]
-    arrived = {}  # id of the running pass -> [how many to wait for, the gradients]
+    arrived = {}  # id of the running pass -> [how many are still awaited, the gradients]
 
     def hook_for(place):
         def hook(grad):
             run = _running_pass()
             if run.id not in arrived:
                 arrived[run.id] = [sum(_will_run(run, node) for node in nodes), [None] * len(nodes)]
-            arrived[run.id][0] -= 1
-            left, grads = arrived[run.id]
-            grads[place] = grad
-            if not left:
+            waiting = arrived[run.id]
+            waiting[0] -= 1
+            waiting[1][place] = grad
+            if waiting[0] == 0:
                 del arrived[run.id]
-                fn(grads)
+                fn(waiting[1])
 
         return hook
 
@@ -156,7 +158,9 @@ def _node_behind(t):
 
 
 def _will_run(run, node):
-    """Whether the pass `run` computes the gradient that arrives at `node`."""
+    """Whether the pass `run` computes the gradient that arrives at `node`. That of a lone root is given, not computed."""
+    if node is run.root:
+        return False
     if run.needed is None:
         return node in run.deps
     if node in run.needed and run.captures is not None and isinstance(node, AccumulateGrad):

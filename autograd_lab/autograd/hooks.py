@@ -84,7 +84,9 @@ def check_value(fn, g, result):
     if result._data.shape != g._data.shape:
         raise RuntimeError(f"hook '{name}' has changed the size of value")
     if result._data.dtype != g._data.dtype:
-        raise RuntimeError(f"hook '{name}' has changed the type of value (was {_type(g)} got {_type(result)})")
+        raise RuntimeError(
+            f"hook '{name}' has changed the type of value (was {_type(g)} got {_type(result)})"
+        )
 
 
 def _type(t):

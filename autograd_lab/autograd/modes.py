@@ -36,7 +36,9 @@ class State:
 
     def __init__(self):
         self.grad = True
-        self.asked = False  # what is_grad_enabled says in inference mode, where nothing is recorded in any case
+        self.asked = (
+            False  # what is_grad_enabled says in inference mode, where nothing is recorded in any case
+        )
         self.special = False
         self.inference = False
         self.watch = None  # a recorder (see tracing/recorder.py) that is told of everything
@@ -48,7 +50,9 @@ class State:
         self.check_nan = True
         self.dual = None  # the open level of forward_ad
         self.running = None  # the backward pass that is being run
-        self.mutation = None  # the open allow_mutation_on_saved_tensors, which is told before memory is written
+        self.mutation = (
+            None  # the open allow_mutation_on_saved_tensors, which is told before memory is written
+        )
         # NumPy warns of 1/0 and overflow, PyTorch does not. Running a function in a context of its own, where
         # the warnings are off, costs 30 ns; np.errstate costs 1,200 and np.seterr would change the user's session.
         context = contextvars.Context()

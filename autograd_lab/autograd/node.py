@@ -12,7 +12,18 @@ import numpy as np
 from .errors import DETACHED_TEXT, FREED_TEXT, modified_text
 from .hooks import NodeHooks, RemovableHandle
 from .modes import THREAD
-from .variable import INFERENCE, NO_EDGE, AutogradMeta, Variable, alias, bump_version, edge_of, new, version_of, wrap
+from .variable import (
+    INFERENCE,
+    NO_EDGE,
+    AutogradMeta,
+    Variable,
+    alias,
+    bump_version,
+    edge_of,
+    new,
+    version_of,
+    wrap,
+)
 
 weak = weakref.ref
 
@@ -46,11 +57,20 @@ class Node:
     priority        minus the sequence number
     """
 
-    __slots__ = ("__dict__", "__weakref__", "args", "fold", "hooks", "next_functions", "priority", "saved", "versions")
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "args",
+        "fold",
+        "hooks",
+        "next_functions",
+        "priority",
+        "saved",
+        "versions",
+    )
 
     inputs: tuple = ("self",)
     saves = ()  # names of `saved`, as in PyTorch's _saved_<name>
-    saves_if: dict = {}  # of some of these: the operands whose gradient needs them
     keeps = ()  # names of `args`, likewise
     results = ()  # which of `saves` are outputs, as {name: output number} or a tuple of names (output 0)
     plain = True  # one output, and `vjp` is happy with NumPy arrays
@@ -99,9 +119,12 @@ class Node:
         return values
 
     def packing_order(self, count):
-        """The numbers of `count` saved values in the order of the gradients that need them, as PyTorch packs them."""
-        names, users = self.saves, self.saves_if
-        return sorted(range(count), key=lambda i: min(users.get(names[i], (0,))) if i < len(names) else 0)
+        """The numbers of `count` saved values in the order in which PyTorch packs them: operands by name, then results."""
+        names = self.saves
+        return sorted(
+            range(count),
+            key=lambda i: (self.result_number(i) is not None, names[i]) if i < len(names) else (True, ""),
+        )
 
     def restore(self, i, t):
         """Saved tensor `i` as the user knew it: an operand is itself; a result gets its history back."""
@@ -162,13 +185,21 @@ class Node:
 
     def kept(self, name, value):
         """How a plain value reads back through _saved_<name>: PyTorch stores dims unsigned."""
-        if name in ("dim", "dim0", "dim1", "index", "start_dim", "end_dim") and isinstance(value, int) and value < 0:
+        if (
+            name in ("dim", "dim0", "dim1", "index", "start_dim", "end_dim")
+            and isinstance(value, int)
+            and value < 0
+        ):
             return value + 2**64
         return value
 
     def __dir__(self):
         names = [n for n in object.__dir__(self) if not n.startswith("_saved_")]
-        return names + ["_saved_" + n for n in (*self.saves, *self.keeps)] + ["_raw_saved_" + n for n in self.saves]
+        return (
+            names
+            + ["_saved_" + n for n in (*self.saves, *self.keeps)]
+            + ["_raw_saved_" + n for n in self.saves]
+        )
 
     # -- what the user sees ---------------------------------------------------------------------------
 
@@ -216,7 +247,9 @@ class Node:
             from .engine import fold
 
             out = fold(self, out)
-        out = tuple([g if fn is not None else None for g, (fn, _) in zip(out, self.next_functions, strict=False)])
+        out = tuple(
+            [g if fn is not None else None for g, (fn, _) in zip(out, self.next_functions, strict=False)]
+        )
         return out[0] if len(out) == 1 else out
 
 
@@ -229,7 +262,9 @@ class AccumulateGrad(Node):
 
     __slots__ = ("variable",)
     kind = "accumulate"
-    priority = property(lambda _: _accumulators())  # asked for when it becomes ready: the first to be ready is the first to run
+    priority = property(
+        lambda _: _accumulators()
+    )  # asked for when it becomes ready: the first to be ready is the first to run
 
     def __init__(self, variable):
         self.variable = variable
@@ -307,7 +342,8 @@ class Packed:
         t = self.unpack_hook(self.content)
         if not isinstance(t, Variable):
             raise TypeError(
-                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type " + type(t).__name__
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                + type(t).__name__
             )
         edge = self.edge if self.nr is None else (node, self.nr)
         if edge is NO_EDGE:
@@ -401,4 +437,15 @@ INFERENCE_SAVED = (
     "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
 )
 
-__all__ = ["FREED", "NO_EDGE", "AccumulateGrad", "Node", "Packed", "SavedTensor", "count_down", "new", "save", "weak"]
+__all__ = [
+    "FREED",
+    "NO_EDGE",
+    "AccumulateGrad",
+    "Node",
+    "Packed",
+    "SavedTensor",
+    "count_down",
+    "new",
+    "save",
+    "weak",
+]

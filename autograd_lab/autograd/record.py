@@ -20,9 +20,9 @@ def edges_of(inputs):
 
 def wanted(edges):
     """Whether anybody behind these edges wants a gradient."""
-    for edge in edges:
+    for edge in edges:  # a loop, for a generator in `any` costs five times as much
         if edge is not NO_EDGE:
-            return True
+            return True  # noqa: SIM110
     return False
 
 
@@ -62,12 +62,13 @@ def apply(rule, inputs, *args):
 
 
 def node_for(rule, edges, inputs, outputs, args):
+    """A node of class `rule` that keeps what the rule says it saves."""
     if rule.shape_names:
         args = (*args, *[inputs[i]._data.shape for i in rule.shape_names])
     saved = ()
     if rule.saves:
         saved = []
-        for name, where, nr, users in rule.save_plan:
+        for _name, where, nr, users in rule.save_plan:
             if users is not None and not any(edges[i] is not NO_EDGE for i in users):
                 saved.append(None)
             elif nr is None:
@@ -80,16 +81,17 @@ def node_for(rule, edges, inputs, outputs, args):
 
 
 def _apply_multi(state, rule, inputs, data, args):
-    outputs = tuple([wrap(d) for d in data])
+    own = inputs[0]._data  # a result is never the operand itself, even if sorting one element changes nothing
+    outputs = tuple([wrap(d if d is not own else d.copy()) for d in data])
     node = None
     if state.grad:
         edges = edges_of(inputs[: rule.operands])
         if wanted(edges):
             node = node_for(rule, edges, inputs, outputs, args)
-            node.n_outputs = len(outputs)
             for nr, out in enumerate(outputs):
                 if out._data.dtype.kind == "f":
                     out._edge = (node, nr)
+                    node.n_outputs = nr + 1  # results like the indices of a sort get no gradients
     if state.special:
         finish(state, rule, inputs, outputs, node, args)
     return outputs
@@ -128,7 +130,9 @@ def apply_views(rule, x, parts, creation, *args):
     if node is not None:
         outputs = tuple([make_view(x, part, (node, nr), creation) for nr, part in enumerate(parts)])
     else:
-        outputs = tuple([make_view(x, part, NO_EDGE, DEFAULT if not state.grad else creation) for part in parts])
+        outputs = tuple(
+            [make_view(x, part, NO_EDGE, DEFAULT if not state.grad else creation) for part in parts]
+        )
     if state.special:
         finish(state, rule, (x,), outputs, node, args)
     return outputs
@@ -164,9 +168,9 @@ def apply_inplace(rule, inputs, *args, name=None):
 
 
 _FILLS = frozenset([
-    "FillBackward0", "FillBackward1", "FillBackward2", "FillBackward3", "MaskedFillBackward1", "ZeroBackward0",
+    "IndexPutBackward0", "FillBackward0", "FillBackward1", "FillBackward2", "FillBackward3", "MaskedFillBackward1", "ZeroBackward0",
 ])  # fmt: skip
-"""These write one number everywhere, so it does not matter where they read it, or whether places share memory."""
+"""These may write where places share memory: one number everywhere, or (with a warning of its own) by index."""
 
 
 def inputs_to_save(rule, inputs, edges):
@@ -231,9 +235,13 @@ def write(target, data):
     else:
         if target._box is not INFERENCE:
             bump_version(target)
-        target._data = memory.dtype.type(data) if not isinstance(data, np.ndarray) else data.astype(memory.dtype)[()]
+        target._data = (
+            memory.dtype.type(data) if not isinstance(data, np.ndarray) else data.astype(memory.dtype)[()]
+        )
     if target._box is INFERENCE:
-        bump_version(target)  # raises outside of inference mode; the write has happened by then, in PyTorch as well
+        bump_version(
+            target
+        )  # raises outside of inference mode; the write has happened by then, in PyTorch as well
 
 
 def _writable_again(target):

@@ -10,6 +10,8 @@ A tensor and the graph are two different things. The tensor holds numbers; the g
     _meta   what only few tensors have: `.grad`, hooks, a base (AutogradMeta, ViewMeta); None for the many
 """
 
+from typing import ClassVar
+
 import numpy as np
 
 from .modes import THREAD
@@ -17,7 +19,7 @@ from .modes import THREAD
 NO_EDGE = (None, 0)
 """The edge of a constant: there is no node, and nothing is to be sent."""
 
-DEAD_END = tuple([None, 0])  # noqa: C409 - a literal might be the same object as NO_EDGE
+DEAD_END = tuple([None, 0])
 """The edge of a view made without recording of a tensor that requires grad: operations on it are recorded, but lead nowhere."""
 
 new = object.__new__
@@ -42,7 +44,9 @@ class AutogradMeta:
     def __init__(self, requires_grad=False):
         self.requires_grad = requires_grad
         self.grad = None
-        self.accumulator = None  # a weak reference: the graph owns its AccumulateGrad, the leaf only finds it again
+        self.accumulator = (
+            None  # a weak reference: the graph owns its AccumulateGrad, the leaf only finds it again
+        )
         self.hooks = None  # of a leaf; a non-leaf's hooks live on its node
         self.post_accumulate_hooks = None
         self.retains_grad = False
@@ -85,7 +89,7 @@ class Registry:
     """What the engine may use of the layers above, which it does not import: they enter it here themselves."""
 
     tensor = Variable
-    functions: dict = {}  # the functions of the torch-like namespace, by name
+    functions: ClassVar[dict] = {}  # the functions of the torch-like namespace, by name
 
 
 def wrap(data, edge=NO_EDGE, box=None):

@@ -12,7 +12,13 @@ from .modes import THREAD
 from .node import FREED, Node, count_down, new, weak
 from .variable import DEAD_END, INFERENCE, NO_EDGE, AutogradMeta, Registry, Variable, accumulator_of, edge_of
 
-DEFAULT, NO_GRAD, MULTI_OUTPUT, IN_INFERENCE, IN_CUSTOM = "default", "no_grad", "multi_output", "inference", "custom"
+DEFAULT, NO_GRAD, MULTI_OUTPUT, IN_INFERENCE, IN_CUSTOM = (
+    "default",
+    "no_grad",
+    "multi_output",
+    "inference",
+    "custom",
+)
 
 
 class ViewMeta(AutogradMeta):
@@ -23,7 +29,9 @@ class ViewMeta(AutogradMeta):
     def __init__(self, base, edge, version, creation):
         # What AutogradMeta sets, written out: views are made often, and a second call costs as much as all this.
         self.requires_grad = self.retains_grad = False
-        self.grad = self.accumulator = self.hooks = self.post_accumulate_hooks = self.name = self.attrs = self.detached = None
+        self.grad = self.accumulator = self.hooks = self.post_accumulate_hooks = self.name = self.attrs = (
+            self.detached
+        ) = None
         self.base = base
         self.edge = edge
         self.version = version
@@ -94,7 +102,11 @@ def check_written_view(t, meta, indirect=False):
     """Raise RuntimeError if writing to this view (or, `indirect`, to its base) leaves its history undefined."""
     if meta.creation is DEFAULT:
         return
-    how = "is being modified inplace" if not indirect else "its base or another view of its base has been modified inplace"
+    how = (
+        "is being modified inplace"
+        if not indirect
+        else "its base or another view of its base has been modified inplace"
+    )
     edge = meta.edge
     if edge[0] is not None:
         from .errors import short_name
@@ -136,7 +148,9 @@ def check_writable(t, others=()):
     if meta is not None and meta.base is not None and (requires or any(o.requires_grad for o in others)):
         check_written_view(t, meta)
         if requires and meta.base._last_edge() is NO_EDGE:
-            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+            raise RuntimeError(
+                "a view of a leaf Variable that requires grad is being used in an in-place operation."
+            )
     if requires and t._last_edge() is NO_EDGE:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
@@ -146,7 +160,11 @@ def check_overlap(t, others):
     memory = t._data
     if not isinstance(memory, np.ndarray):
         return
-    if 0 in memory.strides and memory.size and any(s == 0 and n > 1 for s, n in zip(memory.strides, memory.shape, strict=True)):
+    if (
+        0 in memory.strides
+        and memory.size
+        and any(s == 0 and n > 1 for s, n in zip(memory.strides, memory.shape, strict=True))
+    ):
         raise RuntimeError(
             "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
             "clone() the tensor before performing the operation."
@@ -162,7 +180,7 @@ def check_overlap(t, others):
 
 
 def _overlap_partly(t, o):
-    """Whether two tensors share some memory, but not as the same elements in the same order. (Those with gaps: never.)"""
+    """Whether two tensors without gaps share some memory, but not as the same elements in the same order."""
     a, b = t._array(), o._array()
     if not (a.size and b.size and _dense(a) and _dense(b)):
         return False
@@ -236,7 +254,9 @@ def scatter(g, where, shape, base=None):
     """
     if isinstance(g, Variable):
         flat = g.new_zeros(int(np.prod(shape, dtype=int))) if base is None else base.reshape(-1)
-        return flat.index_put((_index(where.reshape(-1)),), g.reshape(-1), accumulate=base is None).reshape(shape)
+        return flat.index_put((_index(where.reshape(-1)),), g.reshape(-1), accumulate=base is None).reshape(
+            shape
+        )
     if base is None:
         flat = np.zeros(shape, dtype=g.dtype).reshape(-1)
         np.add.at(flat, where, g)

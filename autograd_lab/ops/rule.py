@@ -55,7 +55,9 @@ class Rule(Node):
     saves_rest = False  # whether the last of `saves` stands for all inputs from there on
     saves_if: dict = {}
     forward: Callable
-    refuse: Callable | None = None  # for `binary`: raises an error for operands of mixed types that have no meaning
+    refuse: Callable | None = (
+        None  # for `binary`: raises an error for operands of mixed types that have no meaning
+    )
     makes_bool = False  # whether the result is boolean, whatever the operands are
     save_plan: tuple = ()
     shape_names: tuple = ()
@@ -140,7 +142,13 @@ def tensor_of(value, like=None):
         number = value.item() if isinstance(value, np.generic) else value
         dtype = meet_number(like._data.dtype, number) if like is not None else None
         if dtype is None:
-            dtype = np.dtype(bool) if isinstance(number, bool) else np.int64 if isinstance(number, int) else Defaults.np
+            dtype = (
+                np.dtype(bool)
+                if isinstance(number, bool)
+                else np.int64
+                if isinstance(number, int)
+                else Defaults.np
+            )
         return wrap(np.asarray(number).astype(dtype)[()])
     raise TypeError(f"expected a Tensor or a number, but got {type(value).__name__}")
 
@@ -241,9 +249,7 @@ def binary(op, *, floats=False):
         forward = rule.fast_forward or rule.forward
         saves = rule.saves
         # Bit i of a mask: operand i wants a gradient. What is saved depends on who needs it.
-        masks = [
-            (where, _mask(users)) for _name, where, _nr, users in rule.save_plan
-        ]
+        masks = [(where, _mask(users)) for _name, where, _nr, users in rule.save_plan]
         keep_a = next((m for where, m in masks if where == 0), 0)
         keep_b = next((m for where, m in masks if where == 1), 0)
         saves_result = bool(rule.result_names)
@@ -344,7 +350,9 @@ def pointwise(rule, inputs, *args, floats=False):
         meeting = Defaults.np
     state = THREAD.state
     try:
-        data = state.run(rule.forward, *[x if x.dtype is meeting else x.astype(meeting) for x in arrays], *args)
+        data = state.run(
+            rule.forward, *[x if x.dtype is meeting else x.astype(meeting) for x in arrays], *args
+        )
     except ValueError:
         raise broadcast_error(arrays) from None
     out = wrap(data)
@@ -397,11 +405,15 @@ def checked(fast):
     def call(input, other):
         if not isinstance(input, Variable):
             if not isinstance(other, Variable):
-                raise TypeError(f"{fast.__name__}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}")
+                raise TypeError(
+                    f"{fast.__name__}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+                )
             input = tensor_of(input, other)
         out = fast(input, other)
         if out is NotImplemented:
-            raise TypeError(f"{fast.__name__}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}")
+            raise TypeError(
+                f"{fast.__name__}(): argument 'other' (position 2) must be Tensor, not {type(other).__name__}"
+            )
         return out
 
     call.__name__ = call.__qualname__ = fast.__name__
@@ -449,7 +461,9 @@ def pointwise_inplace(rule, inputs, *args, floats=False):
         check_fits(target, np.empty(arrays[0].shape, meeting))
     state = THREAD.state
     try:
-        data = state.run(rule.forward, *[x if x.dtype is meeting else x.astype(meeting) for x in arrays], *args)
+        data = state.run(
+            rule.forward, *[x if x.dtype is meeting else x.astype(meeting) for x in arrays], *args
+        )
     except ValueError:
         raise broadcast_error(arrays) from None
     check_fits(target, data)
@@ -499,8 +513,17 @@ def bind(tensor_class):
     Registry.tensor = tensor_class
 
 
-
 __all__ = [
-    "FUNCTIONS", "METHODS", "RULES", "Rule", "apply", "apply_inplace", "binary", "function", "method", "pointwise", "tensor_of",
+    "FUNCTIONS",
+    "METHODS",
+    "RULES",
+    "Rule",
+    "apply",
+    "apply_inplace",
+    "binary",
+    "function",
+    "method",
+    "pointwise",
+    "tensor_of",
     "unary",
 ]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import linecache
-import os
 import re
 import sys
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,9 @@ class Builder:
         self.arrived: dict[int, int] = {}
         self.expected: dict[int, int] = {}
         self.old_grad: int | None = None
-        self.named: int | None = None  # the tensor that the last operation named after the variable it is assigned to
+        self.named: int | None = (
+            None  # the tensor that the last operation named after the variable it is assigned to
+        )
 
     def build(self, notes: list[tuple[Any, ...]]) -> dict[str, Any]:
         """The five lists of the trace."""
@@ -67,9 +69,7 @@ class Builder:
         if fn is not None:
             self.tensors[i]["node"], self.tensors[i]["output_nr"] = self._known(fn), t.output_nr
 
-    def operation(
-        self, rule, inputs, outputs, copies, node, saved, versions, place, grad, same_call
-    ) -> None:
+    def operation(self, rule, inputs, outputs, copies, node, saved, versions, place, grad, same_call) -> None:
         src, target = self._where(place)
         ins = [self._operand(t, src) for t in inputs]
         name = target if len(outputs) == 1 else ""
@@ -412,7 +412,7 @@ def source_name(file: str) -> str:
         number = None
     if number is not None:
         return f"cell {number}"
-    return os.path.basename(file) if not file.startswith("<") else file.strip("<>")
+    return file.strip("<>") if file.startswith("<") else Path(file).name
 
 
 def _span(code) -> range:

@@ -115,7 +115,9 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     stop = 0
     for start in range(0, size * (segments - 1), size):
         stop = start + size
-        input = checkpoint(piece(start, stop), input, use_reentrant=use_reentrant, preserve_rng_state=preserve)
+        input = checkpoint(
+            piece(start, stop), input, use_reentrant=use_reentrant, preserve_rng_state=preserve
+        )
     return piece(stop, len(functions))(input)
 
 
@@ -212,9 +214,7 @@ class _Frame:
             if holder is not None:
                 now = self.describe(self.values(run)[holder.handles[run]])
                 if now != self.descriptions[i]:
-                    different += (
-                        f"tensor at position {i}:\nsaved metadata: {self.descriptions[i]}\nrecomputed metadata: {now}\n"
-                    )
+                    different += f"tensor at position {i}:\nsaved metadata: {self.descriptions[i]}\nrecomputed metadata: {now}\n"
         if different:
             raise CheckpointError(
                 "torch.utils.checkpoint: Recomputed values for the following tensors have different metadata than during the "
@@ -316,7 +316,10 @@ class _Log:
     def note(self, node):
         import traceback
 
-        shapes = ", ".join("leaf" if fn is None or not fn.next_functions else type(fn).__name__ for fn, _ in node.next_functions)
+        shapes = ", ".join(
+            "leaf" if fn is None or not fn.next_functions else type(fn).__name__
+            for fn, _ in node.next_functions
+        )
         self.lines.append(f"{type(node).__name__}({shapes})")
         self.places.append("".join(traceback.format_stack(limit=8)[:-3]))
 
@@ -331,7 +334,8 @@ def _report(first, second):
     def stacks(log, label):
         count = len(log.lines)
         return "".join(
-            f"{line}   ({i} of {count} in {label})\n\n{place}\n" for i, (line, place) in enumerate(zip(log.lines, log.places, strict=True), 1)
+            f"{line}   ({i} of {count} in {label})\n\n{place}\n"
+            for i, (line, place) in enumerate(zip(log.lines, log.places, strict=True), 1)
         )
 
     return f""" \
@@ -395,8 +399,12 @@ def _same_random_numbers(state):
 def detach_variable(inputs):
     """The tensors of a tuple as leaves of their own, other values as they are."""
     if not isinstance(inputs, tuple):
-        raise RuntimeError(f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}")
-    return tuple([i.detach().requires_grad_(i.requires_grad) if isinstance(i, Variable) else i for i in inputs])
+        raise RuntimeError(
+            f"Only tuple of tensors is supported. Got Unsupported input type: {type(inputs).__name__}"
+        )
+    return tuple(
+        [i.detach().requires_grad_(i.requires_grad) if isinstance(i, Variable) else i for i in inputs]
+    )
 
 
 def check_backward_validity(inputs):
@@ -435,7 +443,9 @@ class CheckpointFunction(Function):
             outputs = ctx.run_function(*detached)
         if isinstance(outputs, Variable):
             outputs = (outputs,)
-        wanted = [(y, g) for y, g in zip(outputs, grads, strict=True) if isinstance(y, Variable) and y.requires_grad]
+        wanted = [
+            (y, g) for y, g in zip(outputs, grads, strict=True) if isinstance(y, Variable) and y.requires_grad
+        ]
         if not wanted:
             raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
         backward([y for y, _ in wanted], [g for _, g in wanted])

@@ -18,6 +18,15 @@ def scalar(x, requires_grad=True):
     return torch.tensor(float(x), requires_grad=requires_grad)
 
 
+OPERATIONS = [
+    lambda a, b: a + b,
+    lambda a, b: a * b,
+    lambda a, b: a - b,
+    lambda a, b: a * 0.5,
+    lambda a, b: (a * a + 1.0).reciprocal() * b,
+]
+
+
 def naive(fn, g):
     """{leaf: gradient} by recursion over every path: exponential, but nobody doubts it."""
     if isinstance(fn, AccumulateGrad):
@@ -33,14 +42,15 @@ def naive(fn, g):
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=12))
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 50), st.integers(0, 50)), min_size=1, max_size=12)
+)
 def test_random_graphs_agree_with_the_sum_over_paths(program):
     """Whatever the sharing, a leaf's gradient is the sum over all paths to it."""
     leaves = [scalar(x) for x in (1.5, -0.5, 2.0)]
     values = list(leaves)
     for op, i, j in program:
-        a, b = values[i % len(values)], values[j % len(values)]
-        values.append([lambda: a + b, lambda: a * b, lambda: a - b, lambda: a * 0.5, lambda: (a * a + 1.0).reciprocal() * b][op]())
+        values.append(OPERATIONS[op](values[i % len(values)], values[j % len(values)]))
     loss = values[-1]
     assume(abs(loss.item()) < 1e15)  # squaring a dozen times overflows, and inf - inf proves nothing
     with np.errstate(over="ignore", invalid="ignore"):
@@ -49,7 +59,9 @@ def test_random_graphs_agree_with_the_sum_over_paths(program):
     for leaf in leaves:
         if leaf in want:
             if np.isfinite(want[leaf]):
-                np.testing.assert_allclose(leaf.grad.item(), want[leaf], rtol=1e-3, atol=1e-3 * (1 + abs(want[leaf])))
+                np.testing.assert_allclose(
+                    leaf.grad.item(), want[leaf], rtol=1e-3, atol=1e-3 * (1 + abs(want[leaf]))
+                )
         else:
             assert leaf.grad is None
 

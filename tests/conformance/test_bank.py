@@ -9,7 +9,10 @@ MODULE = "autograd_lab"
 
 # Cases known not to be matched, with the reason.  Strict: one that starts to
 # pass fails the run until its entry is taken out.
-KNOWN = {}
+KNOWN = {
+    "dtype/repr_dtypes": "NumPy has no bfloat16, so there is none here; the case asks for it among the other types",
+    "grad_fn_names/conversions_that_do_nothing": "the same: the case calls .bfloat16()",
+}
 
 
 def all_cases():

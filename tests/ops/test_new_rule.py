@@ -24,10 +24,16 @@ assert trace.nodes[-1]["vjp"] == "g * tanh(a)", trace.nodes[-1]
 
 def test_the_example_of_contributing_works_as_printed(tmp_path):
     """The block, added to a copy of the package, gives function, method, in-place form, derivatives and narration."""
-    block = re.search(r"```python\n(@unary.*?)```", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.DOTALL)[1]
+    block = re.search(
+        r"```python\n(@unary.*?)```", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.DOTALL
+    )[1]
     assert len([line for line in block.splitlines() if line.strip()]) < 12
-    shutil.copytree(ROOT / "autograd_lab", tmp_path / "autograd_lab", ignore=shutil.ignore_patterns("__pycache__", "data"))
+    shutil.copytree(
+        ROOT / "autograd_lab", tmp_path / "autograd_lab", ignore=shutil.ignore_patterns("__pycache__", "data")
+    )
     page = tmp_path / "autograd_lab" / "ops" / "pointwise.py"
     page.write_text(page.read_text(encoding="utf-8") + "\n\n" + block, encoding="utf-8")
-    done = subprocess.run([sys.executable, "-c", USE], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", USE], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr

@@ -1,7 +1,5 @@
 """Elementwise operations: values, gradients and second derivatives."""
 
-# ruff: noqa: E501 - tables read best with several operations on a line
-
 import math
 
 import pytest

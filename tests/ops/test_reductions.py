@@ -1,7 +1,5 @@
 """Reductions, running reductions, softmax, and what puts numbers in order."""
 
-# ruff: noqa: E501 - tables read best with several operations on a line
-
 import math
 
 import pytest

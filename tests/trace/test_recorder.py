@@ -20,7 +20,7 @@ def number(trace, v):
 
 
 def test_the_separating_graph_event_by_event():
-    """b = a*a; c = b*3; b*c: the messages 12 and 4, 12 + 12 = 24, 48 + 48 = 96, in the engine's order."""
+    """B = a*a; c = b*3; b*c: the messages 12 and 4, 12 + 12 = 24, 48 + 48 = 96, in the engine's order."""
     a = leaf(2.0)
     with lab.record() as trace:
         b = a * a
@@ -30,8 +30,18 @@ def test_the_separating_graph_event_by_event():
     names = [n["name"] for n in trace.nodes]
     pops = [names[e["n"]] for e in trace.events if e["k"] == "pop"]
     assert pops == ["MulBackward0", "MulBackward0", "MulBackward0", "AccumulateGrad"]
-    delivered = [(number(trace, e["v"]), number(trace, e["sum"]), e["arrived"], e["of"]) for e in trace.events if e["k"] == "deliver"]
-    assert delivered == [(12.0, 12.0, 1, 2), (4.0, 4.0, 1, 1), (12.0, 24.0, 2, 2), (48.0, 48.0, 1, 2), (48.0, 96.0, 2, 2)]
+    delivered = [
+        (number(trace, e["v"]), number(trace, e["sum"]), e["arrived"], e["of"])
+        for e in trace.events
+        if e["k"] == "deliver"
+    ]
+    assert delivered == [
+        (12.0, 12.0, 1, 2),
+        (4.0, 4.0, 1, 1),
+        (12.0, 24.0, 2, 2),
+        (48.0, 48.0, 1, 2),
+        (48.0, 96.0, 2, 2),
+    ]
     accumulate = next(e for e in trace.events if e["k"] == "accumulate")
     assert (accumulate["old"], number(trace, accumulate["new"])) == (None, 96.0)
     assert a.grad.item() == 96.0
@@ -102,7 +112,9 @@ def test_no_grad_detach_and_constants_leave_no_node():
         b = x.detach()
         c = b * 3.0
     assert trace.nodes == []
-    found = [(e["k"], e.get("why"), e.get("grad")) for e in trace.events if e["k"] in ("const", "detach", "mode")]
+    found = [
+        (e["k"], e.get("why"), e.get("grad")) for e in trace.events if e["k"] in ("const", "detach", "mode")
+    ]
     assert found == [
         ("mode", None, False), ("const", "no_grad", None), ("mode", None, True), ("detach", None, None), ("const", "inputs", None),
     ]  # fmt: skip
@@ -131,7 +143,11 @@ def test_hooks_and_retained_gradients_are_events():
     with lab.record() as trace:
         (y * 3.0).backward()
     hook = next(e for e in trace.events if e["k"] == "hook")
-    assert (hook["stage"], number(trace, hook["before"][0]), number(trace, hook["after"][0])) == ("tensor", 3.0, 30.0)
+    assert (hook["stage"], number(trace, hook["before"][0]), number(trace, hook["after"][0])) == (
+        "tensor",
+        3.0,
+        30.0,
+    )
     retain = next(e for e in trace.events if e["k"] == "retain")
     assert number(trace, retain["v"]) == 30.0
     assert x.grad.item() == 60.0
@@ -181,7 +197,11 @@ def test_a_function_made_of_several_operations():
     with lab.record() as trace:
         loss = torch.nn.functional.cross_entropy(s, labels)
         loss.backward()
-    names = {node["name"]: [trace.tensors[t]["name"] for t in node["outputs"]] for node in trace.nodes if node["outputs"]}
+    names = {
+        node["name"]: [trace.tensors[t]["name"] for t in node["outputs"]]
+        for node in trace.nodes
+        if node["outputs"]
+    }
     assert names == {"LogSoftmaxBackward0": [""], "NllLossBackward0": ["loss"]}
     operands = [trace.tensors[t]["name"] for t in trace.nodes[-1]["inputs"]]
     assert operands == ["", "labels"]
@@ -193,4 +213,7 @@ def test_a_loop_keeps_the_names_of_every_turn():
     with lab.record() as trace:
         for _ in range(2):
             h = h * w
-    assert [trace.tensors[node["outputs"][0]]["name"] for node in trace.nodes if node["outputs"]] == ["h", "h"]
+    assert [trace.tensors[node["outputs"][0]]["name"] for node in trace.nodes if node["outputs"]] == [
+        "h",
+        "h",
+    ]

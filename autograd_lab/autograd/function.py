@@ -445,7 +445,7 @@ def _outputs(ctx, args, raw, recorded, split):
                 "setup ctx inside the forward function itself."
             )
         if is_dirty:
-            _check_dirty(out, is_input, len(raw))
+            _check_dirty(out, is_input, len(raw), [a for a in args if isinstance(a, Variable)])
         if not tracked:
             if is_input and not is_dirty:
                 out = out.detach() if out.requires_grad else _view_as_self(out)
@@ -493,7 +493,7 @@ def _declared(ctx, what):
     return tensors
 
 
-def _check_dirty(out, is_input, count):
+def _check_dirty(out, is_input, count, operands):
     if not is_input:
         warnings.warn(
             "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
@@ -503,7 +503,7 @@ def _check_dirty(out, is_input, count):
     if out.requires_grad and out.is_leaf and THREAD.state.grad:
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if out._is_view():
-        check_writable(out)
+        check_writable(out, operands)
     if out._is_view() and count > 1:
         raise RuntimeError(
             "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "

@@ -1,7 +1,5 @@
 """Modules: what is registered, called, saved, converted and printed, as PyTorch does it."""
 
-# ruff: noqa: E501 - programs are recorded as they stand
-
 import pickle
 
 import pytest

@@ -1,7 +1,5 @@
 """Optimizers and schedulers: 20 steps each, and every number as PyTorch's."""
 
-# ruff: noqa: E501 - programs are recorded as they stand
-
 import pytest
 from recorded import differences, run, stored
 

@@ -85,7 +85,7 @@ Softmin = _activation("Softmin", F.softmin, F.softmin.__doc__, dim=None)
 LogSoftmax = _activation("LogSoftmax", F.log_softmax, F.log_softmax.__doc__, dim=None)
 
 
-class ReLU6(Hardtanh):
+class ReLU6(Hardtanh):  # type: ignore[misc, valid-type]  # made by `_activation`
     """x cut off at 0 and 6."""
 
     def __init__(self, inplace=False):

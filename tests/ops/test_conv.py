@@ -1,7 +1,5 @@
 """Convolution, pooling, padding, normalization, embedding: values, graphs, gradients and second derivatives."""
 
-# ruff: noqa: E501 - a table has one line for each operation
-
 import numpy as np
 import pytest
 from helpers import Op, check_differences, compare

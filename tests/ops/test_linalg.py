@@ -1,7 +1,5 @@
 """Matrix products and linear algebra: values, graphs, gradients and second derivatives."""
 
-# ruff: noqa: E501 - a table has one line for each operation
-
 import math
 
 import numpy as np

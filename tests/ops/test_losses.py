@@ -1,7 +1,5 @@
 """Losses: values, graphs, gradients and second derivatives."""
 
-# ruff: noqa: E501 - a table has one line for each operation
-
 import warnings
 
 import numpy as np

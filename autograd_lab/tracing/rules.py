@@ -140,10 +140,15 @@ def forward(trace: Trace, n: int) -> tuple[str, str]:
 
 
 def sends(trace: Trace, n: int) -> list[tuple[str, str]]:
-    """What node `n` will send to whom, in the user's names: [("x", "g * w"), ("w", "g * x")]."""
+    """What node `n` will send to whom, in the user's names: [("x", "g * w"), ("w", "g * x")].
+
+    The rule is "" where nothing will be sent, because that operand needs no gradient.
+    """
     node, names = trace.nodes[n], symbols(trace, n)
+    wanted = [edge is not None for edge in node["edges"]]
     return [
-        (names.get(to, to), rename(_plain(rule, node), names)) for to, rule in split(node.get("vjp") or "")
+        (names.get(to, to), rename(_plain(rule, node), names) if i >= len(wanted) or wanted[i] else "")
+        for i, (to, rule) in enumerate(split(node.get("vjp") or ""))
     ]
 
 

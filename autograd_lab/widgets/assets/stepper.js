@@ -592,7 +592,7 @@ class Stage {
           const ins = node.inputs.slice(0, 4).map((i) => this.tensorCard(i)).join("");
           if (p.name === "forward") html += `<div class="agl-flow">${ins}<span>\u2192</span>${node.outputs.slice(0, 2).map((i) => this.tensorCard(i, "agl-value")).join("")}</div>`;
           if (p.name === "forward" && node.numbers) html += `<p class="agl-sum">${core.math(node.numbers)}</p>`;
-          if (node.rule.length) html += `<div class="agl-will"><h4>Backward it will send</h4>${node.rule.map(([to, rule]) => `<p>to <i>${core.escape(to)}</i>: ${core.math(rule)}</p>`).join("")}</div>`;
+          if (node.rule.length) html += `<div class="agl-will"><h4>Backward it will send</h4>${node.rule.map(([to, rule]) => `<p>to <i>${core.escape(to)}</i>${rule ? `: ${core.math(rule)}` : " nothing: it needs no gradient"}</p>`).join("")}</div>`;
         } else {
           const out = entry.out ?? node.rule.map(([to, rule], i) => [i, to, rule, "", null]);
           const sends = out.map(([, to, rule, numbers, v]) => (v === null

@@ -23,13 +23,9 @@ out = dict(h=h, g=w.grad)
 # [case] order_of_arrival | the engine takes ready nodes by the latest creation
 x = torch.tensor([1.0], requires_grad=True)
 log = []
-
-
 def tap(t, name):
     t.register_hook(lambda g: log.append((name, g.item())))
     return t
-
-
 a = tap(x * 2, "a")
 b = tap(a * 3, "b")
 c = tap(a * 4, "c")
@@ -69,15 +65,13 @@ out = dict(same=held is x.grad, held=held, bumps=x.grad._version - version)
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 x.sum().backward()
 held = x.grad
-(x**2).sum().backward(create_graph=True)
+(x ** 2).sum().backward(create_graph=True)
 out = dict(same=held is x.grad, held=held, g=x.grad, name=x.grad.grad_fn.name())
 
 # [case] preset_grad_dtype_shape | wrong shapes and self-assignment are refused
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 out = {}
-for name, g in dict(
-    shape=torch.ones(3), scalar=torch.tensor(1.0), ints=torch.tensor([1, 2]), itself=x
-).items():
+for name, g in dict(shape=torch.ones(3), scalar=torch.tensor(1.0), ints=torch.tensor([1, 2]), itself=x).items():
     try:
         x.grad = g
     except (RuntimeError, TypeError) as e:

@@ -43,7 +43,7 @@ out = dict(g=x.grad)
 x = torch.tensor([0.0], requires_grad=True)
 out = {}
 with torch.autograd.set_detect_anomaly(True):
-    y = (x**0.5) * 0
+    y = (x ** 0.5) * 0
     try:
         y.backward()
     except RuntimeError as e:
@@ -136,18 +136,14 @@ with torch.autograd.set_detect_anomaly(True):
     except RuntimeError as e:
         out["error"] = e
 
-
 # [case] error_in_backward_keeps_type | another error in backward is passed on, after the traceback warning
 class Bad(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return x * 1
-
     @staticmethod
     def backward(ctx, g):
         raise ValueError("mine")
-
-
 x = torch.tensor([1.0], requires_grad=True)
 out = {}
 with torch.autograd.set_detect_anomaly(True):

@@ -14,9 +14,7 @@ out = dict(gs=gs, alias=gs[0] is gs[1])
 # [case] input_is_output | the gradient of a tensor with respect to itself is one
 x = torch.tensor(3.0, requires_grad=True)
 y = x * 2
-out = dict(
-    self=torch.autograd.grad(y, y), leaf=torch.autograd.grad(x, x), again=torch.autograd.grad(y, [y, x])
-)
+out = dict(self=torch.autograd.grad(y, y), leaf=torch.autograd.grad(x, x), again=torch.autograd.grad(y, [y, x]))
 
 # [case] leaves_grad_alone | .grad of the leaves is untouched
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -52,18 +50,16 @@ out = dict(gs=torch.autograd.grad((v * v).sum() + x.sum(), [v, x]))
 
 # [case] grad_outputs_weight | grad_outputs weighs the elements of one output
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-(g,) = torch.autograd.grad(x**2, x, torch.tensor([1.0, 0.0, 2.0]))
+(g,) = torch.autograd.grad(x ** 2, x, torch.tensor([1.0, 0.0, 2.0]))
 out = dict(g=g)
 
 # [case] output_errors | outputs that need no gradient, and counts that differ
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 out = {}
-for name, f in dict(
-    const=lambda: torch.autograd.grad(torch.ones(1), x),
-    count=lambda: torch.autograd.grad([x * 2, x * 3], x, grad_outputs=[torch.ones(2)]),
-    shape=lambda: torch.autograd.grad(x * 2, x, grad_outputs=torch.ones(3)),
-    nonscalar=lambda: torch.autograd.grad(x * 2, x),
-).items():
+for name, f in dict(const=lambda: torch.autograd.grad(torch.ones(1), x),
+                    count=lambda: torch.autograd.grad([x * 2, x * 3], x, grad_outputs=[torch.ones(2)]),
+                    shape=lambda: torch.autograd.grad(x * 2, x, grad_outputs=torch.ones(3)),
+                    nonscalar=lambda: torch.autograd.grad(x * 2, x)).items():
     try:
         f()
     except RuntimeError as e:
@@ -123,18 +119,14 @@ w = torch.ones(2, 3, dtype=torch.float64, requires_grad=True)
 gs = torch.autograd.grad((x * x).sum(), [w, x], materialize_grads=True, create_graph=True)
 out = dict(gs=gs)
 
-
 # [case] none_from_custom | a custom backward that returns None makes the input unused
 class Drop(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a, b):
         return a + b
-
     @staticmethod
     def backward(ctx, g):
         return g, None
-
-
 a = torch.tensor([1.0], requires_grad=True)
 b = torch.tensor([2.0], requires_grad=True)
 out = dict(ok=torch.autograd.grad(Drop.apply(a, b), [a, b], allow_unused=True))
@@ -147,14 +139,14 @@ except RuntimeError as e:
 
 # [case] second_and_third | repeated create_graph gives higher derivatives
 x = torch.tensor(2.0, requires_grad=True)
-(g,) = torch.autograd.grad(x**4, x, create_graph=True)
+(g,) = torch.autograd.grad(x ** 4, x, create_graph=True)
 (h,) = torch.autograd.grad(g, x, create_graph=True)
 (k,) = torch.autograd.grad(h, x)
 out = dict(g=g, h=h, k=k)
 
 # [case] without_create_graph | a plain gradient is a constant
 x = torch.tensor(2.0, requires_grad=True)
-(g,) = torch.autograd.grad(x**3, x)
+(g,) = torch.autograd.grad(x ** 3, x)
 out = dict(g=g)
 try:
     torch.autograd.grad(g, x)
@@ -163,7 +155,7 @@ except RuntimeError as e:
 
 # [case] no_grad_with_create_graph | create_graph records although grad mode is off
 x = torch.tensor(2.0, requires_grad=True)
-y = x**3
+y = x ** 3
 with torch.no_grad():
     (g,) = torch.autograd.grad(y, x, create_graph=True)
 out = dict(g=g)

@@ -17,7 +17,7 @@ out = dict(shape=y.shape, v=v.grad)
 # [case] size_one_both_sides | both operands grow
 a = torch.tensor([[[1.0], [2.0]]], requires_grad=True)
 b = torch.tensor([[[3.0, 4.0]], [[5.0, 6.0]]], requires_grad=True)
-y = a**b
+y = a ** b
 y.sum().backward()
 out = dict(shape=y.shape, a=a.grad, b=b.grad)
 
@@ -38,7 +38,7 @@ out = dict(shape=y.shape, a=a.grad, b=b.grad)
 
 # [case] python_scalar_sides | numbers on either side
 x = torch.tensor([1.0, 2.0], requires_grad=True)
-y = (2 - x) * 3 / (1 + x) + 2**x + x**2 - (6 / x)
+y = (2 - x) * 3 / (1 + x) + 2 ** x + x ** 2 - (6 / x)
 y.sum().backward()
 out = dict(y=y, g=x.grad)
 
@@ -109,25 +109,13 @@ b = torch.tensor([10.0, 20.0, 30.0], requires_grad=True)
 p, q = torch.broadcast_tensors(a, b)
 (p * q).sum().backward()
 r = torch.broadcast_to(b, (2, 3))
-out = dict(
-    p=p.detach(),
-    name=r.grad_fn.name(),
-    a=a.grad,
-    b=b.grad,
-    shape=torch.broadcast_shapes((2, 1), (3,), (1, 1, 1)),
-    stride=p.stride(),
-)
+out = dict(p=p.detach(), name=r.grad_fn.name(), a=a.grad, b=b.grad, shape=torch.broadcast_shapes((2, 1), (3,), (1, 1, 1)), stride=p.stride())
 
 # [case] expand_errors | expand needs matching sizes and enough dims
 a = torch.ones(2, 3)
 out = {}
-for name, f in dict(
-    size=lambda: a.expand(4, 3),
-    few=lambda: a.expand(3),
-    lead=lambda: a.expand(-1, 2, 3),
-    shapes=lambda: torch.broadcast_shapes((2,), (3,)),
-    to=lambda: torch.broadcast_to(a, (3, 2)),
-).items():
+for name, f in dict(size=lambda: a.expand(4, 3), few=lambda: a.expand(3), lead=lambda: a.expand(-1, 2, 3),
+                    shapes=lambda: torch.broadcast_shapes((2,), (3,)), to=lambda: torch.broadcast_to(a, (3, 2))).items():
     try:
         f()
     except RuntimeError as e:
@@ -136,13 +124,8 @@ for name, f in dict(
 # [case] errors_name_the_dim | the message counts dims from the front of the broadcast shape
 a = torch.ones(2, 3, 4)
 out = {}
-for name, f in dict(
-    mul=lambda: a * torch.ones(3, 3),
-    sub=lambda: a - torch.ones(5, 1, 4),
-    gt=lambda: a > torch.ones(2),
-    where=lambda: torch.where(a > 0, a, torch.ones(3)),
-    max=lambda: torch.maximum(a, torch.ones(2, 1, 1, 3)),
-).items():
+for name, f in dict(mul=lambda: a * torch.ones(3, 3), sub=lambda: a - torch.ones(5, 1, 4), gt=lambda: a > torch.ones(2),
+                    where=lambda: torch.where(a > 0, a, torch.ones(3)), max=lambda: torch.maximum(a, torch.ones(2, 1, 1, 3))).items():
     try:
         f()
     except RuntimeError as e:

@@ -26,8 +26,7 @@ out = dict(a=a.detach(), b=b.detach(), c=c, g=x.grad)
 C = torch.utils.checkpoint.checkpoint
 lin = torch.nn.Linear(2, 1)
 with torch.no_grad():
-    lin.weight.copy_(torch.tensor([[1.0, -2.0]]))
-    lin.bias.fill_(0.5)
+    lin.weight.copy_(torch.tensor([[1.0, -2.0]])); lin.bias.fill_(0.5)
 x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
 C(lambda t: lin(t).tanh(), x, use_reentrant=False).sum().backward()
 out = dict(w=lin.weight.grad, b=lin.bias.grad, x=x.grad)
@@ -35,18 +34,12 @@ out = dict(w=lin.weight.grad, b=lin.bias.grad, x=x.grad)
 # [case] nested_checkpoints | a checkpoint inside a checkpoint
 C = torch.utils.checkpoint.checkpoint
 log = []
-
-
 def inner(t):
     log.append("inner")
     return t.sin().exp()
-
-
 def outer(t):
     log.append("outer")
     return C(inner, t * 2, use_reentrant=False).tanh()
-
-
 x = torch.tensor([0.5, -0.5], requires_grad=True)
 C(outer, x, use_reentrant=False).sum().backward()
 out = dict(log=log, g=x.grad)
@@ -63,13 +56,9 @@ out = dict(y=y.detach(), g=x.grad)
 # [case] forward_runs_twice | the function runs again in backward
 C = torch.utils.checkpoint.checkpoint
 log = []
-
-
 def f(t):
     log.append(torch.is_grad_enabled())
     return (t * t).sum()
-
-
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = C(f, x, use_reentrant=False)
 log.append("backward")
@@ -79,13 +68,9 @@ out = dict(log=log, g=x.grad)
 # [case] retain_graph_recomputes_again | with retain_graph every pass recomputes
 C = torch.utils.checkpoint.checkpoint
 log = []
-
-
 def f(t):
     log.append("run")
     return t.exp().sum()
-
-
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = C(f, x, use_reentrant=False)
 y.backward(retain_graph=True)
@@ -95,13 +80,9 @@ out = dict(log=log, g=x.grad)
 # [case] once_for_several_saved | one recomputation serves every saved value
 C = torch.utils.checkpoint.checkpoint
 log = []
-
-
 def f(t):
     log.append("run")
     return t.exp() * t.sin() + t.tanh()
-
-
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 C(f, x, use_reentrant=False).sum().backward()
 out = dict(log=log, g=x.grad)
@@ -109,13 +90,9 @@ out = dict(log=log, g=x.grad)
 # [case] saves_nothing_no_rerun | a function that saves nothing is never recomputed
 C = torch.utils.checkpoint.checkpoint
 log = []
-
-
 def f(t):
     log.append("run")
     return (t + 1).sum()
-
-
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 C(f, x, use_reentrant=False).backward()
 out = dict(log=log, g=x.grad)
@@ -130,12 +107,8 @@ out = dict(y=y, below=y.grad_fn.next_functions[0][0].name())
 
 # [case] keyword_and_none_arguments | keywords, None and numbers are passed through
 C = torch.utils.checkpoint.checkpoint
-
-
 def f(a, n, k=1.0, m=None):
     return (a * n * k + (0 if m is None else m)).exp().sum()
-
-
 x = torch.tensor([0.1, 0.2], requires_grad=True)
 m = torch.tensor([1.0, 2.0], requires_grad=True)
 y = C(f, x, 2, k=0.5, m=m, use_reentrant=False)
@@ -182,7 +155,7 @@ except RuntimeError as e:
 C = torch.utils.checkpoint.checkpoint
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 (g,) = torch.autograd.grad(C(lambda t: t.sin().sum(), x, use_reentrant=False), x, create_graph=True)
-(g**2).sum().backward()
+(g ** 2).sum().backward()
 out = dict(g=g.detach(), gg=x.grad)
 
 # [group] mismatch
@@ -190,13 +163,9 @@ out = dict(g=g.detach(), gg=x.grad)
 # [case] different_shape | a recomputed value of another shape
 C = torch.utils.checkpoint.checkpoint
 runs = []
-
-
 def f(x):
     runs.append(1)
     return (x if len(runs) == 1 else x.repeat(2)).exp()
-
-
 x = torch.tensor([1.0], requires_grad=True)
 out = {}
 try:
@@ -207,14 +176,10 @@ except RuntimeError as e:
 # [case] more_saved_tensors | a recomputation that saves more, without early stop
 C = torch.utils.checkpoint.checkpoint
 runs = []
-
-
 def f(x):
     runs.append(1)
     y = x.exp()
     return y if len(runs) == 1 else y.exp()
-
-
 x = torch.tensor([1.0], requires_grad=True)
 out = {}
 try:
@@ -228,13 +193,9 @@ out["n"] = len(runs)
 # [case] check_switched_off | determinism_check none, and another value on the second run
 C = torch.utils.checkpoint.checkpoint
 runs = []
-
-
 def f(x):
     runs.append(1)
     return x.exp() if len(runs) == 1 else (x + 1).exp()
-
-
 x = torch.tensor([1.0], requires_grad=True)
 C(f, x, use_reentrant=False, determinism_check="none").sum().backward()
 out = dict(g=x.grad, n=len(runs))
@@ -242,14 +203,10 @@ out = dict(g=x.grad, n=len(runs))
 # [case] no_early_stop | with early stop off the recomputation runs to the end
 C = torch.utils.checkpoint.checkpoint
 log = []
-
-
 def f(x):
     y = x.exp()
     log.append("end")
     return y + 1
-
-
 x = torch.tensor([1.0], requires_grad=True)
 with torch.utils.checkpoint.set_checkpoint_early_stop(False):
     y = C(f, x, use_reentrant=False)

@@ -7,19 +7,15 @@ class Exp(torch.autograd.Function):
         y = x.exp()
         ctx.save_for_backward(y)
         return y
-
     @staticmethod
     def backward(ctx, g):
         (y,) = ctx.saved_tensors
         return g * y
-
-
 x = torch.tensor([0.0, 1.0], requires_grad=True)
 y = Exp.apply(x)
 out = dict(name=type(y.grad_fn).__name__, y=y)
 y.sum().backward()
 out["g"] = x.grad
-
 
 # [case] save_none_and_attributes | None may be saved; plain values go on ctx
 class F(torch.autograd.Function):
@@ -28,19 +24,15 @@ class F(torch.autograd.Function):
         ctx.save_for_backward(x, None)
         ctx.k = k
         return x * k
-
     @staticmethod
     def backward(ctx, g):
         x, n = ctx.saved_tensors
         seen.append((x, n, ctx.k))
         return g * ctx.k, None
-
-
 seen = []
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 F.apply(x, 3.0).sum().backward()
 out = dict(seen=seen, g=x.grad)
-
 
 # [case] save_not_a_tensor | only tensors and None can be saved
 class F(torch.autograd.Function):
@@ -48,12 +40,9 @@ class F(torch.autograd.Function):
     def forward(ctx, x):
         ctx.save_for_backward(x, 3)
         return x * 1
-
     @staticmethod
     def backward(ctx, g):
         return g
-
-
 x = torch.tensor([1.0], requires_grad=True)
 out = {}
 try:
@@ -61,19 +50,15 @@ try:
 except TypeError as e:
     out["error"] = e
 
-
 # [case] saved_input_modified | a saved input changed in place is noticed
 class Sq(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * x
-
     @staticmethod
     def backward(ctx, g):
         return 2 * g * ctx.saved_tensors[0]
-
-
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 h = x * 1
 y = Sq.apply(h)
@@ -84,19 +69,15 @@ try:
 except RuntimeError as e:
     out["error"] = e
 
-
 # [case] second_backward | saved tensors are freed after the first pass
 class Sq(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * x
-
     @staticmethod
     def backward(ctx, g):
         return 2 * g * ctx.saved_tensors[0]
-
-
 x = torch.tensor([3.0], requires_grad=True)
 y = Sq.apply(x)
 y.backward()
@@ -106,25 +87,20 @@ try:
 except RuntimeError as e:
     out["error"] = e
 
-
 # [case] attribute_kept_is_not_freed | a tensor kept as an attribute survives a second pass
 class Sq(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         ctx.x = x
         return x * x
-
     @staticmethod
     def backward(ctx, g):
         return 2 * g * ctx.x
-
-
 x = torch.tensor([3.0], requires_grad=True)
 y = Sq.apply(x)
 y.backward()
 y.backward()
 out = dict(g=x.grad, is_input=y.grad_fn.x is x)
-
 
 # [case] saved_tensors_of_node | the node of a custom function is its ctx
 class Mul(torch.autograd.Function):
@@ -133,46 +109,31 @@ class Mul(torch.autograd.Function):
         ctx.save_for_backward(a, b)
         ctx.note = "hello"
         return a * b
-
     @staticmethod
     def backward(ctx, g):
         a, b = ctx.saved_tensors
         return g * b, g * a
-
-
 a = torch.tensor([2.0], requires_grad=True)
 b = torch.tensor([3.0])
 fn = Mul.apply(a, b).grad_fn
-out = dict(
-    saved=fn.saved_tensors,
-    same=fn.saved_tensors[0] is a,
-    note=fn.note,
-    needs=fn.needs_input_grad,
-    name=fn.name(),
-    nf=fn.next_functions[1],
-)
+out = dict(saved=fn.saved_tensors, same=fn.saved_tensors[0] is a, note=fn.note, needs=fn.needs_input_grad, name=fn.name(), nf=fn.next_functions[1])
 
 # [group] needs_input_grad
-
 
 # [case] flags_per_argument | one flag per argument, numbers included
 class F(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a, b, k):
         return a * b * k
-
     @staticmethod
     def backward(ctx, g):
         seen.append(ctx.needs_input_grad)
         return g, None, None
-
-
 seen = []
 a = torch.tensor([1.0], requires_grad=True)
 F.apply(a, torch.tensor([2.0]), 3).backward()
 F.apply(a, a * 1, 3).backward()
 out = dict(seen=seen)
-
 
 # [case] gradient_for_constant_dropped | a gradient for an input that needs none is ignored
 class F(torch.autograd.Function):
@@ -180,18 +141,14 @@ class F(torch.autograd.Function):
     def forward(ctx, a, b):
         ctx.save_for_backward(a, b)
         return a * b
-
     @staticmethod
     def backward(ctx, g):
         a, b = ctx.saved_tensors
         return g * b, g * a
-
-
 a = torch.tensor([2.0], requires_grad=True)
 b = torch.tensor([3.0])
 F.apply(a, b).backward()
 out = dict(a=a.grad, b=b.grad)
-
 
 # [case] forward_runs_without_grad | forward runs with grad mode off; backward too, unless create_graph
 class F(torch.autograd.Function):
@@ -201,31 +158,24 @@ class F(torch.autograd.Function):
         y = x * 2
         seen.append(y.requires_grad)
         return y
-
     @staticmethod
     def backward(ctx, g):
         seen.append(torch.is_grad_enabled())
         return g * 2
-
-
 seen = []
 x = torch.tensor([1.0], requires_grad=True)
 torch.autograd.grad(F.apply(x), x)
 torch.autograd.grad(F.apply(x), x, create_graph=True)
 out = dict(seen=seen)
 
-
 # [case] tensors_in_lists_are_not_seen | tensors inside a list get no edge
 class F(torch.autograd.Function):
     @staticmethod
     def forward(ctx, xs, k):
         return xs[0] * k
-
     @staticmethod
     def backward(ctx, g):
         return None, g
-
-
 x = torch.tensor([1.0], requires_grad=True)
 k = torch.tensor([2.0], requires_grad=True)
 y = F.apply([x], 3.0)
@@ -234,7 +184,6 @@ out = dict(y=y, z=z, n=len(z.grad_fn.next_functions))
 
 # [group] in_place_and_views
 
-
 # [case] dirty_leaf | a leaf cannot be marked dirty
 class F(torch.autograd.Function):
     @staticmethod
@@ -242,19 +191,15 @@ class F(torch.autograd.Function):
         x.add_(1)
         ctx.mark_dirty(x)
         return x
-
     @staticmethod
     def backward(ctx, g):
         return g
-
-
 x = torch.tensor([1.0], requires_grad=True)
 out = {}
 try:
     F.apply(x)
 except RuntimeError as e:
     out["error"] = e
-
 
 # [case] dirty_not_returned | a dirty input must be returned
 class F(torch.autograd.Function):
@@ -263,19 +208,15 @@ class F(torch.autograd.Function):
         x.add_(1)
         ctx.mark_dirty(x)
         return x.clone()
-
     @staticmethod
     def backward(ctx, g):
         return g
-
-
 x = torch.tensor([1.0], requires_grad=True)
 out = {}
 try:
     F.apply(x * 1)
 except RuntimeError as e:
     out["error"] = e
-
 
 # [case] dirty_constant | marking a constant dirty gives it history when another input needs it
 class AddTo(torch.autograd.Function):
@@ -284,30 +225,23 @@ class AddTo(torch.autograd.Function):
         buf.add_(x)
         ctx.mark_dirty(buf)
         return buf
-
     @staticmethod
     def backward(ctx, g):
         return g, g * 3
-
-
 buf = torch.zeros(2)
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = AddTo.apply(buf, x)
 y.sum().backward()
 out = dict(buf=buf, same=y is buf, g=x.grad)
 
-
 # [case] returned_view_of_input | a view of the input made in forward
 class First(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return x[:2]
-
     @staticmethod
     def backward(ctx, g):
         return torch.cat([g, torch.zeros(1)])
-
-
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 y = First.apply(x)
 out = dict(y=y, view=y._is_view())
@@ -319,18 +253,14 @@ try:
 except RuntimeError as e:
     out["error"] = e
 
-
 # [case] two_same_inputs_returned | the same constant returned untouched
 class Id(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, c):
         return x * 1, c
-
     @staticmethod
     def backward(ctx, g, h):
         return g, h
-
-
 x = torch.tensor([1.0], requires_grad=True)
 c = torch.tensor([2.0])
 y, d = Id.apply(x, c)
@@ -338,86 +268,67 @@ out = dict(y=y, d=d, same=d is c)
 
 # [group] outputs
 
-
 # [case] materialize_off | set_materialize_grads(False) lets None through
 class Two(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         ctx.set_materialize_grads(False)
         return x * 2, x * 3
-
     @staticmethod
     def backward(ctx, g, h):
         seen.append((g, h))
         return (0 if g is None else g * 2) + (0 if h is None else h * 3)
-
-
 seen = []
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 a, b = Two.apply(x)
 b.sum().backward()
 out = dict(seen=seen, g=x.grad)
 
-
 # [case] non_tensor_outputs | other values come through untouched, with a None gradient
 class F(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return x * 2, "text", 7, None
-
     @staticmethod
     def backward(ctx, g, *rest):
         seen.append(rest)
         return g * 2
-
-
 seen = []
 x = torch.tensor([1.0], requires_grad=True)
 y, t, n, z = F.apply(x)
 y.backward()
 out = dict(y=y, t=t, n=n, z=z, seen=seen, g=x.grad)
 
-
 # [case] integer_output | an integer output is never differentiable
 class F(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return x * 2, x.long()
-
     @staticmethod
     def backward(ctx, g, gi):
         seen.append(gi)
         return g * 2
-
-
 seen = []
 x = torch.tensor([1.5, 2.5], requires_grad=True)
 y, i = F.apply(x)
 y.sum().backward()
 out = dict(y=y, i=i, seen=seen)
 
-
 # [case] single_output_in_tuple | a tuple of one stays a tuple; a list is refused
 class T(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return (x * 2,)
-
     @staticmethod
     def backward(ctx, g):
         return g * 2
-
-
 class L(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return [x * 2]
-
     @staticmethod
     def backward(ctx, *g):
         return g[0]
-
-
 x = torch.tensor([1.0], requires_grad=True)
 r = T.apply(x)
 out = dict(kind=type(r).__name__, y=r[0])
@@ -427,18 +338,14 @@ try:
 except TypeError as e:
     out["list"] = e
 
-
 # [case] output_numbers | several outputs, their numbers and shared node
 class Three(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return x * 1, x * 2, x * 3
-
     @staticmethod
     def backward(ctx, a, b, c):
         return a + 2 * b + 3 * c
-
-
 x = torch.tensor([1.0], requires_grad=True)
 a, b, c = Three.apply(x)
 (a * 1 + b * 10 + c * 100).backward()
@@ -446,52 +353,40 @@ out = dict(nrs=[t.output_nr for t in (a, b, c)], same=a.grad_fn is c.grad_fn, g=
 
 # [group] arguments
 
-
 # [case] default_arguments_and_slots | backward returns a slot per argument passed
 class F(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, y=None, k=2):
         return x * k
-
     @staticmethod
     def backward(ctx, g):
         return g * 2, None, None
-
-
 x = torch.tensor([1.0], requires_grad=True)
 F.apply(x).backward()
 F.apply(x, None).backward()
 F.apply(x, None, 5).backward()
 out = dict(g=x.grad)
 
-
 # [case] same_tensor_twice | the same tensor in two positions collects both gradients
 class F(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a, b):
         return a + b
-
     @staticmethod
     def backward(ctx, g):
         return g * 10, g * 100
-
-
 x = torch.tensor([1.0], requires_grad=True)
 F.apply(x, x).backward()
 out = dict(g=x.grad)
-
 
 # [case] wrong_number_of_arguments | forward's own complaint
 class F(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a, b):
         return a + b
-
     @staticmethod
     def backward(ctx, g):
         return g, g
-
-
 out = {}
 try:
     F.apply(torch.ones(1, requires_grad=True))
@@ -500,18 +395,14 @@ except TypeError as e:
 
 # [group] errors
 
-
 # [case] too_few_gradients | a gradient missing
 class F(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a, b):
         return a * b
-
     @staticmethod
     def backward(ctx, g):
         return g
-
-
 a = torch.ones(1, requires_grad=True)
 out = {}
 try:
@@ -519,18 +410,14 @@ try:
 except RuntimeError as e:
     out["error"] = e
 
-
 # [case] wrong_shape | a gradient of a shape that cannot be summed to the input's
 class F(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a):
         return a * 2
-
     @staticmethod
     def backward(ctx, g):
         return torch.ones(5)
-
-
 a = torch.ones(2, 3, requires_grad=True)
 out = {}
 try:
@@ -538,78 +425,59 @@ try:
 except RuntimeError as e:
     out["error"] = e
 
-
 # [case] larger_shape_is_summed | a gradient that broadcasting made larger is summed; a double one is cast
 class F(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a):
         return a + torch.ones(4, 3)
-
     @staticmethod
     def backward(ctx, g):
         return g.double()
-
-
 a = torch.ones(3, requires_grad=True)
 F.apply(a).sum().backward()
 out = dict(g=a.grad)
-
 
 # [case] gradient_for_a_number | a gradient for an argument that is no tensor
 class F(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a, k):
         return a * k
-
     @staticmethod
     def backward(ctx, g):
         return g, g
-
-
 out = {}
 try:
     F.apply(torch.ones(1, requires_grad=True), 2).backward()
 except RuntimeError as e:
     out["error"] = e
 
-
 # [case] no_forward_and_instances | a missing forward, and instances
 class F(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         return g
-
-
 out = {}
 try:
     F.apply(torch.ones(1, requires_grad=True))
 except NotImplementedError as e:
     out["forward"] = e
-
-
 class G(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return x
-
-
 try:
     G()(torch.ones(1))
 except (RuntimeError, TypeError) as e:
     out["instance"] = e
-
 
 # [case] error_in_backward | an exception in backward reaches the caller; the leaf is left alone
 class F(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return x * 1
-
     @staticmethod
     def backward(ctx, g):
         raise IndexError("broken")
-
-
 x = torch.ones(2, requires_grad=True)
 out = {}
 try:
@@ -620,20 +488,15 @@ out["g"] = x.grad
 
 # [case] once_differentiable | its gradient cannot be differentiated again
 from_once = torch.autograd.function.once_differentiable
-
-
 class Sq(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
         return x * x
-
     @staticmethod
     @from_once
     def backward(ctx, g):
         return 2 * g * ctx.saved_tensors[0]
-
-
 x = torch.tensor([3.0], requires_grad=True)
 (g,) = torch.autograd.grad(Sq.apply(x), x, create_graph=True)
 out = dict(g=g)
@@ -645,24 +508,18 @@ try:
 except RuntimeError as e:
     out["error"] = e
 
-
 # [case] both_backward_and_vjp | vjp is another name for backward; both are too many
 class V(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return x * 2
-
     @staticmethod
     def vjp(ctx, g):
         return g * 20
-
-
 class B(V):
     @staticmethod
     def backward(ctx, g):
         return g
-
-
 x = torch.tensor([1.0], requires_grad=True)
 V.apply(x).backward()
 out = dict(g=x.grad)
@@ -673,53 +530,37 @@ except RuntimeError as e:
 
 # [group] newer_forms
 
-
 # [case] setup_context_defaults | setup_context's inputs include the defaults
 class F(torch.autograd.Function):
     @staticmethod
     def forward(x, k=3.0):
         return x * k
-
     @staticmethod
     def setup_context(ctx, inputs, output):
         ctx.n = len(inputs)
         ctx.save_for_backward(output)
-
     @staticmethod
     def backward(ctx, g):
         return (g * 3,) + (None,) * (ctx.n - 1)
-
-
 x = torch.tensor([1.0], requires_grad=True)
 a, b = F.apply(x), F.apply(x, 5.0)
 (a + b).backward()
 out = dict(a=a, n=(a.grad_fn.n, b.grad_fn.n), g=x.grad)
-
 
 # [case] class_method_access | extra static methods and inheritance
 class Base(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         return g * ctx.factor
-
-
 class Twice(Base):
     @staticmethod
     def forward(ctx, x):
         ctx.factor = 2
         return x * 2
-
-
 x = torch.tensor([1.0], requires_grad=True)
 y = Twice.apply(x)
 y.backward()
-out = dict(
-    name=y.grad_fn.name(),
-    cls=type(y.grad_fn).__name__,
-    g=x.grad,
-    isnode=isinstance(y.grad_fn, torch.autograd.graph.Node),
-)
-
+out = dict(name=y.grad_fn.name(), cls=type(y.grad_fn).__name__, g=x.grad, isnode=isinstance(y.grad_fn, torch.autograd.graph.Node))
 
 # [case] saved_intermediate_second_order | an intermediate computed in forward cuts the second order
 class Sq(torch.autograd.Function):
@@ -728,17 +569,13 @@ class Sq(torch.autograd.Function):
         d = 2 * x
         ctx.save_for_backward(d)
         return x * x
-
     @staticmethod
     def backward(ctx, g):
         return g * ctx.saved_tensors[0]
-
-
 x = torch.tensor([3.0], requires_grad=True)
 w = torch.tensor([1.0], requires_grad=True)
 (g,) = torch.autograd.grad(Sq.apply(x) * w, x, create_graph=True)
 out = dict(g=g, second=torch.autograd.grad(g, [x, w], allow_unused=True))
-
 
 # [case] output_saved_second_order | a saved output keeps its history for the second order
 class Exp(torch.autograd.Function):
@@ -747,12 +584,9 @@ class Exp(torch.autograd.Function):
         y = x.exp()
         ctx.save_for_backward(y)
         return y
-
     @staticmethod
     def backward(ctx, g):
         return g * ctx.saved_tensors[0]
-
-
 x = torch.tensor([1.0], requires_grad=True)
 (g,) = torch.autograd.grad(Exp.apply(x), x, create_graph=True)
 (h,) = torch.autograd.grad(g, x)
@@ -760,25 +594,18 @@ out = dict(g=g, h=h)
 
 # [case] custom_jvp | a jvp gives a custom function a forward derivative
 fw = torch.autograd.forward_ad
-
-
 class Sq(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         ctx.x = x
         return x * x
-
     @staticmethod
     def jvp(ctx, t):
         return 20 * ctx.x * t
-
-
 class NoJvp(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return x * x
-
-
 out = {}
 with fw.dual_level():
     d = fw.make_dual(torch.tensor([3.0]), torch.tensor([1.0]))

@@ -116,22 +116,15 @@ torch.set_grad_enabled(True)
 z = x * 2
 out = dict(y=y, z=z)
 
-
 # [case] as_decorator | as a decorator it acts in the function only
 @torch.set_grad_enabled(False)
 def f(x):
     return x * 2
-
-
 on = torch.is_grad_enabled()
 x = torch.tensor([1.0], requires_grad=True)
-
-
 @torch.set_grad_enabled(True)
 def g(x):
     return x * 3
-
-
 with torch.no_grad():
     inner = g(x)
 out = dict(on=on, f=f(x), g=inner, after=torch.is_grad_enabled())
@@ -146,19 +139,15 @@ out = dict(res=res)
 
 # [group] decorators
 
-
 # [case] enable_grad_decorator | enable_grad as a decorator inside no_grad
 @torch.enable_grad()
 def f(x):
     return x * 2
-
-
 x = torch.tensor([1.0], requires_grad=True)
 with torch.no_grad():
     y = f(x)
     after = torch.is_grad_enabled()
 out = dict(y=y, after=after)
-
 
 # [case] decorated_method_and_error | a decorated method; the mode is restored after an error
 class A:
@@ -167,8 +156,6 @@ class A:
         if x.item() > 1:
             raise ValueError("too big")
         return x * 2
-
-
 x = torch.tensor([1.0], requires_grad=True)
 out = dict(y=A().step(x))
 try:
@@ -179,8 +166,6 @@ out["on"] = torch.is_grad_enabled()
 
 # [case] generator_send_and_close | send, throw and close pass through a decorated generator
 log = []
-
-
 @torch.no_grad()
 def gen():
     try:
@@ -192,8 +177,6 @@ def gen():
                 log.append(("thrown", torch.is_grad_enabled()))
     finally:
         log.append(("closed", torch.is_grad_enabled()))
-
-
 g = gen()
 first = next(g)
 second = g.send("hello")
@@ -202,14 +185,11 @@ on = torch.is_grad_enabled()
 g.close()
 out = dict(seen=(first, second, third), on=on, log=log)
 
-
 # [case] undecorated_generator_leaks | a with block inside a generator leaks its mode while paused
 def gen():
     with torch.no_grad():
         yield torch.is_grad_enabled()
         yield torch.is_grad_enabled()
-
-
 g = gen()
 seen = [next(g), torch.is_grad_enabled(), next(g)]
 g.close()
@@ -217,33 +197,23 @@ seen.append(torch.is_grad_enabled())
 torch.set_grad_enabled(True)
 out = dict(seen=seen)
 
-
 # [case] generator_return_value | the return value of a decorated generator arrives
 @torch.no_grad()
 def gen():
     yield 1
     return "done"
-
-
 def outer():
     r = yield from gen()
     yield r
-
-
 out = dict(vals=list(outer()))
 
 # [case] decorating_a_class | decorating a class acts on its construction
 x = torch.tensor([1.0], requires_grad=True)
-
-
 @torch.no_grad()
 def make():
     class Inner:
         y = x * 2
-
     return Inner
-
-
 out = dict(y=make().y)
 
 # [group] inference
@@ -254,13 +224,7 @@ with torch.inference_mode():
     y = x * 2
     v = x[0]
     on = (torch.is_inference_mode_enabled(), torch.is_grad_enabled())
-out = dict(
-    y=y,
-    inf=(y.is_inference(), x.is_inference(), v.is_inference()),
-    on=on,
-    after=torch.is_inference_mode_enabled(),
-    fn=torch.is_inference(y),
-)
+out = dict(y=y, inf=(y.is_inference(), x.is_inference(), v.is_inference()), on=on, after=torch.is_inference_mode_enabled(), fn=torch.is_inference(y))
 
 # [case] inference_inplace_outside | writing an inference tensor outside
 with torch.inference_mode():
@@ -302,22 +266,15 @@ with torch.inference_mode():
     z = x * 2
 out = dict(y=y, on=on, inf=(y.is_inference(), z.is_inference()))
 
-
 # [case] inference_decorator | inference_mode as a decorator, with and without parentheses
 @torch.inference_mode()
 def f(x):
     return x * 2
-
-
 @torch.inference_mode
 def g(x):
     return x * 3
-
-
 x = torch.tensor([1.0], requires_grad=True)
-out = dict(
-    f=f(x), g=g(x), inf=(f(x).is_inference(), g(x).is_inference()), on=torch.is_inference_mode_enabled()
-)
+out = dict(f=f(x), g=g(x), inf=(f(x).is_inference(), g(x).is_inference()), on=torch.is_inference_mode_enabled())
 
 # [case] inference_requires_grad_inside | what asking for gradients does inside
 with torch.inference_mode():
@@ -335,27 +292,20 @@ with torch.inference_mode():
     t = torch.ones(2)
 c = t.clone()
 d = t.detach()
-out = dict(
-    c=c.is_inference(), d=d.is_inference(), cr=c.requires_grad_().requires_grad, add=(t + 1).is_inference()
-)
+out = dict(c=c.is_inference(), d=d.is_inference(), cr=c.requires_grad_().requires_grad, add=(t + 1).is_inference())
 
 # [group] during_backward
 
 # [case] mode_in_custom_backward | the mode inside a custom backward
 seen = []
-
-
 class F(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return x * 2
-
     @staticmethod
     def backward(ctx, g):
         seen.append((torch.is_grad_enabled(), g.requires_grad))
         return g * 2
-
-
 x = torch.tensor([1.0], requires_grad=True)
 F.apply(x).backward()
 torch.autograd.grad(F.apply(x * x), x, create_graph=True)
@@ -364,14 +314,10 @@ out = dict(seen=seen)
 # [case] post_accumulate_mode | the post-accumulate hook runs without grad
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 seen = []
-
-
 def step(p):
     seen.append(torch.is_grad_enabled())
     p.add_(p.grad, alpha=-0.1)
     p.grad = None
-
-
 w.register_post_accumulate_grad_hook(step)
 (w * w).sum().backward()
 out = dict(w=w, seen=seen, g=w.grad)
@@ -379,12 +325,8 @@ out = dict(w=w, seen=seen, g=w.grad)
 # [case] backward_restores_mode | an error in backward leaves the mode as it was
 x = torch.tensor([1.0], requires_grad=True)
 y = x * 2
-
-
 def bad(g):
     raise ValueError("stop")
-
-
 y.register_hook(bad)
 out = {}
 try:

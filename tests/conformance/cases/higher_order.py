@@ -2,33 +2,7 @@
 
 # [case] elementary_second | second derivatives of elementary functions
 out = {}
-for name in [
-    "exp",
-    "log",
-    "sqrt",
-    "rsqrt",
-    "tanh",
-    "sigmoid",
-    "sin",
-    "cos",
-    "tan",
-    "atan",
-    "reciprocal",
-    "square",
-    "erf",
-    "log1p",
-    "expm1",
-    "sinh",
-    "cosh",
-    "asin",
-    "acos",
-    "exp2",
-    "log2",
-    "log10",
-    "asinh",
-    "atanh",
-    "lgamma",
-]:
+for name in ["exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "sin", "cos", "tan", "atan", "reciprocal", "square", "erf", "log1p", "expm1", "sinh", "cosh", "asin", "acos", "exp2", "log2", "log10", "asinh", "atanh", "lgamma"]:
     x = torch.tensor([0.3, 0.8], dtype=torch.float64, requires_grad=True)
     (g,) = torch.autograd.grad(getattr(x, name)().sum(), x, create_graph=True)
     (g2,) = torch.autograd.grad(g.sum(), x, allow_unused=True)
@@ -37,31 +11,14 @@ for name in [
 # [case] activations_second | second derivatives of piecewise activations
 F = torch.nn.functional
 out = {}
-for name, f in dict(
-    relu=F.relu,
-    leaky=F.leaky_relu,
-    elu=F.elu,
-    selu=F.selu,
-    celu=F.celu,
-    mish=F.mish,
-    softsign=F.softsign,
-    hardtanh=F.hardtanh,
-    hardswish=F.hardswish,
-    tanhshrink=F.tanhshrink,
-    gelut=lambda t: F.gelu(t, approximate="tanh"),
-).items():
+for name, f in dict(relu=F.relu, leaky=F.leaky_relu, elu=F.elu, selu=F.selu, celu=F.celu, mish=F.mish, softsign=F.softsign, hardtanh=F.hardtanh, hardswish=F.hardswish, tanhshrink=F.tanhshrink, gelut=lambda t: F.gelu(t, approximate="tanh")).items():
     x = torch.tensor([-0.7, 0.5, 2.0], dtype=torch.float64, requires_grad=True)
     (g,) = torch.autograd.grad(f(x).sum(), x, create_graph=True)
-    out[name] = (
-        g.detach(),
-        torch.autograd.grad(
-            (g * torch.ones(3, dtype=torch.float64).requires_grad_()).sum(), x, allow_unused=True
-        )[0],
-    )
+    out[name] = (g.detach(), torch.autograd.grad((g * torch.ones(3, dtype=torch.float64).requires_grad_()).sum(), x, allow_unused=True)[0])
 
 # [case] power_tower | x ** n down to zero
 x = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
-y, seen = x**3, []
+y, seen = x ** 3, []
 for _ in range(4):
     (y,) = torch.autograd.grad(y, x, create_graph=True)
     seen.append((y.detach(), y.requires_grad))
@@ -80,20 +37,7 @@ out = dict(names=names, vals=vals)
 # [case] names_of_gradients | the nodes that gradients are made of
 x = torch.tensor([0.5, 0.25], requires_grad=True)
 w = torch.tensor([2.0, 3.0], requires_grad=True)
-fs = dict(
-    mul=lambda: x * w,
-    div=lambda: x / w,
-    pow=lambda: x**3,
-    sin=lambda: x.sin(),
-    log=lambda: x.log(),
-    tanh=lambda: x.tanh(),
-    sigmoid=lambda: x.sigmoid(),
-    sqrt=lambda: x.sqrt(),
-    rec=lambda: x.reciprocal(),
-    sq=lambda: x.square(),
-    softmax=lambda: x.softmax(0),
-    ln=lambda: x.norm(),
-)
+fs = dict(mul=lambda: x * w, div=lambda: x / w, pow=lambda: x ** 3, sin=lambda: x.sin(), log=lambda: x.log(), tanh=lambda: x.tanh(), sigmoid=lambda: x.sigmoid(), sqrt=lambda: x.sqrt(), rec=lambda: x.reciprocal(), sq=lambda: x.square(), softmax=lambda: x.softmax(0), ln=lambda: x.norm())
 out = {}
 for k, f in fs.items():
     (g,) = torch.autograd.grad(f().sum(), x, create_graph=True)
@@ -101,17 +45,7 @@ for k, f in fs.items():
 
 # [case] gradient_that_does_not_require | a gradient that no longer depends on anything
 x = torch.tensor([1.0, 2.0], requires_grad=True)
-fs = dict(
-    sum=lambda: x.sum(),
-    lin=lambda: (x * 3).sum(),
-    relu=lambda: x.relu().sum(),
-    abs=lambda: x.abs().sum(),
-    clamp=lambda: x.clamp(0, 5).sum(),
-    view=lambda: x.view(2, 1).sum(),
-    max=lambda: x.max(),
-    idx=lambda: x[0],
-    neg=lambda: (-x).sum(),
-)
+fs = dict(sum=lambda: x.sum(), lin=lambda: (x * 3).sum(), relu=lambda: x.relu().sum(), abs=lambda: x.abs().sum(), clamp=lambda: x.clamp(0, 5).sum(), view=lambda: x.view(2, 1).sum(), max=lambda: x.max(), idx=lambda: x[0], neg=lambda: (-x).sum())
 out = {k: torch.autograd.grad(f(), x, create_graph=True)[0] for k, f in fs.items()}
 
 # [group] products
@@ -134,16 +68,13 @@ out = dict(hv=hv)
 # [case] gradient_of_gradient_weights | a gradient with respect to grad_outputs is the linear map itself
 x = torch.tensor([2.0, 3.0], requires_grad=True)
 v = torch.ones(2, requires_grad=True)
-(g,) = torch.autograd.grad(x**2, x, grad_outputs=v, create_graph=True)
-out = dict(
-    gv=torch.autograd.grad(g, v, torch.tensor([1.0, 10.0]), retain_graph=True),
-    gx=torch.autograd.grad(g.sum(), x),
-)
+(g,) = torch.autograd.grad(x ** 2, x, grad_outputs=v, create_graph=True)
+out = dict(gv=torch.autograd.grad(g, v, torch.tensor([1.0, 10.0]), retain_graph=True), gx=torch.autograd.grad(g.sum(), x))
 
 # [case] third_directional | a third derivative along a direction
 x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
 v = torch.tensor([1.0, 1.0], dtype=torch.float64)
-y = (x**4).sum() + x.prod() ** 2
+y = (x ** 4).sum() + x.prod() ** 2
 for _ in range(3):
     (g,) = torch.autograd.grad(y, x, create_graph=True)
     y = g @ v
@@ -155,15 +86,7 @@ out = dict(d3=y.detach())
 F = torch.nn.functional
 x = torch.tensor([[1.0, 2.0, 0.5]], dtype=torch.float64, requires_grad=True)
 out = {}
-for name, f in dict(
-    ce=lambda: F.cross_entropy(x, torch.tensor([1])),
-    sm=lambda: x.softmax(1)[0, 0],
-    lse=lambda: x.logsumexp(1).sum(),
-    mse=lambda: F.mse_loss(x, torch.zeros(1, 3, dtype=torch.float64)),
-    bce=lambda: F.binary_cross_entropy_with_logits(x, torch.ones(1, 3, dtype=torch.float64)),
-    hub=lambda: F.huber_loss(x, torch.zeros(1, 3, dtype=torch.float64)),
-    sl1=lambda: F.smooth_l1_loss(x, torch.zeros(1, 3, dtype=torch.float64)),
-).items():
+for name, f in dict(ce=lambda: F.cross_entropy(x, torch.tensor([1])), sm=lambda: x.softmax(1)[0, 0], lse=lambda: x.logsumexp(1).sum(), mse=lambda: F.mse_loss(x, torch.zeros(1, 3, dtype=torch.float64)), bce=lambda: F.binary_cross_entropy_with_logits(x, torch.ones(1, 3, dtype=torch.float64)), hub=lambda: F.huber_loss(x, torch.zeros(1, 3, dtype=torch.float64)), sl1=lambda: F.smooth_l1_loss(x, torch.zeros(1, 3, dtype=torch.float64))).items():
     (g,) = torch.autograd.grad(f(), x, create_graph=True)
     (h,) = torch.autograd.grad((g * torch.tensor([[1.0, -1.0, 2.0]], dtype=torch.float64)).sum(), x)
     out[name] = (g.detach(), h)
@@ -171,23 +94,12 @@ for name, f in dict(
 # [case] broadcast_second | second order with broadcasting
 a = torch.tensor([[1.0], [2.0]], dtype=torch.float64, requires_grad=True)
 b = torch.tensor([3.0, 4.0, 5.0], dtype=torch.float64, requires_grad=True)
-ga, gb = torch.autograd.grad((a**2 * b).sum(), (a, b), create_graph=True)
-out = dict(ga=ga.detach(), gb=gb.detach(), second=torch.autograd.grad(ga.sum() + (gb**2).sum(), (a, b)))
+ga, gb = torch.autograd.grad((a ** 2 * b).sum(), (a, b), create_graph=True)
+out = dict(ga=ga.detach(), gb=gb.detach(), second=torch.autograd.grad(ga.sum() + (gb ** 2).sum(), (a, b)))
 
 # [case] reductions_second | prod, var, std, norm, max
 out = {}
-for name, f in dict(
-    prod=lambda t: t.prod(),
-    prodz=lambda t: (t * torch.tensor([0.0, 1.0, 1.0], dtype=torch.float64)).prod(),
-    var=lambda t: t.var(),
-    std=lambda t: t.std(),
-    norm=lambda t: t.norm(),
-    n3=lambda t: t.norm(p=3),
-    mx=lambda t: t.max() ** 2,
-    cumprod=lambda t: t.cumprod(0).sum(),
-    cumsum=lambda t: (t.cumsum(0) ** 2).sum(),
-    mean=lambda t: t.mean() ** 3,
-).items():
+for name, f in dict(prod=lambda t: t.prod(), prodz=lambda t: (t * torch.tensor([0.0, 1.0, 1.0], dtype=torch.float64)).prod(), var=lambda t: t.var(), std=lambda t: t.std(), norm=lambda t: t.norm(), n3=lambda t: t.norm(p=3), mx=lambda t: t.max() ** 2, cumprod=lambda t: t.cumprod(0).sum(), cumsum=lambda t: (t.cumsum(0) ** 2).sum(), mean=lambda t: (t.mean() ** 3)).items():
     x = torch.tensor([1.0, 2.0, 4.0], dtype=torch.float64, requires_grad=True)
     (g,) = torch.autograd.grad(f(x), x, create_graph=True)
     (h,) = torch.autograd.grad(g[0] + g.sum(), x)
@@ -197,35 +109,23 @@ for name, f in dict(
 x = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64, requires_grad=True)
 i = torch.tensor([0, 0, 2])
 out = {}
-for name, f in dict(
-    index=lambda: (x[i] ** 3).sum(),
-    gather=lambda: (x.gather(0, i) ** 3).sum(),
-    sadd=lambda: (torch.zeros(3, dtype=torch.float64).scatter_add(0, i, x) ** 3).sum(),
-    where=lambda: torch.where(x > 1.5, x**3, x * 2).sum(),
-    put=lambda: (x.index_put((torch.tensor([0]),), x[2:]) ** 3).sum(),
-    sort=lambda: (
-        x.sort(descending=True).values ** 3 * torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
-    ).sum(),
-    pad=lambda: (torch.nn.functional.pad(x, (1, 1)) ** 3).sum(),
-).items():
+for name, f in dict(index=lambda: (x[i] ** 3).sum(), gather=lambda: (x.gather(0, i) ** 3).sum(), sadd=lambda: (torch.zeros(3, dtype=torch.float64).scatter_add(0, i, x) ** 3).sum(), where=lambda: torch.where(x > 1.5, x ** 3, x * 2).sum(), put=lambda: (x.index_put((torch.tensor([0]),), x[2:]) ** 3).sum(), sort=lambda: (x.sort(descending=True).values ** 3 * torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)).sum(), pad=lambda: (torch.nn.functional.pad(x, (1, 1)) ** 3).sum()).items():
     (g,) = torch.autograd.grad(f(), x, create_graph=True)
     out[name] = (g.detach(), torch.autograd.grad(g.sum(), x)[0])
 
 # [case] inplace_and_views_second | in-place writes and views are transparent as well
 x = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64, requires_grad=True)
-y = x**2
+y = x ** 2
 y[1:].mul_(x[:2])
 y.add_(1)
-(g,) = torch.autograd.grad((y**2).sum(), x, create_graph=True)
+(g,) = torch.autograd.grad((y ** 2).sum(), x, create_graph=True)
 (h,) = torch.autograd.grad(g.sum(), x)
 out = dict(g=g.detach(), h=h)
 
 # [case] linalg_second | second order through inverse and determinant
 a = torch.tensor([[2.0, 1.0], [0.5, 3.0]], dtype=torch.float64, requires_grad=True)
 out = {}
-for name, f in dict(
-    inv=lambda: torch.inverse(a)[0, 1], det=lambda: torch.det(a) ** 2, mm=lambda: (a @ a @ a).trace()
-).items():
+for name, f in dict(inv=lambda: torch.inverse(a)[0, 1], det=lambda: torch.det(a) ** 2, mm=lambda: (a @ a @ a).trace()).items():
     (g,) = torch.autograd.grad(f(), a, create_graph=True)
     out[name] = (g.detach(), torch.autograd.grad(g.sum(), a)[0])
 
@@ -243,12 +143,12 @@ theta = torch.tensor(1.5, dtype=torch.float64, requires_grad=True)
 w = torch.tensor(0.0, dtype=torch.float64, requires_grad=True)
 (g,) = torch.autograd.grad((w - theta) ** 2, w, create_graph=True)
 w1 = w - 0.1 * g
-(w1**2).backward()
+(w1 ** 2).backward()
 out = dict(w1=w1, theta=theta.grad, w=w.grad)
 
 # [case] backward_create_graph_warns | backward(create_graph=True) warns and leaves a differentiable .grad
 x = torch.tensor([1.0, 2.0], requires_grad=True)
-(x**3).sum().backward(create_graph=True)
+(x ** 3).sum().backward(create_graph=True)
 g = x.grad
 out = dict(g=g)
 x.grad = None
@@ -257,9 +157,9 @@ out["second"] = x.grad
 
 # [case] grad_norm_added_to_loss | loss plus squared gradient norm, in one backward
 w = torch.tensor([1.0, -2.0], dtype=torch.float64, requires_grad=True)
-loss = (w**3).sum()
+loss = (w ** 3).sum()
 (g,) = torch.autograd.grad(loss, w, create_graph=True)
-(loss + 0.5 * (g**2).sum()).backward()
+(loss + 0.5 * (g ** 2).sum()).backward()
 out = dict(g=w.grad)
 
 # [case] detached_inner_gradient | the first-order version of the inner step
@@ -267,5 +167,5 @@ theta = torch.tensor(1.5, dtype=torch.float64, requires_grad=True)
 w = theta * 1
 (g,) = torch.autograd.grad((w - 3) ** 2, w)
 w1 = w - 0.1 * g
-(w1**2).backward()
+(w1 ** 2).backward()
 out = dict(theta=theta.grad)

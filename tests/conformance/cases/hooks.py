@@ -21,15 +21,12 @@ h.register_hook(lambda g: g * 10)
 x.register_hook(lambda g: g + 1)
 out = dict(both=torch.autograd.grad(h.sum(), [x, h]), x=x.grad)
 
-
 # [case] capture_and_hook | a requested intermediate is captured after its hooks, unless its node runs as well
 def graph():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     h = x * 3
     h.register_hook(lambda g: g * 10)
     return x, h
-
-
 out = {}
 x, h = graph()
 out["alone"] = torch.autograd.grad((h * 2).sum(), h)
@@ -58,12 +55,8 @@ out = dict(g=x.grad)
 # [case] in_place_on_gradient | a hook that changes the gradient in place
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 h = x * 2
-
-
 def double(g):
     g.mul_(2)
-
-
 h.register_hook(double)
 (h * 3).sum().backward()
 out = dict(g=x.grad)
@@ -115,13 +108,9 @@ out = dict(log=log)
 x = torch.tensor([1.0], requires_grad=True)
 h = x * 2
 log = []
-
-
 def once(g):
     log.append("once")
     handle.remove()
-
-
 handle = h.register_hook(once)
 h.backward(retain_graph=True)
 h.backward(retain_graph=True)
@@ -144,11 +133,7 @@ out = dict(first=first, both=x.grad)
 # [case] constant_and_nonleaf | hooks on constants, post hooks on non-leaves
 x = torch.tensor([1.0], requires_grad=True)
 out = {}
-for name, f in dict(
-    const=lambda: torch.ones(1).register_hook(print),
-    nonleaf=lambda: (x * 2).register_post_accumulate_grad_hook(print),
-    pconst=lambda: torch.ones(1).register_post_accumulate_grad_hook(print),
-).items():
+for name, f in dict(const=lambda: torch.ones(1).register_hook(print), nonleaf=lambda: (x * 2).register_post_accumulate_grad_hook(print), pconst=lambda: torch.ones(1).register_post_accumulate_grad_hook(print)).items():
     try:
         f()
     except RuntimeError as e:
@@ -178,12 +163,8 @@ out["g"] = w.grad
 
 # [case] exception_in_post_hook | an exception in a post-accumulate hook; the gradient is there already
 w = torch.tensor([1.0], requires_grad=True)
-
-
 def bad(p):
     raise ValueError("after")
-
-
 w.register_post_accumulate_grad_hook(bad)
 out = {}
 try:
@@ -207,16 +188,12 @@ except RuntimeError as e:
 # [case] optimizer_in_backward | the step taken inside backward
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 opt = torch.optim.SGD([w], lr=0.1)
-
-
 def step(p):
     opt.step()
     opt.zero_grad()
-
-
 w.register_post_accumulate_grad_hook(step)
 for _ in range(2):
-    (w**2).sum().backward()
+    (w ** 2).sum().backward()
 out = dict(w=w, g=w.grad)
 
 # [case] once_per_pass | called once although the leaf is used three times
@@ -277,19 +254,15 @@ b.register_hook(lambda g: g * 10)
 b.sum().backward()
 out = dict(seen=seen, g=x.grad)
 
-
 # [case] custom_function_node_hook | hooks on a custom function's node
 class F(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return x * 2
-
     @staticmethod
     def backward(ctx, g):
         log.append(("backward", g.item()))
         return g * 2
-
-
 log = []
 x = torch.tensor([1.0], requires_grad=True)
 y = F.apply(x)
@@ -313,10 +286,7 @@ out = dict(log=log)
 # [case] multi_hook_errors | an unknown mode, a tensor without gradient
 x = torch.tensor([1.0], requires_grad=True)
 out = {}
-for name, f in dict(
-    mode=lambda: torch.autograd.graph.register_multi_grad_hook((x,), lambda g: None, mode="some"),
-    const=lambda: torch.autograd.graph.register_multi_grad_hook((x, torch.ones(1)), lambda g: None),
-).items():
+for name, f in dict(mode=lambda: torch.autograd.graph.register_multi_grad_hook((x,), lambda g: None, mode="some"), const=lambda: torch.autograd.graph.register_multi_grad_hook((x, torch.ones(1)), lambda g: None)).items():
     try:
         f()
         out[name] = "ok"

@@ -8,31 +8,14 @@ out = dict(a=a, b=b, c=c, g=x.grad)
 
 # [case] none_and_ellipsis | new dims and the ellipsis
 x = torch.arange(24.0).reshape(2, 3, 4).requires_grad_()
-shapes = [
-    x[None].shape,
-    x[..., None].shape,
-    x[:, None, 1].shape,
-    x[..., 0].shape,
-    x[0, ..., 1].shape,
-    x[None, ..., None, 2].shape,
-    x[()].shape,
-    x[...].shape,
-]
+shapes = [x[None].shape, x[..., None].shape, x[:, None, 1].shape, x[..., 0].shape, x[0, ..., 1].shape, x[None, ..., None, 2].shape, x[()].shape, x[...].shape]
 y = x[..., None, 1:3][1]
 y.sum().backward()
 out = dict(shapes=shapes, y=y.detach(), g=x.grad)
 
 # [case] steps_and_empty | steps, empty slices, and steps that are refused
 x = torch.arange(6.0)
-out = dict(
-    two=x[::2],
-    mid=x[1:5:3],
-    none=x[4:2],
-    past=x[3:100],
-    neg=x[-2:],
-    stride=x[::2].stride(),
-    off=x[1::2].storage_offset(),
-)
+out = dict(two=x[::2], mid=x[1:5:3], none=x[4:2], past=x[3:100], neg=x[-2:], stride=x[::2].stride(), off=x[1::2].storage_offset())
 for name, f in dict(minus=lambda: x[::-1], zero=lambda: x[::0], flt=lambda: x[1.0]).items():
     try:
         f()
@@ -42,17 +25,7 @@ for name, f in dict(minus=lambda: x[::-1], zero=lambda: x[::0], flt=lambda: x[1.
 # [case] bounds_messages | the messages about bounds and dims
 x = torch.arange(6.0).reshape(2, 3)
 out = {}
-for name, f in dict(
-    neg=lambda: x[-3],
-    second=lambda: x[0, 3],
-    scalar=lambda: torch.tensor(1.0)[0],
-    many=lambda: x[0, 0, 0, 0],
-    slices=lambda: x[:, :, 1:],
-    select=lambda: x.select(0, 5),
-    dim=lambda: x.select(2, 0),
-    narrow=lambda: x.narrow(1, 2, 2),
-    row=lambda: x[torch.tensor([0, 2])],
-).items():
+for name, f in dict(neg=lambda: x[-3], second=lambda: x[0, 3], scalar=lambda: torch.tensor(1.0)[0], many=lambda: x[0, 0, 0, 0], slices=lambda: x[:, :, 1:], select=lambda: x.select(0, 5), dim=lambda: x.select(2, 0), narrow=lambda: x.narrow(1, 2, 2), row=lambda: x[torch.tensor([0, 2])]).items():
     try:
         f()
     except (IndexError, RuntimeError) as e:
@@ -88,11 +61,7 @@ out = dict(a=a, b=b, c=c, g=x.grad, none=x[torch.zeros(2, 3, dtype=torch.bool)].
 # [case] mask_errors | masks that do not fit
 x = torch.arange(6.0).reshape(2, 3)
 out = {}
-for name, f in dict(
-    short=lambda: x[torch.tensor([True])],
-    full=lambda: x[torch.ones(3, 2, dtype=torch.bool)],
-    col=lambda: x[:, torch.tensor([True, False])],
-).items():
+for name, f in dict(short=lambda: x[torch.tensor([True])], full=lambda: x[torch.ones(3, 2, dtype=torch.bool)], col=lambda: x[:, torch.tensor([True, False])]).items():
     try:
         f()
     except IndexError as e:
@@ -107,33 +76,11 @@ out = dict(y=y, g=x.grad)
 # [case] tensor_with_none_and_slice | index tensors with None, slices and integers between
 x = torch.arange(24.0).reshape(2, 3, 4)
 i, j = torch.tensor([0, 1]), torch.tensor([[0], [1]])
-out = dict(
-    shapes=[
-        x[i, :, j].shape,
-        x[:, i, None].shape,
-        x[i, 1].shape,
-        x[..., i].shape,
-        x[i, None, j].shape,
-        x[j].shape,
-        x[:, j, i].shape,
-        x[0, j].shape,
-    ],
-    v=x[i, :, j][0],
-)
+out = dict(shapes=[x[i, :, j].shape, x[:, i, None].shape, x[i, 1].shape, x[..., i].shape, x[i, None, j].shape, x[j].shape, x[:, j, i].shape, x[0, j].shape], v=x[i, :, j][0])
 
 # [case] index_kinds | lists, tuples, NumPy arrays, ranges and small integer types
 x = torch.arange(5.0)
-out = dict(
-    lst=x[[0, 2]],
-    tup=x[(1,)],
-    np_=x[np.array([1, 1])],
-    npb=x[np.array([True, False, True, False, True])],
-    u8=x[torch.tensor([0, 1], dtype=torch.int32)],
-    neg=x[torch.tensor([-1, -5])],
-    blist=x[[True, False, False, False, True]],
-    empty=x[[]],
-    npint=x[np.int64(2)],
-)
+out = dict(lst=x[[0, 2]], tup=x[(1,)], np_=x[np.array([1, 1])], npb=x[np.array([True, False, True, False, True])], u8=x[torch.tensor([0, 1], dtype=torch.int32)], neg=x[torch.tensor([-1, -5])], blist=x[[True, False, False, False, True]], empty=x[[]], npint=x[np.int64(2)])
 try:
     x[torch.tensor([0.0, 1.0])]
 except IndexError as e:
@@ -157,13 +104,7 @@ except IndexError as e:
 
 # [case] nonzero_and_argwhere | positions of nonzero elements
 x = torch.tensor([[0.0, 1.0], [2.0, 0.0]], requires_grad=True)
-out = dict(
-    nz=x.nonzero(),
-    tup=x.nonzero(as_tuple=True),
-    where=torch.where(x > 0),
-    aw=torch.argwhere(x),
-    y=x[x.nonzero(as_tuple=True)],
-)
+out = dict(nz=x.nonzero(), tup=x.nonzero(as_tuple=True), where=torch.where(x > 0), aw=torch.argwhere(x), y=x[x.nonzero(as_tuple=True)])
 
 # [group] assignment
 
@@ -182,24 +123,10 @@ out = dict(y=y, z=z, w=w, x=x.grad, v=v.grad)
 # [case] assign_to_leaf | assignment to a leaf is refused, also through a mask
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 out = {}
-
-
-def a():
-    x[0] = 1.0
-
-
-def b():
-    x[:] = 1.0
-
-
-def c():
-    x[torch.tensor([True, False])] = 1.0
-
-
-def d():
-    x[...] = 0.0
-
-
+def a(): x[0] = 1.0
+def b(): x[:] = 1.0
+def c(): x[torch.tensor([True, False])] = 1.0
+def d(): x[...] = 0.0
 for f in (a, b, c, d):
     try:
         f()
@@ -215,24 +142,10 @@ b[0] = torch.tensor([1.0, 2.0, 3.0])
 b[:, 1] = torch.tensor([[7.0, 8.0]])
 b[1, 2:] = torch.tensor([5])
 out = dict(b=b, version=b._version)
-
-
-def f():
-    b[0] = torch.ones(2)
-
-
-def g():
-    b[:, 0] = torch.ones(3)
-
-
-def h():
-    b[torch.tensor([0, 1])] = torch.ones(5)
-
-
-def i():
-    b[5] = 1.0
-
-
+def f(): b[0] = torch.ones(2)
+def g(): b[:, 0] = torch.ones(3)
+def h(): b[torch.tensor([0, 1])] = torch.ones(5)
+def i(): b[5] = 1.0
 for fn in (f, g, h, i):
     try:
         fn()
@@ -278,12 +191,7 @@ x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
 y = x.gather(0, torch.tensor([[1, 0]]))
 y.backward(torch.tensor([[5.0, 7.0]]))
 out = dict(y=y, g=x.grad)
-for name, f in dict(
-    dtype=lambda: x.gather(0, torch.tensor([[0.0]])),
-    dims=lambda: x.gather(0, torch.tensor([0])),
-    range=lambda: x.gather(0, torch.tensor([[2, 0]])),
-    size=lambda: x.gather(0, torch.tensor([[0, 0, 0]])),
-).items():
+for name, f in dict(dtype=lambda: x.gather(0, torch.tensor([[0.0]])), dims=lambda: x.gather(0, torch.tensor([0])), range=lambda: x.gather(0, torch.tensor([[2, 0]])), size=lambda: x.gather(0, torch.tensor([[0, 0, 0]]))).items():
     try:
         f()
     except (RuntimeError, IndexError) as e:
@@ -313,24 +221,14 @@ out["noself"] = x.scatter_reduce(0, i, s, "sum", include_self=False).detach()
 x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
 y = torch.take(x, torch.tensor([[3, 0], [0, 1]]))
 y.backward(torch.tensor([[1.0, 10.0], [100.0, 1000.0]]))
-out = dict(
-    y=y,
-    g=x.grad,
-    put=torch.zeros(2, 2).put_(torch.tensor([3]), torch.tensor([9.0])),
-    along=torch.take_along_dim(x.detach(), torch.tensor([[1], [0]]), dim=1),
-)
+out = dict(y=y, g=x.grad, put=torch.zeros(2, 2).put_(torch.tensor([3]), torch.tensor([9.0])), along=torch.take_along_dim(x.detach(), torch.tensor([[1], [0]]), dim=1))
 
 # [case] index_select_dims | index_select along both dims and its errors
 x = torch.arange(6.0).reshape(2, 3).requires_grad_()
 y = torch.index_select(x, 1, torch.tensor([2, 0, 2]))
 y.sum().backward()
 out = dict(y=y, g=x.grad)
-for name, f in dict(
-    range=lambda: x.index_select(0, torch.tensor([2])),
-    dims=lambda: x.index_select(0, torch.tensor([[0]])),
-    dtype=lambda: x.index_select(0, torch.tensor([0.0])),
-    dim=lambda: x.index_select(2, torch.tensor([0])),
-).items():
+for name, f in dict(range=lambda: x.index_select(0, torch.tensor([2])), dims=lambda: x.index_select(0, torch.tensor([[0]])), dtype=lambda: x.index_select(0, torch.tensor([0.0])), dim=lambda: x.index_select(2, torch.tensor([0]))).items():
     try:
         f()
     except (IndexError, RuntimeError) as e:
@@ -349,11 +247,7 @@ x = torch.tensor([1.0, -2.0, 3.0], requires_grad=True)
 y = (x * 1).masked_fill_(x.detach() < 0, 0.0)
 y.sum().backward()
 out = dict(y=y, g=x.grad)
-for name, f in dict(
-    mask=lambda: x.masked_fill(torch.tensor([1, 0, 1]), 0.0),
-    value=lambda: x.masked_fill(x > 0, torch.ones(2)),
-    cond=lambda: torch.where(torch.tensor([1.0]), x, x),
-).items():
+for name, f in dict(mask=lambda: x.masked_fill(torch.tensor([1, 0, 1]), 0.0), value=lambda: x.masked_fill(x > 0, torch.ones(2)), cond=lambda: torch.where(torch.tensor([1.0]), x, x)).items():
     try:
         out[name] = f()
     except RuntimeError as e:
@@ -365,9 +259,7 @@ w = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], requires_grad=True)
 y = F.embedding(torch.tensor([[2, 0], [2, 1]]), w)
 y.sum().backward()
 p = F.embedding(torch.tensor([0, 1]), w, padding_idx=0)
-out = dict(
-    y=y.shape, g=w.grad.clone(), hot=F.one_hot(torch.tensor([1, 0]), 3), auto=F.one_hot(torch.tensor([2, 0]))
-)
+out = dict(y=y.shape, g=w.grad.clone(), hot=F.one_hot(torch.tensor([1, 0]), 3), auto=F.one_hot(torch.tensor([2, 0])))
 w.grad = None
 p.sum().backward()
 out["pad"] = w.grad

@@ -3,18 +3,7 @@
 # [case] each_write_counts | every in-place op counts one, also under no_grad
 x = torch.zeros(3)
 seen = [x._version]
-for op in (
-    lambda: x.add_(1),
-    lambda: x.mul_(2),
-    lambda: x.zero_(),
-    lambda: x.fill_(3),
-    lambda: x.copy_(torch.ones(3)),
-    lambda: x.__setitem__(0, 5.0),
-    lambda: x.clamp_(0, 1),
-    lambda: x.exp_(),
-    lambda: x.t_() if x.dim() > 2 else x.unsqueeze_(0),
-    lambda: x.squeeze_(),
-):
+for op in (lambda: x.add_(1), lambda: x.mul_(2), lambda: x.zero_(), lambda: x.fill_(3), lambda: x.copy_(torch.ones(3)), lambda: x.__setitem__(0, 5.0), lambda: x.clamp_(0, 1), lambda: x.exp_(), lambda: x.t_() if x.dim() > 2 else x.unsqueeze_(0), lambda: x.squeeze_()):
     op()
     seen.append(x._version)
 with torch.no_grad():
@@ -25,16 +14,7 @@ out = dict(seen=seen)
 # [case] results_start_at_zero | results of ops and copies have counters of their own
 x = torch.zeros(2)
 x.add_(1).add_(1)
-out = dict(
-    x=x._version,
-    add=(x + 1)._version,
-    clone=x.clone()._version,
-    view=x.view(2, 1)._version,
-    det=x.detach()._version,
-    data=x.data._version,
-    to=x.to(torch.float64)._version,
-    ident=x.contiguous()._version,
-)
+out = dict(x=x._version, add=(x + 1)._version, clone=x.clone()._version, view=x.view(2, 1)._version, det=x.detach()._version, data=x.data._version, to=x.to(torch.float64)._version, ident=x.contiguous()._version)
 
 # [case] optimizer_counts | an optimizer step counts as a write
 w = torch.tensor([1.0], requires_grad=True)
@@ -63,16 +43,7 @@ except RuntimeError as e:
 
 # [case] leaf_error | every in-place form on a leaf that requires grad
 out = {}
-for name, f in dict(
-    add=lambda t: t.add_(1),
-    iadd=lambda t: t.__iadd__(1),
-    mul=lambda t: t.mul_(2),
-    zero=lambda t: t.zero_(),
-    copy=lambda t: t.copy_(torch.ones(2)),
-    fill=lambda t: t.fill_(1),
-    relu=lambda t: t.relu_(),
-    clamp=lambda t: t.clamp_(0, 1),
-).items():
+for name, f in dict(add=lambda t: t.add_(1), iadd=lambda t: t.__iadd__(1), mul=lambda t: t.mul_(2), zero=lambda t: t.zero_(), copy=lambda t: t.copy_(torch.ones(2)), fill=lambda t: t.fill_(1), relu=lambda t: t.relu_(), clamp=lambda t: t.clamp_(0, 1)).items():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     try:
         f(x)
@@ -93,7 +64,7 @@ except RuntimeError as e:
 
 # [case] parameter_update | updates of a leaf under no_grad and through .data
 w = torch.tensor([1.0, 2.0], requires_grad=True)
-(w**2).sum().backward()
+(w ** 2).sum().backward()
 with torch.no_grad():
     w -= 0.1 * w.grad
 w.data.sub_(1.0)
@@ -124,14 +95,7 @@ for name in ["log", "sin", "abs", "square", "exp", "neg", "cos", "sigmoid", "rsq
 # [case] message_names_the_op | the message names the op that wrote last
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 out = {}
-for name, f in dict(
-    mul=lambda t: t.mul_(2),
-    zero=lambda t: t.zero_(),
-    item=lambda t: t.__setitem__(0, 1.0),
-    copy=lambda t: t.copy_(x),
-    exp=lambda t: t.exp_(),
-    twice=lambda t: t.add_(1).add_(1),
-).items():
+for name, f in dict(mul=lambda t: t.mul_(2), zero=lambda t: t.zero_(), item=lambda t: t.__setitem__(0, 1.0), copy=lambda t: t.copy_(x), exp=lambda t: t.exp_(), twice=lambda t: t.add_(1).add_(1)).items():
     h = x * 1
     y = h * h
     f(h)
@@ -151,12 +115,7 @@ try:
     y.sum().backward()
 except RuntimeError as e:
     out["error"] = e
-    out["tail"] = (
-        str(e)
-        .split("modified by an inplace operation: ")[1]
-        .split(". Hint")[0]
-        .replace("torch.FloatTensor", "T")
-    )
+    out["tail"] = str(e).split("modified by an inplace operation: ")[1].split(". Hint")[0].replace("torch.FloatTensor", "T")
 
 # [case] dtype_in_message | double and integer tensors in the message
 x = torch.tensor([1.0], dtype=torch.float64, requires_grad=True)
@@ -181,7 +140,7 @@ except RuntimeError as e:
 # [case] base_changed_through_view | a saved tensor changed through a view of it
 x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 h = x * 1
-y = h.exp().sum() + (h**2).sum()
+y = h.exp().sum() + (h ** 2).sum()
 h[0].mul_(5)
 out = {}
 try:
@@ -205,23 +164,7 @@ except RuntimeError as e:
 F = torch.nn.functional
 x = torch.tensor([0.5, 2.0], requires_grad=True)
 out = {}
-for name, f in dict(
-    softmax=lambda: x.softmax(0),
-    logsm=lambda: x.log_softmax(0),
-    rsqrt=lambda: x.rsqrt(),
-    rec=lambda: x.reciprocal(),
-    tan=lambda: x.tan(),
-    expm1=lambda: x.expm1(),
-    exp2=lambda: x.exp2(),
-    norm=lambda: x.norm(),
-    cumprod=lambda: x.cumprod(0),
-    amax=lambda: x.amax(),
-    prod=lambda: x.prod(),
-    lse=lambda: x.logsumexp(0),
-    max=lambda: x.max(),
-    elu=lambda: F.elu(x),
-    std=lambda: x.std(),
-).items():
+for name, f in dict(softmax=lambda: x.softmax(0), logsm=lambda: x.log_softmax(0), rsqrt=lambda: x.rsqrt(), rec=lambda: x.reciprocal(), tan=lambda: x.tan(), expm1=lambda: x.expm1(), exp2=lambda: x.exp2(), norm=lambda: x.norm(), cumprod=lambda: x.cumprod(0), amax=lambda: x.amax(), prod=lambda: x.prod(), lse=lambda: x.logsumexp(0), max=lambda: x.max(), elu=lambda: F.elu(x), std=lambda: x.std()).items():
     y = f()
     y.add_(1)
     try:
@@ -235,21 +178,7 @@ for name, f in dict(
 # [case] nothing_saved | ops that save nothing do not mind
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 out = {}
-for name, f in dict(
-    add=lambda h: h + x,
-    sub=lambda h: x - h,
-    neg=lambda h: -h,
-    sum=lambda h: h.sum(),
-    mean=lambda h: h.mean(),
-    view=lambda h: h.view(2, 1) * 1,
-    cat=lambda h: torch.cat([h, h]),
-    mulnum=lambda h: h * 3,
-    divnum=lambda h: h / 2,
-    clone=lambda h: h.clone(),
-    where=lambda h: torch.where(torch.tensor([True, False]), h, x),
-    pow1=lambda h: h**1,
-    stack=lambda h: torch.stack([h, h]),
-).items():
+for name, f in dict(add=lambda h: h + x, sub=lambda h: x - h, neg=lambda h: -h, sum=lambda h: h.sum(), mean=lambda h: h.mean(), view=lambda h: h.view(2, 1) * 1, cat=lambda h: torch.cat([h, h]), mulnum=lambda h: h * 3, divnum=lambda h: h / 2, clone=lambda h: h.clone(), where=lambda h: torch.where(torch.tensor([True, False]), h, x), pow1=lambda h: h ** 1, stack=lambda h: torch.stack([h, h])).items():
     h = x * 1
     y = f(h)
     h.add_(5)
@@ -316,22 +245,7 @@ out = dict(y=y, x=x.grad, k=k.grad)
 # [case] in_place_functions | exp_, sqrt_, tanh_, sigmoid_, reciprocal_, abs_, sin_
 x = torch.tensor([0.25, 0.5], requires_grad=True)
 out = {}
-for name in [
-    "exp_",
-    "sqrt_",
-    "tanh_",
-    "sigmoid_",
-    "reciprocal_",
-    "abs_",
-    "sin_",
-    "log_",
-    "rsqrt_",
-    "square_",
-    "floor_",
-    "round_",
-    "relu_",
-    "cos_",
-]:
+for name in ["exp_", "sqrt_", "tanh_", "sigmoid_", "reciprocal_", "abs_", "sin_", "log_", "rsqrt_", "square_", "floor_", "round_", "relu_", "cos_"]:
     y = x * 2
     try:
         getattr(y, name)()
@@ -395,15 +309,7 @@ out = dict(y=y, z=z, g=x.grad)
 # [case] inplace_type_errors | results that do not fit the target's type
 out = {}
 i = torch.tensor([1, 2])
-for name, f in dict(
-    exp=lambda: i.exp_(),
-    tdiv=lambda: i.__itruediv__(2),
-    mulf=lambda: i.mul_(1.5),
-    addt=lambda: i.add_(torch.tensor(1.5)),
-    sqrt=lambda: i.sqrt_(),
-    clamp=lambda: i.clamp_(0.5, 1.5),
-    pow=lambda: i.pow_(-1),
-).items():
+for name, f in dict(exp=lambda: i.exp_(), tdiv=lambda: i.__itruediv__(2), mulf=lambda: i.mul_(1.5), addt=lambda: i.add_(torch.tensor(1.5)), sqrt=lambda: i.sqrt_(), clamp=lambda: i.clamp_(0.5, 1.5), pow=lambda: i.pow_(-1)).items():
     try:
         out[name] = f()
     except RuntimeError as e:
@@ -414,15 +320,7 @@ out["copy"] = i
 # [case] inplace_shape_errors | operands larger than the target
 a = torch.ones(3)
 out = {}
-for name, f in dict(
-    mul=lambda: a.mul_(torch.ones(2, 3)),
-    sub=lambda: a.sub_(torch.ones(4)),
-    copy=lambda: a.copy_(torch.ones(2)),
-    iadd=lambda: a.__iadd__(torch.ones(1, 3)),
-    clamp=lambda: a.clamp_(torch.zeros(2, 3)),
-    mf=lambda: a.masked_fill_(torch.ones(2, 3, dtype=torch.bool), 0.0),
-    addmm=lambda: torch.ones(2, 3).addmm_(torch.ones(2, 2), torch.ones(2, 2)),
-).items():
+for name, f in dict(mul=lambda: a.mul_(torch.ones(2, 3)), sub=lambda: a.sub_(torch.ones(4)), copy=lambda: a.copy_(torch.ones(2)), iadd=lambda: a.__iadd__(torch.ones(1, 3)), clamp=lambda: a.clamp_(torch.zeros(2, 3)), mf=lambda: a.masked_fill_(torch.ones(2, 3, dtype=torch.bool), 0.0), addmm=lambda: torch.ones(2, 3).addmm_(torch.ones(2, 2), torch.ones(2, 2))).items():
     try:
         f()
     except RuntimeError as e:
@@ -432,13 +330,7 @@ out["a"] = a
 # [case] overlapping_writes | overlapping memory: expanded targets and shifted copies
 e = torch.zeros(3, 1).expand(3, 2)
 out = {}
-for name, f in dict(
-    mul=lambda: e.mul_(2),
-    fill=lambda: e.fill_(1.0),
-    zero=lambda: e.zero_(),
-    setitem=lambda: e.__setitem__(0, 1.0),
-    copy=lambda: e.copy_(torch.ones(3, 2)),
-).items():
+for name, f in dict(mul=lambda: e.mul_(2), fill=lambda: e.fill_(1.0), zero=lambda: e.zero_(), setitem=lambda: e.__setitem__(0, 1.0), copy=lambda: e.copy_(torch.ones(3, 2))).items():
     try:
         f()
         out[name] = "ok"
@@ -463,11 +355,4 @@ out = dict(y=y, x=x.grad, d=d.grad)
 x = torch.ones(2)
 y = x
 y += 1
-out = dict(
-    add=x.add_(1) is x,
-    iadd=y is x,
-    clamp=x.clamp_(0, 1) is x,
-    zero=x.zero_() is x,
-    req=x.requires_grad_() is x,
-    copy=torch.zeros(2).copy_(x).shape,
-)
+out = dict(add=x.add_(1) is x, iadd=y is x, clamp=x.clamp_(0, 1) is x, zero=x.zero_() is x, req=x.requires_grad_() is x, copy=torch.zeros(2).copy_(x).shape)

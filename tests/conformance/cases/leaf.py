@@ -1,66 +1,26 @@
 # [group] creation
 
 # [case] requires_grad_keyword | factories with requires_grad
-out = dict(
-    t=torch.tensor([1.0], requires_grad=True),
-    o=torch.ones(2, requires_grad=True),
-    f=torch.full((1,), 2.0, requires_grad=True),
-    e=torch.eye(2, requires_grad=True),
-    a=torch.arange(0.0, 2.0, requires_grad=True),
-    l=torch.linspace(0, 1, 2, requires_grad=True),
-    z=torch.zeros(1, dtype=torch.float64, requires_grad=True),
-)
+out = dict(t=torch.tensor([1.0], requires_grad=True), o=torch.ones(2, requires_grad=True), f=torch.full((1,), 2.0, requires_grad=True), e=torch.eye(2, requires_grad=True), a=torch.arange(0.0, 2.0, requires_grad=True), l=torch.linspace(0, 1, 2, requires_grad=True), z=torch.zeros(1, dtype=torch.float64, requires_grad=True))
 
 # [case] shape_arguments | sizes as numbers, tuples and Size; new_* and like forms
 x = torch.ones(2, 3, dtype=torch.float64)
-out = dict(
-    a=torch.ones(2, 3).shape,
-    b=torch.zeros((2, 3)).shape,
-    c=torch.empty(torch.Size([1, 2])).shape,
-    nf=x.new_full((2,), 3),
-    no=x.new_ones(1),
-    ne=x.new_empty(0, 2).shape,
-    nt=x.new_tensor([1, 2]),
-    zl=torch.zeros_like(x, dtype=torch.int64),
-    el=torch.empty_like(x).dtype,
-    fl=torch.full_like(x, 2),
-)
+out = dict(a=torch.ones(2, 3).shape, b=torch.zeros((2, 3)).shape, c=torch.empty(torch.Size([1, 2])).shape, nf=x.new_full((2,), 3), no=x.new_ones(1), ne=x.new_empty(0, 2).shape, nt=x.new_tensor([1, 2]), zl=torch.zeros_like(x, dtype=torch.int64), el=torch.empty_like(x).dtype, fl=torch.full_like(x, 2))
 
 # [case] parameter_is_leaf | Parameters require gradients by default
 p = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
 q = torch.nn.Parameter(torch.tensor([1.0]), requires_grad=False)
-out = dict(
-    p=(p.requires_grad, p.is_leaf, type(p).__name__, isinstance(p, torch.Tensor)),
-    q=q.requires_grad,
-    mul=type(p * 2).__name__,
-    y=p * 2,
-    det=type(p.detach()).__name__,
-    isp=isinstance(p, torch.nn.Parameter),
-)
+out = dict(p=(p.requires_grad, p.is_leaf, type(p).__name__, isinstance(p, torch.Tensor)), q=q.requires_grad, mul=type(p * 2).__name__, y=p * 2, det=type(p.detach()).__name__, isp=isinstance(p, torch.nn.Parameter))
 
 # [case] legacy_constructors | torch.Tensor and friends
-out = dict(
-    t=torch.Tensor([1, 2]),
-    shape=torch.Tensor(2, 3).shape,
-    f=torch.FloatTensor([1.5]),
-    l=torch.LongTensor([1, 2]),
-    e=torch.Tensor().shape,
-)
+out = dict(t=torch.Tensor([1, 2]), shape=torch.Tensor(2, 3).shape, f=torch.FloatTensor([1.5]), l=torch.LongTensor([1, 2]), e=torch.Tensor().shape)
 
 # [group] propagation
 
 # [case] any_input_is_enough | one differentiable operand makes the result differentiable
 x = torch.tensor([1.0], requires_grad=True)
 c = torch.tensor([2.0])
-out = dict(
-    a=x + c,
-    b=c * c,
-    d=torch.cat([c, x]),
-    e=torch.where(torch.tensor([True]), c, c),
-    f=torch.stack([c, c]),
-    g=c @ x,
-    h=torch.maximum(c, x),
-)
+out = dict(a=x + c, b=c * c, d=torch.cat([c, x]), e=torch.where(torch.tensor([True]), c, c), f=torch.stack([c, c]), g=c @ x, h=torch.maximum(c, x))
 
 # [case] derived_flags | flags along a chain with a detach in the middle
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -72,32 +32,12 @@ out = {k: (t.requires_grad, t.is_leaf) for k, t in dict(x=x, a=a, b=b, c=c, d=d)
 
 # [case] integral_functions | argmax, sort indices, comparisons, floor to int
 x = torch.tensor([3.0, 1.0, 2.0], requires_grad=True)
-out = dict(
-    am=x.argmin(),
-    ars=x.argsort(),
-    si=x.sort().indices,
-    sv=x.sort().values,
-    tk=x.topk(2).indices,
-    ne=x != 2,
-    lo=torch.logical_not(x),
-    fi=torch.isfinite(x),
-    ss=torch.searchsorted(torch.tensor([1.0, 2.0]), x.detach()),
-    un=torch.unique(torch.tensor([3, 1, 3])),
-    bc=torch.bincount(torch.tensor([0, 1, 1])),
-    il=torch.floor(x).int(),
-    cl=torch.isclose(x, x),
-    s=torch.sign(x),
-)
+out = dict(am=x.argmin(), ars=x.argsort(), si=x.sort().indices, sv=x.sort().values, tk=x.topk(2).indices, ne=x != 2, lo=torch.logical_not(x), fi=torch.isfinite(x), ss=torch.searchsorted(torch.tensor([1.0, 2.0]), x.detach()), un=torch.unique(torch.tensor([3, 1, 3])), bc=torch.bincount(torch.tensor([0, 1, 1])), il=torch.floor(x).int(), cl=torch.isclose(x, x), s=torch.sign(x))
 
 # [case] like_random_free | results of *_like and new_* on computed tensors are leaves
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 h = x * 2
-out = dict(
-    z=torch.zeros_like(h),
-    n=h.new_ones(2),
-    o=torch.ones_like(h, requires_grad=True),
-    e=torch.empty_like(h).is_leaf,
-)
+out = dict(z=torch.zeros_like(h), n=h.new_ones(2), o=torch.ones_like(h, requires_grad=True), e=torch.empty_like(h).is_leaf)
 
 # [group] flags
 
@@ -105,12 +45,7 @@ out = dict(
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = x * 2
 out = {}
-for name, f in dict(
-    on=lambda: setattr(y, "requires_grad", True),
-    same=lambda: y.requires_grad_(),
-    attr=lambda: setattr(y, "requires_grad", False),
-    method=lambda: y.requires_grad_(False),
-).items():
+for name, f in dict(on=lambda: setattr(y, "requires_grad", True), same=lambda: y.requires_grad_(), attr=lambda: setattr(y, "requires_grad", False), method=lambda: y.requires_grad_(False)).items():
     try:
         f()
         out[name] = y.requires_grad
@@ -170,7 +105,6 @@ out = dict(cx=x.clone(), cc=c.clone(), dx=x.clone().detach(), ptr=x.clone().data
 
 # [case] deepcopy_of_leaf | deepcopy of leaves keeps flags and gradient; of a result it is an error
 import copy
-
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 (x * x).sum().backward()
 d = copy.deepcopy(x)
@@ -183,7 +117,6 @@ except RuntimeError as e:
 
 # [case] shallow_copy | copy.copy shares memory
 import copy
-
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 s = copy.copy(x)
 with torch.no_grad():
@@ -192,19 +125,7 @@ out = dict(x=x, s=s, same=s is x)
 
 # [case] no_op_conversions | conversions that change nothing return the same object
 x = torch.tensor([1.0, 2.0], requires_grad=True)
-out = dict(
-    type_as=x.type_as(x) is x,
-    cpu=x.cpu() is x,
-    to=x.to(x) is x,
-    exp=x.expand(2) is x,
-    resh=x.reshape(2) is x,
-    view=x.view(2) is x,
-    clone=x.clone() is x,
-    det=x.detach() is x,
-    sq=x.squeeze() is x,
-    flat=x.flatten() is x,
-    pos=(+x) is x,
-)
+out = dict(type_as=x.type_as(x) is x, cpu=x.cpu() is x, to=x.to(x) is x, exp=x.expand(2) is x, resh=x.reshape(2) is x, view=x.view(2) is x, clone=x.clone() is x, det=x.detach() is x, sq=x.squeeze() is x, flat=x.flatten() is x, pos=(+x) is x)
 
 # [group] grad_attribute
 
@@ -254,14 +175,7 @@ p, q = x.split(1)
 m = x.max(1)
 s = x.sort(1)
 v, mu = torch.var_mean(x, 1)
-out = dict(
-    split=(p.output_nr, q.output_nr),
-    max=(m.values.output_nr, m.indices.output_nr),
-    sort=(s[0].output_nr,),
-    vm=(v.output_nr, mu.output_nr),
-    same=v.grad_fn is mu.grad_fn,
-    names=(type(m).__name__, m._fields if hasattr(m, "_fields") else None),
-)
+out = dict(split=(p.output_nr, q.output_nr), max=(m.values.output_nr, m.indices.output_nr), sort=(s[0].output_nr,), vm=(v.output_nr, mu.output_nr), same=v.grad_fn is mu.grad_fn, names=(type(m).__name__, m._fields if hasattr(m, "_fields") else None))
 
 # [case] backward_on_plain_leaf | a constant leaf has nothing to go back to
 c = torch.tensor(2.0)

@@ -69,18 +69,7 @@ out = dict(a=a.detach(), b=b.detach(), x=x.grad, m=m.grad)
 F = torch.nn.functional
 x = torch.ones(2, 3)
 out = {}
-for name, f in dict(
-    range=lambda: F.cross_entropy(x, torch.tensor([0, 3])),
-    neg=lambda: F.nll_loss(x, torch.tensor([0, -1])),
-    batch=lambda: F.cross_entropy(x, torch.tensor([0])),
-    flt=lambda: F.nll_loss(x, torch.tensor([0.0, 1.0])),
-    red=lambda: F.mse_loss(x, x, reduction="avg"),
-    bcer=lambda: F.binary_cross_entropy(torch.tensor([2.0]), torch.tensor([1.0])),
-    bces=lambda: F.binary_cross_entropy(torch.ones(2), torch.ones(3)),
-    bcels=lambda: F.binary_cross_entropy_with_logits(torch.ones(2), torch.ones(3)),
-    smooth=lambda: F.cross_entropy(x, torch.tensor([0, 1]), label_smoothing=1.5),
-    w=lambda: F.cross_entropy(x, torch.tensor([0, 1]), weight=torch.ones(2)),
-).items():
+for name, f in dict(range=lambda: F.cross_entropy(x, torch.tensor([0, 3])), neg=lambda: F.nll_loss(x, torch.tensor([0, -1])), batch=lambda: F.cross_entropy(x, torch.tensor([0])), flt=lambda: F.nll_loss(x, torch.tensor([0.0, 1.0])), red=lambda: F.mse_loss(x, x, reduction="avg"), bcer=lambda: F.binary_cross_entropy(torch.tensor([2.0]), torch.tensor([1.0])), bces=lambda: F.binary_cross_entropy(torch.ones(2), torch.ones(3)), bcels=lambda: F.binary_cross_entropy_with_logits(torch.ones(2), torch.ones(3)), smooth=lambda: F.cross_entropy(x, torch.tensor([0, 1]), label_smoothing=1.5), w=lambda: F.cross_entropy(x, torch.tensor([0, 1]), weight=torch.ones(2))).items():
     try:
         out[name] = f()
     except Exception as e:
@@ -92,9 +81,7 @@ x = torch.tensor([[1.0, 2.0]], requires_grad=True)
 t = torch.tensor([-100])
 a, b = F.cross_entropy(x, t), F.cross_entropy(x, t, reduction="sum")
 b.backward()
-out = dict(
-    a=a, b=b, g=x.grad, own=F.nll_loss(x.detach(), torch.tensor([1]), ignore_index=1, reduction="none")
-)
+out = dict(a=a, b=b, g=x.grad, own=F.nll_loss(x.detach(), torch.tensor([1]), ignore_index=1, reduction="none"))
 
 # [case] nll_of_log_softmax | cross entropy is nll of log_softmax; the module forms
 x = torch.tensor([[1.0, 2.0, 0.5], [0.0, -1.0, 3.0]], requires_grad=True)
@@ -112,9 +99,7 @@ x = torch.tensor([[1.0, 0.0, 2.0], [0.0, 1.0, 0.0], [2.0, 2.0, 1.0]], requires_g
 t = torch.tensor([0, 1, -100])
 loss = F.cross_entropy(x, t, weight=torch.tensor([1.0, 3.0, 0.5]), label_smoothing=0.3)
 loss.backward()
-out = dict(
-    loss=loss.detach(), g=x.grad, none=F.cross_entropy(x, t, label_smoothing=0.3, reduction="none").detach()
-)
+out = dict(loss=loss.detach(), g=x.grad, none=F.cross_entropy(x, t, label_smoothing=0.3, reduction="none").detach())
 
 # [group] regression
 
@@ -131,19 +116,11 @@ out["module"] = torch.nn.MSELoss()(x, t)
 # [case] huber_deltas | delta and beta, zero beta
 F = torch.nn.functional
 out = {}
-for name, f in dict(
-    h2=lambda a, b: F.huber_loss(a, b, delta=2.0),
-    s2=lambda a, b: F.smooth_l1_loss(a, b, beta=2.0),
-    s0=lambda a, b: F.smooth_l1_loss(a, b, beta=0.0),
-    hs=lambda a, b: F.huber_loss(a, b, reduction="sum", delta=0.5),
-    sn=lambda a, b: F.smooth_l1_loss(a, b, reduction="none"),
-).items():
+for name, f in dict(h2=lambda a, b: F.huber_loss(a, b, delta=2.0), s2=lambda a, b: F.smooth_l1_loss(a, b, beta=2.0), s0=lambda a, b: F.smooth_l1_loss(a, b, beta=0.0), hs=lambda a, b: F.huber_loss(a, b, reduction="sum", delta=0.5), sn=lambda a, b: F.smooth_l1_loss(a, b, reduction="none")).items():
     x = torch.tensor([0.0, 0.5, -1.0, 3.0], requires_grad=True)
     loss = f(x, torch.zeros(4))
     out[name] = (loss.detach(), torch.autograd.grad(loss.sum(), x)[0])
-for name, f in dict(
-    delta=lambda: F.huber_loss(x, x, delta=0.0), beta=lambda: F.smooth_l1_loss(x, x, beta=-1.0)
-).items():
+for name, f in dict(delta=lambda: F.huber_loss(x, x, delta=0.0), beta=lambda: F.smooth_l1_loss(x, x, beta=-1.0)).items():
     try:
         f()
     except (ValueError, RuntimeError) as e:
@@ -192,17 +169,9 @@ out = dict(loss=loss, g=p.grad, mean=F.binary_cross_entropy(p, t, weight=torch.t
 F = torch.nn.functional
 x = torch.tensor([[0.5, -1.0], [2.0, 0.0]], requires_grad=True)
 t = torch.tensor([[1.0, 0.0], [0.0, 1.0]], requires_grad=True)
-loss = F.binary_cross_entropy_with_logits(
-    x, t, weight=torch.tensor([1.0, 2.0]), pos_weight=torch.tensor([3.0, 0.5]), reduction="sum"
-)
+loss = F.binary_cross_entropy_with_logits(x, t, weight=torch.tensor([1.0, 2.0]), pos_weight=torch.tensor([3.0, 0.5]), reduction="sum")
 loss.backward()
-out = dict(
-    loss=loss.detach(),
-    x=x.grad,
-    t=t.grad,
-    module=torch.nn.BCEWithLogitsLoss()(x, t).detach(),
-    bce=torch.nn.BCELoss()(x.sigmoid(), t.detach()).detach(),
-)
+out = dict(loss=loss.detach(), x=x.grad, t=t.grad, module=torch.nn.BCEWithLogitsLoss()(x, t).detach(), bce=torch.nn.BCELoss()(x.sigmoid(), t.detach()).detach())
 
 # [case] kl_reductions | kl_div by reduction, with log targets and zeros
 F = torch.nn.functional
@@ -223,40 +192,20 @@ x = torch.tensor([[3.0, 4.0], [0.0, 0.0]], requires_grad=True)
 y = torch.tensor([[4.0, 3.0], [1.0, 1.0]])
 c, d = F.cosine_similarity(x, y), F.pairwise_distance(x, y)
 (c.sum() + d.sum()).backward()
-out = dict(
-    c=c.detach(),
-    d=d.detach(),
-    g=x.grad,
-    c0=F.cosine_similarity(x.detach(), y, dim=0),
-    cdist=torch.cdist(x.detach(), y),
-    p1=F.pairwise_distance(x.detach(), y, p=1.0, keepdim=True),
-)
+out = dict(c=c.detach(), d=d.detach(), g=x.grad, c0=F.cosine_similarity(x.detach(), y, dim=0), cdist=torch.cdist(x.detach(), y), p1=F.pairwise_distance(x.detach(), y, p=1.0, keepdim=True))
 
 # [case] normalize_forms | normalize along dims and norms; the zero vector
 F = torch.nn.functional
 x = torch.tensor([[3.0, 4.0], [0.0, 0.0], [-1.0, 1.0]], requires_grad=True)
 n = F.normalize(x)
 n[:, 0].sum().backward()
-out = dict(
-    n=n.detach(),
-    g=x.grad,
-    p1=F.normalize(x.detach(), p=1.0, dim=0),
-    v=F.normalize(torch.tensor([3.0, 4.0]), dim=0),
-)
+out = dict(n=n.detach(), g=x.grad, p1=F.normalize(x.detach(), p=1.0, dim=0), v=F.normalize(torch.tensor([3.0, 4.0]), dim=0))
 
 # [case] margin_losses | hinge, ranking, cosine embedding, triplet
 F = torch.nn.functional
 a = torch.tensor([[1.0, 2.0], [0.5, -1.0]], requires_grad=True)
 b = torch.tensor([[1.5, 1.0], [0.0, 1.0]])
 out = {}
-for name, f in dict(
-    rank=lambda: F.margin_ranking_loss(a[:, 0], b[:, 0], torch.tensor([1.0, -1.0]), margin=0.1),
-    hinge=lambda: F.hinge_embedding_loss(a, torch.tensor([[1.0, -1.0], [-1.0, 1.0]])),
-    cos=lambda: F.cosine_embedding_loss(a, b, torch.tensor([1.0, -1.0])),
-    trip=lambda: F.triplet_margin_loss(a, b, b * 2),
-    soft=lambda: F.soft_margin_loss(a, torch.tensor([[1.0, -1.0], [-1.0, 1.0]])),
-    multi=lambda: F.multi_margin_loss(a, torch.tensor([0, 1])),
-    mlsm=lambda: F.multilabel_soft_margin_loss(a, torch.tensor([[1.0, 0.0], [0.0, 1.0]])),
-).items():
+for name, f in dict(rank=lambda: F.margin_ranking_loss(a[:, 0], b[:, 0], torch.tensor([1.0, -1.0]), margin=0.1), hinge=lambda: F.hinge_embedding_loss(a, torch.tensor([[1.0, -1.0], [-1.0, 1.0]])), cos=lambda: F.cosine_embedding_loss(a, b, torch.tensor([1.0, -1.0])), trip=lambda: F.triplet_margin_loss(a, b, b * 2), soft=lambda: F.soft_margin_loss(a, torch.tensor([[1.0, -1.0], [-1.0, 1.0]])), multi=lambda: F.multi_margin_loss(a, torch.tensor([0, 1])), mlsm=lambda: F.multilabel_soft_margin_loss(a, torch.tensor([[1.0, 0.0], [0.0, 1.0]]))).items():
     loss = f()
     out[name] = (loss.detach(), torch.autograd.grad(loss, a)[0])

@@ -5,21 +5,12 @@ a = torch.tensor([1.0, 2.0], requires_grad=True)
 b = torch.tensor([3.0, 5.0], requires_grad=True)
 y = a @ b + torch.dot(a, a) * 10
 y.backward()
-out = dict(
-    y=y.detach(), a=a.grad, b=b.grad, inner=torch.inner(a, b), vdot=torch.vdot(a, b), shape=(a @ b).shape
-)
+out = dict(y=y.detach(), a=a.grad, b=b.grad, inner=torch.inner(a, b), vdot=torch.vdot(a, b), shape=(a @ b).shape)
 
 # [case] vector_errors | dot of unequal sizes, outer and dot of matrices
 a, m = torch.ones(2), torch.ones(2, 2)
 out = {}
-for name, f in dict(
-    dot=lambda: torch.dot(a, torch.ones(3)),
-    at=lambda: a @ torch.ones(3),
-    dotm=lambda: torch.dot(m, a),
-    outer=lambda: torch.outer(m, a),
-    scalar=lambda: torch.tensor(1.0) @ a,
-    num=lambda: a @ 2.0,
-).items():
+for name, f in dict(dot=lambda: torch.dot(a, torch.ones(3)), at=lambda: a @ torch.ones(3), dotm=lambda: torch.dot(m, a), outer=lambda: torch.outer(m, a), scalar=lambda: torch.tensor(1.0) @ a, num=lambda: a @ 2.0).items():
     try:
         f()
     except (RuntimeError, TypeError) as e:
@@ -45,28 +36,12 @@ out = dict(y=y, same=torch.equal(y, torch.mm(a, b)) and torch.equal(y, a.matmul(
 a = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
 y = a @ a.t() + a.T @ a
 y[0, 1].backward()
-out = dict(
-    y=y.detach(),
-    g=a.grad,
-    p=torch.matrix_power(a.detach(), 3),
-    p0=torch.matrix_power(a.detach(), 0),
-    tr=torch.trace(a).detach(),
-)
+out = dict(y=y.detach(), g=a.grad, p=torch.matrix_power(a.detach(), 3), p0=torch.matrix_power(a.detach(), 0), tr=torch.trace(a).detach())
 
 # [case] more_errors | wrong dims and sizes of mm, mv, bmm, addmm
 m = torch.ones(2, 3)
 out = {}
-for name, f in dict(
-    mm=lambda: torch.mm(m, m),
-    mv=lambda: torch.mv(m, torch.ones(2)),
-    mvd=lambda: torch.mv(torch.ones(3), m),
-    bmm=lambda: torch.bmm(torch.ones(2, 2, 3), torch.ones(2, 2, 3)),
-    bmmd=lambda: torch.bmm(m, m),
-    batch=lambda: torch.ones(2, 2, 3) @ torch.ones(3, 3, 2),
-    vm=lambda: torch.ones(3) @ m,
-    addmm=lambda: torch.addmm(torch.ones(3), m, m),
-    b0=lambda: torch.bmm(torch.ones(2, 2, 3), torch.ones(3, 3, 2)),
-).items():
+for name, f in dict(mm=lambda: torch.mm(m, m), mv=lambda: torch.mv(m, torch.ones(2)), mvd=lambda: torch.mv(torch.ones(3), m), bmm=lambda: torch.bmm(torch.ones(2, 2, 3), torch.ones(2, 2, 3)), bmmd=lambda: torch.bmm(m, m), batch=lambda: torch.ones(2, 2, 3) @ torch.ones(3, 3, 2), vm=lambda: torch.ones(3) @ m, addmm=lambda: torch.addmm(torch.ones(3), m, m), b0=lambda: torch.bmm(torch.ones(2, 2, 3), torch.ones(3, 3, 2))).items():
     try:
         f()
     except RuntimeError as e:
@@ -77,13 +52,7 @@ a = torch.zeros(2, 0, requires_grad=True)
 b = torch.zeros(0, 3, requires_grad=True)
 y = a @ b
 y.sum().backward()
-out = dict(
-    y=y,
-    a=a.grad,
-    b=b.grad,
-    e=(torch.zeros(0, 2) @ torch.ones(2, 3)).shape,
-    dot=torch.dot(torch.zeros(0), torch.zeros(0)),
-)
+out = dict(y=y, a=a.grad, b=b.grad, e=(torch.zeros(0, 2) @ torch.ones(2, 3)).shape, dot=torch.dot(torch.zeros(0), torch.zeros(0)))
 
 # [group] batches
 
@@ -114,7 +83,7 @@ F = torch.nn.functional
 q = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]], requires_grad=True)
 k = torch.tensor([[[1.0, 1.0], [0.5, -1.0]]], requires_grad=True)
 v = torch.tensor([[[1.0, 2.0], [3.0, 4.0]]], requires_grad=True)
-y = (q @ k.transpose(-2, -1) / 2**0.5).softmax(-1) @ v
+y = (q @ k.transpose(-2, -1) / 2 ** 0.5).softmax(-1) @ v
 y.sum().backward()
 out = dict(y=y.detach(), q=q.grad, k=k.grad, v=v.grad)
 
@@ -133,11 +102,7 @@ out = dict(y=y.detach(), z=z.detach(), w=w.detach(), c=c.grad, a=a.grad, b=b.gra
 # [case] linear_errors | F.linear with sizes that do not fit
 F = torch.nn.functional
 out = {}
-for name, f in dict(
-    inner=lambda: F.linear(torch.ones(2, 3), torch.ones(4, 2)),
-    bias=lambda: F.linear(torch.ones(2, 3), torch.ones(4, 3), torch.ones(3)),
-    vec=lambda: F.linear(torch.ones(3), torch.ones(4, 2)),
-).items():
+for name, f in dict(inner=lambda: F.linear(torch.ones(2, 3), torch.ones(4, 2)), bias=lambda: F.linear(torch.ones(2, 3), torch.ones(4, 3), torch.ones(3)), vec=lambda: F.linear(torch.ones(3), torch.ones(4, 2))).items():
     try:
         f()
     except RuntimeError as e:
@@ -172,26 +137,13 @@ m = F.max_pool2d(x, 2, stride=1)
 a = F.avg_pool2d(x, 2, stride=1)
 g = F.adaptive_avg_pool2d(x, 1)
 (m.sum() + a.sum() * 10 + g.sum() * 100).backward()
-out = dict(
-    m=m.detach(),
-    a=a.detach(),
-    g=g.detach(),
-    x=x.grad,
-    m1=F.max_pool1d(torch.tensor([[[1.0, 3.0, 2.0, 0.0]]]), 2),
-    mi=F.max_pool2d(x.detach(), 2, return_indices=True)[1],
-)
+out = dict(m=m.detach(), a=a.detach(), g=g.detach(), x=x.grad, m1=F.max_pool1d(torch.tensor([[[1.0, 3.0, 2.0, 0.0]]]), 2), mi=F.max_pool2d(x.detach(), 2, return_indices=True)[1])
 
 # [group] einsum
 
 # [case] einsum_traces | diagonals, traces, transposes and sums of one operand
 a = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-d, t, p, s, r = (
-    torch.einsum("ii->i", a),
-    torch.einsum("ii", a),
-    torch.einsum("ij->ji", a),
-    torch.einsum("ij->", a),
-    torch.einsum("ij->i", a),
-)
+d, t, p, s, r = torch.einsum("ii->i", a), torch.einsum("ii", a), torch.einsum("ij->ji", a), torch.einsum("ij->", a), torch.einsum("ij->i", a)
 (d[0] + t * 10 + p[0, 1] * 100 + s * 1000 + r[0] * 10000).backward()
 out = dict(d=d.detach(), t=t.detach(), p=p.detach(), s=s.detach(), r=r.detach(), g=a.grad)
 
@@ -202,26 +154,12 @@ y = torch.einsum("bij,jk->bik", a, b)
 z = torch.einsum("...ij,ij->...", a, b)
 w = torch.einsum("bij,bkj", a, a)
 (y.sum() + z[0] + w[0, 1]).backward()
-out = dict(
-    y=y.detach(),
-    z=z.detach(),
-    shape=w.shape,
-    a=a.grad,
-    b=b.grad,
-    lst=torch.einsum("i,i->i", [b[0], b[1]]).detach(),
-)
+out = dict(y=y.detach(), z=z.detach(), shape=w.shape, a=a.grad, b=b.grad, lst=torch.einsum("i,i->i", [b[0], b[1]]).detach())
 
 # [case] einsum_errors | subscripts that do not fit
 a = torch.ones(2, 3)
 out = {}
-for name, f in dict(
-    sizes=lambda: torch.einsum("ij,jk->ik", a, a),
-    count=lambda: torch.einsum("ij,jk", a),
-    dims=lambda: torch.einsum("ijk->i", a),
-    out=lambda: torch.einsum("ij->ik", a),
-    char=lambda: torch.einsum("i1->i", a),
-    rep=lambda: torch.einsum("ij->ii", a),
-).items():
+for name, f in dict(sizes=lambda: torch.einsum("ij,jk->ik", a, a), count=lambda: torch.einsum("ij,jk", a), dims=lambda: torch.einsum("ijk->i", a), out=lambda: torch.einsum("ij->ik", a), char=lambda: torch.einsum("i1->i", a), rep=lambda: torch.einsum("ij->ii", a)).items():
     try:
         f()
     except RuntimeError as e:
@@ -255,15 +193,7 @@ out = dict(s=s, l=l.detach(), g=a.grad, z=torch.det(z), sz=torch.slogdet(z), det
 # [case] singular_errors | inverses of singular and non-square matrices
 z = torch.tensor([[1.0, 2.0], [2.0, 4.0]])
 out = {}
-for name, f in dict(
-    inv=lambda: torch.linalg.inv(z),
-    inverse=lambda: torch.inverse(z),
-    solve=lambda: torch.linalg.solve(z, torch.ones(2)),
-    square=lambda: torch.inverse(torch.ones(2, 3)),
-    det=lambda: torch.det(torch.ones(2, 3)),
-    ints=lambda: torch.inverse(torch.ones(2, 2, dtype=torch.int64)),
-    chol=lambda: torch.linalg.cholesky(-torch.eye(2)),
-).items():
+for name, f in dict(inv=lambda: torch.linalg.inv(z), inverse=lambda: torch.inverse(z), solve=lambda: torch.linalg.solve(z, torch.ones(2)), square=lambda: torch.inverse(torch.ones(2, 3)), det=lambda: torch.det(torch.ones(2, 3)), ints=lambda: torch.inverse(torch.ones(2, 2, dtype=torch.int64)), chol=lambda: torch.linalg.cholesky(-torch.eye(2))).items():
     try:
         f()
     except Exception as e:
@@ -274,19 +204,10 @@ a = torch.tensor([[4.0, 2.0], [2.0, 3.0]], dtype=torch.float64, requires_grad=Tr
 l = torch.linalg.cholesky(a)
 n = torch.linalg.matrix_norm(a)
 (l[1, 0] + n * 10 + a.trace() * 100).backward()
-out = dict(
-    l=l.detach(),
-    n=n.detach(),
-    g=a.grad,
-    v=torch.linalg.vector_norm(a.detach(), ord=1),
-    one=torch.linalg.norm(a.detach(), 1),
-    inf=torch.linalg.norm(a.detach(), float("inf")),
-)
+out = dict(l=l.detach(), n=n.detach(), g=a.grad, v=torch.linalg.vector_norm(a.detach(), ord=1), one=torch.linalg.norm(a.detach(), 1), inf=torch.linalg.norm(a.detach(), float("inf")))
 
 # [case] batched_inverse | inverses and determinants of batches
-a = torch.tensor(
-    [[[2.0, 0.0], [0.0, 4.0]], [[1.0, 1.0], [0.0, 1.0]]], dtype=torch.float64, requires_grad=True
-)
+a = torch.tensor([[[2.0, 0.0], [0.0, 4.0]], [[1.0, 1.0], [0.0, 1.0]]], dtype=torch.float64, requires_grad=True)
 i, d = torch.linalg.inv(a), torch.linalg.det(a)
 (i[:, 0, 0].sum() + (d * torch.tensor([1.0, 10.0])).sum()).backward()
 out = dict(i=i.detach(), d=d.detach(), g=a.grad)

@@ -3,46 +3,12 @@
 # [case] constants_are_none | constant operands have an edge (None, 0)
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 c = torch.tensor([3.0, 4.0])
-out = dict(
-    mul=(x * c).grad_fn.next_functions[1],
-    rev=(c * x).grad_fn.next_functions[0],
-    num=(x * 2).grad_fn.next_functions[1],
-    n=len((x + 1).grad_fn.next_functions),
-    dead=[f if f is None else f.name() for f, _ in torch.where(c > 3, x, c).grad_fn.next_functions],
-)
+out = dict(mul=(x * c).grad_fn.next_functions[1], rev=(c * x).grad_fn.next_functions[0], num=(x * 2).grad_fn.next_functions[1], n=len((x + 1).grad_fn.next_functions), dead=[f if f is None else f.name() for f, _ in torch.where(c > 3, x, c).grad_fn.next_functions])
 
 # [case] unary_has_one_edge | how many edges the common nodes have
 x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
 F = torch.nn.functional
-ops = dict(
-    exp=x.exp(),
-    neg=-x,
-    pow=x**2,
-    powt=x**x,
-    sum=x.sum(),
-    view=x.view(4),
-    add=x + 1,
-    sub=x - x,
-    rsub=1 - x,
-    mul=x * 3,
-    div=x / 2,
-    mm=x @ x,
-    clamp=x.clamp(0, 1),
-    where=torch.where(x > 1, x, x),
-    cat=torch.cat([x, x, x]),
-    idx=x[0],
-    softmax=x.softmax(0),
-    lin=F.linear(x, x, x[0]),
-    mse=F.mse_loss(x, x.detach()),
-    addmm=torch.addmm(x, x, x),
-    lerp=torch.lerp(x, x, 0.5),
-    mx=torch.maximum(x, x),
-    mf=x.masked_fill(x > 1, 0.0),
-    clone=x.clone(),
-    ln=F.layer_norm(x, (2,)),
-    emb=F.embedding(torch.tensor([0]), x),
-    bce=F.binary_cross_entropy_with_logits(x, x.detach()),
-)
+ops = dict(exp=x.exp(), neg=-x, pow=x ** 2, powt=x ** x, sum=x.sum(), view=x.view(4), add=x + 1, sub=x - x, rsub=1 - x, mul=x * 3, div=x / 2, mm=x @ x, clamp=x.clamp(0, 1), where=torch.where(x > 1, x, x), cat=torch.cat([x, x, x]), idx=x[0], softmax=x.softmax(0), lin=F.linear(x, x, x[0]), mse=F.mse_loss(x, x.detach()), addmm=torch.addmm(x, x, x), lerp=torch.lerp(x, x, 0.5), mx=torch.maximum(x, x), mf=x.masked_fill(x > 1, 0.0), clone=x.clone(), ln=F.layer_norm(x, (2,)), emb=F.embedding(torch.tensor([0]), x), bce=F.binary_cross_entropy_with_logits(x, x.detach()))
 out = {k: len(v.grad_fn.next_functions) for k, v in ops.items()}
 
 # [case] result_operand | a computed operand's edge is its grad_fn
@@ -76,31 +42,20 @@ x = torch.tensor([1.0], requires_grad=True)
 y = x.exp()
 z = y * y
 (a, _), (b, _) = z.grad_fn.next_functions
-out = dict(
-    same=a is b, isfn=a is y.grad_fn, eq=a == b, hashed=len({a, b, y.grad_fn}), other=z.grad_fn is y.grad_fn
-)
+out = dict(same=a is b, isfn=a is y.grad_fn, eq=a == b, hashed=len({a, b, y.grad_fn}), other=z.grad_fn is y.grad_fn)
 
 # [case] attributes_on_nodes | a node carries metadata, and a sequence number
 x = torch.tensor([1.0], requires_grad=True)
 y = x * 2
 y.grad_fn.metadata["note"] = "mine"
 z = y.exp()
-out = dict(
-    meta=z.grad_fn.next_functions[0][0].metadata,
-    order=z.grad_fn._sequence_nr() > y.grad_fn._sequence_nr(),
-    acc=y.grad_fn.next_functions[0][0]._sequence_nr() == 2**64 - 1,
-)
+out = dict(meta=z.grad_fn.next_functions[0][0].metadata, order=z.grad_fn._sequence_nr() > y.grad_fn._sequence_nr(), acc=y.grad_fn.next_functions[0][0]._sequence_nr() == 2 ** 64 - 1)
 
 # [case] node_is_node | nodes are instances of torch.autograd.graph.Node
 x = torch.tensor([1.0], requires_grad=True)
 y = (x * 2).sum()
 N = torch.autograd.graph.Node
-out = dict(
-    all=[isinstance(f, N) for f in (y.grad_fn, y.grad_fn.next_functions[0][0])],
-    cls=issubclass(type(y.grad_fn), N),
-    not_=isinstance(y, N),
-    kinds=(type(y.grad_fn).__name__, type(y.grad_fn.next_functions).__name__),
-)
+out = dict(all=[isinstance(f, N) for f in (y.grad_fn, y.grad_fn.next_functions[0][0])], cls=issubclass(type(y.grad_fn), N), not_=isinstance(y, N), kinds=(type(y.grad_fn).__name__, type(y.grad_fn.next_functions).__name__))
 
 # [case] accumulator_alive_while_used | a leaf's accumulator is made anew once nothing holds it
 x = torch.tensor([1.0], requires_grad=True)
@@ -116,47 +71,28 @@ x = torch.arange(6.0).reshape(3, 2).requires_grad_()
 a, b, c = x.split(1)
 y = b * c
 v, i = x.max(0)
-out = dict(
-    idx=[j for _, j in y.grad_fn.next_functions],
-    same=y.grad_fn.next_functions[0][0] is y.grad_fn.next_functions[1][0],
-    name=y.grad_fn.next_functions[0][0].name(),
-    mx=(v * 2).grad_fn.next_functions[0][1],
-    fn=(i.grad_fn, v.output_nr),
-)
+out = dict(idx=[j for _, j in y.grad_fn.next_functions], same=y.grad_fn.next_functions[0][0] is y.grad_fn.next_functions[1][0], name=y.grad_fn.next_functions[0][0].name(), mx=(v * 2).grad_fn.next_functions[0][1], fn=(i.grad_fn, v.output_nr))
 
 # [case] var_mean_outputs | var_mean and topk and sort
 x = torch.arange(6.0).reshape(3, 2).requires_grad_()
 v, m = torch.var_mean(x, 0)
 y = m * v
 s = x.sort(0).values * 1
-out = dict(
-    idx=[j for _, j in y.grad_fn.next_functions],
-    name=y.grad_fn.next_functions[0][0].name(),
-    s=s.grad_fn.next_functions[0][1],
-)
-
+out = dict(idx=[j for _, j in y.grad_fn.next_functions], name=y.grad_fn.next_functions[0][0].name(), s=s.grad_fn.next_functions[0][1])
 
 # [case] in_place_on_output | an output written in place gets a node of its own with number 0
 class Two(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return x * 2, x * 3
-
     @staticmethod
     def backward(ctx, g, h):
         return 2 * g + 3 * h
-
-
 x = torch.tensor([1.0], requires_grad=True)
 a, b = Two.apply(x)
 before = b.output_nr
 b.add_(1)
-out = dict(
-    before=before,
-    after=b.output_nr,
-    below=b.grad_fn.next_functions[0][1],
-    name=b.grad_fn.next_functions[0][0].name(),
-)
+out = dict(before=before, after=b.output_nr, below=b.grad_fn.next_functions[0][1], name=b.grad_fn.next_functions[0][0].name())
 
 # [group] inputs
 
@@ -164,10 +100,7 @@ out = dict(
 x = torch.tensor([1.0], requires_grad=True)
 c = torch.tensor([2.0])
 y = torch.stack([x, c, x])
-out = dict(
-    names=[None if f is None else f.name() for f, _ in y.grad_fn.next_functions],
-    same=y.grad_fn.next_functions[0][0] is y.grad_fn.next_functions[2][0],
-)
+out = dict(names=[None if f is None else f.name() for f, _ in y.grad_fn.next_functions], same=y.grad_fn.next_functions[0][0] is y.grad_fn.next_functions[2][0])
 
 # [case] index_edges | indexing with tensors has edges for the value only
 x = torch.arange(4.0, requires_grad=True)
@@ -175,11 +108,7 @@ i = torch.tensor([0, 1])
 y = x[i]
 b = x * 1
 b[i] = x[:2]
-out = dict(
-    n=len(y.grad_fn.next_functions),
-    put=[None if f is None else f.name() for f, _ in b.grad_fn.next_functions],
-    name=b.grad_fn.name(),
-)
+out = dict(n=len(y.grad_fn.next_functions), put=[None if f is None else f.name() for f, _ in b.grad_fn.next_functions], name=b.grad_fn.name())
 
 # [case] setitem_edges | a write through a view: base first, then value
 x = torch.arange(4.0, requires_grad=True)
@@ -189,29 +118,20 @@ c = torch.zeros(4)
 c[0] = x[0]
 d = x * 1
 d[0] = 5.0
-out = {
-    k: [None if f is None else f.name() for f, _ in t.grad_fn.next_functions]
-    for k, t in dict(b=b, c=c, d=d).items()
-}
-
+out = {k: [None if f is None else f.name() for f, _ in t.grad_fn.next_functions] for k, t in dict(b=b, c=c, d=d).items()}
 
 # [case] custom_with_list_and_none | a custom function's tensor arguments, None and constants
 class F(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a, n, b, flag):
         return a + b
-
     @staticmethod
     def backward(ctx, g):
         return g, None, g, None
-
-
 x = torch.tensor([1.0], requires_grad=True)
 nf = F.apply(x, None, torch.ones(1), True).grad_fn.next_functions
 mf = F.apply(torch.ones(1), 2, x * 2, "s").grad_fn.next_functions
-out = dict(
-    a=[None if f is None else f.name() for f, _ in nf], b=[None if f is None else f.name() for f, _ in mf]
-)
+out = dict(a=[None if f is None else f.name() for f, _ in nf], b=[None if f is None else f.name() for f, _ in mf])
 
 # [case] linear_edges | F.linear: bias, input, transposed weight
 F = torch.nn.functional
@@ -220,42 +140,19 @@ w = torch.ones(4, 3, requires_grad=True)
 b = torch.ones(4, requires_grad=True)
 y = F.linear(x, w, b)
 z = F.linear(x.requires_grad_(), w)
-out = dict(
-    y=[None if f is None else f.name() for f, _ in y.grad_fn.next_functions],
-    z=[None if f is None else f.name() for f, _ in z.grad_fn.next_functions],
-)
+out = dict(y=[None if f is None else f.name() for f, _ in y.grad_fn.next_functions], z=[None if f is None else f.name() for f, _ in z.grad_fn.next_functions])
 
 # [case] cross_entropy_chain | what a loss is made of
 F = torch.nn.functional
 x = torch.tensor([[1.0, 2.0]], requires_grad=True)
-
-
 def chain(t):
     fn, names = t.grad_fn, []
     while fn is not None:
         names.append(fn.name())
         fn = next((f for f, _ in fn.next_functions if f is not None), None)
     return names
-
-
 h = torch.tensor([[0.0, 1.0]])
-out = dict(
-    ce=chain(F.cross_entropy(x, torch.tensor([1]))),
-    nll=chain(F.nll_loss(x.log_softmax(1), torch.tensor([1]))),
-    mse=chain(F.mse_loss(x, h)),
-    l1=chain(F.l1_loss(x, h)),
-    norm=chain(F.normalize(x)),
-    ln=chain(F.layer_norm(x, (2,))),
-    var=chain(x.var()),
-    std=chain(x.std(1)),
-    mean=chain((x**2).mean(1).sqrt().sum()),
-    outer=chain(torch.outer(x[0], x[0])),
-    lse=chain(x.logsumexp(1)),
-    kl=chain(F.kl_div(x, h, reduction="batchmean")),
-    mv=chain(x @ torch.ones(2)),
-    gelu=chain(F.gelu(x)),
-    selu=chain(F.selu(x)),
-)
+out = dict(ce=chain(F.cross_entropy(x, torch.tensor([1]))), nll=chain(F.nll_loss(x.log_softmax(1), torch.tensor([1]))), mse=chain(F.mse_loss(x, h)), l1=chain(F.l1_loss(x, h)), norm=chain(F.normalize(x)), ln=chain(F.layer_norm(x, (2,))), var=chain(x.var()), std=chain(x.std(1)), mean=chain((x ** 2).mean(1).sqrt().sum()), outer=chain(torch.outer(x[0], x[0])), lse=chain(x.logsumexp(1)), kl=chain(F.kl_div(x, h, reduction="batchmean")), mv=chain(x @ torch.ones(2)), gelu=chain(F.gelu(x)), selu=chain(F.selu(x)))
 
 # [group] walking
 
@@ -263,19 +160,15 @@ out = dict(
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 w = torch.tensor([3.0, 4.0], requires_grad=True)
 y = ((x * w).sin() + w.exp()).sum()
-
-
 def walk(fn):
     return [] if fn is None else [fn.name()] + [n for f, _ in fn.next_functions for n in walk(f)]
-
-
 out = dict(names=walk(y.grad_fn))
 
 # [case] leaves_of_a_graph | collecting the leaves from the graph
 a = torch.tensor([1.0], requires_grad=True)
 b = torch.tensor([2.0], requires_grad=True)
 c = torch.tensor([3.0], requires_grad=True)
-y = a * b + a.detach() * c.detach() + b
+y = (a * b + a.detach() * c.detach() + b)
 leaves, todo = [], [y.grad_fn]
 while todo:
     fn = todo.pop()
@@ -311,10 +204,7 @@ x = torch.tensor([2.0], requires_grad=True)
 h = x * x
 y = h * 3
 E = torch.autograd.graph.get_gradient_edge
-out = dict(
-    gi=torch.autograd.grad(y, [E(h), E(x)], retain_graph=True),
-    go=torch.autograd.grad(E(y), x, grad_outputs=torch.ones(1), retain_graph=True),
-)
+out = dict(gi=torch.autograd.grad(y, [E(h), E(x)], retain_graph=True), go=torch.autograd.grad(E(y), x, grad_outputs=torch.ones(1), retain_graph=True))
 y.backward(inputs=[E(x)])
 out["g"] = x.grad
 

@@ -9,18 +9,8 @@ class Net(torch.nn.Module):
         self.sub = torch.nn.Linear(2, 1)
         self.register_buffer("b", torch.zeros(1))
         self.register_parameter("n", None)
-
-
 m = Net()
-out = dict(
-    names=[n for n, _ in m.named_parameters()],
-    bufs=[n for n, _ in m.named_buffers()],
-    children=[n for n, _ in m.named_children()],
-    mods=[n for n, _ in m.named_modules()],
-    none=m.n,
-    keys=list(m.state_dict()),
-    count=sum(p.numel() for p in m.parameters()),
-)
+out = dict(names=[n for n, _ in m.named_parameters()], bufs=[n for n, _ in m.named_buffers()], children=[n for n, _ in m.named_children()], mods=[n for n, _ in m.named_modules()], none=m.n, keys=list(m.state_dict()), count=sum(p.numel() for p in m.parameters()))
 
 # [case] replacing_and_deleting | replacing a Parameter, setting None, deleting
 m = torch.nn.Module()
@@ -36,16 +26,7 @@ out["gone"] = hasattr(m, "w")
 # [case] register_errors | bad names and non-parameters
 m = torch.nn.Module()
 out = {}
-for name, f in dict(
-    leaf=lambda: m.register_parameter("p", torch.ones(1)),
-    nonleaf=lambda: m.register_parameter("p", torch.nn.Parameter(torch.ones(1)) * 2),
-    dot=lambda: m.register_parameter("a.b", torch.nn.Parameter(torch.ones(1))),
-    empty=lambda: m.register_buffer("", torch.ones(1)),
-    text=lambda: m.register_parameter("p", "x"),
-    exists=lambda: m.register_buffer("training", torch.ones(1)),
-    mod=lambda: m.add_module("x", 3),
-    bufno=lambda: m.register_buffer("q", 3),
-).items():
+for name, f in dict(leaf=lambda: m.register_parameter("p", torch.ones(1)), nonleaf=lambda: m.register_parameter("p", torch.nn.Parameter(torch.ones(1)) * 2), dot=lambda: m.register_parameter("a.b", torch.nn.Parameter(torch.ones(1))), empty=lambda: m.register_buffer("", torch.ones(1)), text=lambda: m.register_parameter("p", "x"), exists=lambda: m.register_buffer("training", torch.ones(1)), mod=lambda: m.add_module("x", 3), bufno=lambda: m.register_buffer("q", 3)).items():
     try:
         f()
     except (TypeError, KeyError, ValueError) as e:
@@ -56,16 +37,7 @@ pl = torch.nn.ParameterList([torch.nn.Parameter(torch.ones(1)), torch.nn.Paramet
 ml = torch.nn.ModuleList([torch.nn.Linear(1, 1), torch.nn.ReLU()])
 ml.append(torch.nn.Tanh())
 md = torch.nn.ModuleDict({"a": torch.nn.Linear(1, 2), "b": torch.nn.ReLU()})
-out = dict(
-    pl=[n for n, _ in pl.named_parameters()],
-    n=len(ml),
-    ml=[type(x).__name__ for x in ml],
-    neg=type(ml[-1]).__name__,
-    md=list(md.keys()),
-    mdp=[n for n, _ in md.named_parameters()],
-    has="a" in md,
-    sl=len(ml[:2]),
-)
+out = dict(pl=[n for n, _ in pl.named_parameters()], n=len(ml), ml=[type(x).__name__ for x in ml], neg=type(ml[-1]).__name__, md=list(md.keys()), mdp=[n for n, _ in md.named_parameters()], has="a" in md, sl=len(ml[:2]))
 
 # [case] parameter_arithmetic | Parameters in expressions; data and grad
 p = torch.nn.Parameter(torch.tensor([1.0, -2.0]))
@@ -86,41 +58,14 @@ except NotImplementedError as e:
 
 # [case] sequential_forms | Sequential by position, by OrderedDict, indexing and slices
 from collections import OrderedDict
-
 s = torch.nn.Sequential(OrderedDict([("a", torch.nn.Linear(1, 2)), ("b", torch.nn.ReLU())]))
 t = torch.nn.Sequential(torch.nn.Tanh(), torch.nn.Sigmoid(), torch.nn.Identity())
 x = torch.tensor([[0.5]])
-out = dict(
-    names=[n for n, _ in s.named_parameters()],
-    a=type(s.a).__name__,
-    i=type(s[1]).__name__,
-    n=len(t),
-    sl=type(t[1:]).__name__,
-    y=t(x),
-    last=type(t[-1]).__name__,
-    it=[type(m).__name__ for m in t],
-    keys=list(s.state_dict()),
-)
+out = dict(names=[n for n, _ in s.named_parameters()], a=type(s.a).__name__, i=type(s[1]).__name__, n=len(t), sl=type(t[1:]).__name__, y=t(x), last=type(t[-1]).__name__, it=[type(m).__name__ for m in t], keys=list(s.state_dict()))
 
 # [case] activation_modules | modules of activations equal the functions
 x = torch.tensor([-1.0, 0.0, 2.0], requires_grad=True)
-mods = dict(
-    relu=torch.nn.ReLU(),
-    leaky=torch.nn.LeakyReLU(0.2),
-    elu=torch.nn.ELU(),
-    gelu=torch.nn.GELU(),
-    silu=torch.nn.SiLU(),
-    tanh=torch.nn.Tanh(),
-    sig=torch.nn.Sigmoid(),
-    soft=torch.nn.Softmax(dim=0),
-    ls=torch.nn.LogSoftmax(dim=0),
-    sp=torch.nn.Softplus(),
-    ht=torch.nn.Hardtanh(),
-    ident=torch.nn.Identity(),
-    r6=torch.nn.ReLU6(),
-    mish=torch.nn.Mish(),
-    prelu=torch.nn.PReLU(),
-)
+mods = dict(relu=torch.nn.ReLU(), leaky=torch.nn.LeakyReLU(0.2), elu=torch.nn.ELU(), gelu=torch.nn.GELU(), silu=torch.nn.SiLU(), tanh=torch.nn.Tanh(), sig=torch.nn.Sigmoid(), soft=torch.nn.Softmax(dim=0), ls=torch.nn.LogSoftmax(dim=0), sp=torch.nn.Softplus(), ht=torch.nn.Hardtanh(), ident=torch.nn.Identity(), r6=torch.nn.ReLU6(), mish=torch.nn.Mish(), prelu=torch.nn.PReLU())
 out = {}
 for k, m in mods.items():
     y = m(x)
@@ -132,19 +77,12 @@ with torch.no_grad():
     e.weight.copy_(torch.tensor([[0.0, 0.0], [1.0, 2.0], [3.0, 4.0]]))
 y = e(torch.tensor([[0, 1], [2, 2]]))
 (y * torch.tensor([1.0, 10.0])).sum().backward()
-out = dict(
-    y=y,
-    g=e.weight.grad,
-    pad=e.padding_idx,
-    rep=repr(e),
-    f=torch.nn.Embedding.from_pretrained(torch.ones(2, 2)).weight.requires_grad,
-)
+out = dict(y=y, g=e.weight.grad, pad=e.padding_idx, rep=repr(e), f=torch.nn.Embedding.from_pretrained(torch.ones(2, 2)).weight.requires_grad)
 
 # [case] layer_norm_module | LayerNorm with its affine parameters
 ln = torch.nn.LayerNorm(3)
 with torch.no_grad():
-    ln.weight.copy_(torch.tensor([1.0, 2.0, 0.5]))
-    ln.bias.fill_(0.1)
+    ln.weight.copy_(torch.tensor([1.0, 2.0, 0.5])); ln.bias.fill_(0.1)
 x = torch.tensor([[1.0, 2.0, 4.0], [0.0, 0.0, 0.0]], requires_grad=True)
 y = ln(x)
 (y * torch.tensor([1.0, 2.0, 3.0])).sum().backward()
@@ -154,32 +92,16 @@ out = dict(y=y, x=x.grad, w=ln.weight.grad, b=ln.bias.grad, rep=repr(ln), keys=l
 bn = torch.nn.BatchNorm1d(2).double()
 x = torch.tensor([[1.0, 2.0], [3.0, 6.0], [5.0, 1.0]], dtype=torch.float64, requires_grad=True)
 y = bn(x)
-(y**3).sum().backward()
+(y ** 3).sum().backward()
 state = {k: v.clone() for k, v in bn.state_dict().items()}
 bn.eval()
 z = bn(x.detach())
-out = dict(
-    y=y.detach(),
-    g=x.grad,
-    w=bn.weight.grad,
-    state=state,
-    z=z,
-    bufs=[n for n, _ in bn.named_buffers()],
-    rep=repr(bn),
-)
+out = dict(y=y.detach(), g=x.grad, w=bn.weight.grad, state=state, z=z, bufs=[n for n, _ in bn.named_buffers()], rep=repr(bn))
 
 # [case] dropout_and_flatten | layers without parameters, in evaluation mode
 d = torch.nn.Dropout(0.5).eval()
 x = torch.arange(8.0).reshape(2, 2, 2)
-out = dict(
-    same=torch.equal(d(x), x),
-    fl=torch.nn.Flatten()(x).shape,
-    fl0=torch.nn.Flatten(0)(x).shape,
-    un=torch.nn.Unflatten(1, (1, 2))(x).shape,
-    p0=torch.nn.Dropout(0.0)(x),
-    p1=torch.nn.functional.dropout(x, 1.0),
-    rep=repr(torch.nn.Dropout(0.1)),
-)
+out = dict(same=torch.equal(d(x), x), fl=torch.nn.Flatten()(x).shape, fl0=torch.nn.Flatten(0)(x).shape, un=torch.nn.Unflatten(1, (1, 2))(x).shape, p0=torch.nn.Dropout(0.0)(x), p1=torch.nn.functional.dropout(x, 1.0), rep=repr(torch.nn.Dropout(0.1)))
 try:
     torch.nn.Dropout(1.5)
 except ValueError as e:
@@ -188,31 +110,15 @@ except ValueError as e:
 # [case] conv_module | Conv2d's weights, output and gradients
 c = torch.nn.Conv2d(1, 2, 2, padding=1, bias=True)
 with torch.no_grad():
-    c.weight.copy_(torch.arange(8.0).reshape(2, 1, 2, 2))
-    c.bias.copy_(torch.tensor([1.0, -1.0]))
+    c.weight.copy_(torch.arange(8.0).reshape(2, 1, 2, 2)); c.bias.copy_(torch.tensor([1.0, -1.0]))
 x = torch.arange(4.0).reshape(1, 1, 2, 2).requires_grad_()
 y = c(x)
 y.sum().backward()
-out = dict(
-    y=y.detach(),
-    w=c.weight.grad,
-    b=c.bias.grad,
-    x=x.grad,
-    shape=c.weight.shape,
-    rep=repr(c),
-    pool=torch.nn.MaxPool2d(2)(x.detach()),
-    avg=torch.nn.AvgPool2d(2)(x.detach()),
-)
+out = dict(y=y.detach(), w=c.weight.grad, b=c.bias.grad, x=x.grad, shape=c.weight.shape, rep=repr(c), pool=torch.nn.MaxPool2d(2)(x.detach()), avg=torch.nn.AvgPool2d(2)(x.detach()))
 
 # [case] linear_shapes_and_errors | Linear on vectors and stacks; wrong sizes
 lin = torch.nn.Linear(3, 2)
-out = dict(
-    v=lin(torch.ones(3)).shape,
-    b=lin(torch.ones(4, 5, 3)).shape,
-    e=lin(torch.ones(0, 3)).shape,
-    attrs=(lin.in_features, lin.out_features),
-    names=[n for n, _ in lin.named_parameters()],
-)
+out = dict(v=lin(torch.ones(3)).shape, b=lin(torch.ones(4, 5, 3)).shape, e=lin(torch.ones(0, 3)).shape, attrs=(lin.in_features, lin.out_features), names=[n for n, _ in lin.named_parameters()])
 try:
     lin(torch.ones(2, 2))
 except RuntimeError as e:
@@ -221,8 +127,7 @@ except RuntimeError as e:
 # [case] rnn_by_hand | a weight shared over time through a module
 cell = torch.nn.Linear(2, 2)
 with torch.no_grad():
-    cell.weight.copy_(torch.tensor([[0.5, 0.1], [-0.2, 0.3]]))
-    cell.bias.fill_(0.1)
+    cell.weight.copy_(torch.tensor([[0.5, 0.1], [-0.2, 0.3]])); cell.bias.fill_(0.1)
 h = torch.zeros(2)
 for t in range(3):
     h = torch.tanh(cell(h) + t)
@@ -234,18 +139,13 @@ out = dict(h=h.detach(), w=cell.weight.grad, b=cell.bias.grad)
 # [case] load_errors | missing, unexpected and misshapen entries
 lin = torch.nn.Linear(2, 1)
 out = {}
-for name, sd in dict(
-    missing={"weight": torch.ones(1, 2)},
-    unexpected={"weight": torch.ones(1, 2), "bias": torch.ones(1), "extra": torch.ones(1)},
-    shape={"weight": torch.ones(2, 2), "bias": torch.ones(1)},
-).items():
+for name, sd in dict(missing={"weight": torch.ones(1, 2)}, unexpected={"weight": torch.ones(1, 2), "bias": torch.ones(1), "extra": torch.ones(1)}, shape={"weight": torch.ones(2, 2), "bias": torch.ones(1)}).items():
     try:
         lin.load_state_dict(sd)
     except RuntimeError as e:
         out[name] = e
 r = lin.load_state_dict({"weight": torch.ones(1, 2), "other": torch.ones(1)}, strict=False)
 out["loose"] = (r.missing_keys, r.unexpected_keys)
-
 
 # [case] buffers_in_state | buffers are saved unless not persistent, and moved by dtype changes
 class M(torch.nn.Module):
@@ -255,19 +155,10 @@ class M(torch.nn.Module):
         self.register_buffer("b", torch.zeros(1), persistent=False)
         self.register_buffer("c", None)
         self.register_buffer("n", torch.tensor(3))
-
-
 m = M()
 m.a = m.a * 5
 m.double()
-out = dict(
-    keys=list(m.state_dict()),
-    a=m.a,
-    b=m.b.dtype,
-    n=m.n,
-    names=[n for n, _ in m.named_buffers()],
-    req=m.a.requires_grad,
-)
+out = dict(keys=list(m.state_dict()), a=m.a, b=m.b.dtype, n=m.n, names=[n for n, _ in m.named_buffers()], req=m.a.requires_grad)
 
 # [case] zero_grad_module | zero_grad sets gradients to None, or to zeros
 lin = torch.nn.Linear(1, 1)
@@ -281,30 +172,15 @@ out = dict(had=had, after=after, zeros=lin.weight.grad)
 
 # [case] state_dict_prefix_and_copy | nested names; a clone is independent
 import copy
-
 net = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.Sequential(torch.nn.Linear(1, 1)))
 twin = copy.deepcopy(net)
 with torch.no_grad():
     net[0].weight.fill_(7.0)
-out = dict(
-    keys=list(net.state_dict()),
-    pre=list(net[0].state_dict(prefix="x."))[:1],
-    indep=twin[0].weight.item() != 7.0,
-    leaf=twin[0].weight.is_leaf,
-    req=twin[0].weight.requires_grad,
-    kinds=type(net.state_dict()).__name__,
-)
+out = dict(keys=list(net.state_dict()), pre=list(net[0].state_dict(prefix="x."))[:1], indep=twin[0].weight.item() != 7.0, leaf=twin[0].weight.is_leaf, req=twin[0].weight.requires_grad, kinds=type(net.state_dict()).__name__)
 
 # [case] submodule_access | get_submodule, get_parameter, modules, children
 net = torch.nn.Sequential(torch.nn.Linear(1, 1), torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Linear(1, 2)))
-out = dict(
-    sub=type(net.get_submodule("1.0")).__name__,
-    par=net.get_parameter("1.1.weight").shape,
-    mods=[type(m).__name__ for m in net.modules()],
-    names=[n for n, _ in net.named_modules()],
-    kids=len(list(net.children())),
-    shallow=[n for n, _ in net.named_parameters(recurse=False)],
-)
+out = dict(sub=type(net.get_submodule("1.0")).__name__, par=net.get_parameter("1.1.weight").shape, mods=[type(m).__name__ for m in net.modules()], names=[n for n, _ in net.named_modules()], kids=len(list(net.children())), shallow=[n for n, _ in net.named_parameters(recurse=False)])
 try:
     net.get_submodule("5")
 except AttributeError as e:
@@ -343,54 +219,34 @@ lin = torch.nn.Linear(1, 1, bias=False)
 with torch.no_grad():
     lin.weight.fill_(3.0)
 log = []
-
-
 def hook(m, gi, go):
     log.append((type(m).__name__, gi[0].item(), go[0].item()))
     return (gi[0] * 10,)
-
-
 lin.register_full_backward_hook(hook)
 x = torch.tensor([[2.0]], requires_grad=True)
 y = lin(x)
 (y * 5).backward()
 out = dict(log=log, x=x.grad, w=lin.weight.grad, name=y.grad_fn.name())
 
-
 # [case] hook_with_kwargs | forward hooks that see keywords
 class M(torch.nn.Module):
     def forward(self, x, k=1):
         return x * k
-
-
 m = M()
 seen = []
-m.register_forward_hook(
-    lambda mod, args, kwargs, y: seen.append((args[0].item(), kwargs, y.item())), with_kwargs=True
-)
+m.register_forward_hook(lambda mod, args, kwargs, y: seen.append((args[0].item(), kwargs, y.item())), with_kwargs=True)
 y = m(torch.tensor(2.0), k=5)
 out = dict(seen=seen, y=y)
 
 # [case] apply_initializes | apply with an initializer; nn.init functions
 net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh(), torch.nn.Linear(2, 1))
-
-
 def init(m):
     if isinstance(m, torch.nn.Linear):
         torch.nn.init.constant_(m.weight, 0.5)
         torch.nn.init.zeros_(m.bias)
-
-
 r = net.apply(init)
 w = torch.empty(2, 3)
-out = dict(
-    same=r is net,
-    y=net(torch.ones(1, 2)),
-    eye=torch.nn.init.eye_(torch.empty(2, 2)),
-    ones=torch.nn.init.ones_(w) is w,
-    g=torch.nn.init.calculate_gain("relu"),
-)
-
+out = dict(same=r is net, y=net(torch.ones(1, 2)), eye=torch.nn.init.eye_(torch.empty(2, 2)), ones=torch.nn.init.ones_(w) is w, g=torch.nn.init.calculate_gain("relu"))
 
 # [case] more_reprs | what containers and custom modules print
 class Net(torch.nn.Module):
@@ -398,30 +254,12 @@ class Net(torch.nn.Module):
         super().__init__()
         self.fc = torch.nn.Linear(2, 1)
         self.act = torch.nn.LeakyReLU(0.1)
-
     def forward(self, x):
         return self.act(self.fc(x))
-
-
 class Extra(torch.nn.Module):
     def extra_repr(self):
         return "k=3"
-
-
-out = dict(
-    net=repr(Net()),
-    empty=repr(torch.nn.Module()),
-    extra=repr(Extra()),
-    ml=repr(torch.nn.ModuleList([torch.nn.ReLU(), torch.nn.ReLU(inplace=True)])),
-    seq=repr(torch.nn.Sequential()),
-    mse=repr(torch.nn.MSELoss()),
-    sm=repr(torch.nn.Softmax(dim=1)),
-    rep3=repr(torch.nn.ModuleList([torch.nn.Tanh() for _ in range(3)])),
-    nested=repr(torch.nn.Sequential(torch.nn.Sequential(torch.nn.Tanh()))),
-    gelu=repr(torch.nn.GELU()),
-    fl=repr(torch.nn.Flatten()),
-    mp=repr(torch.nn.MaxPool2d(2)),
-)
+out = dict(net=repr(Net()), empty=repr(torch.nn.Module()), extra=repr(Extra()), ml=repr(torch.nn.ModuleList([torch.nn.ReLU(), torch.nn.ReLU(inplace=True)])), seq=repr(torch.nn.Sequential()), mse=repr(torch.nn.MSELoss()), sm=repr(torch.nn.Softmax(dim=1)), rep3=repr(torch.nn.ModuleList([torch.nn.Tanh() for _ in range(3)])), nested=repr(torch.nn.Sequential(torch.nn.Sequential(torch.nn.Tanh()))), gelu=repr(torch.nn.GELU()), fl=repr(torch.nn.Flatten()), mp=repr(torch.nn.MaxPool2d(2)))
 
 # [case] parameter_utilities | clip_grad_norm_, clip_grad_value_, parameters_to_vector
 a = torch.nn.Parameter(torch.tensor([1.0, 2.0]))

@@ -3,14 +3,7 @@
 # [case] vector_needs_gradient | a vector has no implicit gradient
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 out = {}
-for name, f in dict(
-    vec=lambda: (x * 2).backward(),
-    empty=lambda: x[:0].backward(),
-    fn=lambda: torch.autograd.backward(x * 2),
-    none=lambda: (x * 2).backward(None),
-    grad=lambda: torch.autograd.grad(x * 2, x),
-    lst=lambda: torch.autograd.grad([x * 2], x, [None]),
-).items():
+for name, f in dict(vec=lambda: (x * 2).backward(), empty=lambda: x[:0].backward(), fn=lambda: torch.autograd.backward(x * 2), none=lambda: (x * 2).backward(None), grad=lambda: torch.autograd.grad(x * 2, x), lst=lambda: torch.autograd.grad([x * 2], x, [None])).items():
     try:
         f()
     except RuntimeError as e:
@@ -56,7 +49,7 @@ for name, t in dict(cmp=(x > 1).sum(), arg=x.argmax(), long=x.sum().long()).item
 
 # [case] ones_like_is_sum | a gradient of ones is the gradient of the sum
 x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-y = x**3
+y = x ** 3
 y.backward(torch.ones_like(y), retain_graph=True)
 a = x.grad.clone()
 x.grad = None
@@ -133,11 +126,7 @@ for name, g in dict(number=1.0, lst=[1.0, 1.0]).items():
 # [case] too_many_gradients | more gradients than roots
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 out = {}
-for name, f in dict(
-    backward=lambda: torch.autograd.backward([x * 2], [torch.ones(2), torch.ones(2)]),
-    grad=lambda: torch.autograd.grad(x * 2, x, [torch.ones(2), torch.ones(2)]),
-    none=lambda: torch.autograd.backward([x * 2, x.sum()], [torch.ones(2)]),
-).items():
+for name, f in dict(backward=lambda: torch.autograd.backward([x * 2], [torch.ones(2), torch.ones(2)]), grad=lambda: torch.autograd.grad(x * 2, x, [torch.ones(2), torch.ones(2)]), none=lambda: torch.autograd.backward([x * 2, x.sum()], [torch.ones(2)])).items():
     try:
         out[name] = f()
     except RuntimeError as e:

@@ -6,11 +6,10 @@ opt = torch.optim.SGD([w], lr=0.1, momentum=0.9)
 seen = []
 for _ in range(3):
     opt.zero_grad()
-    (w**2).sum().backward()
+    (w ** 2).sum().backward()
     opt.step()
     seen.append(w.detach().clone())
 out = dict(seen=seen, buf=opt.state[w]["momentum_buffer"], keys=list(opt.state[w]))
-
 
 # [case] weight_decay_and_maximize | weight decay, and going uphill
 def run(**kw):
@@ -21,28 +20,13 @@ def run(**kw):
         (w * torch.tensor([1.0, 2.0], dtype=torch.float64)).sum().backward()
         opt.step()
     return w.detach()
-
-
-out = dict(
-    wd=run(weight_decay=0.5),
-    up=run(maximize=True),
-    both=run(weight_decay=0.1, momentum=0.5, maximize=True),
-    foreach=run(foreach=True),
-    damp=run(momentum=0.9, dampening=0.5, weight_decay=0.1),
-)
+out = dict(wd=run(weight_decay=0.5), up=run(maximize=True), both=run(weight_decay=0.1, momentum=0.5, maximize=True), foreach=run(foreach=True), damp=run(momentum=0.9, dampening=0.5, weight_decay=0.1))
 
 # [case] sgd_repr_and_defaults | what the optimizer prints and keeps
 w = torch.tensor([1.0], requires_grad=True)
 opt = torch.optim.SGD([w], lr=0.1, momentum=0.9)
 d = dict(opt.defaults)
-out = dict(
-    rep=repr(opt),
-    lr=d["lr"],
-    keys=sorted(k for k in opt.param_groups[0]),
-    n=len(opt.param_groups),
-    state=len(opt.state),
-    default=torch.optim.SGD([w]).defaults["lr"],
-)
+out = dict(rep=repr(opt), lr=d["lr"], keys=sorted(k for k in opt.param_groups[0]), n=len(opt.param_groups), state=len(opt.state), default=torch.optim.SGD([w]).defaults["lr"])
 
 # [case] nesterov_by_hand | nesterov against a hand computation
 w = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
@@ -50,7 +34,7 @@ opt = torch.optim.SGD([w], lr=0.1, momentum=0.5, nesterov=True)
 v, buf, same = 1.0, None, []
 for k in range(3):
     opt.zero_grad()
-    (w**2).backward()
+    (w ** 2).backward()
     opt.step()
     g = 2 * v
     buf = g if buf is None else 0.5 * buf + g
@@ -59,7 +43,6 @@ for k in range(3):
 out = dict(same=same, w=w)
 
 # [group] adam
-
 
 # [case] adam_options | betas, eps, weight decay, amsgrad, maximize
 def run(cls, **kw):
@@ -70,61 +53,32 @@ def run(cls, **kw):
         ((w - 0.5 * k) ** 2).sum().backward()
         opt.step()
     return w.detach()
-
-
 A, W = torch.optim.Adam, torch.optim.AdamW
-out = dict(
-    plain=run(A),
-    betas=run(A, betas=(0.5, 0.9)),
-    eps=run(A, eps=1.0),
-    wd=run(A, weight_decay=0.1),
-    ams=run(A, amsgrad=True),
-    up=run(A, maximize=True),
-    w=run(W),
-    wwd=run(W, weight_decay=0.3, amsgrad=True),
-    dec=run(A, weight_decay=0.1, decoupled_weight_decay=True),
-)
+out = dict(plain=run(A), betas=run(A, betas=(0.5, 0.9)), eps=run(A, eps=1.0), wd=run(A, weight_decay=0.1), ams=run(A, amsgrad=True), up=run(A, maximize=True), w=run(W), wwd=run(W, weight_decay=0.3, amsgrad=True), dec=run(A, weight_decay=0.1, decoupled_weight_decay=True))
 
 # [case] adam_state | the state: step, averages
 w = torch.tensor([1.0, -2.0], requires_grad=True)
 opt = torch.optim.Adam([w], lr=0.1)
 for _ in range(2):
     opt.zero_grad()
-    (w**2).sum().backward()
+    (w ** 2).sum().backward()
     opt.step()
 s = opt.state[w]
-out = dict(
-    keys=list(s),
-    step=s["step"],
-    avg=s["exp_avg"],
-    sq=s["exp_avg_sq"],
-    defaults={k: opt.defaults[k] for k in ("lr", "betas", "eps", "weight_decay", "amsgrad")},
-)
+out = dict(keys=list(s), step=s["step"], avg=s["exp_avg"], sq=s["exp_avg_sq"], defaults={k: opt.defaults[k] for k in ("lr", "betas", "eps", "weight_decay", "amsgrad")})
 
 # [case] adam_errors | values out of range
 w = torch.tensor([1.0], requires_grad=True)
 out = {}
-for name, kw in dict(
-    lr=dict(lr=-1.0),
-    b1=dict(betas=(1.0, 0.9)),
-    b2=dict(betas=(0.9, -0.1)),
-    eps=dict(eps=-1.0),
-    wd=dict(weight_decay=-0.1),
-).items():
+for name, kw in dict(lr=dict(lr=-1.0), b1=dict(betas=(1.0, 0.9)), b2=dict(betas=(0.9, -0.1)), eps=dict(eps=-1.0), wd=dict(weight_decay=-0.1)).items():
     try:
         torch.optim.Adam([w], **kw)
     except ValueError as e:
         out[name] = e
-for name, kw in dict(
-    mom=dict(lr=0.1, momentum=-0.5),
-    wd=dict(lr=0.1, weight_decay=-1.0),
-    nest=dict(lr=0.1, nesterov=True, momentum=0.9, dampening=0.1),
-).items():
+for name, kw in dict(mom=dict(lr=0.1, momentum=-0.5), wd=dict(lr=0.1, weight_decay=-1.0), nest=dict(lr=0.1, nesterov=True, momentum=0.9, dampening=0.1)).items():
     try:
         torch.optim.SGD([w], **kw)
     except ValueError as e:
         out["sgd_" + name] = e
-
 
 # [case] other_optimizers | RMSprop and Adagrad, if they are there
 def run(cls, **kw):
@@ -132,18 +86,11 @@ def run(cls, **kw):
     opt = cls([w], lr=0.1, **kw)
     for _ in range(3):
         opt.zero_grad()
-        (w**2).sum().backward()
+        (w ** 2).sum().backward()
         opt.step()
     return w.detach()
-
-
 O = torch.optim
-out = dict(
-    rms=run(O.RMSprop),
-    rmsm=run(O.RMSprop, momentum=0.5, centered=True),
-    ada=run(O.Adagrad),
-    adad=run(O.Adagrad, lr_decay=0.1, weight_decay=0.1),
-)
+out = dict(rms=run(O.RMSprop), rmsm=run(O.RMSprop, momentum=0.5, centered=True), ada=run(O.Adagrad), adad=run(O.Adagrad, lr_decay=0.1, weight_decay=0.1))
 
 # [group] gradients
 
@@ -151,7 +98,7 @@ out = dict(
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 v = torch.tensor([1.0], requires_grad=True)
 opt = torch.optim.SGD([w, v], lr=0.1)
-(w**2).sum().backward()
+(w ** 2).sum().backward()
 held = w.grad
 opt.zero_grad(set_to_none=False)
 out = dict(zeros=w.grad, same=w.grad is held, none=v.grad)
@@ -198,7 +145,7 @@ except RuntimeError as e:
 # [case] clipping | clip_grad_norm_ before a step
 w = torch.tensor([3.0, 4.0], requires_grad=True)
 opt = torch.optim.SGD([w], lr=1.0)
-(w**2).sum().backward()
+(w ** 2).sum().backward()
 n = torch.nn.utils.clip_grad_norm_([w], max_norm=1.0)
 opt.step()
 out = dict(n=n, g=w.grad, w=w, inf=torch.nn.utils.clip_grad_norm_([w], 10.0, norm_type=float("inf")))
@@ -209,16 +156,12 @@ out = dict(n=n, g=w.grad, w=w, inf=torch.nn.utils.clip_grad_norm_([w], 10.0, nor
 w = torch.tensor([1.0], requires_grad=True)
 opt = torch.optim.SGD([w], lr=0.1)
 seen = []
-
-
 def closure():
     seen.append(torch.is_grad_enabled())
     opt.zero_grad()
-    loss = (w**2).sum()
+    loss = (w ** 2).sum()
     loss.backward()
     return loss
-
-
 with torch.no_grad():
     r = opt.step(closure)
 out = dict(r=r, w=w, seen=seen, none=opt.step())
@@ -231,9 +174,7 @@ opt.add_param_group({"params": b, "lr": 1.0})
 (a * 2 + b * 2).sum().backward()
 opt.step()
 out = dict(a=a, b=b, mom=[g["momentum"] for g in opt.param_groups], lr=[g["lr"] for g in opt.param_groups])
-for name, f in dict(
-    dup=lambda: opt.add_param_group({"params": [a]}), typ=lambda: opt.add_param_group([b])
-).items():
+for name, f in dict(dup=lambda: opt.add_param_group({"params": [a]}), typ=lambda: opt.add_param_group([b])).items():
     try:
         f()
     except (ValueError, TypeError) as e:
@@ -242,48 +183,30 @@ for name, f in dict(
 # [case] refused_more | what else the constructor refuses
 w = torch.tensor([1.0], requires_grad=True)
 out = {}
-for name, f in dict(
-    text=lambda: torch.optim.SGD(["w"], lr=0.1),
-    same=lambda: torch.optim.SGD([w, w], lr=0.1),
-    nolr=lambda: torch.optim.SGD([{"params": [w], "lr": -1}], lr=0.1),
-    gen=lambda: torch.optim.SGD(iter([]), lr=0.1),
-    num=lambda: torch.optim.Adam(3, lr=0.1),
-    params=lambda: torch.optim.SGD([{"lr": 0.1}], lr=0.1),
-).items():
+for name, f in dict(text=lambda: torch.optim.SGD(["w"], lr=0.1), same=lambda: torch.optim.SGD([w, w], lr=0.1), nolr=lambda: torch.optim.SGD([{"params": [w], "lr": -1}], lr=0.1), gen=lambda: torch.optim.SGD(iter([]), lr=0.1), num=lambda: torch.optim.Adam(3, lr=0.1), params=lambda: torch.optim.SGD([{"lr": 0.1}], lr=0.1)).items():
     try:
         f()
         out[name] = "ok"
     except Exception as e:
         out[name] = e
 
-
 # [case] optimizer_state_dict | the state dict and loading it
 def make():
     w = torch.tensor([1.0, 2.0], requires_grad=True)
     return w, torch.optim.SGD([w], lr=0.1, momentum=0.9)
-
-
 w, opt = make()
-(w**2).sum().backward()
+(w ** 2).sum().backward()
 opt.step()
 sd = opt.state_dict()
 v, other = make()
 other.load_state_dict(sd)
-(v**2).sum().backward()
+(v ** 2).sum().backward()
 other.step()
-out = dict(
-    keys=list(sd),
-    params=sd["param_groups"][0]["params"],
-    state=list(sd["state"]),
-    buf=sd["state"][0]["momentum_buffer"],
-    v=v,
-    lr=other.param_groups[0]["lr"],
-)
+out = dict(keys=list(sd), params=sd["param_groups"][0]["params"], state=list(sd["state"]), buf=sd["state"][0]["momentum_buffer"], v=v, lr=other.param_groups[0]["lr"])
 try:
     torch.optim.SGD([w, v], lr=0.1).load_state_dict(sd)
 except ValueError as e:
     out["error"] = e
-
 
 # [case] schedulers | the learning rates of some schedulers
 def rates(make, n=5):
@@ -296,17 +219,8 @@ def rates(make, n=5):
         opt.step()
         s.step()
     return seen
-
-
 L = torch.optim.lr_scheduler
-out = dict(
-    step=rates(lambda o: L.StepLR(o, 2, gamma=0.5)),
-    exp=rates(lambda o: L.ExponentialLR(o, 0.9)),
-    lam=rates(lambda o: L.LambdaLR(o, lambda e: 1 / (e + 1))),
-    cos=rates(lambda o: L.CosineAnnealingLR(o, 4)),
-    multi=rates(lambda o: L.MultiStepLR(o, [1, 3], gamma=0.1)),
-    lin=rates(lambda o: L.LinearLR(o, 0.5, total_iters=2)),
-)
+out = dict(step=rates(lambda o: L.StepLR(o, 2, gamma=0.5)), exp=rates(lambda o: L.ExponentialLR(o, 0.9)), lam=rates(lambda o: L.LambdaLR(o, lambda e: 1 / (e + 1))), cos=rates(lambda o: L.CosineAnnealingLR(o, 4)), multi=rates(lambda o: L.MultiStepLR(o, [1, 3], gamma=0.1)), lin=rates(lambda o: L.LinearLR(o, 0.5, total_iters=2)))
 
 # [case] scheduler_last_lr | get_last_lr, and the warning about the order of steps
 w = torch.tensor([1.0], requires_grad=True)

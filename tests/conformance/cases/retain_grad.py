@@ -5,7 +5,6 @@ x = torch.tensor([1.0, 2.0], requires_grad=True)
 h = x * 3
 h.sum().backward()
 import warnings
-
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     g = h.grad
@@ -23,15 +22,13 @@ for name, t in dict(const=torch.ones(1), detached=h.detach()).items():
 
 # [case] chain_of_three | gradients of every intermediate of a chain
 x = torch.tensor([2.0], requires_grad=True)
-a = x**2
+a = x ** 2
 b = a * 3
 c = b.exp() * 1e-4
 for t in (a, b, c):
     t.retain_grad()
 c.backward()
-out = dict(
-    gs=[t.grad for t in (a, b, c)], x=x.grad, plain=[(t.grad.requires_grad, t.grad.is_leaf) for t in (a, b)]
-)
+out = dict(gs=[t.grad for t in (a, b, c)], x=x.grad, plain=[(t.grad.requires_grad, t.grad.is_leaf) for t in (a, b)])
 
 # [case] root_retains | the root itself keeps its gradient
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -115,7 +112,7 @@ out["then"] = h.grad
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 h = x * x
 h.retain_grad()
-(g,) = torch.autograd.grad((h**2).sum(), x, create_graph=True)
+(g,) = torch.autograd.grad((h ** 2).sum(), x, create_graph=True)
 out = dict(h=h.grad)
 h.grad.sum().backward()
 out["x"] = x.grad

@@ -5,11 +5,7 @@ x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = (x * x).sum()
 y.backward()
 out = {}
-for name, f in dict(
-    backward=lambda: y.backward(),
-    grad=lambda: torch.autograd.grad(y, x),
-    kept=lambda: y.backward(retain_graph=True),
-).items():
+for name, f in dict(backward=lambda: y.backward(), grad=lambda: torch.autograd.grad(y, x), kept=lambda: y.backward(retain_graph=True)).items():
     try:
         f()
     except RuntimeError as e:
@@ -32,43 +28,7 @@ F = torch.nn.functional
 x = torch.tensor([0.5, 2.0], requires_grad=True)
 w = torch.tensor([1.0, 3.0])
 out = {}
-for name, f in dict(
-    add=lambda: x + 1,
-    sub=lambda: 1 - x,
-    neg=lambda: -x,
-    mulnum=lambda: x * 3,
-    multensor=lambda: x * w,
-    divnum=lambda: x / 2,
-    pow=lambda: x**2,
-    exp=lambda: x.exp(),
-    sum=lambda: x.sum(),
-    mean=lambda: x.mean(),
-    max=lambda: x.max(),
-    view=lambda: x.view(2, 1),
-    idx=lambda: x[0],
-    fancy=lambda: x[[0, 1]],
-    cat=lambda: torch.cat([x, x]),
-    relu=lambda: x.relu(),
-    clamp=lambda: x.clamp(0, 1),
-    where=lambda: torch.where(x > 1, x, w),
-    clone=lambda: x.clone(),
-    abs=lambda: x.abs(),
-    sign=lambda: x.sign(),
-    cumsum=lambda: x.cumsum(0),
-    sort=lambda: x.sort().values,
-    softmax=lambda: x.softmax(0),
-    double=lambda: x.double(),
-    flip=lambda: x.flip(0),
-    addalpha=lambda: torch.add(x, x, alpha=2),
-    mf=lambda: x.masked_fill(w > 2, 0.0),
-    l1=lambda: F.l1_loss(x, w),
-    stack=lambda: torch.stack([x, x]),
-    lerp=lambda: torch.lerp(x, w, 0.5),
-    square=lambda: x.square(),
-    round=lambda: x.round(),
-    tril=lambda: x.view(1, 2).tril(),
-    gather=lambda: x.gather(0, torch.tensor([0])),
-).items():
+for name, f in dict(add=lambda: x + 1, sub=lambda: 1 - x, neg=lambda: -x, mulnum=lambda: x * 3, multensor=lambda: x * w, divnum=lambda: x / 2, pow=lambda: x ** 2, exp=lambda: x.exp(), sum=lambda: x.sum(), mean=lambda: x.mean(), max=lambda: x.max(), view=lambda: x.view(2, 1), idx=lambda: x[0], fancy=lambda: x[[0, 1]], cat=lambda: torch.cat([x, x]), relu=lambda: x.relu(), clamp=lambda: x.clamp(0, 1), where=lambda: torch.where(x > 1, x, w), clone=lambda: x.clone(), abs=lambda: x.abs(), sign=lambda: x.sign(), cumsum=lambda: x.cumsum(0), sort=lambda: x.sort().values, softmax=lambda: x.softmax(0), double=lambda: x.double(), flip=lambda: x.flip(0), addalpha=lambda: torch.add(x, x, alpha=2), mf=lambda: x.masked_fill(w > 2, 0.0), l1=lambda: F.l1_loss(x, w), stack=lambda: torch.stack([x, x]), lerp=lambda: torch.lerp(x, w, 0.5), square=lambda: x.square(), round=lambda: x.round(), tril=lambda: x.view(1, 2).tril(), gather=lambda: x.gather(0, torch.tensor([0]))).items():
     y = f().sum()
     y.backward()
     try:
@@ -81,12 +41,8 @@ for name, f in dict(
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 h = x.exp()
 y = h.sin().sum()
-
-
 def stop(g):
     raise ValueError("stop")
-
-
 handle = h.register_hook(stop)
 out = {}
 try:
@@ -122,18 +78,14 @@ for _ in range(3):
     x.backward()
 out = dict(g=x.grad)
 
-
 # [case] custom_without_saved | a custom function that saves nothing
 class Twice(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
         return x * 2
-
     @staticmethod
     def backward(ctx, g):
         return g * 2
-
-
 x = torch.tensor([1.0], requires_grad=True)
 y = Twice.apply(x)
 y.backward()
@@ -142,7 +94,7 @@ out = dict(g=x.grad)
 
 # [case] plain_values_survive | plain saved values can be read after the pass, tensors cannot
 x = torch.tensor([[1.0, 2.0]], requires_grad=True)
-y = x**2.5
+y = (x ** 2.5)
 s = y.sum(1)
 s.sum().backward()
 out = dict(exponent=y.grad_fn._saved_exponent, dim=s.grad_fn._saved_dim, keepdim=s.grad_fn._saved_keepdim)
@@ -195,7 +147,7 @@ except RuntimeError as e:
 # [case] detached_trunk | a detached trunk is not shared
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 w = torch.tensor([3.0, 4.0], requires_grad=True)
-h = x * x
+h = (x * x)
 a = h.sum()
 b = (h.detach() * w).sum()
 a.backward()
@@ -206,7 +158,7 @@ out = dict(x=x.grad, w=w.grad)
 
 # [case] create_graph_false_retain | create_graph without retaining
 x = torch.tensor(2.0, requires_grad=True)
-y = x**3
+y = x ** 3
 (g,) = torch.autograd.grad(y, x, create_graph=True, retain_graph=False)
 out = dict(g=g)
 for name, t in dict(again=y, second=g).items():
@@ -217,7 +169,7 @@ for name, t in dict(again=y, second=g).items():
 
 # [case] hessian_rows_need_it | several gradients of a gradient need the graph kept
 x = torch.tensor([1.0, 2.0], requires_grad=True)
-(g,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
+(g,) = torch.autograd.grad((x ** 3).sum(), x, create_graph=True)
 rows = [torch.autograd.grad(g[0], x, retain_graph=True)[0]]
 rows.append(torch.autograd.grad(g[1], x)[0])
 out = dict(rows=rows)
@@ -242,7 +194,7 @@ except RuntimeError as e:
 
 # [case] jacobian_loop | retain_graph for all rows but the last
 x = torch.tensor([1.0, 2.0], requires_grad=True)
-y = x**2 * x.flip(0)
+y = x ** 2 * x.flip(0)
 rows = []
 for i in range(2):
     e = torch.zeros(2)
@@ -252,7 +204,6 @@ out = dict(rows=rows)
 
 # [group] after_free
 
-
 # [case] custom_saved_after_free | saved_tensors of a custom node after the pass
 class Sq(torch.autograd.Function):
     @staticmethod
@@ -260,12 +211,9 @@ class Sq(torch.autograd.Function):
         ctx.save_for_backward(x)
         ctx.note = 5
         return x * x
-
     @staticmethod
     def backward(ctx, g):
         return 2 * g * ctx.saved_tensors[0]
-
-
 x = torch.tensor([3.0], requires_grad=True)
 y = Sq.apply(x)
 before = y.grad_fn.saved_tensors[0]

@@ -4,9 +4,7 @@
 log = []
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 w = torch.tensor([3.0, 4.0], requires_grad=True)
-with torch.autograd.graph.saved_tensors_hooks(
-    lambda t: (log.append(("pack", t.tolist())), t)[1], lambda t: (log.append(("unpack", t.tolist())), t)[1]
-):
+with torch.autograd.graph.saved_tensors_hooks(lambda t: (log.append(("pack", t.tolist())), t)[1], lambda t: (log.append(("unpack", t.tolist())), t)[1]):
     y = (x * w).exp()
 log.append("-")
 y.sum().backward()
@@ -15,7 +13,7 @@ out = dict(log=log, x=x.grad, w=w.grad)
 # [case] unpack_changes_gradient | what unpack returns is what backward uses
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 with torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t * 10):
-    y = (x**2).sum()
+    y = (x ** 2).sum()
 y.backward()
 out = dict(g=x.grad)
 
@@ -42,9 +40,7 @@ out = dict(n=len(log), g=x.grad)
 # [case] retain_unpacks_again | a retained graph unpacks at every pass
 log = []
 x = torch.tensor([1.0, 2.0], requires_grad=True)
-with torch.autograd.graph.saved_tensors_hooks(
-    lambda t: (log.append("p"), t)[1], lambda t: (log.append("u"), t)[1]
-):
+with torch.autograd.graph.saved_tensors_hooks(lambda t: (log.append("p"), t)[1], lambda t: (log.append("u"), t)[1]):
     y = x.sin().sum()
 y.backward(retain_graph=True)
 y.backward()
@@ -64,13 +60,9 @@ out = dict(log=log)
 # [case] what_pack_sees | what the pack hook is given
 seen = []
 x = torch.tensor([1.0, 2.0], requires_grad=True)
-
-
 def pack(t):
     seen.append((t is x, t.requires_grad, t.grad_fn is None, tuple(t.shape)))
     return t
-
-
 with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
     y = x.sin()
     z = y.exp()
@@ -96,12 +88,8 @@ out = dict(log=log)
 
 # [case] error_in_pack | an exception in pack reaches the caller
 x = torch.tensor([1.0], requires_grad=True)
-
-
 def pack(t):
     raise KeyError("no room")
-
-
 out = {}
 try:
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
@@ -112,12 +100,8 @@ out["after"] = x.exp()
 
 # [case] error_in_unpack | and one in unpack at backward
 x = torch.tensor([1.0], requires_grad=True)
-
-
 def unpack(t):
     raise KeyError("lost")
-
-
 with torch.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
     y = x.exp()
 out = {}
@@ -130,9 +114,7 @@ out["g"] = x.grad
 # [case] hooks_with_checkpoint | hooks around a checkpoint
 log = []
 x = torch.tensor([1.0], requires_grad=True)
-with torch.autograd.graph.saved_tensors_hooks(
-    lambda t: (log.append("pack"), t)[1], lambda t: (log.append("unpack"), t)[1]
-):
+with torch.autograd.graph.saved_tensors_hooks(lambda t: (log.append("pack"), t)[1], lambda t: (log.append("unpack"), t)[1]):
     y = torch.utils.checkpoint.checkpoint(lambda t: t.exp().sin(), x, use_reentrant=False)
 y.backward()
 out = dict(n=len(log), g=x.grad)
@@ -140,7 +122,7 @@ out = dict(n=len(log), g=x.grad)
 # [case] second_order_with_hooks | hooks and create_graph
 x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
 with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
-    y = (x**3).sum()
+    y = (x ** 3).sum()
 (g,) = torch.autograd.grad(y, x, create_graph=True)
 out = dict(g=g.detach(), g2=torch.autograd.grad(g.sum(), x)[0])
 
@@ -157,7 +139,7 @@ out = dict(y=y.detach(), g=x.grad)
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 h = x * 1
 with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
-    y = (h**2).sum()
+    y = (h ** 2).sum()
 h.mul_(100)
 y.backward()
 out = dict(g=x.grad)
@@ -166,7 +148,7 @@ out = dict(g=x.grad)
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 h = x * 1
 with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
-    y = (h**2).sum()
+    y = (h ** 2).sum()
 h.mul_(100)
 out = {}
 try:
@@ -179,17 +161,15 @@ except RuntimeError as e:
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 with torch.autograd.graph.allow_mutation_on_saved_tensors():
     h = x * 1
-    y = (h**2).sum() + h.exp().sum()
+    y = (h ** 2).sum() + h.exp().sum()
     h.mul_(0)
     y.backward()
 out = dict(g=x.grad, h=h)
 
 # [case] quantized_store | a hook that stores rounded integers
 x = torch.tensor([1.04, 2.96], requires_grad=True)
-with torch.autograd.graph.saved_tensors_hooks(
-    lambda t: (t * 10).round().to(torch.int32), lambda q: q.to(torch.float32) / 10
-):
-    y = (x**2).sum()
+with torch.autograd.graph.saved_tensors_hooks(lambda t: (t * 10).round().to(torch.int32), lambda q: q.to(torch.float32) / 10):
+    y = (x ** 2).sum()
 y.backward()
 out = dict(y=y.detach(), g=x.grad)
 

@@ -3,19 +3,7 @@
 # [case] base_and_is_view | _base and _is_view of views, copies and leaves
 b = torch.arange(6.0)
 v = b.view(2, 3)
-out = dict(
-    base=v._base is b,
-    isv=v._is_view(),
-    leaf=b._is_view(),
-    none=b._base,
-    copy=(b + 0)._base,
-    vv=v.t()._base is b,
-    det=v.detach()._base,
-    sel=v[0]._base is b,
-    exp=b[:1].expand(3)._base is b,
-    cont=v.contiguous() is v,
-    tc=v.t().contiguous()._is_view(),
-)
+out = dict(base=v._base is b, isv=v._is_view(), leaf=b._is_view(), none=b._base, copy=(b + 0)._base, vv=v.t()._base is b, det=v.detach()._base, sel=v[0]._base is b, exp=b[:1].expand(3)._base is b, cont=v.contiguous() is v, tc=v.t().contiguous()._is_view())
 
 # [case] base_of_view_of_result | views of computed tensors and of leaves that require grad
 x = torch.arange(4.0, requires_grad=True)
@@ -26,13 +14,7 @@ out = dict(v=v._base is x, w=w._base is h, n=(v * 1)._base, vv=v[1:]._base is x,
 # [case] storage_relations | pointers, offsets and strides of views
 b = torch.arange(12.0).reshape(3, 4)
 v = b[1:, ::2]
-out = dict(
-    off=v.storage_offset(),
-    stride=v.stride(),
-    ptr=(v.data_ptr() - b.data_ptr()) == 16,
-    same=b.t().data_ptr() == b.data_ptr(),
-    cont=v.is_contiguous(),
-)
+out = dict(off=v.storage_offset(), stride=v.stride(), ptr=(v.data_ptr() - b.data_ptr()) == 16, same=b.t().data_ptr() == b.data_ptr(), cont=v.is_contiguous())
 
 # [case] versions_shared | all views of one base share one counter
 b = torch.zeros(4)
@@ -161,12 +143,7 @@ b = x * 1
 v = b[:2]
 b.mul_(2)
 fn = v.grad_fn
-out = dict(
-    name=fn.name(),
-    parent=fn.next_functions[0][0] is b.grad_fn,
-    pname=fn.next_functions[0][0].name(),
-    nr=v.output_nr,
-)
+out = dict(name=fn.name(), parent=fn.next_functions[0][0] is b.grad_fn, pname=fn.next_functions[0][0].name(), nr=v.output_nr)
 
 # [case] constant_view_joins | a view of a constant base becomes differentiable with its base
 x = torch.tensor([1.0, 2.0], requires_grad=True)
@@ -183,14 +160,7 @@ out["g"] = x.grad
 # [case] unbind_outputs_written | outputs of unbind, split and chunk may not be written
 x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
 out = {}
-for name, f in dict(
-    unbind=lambda b: b.unbind()[0],
-    split=lambda b: b.split(1)[1],
-    chunk=lambda b: b.chunk(2)[0],
-    iter=lambda b: next(iter(b)),
-    sws=lambda b: b.split([1, 1])[0],
-    hs=lambda b: torch.hsplit(b, 2)[0],
-).items():
+for name, f in dict(unbind=lambda b: b.unbind()[0], split=lambda b: b.split(1)[1], chunk=lambda b: b.chunk(2)[0], iter=lambda b: next(iter(b)), sws=lambda b: b.split([1, 1])[0], hs=lambda b: torch.hsplit(b, 2)[0]).items():
     b = x * 1
     try:
         f(b).mul_(2)
@@ -235,16 +205,7 @@ out["b"] = b
 # [case] leaf_views_refused | views of leaves that require grad, of every kind
 x = torch.ones(2, 2, requires_grad=True)
 out = {}
-for name, f in dict(
-    view=lambda: x.view(4),
-    t=lambda: x.t(),
-    sel=lambda: x[0],
-    exp=lambda: x[:1],
-    diag=lambda: x.diagonal(),
-    vv=lambda: x.view(4)[1:],
-    unb=lambda: x.unbind()[0],
-    unsq=lambda: x.unsqueeze(0),
-).items():
+for name, f in dict(view=lambda: x.view(4), t=lambda: x.t(), sel=lambda: x[0], exp=lambda: x[:1], diag=lambda: x.diagonal(), vv=lambda: x.view(4)[1:], unb=lambda: x.unbind()[0], unsq=lambda: x.unsqueeze(0)).items():
     try:
         f().add_(1)
     except RuntimeError as e:
@@ -264,55 +225,14 @@ out["g"] = x.grad
 
 # [case] more_view_ops | further ops that are views, and that are not
 b = torch.arange(8.0).reshape(2, 4)
-views = dict(
-    reshape=b.reshape(8),
-    flatten=b.flatten(),
-    unflatten=b.unflatten(1, (2, 2)),
-    split=b.split(1)[0],
-    unbind=b.unbind()[0],
-    chunk=b.chunk(2, 1)[1],
-    T=b.T,
-    mT=b.mT,
-    movedim=b.movedim(0, 1),
-    unfold=b.unfold(1, 2, 2),
-    astr=b.as_strided((2,), (4,)),
-    expand_as=b[:, :1].expand_as(b),
-    data=b.data,
-    full=b[:],
-    squeeze_none=b.squeeze(),
-    bto=torch.broadcast_to(b, (3, 2, 4)),
-    real=b.swapaxes(0, 1),
-    ts=b.tensor_split(2, 1)[0],
-    none=b[None],
-    ravel=b.ravel(),
-)
-copies = dict(
-    tc=b.t().reshape(8),
-    clone=b.clone(),
-    to=b.to(torch.float64),
-    cat=torch.cat([b]),
-    tril=b.tril(),
-    gather=b.gather(0, torch.zeros(1, 4, dtype=torch.int64)),
-    take=b.take(torch.tensor([0])),
-    sort=b.sort().values,
-    pad=torch.nn.functional.pad(b, (0, 0)),
-    where=torch.where(b > 0, b, b),
-    cont=b.t().contiguous(),
-    diag=torch.diag(b[:, :2]),
-    tile=b.tile(1),
-    masked=b.masked_select(b >= 0),
-)
-out = dict(
-    views={k: v._is_view() for k, v in views.items()}, copies={k: v._is_view() for k, v in copies.items()}
-)
+views = dict(reshape=b.reshape(8), flatten=b.flatten(), unflatten=b.unflatten(1, (2, 2)), split=b.split(1)[0], unbind=b.unbind()[0], chunk=b.chunk(2, 1)[1], T=b.T, mT=b.mT, movedim=b.movedim(0, 1), unfold=b.unfold(1, 2, 2), astr=b.as_strided((2,), (4,)), expand_as=b[:, :1].expand_as(b), data=b.data, full=b[:], squeeze_none=b.squeeze(), bto=torch.broadcast_to(b, (3, 2, 4)), real=b.swapaxes(0, 1), ts=b.tensor_split(2, 1)[0], none=b[None], ravel=b.ravel())
+copies = dict(tc=b.t().reshape(8), clone=b.clone(), to=b.to(torch.float64), cat=torch.cat([b]), tril=b.tril(), gather=b.gather(0, torch.zeros(1, 4, dtype=torch.int64)), take=b.take(torch.tensor([0])), sort=b.sort().values, pad=torch.nn.functional.pad(b, (0, 0)), where=torch.where(b > 0, b, b), cont=b.t().contiguous(), diag=torch.diag(b[:, :2]), tile=b.tile(1), masked=b.masked_select(b >= 0))
+out = dict(views={k: v._is_view() for k, v in views.items()}, copies={k: v._is_view() for k, v in copies.items()})
 
 # [case] view_flags_propagate | views inherit requires_grad; of constants they stay leaves
 x = torch.arange(4.0, requires_grad=True)
 c = torch.arange(4.0)
-out = dict(
-    x=[(t.requires_grad, t.is_leaf) for t in (x[0], x.view(2, 2), x.detach()[0])],
-    c=[(t.requires_grad, t.is_leaf) for t in (c[0], c.view(2, 2))],
-)
+out = dict(x=[(t.requires_grad, t.is_leaf) for t in (x[0], x.view(2, 2), x.detach()[0])], c=[(t.requires_grad, t.is_leaf) for t in (c[0], c.view(2, 2))])
 v = c[:2]
 v.requires_grad_()
 out["own"] = (v.requires_grad, c.requires_grad, v.is_leaf)

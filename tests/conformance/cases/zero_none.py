@@ -64,26 +64,14 @@ out = dict(g=x.grad)
 # [case] saturated_functions | zero slopes: relu, clamp, hardtanh, floor division
 F = torch.nn.functional
 out = {}
-for name, f in dict(
-    relu=lambda t: t.relu(),
-    clamp=lambda t: t.clamp(0, 1),
-    ht=F.hardtanh,
-    trunc=lambda t: t.trunc(),
-    floor=lambda t: torch.div(t, 2, rounding_mode="floor"),
-    sign=torch.sign,
-    ceil=torch.ceil,
-    thr=lambda t: F.threshold(t, 0, 1),
-    hv=lambda t: t - t.round(),
-).items():
+for name, f in dict(relu=lambda t: t.relu(), clamp=lambda t: t.clamp(0, 1), ht=F.hardtanh, trunc=lambda t: t.trunc(), floor=lambda t: torch.div(t, 2, rounding_mode="floor"), sign=torch.sign, ceil=torch.ceil, thr=lambda t: F.threshold(t, 0, 1), hv=lambda t: (t - t.round())).items():
     x = torch.tensor([-3.0, 0.25, 5.0], requires_grad=True)
     f(x).sum().backward()
     out[name] = x.grad
 
 # [case] self_difference | x - x has a gradient of zeros, x * 0 too, x ** 0 too
 out = {}
-for name, f in dict(
-    diff=lambda t: t - t, zero=lambda t: t * 0, pow0=lambda t: t**0, ratio=lambda t: t / t
-).items():
+for name, f in dict(diff=lambda t: t - t, zero=lambda t: t * 0, pow0=lambda t: t ** 0, ratio=lambda t: t / t).items():
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     f(x).sum().backward()
     out[name] = x.grad
@@ -135,16 +123,7 @@ out = dict(y=y, g=x.grad)
 
 # [case] zero_times_infinity_forms | zero upstream against infinite slopes
 out = {}
-for name, f in dict(
-    sqrt=torch.sqrt,
-    log=torch.log,
-    rec=torch.reciprocal,
-    rsqrt=torch.rsqrt,
-    acos=lambda t: torch.acos(t + 1),
-    norm=lambda t: t.norm(),
-    powh=lambda t: t**0.5,
-    xlogx=lambda t: t * t.log(),
-).items():
+for name, f in dict(sqrt=torch.sqrt, log=torch.log, rec=torch.reciprocal, rsqrt=torch.rsqrt, acos=lambda t: torch.acos(t + 1), norm=lambda t: t.norm(), powh=lambda t: t ** 0.5, xlogx=lambda t: t * t.log()).items():
     x = torch.tensor([0.0], requires_grad=True)
     (f(x) * 0).sum().backward()
     out[name] = x.grad
@@ -184,58 +163,45 @@ out = dict(c=c, d=d, a=a)
 
 # [group] custom_none
 
-
 # [case] none_for_one_input | None for one input, a gradient for the other
 class First(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a, b):
         return a + b
-
     @staticmethod
     def backward(ctx, g):
         return g * 2, None
-
-
 a = torch.tensor([1.0], requires_grad=True)
 b = torch.tensor([1.0], requires_grad=True)
 First.apply(a, b).backward()
 out = dict(a=a.grad, b=b.grad)
-
 
 # [case] none_and_another_path | None on one path, a gradient on the other
 class Stop(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a):
         return a * 2
-
     @staticmethod
     def backward(ctx, g):
         return None
-
-
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 h = x * 3
 (Stop.apply(h) + h * 5).sum().backward()
 out = dict(g=x.grad)
-
 
 # [case] only_none_below | a leaf that gets nothing but None stays None, though its post hook runs
 class Stop(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a):
         return a * 2
-
     @staticmethod
     def backward(ctx, g):
         return None
-
-
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 posts = []
 x.register_post_accumulate_grad_hook(lambda p: posts.append("post"))
 (Stop.apply(x.exp())).sum().backward()
 out = dict(g=x.grad, posts=posts)
-
 
 # [case] unused_custom_output_none | without materialized zeros an unused output's gradient is None
 class Two(torch.autograd.Function):
@@ -243,13 +209,10 @@ class Two(torch.autograd.Function):
     def forward(ctx, x):
         ctx.set_materialize_grads(False)
         return x * 2, x * 3
-
     @staticmethod
     def backward(ctx, g, h):
         seen.append((g is None, h is None))
         return g
-
-
 seen = []
 x = torch.tensor([1.0], requires_grad=True)
 a, b = Two.apply(x)
@@ -257,18 +220,14 @@ b.backward()
 a.backward()
 out = dict(seen=seen, g=x.grad)
 
-
 # [case] none_into_cat_and_stack | None upstream of cat and select counts as zeros
 class Stop(torch.autograd.Function):
     @staticmethod
     def forward(ctx, a):
         return a * 1
-
     @staticmethod
     def backward(ctx, g):
         return None
-
-
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 a, b = x.split(1)
 (Stop.apply(a) + b).sum().backward()

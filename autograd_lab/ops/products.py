@@ -699,6 +699,13 @@ def _in_place(op, rule, args_of):
     """Register the in-place form of an `add...` product: written into its first operand."""
 
     def call(self, a, b, *, beta=1, alpha=1):
+        x, y = a._data.shape, b._data.shape
+        out = (*x[:-1], *y[-1:]) if rule is AddmmBackward0 else None
+        if out is not None and self._data.shape != out:
+            raise RuntimeError(
+                f"Bad in-place call: input tensor size {list(self._data.shape)} and output tensor size {list(out)} "
+                "should match"
+            )
         return apply_inplace(rule, (self, a, b), beta, alpha, *args_of(self._data, a._data, b._data))
 
     call.__name__ = call.__qualname__ = op

@@ -15,7 +15,7 @@ from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
 from ..autograd.record import apply, apply_inplace, finish
 from ..autograd.variable import NO_EDGE, Variable, find_edge, new
-from ..autograd.views import make_view
+from ..autograd.views import check_writable, make_view
 from ..dtypes import ALL
 from ..warning import warn_once
 from . import rule as book
@@ -519,10 +519,7 @@ def _accumulate(c, product, beta, alpha):
     return product
 
 
-@function(out=True)
-def addmv(input, mat, vec, *, beta=1, alpha=1):
-    """`beta * input + alpha * mat @ vec` (torch.addmv)."""
-    x, y, c = mat._data, vec._data, input._data
+def _check_addmv(c, x, y):
     if x.ndim != 2 or y.ndim != 1 or c.ndim > 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {c.ndim}, {x.ndim}, {y.ndim}")
     if x.shape[1] != y.shape[0] or (c.ndim and c.shape[0] not in (1, x.shape[0])):
@@ -530,6 +527,13 @@ def addmv(input, mat, vec, *, beta=1, alpha=1):
             f"size mismatch, got input ({c.shape[0] if c.ndim else 1}), mat ({x.shape[0]}x{x.shape[1]}), "
             f"vec ({y.shape[0]})"
         )
+
+
+@function(out=True)
+def addmv(input, mat, vec, *, beta=1, alpha=1):
+    """`beta * input + alpha * mat @ vec` (torch.addmv)."""
+    c = input._data
+    _check_addmv(c, mat._data, vec._data)
     return apply(AddmvBackward0, (input, mat, vec), beta, alpha, c.shape)
 
 
@@ -669,55 +673,75 @@ class AddbmmBackward0(BaddbmmBackward0):
         )
 
 
-def _check_three(batch1, batch2):
-    for batch in (batch2, batch1):
-        n = batch._data.ndim
+def _check_three(x, y):
+    """The sizes (k, n, p) of a product of batches."""
+    for batch in (y, x):
+        n = batch.ndim
         if n < 3:
             raise IndexError(
                 f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got 2)"
             )
-    _check_batches(batch1._data, batch2._data)
-    return batch1._data.shape[0], batch1._data.shape[1], batch2._data.shape[2]
+    _check_batches(x, y)
+    return x.shape[0], x.shape[1], y.shape[2]
 
 
 @function(out=True)
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """`beta * input + alpha * bmm(batch1, batch2)` (torch.baddbmm)."""
-    _check_expands(input._data.shape, _check_three(batch1, batch2))
+    _check_expands(input._data.shape, _check_three(batch1._data, batch2._data))
     return apply(BaddbmmBackward0, (input, batch1, batch2), beta, alpha, input._data.shape)
 
 
 @function(out=True)
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)` (torch.addbmm)."""
-    k, n, p = _check_three(batch1, batch2)
+    k, n, p = _check_three(batch1._data, batch2._data)
     _check_expands(input._data.shape, (n, p))
     return apply(AddbmmBackward0, (input, batch1, batch2), beta, alpha, k, n, p, input._data.shape)
 
 
-def _in_place(op, rule, args_of):
-    """Register the in-place form of an `add...` product: written into its first operand."""
+def _in_place(op, rule, size_of, args_of):
+    """Register the in-place form of an `add...` product: written into its first operand, which keeps its size."""
 
     def call(self, a, b, *, beta=1, alpha=1):
-        x, y = a._data.shape, b._data.shape
-        out = (*x[:-1], *y[-1:]) if rule is AddmmBackward0 else None
-        if out is not None and self._data.shape != out:
+        check_writable(self, (a, b))
+        c, x, y = self._data, a._data, b._data
+        size = size_of(c, x, y)
+        if c.shape != size:
             raise RuntimeError(
-                f"Bad in-place call: input tensor size {list(self._data.shape)} and output tensor size {list(out)} "
-                "should match"
+                f"Bad in-place call: input tensor size {list(c.shape)} and output tensor size {list(size)} should match"
             )
-        return apply_inplace(rule, (self, a, b), beta, alpha, *args_of(self._data, a._data, b._data))
+        return apply_inplace(rule, (self, a, b), beta, alpha, *args_of(c, x, y))
 
     call.__name__ = call.__qualname__ = op
     call.__doc__ = f"The in-place form of `{op[:-1]}`."
     METHODS[op] = call
 
 
-_in_place("addmm_", AddmmBackward0, lambda c, x, y: (c.shape, *_layout(x, y)))
-_in_place("addmv_", AddmvBackward0, lambda c, x, y: (c.shape,))
-_in_place("addr_", AddrBackward0, lambda c, x, y: (c.shape,))
-_in_place("baddbmm_", BaddbmmBackward0, lambda c, x, y: (c.shape,))
-_in_place("addbmm_", AddbmmBackward0, lambda c, x, y: (x.shape[0], x.shape[1], y.shape[2], c.shape))
+def _size_of_addmm(c, x, y):
+    _check_addmm(c, x, y)
+    return x.shape[0], y.shape[1]
+
+
+def _size_of_addmv(c, x, y):
+    _check_addmv(c, x, y)
+    return x.shape[:1]
+
+
+def _own_shape(c, x, y):
+    return (c.shape,)
+
+
+_in_place("addmm_", AddmmBackward0, _size_of_addmm, lambda c, x, y: (c.shape, *_layout(x, y)))
+_in_place("addmv_", AddmvBackward0, _size_of_addmv, _own_shape)
+_in_place("addr_", AddrBackward0, lambda c, x, y: x.shape + y.shape, _own_shape)
+_in_place("baddbmm_", BaddbmmBackward0, lambda c, x, y: _check_three(x, y), _own_shape)
+_in_place(
+    "addbmm_",
+    AddbmmBackward0,
+    lambda c, x, y: _check_three(x, y)[1:],
+    lambda c, x, y: (x.shape[0], x.shape[1], y.shape[2], c.shape),
+)
 
 
 # -- matmul: any dims ---------------------------------------------------------------------------------

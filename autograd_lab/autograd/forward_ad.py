@@ -106,7 +106,7 @@ class Identity(Node):
     __slots__ = ()
 
     def name(self):
-        return "Identity"
+        return "torch::autograd::Identity"
 
     def vjp(self, g):
         return g

@@ -13,6 +13,7 @@ Nothing here recurses, so a chain of a million nodes is no deeper than one of th
 after any number of nodes: `backward()` runs it to the end, the stepper watches it one node at a time.
 """
 
+import gc
 import itertools
 from heapq import heappop, heappush
 
@@ -26,6 +27,9 @@ from .variable import Variable, wrap
 
 _tuple = tuple
 _ids = itertools.count().__next__
+
+LARGE = 100_000
+"""From so many nodes on, a pass keeps Python's garbage collector from walking the graph meanwhile."""
 
 
 class BackwardPass:
@@ -65,6 +69,10 @@ class BackwardPass:
         state = THREAD.state
         before, outer = state.grad, state.running
         state.grad, state.running = self.create_graph, self
+        # The collector would walk a large graph again and again while the pass makes no garbage for it.
+        paused = len(self.deps) > LARGE and gc.isenabled()
+        if paused:
+            gc.disable()
         try:
             with np.errstate(all="ignore"):
                 self._loop(limit)
@@ -74,6 +82,8 @@ class BackwardPass:
             raise
         finally:
             state.grad, state.running = before, outer
+            if paused:
+                gc.enable()
         if self.watch is not None and not self.ready:
             self.watch.pass_done(self)
 

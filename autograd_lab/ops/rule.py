@@ -24,7 +24,7 @@ from ..autograd.record import (
     wanted,
     write,
 )
-from ..autograd.variable import NO_EDGE, Registry, Variable, find_edge, wrap
+from ..autograd.variable import NO_EDGE, Registry, Variable, bump_version, find_edge, wrap
 from ..autograd.views import check_overlap, check_writable, rebase_history
 from ..dtypes import Defaults, meet, meet_number, promote_np
 
@@ -205,6 +205,10 @@ def unary(op=None, *, inplace=True, integer=False, namespace=True, method=True):
     return decorate
 
 
+IN_PLACE = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
+"""The NumPy functions that can write the commonest operations straight into their first operand."""
+
+
 def _publish(rule, op, fast, in_place, namespace, method):
     fast.__name__ = fast.__qualname__ = op
     fast.__doc__ = rule.__doc__
@@ -321,7 +325,24 @@ def binary(op, *, floats=False):
                 finish(state, rule, (input, other), (out,), node, default_args)
             return out
 
+        ufunc = IN_PLACE.get(op)
+
         def in_place(input, other):
+            state = THREAD.state
+            if ufunc is not None and not state.grad and not state.special and isinstance(other, Variable):
+                # What an optimizer does all day: nothing to record, and two arrays of one kind that own their memory.
+                x, y = input._data, other._data
+                if (
+                    x.__class__ is y.__class__ is np.ndarray
+                    and x.dtype is y.dtype
+                    and x.dtype.kind == "f"
+                    and x.shape == y.shape
+                    and x.base is None
+                    and y.base is None
+                ):
+                    bump_version(input)
+                    state.run(ufunc, x, y, x)
+                    return input
             if refuse is not None:
                 refuse(input, other)
             return pointwise_inplace(rule, (input, tensor_of(other, input)), *default_args, floats=floats)

@@ -58,8 +58,11 @@ def _python_only(lines: list[str]) -> list[str]:
     return ["\n" if line.lstrip()[:1] in ("%", "!") else line for line in lines]
 
 
-def name_in(frame: FrameType, value: Any) -> str:
-    """What `value` is called in this frame: a local or global variable, or a parameter of a module in one."""
+def name_in(frame: FrameType, value: Any, deep: bool = True) -> str:
+    """What `value` is called in this frame: a local or global variable or, if `deep`, part of what a variable holds.
+
+    Looking `deep` also goes on to the callers of the frame; that is for parameters, not for every intermediate.
+    """
     here: FrameType | None = frame
     while here is not None:
         scopes = (here.f_locals, here.f_globals) if here.f_locals is not here.f_globals else (here.f_globals,)
@@ -67,6 +70,8 @@ def name_in(frame: FrameType, value: Any) -> str:
             for name, held in list(scope.items()):
                 if held is value and not name.startswith("_"):
                     return name
+        if not deep:
+            return ""
         for scope in scopes:
             for name, held in list(scope.items()):
                 found = "" if name.startswith("_") else _inside(name, held, value)

@@ -191,7 +191,9 @@ class Recorder:
         for t in tensors:
             if isinstance(t, Variable) and id(t) not in self.met:
                 self.met[id(t)] = t
-                name = self.given.get(id(t), "") or (name_in(frame, t) if frame is not None else "")
+                name = self.given.get(id(t), "")
+                if not name and frame is not None:
+                    name = name_in(frame, t, deep=t.requires_grad)
                 base = t._meta.base if t._meta is not None else None
                 if base is not None:
                     self._meet((base,), frame)

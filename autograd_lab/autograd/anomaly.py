@@ -52,32 +52,43 @@ def is_anomaly_check_nan_enabled():
     return THREAD.state.check_nan
 
 
+_PACKAGE = (
+    __file__.removesuffix("anomaly.py").rstrip("/\\").removesuffix("autograd")
+)  # where our own frames come from
+
+
 def note_creation(node):
-    """Remember the stack at which `node` was made, and the node whose backward made it, if any."""
-    node.metadata["traceback_"] = traceback.format_stack()[:-3]
-    if THREAD.state.grad and _running:
-        node.metadata["parent_"] = _running[-1]
-
-
-_running = []  # nodes whose rule is running under create_graph
+    """Remember the user's stack at which `node` was made, and the node whose backward made it, if any."""
+    stack = traceback.extract_stack()
+    while stack and stack[-1].filename.startswith(_PACKAGE):
+        stack.pop()
+    node.metadata["traceback_"] = traceback.format_list(stack)
+    run = THREAD.state.running
+    if run is not None and run.node is not None:
+        node.metadata["parent_"] = run.node
 
 
 def explain(node):
-    """In anomaly mode, warn with the place where the node that failed was made."""
-    if not THREAD.state.anomaly:
-        return
+    """Warn with the place where the node that failed was made, and where those were in whose backward it was made."""
+    _tell(
+        node,
+        "Error detected in {}. Traceback of forward call that caused the error:\n{}",
+        "Error detected in {}. No forward pass information available. Enable detect anomaly during forward pass for more "
+        "information.",
+    )
+    while "parent_" in node.metadata:
+        node = node.metadata["parent_"]
+        _tell(
+            node,
+            "\n\nPrevious calculation was induced by {}. Traceback of forward call that induced the previous calculation:\n{}",
+            "\n\nPrevious calculation was induced by {}. No forward pass information available.",
+        )
+
+
+def _tell(node, known, unknown):
     where = node.metadata.get("traceback_")
-    if where is None:
-        warnings.warn(
-            f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
-            "forward pass for more information.",
-            stacklevel=2,
-        )
-    else:
-        warnings.warn(
-            f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(where)}",
-            stacklevel=2,
-        )
+    text = known if where is not None else unknown
+    warnings.warn(text.format(type(node).name(node), "".join(where or ())), stacklevel=3)
 
 
 def check(node, grads):
@@ -88,4 +99,4 @@ def check(node, grads):
         data = g._data if isinstance(g, Variable) else g
         if data.dtype.kind == "f" and np.isnan(data).any():
             explain(node)
-            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+            raise RuntimeError(f"Function '{type(node).name(node)}' returned nan values in its {i}th output.")

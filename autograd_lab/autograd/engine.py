@@ -54,6 +54,7 @@ class BackwardPass:
         self.buffers = {}
         self.deps = count_dependencies([node for (node, _), _ in roots])
         self.root = roots[0][0][0] if len(roots) == 1 else None
+        self.node = None  # the node that is running, in anomaly mode
         self.needed = None
         if captures is not None or only is not None:
             self.needed = needed_nodes(roots, self.deps, captures or (), only or ())
@@ -167,10 +168,26 @@ class BackwardPass:
                 self.watch.pruned(self, node, i)
 
     def _run_carefully(self, node, g):
-        """Run one node with everything that can be around it: hooks, captures, several outputs, a recorder.
+        """Run one node with everything that can be around it; in anomaly mode, say where it was made if it fails.
 
         Returns its gradients, or None if it was only captured.
         """
+        if not THREAD.state.anomaly:
+            return self._run_node(node, g)
+        self.node = node
+        try:
+            grads = self._run_node(node, g)
+        except Exception:
+            anomaly.explain(node)
+            raise
+        finally:
+            self.node = None
+        if grads is not None and THREAD.state.check_nan:
+            anomaly.check(node, grads)
+        return grads
+
+    def _run_node(self, node, g):
+        """Run one node with its hooks, captures, several outputs, and a recorder watching."""
         watch, hooks = self.watch, node.hooks
         if watch is not None:
             watch.popped(self, node, g)
@@ -223,30 +240,21 @@ class BackwardPass:
     def _apply(self, node, slots):
         """The rule itself. Returns a tuple with one gradient (or None) per operand."""
         watch = self.watch
-        try:
-            if all(s is None for s in slots) and node.skips_undefined:
-                node.unpack(
-                    self.tensors
-                )  # nothing comes of it, but PyTorch looks, and complains of what was freed
-                grads = (None,) * len(node.next_functions)
-            else:
-                values = node.unpack(self.tensors)
-                grads = node.vjp(slots[0] if node.plain else slots, *values)
-                if not isinstance(grads, tuple):
-                    grads = (grads,)
-                if node.fold is not None:
-                    grads = fold(node, grads)
-        except Exception:
-            anomaly.explain(node)
-            raise
+        values = node.unpack(self.tensors)  # even if nothing arrived: PyTorch looks, and complains of what was freed
+        if all(s is None for s in slots) and node.skips_undefined:
+            grads = (None,) * len(node.next_functions)
+        else:
+            grads = node.vjp(slots[0] if node.plain else slots, *values)
+            if not isinstance(grads, tuple):
+                grads = (grads,)
+            if node.fold is not None:
+                grads = fold(node, grads)
         if watch is not None:
             watch.applied(self, node, slots, grads)
         if not self.keep_graph:
             node.release()
             if watch is not None:
                 watch.released(self, node)
-        if THREAD.state.anomaly and THREAD.state.check_nan:
-            anomaly.check(node, grads)
         return grads
 
     def _hooks_before(self, node, slots):

@@ -274,6 +274,10 @@ class AccumulateGrad(Node):
         meta = variable._meta
         # The hooks of a leaf are its own, for it outlives this node; having NodeHooks makes the engine look for them.
         self.hooks = NodeHooks() if meta.hooks is not None or meta.post_accumulate_hooks is not None else None
+        if THREAD.state.anomaly:
+            from .anomaly import note_creation
+
+            note_creation(self)
 
     def name(self):
         return "torch::autograd::AccumulateGrad"

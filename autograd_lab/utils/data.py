@@ -91,7 +91,17 @@ class DataLoader:
     generator   where the random order comes from; the default generator if not given
     """
 
-    def __init__(self, dataset, batch_size=1, shuffle=False, *, drop_last=False, collate_fn=None, generator=None, num_workers=0):
+    def __init__(
+        self,
+        dataset,
+        batch_size=1,
+        shuffle=False,
+        *,
+        drop_last=False,
+        collate_fn=None,
+        generator=None,
+        num_workers=0,
+    ):
         if num_workers:
             raise ValueError("there are no worker processes here: num_workers must be 0")
         if batch_size is None and drop_last:
@@ -99,8 +109,15 @@ class DataLoader:
                 "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
             )
         if batch_size is not None and (not isinstance(batch_size, int) or batch_size <= 0):
-            raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
-        self.dataset, self.batch_size, self.drop_last, self.generator = dataset, batch_size, drop_last, generator
+            raise ValueError(
+                f"batch_size should be a positive integer value, but got batch_size={batch_size}"
+            )
+        self.dataset, self.batch_size, self.drop_last, self.generator = (
+            dataset,
+            batch_size,
+            drop_last,
+            generator,
+        )
         self.shuffle = bool(shuffle)
         self.collate_fn = collate_fn or (default_collate if batch_size is not None else _converted)
 
@@ -158,4 +175,12 @@ def default_collate(batch):
     )
 
 
-__all__ = ["ConcatDataset", "DataLoader", "Dataset", "Subset", "TensorDataset", "default_collate", "random_split"]
+__all__ = [
+    "ConcatDataset",
+    "DataLoader",
+    "Dataset",
+    "Subset",
+    "TensorDataset",
+    "default_collate",
+    "random_split",
+]

@@ -228,14 +228,19 @@ def custom(p, i, j, k):
 def checkpointed(p, i, j, k):
     y = p.pick(j)
     return p.torch.utils.checkpoint.checkpoint(
-        lambda x: (x.exp() * y).sin() if k % 2 else x * x, p.pick(i), use_reentrant=k % 5 == 0, preserve_rng_state=False
+        lambda x: (x.exp() * y).sin() if k % 2 else x * x,
+        p.pick(i),
+        use_reentrant=k % 5 == 0,
+        preserve_rng_state=False,
     )
 
 
 @step
 def saved_hooked(p, i, j, k):
     graph = p.torch.autograd.graph
-    with graph.saved_tensors_hooks(lambda t: t.detach() * 1, lambda t: p.seen.append(("unpack", numbers(t))) or t):
+    with graph.saved_tensors_hooks(
+        lambda t: t.detach() * 1, lambda t: p.seen.append(("unpack", numbers(t))) or t
+    ):
         return STEPS[["unary", "binary", "with_number", "reduce"][k % 4]](p, i, j, k)
 
 
@@ -245,9 +250,14 @@ def multi_hook(p, i, j, k):
     for t in tensors:
         t.grad_fn  # noqa: B018 - as in tensor_hook
     if k % 2:
-        fn = lambda gs: p.seen.append(("all", [numbers(g) for g in gs]))
+
+        def fn(gs):
+            p.seen.append(("all", [numbers(g) for g in gs]))
     else:
-        fn = lambda g: p.seen.append(("any", numbers(g)))
+
+        def fn(g):
+            p.seen.append(("any", numbers(g)))
+
     p.torch.autograd.graph.register_multi_grad_hook(tensors, fn, mode="all" if k % 2 else "any")
 
 
@@ -275,7 +285,9 @@ def without_grad(p, i, j, k):
 def in_inference(p, i, j, k):
     with p.torch.inference_mode():
         x = STEPS[QUIET[i % len(QUIET)]](p, j, k, i + k)
-    p.tensors = [t for t in p.tensors if not t.is_inference()]  # what PyTorch makes of these later varies with its kernels
+    p.tensors = [
+        t for t in p.tensors if not t.is_inference()
+    ]  # what PyTorch makes of these later varies with its kernels
     return None if x.is_inference() else x
 
 
@@ -366,7 +378,17 @@ def make_functions(p):
     return [Product, Result, Dirty, First, Same, View]
 
 
-QUIET = ["unary", "binary", "view", "inplace_unary", "inplace_number", "inplace_binary", "several_views", "with_number", "set_item"]
+QUIET = [
+    "unary",
+    "binary",
+    "view",
+    "inplace_unary",
+    "inplace_number",
+    "inplace_binary",
+    "several_views",
+    "with_number",
+    "set_item",
+]
 
 
 @step
@@ -404,7 +426,9 @@ def node_hook(p, i, j, k):
     if k % 2:
         fn.register_prehook(lambda gs: p.seen.append(("pre", [numbers(g) for g in gs])))
     else:
-        fn.register_hook(lambda gs, os: p.seen.append(("post", [numbers(g) for g in gs], [numbers(o) for o in os])))
+        fn.register_hook(
+            lambda gs, os: p.seen.append(("post", [numbers(g) for g in gs], [numbers(o) for o in os]))
+        )
 
 
 @step
@@ -430,7 +454,13 @@ def backward_inputs(p, i, j, k):
 
 @step
 def gradient(p, i, j, k):
-    (g,) = p.torch.autograd.grad(p.pick(i).sum(), [p.pick(j)], retain_graph=bool(k % 2), create_graph=bool(k % 3), allow_unused=bool(k % 4))
+    (g,) = p.torch.autograd.grad(
+        p.pick(i).sum(),
+        [p.pick(j)],
+        retain_graph=bool(k % 2),
+        create_graph=bool(k % 3),
+        allow_unused=bool(k % 4),
+    )
     return None if g is None else g * 1  # how a gradient was put together is nobody's business
 
 

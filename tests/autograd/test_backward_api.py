@@ -27,7 +27,10 @@ def test_a_given_gradient_is_converted_but_not_reshaped():
     x = leaf(1.0, 2.0)
     for dtype in (torch.float64, torch.int64, torch.bool):
         assert grad(x * 3, x, torch.ones(2, dtype=dtype))[0].tolist() == [3.0, 3.0]
-    with pytest.raises(RuntimeError, match=r"Mismatch in shape: grad_output\[0\] has a shape of torch.Size\(\[1, 2\]\) and output\[0\]"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"Mismatch in shape: grad_output\[0\] has a shape of torch.Size\(\[1, 2\]\) and output\[0\]",
+    ):
         (x * 3).backward(torch.ones(1, 2))
 
 
@@ -61,7 +64,10 @@ def test_deprecated_arguments():
     x = leaf(1.0)
     with pytest.warns(FutureWarning, match="`grad_variables` is deprecated."):
         backward(x * 2, grad_variables=torch.ones(1))
-    with pytest.warns(FutureWarning, match="`grad_variables` is deprecated."), pytest.raises(RuntimeError, match="both passed"):
+    with (
+        pytest.warns(FutureWarning, match="`grad_variables` is deprecated."),
+        pytest.raises(RuntimeError, match="both passed"),
+    ):
         backward(x * 2, torch.ones(1), grad_variables=torch.ones(1))
     with pytest.warns(FutureWarning, match="only_inputs argument is deprecated"):
         grad(x * 2, x, only_inputs=False)
@@ -124,7 +130,9 @@ def test_batched():
     assert grad(x * x, [x, z], rows, is_grads_batched=True, materialize_grads=True)[1].tolist() == [0.0]
     (g,) = grad(x * x, x, rows, is_grads_batched=True, create_graph=True)
     assert grad(g.sum(), x)[0].tolist() == [2.0, 2.0]
-    with pytest.raises(RuntimeError, match="If `is_grads_batched=True`, we interpret the first dimension of each grad_output"):
+    with pytest.raises(
+        RuntimeError, match="If `is_grads_batched=True`, we interpret the first dimension of each grad_output"
+    ):
         grad(x * x, x, torch.ones(2, 3), is_grads_batched=True)
 
 
@@ -146,9 +154,15 @@ def test_create_graph_warns_and_replaces():
     x = leaf(2.0)
     x.grad = torch.ones(1)
     before = x.grad
-    with pytest.warns(UserWarning, match=r"Using backward\(\) with create_graph=True will create a reference cycle"):
+    with pytest.warns(
+        UserWarning, match=r"Using backward\(\) with create_graph=True will create a reference cycle"
+    ):
         (x**3).backward(create_graph=True)
-    assert (before.tolist(), x.grad.tolist(), type(x.grad.grad_fn).__name__) == ([1.0], [13.0], "AddBackward0")
+    assert (before.tolist(), x.grad.tolist(), type(x.grad.grad_fn).__name__) == (
+        [1.0],
+        [13.0],
+        "AddBackward0",
+    )
     assert grad(x.grad, x)[0].tolist() == [12.0]
     x.grad = None
 
@@ -185,5 +199,7 @@ def test_create_graph_leaves_no_garbage_in_grad():
 def test_second_derivative_without_create_graph():
     x = leaf(2.0)
     (g,) = grad(x**3, x)
-    with pytest.raises(RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"):
+    with pytest.raises(
+        RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"
+    ):
         grad(g, x)

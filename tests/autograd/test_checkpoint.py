@@ -112,10 +112,14 @@ def test_nested():
 
 def test_autograd_grad_and_second_order():
     x = leaf(1.0, 2.0)
-    (g,) = torch.autograd.grad(checkpoint(lambda t: (t**3).sum(), x, use_reentrant=False), x, create_graph=True)
+    (g,) = torch.autograd.grad(
+        checkpoint(lambda t: (t**3).sum(), x, use_reentrant=False), x, create_graph=True
+    )
     assert torch.autograd.grad(g.sum(), x)[0].tolist() == [6.0, 12.0]
     y = checkpoint(lambda t: (t**2).sum(), x, use_reentrant=True)
-    with pytest.raises(RuntimeError, match="When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad()"):
+    with pytest.raises(
+        RuntimeError, match="When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad()"
+    ):
         torch.autograd.grad(y, x)
 
 
@@ -134,7 +138,9 @@ def test_backward_inside_the_function():
 
 def test_arguments():
     m = leaf(1.0)
-    y = checkpoint(lambda a, n, k=1.0, m=None: (a * n * k + m).exp(), leaf(0.1), 2, k=0.5, m=m, use_reentrant=False)
+    y = checkpoint(
+        lambda a, n, k=1.0, m=None: (a * n * k + m).exp(), leaf(0.1), 2, k=0.5, m=m, use_reentrant=False
+    )
     y.backward()
     assert m.grad.tolist() == y.tolist()
     a, c = checkpoint(lambda t: (t.exp(), 3), leaf(1.0), use_reentrant=False)
@@ -150,21 +156,31 @@ def test_contexts():
         log.append(name)
         yield
 
-    checkpoint(lambda t: t.exp(), leaf(1.0), use_reentrant=False, context_fn=lambda: (note("first"), note("second"))).backward()
+    checkpoint(
+        lambda t: t.exp(), leaf(1.0), use_reentrant=False, context_fn=lambda: (note("first"), note("second"))
+    ).backward()
     assert log == ["first", "second"]
 
 
 def test_warnings_and_refused_arguments():
-    with pytest.warns(UserWarning, match="torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly."):
+    with pytest.warns(
+        UserWarning, match="torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly."
+    ):
         y = checkpoint(lambda t: t.exp(), leaf(1.0))
     assert y.grad_fn.name() == "CheckpointFunctionBackward"
-    with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True. Gradients will be None"):
+    with pytest.warns(
+        UserWarning, match="None of the inputs have requires_grad=True. Gradients will be None"
+    ):
         checkpoint(lambda t: t.exp(), torch.ones(1), use_reentrant=True)
     with pytest.raises(ValueError, match="Unexpected keyword arguments: k"):
         checkpoint(lambda t, k: t, leaf(1.0), k=2, use_reentrant=True)
-    with pytest.raises(ValueError, match="Passing `context_fn` or `debug` is only supported when use_reentrant=False."):
+    with pytest.raises(
+        ValueError, match="Passing `context_fn` or `debug` is only supported when use_reentrant=False."
+    ):
         checkpoint(lambda t: t, leaf(1.0), debug=True, use_reentrant=True)
-    with pytest.raises(ValueError, match=r"determinism_check should be one of \['default', 'none'\], but got some"):
+    with pytest.raises(
+        ValueError, match=r"determinism_check should be one of \['default', 'none'\], but got some"
+    ):
         checkpoint(lambda t: t, leaf(1.0), determinism_check="some", use_reentrant=False)
 
 
@@ -188,15 +204,21 @@ def test_mismatch(later, options, text):
 
 def test_the_check_can_be_switched_off():
     x = leaf(1.0)
-    checkpoint(Logged(lambda t: t.exp(), lambda t: (t + 1).exp()), x, use_reentrant=False, determinism_check="none").backward()
+    checkpoint(
+        Logged(lambda t: t.exp(), lambda t: (t + 1).exp()), x, use_reentrant=False, determinism_check="none"
+    ).backward()
     assert x.grad.item() == pytest.approx(7.389056)
 
 
 def test_debug_tells_more():
     for everywhere, here in ((None, True), (True, False)):
         with set_checkpoint_debug_enabled(everywhere):
-            y = checkpoint(Logged(lambda t: t.exp(), lambda t: t + 1), leaf(1.0), use_reentrant=False, debug=here)
-        with pytest.raises(CheckpointError, match="(?s)dumping logs of latest computation.*ERROR: Detected non-determinism"):
+            y = checkpoint(
+                Logged(lambda t: t.exp(), lambda t: t + 1), leaf(1.0), use_reentrant=False, debug=here
+            )
+        with pytest.raises(
+            CheckpointError, match="(?s)dumping logs of latest computation.*ERROR: Detected non-determinism"
+        ):
             y.backward()
 
 

@@ -20,7 +20,12 @@ def test_a_dual_number():
     with dual_level() as level:
         d = make_dual(x, V)
         assert (level, forward_ad._current_level) == (0, 0)
-        assert (d.requires_grad, type(d.grad_fn).__name__, d._is_view(), d._base is x) == (True, "ViewBackward0", True, True)
+        assert (d.requires_grad, type(d.grad_fn).__name__, d._is_view(), d._base is x) == (
+            True,
+            "ViewBackward0",
+            True,
+            True,
+        )
         pair = unpack_dual(d)
         assert pair._fields == ("primal", "tangent")
         assert pair.tangent is V
@@ -190,7 +195,9 @@ def test_a_missing_jvp_matters_only_with_duals():
     F = type("F", (Function,), {"forward": staticmethod(lambda ctx, x: x * 2)})
     with dual_level():
         assert tangent(F.apply(X)) is None
-        with pytest.raises(NotImplementedError, match="You must implement the jvp function for custom autograd.Function"):
+        with pytest.raises(
+            NotImplementedError, match="You must implement the jvp function for custom autograd.Function"
+        ):
             F.apply(make_dual(X, V))
 
 
@@ -240,10 +247,14 @@ def test_tangents_agree_with_differences(name):
     a, b, v, w = (torch.tensor(rng.uniform(0.2, 0.9, (3, 4))) for _ in range(4))
     f = OPERATIONS[name]
     h = 1e-6
-    want = (np.asarray(f(a + h * v, b + h * w).tolist()) - np.asarray(f(a - h * v, b - h * w).tolist())) / (2 * h)
+    want = (np.asarray(f(a + h * v, b + h * w).tolist()) - np.asarray(f(a - h * v, b - h * w).tolist())) / (
+        2 * h
+    )
     with dual_level():
         got = np.asarray(tangent(f(make_dual(a, v), make_dual(b, w))))
         only_a = np.asarray(tangent(f(make_dual(a, v), b)))
         only_b = np.asarray(tangent(f(a, make_dual(b, w))) or np.zeros_like(got))
     np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-7)
-    np.testing.assert_allclose(only_a + only_b, got, rtol=1e-9, atol=1e-12)  # the derivative is linear in the direction
+    np.testing.assert_allclose(
+        only_a + only_b, got, rtol=1e-9, atol=1e-12
+    )  # the derivative is linear in the direction

@@ -64,7 +64,9 @@ def test_the_node_is_the_ctx():
     assert repr(y) == "tensor([3.], grad_fn=<ScaleBackward>)"
 
 
-@pytest.mark.parametrize("name", ["args", "saved", "versions", "kind", "name", "shape", "data", "inputs", "saves"])
+@pytest.mark.parametrize(
+    "name", ["args", "saved", "versions", "kind", "name", "shape", "data", "inputs", "saves"]
+)
 def test_names_users_like_are_free(name):
     def forward(ctx, x):
         setattr(ctx, name, [1, 2])
@@ -154,7 +156,10 @@ def test_a_saved_tensor_written_to_is_noticed():
     h = leaf(1.0, 2.0) * 1
     y = Square.apply(h)
     h.add_(1)
-    with pytest.raises(RuntimeError, match=r"modified by an inplace operation: \[torch.FloatTensor \[2\]\], which is output 0 of Add, is at version 1"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"modified by an inplace operation: \[torch.FloatTensor \[2\]\], which is output 0 of Add, is at version 1",
+    ):
         y.sum().backward()
     y = Exp.apply(leaf(1.0))
     y.add_(1)
@@ -163,11 +168,16 @@ def test_a_saved_tensor_written_to_is_noticed():
 
 
 def test_what_can_be_saved():
-    F = make(lambda ctx, x: (ctx.save_for_backward(x, None), x * 1)[1], lambda ctx, g: g * (ctx.saved_tensors[1] is None))
+    F = make(
+        lambda ctx, x: (ctx.save_for_backward(x, None), x * 1)[1],
+        lambda ctx, g: g * (ctx.saved_tensors[1] is None),
+    )
     x = leaf(1.0)
     F.apply(x).backward()
     assert x.grad.tolist() == [1.0]
-    with pytest.raises(TypeError, match="save_for_backward can only save variables, but argument 1 is of type int"):
+    with pytest.raises(
+        TypeError, match="save_for_backward can only save variables, but argument 1 is of type int"
+    ):
         make(lambda ctx, x: (ctx.save_for_backward(x, 3), x * 1)[1]).apply(x)
     with torch.inference_mode():
         i = torch.ones(1)
@@ -177,7 +187,9 @@ def test_what_can_be_saved():
 
 def test_saved_tensors_go_through_hooks():
     log = []
-    with torch.autograd.graph.saved_tensors_hooks(lambda t: log.append("pack") or t, lambda t: log.append("unpack") or t):
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda t: log.append("pack") or t, lambda t: log.append("unpack") or t
+    ):
         y = Square.apply(leaf(1.0))
     y.backward()
     assert log == ["pack", "unpack"]
@@ -203,8 +215,15 @@ def test_once_differentiable_raises_only_when_used():
     (g,) = torch.autograd.grad(Once.apply(x), x, create_graph=True)
     assert not g.requires_grad
     (g,) = torch.autograd.grad(Once.apply(x) * w, x, create_graph=True)
-    assert (g.tolist(), type(g.grad_fn).__name__, g.grad_fn.name()) == ([6.0], "Error", "torch::autograd::Error")
-    with pytest.raises(RuntimeError, match="trying to differentiate twice a function that was marked with @once_differentiable"):
+    assert (g.tolist(), type(g.grad_fn).__name__, g.grad_fn.name()) == (
+        [6.0],
+        "Error",
+        "torch::autograd::Error",
+    )
+    with pytest.raises(
+        RuntimeError,
+        match="trying to differentiate twice a function that was marked with @once_differentiable",
+    ):
         g.backward()
 
 
@@ -279,7 +298,7 @@ def test_materialize_off():
         ctx.set_materialize_grads(False)
         return x * 1, x * 2
 
-    a, b = make(forward, lambda ctx, g, h: (seen.append((g, h)), h)[1]).apply(leaf(1.0))
+    _, b = make(forward, lambda ctx, g, h: (seen.append((g, h)), h)[1]).apply(leaf(1.0))
     b.backward()
     assert seen[0][0] is None
 
@@ -320,7 +339,9 @@ def test_an_input_returned_is_a_view_with_history():
     assert (y._is_view(), y._base is x, y._version) == (True, True, 0)
     y.sum().backward()
     assert x.grad.tolist() == [7.0, 7.0]
-    with pytest.raises(RuntimeError, match=f"Output 0 of F is a view and is being modified inplace. {CUSTOM_VIEW}"):
+    with pytest.raises(
+        RuntimeError, match=f"Output 0 of F is a view and is being modified inplace. {CUSTOM_VIEW}"
+    ):
         make(lambda ctx, x: x).apply(x * 1).add_(1)
 
 
@@ -329,13 +350,17 @@ def test_a_view_of_an_input():
     h = leaf(1.0, 2.0) * 1
     y = F.apply(h)
     h.add_(1)
-    with pytest.raises(RuntimeError, match=f"its base or another view of its base has been modified inplace. {CUSTOM_VIEW}"):
+    with pytest.raises(
+        RuntimeError, match=f"its base or another view of its base has been modified inplace. {CUSTOM_VIEW}"
+    ):
         y.grad_fn  # noqa: B018
 
 
 def test_several_views_may_not_be_written():
     a, _ = make(lambda ctx, x: (x[:1], x[1:]), lambda ctx, g, h: torch.cat([g, h])).apply(leaf(1.0, 2.0) * 1)
-    with pytest.raises(RuntimeError, match="This view is the output of a function that returns multiple views"):
+    with pytest.raises(
+        RuntimeError, match="This view is the output of a function that returns multiple views"
+    ):
         a.add_(1)
 
 
@@ -360,7 +385,11 @@ def test_dirty_view_rewrites_its_base():
     h = x * 1
     v = h[:1]
     make(dirty, lambda ctx, g: g * 3).apply(v)
-    assert (h.grad_fn.name(), type(v.grad_fn).__name__, h._version) == ("torch::autograd::CopySlices", "AsStridedBackward0", 2)
+    assert (h.grad_fn.name(), type(v.grad_fn).__name__, h._version) == (
+        "torch::autograd::CopySlices",
+        "AsStridedBackward0",
+        2,
+    )
     h.sum().backward()
     assert x.grad.tolist() == [3.0, 1.0]
 
@@ -378,11 +407,17 @@ def test_dirty_constant_joins_the_graph():
 
 
 def test_dirty_errors():
-    with pytest.raises(RuntimeError, match="a leaf Variable that requires grad has been used in an in-place operation."):
+    with pytest.raises(
+        RuntimeError, match="a leaf Variable that requires grad has been used in an in-place operation."
+    ):
         make(dirty).apply(leaf(1.0))
-    with pytest.raises(RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place"):
+    with pytest.raises(
+        RuntimeError, match="a view of a leaf Variable that requires grad is being used in an in-place"
+    ):
         make(dirty).apply(leaf(1.0)[:])
-    with pytest.raises(RuntimeError, match="Some elements marked as dirty during the forward method were not returned"):
+    with pytest.raises(
+        RuntimeError, match="Some elements marked as dirty during the forward method were not returned"
+    ):
         make(lambda ctx, x: dirty(ctx, x).clone()).apply(leaf(1.0) * 1)
     with pytest.raises(RuntimeError, match="your Function cannot return more than one Tensor"):
         make(lambda ctx, x: (dirty(ctx, x), x.clone())).apply((leaf(1.0) * 1)[:])
@@ -400,7 +435,9 @@ def test_a_returned_input_cannot_be_saved_by_setup_context():
         def setup_context(ctx, inputs, output):
             ctx.save_for_backward(inputs[0])
 
-    with pytest.raises(RuntimeError, match="An input that has been returned as-is as output is being saved for backward"):
+    with pytest.raises(
+        RuntimeError, match="An input that has been returned as-is as output is being saved for backward"
+    ):
         F.apply(leaf(1.0))
 
 
@@ -410,10 +447,16 @@ def test_a_returned_input_cannot_be_saved_by_setup_context():
 @pytest.mark.parametrize(
     ("result", "text"),
     [
-        (lambda g: (g, g), r"function FBackward returned an incorrect number of gradients \(expected 1, got 2\)"),
+        (
+            lambda g: (g, g),
+            r"function FBackward returned an incorrect number of gradients \(expected 1, got 2\)",
+        ),
         (lambda g: 1.0, r"expected Variable or None \(got float\)"),
         (lambda g: [g], r"expected Variable or None \(got list\)"),
-        (lambda g: torch.ones(5), r"Function FBackward returned an invalid gradient at index 0 - got \[5\] but expected shape compatible with \[2\]"),
+        (
+            lambda g: torch.ones(5),
+            r"Function FBackward returned an invalid gradient at index 0 - got \[5\] but expected shape compatible with \[2\]",
+        ),
     ],
 )
 def test_wrong_gradients(result, text):
@@ -422,7 +465,10 @@ def test_wrong_gradients(result, text):
 
 
 def test_a_gradient_for_a_number():
-    with pytest.raises(RuntimeError, match="returned a gradient different than None at position 2, but the corresponding forward input was not"):
+    with pytest.raises(
+        RuntimeError,
+        match="returned a gradient different than None at position 2, but the corresponding forward input was not",
+    ):
         make(lambda ctx, x, k: x * k, lambda ctx, g: (g, g)).apply(leaf(1.0), 2).backward()
 
 
@@ -444,7 +490,9 @@ def test_an_exception_in_backward_reaches_the_caller():
 
 
 def test_missing_methods():
-    with pytest.raises(NotImplementedError, match="You must implement the forward function for custom autograd.Function."):
+    with pytest.raises(
+        NotImplementedError, match="You must implement the forward function for custom autograd.Function."
+    ):
         type("F", (Function,), {}).apply(leaf(1.0))
     F = type("F", (Function,), {"forward": staticmethod(lambda ctx, x: x * 1)})
     with pytest.raises(NotImplementedError, match="You must implement either the backward or vjp method"):
@@ -454,14 +502,18 @@ def test_missing_methods():
     F.apply(x).backward()
     assert x.grad.tolist() == [2.0]
     F.backward = staticmethod(lambda ctx, g: g)
-    with pytest.raises(RuntimeError, match="Implementing both 'backward' and 'vjp' for a custom Function is not allowed."):
+    with pytest.raises(
+        RuntimeError, match="Implementing both 'backward' and 'vjp' for a custom Function is not allowed."
+    ):
         F.apply(x).backward()
 
 
 def test_instances_are_refused():
     with pytest.warns(DeprecationWarning, match="should not be instantiated"):
         f = Square()
-    with pytest.raises(RuntimeError, match="Legacy autograd function with non-static forward method is deprecated."):
+    with pytest.raises(
+        RuntimeError, match="Legacy autograd function with non-static forward method is deprecated."
+    ):
         f(leaf(1.0))
 
 

@@ -27,7 +27,10 @@ E0, E1 = t([1.0, 0.0]), t([0.0, 1.0])
 def test_vjp():
     assert values(vjp(cubes, A, E1)) == ([1.0, 8.0], [0.0, 12.0])
     assert values(vjp(lambda x: x.sum(), A)) == (3.0, [1.0, 1.0])
-    assert values(vjp(lambda a, b: (a * b, a + b), (A, B), (E0, E1))) == (([3.0, 8.0], [4.0, 6.0]), ([3.0, 1.0], [1.0, 1.0]))
+    assert values(vjp(lambda a, b: (a * b, a + b), (A, B), (E0, E1))) == (
+        ([3.0, 8.0], [4.0, 6.0]),
+        ([3.0, 1.0], [1.0, 1.0]),
+    )
 
 
 def test_jvp():
@@ -54,7 +57,9 @@ def test_jacobian_shapes():
     assert values(jacobian(lambda a: (a**2, a.sum()), A)) == ([[2.0, 0.0], [0.0, 4.0]], [1.0, 1.0])
 
 
-@pytest.mark.parametrize("options", [{}, {"vectorize": True}, {"vectorize": True, "strategy": "forward-mode"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"vectorize": True}, {"vectorize": True, "strategy": "forward-mode"}]
+)
 def test_ways_to_compute_a_jacobian(options):
     def f(a, b):
         return torch.stack([a[0] * b[1], (a * b).sum(), b[0].exp() * a[1]])
@@ -64,7 +69,9 @@ def test_ways_to_compute_a_jacobian(options):
     assert db.tolist() == [[0.0, 1.0], [1.0, 2.0], [pytest.approx(40.171074), 0.0]]
 
 
-@pytest.mark.parametrize("options", [{}, {"vectorize": True}, {"vectorize": True, "outer_jacobian_strategy": "forward-mode"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"vectorize": True}, {"vectorize": True, "outer_jacobian_strategy": "forward-mode"}]
+)
 def test_ways_to_compute_a_hessian(options):
     def f(x):
         return x[0] ** 2 * x[1] + x[1].exp()
@@ -73,11 +80,16 @@ def test_ways_to_compute_a_hessian(options):
 
 
 def test_hessian_blocks():
-    assert values(hessian(mixed, (A, B))) == (([[6.0, 0.0], [0.0, 12.0]], [[1.0, 0.0], [0.0, 1.0]]), ([[1.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]))
+    assert values(hessian(mixed, (A, B))) == (
+        ([[6.0, 0.0], [0.0, 12.0]], [[1.0, 0.0], [0.0, 1.0]]),
+        ([[1.0, 0.0], [0.0, 1.0]], [[0.0, 0.0], [0.0, 0.0]]),
+    )
     assert hessian(lambda x: (x * 3).sum(), A).tolist() == [[0.0, 0.0], [0.0, 0.0]]
 
 
-@pytest.mark.parametrize("transform", [lambda f, x, **k: vjp(f, x, E0, **k)[1], lambda f, x, **k: jvp(f, x, E0, **k)[1], jacobian])
+@pytest.mark.parametrize(
+    "transform", [lambda f, x, **k: vjp(f, x, E0, **k)[1], lambda f, x, **k: jvp(f, x, E0, **k)[1], jacobian]
+)
 def test_create_graph(transform):
     x = A.clone().requires_grad_()
     assert not transform(cubes, x).requires_grad

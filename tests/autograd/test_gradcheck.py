@@ -13,16 +13,24 @@ def double(*values):
 
 
 def make(forward, backward):
-    return type("F", (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)}).apply
+    return type(
+        "F", (Function,), {"forward": staticmethod(forward), "backward": staticmethod(backward)}
+    ).apply
 
 
 X = double(0.5, 2.0)
-tripled = make(lambda ctx, x: (ctx.save_for_backward(x), x * x)[1], lambda ctx, g: 3 * ctx.saved_tensors[0] * g)
+tripled = make(
+    lambda ctx, x: (ctx.save_for_backward(x), x * x)[1], lambda ctx, g: 3 * ctx.saved_tensors[0] * g
+)
 
 
-@pytest.mark.parametrize("options", [{}, {"fast_mode": True}, {"check_forward_ad": True}, {"check_batched_grad": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"fast_mode": True}, {"check_forward_ad": True}, {"check_batched_grad": True}]
+)
 def test_right_gradients_pass(options):
-    assert gradcheck(lambda a, b, k: ((a * b).sin() @ a, a.cumsum(0) * k), (X, double(1.0, -1.0), 3), **options)
+    assert gradcheck(
+        lambda a, b, k: ((a * b).sin() @ a, a.cumsum(0) * k), (X, double(1.0, -1.0), 3), **options
+    )
     assert gradgradcheck(lambda a: a.exp() * a, (X,))
 
 
@@ -50,7 +58,10 @@ def test_the_message_shows_both_jacobians():
 
 
 def test_fast_mode_fails_with_more_to_say():
-    with pytest.raises(GradcheckError, match="(?s)Jacobian mismatch for output 0.*we recompute numerical and analytical jacobians in slow mode"):
+    with pytest.raises(
+        GradcheckError,
+        match="(?s)Jacobian mismatch for output 0.*we recompute numerical and analytical jacobians in slow mode",
+    ):
         gradcheck(tripled, (X,), fast_mode=True)
 
 
@@ -61,7 +72,15 @@ def test_which_output_and_input_are_wrong():
 
 
 def test_a_wrong_tangent():
-    F = type("F", (Function,), {"forward": staticmethod(lambda ctx, x: x * 2), "backward": staticmethod(lambda ctx, g: g * 2), "jvp": staticmethod(lambda ctx, v: v)})
+    F = type(
+        "F",
+        (Function,),
+        {
+            "forward": staticmethod(lambda ctx, x: x * 2),
+            "backward": staticmethod(lambda ctx, g: g * 2),
+            "jvp": staticmethod(lambda ctx, v: v),
+        },
+    )
     assert gradcheck(F.apply, (X,))
     with pytest.raises(GradcheckError, match="Jacobian computed with forward mode mismatch for output 0"):
         gradcheck(F.apply, (X,), check_forward_ad=True)
@@ -95,7 +114,10 @@ def test_undefined_gradients():
         return x * 1
 
     careless = make(forward, lambda ctx, g: torch.ones(2, dtype=torch.float64) if g is None else g)
-    with pytest.warns(UserWarning, match="New undefined gradient support checking"), pytest.raises(GradcheckError, match="Expected all input grads to be undefined or zero"):
+    with (
+        pytest.warns(UserWarning, match="New undefined gradient support checking"),
+        pytest.raises(GradcheckError, match="Expected all input grads to be undefined or zero"),
+    ):
         gradcheck(careless, (X,))
     assert gradcheck(careless, (X,), check_undefined_grad=False)
 
@@ -106,13 +128,20 @@ def test_dtypes_of_gradients():
 
 
 def test_inputs_that_make_no_sense():
-    with pytest.raises(ValueError, match="gradcheck expects at least one input tensor to require gradient, but none of them have"):
+    with pytest.raises(
+        ValueError,
+        match="gradcheck expects at least one input tensor to require gradient, but none of them have",
+    ):
         gradcheck(torch.sin, (torch.ones(2, dtype=torch.float64),), raise_exception=False)
     with pytest.raises(RuntimeError, match="The 0th input has a dimension with stride 0."):
         gradcheck(torch.sin, (torch.ones(1, dtype=torch.float64).expand(3).requires_grad_(),))
-    with pytest.warns(UserWarning, match="Input #0 requires gradient and is not a double precision floating point"):
+    with pytest.warns(
+        UserWarning, match="Input #0 requires gradient and is not a double precision floating point"
+    ):
         assert not gradcheck(torch.exp, (torch.tensor([1.0], requires_grad=True),), raise_exception=False)
-    with pytest.raises(AssertionError, match="Expected at least one of check_forward_ad or check_backward_ad to be True"):
+    with pytest.raises(
+        AssertionError, match="Expected at least one of check_forward_ad or check_backward_ad to be True"
+    ):
         gradcheck(torch.sin, (X,), check_backward_ad=False)
 
 
@@ -123,11 +152,17 @@ def test_kinks():
 
 
 def test_gradgradcheck_finds_a_cut():
-    f = make(lambda ctx, x: (ctx.save_for_backward(x), x**2)[1], lambda ctx, g: g * 2 * ctx.saved_tensors[0].detach())
+    f = make(
+        lambda ctx, x: (ctx.save_for_backward(x), x**2)[1],
+        lambda ctx, g: g * 2 * ctx.saved_tensors[0].detach(),
+    )
     assert gradcheck(f, (X,))
     with pytest.raises(GradcheckError, match="Jacobian mismatch for output 0 with respect to input 0"):
         gradgradcheck(f, (X,))
-    once = make(lambda ctx, x: (ctx.save_for_backward(x), x**2)[1], once_differentiable(lambda ctx, g: g * 2 * ctx.saved_tensors[0]))
+    once = make(
+        lambda ctx, x: (ctx.save_for_backward(x), x**2)[1],
+        once_differentiable(lambda ctx, g: g * 2 * ctx.saved_tensors[0]),
+    )
     with pytest.raises(GradcheckError, match="Jacobian mismatch"):
         gradgradcheck(once, (X,))
 

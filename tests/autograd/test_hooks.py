@@ -25,7 +25,9 @@ def test_the_order_of_everything():
     h.retain_grad()
     h.register_hook(lambda g: (log.append(("second", g.tolist())), g + 1)[1])
     h.grad_fn.register_prehook(lambda go: (log.append(("pre", numbers(go))), (go[0] * 10,))[1])
-    h.grad_fn.register_hook(lambda gi, go: (log.append(("post", numbers(gi), numbers(go))), (gi[0] + 0.5, None))[1])
+    h.grad_fn.register_hook(
+        lambda gi, go: (log.append(("post", numbers(gi), numbers(go))), (gi[0] + 0.5, None))[1]
+    )
     x.register_hook(lambda g: log.append(("leaf", g.tolist())))
     x.register_post_accumulate_grad_hook(lambda p: log.append(("accumulated", p is x, p.grad.tolist())))
     accumulator = h.grad_fn.next_functions[0][0]
@@ -78,7 +80,11 @@ def test_what_a_tensor_hook_may_return(result, error, text):
     [
         (lambda gs: gs[0], TypeError, "expected tuple, but hook returned 'Tensor'"),
         (lambda gs: [gs[0], None], TypeError, "expected tuple, but hook returned 'list'"),
-        (lambda gs: (gs[0],), RuntimeError, r"returned an incorrect number of values \(got 1, but expected 2\)"),
+        (
+            lambda gs: (gs[0],),
+            RuntimeError,
+            r"returned an incorrect number of values \(got 1, but expected 2\)",
+        ),
         (lambda gs: (3, None), TypeError, "expected Variable, but hook returned 'int'"),
         (lambda gs: (gs[0].sum(), None), RuntimeError, "has changed the size of value"),
         (lambda gs: (gs[0], gs[0]), RuntimeError, "can't replace a None gradient with a non-None value"),
@@ -111,9 +117,13 @@ def test_post_accumulate_hooks_return_nothing():
 
 def test_where_hooks_cannot_go():
     for register in (torch.ones(1).register_hook, torch.ones(1).register_post_accumulate_grad_hook):
-        with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
+        with pytest.raises(
+            RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"
+        ):
             register(print)
-    with pytest.raises(RuntimeError, match="post accumulate grad hooks cannot be registered on non-leaf tensors"):
+    with pytest.raises(
+        RuntimeError, match="post accumulate grad hooks cannot be registered on non-leaf tensors"
+    ):
         (leaf(1.0) * 2).register_post_accumulate_grad_hook(print)
     with pytest.raises(RuntimeError, match="can't retain_grad on Tensor that has requires_grad=False"):
         torch.ones(1).retain_grad()

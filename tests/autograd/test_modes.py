@@ -180,7 +180,7 @@ def test_many_threads_run_backward_through_graphs_of_their_own():
                     assert not (x * 2).requires_grad
                 ((x * k).exp().log() * 3).sum().backward()
                 assert x.grad.tolist() == pytest.approx([3.0 * k, 3.0 * k], rel=1e-4)
-        except BaseException as error:  # noqa: BLE001 - handed to the main thread
+        except BaseException as error:
             errors.append(error)
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(1, 5)]
@@ -207,7 +207,10 @@ def test_no_grad_makes_constants_of_copies_but_not_of_views():
     with torch.no_grad():
         copy, view = x * 1, x[:1]
     assert (copy.requires_grad, view.requires_grad, view.is_leaf, view.grad_fn) == (False, True, True, None)
-    with pytest.raises(RuntimeError, match="A view was created in no_grad mode and is being modified inplace with grad mode enabled"):
+    with pytest.raises(
+        RuntimeError,
+        match="A view was created in no_grad mode and is being modified inplace with grad mode enabled",
+    ):
         view.add_(1)
 
 
@@ -268,11 +271,16 @@ def test_what_inference_tensors_may_not_do():
         t.add_(1)
     with pytest.raises(RuntimeError, match="Inference tensors do not track version counter."):
         t._version  # noqa: B018
-    with pytest.raises(RuntimeError, match="Inplace update to inference tensor outside InferenceMode is not allowed."):
+    with pytest.raises(
+        RuntimeError, match="Inplace update to inference tensor outside InferenceMode is not allowed."
+    ):
         t.add_(1)
     with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward."):
         x * t
-    with pytest.raises(RuntimeError, match="Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."):
+    with pytest.raises(
+        RuntimeError,
+        match="Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.",
+    ):
         t.requires_grad_()
     assert (x + t).requires_grad  # nothing saved, so nothing wrong
     (x * t.clone()).sum().backward()
@@ -283,10 +291,16 @@ def test_a_view_made_in_inference_mode_of_a_normal_tensor():
     h = leaf(1.0, 2.0) * 1
     with torch.inference_mode():
         v = h[:1]
-    with pytest.raises(RuntimeError, match="A view was created in inference mode and is being modified inplace in normal mode."):
+    with pytest.raises(
+        RuntimeError,
+        match="A view was created in inference mode and is being modified inplace in normal mode.",
+    ):
         v.add_(1)
     h.add_(1)
-    with pytest.raises(RuntimeError, match="created in inference mode and its base or another view of its base has been modified"):
+    with pytest.raises(
+        RuntimeError,
+        match="created in inference mode and its base or another view of its base has been modified",
+    ):
         v.grad_fn  # noqa: B018
 
 

@@ -10,7 +10,9 @@ from hypothesis import HealthCheck, assume, example, given, settings
 import autograd_lab
 from autograd_lab.autograd.node import AccumulateGrad
 
-EXAMPLES = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+EXAMPLES = settings(
+    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
 
 
 def same(a, b):
@@ -27,7 +29,9 @@ def same(a, b):
 
 
 def is_error(note):
-    return isinstance(note, tuple) and len(note) == 2 and isinstance(note[0], str) and note[0].endswith("Error")
+    return (
+        isinstance(note, tuple) and len(note) == 2 and isinstance(note[0], str) and note[0].endswith("Error")
+    )
 
 
 def about_a_view(note):
@@ -37,8 +41,29 @@ def about_a_view(note):
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
 @EXAMPLES
 @given(programs.program(12))
-@example(([(0, True, 4)], [("with_number", 9, 2, 11), ("view", 2, 4, 8), ("inplace_number", 2, 0, 4), ("backward_with_gradient", 4, 6, 2)]))
-@example(([(2, True, 2)], [("retain", 0, 0, 0), ("unary", 0, 0, 7), ("retain", 0, 0, 0), ("inplace_number", 0, 1, 1), ("backward", 0, 0, 0)]))
+@example(
+    (
+        [(0, True, 4)],
+        [
+            ("with_number", 9, 2, 11),
+            ("view", 2, 4, 8),
+            ("inplace_number", 2, 0, 4),
+            ("backward_with_gradient", 4, 6, 2),
+        ],
+    )
+)
+@example(
+    (
+        [(2, True, 2)],
+        [
+            ("retain", 0, 0, 0),
+            ("unary", 0, 0, 7),
+            ("retain", 0, 0, 0),
+            ("inplace_number", 0, 1, 1),
+            ("backward", 0, 0, 0),
+        ],
+    )
+)
 @example(([(1, True, 3)], [("several_views", 0, 1, 0), ("node_hook", 0, 0, 0), ("backward_inputs", 0, 2, 0)]))
 def test_programs_do_what_they_do_in_pytorch(program):
     """Values, gradients, flags, versions, node names, what hooks see, and errors."""
@@ -76,7 +101,11 @@ def by_all_paths(node, nr, g, found):
 def paths(node, counts):
     """How many paths lead from `node` to leaves."""
     if node not in counts:
-        counts[node] = 1 if not node.next_functions else sum(paths(fn, counts) for fn, _ in node.next_functions if fn is not None)
+        counts[node] = (
+            1
+            if not node.next_functions
+            else sum(paths(fn, counts) for fn, _ in node.next_functions if fn is not None)
+        )
     return counts[node]
 
 

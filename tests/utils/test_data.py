@@ -12,7 +12,11 @@ def test_batches_in_order():
     batches = list(DataLoader(ROWS, 4))
     assert [b[0].tolist() for b in batches] == [[0.0, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0], [8.0, 9.0]]
     assert batches[0][1].dtype is torch.int64
-    assert (len(DataLoader(ROWS, 4)), len(DataLoader(ROWS, 4, drop_last=True)), len(DataLoader(ROWS, None))) == (3, 2, 10)
+    assert (
+        len(DataLoader(ROWS, 4)),
+        len(DataLoader(ROWS, 4, drop_last=True)),
+        len(DataLoader(ROWS, None)),
+    ) == (3, 2, 10)
     assert len(list(DataLoader(ROWS, 4, drop_last=True))) == 2
 
 
@@ -31,7 +35,9 @@ def test_random_split():
     parts = random_split(ROWS, [0.55, 0.45])
     assert [len(p) for p in parts] == [6, 4]
     assert sorted(parts[0].indices + parts[1].indices) == list(range(10))
-    with pytest.raises(ValueError, match="Sum of input lengths does not equal the length of the input dataset!"):
+    with pytest.raises(
+        ValueError, match="Sum of input lengths does not equal the length of the input dataset!"
+    ):
         random_split(ROWS, [7, 7])
 
 
@@ -55,5 +61,7 @@ def test_collating():
     assert default_collate([(1, "a"), (2, "b")])[1] == ("a", "b")
     with pytest.raises(TypeError, match="default_collate: batch must contain tensors"):
         default_collate([object()])
-    with pytest.raises(ValueError, match="batch_size should be a positive integer value, but got batch_size=0"):
+    with pytest.raises(
+        ValueError, match="batch_size should be a positive integer value, but got batch_size=0"
+    ):
         DataLoader(ROWS, 0)

@@ -112,10 +112,9 @@ def test_the_hint_of_in_place_errors_changes():
 
 
 def test_switching():
-    with (
-        pytest.warns(UserWarning, match="Anomaly Detection has been enabled."),
-        detect_anomaly(check_nan=False),
-    ):
+    with pytest.warns(UserWarning, match="Anomaly Detection has been enabled."):
+        mode = detect_anomaly(check_nan=False)
+    with mode:
         assert (torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()) == (True, False)
         with set_detect_anomaly(False):
             assert not torch.is_anomaly_enabled()

@@ -240,7 +240,8 @@ class BackwardPass:
     def _apply(self, node, slots):
         """The rule itself. Returns a tuple with one gradient (or None) per operand."""
         watch = self.watch
-        values = node.unpack(self.tensors)  # even if nothing arrived: PyTorch looks, and complains of what was freed
+        # Even if nothing arrived: PyTorch looks at the saved values, and complains of what was freed.
+        values = node.unpack(self.tensors)
         if all(s is None for s in slots) and node.skips_undefined:
             grads = (None,) * len(node.next_functions)
         else:

@@ -147,9 +147,10 @@ def inplace_number(p, i, j, k):
 @step
 def set_item(p, i, j, k):
     x, value = p.pick(i), p.pick(j)
-    if x[k % x.shape[0]].shape != value.shape:
+    at = k % max(x.shape[0], 1)  # an empty tensor has no place 0 either: both libraries then say so
+    if x[at].shape != value.shape:
         value = value.clone()  # PyTorch expands it first, and then takes its strides for an overlap
-    x[k % x.shape[0]] = value if j % 3 else NUMBERS[k % len(NUMBERS)]
+    x[at] = value if j % 3 else NUMBERS[k % len(NUMBERS)]
     return x
 
 

@@ -170,7 +170,7 @@ def masked(p, i, j, k):
 @step
 def picked(p, i, j, k):
     x = p.pick(i)
-    n = x.shape[0]
+    n = max(x.shape[0], 1)
     if not x.is_contiguous():
         return None
     if k % 4 == 0:

@@ -96,6 +96,25 @@ def test_newest_ready_node_first_and_accumulators_before_all():
     ]  # fmt: skip
 
 
+def test_of_two_ready_nodes_the_newer_runs_first():
+    """c = sin(b), then d = cos(a): cos is newer, so it and its leaf come first, whatever the order of the operands."""
+    for swapped in (False, True):
+        a, b = scalar(1), scalar(2)
+        c = b.sin()
+        d = a.cos()
+        y = d * c if swapped else c * d
+        order = []
+        for label, node in (
+            ("sin", c.grad_fn),
+            ("cos", d.grad_fn),
+            ("b", c.grad_fn.next_functions[0][0]),
+            ("a", d.grad_fn.next_functions[0][0]),
+        ):
+            node.register_hook(lambda gi, go, label=label, order=order: order.append(label))
+        y.backward()
+        assert order == ["cos", "a", "sin", "b"]
+
+
 def test_stepping_runs_the_same_loop():
     """A pass stopped after each node gives what an uninterrupted one gives, and leaks no grad mode while it rests."""
     a = scalar(2)

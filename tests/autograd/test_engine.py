@@ -97,7 +97,7 @@ def test_newest_ready_node_first_and_accumulators_before_all():
 
 
 def test_of_two_ready_nodes_the_newer_runs_first():
-    """c = sin(b), then d = cos(a): cos is newer, so it and its leaf come first, whatever the order of the operands."""
+    """After c = sin(b), then d = cos(a), cos is newer: it and its leaf come first, whatever the order of the operands."""
     for swapped in (False, True):
         a, b = scalar(1), scalar(2)
         c = b.sin()

@@ -122,7 +122,7 @@ def test_gradients_are_the_sum_over_all_paths(program):
     for name, i, j, k in steps:
         try:
             result = programs.STEPS[name](p, i, j, k)
-        except (RuntimeError, IndexError, TypeError, ValueError):
+        except Exception:
             continue
         if result is not None and result.dtype is torch.float64:
             p.tensors.append(result)

@@ -10,7 +10,7 @@ The trick: the gradient is a linear function of the gradient that comes in, so i
 import numpy as np
 
 from . import grad as _grad
-from .modes import THREAD, enable_grad, set_grad_enabled
+from .modes import enable_grad
 from .variable import Registry, Variable, wrap
 
 
@@ -29,8 +29,7 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
             raise RuntimeError(
                 "The vector v can only be None if the user-provided function returns a single Tensor with a single element."
             )
-    with set_grad_enabled(create_graph or THREAD.state.grad):
-        result = _fill(_grads(outputs, inputs, v, create_graph), inputs, strict, create_graph, "back")
+    result = _fill(_grads(outputs, inputs, v, create_graph), inputs, strict, create_graph, "back")
     return _finish(outputs, create_graph, several_out), _finish(result, create_graph, several_in)
 
 
@@ -47,8 +46,7 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         dummies = tuple([_zeros_like(y, requires_grad=True) for y in outputs])
         grads = _grads(outputs, inputs, dummies, create_graph=True)
         _check_dependence(grads, "grad_inputs", strict)
-    with set_grad_enabled(create_graph or THREAD.state.grad):
-        result = _fill(_grads(grads, dummies, v, create_graph), outputs, strict, create_graph, "back_trick")
+    result = _fill(_grads(grads, dummies, v, create_graph), outputs, strict, create_graph, "back_trick")
     return _finish(outputs, create_graph, several_out), _finish(result, create_graph, several_out)
 
 
@@ -56,8 +54,7 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
     """(func(*inputs), v @ Hessian) of a function with one result of one element."""
     with enable_grad():
         several_in, inputs, v, outputs, jac = _first_order(func, inputs, v, create_graph, strict, "vhp")
-    with set_grad_enabled(create_graph or THREAD.state.grad):
-        result = _fill(_grads(jac, inputs, v, create_graph), inputs, strict, create_graph, "double_back")
+    result = _fill(_grads(jac, inputs, v, create_graph), inputs, strict, create_graph, "double_back")
     return _finish(outputs, create_graph, False), _finish(result, create_graph, several_in)
 
 
@@ -68,10 +65,9 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
         dummies = tuple([_zeros_like(x, requires_grad=True) for x in inputs])
         double_back = _grads(jac, inputs, dummies, create_graph=True)
         _check_dependence(jac, "hessian", strict)
-    with set_grad_enabled(create_graph or THREAD.state.grad):
-        result = _fill(
-            _grads(double_back, dummies, v, create_graph), inputs, strict, create_graph, "double_back_trick"
-        )
+    result = _fill(
+        _grads(double_back, dummies, v, create_graph), inputs, strict, create_graph, "double_back_trick"
+    )
     return _finish(outputs, create_graph, False), _finish(result, create_graph, several_in)
 
 

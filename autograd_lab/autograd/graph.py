@@ -174,7 +174,7 @@ def _will_run(run, node):
 class _Handle:
     """What a node keeps of a tensor saved under allow_mutation_on_saved_tensors."""
 
-    __slots__ = ("__weakref__", "version")
+    __slots__ = ("__weakref__",)
 
 
 class allow_mutation_on_saved_tensors(ContextDecorator):  # noqa: N801 - PyTorch's name
@@ -190,12 +190,11 @@ class allow_mutation_on_saved_tensors(ContextDecorator):  # noqa: N801 - PyTorch
         self._hooks = saved_tensors_hooks(self._pack, self._unpack)
 
     def _pack(self, t):
-        version = t._shared_box()[0]
+        t._shared_box()  # what is written to is recognized by it
         for handle, saved in self.original.items():
-            if saved is t and handle.version == version:
+            if saved is t:
                 return handle
         handle = _Handle()
-        handle.version = version
         self.original[handle] = t
         return handle
 
@@ -210,7 +209,7 @@ class allow_mutation_on_saved_tensors(ContextDecorator):  # noqa: N801 - PyTorch
     def before_write(self, t):
         """The memory of `t` is about to change: copy every saved tensor that lies in it."""
         for handle, saved in list(self.original.items()):
-            if saved._box is t._box and handle.version == t._box[0]:
+            if saved._box is t._box:
                 self.cloned[handle] = wrap(saved._data.copy())
                 del self.original[handle]
 

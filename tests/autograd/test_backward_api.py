@@ -203,3 +203,71 @@ def test_second_derivative_without_create_graph():
         RuntimeError, match="element 0 of tensors does not require grad and does not have a grad_fn"
     ):
         grad(g, x)
+
+
+def test_the_history_of_an_input_is_renewed():
+    base = torch.zeros(2)
+    part = base[:1]
+    base.mul_(leaf(1.0))  # only now does `part` have a history
+    (base * 2).sum().backward(inputs=[part])
+    assert (part.retains_grad, part.grad) == (True, None)
+
+
+def test_a_node_without_a_gradient_still_looks_at_what_it_saved():
+    class Nothing(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return None
+
+    y = Nothing.apply(leaf(1.0).exp())
+    y.backward()
+    with pytest.raises(RuntimeError, match="Trying to backward through the graph a second time"):
+        y.backward()
+
+
+def test_reading_what_is_written():
+    x = torch.arange(6.0)
+    for write in (
+        lambda: x[:3].add_(x[1:4]),
+        lambda: x.add_(x[0]),
+        lambda: x.view(1, 6).add_(x),
+        lambda: x.view(2, 3).t().copy_(x.view(3, 2)),
+    ):
+        with pytest.raises(
+            RuntimeError,
+            match="some elements of the input tensor and the written-to tensor refer to a single",
+        ):
+            write()
+    x[:3].add_(x[3:])
+    x.view(2, 3).add_(x.view(2, 3))
+    x[::2].add_(x[1::2])  # gaps: not looked at
+    assert x.tolist() == [16.0, 10.0, 20.0, 6.0, 18.0, 10.0]
+    with pytest.raises(
+        RuntimeError,
+        match="more than one element of the written-to tensor refers to a single memory location",
+    ):
+        torch.ones(1).expand(3).add_(1)
+
+
+def test_a_result_is_never_the_operand():
+    x = torch.tensor(3.0)
+    values, _ = x.sort()
+    values.add_(1)
+    assert x.item() == 3.0
+
+
+def test_without_recording_nobody_asks_for_history():
+    h = leaf(1.0, 2.0) * 1
+    a, _ = h.split(1)
+    h.add_(1)
+    with torch.no_grad():
+        assert (a * 2).tolist() == [4.0]
+    with pytest.raises(
+        RuntimeError,
+        match="Output 0 of Split is a view and its base or another view of its base has been modified",
+    ):
+        a * 2

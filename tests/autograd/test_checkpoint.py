@@ -282,3 +282,21 @@ def test_nothing_is_kept_after_the_pass():
         assert all(ref() is None for ref in kept)
     finally:
         gc.enable()
+
+
+def test_saved_tensors_can_be_read_once_a_pass():
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * 1
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0] * ctx.saved_tensors[0]
+
+    y = checkpoint(lambda t: Twice.apply(t * 2), leaf(1.0), use_reentrant=False)
+    with pytest.raises(
+        CheckpointError, match="Unpack is being triggered for a tensor that was already unpacked once."
+    ):
+        y.backward()

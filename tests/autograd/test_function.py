@@ -401,7 +401,10 @@ def test_dirty_constant_joins_the_graph():
         return buffer
 
     buffer, x = torch.zeros(1), leaf(2.0)
+    buffer.grad = torch.ones(1)
     make(forward, lambda ctx, g: (g, g * 3)).apply(buffer, x)
+    buffer.retain_grad()
+    assert buffer.grad is None
     buffer.backward()
     assert x.grad.tolist() == [3.0]
 

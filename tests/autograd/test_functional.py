@@ -144,3 +144,9 @@ CONSTANT = "Output 0 of the user-provided function does not require gradients."
 def test_errors(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+def test_a_captured_input_is_another_variable():
+    """What the function reaches on its own is a constant, even if it is the very tensor that was given."""
+    x = torch.tensor([5.0], requires_grad=True)
+    assert vjp(lambda t: t * x, x, torch.ones(1), create_graph=True)[1].tolist() == [5.0]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -30,17 +31,15 @@ MOST_ROWS = 200
 _ASSETS = Path(__file__).parent / "assets"
 
 
+#: The modules of the front end; each imports only from those before it, and no two export the same name.
+MODULES = ("core.js", "dom.js", "graph.js", "panels.js", "stepper.js")
+
+
 @cache
 def front_end() -> str:
-    """The stepper's JavaScript as one module (core.js, then stepper.js without the line that imports it)."""
-    core = (_ASSETS / "core.js").read_text(encoding="utf-8")
-    stepper = (_ASSETS / "stepper.js").read_text(encoding="utf-8")
-    names = [
-        line.split("(")[0].split()[-1] for line in core.splitlines() if line.startswith("export function")
-    ]
-    names += [line.split()[2] for line in core.splitlines() if line.startswith("export const")]
-    joined = f"const core = {{ {', '.join(names)} }};"
-    return core.replace("export ", "") + stepper.replace('import * as core from "./core.js";', joined)
+    """The stepper's JavaScript as one module: the sources one after the other, without what joins them."""
+    sources = [(_ASSETS / name).read_text(encoding="utf-8") for name in MODULES]
+    return "".join(re.sub(r"^import .*?;\n|^export (?!default)", "", text, flags=re.M) for text in sources)
 
 
 class Stepper(anywidget.AnyWidget):

@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 from . import printing, random, return_types, warning
-from .autograd.modes import THREAD
+from .autograd.modes import THREAD, WATCHERS, tell
 from .autograd.variable import INFERENCE, Registry, Variable, wrap
 from .dtypes import ALL, Defaults, can_cast, dtype_of_number, finfo, iinfo, number_as, promote_np, to_dtype
 from .dtypes import dtype as dtype_type
@@ -124,7 +124,10 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         array = np.array(_usable(np.asarray(data)), dtype, order="C")
     else:
         array = _from_python(data, dtype)
-    return leaf(array, requires_grad)
+    out = leaf(array, requires_grad)
+    if WATCHERS:
+        tell("copied", data, out)
+    return out
 
 
 def _usable(array):

@@ -12,7 +12,7 @@ import numpy as np
 from . import autograd, printing
 from .autograd.errors import CPP_NAMES
 from .autograd.hooks import HookDict, RemovableHandle
-from .autograd.modes import THREAD
+from .autograd.modes import THREAD, WATCHERS, tell
 from .autograd.node import count_down
 from .autograd.variable import (
     INFERENCE,
@@ -108,6 +108,8 @@ class Tensor(Variable):
         meta.requires_grad = value
         if meta.base is None:
             self._edge = None if value else NO_EDGE
+        if WATCHERS:
+            tell("flagged", self, "requires_grad_")
 
     def requires_grad_(self, requires_grad=True):
         """Set the flag on a leaf and return the tensor itself.
@@ -198,11 +200,12 @@ class Tensor(Variable):
             self._check_grad(value)
         if value is not None or self._meta is not None:
             self._ensure_meta().grad = value
+            if WATCHERS:
+                tell("grad_set", self, "assigned")
 
     @grad.deleter
     def grad(self):
-        if self._meta is not None:
-            self._meta.grad = None
+        self.grad = None
 
     def _check_grad(self, value):
         if not isinstance(value, Tensor):
@@ -301,9 +304,8 @@ class Tensor(Variable):
     def detach(self):
         """The same memory and version counter, without history."""
         out = alias(self)
-        state = THREAD.state
-        if state.watch is not None:
-            state.watch.detached(self, out)
+        if WATCHERS:
+            tell("detached", self, out, "detach")
         return out
 
     def detach_(self):
@@ -322,18 +324,25 @@ class Tensor(Variable):
         if self._edge is not None and self._edge is not NO_EDGE:
             self._ensure_meta().detached = count_down()
         self._edge = NO_EDGE
+        if WATCHERS:
+            tell("flagged", self, "detach_")
         return self
 
     @property
     def data(self):
         """The same memory as a constant with a version counter of its own: writes through it go unnoticed."""
-        return wrap(self._array(), NO_EDGE, INFERENCE if self._box is INFERENCE else None)
+        out = wrap(self._array(), NO_EDGE, INFERENCE if self._box is INFERENCE else None)
+        if WATCHERS:
+            tell("detached", self, out, "data")
+        return out
 
     @data.setter
     def data(self, value):
         if not isinstance(value, Tensor):
             raise TypeError("Variable data has to be a tensor, but got " + type(value).__name__)
         self._data = value._array()
+        if WATCHERS:
+            tell("written", None, (self, value), self, None, "data =")
 
     def numpy(self, *, force=False):
         """The memory as a NumPy array. Raises RuntimeError if the tensor requires grad (unless `force`)."""
@@ -343,6 +352,8 @@ class Tensor(Variable):
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             )
+        if WATCHERS:
+            tell("read", self, "numpy")
         return self._array()
 
     def __array__(self, dtype=None, copy=None):
@@ -358,10 +369,14 @@ class Tensor(Variable):
         data = self._data
         if data.size != 1:
             raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
+        if WATCHERS:
+            tell("read", self, "item")
         return data.item()
 
     def tolist(self):
         """The numbers as nested lists."""
+        if WATCHERS:
+            tell("read", self, "tolist")
         return self._data.tolist()
 
     def _scalar(self):

@@ -93,6 +93,16 @@ class _Thread(threading.local):
 
 THREAD = _Thread()
 
+WATCHERS: list = []
+"""The recorders at work, of all threads: what happens beside operations asks this list first, which costs next to nothing."""
+
+
+def tell(event, *args):
+    """Call the method `event` of this thread's recorder, if it has one. Ask first whether there are WATCHERS at all."""
+    watch = THREAD.state.watch
+    if watch is not None:
+        getattr(watch, event)(*args)
+
 
 def is_grad_enabled():
     """Whether operations are recorded in this thread (torch.is_grad_enabled)."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from ..autograd import no_grad
 from ..autograd.hooks import HookDict, RemovableHandle
+from ..autograd.modes import THREAD
 from ..tensor import Tensor
 from .hooks import BackwardHook, warn_partial_hook
 from .parameter import Buffer, Parameter
@@ -742,15 +743,22 @@ def clear_grad(param, set_to_none):
     meta = param._meta
     if meta is None or meta.grad is None:
         return
-    if set_to_none:
-        meta.grad = None
-        return
-    grad = meta.grad
-    if grad.grad_fn is not None:
-        grad.detach_()
-    else:
-        grad.requires_grad_(False)
-    grad.zero_()
+    state = THREAD.state
+    watch, state.watch = state.watch, None  # who watches is told of one thing, not of how it is done
+    try:
+        if set_to_none:
+            meta.grad = None
+        else:
+            grad = meta.grad
+            if grad.grad_fn is not None:
+                grad.detach_()
+            else:
+                grad.requires_grad_(False)
+            grad.zero_()
+    finally:
+        state.watch = watch
+    if watch is not None:
+        watch.grad_set(param, "zero_grad")
 
 
 def register_module_forward_pre_hook(hook):

@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from ..autograd.hooks import HookDict, RemovableHandle
-from ..autograd.modes import THREAD, enable_grad
+from ..autograd.modes import THREAD, WATCHERS, enable_grad, tell
 from ..autograd.variable import bump_version, wrap
 from ..nn.module import clear_grad, typename
 from ..ops.arithmetic import AddBackward0
@@ -111,6 +111,8 @@ class Optimizer:
                 if meta is not None and meta.grad is not None:
                     if set_to_none:
                         meta.grad = None
+                        if WATCHERS:
+                            tell("grad_set", p, "zero_grad")
                     else:
                         clear_grad(p, False)
 

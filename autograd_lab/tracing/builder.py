@@ -23,8 +23,9 @@ CORNER = 6
 class Builder:
     """Plays the notes of one recording in order; one method for each kind of note."""
 
-    def __init__(self, names: dict[int, str]):
+    def __init__(self, names: dict[int, str], grads: dict[int, tuple[Any, Any]] | None = None):
         self.names = names  # id of a tensor -> its name
+        self.grads = grads or {}  # id of a `.grad` -> (it, the tensor whose gradient it is)
         self.tensor_ids: dict[int, int] = {}
         self.node_ids: dict[int, int] = {}
         self.tensors: list[Record] = []
@@ -53,6 +54,10 @@ class Builder:
         for tensor_id, t in self.tensor_ids.items():
             if not self.tensors[t]["name"]:
                 self.tensors[t]["name"] = self.names.get(tensor_id, "")
+        for tensor_id, (_, leaf) in self.grads.items():
+            t, owner = self.tensor_ids.get(tensor_id), self.tensor_ids.get(id(leaf))
+            if t is not None and owner is not None and not self.tensors[t]["name"]:
+                self.tensors[t]["name"] = f"{self.tensors[owner]['name']}.grad"
         sources = [
             {"name": source_name(file), "lines": _lines(file, self.spans[s])}
             for file, s in self.source_ids.items()
@@ -69,7 +74,7 @@ class Builder:
         if fn is not None:
             self.tensors[i]["node"], self.tensors[i]["output_nr"] = self._known(fn), t.output_nr
 
-    def operation(self, rule, inputs, outputs, copies, node, saved, versions, place, grad, same_call) -> None:
+    def operation(self, rule, inputs, outputs, copies, node, saved, versions, place, off, same_call) -> None:
         src, target = self._where(place)
         ins = [self._operand(t, src) for t in inputs]
         name = target if len(outputs) == 1 else ""
@@ -84,7 +89,7 @@ class Builder:
             self.named = outs[0]
         if node is None:
             op = rule if isinstance(rule, str) else rule.op or _op_name(rule)
-            self._event("const", src, op=op, **{"in": ins}, t=outs, why="inputs" if grad else "no_grad")
+            self._event("const", src, op=op, **{"in": ins}, t=outs, why=off or "inputs")
             return
         n = self._node(node, src, ins, outs, saved, versions)
         for nr, t in enumerate(outs):
@@ -109,10 +114,28 @@ class Builder:
     def mode(self, on, place) -> None:
         self._event("mode", self._where(place)[0], grad=on)
 
-    def detached(self, source, out, data, place) -> None:
+    def detached(self, source, out, data, how, place) -> None:
         src, target = self._where(place)
         s = self._operand(source, src)
-        self._event("detach", src, t=self._tensor(out, data, target, True, False), **{"from": s})
+        self._event("detach", src, t=self._tensor(out, data, target, True, False), **{"from": s}, how=how)
+
+    def copied(self, sources, out, data, place) -> None:
+        src, target = self._where(place)
+        ins = [self._operand(t, src) for t in sources]
+        t = self._tensor(out, data, target, True, out.requires_grad)
+        self._event("const", src, op="tensor", **{"in": ins}, t=[t], why="copy")
+
+    def read(self, t, data, how, place) -> None:
+        src, _ = self._where(place)
+        self._event("read", src, t=self._operand(t, src), how=how, v=self._value(data))
+
+    def flagged(self, t, requires_grad, how, place) -> None:
+        src, _ = self._where(place)
+        self._event("flag", src, t=self._operand(t, src), requires_grad=requires_grad, how=how)
+
+    def grad_set(self, t, data, how, place) -> None:
+        src, _ = self._where(place)
+        self._event("grad", src, t=self._operand(t, src), v=self._value(data), how=how)
 
     # -- the backward pass ----------------------------------------------------------------------------
 

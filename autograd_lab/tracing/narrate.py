@@ -54,7 +54,7 @@ class Narrator:
         ]
         self.versions: dict[tuple[int, int], int] = {}  # what in-place writes left in a tensor
         for event in trace.events:
-            if event["k"] == "inplace" and event.get("v") is not None:
+            if event["k"] == "inplace" and event.get("v") is not None and event.get("op") != "data =":
                 self.versions[event["t"], event["version"]] = event["v"]
         self._terms: dict[int, list[Term]] = {}
         self.filled: dict[int, set[int]] = {}  # per backward pass: the leaves whose .grad it wrote
@@ -113,6 +113,15 @@ class Narrator:
                 e["op"],
                 made,
             )
+        if e.get("why") == "inference_mode":
+            return ("{0} runs in inference mode: {1}. It leaves no node, and never can.", e["op"], made)
+        if e.get("why") == "copy":
+            sources = _list(list(dict.fromkeys(self._name(t) for t in e["in"])))
+            return (
+                "tensor() copies the numbers of {0}: {1}. That is new data without history, so no gradient passes here.",
+                sources,
+                made,
+            )
         return ("{0} runs: {1}. None of its inputs requires grad, so it leaves no node.", e["op"], made)
 
     def _inplace(self, e: Record) -> Phrase:
@@ -128,7 +137,40 @@ class Narrator:
             return ("Recording is on again: operations leave nodes.",)
         return ("Recording is off: operations run, but leave no nodes.",)
 
+    def _read(self, e: Record) -> Phrase:
+        how = e.get("how", "item")
+        what = (
+            "a NumPy array" if how == "numpy" else "Python numbers" if how == "tolist" else "a Python number"
+        )
+        return (
+            "{0}.{1}() hands out {2}. What is computed with that is not recorded.",
+            self._name(e["t"]),
+            how,
+            what,
+        )
+
+    def _flag(self, e: Record) -> Phrase:
+        now = "requires grad" if e["requires_grad"] else "no longer requires grad"
+        return (
+            "{0} {1} from here on: {2} was called.",
+            self._name(e["t"]),
+            now,
+            e.get("how", "requires_grad_"),
+        )
+
+    def _grad(self, e: Record) -> Phrase:
+        name = self._name(e["t"])
+        by = {"assigned": "was assigned", "zero_grad": "was reset by zero_grad"}
+        how = by.get(e.get("how", ""), f"was changed by {e.get('how')}")
+        return ("{0}.grad {1}: it is now {2}.", name, how, self._value(e["v"]))
+
     def _detach(self, e: Record) -> Phrase:
+        if e.get("how") == "data":
+            return (
+                "{0}.data hands out the numbers of {0} as {1}, without history and behind the engine's back.",
+                self._name(e["from"]),
+                self._name(e["t"]),
+            )
         return (
             "{0} is detached from {1}: same numbers, no history, so no gradient passes here.",
             self._name(e["t"]),

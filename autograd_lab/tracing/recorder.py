@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.modes import THREAD
+from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.node import AccumulateGrad
 from ..autograd.variable import Variable
 from .builder import Builder
@@ -46,12 +46,14 @@ class record:  # noqa: N801 - used like a function
                 "a recording is already running in this thread: leave its `with lab.record()` block first"
             )
         state.watch = self._recorder
+        WATCHERS.append(self._recorder)
         state.refresh()
         return Recording(self._recorder)
 
     def __exit__(self, kind, error, trace):
         state = THREAD.state
         state.watch = None
+        WATCHERS.remove(self._recorder)
         state.refresh()
         self._recorder.finish(error, sys._getframe(1))
 
@@ -82,6 +84,9 @@ class Recorder:
         self.given = {id(t): name for name, t in names.items()}
         self.notes: list[tuple[Any, ...]] = []
         self.met: dict[int, Any] = {}  # id -> tensor; kept, or Python could give the id out again
+        self.grads: dict[
+            int, tuple[Any, Any]
+        ] = {}  # id of a `.grad` -> (it, its tensor); kept for the same reason
         self.failure: BaseException | None = None
         self.call: FrameType | None = None  # the frame of ours that the user's line called last
         self.running = True
@@ -98,8 +103,13 @@ class Recorder:
         inputs = _operands(rule, inputs)
         self.notes.append((
             "operation", rule, inputs, outputs, [_copy(t._data) for t in outputs], node, *_of_node(node),
-            None if frame is None else (frame.f_code, frame.f_lasti), THREAD.state.grad, self._same_call(frame),
+            None if frame is None else (frame.f_code, frame.f_lasti), self._mode(), self._same_call(frame),
         ))  # fmt: skip
+
+    def _mode(self) -> str:
+        """What switched recording of the graph off, or ''."""
+        state = THREAD.state
+        return "inference_mode" if state.inference else "" if state.grad else "no_grad"
 
     def _same_call(self, frame) -> bool:
         """Whether the last operation came out of the same call in the user's code: a function made of several."""
@@ -111,6 +121,11 @@ class Recorder:
 
     def written(self, rule, inputs, target, node, name) -> None:
         """A tensor was written in place by the operation `name`."""
+        owner = self.grads.get(id(target), (None, None))[1]
+        if owner is not None:
+            self.grad_set(owner, name)
+            if id(target) not in self.met:
+                return  # it is known as somebody's `.grad`, and only as that
         frame = _user_frame()
         self._meet(inputs, frame)
         self.notes.append((
@@ -122,12 +137,40 @@ class Recorder:
         """Recording of the graph was switched on or off."""
         self.notes.append(("mode", on, _place(_user_frame())))
 
-    def detached(self, source, out) -> None:
-        """`out` shares the memory of `source` and has no history."""
+    def detached(self, source, out, how) -> None:
+        """`out` shares the memory of `source` and has no history; `how` is "detach" or "data"."""
         frame = _user_frame()
         self._meet((source,), frame)
         self.met[id(out)] = out
-        self.notes.append(("detached", source, out, _copy(out._data), _place(frame)))
+        self.notes.append(("detached", source, out, _copy(out._data), how, _place(frame)))
+
+    def copied(self, data, out) -> None:
+        """`out` was made from Python data; if there are tensors in it, only their numbers were taken."""
+        sources = _tensors_in(data)
+        if sources:
+            frame = _user_frame()
+            self._meet(sources, frame)
+            self.met[id(out)] = out
+            self.notes.append(("copied", sources, out, _copy(out._data), _place(frame)))
+
+    def read(self, t, how) -> None:
+        """The numbers of `t` left the graph, through the method `how`. Tensors nobody has met are none of our business."""
+        if id(t) in self.met:
+            self.notes.append(("read", t, _copy(t._data), how, _place(_user_frame())))
+
+    def flagged(self, t, how) -> None:
+        """Whether `t` requires grad was changed by the method `how`."""
+        if id(t) in self.met:
+            self.notes.append(("flagged", t, t.requires_grad, how, _place(_user_frame())))
+
+    def grad_set(self, t, how) -> None:
+        """`.grad` of `t` was assigned, cleared or written to by the user's code."""
+        frame = _user_frame()
+        self._meet((t,), frame)
+        grad = t._meta.grad
+        if grad is not None:
+            self.grads[id(grad)] = grad, t
+        self.notes.append(("grad_set", t, None if grad is None else _copy(grad._data), how, _place(frame)))
 
     def pass_started(self, run, roots, call) -> None:
         """A backward pass is about to begin; its dependencies are counted."""
@@ -157,8 +200,11 @@ class Recorder:
         """The rule of `node` ran; for an accumulator, `.grad` was written."""
         if isinstance(node, AccumulateGrad):
             if slots[0] is not None:
-                self._meet((node.variable,), None)
-                self.notes.append(("accumulated", node, slots[0], _copy(node.variable._meta.grad._data)))
+                leaf = node.variable
+                self._meet((leaf,), None)
+                grad = leaf._meta.grad
+                self.grads[id(grad)] = grad, leaf
+                self.notes.append(("accumulated", node, slots[0], _copy(grad._data)))
         else:
             self.notes.append(("applied", node, slots, grads))
 
@@ -217,9 +263,9 @@ class Recorder:
                 "the recording is still running: look at the trace after its `with lab.record()` block"
             )
         if self._lists is None:
-            self._lists = Builder(self.given).build(self.notes)
+            self._lists = Builder(self.given, self.grads).build(self.notes)
             self.notes = []
-            self.met = {}
+            self.met, self.grads = {}, {}
         return self._lists
 
 
@@ -235,6 +281,13 @@ def _operands(rule, inputs):
     """The operands the user gave: no absent ones, and none of the extra results that a rule saves beside them."""
     extras = getattr(rule, "extras", 0)
     return tuple([t for t in (inputs[:-extras] if extras else inputs) if t is not None])
+
+
+def _tensors_in(data) -> list[Any]:
+    """The tensors in nested lists and tuples."""
+    if isinstance(data, Variable):
+        return [data]
+    return [t for item in data for t in _tensors_in(item)] if isinstance(data, (list, tuple)) else []
 
 
 def _place(frame):

@@ -25,6 +25,7 @@ class TensorState:
     version: int = 0
     grad: int | None = None
     retains: bool = False
+    requires_grad: bool = False
 
 
 @dataclass
@@ -141,6 +142,19 @@ class State:
         self.node = None
         return self._show([e["t"]])
 
+    def _read(self, e: Record) -> Changed:
+        return self._show([e["t"]])
+
+    def _flag(self, e: Record) -> Changed:
+        changed = self._show([e["t"]])
+        self.tensors[e["t"]].requires_grad = e["requires_grad"]
+        return changed
+
+    def _grad(self, e: Record) -> Changed:
+        changed = self._show([e["t"]])
+        self.tensors[e["t"]].grad = e["v"]
+        return changed
+
     def _backward(self, e: Record) -> Changed:
         self.phase, self.backward, self.queue = "backward", e["p"], []
         self.running, self.active, self.error = True, None, None
@@ -238,7 +252,8 @@ class State:
     def _show(self, tensors: Iterable[int]) -> Changed:
         for t in tensors:
             if t not in self.tensors:
-                self.tensors[t] = TensorState(self.trace.tensors[t]["value"])
+                tensor = self.trace.tensors[t]
+                self.tensors[t] = TensorState(tensor["value"], requires_grad=tensor["requires_grad"])
         return [("tensor", t) for t in tensors]
 
     def _at(self, n: int) -> NodeState:

@@ -217,3 +217,102 @@ def test_a_loop_keeps_the_names_of_every_turn():
         "h",
         "h",
     ]
+
+
+def notes(trace, *which):
+    """(kind, name of the tensor, how or why, number) of the events of some kinds."""
+    found = []
+    for e in trace.events:
+        if e["k"] in which:
+            t = e["t"][0] if isinstance(e["t"], list) else e["t"]
+            v = e.get("v")
+            found.append(
+                (
+                    e["k"],
+                    trace.tensors[t]["name"],
+                    e.get("how") or e.get("why"),
+                    None if v is None else number(trace, v),
+                )
+            )
+    return found
+
+
+def test_what_users_do_to_grad_is_an_event():
+    """Assigned, cleared, reset by zero_grad, written in place: each tells what `.grad` is now."""
+    w = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    with lab.record() as trace:
+        for set_to_none in (True, False):
+            (w * w).sum().backward()
+            optimizer.zero_grad(set_to_none=set_to_none)
+        w.grad = torch.ones(2)
+        w.grad.mul_(3)
+        del w.grad
+    assert notes(trace, "grad", "inplace") == [
+        ("grad", "w", "zero_grad", None),
+        ("grad", "w", "zero_grad", [0.0, 0.0]),
+        ("grad", "w", "assigned", [1.0, 1.0]),
+        ("grad", "w", "mul_", [3.0, 3.0]),
+        ("grad", "w", "assigned", None),
+    ]
+    at = [k for k, e in enumerate(trace.events, 1) if e["k"] == "grad"]
+    w_id = trace.events[at[0] - 1]["t"]
+    grads = [state(trace, k).tensors[w_id].grad for k in at]
+    assert [v and number(trace, v) for v in grads] == [None, [0.0, 0.0], [1.0, 1.0], [3.0, 3.0], None]
+    assert narrate(trace, at[0]) == "w.grad was reset by zero_grad: it is now None."
+    assert narrate(trace, at[3]) == "w.grad was changed by mul_: it is now [3, 3]."
+
+
+def test_numbers_that_leave_the_graph_are_events():
+    """item, tolist, numpy, .data, tensor([...]) of what the recording knows; of nothing else."""
+    x = leaf(2.0)
+    stranger = torch.tensor(1.0)
+    with lab.record() as trace:
+        y = x * x
+        y.item()
+        y.tolist()
+        d = y.detach()
+        d.numpy()
+        c = torch.tensor([d, d])
+        p = x.data
+        stranger.item()
+        torch.tensor([1.0, 2.0])
+    assert notes(trace, "read", "detach", "const") == [
+        ("read", "y", "item", 4.0),
+        ("read", "y", "tolist", 4.0),
+        ("detach", "d", "detach", None),
+        ("read", "d", "numpy", 4.0),
+        ("const", "c", "copy", None),
+        ("detach", "p", "data", None),
+    ]
+    assert Trace.from_json(trace.to_json()).events == trace.events
+    assert (c.tolist(), p.item()) == ([4.0, 4.0], 2.0)
+
+
+def test_flags_and_modes_are_events():
+    """requires_grad_, detach_ and inference mode each say so."""
+    x = leaf(2.0)
+    with lab.record() as trace:
+        y = x * x
+        y.detach_()
+        x.requires_grad_(False)
+        with torch.inference_mode():
+            z = x * 3
+    assert notes(trace, "flag", "const") == [
+        ("flag", "y", "detach_", None),
+        ("flag", "x", "requires_grad_", None),
+        ("const", "z", "inference_mode", None),
+    ]
+    assert not z.requires_grad
+    end = state(trace, len(trace))
+    assert [t.requires_grad for t in end.tensors.values()] == [False] * len(end.tensors)
+
+
+def test_a_gradient_that_is_used_bears_its_owners_name():
+    """`w.grad` in the user's own update shows as w.grad, not as a nameless tensor."""
+    w = leaf(3.0)
+    with lab.record() as trace:
+        (w * w).backward()
+        with torch.no_grad():
+            w -= 0.1 * w.grad
+    assert "w.grad" in [t["name"] for t in trace.tensors]

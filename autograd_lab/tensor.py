@@ -252,6 +252,8 @@ class Tensor(Variable):
         if not meta.retains_grad:
             meta.retains_grad = True
             fn._hooks().retain[self.output_nr] = weakref.ref(self)
+            if WATCHERS:
+                tell("flagged", self, "retain_grad")
 
     @property
     def retains_grad(self):

@@ -14,7 +14,7 @@ from .anomaly import detect_anomaly, set_detect_anomaly
 from .engine import BackwardPass, cast
 from .function import Function
 from .graph import GradientEdge, meaning_of
-from .modes import enable_grad, inference_mode, no_grad, set_grad_enabled
+from .modes import WATCHERS, enable_grad, inference_mode, no_grad, set_grad_enabled, tell
 from .node import Node
 from .variable import NO_EDGE, Registry, Variable, edge_of, wrap
 
@@ -49,6 +49,8 @@ def backward(
         tensors = (tensors,)
     else:
         tensors = tuple(tensors)
+    if WATCHERS:
+        tell("asked", tensors, inputs)
     roots = _roots(tensors, _gradients(grad_tensors, len(tensors)), create_graph)
     if create_graph:
         warnings.warn(
@@ -98,6 +100,8 @@ def grad(
             FutureWarning,
             stacklevel=2,
         )
+    if WATCHERS:
+        tell("asked", outputs, inputs)
     grad_outputs = _gradients(grad_outputs, len(outputs))
     keep = create_graph if retain_graph is None else retain_graph
     if is_grads_batched:
@@ -106,6 +110,8 @@ def grad(
         results = _gradients_of(
             outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize_grads
         )
+    if WATCHERS:
+        tell("granted", inputs, results)
     return results if names is None else dict(zip(names, results, strict=True))
 
 

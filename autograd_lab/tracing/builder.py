@@ -41,6 +41,7 @@ class Builder:
         self.arrived: dict[int, int] = {}
         self.expected: dict[int, int] = {}
         self.old_grad: int | None = None
+        self.asked_for: Record = {}  # of the call that is to start a pass: its tensors
         self.named: int | None = (
             None  # the tensor that the last operation named after the variable it is assigned to
         )
@@ -56,8 +57,10 @@ class Builder:
                 self.tensors[t]["name"] = self.names.get(tensor_id, "")
         for tensor_id, (_, leaf) in self.grads.items():
             t, owner = self.tensor_ids.get(tensor_id), self.tensor_ids.get(id(leaf))
-            if t is not None and owner is not None and not self.tensors[t]["name"]:
-                self.tensors[t]["name"] = f"{self.tensors[owner]['name']}.grad"
+            if t is not None and owner is not None:
+                self.tensors[t]["grad_of"] = owner
+                if not self.tensors[t]["name"]:
+                    self.tensors[t]["name"] = f"{self.tensors[owner]['name']}.grad"
         sources = [
             {"name": source_name(file), "lines": _lines(file, self.spans[s])}
             for file, s in self.source_ids.items()
@@ -109,7 +112,9 @@ class Builder:
             if fn is not None and fn is not node:
                 n = self._known(fn, src)
             self.tensors[t]["node"] = n
-        self._event("inplace", src, t=t, op=name, version=version, n=n, old=old, v=self._value(data))
+        self._event(
+            "inplace", src, t=t, op=name, version=version, n=n, old=old, v=self._value(data), **{"in": ins}
+        )
 
     def mode(self, on, place) -> None:
         self._event("mode", self._where(place)[0], grad=on)
@@ -139,6 +144,10 @@ class Builder:
 
     # -- the backward pass ----------------------------------------------------------------------------
 
+    def asked(self, outputs, inputs) -> None:
+        ids = [None if part is None else [self.tensor_ids[id(t)] for t in part] for part in (outputs, inputs)]
+        self.asked_for = {"of": ids[0], "inputs": ids[1]}
+
     def pass_started(self, run, roots, deps, call, place) -> None:
         p = self.passes[id(run)] = len(self.passes) + 1
         self.pass_now = p
@@ -152,7 +161,9 @@ class Builder:
             roots=nodes,
             keep=bool(run.keep_graph),
             create_graph=run.create_graph,
+            **self.asked_for,
         )
+        self.asked_for = {}
         for (node, _), _g in roots:
             deps[node] -= 1  # the seed is not a message from another node
         reached = [n for n in deps if run.needed is None or n in run.needed]
@@ -218,11 +229,12 @@ class Builder:
         n = None if fn is None else self._known(fn)
         self._event("retain", None, n=n, t=self._operand(t, None), v=self._value(data))
 
-    def failed(self, kind, message) -> None:
+    def failed(self, kind, message, place) -> None:
         n = None
         if self.pass_now:
             n = next((e["n"] for e in reversed(self.events) if e["k"] == "pop"), None)
-        self._event("error", None, n=n, type=kind, message=message)
+        self._event("error", self._where(place)[0], n=n, type=kind, message=message, **self.asked_for)
+        self.asked_for = {}
 
     def pass_done(self, run) -> None:
         self._event("done", None, p=self.passes[id(run)])

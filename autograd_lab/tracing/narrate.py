@@ -122,6 +122,8 @@ class Narrator:
                 sources,
                 made,
             )
+        if any(self.trace.tensors[t]["requires_grad"] for t in e["in"]):
+            return ("{0} runs: {1}. Such numbers have no derivative, so it leaves no node.", e["op"], made)
         return ("{0} runs: {1}. None of its inputs requires grad, so it leaves no node.", e["op"], made)
 
     def _inplace(self, e: Record) -> Phrase:
@@ -150,6 +152,11 @@ class Narrator:
         )
 
     def _flag(self, e: Record) -> Phrase:
+        if e.get("how") == "retain_grad":
+            return (
+                "{0} asks to keep its gradient: the next backward pass will fill {0}.grad.",
+                self._name(e["t"]),
+            )
         now = "requires grad" if e["requires_grad"] else "no longer requires grad"
         return (
             "{0} {1} from here on: {2} was called.",
@@ -324,6 +331,8 @@ class Narrator:
 
     def _error(self, e: Record) -> Phrase:
         where = f" in {self.nodes[e['n']]}" if e["n"] is not None else ""
+        if e["n"] is None:
+            return ("The program stops with a {0}: {1}", e["type"], e["message"])
         return ("The pass stops{0} with a {1}: {2}", where, e["type"], e["message"])
 
     def _done(self, e: Record) -> Phrase:

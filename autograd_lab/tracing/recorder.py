@@ -172,6 +172,23 @@ class Recorder:
             self.grads[id(grad)] = grad, t
         self.notes.append(("grad_set", t, None if grad is None else _copy(grad._data), how, _place(frame)))
 
+    def asked(self, outputs, inputs) -> None:
+        """`backward` or `grad` was called for some outputs, perhaps with `inputs`. A pass follows, or an error."""
+        frame = _user_frame()
+        parts = [
+            [t for t in _as_tuple(what) if isinstance(t, Variable)] if what is not None else None
+            for what in (outputs, inputs)
+        ]
+        for part in parts:
+            self._meet(part or (), frame)
+        self.notes.append(("asked", *parts))
+
+    def granted(self, inputs, results) -> None:
+        """What `grad` returned."""
+        for t, g in zip(_as_tuple(inputs), results, strict=True):
+            if isinstance(g, Variable):
+                self.grads[id(g)] = g, t
+
     def pass_started(self, run, roots, call) -> None:
         """A backward pass is about to begin; its dependencies are counted."""
         self.notes.append(("pass_started", run, roots, dict(run.deps), call, _place(_user_frame())))
@@ -224,7 +241,7 @@ class Recorder:
     def failed(self, run, error) -> None:
         """The pass ended with an exception."""
         self.failure = error
-        self.notes.append(("failed", type(error).__name__, str(error)))
+        self.notes.append(("failed", type(error).__name__, str(error), _place(_user_frame())))
 
     def pass_done(self, run) -> None:
         """The pass is complete."""
@@ -250,7 +267,7 @@ class Recorder:
         self.running = False
         self.call = None
         if error is not None and self.failure is not error and isinstance(error, Exception):
-            self.notes.append(("failed", type(error).__name__, str(error)))
+            self.notes.append(("failed", type(error).__name__, str(error), _place_of(error)))
         for scope in (frame.f_locals, frame.f_globals):
             for name, value in list(scope.items()):
                 if id(value) in self.met and not name.startswith("_"):
@@ -292,6 +309,21 @@ def _tensors_in(data) -> list[Any]:
 
 def _place(frame):
     return None if frame is None else (frame.f_code, frame.f_lasti)
+
+
+def _place_of(error):
+    """The innermost line outside this package that an exception came through."""
+    place, here = None, error.__traceback__
+    while here is not None:
+        code = here.tb_frame.f_code
+        if not code.co_filename.startswith(_PACKAGE):
+            place = code, here.tb_lasti
+        here = here.tb_next
+    return place
+
+
+def _as_tuple(tensors):
+    return (tensors,) if isinstance(tensors, Variable) else tuple(tensors)
 
 
 def _of_node(node):

@@ -147,7 +147,9 @@ class State:
 
     def _flag(self, e: Record) -> Changed:
         changed = self._show([e["t"]])
-        self.tensors[e["t"]].requires_grad = e["requires_grad"]
+        tensor = self.tensors[e["t"]]
+        tensor.requires_grad = e["requires_grad"]
+        tensor.retains = tensor.retains or e.get("how") == "retain_grad"
         return changed
 
     def _grad(self, e: Record) -> Changed:

@@ -316,3 +316,44 @@ def test_a_gradient_that_is_used_bears_its_owners_name():
         with torch.no_grad():
             w -= 0.1 * w.grad
     assert "w.grad" in [t["name"] for t in trace.tensors]
+
+
+def test_what_a_pass_was_asked_for():
+    """The roots, the inputs, and whose gradient a result of autograd.grad is."""
+    x, w = leaf(2.0), leaf(3.0)
+    with lab.record() as trace:
+        loss = x * w
+        loss.backward(inputs=[w], retain_graph=True)
+        (g,) = torch.autograd.grad(loss, x)
+        g * 2
+    names = [t["name"] for t in trace.tensors]
+    asked = [
+        (names[e["of"][0]], [names[t] for t in e["inputs"]]) for e in trace.events if e["k"] == "backward"
+    ]
+    assert asked == [("loss", ["w"]), ("loss", ["x"])]
+    assert [names[t["grad_of"]] for t in trace.tensors if t["name"] == "g"] == ["x"]
+
+
+def test_a_failure_outside_a_pass_has_its_line_and_what_was_asked():
+    """An error before the pass begins, and one in the middle of the program."""
+    x = leaf(2.0)
+    y = x.detach() * 2
+    with pytest.raises(RuntimeError, match="does not require grad"), lab.record() as trace:
+        y.backward()
+    error = trace.events[-1]
+    line = trace.sources[error["src"][0]]["lines"][str(error["src"][1])].strip()
+    assert (error["k"], trace.tensors[error["of"][0]]["name"], line) == ("error", "y", "y.backward()")
+    with pytest.raises(RuntimeError, match="in-place"), lab.record() as trace:
+        x.add_(1)
+    error = trace.events[-1]
+    assert trace.sources[error["src"][0]]["lines"][str(error["src"][1])].strip() == "x.add_(1)"
+    assert narrate(trace, len(trace)).startswith("The program stops with a RuntimeError: a leaf Variable")
+
+
+def test_a_comparison_is_not_blamed_on_its_inputs():
+    """What has no derivative leaves no node although its input requires grad."""
+    x = leaf([1.0, 2.0])
+    with lab.record() as trace:
+        best = x.argmax()
+    assert "Such numbers have no derivative" in narrate(trace, len(trace))
+    assert best.item() == 1

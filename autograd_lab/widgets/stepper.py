@@ -8,7 +8,6 @@ without widgets and for nbval, which compares them.
 from __future__ import annotations
 
 import base64
-import json
 import os
 import re
 from functools import cache
@@ -25,6 +24,7 @@ from autograd_lab.tracing.trace import Record
 
 from .frames import film
 from .svg import svg
+from .wire import encode
 
 #: Rows of the table beside the still picture; longer traces are cut, the widget shows them all.
 MOST_ROWS = 200
@@ -32,7 +32,7 @@ _ASSETS = Path(__file__).parent / "assets"
 
 
 #: The modules of the front end; each imports only from those before it, and no two export the same name.
-MODULES = ("core.js", "dom.js", "graph.js", "panels.js", "stepper.js")
+MODULES = ("core.js", "wire.js", "dom.js", "graph.js", "panels.js", "stepper.js")
 
 
 @cache
@@ -57,9 +57,7 @@ class Stepper(anywidget.AnyWidget):
     def __init__(self, trace: Trace, position: int = 0, **traits: Any) -> None:
         self.trace = trace
         self.film: Record = film(trace)
-        super().__init__(
-            _film=json.dumps(self.film, separators=(",", ":"), allow_nan=False), position=position, **traits
-        )
+        super().__init__(_film=encode(self.film), position=position, **traits)
 
     @traitlets.validate("position")
     def _inside(self, proposal: Record) -> int:

@@ -16,6 +16,7 @@ from autograd_lab.tracing import narrate, state
 from autograd_lab.widgets import draw, step
 from autograd_lab.widgets.frames import film
 from autograd_lab.widgets.svg import svg
+from autograd_lab.widgets.wire import decode
 
 
 def test_twins_of_the_buttons():
@@ -50,7 +51,7 @@ def test_node_by_node():
 
 def test_what_is_shipped_is_the_film():
     s = step(samples.mlp())
-    assert json.loads(s._film) == json.loads(json.dumps(film(s.trace)))
+    assert decode(s._film) == json.loads(json.dumps(film(s.trace)))
 
 
 def test_the_output_is_the_same_every_time_and_holds_no_address():

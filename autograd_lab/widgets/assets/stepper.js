@@ -4,13 +4,14 @@ import { at, clamp, phase, sameKind, say, stop } from "./core.js";
 import { button, focusable, h, icon } from "./dom.js";
 import { Graph } from "./graph.js";
 import { Panels } from "./panels.js";
+import { decode } from "./wire.js";
 
 const SPEEDS = [["0.5", "0.5\u00d7"], ["1", "1\u00d7"], ["2", "2\u00d7"], ["4", "4\u00d7"], ["10", "10\u00d7"]];
 
 class Stage {
-  constructor(model, el) {
+  constructor(model, el, film) {
     this.model = model;
-    this.film = JSON.parse(model.get("_film"));
+    this.film = film;
     this.k = clamp(model.get("position"), 0, this.film.steps);
     this.graph = new Graph(this);
     this.panels = new Panels(this);
@@ -172,8 +173,8 @@ class Stage {
 }
 
 export default {
-  render({ model, el }) {
-    const stage = new Stage(model, el);
+  async render({ model, el }) {
+    const stage = new Stage(model, el, await decode(model.get("_film")));
     return () => stage.close();
   },
 };

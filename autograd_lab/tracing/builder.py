@@ -13,11 +13,13 @@ import numpy as np
 
 from ..autograd.node import AccumulateGrad, Node, Packed
 from ..autograd.variable import Variable
+from . import jacobian
 from .names import line_of
 from .trace import Record
 
 FULL = 64  # up to so many elements a value is stored whole
 CORNER = 6
+MOST_ENTRIES = 100_000  # of all local Jacobians of a trace together
 
 
 class Builder:
@@ -42,6 +44,11 @@ class Builder:
         self.expected: dict[int, int] = {}
         self.old_grad: int | None = None
         self.asked_for: Record = {}  # of the call that is to start a pass: its tensors
+        # of tensors by id: their numbers as they were at this point of the notes
+        self.copies: dict[int, Any] = {}
+        # of version counters by id: the ids of the tensors written through them
+        self.writers: dict[int, set[int]] = {}
+        self.entries = 0
         self.named: int | None = (
             None  # the tensor that the last operation named after the variable it is assigned to
         )
@@ -73,6 +80,7 @@ class Builder:
 
     def met(self, t, data, name, fn, requires_grad) -> None:
         i = self._tensor(t, data, name, fn is None, requires_grad)
+        self.copies[id(t)] = data
         self.tensors[i]["unseen"] = True
         if fn is not None:
             self.tensors[i]["node"], self.tensors[i]["output_nr"] = self._known(fn), t.output_nr
@@ -95,6 +103,9 @@ class Builder:
             self._event("const", src, op=op, **{"in": ins}, t=outs, why=off or "inputs")
             return
         n = self._node(node, src, ins, outs, saved, versions)
+        for t, data in zip(outputs, copies, strict=True):
+            self.copies[id(t)] = data
+        self._jacobian(node, n, saved, versions, outputs, copies[0])
         for nr, t in enumerate(outs):
             self.tensors[t]["node"], self.tensors[t]["output_nr"] = n, nr
         self._event("node", src, n=n, t=outs, saved=self.nodes[n]["saved"])
@@ -106,8 +117,12 @@ class Builder:
         t = ins[0]
         old = self.tensors[t]["node"]
         n = None
+        before = self.copies.get(id(target))
+        self.copies[id(target)] = data
+        self.writers.setdefault(id(target._box), set()).add(id(target))
         if node is not None:
             n = self._node(node, src, ins, [t], saved, versions)
+            self._jacobian(node, n, saved, versions, (target,), data, {id(target): before})
             self._edges(node, n, src)
             if fn is not None and fn is not node:
                 n = self._known(fn, src)
@@ -302,6 +317,49 @@ class Builder:
                 listed.append([name, known, versions[i] if versions else 0])
         return listed
 
+    def _jacobian(self, node, n, saved, versions, outputs, data, before=None) -> None:
+        """Work out the local Jacobian of a node, while it is small; `before`: what an in-place operation wrote over."""
+        record = self.nodes[n]
+        operands = [self.tensors[t]["shape"] for t in record["inputs"]]
+        if node.kind != "op" or len(operands) < len(node.next_functions):
+            return
+        values = None
+        if self.entries < MOST_ENTRIES and jacobian.askable(node, saved, data.shape):
+            values = self._values_then(node, saved, versions, outputs, before or {})
+        found = jacobian.records(node, values, operands, data.shape, data.dtype)
+        for one in found:
+            if "entries" in one:
+                one["entries"] = _digits(one["entries"])
+                self.entries += len(one["entries"]) // 3
+        if found:
+            record["jacobian"] = found
+
+    def _values_then(self, node, saved, versions, outputs, before) -> list[Any] | None:
+        """The saved arrays as they were when the node was made, None if one has been written over and no copy is left."""
+        values = []
+        for i, t in enumerate(saved):
+            if not isinstance(t, Variable):
+                values.append(t)
+                continue
+            box = t._box
+            if box is None or box[0] == (versions[i] if versions is not None else 0):
+                values.append(t._data)
+                continue
+            nr = node.result_number(i)
+            owner = t if nr is None else outputs[nr]
+            shared = self.writers.get(id(box), set()) - {
+                id(owner)
+            }  # a view wrote here: the copy may be older
+            copy = (
+                before.get(id(owner), self.copies.get(id(owner)))
+                if nr is None
+                else self.copies.get(id(owner))
+            )
+            if copy is None or shared or np.size(copy) > FULL * 16:
+                return None
+            values.append(copy)
+        return values
+
     def _edges(self, node: Node, n: int, src) -> None:
         for i, (fn, nr) in enumerate(node.next_functions):
             if fn is not None:
@@ -450,6 +508,7 @@ def source_name(file: str) -> str:
     return file.strip("<>") if file.startswith("<") else Path(file).name
 
 
+@lru_cache(maxsize=1000)
 def _span(code) -> range:
     lines = [line for _, _, line in code.co_lines() if line is not None and line > 0]
     return range(min(lines), max(lines) + 1) if lines else range(code.co_firstlineno, code.co_firstlineno + 1)

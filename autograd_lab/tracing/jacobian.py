@@ -1,0 +1,201 @@
+"""The local Jacobian of a node: its numbers while it is small, its structure in words when it is not.
+
+The engine never builds this matrix: a rule computes the product J^T g straight away. Here the rule is asked for it, one
+row at a time: with g = 1 in one place and 0 elsewhere, J^T g is a row of J. That happens when a recording is turned into
+a trace, so that recording itself costs nothing for it.
+
+Of an output with m elements and an operand with n the Jacobian has m rows and n columns, both counted in row-major order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..autograd.engine import fold
+from ..autograd.modes import THREAD
+from ..autograd.node import FREED, Node, Packed
+from ..autograd.variable import Variable
+from ..ops.rule import Rule
+
+MOST = 16  # up to so many rows and columns the numbers are worked out
+_ELEMENTWISE = {"pointwise", "activations", "arithmetic", "scalars", "pairs", "convert"}
+_SAME_ORDER = ("View", "UnsafeView", "ReshapeAlias", "Squeeze", "Unsqueeze", "Alias", "Clone", "ToCopy")
+_MOVED = ("T", "Transpose", "Permute", "Flip", "Roll", "Rot90")
+_PICKED = ("Select", "Slice", "Diagonal", "AsStrided", "Index", "IndexSelect", "Gather", "Take", "MaskedSelect", "Embedding",
+           "Unfold", "Repeat", "Expand")  # fmt: skip
+_ADDED = ("Sum", "Mean", "Nansum")
+_PROBABILITIES = ("Softmax", "LogSoftmax")
+
+
+def rows_of(node: Node, values: Sequence[Any], shape: tuple[int, ...], dtype: Any) -> list[list[Any] | None]:
+    """For each operand the rows of its Jacobian, from the rule of `node`; None where the rule sends nothing.
+
+    `values` are the saved arrays, `shape` and `dtype` those of the output. Raises what the rule raises.
+    """
+    size = prod(shape)
+    wanted = len(node.next_functions)
+    found: list[list[Any] | None] = [[] for _ in range(wanted)]
+    state = THREAD.state
+    grad, watch = state.grad, state.watch
+    state.grad, state.watch = False, None
+    state.refresh()
+    basis = np.eye(size, dtype=dtype).reshape(size, *shape)
+    try:
+        with np.errstate(all="ignore"):
+            for g in basis:
+                grads = node.vjp(g, *values)
+                grads = grads if isinstance(grads, tuple) else (grads,)
+                if node.fold is not None:
+                    grads = fold(node, grads)
+                for i, one in enumerate(grads[:wanted]):
+                    column = found[i]
+                    if one is None or node.next_functions[i][0] is None:
+                        found[i] = None
+                    elif column is not None:
+                        column.append(np.asarray(one).reshape(-1))
+    finally:
+        state.grad, state.watch = grad, watch
+        state.refresh()
+    return found
+
+
+def askable(node: Node, saved: Sequence[Any] | None, shape: Sequence[int]) -> bool:
+    """Whether the rule of `node` may be run once more to see its Jacobian: a rule of the package, never the user's code."""
+    return (
+        isinstance(node, Rule)
+        and node.plain
+        and saved is not None
+        and saved is not FREED
+        and 0 < prod(shape) <= MOST
+        and not any(isinstance(t, Packed) for t in saved)
+        and sum(t._data.size for t in saved if isinstance(t, Variable)) <= 64 * MOST
+    )
+
+
+def pattern(matrix: np.ndarray) -> str:
+    """The structure of a small Jacobian, read off its numbers."""
+    rows, columns = matrix.shape
+    filled = matrix != 0  # a nan counts
+    if not filled.any():
+        return "zero"
+    if rows == columns == 1:
+        return "number"
+    one = bool((matrix[filled] == 1).all())
+    per_row, per_column = filled.sum(1), filled.sum(0)
+    if rows == columns and not filled[~np.eye(rows, dtype=bool)].any():
+        return "identity" if one and filled.diagonal().all() else "diagonal"
+    if one and (per_row <= 1).all():
+        if (per_column == 1).all() and (per_row == 1).all():
+            return "permutation"
+        if (per_column <= 1).all():
+            return "selection"
+    if (per_column <= 1).all() and (per_row > 1).any():
+        return "sum"
+    if (per_row <= 1).all() and (per_column > 1).any():
+        return "copies"
+    return "row" if rows == 1 else "column" if columns == 1 else "blocks" if blocks(filled) > 1 else "full"
+
+
+def blocks(filled: np.ndarray) -> int:
+    """Into how many diagonal blocks of one size the matrix falls."""
+    rows, columns = filled.shape
+    for count in range(min(rows, columns), 1, -1):
+        if rows % count or columns % count:
+            continue
+        r, c = rows // count, columns // count
+        mask = np.kron(np.eye(count, dtype=bool), np.ones((r, c), bool))
+        if not filled[~mask].any():
+            return count
+    return 1
+
+
+def declared(node: type, i: int, operands: Sequence[Sequence[int]], out: Sequence[int]) -> tuple[str, str]:
+    """(structure, formula) of the Jacobian of operand `i`, known from the rule and the shapes; ("", "") where it is not.
+
+    What is said here is held against the numbers in tests/trace/test_jacobian.py.
+    """
+    shape, out = list(operands[i]), list(out)
+    name = node.__name__.split("Backward")[0]
+    family = node.__module__.rpartition(".")[2]
+    rows, columns = prod(out), prod(shape)
+    if name == "Mm":
+        a, b = operands[0], operands[1]
+        return "Kronecker product", f"I_{a[0]} kron b^T" if i == 0 else f"a kron I_{b[1]}"
+    if name == "Addmm" and i:
+        a, b = operands[1], operands[2]
+        return "Kronecker product", f"I_{a[0]} kron b^T" if i == 1 else f"a kron I_{b[1]}"
+    if name == "Mv":
+        return ("Kronecker product", f"I_{shape[0]} kron v^T") if i == 0 else ("full", "a")
+    if name == "Bmm":
+        return "blocks", ""
+    if rows == 1:
+        return "row", ""
+    if name.startswith(_SAME_ORDER) and rows == columns:
+        return "identity", ""
+    if name in _MOVED:
+        return "permutation", ""
+    if name in _PICKED:
+        return ("selection" if name in ("Select", "Slice", "Diagonal", "MaskedSelect") else "copies"), ""
+    if name in _ADDED:
+        return "sum", ""
+    if name in _PROBABILITIES:
+        return "blocks along dim", ""
+    if name in ("Cat", "Stack"):
+        return "pieces", ""
+    if (family in _ELEMENTWISE or name == "Addmm") and len(shape) <= len(out):
+        if shape == out:
+            return ("identity" if name == "Add" and i == 0 else "diagonal"), ""
+        if all(x in (1, y) for x, y in zip(shape[::-1], out[::-1], strict=False)):
+            return "copies", ""
+    return "", ""
+
+
+def records(
+    node: Node,
+    values: Sequence[Any] | None,
+    operands: Sequence[Sequence[int]],
+    out: Sequence[int],
+    dtype: Any,
+) -> list[dict[str, Any]]:
+    """What the trace says of the Jacobians of one node, one record for each operand that gets a gradient.
+
+    `values` are the saved arrays as they were when the node was made, None if they are not to be had any more.
+    """
+    found: list[dict[str, Any]] = []
+    wanted = [i for i, (fn, _) in enumerate(node.next_functions) if fn is not None and i < len(operands)]
+    small = [i for i in wanted if prod(operands[i]) <= MOST]
+    numbers: list[list[Any] | None] = [None] * len(node.next_functions)
+    if values is not None and small and sum(prod(operands[i]) for i in wanted) <= 64 * MOST:
+        try:
+            numbers = rows_of(node, values, tuple(out), dtype)
+        except (NotImplementedError, RuntimeError, np.linalg.LinAlgError):
+            small = []  # a rule that cannot be run has no numbers to show
+    else:
+        small = []
+    for i in wanted:
+        record: dict[str, Any] = {"operand": i, "rows": prod(out), "columns": prod(operands[i])}
+        rows = numbers[i]
+        if rows is not None and record["rows"] == record["columns"] == 1:  # most nodes of a scalar network
+            x = rows[0].item()
+            found.append(record | {"structure": "number" if x else "zero", "entries": [0, 0, x] if x else []})
+            continue
+        kind, formula = declared(type(node), i, operands, out)
+        if i in small and rows is not None:
+            matrix = np.array(rows)
+            seen = pattern(matrix)
+            if seen in ("full", "blocks", "row") and kind.startswith(("Kronecker", "blocks")):
+                seen = kind
+            kind, formula = seen, formula if seen == kind else ""
+            record["entries"] = [
+                x for r, c in np.argwhere(matrix != 0) for x in (int(r), int(c), matrix[r, c].item())
+            ]
+        if kind:
+            record["structure"] = kind
+        if formula:
+            record["formula"] = formula
+        found.append(record)
+    return found

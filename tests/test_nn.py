@@ -401,6 +401,66 @@ g = fill(nn.GRUCell(3, 2))
 h = g(torch.ones(3))
 out['gru'] = h, g(torch.ones(3), h)
 """,
+    "attention": """
+def leaf(*shape, k=1.0):
+    return torch.tensor(np.cos(np.arange(np.prod(shape)) * 0.7 * k).reshape(shape).astype('float32'), requires_grad=True)
+def nodes(t):
+    found, fn = [], t.grad_fn
+    while fn is not None:
+        found.append(fn.name())
+        fn = next((f for f, _ in fn.next_functions[found[-1] == 'AddmmBackward0':] if f is not None), None)
+    return found
+def use(m, *args, **kwargs):
+    fill(m)
+    y, w = m(*args, **kwargs)
+    (y * y).sum().backward()
+    grads = [(p.grad * p.grad).sum() for p in m.parameters()] + [a.grad for a in dict.fromkeys(args)]
+    for a in args:
+        a.grad = None
+    return y, w, nodes(y), grads
+x, y, z = leaf(4, 3, 6), leaf(5, 3, 6, k=0.3), leaf(5, 3, 6, k=0.2)
+late = torch.tensor(np.triu(np.ones((4, 4), bool), 1))
+pad = torch.tensor([[False, False, False, True], [True, False, False, False], [False] * 4])
+for first in (False, True):
+    for weights in (False, True):
+        out[f'self {first} {weights}'] = use(nn.MultiheadAttention(6, 2, batch_first=first), x, x, x, need_weights=weights)
+        out[f'memory {first} {weights}'] = use(nn.MultiheadAttention(6, 2, bias=first), x, y, y, need_weights=weights, average_attn_weights=first)
+for weights in (False, True):
+    out[f'three {weights}'] = use(nn.MultiheadAttention(6, 2), x, y, z, need_weights=weights)
+    out[f'extra {weights}'] = use(nn.MultiheadAttention(6, 2, add_bias_kv=True, add_zero_attn=True), x, y, z, need_weights=weights)
+    out[f'dims {weights}'] = use(nn.MultiheadAttention(6, 2, kdim=5, vdim=4), x, leaf(5, 3, 5), leaf(5, 3, 4), need_weights=weights)
+    out[f'masks {weights}'] = use(nn.MultiheadAttention(6, 2), x, x, x, need_weights=weights, attn_mask=late, key_padding_mask=pad)
+    out[f'causal {weights}'] = use(nn.MultiheadAttention(6, 2), x, x, x, need_weights=weights, attn_mask=late, is_causal=True)
+    out[f'one {weights}'] = use(nn.MultiheadAttention(6, 2), leaf(4, 6), leaf(5, 6), leaf(5, 6, k=2.0), need_weights=weights)
+m = nn.MultiheadAttention(6, 2, kdim=3, add_bias_kv=True)
+out['state'] = repr(m), [(k, tuple(v.shape)) for k, v in m.state_dict().items()], list(nn.MultiheadAttention(4, 1).state_dict())
+""",
+    "transformer": """
+def leaf(*shape, k=1.0):
+    return torch.tensor(np.cos(np.arange(np.prod(shape)) * 0.7 * k).reshape(shape).astype('float32'), requires_grad=True)
+for first in (False, True):
+    m = fill(nn.Transformer(6, 2, 2, 1, 8, 0.0, norm_first=first))
+    x, y = leaf(4, 3, 6), leaf(5, 3, 6, k=0.2)
+    mask = m.generate_square_subsequent_mask(5)
+    z = m(x, y, tgt_mask=mask)
+    (z * z).sum().backward()
+    out[f'y {first}'], out[f'x {first}'] = z, (x.grad, y.grad)
+    out[f'grads {first}'] = {k: p.grad.sum() for k, p in m.named_parameters()}
+out['mask'], out['repr'] = mask, repr(m)
+layer = fill(nn.TransformerEncoderLayer(6, 2, 8, 0.0, 'gelu', batch_first=True, bias=False))
+z = layer(x, src_mask=torch.tensor(np.triu(np.ones((3, 3), bool), 1)), src_key_padding_mask=torch.zeros(4, 3, dtype=torch.bool))
+out['layer'], out['state'] = z, list(layer.state_dict())
+""",
+    "embedding bags": """
+m = fill(nn.EmbeddingBag(5, 3, mode='sum', padding_idx=1))
+y = m(torch.tensor([[0, 1, 3], [4, 4, 1]]), per_sample_weights=torch.tensor([[1.0, 2.0, 3.0], [0.5, 0.25, 1.0]]))
+(y * y).sum().backward()
+out['y'], out['grad'], out['reprs'] = y, m.weight.grad, [repr(m), repr(nn.EmbeddingBag(4, 2, max_norm=2.0, norm_type=1.0, scale_grad_by_freq=True))]
+f = nn.EmbeddingBag.from_pretrained(torch.ones(2, 2))
+out['frozen'] = f.weight.requires_grad, f(torch.tensor([0, 1]), torch.tensor([0]))
+with torch.no_grad():
+    out['tuple'] = torch.embedding_bag(m.weight, torch.tensor([0, 2, 2]), torch.tensor([0, 1]), False, 2)
+""",
     "training": """
 net = fill(nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.LayerNorm(5), nn.Linear(5, 4)))
 opt = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)

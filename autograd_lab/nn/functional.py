@@ -8,7 +8,7 @@ import numpy as np
 from ..autograd import no_grad
 from ..autograd.record import apply
 from ..autograd.variable import wrap
-from ..ops import activations, losses, normalization, pooling, products
+from ..ops import activations, attention, losses, normalization, pooling, products
 from ..ops.convolution import (
     Col2ImBackward0,
     Im2ColBackward0,
@@ -233,12 +233,101 @@ def embedding(
     else:
         padding_idx = -1
     if max_norm is not None:
-        with no_grad():
-            for row in np.unique(input._data):
-                norm = float(METHODS["norm"](weight[int(row)], norm_type).item())
-                if norm > max_norm:
-                    weight[int(row)] *= max_norm / (norm + 1e-7)
+        _shorten(weight, input, max_norm, norm_type)
     return FUNCTIONS["embedding"](weight, input, padding_idx, scale_grad_by_freq, sparse)
+
+
+def _shorten(weight, input, max_norm, norm_type):
+    """Scale the rows that will be looked up down to `max_norm`, in place."""
+    with no_grad():
+        for row in np.unique(input._data):
+            norm = float(METHODS["norm"](weight[int(row)], norm_type).item())
+            if norm > max_norm:
+                weight[int(row)] *= max_norm / (norm + 1e-7)
+
+
+_BAG_MODES = {"sum": 0, "mean": 1, "max": 2}
+
+
+def embedding_bag(
+    input,
+    weight,
+    offsets=None,
+    max_norm=None,
+    norm_type=2,
+    scale_grad_by_freq=False,
+    mode="mean",
+    sparse=False,
+    per_sample_weights=None,
+    include_last_offset=False,
+    padding_idx=None,
+):
+    """Rows of `weight` picked by `input`, summed, averaged or compared within each bag.
+
+    input               (bags, n), or (n,) cut into bags by `offsets`, where each one starts
+    weight              (rows, d)
+    mode                "sum", "mean" or "max"
+    per_sample_weights  in the shape of `input`: what each row is multiplied by in a sum
+    padding_idx         a row that does not count
+    returns             (bags, d)
+
+    Raises ValueError for a `mode` or offsets of the wrong kind, NotImplementedError for weights in a mean or maximum.
+    """
+    if weight._data.dtype.kind in "iu" and input._data.dtype.kind == "f":
+        warnings.warn(
+            "Argument order of nn.functional.embedding_bag was changed. "
+            "Usage `embedding_bag(weight, input, ...)` is deprecated, and should now be `embedding_bag(input, weight, ...)`.",
+            stacklevel=2,
+        )
+        input, weight = weight, input
+    if per_sample_weights is not None and input.size() != per_sample_weights.size():
+        raise ValueError(
+            f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must have the "
+            f"same shape as the input ({input.shape})"
+        )
+    if weight.dim() != 2:
+        raise ValueError(f"weight has to be a 2D Tensor, but got Tensor of dimension {weight.dim()}")
+    if input.dim() == 2:
+        if offsets is not None:
+            raise ValueError(
+                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed length "
+                f"sequences. However, found offsets of type {type(offsets)}"
+            )
+        offsets = wrap(np.arange(input.shape[0], dtype=input._data.dtype) * input.shape[1])
+        input = input.reshape(-1)
+        if per_sample_weights is not None:
+            per_sample_weights = per_sample_weights.reshape(-1)
+    elif input.dim() == 1:
+        if offsets is None or not hasattr(offsets, "dim"):
+            raise ValueError(f"offsets has to be a 1D Tensor but got {offsets}")
+        if offsets.dim() != 1:
+            raise ValueError("offsets has to be a 1D Tensor")
+    else:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
+    if mode not in _BAG_MODES:
+        raise ValueError("mode has to be one of sum, mean or max")
+    if mode == "max" and scale_grad_by_freq:
+        raise ValueError("max mode does not support scaling the gradient by the frequency")
+    if mode == "max" and sparse:
+        raise ValueError("max mode does not support sparse weights")
+    if max_norm is not None:
+        _shorten(weight, input, max_norm, norm_type)
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(
+            "embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum' (got "
+            f"mode='{mode}'). Please open a feature request on GitHub."
+        )
+    return FUNCTIONS["embedding_bag"](
+        weight,
+        input,
+        offsets,
+        scale_grad_by_freq,
+        _BAG_MODES[mode],
+        sparse,
+        per_sample_weights,
+        include_last_offset,
+        padding_idx,
+    )[0]
 
 
 # -- normalization ------------------------------------------------------------------------------------
@@ -875,6 +964,19 @@ def multi_margin_loss(
     return losses.call(losses.MultiMarginLossBackward0, (input, target, weight), p, margin, reduction)
 
 
+def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """Every right class must stay 1 above every wrong one; a row of `target` lists the right ones and ends with -1."""
+    reduction = _enum(reduction, size_average, reduce)
+    x, t = input._data, target._data
+    if t.shape != x.shape:
+        raise RuntimeError(f"inconsistent target size: {list(t.shape)} for input of size: {list(x.shape)}")
+    if t.dtype.name != "int64":
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype.type_name}")
+    if t.size and (t.min() < -1 or t.max() >= t.shape[-1]):
+        raise RuntimeError("argument #2 'target' is out of range")
+    return losses.call(losses.MultilabelMarginLossBackward0, (input, target), reduction)
+
+
 def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
     """Binary cross entropy with logits, averaged over classes."""
     if size_average is not None or reduce is not None:
@@ -954,24 +1056,8 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     return norm_of(plus(x1 - x2, eps), float(p), (last,), keepdim)
 
 
-def scaled_dot_product_attention(
-    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
-):
-    """softmax(q k^T / sqrt(d)) v; a mask forbids (bool) or adds (float)."""
-    q, k = query._data.shape[-2], key._data.shape[-2]
-    scale = math.sqrt(1 / math.sqrt(query._data.shape[-1])) if scale is None else math.sqrt(scale)
-    scores = (query * scale) @ (key.transpose(-2, -1) * scale)
-    if is_causal:
-        attn_mask = wrap(np.tril(np.ones((q, k), bool)))
-    if attn_mask is not None:
-        if attn_mask._data.dtype.kind == "b":
-            bias = np.where(attn_mask._data, 0, -np.inf).astype(query._data.dtype)
-            attn_mask = wrap(bias)
-        scores = scores + attn_mask
-    weights = FUNCTIONS["softmax"](scores, -1)
-    if dropout_p > 0:
-        weights = drop(weights, dropout_p, True)
-    return weights @ value
+scaled_dot_product_attention = attention.scaled_dot_product_attention
+multi_head_attention_forward = attention.multi_head_attention_forward
 
 
 def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None):

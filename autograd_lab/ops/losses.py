@@ -675,6 +675,58 @@ class MultiMarginLossBackward0(GeneralRule):
         return ((slope - at * slope.sum(1).reshape((n, 1))) * g).reshape(x.shape)
 
 
+class MultilabelMarginLossBackward0(GeneralRule):
+    """Hinge loss over sets of classes: every right score must stay 1 above every wrong one.
+
+    Math: y_i = sum over right r and wrong j of max(0, 1 - x[r] + x[j]) / classes.
+    VJP: for each offending pair g / classes to x[j] and minus that to x[r].
+    Shapes: x and target (n, classes) or (classes,); a row of targets ends at its first -1.
+    Saves: x, the target, which classes are right.   PyTorch: torch.nn.functional.multilabel_margin_loss
+    """
+
+    op = "multilabel_margin_loss"
+    inputs = saves = ("self", "target", "is_target")
+    operands = extras = 1
+    keeps = ("reduction",)
+
+    def forward(x, target, reduction):
+        rows, targets, listed, right = _label_sets(x, target)
+        margins, valid = _label_margins(rows, targets, listed, right)
+        values = (np.maximum(margins, 0) * valid).sum((1, 2)) / x.dtype.type(max(rows.shape[1], 1))
+        return reduced(values if x.ndim == 2 else values[0], reduction), right.reshape(x.shape)
+
+    def vjp(self, g, x, target, _right):
+        reduction = self.args[0]
+        shape = x.shape
+        rows, targets, listed, right = _label_sets(both.array_of(x), both.array_of(target))
+        margins, valid = _label_margins(rows, targets, listed, right)
+        offending = ((margins > 0) & (valid > 0)).astype(rows.dtype)
+        slope = offending.sum(1)
+        np.subtract.at(slope, (np.arange(len(rows))[:, None], targets), offending.sum(2))
+        slope = both.constant((slope / max(rows.shape[1], 1)).astype(rows.dtype), g)
+        if reduction == NONE:
+            g = g.reshape((len(rows), 1))
+        elif reduction == MEAN:
+            g = g / len(rows)
+        return (slope * g).reshape(shape)
+
+
+def _label_sets(x, target):
+    """Scores and targets as rows; which places of a row of targets hold a class, and which classes are right."""
+    rows, targets = np.atleast_2d(x), np.atleast_2d(target)
+    listed = np.logical_and.accumulate(targets >= 0, 1)
+    targets = np.where(listed, targets, 0)
+    right = np.zeros_like(rows)
+    np.maximum.at(right, (np.arange(len(rows))[:, None], targets), listed.astype(rows.dtype))
+    return rows, targets, listed, right
+
+
+def _label_margins(rows, targets, listed, right):
+    """1 - x[right] + x[j] of every pair (n, right, j), and whether it is one of a right and a wrong class."""
+    own = np.take_along_axis(rows, targets, 1)
+    return 1 - own[:, :, None] + rows[:, None, :], listed[:, :, None] * (1 - right)[:, None, :]
+
+
 def _margins(rows, target, weight, margin):
     target = target.reshape(-1)
     at = np.arange(len(rows))

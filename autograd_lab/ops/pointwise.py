@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from .. import return_types
 from ..autograd.errors import TYPE_NAMES
 from ..autograd.record import apply, apply_inplace
 from . import both, numerics
@@ -854,3 +855,35 @@ def positive(input):
     if input._data.dtype.kind == "b":
         raise RuntimeError("The `+` operator, on a bool tensor is not supported.")
     return input
+
+
+class FrexpBackward0(Rule):
+    """A number taken apart: a mantissa from 0.5 up to 1, and a power of two.
+
+    Math: a = m * 2 ** e.   VJP: g / 2 ** e, as m is a scaled copy of a; e gets none.   Shapes: elementwise.
+    Saves: e (int32).   PyTorch: torch.frexp
+    """
+
+    op = "frexp"
+    plain = False
+    saves = ("exponent",)
+    results = {"exponent": 1}
+
+    def forward(x):
+        mantissa, exponent = np.frexp(x)
+        return mantissa, np.where(np.isfinite(x), exponent, 0).astype(np.int32)[()]
+
+    def restore(self, i, t):
+        return t  # the exponent has no history
+
+    def vjp(self, gs, exponent):
+        scale = np.ldexp(1.0, both.array_of(exponent)).astype(both.array_of(gs[0]).dtype)
+        return gs[0] / both.constant(scale, gs[0])
+
+
+@function
+def frexp(input):
+    """The mantissa and the exponent of each number (torch.frexp); of floating types only."""
+    if input._data.dtype.kind != "f":
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    return return_types.frexp(apply(FrexpBackward0, (input,)))

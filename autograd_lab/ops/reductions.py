@@ -1091,6 +1091,27 @@ class SoftmaxBackward0(Rule):
         return both.run(SoftmaxBackwardDataBackward0, (g, y), *self.args)
 
 
+class SafeSoftmaxBackward0(SoftmaxBackward0):
+    """Softmax that gives zeros, not nan, where everything along the dim is -inf: a query that may look nowhere.
+
+    Math: y = exp(a) / sum of exp(a) along dim, or 0.   VJP: as softmax.   Shapes: unchanged.   Saves: the result.
+    PyTorch: torch._safe_softmax
+    """
+
+    op = "_safe_softmax"
+    keeps = ("dim",)
+    saves = ("result",)
+
+    def forward(x, dim):
+        if not x.size:
+            return x.copy()
+        dim = dim if x.ndim else None
+        top = np.maximum.reduce(x, axis=dim, keepdims=True)
+        e = np.exp(x - np.where(np.isinf(top), 0, top).astype(x.dtype))
+        total = np.add.reduce(e, axis=dim, keepdims=True)
+        return e / np.where(total == 0, 1, total).astype(x.dtype)
+
+
 class SoftmaxBackwardDataBackward0(Rule):
     """The VJP of softmax as an operation: h = y * (g - sum of g * y).
 

@@ -75,8 +75,6 @@ LOOKUPS = [
     Op("embedding frequency", lambda torch, w: torch.nn.functional.embedding(torch.tensor(INDEX), w, scale_grad_by_freq=True), [(4, 3)], second=False),
     Op("embedding one", lambda torch, w: torch.nn.functional.embedding(torch.tensor(1), w), [(4, 3)]),
     Op("bilinear", lambda torch, x, y, w, b: torch.nn.functional.bilinear(x, y, w, b), [(2, 3), (2, 4), (5, 3, 4), (5,)]),
-    Op("attention", lambda torch, q, k, v: torch.nn.functional.scaled_dot_product_attention(q, k, v), [(2, 3, 4), (2, 5, 4), (2, 5, 3)]),
-    Op("attention causal", lambda torch, q, k, v: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True), [(2, 3, 4), (2, 3, 4), (2, 3, 4)]),
 ]  # fmt: skip
 
 ALL = CONVOLUTIONS + POOLS + PADS + NORMS + LOOKUPS
@@ -87,8 +85,6 @@ OTHER_EDGES = {
     "group_norm plain",
     "bilinear",
     "local_response_norm",
-    "attention",
-    "attention causal",
 }
 
 

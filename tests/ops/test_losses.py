@@ -43,6 +43,8 @@ def weights(torch, n):
     return torch.tensor(np.linspace(0.5, 2, n))
 
 
+LABELS = [[0, 2, -1, 1], [3, -1, 0, 0], [1, 1, 2, -1]]  # a row ends at its first -1
+
 ALL = [
     *loss("mse_loss", (2, 3), (2, 3)), *loss("mse_loss", (), ()), *loss("l1_loss", (2, 3), (2, 3)),
     *loss("smooth_l1_loss", (2, 3), (2, 3)), *loss("smooth_l1_loss", (2, 3), (2, 3), beta=0.3), *loss("smooth_l1_loss", (2, 3), (2, 3), beta=0.0),
@@ -71,6 +73,8 @@ ALL = [
     *loss("multi_margin_loss", (4, 3), fn=lambda F, torch, r, x: F.multi_margin_loss(x, classes(torch, 4, 3), reduction=r)),
     *loss("multi_margin p2", (4, 3), fn=lambda F, torch, r, x: F.multi_margin_loss(x, classes(torch, 4, 3), p=2, margin=0.7, weight=weights(torch, 3), reduction=r)),
     *loss("multi_margin 1d", (3,), fn=lambda F, torch, r, x: F.multi_margin_loss(x, torch.tensor([1]), reduction=r)),
+    *loss("multilabel_margin_loss", (3, 4), fn=lambda F, torch, r, x: F.multilabel_margin_loss(x, torch.tensor(LABELS), reduction=r)),
+    *loss("multilabel_margin 1d", (4,), fn=lambda F, torch, r, x: F.multilabel_margin_loss(x, torch.tensor(LABELS[0]), reduction=r)),
     *loss("hinge_embedding_loss", (2, 3), fn=lambda F, torch, r, x: F.hinge_embedding_loss(x, signs(torch, x), reduction=r)),
     *loss("margin_ranking_loss", (3,), (3,), fn=lambda F, torch, r, a, b: F.margin_ranking_loss(a, b, signs(torch, a), margin=0.3, reduction=r)),
     *loss("multilabel_soft_margin_loss", (2, 3), fn=lambda F, torch, r, x: F.multilabel_soft_margin_loss(x, (signs(torch, x) + 1) / 2, reduction=r)),
@@ -92,8 +96,14 @@ ALL = [
 ]  # fmt: skip
 
 
-# PyTorch cannot differentiate the gradient of this one at all.
-FIRST_ORDER = {"multi_margin_loss", "multi_margin p2", "multi_margin 1d"}
+# PyTorch cannot differentiate the gradient of these at all.
+FIRST_ORDER = {
+    "multi_margin_loss",
+    "multi_margin p2",
+    "multi_margin 1d",
+    "multilabel_margin_loss",
+    "multilabel_margin 1d",
+}
 
 
 def ids(ops):
@@ -153,6 +163,9 @@ MESSAGES = {
     "F.mse_loss(z(2), z(2))": (NotImplementedError, "\"mse_cpu\" not implemented for 'Long'"),
     "F.smooth_l1_loss(o(2), o(2), beta=-1.0)": (RuntimeError, "smooth_l1_loss does not support negative values for beta."),
     "F.huber_loss(o(2), o(2), delta=0.0)": (RuntimeError, "huber_loss does not support non-positive values for delta."),
+    "F.multilabel_margin_loss(o(2, 3), z(2, 4))": (RuntimeError, "inconsistent target size: [2, 4] for input of size: [2, 3]"),
+    "F.multilabel_margin_loss(o(2, 3), z(2, 3) + 3)": (RuntimeError, "argument #2 'target' is out of range"),
+    "F.multilabel_margin_loss(o(2, 3), o(2, 3))": (RuntimeError, "expected scalar type Long but found Float"),
     "F.binary_cross_entropy(o(2) * 2, o(2))": (RuntimeError, "all elements of input should be between 0 and 1"),
     "F.binary_cross_entropy(o(2), o(3))": (ValueError, "Using a target size (torch.Size([3])) that is different to the input size"),
     "F.binary_cross_entropy_with_logits(o(2), o(3))": (ValueError, "Target size (torch.Size([3])) must be the same as input size (torch.Size([2]))"),

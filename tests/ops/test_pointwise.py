@@ -19,7 +19,7 @@ def special(name):
 
 
 SMOOTH = [
-    *unary("exp"), *unary("exp2"), *unary("expm1"), *unary("log", low=0.2), *unary("log2", low=0.2), *unary("log10", low=0.2),
+    *unary("frexp", low=-9, high=9), *unary("exp"), *unary("exp2"), *unary("expm1"), *unary("log", low=0.2), *unary("log2", low=0.2), *unary("log10", low=0.2),
     *unary("log1p", low=-0.8), *unary("sqrt", low=0.1), *unary("rsqrt", low=0.1), *unary("square"), *unary("reciprocal", low=0.3),
     *unary("sin", low=-4, high=4), *unary("cos", low=-4, high=4), *unary("tan"), *unary("asin", low=-0.9, high=0.9),
     *unary("acos", low=-0.9, high=0.9), *unary("atan", low=-3, high=3), *unary("sinh"), *unary("cosh"),

@@ -37,14 +37,15 @@ class ScaledDotProductFlashAttentionForCpuBackward0(GeneralRule):
     def forward(q, k, v, mask, _dropout, causal, scale):
         s = _scores(q, k, mask, causal, scale)
         top = np.maximum.reduce(s, axis=-1, keepdims=True)
-        e = np.exp(s - np.where(np.isinf(top), 0, top))
+        top = np.where(np.isinf(top), 0, top).astype(q.dtype)
+        e = np.exp(s - top)
         total = np.add.reduce(e, axis=-1, keepdims=True)
-        with np.errstate(divide="ignore"):
-            logsumexp = (top + np.log(total))[..., 0]
+        total = np.where(total == 0, 1, total).astype(q.dtype)  # a query that may look nowhere gets zeros
+        logsumexp = (top + np.log(total))[..., 0]
         y = np.empty_like(
             q
         )  # laid out in memory as the queries are: heads made by a view of one tensor go back into one
-        np.matmul(e / np.where(total == 0, 1, total).astype(q.dtype), v, out=y)
+        np.matmul(e / total, v, out=y)
         return y, logsumexp
 
     def vjp(self, g, q, k, v, mask, y, logsumexp):
@@ -53,7 +54,7 @@ class ScaledDotProductFlashAttentionForCpuBackward0(GeneralRule):
         if isinstance(q, Variable):
             weights = safe_softmax(s, -1)
         else:
-            weights = np.exp(s - np.where(np.isinf(logsumexp), 0, logsumexp)[..., None])
+            weights = np.exp(s - logsumexp[..., None])
         h = both.transpose(v)
         h = weights * (g @ h - both.sum_over(g * y, (len(g.shape) - 1,), True))
         scale = _scale(q, scale)

@@ -1,11 +1,12 @@
-"""The teaching side: record, step, draw, expect. `from autograd_lab import lab`."""
+"""The teaching side: record, step, draw, why, expect. `from autograd_lab import lab`."""
 
 from typing import Any
 
 from .course.expect import expect
 from .course.reveal import reveal
 from .tracing import Trace, narrate, state
-from .tracing.recorder import record
+from .tracing.recorder import last_recording, record
+from .tracing.why import Why
 
 
 def step(what: Any, *inputs: Any, **options: Any) -> Any:
@@ -22,4 +23,32 @@ def draw(what: Any, **options: Any) -> Any:
     return widgets.draw(what, **options)
 
 
-__all__ = ["Trace", "draw", "expect", "narrate", "record", "reveal", "state", "step"]
+def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> Why:
+    """Why is `x.grad` None, zero, nan, or not what was expected? Names the cause and the lines of your code.
+
+    x      a tensor; or its name, in the last recording or in `trace`
+    loss   the tensor the gradient should come from (default: what backward was called on last)
+    trace  the recording to look into (default: the one that is running or ran last in this thread)
+
+    Without a recording that knows the tensor, the tensors themselves are asked: that gives a cause, but no lines. Raises KeyError
+    for a name that is not in the trace, TypeError for what is no tensor.
+    """
+    from .tracing.why.live import live_why
+
+    if trace is not None:
+        return trace.why(x, loss)
+    last = last_recording()
+    if isinstance(x, str):
+        if last is None:
+            raise KeyError(
+                f"there is no recording to look {x!r} up in: run the code inside `with lab.record():` first"
+            )
+        return last.why(x, loss)
+    if not hasattr(x, "requires_grad"):
+        raise TypeError(f"why() asks about a tensor or the name of one, not about {type(x).__name__}")
+    if last is not None and last.up_to_date(x, loss):
+        return last.why(x, loss)
+    return live_why(x, loss)
+
+
+__all__ = ["Trace", "Why", "draw", "expect", "narrate", "record", "reveal", "state", "step", "why"]

@@ -5,15 +5,16 @@ import math
 import numpy as np
 
 from ..autograd import no_grad
+from ..autograd.modes import WATCHERS, tell
 from ..autograd.record import write
 from ..autograd.variable import wrap
 from ..ops.rule import FUNCTIONS
 from ..tensor import Tensor
 
 
-def _grads(parameters):
+def _with_grad(parameters):
     parameters = [parameters] if isinstance(parameters, Tensor) else parameters
-    return [p.grad for p in parameters if p.grad is not None]
+    return [p for p in parameters if p.grad is not None]
 
 
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
@@ -43,15 +44,17 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
         if total_norm._data == total_norm._data
         else total_norm._data
     )
-    for grad in _grads(parameters):
-        data = grad._array()
-        write(grad, data * data.dtype.type(factor))
+    for p in _with_grad(parameters):
+        data = p.grad._array()
+        write(p.grad, data * data.dtype.type(factor))
+        if WATCHERS:
+            tell("grad_set", p, "clip_grad_norm_")
 
 
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """Scale the gradients so that their total norm is at most max_norm; returns the norm before."""
     parameters = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-    total = get_total_norm(_grads(parameters), norm_type, error_if_nonfinite)
+    total = get_total_norm([p.grad for p in _with_grad(parameters)], norm_type, error_if_nonfinite)
     clip_grads_with_norm_(parameters, max_norm, total)
     return total
 
@@ -59,8 +62,10 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
 def clip_grad_value_(parameters, clip_value, foreach=None):
     """Cut every element of every gradient off at +- clip_value."""
     limit = float(clip_value)
-    for grad in _grads(parameters):
-        write(grad, np.clip(grad._array(), -limit, limit))
+    for p in _with_grad(parameters):
+        write(p.grad, np.clip(p.grad._array(), -limit, limit))
+        if WATCHERS:
+            tell("grad_set", p, "clip_grad_value_")
 
 
 def parameters_to_vector(parameters):

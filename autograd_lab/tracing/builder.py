@@ -164,6 +164,7 @@ class Builder:
         self.asked_for = {"of": ids[0], "inputs": ids[1]}
 
     def pass_started(self, run, roots, deps, call, place) -> None:
+        deps = dict(deps)  # the note itself may be read again
         p = self.passes[id(run)] = len(self.passes) + 1
         self.pass_now = p
         src, _ = self._where(place)

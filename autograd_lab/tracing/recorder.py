@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+import weakref
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -18,7 +20,7 @@ import numpy as np
 from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.node import AccumulateGrad
 from ..autograd.variable import Variable
-from .builder import Builder
+from .builder import Builder, encode
 from .names import name_in
 from .trace import Trace
 
@@ -48,7 +50,8 @@ class record:  # noqa: N801 - used like a function
         state.watch = self._recorder
         WATCHERS.append(self._recorder)
         state.refresh()
-        return Recording(self._recorder)
+        _LAST.recording = Recording(self._recorder)
+        return _LAST.recording
 
     def __exit__(self, kind, error, trace):
         state = THREAD.state
@@ -56,6 +59,18 @@ class record:  # noqa: N801 - used like a function
         WATCHERS.remove(self._recorder)
         state.refresh()
         self._recorder.finish(error, sys._getframe(1))
+
+
+class _Last(threading.local):
+    recording: Recording | None = None
+
+
+_LAST = _Last()  # so that `lab.why(w)` finds what just ran; the next recording takes its place
+
+
+def last_recording() -> Recording | None:
+    """The recording of this thread that is running, or that ran last."""
+    return _LAST.recording
 
 
 class Recording(Trace):
@@ -67,6 +82,29 @@ class Recording(Trace):
     @property
     def _lists(self) -> dict[str, Any]:
         return self._recorder.lists()
+
+    def number_of(self, tensor: Any) -> int:
+        """The number of a tensor object in this trace. Raises KeyError if it was not used in the recording."""
+        number = self._recorder.number_of(tensor)
+        if number is None:
+            raise KeyError("this tensor was not used in the recording")
+        return number
+
+    def up_to_date(self, tensor: Any, loss: Any = None) -> bool:
+        """Whether this recording knows the tensors, and `.grad` is still as it left it."""
+        return self._recorder.up_to_date(tensor, loss)
+
+    def why(self, tensor: Any, loss: Any = None) -> Any:
+        """Why the gradient of a tensor is what it is (see Trace.why); inside the block too, about what ran so far."""
+        if not self._recorder.running:
+            return super().why(tensor, loss)
+        from .why import find, why
+
+        trace, numbers = self._recorder.so_far(sys._getframe(1))
+        asked = [t if isinstance(t, (str, int, type(None))) else numbers.get(id(t)) for t in (tensor, loss)]
+        if asked[0] is None or (loss is not None and asked[1] is None):
+            raise KeyError("this tensor was not used in the recording so far")
+        return why(trace, find(trace, asked[0]), asked[1])
 
     title = property(lambda self: self._recorder.title)
     sources = property(lambda self: self._lists["sources"])
@@ -91,6 +129,9 @@ class Recorder:
         self.call: FrameType | None = None  # the frame of ours that the user's line called last
         self.running = True
         self._lists: dict[str, Any] | None = None
+        self._numbers: dict[
+            int, tuple[Any, int]
+        ] = {}  # id of a tensor -> (weak reference, its number in the trace)
 
     # -- called by the core ---------------------------------------------------------------------------
 
@@ -216,8 +257,8 @@ class Recorder:
     def applied(self, run, node, slots, grads) -> None:
         """The rule of `node` ran; for an accumulator, `.grad` was written."""
         if isinstance(node, AccumulateGrad):
-            if slots[0] is not None:
-                leaf = node.variable
+            leaf = node.variable
+            if slots[0] is not None and leaf._meta.requires_grad:
                 self._meet((leaf,), None)
                 grad = leaf._meta.grad
                 self.grads[id(grad)] = grad, leaf
@@ -268,6 +309,9 @@ class Recorder:
         self.call = None
         if error is not None and self.failure is not error and isinstance(error, Exception):
             self.notes.append(("failed", type(error).__name__, str(error), _place_of(error)))
+        self._find_names(frame)
+
+    def _find_names(self, frame) -> None:
         for scope in (frame.f_locals, frame.f_globals):
             for name, value in list(scope.items()):
                 if id(value) in self.met and not name.startswith("_"):
@@ -280,10 +324,43 @@ class Recorder:
                 "the recording is still running: look at the trace after its `with lab.record()` block"
             )
         if self._lists is None:
-            self._lists = Builder(self.given, self.grads).build(self.notes)
+            builder = Builder(self.given, self.grads)
+            self._lists = builder.build(self.notes)
+            met = {**self.met, **{i: grad for i, (grad, _) in self.grads.items()}}
+            self._numbers = {i: (weakref.ref(met[i]), t) for i, t in builder.tensor_ids.items() if i in met}
             self.notes = []
             self.met, self.grads = {}, {}
         return self._lists
+
+    def number_of(self, tensor) -> int | None:
+        """The number of a tensor in the finished trace, if it was met."""
+        self.lists()
+        known, number = self._numbers.get(id(tensor), (lambda: None, None))
+        return number if known() is tensor else None
+
+    def up_to_date(self, tensor, loss) -> bool:
+        """Whether the tensors were met, and `.grad` of the first is what the recording says it is."""
+        if self.running:
+            return id(tensor) in self.met and (loss is None or id(loss) in self.met)
+        number = self.number_of(tensor)
+        if number is None or (loss is not None and self.number_of(loss) is None):
+            return False
+        lists = self.lists()
+        changes = [
+            e for e in lists["events"] if e["k"] in ("accumulate", "retain", "grad") and e["t"] == number
+        ]
+        meta = tensor._meta
+        grad = None if meta is None else meta.grad
+        if not changes:
+            return grad is None
+        v = changes[-1]["new" if changes[-1]["k"] == "accumulate" else "v"]
+        return (None if v is None else lists["values"][v]) == (None if grad is None else encode(grad._data))
+
+    def so_far(self, frame) -> tuple[Trace, dict[int, int]]:
+        """The trace up to now of a recording that is running, and the numbers of its tensors by id."""
+        self._find_names(frame)
+        builder = Builder(self.given, self.grads)
+        return Trace(self.title, **builder.build(self.notes)), builder.tensor_ids
 
 
 def _user_frame():

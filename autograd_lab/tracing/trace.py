@@ -79,6 +79,21 @@ class Trace:
             f"{_count(len(self.tensors), 'tensor')}, {_count(passes, 'backward pass', 'es')})"
         )
 
+    def why(self, tensor: Any, loss: Any = None) -> Any:
+        """Why the gradient of a tensor is None, zero, nan or unexpected: a `Why` (see the folder why).
+
+        tensor, loss   a name in this trace, a tensor's number or, of a recording, the tensor itself
+        """
+        from .why import why
+
+        return why(self, tensor, loss)
+
+    def number_of(self, tensor: Any) -> int:
+        """The number of a tensor object; only a recording knows those. Raises KeyError."""
+        raise KeyError(
+            "this trace is plain data and knows no tensor objects: give the tensor's name, such as 'w'"
+        )
+
     def to_json(self, *, indent: int | None = None) -> str:
         """The trace as a JSON document; `from_json` reads it back to an equal trace."""
         separators = None if indent else (",", ":")

@@ -1,0 +1,67 @@
+"""`why`: the cause of a gradient that is None, zero, nan or not what was expected, and the lines that brought it about.
+
+answer.py    Why: cause, sentences, lines, what to do; CAUSES, the list of all causes
+facts.py     look-ups over a trace: makers, flags over time, passes, the way of the data and where it is cut
+question.py  one question, and how an answer is put together
+failures.py  the pass stopped with an error
+missing.py   .grad is None
+wild.py      .grad is nan or inf
+zeros.py     .grad is zero
+history.py   .grad is a number: accumulated, stale, edited, as computed
+live.py      without a recording: what the tensors themselves can tell
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..trace import Trace
+from .answer import CAUSES, Line, Why
+from .facts import Facts
+from .failures import failure
+from .history import number
+from .missing import missing
+from .question import Question
+from .wild import wild
+from .zeros import zero
+
+__all__ = ["CAUSES", "Line", "Why", "why"]
+
+
+def why(trace: Trace, tensor: Any, loss: Any = None) -> Why:
+    """Why the gradient of a tensor of `trace` is what it is at the end of the trace.
+
+    tensor  its name (the last tensor of that name), its number in the trace or, of a recording, the tensor itself
+    loss    likewise; the tensor that the gradient was expected from, if it is not the last one that backward was called on
+
+    Raises KeyError for a name or tensor, and IndexError for a number, that is not in the trace.
+    """
+    q = Question(Facts(trace), find(trace, tensor), None if loss is None else find(trace, loss))
+    stopped = failure(q)
+    if stopped is not None:
+        return stopped
+    v = q.facts.grad_now(q.t)
+    if v is None:
+        return missing(q)
+    if q.facts.wild(v):
+        return wild(q)
+    if q.facts.zero(v):
+        return zero(q)
+    return number(q)
+
+
+def find(trace: Trace, tensor: Any) -> int:
+    """The number of a tensor of the trace."""
+    if isinstance(tensor, str):
+        found = [t for t, record in enumerate(trace.tensors) if record["name"] == tensor]
+        if not found:
+            names = sorted({record["name"] for record in trace.tensors if record["name"].isidentifier()})
+            raise KeyError(
+                f"no tensor called {tensor!r} is in the trace; it has {', '.join(names) or 'no names'}"
+            )
+        return found[-1]
+    if not isinstance(tensor, int):
+        return trace.number_of(tensor)
+    if not 0 <= tensor < len(trace.tensors):
+        raise IndexError(f"tensor {tensor} is not in the trace, which has {len(trace.tensors)} tensors")
+    return tensor

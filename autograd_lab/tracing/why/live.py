@@ -1,0 +1,132 @@
+"""Without a recording: what tensors and their graph can tell by themselves. Reads public attributes only, so real PyTorch
+tensors can be asked as well.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from .answer import Why
+
+_RECORD = "To see the lines, run the computation again inside `with lab.record():` and ask once more."
+
+
+def live_why(x: Any, loss: Any = None) -> Why:
+    """Why `x.grad` is what it is, from the tensors alone: a cause, but no lines."""
+    grad = _grad(x)
+    if grad is not None:
+        state = _state(grad)
+        return _answer(
+            "unknown",
+            f"Why is .grad {state}?",
+            f"A pass went by and left {state} here; at which node it came to be so is not written down anywhere.",
+            "" if state != "what it is" else "It holds the sum of all passes since it was last cleared.",
+        )
+    question = "Why is .grad None?"
+    if not x.dtype.is_floating_point:
+        return _answer(
+            "integer-tensor", question, f"The tensor holds {x.dtype} numbers; integers have no gradient.",
+            fix="make it floating point before asking for a gradient.",
+        )  # fmt: skip
+    if x.is_inference():
+        return _answer(
+            "inference-mode", question, "The tensor was made in inference mode; nothing computed there has a history.",
+            fix="compute it outside of inference_mode, or clone it outside first.",
+        )  # fmt: skip
+    if not x.requires_grad:
+        return _answer(
+            "needs-no-grad",
+            question,
+            "The tensor does not require grad: the flag was never set, or the tensor came out of detach(), no_grad or an update like "
+            "w = w - ... under no_grad.",
+            fix="set requires_grad=True on the leaf before it is used, and do not give its name to something else.",
+        )
+    if not x.is_leaf and not x.retains_grad:
+        return _answer(
+            "not-leaf",
+            question,
+            f"The tensor is not a leaf: {x.grad_fn.name()} computed it, and computed tensors keep no gradient unless asked. If it once "
+            "was a leaf, its name was given to the result of a computation.",
+            fix="call retain_grad() before backward(), or look at the .grad of the leaf.",
+        )
+    if loss is None:
+        return _answer(
+            "unknown",
+            question,
+            "The tensor is a leaf that requires grad. So either backward() was not called, or on a loss that was not computed from it, "
+            "or .grad was cleared since.",
+            fix="ask lab.why(x, loss) to have the way from the loss looked at.",
+        )
+    if not loss.requires_grad:
+        return _answer(
+            "loss-needs-no-grad",
+            question,
+            "The loss does not require grad: somewhere on the way it was detached, computed under no_grad, made of integers or "
+            "rebuilt from plain numbers.",
+            fix="follow requires_grad from the tensor to the loss, line by line.",
+        )
+    return _follow(x, loss, question)
+
+
+def _follow(x: Any, loss: Any, question: str) -> Why:
+    """Look for x in the graph behind the loss."""
+    seen = {loss.grad_fn}
+    stack = [loss.grad_fn] if loss.grad_fn is not None else []
+    found, freed = x is loss, False
+    while stack:
+        node = stack.pop()
+        freed = freed or _freed(node)
+        found = found or getattr(node, "variable", None) is x or node is x.grad_fn
+        for fn, _ in node.next_functions:
+            if fn is not None and fn not in seen:
+                seen.add(fn)
+                stack.append(fn)
+    if not found:
+        return _answer(
+            "not-connected",
+            question,
+            f"The graph behind the loss ({len(seen)} nodes) does not contain the tensor: it was not used, or the way was cut.",
+            fix="look for detach(), no_grad, .item(), argmax or torch.tensor([...]) between the two.",
+        )
+    if freed:
+        return _answer(
+            "cleared",
+            question,
+            "A pass already went through the graph (its saved values are freed), so .grad was cleared since; or the pass was "
+            "autograd.grad, or backward(inputs=...), which do not fill it.",
+            fix="look at .grad between backward() and zero_grad().",
+        )
+    return _answer(
+        "backward-never-called",
+        question,
+        "The tensor is connected to the loss and nothing on the way was used up: no pass ran yet.",
+        fix="call loss.backward().",
+    )
+
+
+def _answer(cause: str, question: str, *sentences: str, fix: str = "") -> Why:
+    return Why(cause, question, tuple(s for s in sentences if s), (), fix, hint=_RECORD)
+
+
+def _grad(x: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # asking a non-leaf for .grad is what this is about
+        return x.grad
+
+
+def _state(grad: Any) -> str:
+    if bool((grad != grad).any()):
+        return "nan"
+    return "zero" if not bool((grad != 0).any()) else "what it is"
+
+
+def _freed(node: Any) -> bool:
+    """Whether the node's saved values are gone."""
+    for name in dir(node):
+        if name.startswith("_saved_"):
+            try:
+                getattr(node, name)
+            except RuntimeError:
+                return True
+    return False

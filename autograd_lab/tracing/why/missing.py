@@ -1,0 +1,424 @@
+"""`.grad` is None: because of the tensor itself, of the way from the loss, or of the backward pass."""
+
+from __future__ import annotations
+
+from .answer import Line, Why, listed
+from .facts import Hop, Pass
+from .question import Question
+
+_OPTIMIZED = "update it in place instead: `with torch.no_grad(): w -= lr * w.grad`, or use an optimizer."
+
+
+def missing(q: Question) -> Why:
+    """Why `.grad` is None."""
+    facts, t, name = q.facts, q.t, q.name
+    if not facts.floating(t):
+        kind = facts.trace.tensors[t]["dtype"]
+        return q.answer(
+            "integer-tensor",
+            f"{name} holds {kind} numbers. A derivative asks what a small change does, and integers have no small changes.",
+            lines=facts.at(facts.maker.get(t), f"{name} is made here") or facts.assignment(t),
+            fix=f"make it floating point: torch.tensor([1., 2.]) or {name}.float().",
+            k=facts.maker.get(t),
+        )
+    changes = facts.grads.get(t, [])
+    runs = q.passes()
+    last_change = facts.events[changes[-1]] if changes else None
+    if last_change and last_change["k"] == "grad" and not any(run.end > changes[-1] for run in runs):
+        return _cleared(q, changes)
+    if not facts.needs(t):
+        return needs_none(q)
+    if not facts.leaf(t):
+        found = _computed(q, runs)
+        if found is not None:
+            return found
+    return _leaf(q, [run for run in runs if not changes or run.end > changes[-1]])
+
+
+def _cleared(q: Question, changes: list[int]) -> Why:
+    facts, k = q.facts, changes[-1]
+    how = facts.events[k].get("how", "")
+    filled = next((i for i in reversed(changes) if facts.events[i]["k"] != "grad"), None)
+    by = "zero_grad" if how == "zero_grad" else "an assignment"
+    lines = facts.at(_start_of(q, filled), "this pass filled it") if filled is not None else []
+    had = facts.events[filled] if filled is not None else None
+    value = (
+        ""
+        if had is None
+        else f" It was {facts.say(had['new'] if had['k'] == 'accumulate' else had['v'])} before."
+    )
+    return q.answer(
+        "cleared",
+        f"{q.name}.grad was set to None by {by} after the backward pass.{value}",
+        lines=lines + facts.at(k, f"{by} clears it"),
+        fix="look at .grad between backward() and the line that clears it.",
+        k=k,
+    )
+
+
+def _start_of(q: Question, k: int) -> int:
+    """The event that began the pass event k belongs to."""
+    p = q.facts.inside[k]
+    return next((run.start for run in q.facts.passes if run.p == p), k)
+
+
+# -- the tensor needs no gradient ---------------------------------------------------------------------
+
+
+def needs_none(q: Question) -> Why:
+    """Why the tensor does not require grad."""
+    facts, t, name = q.facts, q.t, q.name
+    off = [(k, how) for k, on, how in facts.flags.get(t, ()) if not on]
+    if off:
+        k, how = off[-1]
+        cause = "detached-in-place" if how == "detach_" else "frozen"
+        call = "detach_()" if how == "detach_" else "requires_grad_(False)"
+        return q.answer(
+            cause,
+            f"{name} does not require grad since {call} was called on it.",
+            lines=facts.at(k, f"{call} here"),
+            fix=f"do not call it, or switch it on again with {name}.requires_grad_().",
+            k=k,
+        )
+    found = _overwritten(q)
+    if found is not None:
+        return found
+    gradient = facts.trace.tensors[t].get("grad_of")
+    if gradient is not None:
+        return _without_graph(q, t, t)
+    hop = facts.cut_before(t)
+    if hop is not None:
+        return q.answer(
+            hop.cut,
+            f"{name} does not require grad: it was computed from {facts.name(hop.a)}, but {_CUT[hop.cut]}.",
+            lines=cut_lines(q, hop),
+            fix=_MEND[hop.cut],
+            k=hop.k,
+        )
+    if t in facts.maker:
+        k = facts.maker[t]
+        sources = [facts.name(a) for a in facts.inputs(facts.events[k]) if not facts.is_constant(a)]
+        return q.answer(
+            "requires-grad-never-set",
+            f"{name} was computed from {listed(sources) or 'constants'}, and nothing in that requires grad.",
+            lines=facts.at(k, f"{name} is made here"),
+            fix="set requires_grad=True on the leaf that the gradient is wanted of, before it is used.",
+            k=k,
+        )
+    lines = facts.assignment(t)
+    used = facts.uses.get(t)
+    return q.answer(
+        "requires-grad-never-set",
+        f"{name} does not require grad, so operations on it are not recorded and no gradient comes back to it.",
+        lines=lines + (facts.at(used[0], "used here as plain data") if used else []),
+        fix=f"make it with requires_grad=True, or call {name}.requires_grad_() before it is used.",
+        k=used[0] if used else None,
+    )
+
+
+def _without_graph(q: Question, g: int, asked: int) -> Why:
+    facts = q.facts
+    of = facts.trace.tensors[g]["grad_of"]
+    run = next((r for r in reversed(facts.passes) if not r.failed), None)
+    what = facts.name(g)
+    return q.answer(
+        "gradient-without-graph",
+        f"{what} is a gradient with respect to {facts.name(of)}, computed without create_graph=True: a plain number without "
+        "history. It cannot be differentiated again.",
+        lines=facts.at(run.start, "this pass was not recorded") if run else [],
+        fix="for second derivatives compute the first with torch.autograd.grad(y, x, create_graph=True).",
+        k=run.start if run else None,
+    )
+
+
+def _overwritten(q: Question) -> Why | None:
+    """The name was given to another tensor: `w = w - lr * w.grad`, `w = w.double()`."""
+    facts, t = q.facts, q.t
+    own = facts.trace.tensors[t]["name"]
+    k = facts.maker.get(t)
+    if k is None:
+        return None
+    e = facts.events[k]
+    older = [
+        a for a in facts.ancestors(t) if own and facts.trace.tensors[a]["name"] == own and facts.needs(a, k)
+    ]
+    if older:
+        former = older[-1]
+        lines = facts.assignment(former) + facts.at(k, f"{own} is another tensor from here on")
+        if facts.needs(t):
+            return q.answer(
+                "overwritten",
+                f"The name {own} was first a leaf that collects its gradient in .grad. This line computes a new tensor from it and "
+                f"gives that the name {own}: a computed tensor, not a leaf, so its .grad is not filled.",
+                lines=lines,
+                fix=f"give the new tensor a name of its own; if this is an update, {_OPTIMIZED}",
+                k=k,
+            )
+        return q.answer(
+            "overwritten-no-grad",
+            f"The name {own} was first a leaf that requires grad. This line makes a new tensor"
+            + (" under no_grad" if e.get("why") == "no_grad" else "")
+            + f" and gives it the name {own}: a tensor that does not require grad.",
+            lines=lines + facts.switched_off(k),
+            fix=_OPTIMIZED,
+            k=k,
+        )
+    return None
+
+
+# -- a computed tensor --------------------------------------------------------------------------------
+
+
+def _computed(q: Question, runs: list[Pass]) -> Why | None:
+    facts, t, name = q.facts, q.t, q.name
+    asked = facts.retain_asked(t)
+    reached = [run for run in runs if q.reaches(run)]
+    if asked is not None:
+        early = [run for run in reached if run.start < asked]
+        if early and early == reached:
+            return q.answer(
+                "retain-too-late",
+                f"{name}.retain_grad() was called after the backward pass had gone by. It only works on passes to come.",
+                lines=facts.at(early[-1].start, "the pass went by here")
+                + facts.at(asked, "retain_grad only here"),
+                fix=f"call {name}.retain_grad() before backward().",
+                k=asked,
+            )
+        return None
+    found = _overwritten(q)
+    if found is not None:
+        return found
+    k = facts.maker.get(t)
+    e = facts.events[k] if k is not None else {}
+    inputs = facts.inputs(e) if k is not None else []
+    nameless = [a for a in inputs if facts.leaf(a) and facts.needs(a) and not facts.trace.tensors[a]["name"]]
+    if nameless and facts.trace.tensors[t]["name"]:
+        return q.answer(
+            "leaf-without-name",
+            f"{name} is computed from a leaf that requires grad, in the same line: the leaf has no name, and {name} is not a leaf. "
+            "The gradient is collected in the leaf.",
+            lines=facts.at(k, f"{name} is the result, not the leaf"),
+            fix=f"make the numbers first and set the flag last: {name} = (...).requires_grad_().",
+            k=k,
+        )
+    made = facts.at(k, f"{name} is computed here") if k is not None else []
+    saw = "The gradient passed through it, but was not kept. " if any(not r.failed for r in reached) else ""
+    return q.answer(
+        "not-leaf",
+        f"{name} is not a leaf: it was computed. {saw}Only leaves keep their gradient in .grad, to save memory.",
+        lines=made,
+        fix=f"call {name}.retain_grad() before backward(), or ask torch.autograd.grad(loss, {name}).",
+        k=k,
+    )
+
+
+# -- a leaf, or a computed tensor that asked ----------------------------------------------------------
+
+
+def _leaf(q: Question, runs: list[Pass]) -> Why:
+    facts, t, name = q.facts, q.t, q.name
+    reached = [run for run in runs if q.reaches(run)]
+    for run in reversed(reached):
+        if run.fills and not run.failed:
+            found = _left_out(q, run) or _lost(q, run)
+            if found is not None:
+                return found
+    only = [run for run in reached if not run.fills]
+    if only:
+        run = only[-1]
+        return q.answer(
+            "autograd-grad",
+            "torch.autograd.grad returns the gradients as its result and leaves every .grad as it is.",
+            lines=facts.at(run.start, "grad is called here"),
+            fix=f"use what it returns, or call backward() to fill {name}.grad.",
+            k=run.start,
+        )
+    late = _too_late(q)
+    if late is not None:
+        return late
+    if runs:
+        end = facts.root_of(runs[-1])
+        if end is not None:
+            return between(q, end, runs[-1].start, runs[-1])
+    if q.loss is not None:
+        way = facts.way(t, q.loss)
+        if way is None or any(hop.cut for hop in way):
+            return between(q, q.loss, len(facts.events), None)
+    used = facts.uses.get(t, [])
+    return q.answer(
+        "backward-never-called",
+        f"{name} is a leaf that requires grad, and nobody called backward() in this recording"
+        + (f" on {facts.name(q.loss)}." if q.loss is not None else ".")
+        + " The forward pass only builds the graph; gradients come with the backward pass.",
+        lines=facts.at(used[-1], "used last here") if used else [],
+        fix="call backward() on the loss"
+        + (f": {facts.name(q.loss)}.backward()." if q.loss is not None else "."),
+        k=used[-1] if used else None,
+    )
+
+
+def _left_out(q: Question, run: Pass) -> Why | None:
+    wanted = run.event.get("inputs")
+    if not wanted or q.t in wanted:
+        return None
+    names = listed([q.facts.name(t) for t in wanted])
+    return q.answer(
+        "inputs-left-out",
+        f"backward was called with inputs={names}: only that gets a gradient, and {q.name} is not among it.",
+        lines=q.facts.at(run.start, "inputs= stands here"),
+        fix=f"add {q.name} to inputs, or leave inputs out.",
+        k=run.start,
+    )
+
+
+def _lost(q: Question, run: Pass) -> Why | None:
+    """A node on the way got a gradient and sent None."""
+    facts = q.facts
+    goal = facts.node_of(q.t)
+    for k, e in facts.during(run, "vjp"):
+        node = facts.trace.nodes[e["n"]]
+        if all(v is None for v in e["in"]):
+            continue
+        for i, v in enumerate(e["out"]):
+            edge = node["edges"][i] if i < len(node["edges"]) else None
+            if v is None and edge is not None and edge[0] in facts.leading_to(goal):
+                number = (
+                    listed([facts.name(node["inputs"][i])]) if i < len(node["inputs"]) else f"operand {i}"
+                )
+                return q.answer(
+                    "function-none",
+                    f"The backward of {facts.words.nodes[e['n']]} returned None for {number}: that says "
+                    '"no gradient here", so nothing was sent on.',
+                    lines=facts.made(e["n"], "applied here"),
+                    fix="return a gradient for every input that requires grad, in the order of forward's arguments.",
+                    k=k,
+                )
+    return None
+
+
+def _too_late(q: Question) -> Why | None:
+    facts, t, name = q.facts, q.t, q.name
+    switched = next((k for k, on, how in facts.flags.get(t, ()) if on and how == "requires_grad_"), None)
+    before = [k for k in facts.uses.get(t, ()) if switched is not None and k < switched]
+    if switched is None or not before or any(k > switched for k in facts.uses.get(t, ())):
+        return None
+    return q.answer(
+        "requires-grad-too-late",
+        f"{name} was used before it required grad. Whether an operation is recorded is decided when it runs; the flag has no "
+        "effect on what ran before.",
+        lines=facts.at(before[0], f"{name} is used here, unrecorded")
+        + facts.at(switched, "the flag is set only here"),
+        fix="set requires_grad before the computation, and compute again.",
+        k=before[0],
+    )
+
+
+# -- the way from the tensor to the loss --------------------------------------------------------------
+
+_CUT = {
+    "detached": "detach() gave the numbers without their history",
+    "detached-in-place": "detach_() took the history away",
+    "data": ".data gave the numbers without their history",
+    "no-grad": "that ran under no_grad, so nothing was recorded",
+    "inference-mode": "that ran in inference mode, so nothing was recorded",
+    "copied": "torch.tensor(...) copied the numbers into new data, without their history",
+    "item": "the number was taken out of the graph and came back as a plain number",
+    "numpy": "the numbers went through NumPy, which records nothing",
+    "no-derivative": "the operation there has no derivative",
+}
+_MEND = {
+    "detached": "leave the detach() out where the gradient should pass; keep it only for what is logged or stored.",
+    "detached-in-place": "leave the detach_() out.",
+    "data": "use the tensor itself instead of .data.",
+    "no-grad": "move the line out of the no_grad block.",
+    "inference-mode": "move the line out of the inference_mode block.",
+    "copied": "build it with torch.stack([...]) or torch.cat([...]), which are recorded.",
+    "item": "compute with the tensor itself; call .item() only to print or log.",
+    "numpy": "use the same function of torch instead of NumPy's.",
+    "no-derivative": "replace it by something smooth: softmax for argmax, sigmoid for a comparison, or a loss that takes the scores.",
+}
+_HERE = {
+    "detached": "detached here",
+    "detached-in-place": "detached in place here",
+    "data": ".data is taken here",
+    "no-grad": "computed under no_grad here",
+    "inference-mode": "computed in inference mode here",
+    "copied": "copied here",
+    "item": "becomes a Python number here",
+    "numpy": "becomes a NumPy array here",
+    "no-derivative": "no derivative here",
+}
+
+
+def cut_lines(q: Question, hop: Hop) -> list[Line]:
+    """The line of a cut, and the one that switched recording off or where the number came back."""
+    lines = q.facts.at(hop.k, _HERE[hop.cut])
+    if hop.cut in ("no-grad", "inference-mode"):
+        lines = q.facts.switched_off(hop.k) + lines
+    if hop.also is not None:
+        lines += q.facts.at(hop.also, "comes back here as plain data")
+    return lines
+
+
+def between(q: Question, end: int, until: int, run: Pass | None) -> Why:
+    """Why no gradient flows from tensor `end` to the tensor asked about: where the way was cut."""
+    facts, t, name = q.facts, q.t, q.name
+    target = facts.name(end)
+    here = facts.at(run.start, "the pass starts here") if run else []
+    hops = facts.way(t, end, until)
+    cuts = [hop for hop in hops or () if hop.cut]
+    if cuts:
+        hop = cuts[0]
+        extra = ""
+        if len(cuts) > 1:
+            extra = f"The way is cut {len(cuts)} times; each has to be mended."
+        return q.answer(
+            hop.cut,
+            f"{target} was computed from {name}, but no gradient can come back: at {facts.name(hop.a)}, {_CUT[hop.cut]}.",
+            extra,
+            lines=[line for hop in cuts for line in cut_lines(q, hop)] + here,
+            fix=_MEND[hop.cut],
+            k=hop.k,
+        )
+    late = _too_late(q)
+    if late is not None:
+        return late
+    reads = (
+        [
+            k
+            for k, e in enumerate(facts.events[:until])
+            if e["k"] == "read" and (e["t"] == t or e["t"] in facts.hops(t, k))
+        ]
+        if hops is None
+        else []
+    )
+    if reads:
+        how = facts.events[reads[-1]].get("how", "item")
+        cause = "numpy" if how == "numpy" else "item"
+        return q.answer(
+            cause,
+            f"The graph behind {target} does not contain {name}. Its numbers left the graph by .{how}(); what Python or NumPy "
+            "computes with them is not recorded.",
+            lines=[line for k in reads for line in facts.at(k, _HERE[cause])] + here,
+            fix=_MEND[cause],
+            k=reads[-1],
+        )
+    used = [k for k in facts.uses.get(t, ()) if k < until]
+    if not used:
+        return q.answer(
+            "unused",
+            f"{name} was not used in any operation before the pass, so {target} does not depend on it. The gradient of an unused "
+            "tensor is None, not zero.",
+            lines=facts.assignment(t) + here,
+            fix=f"use {name} in the computation of {target}; or give it to nobody who expects a gradient.",
+            k=run.start if run else None,
+        )
+    return q.answer(
+        "not-connected",
+        f"{name} was used, but {target} was not computed from that result: the two are in different graphs.",
+        lines=facts.at(used[-1], f"{name} is used last here")
+        + facts.at(facts.maker.get(end), f"{target} is made here")
+        + here,
+        fix=f"check that {target} is built from the result that depends on {name}.",
+        k=used[-1],
+    )

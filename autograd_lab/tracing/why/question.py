@@ -1,0 +1,66 @@
+"""A question about one tensor of a trace, and how an answer to it is put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .answer import Line, Why
+from .facts import Facts, Pass
+
+
+@dataclass
+class Question:
+    """What is asked: why the gradient of tensor `t` (from `loss`, if one is named) is what it is."""
+
+    facts: Facts
+    t: int
+    loss: int | None = None
+    name: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.name = self.facts.name(self.t)
+
+    @property
+    def words(self) -> str:
+        """The question, with what `.grad` is now."""
+        v = self.facts.grad_now(self.t)
+        owner = self.name if self.facts.trace.tensors[self.t]["name"] else f"({self.name})"
+        if v is None:
+            return f"Why is {owner}.grad None?"
+        if self.facts.wild(v):
+            return f"Why is {owner}.grad {'nan' if self.facts.nan(v) else 'inf'}?"
+        if self.facts.zero(v):
+            return f"Why is {owner}.grad zero?"
+        return f"Why is {owner}.grad {self.facts.say(v)}?"
+
+    def answer(
+        self,
+        cause: str,
+        *sentences: str,
+        lines: list[Line] | None = None,
+        fix: str = "",
+        k: int | None = None,
+    ) -> Why:
+        """An answer; event k shows it."""
+        found: list[Line] = []
+        for line in lines or ():
+            known = next((i for i, other in enumerate(found) if other[:3] == line[:3]), None)
+            if known is None:
+                found.append(line)
+            elif line.what and line.what not in found[known].what:
+                found[known] = found[known]._replace(what=f"{found[known].what}; {line.what}".strip("; "))
+        text = tuple(s for s in sentences if s)
+        return Why(cause, self.words, text, tuple(found), fix, None if k is None else k + 1)
+
+    def passes(self) -> list[Pass]:
+        """The passes that are meant: those from the loss, if one was named."""
+        runs = self.facts.passes
+        if self.loss is None:
+            return runs
+        asked = [run for run in runs if self.loss in (run.event.get("of") or [self.facts.root_of(run)])]
+        return asked
+
+    def reaches(self, run: Pass) -> bool:
+        """Whether the graph of a pass contains the tensor."""
+        node = self.facts.node_of(self.t)
+        return node is not None and node in self.facts.behind(run.event["roots"])

@@ -20,14 +20,19 @@ if TYPE_CHECKING:
 __all__ = ["Drawing", "Stepper", "draw", "step"]
 
 
-def step(what: Trace | Callable[..., Any], *inputs: Any) -> Stepper:
-    """Step through a recorded trace, or through `what(*inputs)` and the backward pass of its result."""
+def step(what: Trace | Callable[..., Any], *inputs: Any, **options: Any) -> Stepper:
+    """Step through a recorded trace, or through `what(*inputs)` and the backward pass of its result.
+
+    predict   True, or kinds out of "value", "grad", "shape", "next-node", "error": ask before showing
+    mode      "watch" (the usual one), "predict", or "engine": you choose the next node and send the messages
+    position  the step to begin at
+    """
     from .stepper import Stepper
 
     if isinstance(what, Trace):
         if inputs:
             raise TypeError("step(trace) takes no inputs: the trace already holds what happened")
-        return Stepper(what)
+        return Stepper(what, **options)
     if not callable(what):
         raise TypeError(
             f"step() takes a trace or a function, not {type(what).__name__}: record one with lab.record()"
@@ -35,10 +40,10 @@ def step(what: Trace | Callable[..., Any], *inputs: Any) -> Stepper:
     from autograd_lab.tracing.recorder import record
 
     with record() as trace:
-        result = what(*inputs)
-        if getattr(result, "requires_grad", False):
-            result.backward()
-    return Stepper(trace)
+        _loss = what(*inputs)  # underscored: the user's code did not call it by this name
+        if getattr(_loss, "requires_grad", False):
+            _loss.backward()
+    return Stepper(trace, **options)
 
 
 def __getattr__(name: str) -> Any:

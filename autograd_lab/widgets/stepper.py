@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import os
 import re
+from collections.abc import Iterable
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -23,6 +24,7 @@ from autograd_lab.tracing.narrate import Narrator, fill
 from autograd_lab.tracing.trace import Record
 
 from .frames import film
+from .quiz import Quiz
 from .svg import svg
 from .wire import encode
 
@@ -42,10 +44,12 @@ def front_end() -> str:
     return "".join(re.sub(r"^import .*?;\n|^export (?!default)", "", text, flags=re.M) for text in sources)
 
 
-class Stepper(anywidget.AnyWidget):
+class Stepper(Quiz, anywidget.AnyWidget):
     """Walk through `trace`, forwards and backwards, in the browser or from Python.
 
     `position` is the number of events that have happened: 0 before the first, `len(trace)` at the end.
+    `predict` (True, or kinds of questions) asks what comes next before showing it; `mode="engine"` lets you choose the
+    next node and send the messages (see `Quiz`).
     """
 
     _esm = front_end()
@@ -54,10 +58,19 @@ class Stepper(anywidget.AnyWidget):
     position = traitlets.Int(0, help="events shown so far").tag(sync=True)
     by = traitlets.Enum(["event", "node"], "event", help="what Step and Play move by").tag(sync=True)
 
-    def __init__(self, trace: Trace, position: int = 0, **traits: Any) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        position: int = 0,
+        *,
+        predict: bool | str | Iterable[str] = False,
+        mode: str = "watch",
+        **traits: Any,
+    ) -> None:
         self.trace = trace
         self.film: Record = film(trace)
         super().__init__(_film=encode(self.film), position=position, **traits)
+        self._open_quiz(predict, mode)
 
     @traitlets.validate("position")
     def _inside(self, proposal: Record) -> int:
@@ -132,7 +145,7 @@ class Stepper(anywidget.AnyWidget):
 
     def to_html(self) -> str:
         """A still picture of the last step and the steps as a table, in a form that sanitizing leaves alone."""
-        picture = base64.b64encode(svg(self.film).encode()).decode("ascii")
+        picture = base64.b64encode(svg(self.film, self._shown).encode()).decode("ascii")
         rows = "".join(f"<tr><td>{k}</td><td>{escape(sentence)}</td></tr>" for k, sentence in self._rows())
         rest = "".join(f"<p>{escape(line)}</p>" for line in self._rest())
         label = escape(f"Computation graph. {self._summary()}", quote=True)
@@ -152,8 +165,10 @@ class Stepper(anywidget.AnyWidget):
 
     def _rows(self) -> list[tuple[int, str]]:
         narrator = Narrator(self.trace)
-        return [(k, fill(narrator.phrase(k))) for k in range(1, min(len(self.trace), MOST_ROWS) + 1)]
+        return [(k, fill(narrator.phrase(k))) for k in range(1, min(self._shown, MOST_ROWS) + 1)]
 
     def _rest(self) -> list[str]:
+        if self.question:
+            return [f"What comes next is asked first: {self.question}"]
         left = len(self.trace) - MOST_ROWS
         return [f"... and {left} more steps"] if left > 0 else []

@@ -1,0 +1,324 @@
+"""Predicting and being the engine: what the stepper asks, and what was answered.
+
+In the modes "predict" and "engine" the stepper stops before an event whose outcome can be worked out, hides it, and
+asks (tracing/questions.py). Answers are judged in the browser; what a click or key can do there, a method can do here,
+with the same records, so that a notebook runs without anybody clicking.
+
+What has been shown cannot be predicted any more: moving on from Python, which asks nothing, leaves the questions on the
+way unanswered.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import traitlets
+
+from autograd_lab.tracing import State, Trace, state
+from autograd_lab.tracing.answers import AnswerError, judge
+from autograd_lab.tracing.misconceptions import MISCONCEPTIONS
+from autograd_lab.tracing.narrate import Narrator
+from autograd_lab.tracing.questions import ALWAYS, ASKED, ENGINE, KINDS, STANDING, questions, standing
+from autograd_lab.tracing.trace import Record
+
+#: Up to so many events a stepper carries its questions even if nobody asked for them, so that the modes can be
+#: switched on without a kernel.
+CARRIED = 200
+
+
+class Outcome(dict[str, Any]):
+    """One answer and what became of it: a record of `predictions` or `engine_log` that shows itself as a sentence."""
+
+    def __repr__(self) -> str:
+        given, answer, note = self["given"], self["answer"], self["note"]
+        if self["verdict"] == "right":
+            return f"Right: {answer}."
+        if self["verdict"] == "shown":
+            return f"Not answered. It is {answer}."
+        if self["verdict"] == "ready":
+            return str(note)
+        told = f"It is {answer}." if self["mode"] == "predict" else "Try again."
+        return f"Not {given}. {note} {told}".replace("  ", " ")
+
+
+class Score(dict[str, int]):
+    """How many questions were answered right at the first try, and what became of the others."""
+
+    def __repr__(self) -> str:
+        parts = [f"{self['right']} of {self['of']} right"]
+        parts += [f"{self[key]} {word}" for key, word in _SCORE_WORDS.items() if self[key]]
+        return ", ".join(parts)
+
+
+_SCORE_WORDS = {
+    "ready": "ready but not the engine's choice",
+    "wrong": "wrong",
+    "shown": "shown",
+    "open": "open",
+}
+
+
+class Quiz(traitlets.HasTraits):
+    """The part of the stepper that asks."""
+
+    trace: Trace
+    if TYPE_CHECKING:
+        position: int
+
+        def goto(self, k: int) -> Any:
+            """Show the picture after `k` events."""
+
+    mode = traitlets.Enum(
+        ["watch", "predict", "engine"],
+        "watch",
+        help="whether it only shows, asks what comes next, or lets you choose",
+    ).tag(sync=True)
+    predictions = traitlets.List(traitlets.Dict(), help="what was answered in the mode predict").tag(
+        sync=True
+    )
+    engine_log = traitlets.List(traitlets.Dict(), help="what was chosen and sent in the mode engine").tag(
+        sync=True
+    )
+    _quiz = traitlets.Unicode().tag(sync=True)
+    _asks = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    _seen = traitlets.Int(0).tag(sync=True)
+    _run = traitlets.Int(0).tag(sync=True)
+
+    # ---- what is asked --------------------------------------------------------------------------------
+
+    def _open_quiz(self, predict: bool | str | Iterable[str], mode: str) -> None:
+        """Set the mode from the arguments of `lab.step`."""
+        if predict:
+            if mode == "engine":
+                raise ValueError(
+                    'predict= and mode="engine" exclude each other: the engine mode asks its own questions'
+                )
+            self._asks = _kinds(predict)
+            mode = "predict"
+        if mode == "watch" and len(self.trace) <= CARRIED:
+            self._load_quiz()
+        self.mode = mode
+
+    def _load_quiz(self) -> None:
+        """Work out the questions, and send them along."""
+        self._questions = questions(self.trace)
+        document = {"standing": STANDING, "questions": self._questions, "names": _titles()}
+        self._quiz = json.dumps(document, separators=(",", ":"), allow_nan=False)
+
+    @traitlets.observe("mode")
+    def _enter(self, change: Record) -> None:
+        if self.mode == "watch":
+            return
+        if not self._quiz:
+            self._load_quiz()
+        self._seen = self.position
+        if not any(True for _ in self._open()):  # everything ahead is known: once more from the start
+            if self._log:
+                self._run += 1
+            self._seen = 0
+            self.goto(0)
+
+    @traitlets.observe("position")
+    def _see(self, change: Record) -> None:
+        if self.mode != "watch":
+            self._seen = max(self._seen, self.position)
+
+    @property
+    def _log(self) -> list[Record]:
+        return list(self.engine_log if self.mode == "engine" else self.predictions)
+
+    def _asked(self) -> list[tuple[int, Record]]:
+        """The questions of this mode, with their numbers."""
+        if not self._quiz:
+            self._load_quiz()
+        if self.mode == "engine":
+            return [(i, q) for i, q in enumerate(self._questions) if q["level"] & ENGINE]
+        level = ASKED if self._asks else ALWAYS
+        kinds = self._asks or KINDS
+        return [(i, q) for i, q in enumerate(self._questions) if q["level"] & level and q["kind"] in kinds]
+
+    def _open(self) -> Iterable[tuple[int, Record]]:
+        """The questions that are still to be answered, in order."""
+        settled = {r["id"] for r in self._log if r["run"] == self._run and _settles(r)}
+        return ((i, q) for i, q in self._asked() if q["k"] > self._seen and i not in settled)
+
+    @property
+    def question(self) -> str:
+        """The next question, "" if there is none."""
+        found = None if self.mode == "watch" else next(iter(self._open()), None)
+        return found[1]["ask"] if found else ""
+
+    # ---- answering ------------------------------------------------------------------------------------
+
+    def predict(self, answer: Any) -> Outcome:
+        """Answer the next question and show what happens.
+
+        `answer` is a number, a list, a tensor or array, None, a shape, "yes" or "no", or a node's name, or the text that
+        would be typed. Raises ValueError if it is no answer to this question, RuntimeError if nothing is asked.
+        """
+        i, q = self._next("predict")
+        outcome = self._judge(i, q, answer)
+        self._settle(q, outcome)
+        return outcome
+
+    def choose(self, node: str | int) -> Outcome:
+        """Be the engine: take `node` (its name as it is shown, or its number in the trace) from the queue."""
+        i, q = self._next("engine")
+        if q["type"] != "node":
+            raise RuntimeError(f"there is something to send first: {q['ask']} Answer with s.send(...).")
+        outcome = self._judge(i, q, node)
+        self._settle(q, outcome)
+        return outcome
+
+    def send(self, *messages: Any) -> Outcome | list[Outcome]:
+        """Be the engine: the messages the node sends, in order, or the sum or `.grad` that is asked for."""
+        if not messages:
+            raise TypeError("send() needs the message: s.send(24), or one for each operand: s.send(24, 48)")
+        outcomes = []
+        for message in messages:
+            i, q = self._next("engine")
+            if q["type"] == "node":
+                raise RuntimeError("no message is asked for: take the next node with s.choose(...).")
+            outcomes.append(self._judge(i, q, message))
+            self._settle(q, outcomes[-1])
+            if not _settles(outcomes[-1]):
+                break
+        return outcomes[0] if len(messages) == 1 else outcomes
+
+    def show_me(self) -> Outcome:
+        """Give the next question up and see its answer; it counts as not answered."""
+        i, q = self._next(self.mode)
+        verdict = {"verdict": "shown", "misconception": "", "note": ""}
+        outcome = self._note(i, q, None, verdict)
+        self._settle(q, outcome)
+        return outcome
+
+    @property
+    def score(self) -> Score:
+        """Of this round: the questions answered right at the first try, and the others."""
+        first: dict[int, str] = {}
+        for record in self._log:
+            if record["run"] == self._run:
+                first.setdefault(record["id"], record["verdict"])
+        verdicts = list(first.values())
+        counts = {verdict: verdicts.count(verdict) for verdict in ("right", "ready", "wrong", "shown")}
+        total = len(self._asked()) if self.mode != "watch" or self._quiz else 0
+        return Score(counts | {"open": total - len(first), "of": total})
+
+    def _next(self, mode: str) -> tuple[int, Record]:
+        if self.mode != mode or mode == "watch":
+            how = 'lab.step(..., mode="engine")' if mode == "engine" else "lab.step(..., predict=True)"
+            raise RuntimeError(
+                f"nothing is asked in the mode {self.mode!r}: open the stepper with {how}, or set s.mode"
+            )
+        found = next(iter(self._open()), None)
+        if found is None:
+            raise RuntimeError("no question is left: s.predictions and s.engine_log hold the answers")
+        self.goto(found[1]["k"] - 1)
+        return found
+
+    def _judge(self, i: int, q: Record, answer: Any) -> Outcome:
+        if q["type"] == "node":
+            n = self._find_node(answer)
+            try:
+                verdict = judge(q, n)
+            except KeyError:
+                now: State = state(self.trace, q["k"] - 1)
+                node = now.nodes.get(n)
+                where = (node.status, node.arrived, node.of) if node else ("made", 0, 0)
+                misconception, note = standing(self._names()[n], *where)
+                verdict = {"verdict": "wrong", "misconception": misconception, "note": note}
+            return self._note(i, q, self._names()[n], verdict)
+        text = _text(answer)
+        try:
+            verdict = judge(q, text)
+        except AnswerError as error:
+            raise ValueError(f"{text!r} does not answer {q['ask']!r}: {error}") from None
+        return self._note(i, q, text, verdict)
+
+    def _note(self, i: int, q: Record, given: str | None, verdict: Record) -> Outcome:
+        log = self._log
+        attempt = 1 + sum(r["id"] == i and r["run"] == self._run for r in log)
+        right = {"right": True, "shown": None}.get(verdict["verdict"], False)
+        outcome = Outcome(
+            id=i, run=self._run, mode=self.mode, step=q["k"], kind=q["kind"], question=q["ask"], given=given,
+            answer=q["shown"], correct=right, attempt=attempt, **verdict,
+        )  # fmt: skip
+        if self.mode == "engine":
+            self.engine_log = [*log, dict(outcome)]
+        else:
+            self.predictions = [*log, dict(outcome)]
+        return outcome
+
+    def _settle(self, q: Record, outcome: Outcome) -> None:
+        """Show the event when its last question is answered; play on to the next one when being the engine."""
+        if not _settles(outcome):
+            return
+        following = next(iter(self._open()), None)
+        if following is not None and following[1]["k"] == q["k"]:
+            return
+        if self.mode == "engine":
+            self.goto(following[1]["k"] - 1 if following else len(self.trace))
+        else:
+            self.goto(q["k"])
+
+    def _names(self) -> list[str]:
+        return Narrator(self.trace).nodes
+
+    def _find_node(self, node: Any) -> int:
+        names = self._names()
+        if isinstance(node, int) and 0 <= node < len(names):
+            return node
+        if node in names:
+            return names.index(node)
+        short = [n for n, name in enumerate(names) if str(node).lower() in name.lower()]
+        if len(short) == 1:
+            return short[0]
+        which = "no node" if not short else f"{len(short)} nodes"
+        raise ValueError(f"{which} of this trace is called {node!r}; they are: {', '.join(names)}")
+
+    # ---- what viewers without widgets may see ---------------------------------------------------------
+
+    @property
+    def _shown(self) -> int:
+        """The last step that may be seen in a still picture."""
+        return len(self.trace) if self.mode == "watch" else max(self.position, self._seen)
+
+
+def _settles(record: Record) -> bool:
+    """Whether a question is done with: a prediction always, the engine's when it was right, ready or shown."""
+    return record["mode"] == "predict" or record["verdict"] != "wrong"
+
+
+def _titles() -> dict[str, str]:
+    return {name: title for name, (title, _) in MISCONCEPTIONS.items()}
+
+
+def _kinds(predict: bool | str | Iterable[str]) -> list[str]:
+    """The kinds of questions asked for: none stands for the usual ones."""
+    if predict is True:
+        return []
+    kinds = [predict] if isinstance(predict, str) else list(predict)  # type: ignore[arg-type]
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown:
+        raise ValueError(
+            f"predict= takes True or kinds out of {', '.join(KINDS)}, not {', '.join(map(repr, unknown))}"
+        )
+    return kinds
+
+
+def _text(answer: Any) -> str:
+    """An answer from Python as it would be typed."""
+    if isinstance(answer, str):
+        return answer
+    if isinstance(answer, bool):
+        return "yes" if answer else "no"
+    if hasattr(answer, "tolist"):
+        answer = answer.tolist()
+    if isinstance(answer, tuple):
+        return f"({', '.join(map(_text, answer))})" if answer else "()"
+    if isinstance(answer, list):
+        return f"[{', '.join(map(_text, answer))}]"
+    return "None" if answer is None else f"{answer!r}"

@@ -1,0 +1,178 @@
+"""Predicting and being the engine from Python: the twins of what the widget's fields and buttons do."""
+
+import base64
+import json
+import re
+
+import pytest
+import samples
+
+import autograd_lab as torch
+from autograd_lab import lab
+from autograd_lab.widgets import step
+
+
+def cubes(a):
+    b = a * a
+    c = b * 3
+    return b * c
+
+
+def stepper(**options):
+    return lab.step(cubes, torch.tensor(2.0, requires_grad=True), **options)
+
+
+def test_predicting_step_by_step():
+    s = stepper(predict=True)
+    assert s.question == "Next, mul runs on a = 2 and a = 2. What is b?"
+    assert repr(s.predict(4)) == "Right: 4."
+    assert repr(s) == "Stepper(forward 2/35: MulBackward0 #1)"
+    assert repr(s.predict("7")) == "Not 7. 7 is the sum of the two; this is mul, which gives 12. It is 12."
+    assert s.position == 6
+    s.predict(48)
+    s.predict(torch.tensor(12.0))
+    assert s.position == 15  # a second message is asked for before the event is shown
+    s.predict("16/4")
+    assert s.position == 16
+    assert s.question == "Which node does the engine take next?"
+    assert s.predict("#2")["correct"] is True
+    assert s.show_me()["correct"] is None
+    assert repr(s.score) == "5 of 13 right, 1 wrong, 1 shown, 6 open"
+    assert s.predictions[1] == {
+        "id": 1, "run": 0, "mode": "predict", "step": 6, "kind": "value", "given": "7", "answer": "12", "correct": False,
+        "question": "Next, mul runs on b = 4 and 3. What is c?", "attempt": 1, "verdict": "wrong",
+        "misconception": "wrong-operation", "note": "7 is the sum of the two; this is mul, which gives 12.",
+    }  # fmt: skip
+    json.dumps(s.predictions)
+
+
+def test_kinds_of_questions():
+    assert stepper(predict=["next-node"]).question == "Which node does the engine take next?"
+    assert (
+        stepper(predict="error").question == "The next line starts a backward pass. Does it raise an error?"
+    )
+    s = stepper(predict=["grad", "value"])
+    asked = [q["kind"] for _, q in s._asked()]
+    assert set(asked) == {"grad", "value"}
+    with pytest.raises(
+        ValueError, match="takes True or kinds out of value, grad, shape, next-node, error, not 'gradient'"
+    ):
+        stepper(predict=["gradient"])
+    with pytest.raises(ValueError, match="exclude each other"):
+        stepper(predict=True, mode="engine")
+
+
+def test_an_answer_that_cannot_be_read_counts_for_nothing():
+    s = stepper(predict=True)
+    with pytest.raises(ValueError, match=r"'four' does not answer .*Write a number, please"):
+        s.predict("four")
+    assert s.predictions == []
+    assert s.position == 1
+
+
+def test_what_has_been_shown_is_not_asked():
+    s = stepper(predict=True).goto(20).first()
+    assert s.question == "Which node does the engine take next?"
+    assert s.score["open"] == 13
+    s.predict("MulBackward0 #2")
+    assert s.position == 21
+
+
+def test_the_end_and_once_more():
+    s = stepper(predict=["next-node"])
+    s.predict("#2")
+    assert s.question == ""
+    with pytest.raises(RuntimeError, match="no question is left"):
+        s.predict(1)
+    s.mode = "watch"
+    with pytest.raises(RuntimeError, match=r"lab.step\(..., predict=True\)"):
+        s.predict(1)
+    s.last()
+    s.mode = "predict"
+    assert (s.position, s._run, len(s.predictions)) == (0, 1, 1)
+    assert s.question
+
+
+def test_being_the_engine():
+    s = stepper(mode="engine")
+    assert s.choose("MulBackward0 #3")["verdict"] == "right"
+    assert s.position == 15
+    with pytest.raises(RuntimeError, match="something to send first"):
+        s.choose("#2")
+    first, second = s.send(12, 12)
+    assert (first["verdict"], second["misconception"]) == ("right", "swapped")
+    assert repr(second).endswith("so g * b = 4. Try again.")
+    assert s.send(4)["attempt"] == 2
+    wrong = s.choose("#1")
+    assert wrong["note"] == (
+        "MulBackward0 #1 still waits: 1 of 2 messages have arrived, so its gradient is not complete yet."
+    )
+    assert s.choose("MulBackward0 #3")["misconception"] == "already-done"
+    s.choose("#2")
+    with pytest.raises(RuntimeError, match="no message is asked for"):
+        s.send(12, 24, 1)
+    s.choose("#1")
+    s.send(48, 48, 96)
+    s.choose("AccumulateGrad")
+    s.send(96)
+    assert s.position == 35
+    assert s.question == ""
+    assert repr(s.score) == "10 of 12 right, 2 wrong"
+    assert [r["verdict"] for r in s.engine_log].count("wrong") == 3
+    assert s.predictions == []
+
+
+def test_ready_but_not_first():
+    def two(a, b):
+        return (a * 2) * (b * 3)
+
+    s = lab.step(
+        two, torch.tensor(2.0, requires_grad=True), torch.tensor(3.0, requires_grad=True), mode="engine"
+    )
+    s.choose("#3")
+    s.send(9, 4)
+    outcome = s.choose("#1")
+    assert outcome["verdict"] == "ready"
+    assert repr(outcome) == (
+        "MulBackward0 #1 is ready too, and taking it would lead to the same gradients; the engine takes MulBackward0 #2: "
+        "of the nodes that are ready it was made last."
+    )
+    assert s.question.startswith("MulBackward0 #2 got g = 4.")
+
+
+def test_a_node_that_is_not_offered():
+    s = step(samples.chain(12), mode="engine")
+    outcome = s.choose("TanhBackward0 #1")
+    assert (outcome["verdict"], outcome["misconception"]) == ("wrong", "still-waiting")
+    with pytest.raises(ValueError, match="11 nodes of this trace is called 'tanh'"):
+        s.choose("tanh")
+
+
+def test_nothing_leaks_into_the_still_output():
+    s = stepper(predict=True)
+    s.predict(4)
+    s.predict(12)
+    data = s._repr_mimebundle_()[0]
+    assert data["text/plain"].splitlines()[-2:] == [
+        " 6  mul runs: c = 12. It leaves the node MulBackward0 #2, which saves 3.",
+        "What comes next is asked first: Next, mul runs on b = 4 and c = 12. What is the result?",
+    ]
+    encoded = re.search(r'base64,([^"]+)', data["text/html"])[1]
+    picture = base64.b64decode(encoded).decode()
+    assert ">12<" in picture
+    for text in (picture.split("</title>")[-1], data["text/html"].replace(encoded, ""), data["text/plain"]):
+        assert ">48<" not in text
+        assert "= 48" not in text
+    assert len(data["text/html"]) < len(stepper()._repr_mimebundle_()[0]["text/html"])
+    again = stepper(predict=True)
+    again.predict(4)
+    again.predict(12)
+    assert again._repr_mimebundle_()[0]["text/plain"] == data["text/plain"]
+
+
+def test_long_traces_carry_questions_only_when_asked():
+    s = step(samples.big(120))
+    assert s._quiz == ""
+    s.mode = "predict"
+    assert json.loads(s._quiz)["questions"]
+    assert len(s._quiz) < 600_000

@@ -5,7 +5,7 @@ from typing import Any
 from .course.expect import expect
 from .course.reveal import reveal
 from .tracing import Trace, narrate, state
-from .tracing.recorder import last_recording, record
+from .tracing.recorder import last_recording, record, scope
 from .tracing.why import Why
 
 
@@ -51,4 +51,4 @@ def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> Why:
     return live_why(x, loss)
 
 
-__all__ = ["Trace", "Why", "draw", "expect", "narrate", "record", "reveal", "state", "step", "why"]
+__all__ = ["Trace", "Why", "draw", "expect", "narrate", "record", "reveal", "scope", "state", "step", "why"]

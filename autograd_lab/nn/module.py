@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ..autograd import no_grad
 from ..autograd.hooks import HookDict, RemovableHandle
-from ..autograd.modes import THREAD
+from ..autograd.modes import THREAD, WATCHERS
 from ..tensor import Tensor
 from .hooks import BackwardHook, warn_partial_hook
 from .parameter import Buffer, Parameter
@@ -113,9 +113,17 @@ class Module:
             or GLOBAL_PRE_HOOKS
             or GLOBAL_BACKWARD_HOOKS
             or GLOBAL_BACKWARD_PRE_HOOKS
+            or WATCHERS
         ):
             return self.forward(*args, **kwargs)
-        return self._call_with_hooks(args, kwargs)
+        watch = THREAD.state.watch
+        if watch is None:
+            return self._call_with_hooks(args, kwargs)
+        watch.entered(self)
+        try:
+            return self._call_with_hooks(args, kwargs)
+        finally:
+            watch.left()
 
     def _call_with_hooks(self, args, kwargs):
         called = set()

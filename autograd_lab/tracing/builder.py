@@ -15,6 +15,7 @@ from ..autograd.node import AccumulateGrad, Node, Packed
 from ..autograd.variable import Variable
 from . import jacobian
 from .names import line_of
+from .scopes import Scopes
 from .trace import Record
 
 FULL = 64  # up to so many elements a value is stored whole
@@ -43,6 +44,8 @@ class Builder:
         self.arrived: dict[int, int] = {}
         self.expected: dict[int, int] = {}
         self.old_grad: int | None = None
+        self.scopes = Scopes()
+        self.scoped: list[tuple[Record, int]] = []  # nodes and events, and the groups they belong to
         self.asked_for: Record = {}  # of the call that is to start a pass: its tensors
         # of tensors by id: their numbers as they were at this point of the notes
         self.copies: dict[int, Any] = {}
@@ -57,6 +60,9 @@ class Builder:
         """The five lists of the trace."""
         for kind, *note in notes:
             getattr(self, kind)(*note)
+        paths = self.scopes.paths()
+        for what, group in self.scoped:
+            what["scope"] = paths[group]
         for tensor in self.tensors:
             tensor.pop("unseen", None)
         for tensor_id, t in self.tensor_ids.items():
@@ -85,7 +91,25 @@ class Builder:
         if fn is not None:
             self.tensors[i]["node"], self.tensors[i]["output_nr"] = self._known(fn), t.output_nr
 
-    def operation(self, rule, inputs, outputs, copies, node, saved, versions, place, off, same_call) -> None:
+    def moved(self, chain) -> None:
+        self.scopes.moved(chain)
+
+    def entered(self, what, name, instruction, through) -> None:
+        self.scopes.enter(what, name, instruction, through)
+
+    def left(self) -> None:
+        self.scopes.leave()
+
+    def _scope(self, what: Record, place, *call) -> None:
+        """Say of a node or an event which group it belongs to."""
+        if place is not None:
+            group = self.scopes.at(place[1], *call)
+            if group >= 0:
+                self.scoped.append((what, group))
+
+    def operation(
+        self, rule, inputs, outputs, copies, node, saved, versions, place, off, same_call, through
+    ) -> None:
         src, target = self._where(place)
         ins = [self._operand(t, src) for t in inputs]
         name = target if len(outputs) == 1 else ""
@@ -101,11 +125,13 @@ class Builder:
         if node is None:
             op = rule if isinstance(rule, str) else rule.op or _op_name(rule)
             self._event("const", src, op=op, **{"in": ins}, t=outs, why=off or "inputs")
+            self._scope(self.events[-1], place, through, same_call)
             return
         n = self._node(node, src, ins, outs, saved, versions)
         for t, data in zip(outputs, copies, strict=True):
             self.copies[id(t)] = data
         self._jacobian(node, n, saved, versions, outputs, copies[0])
+        self._scope(self.nodes[n], place, through, same_call)
         for nr, t in enumerate(outs):
             self.tensors[t]["node"], self.tensors[t]["output_nr"] = n, nr
         self._event("node", src, n=n, t=outs, saved=self.nodes[n]["saved"])
@@ -123,6 +149,7 @@ class Builder:
         if node is not None:
             n = self._node(node, src, ins, [t], saved, versions)
             self._jacobian(node, n, saved, versions, (target,), data, {id(target): before})
+            self._scope(self.nodes[n], place)
             self._edges(node, n, src)
             if fn is not None and fn is not node:
                 n = self._known(fn, src)
@@ -138,6 +165,7 @@ class Builder:
         src, target = self._where(place)
         s = self._operand(source, src)
         self._event("detach", src, t=self._tensor(out, data, target, True, False), **{"from": s}, how=how)
+        self._scope(self.events[-1], place)
 
     def copied(self, sources, out, data, place) -> None:
         src, target = self._where(place)

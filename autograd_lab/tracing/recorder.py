@@ -25,6 +25,7 @@ from .names import name_in
 from .trace import Trace
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
+_NOBODY = None, -1
 _LARGE = 1 << 16  # larger arrays are not copied but kept: 64k numbers are far more than a trace shows
 
 
@@ -48,6 +49,7 @@ class record:  # noqa: N801 - used like a function
                 "a recording is already running in this thread: leave its `with lab.record()` block first"
             )
         state.watch = self._recorder
+        self._recorder.base = sys._getframe(1)
         WATCHERS.append(self._recorder)
         state.refresh()
         _LAST.recording = Recording(self._recorder)
@@ -71,6 +73,30 @@ _LAST = _Last()  # so that `lab.why(w)` finds what just ran; the next recording 
 def last_recording() -> Recording | None:
     """The recording of this thread that is running, or that ran last."""
     return _LAST.recording
+
+
+class scope:  # noqa: N801 - used like a function
+    """Name a part of a program: what `with lab.scope("encoder"): ...` computes is one group in the stepper.
+
+    Scopes nest, and each time one is entered makes a group of its own. Outside a recording it does nothing.
+    """
+
+    def __init__(self, name: str):
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"lab.scope() takes a name, got {name!r}")
+        self.name = name
+        self._watch: list[Any] = []
+
+    def __enter__(self) -> None:
+        watch = THREAD.state.watch
+        self._watch.append(watch)
+        if watch is not None:
+            watch.entered(None, self.name)
+
+    def __exit__(self, kind, error, trace):
+        watch = self._watch.pop()
+        if watch is not None and watch.running:
+            watch.left()
 
 
 class Recording(Trace):
@@ -126,7 +152,12 @@ class Recorder:
             int, tuple[Any, Any]
         ] = {}  # id of a `.grad` -> (it, its tensor); kept for the same reason
         self.failure: BaseException | None = None
-        self.call: FrameType | None = None  # the frame of ours that the user's line called last
+        self.call: FrameType | None = (
+            None  # the frame of ours that the user's line called last: one function of ours may do several operations
+        )
+        self.base: FrameType | None = None  # the call that began the recording
+        self.frame: FrameType | None = None  # the innermost call of the user's code at the last operation
+        self.frames: dict[int, tuple[FrameType, int]] = {}  # kept and numbered while the recording runs
         self.running = True
         self._lists: dict[str, Any] | None = None
         self._numbers: dict[
@@ -137,28 +168,57 @@ class Recorder:
 
     def operation(self, rule, inputs, outputs, node, args) -> None:
         """An operation ran; `node` is None if it was not recorded."""
-        frame = _user_frame()
+        frame, call = _user_call()
+        if frame is not self.frame:
+            self._moved(frame)
+        before, self.call = self.call, call
         self._meet(inputs, frame)
         for t in outputs:
             self.met[id(t)] = t
         inputs = _operands(rule, inputs)
         self.notes.append((
             "operation", rule, inputs, outputs, [_copy(t._data) for t in outputs], node, *_of_node(node),
-            None if frame is None else (frame.f_code, frame.f_lasti), self._mode(), self._same_call(frame),
+            None if frame is None else (frame.f_code, frame.f_lasti), self._mode(),
+            call is before and call is not None, self.frames.get(id(call), _NOBODY)[1],
         ))  # fmt: skip
+
+    def entered(self, what, name="") -> None:
+        """A module is called, or a scope named by the user entered; `what` is None for the latter."""
+        frame, call = _user_call()
+        if frame is not self.frame:
+            self._moved(frame)
+        if frame is None:
+            self.notes.append(("entered", what, name, -1, -1))
+            return
+        known = self.frames.setdefault(id(call), (call, len(self.frames)))
+        self.notes.append(("entered", what, name, frame.f_lasti, known[1]))
+
+    def left(self) -> None:
+        """The module or scope entered last is left."""
+        self.notes.append(("left",))
+
+    def _moved(self, frame) -> None:
+        """Note through which calls of the user's code this one came: only when it is not the one of the last operation."""
+        self.frame = frame
+        chain: list[tuple[Any, ...]] = []
+        here, inner = frame, -1
+        while here is not None:
+            known = self.frames.get(id(here))
+            if known is None:
+                known = self.frames[id(here)] = here, len(self.frames)
+            if not here.f_code.co_filename.startswith(_PACKAGE):
+                chain.append((known[1], here.f_code, here.f_lasti, inner))
+            if here is self.base:
+                break
+            here, inner = here.f_back, known[1]
+        else:  # not called from where the recording began
+            del chain[1:]
+        self.notes.append(("moved", tuple(chain[::-1])))
 
     def _mode(self) -> str:
         """What switched recording of the graph off, or ''."""
         state = THREAD.state
         return "inference_mode" if state.inference else "" if state.grad else "no_grad"
-
-    def _same_call(self, frame) -> bool:
-        """Whether the last operation came out of the same call in the user's code: a function made of several."""
-        outermost = sys._getframe(2)
-        while outermost is not None and outermost.f_back is not frame:
-            outermost = outermost.f_back
-        before, self.call = self.call, outermost
-        return outermost is not None and outermost is before
 
     def written(self, rule, inputs, target, node, name) -> None:
         """A tensor was written in place by the operation `name`."""
@@ -168,6 +228,8 @@ class Recorder:
             if id(target) not in self.met:
                 return  # it is known as somebody's `.grad`, and only as that
         frame = _user_frame()
+        if frame is not self.frame:
+            self._moved(frame)
         self._meet(inputs, frame)
         self.notes.append((
             "written", rule, inputs, target, _copy(target._data), target._version, node, *_of_node(node), target.grad_fn, name,
@@ -181,6 +243,8 @@ class Recorder:
     def detached(self, source, out, how) -> None:
         """`out` shares the memory of `source` and has no history; `how` is "detach" or "data"."""
         frame = _user_frame()
+        if frame is not self.frame:
+            self._moved(frame)
         self._meet((source,), frame)
         self.met[id(out)] = out
         self.notes.append(("detached", source, out, _copy(out._data), how, _place(frame)))
@@ -306,7 +370,8 @@ class Recorder:
     def finish(self, error, frame) -> None:
         """The recording ends; find the names that assignments inside the block gave."""
         self.running = False
-        self.call = None
+        self.call = self.base = self.frame = None
+        self.frames.clear()
         if error is not None and self.failure is not error and isinstance(error, Exception):
             self.notes.append(("failed", type(error).__name__, str(error), _place_of(error)))
         self._find_names(frame)
@@ -369,6 +434,14 @@ def _user_frame():
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return frame
+
+
+def _user_call():
+    """That frame, and the frame of ours that it called: the same for all the operations of one call."""
+    call, frame = None, sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        call, frame = frame, frame.f_back
+    return frame, call
 
 
 def _operands(rule, inputs):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .answer import Why
 from .facts import Pass
-from .missing import _CUT, _MEND, between, cut_lines, needs_none
+from .missing import _MEND, between, cut_lines, cut_words, needs_none
 from .question import Question
 
 
@@ -17,6 +17,8 @@ def failure(q: Question) -> Why | None:
     if any(run.start > k and not run.failed for run in facts.passes):
         return None
     e = facts.events[k]
+    if facts.grad_now(q.t) is not None and e["n"] is None and not e.get("of"):
+        return None  # the program stopped later, somewhere else
     text = e["message"]
     run = next((r for r in facts.passes if r.end == k), None)
     if "a second time" in text and run is not None:
@@ -71,8 +73,9 @@ def _root_needs_none(q: Question, k: int) -> Why:
         run = next((r for r in reversed(facts.passes) if r.start < k), None)
         return q.answer(
             "gradient-without-graph",
-            f"{target} was computed from {facts.name(gradient)}, a gradient that was computed without create_graph=True: a plain "
-            "number without history. It cannot be differentiated again.",
+            (target if gradient == root else f"{target} was computed from {facts.name(gradient)}, which")
+            + " is a gradient that was computed without create_graph=True: plain numbers without history. It cannot be "
+            "differentiated again.",
             lines=(facts.at(run.start, "this pass was not recorded") if run else []) + here,
             fix="compute the first gradient with torch.autograd.grad(y, x, create_graph=True).",
             k=k,
@@ -83,7 +86,7 @@ def _root_needs_none(q: Question, k: int) -> Why:
     if hop is not None:
         return q.answer(
             hop.cut,
-            f"{target} does not require grad, so backward has nowhere to go: at {facts.name(hop.a)}, {_CUT[hop.cut]}.",
+            f"{target} does not require grad, so backward has nowhere to go: {cut_words(q, hop)}.",
             lines=cut_lines(q, hop) + here,
             fix=_MEND[hop.cut],
             k=hop.k,

@@ -90,7 +90,7 @@ def needs_none(q: Question) -> Why:
     if hop is not None:
         return q.answer(
             hop.cut,
-            f"{name} does not require grad: it was computed from {facts.name(hop.a)}, but {_CUT[hop.cut]}.",
+            f"{name} does not require grad: it was computed from {facts.name(hop.a)}, but {cut_words(q, hop)}.",
             lines=cut_lines(q, hop),
             fix=_MEND[hop.cut],
             k=hop.k,
@@ -264,7 +264,7 @@ def _left_out(q: Question, run: Pass) -> Why | None:
     names = listed([q.facts.name(t) for t in wanted])
     return q.answer(
         "inputs-left-out",
-        f"backward was called with inputs={names}: only that gets a gradient, and {q.name} is not among it.",
+        f"backward was called with inputs=[{names}]: only that gets a gradient, and {q.name} is not among it.",
         lines=q.facts.at(run.start, "inputs= stands here"),
         fix=f"add {q.name} to inputs, or leave inputs out.",
         k=run.start,
@@ -316,16 +316,27 @@ def _too_late(q: Question) -> Why | None:
 # -- the way from the tensor to the loss --------------------------------------------------------------
 
 _CUT = {
-    "detached": "detach() gave the numbers without their history",
-    "detached-in-place": "detach_() took the history away",
-    "data": ".data gave the numbers without their history",
-    "no-grad": "that ran under no_grad, so nothing was recorded",
-    "inference-mode": "that ran in inference mode, so nothing was recorded",
-    "copied": "torch.tensor(...) copied the numbers into new data, without their history",
-    "item": "the number was taken out of the graph and came back as a plain number",
-    "numpy": "the numbers went through NumPy, which records nothing",
-    "no-derivative": "the operation there has no derivative",
+    "detached": "detach() handed on the numbers of {a} without their history",
+    "detached-in-place": "detach_() made {b} forget how it was computed",
+    "data": ".data handed on the numbers of {a} without their history",
+    "no-grad": "{b} was computed from {a} under no_grad, so nothing was recorded",
+    "inference-mode": "{b} was computed from {a} in inference mode, so nothing was recorded",
+    "copied": "torch.tensor(...) copied the numbers of {a} into new data, without their history",
+    "item": "the number in {a} was taken out of the graph and came back as a plain number",
+    "numpy": "the numbers of {a} went through NumPy, which records nothing",
+    "no-derivative": "{op} has no derivative: it gives {kind}, and a small change of {a} does not change them smoothly",
 }
+
+
+def cut_words(q: Question, hop: Hop) -> str:
+    """What happened at a cut, as half a sentence."""
+    facts, e = q.facts, q.facts.events[hop.k]
+    op = (facts.trace.nodes[e["n"]]["op"] if e.get("n") is not None else e.get("op", "")).strip("_")
+    dtype = facts.trace.tensors[hop.b]["dtype"]
+    kind = "a choice" if facts.floating(hop.b) else f"{dtype} numbers" if dtype != "bool" else "yes or no"
+    return _CUT[hop.cut].format(a=facts.name(hop.a), b=facts.name(hop.b), op=op, kind=kind)
+
+
 _MEND = {
     "detached": "leave the detach() out where the gradient should pass; keep it only for what is logged or stored.",
     "detached-in-place": "leave the detach_() out.",
@@ -374,7 +385,7 @@ def between(q: Question, end: int, until: int, run: Pass | None) -> Why:
             extra = f"The way is cut {len(cuts)} times; each has to be mended."
         return q.answer(
             hop.cut,
-            f"{target} was computed from {name}, but no gradient can come back: at {facts.name(hop.a)}, {_CUT[hop.cut]}.",
+            f"{target} was computed from {name}, but no gradient can come back: {cut_words(q, hop)}.",
             extra,
             lines=[line for hop in cuts for line in cut_lines(q, hop)] + here,
             fix=_MEND[hop.cut],
@@ -410,7 +421,7 @@ def between(q: Question, end: int, until: int, run: Pass | None) -> Why:
             f"{name} was not used in any operation before the pass, so {target} does not depend on it. The gradient of an unused "
             "tensor is None, not zero.",
             lines=facts.assignment(t) + here,
-            fix=f"use {name} in the computation of {target}; or give it to nobody who expects a gradient.",
+            fix=f"use {name} where {target} is computed, if it should have a gradient.",
             k=run.start if run else None,
         )
     return q.answer(

@@ -49,6 +49,8 @@ class Question:
                 found.append(line)
             elif line.what and line.what not in found[known].what:
                 found[known] = found[known]._replace(what=f"{found[known].what}; {line.what}".strip("; "))
+        order = {source: i for i, source in reversed(list(enumerate(line.source for line in found)))}
+        found.sort(key=lambda line: (order[line.source], line.number))
         text = tuple(s for s in sentences if s)
         return Why(cause, self.words, text, tuple(found), fix, None if k is None else k + 1)
 

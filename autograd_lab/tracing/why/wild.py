@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .answer import Why
+from .answer import Why, listed
 from .facts import Pass
 from .question import Question
 
@@ -94,7 +94,9 @@ def _forward(q: Question, run: Pass) -> Why | None:
         values = [e["v"]] if e["k"] == "inplace" else [facts.trace.tensors[t]["value"] for t in made]
         if not any(t in line for t in made) or not any(facts.wild(v) for v in values):
             continue
-        if any(facts.wild(facts.trace.tensors[a]["value"]) for a in facts.inputs(e) if a not in made):
+        if e["k"] == "inplace" and facts.leaf(e["t"]) and facts.needs(e["t"], k):
+            return _diverged(q, k)
+        if any(facts.wild(_value(q, a, k)) for a in facts.inputs(e)):
             continue
         node = facts.trace.nodes[e["n"]] if e.get("n") is not None else None
         op = (node["op"] if node else e.get("op", "")).strip("_")
@@ -107,7 +109,7 @@ def _forward(q: Question, run: Pass) -> Why | None:
         return q.answer(
             "nan-forward",
             f"The loss was not finite before the backward pass began: {op} gave {facts.say(bad)}"
-            + (f" from {', '.join(given)}." if given else "."),
+            + (f" from {listed(given)}." if given else "."),
             f"{_FORWARD[op][:1].upper()}{_FORWARD[op][1:]}." if op in _FORWARD else "",
             lines=facts.at(k, f"{op} gives {_kind(q, bad)} here")
             + facts.at(run.start, "backward starts from it"),
@@ -115,6 +117,35 @@ def _forward(q: Question, run: Pass) -> Why | None:
             k=k,
         )
     return None
+
+
+def _diverged(q: Question, k: int) -> Why:
+    """An update of a leaf gave nan or inf."""
+    facts, e = q.facts, q.facts.events[k]
+    name = facts.name(e["t"])
+    spoiled = next((a for a in facts.inputs(e) if a != e["t"] and facts.wild(_value(q, a, k))), None)
+    before = next((run for run in reversed(facts.passes) if run.end < k), None)
+    what = (
+        f"{facts.name(spoiled)} was {facts.say(_value(q, spoiled, k))}"
+        if spoiled is not None
+        else "the step was too large"
+    )
+    return q.answer(
+        "diverged",
+        f"{name} was {facts.say(_value(q, e['t'], k))} before the update and {facts.say(e['v'])} after it: {what}. Every pass after "
+        "that can only give nan or inf.",
+        lines=facts.at(before.start if before else None, "the pass before the update")
+        + facts.at(k, f"{name} becomes {_kind(q, e['v'])} here"),
+        fix="lower the learning rate, or clip the gradients; look at the first step at which the loss grows.",
+        k=k,
+    )
+
+
+def _given(q: Question, inputs: list[int], k: int) -> list[str]:
+    """The operands with their values, each once."""
+    facts = q.facts
+    words = [f"{facts.name(a)} = {facts.say(_value(q, a, k))}" for a in inputs if not facts.is_constant(a)]
+    return list(dict.fromkeys(words))
 
 
 def _backward(q: Question, run: Pass, graph: set[int]) -> Why:
@@ -216,7 +247,7 @@ def _born(q: Question, run: Pass, k: int, bad: int) -> Why:
     return q.answer(
         "nan-backward",
         f"The loss is finite, but the rule of {label} turned the incoming {facts.say(incoming)} into {facts.say(bad)}"
-        + (f", with {', '.join(given)}." if given else "."),
+        + (f", with {listed(given)}." if given else "."),
         reason,
         later,
         lines=lines,

@@ -22,6 +22,7 @@ from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.state import State
 from autograd_lab.tracing.trace import Record, Trace
 
+from .details import details
 from .layout import Point, layered
 
 FORMAT = "autograd-lab-film"
@@ -165,7 +166,7 @@ class Film:
             "stops": [k for k, e in enumerate(trace.events, 1) if e["k"] in STOPS],
             "sources": self._sources(),
         }
-        doc |= self._tensors() | self._nodes() | self._geometry()
+        doc |= self._tensors() | self._nodes() | self._geometry() | {"details": details(self)}
         doc |= {"strings": self.strings.items, "values": self.values.items, "states": self.states.items}
         return doc
 
@@ -189,7 +190,7 @@ class Film:
                 data = record.get("data", record.get("corner"))
                 item = {"shape": record["shape"], "data": _rounded(data), "text": rules.describe(record)}
                 if "data" not in record:
-                    item |= {key: _rounded(record.get(key)) for key in ("min", "max")}
+                    item |= {key: _rounded(record.get(key)) for key in ("min", "max", "mean", "nan", "inf")}
                 self._value_ids[v] = self.values.add(item, repr(item))
         return self._value_ids[v]
 

@@ -34,7 +34,10 @@ _ASSETS = Path(__file__).parent / "assets"
 
 
 #: The modules of the front end; each imports only from those before it, and no two export the same name.
-MODULES = ("core.js", "wire.js", "dom.js", "graph.js", "panels.js", "stepper.js")
+MODULES = (
+    "core.js", "wire.js", "formula.js", "dom.js", "graph.js", "zoom.js", "panels.js", "table.js", "stepper.js",
+)  # fmt: skip
+STYLES = ("stepper.css", "views.css")
 
 
 @cache
@@ -42,6 +45,12 @@ def front_end() -> str:
     """The stepper's JavaScript as one module: the sources one after the other, without what joins them."""
     sources = [(_ASSETS / name).read_text(encoding="utf-8") for name in MODULES]
     return "".join(re.sub(r"^import .*?;\n|^export (?!default)", "", text, flags=re.M) for text in sources)
+
+
+@cache
+def style() -> str:
+    """The style sheets, one after the other."""
+    return "".join((_ASSETS / name).read_text(encoding="utf-8") for name in STYLES)
 
 
 class Stepper(Quiz, anywidget.AnyWidget):
@@ -53,7 +62,7 @@ class Stepper(Quiz, anywidget.AnyWidget):
     """
 
     _esm = front_end()
-    _css = (_ASSETS / "stepper.css").read_text(encoding="utf-8")
+    _css = style()
     _film = traitlets.Unicode().tag(sync=True)
     position = traitlets.Int(0, help="events shown so far").tag(sync=True)
     by = traitlets.Enum(["event", "node"], "event", help="what Step and Play move by").tag(sync=True)

@@ -99,24 +99,6 @@ def test_culling_and_camera(tmp_path):
     assert centres == [50, 176, 824]
 
 
-@pytest.mark.parametrize(
-    ("text", "html"),
-    [
-        ("g * b", "<i>g</i> \u00d7 <i>b</i>"),
-        ("y = tanh(a)", "<i>y</i> = tanh(<i>a</i>)"),
-        ("g * 2 * u ** 2", "<i>g</i> \u00d7 2 \u00d7 <i>u</i><sup>2</sup>"),
-        ("a ** (n - 1)", "<i>a</i><sup><i>n</i> \u2212 1</sup>"),
-        ("g * (a > 0)", "<i>g</i> \u00d7 (<i>a</i> &gt; 0)"),
-        ("1 * (-3)", "1 \u00d7 (\u22123)"),
-        ("a^T @ g", "<i>a</i><sup>T</sup> @ <i>g</i>"),
-        ("g transposed", "<i>g</i> transposed"),
-        ("g in the old shape", "<i>g</i> in the old shape"),
-    ],
-)
-def test_formulas(tmp_path, text, html):
-    assert run(tmp_path, "return core.math(docs[0]);", text) == html
-
-
 def test_the_bundle_is_one_module_and_small(tmp_path):
     (tmp_path / "bundle.mjs").write_text(front_end(), encoding="utf-8")
     done = subprocess.run(

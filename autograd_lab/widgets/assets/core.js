@@ -116,14 +116,43 @@ export function rows(data) {
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 export const escape = (s) => String(s).replace(/[&<>"]/g, (c) => ESCAPES[c]);
 
-/** A formula for the screen: times signs, raised powers, names in italics (functions upright). */
-export function math(text) {
-  if (/[a-z]{2,} [a-z]{2,}|\bg [a-z]{2,}/.test(text)) return escape(text).replace(/\bg\b/g, "<i>g</i>"); // words, not a formula
-  return escape(text)
-    .replace(/\b([A-Za-z_]\w*)(?!\w|\()(?<!&amp|&lt|&gt|&quot)/g, (m) => `<i>${m}</i>`)
-    .replace(/\s\*\*\s(\([^()]*\)|<i>\w+<\/i>|-?[\w.]+)/g, (_, p) => `<sup>${p.replace(/^\((.*)\)$/, "$1")}</sup>`)
-    .replace(/\^<i>T<\/i>|\^T\b/g, "<sup>T</sup>")
-    .replace(/ \* /g, " \u00d7 ")
-    .replace(/(^|[\s(=])-(?=[\d<(])/g, "$1\u2212")
-    .replace(/ - /g, " \u2212 ");
+/** All numbers of an array in row-major order. */
+export const flat = (data) => (Array.isArray(data) ? data.flat(Infinity) : [data]);
+
+/** What a row of a picture of an array is called: [3] of a matrix, [1, 3] of three dimensions; a vector's one row has no name. */
+export function rowNames(dims, count) {
+  const lead = dims.slice(0, -1);
+  if (!lead.length) return [""];
+  return [...Array(count).keys()].map((i) => {
+    const index = [];
+    for (let d = lead.length - 1; d >= 0; d--) { index.unshift(i % lead[d]); i = Math.floor(i / lead[d]); }
+    return `[${index.join(", ")}]`;
+  });
+}
+
+/** A size in bytes for people: "768 MB". */
+export function bytes(n) {
+  const units = ["bytes", "kB", "MB", "GB", "TB", "PB", "EB"];
+  let i = 0;
+  while (n >= 1000 && i < units.length - 1) { n /= 1000; i++; }
+  return `${n < 10 && i ? Number(n.toPrecision(2)) : Math.round(n)} ${units[i]}`;
+}
+
+/** A Jacobian's rows of numbers from its entries [row, column, x, ...]. */
+export function dense(rowCount, columnCount, entries) {
+  const found = Array.from({ length: rowCount }, () => Array(columnCount).fill(0));
+  for (let i = 0; i < entries.length; i += 3) found[entries[i]][entries[i + 1]] = entries[i + 2];
+  return found;
+}
+
+/** J^T g written out for one column: its factors [J_rc, g_r] where J_rc is not 0, and their sum. */
+export function product(matrix, column, g) {
+  const terms = [];
+  let sum = 0;
+  matrix.forEach((line, r) => {
+    if (line[column] === 0) return;
+    terms.push([line[column], g[r]]);
+    sum += Number(line[column]) * Number(g[r]);
+  });
+  return { terms, sum };
 }

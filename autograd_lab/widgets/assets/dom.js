@@ -1,5 +1,6 @@
 // Elements of the page and pictures of values: what every part of the stepper draws with.
-import { escape, math, number, rows } from "./core.js";
+import { escape, number, rowNames, rows } from "./core.js";
+import { formula } from "./formula.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const ICONS = {
@@ -60,33 +61,73 @@ export function short(film, v) {
   return item?.shape?.length === 1 && item.shape[0] <= 3 ? item.text : brief(film, v);
 }
 
-/** A value with a label, as a number, a table of numbers or a heat map. */
+/** The colour scale of a heat map: from -most over 0 to most. */
+export function scale(top) {
+  return `<span class="agl-scale" aria-hidden="true"><i></i>\u00b1${number(top)}</span>`;
+}
+
+/** Rows of numbers as a heat map; `label` is what a screen reader says of it. */
+export function heat(grid, cell, label) {
+  const top = most(grid), cols = grid[0]?.length ?? 0, gap = cell > 5 ? 0.6 : 0;
+  return `<svg class="agl-heat" role="img" aria-label="${escape(label)}" width="${cols * cell}" height="${grid.length * cell}">${grid.map((r, j) => r.map((x, i) =>
+    `<rect x="${i * cell}" y="${j * cell}" width="${cell - gap}" height="${cell - gap}" style="fill:${shade(x, top)}"><title>[${j}, ${i}]: ${number(x)}</title></rect>`).join("")).join("")}</svg>`;
+}
+
+/** A value with a label, as a number, a table of numbers or a heat map; arrays open a larger view. */
 export function card(film, label, v, extra = "") {
   const item = film.values[v];
-  let body;
-  if (v < 0) body = `<b class="agl-none">None</b>`;
-  else if (typeof item === "string") body = `<b>${item}</b>`;
-  else {
-    const grid = rows(item.data).slice(0, 8).map((r) => r.slice(0, 8)), top = most(grid), cols = grid[0]?.length ?? 0;
-    if (grid.length <= 3 && cols <= 4) {
-      body = `<table class="agl-grid">${grid.map((r) => `<tr>${r.map((x) => `<td style="--c:${shade(x, top)}">${number(x)}</td>`).join("")}</tr>`).join("")}</table>`;
-    } else {
-      const cell = Math.floor(Math.min(11, 42 / grid.length, 88 / cols));
-      body = `<svg class="agl-heat" role="img" aria-label="${escape(item.text)}" width="${cols * cell}" height="${grid.length * cell}">${grid.map((r, j) => r.map((x, i) =>
-        `<rect x="${i * cell}" y="${j * cell}" width="${cell - 0.6}" height="${cell - 0.6}" style="fill:${shade(x, top)}"><title>${number(x)}</title></rect>`).join("")).join("")}</svg>`;
-    }
-    body += `<small>${shape(item.shape)}</small>`;
+  if (v < 0 || typeof item === "string") {
+    return `<span class="agl-card ${extra}"><span class="agl-card-label">${label}</span>${v < 0 ? '<b class="agl-none">None</b>' : `<b>${item}</b>`}</span>`;
   }
-  return `<span class="agl-card ${extra}"><span class="agl-card-label">${label}</span>${body}</span>`;
+  const grid = rows(item.data).slice(0, 8).map((r) => r.slice(0, 8)), cols = grid[0]?.length ?? 0;
+  const whole = item.shape.reduce((a, b) => a * b, 1) === grid.length * cols;
+  let body;
+  const room = grid.length <= 3 && [...Array(cols).keys()].reduce((sum, i) => sum + 1 + Math.max(...grid.map((r) => number(r[i]).length)), 0);
+  if (whole && room && room <= 22) {
+    body = `<table class="agl-grid" role="presentation">${grid.map((r) => `<tr>${r.map((x) => `<td style="--c:${shade(x, most(grid))}">${number(x)}</td>`).join("")}</tr>`).join("")}</table><small>${shape(item.shape)}</small>`;
+  } else {
+    const cell = Math.max(4, Math.floor(Math.min(11, 42 / grid.length, 88 / Math.max(cols, 1))));
+    body = `${heat(grid, cell, item.text)}<small>${shape(item.shape)}${most(grid) ? scale(most(grid)) : ""}</small>`;
+  }
+  const name = label.replace(/<[^>]*>/g, "").replace(/:.*/, "");
+  return `<button type="button" class="agl-card agl-open ${extra}" data-lm-suppress-shortcuts="true" data-value="${v}" data-name="${escape(name)}" title="Larger view"
+    aria-label="${escape(`${name || "value"}: ${item.text}. Larger view`)}"><span class="agl-card-label">${label}</span>${body}</button>`;
+}
+
+/** A table of numbers with their colours. `corner`, `columns` and `names` head the rows and columns; `foot` is a last row apart. */
+export function numbers(grid, { label, columns, names, corner = "", foot, footName = "" }) {
+  const top = most(foot ? [...grid, foot] : grid);
+  const line = (name, r, extra = "") => `<tr${extra}><th scope="row">${name}</th>${r.map((x) => `<td style="--c:${shade(x, top)}">${number(x)}</td>`).join("")}</tr>`;
+  return `<table class="agl-numbers" aria-label="${escape(label)}"><thead><tr><td>${corner}</td>${columns.map((c) => `<th scope="col">${c}</th>`).join("")}</tr></thead>
+    <tbody>${grid.map((r, i) => line(names[i], r)).join("")}</tbody>${foot ? `<tfoot>${line(footName, foot)}</tfoot>` : ""}</table>${scale(top)}`;
+}
+
+/** All that the trace holds of an array: its numbers, or a corner of them and what is known of the whole. */
+export function everything(item, name) {
+  const grid = rows(item.data), all = item.shape.reduce((a, b) => a * b, 1), cols = grid[0]?.length ?? 0, part = all > grid.length * cols;
+  const facts = [`shape ${shape(item.shape)}, ${all} elements`];
+  for (const key of ["min", "max", "mean"]) if (item[key] != null) facts.push(`${key} ${number(item[key])}`);
+  if (item.nan) facts.push(`${item.nan} nan`);
+  if (item.inf) facts.push(`${item.inf} inf`);
+  const note = part ? `<p>The trace keeps a corner of large arrays: here ${grid.length} row${grid.length > 1 ? "s" : ""} of ${cols}.</p>` : "";
+  const names = part && item.shape.length > 1 ? grid.map((_, i) => `[${i}]`) : rowNames(item.shape, grid.length);
+  return `<p>${facts.join(" \u00b7 ")}</p>${note}${numbers(grid, { label: name, columns: [...Array(cols).keys()].map((i) => `[${i}]`), names })}`;
+}
+
+/** A small picture of an array and its shape, on one line; a number as it is. */
+export function mini(film, v) {
+  const item = film.values[v];
+  if (v < 0 || typeof item === "string") return brief(film, v);
+  return (item.mini ??= `${heat(rows(item.data).slice(0, 4).map((r) => r.slice(0, 10)), 5, item.text)} ${item.shape.length === 1 && item.shape[0] <= 3 ? item.text : shape(item.shape)}`);
 }
 
 /** What goes to one operand: the rule, then the numbers; `v` is null before the rule has run, -1 for nothing. */
-export function term(film, to, rule, v, numbers = "") {
-  const label = `to <i>${to}</i>`;
+export function term(film, to, rule, v, numbersText, names) {
+  const label = `to <i>${escape(to)}</i>`;
   if (v === -1) return `<span class="agl-term agl-off"><span>${label}</span>not needed</span>`;
   if (v === null || typeof film.values[v] === "string") {
-    const value = v === null ? "" : math(brief(film, v)), sum = numbers && numbers !== value && numbers !== rule ? ` = ${numbers}` : "";
-    return `<span class="agl-term ${v === null ? "agl-later" : "agl-out"}"><span>${label}</span><em>${rule}${sum}${v === null ? "" : ` = <b>${value}</b>`}</em></span>`;
+    const value = v === null ? "" : brief(film, v), sum = numbersText && numbersText !== value && numbersText !== rule ? ` = ${formula(numbersText)}` : "";
+    return `<span class="agl-term ${v === null ? "agl-later" : "agl-out"}"><span>${label}</span><em>${formula(rule, names)}${sum}${v === null ? "" : `${rule ? " = " : ""}<b>${value}</b>`}</em></span>`;
   }
-  return card(film, `${label}: <em>${rule}</em>`, v, "agl-out");
+  return card(film, `${label}: <em>${formula(rule, names)}</em>`, v, "agl-out");
 }

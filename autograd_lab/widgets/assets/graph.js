@@ -208,7 +208,9 @@ export class Graph {
         value: s("text", { x: x + (array ? 10 : w / 2), y: y + (name ? 32 : 24.5), class: `agl-val${array ? " agl-left" : ""}` }),
         thumb: s("g", { class: "agl-thumb" }), at: [x, y, w, hh] };
       box.g.append(s("rect", { x, y, width: w, height: hh, rx: 4, class: "agl-box" }));
-      if (leaf && !unit.fed) box.g.append(s("text", { x: x + 1, y: y - 4, class: "agl-cap agl-left" }, grad ? "leaf" : "data"));
+      const why = this.stage.why?.(t);
+      if (why) box.g.append(s("text", { x: x + 1, y: y - 4, class: "agl-cap agl-left agl-why" }, why));
+      else if (leaf && !unit.fed) box.g.append(s("text", { x: x + 1, y: y - 4, class: "agl-cap agl-left" }, grad ? "leaf" : "data"));
       if (hh > 50) {
         box.g.append(s("path", { d: `M${x} ${y + 40}h${w}`, class: "agl-rule-line" }));
         box.grad = s("text", { x: x + w / 2, y: y + 52, class: "agl-grad" });
@@ -231,6 +233,8 @@ export class Graph {
         const [, name, number] = node.label.match(/^(.*?)( #\d+)?$/);
         thing.node.append(s("text", { x, y: y + 4, class: "agl-label" }, name, s("tspan", { class: "agl-dim" }, number ?? "")));
       } else thing.node.append(s("text", { x, y: y + 4.5, class: "agl-label agl-plus" }, "+="), s("text", { x, y: y - ry - 5, class: "agl-cap" }, "AccumulateGrad"));
+      if (round && this.stage.madeIn?.(unit.node)) thing.node.append(s("ellipse", { cx: x, cy: y, rx: rx - 3.5, ry: ry - 3.5, class: "agl-ring" }));
+      if (node.kind === "function") thing.node.append(s("g", { class: "agl-own", transform: `translate(${x - rx * 0.8} ${y - ry * 0.9})` }, s("circle", { r: 7.5 }), s("text", { y: 3.5 }, "\u0192")));
       thing.badge = s("g", { class: "agl-badge", transform: round ? `translate(${x + rx * 0.74} ${y - ry * 0.98})` : `translate(${x + rx + 14} ${y})` });
       thing.badgeText = s("text", { y: 3.5 });
       thing.badgeBox = s("rect", { y: -7.5, height: 15, rx: 7.5 });

@@ -1,12 +1,93 @@
 // Beside the graph: the code, the rule of the current node, the engine's queue, and the leaf table.
-import { at, clamp, escape, math } from "./core.js";
-import { brief, card, focusable, h, shape, short, term } from "./dom.js";
+import { at, bytes, clamp, dense, escape, flat, number, product } from "./core.js";
+import { brief, card, everything, focusable, h, heat, numbers, shape, short, term } from "./dom.js";
+import { formula } from "./formula.js";
+import { Zoom } from "./zoom.js";
+
+/** Why a tensor has no history: on its box and at its line, and as a sentence. */
+export const REASONS = {
+  inputs: ["no grad_fn", "None of its operands requires grad, so the operation left no node."],
+  no_grad: ["no_grad", "It was computed under no_grad: the operation ran, but left no node. No gradient comes back through it."],
+  inference_mode: ["inference", "It was computed in inference mode: no node, no version counter. It can never be part of a graph."],
+  copy: ["copied", "tensor(...) took the numbers only: the history stayed behind."],
+  detach: ["detached", "It was detached: same numbers and the same memory, no history. No gradient passes here."],
+  data: [".data", ".data gives the numbers without history, and autograd does not notice writes through it."],
+};
+const STAGES = {
+  tensor: "Tensor hook: runs on the gradient of this tensor, before its node",
+  retain: "retain_grad: keeps this gradient in .grad",
+  pre: "Pre-hook of the node: runs before its rule",
+  post: "Post-hook of the node: runs after its rule",
+  post_accumulate: "Post-accumulate hook: runs after .grad was written",
+};
+const STRUCTURES = {
+  zero: "all zero: nothing flows back",
+  identity: "the identity: the gradient passes unchanged",
+  diagonal: "diagonal: each element depends on its own alone",
+  permutation: "a permutation: the gradient's elements change places",
+  selection: "a selection: one 1 in each row; what was not selected gets 0",
+  copies: "broadcasting: an element was copied to several places, whose gradients are summed",
+  sum: "a sum: every element that was added gets the gradient of its sum",
+  row: "one row: one output depends on everything",
+  column: "one column",
+  blocks: "block diagonal: each block depends on itself alone",
+  "blocks along dim": "block diagonal: one block for each slice along the dim",
+  pieces: "pieces of an identity: each operand gets back the part it became",
+  "Kronecker product": "a Kronecker product",
+  full: "full: everything depends on everything",
+};
+const ITEM_SIZES = { float64: 8, float16: 2, bfloat16: 2 };
+
+/** A list of records as a map from their first (or `key`-th) entry to all of them. */
+function grouped(list, key = 0) {
+  const found = new Map();
+  for (const one of list) {
+    if (!found.has(one[key])) found.set(one[key], []);
+    found.get(one[key]).push(one);
+  }
+  return found;
+}
+
+/** What film.details holds (see widgets/details.py), found by node, tensor or step. */
+export class Details {
+  constructor({ details: d }) {
+    this.jacobians = grouped(d.jacobians);
+    this.origins = new Map(d.origins.map(([, t, why]) => [t, why]));
+    this.pins = d.pins;
+    this.readers = grouped(d.pins, 1);
+    this.writes = grouped(d.writes, 1);
+    this.writeAt = new Map(d.writes.map((one) => [one[0], one]));
+    this.hookAt = new Map(d.hooks.map((one) => [one[0], one]));
+    this.failures = grouped(d.failures);
+    this.second = new Map(d.second);
+    this.marks = grouped(d.marks);
+  }
+
+  /** The nodes that hold saved values at step k, newest first: [[node, [[tensor, version], ...], freed now], ...], and how many values. */
+  held(k, most) {
+    const nodes = new Map();
+    let count = 0;
+    for (let i = this.pins.length - 1; i >= 0; i--) {
+      const [since, t, version, n, freed] = this.pins[i];
+      if (since > k || (freed >= 0 && freed < k)) continue;
+      let one = nodes.get(n);
+      if (!one && (nodes.size < most || freed === k)) nodes.set(n, one = [n, [], freed === k]);
+      const known = one?.[1].some(([u, w]) => u === t && w === version);
+      if (freed !== k && !known) count++;
+      if (one && !known) one[1].unshift([t, version]);
+    }
+    return [[...nodes.values()].sort((a, b) => b[2] - a[2]).slice(0, most), count];
+  }
+}
 
 export class Panels {
   /** `stage` tells the film, the step `k` and its `kind`. */
   constructor(stage) {
     this.stage = stage;
     this.film = stage.film;
+    this.details = new Details(this.film);
+    this.names = new Set(this.film.tensors.map((tensor) => tensor.name));
+    this.zoom = new Zoom();
     this.code = h("div", focusable({ class: "agl-code", tabindex: "0", role: "region", "aria-label": "Code" }));
     this.rule = h("div", focusable({ class: "agl-rule", tabindex: "0", role: "region", "aria-label": "Rule of the current node" }));
     this.engine = h("div", { class: "agl-engine", role: "region", "aria-label": "Engine" });
@@ -15,6 +96,7 @@ export class Panels {
       ...["tensor", "value", ".grad", "requires grad", "is leaf", "retains grad"].map((t) => h("th", { scope: "col" }, t)))), this.leaves);
     this.leafpane = h("div", focusable({ class: "agl-leaves", tabindex: "0", role: "region", "aria-label": "Leaf table" }), table);
     this.root = h("div", { class: "agl-side" }, this.code, this.rule, this.engine, this.leafpane);
+    this.root.addEventListener("click", (e) => this.open(e));
     this.shownSource = undefined;
   }
 
@@ -43,6 +125,7 @@ export class Panels {
       this.shownSource = source;
       const { name, lines } = this.film.sources[source];
       this.rows = new Map(lines.map(([n, text]) => [n, h("div", { class: "agl-line" }, h("span", { class: "agl-no" }, n), h("code", {}, text || " "))]));
+      for (const [, line, why] of this.details.marks.get(source) ?? []) this.rows.get(line)?.append(h("span", { class: "agl-mark", title: REASONS[why][1] }, REASONS[why][0]));
       let i = 0;
       for (const row of this.rows.values()) row.index = i++;
       this.code.replaceChildren(...this.rows.values());
@@ -60,53 +143,177 @@ export class Panels {
     if (row) this.code.scrollTop = (row.index + 0.5) * this.lineHeight - this.codeHeight / 2 + 4;
   }
 
+  math(text) { return formula(text, this.names); }
+
   showRule(p) {
-    const film = this.film, k = this.stage.k, n = film.focus[k], t = film.subject[k], words = (i) => math(film.strings[i]);
-    const title = (name, note = "") => `<div class="agl-rule-head"><b>${escape(name)}</b><span>${note}</span></div>`;
+    const film = this.film, k = this.stage.k, n = film.focus[k], t = film.subject[k], kind = this.stage.kind;
     let html;
-    if (n >= 0) {
-      const node = film.nodes[n], index = at(node.panel, k), entry = index === undefined ? {} : film.states[index];
-      const backward = p.name === "backward" && this.since(node.panel) >= p.from, saved = entry.saved !== 0;
-      if (node.kind === "accumulate") {
-        const name = escape(film.tensors[node.of]?.label ?? "");
-        html = title(node.label, `${name}.grad = ${name}.grad + <i>g</i>`);
-        if (backward && entry.add) {
-          const [old, add, sum] = entry.add;
-          html += `<div class="agl-flow">${card(this.film, `${name}.grad before`, old)}<span>+</span>${card(this.film, "incoming <i>g</i>", add, "agl-in")}<span>=</span>${card(this.film, `${name}.grad`, sum, "agl-out")}</div>`;
-        } else if (backward && entry.g) html += `<div class="agl-flow">${card(this.film, "incoming <i>g</i>", entry.g[0], "agl-in")}</div>`;
-        else html += `<p>Adds what arrives to <code>${name}.grad</code>; it has nothing behind it.</p>`;
-      } else {
-        html = title(node.label, node.math ? math(node.math) : escape(node.op));
-        if (!backward || !entry.g) {
-          const ins = node.inputs.slice(0, 4).map((i) => this.tensorCard(i)).join("");
-          if (p.name === "forward") html += `<div class="agl-flow">${ins}<span>\u2192</span>${node.outputs.slice(0, 2).map((i) => this.tensorCard(i, "agl-value")).join("")}</div>`;
-          if (p.name === "forward" && node.numbers) html += `<p class="agl-sum">${math(node.numbers)}</p>`;
-          if (node.rule.length) html += `<div class="agl-will"><h4>Backward it will send</h4>${node.rule.map(([to, rule]) => `<p>to <i>${escape(to)}</i>${rule ? `: ${math(rule)}` : " nothing: it needs no gradient"}</p>`).join("")}</div>`;
-        } else {
-          const out = entry.out ?? node.rule.map(([to, rule], i) => [i, to, rule, "", null]);
-          const sends = out.map(([, to, rule, numbers, v]) => (v === null
-            ? term(this.film, escape(to), math(rule), null) : term(this.film, escape(film.strings[to]), words(rule), v, words(numbers))));
-          html += `<div class="agl-vjp">${entry.g.map((v) => card(this.film, "incoming <i>g</i>", v, "agl-in")).join("")}<span>\u2192</span><div class="agl-sends">${sends.join("")}</div></div>`;
-        }
-        if (node.saved.length) {
-          html += `<div class="agl-saved" data-freed="${saved ? 0 : 1}"><h4>${saved ? "Saved" : "Saved, now freed"}</h4>${node.saved.map(([name, v, version]) =>
-            `<span>${escape(name)}${v >= 0 ? `${name ? " = " : ""}${brief(this.film, v)}` : ""}${version ? ` <small>v${version}</small>` : ""}</span>`).join("")}</div>`;
-        }
-        if (entry.error !== undefined && backward) html += `<p class="agl-error">${escape(film.strings[entry.error])}</p>`;
-      }
-    } else if (t >= 0) {
-      const tensor = film.tensors[t];
-      html = title(tensor.label, `${tensor.dtype}${tensor.shape.length ? `, ${shape(tensor.shape)}` : ""}`) +
-        `<div class="agl-flow">${this.tensorCard(t, "agl-value")}</div><p>${tensor.grad ? (tensor.leaf ? "A leaf: what is learned. Its gradient will gather in <code>.grad</code>." : "Computed from tensors that require grad.") : "Needs no gradient: nothing will flow back to it."}</p>`;
-    } else if (k === 0) {
-      html = title("Ready", "") + `<p><b>Step</b> or <kbd>\u2192</kbd> goes on by one event, <kbd>Page Down</kbd> by one node, <kbd>Space</kbd> plays.</p>`;
-    } else html = title(this.stage.kind === "done" ? "Pass complete" : "Engine", "") + `<p>${this.stage.kind === "done" ? "Every leaf that wanted a gradient has it in <code>.grad</code>: see the leaf table." : ""}</p>`;
+    if (kind === "hook" && this.details.hookAt.has(k)) html = this.hookText(k);
+    else if (kind === "inplace") html = this.writeText(k);
+    else if (n >= 0) html = this.nodeText(n, p);
+    else if (t >= 0) html = this.tensorText(t);
+    else if (k === 0) {
+      html = this.head("Ready", "") + `<p><b>Step</b> or <kbd>\u2192</kbd> goes on by one event, <kbd>Page Down</kbd> by one node, <kbd>Space</kbd> plays.</p>`;
+    } else html = this.head(kind === "done" ? "Pass complete" : kind === "error" ? "Stopped" : "Engine", "") + `<p>${kind === "done" ? "Every leaf that wanted a gradient has it in <code>.grad</code>: see the leaf table." : ""}</p>`;
     const sum = film.sums[k];
     if (sum) {
-      const [to, old, v, total] = sum;
-      html += `<div class="agl-buffer"><h4>Adds up at ${escape(film.nodes[to].label)}</h4>${[old, v, total].map((x) => card(this.film, "", x)).join("<span>+</span>").replace(/<span>\+<\/span>(?!.*<span>\+<\/span>)/s, "<span>=</span>")}</div>`;
+      const [to, old, v, total] = sum, cards = [old, v, total].map((x) => card(film, "", x));
+      html += `<div class="agl-buffer"><h4>Adds up at ${escape(film.nodes[to].label)}</h4>${cards[0]}<span>+</span>${cards[1]}<span>=</span>${cards[2]}</div>`;
     }
-    if (html !== this.ruleWas) { this.rule.innerHTML = this.ruleWas = html; this.rule.scrollTop = 0; }
+    if (html === this.ruleWas) return;
+    const focused = this.rule.contains(document.activeElement) && document.activeElement !== this.rule;
+    this.rule.innerHTML = this.ruleWas = html;
+    this.rule.scrollTop = 0;
+    if (focused) this.rule.focus(); // what had the focus is gone: the keys must go on working
+  }
+
+  head(name, note, mark = "") {
+    return `<div class="agl-rule-head"><b>${escape(name)}</b>${mark ? `<span class="agl-tag">${mark}</span>` : ""}<span>${note}</span></div>`;
+  }
+
+  nodeText(n, p) {
+    const film = this.film, k = this.stage.k, node = film.nodes[n], index = at(node.panel, k), entry = index === undefined ? {} : film.states[index];
+    const backward = p.name === "backward" && this.since(node.panel) >= p.from, saved = entry.saved !== 0;
+    if (node.kind === "accumulate") {
+      const name = escape(film.tensors[node.of]?.label ?? "");
+      let html = this.head(node.label, `<code>${name}.grad</code> = <code>${name}.grad</code> + ${formula("g")}`);
+      if (backward && entry.add) {
+        const [old, add, sum] = entry.add;
+        html += `<div class="agl-flow">${card(film, `${name}.grad before`, old)}<span>+</span>${card(film, "incoming <i>g</i>", add, "agl-in")}<span>=</span>${card(film, `${name}.grad`, sum, "agl-out")}</div>`;
+      } else if (backward && entry.g) html += `<div class="agl-flow">${card(film, "incoming <i>g</i>", entry.g[0], "agl-in")}</div>`;
+      else html += `<p>Adds what arrives to <code>${name}.grad</code>; it has nothing behind it.</p>`;
+      return html;
+    }
+    const pass = this.details.second.get(n), own = node.kind === "function";
+    let html = this.head(node.label, node.math ? this.math(node.math) : escape(node.op), own ? "your Function" : pass ? `made in backward pass ${pass}` : "");
+    if (!backward || !entry.g) {
+      const ins = node.inputs.slice(0, 4).map((i) => this.tensorCard(i)).join("");
+      if (p.name === "forward" || pass) html += `<div class="agl-flow">${ins}<span>\u2192</span>${node.outputs.slice(0, 2).map((i) => this.tensorCard(i, "agl-value")).join("")}</div>`;
+      if (p.name === "forward" && node.numbers) html += `<p class="agl-sum">${this.math(node.numbers)}</p>`;
+      if (pass) html += `<p>Backward pass ${pass} ran with <code>create_graph=True</code>: the engine's own arithmetic is recorded, so that its result can be differentiated again.</p>`;
+      if (node.rule.length) html += `<div class="agl-will"><h4>Backward it will send</h4>${node.rule.map(([to, rule]) => `<p>to <i>${escape(to)}</i>${rule ? `: ${this.math(rule)}` : " nothing: it needs no gradient"}</p>`).join("")}</div>`;
+      else if (own) html += "<p>Its backward is code of yours: the engine calls it with the incoming gradient.</p>";
+    } else {
+      const out = entry.out ?? node.rule.map(([to, rule], i) => [i, to, rule, "", null]);
+      const sends = out.map(([, to, rule, text, v]) => (v === null ? term(film, to, rule, null, "", this.names)
+        : term(film, film.strings[to], film.strings[rule], v, film.strings[text], this.names)));
+      html += `<div class="agl-vjp">${entry.g.map((v) => card(film, "incoming <i>g</i>", v, "agl-in")).join("")}<span>\u2192</span><div class="agl-sends">${sends.join("")}</div></div>`;
+      if (own) html += "<p>The rule is the <code>backward</code> of your Function.</p>";
+    }
+    if (entry.error !== undefined && backward) html += this.failureText(k) + `<p class="agl-error">${escape(film.strings[entry.error])}</p>`;
+    html += this.jacobianText(n);
+    if (node.saved.length) {
+      html += `<div class="agl-saved" data-freed="${saved ? 0 : 1}"><h4>${saved ? "Saved" : "Saved, now freed"}</h4>${node.saved.map(([name, v, version]) =>
+        `<span>${escape(name)}${v >= 0 ? `${name ? " = " : ""}${brief(film, v)}` : ""} <small>v${version}</small></span>`).join("")}</div>`;
+    }
+    return html;
+  }
+
+  tensorText(t) {
+    const film = this.film, tensor = film.tensors[t], why = this.details.origins.get(t), kind = this.stage.kind;
+    let html = this.head(tensor.label, `${tensor.dtype}${tensor.shape.length ? `, ${shape(tensor.shape)}` : ""}`, REASONS[why] ? REASONS[why][0] : "");
+    html += `<div class="agl-flow">${this.tensorCard(t, "agl-value")}${kind === "grad" || kind === "retain" ? card(film, `${escape(tensor.label)}.grad`, film.states[at(tensor.tl, this.stage.k)]?.[2] ?? -1) : ""}</div>`;
+    html += `<p>${REASONS[why] ? REASONS[why][1] : tensor.grad ? (tensor.leaf ? "A leaf: what is learned. Its gradient will gather in <code>.grad</code>." : "Computed from tensors that require grad.") : "Needs no gradient: nothing will flow back to it."}</p>`;
+    return html + this.readersText(t) + this.versionsText(t);
+  }
+
+  /** Which nodes keep a tensor for their rule, and which have let go of it. */
+  readersText(t) {
+    const k = this.stage.k, found = new Map();
+    for (const [since, , version, n, freed] of this.details.readers.get(t) ?? []) if (since <= k) found.set(`${n} ${version}`, [n, version, freed >= 0 && freed <= k]);
+    if (!found.size) return "";
+    return `<div class="agl-saved"><h4>Saved for</h4>${[...found.values()].slice(0, 12).map(([n, version, gone]) =>
+      `<span${gone ? ' class="agl-gone"' : ""}>${escape(this.film.nodes[n].label)} <small>v${version}${gone ? ", freed" : ""}</small></span>`).join("")}</div>`;
+  }
+
+  /** The versions of a tensor so far: who wrote, where, and which saved values look at which of them. */
+  versionsText(t) {
+    const k = this.stage.k, writes = (this.details.writes.get(t) ?? []).filter((w) => w[0] <= k);
+    if (!writes.length) return "";
+    const pins = (this.details.readers.get(t) ?? []).filter(([since, , , , freed]) => since <= k && (freed < 0 || freed > k));
+    const tick = (version, how) => {
+      const users = [...new Set(pins.filter((pin) => pin[2] === version).map((pin) => this.film.nodes[pin[3]].label))];
+      return `<li><b>v${version}</b> ${how}${users.length ? `<small>saved for ${escape(users.slice(0, 3).join(", "))}</small>` : ""}</li>`;
+    };
+    const first = writes[0][2] - 1, shown = writes.slice(-6);
+    return `<div><h4>Versions</h4><ol class="agl-versions">${shown.length === writes.length ? tick(first, "as it was made") : ""}${shown.map((w) => tick(w[2], `${escape(w[7])}${w[9] > 0 ? `, line ${w[9]}` : ""}`)).join("")}</ol></div>`;
+  }
+
+  writeText(k) {
+    const [, t, version, before, after, old, made, op] = this.details.writeAt.get(k) ?? [], film = this.film;
+    if (t === undefined) return "";
+    const name = escape(film.tensors[t].label), fn = (n) => (n < 0 ? "None" : escape(film.nodes[n].label));
+    const rewritten = made !== old ? `<p><code>${name}.grad_fn</code>: ${fn(old)} \u2192 <b>${fn(made)}</b>. The tensor is the same object; its history is a new one.</p>` : "";
+    return this.head(`${op} writes ${film.tensors[t].label} in place`, "", `version ${version - 1} \u2192 ${version}`) +
+      `<div class="agl-flow">${card(film, `${name} before`, before)}<span>\u2192</span>${card(film, `${name} after`, after, "agl-value")}</div>${rewritten}${this.versionsText(t)}`;
+  }
+
+  hookText(k) {
+    const [, n, stage, before, after] = this.details.hookAt.get(k), film = this.film, changed = after.some((v, i) => v !== before[i]);
+    const pairs = before.map((v, i) => `${card(film, "before", v, "agl-in")}<span>\u2192</span>${card(film, changed && after[i] !== v ? "after" : "after, the same", after[i] ?? v, "agl-out")}`);
+    return this.head(film.nodes[n].label, "", changed ? "hook changed it" : "hook looked") + `<p>${STAGES[stage] ?? "A hook"}.</p><div class="agl-flow">${pairs.slice(0, 3).join("")}</div>`;
+  }
+
+  /** A line of the user's code: "line 4: x.mul_(2)". */
+  lineText(source, line) {
+    const text = this.film.sources[source]?.lines.find(([n]) => n === line)?.[1];
+    return line < 0 ? "" : `line ${line}${text ? `: <code>${escape(text.trim())}</code>` : ""}`;
+  }
+
+  /** Why a node could not use what it had saved: both versions, both lines. */
+  failureText(k) {
+    const film = this.film;
+    return (this.details.failures.get(k) ?? []).map(([, kind, t, was, now, then, after, s1, l1, s2, l2]) => {
+      if (kind === "freed") return `<div class="agl-fault"><p>Its saved values are gone: an earlier pass freed them at step ${was}. <code>retain_graph=True</code> there would have kept them.</p><p>Saved at ${this.lineText(s1, l1)}</p></div>`;
+      const name = escape(film.tensors[t].label);
+      return `<div class="agl-fault"><div class="agl-flow">${card(film, `${name} as saved: v${was}`, then)}<span>\u2260</span>${card(film, `written over: v${was + 1}`, after)}${now > was + 1 ? `<span>\u2026 v${now}</span>` : ""}</div>
+        <p>Saved at ${this.lineText(s1, l1)}</p><p>Written over at ${this.lineText(s2, l2)}</p></div>`;
+    }).join("");
+  }
+
+  // ---- the local Jacobian -----------------------------------------------------------------------------------
+
+  jacobianText(n) {
+    const list = this.details.jacobians.get(n);
+    if (!list) return "";
+    const film = this.film, node = film.nodes[n], size = ITEM_SIZES[film.tensors[node.outputs[0]]?.dtype] ?? 4;
+    const lines = list.map(([, i, rowCount, columnCount, structure, words, entries], nr) => {
+      const to = escape(node.rule[i]?.[0] ?? film.tensors[node.inputs[i]]?.label ?? `operand ${i}`), out = node.math.split("=")[0].trim() || "y";
+      if (rowCount === 1 && columnCount === 1 && entries) {
+        return `<span class="agl-local"><math displaystyle="true"><mfrac><mrow><mo>\u2202</mo><mi>${escape(out)}</mi></mrow><mrow><mo>\u2202</mo><mi>${to}</mi></mrow></mfrac><mo>=</mo><mn>${number(entries[2] ?? 0)}</mn></math></span>`;
+      }
+      const what = `${rowCount}\u00d7${columnCount}, ${STRUCTURES[structure] ?? "no structure named"}${words ? ` ${formula(words)}` : ""}`;
+      if (!entries) return `<p>to <i>${to}</i>: ${what}. Never built: it would take ${bytes(rowCount * columnCount * size)}.</p>`;
+      const matrix = dense(rowCount, columnCount, entries), cell = Math.max(3, Math.min(8, Math.floor(48 / rowCount)));
+      return `<button type="button" class="agl-card agl-open agl-jac" data-lm-suppress-shortcuts="true" data-jacobian="${n} ${nr}" title="Larger view"
+        aria-label="Local Jacobian to ${to}, ${rowCount} by ${columnCount}. Larger view"><span class="agl-card-label">to <i>${to}</i>: ${what}</span>${heat(matrix, cell, `${rowCount} by ${columnCount} numbers`)}</button>`;
+    });
+    return `<div class="agl-jacobian"><h4>Local ${list.every((one) => one[2] * one[3] === 1) ? "derivatives" : "Jacobian"}</h4>${lines.join("")}</div>`;
+  }
+
+  /** The Jacobian in numbers, g beside its rows, J^T g below its columns and written out. */
+  jacobianTable(n, nr) {
+    const [, i, rowCount, columnCount, structure, words, entries] = this.details.jacobians.get(n)[nr], film = this.film, node = film.nodes[n];
+    const to = node.rule[i]?.[0] ?? film.tensors[node.inputs[i]]?.label ?? `operand ${i}`, matrix = dense(rowCount, columnCount, entries);
+    const index = at(node.panel, this.stage.k), entry = index === undefined ? {} : film.states[index], item = film.values[entry.g?.[0]];
+    const g = item === undefined ? null : typeof item === "string" ? [Number(item)] : flat(item.data);
+    const known = g?.length === rowCount, sums = [...Array(columnCount).keys()].map((c) => product(matrix, c, known ? g : Array(rowCount).fill(0)));
+    const text = `<p>Row r, column c: how much element r of the result moves with element c of <i>${escape(to)}</i> (${rowCount}\u00d7${columnCount}, ${STRUCTURES[structure] ?? "no structure named"}${words ? ` ${formula(words)}` : ""}).
+      ${known ? "Below each column: its sum of <i>g</i> times the entries, which is what the node sends." : "Its incoming <i>g</i> is not here yet."} The engine computes J<sup>T</sup><i>g</i> by the rule and never builds J.</p>`;
+    const table = numbers(matrix, { label: `Local Jacobian to ${to}`, columns: sums.map((_, c) => `[${c}]`), names: matrix.map((_, r) => (known ? `[${r}] <i>g</i> = ${number(g[r])}` : `[${r}]`)),
+      foot: known ? sums.map((one) => one.sum) : undefined, footName: "J<sup>T</sup><i>g</i>" });
+    const put = (x) => (Number(x) < 0 ? `(${number(x)})` : number(x));
+    const written = known ? `<ul class="agl-written">${sums.map(({ terms, sum }, c) => `<li>[${c}]: ${formula(`${terms.map(([x, gr]) => `${put(gr)} * ${put(x)}`).join(" + ") || "0"} = ${number(sum)}`)}</li>`).join("")}</ul>` : "";
+    return [`Local Jacobian of ${node.label} to ${to}`, text + table + written];
+  }
+
+  /** The larger view of what was clicked. */
+  open(event) {
+    const target = event.target.closest(".agl-open");
+    if (!target) return;
+    const { value, name, jacobian } = target.dataset;
+    if (jacobian) this.zoom.show(...this.jacobianTable(...jacobian.split(" ").map(Number)), target);
+    else this.zoom.show(name || "Value", everything(this.film.values[value], name || "Value"), target);
   }
 
   tensorCard(t, extra = "") {
@@ -126,8 +333,12 @@ export class Panels {
     const [queue, total] = (on && at(film.queue, this.stage.k)) || [[], 0], [waiting, many] = (on && at(film.waiting, this.stage.k)) || [[], 0];
     const chip = (n, note, extra) => `<span class="agl-chip ${extra}">${escape(film.nodes[n].label)}${note}</span>`;
     const count = (all) => (all > 1 ? ` (${all})` : "");
-    const html = `<div><h4>Ready queue${count(total)}</h4><div>${queue.map((n, i) => chip(n, "", i ? "" : "agl-next")).join("") || `<span class="agl-more">${on ? "empty" : "idle until backward"}</span>`}</div></div>
+    let html = `<div><h4>Ready queue${count(total)}</h4><div>${queue.map((n, i) => chip(n, "", i ? "" : "agl-next")).join("") || `<span class="agl-more">${on ? "empty" : "idle until backward"}</span>`}</div></div>
       <div><h4>Waiting${count(many)}</h4><div>${waiting.map(([n, a, of]) => chip(n, ` <b>${a} of ${of}</b> arrived`, "")).join("") || '<span class="agl-more">none</span>'}</div></div>`;
+    const [nodes, held] = this.details.held(this.stage.k, 6);
+    const value = ([t, version]) => `${escape(film.tensors[t].name || "result")}${version ? ` v${version}` : ""}`;
+    const pin = ([n, values, gone]) => `<span class="agl-chip${gone ? " agl-gone" : ""}"><b>${values.map(value).join(", ")}</b> ${gone ? "freed by" : "for"} ${escape(film.nodes[n].label)}</span>`;
+    html += `<div><h4>Saved${count(held)}</h4><div>${nodes.map(pin).join("") || '<span class="agl-more">nothing</span>'}</div></div>`;
     if (html !== this.engineWas) this.engine.innerHTML = this.engineWas = html;
   }
 

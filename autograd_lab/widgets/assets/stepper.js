@@ -3,7 +3,8 @@
 import { at, clamp, phase, sameKind, say, stop } from "./core.js";
 import { button, focusable, h, icon } from "./dom.js";
 import { Graph } from "./graph.js";
-import { Panels } from "./panels.js";
+import { Panels, REASONS } from "./panels.js";
+import { Table } from "./table.js";
 import { decode } from "./wire.js";
 
 const SPEEDS = [["0.5", "0.5\u00d7"], ["1", "1\u00d7"], ["2", "2\u00d7"], ["4", "4\u00d7"], ["10", "10\u00d7"]];
@@ -15,6 +16,7 @@ class Stage {
     this.k = clamp(model.get("position"), 0, this.film.steps);
     this.graph = new Graph(this);
     this.panels = new Panels(this);
+    this.table = new Table(this);
     this.build();
     el.append(this.root);
     this.observer = new ResizeObserver(() => this.resize());
@@ -35,10 +37,35 @@ class Stage {
     this.phases = ["forward", "backward"].map((name) => h("span", { class: `agl-phase agl-phase-${name}` }, name));
     this.mode = h("span", { class: "agl-mode" });
     this.title = h("span", { class: "agl-title" }, this.film.title);
-    this.head = h("div", { class: "agl-head" }, h("span", { class: "agl-phases", "aria-label": "Phase" }, ...this.phases), this.mode, this.title, this.graph.lens);
+    this.head = h("div", { class: "agl-head" }, h("span", { class: "agl-phases", "aria-label": "Phase" }, ...this.phases), this.mode, this.title, this.tabs(), this.graph.lens);
     this.root = h("div", { class: "agl-root" }, h("div", { class: "agl", role: "group", "aria-label": "Autograd stepper", onkeydown: (e) => this.key(e) },
-      this.head, h("div", { class: "agl-body" }, this.graph.root, this.panels.root), this.narration, this.controls()));
+      this.head, h("div", { class: "agl-body" }, this.graph.root, this.table.root, this.panels.root), this.narration, this.controls(), this.panels.zoom.root));
   }
+
+  // ---- views beside the graph: the table, reasons on boxes ---------------------------------------------------
+
+  tabs() {
+    this.views = Object.fromEntries(["Graph", "Table"].map((name) => [name, h("button", focusable({ type: "button", role: "tab", class: "agl-tab", onclick: () => this.view(name) }), name)]));
+    this.view("Graph");
+    return h("span", { class: "agl-tabs", role: "tablist", "aria-label": "View" }, ...Object.values(this.views));
+  }
+
+  view(name) {
+    const table = name === "Table";
+    for (const [key, tab] of Object.entries(this.views)) tab.setAttribute("aria-selected", String(key === name));
+    this.table.root.hidden = !table;
+    this.graph.root.hidden = this.graph.lens.hidden = table;
+    if (this.narration.isConnected) this.resize();
+  }
+
+  /** Why a tensor has no history, in a word for its box; undefined where there is nothing to say. */
+  why(t) {
+    const why = this.panels?.details.origins.get(t);
+    return why === undefined ? undefined : REASONS[why]?.[0];
+  }
+
+  /** The backward pass a node was made in, undefined for the forward pass. */
+  madeIn(n) { return this.panels?.details.second.get(n); }
 
   controls() {
     const film = this.film;
@@ -132,6 +159,7 @@ class Stage {
   resize() {
     this.graph.resize();
     this.panels.resize();
+    if (this.table.active) this.table.resize();
     this.show(this.k, false);
   }
 
@@ -161,6 +189,7 @@ class Stage {
       this.buttons[name].setAttribute("aria-disabled", String(off));
     }
     this.panels.show(p);
+    this.table.show();
   }
 
   close() {

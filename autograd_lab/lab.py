@@ -1,9 +1,11 @@
-"""The teaching side: record, step, draw, why, expect. `from autograd_lab import lab`."""
+"""The teaching side: record, step, draw, why, check, expect. `from autograd_lab import lab`."""
 
 from typing import Any
 
 from .course.expect import expect
+from .course.feedback import check, hint
 from .course.reveal import reveal
+from .course.scores import progress
 from .tracing import Trace, narrate, state
 from .tracing.recorder import last_recording, record, scope
 from .tracing.why import Why
@@ -51,4 +53,6 @@ def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> Why:
     return live_why(x, loss)
 
 
-__all__ = ["Trace", "Why", "draw", "expect", "narrate", "record", "reveal", "scope", "state", "step", "why"]
+__all__ = [
+    "Trace", "Why", "check", "draw", "expect", "hint", "narrate", "progress", "record", "reveal", "scope", "state", "step", "why",
+]  # fmt: skip

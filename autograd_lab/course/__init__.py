@@ -2,14 +2,24 @@
 
     expect.py    `with lab.expect(RuntimeError, "second time"):` a cell that must raise
     reveal.py    `lab.reveal(prediction, truth)`: a prediction first, then the answer
+    feedback.py  `lab.check("04.2", answer)`: passed, wrong and why, or not attempted; `lab.hint`
+    scores.py    `lab.progress()`: the points so far
+    items.py     graded items as data, and the one function that judges
+    probe.py     what runs beside the student's code
+    plain.py     answers as plain data, and when two of them are the same
+    misconceptions.py  what learners believe, by id
     student.py   a notebook as a student receives it, with no outputs in it
-    build.py     `autograd-lab build [--check]`: from notebooks/*.py to executed notebooks/*.ipynb
+    author.py    a solutions source: exercises, answers, checks, wrong answers
+    bank.py      are all wrong answers caught, and mutants of the right ones?
+    build.py     `autograd-lab build [--check]`: from text sources to executed notebooks and exercises
     lint.py      what a notebook must satisfy before a run of nbval over it means anything
 
-Only the last two know Jupyter's file format; importing this package loads neither.
+Only the last four know Jupyter's file format; importing this package loads none of them.
 """
 
 from autograd_lab.course.expect import expect
+from autograd_lab.course.feedback import check, hint
 from autograd_lab.course.reveal import reveal
+from autograd_lab.course.scores import progress
 
-__all__ = ["expect", "reveal"]
+__all__ = ["check", "expect", "hint", "progress", "reveal"]

@@ -3,6 +3,11 @@
     notebooks/04_backward.py     written by people: prose and code in jupytext's py:percent form
     notebooks/04_backward.ipynb  written here: executed, outputs stored, nothing in it that varies
 
+    solutions/04_backward.py     written by people: exercises, answers, checks, wrong answers (see author.py)
+    solutions/04_backward.ipynb  written here: executed
+    exercises/04_backward.ipynb  written here: the answers replaced by gaps
+    autograd_lab/course/items/04.json, solutions/keys/04.json   written here: the checks, without and with what is hidden
+
     read_source -> execute -> settle (ids, outputs, metadata) -> one canonical text
 
 `autograd-lab build` writes the notebooks and runs the lint over them. `autograd-lab build --check` writes
@@ -21,13 +26,13 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from autograd_lab.course import lint
+from autograd_lab.course import author, items, lint
 
-# The folders whose sources are executed; solutions/ joins in as soon as it holds some.
+# The folders whose sources are executed.
 EXECUTED = ("notebooks", "solutions")
 CELL_TIMEOUT = 120
 WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -74,33 +79,62 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def build_one(source: Path, root: Path) -> bool:
-    """Write one notebook next to its source; True if it also passes the lint."""
-    target = source.with_suffix(".ipynb")
-    text = attempt(source, root)
-    if text is None:
-        return False
-    changed = not target.exists() or target.read_text(encoding="utf-8") != text
-    target.write_text(text, encoding="utf-8")
-    print(f"{target.relative_to(root)}: {'written' if changed else 'unchanged'}")
-    return report_lint(target, root)
+    """Write what a source makes; True if it also passes the lint."""
+    return _each_file(source, root, write_file)
 
 
 def check_one(source: Path, root: Path) -> bool:
-    """Compare the stored notebook with a fresh one; True if they agree and the lint is content."""
+    """Compare what is stored with what a source makes now; True if they agree and the lint is content."""
+    return _each_file(source, root, compare_file)
+
+
+def _each_file(source: Path, root: Path, treat: Callable[[Path, str, Path], bool]) -> bool:
+    """Make the files of a source one by one: the checks first, for the executed notebook asks them."""
+    fine = True
     target = source.with_suffix(".ipynb")
+    if source.parent.name == "solutions":
+        try:
+            sheet = author.read(source)
+        except ValueError as error:
+            print(f"{source.relative_to(root)}: {error}")
+            return False
+        for owed in author.problems(sheet):
+            print(f"{source.relative_to(root)}: {owed}")
+            fine = False
+        number = source.stem.split("_")[0]
+        fine &= treat(
+            root / "autograd_lab/course/items" / f"{number}.json", items.to_json(number, sheet.public()), root
+        )
+        fine &= treat(root / "solutions/keys" / f"{number}.json", items.to_json(number, sheet.items), root)
+        fine &= treat(root / "exercises" / target.name, dump(graded_notebook(sheet, gaps=True)), root)
+    executed = attempt(source, root)
+    return executed is not None and fine and treat(target, executed, root) and report_lint(target, root)
+
+
+def write_file(target: Path, text: str, root: Path) -> bool:
+    """Write a file and say whether it changed."""
+    changed = not target.exists() or target.read_text(encoding="utf-8") != text
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text, encoding="utf-8")
+    print(f"{target.relative_to(root)}: {'written' if changed else 'unchanged'}")
+    return True
+
+
+def compare_file(target: Path, text: str, root: Path) -> bool:
+    """Say what a fresh build would change in a stored file; True if nothing."""
     name = target.relative_to(root)
     if not target.exists():
         print(f"{name}: missing; run `autograd-lab build`")
         return False
-    text = attempt(source, root)
-    if text is None:
-        return False
-    lines = difference(target.read_text(encoding="utf-8"), text)
+    stored = target.read_text(encoding="utf-8")
+    if target.suffix == ".json":
+        lines = list(difflib.unified_diff(stored.splitlines(), text.splitlines(), lineterm="", n=1))
+    else:
+        lines = difference(stored, text)
     if lines:
         print(f"{name}: a fresh build differs (- stored, + fresh); look at it, then run `autograd-lab build`")
-        print("\n".join("    " + line for line in lines))
-        return False
-    return report_lint(target, root)
+        print("\n".join("    " + line for line in lines[:60]))
+    return not lines
 
 
 def attempt(source: Path, root: Path) -> str | None:
@@ -161,7 +195,8 @@ def find_strays(root: Path) -> list[Path]:
 
 def build_text(source: Path, root: Path) -> str:
     """Execute one source and return the file to store."""
-    notebook = read_source(source)
+    graded = source.parent.name == "solutions"
+    notebook = graded_notebook(author.read(source), gaps=False) if graded else read_source(source)
     execute(notebook, source.parent, root)
     settle(notebook)
     return dump(notebook)
@@ -179,12 +214,50 @@ def read_source(source: Path) -> dict[str, Any]:
         tags = {"tags": sorted(cell.metadata["tags"])} if cell.metadata.get("tags") else {}
         make = nbformat.v4.new_code_cell if cell.cell_type == "code" else nbformat.v4.new_markdown_cell
         cells.append(make(cell.source, id=f"{slug}-{number:02d}", metadata=tags))
+    return _notebook(cells, notebook.metadata.get("autograd_lab"))
+
+
+def _notebook(cells: list[dict[str, Any]], block: dict[str, Any] | None) -> dict[str, Any]:
+    import nbformat
+
     metadata: dict[str, Any] = dict(NOTEBOOK_METADATA)
-    if "autograd_lab" in notebook.metadata:
-        metadata["autograd_lab"] = notebook.metadata["autograd_lab"]
+    if block is not None:
+        metadata["autograd_lab"] = block
     fresh = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
     fresh.nbformat_minor = 5  # the first minor version with cell ids, whatever this nbformat's newest is
     return fresh
+
+
+def graded_notebook(sheet: author.Sheet, gaps: bool) -> dict[str, Any]:
+    """The notebook of a solutions source: the answers in it, or gaps. Its cells carry nbgrader's metadata.
+
+    An answer's cell and its check are found by id in whatever comes back: `04-2-answer`, `04-2-check`.
+    """
+    import nbformat
+
+    worth = {item.id: item.points for item in sheet.items}
+    slug = sheet.name.split("_")[0]
+    cells = []
+    answers: dict[str, int] = {}
+    for number, cell in enumerate(sheet.cells, start=1):
+        role, item_id = cell["role"], cell["item"]
+        metadata: dict[str, Any] = {"tags": sorted(cell["tags"])} if cell["tags"] else {}
+        cell_id = f"{slug}-{number:02d}"
+        if role:
+            cell_id = f"{item_id.replace('.', '-')}-{role}"
+            if role == "answer":
+                answers[item_id] = answers.get(item_id, 0) + 1
+                cell_id += f"-{answers[item_id]}" if answers[item_id] > 1 else ""
+            metadata["nbgrader"] = {
+                "grade": role == "check", "grade_id": cell_id, "locked": role == "check", "schema_version": 3,
+                "solution": role == "answer", "task": False,
+            }  # fmt: skip
+            if role == "check":
+                metadata["nbgrader"]["points"] = worth[item_id]
+        text = author.stub(cell["source"]) if gaps and role == "answer" else cell["source"]
+        make = nbformat.v4.new_code_cell if cell["type"] == "code" else nbformat.v4.new_markdown_cell
+        cells.append(make(text, id=cell_id, metadata=metadata))
+    return _notebook(cells, sheet.metadata)
 
 
 def execute(notebook: dict[str, Any], folder: Path, root: Path) -> None:
@@ -206,7 +279,10 @@ def execute(notebook: dict[str, Any], folder: Path, root: Path) -> None:
             return KernelSpec(argv=argv, display_name="Python 3", language="python")
 
     search = [str(root), os.environ.get("PYTHONPATH", "")]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in search if p)}
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join(p for p in search if p),
+        "AUTOGRAD_LAB_PROGRESS": "off",
+    }
     client = NotebookClient(
         notebook,
         km=AsyncKernelManager(kernel_spec_manager=ThisPython()),

@@ -42,19 +42,25 @@ Cell = dict[str, Any]
 
 def lint_file(path: Path) -> list[str]:
     """All problems of one notebook file."""
-    return problems(json.loads(path.read_text(encoding="utf-8")), path.stem)
+    graded = path.resolve().parent.name == "solutions"
+    return problems(json.loads(path.read_text(encoding="utf-8")), path.stem, graded)
 
 
-def problems(notebook: dict[str, Any], name: str) -> list[str]:
-    """All problems of a notebook. `name` is its file name without suffix."""
+def problems(notebook: dict[str, Any], name: str, graded: bool = False) -> list[str]:
+    """All problems of a notebook. `name` is its file name without suffix; `graded`: a notebook of exercises."""
     cells = [(number, cell) for number, cell in enumerate(notebook["cells"], start=1)]
     code = [(number, cell) for number, cell in cells if cell["cell_type"] == "code"]
     prose = [(number, cell) for number, cell in cells if cell["cell_type"] == "markdown"]
-    return [
+    real = [
         *executed_in_order(code),
         *errors_only_where_announced(code),
         *nothing_excused(code),
         *nothing_that_varies(code),
+    ]
+    if graded:
+        return [*real, *every_item_is_passed(code)]
+    return [
+        *real,
         *within_budget(cells, code, prose),
         *numbers_are_asserted(code, prose, notebook["metadata"]),
         *metadata_complete(notebook["metadata"], name),
@@ -115,6 +121,16 @@ def nothing_that_varies(code: list[tuple[int, Cell]]) -> Iterator[str]:
                 yield f"cell {number}: a widget with no text or picture beside it, so nbval compares nothing"
             if match := VARIES.search(text_of(output)):
                 yield f"cell {number}: prints `{match[0]}`, which differs from machine to machine"
+
+
+def every_item_is_passed(code: list[tuple[int, Cell]]) -> Iterator[str]:
+    """In the executed solutions every check says that its item is passed."""
+    for number, cell in code:
+        if not cell["metadata"].get("nbgrader", {}).get("grade"):
+            continue
+        shown = "\n".join(text_of(output) for output in cell["outputs"])
+        if ": passed" not in shown:
+            yield f"cell {number}: the check does not say passed: {shown.strip().splitlines()[:1]}"
 
 
 # --- the course's promises ------------------------------------------------------------------------

@@ -1,0 +1,432 @@
+"""Reading a solutions source: one text file per notebook holds its exercises, answers, checks and wrong answers.
+
+    # %% [markdown]                  the question; the heading gives id and title: "## 04.1 · Two users"
+    # %%                             the answer; what stands between the markers does not reach the students
+    ### BEGIN SOLUTION
+    answer = 96
+    ### END SOLUTION
+    # %%                             the check, alone in its cell
+    lab.check("04.1", answer)
+    # %% tags=["item"]               for authors and the builder only; in no notebook
+    item("04.1", kind="number", points=2, hints=[...], wrong=[wrong_answer(48, "M06", "...")])
+
+A code item has probes instead of an expected answer. They are functions in the item's cell; the answer is their first
+argument, their docstring says what is tried, and what they return on the reference answer is what is expected:
+
+    item("04.4", kind="code", points=5, hints=[...])
+
+    @shared                                         what several probes use
+    def make_graph(): ...
+    @probe(points=2, cases=[(2.0,), (3.0,)])
+    def used_twice(backward, x):
+        "A tensor used twice"
+        ...
+    @probe(points=3, hidden=True)
+    def ...
+    @wrong("M06", "Your engine ...", score=2)       a program learners really write, and the points it still earns
+    def backward(root): ...
+    @right                                          another good program: must pass
+    def backward(root): ...
+
+`read` runs the source in this process and returns the sheet; `problems` says what an author still owes.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from . import plain, probe
+from .items import Item, Probe, Wrong, judge
+
+BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+LEAST_WRONG, LEAST_WRONG_PROGRAMS, LEAST_RIGHT = 3, 5, 2
+_HEADING = re.compile(
+    r"^#+\s+(?P<id>\d\d\.\d+)\s*[·:.-]\s*(?P<title>.*?)\s*(?:\([\d.]+ points?\))?\s*$", re.MULTILINE
+)
+
+
+@dataclass
+class Draft:
+    """An item while its source is read: with the reference answer and the live wrong and right ones."""
+
+    item: Item
+    reference: Any = None
+    checked: bool = False
+    wrong: list[tuple[Wrong, Any]] = field(default_factory=list)
+    """(entry of the bank, the wrong program itself or None for a value)."""
+    right: list[Any] = field(default_factory=list)
+    equivalent: list[str] = field(default_factory=list)
+    """Mutants that change nothing, as the report writes them."""
+    answer_cell: int = -1
+    """Number of the code cell (in `Sheet.code`) that holds the reference answer."""
+
+
+@dataclass
+class Sheet:
+    """One solutions source, read and run."""
+
+    name: str
+    cells: list[dict[str, Any]]
+    """The cells of the notebook, item cells left out: {"type", "source", "tags", "item": id, "role": "answer" | "check" | ""}."""
+    metadata: dict[str, Any]
+    drafts: list[Draft]
+    code: list[str]
+    """The code cells in order, as run."""
+
+    @property
+    def items(self) -> list[Item]:
+        """All items, complete: hidden probes and what every wrong answer gives."""
+        return [draft.item for draft in self.drafts]
+
+    def public(self) -> list[Item]:
+        """The items as they are shipped: visible probes, and the wrong answers that these recognize."""
+        return [public(item) for item in self.items]
+
+
+def public(item: Item) -> Item:
+    """An item without what must stay hidden. Hidden probes keep their points, so that totals are right."""
+    visible = [p for p in item.probes if not p.hidden]
+    keys = {key for p in visible for key in p.names()}
+    bank = []
+    for wrong in item.wrong:
+        if not item.probes:
+            bank.append(wrong)
+            continue
+        outputs = {key: value for key, value in wrong.outputs.items() if key in keys}
+        if judge(item, outputs=outputs).state == "wrong":
+            bank.append(replace(wrong, outputs=outputs))
+    sealed = [
+        Probe(name=f"hidden {i}", points=p.points, source="", hidden=True, cases=[])
+        for i, p in enumerate((p for p in item.probes if p.hidden), start=1)
+    ]
+    return replace(item, probes=[*visible, *sealed], wrong=bank)
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+def read(source: Path) -> Sheet:
+    """Read and run a solutions source. Raises ValueError, with the cell, for what cannot be understood."""
+    import jupytext
+
+    notebook = jupytext.read(source, fmt="py:percent")
+    sheet = Sheet(source.stem, [], dict(notebook.metadata.get("autograd_lab", {})), [], [])
+    desk = Desk(sheet)
+    title = ""
+    for number, cell in enumerate(notebook.cells, start=1):
+        tags = list(cell.metadata.get("tags", []))
+        if "item" in tags:
+            desk.define(cell.source, f"{source.name}, cell {number}")
+            if not desk.draft.item.title:
+                desk.draft.item.title = title
+            continue
+        entry = {"type": cell.cell_type, "source": cell.source, "tags": tags, "item": "", "role": ""}
+        if cell.cell_type == "markdown":
+            found = list(_HEADING.finditer(cell.source))
+            if found:
+                title = found[-1]["title"]
+                desk.current = found[-1]["id"]
+        else:
+            entry["item"] = desk.current
+            entry["role"] = "answer" if BEGIN in cell.source else "check" if _is_check(cell.source) else ""
+            desk.run(cell.source, f"{source.name}, cell {number}", entry["role"] == "answer")
+        sheet.cells.append(entry)
+    for draft in sheet.drafts:
+        _complete(draft)
+    return sheet
+
+
+def _is_check(source: str) -> bool:
+    return bool(re.fullmatch(r"\s*lab\.check\(.*\)\s*", source, re.DOTALL))
+
+
+class Desk:
+    """Where a source is run: its namespace, and the words an item's cell may use."""
+
+    def __init__(self, sheet: Sheet) -> None:
+        self.sheet = sheet
+        self.space: dict[str, Any] = {"__name__": "__main__"}
+        self.current = ""  # the id of the last heading
+        self.draft = Draft(Item("", "", 0))
+        self.answers: dict[str, tuple[Any, int]] = {}
+        self.answer_cell = -1
+
+    def run(self, source: str, where: str, answer: bool) -> None:
+        """Run a code cell; what it hands to lab.check is the reference answer."""
+        self.sheet.code.append(source)
+        if answer:
+            self.answer_cell = len(self.sheet.code) - 1
+        with catching() as given:
+            execute(source, self.space, where)
+        for item_id, value in given:
+            self.answers[item_id] = value, self.answer_cell
+            for draft in self.sheet.drafts:
+                self._hand_in(draft)
+
+    def _hand_in(self, draft: Draft) -> None:
+        if draft.item.id in self.answers and not draft.checked:
+            (draft.reference, draft.answer_cell), draft.checked = self.answers[draft.item.id], True
+
+    def define(self, source: str, where: str) -> None:
+        """Run an item's cell."""
+        words = {
+            "item": self.item, "shared": self.shared, "probe": self.probe, "wrong": self.wrong, "right": self.right,
+            "wrong_answer": wrong_answer, **probe.namespace(),
+        }  # fmt: skip
+        self.cell = source
+        self.prelude = ""
+        execute(source, self.space | words, where)
+
+    def item(
+        self, item_id: str, *, kind: str, points: float = 0, hints: tuple[str, ...] | list[str] = (), wrong: tuple[Wrong, ...] | list[Wrong] = (),
+        accept: tuple[Any, ...] | list[Any] = (), partial: bool = False, rtol: float = plain.RTOL,
+        equivalent: tuple[str, ...] | list[str] = (),
+    ) -> None:  # fmt: skip
+        """Begin an item; the probes and programs that follow in the cell belong to it."""
+        made = Item(
+            item_id,
+            kind,
+            points,
+            hints=list(hints),
+            accept=[plain.plain(a) for a in accept],
+            partial=partial,
+            rtol=rtol,
+        )
+        self.draft = Draft(made, wrong=[(w, None) for w in wrong], equivalent=list(equivalent))
+        self.sheet.drafts.append(self.draft)
+        self._hand_in(self.draft)
+
+    def shared(self, made: Any) -> Any:
+        """A function or class that the probes after it use. It goes with them, so it must not give anything away."""
+        self.prelude += _source_of(self.cell, made.__name__) + "\n\n"
+        return made
+
+    def probe(
+        self,
+        points: float,
+        *,
+        hidden: bool = False,
+        cases: list[tuple[Any, ...]] | None = None,
+        rtol: float = plain.RTOL,
+    ) -> Callable[[Any], Any]:
+        """A function that tries the answer (its first argument) and returns plain data."""
+
+        def keep(function: Any) -> Any:
+            says = (function.__doc__ or "").strip().split("\n")[0]
+            arguments = [list(case) for case in cases or [()]]
+            text = self.prelude + _source_of(self.cell, function.__name__)
+            self.draft.item.probes.append(
+                Probe(function.__name__, points, text, says, arguments, [], hidden, rtol)
+            )
+            return function
+
+        return keep
+
+    def wrong(self, misconception: str, says: str, score: float = 0) -> Callable[[Any], Any]:
+        """A wrong program of the bank."""
+
+        def keep(program: Any) -> Any:
+            self.draft.wrong.append((Wrong(says, misconception, score), program))
+            return program
+
+        return keep
+
+    def right(self, program: Any) -> Any:
+        """Another right program."""
+        self.draft.right.append(program)
+        return program
+
+
+def wrong_answer(answer: Any, misconception: str, says: str, score: float = 0) -> Wrong:
+    """A wrong value of the bank: the answer, the misconception behind it (or ""), and what refutes it."""
+    return Wrong(says, misconception, score, plain.plain(answer))
+
+
+@contextmanager
+def catching() -> Iterator[list[tuple[str, Any]]]:
+    """While a source is run, lab.check notes what it is given instead of judging it."""
+    from autograd_lab import lab
+
+    given: list[tuple[str, Any]] = []
+    before = lab.check
+    vars(lab)["check"] = lambda item_id, answer=...: given.append((item_id, answer))
+    try:
+        yield given
+    finally:
+        vars(lab)["check"] = before
+
+
+def execute(source: str, space: dict[str, Any], where: str) -> None:
+    """Run the text of a cell; magics are left out. Functions in it keep their source."""
+    lines = [line if not re.match(r"\s*[%!]", line) else "" for line in source.splitlines()]
+    text = "\n".join(lines) + "\n"
+    linecache.cache[f"<{where}>"] = len(text), None, text.splitlines(keepends=True), f"<{where}>"
+    try:
+        exec(compile(text, f"<{where}>", "exec"), space)
+    except Exception as error:
+        raise ValueError(f"{where}: {type(error).__name__}: {error}") from error
+
+
+def _source_of(cell: str, name: str) -> str:
+    for node in ast.parse(cell).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
+            return textwrap.dedent("\n".join(cell.splitlines()[node.lineno - 1 : node.end_lineno])) + "\n"
+    raise ValueError(f"no function or class {name} at the top of its item's cell")
+
+
+def _complete(draft: Draft) -> None:
+    """Work out what is expected, and what each wrong program of the bank gives."""
+    item = draft.item
+    if not item.probes:
+        item.expected = plain.plain(draft.reference) if draft.checked else None
+    else:
+        outputs = probe.run(item.probes, draft.reference)
+        for one in item.probes:
+            one.expected = [outputs[key] for key in one.names()]
+        item.points = sum(one.points for one in item.probes)
+        for entry, program in draft.wrong:
+            if program is not None:
+                entry.outputs = probe.run(item.probes, program)
+    item.wrong = [entry for entry, _ in draft.wrong]
+
+
+# --- what an author still owes --------------------------------------------------------------------
+
+
+def problems(sheet: Sheet) -> list[str]:
+    """What is missing or does not hold in a sheet, one line each."""
+    found = []
+    defined = [draft.item.id for draft in sheet.drafts]
+    asked = [cell["item"] for cell in sheet.cells if cell["role"] == "check"]
+    found += [
+        f"{item_id}: checked, but not defined in an item cell" for item_id in asked if item_id not in defined
+    ]
+    found += [f"{item_id}: defined twice" for item_id in sorted({d for d in defined if defined.count(d) > 1})]
+    for draft in sheet.drafts:
+        found += [f"{draft.item.id}: {text}" for text in _owed(draft, sheet.name.split("_")[0])]
+    total = sum(item.points for item in sheet.items)
+    if sheet.metadata.get("points") != total:
+        found.append(f"metadata points: {sheet.metadata.get('points')}, but the items are worth {total:g}")
+    return found
+
+
+def _owed(draft: Draft, notebook: str) -> Iterator[str]:
+    from .items import KINDS
+
+    item = draft.item
+    if item.id.split(".")[0] != notebook:
+        yield f"its id does not begin with {notebook}"
+    if item.kind not in KINDS:
+        yield f"kind {item.kind!r} is none of {', '.join(KINDS)}"
+    if not draft.checked:
+        yield "no cell checks it"
+        return
+    if item.points <= 0:
+        yield "worth no points"
+    if not item.title:
+        yield 'no heading "## 04.1 · Title" above it'
+    if len(item.hints) != 3:
+        yield f"{len(item.hints)} hints, 3 wanted: what to look at, how to think, nearly the answer"
+    if item.probes:
+        yield from _owed_code(draft)
+    else:
+        yield from _owed_values(draft)
+
+
+def _owed_values(draft: Draft) -> Iterator[str]:
+    item = draft.item
+    if len(item.wrong) < LEAST_WRONG:
+        yield f"{len(item.wrong)} wrong answers in the bank, {LEAST_WRONG} wanted"
+    for wrong in item.wrong:
+        verdict = judge(item, wrong.answer)
+        if verdict.state != "wrong" or verdict.says != wrong.says:
+            yield f"the wrong answer {plain.show(wrong.answer)} is {verdict.state}: {verdict.says}"
+    for answer in item.accept:
+        if judge(item, answer).state != "passed":
+            yield f"{plain.show(answer)} should be accepted"
+
+
+def _owed_code(draft: Draft) -> Iterator[str]:
+    item = draft.item
+    programs = [(wrong, program) for wrong, program in draft.wrong if program is not None]
+    if len(programs) < LEAST_WRONG_PROGRAMS:
+        yield f"{len(programs)} wrong programs in the bank, {LEAST_WRONG_PROGRAMS} wanted"
+    if len(draft.right) < LEAST_RIGHT:
+        yield f"{len(draft.right)} other right programs, {LEAST_RIGHT} wanted"
+    if not any(p.hidden for p in item.probes):
+        yield "no hidden probe: an answer made for the visible ones would pass"
+    for p in item.probes:
+        for key, want in zip(p.names(), p.expected, strict=True):
+            if isinstance(want, dict) and "error" in want:
+                yield f"probe {key}: the reference answer raises {plain.show(want)}"
+    for number, (wrong, _) in enumerate(programs, start=1):
+        verdict = judge(item, outputs=wrong.outputs)
+        what = f"wrong program {number} ({wrong.id or wrong.says[:30]})"
+        if verdict.state != "wrong":
+            yield f"{what} passes every probe"
+        elif verdict.says != wrong.says:
+            yield f"{what} is taken for another: {verdict.says}"
+        elif verdict.score != wrong.score:
+            yield f"{what} earns {verdict.score:g} points; it says {wrong.score:g}"
+    for number, program in enumerate(draft.right, start=1):
+        verdict = judge(item, outputs=probe.run(item.probes, program))
+        if verdict.state != "passed":
+            yield f"right program {number} is refused: {verdict.says}"
+
+
+# --- what students get ----------------------------------------------------------------------------
+
+
+def stub(source: str) -> str:
+    """A cell as students get it: what stands between the markers becomes a gap of the same shape.
+
+    Names that are assigned there become `name = ...`; a part that returns becomes `return ...`; anything else a line `...`.
+    """
+    out: list[str] = []
+    region: list[str] | None = None
+    for line in source.splitlines():
+        if line.strip() == BEGIN:
+            region = []
+        elif line.strip() == END and region is not None:
+            out += _gap(region)
+            region = None
+        elif region is not None:
+            region.append(line)
+        else:
+            out.append(line)
+    if region is not None:
+        raise ValueError(f"{BEGIN} without {END}")
+    return "\n".join(out)
+
+
+def _gap(lines: list[str]) -> list[str]:
+    first = next(line for line in lines if line.strip())
+    indent = first[: len(first) - len(first.lstrip())]
+    tree = ast.parse(
+        textwrap.dedent("\n".join(lines)).replace("return ", "_return = ").replace("yield ", "_return = ")
+    )
+    names: list[str] = []
+    returns = False
+    for node in tree.body:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        for target in targets:
+            parts = target.elts if isinstance(target, ast.Tuple) else [target]
+            for part in parts:
+                if isinstance(part, ast.Name) and part.id == "_return":
+                    returns = True
+                elif isinstance(part, ast.Name) and part.id not in names:
+                    names.append(part.id)
+    if returns or any(isinstance(n, ast.Name) and n.id == "_return" for n in ast.walk(tree)):
+        return [f"{indent}return ...  {probe.STUB}"]
+    if names and all(isinstance(node, ast.Assign) for node in tree.body):
+        gap = f"{indent}{', '.join(names)} = {', '.join('...' for _ in names)}"
+        return [f"{gap}  {probe.STUB}" if indent else gap]
+    return [f"{indent}...  {probe.STUB}"]

@@ -1,0 +1,305 @@
+"""Does every check catch what it should? The bank of wrong answers, and mutants of every reference program, in one table.
+
+A mutant is the reference answer with one small thing changed: an operator, a constant, a comparison, an axis, a sign, a transpose
+or keepdim dropped, `+=` made `=`. One that passes every probe is a survivor: either it means the same (the item then
+lists it as `equivalent`), or the probes have a gap.
+
+    python -m autograd_lab.course.bank [solutions/04_*.py ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import signal
+import sys
+import types
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import probe
+from .author import BEGIN, END, Draft, Sheet, catching, execute, problems, read
+from .items import judge
+
+SECONDS = 2.0
+"""How long one mutant may run; it is counted as caught if it takes longer."""
+
+_BINARY: dict[type, type] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult, ast.MatMult: ast.Mult,
+    ast.FloorDiv: ast.Mult, ast.Mod: ast.Mult,
+}  # fmt: skip
+_COMPARE: dict[type, type] = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+
+
+@dataclass
+class Row:
+    """One item of the table."""
+
+    item: str
+    kind: str
+    points: float
+    banked: int
+    caught: int
+    named: int
+    mutants: int = 0
+    killed: int = 0
+    survivors: list[str] = field(default_factory=list)
+
+
+def report(sheet: Sheet) -> list[Row]:
+    """One row per item of a sheet."""
+    rows = []
+    for draft in sheet.drafts:
+        item = draft.item
+        caught = named = 0
+        for wrong in item.wrong:
+            verdict = judge(item, outputs=wrong.outputs) if item.probes else judge(item, wrong.answer)
+            caught += verdict.state == "wrong"
+            named += verdict.says == wrong.says
+        row = Row(item.id, item.kind, item.points, len(item.wrong), caught, named)
+        if item.probes:
+            for name, alive in run_mutants(sheet, draft):
+                row.mutants += 1
+                row.killed += not alive
+                if alive:
+                    row.survivors.append(name)
+        rows.append(row)
+    return rows
+
+
+def run_mutants(sheet: Sheet, draft: Draft) -> Iterator[tuple[str, bool]]:
+    """(what was changed, whether every probe still passes) for each mutant of an item's reference answer."""
+    item = draft.item
+    before: dict[str, Any] = {"__name__": "__main__"}
+    with catching():
+        for number, source in enumerate(sheet.code[: draft.answer_cell]):
+            execute(source, before, f"{sheet.name}, code {number}")
+    rest = sheet.code[draft.answer_cell + 1 :]
+    check = next(source for source in rest if f'"{item.id}"' in source)
+    for name, text in mutants(sheet.code[draft.answer_cell]):
+        if name in draft.equivalent:
+            continue
+        space = dict(before)
+        try:
+            with catching() as given, limit(SECONDS):
+                execute(text, space, "mutant")
+                execute(check, space, "check")
+                outputs = probe.run(item.probes, given[-1][1])
+        except (ValueError, TimeUp):
+            yield name, False
+            continue
+        yield name, judge(item, outputs=outputs).state == "passed"
+
+
+class TimeUp(BaseException):
+    """A mutant runs too long. Not an Exception, so that no probe catches it."""
+
+
+@contextmanager
+def limit(seconds: float) -> Iterator[None]:
+    """Raise TimeUp in the block after so many seconds (where the system has timers; elsewhere mutants must end by themselves)."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(number: int, frame: types.FrameType | None) -> None:
+        raise TimeUp
+
+    old = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
+def mutants(source: str) -> Iterator[tuple[str, str]]:
+    """(name, text) of every mutant of a cell; only what stands between the solution markers is changed."""
+    inside = _solution_lines(source)
+    tree = ast.parse(source)
+    seen = {ast.unparse(tree)}
+    for path, change in _changes(tree, inside):
+        mutant = copy.deepcopy(tree)
+        node: Any = mutant
+        for step in path:
+            node = getattr(node, step) if isinstance(step, str) else node[step]
+        old = ast.unparse(node)
+        change(node, mutant, path)
+        ast.fix_missing_locations(mutant)
+        text = ast.unparse(mutant)
+        if text in seen:
+            continue
+        seen.add(text)
+        new = _at(mutant, path)
+        line = getattr(_at(tree, path), "lineno", 0)
+        yield f"{line}: {old} -> {ast.unparse(new)}", text
+
+
+def _at(tree: Any, path: tuple[Any, ...]) -> Any:
+    for step in path:
+        tree = getattr(tree, step) if isinstance(step, str) else tree[step]
+    return tree
+
+
+def _solution_lines(source: str) -> set[int]:
+    lines: set[int] = set()
+    on = False
+    for number, line in enumerate(source.splitlines(), start=1):
+        if line.strip() == BEGIN:
+            on = True
+        elif line.strip() == END:
+            on = False
+        elif on:
+            lines.add(number)
+    return lines
+
+
+Change = Callable[[Any, Any, tuple[Any, ...]], None]
+
+
+def _changes(tree: ast.AST, inside: set[int]) -> Iterator[tuple[tuple[Any, ...], Change]]:
+    for path, node in _walk(tree, ()):
+        if getattr(node, "lineno", 0) in inside and not _is_docstring(tree, path, node):
+            for change in _of(node):
+                yield path, change
+
+
+def _walk(node: ast.AST, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], ast.AST]]:
+    yield path, node
+    for name, value in ast.iter_fields(node):
+        if isinstance(value, ast.AST):
+            yield from _walk(value, (*path, name))
+        elif isinstance(value, list):
+            for i, part in enumerate(value):
+                if isinstance(part, ast.AST):
+                    yield from _walk(part, (*path, name, i))
+
+
+def _is_docstring(tree: ast.AST, path: tuple[Any, ...], node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _replace(make: Callable[[Any], ast.AST]) -> Change:
+    def change(node: Any, tree: Any, path: tuple[Any, ...]) -> None:
+        parent = _at(tree, path[:-1])
+        new = make(node)
+        if isinstance(path[-1], str):
+            setattr(parent, path[-1], new)
+        else:
+            parent[path[-1]] = new
+
+    return change
+
+
+def _set(**fields: Any) -> Change:
+    def change(node: Any, tree: Any, path: tuple[Any, ...]) -> None:
+        for name, value in fields.items():
+            setattr(node, name, value)
+
+    return change
+
+
+def _of(node: Any) -> Iterator[Change]:
+    """The small things that can be changed at one place."""
+    if isinstance(node, ast.BinOp):
+        if type(node.op) in _BINARY:
+            yield _set(op=_BINARY[type(node.op)]())
+        if isinstance(node.op, ast.Sub | ast.Div | ast.Pow | ast.MatMult):
+            yield _set(left=node.right, right=node.left)
+    elif isinstance(node, ast.AugAssign):
+        yield _replace(lambda n: ast.Assign(targets=[n.target], value=n.value))
+        if type(node.op) in _BINARY:
+            yield _set(op=_BINARY[type(node.op)]())
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _COMPARE:
+        yield _set(ops=[_COMPARE[type(node.ops[0])]()])
+    elif isinstance(node, ast.BoolOp):
+        yield _set(op=ast.Or() if isinstance(node.op, ast.And) else ast.And())
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
+        yield _replace(lambda n: n.operand)
+    elif isinstance(node, ast.Constant) and not isinstance(node.value, str):
+        yield from _constants(node.value)
+    elif isinstance(node, ast.Attribute) and node.attr in ("T", "mT"):
+        yield _replace(lambda n: n.value)
+    elif isinstance(node, ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in (
+            "t",
+            "transpose",
+            "detach",
+            "clone",
+            "copy",
+        ):
+            yield _replace(lambda n: n.func.value)
+        for i, keyword in enumerate(node.keywords):
+            if keyword.arg in ("keepdim", "keepdims", "create_graph", "retain_graph"):
+                yield _set(keywords=[k for j, k in enumerate(node.keywords) if j != i])
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        yield _replace(lambda n: ast.Pass())
+
+
+def _constants(value: Any) -> Iterator[Change]:
+    if value is True or value is False:
+        yield _set(value=not value)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield _set(value=value + 1)
+        if value:
+            yield _set(value=type(value)(0))
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+def table(rows: list[Row]) -> str:
+    """The rows as text, with totals and the survivors below."""
+    head = (
+        f"{'item':<7}{'kind':<9}{'points':>6}{'wrong':>7}{'caught':>8}{'named':>7}{'mutants':>9}{'killed':>8}"
+    )
+    lines = [head]
+    for row in rows:
+        lines.append(f"{row.item:<7}{row.kind:<9}{row.points:>6g}{row.banked:>7}{row.caught:>8}{row.named:>7}{row.mutants:>9}{row.killed:>8}")  # fmt: skip
+    if rows:
+        points, *sums = (
+            sum(getattr(row, name) for row in rows)
+            for name in ("points", "banked", "caught", "named", "mutants", "killed")
+        )
+        lines.append(
+            f"{'all':<7}{len(rows):<9}{points:>6g}"
+            + "".join(f"{n:>{w}}" for n, w in zip(sums, (7, 8, 7, 9, 8), strict=True))
+        )
+    lines += [f"{row.item} survivor  {name}" for row in rows for name in row.survivors]
+    return "\n".join(lines)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Print the table for the given sources; 0 if every banked answer is caught and named and no mutant survives."""
+    parser = argparse.ArgumentParser(prog="python -m autograd_lab.course.bank", description=__doc__)
+    parser.add_argument("sources", nargs="*", type=Path, help="solutions/*.py (default: all)")
+    options = parser.parse_args(argv)
+    sources = options.sources or sorted(Path("solutions").glob("*.py"))
+    rows: list[Row] = []
+    owed = 0
+    for source in sources:
+        sheet = read(source)
+        rows += report(sheet)
+        for text in problems(sheet):
+            print(f"{source}: {text}")
+            owed += 1
+    print(table(rows))
+    return (
+        1
+        if owed or any(row.survivors or row.caught < row.banked or row.named < row.banked for row in rows)
+        else 0
+    )
+
+
+__all__ = ["Row", "limit", "mutants", "report", "run_mutants", "table"]
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,158 @@
+"""`lab.check("04.2", answer)`: passed, wrong and why, or not attempted; at once, in the student's own kernel."""
+
+from __future__ import annotations
+
+import contextlib
+from html import escape
+from typing import Any
+
+from . import plain, probe, scores
+from .items import Item, Verdict, find, judge
+
+_asked: dict[str, int] = {}  # hints given, per item
+
+
+class Result:
+    """What `lab.check` found. It shows itself; `step()` opens the case that failed in the stepper."""
+
+    def __init__(self, verdict: Verdict, answer: Any = None) -> None:
+        self.verdict = verdict
+        self._answer = answer
+
+    @property
+    def state(self) -> str:
+        """One of "passed", "wrong" and "not attempted"."""
+        return self.verdict.state
+
+    @property
+    def passed(self) -> bool:
+        """Whether all that can be checked here is right."""
+        return self.verdict.state == "passed"
+
+    @property
+    def score(self) -> float:
+        """Points earned so far, without hidden checks."""
+        return self.verdict.score
+
+    @property
+    def misconception(self) -> str:
+        """The id of the misconception that gives this answer, or ""."""
+        return self.verdict.misconception
+
+    def step(self) -> Any:
+        """The case on which the answer failed, recorded and opened in the stepper."""
+        from autograd_lab import lab
+
+        if self.verdict.case is None:
+            raise ValueError(f"{self.verdict.item.id}: there is no failed case to step through")
+        name, i = self.verdict.case
+        failed = next(p for p in self.verdict.item.probes if p.name == name)
+        function = probe.load(failed)
+        title = f"{self.verdict.item.id}: {failed.names()[i]}"
+        with (
+            lab.record(title=title) as trace,
+            contextlib.suppress(Exception),
+        ):  # what it raised, the verdict knows
+            function(self._answer, *failed.cases[i])
+        return lab.step(trace)
+
+    def _lines(self) -> tuple[str, list[str]]:
+        verdict, item = self.verdict, self.verdict.item
+        here = item.points - item.hidden_points
+        if verdict.state == "not attempted":
+            return f"{item.id}: not attempted ({_points(item.points)})", []
+        later = f"; {_points(item.hidden_points, 'more ')} at grading" if item.hidden_points else ""
+        if verdict.state == "passed":
+            return f"{item.id}: passed, {verdict.score:g} of {_points(here)}{later}", []
+        lines = [verdict.says] if verdict.says else []
+        if verdict.case is not None:
+            name, i = verdict.case
+            failed = next(p for p in item.probes if p.name == name)
+            about = failed.says.rstrip(".") or failed.names()[i]
+            detail = f"{about}: you gave {plain.show(verdict.got)}, it should be {plain.show(verdict.want)}."
+            if verdict.misconception or verdict.says not in (detail,):
+                lines += [detail] if detail not in lines and not verdict.says.startswith(about) else []
+        elif verdict.got is not None and not verdict.says:
+            lines.append(f"{plain.show(verdict.got)} is not right.")
+        if item.hints and _asked.get(item.id, 0) < len(item.hints):
+            lines.append(f'A hint: lab.hint("{item.id}")')
+        return f"{item.id}: not right yet, {verdict.score:g} of {_points(here)}{later}", lines
+
+    def __repr__(self) -> str:
+        head, lines = self._lines()
+        return "\n".join([head, *("  " + line for line in lines)])
+
+    def _repr_html_(self) -> str:
+        head, lines = self._lines()
+        mark, color = {"passed": ("\u2713", "#00795a"), "wrong": ("\u2717", "#b3246b")}.get(
+            self.state, ("\u2026", "#6b7683")
+        )
+        body = "".join(f"<div style='margin-top:4px'>{escape(line)}</div>" for line in lines)
+        return (
+            f"<div style='border-left:4px solid {color};padding:6px 12px;max-width:80ch'>"
+            f"<b>{mark} {escape(head)}</b>{body}</div>"
+        )
+
+
+def _points(n: float, more: str = "") -> str:
+    return f"{n:g} {more}point" + ("" if n == 1 else "s")
+
+
+def check(item_id: str, answer: Any = ...) -> Result:
+    """Judge `answer` to the item `item_id`; answers at once and never raises for what the student did.
+
+    answer   a number, word, list or tensor; a function or class for code items; a stepper in which the student was the engine.
+    Raises KeyError if there is no such item.
+    """
+    item = find(item_id)
+    verdict = verdict_on(item, answer)
+    scores.note(verdict)
+    return Result(verdict, answer)
+
+
+def verdict_on(item: Item, answer: Any) -> Verdict:
+    """The verdict on a live answer, with the probes that the item has here."""
+    if hasattr(answer, "engine_answer"):
+        answer = answer.engine_answer
+    if probe.unfinished(answer):
+        return Verdict(item, "not attempted")
+    if item.probes:
+        if not callable(answer) and not isinstance(answer, list | tuple):
+            return Verdict(item, "wrong", says=f"A function is asked for; you gave {_kind(answer)}.")
+        visible = [p for p in item.probes if not p.hidden]
+        return judge(item, outputs=probe.run(visible, answer))
+    try:
+        return judge(item, plain.plain(answer))
+    except plain.NotPlainError as error:
+        return Verdict(item, "wrong", says=f"This cannot be an answer: {error}.")
+
+
+def _kind(answer: Any) -> str:
+    try:
+        return plain.show(plain.plain(answer))
+    except plain.NotPlainError:
+        return f"a {type(answer).__name__}"
+
+
+class Hint:
+    """One hint; asking again gives the next."""
+
+    def __init__(self, item: Item, level: int) -> None:
+        self.item, self.level = item, level
+
+    def __repr__(self) -> str:
+        return (
+            f"{self.item.id}, hint {self.level} of {len(self.item.hints)}: {self.item.hints[self.level - 1]}"
+        )
+
+
+def hint(item_id: str, level: int | None = None) -> Hint:
+    """The next hint for an item, or the one of a given level (1, 2, 3). Raises ValueError if there is none."""
+    item = find(item_id)
+    if not item.hints:
+        raise ValueError(f"{item_id} has no hints")
+    level = min(_asked.get(item_id, 0) + 1, len(item.hints)) if level is None else level
+    if not 1 <= level <= len(item.hints):
+        raise ValueError(f"{item_id} has hints 1 to {len(item.hints)}, not {level}")
+    _asked[item_id] = max(level, _asked.get(item_id, 0))
+    return Hint(item, level)

@@ -1,0 +1,236 @@
+"""Graded items: what is asked, what is right, and what each known wrong answer says about the one who gave it.
+
+    Item     one question: its kind, points, hints, and either an expected answer or probes
+    Probe    a small function that runs beside the student's code and returns plain data; what it should return is
+             stored, and compared elsewhere
+    Wrong    an answer learners really give, the misconception behind it, and the sentence that refutes it
+    judge    (item, what came back) -> Verdict: pure, so that the notebook, the tests and the grader say the same
+
+Items are written in the solutions' sources (solutions/*.py) and built into `items/<notebook>.json` (visible probes,
+shipped) and `solutions/keys/<notebook>.json` (hidden probes, never shipped).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from . import plain
+
+FORMAT, VERSION = "autograd-lab-items", 1
+KINDS = ("predict", "number", "order", "engine", "code", "debug")
+FOLDER = Path(__file__).parent / "items"
+
+
+@dataclass
+class Wrong:
+    """A wrong answer of the bank. `answer` for items with a value; `outputs` {probe case: plain data} for code."""
+
+    says: str
+    id: str = ""
+    """The misconception (misconceptions.py), or "" for a slip without a name."""
+    score: float = 0
+    answer: Any = None
+    outputs: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Probe:
+    """Inputs only: runs beside the student's code. `cases` are argument lists; `expected` one result for each."""
+
+    name: str
+    points: float
+    source: str
+    says: str = ""
+    cases: list[list[Any]] = field(default_factory=lambda: [[]])
+    expected: list[Any] = field(default_factory=list)
+    hidden: bool = False
+    rtol: float = plain.RTOL
+
+    def names(self) -> list[str]:
+        """The names of its cases, in order: "chain", or "chain(2, 3)"."""
+        return [f"{self.name}({', '.join(map(repr, case))})" if case else self.name for case in self.cases]
+
+
+@dataclass
+class Item:
+    """One question of the course. `points` counts visible and hidden probes, or the one answer."""
+
+    id: str
+    kind: str
+    points: float
+    title: str = ""
+    hints: list[str] = field(default_factory=list)
+    expected: Any = None
+    accept: list[Any] = field(default_factory=list)
+    """Further answers that are right."""
+    partial: bool = False
+    """For a list answer: each right element earns its share."""
+    rtol: float = plain.RTOL
+    probes: list[Probe] = field(default_factory=list)
+    wrong: list[Wrong] = field(default_factory=list)
+
+    @property
+    def hidden_points(self) -> float:
+        """What only the grader's probes decide."""
+        return sum(probe.points for probe in self.probes if probe.hidden)
+
+
+@dataclass
+class Verdict:
+    """What came of one answer: `state` is "passed", "wrong" or "not attempted"."""
+
+    item: Item
+    state: str
+    score: float = 0
+    says: str = ""
+    """Why it is wrong: the refutation of a known mistake, or the first case that differs."""
+    misconception: str = ""
+    case: tuple[str, int] | None = None
+    """The first probe, and the number of its case, on which the answer failed."""
+    got: Any = None
+    want: Any = None
+
+
+def judge(item: Item, answer: Any = None, outputs: dict[str, Any] | None = None) -> Verdict:
+    """The verdict on a plain `answer`, or on the `outputs` {case: plain data} of an item's probes.
+
+    Probes whose outputs are not given (the hidden ones, in a student's notebook) are left out: they neither earn nor cost.
+    """
+    return _judge_outputs(item, outputs) if outputs is not None else _judge_answer(item, answer)
+
+
+def _judge_answer(item: Item, answer: Any) -> Verdict:
+    accepted = [item.expected, *item.accept]
+    if any(plain.same(answer, right, item.rtol) for right in accepted):
+        return Verdict(item, "passed", item.points)
+    for wrong in item.wrong:
+        if plain.same(answer, wrong.answer, item.rtol):
+            return Verdict(item, "wrong", wrong.score, wrong.says, wrong.id, got=answer)
+    score, says = 0.0, ""
+    if isinstance(item.expected, list):
+        score, says = _judge_list(item, answer, accepted)
+    return Verdict(item, "wrong", score, says, got=answer)
+
+
+def _judge_list(item: Item, answer: Any, accepted: list[Any]) -> tuple[float, str]:
+    if not isinstance(answer, list) or len(answer) != len(item.expected):
+        given = f"{len(answer)} of them" if isinstance(answer, list) else plain.show(answer)
+        return 0.0, f"A list of {len(item.expected)} is asked for; you gave {given}."
+    best = max(
+        accepted,
+        key=lambda right: sum(plain.same(a, b, item.rtol) for a, b in zip(answer, right, strict=False)),
+    )
+    right = [plain.same(a, b, item.rtol) for a, b in zip(answer, best, strict=True)]
+    first = right.index(False) + 1
+    says = f"{sum(right)} of {len(right)} are right; look at number {first} first."
+    if item.kind == "order":
+        says = (
+            f"Up to number {first - 1} the order is right; look at number {first}."
+            if first > 1
+            else "Look at the first one."
+        )
+    share = item.points * sum(right) / len(right) if item.partial else 0.0
+    return round(share, 2), says
+
+
+def _judge_outputs(item: Item, outputs: dict[str, Any]) -> Verdict:
+    score, failure = 0.0, None
+    for probe in item.probes:
+        if not probe.cases or not all(key in outputs for key in probe.names()):
+            continue  # a hidden one, in a student's notebook
+        bad = next(
+            (
+                i
+                for i, (key, want) in enumerate(zip(probe.names(), probe.expected, strict=True))
+                if not plain.same(outputs[key], want, probe.rtol)
+            ),
+            None,
+        )
+        if bad is None:
+            score += probe.points
+        elif failure is None:
+            failure = probe, bad
+    if failure is None:
+        return Verdict(item, "passed", score)
+    probe, i = failure
+    key, want = probe.names()[i], probe.expected[i]
+    found = recognize(item, outputs)
+    says = found.says if found else _difference(probe, outputs[key], want)
+    return Verdict(item, "wrong", score, says, found.id if found else "", (probe.name, i), outputs[key], want)
+
+
+def recognize(item: Item, outputs: dict[str, Any]) -> Wrong | None:
+    """The banked mistake that gives just these outputs, if there is one."""
+    for wrong in item.wrong:
+        shared = [key for key in wrong.outputs if key in outputs]
+        if shared and all(plain.same(outputs[key], wrong.outputs[key]) for key in shared):
+            return wrong
+    return None
+
+
+def _difference(probe: Probe, got: Any, want: Any) -> str:
+    about = f"{probe.says.rstrip('.')}: " if probe.says else ""
+    if isinstance(got, dict) and "error" in got:
+        return f"{about}your code raised {plain.show(got)}."
+    if isinstance(got, dict) and isinstance(want, dict) and got.get("shape") != want.get("shape"):
+        return f"{about}yours has shape {got.get('shape')}, it should be {want.get('shape')}."
+    return f"{about}you gave {plain.show(got)}, it should be {plain.show(want)}."
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def to_json(notebook: str, items: Iterable[Item]) -> str:
+    """The text of an items file."""
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "notebook": notebook,
+        "items": [asdict(item) for item in items],
+    }
+    return json.dumps(document, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def from_json(text: str) -> list[Item]:
+    """The items of a file. Raises ValueError if it is not one, or of another version."""
+    document = json.loads(text)
+    if document.get("format") != FORMAT or document.get("version") != VERSION:
+        raise ValueError(
+            f"not an items file of version {VERSION}: format {document.get('format')!r}, version {document.get('version')!r}"
+        )
+    return [
+        Item(
+            **{
+                **item,
+                "probes": [Probe(**probe) for probe in item["probes"]],
+                "wrong": [Wrong(**wrong) for wrong in item["wrong"]],
+            }
+        )
+        for item in document["items"]
+    ]
+
+
+@cache
+def shipped() -> dict[str, Item]:
+    """All items that this installation knows, by id."""
+    found = [
+        item for path in sorted(FOLDER.glob("*.json")) for item in from_json(path.read_text(encoding="utf-8"))
+    ]
+    return {item.id: item for item in found}
+
+
+def find(item_id: str) -> Item:
+    """The item with this id. Raises KeyError naming the nearest ones if there is none."""
+    items = shipped()
+    if item_id in items:
+        return items[item_id]
+    near = [known for known in items if known.split(".")[0] == str(item_id).split(".")[0]]
+    raise KeyError(
+        f"there is no item {item_id!r}; "
+        + (f"this notebook has {', '.join(near)}" if near else "ids look like '04.2'")
+    )

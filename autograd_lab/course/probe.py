@@ -1,0 +1,76 @@
+"""Running probes: the part of a check that stands beside the student's code, and knows no answers."""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import math
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from . import plain
+from .items import Probe
+
+STUB = "# your code here"
+_OPEN = re.compile(r"\.\.\.\s*" + STUB)
+
+
+def namespace() -> dict[str, Any]:
+    """What the code of a probe finds: torch (this library), lab, np, math."""
+    import numpy as np
+
+    import autograd_lab
+    from autograd_lab import lab
+
+    return {"torch": autograd_lab, "lab": lab, "np": np, "math": math, "__name__": "probe"}
+
+
+def load(probe: Probe) -> Callable[..., Any]:
+    """The function of a probe."""
+    space = namespace()
+    file = f"<probe {probe.name}>"
+    linecache.cache[file] = len(probe.source), None, probe.source.splitlines(keepends=True), file
+    exec(compile(probe.source, file, "exec"), space)
+    return space[probe.name]
+
+
+def run(probes: Iterable[Probe], answer: Any) -> dict[str, Any]:
+    """{case: plain data} of some probes; an exception of the student's code is data too: {"error", "message"}."""
+    outputs = {}
+    for probe in probes:
+        function = load(probe)
+        for key, case in zip(probe.names(), probe.cases, strict=True):
+            try:
+                outputs[key] = plain.plain(function(answer, *case))
+            except Exception as error:  # whatever the student's code raises is what it did
+                outputs[key] = {"error": type(error).__name__, "message": str(error)[:300]}
+    return outputs
+
+
+def unfinished(answer: Any) -> bool:
+    """Whether an answer is still the stub: `...`, or code in which a `...  # your code here` is left."""
+    if plain.unanswered(answer):
+        return True
+    return any(_OPEN.search(_text(function)) for function in _functions(answer))
+
+
+def _functions(answer: Any) -> list[Any]:
+    if inspect.isfunction(answer):
+        return [answer]
+    if inspect.isclass(answer):
+        return [
+            getattr(member, "__func__", member)
+            for member in vars(answer).values()
+            if inspect.isfunction(getattr(member, "__func__", member))
+        ]
+    if isinstance(answer, list | tuple):
+        return [function for part in answer for function in _functions(part)]
+    return []
+
+
+def _text(function: Any) -> str:
+    try:
+        return inspect.getsource(function)
+    except (OSError, TypeError):
+        return ""

@@ -1,0 +1,488 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "04"
+#     minutes: 50
+#     points: 14
+# ---
+
+# %% [markdown]
+# # 04 · Exercises: backward, node by node
+#
+# Put your answers in place of the dots and run the check below. A check may be run as often as you
+# like. Stuck? `lab.hint("04.1")` gives the first of three hints.
+
+# %%
+import autograd_lab as torch
+from autograd_lab import lab
+
+# %% [markdown]
+# ## 04.1 · Four graphs, four gradients (4 points)
+#
+# In each graph `a = 2`. What is `a.grad` after `backward()` from the last line? Work them out by
+# hand: write the message on every edge, and add up where paths meet.
+#
+# | | graph |
+# |---|---|
+# | 1 | `(a * 3) * 4` |
+# | 2 | `b = a + a` then `b + b` |
+# | 3 | `b = a * 3` then `a * b` |
+# | 4 | `b = a * a`, `c = b * 5`, then `b * c` |
+
+# %%
+### BEGIN SOLUTION
+answer = [12, 4, 12, 160]
+### END SOLUTION
+
+# %%
+lab.check("04.1", answer)
+
+# %% tags=["item"]
+item(
+    "04.1",
+    kind="number",
+    points=4,
+    partial=True,
+    hints=[
+        "Draw each graph. A tensor that is used twice has two arrows leaving it; backward, two messages come back.",
+        "In graph 4 the node of b gets one message from the product directly and one through c. Add them before going on to a.",
+        "Graph 4: directly c = 20; through c it is b * 5 = 20. Together 40, times 2a = 4.",
+    ],
+    wrong=[
+        wrong_answer(
+            [12, 4, 12, 240],
+            "M06",
+            "In graph 4 your way back goes down from b once for each message, and sends the first one again with the second: "
+            "80 + 160. The node of b must wait for both messages and go on once, with their sum.",
+            score=3,
+        ),
+        wrong_answer(
+            [12, 4, 12, 80],
+            "M06",
+            "In graph 4 only one of the two messages for b got through: 20 instead of 20 + 20. b is used by c and by the product.",
+            score=3,
+        ),
+        wrong_answer(
+            [12, 2, 6, 80],
+            "M07",
+            "Where a tensor is used twice you kept one message and lost the other. Gradients that meet are added.",
+            score=1,
+        ),
+        wrong_answer(
+            [12, 8, 12, 160],
+            "M06",
+            "In graph 2 you counted a path twice: b gets 1 + 1 = 2, and sends 2 to each of its two operands: 4 in all.",
+            score=3,
+        ),
+        wrong_answer(
+            [24, 8, 12, 80],
+            "",
+            "These are values of the graph, not gradients: the question is how much the last line moves when a moves.",
+            score=1,
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 04.2 · You are the engine (3 points)
+#
+# The graph of `loss = b * c` with `b = a * a` and `c = b * 3` at `a = 2`. Its nodes are called
+# `"loss"`, `"c"`, `"b"` and `"a"` here (the last is the accumulator of `a`). In which order do they
+# run, and which gradient does each receive? Write pairs, first the node that runs first.
+
+# %%
+### BEGIN SOLUTION
+order = [("loss", 1), ("c", 4), ("b", 24), ("a", 96)]
+### END SOLUTION
+
+# %%
+lab.check("04.2", order)
+
+# %% tags=["item"]
+item(
+    "04.2",
+    kind="engine",
+    points=3,
+    hints=[
+        "A node may run when every node that uses its output has sent its message.",
+        "After the loss has run, b holds one message (12) and still waits for the one through c.",
+        "The order is loss, c, b, a. b receives 12 + 3 * 4.",
+    ],
+    wrong=[
+        wrong_answer(
+            [["loss", 1], ["b", 12], ["c", 4], ["a", 48]],
+            "M06",
+            "You ran b with one of its two messages. c uses b as well, so b must wait until c has sent its own.",
+        ),
+        wrong_answer(
+            [["loss", 1], ["b", 12], ["c", 4], ["b", 12], ["a", 96]],
+            "M06",
+            "You ran b twice. The sum is right here, but every node behind b would run twice as well, and so on: the engine waits, "
+            "and runs each node once.",
+        ),
+        wrong_answer(
+            [["loss", 1], ["c", 4], ["b", 12], ["a", 48]],
+            "M07",
+            "The second message replaced the first at b. Messages for the same tensor are added: 12 + 12.",
+        ),
+        wrong_answer(
+            [["loss", 1], ["c", 12], ["b", 16], ["a", 64]],
+            "",
+            "At the loss the messages are swapped: the gradient for c is b = 4, and the one for b is c = 12.",
+        ),
+        wrong_answer(
+            [["a", 96], ["b", 24], ["c", 4], ["loss", 1]],
+            "",
+            "The gradients are right; but backward starts at the loss, and the accumulator of a is the end of the way.",
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 04.3 · Put the engine together (2 points)
+#
+# These are the parts of a backward pass, shuffled. Give their letters in the right order, the
+# parts of the loop in the order in which they happen for one node.
+#
+# - **A** loop: while a node is ready, take the one made last
+# - **B** count how many messages every node will get
+# - **C** deliver: add each gradient to what already waits at its node
+# - **D** seed the root with the gradient 1
+# - **E** apply the node's rule to its summed gradient
+# - **F** whoever has got its last message is ready now
+
+# %%
+### BEGIN SOLUTION
+parts = ["B", "D", "A", "E", "C", "F"]
+### END SOLUTION
+
+# %%
+lab.check("04.3", parts)
+
+# %% tags=["item"]
+item(
+    "04.3",
+    kind="order",
+    points=2,
+    hints=[
+        "Two parts come before the loop, three happen inside of it.",
+        "You cannot know that a message is the last one unless you have counted first.",
+        "Count, seed, loop; in the loop: apply, deliver, and see who is ready.",
+    ],
+    accept=[["D", "B", "A", "E", "C", "F"]],
+    wrong=[
+        wrong_answer(
+            ["D", "A", "E", "C", "F", "B"],
+            "M06",
+            "Without counting first (B) nobody knows which message is a node's last, so F cannot be decided.",
+        ),
+        wrong_answer(
+            ["B", "D", "A", "C", "E", "F"],
+            "",
+            "C before E delivers gradients that the rule has not computed yet.",
+        ),
+        wrong_answer(
+            ["B", "D", "A", "E", "F", "C"],
+            "",
+            "F asks who has got the last message; the messages are delivered in C, before.",
+        ),
+        wrong_answer(
+            ["B", "A", "D", "E", "C", "F"],
+            "",
+            "The seed (D) goes in once, before the loop: inside, the root would be started again and again.",
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 04.4 · Write backward (5 points)
+#
+# Here is the smallest graph there can be. A node knows its `value`, its `inputs`, and its `rule`: from
+# the gradient `g` of its value, `rule(g)` makes a list with one gradient per input. Write
+# `backward(root)`: afterwards the `.grad` of every node is the gradient of the root with respect to it.
+
+
+# %%
+class Node:
+    """A number in a graph."""
+
+    def __init__(self, value, inputs=(), rule=None):
+        self.value, self.inputs, self.rule, self.grad = value, inputs, rule, 0.0
+
+
+def mul(a, b):
+    return Node(a.value * b.value, (a, b), lambda g: [g * b.value, g * a.value])
+
+
+# %%
+def backward(root):
+    """Fill `.grad` of every node behind `root`; ask each rule once, with the whole gradient."""
+    ### BEGIN SOLUTION
+    waiting, stack = {root: 0}, [root]
+    while stack:
+        for x in stack.pop().inputs:
+            if x not in waiting:
+                waiting[x] = 0
+                stack.append(x)
+            waiting[x] += 1
+    root.grad, ready = 1.0, [root]
+    while ready:
+        node = ready.pop()
+        for x, g in zip(node.inputs, node.rule(node.grad) if node.inputs else []):
+            x.grad += g
+            waiting[x] -= 1
+            if waiting[x] == 0:
+                ready.append(x)
+    ### END SOLUTION
+
+
+# %%
+lab.check("04.4", backward)
+
+# %% tags=["item"]
+item(
+    "04.4",
+    kind="code",
+    points=5,
+    hints=[
+        "First go through the graph once and count, for each node, how often it is an input.",
+        "Keep a list of ready nodes. Take one, ask its rule, add each result to the input's .grad, and count down.",
+        "An input joins the list when its count reaches zero. Do not call yourself for the inputs: that goes down every path.",
+    ],
+    equivalent=["4: 0 -> 1"],
+)
+
+
+@shared
+class Node:
+    def __init__(self, value, inputs=(), rule=None):
+        self.value, self.inputs, self.rule, self.grad = value, inputs, rule, 0.0
+
+
+@shared
+def mul(a, b):
+    return Node(a.value * b.value, (a, b), lambda g: [g * b.value, g * a.value])
+
+
+@shared
+def add(a, b):
+    return Node(a.value + b.value, (a, b), lambda g: [g, g])
+
+
+@probe(points=1)
+def a_chain(backward):
+    "(a * 3) * 4 at a = 2"
+    a = Node(2.0)
+    y = mul(mul(a, Node(3.0)), Node(4.0))
+    backward(y)
+    return {"a": a.grad, "root": y.grad}
+
+
+@probe(points=1)
+def used_twice_at_once(backward):
+    "b = a * a, loss = b + b at a = 3"
+    a = Node(3.0)
+    b = mul(a, a)
+    backward(add(b, b))
+    return {"a": a.grad, "b": b.grad}
+
+
+@probe(points=1, cases=[("b * c",), ("c * b",)])
+def used_at_two_depths(backward, loss):
+    "b = a * a, c = b * 3, and the loss is their product, at a = 2"
+    a = Node(2.0)
+    b = mul(a, a)
+    c = mul(b, Node(3.0))
+    backward(mul(b, c) if loss == "b * c" else mul(c, b))
+    return {"a": a.grad, "b": b.grad, "c": c.grad}
+
+
+@probe(points=1, hidden=True)
+def random_graphs(backward):
+    "Random graphs of sums and products"
+    rng = np.random.default_rng(4)
+    found = []
+    for _ in range(5):
+        nodes = [Node(float(v)) for v in rng.uniform(0.5, 1.2, 3)]
+        for _ in range(12):
+            i, j = len(nodes) - 1 - rng.integers(4 if len(nodes) > 3 else 3, size=2)
+            nodes.append((mul if rng.random() < 0.5 else add)(nodes[i], nodes[j]))
+        backward(nodes[-1])
+        found.append([n.grad for n in nodes[:3]])
+    return found
+
+
+@probe(points=1, hidden=True)
+def each_rule_once_and_deep(backward):
+    "Each rule is asked once, also in a chain of 3,000 nodes"
+    asked = []
+
+    def double(a):
+        return Node(2 * a.value, (a, a), lambda g: asked.append(g) or [g, g])
+
+    a = y = Node(1.0)
+    for _ in range(12):
+        y = double(y)
+    backward(y)
+    deep = z = Node(1.0)
+    for _ in range(3000):
+        z = Node(z.value, (z,), lambda g: [g])
+    backward(z)
+    return {"gradient": a.grad, "rules asked": len(asked), "deep": deep.grad}
+
+
+@wrong("M06", "Your engine walks down every path by itself and sends along what had arrived before as well. "
+       "A node must wait for all its messages, and go on once.", score=1)  # fmt: skip
+def backward(root):
+    root.grad = 1.0
+
+    def go(node):
+        for x, g in zip(node.inputs, node.rule(node.grad) if node.inputs else []):
+            x.grad += g
+            go(x)
+
+    go(root)
+
+
+@wrong("M06", "Your engine goes on from a node at its first message; what arrives later is not passed on. Count first how many "
+       "messages each node will get.", score=3)  # fmt: skip
+def backward(root):
+    root.grad, queue, seen = 1.0, [root], {root}
+    while queue:
+        node = queue.pop(0)
+        for x, g in zip(node.inputs, node.rule(node.grad) if node.inputs else []):
+            x.grad += g
+            if x not in seen:
+                seen.add(x)
+                queue.append(x)
+
+
+@wrong(
+    "M07",
+    "At a node with several messages the last one replaces the others. They must be added: x.grad += g.",
+    score=1,
+)
+def backward(root):
+    order, seen = [], set()
+
+    def visit(node):
+        if node not in seen:
+            seen.add(node)
+            for x in node.inputs:
+                visit(x)
+            order.append(node)
+
+    visit(root)
+    root.grad = 1.0
+    for node in reversed(order):
+        for x, g in zip(node.inputs, node.rule(node.grad) if node.inputs else []):
+            x.grad = g
+
+
+@wrong("M06", "You go through the nodes in the order in which they were made. Backward is the other way round: first the "
+       "node that everything else has led to.")  # fmt: skip
+def backward(root):
+    order, seen = [], set()
+
+    def visit(node):
+        if node not in seen:
+            seen.add(node)
+            for x in node.inputs:
+                visit(x)
+            order.append(node)
+
+    visit(root)
+    root.grad = 1.0
+    for node in order:
+        for x, g in zip(node.inputs, node.rule(node.grad) if node.inputs else []):
+            x.grad += g
+
+
+@wrong("", "Every path is followed to its end with its own product. The gradients are right, but the number of paths doubles "
+       "with every node that is used twice: add first, go on once.", score=4)  # fmt: skip
+def backward(root):
+    stack = [(root, 1.0)]
+    while stack:
+        node, g = stack.pop()
+        node.grad += g
+        if node.inputs:
+            stack.extend(zip(node.inputs, node.rule(g)))
+
+
+@wrong("", "The root needs the gradient 1 before anything else: how much does it change if it changes by 1?")
+def backward(root):
+    waiting, stack = {root: 0}, [root]
+    while stack:
+        for x in stack.pop().inputs:
+            if x not in waiting:
+                waiting[x] = 0
+                stack.append(x)
+            waiting[x] += 1
+    ready = [root]
+    while ready:
+        node = ready.pop()
+        for x, g in zip(node.inputs, node.rule(node.grad) if node.inputs else []):
+            x.grad += g
+            waiting[x] -= 1
+            if waiting[x] == 0:
+                ready.append(x)
+
+
+@wrong("", "Right for small graphs; but you call yourself for every input, and Python allows about a thousand calls inside each "
+       "other. Use a list of your own as the stack.", score=4)  # fmt: skip
+def backward(root):
+    order, seen = [], set()
+
+    def visit(node):
+        if node not in seen:
+            seen.add(node)
+            for x in node.inputs:
+                visit(x)
+            order.append(node)
+
+    visit(root)
+    root.grad = 1.0
+    for node in reversed(order):
+        for x, g in zip(node.inputs, node.rule(node.grad) if node.inputs else []):
+            x.grad += g
+
+
+@right
+def backward(root):
+    order, stack, seen = [], [(root, False)], set()
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((x, False) for x in node.inputs)
+    root.grad = 1.0
+    for node in reversed(order):
+        if node.inputs:
+            for x, g in zip(node.inputs, node.rule(node.grad)):
+                x.grad += g
+
+
+@right
+def backward(root):
+    from collections import Counter, deque
+
+    count, queue, seen = Counter(), deque([root]), {root}
+    while queue:
+        for x in queue.popleft().inputs:
+            count[x] += 1
+            if x not in seen:
+                seen.add(x)
+                queue.append(x)
+    root.grad = 1.0
+    queue = deque([root])
+    while queue:
+        node = queue.popleft()
+        grads = node.rule(node.grad) if node.inputs else ()
+        for i, x in enumerate(node.inputs):
+            x.grad = x.grad + grads[i]
+            count[x] -= 1
+            if not count[x]:
+                queue.append(x)

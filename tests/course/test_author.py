@@ -1,0 +1,227 @@
+"""Reading solutions sources: gaps, wrong answers that are not caught, hidden probes that leak, mutants that survive."""
+
+import ast
+import textwrap
+
+import pytest
+
+from autograd_lab.course import author, bank
+
+SOURCE = '''\
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "99"
+#     minutes: 5
+#     points: 5
+# ---
+
+# %% [markdown]
+# ## 99.1 · Seven (2 points)
+
+# %%
+import autograd_lab as torch
+from autograd_lab import lab
+
+# %%
+### BEGIN SOLUTION
+answer = 7
+### END SOLUTION
+
+# %%
+lab.check("99.1", answer)
+
+# %% tags=["item"]
+item("99.1", kind="number", points=2, hints=["a", "b", "c"], wrong=[
+    wrong_answer(8, "M06", "One more."), wrong_answer(6, "M07", "One less."), wrong_answer(0, "", "Nothing.")])
+
+# %% [markdown]
+# ## 99.2 · Twice
+
+# %%
+def twice(x):
+    """Two times x."""
+    ### BEGIN SOLUTION
+    return x * 2
+    ### END SOLUTION
+
+
+# %%
+lab.check("99.2", twice)
+
+# %% tags=["item"]
+item("99.2", kind="code", hints=["a", "b", "c"])
+
+@shared
+def numbers():
+    return [1.0, 3.0]
+
+@probe(points=1)
+def on_numbers(f):
+    "On 1 and 3"
+    return [f(x) for x in numbers()]
+
+@probe(points=2, hidden=True)
+def on_a_secret(f):
+    "On others"
+    return [f(-4.25), f(0.5)]
+
+@wrong("M01", "Squared.")
+def twice(x):
+    return x ** 2
+
+@wrong("M02", "Once.")
+def twice(x):
+    return x
+
+@wrong("M03", "Thrice.")
+def twice(x):
+    return 3 * x
+
+@wrong("M04", "Made for the numbers shown.", score=1)
+def twice(x):
+    return {1.0: 2.0, 3.0: 6.0}.get(x)
+
+@wrong("M05", "A list.")
+def twice(x):
+    return [x, x]
+
+@right
+def twice(x):
+    return x + x
+
+@right
+def twice(x):
+    return 2.0 * x
+'''
+
+
+def sheet_of(tmp_path, text=SOURCE):
+    source = tmp_path / "99_test.py"
+    source.write_text(text, encoding="utf-8")
+    return author.read(source)
+
+
+def test_a_complete_source_owes_nothing(tmp_path):
+    sheet = sheet_of(tmp_path)
+    assert author.problems(sheet) == []
+    number, code = sheet.items
+    assert (number.title, number.expected, number.points) == ("Seven", 7, 2)
+    assert (code.points, code.hidden_points) == (3, 2)
+    assert code.probes[1].expected == [[-8.5, 1.0]]
+    assert [cell["role"] for cell in sheet.cells if cell["type"] == "code"] == [
+        "",
+        "answer",
+        "check",
+        "answer",
+        "check",
+    ]
+    assert not any("wrong_answer" in cell["source"] for cell in sheet.cells)
+
+
+def test_what_is_hidden_is_not_shipped(tmp_path):
+    public = sheet_of(tmp_path).public()
+    from autograd_lab.course.items import from_json, judge, to_json
+
+    text = to_json("99", public)
+    assert "-4.25" not in text
+    assert "-8.5" not in text
+    assert "Made for the numbers shown" not in text  # only a hidden probe tells it from a right one
+    code = from_json(text)[1]
+    assert (code.points, code.hidden_points) == (3, 2)
+    assert judge(code, outputs={"on_numbers": [2.0, 6.0]}).score == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "owed"),
+    [
+        ('wrong_answer(8, "M06", "One more.")', 'wrong_answer(7, "M06", "One more.")', "the wrong answer 7 is passed"),
+        ('wrong_answer(0, "", "Nothing.")', 'wrong_answer(8, "", "Nothing.")', "the wrong answer 8 is wrong: One more."),
+        (', wrong_answer(0, "", "Nothing.")', "", "2 wrong answers in the bank, 3 wanted"),
+        ("    return x ** 2", "    return x + x", "wrong program 1 (M01) passes every probe"),
+        ("    return 3 * x", "    return x", "wrong program 3 (M03) is taken for another: Once."),
+        ("shown.\", score=1", "shown.\", score=3", "wrong program 4 (M04) earns 1 points; it says 3"),
+        ("    return x + x", "    return x + 1", "right program 1 is refused"),
+        (', hidden=True', "", "no hidden probe"),
+        ("points: 5", "points: 6", "metadata points: 6, but the items are worth 5"),
+        ('hints=["a", "b", "c"], wrong', 'hints=["a"], wrong', "99.1: 1 hints, 3 wanted"),
+        ('kind="number"', 'kind="guess"', "kind 'guess' is none of"),
+        ('lab.check("99.1", answer)', 'print(answer)', "99.1: no cell checks it"),
+        ("    return x * 2\n    ### END", "    return x.twice\n    ### END", "the reference answer raises"),
+    ],
+)  # fmt: skip
+def test_what_does_not_hold_is_said(tmp_path, old, new, owed):
+    assert old in SOURCE
+    found = author.problems(sheet_of(tmp_path, SOURCE.replace(old, new, 1)))
+    assert any(owed in line for line in found), found
+
+
+def test_a_cell_that_fails_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"99_test.py, cell 2: ModuleNotFoundError"):
+        sheet_of(tmp_path, SOURCE.replace("import autograd_lab as torch", "import no_such_module"))
+
+
+@pytest.mark.parametrize(
+    ("inside", "gap"),
+    [
+        ("answer = 7", "answer = ..."),
+        ("a, b = 1, 2\nc = 3", "a, b, c = ..., ..., ..."),
+        ("x = 1\nx = x + 1", "x = ..."),
+        ("    return x * 2", "    return ...  # your code here"),
+        ("    for i in x:\n        if i:\n            return i", "    return ...  # your code here"),
+        ("    g = x * 2", "    g = ...  # your code here"),
+        ("    while x:\n        x.step()", "    ...  # your code here"),
+    ],
+)
+def test_gaps_have_the_shape_of_what_was_there(inside, gap):
+    text = f"before = 1\n{author.BEGIN}\n{inside}\n{author.END}\nafter = 2"
+    if inside.startswith(" "):
+        text = f"def f(x):\n    {author.BEGIN}\n{inside}\n    {author.END}"
+    out = author.stub(text)
+    assert gap in out.split("\n")
+    assert "SOLUTION" not in out
+    ast.parse(out)
+
+
+def test_mutants_change_one_thing_inside_the_solution():
+    cell = textwrap.dedent(f"""
+        scale = 3
+        def f(a, w):
+            "A docstring with 1 + 1."
+            {author.BEGIN}
+            s = a @ w.T
+            s += 1
+            return s.sum(dim=0, keepdim=True) if s > 0 else -s
+            {author.END}
+        """)
+    names = [name for name, _ in bank.mutants(cell)]
+    wanted = [
+        "6: a @ w.T -> a * w.T", "6: a @ w.T -> w.T @ a", "6: w.T -> w", "7: s += 1 -> s = 1", "7: s += 1 -> s -= 1",
+        "8: s > 0 -> s >= 0", "8: -s -> s", "8: s.sum(dim=0, keepdim=True) -> s.sum(dim=0)", "8: True -> False",
+    ]  # fmt: skip
+    assert not set(wanted) - set(names), names
+    assert not any(name.startswith(("2:", "4:")) for name in names)
+    for _, text in bank.mutants(cell):
+        ast.parse(text)
+
+
+def test_a_gap_in_the_probes_shows_as_a_survivor(tmp_path):
+    rows = bank.report(sheet_of(tmp_path))
+    assert rows[1].survivors == []
+    assert rows[1].mutants >= 3
+    blind = SOURCE.replace("return [f(x) for x in numbers()]", "return [f(0.0)]").replace(
+        "[f(-4.25), f(0.5)]", "[f(0.0)]"
+    )
+    rows = bank.report(sheet_of(tmp_path, blind))
+    assert "4: x * 2 -> x / 2" in rows[1].survivors
+    assert "survivor" in bank.table(rows)
+
+
+def test_a_mutant_that_never_ends_is_caught(tmp_path, monkeypatch):
+    monkeypatch.setattr(bank, "SECONDS", 0.2)
+    loop = SOURCE.replace(
+        "    return x * 2\n", "    n = 0\n    while n < 1:\n        n += 1\n    return x * 2\n"
+    )
+    row = bank.report(sheet_of(tmp_path, loop))[1]
+    assert row.mutants > 5
+    assert not any("-=" in name for name in row.survivors)

@@ -1,0 +1,247 @@
+"""lab.check, lab.hint and lab.progress: what a student hears, and what is remembered."""
+
+import json
+import math
+import time
+
+import numpy as np
+import pytest
+
+import autograd_lab as torch
+from autograd_lab import lab
+from autograd_lab.course import feedback, items, plain, probe, scores
+from autograd_lab.course.items import Item, Probe, Wrong, judge
+
+
+@pytest.fixture(autouse=True)
+def _no_file(monkeypatch, tmp_path):
+    monkeypatch.setenv(scores.ENVIRONMENT, str(tmp_path / "progress.json"))
+    monkeypatch.setattr(scores, "_session", {})
+    monkeypatch.setattr(feedback, "_asked", {})
+
+
+NUMBER = Item(
+    "99.1", "number", 2, hints=["look", "think", "nearly"], expected=96,
+    wrong=[Wrong("One message is missing.", "M06", 0, 48), Wrong("Half right.", "M07", 1, 144)],
+)  # fmt: skip
+
+
+def product_item():
+    source = "def rows(f, n):\n    a = torch.arange(float(n))\n    return f(a).detach()\n"
+    hidden = "def secret(f):\n    return f(torch.tensor([5.0, -5.0]))\n"
+    right, double = torch.relu, lambda a: a * 2
+    visible = Probe("rows", 2, source, "Rows", [[2], [3]])
+    sealed = Probe("secret", 3, hidden, hidden=True)
+    for one in (visible, sealed):
+        one.expected = list(probe.run([one], right).values())
+    wrong = Wrong("Twice as much.", "M19", 0, outputs=probe.run([visible, sealed], double))
+    return Item("99.2", "code", 5, hints=["a", "b", "c"], probes=[visible, sealed], wrong=[wrong])
+
+
+@pytest.mark.parametrize(
+    ("value", "data"),
+    [
+        (torch.tensor(3.0), 3.0),
+        (np.float32(0.5), 0.5),
+        (torch.tensor([[1, 2]]), {"shape": [1, 2], "dtype": "int64", "data": [[1, 2]]}),
+        ((1, " b "), [1, "b"]),
+        ({3, 1}, [1, 3]),
+        (math.nan, {"float": "nan"}),
+        (np.array([1.0, np.inf]), {"shape": [2], "dtype": "float64", "data": [1.0, {"float": "inf"}]}),
+        (torch.Size([2, 3]), [2, 3]),
+        (True, True),
+        (None, None),
+    ],
+)
+def test_answers_become_plain_data(value, data):
+    assert plain.plain(value) == data
+    assert json.loads(json.dumps(plain.plain(value))) == data
+
+
+@pytest.mark.parametrize("value", [len, object(), np, np.zeros(20_000), lambda x: x])
+def test_what_is_no_data_is_refused(value):
+    with pytest.raises(plain.NotPlainError):
+        plain.plain(value)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "agree"),
+    [
+        (1 / 3, 0.33333, True),
+        (1 / 3, 0.3333, True),
+        (0.333, 1 / 3, False),
+        (1, True, False),
+        (0, None, False),
+        (0.0, 1e-9, True),
+        ("Backward", "backward", True),
+        ([1, 2], {"shape": [2], "dtype": "int64", "data": [1, 2]}, True),
+        ([[1, 2]], {"shape": [2], "dtype": "int64", "data": [1, 2]}, False),
+        (
+            {"shape": [2, 1], "dtype": "f", "data": [[1], [2]]},
+            {"shape": [1, 2], "dtype": "f", "data": [[1, 2]]},
+            False,
+        ),
+        ({"float": "nan"}, {"float": "nan"}, True),
+        ({"float": "nan"}, 1.0, False),
+        ({"a": 1}, {"a": 1, "b": 2}, False),
+        ({"error": "TypeError", "message": "x"}, {"a": 1}, False),
+    ],
+)
+def test_when_two_answers_are_the_same(a, b, agree):
+    assert plain.same(a, b) is agree
+    assert plain.same(b, a) is agree
+
+
+def test_a_number_is_passed_wrong_with_its_misconception_or_not_attempted():
+    assert judge(NUMBER, 96.0).state == "passed"
+    assert judge(NUMBER, 96.0).score == 2
+    wrong = judge(NUMBER, 48)
+    assert (wrong.state, wrong.score, wrong.misconception, wrong.says) == (
+        "wrong",
+        0,
+        "M06",
+        "One message is missing.",
+    )
+    assert judge(NUMBER, 144).score == 1
+    other = judge(NUMBER, 7)
+    assert (other.state, other.misconception, other.says) == ("wrong", "", "")
+    for answer in (..., [1, ...], {"a": ...}):
+        assert feedback.verdict_on(NUMBER, answer).state == "not attempted"
+    assert feedback.verdict_on(NUMBER, None).state == "wrong"
+    assert "cannot be an answer" in feedback.verdict_on(NUMBER, len).says
+
+
+def test_a_list_says_where_it_goes_wrong_and_earns_its_share():
+    item = Item(
+        "99.3", "order", 4, expected=["a", "b", "c", "d"], accept=[["b", "a", "c", "d"]], partial=True
+    )
+    assert judge(item, ["b", "a", "c", "d"]).state == "passed"
+    verdict = judge(item, ["b", "a", "d", "c"])
+    assert (verdict.score, verdict.says) == (2, "Up to number 2 the order is right; look at number 3.")
+    assert judge(item, ["a"]).says == "A list of 4 is asked for; you gave 1 of them."
+    assert judge(item, 3).score == 0
+
+
+def test_code_is_judged_by_its_probes():
+    item = product_item()
+    right = feedback.verdict_on(item, torch.relu)
+    assert (right.state, right.score) == ("passed", 2)  # the hidden 3 are decided elsewhere
+    full = judge(item, outputs=probe.run(item.probes, torch.relu))
+    assert (full.state, full.score) == ("passed", 5)
+    double = feedback.verdict_on(item, lambda a: a * 2)
+    assert (double.state, double.misconception, double.says) == ("wrong", "M19", "Twice as much.")
+    assert double.case == ("rows", 0)
+    other = feedback.verdict_on(item, lambda a: a + 1)
+    assert "Rows: you gave [1, 2] (shape [2]), it should be [0, 1] (shape [2])" in other.says
+    broken = feedback.verdict_on(item, lambda a: a.no_such_thing())
+    assert "Rows: your code raised AttributeError" in broken.says
+    wrong_shape = feedback.verdict_on(item, lambda a: a.reshape(-1, 1))
+    assert "yours has shape [2, 1], it should be [2]" in wrong_shape.says
+    assert feedback.verdict_on(item, 3).says == "A function is asked for; you gave 3."
+
+
+def test_an_open_gap_is_not_attempted(tmp_path):
+    import linecache
+
+    def made(text):
+        name = f"<gap {len(text)}>"
+        linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+        space = {}
+        exec(compile(text, name, "exec"), space)
+        return space["f"]
+
+    item = product_item()
+    assert (
+        feedback.verdict_on(item, made("def f(a):\n    return ...  # your code here\n")).state
+        == "not attempted"
+    )
+    assert (
+        feedback.verdict_on(item, made("class f:\n    def g(self):\n        ...  # your code here\n")).state
+        == "not attempted"
+    )
+    kept = made("def f(a):\n    # your code here\n    b = a[..., None]\n    return torch_relu(a)\n")
+    assert feedback.verdict_on(item, kept).state == "wrong"
+
+
+def test_the_failed_case_opens_in_the_stepper():
+    result = feedback.Result(feedback.verdict_on(product_item(), lambda a: a * 2), lambda a: a * 2)
+    stepper = result.step()
+    assert stepper.trace.title == "99.2: rows(2)"
+    assert any(e["k"] == "const" and e["op"] == "mul" for e in stepper.trace.events)
+    with pytest.raises(ValueError, match="no failed case"):
+        feedback.Result(judge(NUMBER, 96)).step()
+
+
+def test_what_is_shown_is_the_same_in_text_and_html(monkeypatch):
+    monkeypatch.setattr(items, "shipped", lambda: {"99.1": NUMBER, "99.2": product_item()})
+    assert repr(lab.check("99.1", 96)) == "99.1: passed, 2 of 2 points"
+    assert repr(lab.check("99.1")) == "99.1: not attempted (2 points)"
+    wrong = lab.check("99.1", 48)
+    assert (
+        repr(wrong)
+        == '99.1: not right yet, 0 of 2 points\n  One message is missing.\n  A hint: lab.hint("99.1")'
+    )
+    assert "One message is missing." in wrong._repr_html_()
+    assert repr(lab.check("99.2", torch.relu)) == "99.2: passed, 2 of 2 points; 3 more points at grading"
+    shown = repr(lab.check("99.2", lambda a: a * 2))
+    assert "Twice as much." in shown
+    assert "Rows: you gave" in shown
+    assert "&lt;b&gt;" in lab.check("99.1", "<b>")._repr_html_()
+
+
+def test_hints_come_one_at_a_time(monkeypatch):
+    monkeypatch.setattr(items, "shipped", lambda: {"99.1": NUMBER})
+    said = [repr(lab.hint("99.1")) for _ in range(4)]
+    assert said[0] == "99.1, hint 1 of 3: look"
+    assert said[2] == said[3] == "99.1, hint 3 of 3: nearly"
+    assert "A hint" not in repr(lab.check("99.1", 1))
+    with pytest.raises(ValueError, match="hints 1 to 3, not 7"):
+        lab.hint("99.1", 7)
+    with pytest.raises(KeyError, match=r"this notebook has 99.1"):
+        lab.check("99.7", 1)
+    with pytest.raises(KeyError, match="ids look like"):
+        lab.check("98.1", 1)
+
+
+def test_progress_is_kept_in_a_file_and_never_falls(monkeypatch, tmp_path):
+    monkeypatch.setattr(items, "shipped", lambda: {"99.1": NUMBER, "99.2": product_item()})
+    monkeypatch.setattr(scores, "shipped", items.shipped)
+    lab.check("99.1", 144)
+    assert lab.progress().points == (1, 4)
+    lab.check("99.1", 96)
+    lab.check("99.1", 7)
+    lab.check("99.2")
+    monkeypatch.setattr(scores, "_session", {})  # another kernel
+    assert lab.progress().rows == [("99", 2, 4, 1, 2)]
+    assert repr(lab.progress()) == "99      2 of 4    points   1 of 2 items\nall     2 of 4    points"
+    assert json.loads((tmp_path / "progress.json").read_text())["items"]["99.1"]["tries"] == 3
+
+
+def test_a_progress_file_that_cannot_be_read_is_set_aside(tmp_path):
+    (tmp_path / "progress.json").write_text("{not json")
+    assert scores.load() == {}
+    assert (tmp_path / "progress-unreadable.json").read_text() == "{not json"
+
+
+def test_nothing_is_written_into_a_checkout_and_the_students_folder_is_found(monkeypatch, tmp_path):
+    monkeypatch.delenv(scores.ENVIRONMENT)
+    assert scores.place() is None  # the tests run in the checkout
+    (tmp_path / ".autograd_lab").mkdir()
+    (tmp_path / "exercises").mkdir()
+    monkeypatch.chdir(tmp_path / "exercises")
+    assert scores.place() == tmp_path / ".autograd_lab" / "progress.json"
+
+
+def test_a_folder_that_cannot_be_written_costs_only_the_memory(monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(scores.ENVIRONMENT, str(tmp_path / "file" / "progress.json"))
+    scores.note(judge(NUMBER, 96))
+    assert scores.load()["99.1"]["state"] == "passed"
+
+
+def test_a_check_answers_at_once():
+    item = product_item()
+    start = time.perf_counter()
+    for _ in range(20):
+        feedback.verdict_on(item, torch.relu)
+    assert (time.perf_counter() - start) / 20 < 0.5  # asked is 0.05; a busy machine is no failure

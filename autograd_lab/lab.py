@@ -53,6 +53,14 @@ def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> Why:
     return live_why(x, loss)
 
 
+def save_html(path: Any, *steppers: Any, title: str | None = None) -> None:
+    """Write steppers as one web page that needs no kernel and no network (see widgets/export.py)."""
+    from .widgets import export
+
+    export.save_html(path, *steppers, title=title)
+
+
 __all__ = [
-    "Trace", "Why", "check", "draw", "expect", "hint", "narrate", "progress", "record", "reveal", "scope", "state", "step", "why",
+    "Trace", "Why", "check", "draw", "expect", "hint", "narrate", "progress", "record", "reveal", "save_html",
+    "scope", "state", "step", "why",
 ]  # fmt: skip

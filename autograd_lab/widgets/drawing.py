@@ -16,6 +16,7 @@ import numpy as np
 from autograd_lab.tracing import Trace
 from autograd_lab.tracing.trace import Record
 
+from .export import destination
 from .frames import film
 from .svg import svg
 
@@ -28,8 +29,14 @@ class Drawing:
         self.svg = svg(film(trace))
 
     def save(self, path: str | Path) -> None:
-        """Write the picture to an SVG file."""
-        Path(path).write_text(self.svg, encoding="utf-8")
+        """Write the picture to a file, .svg or .png; ValueError for other endings."""
+        target = destination(path, "save", ".svg", ".png")
+        if target.suffix.lower() == ".svg":
+            target.write_text(self.svg, encoding="utf-8")
+            return
+        from .raster import Raster
+
+        Raster().picture(self.svg).save(target, optimize=True)
 
     def __repr__(self) -> str:
         nodes = [node["name"] for node in self.trace.nodes]

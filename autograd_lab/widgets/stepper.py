@@ -7,12 +7,10 @@ without widgets and for nbval, which compares them.
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 from collections.abc import Iterable
 from functools import cache
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +18,22 @@ import anywidget
 import traitlets
 
 from autograd_lab.tracing import State, Trace, narrate, state
-from autograd_lab.tracing.narrate import Narrator, fill
+from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.trace import Record
 
+from . import still
+from .export import Keeping
 from .frames import film
 from .quiz import Quiz
-from .svg import svg
 from .wire import encode
 
-#: Rows of the table beside the still picture; longer traces are cut, the widget shows them all.
-MOST_ROWS = 200
+_VIEW = "application/vnd.jupyter.widget-view+json"
 _ASSETS = Path(__file__).parent / "assets"
 
 
 #: The modules of the front end; each imports only from those before it, and no two export the same name.
 MODULES = (
-    "core.js", "wire.js", "formula.js", "dom.js", "graph.js", "zoom.js", "panels.js", "table.js", "stepper.js",
+    "core.js", "wire.js", "formula.js", "dom.js", "host.js", "graph.js", "zoom.js", "panels.js", "table.js", "stepper.js",
 )  # fmt: skip
 STYLES = ("stepper.css", "views.css")
 
@@ -53,7 +51,7 @@ def style() -> str:
     return "".join((_ASSETS / name).read_text(encoding="utf-8") for name in STYLES)
 
 
-class Stepper(Quiz, anywidget.AnyWidget):
+class Stepper(Keeping, Quiz, anywidget.AnyWidget):
     """Walk through `trace`, forwards and backwards, in the browser or from Python.
 
     `position` is the number of events that have happened: 0 before the first, `len(trace)` at the end.
@@ -64,6 +62,7 @@ class Stepper(Quiz, anywidget.AnyWidget):
     _esm = front_end()
     _css = style()
     _film = traitlets.Unicode().tag(sync=True)
+    _still = traitlets.Unicode(help="which still picture it replaces").tag(sync=True)
     position = traitlets.Int(0, help="events shown so far").tag(sync=True)
     by = traitlets.Enum(["event", "node"], "event", help="what Step and Play move by").tag(sync=True)
 
@@ -78,7 +77,7 @@ class Stepper(Quiz, anywidget.AnyWidget):
     ) -> None:
         self.trace = trace
         self.film: Record = film(trace)
-        super().__init__(_film=encode(self.film), position=position, **traits)
+        super().__init__(_film=encode(self.film), _still=still.key(trace), position=position, **traits)
         self._open_quiz(predict, mode)
 
     @traitlets.validate("position")
@@ -135,49 +134,39 @@ class Stepper(Quiz, anywidget.AnyWidget):
         node = f": {Narrator(self.trace).nodes[now.node]}" if now.node is not None else ""
         return f"Stepper({now.phase} {self.position}/{len(self.trace)}{node})"
 
+    def _ipython_display_(self, **kwargs: Any) -> None:
+        """Two outputs: the still picture, which stays when the kernel has gone, and the stepper, which hides it."""
+        from IPython.core.getipython import get_ipython
+        from IPython.display import display
+
+        if getattr(get_ipython(), "kernel", None) is None:  # a terminal
+            print(self.to_text())
+            return
+        display({"text/plain": self.to_text(), "text/html": self.to_html()}, raw=True)
+        view = self._view()
+        if view:
+            display({_VIEW: view[_VIEW]}, raw=True)
+
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[Record, Record]:
-        bundle: Record = {"text/plain": self.to_text(), "text/html": self.to_html()}
+        return {**self._view(**kwargs), "text/plain": self.to_text(), "text/html": self.to_html()}, {}
+
+    def _view(self, **kwargs: Any) -> Record:
         if os.environ.get("AUTOGRAD_LAB_STATIC") == "1":
-            return bundle, {}
+            return {}
         view = super()._repr_mimebundle_(**kwargs)
-        if view is None:
-            return bundle, {}
-        data, metadata = view
-        return {**data, **bundle}, metadata
+        return {} if view is None else view[0]
 
     def to_text(self) -> str:
         """The steps as lines of text."""
-        width = len(str(len(self.trace)))
-        lines = [repr(self), self._summary()]
-        lines += [f"{k:>{width}}  {sentence}" for k, sentence in self._rows()]
-        return "\n".join([*lines, *self._rest()])
+        return still.text(self.trace, repr(self), self._shown, self.question)
 
     def to_html(self) -> str:
         """A still picture of the last step and the steps as a table, in a form that sanitizing leaves alone."""
-        picture = base64.b64encode(svg(self.film, self._shown).encode()).decode("ascii")
-        rows = "".join(f"<tr><td>{k}</td><td>{escape(sentence)}</td></tr>" for k, sentence in self._rows())
-        rest = "".join(f"<p>{escape(line)}</p>" for line in self._rest())
-        label = escape(f"Computation graph. {self._summary()}", quote=True)
-        return (
-            f'<img alt="{label}" style="max-width:100%" src="data:image/svg+xml;base64,{picture}">'
-            f"<details><summary>{escape(self._summary())}</summary>"
-            f"<table><tr><th>step</th><th>what happens</th></tr>{rows}</table>{rest}</details>"
+        return still.html(
+            self.trace,
+            self.film,
+            self._shown,
+            self.question,
+            ". Run the cell to step through them.",
+            beside_widget=True,
         )
-
-    def _summary(self) -> str:
-        backward = sum(p["k"] == "backward" for p in self.trace)
-        passes = {0: "forward only", 1: "forward and backward"}.get(
-            backward, f"forward and {backward} backward passes"
-        )
-        title = f"{self.trace.title}: " if self.trace.title else ""
-        return f"{title}{len(self.trace)} steps, {passes}, {len(self.trace.nodes)} nodes"
-
-    def _rows(self) -> list[tuple[int, str]]:
-        narrator = Narrator(self.trace)
-        return [(k, fill(narrator.phrase(k))) for k in range(1, min(self._shown, MOST_ROWS) + 1)]
-
-    def _rest(self) -> list[str]:
-        if self.question:
-            return [f"What comes next is asked first: {self.question}"]
-        left = len(self.trace) - MOST_ROWS
-        return [f"... and {left} more steps"] if left > 0 else []

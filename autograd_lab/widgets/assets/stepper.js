@@ -2,6 +2,7 @@
 // host for nothing but the anywidget model (get, set, on, off, save_changes), so the same file runs in exports.
 import { at, clamp, phase, sameKind, say, stop } from "./core.js";
 import { button, focusable, h, icon } from "./dom.js";
+import { hideStill } from "./host.js";
 import { Graph } from "./graph.js";
 import { Panels, REASONS } from "./panels.js";
 import { Table } from "./table.js";
@@ -203,7 +204,7 @@ class Stage {
 
 export default {
   async render({ model, el }) {
-    const stage = new Stage(model, el, await decode(model.get("_film")));
-    return () => stage.close();
+    const stage = new Stage(model, el, await decode(model.get("_film"))), showStill = hideStill(el, model.get("_still"));
+    return () => { stage.close(); showStill(); };
   },
 };

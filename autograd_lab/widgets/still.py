@@ -1,0 +1,95 @@
+"""What stands in a notebook for viewers without widgets: a still picture and the steps as a table.
+
+nbval compares both, so they are the same bytes for the same trace. The HTML is made of what JupyterLab's sanitizer
+leaves in a notebook that is not trusted, and GitHub in one that is looked at: images from data, tables, <details>.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from html import escape
+
+from autograd_lab.tracing import Trace
+from autograd_lab.tracing.narrate import Narrator, fill
+from autograd_lab.tracing.trace import Record
+
+from .svg import svg
+
+#: Rows of the table; longer traces are cut, the stepper shows them all.
+MOST_ROWS = 200
+
+# Dropped where a notebook is not trusted, needed where it is. A stepper hides the picture (assets/host.js), so the
+# picture waits a moment for it; and where JupyterLab has no kernel to make a stepper with, it would print "model
+# not found" below the picture: a widget output that holds nothing but such a text is left out.
+_BESIDE_A_WIDGET = (
+    "<style>@media screen{@keyframes agl-wait{from{max-height:0;overflow:hidden}}"
+    ".agl-still{animation:agl-wait .01s .8s backwards}}"
+    ".jp-OutputArea-child:has(.agl-still)+.jp-OutputArea-child:has(>.jp-OutputArea-output.lm-Panel)"
+    ":not(:has(>.jp-OutputArea-output.lm-Panel *)){display:none}</style>"
+)
+
+
+def summary(trace: Trace) -> str:
+    """One line: how many steps, passes and nodes."""
+    backward = sum(p["k"] == "backward" for p in trace)
+    passes = {0: "forward only", 1: "forward and backward"}.get(
+        backward, f"forward and {backward} backward passes"
+    )
+    title = f"{trace.title}: " if trace.title else ""
+    return f"{title}{len(trace)} steps, {passes}, {len(trace.nodes)} nodes"
+
+
+def text(trace: Trace, head: str, shown: int | None = None, question: str = "") -> str:
+    """The steps as lines of text, below the line `head`; see html."""
+    width = len(str(len(trace)))
+    lines = [head, summary(trace)]
+    lines += [f"{k:>{width}}  {sentence}" for k, sentence in _rows(trace, shown)]
+    return "\n".join([*lines, *_rest(trace, question)])
+
+
+def html(
+    trace: Trace,
+    film: Record,
+    shown: int | None = None,
+    question: str = "",
+    note: str = "",
+    beside_widget: bool = False,
+) -> str:
+    """The last step as a picture and all steps as a table.
+
+    shown          the last step that may be shown, when there are questions about the next
+    question       the question after it
+    note           what the line between picture and table says besides
+    beside_widget  whether a stepper is displayed right after it
+    """
+    picture = base64.b64encode(svg(film, shown).encode()).decode("ascii")
+    rows = "".join(f"<tr><td>{k}</td><td>{escape(sentence)}</td></tr>" for k, sentence in _rows(trace, shown))
+    rest = "".join(f"<p>{escape(line)}</p>" for line in _rest(trace, question))
+    line = escape(summary(trace))
+    alt = escape(f"Computation graph. {summary(trace)}", quote=True)
+    return (
+        f"{_BESIDE_A_WIDGET if beside_widget else ''}"
+        f'<div class="agl-still" data-agl="{key(trace)}">'
+        f'<img alt="{alt}" style="max-width:100%" src="data:image/svg+xml;base64,{picture}">'
+        f"<details><summary>{line}{escape(note)}</summary>"
+        f"<table><tr><th>step</th><th>what happens</th></tr>{rows}</table>{rest}</details></div>"
+    )
+
+
+def key(trace: Trace) -> str:
+    """A short name of a trace, by which a stepper knows its still picture: the same for the same trace."""
+    return f"{zlib.crc32(text(trace, '').encode()):08x}"
+
+
+def _rows(trace: Trace, shown: int | None) -> list[tuple[int, str]]:
+    narrator = Narrator(trace)
+    last = len(trace) if shown is None else shown
+    return [(k, fill(narrator.phrase(k))) for k in range(1, min(last, MOST_ROWS) + 1)]
+
+
+def _rest(trace: Trace, question: str) -> list[str]:
+    if question:
+        return [f"What comes next is asked first: {question}"]
+    left = len(trace) - MOST_ROWS
+    return [f"... and {left} more steps"] if left > 0 else []

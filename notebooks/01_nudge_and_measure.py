@@ -1,0 +1,245 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "01"
+#     minutes: 30
+#     needs: ["00"]
+#     goals:
+#       - say what a derivative tells about a program, and measure one by nudging
+#       - choose the size of a nudge, and explain both ways in which it can go wrong
+#       - tell three things apart that give derivatives - differences, formulas, autograd
+#     refutes: [M01]
+#     retests: []
+#     points: 0
+# ---
+
+# %% [markdown]
+# # 01 · Nudge and measure
+#
+# **30 minutes. You need:** notebook 00.
+#
+# **After this notebook you can**
+#
+# - say what a derivative tells about a program, and measure one by nudging;
+# - choose the size of a nudge, and explain both ways in which it can go wrong;
+# - tell apart three things that give derivatives: differences, formulas, and autograd.
+#
+# **Warm-up**, from memory. (1) How many operations does autograd record for `(x + 1) * 3`? (2) What
+# does `y` know besides its value, if it was computed from an `x` with `requires_grad=True`:
+# `"its gradient"` or `"how it was made"`?
+
+# %%
+operations, knows = ..., ...  # fill in, then run
+
+import autograd_lab as torch
+from autograd_lab import lab
+
+x = torch.tensor(2.0, requires_grad=True)
+with lab.record() as trace:
+    y = (x + 1) * 3
+lab.reveal(operations, sum(node["kind"] == "op" for node in trace.nodes))
+lab.reveal(knows, "how it was made")
+
+# %% [markdown]
+# ## A derivative is a measurement
+#
+# Turn a dial a little and watch the needle. If the needle moves twelve times as far as the dial, the
+# derivative is 12. No formula is needed for that, only a nudge `h` and two runs of the program:
+
+
+# %%
+def f(x):
+    return x**3
+
+
+def forward_difference(f, x, h):
+    return (f(x + h) - f(x)) / h
+
+
+for h in (1.0, 0.1, 0.01):
+    print(f"h = {h:<5g} slope = {forward_difference(f, 2.0, h):.4f}")
+assert round(forward_difference(f, 2.0, 1.0)) == 19
+
+# %% [markdown]
+# The true slope of $x^3$ at 2 is $3 \cdot 2^2 = 12$. A nudge of 1 says 19, and the smaller the nudge,
+# the better it gets.
+#
+# ## Predict
+#
+# Python's numbers hold about sixteen digits. With which `h` does `forward_difference` come **nearest**
+# to 12?
+#
+# `1e-3` · `1e-8` · `1e-12` · `1e-16`
+
+# %%
+prediction = ...
+
+
+def error(h):
+    return abs(forward_difference(f, 2.0, h) - 12)
+
+
+best = min((1e-3, 1e-8, 1e-12, 1e-16), key=error)
+lab.reveal(prediction, best)
+print(f"error with h = 1e-16: {error(1e-16):g}")
+assert best == 1e-8
+assert forward_difference(f, 2.0, 1e-16) == 0
+
+# %% [markdown]
+# With `1e-16` the answer is 0, off by all of 12: `2 + 1e-16` *is* 2, the nudge is lost, and nothing
+# moves. Look at all sizes at once. Before you run the cell, draw the curve you expect on paper: the
+# error over `h`, both on logarithmic scales.
+
+# %%
+import matplotlib.pyplot as plt
+
+
+def central_difference(f, x, h):
+    return (f(x + h) - f(x - h)) / (2 * h)
+
+
+sizes = [10.0**-k for k in range(1, 16)]
+for method in (forward_difference, central_difference):
+    errors = [max(abs(method(f, 2.0, h) - 12), 1e-13) for h in sizes]
+    plt.loglog(sizes, errors, "o-", label=method.__name__)
+plt.xlabel("nudge h")
+plt.ylabel("error")
+plt.legend()
+plt.show()
+
+# %% [markdown]
+# A valley. Two things go wrong, and they pull in opposite directions.
+#
+# - **On the right** the nudge is too large. The curve bends between `x` and `x + h`, and the slope you
+#   measure is that of somewhere in between. Halve `h`, and the error halves.
+# - **On the left** the nudge is too small. `f(x + h)` and `f(x)` agree in nearly all their digits, and
+#   the subtraction throws those away. What is left is mostly rounding, and it is divided by `h`.
+#
+# The second line looks to both sides of `x`. The bend to the left and the bend to the right cancel, so
+# its error falls with the *square* of `h`, and its valley is deeper. Say in one sentence why its lowest
+# point lies further to the right.
+#
+# **Half done.** With `h = 0.1`, what does each method say for $x^2$ at 3? Expand $(3 + h)^2$ and
+# $(3 - h)^2$ by hand. **All yours:** and for $x^3$ at 2, the central difference with `h = 0.1`?
+
+# %%
+square_forward, square_central, cube_central = ..., ..., ...
+
+lab.reveal(square_forward, forward_difference(lambda x: x**2, 3.0, 0.1))
+lab.reveal(square_central, central_difference(lambda x: x**2, 3.0, 0.1))
+lab.reveal(cube_central, central_difference(f, 2.0, 0.1))
+
+# %% [markdown]
+# ## Step
+#
+# Now autograd, on the same $x^3$. Watch for an `h`. Where is the nudge?
+
+# %%
+with lab.record() as trace:
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x**3
+    y.backward()
+lab.step(trace)
+
+# %%
+print(x.grad)
+assert x.grad == 12
+
+# %% [markdown]
+# There is none. The node of `x**3` carries a *rule*: it takes the gradient that arrives and multiplies
+# it by $3x^2$, at the `x` that went through it. That gives 12, not 12 and a bit.
+#
+# > **You may think** automatic differentiation is one of the two things you know: measuring with a
+# > small `h`, or doing algebra on a formula.
+# >
+# > **That is not what happens.** It follows the run of a *program*, operation by operation, and applies
+# > one exact rule at each, with the numbers of this run. No `h`, so no valley; no formula, so nothing
+# > that could grow.
+# >
+# > **Here it is**, on a program without a formula: a loop that guesses a square root and improves it.
+
+
+# %%
+def root(a, turns=6):
+    guess = a
+    for _ in range(turns):
+        guess = (guess + a / guess) / 2
+    return guess
+
+
+a = torch.tensor(2.0, requires_grad=True, dtype=torch.float64)
+with lab.record() as trace:
+    y = root(a)
+    y.backward()
+operations = sum(node["kind"] == "op" for node in trace.nodes)
+print(f"root {y.item():.12f}, derivative {a.grad.item():.12f}, operations {operations}")
+assert operations == 18
+
+# %% [markdown]
+# Calculus says $\frac{1}{2\sqrt{2}} = 0.353553390593$, and autograd's number agrees with it to the last
+# digits. The program has 18 operations, and the way back visits each of them once. Written out as *one*
+# formula, six turns of this loop are a fraction of polynomials of degree 32 and more, since every turn
+# doubles the degree.
+#
+# ## Modify
+#
+# Measure the same derivative by nudging, with an `h` of your choice. **Predict first**: how many of the
+# digits of `0.353553390593` will you get right with the best `h` you can find?
+
+# %%
+digits = ...
+h = 1e-5  # change me
+
+exact = 1 / (2 * 2**0.5)
+measured = central_difference(root, 2.0, h)
+print(f"exact    {exact:.12f}\nmeasured {measured:.12f}")
+assert abs(a.grad.item() - exact) < 1e-15
+assert f"{exact:.12f}" == "0.353553390593"
+assert 2 ** (6 - 1) == 32
+
+# %% [markdown]
+# ## What measuring costs
+#
+# The network of notebook 04 has 910 parameters. Nudging has to move each of them by itself. **Predict**:
+# how many runs of the network does a gradient by forward differences take? And how many forward and
+# backward passes does autograd take, all in all?
+
+# %%
+runs, passes = ..., ...
+
+parameters = 64 * 12 + 12 + 12 * 10 + 10
+lab.reveal(runs, parameters + 1)
+lab.reveal(passes, 2)
+assert parameters == 910
+
+# %% [markdown]
+# This is why nobody trains by nudging, and why everybody *tests* by nudging: it is slow and not exact,
+# but it knows nothing of the rules, so it finds a wrong one. `torch.autograd.gradcheck` is a nudge,
+# well organized.
+#
+# ## Exit ticket
+#
+# (1) With `h = 1e-15` the forward difference of some function is off by much. Is the cause that the
+# curve `"bends"`, or that digits are `"lost"`? (2) A function has three inputs. How many runs does its
+# gradient take by *central* differences?
+
+# %%
+cause, runs = ..., ...
+
+lab.reveal(cause, "lost")
+lab.reveal(runs, 2 * 3)
+
+# %% [markdown]
+# ## The same in PyTorch
+#
+# ```python
+# import torch
+#
+# x = torch.tensor(2.0, requires_grad=True, dtype=torch.float64)
+# (x**3).backward()
+# print(x.grad)                                            # tensor(12., dtype=torch.float64)
+# print(torch.autograd.gradcheck(lambda x: x**3, (x,)))    # True
+# ```
+#
+# **Where in the source?** `autograd_lab/autograd/gradcheck.py`. **Exercises:** `exercises/01`. **Next:**
+# notebook 02, *Forward builds the graph*.

@@ -1,0 +1,263 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "01"
+#     minutes: 30
+#     points: 8
+# ---
+
+# %% [markdown]
+# # 01 · Exercises: nudge and measure
+#
+# Put your answers in place of the dots and run the check below. `lab.hint("01.1")` gives the first of
+# three hints.
+
+# %%
+import math
+
+import autograd_lab as torch
+from autograd_lab import lab
+
+# %% [markdown]
+# ## 01.1 · Which nudge? (2 points)
+#
+# A forward difference in ordinary Python numbers (sixteen digits) measures the slope of `math.exp` at
+# 1. With which `h` is it most accurate?
+#
+# `"a"` 1e-2 · `"b"` 1e-8 · `"c"` 1e-13 · `"d"` 1e-20
+
+# %%
+### BEGIN SOLUTION
+answer = "b"
+### END SOLUTION
+
+# %%
+lab.check("01.1", answer)
+
+# %% tags=["item"]
+item(
+    "01.1",
+    kind="predict",
+    points=2,
+    hints=[
+        "Two errors pull in opposite directions: the bend of the curve, and the digits lost in the subtraction.",
+        "The bend costs about h. The lost digits cost about 1e-16 / h. Where are the two equal?",
+        "h = 1e-16 / h means h * h = 1e-16.",
+    ],
+    wrong=[
+        wrong_answer(
+            "a",
+            "",
+            "With 1e-2 the curve bends noticeably between x and x + h: the error is about 0.01. A smaller h does better.",
+        ),
+        wrong_answer(
+            "c",
+            "",
+            "With 1e-13 the two values agree in thirteen of their sixteen digits; the subtraction leaves three. Small is not enough.",
+        ),
+        wrong_answer(
+            "d",
+            "",
+            "1 + 1e-20 is 1: the nudge is lost, nothing moves, and the measured slope is 0. Smaller is not always better.",
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 01.2 · By hand (2 points)
+#
+# What does the forward difference with `h = 0.5` say for `f(x) = x**2 - x` at `x = 1`, and what the
+# central one?
+
+# %%
+### BEGIN SOLUTION
+slopes = [1.5, 1.0]
+### END SOLUTION
+
+# %%
+lab.check("01.2", slopes)
+
+# %% tags=["item"]
+item(
+    "01.2",
+    kind="number",
+    points=2,
+    partial=True,
+    hints=[
+        "Work out f at 0.5, 1 and 1.5 first.",
+        "f(0.5) = -0.25, f(1) = 0, f(1.5) = 0.75. Forward: from 1 to 1.5; central: from 0.5 to 1.5.",
+        "Forward (0.75 - 0) / 0.5. Central (0.75 + 0.25) / 1.",
+    ],
+    wrong=[
+        wrong_answer([0.75, 1.0], "", "You left out the division by h in the forward difference.", score=1),
+        wrong_answer(
+            [1.5, 2.0], "", "The central difference spans 2h, so it is divided by 1, not by 0.5.", score=1
+        ),
+        wrong_answer(
+            [1.0, 1.0],
+            "M01",
+            "1 is the true slope. A forward difference is a measurement with an error of its own, here 0.5.",
+            score=1,
+        ),
+        wrong_answer([1.0, 1.5], "", "The two are swapped: first the forward one, then the central one."),
+    ],
+)
+
+# %% [markdown]
+# ## 01.3 · Write a central difference (4 points)
+#
+# Write `central_difference(f, x, h)` for a function of a **list** of numbers: it returns the gradient,
+# a list with one slope for each element of `x`. Leave the caller's `x` as it was.
+
+
+# %%
+def central_difference(f, x, h=1e-6):
+    """The gradient of f at the list x, one nudge to each side per element."""
+    ### BEGIN SOLUTION
+    gradient = []
+    for i in range(len(x)):
+        up, down = list(x), list(x)
+        up[i] += h
+        down[i] -= h
+        gradient.append((f(up) - f(down)) / (2 * h))
+    return gradient
+    ### END SOLUTION
+
+
+# %%
+lab.check("01.3", central_difference)
+
+# %% tags=["item"]
+item(
+    "01.3",
+    kind="code",
+    hints=[
+        "One slope per element: a loop over the places i of x.",
+        "In each turn make two copies of x, nudge one up and one down at place i, and compare f of the two.",
+        "(f(up) - f(down)) / (2 * h), collected in a list. `list(x)` copies a list; `up = x` does not.",
+    ],
+    equivalent=[],
+)
+
+
+@probe(points=1)
+def one_number(central_difference):
+    "x**3 at 2, with h = 0.1"
+    return central_difference(lambda x: x[0] ** 3, [2.0], 0.1)
+
+
+@probe(points=1)
+def three_numbers(central_difference):
+    "a * b**2 + c at (2, 3, 5)"
+    return central_difference(lambda x: x[0] * x[1] ** 2 + x[2], [2.0, 3.0, 5.0], 0.25)
+
+
+@probe(points=1, hidden=True)
+def other_functions(central_difference):
+    "Other functions, other nudges"
+    f = lambda x: math.exp(x[0]) * math.sin(x[1]) - x[0] * x[2] ** 3
+    return [central_difference(f, [0.3, 1.2, -0.7], h) for h in (0.2, 0.05)]
+
+
+@probe(points=1, hidden=True)
+def x_is_left_alone(central_difference):
+    "The caller's list, and the runs it takes"
+    x, runs = [1.5, -2.0], []
+    central_difference(lambda v: runs.append(list(v)) or v[0] * v[1], x, 0.5)
+    return {"x": x, "runs": len(runs)}
+
+
+@wrong("", "You measured to one side only. A central difference looks to both sides of x: f(x + h) - f(x - h).", score=1)  # fmt: skip
+def central_difference(f, x, h=1e-6):
+    gradient = []
+    for i in range(len(x)):
+        up = list(x)
+        up[i] += h
+        gradient.append((f(up) - f(x)) / h)
+    return gradient
+
+
+@wrong("", "From x - h to x + h it is 2h: divide by 2 * h, not by h.", score=1)
+def central_difference(f, x, h=1e-6):
+    gradient = []
+    for i in range(len(x)):
+        up, down = list(x), list(x)
+        up[i] += h
+        down[i] -= h
+        gradient.append((f(up) - f(down)) / h)
+    return gradient
+
+
+@wrong(
+    "",
+    "All elements are nudged at once, so their slopes are mixed. Move one element at a time, and leave the others.",
+    score=1,
+)
+def central_difference(f, x, h=1e-6):
+    up, down = [v + h for v in x], [v - h for v in x]
+    return [(f(up) - f(down)) / (2 * h)] * len(x)
+
+
+@wrong(
+    "",
+    "The nudges stay in the caller's list: `up = x` gives the same list a second name. Copy it with list(x).",
+)
+def central_difference(f, x, h=1e-6):
+    gradient = []
+    for i in range(len(x)):
+        up = x
+        up[i] += h
+        high = f(up)
+        up[i] -= h
+        gradient.append((high - f(up)) / (2 * h))
+        up[i] += h
+    return gradient
+
+
+@wrong("", "You nudge the caller's own list and leave it nudged, so every later slope is measured elsewhere. Work on copies.", score=1)  # fmt: skip
+def central_difference(f, x, h=1e-6):
+    gradient = []
+    for i in range(len(x)):
+        old = x[i]
+        x[i] = old + h
+        high = f(x)
+        x[i] = old - h
+        low = f(x)
+        gradient.append((high - low) / (2 * h))
+    return gradient
+
+
+@wrong("", "The gradient has one slope per element of x; you gave only the first.", score=1)
+def central_difference(f, x, h=1e-6):
+    up, down = list(x), list(x)
+    up[0] += h
+    down[0] -= h
+    return [(f(up) - f(down)) / (2 * h)]
+
+
+@wrong("", "Up and down are swapped: the sign of every slope is turned around.", score=1)
+def central_difference(f, x, h=1e-6):
+    gradient = []
+    for i in range(len(x)):
+        up, down = list(x), list(x)
+        up[i] += h
+        down[i] -= h
+        gradient.append((f(down) - f(up)) / (2 * h))
+    return gradient
+
+
+@right
+def central_difference(f, x, h=1e-6):
+    def at(i, step):
+        return f([v + step * (i == j) for j, v in enumerate(x)])
+
+    return [(at(i, h) - at(i, -h)) / (2 * h) for i in range(len(x))]
+
+
+@right
+def central_difference(f, x, h=1e-6):
+    import numpy as np
+
+    point = np.array(x)
+    nudges = h * np.eye(len(x))
+    return [(f(list(point + n)) - f(list(point - n))) / (2 * h) for n in nudges]

@@ -132,8 +132,8 @@ class Builder:
             self.copies[id(t)] = data
         self._jacobian(node, n, saved, versions, outputs, copies[0])
         self._scope(self.nodes[n], place, through, same_call)
-        for nr, t in enumerate(outs):
-            self.tensors[t]["node"], self.tensors[t]["output_nr"] = n, nr
+        for nr, t in enumerate(outs):  # what a Function computed without recording has history now
+            self.tensors[t].update(node=n, output_nr=nr, requires_grad=True, leaf=False)
         self._event("node", src, n=n, t=outs, saved=self.nodes[n]["saved"])
         self._edges(node, n, src)
 

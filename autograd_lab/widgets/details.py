@@ -41,6 +41,8 @@ def details(film: Film) -> Record:
     freed: dict[int, int] = {}
     written: dict[tuple[int, int], tuple[int, list[int]]] = {}  # (family, version) -> (value, place)
 
+    running = False  # a pass: what hooks compute there is no boundary of the program
+
     def pin(k: int, n: int) -> None:
         for _, t, *saved in trace.nodes[n].get("saved") or []:
             if t is not None:
@@ -52,6 +54,8 @@ def details(film: Film) -> Record:
 
     for k, e in enumerate(trace.events, 1):
         kind = e["k"]
+        if kind in ("backward", "done", "error"):
+            running = kind == "backward"
         if kind == "leaf":
             row(k, e["t"], owners.get(e["t"], -1), 0, e)
         elif kind == "node":
@@ -63,7 +67,7 @@ def details(film: Film) -> Record:
             for t in e["t"] if kind == "const" else [e["t"]]:
                 found["origins"].append([k, t, why])
                 row(k, t, -1, 0, e)
-            if why in BOUNDARIES and e.get("src"):
+            if why in BOUNDARIES and e.get("src") and not running:
                 marks.setdefault((e["src"][0], e["src"][1]), why)
         elif kind == "inplace":
             t, before = e["t"], current[e["t"]]

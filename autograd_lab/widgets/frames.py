@@ -105,6 +105,7 @@ class Film:
         self.node_lines: dict[int, list[int]] = {}
         self.edge_lines: dict[tuple[int, int], list[int]] = {}
         self.panels: dict[int, list[int]] = {}
+        self.cut: set[int] = set()  # tensors computed or copied without history
         self._value_ids: dict[int, int] = {}
 
     def document(self) -> Record:
@@ -213,10 +214,12 @@ class Film:
         elif kind == "edge":
             self._edge(e["n"], e["i"], e["to"][0], k)
         elif kind == "const":
+            self.cut.update(e["t"])
             unit = self._unit(e["t"], None, k)
             for i, t in enumerate(dict.fromkeys(e["in"])):
                 self._data(t, unit, i, k, dotted=True)
         elif kind == "detach":
+            self.cut.add(e["t"])
             unit = self._unit([e["t"]], None, k)
             self._data(e["from"], unit, 0, k, dotted=True)
         elif kind == "inplace" and e.get("n") is not None and e["n"] not in self.place:
@@ -469,6 +472,8 @@ class Film:
                 unit.height = max(unit.height, 2.0 * NODE_RY)
         else:
             x -= gap
+            if unit.tensors and unit.tensors[0] in self.cut:
+                x += 56  # beside it: why it has no history
         if leaf or accumulates:
             unit.height += 14  # a caption above
         shift = 7 if leaf or accumulates else 0

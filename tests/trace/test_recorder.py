@@ -357,3 +357,25 @@ def test_a_comparison_is_not_blamed_on_its_inputs():
         best = x.argmax()
     assert "Such numbers have no derivative" in narrate(trace, len(trace))
     assert best.item() == 1
+
+
+def test_what_a_function_returns_has_history():
+    """Inside `forward` nothing is recorded; the result it hands out is the Function's all the same."""
+
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            ctx.save_for_backward(a)
+            return a**3
+
+        @staticmethod
+        def backward(ctx, g):
+            (a,) = ctx.saved_tensors
+            return g * 3 * a**2
+
+    x = torch.tensor(2.0, requires_grad=True)
+    with lab.record() as trace:
+        y = Cube.apply(x)
+    (made,) = [t for t in trace.tensors if t["name"] == "y"]
+    assert (made["requires_grad"], made["leaf"]) == (True, False)
+    assert y.requires_grad

@@ -208,8 +208,8 @@ export class Graph {
         value: s("text", { x: x + (array ? 10 : w / 2), y: y + (name ? 32 : 24.5), class: `agl-val${array ? " agl-left" : ""}` }),
         thumb: s("g", { class: "agl-thumb" }), at: [x, y, w, hh] };
       box.g.append(s("rect", { x, y, width: w, height: hh, rx: 4, class: "agl-box" }));
-      const why = this.stage.why?.(t);
-      if (why) box.g.append(s("text", { x: x + 1, y: y - 4, class: "agl-cap agl-left agl-why" }, why));
+      const why = unit.node < 0 && this.stage.why?.(t);
+      if (why) box.g.append(s("text", { x: x + w + 5, y: y + hh / 2 + 3.5, class: "agl-cap agl-left agl-why" }, why));
       else if (leaf && !unit.fed) box.g.append(s("text", { x: x + 1, y: y - 4, class: "agl-cap agl-left" }, grad ? "leaf" : "data"));
       if (hh > 50) {
         box.g.append(s("path", { d: `M${x} ${y + 40}h${w}`, class: "agl-rule-line" }));

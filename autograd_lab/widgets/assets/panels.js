@@ -125,7 +125,10 @@ export class Panels {
       this.shownSource = source;
       const { name, lines } = this.film.sources[source];
       this.rows = new Map(lines.map(([n, text]) => [n, h("div", { class: "agl-line" }, h("span", { class: "agl-no" }, n), h("code", {}, text || " "))]));
-      for (const [, line, why] of this.details.marks.get(source) ?? []) this.rows.get(line)?.append(h("span", { class: "agl-mark", title: REASONS[why][1] }, REASONS[why][0]));
+      for (const [, line, why] of this.details.marks.get(source) ?? []) {
+        this.rows.get(line)?.append(h("span", { class: "agl-mark", title: REASONS[why][1] }, REASONS[why][0]));
+        this.rows.get(line)?.setAttribute("data-mark", why);
+      }
       let i = 0;
       for (const row of this.rows.values()) row.index = i++;
       this.code.replaceChildren(...this.rows.values());
@@ -280,7 +283,7 @@ export class Panels {
     const lines = list.map(([, i, rowCount, columnCount, structure, words, entries], nr) => {
       const to = escape(node.rule[i]?.[0] ?? film.tensors[node.inputs[i]]?.label ?? `operand ${i}`), out = node.math.split("=")[0].trim() || "y";
       if (rowCount === 1 && columnCount === 1 && entries) {
-        return `<span class="agl-local"><math displaystyle="true"><mfrac><mrow><mo>\u2202</mo><mi>${escape(out)}</mi></mrow><mrow><mo>\u2202</mo><mi>${to}</mi></mrow></mfrac><mo>=</mo><mn>${number(entries[2] ?? 0)}</mn></math></span>`;
+        return `<span class="agl-local"><math displaystyle="true"><mfrac><mrow><mo>\u2202</mo><mi class="agl-var">${escape(out)}</mi></mrow><mrow><mo>\u2202</mo><mi class="agl-var">${to}</mi></mrow></mfrac><mo>=</mo><mn>${number(entries[2] ?? 0)}</mn></math></span>`;
       }
       const what = `${rowCount}\u00d7${columnCount}, ${STRUCTURES[structure] ?? "no structure named"}${words ? ` ${formula(words)}` : ""}`;
       if (!entries) return `<p>to <i>${to}</i>: ${what}. Never built: it would take ${bytes(rowCount * columnCount * size)}.</p>`;
@@ -297,7 +300,9 @@ export class Panels {
     const to = node.rule[i]?.[0] ?? film.tensors[node.inputs[i]]?.label ?? `operand ${i}`, matrix = dense(rowCount, columnCount, entries);
     const index = at(node.panel, this.stage.k), entry = index === undefined ? {} : film.states[index], item = film.values[entry.g?.[0]];
     const g = item === undefined ? null : typeof item === "string" ? [Number(item)] : flat(item.data);
+    const sent = film.values[entry.out?.find(([operand]) => operand === i)?.[4]], gives = sent === undefined ? [] : typeof sent === "string" ? [Number(sent)] : flat(sent.data);
     const known = g?.length === rowCount, sums = [...Array(columnCount).keys()].map((c) => product(matrix, c, known ? g : Array(rowCount).fill(0)));
+    if (gives.length === columnCount) sums.forEach((one, c) => { one.sum = gives[c]; }); // what was sent, not the sum of rounded numbers
     const text = `<p>Row r, column c: how much element r of the result moves with element c of <i>${escape(to)}</i> (${rowCount}\u00d7${columnCount}, ${STRUCTURES[structure] ?? "no structure named"}${words ? ` ${formula(words)}` : ""}).
       ${known ? "Below each column: its sum of <i>g</i> times the entries, which is what the node sends." : "Its incoming <i>g</i> is not here yet."} The engine computes J<sup>T</sup><i>g</i> by the rule and never builds J.</p>`;
     const table = numbers(matrix, { label: `Local Jacobian to ${to}`, columns: sums.map((_, c) => `[${c}]`), names: matrix.map((_, r) => (known ? `[${r}] <i>g</i> = ${number(g[r])}` : `[${r}]`)),
@@ -336,7 +341,7 @@ export class Panels {
     let html = `<div><h4>Ready queue${count(total)}</h4><div>${queue.map((n, i) => chip(n, "", i ? "" : "agl-next")).join("") || `<span class="agl-more">${on ? "empty" : "idle until backward"}</span>`}</div></div>
       <div><h4>Waiting${count(many)}</h4><div>${waiting.map(([n, a, of]) => chip(n, ` <b>${a} of ${of}</b> arrived`, "")).join("") || '<span class="agl-more">none</span>'}</div></div>`;
     const [nodes, held] = this.details.held(this.stage.k, 6);
-    const value = ([t, version]) => `${escape(film.tensors[t].name || "result")}${version ? ` v${version}` : ""}`;
+    const value = ([t, version]) => `${escape(film.tensors[t].name || (film.tensors[t].label.length < 9 ? film.tensors[t].label : "result"))}${version ? ` v${version}` : ""}`;
     const pin = ([n, values, gone]) => `<span class="agl-chip${gone ? " agl-gone" : ""}"><b>${values.map(value).join(", ")}</b> ${gone ? "freed by" : "for"} ${escape(film.nodes[n].label)}</span>`;
     html += `<div><h4>Saved${count(held)}</h4><div>${nodes.map(pin).join("") || '<span class="agl-more">nothing</span>'}</div></div>`;
     if (html !== this.engineWas) this.engine.innerHTML = this.engineWas = html;

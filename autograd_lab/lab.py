@@ -1,5 +1,6 @@
 """The teaching side: record, step, draw, why, check, expect. `from autograd_lab import lab`."""
 
+import sys
 from typing import Any
 
 from .course.expect import expect
@@ -7,6 +8,7 @@ from .course.feedback import check, hint
 from .course.reveal import reveal
 from .course.scores import progress
 from .tracing import Trace, narrate, state
+from .tracing.names import name_in
 from .tracing.recorder import last_recording, record, scope
 from .tracing.why import Why
 
@@ -35,7 +37,7 @@ def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> Why:
     Without a recording that knows the tensor, the tensors themselves are asked: that gives a cause, but no lines. Raises KeyError
     for a name that is not in the trace, TypeError for what is no tensor.
     """
-    from .tracing.why.live import live_why
+    from .tracing.why.live import absent, live_why
 
     if trace is not None:
         return trace.why(x, loss)
@@ -48,9 +50,10 @@ def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> Why:
         return last.why(x, loss)
     if not hasattr(x, "requires_grad"):
         raise TypeError(f"why() asks about a tensor or the name of one, not about {type(x).__name__}")
+    name = name_in(sys._getframe(1), x)
     if last is not None and last.up_to_date(x, loss):
-        return last.why(x, loss)
-    return live_why(x, loss)
+        return last.why(x, loss, name)
+    return (absent(last, x, name) if last is not None and loss is None else None) or live_why(x, loss, name)
 
 
 def save_html(path: Any, *steppers: Any, title: str | None = None) -> None:

@@ -51,7 +51,7 @@ def backward(
         tensors = tuple(tensors)
     if WATCHERS:
         tell("asked", tensors, inputs)
-    roots = _roots(tensors, _gradients(grad_tensors, len(tensors)), create_graph)
+    roots = _checked(tensors, _gradients(grad_tensors, len(tensors)), create_graph)
     if create_graph:
         warnings.warn(
             "Using backward() with create_graph=True will create a reference cycle between the parameter and its gradient "
@@ -117,7 +117,7 @@ def grad(
 
 def _gradients_of(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize):
     """One pass, and what it brought to each of `inputs`."""
-    roots = _roots(outputs, grad_outputs, create_graph)
+    roots = _checked(outputs, grad_outputs, create_graph)
     captures = {}
     for place, t in enumerate(inputs):
         node, nr = _input_edge(t)
@@ -227,6 +227,16 @@ def _input_edge(t):
     if edge is NO_EDGE:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     return edge
+
+
+def _checked(outputs, gradients, create_graph):
+    """The roots of a pass; a recorder is told if they cannot be."""
+    try:
+        return _roots(outputs, gradients, create_graph)
+    except (RuntimeError, TypeError) as error:
+        if WATCHERS:
+            tell("failed", None, error)
+        raise
 
 
 def _roots(outputs, gradients, create_graph):

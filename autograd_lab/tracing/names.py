@@ -68,13 +68,13 @@ def name_in(frame: FrameType, value: Any, deep: bool = True) -> str:
         scopes = (here.f_locals, here.f_globals) if here.f_locals is not here.f_globals else (here.f_globals,)
         for scope in scopes:
             for name, held in list(scope.items()):
-                if held is value and not name.startswith("_"):
+                if held is value and not name.startswith(("_", "@")):
                     return name
         if not deep:
             return ""
         for scope in scopes:
             for name, held in list(scope.items()):
-                found = "" if name.startswith("_") else _inside(name, held, value)
+                found = "" if name.startswith(("_", "@")) else _inside(name, held, value)
                 if found:
                     return found
         here = None if here.f_code.co_name == "<module>" else here.f_back

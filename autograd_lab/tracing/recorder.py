@@ -116,21 +116,30 @@ class Recording(Trace):
             raise KeyError("this tensor was not used in the recording")
         return number
 
+    @property
+    def running(self) -> bool:
+        """Whether the block is still open."""
+        return self._recorder.running
+
+    def knows(self, tensor: Any) -> bool:
+        """Whether the tensor object was met in the recording."""
+        return self._recorder.number_of(tensor) is not None
+
     def up_to_date(self, tensor: Any, loss: Any = None) -> bool:
         """Whether this recording knows the tensors, and `.grad` is still as it left it."""
         return self._recorder.up_to_date(tensor, loss)
 
-    def why(self, tensor: Any, loss: Any = None) -> Any:
+    def why(self, tensor: Any, loss: Any = None, name: str = "") -> Any:
         """Why the gradient of a tensor is what it is (see Trace.why); inside the block too, about what ran so far."""
         if not self._recorder.running:
-            return super().why(tensor, loss)
+            return super().why(tensor, loss, name)
         from .why import find, why
 
         trace, numbers = self._recorder.so_far(sys._getframe(1))
         asked = [t if isinstance(t, (str, int, type(None))) else numbers.get(id(t)) for t in (tensor, loss)]
         if asked[0] is None or (loss is not None and asked[1] is None):
             raise KeyError("this tensor was not used in the recording so far")
-        return why(trace, find(trace, asked[0]), asked[1])
+        return why(trace, find(trace, asked[0]), asked[1], name)
 
     title = property(lambda self: self._recorder.title)
     sources = property(lambda self: self._lists["sources"])
@@ -265,8 +274,11 @@ class Recorder:
 
     def flagged(self, t, how) -> None:
         """Whether `t` requires grad was changed by the method `how`."""
+        frame = _user_frame()
+        if not t.requires_grad:
+            self._meet((t,), frame)  # a tensor that just got the flag is new; one that lost it was there
         if id(t) in self.met:
-            self.notes.append(("flagged", t, t.requires_grad, how, _place(_user_frame())))
+            self.notes.append(("flagged", t, t.requires_grad, how, _place(frame)))
 
     def grad_set(self, t, how) -> None:
         """`.grad` of `t` was assigned, cleared or written to by the user's code."""

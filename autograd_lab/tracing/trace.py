@@ -79,14 +79,15 @@ class Trace:
             f"{_count(len(self.tensors), 'tensor')}, {_count(passes, 'backward pass', 'es')})"
         )
 
-    def why(self, tensor: Any, loss: Any = None) -> Any:
+    def why(self, tensor: Any, loss: Any = None, name: str = "") -> Any:
         """Why the gradient of a tensor is None, zero, nan or unexpected: a `Why` (see the folder why).
 
         tensor, loss   a name in this trace, a tensor's number or, of a recording, the tensor itself
+        name           what to call the tensor if the trace has no name for it
         """
         from .why import why
 
-        return why(self, tensor, loss)
+        return why(self, tensor, loss, name)
 
     def number_of(self, tensor: Any) -> int:
         """The number of a tensor object; only a recording knows those. Raises KeyError."""

@@ -1,6 +1,7 @@
 """lab.why on what learners write: for each cause its id, its key words, and the exact lines it points at."""
 
 import ast
+import contextlib
 import inspect
 import linecache
 import warnings
@@ -192,6 +193,28 @@ def test_a_gradient_without_create_graph():
     )  # fmt: skip
 
 
+def test_a_new_leaf_of_the_same_name():
+    w = leaf(3.0)
+    with lab.record():
+        loss = w * w
+        loss.backward()
+        w = (w - 0.1 * w.grad).detach()
+        w.requires_grad_()
+    check(
+        lab.why(w), "new-leaf", "loss.backward()", "w = (w - 0.1 * w.grad).detach()", words=["made after the pass", "had been there before"]
+    )  # fmt: skip
+
+
+def test_frozen_in_a_loop_before_it_was_used():
+    model = torch.nn.Linear(2, 1)
+    with lab.record():
+        for parameter in model.parameters():
+            parameter.requires_grad = False
+        x = torch.ones(1, 2, requires_grad=True)
+        model(x).sum().backward()
+    check(lab.why(model.weight), "frozen", "parameter.requires_grad = False")
+
+
 # -- the way from the loss ----------------------------------------------------------------------------
 
 
@@ -313,6 +336,16 @@ def test_argmax():
     check(lab.why(scores), "no-derivative", "best = scores.argmax()", "loss.backward()", words=["softmax"])
 
 
+def test_an_error_that_was_caught_is_still_the_reason():
+    scores = leaf(1.0, 5.0, 2.0)
+    with lab.record():
+        best = scores.argmax()
+        loss = (best.float() - 2) ** 2
+        with contextlib.suppress(RuntimeError):
+            loss.backward()
+    check(lab.why(scores), "no-derivative", "best = scores.argmax()", words=["argmax", "int64"])
+
+
 def test_a_comparison():
     x, w = leaf(1.0, 5.0), leaf(1.0, 1.0)
     with lab.record():
@@ -325,6 +358,25 @@ def test_a_comparison():
         "right = (x > 2).float()",
         "loss.backward()",
         words=["no derivative", "sigmoid"],
+    )
+
+
+def test_backward_of_a_python_number():
+    w = leaf(3.0)
+    with pytest.raises(AttributeError), lab.record():
+        y = w * 3
+        loss = y.item()
+        loss.backward()
+    check(lab.why(w), "item", "loss = y.item()", "loss.backward()", words=["out of y", "no graph behind it"])
+
+
+def test_a_layer_that_was_never_called():
+    used, forgotten = torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)
+    with lab.record():
+        used(torch.ones(1, 2)).sum().backward()
+    answer = lab.why(forgotten.weight)
+    check(
+        answer, "unused", "used(torch.ones(1, 2)).sum().backward()", words=["forgotten.weight does not occur"]
     )
 
 
@@ -603,6 +655,18 @@ def test_where_does_not_protect():
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("hide", [lambda y, x: y[x > 0], lambda y, x: y * torch.tensor([0.0, 1.0])])
+def test_an_index_or_a_mask_does_not_protect_either(hide):
+    x = leaf(0.0, 4.0)
+    with lab.record():
+        root = x.sqrt()
+        loss = hide(root, x).sum()
+        loss.backward()
+    answer = lab.why(x)
+    assert answer.cause == "nan-where"
+    assert answer.lines[-1].text == "root = x.sqrt()"
+
+
 def test_a_hook_that_divides_by_zero():
     x = leaf(2.0)
     with lab.record():
@@ -773,7 +837,7 @@ def test_a_hook_that_returns_zeros():
         y.register_hook(lambda g: g * 0)
         z = y * 1
         z.backward()
-    check(lab.why(x), "hook-changed", "y = x * 3", words=["from 1 to 0"])
+    check(lab.why(x), "hook-changed", "y = x * 3", "z.backward()", words=["from 1 to 0"])
 
 
 def test_started_with_zeros():
@@ -848,7 +912,7 @@ def test_a_hook_that_doubles():
     with lab.record():
         loss = w * 5
         loss.backward()
-    check(lab.why(w), "hook-changed", "loss.backward()", words=["from 5 to 10"])
+    check(lab.why(w), "hook-changed", "w = leaf(3.0)", "loss.backward()", words=["from 5 to 10"])
 
 
 def test_a_write_through_data():
@@ -1032,7 +1096,8 @@ def test_real_pytorch_tensors(case):
 def test_a_gradient_without_a_recording(g, state):
     x = leaf(2.0)
     x.grad = torch.tensor(g)
-    assert lab.why(x).question == f"Why is .grad {state}?"
+    assert lab.why(x).question == f"Why is x.grad {state}?"
+    assert lab.why(leaf(1.0)).question == "Why is this gradient None?"
 
 
 def test_every_cause_has_a_test():

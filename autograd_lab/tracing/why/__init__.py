@@ -28,15 +28,16 @@ from .zeros import zero
 __all__ = ["CAUSES", "Line", "Why", "why"]
 
 
-def why(trace: Trace, tensor: Any, loss: Any = None) -> Why:
+def why(trace: Trace, tensor: Any, loss: Any = None, name: str = "") -> Why:
     """Why the gradient of a tensor of `trace` is what it is at the end of the trace.
 
     tensor  its name (the last tensor of that name), its number in the trace or, of a recording, the tensor itself
+    name    what to call it if the trace has no name for it
     loss    likewise; the tensor that the gradient was expected from, if it is not the last one that backward was called on
 
     Raises KeyError for a name or tensor, and IndexError for a number, that is not in the trace.
     """
-    q = Question(Facts(trace), find(trace, tensor), None if loss is None else find(trace, loss))
+    q = Question(Facts(trace), find(trace, tensor), None if loss is None else find(trace, loss), name)
     stopped = failure(q)
     if stopped is not None:
         return stopped

@@ -12,7 +12,7 @@ from ..trace import Record
 CAUSES = {
     # .grad is None: the tensor itself
     "integer-tensor": "integers have no gradient",
-    "requires-grad-never-set": "nothing asked for a gradient: requires_grad was never set",
+    "requires-grad-never-set": "nothing asked for a gradient: requires_grad was not set",
     "requires-grad-too-late": "its requires_grad was set after it was used",
     "frozen": "its requires_grad was switched off",
     "not-leaf": "a computed tensor keeps its gradient only if asked",
@@ -20,6 +20,7 @@ CAUSES = {
     "overwritten": "the name now stands for a computed tensor",
     "overwritten-no-grad": "the name now stands for a new tensor without requires_grad",
     "leaf-without-name": "the leaf is a nameless operand of this tensor",
+    "new-leaf": "the tensor was made after the pass",
     "gradient-without-graph": "a gradient computed without create_graph has no history",
     # .grad is None: the way from the loss
     "detached": "the way was cut by detach",

@@ -53,6 +53,7 @@ class Facts:
         self.trace = trace
         self.events = trace.events
         self.words = Narrator(trace)
+        self._called: dict[int, str] = {}
         self.maker: dict[int, int] = {}  # tensor -> the event that made it
         self.node_event: dict[int, int] = {}  # node -> the event that made it
         self.flags: dict[int, list[tuple[int, bool, str]]] = defaultdict(list)
@@ -111,7 +112,7 @@ class Facts:
 
     def name(self, t: int) -> str:
         """What the user calls a tensor, or how it came to be."""
-        name = self.trace.tensors[t]["name"]
+        name = self._called.get(t) or self.trace.tensors[t]["name"]
         if name:
             return str(name)
         k = self.maker.get(t)
@@ -124,6 +125,14 @@ class Facts:
             else e.get("op") or e.get("how") or "an operation"
         )
         return f"the result of {op.removeprefix('_')}"
+
+    def named(self, t: int) -> bool:
+        """Whether the tensor has a name in the user's code."""
+        return bool(self._called.get(t) or self.trace.tensors[t]["name"])
+
+    def rename(self, t: int, name: str) -> None:
+        """Give a tensor a name, if the trace has none."""
+        self._called[t] = self.trace.tensors[t]["name"] or name
 
     def floating(self, t: int) -> bool:
         """Whether a tensor holds floating point numbers."""

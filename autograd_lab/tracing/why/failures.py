@@ -34,6 +34,17 @@ def failure(q: Question) -> Why | None:
             fix="write under no_grad (`with torch.no_grad(): w -= ...`), or compute a new tensor.",
             k=k,
         )
+    if "object has no attribute 'backward'" in text:
+        read = next((i for i in reversed(range(k)) if facts.events[i]["k"] == "read"), None)
+        if read is not None:
+            return q.answer(
+                "item",
+                f"backward() was called on a Python number. It came out of {facts.name(facts.events[read]['t'])} by "
+                f".{facts.events[read].get('how', 'item')}(), and a number has no graph behind it.",
+                lines=facts.at(read, "becomes a Python number here") + facts.at(k, "backward is called here"),
+                fix="keep the tensor for backward(), and use .item() only to print or log.",
+                k=read,
+            )
     if "only for scalar outputs" in text:
         shape = facts.trace.tensors[e["of"][0]]["shape"] if e.get("of") else "more than one element"
         return q.answer(

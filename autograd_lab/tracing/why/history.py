@@ -117,7 +117,7 @@ def _hooked(q: Question) -> Why | None:
         changed = [(b, a) for b, a in zip(e["before"], e["after"], strict=False) if b != a and b is not None]
         if changed and e["stage"] in ("tensor", "pre", "post") and e["n"] in facts.leading_to(goal):
             before, after = changed[0]
-            where = facts.made(e["n"], "the hook runs on the gradient of this line")
+            where = facts.made(e["n"], "the hook runs on the gradient of this line") or facts.assignment(q.t)
             return q.answer(
                 "hook-changed",
                 f"A hook on {facts.words.nodes[e['n']]} changed the gradient from {facts.say(before)} to {facts.say(after)} on its way.",

@@ -8,37 +8,65 @@ import warnings
 from typing import Any
 
 from .answer import Why
+from .facts import Facts
 
+_NONE = "Why is this gradient None?"
 _RECORD = "To see the lines, run the computation again inside `with lab.record():` and ask once more."
 
 
-def live_why(x: Any, loss: Any = None) -> Why:
+def absent(recording: Any, x: Any, name: str) -> Why | None:
+    """The answer about a leaf that the last recording, in which passes ran, never met; None if this is not such a one."""
+    if (
+        recording.running
+        or not x.requires_grad
+        or not x.is_leaf
+        or _grad(x) is not None
+        or recording.knows(x)
+    ):
+        return None
+    facts = Facts(recording)
+    runs = [run for run in facts.passes if run.fills and not run.failed]
+    if not runs:
+        return None
+    called = name or "the tensor"
+    return Why(
+        "unused",
+        f"Why is {called}.grad None?" if name else _NONE,
+        (f"{called} does not occur in the last recording at all: nothing there was computed from it.",),
+        tuple(facts.at(runs[-1].start, "this pass did not find it")),
+        f"use {called} in the computation, and check that the layer it belongs to is called.",
+        runs[-1].start + 1,
+    )
+
+
+def live_why(x: Any, loss: Any = None, name: str = "") -> Why:
     """Why `x.grad` is what it is, from the tensors alone: a cause, but no lines."""
+    called = name or "the tensor"
     grad = _grad(x)
     if grad is not None:
         state = _state(grad)
         return _answer(
             "unknown",
-            f"Why is .grad {state}?",
+            f"Why is {name or 'this'}{'.' if name else ' '}grad {state}?",
             f"A pass went by and left {state} here; at which node it came to be so is not written down anywhere.",
             "" if state != "what it is" else "It holds the sum of all passes since it was last cleared.",
         )
-    question = "Why is .grad None?"
+    question = f"Why is {name}.grad None?" if name else _NONE
     if not x.dtype.is_floating_point:
         return _answer(
-            "integer-tensor", question, f"The tensor holds {x.dtype} numbers; integers have no gradient.",
+            "integer-tensor", question, f"{called} holds {x.dtype} numbers; integers have no gradient.",
             fix="make it floating point before asking for a gradient.",
         )  # fmt: skip
     if x.is_inference():
         return _answer(
-            "inference-mode", question, "The tensor was made in inference mode; nothing computed there has a history.",
+            "inference-mode", question, f"{called} was made in inference mode; nothing computed there has a history.",
             fix="compute it outside of inference_mode, or clone it outside first.",
         )  # fmt: skip
     if not x.requires_grad:
         return _answer(
             "needs-no-grad",
             question,
-            "The tensor does not require grad: the flag was never set, or the tensor came out of detach(), no_grad or an update like "
+            f"{called} does not require grad: the flag was never set, or the tensor came out of detach(), no_grad or an update like "
             "w = w - ... under no_grad.",
             fix="set requires_grad=True on the leaf before it is used, and do not give its name to something else.",
         )
@@ -46,7 +74,7 @@ def live_why(x: Any, loss: Any = None) -> Why:
         return _answer(
             "not-leaf",
             question,
-            f"The tensor is not a leaf: {x.grad_fn.name()} computed it, and computed tensors keep no gradient unless asked. If it once "
+            f"{called} is not a leaf: {x.grad_fn.name()} computed it, and computed tensors keep no gradient unless asked. If it once "
             "was a leaf, its name was given to the result of a computation.",
             fix="call retain_grad() before backward(), or look at the .grad of the leaf.",
         )
@@ -54,7 +82,7 @@ def live_why(x: Any, loss: Any = None) -> Why:
         return _answer(
             "unknown",
             question,
-            "The tensor is a leaf that requires grad. So either backward() was not called, or on a loss that was not computed from it, "
+            f"{called} is a leaf that requires grad. So either backward() was not called, or on a loss that was not computed from it, "
             "or .grad was cleared since.",
             fix="ask lab.why(x, loss) to have the way from the loss looked at.",
         )
@@ -66,10 +94,10 @@ def live_why(x: Any, loss: Any = None) -> Why:
             "rebuilt from plain numbers.",
             fix="follow requires_grad from the tensor to the loss, line by line.",
         )
-    return _follow(x, loss, question)
+    return _follow(x, loss, question, called)
 
 
-def _follow(x: Any, loss: Any, question: str) -> Why:
+def _follow(x: Any, loss: Any, question: str, called: str) -> Why:
     """Look for x in the graph behind the loss."""
     seen = {loss.grad_fn}
     stack = [loss.grad_fn] if loss.grad_fn is not None else []
@@ -86,7 +114,7 @@ def _follow(x: Any, loss: Any, question: str) -> Why:
         return _answer(
             "not-connected",
             question,
-            f"The graph behind the loss ({len(seen)} nodes) does not contain the tensor: it was not used, or the way was cut.",
+            f"The graph behind the loss ({len(seen)} nodes) does not contain {called}: it was not used, or the way was cut.",
             fix="look for detach(), no_grad, .item(), argmax or torch.tensor([...]) between the two.",
         )
     if freed:
@@ -100,13 +128,20 @@ def _follow(x: Any, loss: Any, question: str) -> Why:
     return _answer(
         "backward-never-called",
         question,
-        "The tensor is connected to the loss and nothing on the way was used up: no pass ran yet.",
+        f"{called} is connected to the loss and nothing on the way was used up: no pass ran yet.",
         fix="call loss.backward().",
     )
 
 
 def _answer(cause: str, question: str, *sentences: str, fix: str = "") -> Why:
-    return Why(cause, question, tuple(s for s in sentences if s), (), fix, hint=_RECORD)
+    return Why(
+        cause,
+        question,
+        tuple(s[:1].upper() + s[1:] if s.startswith("the ") else s for s in sentences if s),
+        (),
+        fix,
+        hint=_RECORD,
+    )
 
 
 def _grad(x: Any) -> Any:

@@ -51,7 +51,8 @@ def _cleared(q: Question, changes: list[int]) -> Why:
         "cleared",
         f"{q.name}.grad was set to None by {by} after the backward pass.{value}",
         lines=lines + facts.at(k, f"{by} clears it"),
-        fix="look at .grad between backward() and the line that clears it.",
+        fix="look at .grad between backward() and the line that clears it"
+        + ("; an optimizer's step() belongs there as well." if how == "zero_grad" else "."),
         k=k,
     )
 
@@ -415,6 +416,15 @@ def between(q: Question, end: int, until: int, run: Pass | None) -> Why:
             k=reads[-1],
         )
     used = [k for k in facts.uses.get(t, ()) if k < until]
+    if facts.maker.get(t, -1) > until:
+        k = facts.maker[t]
+        return q.answer(
+            "new-leaf",
+            f"{name} was made after the pass. The gradient went to the tensor that had been there before.",
+            lines=here + facts.at(k, f"{name} is another tensor from here on"),
+            fix=f"ask before {name} is replaced; if this is an update, {_OPTIMIZED}",
+            k=k,
+        )
     if not used:
         return q.answer(
             "unused",

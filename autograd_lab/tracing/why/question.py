@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from .answer import Line, Why
 from .facts import Facts, Pass
@@ -15,16 +15,18 @@ class Question:
     facts: Facts
     t: int
     loss: int | None = None
-    name: str = field(init=False)
+    name: str = ""
 
     def __post_init__(self) -> None:
+        if self.name:
+            self.facts.rename(self.t, self.name)
         self.name = self.facts.name(self.t)
 
     @property
     def words(self) -> str:
         """The question, with what `.grad` is now."""
         v = self.facts.grad_now(self.t)
-        owner = self.name if self.facts.trace.tensors[self.t]["name"] else f"({self.name})"
+        owner = self.name if self.facts.named(self.t) else f"({self.name})"
         if v is None:
             return f"Why is {owner}.grad None?"
         if self.facts.wild(v):
@@ -51,7 +53,7 @@ class Question:
                 found[known] = found[known]._replace(what=f"{found[known].what}; {line.what}".strip("; "))
         order = {source: i for i, source in reversed(list(enumerate(line.source for line in found)))}
         found.sort(key=lambda line: (order[line.source], line.number))
-        text = tuple(s for s in sentences if s)
+        text = tuple(s[:1].upper() + s[1:] if s.startswith(("the ", "a ")) else s for s in sentences if s)
         return Why(cause, self.words, text, tuple(found), fix, None if k is None else k + 1)
 
     def passes(self) -> list[Pass]:

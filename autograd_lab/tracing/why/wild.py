@@ -261,14 +261,15 @@ def _born(q: Question, run: Pass, k: int, bad: int) -> Why:
 def _hider(q: Question, run: Pass, n: int) -> int | None:
     """A node between the loss and n that passes on only some elements: where, masked_fill, an index."""
     facts = q.facts
-    hiders = ("where", "masked_fill", "mul", "index", "masked_select", "select", "slice")
-    candidates = [
-        m
-        for m in sorted(facts.leading_to(n) & facts.behind(run.event["roots"]))
-        if m != n and facts.trace.nodes[m]["op"].strip("_") in hiders
-    ]
-    candidates.sort(key=lambda m: hiders.index(facts.trace.nodes[m]["op"].strip("_")))
-    return candidates[0] if candidates else None
+    hiders = ("where", "masked_fill", "index", "masked_select", "select", "slice", "mul")
+    candidates = []
+    for m in facts.leading_to(n) & facts.behind(run.event["roots"]):
+        node = facts.trace.nodes[m]
+        op = node["op"].strip("_")
+        zeros = any(x == 0 for t in node["inputs"] for x in facts.numbers(facts.trace.tensors[t]["value"]))
+        if m != n and op in hiders and (op != "mul" or zeros):
+            candidates.append((hiders.index(op), m))
+    return min(candidates)[1] if candidates else None
 
 
 def _value(q: Question, t: int, k: int) -> int | None:

@@ -29,6 +29,7 @@ _PICK = {
     "masked_select", "where", "median", "max_pool2d_with_indices", "max_pool2d", "embedding", "narrow", "unbind", "split",
     "fmax", "fmin", "cummax", "nll_loss", "masked_fill", "take", "diagonal", "tril", "triu",
 }  # fmt: skip
+_KINK = {"norm", "linalg_vector_norm", "std", "abs"}
 _REPLACE = {"zero", "fill", "copy"}
 
 
@@ -115,7 +116,8 @@ def _hook(q: Question, run: Pass, n: int) -> Why | None:
             return q.answer(
                 "hook-changed",
                 f"A hook on {facts.words.nodes[n]} changed the gradient from {facts.say(before)} to {facts.say(after)}.",
-                lines=facts.made(n, "the hook runs on the gradient of this line"),
+                lines=(facts.made(n, "the hook runs on the gradient of this line") or facts.assignment(q.t))
+                + facts.at(run.start, "during this pass"),
                 fix="look into the hook: what it returns takes the place of the gradient.",
                 k=k,
             )
@@ -203,11 +205,14 @@ def _born(q: Question, k: int, operand: int, others: int) -> Why:
         ]
         factor = zeros[0] if zeros else own
         if zeros or facts.zero(facts.trace.tensors[own]["value"]) or op == "mul":
+            what = facts.say(facts.trace.tensors[factor]["value"])
+            if facts.named(factor) and not facts.is_constant(factor):
+                what = f"{facts.name(factor)} = {what}"
             return found(
                 "multiplied-by-zero",
-                f"it multiplies by {facts.name(factor)} = {facts.say(facts.trace.tensors[factor]['value'])}.",
+                f"it multiplies by {what}.",
                 "check why that factor is 0: a mask, a weight initialized to zeros, an input that is off.",
-                f"multiplied by {facts.name(factor)} here",
+                f"multiplied by {what} here",
             )
     if op in _SQUASH:
         return found(
@@ -215,6 +220,13 @@ def _born(q: Question, k: int, operand: int, others: int) -> Why:
             f"at {x} = {value} {op} is so flat that its derivative is 0 in {facts.trace.tensors[own]['dtype']}.",
             "keep the input small: smaller weights, normalization, or a loss that takes logits.",
             f"{op} is saturated here",
+        )
+    if op in _KINK:
+        return found(
+            "flat-here",
+            f"{op} has a kink at {x} = {value}. There is no derivative there; 0 is the convention.",
+            "start somewhere else, or add a small number inside if something should flow.",
+            f"{op} has a kink here",
         )
     return found(
         "flat-here",

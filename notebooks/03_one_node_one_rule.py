@@ -1,0 +1,244 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "03"
+#     minutes: 40
+#     needs: ["01", "02"]
+#     goals:
+#       - say what goes into a node on the way back, and what comes out
+#       - apply the rules of sum, product, power, exp, relu and max by hand
+#       - recognize four patterns - copy, swap, scale, route - without computing anything
+#     refutes: []
+#     retests: [M01, M03]
+#     points: 0
+# ---
+
+# %% [markdown]
+# # 03 · One node, one rule
+#
+# **40 minutes. You need:** notebooks 01 and 02.
+#
+# **After this notebook you can**
+#
+# - say what goes into a node on the way back, and what comes out;
+# - apply the rules of sum, product, power, exp, relu and max by hand;
+# - recognize four patterns, copy, swap, scale and route, without computing anything.
+#
+# **Warm-up**, from memory. (1) In `a * c`, only `a` requires grad. What stands in the node's
+# `next_functions` where the edge for `c` would be: `"AccumulateGrad"` or `"None"`? (2) Nudging `x` up by
+# `0.01` moves `y` up by `0.05`. What is the derivative, about?
+
+# %%
+place_of_c, derivative = ..., ...  # fill in, then run
+
+import autograd_lab as torch
+from autograd_lab import lab
+
+a = torch.tensor(2.0, requires_grad=True)
+c = torch.tensor(3.0)
+(_, (edge, _)) = (a * c).grad_fn.next_functions
+lab.reveal(place_of_c, str(edge))
+lab.reveal(derivative, 0.05 / 0.01)
+
+# %% [markdown]
+# ## Put a node on the bench
+#
+# Take one node out of its graph. On the way back it does exactly one thing: it receives the **gradient
+# of its output** (how much does the loss move when this output moves?) and sends, to each operand, the
+# **gradient of that operand**. You may call it like a function.
+
+# %%
+a = torch.tensor(2.0, requires_grad=True)
+b = torch.tensor(5.0, requires_grad=True)
+node = (a * b).grad_fn
+print(node.name(), "receives 1, sends", [g.item() for g in node(torch.tensor(1.0))])
+
+# %% [markdown]
+# ## Predict
+#
+# The same node receives **10** instead of 1. What does it send to `a` and to `b`?
+#
+# `5 and 2` · `10 and 10` · `50 and 20` · `20 and 50`
+
+# %%
+to_a, to_b = ..., ...
+
+sent = node(torch.tensor(10.0))
+lab.reveal([to_a, to_b], [sent[0], sent[1]])
+assert [g.item() for g in sent] == [50, 20]
+
+# %% [markdown]
+# Ten times as much comes in, ten times as much goes out. A rule is *linear* in the message: it
+# multiplies the message by the local derivative, here `b` for `a`, and `a` for `b`.
+#
+# > **You may think** the local derivative *is* the gradient: $\partial(ab)/\partial a = b$, so `a` gets 5.
+# >
+# > **That is not what happens**, except when the message is 1. The node does not know the loss. It knows
+# > its operands, and it is *told* how much its output matters. The product of the two is the gradient.
+# >
+# > **Here it is**: the same product, with something behind it.
+
+# %%
+with lab.record() as trace:
+    a = torch.tensor(2.0, requires_grad=True)
+    b = torch.tensor(5.0, requires_grad=True)
+    p = a * b
+    loss = p * 10
+    loss.backward()
+assert (a.grad, b.grad) == (50, 20)
+
+# %% [markdown]
+# ## Step
+#
+# Stop when the node of `p` is at work. Read its rule in the panel: the message that comes in, the factor,
+# the message that goes out. Then explain in one sentence where the 10 came from.
+
+# %%
+lab.step(trace)
+
+# %% [markdown]
+# ## Four patterns
+#
+# Run each node below with the message 6. **Predict all eight numbers before you run the cell**; `a` is 2
+# and `b` is 5. A rule that you have forgotten you can measure: nudge the operand and watch the output.
+
+# %%
+answers = {"a + b": [..., ...], "a - b": [..., ...], "a * b": [..., ...], "max(a, b)": [..., ...]}
+
+results = {"a + b": a + b, "a - b": a - b, "a * b": a * b, "max(a, b)": torch.maximum(a, b)}
+for name, result in results.items():
+    print(f"{name:10}", end=" ")
+    lab.reveal(answers[name], list(result.grad_fn(torch.tensor(6.0))))
+
+# %% [markdown]
+# | pattern | node | what it does with the message |
+# |---|---|---|
+# | **copy** | `a + b` | the same message to both; a minus turns the sign |
+# | **swap** | `a * b` | each operand's message is scaled by the *other* operand |
+# | **route** | `max(a, b)` | all of it to the larger one, 0 to the other |
+# | **scale** | `f(a)` | the message times $f'(a)$ |
+#
+# Copy needs to remember nothing. Swap must remember both operands, so the forward run **saves** them.
+#
+# ## Scale: worked, half done, all yours
+#
+# **Worked.** `a**3` at 2 receives 4. The rule is $g \cdot 3a^2$, so it sends $4 \cdot 3 \cdot 4 = 48$.
+
+# %%
+(a**3).grad_fn(torch.tensor(4.0))
+
+# %%
+assert (a**3).grad_fn(torch.tensor(4.0)) == 48
+
+# %% [markdown]
+# **Half done.** `exp(a)` at `a = 0`, message 4: the rule is $g \cdot e^a$. And `1 / b` at `b = 5`,
+# message 4: the rule is $-g / b^2$.
+#
+# **All yours.** `relu(a)` lets positive numbers through and makes the others 0. The message is 4. What does
+# it send at `a = 3`, at `a = -3`, and at `a = 0`, where the curve has a corner?
+
+# %%
+half, yours = [..., ...], [..., ..., ...]
+
+
+def sent(operation, at, message=4.0):
+    x = torch.tensor(at, requires_grad=True)
+    return operation(x).grad_fn(torch.tensor(message))
+
+
+reciprocal = torch.reciprocal
+lab.reveal(half, [sent(torch.exp, 0.0), sent(reciprocal, 5.0)])
+lab.reveal(yours, [sent(torch.relu, at) for at in (3.0, -3.0, 0.0)])
+
+# %% [markdown]
+# ## Check a rule you do not trust
+#
+# Notebook 01 gave you the tool. Somebody claims that the rule of `tanh` is $g \cdot (1 - y^2)$, with `y`
+# the *output*. Nudge it.
+
+# %%
+import math
+
+at, h = 0.7, 1e-5
+measured = (math.tanh(at + h) - math.tanh(at - h)) / (2 * h)
+claimed = 1 - math.tanh(at) ** 2
+print(f"measured {measured:.8f}, claimed {claimed:.8f}")
+assert abs(measured - claimed) < 1e-8
+torch.tanh(torch.tensor(at, requires_grad=True)).grad_fn._saved_result
+
+# %% [markdown]
+# The claim holds. It also tells you what this node saves: not its operand but its **result**, which is
+# all that the rule needs. The last line shows that it is there.
+#
+# ## Modify
+#
+# Here is a chain of three nodes. **Predict** the message on each of its three edges, from the loss
+# back. Then change `x` to 2, and predict again.
+
+# %%
+messages = [..., ..., ...]  # into the square, out of it, and what reaches x
+
+x = torch.tensor(1.0, requires_grad=True)
+u = x * 3
+v = u**2
+loss = v + 1
+(into_square, _) = loss.grad_fn(torch.tensor(1.0))
+out_of_square = v.grad_fn(into_square)
+(reaches_x, _) = u.grad_fn(out_of_square)
+lab.reveal(messages, [into_square, out_of_square, reaches_x])
+
+# %% [markdown]
+# You have just run backward by hand, on a chain. Each node saw only its own message and its own saved
+# values. No node knew the whole formula, and still the product of the local factors is the derivative of
+# the whole: $1 \cdot 2u \cdot 3 = 18$ at $x = 1$.
+
+# %%
+loss.backward()
+print(x.grad)
+if u.item() == 3:
+    assert x.grad == 18
+
+# %% [markdown]
+# ## Make
+#
+# A rule of your own: the node of `a * b + a`, as if it were one operation. From the
+# message `g` it must send `g * (b + 1)` to `a` and `g * a` to `b`. Write it, and compare with what
+# autograd sends.
+
+
+# %%
+def rule(g, a, b):
+    return ..., ...  # to a, to b
+
+
+a = torch.tensor(2.0, requires_grad=True)
+b = torch.tensor(5.0, requires_grad=True)
+(a * b + a).backward(torch.tensor(7.0))
+lab.reveal(list(rule(7.0, 2.0, 5.0)), [a.grad, b.grad])
+
+# %% [markdown]
+# ## Exit ticket
+#
+# (1) A node of `a + b` receives 8. What does it send to `b`? (2) Which of these nodes must save
+# something in forward: `"a + b"`, `"a * b"` or `"a - b"`?
+
+# %%
+to_b, saves = ..., ...
+
+lab.reveal(to_b, (a + b).grad_fn(torch.tensor(8.0))[1])
+lab.reveal(saves, "a * b")
+
+# %% [markdown]
+# ## The same in PyTorch
+#
+# ```python
+# import torch
+#
+# a = torch.tensor(2.0, requires_grad=True)
+# b = torch.tensor(5.0, requires_grad=True)
+# print((a * b).grad_fn(torch.tensor(10.0)))   # (tensor(50.), tensor(20.))
+# ```
+#
+# **Where in the source?** `autograd_lab/ops/arithmetic.py`: every rule is a class with its forward and its
+# `vjp` side by side. **Exercises:** `exercises/03`. **Next:** notebook 04, *Backward, node by node*, where
+# messages meet.

@@ -1,0 +1,256 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "03"
+#     minutes: 35
+#     points: 10
+# ---
+
+# %% [markdown]
+# # 03 · Exercises: one node, one rule
+#
+# Put your answers in place of the dots and run the check below. `lab.hint("03.1")` gives the first of
+# three hints.
+
+# %%
+import math
+
+import autograd_lab as torch
+from autograd_lab import lab
+
+# %% [markdown]
+# ## 03.1 · Six nodes (3 points)
+#
+# Each node receives the message `6`. What does it send **to `a`**? Throughout, `a = 2` and `b = 5`.
+#
+# 1. `a + b` · 2. `b - a` · 3. `a * b` · 4. `a ** 3` · 5. `max(a, b)` · 6. `a / b`
+
+# %%
+### BEGIN SOLUTION
+to_a = [6, -6, 30, 72, 0, 1.2]
+### END SOLUTION
+
+# %%
+lab.check("03.1", to_a)
+
+# %% tags=["item"]
+item(
+    "03.1",
+    kind="number",
+    points=3,
+    partial=True,
+    hints=[
+        "The message times the local derivative with respect to a, at a = 2 and b = 5.",
+        "Local derivatives: 1, -1, b, 3 * a**2, 0 or 1, 1 / b.",
+        "max(a, b) is b here: moving a a little changes nothing.",
+    ],
+    wrong=[
+        wrong_answer(
+            [1, -1, 5, 12, 0, 0.2],
+            "",
+            "These are the local derivatives. The message 6 says how much the output matters: each is multiplied by it.",
+        ),
+        wrong_answer(
+            [6, 6, 30, 72, 0, 1.2],
+            "",
+            "In b - a the operand a is subtracted: when a goes up, the output goes down. Its message turns its sign.",
+            score=2.5,
+        ),
+        wrong_answer(
+            [6, -6, 12, 72, 0, 1.2],
+            "",
+            "In a product the factors swap: what goes to a is scaled by b, the other one.",
+            score=2.5,
+        ),
+        wrong_answer(
+            [6, -6, 30, 72, 6, 1.2],
+            "",
+            "max sends the whole message to the larger operand. That is b; a gets 0.",
+            score=2.5,
+        ),
+        wrong_answer(
+            [6, -6, 30, 72, 3, 1.2],
+            "",
+            "max halves the message only if both operands are equal. Here b is larger and takes all of it.",
+            score=2.5,
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 03.2 · Who saves what? (2 points)
+#
+# On the way back the rule needs some numbers of the forward run. Which of them does the node save, at the
+# least, if both `a` and `b` require grad? Choose for each node from `"nothing"`, `"operands"`, `"result"`.
+#
+# 1. `a + b` · 2. `a * b` · 3. `torch.exp(a)` · 4. `torch.tanh(a)`
+
+# %%
+### BEGIN SOLUTION
+saves = ["nothing", "operands", "result", "result"]
+### END SOLUTION
+
+# %%
+lab.check("03.2", saves)
+
+# %% tags=["item"]
+item(
+    "03.2",
+    kind="predict",
+    points=2,
+    partial=True,
+    hints=[
+        "Write the rule down. Which letters are in it besides g?",
+        "The rule of exp is g * exp(a), and exp(a) has been computed already. Look: `y.grad_fn._saved_result`.",
+        "g and g; g * b and g * a; g * y; g * (1 - y**2).",
+    ],
+    wrong=[
+        wrong_answer(
+            ["nothing", "operands", "operands", "operands"],
+            "",
+            "It would work, but exp(a) and tanh(a) would be computed twice. Their rules are written with the result y: g * y and "
+            "g * (1 - y**2).",
+            score=1,
+        ),
+        wrong_answer(
+            ["operands", "operands", "result", "result"],
+            "",
+            "The rule of a sum is g and g: no number of the forward run is in it. It saves nothing.",
+            score=1.5,
+        ),
+        wrong_answer(
+            ["nothing", "result", "result", "result"],
+            "",
+            "From the product alone nobody gets the factors back. To a goes g * b, so b must be kept, and a for b.",
+            score=1.5,
+        ),
+        wrong_answer(
+            ["nothing", "nothing", "nothing", "nothing"],
+            "",
+            "Then backward would have nothing to multiply with. Only copying (a + b) needs no numbers.",
+            score=0.5,
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 03.3 · Write three rules (5 points)
+#
+# A rule gets the message `g` and the operands, and returns what goes to each operand (numbers in, numbers
+# out). Write the rules of `a / b`, of `sigmoid(a)` and of `leaky(a)`, which is `a` for `a > 0` and `0.1 * a`
+# elsewhere.
+
+
+# %%
+def divide_rule(g, a, b):
+    """What the node of a / b sends: (to a, to b)."""
+    ### BEGIN SOLUTION
+    return g / b, -g * a / b**2
+    ### END SOLUTION
+
+
+def sigmoid_rule(g, a):
+    """What the node of 1 / (1 + exp(-a)) sends to a."""
+    ### BEGIN SOLUTION
+    y = 1 / (1 + math.exp(-a))
+    return g * y * (1 - y)
+    ### END SOLUTION
+
+
+def leaky_rule(g, a):
+    """What the node of leaky(a) sends to a; at 0 the slope 0.1 counts."""
+    ### BEGIN SOLUTION
+    return g if a > 0 else 0.1 * g
+    ### END SOLUTION
+
+
+# %%
+lab.check("03.3", [divide_rule, sigmoid_rule, leaky_rule])
+
+# %% tags=["item"]
+item(
+    "03.3",
+    kind="code",
+    hints=[
+        "Find the local derivative of each function first, then multiply by g. Unsure? Nudge it.",
+        "a / b: 1 / b and -a / b**2. sigmoid with result y: y * (1 - y). leaky: 1 or 0.1.",
+        "g multiplies every one of them, also in the branch where leaky has the slope 0.1.",
+    ],
+    equivalent=["11: -a -> a"],  # sigmoid(-a) is 1 - sigmoid(a), and y * (1 - y) is the same for both
+)
+
+
+@probe(points=1)
+def division(rules):
+    "a / b with g = 3, a = 2, b = 4"
+    return list(rules[0](3.0, 2.0, 4.0))
+
+
+@probe(points=1)
+def sigmoid(rules):
+    "sigmoid with g = 2, a = 0.5"
+    return rules[1](2.0, 0.5)
+
+
+@probe(points=1)
+def leaky(rules):
+    "leaky with g = 3, at 2, at -2 and at 0"
+    return [rules[2](3.0, a) for a in (2.0, -2.0, 0.0)]
+
+
+@probe(points=2, hidden=True)
+def against_autograd(rules):
+    "Other numbers"
+    divide, smooth, piece = rules
+    return [
+        [list(divide(g, a, b)), smooth(g, a), piece(g, a)]
+        for g, a, b in [(-1.5, 0.75, -2.5), (0.5, -1.25, 0.4), (0.0, 3.0, 7.0)]
+    ]
+
+
+def _rules(divide=None, smooth=None, piece=None):
+    def sig(g, a):
+        y = 1 / (1 + math.exp(-a))
+        return g * y * (1 - y)
+
+    return [
+        divide or (lambda g, a, b: (g / b, -g * a / b**2)),
+        smooth or sig,
+        piece or (lambda g, a: g if a > 0 else 0.1 * g),
+    ]
+
+
+wrong("", "The second operand of a division: when b grows, a / b shrinks. A minus is missing.", score=2)(
+    _rules(divide=lambda g, a, b: (g / b, g * a / b**2))
+)
+wrong("", "To b goes -g * a / b**2; you forgot the factor a.", score=2)(
+    _rules(divide=lambda g, a, b: (g / b, -g / b**2))
+)
+wrong(
+    "",
+    "A swap is the rule of a product. For a / b write a * (1 / b) and differentiate both factors.",
+    score=2,
+)(_rules(divide=lambda g, a, b: (g * b, g * a)))
+wrong(
+    "",
+    "Your rule of sigmoid leaves out the message g: it gives the local derivative, not the gradient.",
+    score=2,
+)(_rules(smooth=lambda g, a: (1 / (1 + math.exp(-a))) * (1 - 1 / (1 + math.exp(-a)))))
+wrong("", "In y * (1 - y) the letter y is the result of sigmoid, not its operand a.", score=2)(
+    _rules(smooth=lambda g, a: g * a * (1 - a))
+)
+wrong("", "Below 0 the line still rises by 0.1: your rule sends nothing there, like relu.", score=2)(
+    _rules(piece=lambda g, a: g if a > 0 else 0.0)
+)
+wrong("", "Below 0 you send the slope 0.1 itself; the message g belongs to it.", score=2)(
+    _rules(piece=lambda g, a: g if a > 0 else 0.1)
+)
+wrong("", "At the corner the slope 0.1 was agreed on: a > 0, not a >= 0.", score=4)(
+    _rules(piece=lambda g, a: g if a >= 0 else 0.1 * g)
+)
+right(_rules(divide=lambda g, a, b: (g * (1 / b), g * (-a) * b**-2)))
+right(
+    _rules(
+        smooth=lambda g, a: g * math.exp(-a) / (1 + math.exp(-a)) ** 2, piece=lambda g, a: [0.1, 1][a > 0] * g
+    )
+)

@@ -36,7 +36,8 @@ class record:  # noqa: N801 - used like a function
     names   {"w1": tensor, ...} for tensors whose names the recorder cannot find in your code
 
     The trace is complete when the block is left, also by an exception (which the trace then ends with). Recording is per
-    thread; a second recording inside raises RuntimeError.
+    thread; a second recording inside raises RuntimeError. The last recording of a thread is kept until the next one begins,
+    so that `lab.why(x)` can look into it.
     """
 
     def __init__(self, title: str = "", names: dict[str, Any] | None = None):

@@ -417,6 +417,16 @@ def test_another_graph():
 # -- the backward pass --------------------------------------------------------------------------------
 
 
+def test_a_chain_of_computed_tensors_of_one_name_has_no_leaf_to_blame():
+    x = leaf(2.0)
+    with lab.record():
+        h = x * 1
+        for _ in range(3):
+            h = h * 2
+        h.backward()
+    check(lab.why(h), "not-leaf", "h = h * 2", words=["h is not a leaf"])
+
+
 def test_backward_never_called():
     x = leaf(2.0)
     with lab.record():
@@ -1017,6 +1027,7 @@ def test_text_html_and_data():
     page = answer._repr_html_()
     assert page.count("<tr>") == 1 + len(answer.lines)
     assert "<code>h = x.detach()</code>" in page
+    assert "inside <code>with lab.record():</code>" in lab.why(torch.tensor(1))._repr_html_()
     assert "color:" not in page  # the page's own colors, in both themes
     data = answer.to_dict()
     assert data["lines"][0] == {

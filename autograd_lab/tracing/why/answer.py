@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, NamedTuple
@@ -158,9 +159,9 @@ class Why:
             if rows
             else ""
         )
-        text = "".join(f'<p style="margin:0.3em 0">{escape(s)}</p>' for s in self.sentences)
-        fix = f'<p style="margin:0.3em 0"><strong>To do:</strong> {escape(self.fix)}</p>' if self.fix else ""
-        hint = f'<p style="margin:0.3em 0"><em>{escape(self.hint)}</em></p>' if self.hint else ""
+        text = "".join(f'<p style="margin:0.3em 0">{_prose(s)}</p>' for s in self.sentences)
+        fix = f'<p style="margin:0.3em 0"><strong>To do:</strong> {_prose(self.fix)}</p>' if self.fix else ""
+        hint = f'<p style="margin:0.3em 0"><em>{_prose(self.hint)}</em></p>' if self.hint else ""
         return (
             '<div style="border-left:3px solid #888;padding:0.2em 0.8em;max-width:60em">'
             f'<p style="margin:0.3em 0"><strong>{escape(self.question)} {escape(_capital(CAUSES[self.cause]))}.</strong>'
@@ -169,6 +170,11 @@ class Why:
 
 
 _CELL = "text-align:left;padding:2px 10px;border:1px solid #888"
+
+
+def _prose(text: str) -> str:
+    """A sentence as HTML; what stands in backticks is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
 
 
 def _capital(text: str) -> str:

@@ -141,7 +141,9 @@ def _overwritten(q: Question) -> Why | None:
         return None
     e = facts.events[k]
     older = [
-        a for a in facts.ancestors(t) if own and facts.trace.tensors[a]["name"] == own and facts.needs(a, k)
+        a
+        for a in facts.ancestors(t)
+        if own and facts.trace.tensors[a]["name"] == own and facts.leaf(a) and facts.needs(a, k)
     ]
     if older:
         former = older[-1]

@@ -211,7 +211,8 @@ def _born(q: Question, run: Pass, k: int, bad: int) -> Why:
     if hider is not None and any(x == 0 for x in facts.numbers(incoming)):
         return q.answer(
             "nan-where",
-            f"The result of this line is not chosen where it is not finite, so the loss is fine. But backward still goes through it: "
+            f"{facts.name(node['outputs'][0])} is not chosen where its derivative is infinite, so the loss is fine. But "
+            "backward still goes through all of it: "
             f"{facts.words.nodes[hider]} sends it a gradient of 0 there, and {label} multiplies that by an infinite derivative: "
             f"0 * inf is nan.",
             reason,

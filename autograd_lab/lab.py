@@ -20,6 +20,13 @@ def step(what: Any, *inputs: Any, **options: Any) -> Any:
     return widgets.step(what, *inputs, **options)
 
 
+def record_torch(fn: Any = None, *inputs: Any, **options: Any) -> Any:
+    """Record real PyTorch: `with lab.record_torch() as trace: ...`, or `lab.record_torch(fn, *inputs)` (see tracing)."""
+    from .tracing.torch_adapter import record_torch
+
+    return record_torch(fn, *inputs, **options)
+
+
 def draw(what: Any, **options: Any) -> Any:
     """A static picture of the graph behind a loss, or of a trace (see widgets)."""
     from . import widgets
@@ -64,6 +71,6 @@ def save_html(path: Any, *steppers: Any, title: str | None = None) -> None:
 
 
 __all__ = [
-    "Trace", "Why", "check", "draw", "expect", "hint", "narrate", "progress", "record", "reveal", "save_html",
-    "scope", "state", "step", "why",
+    "Trace", "Why", "check", "draw", "expect", "hint", "narrate", "progress", "record", "record_torch", "reveal",
+    "save_html", "scope", "state", "step", "why",
 ]  # fmt: skip

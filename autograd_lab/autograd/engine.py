@@ -301,8 +301,11 @@ class BackwardPass:
 def keep_gradient(t, g):
     """The capture of retain_grad: `.grad` of a non-leaf becomes (or grows by) `g`, always as a new tensor."""
     meta = t._ensure_meta()
-    g = as_tensor(g)
-    meta.grad = g.clone() if meta.grad is None else meta.grad + g
+    old = meta.grad
+    if isinstance(g, Variable):
+        meta.grad = g.clone() if old is None else old + g
+    else:
+        meta.grad = wrap(g.copy() if old is None else old._data + g)
 
 
 def fold(node, grads):

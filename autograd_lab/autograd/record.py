@@ -7,7 +7,7 @@ the result and, if recording is on and some operand wants a gradient, make a nod
 import numpy as np
 
 from . import anomaly
-from .modes import THREAD
+from .modes import THREAD, WATCHERS, tell
 from .node import count_down, new, save
 from .variable import INFERENCE, NO_EDGE, Variable, alias, bump_version, find_edge, wrap
 from .views import DEFAULT, check_overlap, check_writable, make_view, rebase_history
@@ -225,6 +225,8 @@ _RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 
 def write(target, data):
     """Put the numbers `data` into the memory of `target` and count the write."""
+    if WATCHERS:
+        tell("writing", target)
     memory = target._data
     if isinstance(memory, np.ndarray):
         if target._box is not INFERENCE:

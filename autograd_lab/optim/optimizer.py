@@ -141,6 +141,8 @@ class Optimizer:
                 x, g = p._data, grad._data
                 if not isinstance(x, np.ndarray):
                     x = p._array()
+                if watch is not None:
+                    watch.writing(p)
                 self.update(group, p, x, -g if group["maximize"] else g)
                 bump_version(p)
                 if watch is not None:

@@ -117,8 +117,7 @@ class Builder:
             self.tensors[self.named]["name"] = ""  # it was a step on the way to the value that is assigned
         self.named = None
         outs = [
-            self._tensor(t, data, name, node is None, node is not None)
-            for t, data in zip(outputs, copies, strict=True)
+            self._tensor(t, data, name, node is None, False) for t, data in zip(outputs, copies, strict=True)
         ]
         if name and self.tensors[outs[0]]["name"] == name:
             self.named = outs[0]
@@ -133,7 +132,10 @@ class Builder:
         self._jacobian(node, n, saved, versions, outputs, copies[0])
         self._scope(self.nodes[n], place, through, same_call)
         for nr, t in enumerate(outs):  # what a Function computed without recording has history now
-            self.tensors[t].update(node=n, output_nr=nr, requires_grad=True, leaf=False)
+            record = self.tensors[t]
+            record.update(node=n, output_nr=nr, name=record["name"] or name)
+            if record["dtype"].startswith(("float", "bfloat")):  # the places of a maximum have none
+                record.update(requires_grad=True, leaf=False)
         self._event("node", src, n=n, t=outs, saved=self.nodes[n]["saved"])
         self._edges(node, n, src)
 
@@ -143,9 +145,7 @@ class Builder:
         t = ins[0]
         old = self.tensors[t]["node"]
         n = None
-        before = self.copies.get(id(target))
-        self.copies[id(target)] = data
-        self.writers.setdefault(id(target._box), set()).add(id(target))
+        before = self._overwritten(target, data)
         if node is not None:
             n = self._node(node, src, ins, [t], saved, versions)
             self._jacobian(node, n, saved, versions, (target,), data, {id(target): before})
@@ -157,6 +157,13 @@ class Builder:
         self._event(
             "inplace", src, t=t, op=name, version=version, n=n, old=old, v=self._value(data), **{"in": ins}
         )
+
+    def _overwritten(self, target, data) -> Any:
+        """What `target` held before `data` was written into it, if that is known."""
+        before = self.copies.get(id(target))
+        self.copies[id(target)] = data
+        self.writers.setdefault(id(target._box), set()).add(id(target))
+        return before
 
     def mode(self, on, place) -> None:
         self._event("mode", self._where(place)[0], grad=on)

@@ -66,6 +66,7 @@ class record:  # noqa: N801 - used like a function
 
 class _Last(threading.local):
     recording: Recording | None = None
+    torch: Any = None  # the recorder of real PyTorch that is at work (see torch_adapter.py)
 
 
 _LAST = _Last()  # so that `lab.why(w)` finds what just ran; the next recording takes its place
@@ -89,7 +90,7 @@ class scope:  # noqa: N801 - used like a function
         self._watch: list[Any] = []
 
     def __enter__(self) -> None:
-        watch = THREAD.state.watch
+        watch = THREAD.state.watch or _LAST.torch
         self._watch.append(watch)
         if watch is not None:
             watch.entered(None, self.name)
@@ -152,6 +153,9 @@ class Recording(Trace):
 
 class Recorder:
     """The notes of one recording: a list of (name of a Builder method, its arguments)."""
+
+    internal: tuple[str, ...] = (_PACKAGE,)  # frames of these files are not the user's
+    builder: type[Builder] = Builder
 
     def __init__(self, title: str, names: dict[str, Any]):
         self.title = title
@@ -216,7 +220,7 @@ class Recorder:
             known = self.frames.get(id(here))
             if known is None:
                 known = self.frames[id(here)] = here, len(self.frames)
-            if not here.f_code.co_filename.startswith(_PACKAGE):
+            if not here.f_code.co_filename.startswith(self.internal):
                 chain.append((known[1], here.f_code, here.f_lasti, inner))
             if here is self.base:
                 break
@@ -230,6 +234,11 @@ class Recorder:
         state = THREAD.state
         return "inference_mode" if state.inference else "" if state.grad else "no_grad"
 
+    def writing(self, target) -> None:
+        """A tensor is about to be written: if it has not been met, its value must be seen now."""
+        if id(target) not in self.grads:
+            self._meet((target,), _user_frame())
+
     def written(self, rule, inputs, target, node, name) -> None:
         """A tensor was written in place by the operation `name`."""
         owner = self.grads.get(id(target), (None, None))[1]
@@ -240,7 +249,8 @@ class Recorder:
         frame = _user_frame()
         if frame is not self.frame:
             self._moved(frame)
-        self._meet(inputs, frame)
+        self._meet(inputs[:1], frame)
+        self._meet(inputs[1:], frame, numbers=True)
         self.notes.append((
             "written", rule, inputs, target, _copy(target._data), target._version, node, *_of_node(node), target.grad_fn, name,
             None if frame is None else (frame.f_code, frame.f_lasti),
@@ -341,6 +351,9 @@ class Recorder:
                 self.grads[id(grad)] = grad, leaf
                 self.notes.append(("accumulated", node, slots[0], _copy(grad._data)))
         else:
+            if run.needed is not None:  # what nobody asked for is not sent, nor computed by PyTorch
+                edges = zip(grads, node.next_functions, strict=False)
+                grads = [g if fn in run.needed else None for g, (fn, _) in edges]
             self.notes.append(("applied", node, slots, grads))
 
     def released(self, run, node) -> None:
@@ -367,14 +380,19 @@ class Recorder:
 
     # -- the rest -------------------------------------------------------------------------------------
 
-    def _meet(self, tensors, frame) -> None:
-        """Note a tensor that is used for the first time: its value, and its name while that can still be found."""
+    def _meet(self, tensors, frame, numbers=False) -> None:
+        """Note a tensor that is used for the first time: its value, and its name while that can still be found.
+
+        With `numbers`, a constant without a name may have been a number in the user's code, and is called by it.
+        """
         for t in tensors:
             if isinstance(t, Variable) and id(t) not in self.met:
                 self.met[id(t)] = t
                 name = self.given.get(id(t), "")
                 if not name and frame is not None:
                     name = name_in(frame, t, deep=t.requires_grad)
+                if not name and numbers and not t._data.ndim and t.grad_fn is None and not t.requires_grad:
+                    name = f"{t._data:g}"
                 base = t._meta.base if t._meta is not None else None
                 if base is not None:
                     self._meet((base,), frame)
@@ -386,7 +404,7 @@ class Recorder:
         self.call = self.base = self.frame = None
         self.frames.clear()
         if error is not None and self.failure is not error and isinstance(error, Exception):
-            self.notes.append(("failed", type(error).__name__, str(error), _place_of(error)))
+            self.notes.append(("failed", type(error).__name__, str(error), _place_of(error, self.internal)))
         self._find_names(frame)
 
     def _find_names(self, frame) -> None:
@@ -402,7 +420,7 @@ class Recorder:
                 "the recording is still running: look at the trace after its `with lab.record()` block"
             )
         if self._lists is None:
-            builder = Builder(self.given, self.grads)
+            builder = self.builder(self.given, self.grads)
             self._lists = builder.build(self.notes)
             met = {**self.met, **{i: grad for i, (grad, _) in self.grads.items()}}
             self._numbers = {i: (weakref.ref(met[i]), t) for i, t in builder.tensor_ids.items() if i in met}
@@ -427,17 +445,22 @@ class Recorder:
         changes = [
             e for e in lists["events"] if e["k"] in ("accumulate", "retain", "grad") and e["t"] == number
         ]
-        meta = tensor._meta
-        grad = None if meta is None else meta.grad
+        grad = self._grad_of(tensor)
         if not changes:
             return grad is None
         v = changes[-1]["new" if changes[-1]["k"] == "accumulate" else "v"]
-        return (None if v is None else lists["values"][v]) == (None if grad is None else encode(grad._data))
+        return (None if v is None else lists["values"][v]) == grad
+
+    def _grad_of(self, tensor) -> Any:
+        """`.grad` of a tensor as a trace keeps values."""
+        meta = tensor._meta
+        grad = None if meta is None else meta.grad
+        return None if grad is None else encode(grad._data)
 
     def so_far(self, frame) -> tuple[Trace, dict[int, int]]:
         """The trace up to now of a recording that is running, and the numbers of its tensors by id."""
         self._find_names(frame)
-        builder = Builder(self.given, self.grads)
+        builder = self.builder(self.given, self.grads)
         return Trace(self.title, **builder.build(self.notes)), builder.tensor_ids
 
 
@@ -474,12 +497,12 @@ def _place(frame):
     return None if frame is None else (frame.f_code, frame.f_lasti)
 
 
-def _place_of(error):
-    """The innermost line outside this package that an exception came through."""
+def _place_of(error, internal):
+    """The innermost line of the user's that an exception came through."""
     place, here = None, error.__traceback__
     while here is not None:
         code = here.tb_frame.f_code
-        if not code.co_filename.startswith(_PACKAGE):
+        if not code.co_filename.startswith(internal):
             place = code, here.tb_lasti
         here = here.tb_next
     return place

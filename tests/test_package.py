@@ -121,6 +121,9 @@ def imports_of(path: Path, package: Path) -> Iterator[tuple[int, str, bool]]:
                 yield node.lineno, full if is_module else source, node not in late
 
 
+ABOUT_TORCH = re.compile("torch_")  # modules that are only imported when somebody records real PyTorch
+
+
 def wrong_directions(package: Path) -> list[str]:
     """Every import that goes up, or that loads what only another part may load."""
     found = []
@@ -138,6 +141,12 @@ def wrong_directions(package: Path) -> list[str]:
                     (relative.as_posix() in ON_TOP_OF_THE_ENGINE and other in CORE)
                     or (me in WRITTEN_AS_USERS_DO and other == "__init__")
                 )
+                if (
+                    ABOUT_TORCH.match(module.rpartition(".")[2])
+                    and at_once
+                    and not ABOUT_TORCH.match(path.stem)
+                ):
+                    found.append(f"{where}: {module} needs torch and is imported with the module")
                 if goes_up(me, other) and not excused:
                     found.append(f"{where}: {me} imports {other}")
             elif top in WIDGET_PACKAGES:
@@ -145,7 +154,7 @@ def wrong_directions(package: Path) -> list[str]:
                     found.append(f"{where}: {me} imports {top}")
             elif me in CORE and top != "numpy" and top not in sys.stdlib_module_names:
                 found.append(f"{where}: the core imports {top}")
-            elif top == "torch" and at_once:
+            elif top == "torch" and at_once and not ABOUT_TORCH.match(path.stem):
                 found.append(f"{where}: torch is imported with the module, not when it is needed")
     return found
 

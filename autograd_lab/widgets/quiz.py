@@ -10,7 +10,6 @@ way unanswered.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +17,11 @@ import traitlets
 
 from autograd_lab.tracing import State, Trace, state
 from autograd_lab.tracing.answers import AnswerError, judge
-from autograd_lab.tracing.misconceptions import MISCONCEPTIONS
 from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.questions import ALWAYS, ASKED, ENGINE, KINDS, STANDING, questions, standing
 from autograd_lab.tracing.trace import Record
+
+from .wire import encode
 
 #: Up to so many events a stepper carries its questions even if nobody asked for them, so that the modes can be
 #: switched on without a kernel.
@@ -104,8 +104,8 @@ class Quiz(traitlets.HasTraits):
     def _load_quiz(self) -> None:
         """Work out the questions, and send them along."""
         self._questions = questions(self.trace)
-        document = {"standing": STANDING, "questions": self._questions, "names": _titles()}
-        self._quiz = json.dumps(document, separators=(",", ":"), allow_nan=False)
+        document = {"standing": STANDING, "questions": self._questions}
+        self._quiz = encode(document)
 
     @traitlets.observe("mode")
     def _enter(self, change: Record) -> None:
@@ -290,10 +290,6 @@ class Quiz(traitlets.HasTraits):
 def _settles(record: Record) -> bool:
     """Whether a question is done with: a prediction always, the engine's when it was right, ready or shown."""
     return record["mode"] == "predict" or record["verdict"] != "wrong"
-
-
-def _titles() -> dict[str, str]:
-    return {name: title for name, (title, _) in MISCONCEPTIONS.items()}
 
 
 def _kinds(predict: bool | str | Iterable[str]) -> list[str]:

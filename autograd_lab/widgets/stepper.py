@@ -33,9 +33,10 @@ _ASSETS = Path(__file__).parent / "assets"
 
 #: The modules of the front end; each imports only from those before it, and no two export the same name.
 MODULES = (
-    "core.js", "wire.js", "formula.js", "dom.js", "host.js", "graph.js", "zoom.js", "panels.js", "table.js", "stepper.js",
+    "core.js", "wire.js", "answers.js", "formula.js", "dom.js", "host.js", "edit.js", "graph.js", "zoom.js", "panels.js",
+    "table.js", "predict.js", "presenter.js", "stepper.js",
 )  # fmt: skip
-STYLES = ("stepper.css", "views.css")
+STYLES = ("stepper.css", "views.css", "quiz.css")
 
 
 @cache

@@ -58,7 +58,8 @@ export class Graph {
 
   resize() {
     const box = this.root.getBoundingClientRect();
-    if (box.width) this.pane = [this.svg.clientWidth || box.width, this.svg.clientHeight || box.height];
+    if (box.width) this.pane = [this.svg.clientWidth || box.width, this.svg.clientHeight || box.height].map((size) => size / (this.magnify ?? 1));
+    this.svg.setAttribute("viewBox", `0 0 ${this.pane[0]} ${this.pane[1]}`); // larger than life for a presenter
     this.mode = this.mode ?? (fitScale(this.film.size, this.pane) >= SMALLEST ? "fit" : "follow");
   }
 

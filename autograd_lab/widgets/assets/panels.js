@@ -338,7 +338,8 @@ export class Panels {
     const [queue, total] = (on && at(film.queue, this.stage.k)) || [[], 0], [waiting, many] = (on && at(film.waiting, this.stage.k)) || [[], 0];
     const chip = (n, note, extra) => `<span class="agl-chip ${extra}">${escape(film.nodes[n].label)}${note}</span>`;
     const count = (all) => (all > 1 ? ` (${all})` : "");
-    let html = `<div><h4>Ready queue${count(total)}</h4><div>${queue.map((n, i) => chip(n, "", i ? "" : "agl-next")).join("") || `<span class="agl-more">${on ? "empty" : "idle until backward"}</span>`}</div></div>
+    const yours = (what) => `<div><h4>${what}</h4><div><span class="agl-more">yours to say</span></div></div>`;
+    let html = on && this.stage.quiz.hidesQueue ? yours("Ready queue") + yours("Waiting") : `<div><h4>Ready queue${count(total)}</h4><div>${queue.map((n, i) => chip(n, "", i ? "" : "agl-next")).join("") || `<span class="agl-more">${on ? "empty" : "idle until backward"}</span>`}</div></div>
       <div><h4>Waiting${count(many)}</h4><div>${waiting.map(([n, a, of]) => chip(n, ` <b>${a} of ${of}</b> arrived`, "")).join("") || '<span class="agl-more">none</span>'}</div></div>`;
     const [nodes, held] = this.details.held(this.stage.k, 6);
     const value = ([t, version]) => `${escape(film.tensors[t].name || (film.tensors[t].label.length < 9 ? film.tensors[t].label : "result"))}${version ? ` v${version}` : ""}`;
@@ -367,6 +368,7 @@ export class Panels {
         const [v, , grad, retains] = state === undefined ? [-1, 0, -1, 0] : film.states[state];
         const cells = state === undefined ? ["", "", flag(tensor.grad), flag(tensor.leaf), ""] : [short(this.film, v), tensor.grad ? short(this.film, grad) : "\u2013", flag(tensor.grad), flag(tensor.leaf), flag(retains)];
         cells.forEach((text, i) => { leaf.row.children[i + 1].textContent = text; });
+        this.stage.editor.dress(leaf.row.children[1], leaf.t);
         leaf.row.setAttribute("data-known", state === undefined ? "0" : "1");
       }
       if (leaf.now !== now) {

@@ -2,9 +2,12 @@
 // host for nothing but the anywidget model (get, set, on, off, save_changes), so the same file runs in exports.
 import { at, clamp, phase, sameKind, say, stop } from "./core.js";
 import { button, focusable, h, icon } from "./dom.js";
+import { Editor } from "./edit.js";
 import { hideStill } from "./host.js";
 import { Graph } from "./graph.js";
 import { Panels, REASONS } from "./panels.js";
+import { Quiz } from "./predict.js";
+import { Presenter } from "./presenter.js";
 import { Table } from "./table.js";
 import { decode } from "./wire.js";
 
@@ -16,9 +19,13 @@ class Stage {
     this.film = film;
     this.k = clamp(model.get("position"), 0, this.film.steps);
     this.graph = new Graph(this);
+    this.editor = new Editor(this);
     this.panels = new Panels(this);
     this.table = new Table(this);
+    this.quiz = new Quiz(this);
+    this.presenter = new Presenter(this);
     this.build();
+    this.quiz.watch(this.graph.svg);
     el.append(this.root);
     this.observer = new ResizeObserver(() => this.resize());
     this.observer.observe(this.graph.root);
@@ -38,9 +45,11 @@ class Stage {
     this.phases = ["forward", "backward"].map((name) => h("span", { class: `agl-phase agl-phase-${name}` }, name));
     this.mode = h("span", { class: "agl-mode" });
     this.title = h("span", { class: "agl-title" }, this.film.title);
-    this.head = h("div", { class: "agl-head" }, h("span", { class: "agl-phases", "aria-label": "Phase" }, ...this.phases), this.mode, this.title, this.tabs(), this.graph.lens);
-    this.root = h("div", { class: "agl-root" }, h("div", { class: "agl", role: "group", "aria-label": "Autograd stepper", onkeydown: (e) => this.key(e) },
-      this.head, h("div", { class: "agl-body" }, this.graph.root, this.table.root, this.panels.root), this.narration, this.controls(), this.panels.zoom.root));
+    this.head = h("div", { class: "agl-head" }, h("span", { class: "agl-phases", "aria-label": "Phase" }, ...this.phases), this.mode, this.title, this.quiz.select, this.tabs(), this.graph.lens, this.presenter.buttons);
+    this.frame = h("div", { class: "agl", role: "group", "aria-label": "Autograd stepper", onkeydown: (e) => this.key(e) },
+      this.head, h("div", { class: "agl-body" }, this.graph.root, this.table.root, this.panels.root), this.editor.message, this.quiz.root, this.narration, this.controls(),
+      this.panels.zoom.root, this.presenter.veil, this.presenter.sheet);
+    this.root = h("div", { class: "agl-root" }, this.frame);
   }
 
   // ---- views beside the graph: the table, reasons on boxes ---------------------------------------------------
@@ -107,6 +116,7 @@ class Stage {
 
   key(event) {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
+    if (this.presenter.key(event)) { event.preventDefault(); event.stopPropagation(); return; }
     const on = event.target.tagName, keys = {
       ArrowRight: () => this.move(1), ArrowLeft: () => this.move(-1), Home: () => this.go(0), End: () => this.go(this.film.steps),
       PageDown: () => this.go(stop(this.film, this.k, 1)), PageUp: () => this.go(stop(this.film, this.k, -1)),
@@ -125,10 +135,14 @@ class Stage {
   }
 
   go(k) {
-    k = clamp(k, 0, this.film.steps);
-    if (k === this.k) return;
-    this.show(k);
-    this.save();
+    const wanted = clamp(k, 0, this.film.steps);
+    k = this.quiz.limit(wanted); // not over an open question
+    if (k < wanted && this.playing) this.toggle();
+    if (k !== this.k) {
+      this.quiz.saw(k);
+      this.show(k);
+      this.save();
+    } else if (k < wanted) this.quiz.insist();
   }
 
   save() {
@@ -171,13 +185,20 @@ class Stage {
     const forward = k === this.k + 1;
     this.k = clamp(k, 0, this.film.steps);
     this.kind = this.film.kinds[this.film.kind[this.k]];
+    this.quiz.look();
     this.graph.show(travel, forward);
     this.text();
+    this.quiz.show();
+  }
+
+  /** The same step once more: what may be seen has changed. */
+  refresh() {
+    if (this.frame) this.show(this.k, false);
   }
 
   text() {
     const film = this.film, k = this.k, p = phase(film, k);
-    const words = say(film, k);
+    const words = this.quiz.words(k) ?? say(film, k);
     if (this.narration.textContent !== words) this.narration.textContent = words;
     this.count.textContent = `${k} / ${film.steps}`;
     this.range.value = k;
@@ -193,18 +214,39 @@ class Stage {
     this.table.show();
   }
 
+  /** Take up what `close` of the stage before told: where the focus was, and whether it filled the screen. */
+  resume({ focus, presenting }) {
+    if (presenting) this.presenter.enter();
+    if (focus) (this.editor.buttons.get(focus) ?? this.graph.svg).focus({ preventScroll: true });
+  }
+
   close() {
+    const focus = this.editor.focus, presenting = this.presenter.on;
     clearInterval(this.playing);
     clearTimeout(this.saving);
     this.graph.close();
+    for (const part of [this.quiz, this.presenter, this.editor]) part.close();
     this.observer.disconnect();
     this.model.off("change:position", this.onposition);
+    return { focus, presenting };
   }
 }
 
 export default {
   async render({ model, el }) {
-    const stage = new Stage(model, el, await decode(model.get("_film"))), showStill = hideStill(el, model.get("_still"));
-    return () => { stage.close(); showStill(); };
+    let stage = new Stage(model, el, await decode(model.get("_film")));
+    const showStill = hideStill(el, model.get("_still"));
+    const replace = async () => { // an input was changed: another film, at the same place
+      const film = await decode(model.get("_film")), before = stage.close();
+      el.replaceChildren();
+      stage = new Stage(model, el, film);
+      stage.resume(before);
+    };
+    model.on("change:_film", replace);
+    return () => {
+      model.off("change:_film", replace);
+      stage.close();
+      showStill();
+    };
   },
 };

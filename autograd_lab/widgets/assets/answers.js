@@ -26,14 +26,14 @@ export function readShape(text) {
   return found[1].match(/\d+/g).map(Number);
 }
 
-const flat = (data) => (Array.isArray(data) ? data.flatMap(flat) : [data]);
+const flattened = (data) => (Array.isArray(data) ? data.flatMap(flattened) : [data]);
 const float = (x) => (x === "nan" ? NaN : x === "inf" ? Infinity : x === "-inf" ? -Infinity : x);
 
 /** Whether an answer that was read is `right`: a number, nested lists of numbers, or null. */
 export function same(given, right) {
   if (given === null || right === null) return given === right;
   if (Array.isArray(given) !== Array.isArray(right)) { // [24] and 24 are the same number
-    [given, right] = [flat(given), flat(right)];
+    [given, right] = [flattened(given), flattened(right)];
     return given.length === 1 && right.length === 1 && agree(given, right);
   }
   return agree(given, right);
@@ -68,7 +68,7 @@ export function judge(question, given) {
     const value = read(given);
     right = same(value, answer);
     wrongs = wrong.filter(([, other]) => same(value, other));
-    if (!right && !wrongs.length && value !== null && answer !== null && agree(flat(value), flat(answer))) {
+    if (!right && !wrongs.length && value !== null && answer !== null && agree(flattened(value), flattened(answer))) {
       wrongs = [["shape", null, `These are the right numbers, in another shape: it is ${question.shown}.`]];
     }
   }

@@ -277,6 +277,7 @@ export class Panels {
   // ---- the local Jacobian -----------------------------------------------------------------------------------
 
   jacobianText(n) {
+    if (this.stage.quiz.hidesRule(n)) return ""; // it would tell what is asked
     const list = this.details.jacobians.get(n);
     if (!list) return "";
     const film = this.film, node = film.nodes[n], size = ITEM_SIZES[film.tensors[node.outputs[0]]?.dtype] ?? 4;

@@ -7,7 +7,7 @@ import { decode } from "./wire.js";
 
 const MODES = [["watch", "Watch"], ["predict", "Predict"], ["engine", "Be the engine"]];
 const MARKS = { right: "\u2713", wrong: "\u2717", ready: "\u2248", shown: "\u2013" };
-const WORDS = { right: "Right", wrong: "Wrong", ready: "Also ready", shown: "Not answered" };
+const VERDICTS = { right: "Right", wrong: "Wrong", ready: "Also ready", shown: "Not answered" };
 const MASK = "Is a node ready now? That is for you to say.";
 const PACE = 240; // ms for each event that the engine does by itself
 
@@ -76,6 +76,9 @@ export class Quiz {
     while (j <= this.film.steps && kind(j) !== "pop") j++;
     return this.hidden.has(j) ? MASK : undefined;
   }
+
+  /** Whether what node n will send is asked for and not answered yet. */
+  hidesRule(n) { return this.opened?.some((q) => q.node === n && q.kind !== "next-node" && q.k > this.stage.k) ?? false; }
 
   /** Called by the stage before it draws a step. */
   look() {
@@ -262,7 +265,7 @@ export class Quiz {
   /** Below the field: what became of an answer. The student's own answer stays beside the right one. */
   tell(text, verdict = "", record = null) {
     const parts = [];
-    if (verdict) parts.push(h("b", { class: "agl-verdict", "data-v": verdict }, MARKS[verdict], " ", WORDS[verdict]));
+    if (verdict) parts.push(h("b", { class: "agl-verdict", "data-v": verdict }, MARKS[verdict], " ", VERDICTS[verdict]));
     if (record && verdict !== "ready" && record.given !== null) parts.push(h("span", { class: "agl-given" }, "you: ", h("b", {}, record.given)));
     if (record && (record.mode === "predict" || verdict !== "wrong")) parts.push(h("span", { class: "agl-given agl-truth" }, verdict === "ready" ? "the engine: " : "it is: ", h("b", {}, record.answer)));
     const why = record ? record.note || (verdict === "wrong" ? (record.mode === "predict" ? "" : "Think of the rule and try again.") : "") : text;

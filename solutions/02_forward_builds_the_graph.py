@@ -1,0 +1,305 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "02"
+#     minutes: 35
+#     points: 10
+# ---
+
+# %% [markdown]
+# # 02 · Exercises: forward builds the graph
+#
+# Put your answers in place of the dots and run the check below. `lab.hint("02.1")` gives the first of
+# three hints.
+
+# %%
+import autograd_lab as torch
+from autograd_lab import lab
+
+# %% [markdown]
+# ## 02.1 · Who has a history? (2 points)
+#
+# The lines below run in this order, and nobody calls `backward`. Which names have a `grad_fn` that is
+# not `None`? Give the list, in the order of the lines.
+#
+# ```python
+# a = torch.tensor(2.0, requires_grad=True)
+# k = torch.tensor(3.0)
+# b = k * k
+# c = a * k
+# with torch.no_grad():
+#     d = a * a
+# e = c + b
+# ```
+
+# %%
+### BEGIN SOLUTION
+with_history = ["c", "e"]
+### END SOLUTION
+
+# %%
+lab.check("02.1", with_history)
+
+# %% tags=["item"]
+item(
+    "02.1",
+    kind="predict",
+    points=2,
+    hints=[
+        "An operation is recorded when it runs: if recording is on and some operand requires grad.",
+        "b has no operand that requires grad; d is made while recording is off; a is not made by an operation.",
+        "Two names are left.",
+    ],
+    wrong=[
+        wrong_answer(
+            [],
+            "M02",
+            "The graph is not made by backward. Each operation records itself when it runs: c and e have a grad_fn now.",
+        ),
+        wrong_answer(
+            ["a", "c", "e"],
+            "M09",
+            "a was made by you, not by an operation: it is a leaf, and its grad_fn is None.",
+        ),
+        wrong_answer(
+            ["b", "c", "e"],
+            "M03",
+            "k does not require grad, so nothing of b = k * k is recorded: no node, not even a zero one.",
+        ),
+        wrong_answer(
+            ["c", "d", "e"],
+            "M16",
+            "d is made under no_grad: a requires grad, but recording is off, and d gets no history.",
+        ),
+        wrong_answer(
+            ["a", "c", "d", "e"],
+            "",
+            "a is a leaf (made by you), and d is made while recording is off: neither has a grad_fn.",
+        ),
+        wrong_answer(
+            ["c"], "", "e = c + b has an operand with a history, c. One is enough for it to be recorded."
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 02.2 · The edges of a product (2 points)
+#
+# `a` requires grad, `k` is a constant. What are the names in `next_functions` of `y = k * a`, in order? Use
+# `"AccumulateGrad"`, `"MulBackward0"` or `"None"`.
+
+# %%
+### BEGIN SOLUTION
+edges = ["None", "AccumulateGrad"]
+### END SOLUTION
+
+# %%
+lab.check("02.2", edges)
+
+# %% tags=["item"]
+item(
+    "02.2",
+    kind="predict",
+    points=2,
+    hints=[
+        "One edge for each operand, in the order of the operands.",
+        "The first operand is the constant. Does anybody need its gradient?",
+        "A dead end first, then the mailbox of the leaf a.",
+    ],
+    wrong=[
+        wrong_answer(
+            ["AccumulateGrad", "AccumulateGrad"],
+            "M03",
+            "A constant has no accumulator. Nobody needs its gradient, so its edge is a dead end: (None, 0).",
+        ),
+        wrong_answer(
+            ["AccumulateGrad", "None"],
+            "",
+            "Edges stand in the order of the operands, and here k comes first.",
+        ),
+        wrong_answer(
+            ["AccumulateGrad"], "", "There is one edge per operand, also for the constant: it is (None, 0)."
+        ),
+        wrong_answer(
+            ["None", "MulBackward0"],
+            "",
+            "MulBackward0 is the node of y itself. Its second edge leads to where a comes from: a is a leaf.",
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 02.3 · Draw the graph (3 points)
+#
+# ```python
+# p = a * b      # a and b require grad
+# q = p + 2
+# r = q * p
+# s = r - a
+# ```
+#
+# Write down where the edges of each node lead, in the order of the operands. Use the names of the tensors for
+# their nodes (`"a"` and `"b"` are the accumulators), and `None` for a dead end.
+
+# %%
+### BEGIN SOLUTION
+graph = {"p": ["a", "b"], "q": ["p", None], "r": ["q", "p"], "s": ["r", "a"]}
+### END SOLUTION
+
+# %%
+lab.check("02.3", graph)
+
+# %% tags=["item"]
+item(
+    "02.3",
+    kind="engine",
+    points=3,
+    hints=[
+        "Each node has one edge per operand, and it leads to the node that made that operand.",
+        "p is used twice, but it has one node: two edges lead to it.",
+        "The 2 is a constant: q has a dead end in second place.",
+    ],
+    accept=[{"p": ["a", "b"], "q": ["p", "None"], "r": ["q", "p"], "s": ["r", "a"]}],
+    wrong=[
+        wrong_answer(
+            {"p": ["q", "r"], "q": ["r"], "r": ["s"], "s": []},
+            "",
+            "Your edges lead forward, to where a tensor is used. A node's edges lead back, to where its operands come from.",
+        ),
+        wrong_answer(
+            {"p": ["a", "b"], "q": ["p"], "r": ["q", "p"], "s": ["r", "a"]},
+            "M03",
+            "Nearly: there is one edge for each operand, also for the constant 2. It is a dead end, None.",
+        ),
+        wrong_answer(
+            {"p": ["a", "b"], "q": ["p", "2"], "r": ["q", "p"], "s": ["r", "a"]},
+            "M03",
+            "The constant 2 has no node: nobody wants its gradient. Its edge is a dead end, None.",
+        ),
+        wrong_answer(
+            {"p": [None, None], "q": ["p", None], "r": ["q", "p"], "s": ["r", None]},
+            "",
+            "a and b require grad: edges to them end in their accumulators, not in None.",
+        ),
+        wrong_answer(
+            {"p": ["a", "b"], "q": ["p", None], "r": ["p", "q"], "s": ["r", "a"]},
+            "",
+            "r = q * p: edges stand in the order of the operands, q first.",
+        ),
+        wrong_answer(
+            {"p": ["a", "b"], "q": ["p", None], "r": ["q", "p"], "s": ["r"]},
+            "M04",
+            "s uses a a second time: it gets an edge to the same accumulator as the one from p.",
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 02.4 · Build this graph (3 points)
+#
+# Write `build(a, b)` so that its result has this graph. `a` and `b` are leaves that require grad; the edges
+# are in this order.
+#
+# ```text
+# AddBackward0
+# ├── MulBackward0
+# │   ├── AccumulateGrad of a
+# │   └── ExpBackward0 ── AccumulateGrad of b
+# └── AccumulateGrad of a
+# ```
+
+
+# %%
+def build(a, b):
+    """A result with the graph above."""
+    ### BEGIN SOLUTION
+    return a * torch.exp(b) + a
+    ### END SOLUTION
+
+
+# %%
+lab.check("02.4", build)
+
+# %% tags=["item"]
+item(
+    "02.4",
+    kind="code",
+    hints=[
+        "Start at the root: the last operation is a sum. What are its two operands?",
+        "The first operand of the sum is a product; the product's second operand is exp(b).",
+        "(a times exp of b), plus a. Mind the order.",
+    ],
+)
+
+
+@shared
+def graph_of(node, leaves):
+    if node is None:
+        return "None"
+    if hasattr(node, "variable"):
+        return "accumulator of " + next((n for n, t in leaves.items() if t is node.variable), "another leaf")
+    return {node.name(): [graph_of(child, leaves) for child, _ in node.next_functions]}
+
+
+@probe(points=1)
+def the_graph(build):
+    "The graph of build(a, b)"
+    leaves = {n: torch.tensor(v, requires_grad=True) for n, v in (("a", 2.0), ("b", 0.5))}
+    y = build(leaves["a"], leaves["b"])
+    return graph_of(y.grad_fn, leaves)
+
+
+@probe(points=2, hidden=True)
+def other_leaves(build):
+    "Leaves with other values and shapes"
+    leaves = {n: torch.tensor(v, requires_grad=True) for n, v in (("a", [1.0, -3.0]), ("b", [0.0, 4.0]))}
+    y = build(leaves["a"], leaves["b"])
+    return [graph_of(y.grad_fn, leaves), y.detach()]
+
+
+@wrong(
+    "", "The edges of your sum are swapped. They stand in the order of the operands: the product comes first."
+)
+def build(a, b):
+    return a + a * torch.exp(b)
+
+
+@wrong("", "The edges of your product are swapped: a comes first, then exp(b).")
+def build(a, b):
+    return torch.exp(b) * a + a
+
+
+@wrong(
+    "",
+    "The same value, another graph: a * (exp(b) + 1) adds inside and multiplies last. The graph follows the code, not the formula.",
+)
+def build(a, b):
+    return a * (torch.exp(b) + 1)
+
+
+@wrong("M17", "detach cuts: the second a has no history there, and its edge is a dead end.")
+def build(a, b):
+    return a * torch.exp(b) + a.detach()
+
+
+@wrong("", "exp stands over the whole product in your graph. It belongs to b alone.")
+def build(a, b):
+    return torch.exp(a * b) + a
+
+
+@wrong("M02", "Under no_grad nothing is recorded: the result has no grad_fn at all.")
+def build(a, b):
+    with torch.no_grad():
+        return a * torch.exp(b) + a
+
+
+@right
+def build(a, b):
+    e = b.exp()
+    p = a * e
+    return p + a
+
+
+@right
+def build(a, b):
+    return torch.add(torch.mul(a, torch.exp(b)), a)

@@ -43,12 +43,13 @@ def test_no_hidden_probe_reaches_a_student(source):
     handed_out = (items.FOLDER / f"{number}.json").read_text(encoding="utf-8")
     handed_out += (ROOT / "exercises" / f"{source.stem}.ipynb").read_text(encoding="utf-8")
     for item in sheet(source).items:
+        shown = "".join(probe.source for probe in item.probes if not probe.hidden)
         for probe in item.probes:
             if probe.hidden:
                 assert probe.name not in handed_out
                 own = probe.source[probe.source.index(f"def {probe.name}") :].splitlines()[1:]
                 for line in own:
-                    if len(line.strip()) > 25 and '"""' not in line:
+                    if len(line.strip()) > 25 and '"""' not in line and line not in shown:
                         assert json.dumps(line.strip())[1:-1] not in handed_out, line
 
 

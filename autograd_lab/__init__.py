@@ -65,4 +65,8 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module(".lab", __name__)
+    if name == "load_ipython_extension":  # for %load_ext autograd_lab
+        import importlib
+
+        return importlib.import_module(".widgets.magic", __name__).load_ipython_extension
     raise AttributeError(f"module 'autograd_lab' has no attribute '{name}'")

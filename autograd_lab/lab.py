@@ -74,3 +74,16 @@ __all__ = [
     "Trace", "Why", "check", "draw", "expect", "hint", "narrate", "progress", "record", "record_torch", "reveal",
     "save_html", "scope", "state", "step", "why",
 ]  # fmt: skip
+
+
+def _offer_magic() -> None:
+    """Make `%%step` known where a notebook or IPython is running; nothing is loaded elsewhere."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    if shell is not None:
+        from .widgets.magic import load_ipython_extension
+
+        load_ipython_extension(shell)
+
+
+_offer_magic()

@@ -47,7 +47,8 @@ class record:  # noqa: N801 - used like a function
         state = THREAD.state
         if state.watch is not None:
             raise RuntimeError(
-                "a recording is already running in this thread: leave its `with lab.record()` block first"
+                "a recording is already running in this thread: leave its `with lab.record()` block first "
+                "(a cell with %%step on top is recorded without one)"
             )
         state.watch = self._recorder
         self._recorder.base = sys._getframe(1)
@@ -126,6 +127,10 @@ class Recording(Trace):
     def knows(self, tensor: Any) -> bool:
         """Whether the tensor object was met in the recording."""
         return self._recorder.number_of(tensor) is not None
+
+    def find_names(self, namespace: dict[str, Any]) -> None:
+        """Name tensors after the variables of a namespace that the block itself does not see."""
+        self._recorder.find_names(namespace)
 
     def up_to_date(self, tensor: Any, loss: Any = None) -> bool:
         """Whether this recording knows the tensors, and `.grad` is still as it left it."""
@@ -405,10 +410,11 @@ class Recorder:
         self.frames.clear()
         if error is not None and self.failure is not error and isinstance(error, Exception):
             self.notes.append(("failed", type(error).__name__, str(error), _place_of(error, self.internal)))
-        self._find_names(frame)
+        self.find_names(frame.f_locals, frame.f_globals)
 
-    def _find_names(self, frame) -> None:
-        for scope in (frame.f_locals, frame.f_globals):
+    def find_names(self, *namespaces) -> None:
+        """Tensors without a name get the one they have in the first of these namespaces."""
+        for scope in namespaces:
             for name, value in list(scope.items()):
                 if id(value) in self.met and not name.startswith("_"):
                     self.given.setdefault(id(value), name)
@@ -459,7 +465,7 @@ class Recorder:
 
     def so_far(self, frame) -> tuple[Trace, dict[int, int]]:
         """The trace up to now of a recording that is running, and the numbers of its tensors by id."""
-        self._find_names(frame)
+        self.find_names(frame.f_locals, frame.f_globals)
         builder = self.builder(self.given, self.grads)
         return Trace(self.title, **builder.build(self.notes)), builder.tensor_ids
 

@@ -76,6 +76,9 @@ class Stepper(Keeping, Quiz, anywidget.AnyWidget):
         mode: str = "watch",
         **traits: Any,
     ) -> None:
+        for name in traits:
+            if not self.has_trait(name):
+                raise TypeError(f"step() has no option {name!r}; it has by, mode, position, predict")
         self.trace = trace
         self.film: Record = film(trace)
         super().__init__(_film=encode(self.film), _still=still.key(trace), position=position, **traits)

@@ -37,7 +37,11 @@ def summary(trace: Trace) -> str:
         backward, f"forward and {backward} backward passes"
     )
     title = f"{trace.title}: " if trace.title else ""
-    return f"{title}{len(trace)} steps, {passes}, {len(trace.nodes)} nodes"
+    return f"{title}{_count(len(trace), 'step')}, {passes}, {_count(len(trace.nodes), 'node')}"
+
+
+def _count(n: int, word: str) -> str:
+    return f"{n} {word}" if n == 1 else f"{n} {word}s"
 
 
 def text(trace: Trace, head: str, shown: int | None = None, question: str = "") -> str:

@@ -1,0 +1,154 @@
+"""`%%step` on top of a cell: run the cell as it stands, then step through what it did.
+
+%%step                          on its own
+%%step walk --by node           the stepper is called `walk` afterwards
+%%step --predict                ask before showing
+%%step --predict value,shape    ask for these only
+%%step --mode engine --at end
+
+The cell runs in the notebook's namespace and shows what it would show without the magic. If it fails, the stepper ends
+with the failure, and the traceback follows as usual.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from types import TracebackType
+from typing import Any
+
+from IPython.core.displayhook import DisplayHook
+from IPython.core.error import UsageError
+from IPython.core.magic import no_var_expand
+from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from IPython.display import display
+
+from autograd_lab.tracing.questions import KINDS
+from autograd_lab.tracing.recorder import Recording, record
+
+from . import step
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Make `%%step` known to IPython; done when `autograd_lab.lab` is imported there, or by %load_ext autograd_lab."""
+
+    @magic_arguments()
+    @argument("name", nargs="?", help="a variable for the stepper")
+    @argument("--by", choices=["event", "node"], default="event", help="what one step is")
+    @argument(
+        "--predict", nargs="?", const=True, metavar="KINDS", help="ask before showing (value,grad,shape,...)"
+    )
+    @argument("--mode", choices=["watch", "predict", "engine"], help="the mode to begin in")
+    @argument("--at", metavar="STEP", help="the step to begin at: a number, or end")
+    @argument("--title", default="", help="a heading, in quotes if it has spaces")
+    @no_var_expand
+    def step(line: str, cell: str) -> None:
+        """Run the cell and step through its forward and backward passes."""
+        _run(shell, parse_argstring(step, line), line, cell)
+
+    shell.register_magic_function(step, "cell", "step")
+
+
+def _run(shell: Any, options: Any, line: str, cell: str) -> None:
+    traits = _traits(options)
+    parts, file = _compiled(shell, line, cell)
+    trace: Recording | None = None
+    failure: BaseException | None = None
+    try:
+        with record(title=options.title.strip("\"'")) as trace:
+            try:
+                for part in parts:
+                    exec(part, shell.user_ns)
+            finally:
+                trace.find_names(shell.user_ns)
+    except BaseException as error:
+        failure = error
+    if trace is not None:
+        _show(shell, trace, options, traits, failure is not None)
+    if failure is not None:
+        _shorten(shell, failure, file)
+        raise failure
+
+
+def _traits(options: Any) -> dict[str, Any]:
+    """What the stepper is made with; UsageError, before anything runs, for what makes no sense."""
+    name, at, predict = options.name, options.at, options.predict
+    if name is not None and not name.isidentifier():
+        raise UsageError(f"%%step: {name!r} cannot be the name of a variable")
+    if at is not None and not (at == "end" or at.isdecimal()):
+        raise UsageError(f"%%step: --at takes the number of a step or `end`, not {at!r}")
+    if isinstance(predict, str):
+        predict = predict.split(",")
+        for kind in predict:
+            if kind not in KINDS:
+                raise UsageError(f"%%step: --predict takes kinds out of {','.join(KINDS)}, not {kind!r}")
+    found = {"by": options.by, "mode": options.mode, "predict": predict}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _compiled(shell: Any, line: str, cell: str) -> tuple[list[Any], str]:
+    """The cell as code, with a last expression that is to be displayed apart; and the name of the source.
+
+    Its lines have the numbers they have in the editor, where the line with the magic is the first.
+    """
+    source = f"# %%step {line}".rstrip() + "\n" + shell.transform_cell(cell)
+    file = shell.compile.cache(source, _number(shell), raw_code=cell)
+    try:
+        tree = shell.transform_ast(shell.compile.ast_parse(source, filename=file))
+        last = []
+        shows = not DisplayHook.semicolon_at_end_of_expression(cell)
+        if shows and tree.body and isinstance(tree.body[-1], ast.Expr):
+            last = [tree.body.pop()]
+        parts = [shell.compile(tree, file, "exec")]
+        if last:
+            parts.append(shell.compile(ast.Interactive(last), file, "single"))
+    except SyntaxError as error:
+        raise _as_usual(shell, error) from None
+    return parts, file
+
+
+def _number(shell: Any) -> int:
+    """The number of the cell that is running."""
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        frame = frame.f_back
+        number = shell.compile._filename_map.get(frame.f_code.co_filename)
+        if number is not None:
+            return int(number)
+    return int(shell.execution_count)
+
+
+def _as_usual(shell: Any, error: SyntaxError) -> Exception:
+    """An error that IPython prints as it prints the cell's own SyntaxError.
+
+    A SyntaxError that is raised while code runs gets all the calls printed that led to it; here these are the magic's.
+    """
+    lines = shell.SyntaxTB.structured_traceback(type(error), error, [])
+    kind = type("SyntaxError", (Exception,), {"_render_traceback_": lambda self: lines})
+    return kind(str(error))
+
+
+def _show(shell: Any, trace: Recording, options: Any, traits: dict[str, Any], failed: bool) -> None:
+    if not trace.tensors:
+        if not failed:
+            print(
+                "%%step: nothing to step through, no operation on a tensor of autograd_lab ran in this cell"
+            )
+        return
+    if options.at is not None:
+        traits["position"] = len(trace) if options.at == "end" else int(options.at)
+    elif failed and not {"mode", "predict"} & set(traits):
+        traits["position"] = len(trace)
+    stepper = step(trace, **traits)
+    if options.name is not None:
+        shell.user_ns[options.name] = stepper
+    display(stepper)
+
+
+def _shorten(shell: Any, error: BaseException, file: str) -> None:
+    """Let IPython print the traceback from the student's own line on, without the magic's way there."""
+    here: TracebackType | None = error.__traceback__
+    while here is not None and here.tb_frame.f_code.co_filename != file:
+        here = here.tb_next
+    rendered = shell.InteractiveTB.structured_traceback(type(error), error, here, tb_offset=0)
+    error._render_traceback_ = lambda: rendered  # type: ignore[attr-defined]

@@ -37,12 +37,13 @@ from .dtypes import (
 from .dtypes import bool_ as bool
 from .dtypes import float_ as float
 from .dtypes import int_ as int
+from .ops.arguments import publish, publish_methods
 from .ops.rule import FUNCTIONS, METHODS
 from .tensor import Tensor, install
 
-install(METHODS)
-globals().update(creation.FACTORIES)
-globals().update(FUNCTIONS)
+install(publish_methods(METHODS))
+globals().update(publish(creation.FACTORIES, "", __name__))
+globals().update(publish(FUNCTIONS, "", __name__))
 
 
 _ABSENT = {

@@ -3,7 +3,6 @@
 import functools
 import math
 import operator
-import warnings
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from .autograd.modes import THREAD, WATCHERS, tell
 from .autograd.variable import INFERENCE, Registry, Variable, wrap
 from .dtypes import ALL, Defaults, can_cast, dtype_of_number, finfo, iinfo, number_as, promote_np, to_dtype
 from .dtypes import dtype as dtype_type
-from .warning import warn_once
+from .warning import warn, warn_once
 
 # -- devices ------------------------------------------------------------------------------------------
 
@@ -113,11 +112,10 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     on_cpu(device)
     dtype = None if dtype is None else to_dtype(dtype, "tensor").np
     if isinstance(data, Variable):
-        warnings.warn(
+        warn(
             "To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone() or "
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
             UserWarning,
-            stacklevel=2,
         )
         array = np.array(data._data, dtype, order="C")
     elif isinstance(data, (np.ndarray, np.generic)):
@@ -170,7 +168,6 @@ def _from_python(data, dtype):
                 "Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider "
                 "converting the list to a single numpy.ndarray with numpy.array() before converting to a "
                 "tensor.",
-                stacklevel=4,
             )
             dtype = array.dtype
         elif isinstance(first, np.generic):
@@ -197,7 +194,6 @@ def _without_tensors(data, found):
             warn_once(
                 "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
                 "Consider using tensor.detach() first.",
-                stacklevel=5,
             )
         found.append(data._data.dtype)
         return data._data.item()

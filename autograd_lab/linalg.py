@@ -1,5 +1,6 @@
 """torch.linalg: linear algebra. The rules are in ops/linalg.py and ops/products.py."""
 
+from .ops.arguments import publish
 from .ops.linalg import (
     LinAlgError,
     cholesky,
@@ -62,3 +63,5 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+globals().update(publish({name: globals()[name] for name in __all__}, "linalg.", __name__))

@@ -6,8 +6,11 @@ from .autograd.record import apply
 from .autograd.variable import Variable
 from .ops import pairs
 from .ops import pointwise as rules
+from .ops.arguments import publish
 from .ops.arithmetic import MulBackward1
 from .ops.rule import FUNCTIONS, pointwise, tensor_of
+
+_IMPORTED = {*globals()}
 
 digamma = psi = FUNCTIONS["digamma"]
 erf, erfc, erfinv = FUNCTIONS["erf"], FUNCTIONS["erfc"], FUNCTIONS["erfinv"]
@@ -45,3 +48,6 @@ def xlog1py(input, other):
     return pointwise(
         pairs.SpecialXlog1PyBackward0, (tensor_of(input, like), tensor_of(other, like)), floats=True
     )
+
+
+globals().update(publish({k: v for k, v in globals().items() if k not in _IMPORTED}, "special.", __name__))

@@ -1,5 +1,6 @@
 """Warnings that PyTorch gives once for each session."""
 
+import sys
 import warnings
 
 _given: set[str] = set()
@@ -16,8 +17,19 @@ def is_warn_always_enabled():
     return _always[0]
 
 
-def warn_once(text, stacklevel=3):
-    """A UserWarning, the first time only. `stacklevel` 3 points at the caller of the function that calls this."""
+PACKAGE = __name__.partition(".")[0]
+
+
+def warn(text, category=UserWarning):
+    """A warning that points at the user's line: the nearest one outside of this package."""
+    level, frame = 2, sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)
+
+
+def warn_once(text):
+    """A UserWarning, the first time only."""
     if _always[0] or text not in _given:
         _given.add(text)
-        warnings.warn(text, UserWarning, stacklevel=stacklevel)
+        warn(text)

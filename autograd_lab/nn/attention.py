@@ -2,10 +2,10 @@
 
 import copy
 import math
-import warnings
 
 from ..creation import FACTORIES
 from ..ops.attention import additive_mask
+from ..warning import warn
 from . import functional as F
 from . import init
 from .containers import ModuleList
@@ -301,9 +301,8 @@ class TransformerEncoder(Module):
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
         reason = _why_not_nested(encoder_layer)
         if enable_nested_tensor and reason:
-            warnings.warn(
+            warn(
                 f"enable_nested_tensor is True, but self.use_nested_tensor is False because {reason}",
-                stacklevel=2,
             )
 
     def forward(self, src, mask=None, src_key_padding_mask=None, is_causal=None):

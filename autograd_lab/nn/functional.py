@@ -1,7 +1,6 @@
 """torch.nn.functional: layers without parameters of their own, as functions. The rules behind them are in ops/."""
 
 import math
-import warnings
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from ..autograd import no_grad
 from ..autograd.record import apply
 from ..autograd.variable import wrap
 from ..ops import activations, attention, losses, normalization, pooling, products
+from ..ops.arguments import publish
 from ..ops.convolution import (
     Col2ImBackward0,
     Im2ColBackward0,
@@ -24,6 +24,9 @@ from ..ops.embedding import drop, kept
 from ..ops.embedding import one_hot as _one_hot
 from ..ops.rule import FUNCTIONS, METHODS
 from ..ops.scalars import minus, norm_of, over, plus, times
+from ..warning import warn
+
+_IMPORTED = {*globals()}
 
 # -- activations --------------------------------------------------------------------------------------
 
@@ -87,10 +90,9 @@ def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
     return (activations.rrelu_ if inplace else activations.rrelu)(input, lower, upper, training)
 
 
-def _softmax_dim(name, ndim, stacklevel):
-    warnings.warn(
+def _softmax_dim(name, ndim):
+    warn(
         f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
-        stacklevel=stacklevel,
     )
     return 0 if ndim in (0, 1, 3) else 1
 
@@ -98,21 +100,21 @@ def _softmax_dim(name, ndim, stacklevel):
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
     """Exponentials along `dim` that add up to 1."""
     if dim is None:
-        dim = _softmax_dim("softmax", input._data.ndim, _stacklevel)
+        dim = _softmax_dim("softmax", input._data.ndim)
     return FUNCTIONS["softmax"](input, dim, dtype)
 
 
 def softmin(input, dim=None, _stacklevel=3, dtype=None):
     """Softmax of -x."""
     if dim is None:
-        dim = _softmax_dim("softmin", input._data.ndim, _stacklevel)
+        dim = _softmax_dim("softmin", input._data.ndim)
     return FUNCTIONS["softmax"](-input, dim, dtype)
 
 
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
     """The logarithm of softmax."""
     if dim is None:
-        dim = _softmax_dim("log_softmax", input._data.ndim, _stacklevel)
+        dim = _softmax_dim("log_softmax", input._data.ndim)
     return FUNCTIONS["log_softmax"](input, dim, dtype)
 
 
@@ -165,7 +167,7 @@ def _channel_dropout(name, dims):
         if x.ndim == dims[0] or (name == "dropout2d" and x.ndim == 3):
             shape = x.shape[:2] if name == "dropout2d" and x.ndim == 3 else x.shape[:1]
             if name == "dropout2d":
-                warnings.warn(
+                warn(
                     "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
                     "behavior is "
                     "desired - input is interpreted as shape (N, C, L), where C is the channel dim. This "
@@ -173,7 +175,6 @@ def _channel_dropout(name, dims):
                     "change in a future release to interpret the input as one without a batch dimension, i.e. shape "
                     "(C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to using dropout1d "
                     "instead.",
-                    stacklevel=2,
                 )
         else:
             if x.ndim != dims[1] and name == "dropout1d":
@@ -274,10 +275,9 @@ def embedding_bag(
     Raises ValueError for a `mode` or offsets of the wrong kind, NotImplementedError for weights in a mean or maximum.
     """
     if weight._data.dtype.kind in "iu" and input._data.dtype.kind == "f":
-        warnings.warn(
+        warn(
             "Argument order of nn.functional.embedding_bag was changed. "
             "Usage `embedding_bag(weight, input, ...)` is deprecated, and should now be `embedding_bag(input, weight, ...)`.",
-            stacklevel=2,
         )
         input, weight = weight, input
     if per_sample_weights is not None and input.size() != per_sample_weights.size():
@@ -644,23 +644,22 @@ def pixel_unshuffle(input, downscale_factor):
 _REDUCTIONS = {"none": 0, "mean": 1, "sum": 2}
 
 
-def _enum(reduction, size_average=None, reduce=None, stacklevel=4):
+def _enum(reduction, size_average=None, reduce=None):
     """PyTorch's number for a reduction. Raises ValueError for an unknown one."""
     if size_average is not None or reduce is not None:
-        reduction = legacy_reduction(size_average, reduce, stacklevel)
+        reduction = legacy_reduction(size_average, reduce)
     found = _REDUCTIONS.get(reduction)
     if found is None:
         raise ValueError(f"{reduction} is not a valid value for reduction")
     return found
 
 
-def legacy_reduction(size_average, reduce, stacklevel=3):
+def legacy_reduction(size_average, reduce):
     """The reduction that the deprecated arguments size_average and reduce stand for."""
     average = True if size_average is None else size_average
     name = "none" if reduce is False else "mean" if average else "sum"
-    warnings.warn(
+    warn(
         f"size_average and reduce args will be deprecated, please use reduction='{name}' instead.",
-        stacklevel=stacklevel,
     )
     return name
 
@@ -756,14 +755,13 @@ def _smoothed(log_p, target, weight, ignore_index, reduction, smoothing, class_d
     return times(nll, 1 - smoothing) + times(smooth, smoothing / n_classes)
 
 
-def _broadcast(input, target, stacklevel=3):
+def _broadcast(input, target):
     """Both in one shape, with PyTorch's warning if they were not."""
     if target.size() != input.size():
-        warnings.warn(
+        warn(
             f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). "
             "This will likely "
             "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-            stacklevel=stacklevel,
         )
         return FUNCTIONS["broadcast_tensors"](input, target)
     return input, target
@@ -873,13 +871,12 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
         enum = _enum(reduction, size_average, reduce)
     else:
         if reduction == "mean":
-            warnings.warn(
+            warn(
                 "reduction: 'mean' divides the total loss by both the batch size and the support "
                 "size.'batchmean' divides "
                 "only by the batch size, and aligns with the KL div math definition.'mean' will be changed "
                 "to behave the "
                 "same as 'batchmean' in the next major release.",
-                stacklevel=2,
             )
         enum = _enum("sum" if reduction == "batchmean" else reduction)
     loss = (
@@ -1074,3 +1071,6 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
 
 
 upsample = interpolate
+
+
+globals().update(publish({k: v for k, v in globals().items() if k not in _IMPORTED}, "F.", __name__))

@@ -1,13 +1,13 @@
 """torch.nn.init: filling a tensor with the numbers training starts from. All of them write in place, unrecorded."""
 
 import math
-import warnings
 
 import numpy as np
 
 from ..autograd import no_grad
 from ..autograd.record import write
 from ..random import rng_of
+from ..warning import warn
 
 _GAINS = {
     "linear": 1,
@@ -133,7 +133,7 @@ def xavier_normal_(tensor, gain=1.0, generator=None):
 
 def _kaiming_std(tensor, a, mode, nonlinearity):
     if 0 in tensor._data.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        warn("Initializing zero-element tensors is a no-op")
         return None
     return calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
 

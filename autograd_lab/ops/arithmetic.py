@@ -319,7 +319,7 @@ def _power(x, n):
     return x**n if x.dtype.kind != "b" else x | (not n)
 
 
-@function(out=True)
+@function
 def pow(input, exponent):
     """`input` to the power of `exponent`; either may be a number, not both (torch.pow)."""
     if isinstance(exponent, Variable):
@@ -344,7 +344,7 @@ METHODS["pow"], METHODS["pow_"], FUNCTIONS["pow"] = pow, pow_, pow
 _plain_add, _plain_sub = FUNCTIONS["add"], FUNCTIONS["sub"]
 
 
-@function(out=True)
+@function
 def add(input, other, *, alpha=1):
     """`input + alpha * other` (torch.add)."""
     if alpha == 1:
@@ -352,7 +352,7 @@ def add(input, other, *, alpha=1):
     return pointwise(AddBackward0, (input, tensor_of(other, input)), alpha)
 
 
-@function(out=True)
+@function
 def sub(input, other, *, alpha=1):
     """`input - alpha * other` (torch.sub)."""
     if alpha == 1:

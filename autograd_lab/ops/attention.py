@@ -1,13 +1,13 @@
 """Scaled dot-product attention: every query takes a weighted mean of the values, weighted by how well the keys match."""
 
 import math
-import warnings
 
 import numpy as np
 
 from ..autograd.errors import CPP_NAMES
 from ..autograd.record import apply
 from ..autograd.variable import Variable, wrap
+from ..warning import warn
 from . import both
 from .embedding import drop
 from .general import GeneralRule, call
@@ -353,9 +353,8 @@ def additive_mask(mask, name, dtype, other=None, other_name=""):
     if kind not in "bf":
         raise AssertionError(f"only bool and floating types of {name} are supported")
     if other is not None and kind != other._data.dtype.kind:
-        warnings.warn(
+        warn(
             f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
-            stacklevel=4,
         )
     if kind == "f":
         return mask

@@ -262,7 +262,6 @@ def _as_tuple(index):
                 "changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be "
                 "interpreted as tensor index, x[torch.tensor(seq)], which will result either in an error "
                 "or a different result",
-                stacklevel=5,
             )
             return True
     return False

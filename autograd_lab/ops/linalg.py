@@ -270,7 +270,7 @@ def inv(A):
     return apply(LinalgInvExBackward0, (A,))
 
 
-@function(out=True)
+@function
 def inverse(input):
     """The inverse (torch.inverse)."""
     return inv(input)
@@ -600,7 +600,7 @@ class CholeskySolveBackward0(Rule):
         return sum_to(to_b, b.shape) if self.needs(0) else None, to_factor
 
 
-@function(out=True)
+@function
 def cholesky_solve(B, L, upper=False):
     """X with (L L^T) X = B (torch.cholesky_solve)."""
     if B._data.ndim < 2:
@@ -628,7 +628,7 @@ class CholeskyInverseBackward0(Rule):
         return -(factor @ common if self.args[0] else common @ factor)
 
 
-@function(out=True)
+@function
 def cholesky_inverse(L, upper=False):
     """The inverse of L L^T (torch.cholesky_inverse)."""
     return apply(CholeskyInverseBackward0, (L,), upper)
@@ -820,7 +820,7 @@ def _old_svd(input, some=True, compute_uv=True):
 # -- powers, exponential, small things ----------------------------------------------------------------
 
 
-@function(out=True)
+@function
 def matrix_power(input, n):
     """The n-th power of a square matrix, by repeated squaring (torch.matrix_power)."""
     _check("linalg.matrix_power", input)

@@ -641,7 +641,7 @@ def _repeated(index, dim, shape):
 
 def _index_reduce(input, dim, index, source, reduce, *, include_self=True):
     """A copy with the rows of `source` combined into the entries `index` of `dim` (torch.index_reduce)."""
-    warn_once("index_reduce() is in beta and the API may change at any time.", stacklevel=4)
+    warn_once("index_reduce() is in beta and the API may change at any time.")
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError(
             f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."

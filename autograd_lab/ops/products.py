@@ -124,7 +124,7 @@ class MmBackward0(_TwoMatrices):
         return self.factor_gradients(g, a, b)
 
 
-@function(out=True)
+@function
 def mm(input, mat2):
     """The product of two matrices (torch.mm)."""
     _tensors("mm", input=input, mat2=mat2)
@@ -236,7 +236,7 @@ class AddmmBackward0(_TwoMatrices):
         return to_c, to_a, to_b
 
 
-@function(out=True)
+@function
 def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """`beta * input + alpha * mat1 @ mat2` (torch.addmm)."""
     c, x, y = input._data, mat1._data, mat2._data
@@ -392,7 +392,7 @@ class MvBackward0(Rule):
         return None if v is None else _outer(g, v), None if a is None else _mv(_t(a), g)
 
 
-@function(out=True)
+@function
 def mv(input, vec):
     """A matrix times a vector (torch.mv)."""
     _tensors("mv", input=input, vec=vec)
@@ -441,14 +441,14 @@ class VdotBackward0(DotBackward0):
         return x.dot(y)
 
 
-@function(out=True)
+@function
 def dot(input, tensor):
     """The inner product of two vectors (torch.dot)."""
     _check_dot("dot", input, tensor)
     return apply(DotBackward0, (input, tensor))
 
 
-@function(out=True)
+@function
 def vdot(input, other):
     """The inner product of two vectors (torch.vdot)."""
     _check_dot("vdot", input, other)
@@ -473,7 +473,7 @@ def _check_dot(op, a, b):
         )
 
 
-@function(out=True)
+@function
 def outer(input, vec2):
     """All products a_i b_j of two vectors: a column times a row (torch.outer)."""
     for name, t in (("self", input), ("vec2", vec2)):
@@ -529,7 +529,7 @@ def _check_addmv(c, x, y):
         )
 
 
-@function(out=True)
+@function
 def addmv(input, mat, vec, *, beta=1, alpha=1):
     """`beta * input + alpha * mat @ vec` (torch.addmv)."""
     c = input._data
@@ -563,7 +563,7 @@ class AddrBackward0(Rule):
         )
 
 
-@function(out=True)
+@function
 def addr(input, vec1, vec2, *, beta=1, alpha=1):
     """`beta * input + alpha * outer(vec1, vec2)` (torch.addr)."""
     u, v, c = vec1._data, vec2._data, input._data
@@ -599,7 +599,7 @@ class BmmBackward0(Rule):
         return None if b is None else _bmm(g, _swap(b)), None if a is None else _bmm(_swap(a), g)
 
 
-@function(out=True)
+@function
 def bmm(input, mat2):
     """The products of two batches of matrices (torch.bmm)."""
     x, y = input._data, mat2._data
@@ -685,14 +685,14 @@ def _check_three(x, y):
     return x.shape[0], x.shape[1], y.shape[2]
 
 
-@function(out=True)
+@function
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """`beta * input + alpha * bmm(batch1, batch2)` (torch.baddbmm)."""
     _check_expands(input._data.shape, _check_three(batch1._data, batch2._data))
     return apply(BaddbmmBackward0, (input, batch1, batch2), beta, alpha, input._data.shape)
 
 
-@function(out=True)
+@function
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)` (torch.addbmm)."""
     k, n, p = _check_three(batch1._data, batch2._data)
@@ -747,7 +747,7 @@ _in_place(
 # -- matmul: any dims ---------------------------------------------------------------------------------
 
 
-@function(out=True)
+@function
 def matmul(input, other):
     """The matrix product of tensors of any dims: vectors, matrices, batches that broadcast (torch.matmul).
 
@@ -844,7 +844,7 @@ METHODS["__matmul__"] = _operator
 METHODS["__rmatmul__"] = _rmatmul
 
 
-@function(out=True)
+@function
 def inner(input, other):
     """Sums of products along the last dim of both (torch.inner)."""
     x, y = input._data, other._data
@@ -957,7 +957,7 @@ def tensordot(a, b, dims=2):
     return mm(left.reshape(n, k), right.reshape(k, p)).view(shape)
 
 
-@function(out=True)
+@function
 def kron(input, other):
     """The Kronecker product: every element of `input` times all of `other`, as blocks (torch.kron)."""
     n = max(input._data.ndim, other._data.ndim)

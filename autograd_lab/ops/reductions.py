@@ -1,7 +1,6 @@
 """Rules that make many numbers into few: sums, means, spreads, extremes, norms, running sums, softmax."""
 
 import math
-import warnings
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from ..autograd.errors import TYPE_NAMES
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, edge_of, wrap
 from ..dtypes import Defaults, meet, to_dtype
+from ..warning import warn
 from . import both, numerics
 from .arithmetic import no_bool_difference
 from .comparison import both_tensors, constant_result
@@ -443,10 +443,9 @@ def _spread_function(op, rule):
         dims = dims_given(op, dim)
         n = numerics.count(x.shape, wrap_dims(dims, x.ndim))
         if n - (1 if correction is None else correction) <= 0:
-            warnings.warn(
+            warn(
                 f"{op}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction factor "
                 "(input numel divided by output numel).",
-                stacklevel=2,
             )
         return apply(rule, (input,), dims, correction, keepdim)
 

@@ -105,13 +105,13 @@ class Rule(Node):
         return self.next_functions[i][0] is not None
 
 
-def function(fn=None, *, name=None, method=True, namespace=True, out=False):
-    """Register `fn` as torch.<name>, with an `out` argument if asked for, and unless told otherwise as Tensor.<name>."""
+def function(fn=None, *, name=None, method=True, namespace=True):
+    """Register `fn` as torch.<name> and, unless told otherwise, as Tensor.<name>."""
 
     def register(fn):
         key = name or fn.__name__.rstrip("_") or fn.__name__
         if namespace:
-            FUNCTIONS[key] = with_out(fn) if out else fn
+            FUNCTIONS[key] = fn
         if method:
             METHODS[key] = fn
         return fn
@@ -213,7 +213,7 @@ def _publish(rule, op, fast, in_place, namespace, method):
     fast.__name__ = fast.__qualname__ = op
     fast.__doc__ = rule.__doc__
     if namespace:
-        FUNCTIONS[op] = with_out(fast)
+        FUNCTIONS[op] = fast
     if method:
         METHODS[op] = fast
     if in_place is not None:
@@ -222,23 +222,6 @@ def _publish(rule, op, fast, in_place, namespace, method):
         METHODS[op + "_"] = in_place
         if namespace:
             FUNCTIONS[op + "_"] = in_place
-
-
-def with_out(fn):
-    """The function form that also takes `out`: a tensor to write the result into; autograd does not follow that."""
-
-    @functools.wraps(fn)
-    def call(*args, out=None, **kwargs):
-        if out is None:
-            return fn(*args, **kwargs)
-        if THREAD.state.grad and any(isinstance(t, Variable) and t.requires_grad for t in (*args, out)):
-            raise RuntimeError(
-                f"{fn.__name__}(): functions with out=... arguments don't support automatic differentiation, but one of "
-                "the arguments requires grad."
-            )
-        return out.copy_(fn(*args, **kwargs))
-
-    return call
 
 
 def binary(op, *, floats=False):
@@ -353,7 +336,7 @@ def binary(op, *, floats=False):
         fast.__doc__ = rule.__doc__
         in_place.__doc__ = f"The in-place form of `{op}`: writes into the tensor and returns it."
         METHODS[op], METHODS[op + "_"] = fast, in_place
-        FUNCTIONS[op] = with_out(checked(fast))
+        FUNCTIONS[op] = checked(fast)
         return rule
 
     return decorate

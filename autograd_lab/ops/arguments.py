@@ -1,0 +1,419 @@
+"""What a function says of arguments that do not fit, and the `out` argument: what PyTorch's argument parser does.
+
+Functions here are plain Python and check little before they compute. `publish` gives them their place in a namespace:
+a call that fails, however it fails, is held against the forms that PyTorch's function can be called in
+(signatures.txt), and if it fits none, that is what the user is told, in PyTorch's words. A call that works is not
+looked at.
+"""
+
+import functools
+import re
+from inspect import CO_VARARGS, CO_VARKEYWORDS
+from pathlib import Path
+from types import FunctionType
+
+import numpy as np
+
+from ..autograd.modes import THREAD
+from ..autograd.variable import Variable
+from ..dtypes import dtype
+from ..warning import warn
+from .rule import METHODS
+
+
+def publish(functions, place, module):
+    """{name: function} as users get them in the namespace `place` ("", "F.", "linalg.") of the module named `module`."""
+    return {
+        name: _public(fn, place + name, module)
+        if isinstance(fn, FunctionType) and not name.startswith("_")
+        else fn
+        for name, fn in functions.items()
+    }
+
+
+def publish_methods(methods):
+    """The same for methods of Tensor. One that takes nothing is left as it is: Python refuses what does not fit."""
+    return {
+        name: fn
+        if not isinstance(fn, FunctionType) or name.startswith("__") or takes_nothing(fn)
+        else _public_method(fn, "Tensor." + name)
+        for name, fn in methods.items()
+    }
+
+
+def takes_nothing(fn):
+    """Whether a function has one parameter only."""
+    code = fn.__code__
+    return code.co_argcount + code.co_kwonlyargcount == 1 and not code.co_flags & (
+        CO_VARARGS | CO_VARKEYWORDS
+    )
+
+
+def _public(fn, key, module):
+    def call(*args, out=None, **kwargs):
+        try:
+            if out is None:
+                return fn(*args, **kwargs)
+            return write_out(key, fn(*args, **kwargs), out)
+        except Exception as error:
+            renamed = own_names(key, kwargs, error)
+            if renamed is None:
+                if out is not None:
+                    kwargs["out"] = out
+                complaint = why(key, fn, args, kwargs, error)
+                if complaint is None:
+                    raise
+        if renamed is not None:
+            return call(*args, out=out, **renamed)
+        raise TypeError(complaint)
+
+    call.__module__ = module
+    return _dressed(call, fn, key)
+
+
+def _public_method(fn, key):
+    def call(self, *args, **kwargs):
+        try:
+            result = fn(self, *args, **kwargs)
+            if result is not NotImplemented:
+                return result
+            renamed = None
+            complaint = why(key, fn, args, kwargs, None)
+        except Exception as error:
+            renamed = own_names(key, kwargs, error)
+            if renamed is None:
+                complaint = why(key, fn, args, kwargs, error)
+                if complaint is None:
+                    raise
+        if renamed is not None:
+            return call(self, *args, **renamed)
+        raise TypeError(complaint)
+
+    call.__module__ = fn.__module__
+    return _dressed(call, fn, key)
+
+
+def _dressed(call, fn, key):
+    call.__name__ = call.__qualname__ = key.rpartition(".")[2]
+    call.__doc__, call.__wrapped__ = fn.__doc__, fn
+    return call
+
+
+# -- the forms of a call ------------------------------------------------------------------------------
+
+
+class Form:
+    """One way to call a function: its parameters as (kind, name, is required, may be None)."""
+
+    def __init__(self, text):
+        self.text = text
+        self.params = []
+        self.positional = None
+        for part in text[1:-1].split(", ") if text != "()" else ():
+            if part == "*":
+                self.positional = len(self.params)
+                continue
+            head, _, default = part.partition(" = ")
+            kind, name = head.rsplit(" ", 1)
+            self.params.append((kind, name, not default, default in ("None", "") and bool(default)))
+        if self.positional is None:
+            self.positional = len(self.params)
+        self.required = sum(p[2] for p in self.params)
+        kinds = [p[0] for p in self.params[: self.positional]]
+        self.takes_ints = kinds == ["tuple of ints"]  # reshape(2, 3) for reshape((2, 3))
+
+    def shown(self):
+        """The form as messages show it."""
+        return self.text.replace(" = ...", " = None")
+
+    def complaint(self, name, args, kwargs):
+        """What PyTorch says if it tries this form, or None if the call fits."""
+        given = len(args)
+        several = self.takes_ints and given > 1 and all(_is_int(a) for a in args)
+        if given > self.positional and not several:
+            return self._too_many(name, given)
+        unused = dict(kwargs)
+        for i, (kind, param, required, may_be_none) in enumerate(self.params):
+            by_place = i < min(given, self.positional)
+            if by_place:
+                value = args if several else args[i]
+                if several:
+                    continue
+            else:
+                alias = next((a for a in (param, *_ALIASES.get(param, ())) if a in unused), None)
+                if alias is None:
+                    if required:
+                        return self._missing(name, i)
+                    continue
+                value = unused.pop(alias)
+            if (value is None and may_be_none) or fits(kind, value):
+                continue
+            if kind == "Tensor" and _is_number(value) and name.removesuffix("_") in TAKE_NUMBERS:
+                continue
+            what = f"{name}(): argument '{param}'" + (f" (position {i + 1})" if by_place else "")
+
+            if isinstance(value, (tuple, list)) and kind.startswith("tuple of "):
+                inner = next(((j, v) for j, v in enumerate(value) if not fits(_ELEMENTS[kind], v)), None)
+                if inner is not None and kind == "tuple of Tensors":
+                    return f"expected Tensor as element {inner[0]} in argument {i}, but got {type_name(inner[1])}"
+                if inner is not None:
+                    return f"{what} must be {kind}, but found element of type {type_name(inner[1])} at pos {inner[0]}"
+            return f"{what} must be {kind}, not {type_name(value)}"
+        for param in unused:
+            if any(p[1] == param for p in self.params):
+                return f"{name}() got multiple values for argument '{param}'"
+            return f"{name}() got an unexpected keyword argument '{param}'"
+        return None
+
+    def _too_many(self, name, given):
+        low, high = self.required, self.positional
+        verb = "was" if given == 1 else "were"
+        if low != high:
+            return f"{name}() takes from {low} to {high} positional arguments but {given} {verb} given"
+        return f"{name}() takes {high} positional argument{'s' * (high != 1)} but {given} {verb} given"
+
+    def _missing(self, name, start):
+        names = [f'"{p[1]}"' for p in self.params[start:] if p[2]]
+        plural = "s" if len(names) == 1 else ""  # the wrong way round, as PyTorch has it
+        return f"{name}() missing {len(names)} required positional argument{plural}: {', '.join(names)}"
+
+
+TAKE_NUMBERS = {
+    "add",
+    "sub",
+    "subtract",
+    "mul",
+    "multiply",
+    "div",
+    "divide",
+    "true_divide",
+    "floor_divide",
+    "rsub",
+}
+"""The operations in which a number may stand for a tensor."""
+
+_ALIASES = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}
+"""NumPy's names for some parameters, which PyTorch takes too."""
+
+_ELEMENTS = {
+    "tuple of ints": "int",
+    "tuple of Tensors": "Tensor",
+    "tuple of floats": "float",
+    "tuple of bools": "bool",
+}
+
+
+def own_names(key, kwargs, error):
+    """`kwargs` with NumPy's names replaced by PyTorch's, if that is what a call of `key` failed of; else None."""
+    known = forms_of(key) if kwargs and isinstance(error, TypeError) else None
+    if known is None:
+        return None
+    names = {p[1] for form in known[1] for p in form.params}
+    renamed = {
+        alias: name
+        for name in names
+        for alias in _ALIASES.get(name, ())
+        if alias in kwargs and alias not in names
+    }
+    if not renamed or any(name in kwargs for name in renamed.values()):
+        return None
+    return {renamed.get(k, k): v for k, v in kwargs.items()}
+
+
+def _is_int(v):
+    if isinstance(v, Variable):
+        return v._data.size == 1 and v._data.dtype.kind in "iu"
+    return isinstance(v, (int, np.integer)) and not isinstance(v, bool)
+
+
+def _is_number(v):
+    return isinstance(v, (int, float, complex, np.number, np.bool_)) or (
+        isinstance(v, Variable) and v._data.ndim == 0
+    )
+
+
+_KINDS = {
+    "Tensor": lambda v: isinstance(v, Variable),
+    "Number": _is_number,
+    "int": _is_int,
+    "float": _is_number,
+    "bool": lambda v: isinstance(v, (bool, np.bool_)),
+    "str": lambda v: isinstance(v, str),
+    "tuple of ints": lambda v: _is_int(v) or (isinstance(v, (tuple, list)) and all(map(_is_int, v))),
+    "tuple of Tensors": lambda v: isinstance(v, (tuple, list)) and all(isinstance(t, Variable) for t in v),
+    "tuple of floats": lambda v: isinstance(v, (tuple, list)) and all(map(_is_number, v)),
+    "torch.dtype": lambda v: isinstance(v, dtype) or v in (float, int, bool),
+    "torch.device": lambda v: not isinstance(v, (Variable, float, tuple, list)),
+}
+
+
+def fits(kind, value):
+    """Whether `value` may be passed where PyTorch's parser wants `kind`; unknown kinds take anything."""
+    check = _KINDS.get(kind)
+    return check is None or bool(check(value))
+
+
+def type_name(value):
+    """The type of an argument as PyTorch's messages put it."""
+    if isinstance(value, Variable):
+        return "Parameter" if type(value).__name__ == "Parameter" else "Tensor"
+    if isinstance(value, dtype):
+        return "torch.dtype"
+    kind = type(value)
+    return kind.__name__ if kind.__module__ != "numpy" else f"numpy.{kind.__name__}"
+
+
+@functools.cache
+def forms_of(key):
+    """(the name in messages, the forms, whether there are older ones) of a function; None if PyTorch's is plain Python."""
+    table = known()
+    if key in table:
+        return table[key]
+    if key.startswith("Tensor.") and key[7:] in table:
+        name, forms, older = table[key[7:]]
+        return name, [Form(_method_form(f.text)) for f in forms], older
+    return None
+
+
+def _method_form(text):
+    """The form of the method of a function: without `input` and `out`."""
+    return re.sub(
+        r"^\(Tensor input(, )?", "(", re.sub(r"(, \*)?, (Tensor|tuple of Tensors) out = None(?=\))", "", text)
+    )
+
+
+@functools.cache
+def known():
+    """{key: (name, forms, whether there are older ones)} of the file, read when the first call fails."""
+    table, found, open_group = {}, [], False
+    for line in Path(__file__).with_name("signatures.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("("):
+            if not open_group:
+                found, open_group = [], True
+            found.append(line)
+        elif line.startswith(" "):
+            open_group = False
+            forms = [Form(f) for f in found if f != "(...)"]
+            for label in line.split():
+                key, _, said = label.partition("=")
+                place, _, bare = key.rpartition(".")
+                shown = f"{place}_{bare}" if place in ("linalg", "special") else bare
+                table[key] = said or shown, forms, "(...)" in found
+    return table
+
+
+def why(key, fn, args, kwargs, error):
+    """PyTorch's text for a call of `key` that failed with `error`, or None if its arguments are all right."""
+    known = forms_of(key)
+    if known is None:
+        return _of_plain_python(fn, args, kwargs, error)
+    name, forms, older = known
+    if forms[0].text == "()" and len(forms) == 1:
+        if kwargs:
+            return f"Tensor.{name}() takes no keyword arguments"
+        return f"Tensor.{name}() takes no arguments ({len(args)} given)" if args else None
+    complaints = [form.complaint(name, args, kwargs) for form in forms]
+    if None in complaints:
+        return None
+    if len(forms) == 1 and not older:
+        return complaints[0]
+    count = len(args) + len(kwargs)
+    plausible = [i for i, f in enumerate(forms) if f.required <= count <= len(f.params)]
+    if len(plausible) == 1:
+        return complaints[plausible[0]]
+    got = ", ".join([type_name(a) for a in args] + [f"{k}={type_name(v)}" for k, v in kwargs.items()])
+    got += ", " if kwargs and not args else ""
+    begin = f"{name}() received an invalid combination of arguments - got "
+    if len(forms) == 1:
+        last = [p[1] for p in forms[0].params[-len(kwargs) :]]  # where PyTorch looks for keywords
+        unknown = [k for k in kwargs if k not in last]
+        if unknown:
+            return f"{begin}unrecognized keyword arguments: {', '.join(unknown)}"
+        return f"{begin}({got}), but expected {forms[0].shown()}"
+    return begin + f"({got}), but expected one of:\n" + "".join(f" * {f.shown()}\n" for f in forms)
+
+
+TENSORS = {"input", "other", "weight", "target", "tensor", "query", "key", "value", "A", "B", "a", "b", "input1", "input2", "x1", "x2", "anchor", "positive", "negative", "logits", "log_probs", "grid", "theta"}  # fmt: skip
+"""Parameters of that name hold tensors, in the functions that PyTorch itself has in Python."""
+
+
+def _of_plain_python(fn, args, kwargs, error):
+    """For a function that is Python in PyTorch as well: Python's own errors stand; others may hide a wrong type."""
+    if not isinstance(error, (AttributeError, KeyError, StopIteration, TypeError)) or isinstance(
+        error, NotImplementedError
+    ):
+        return None
+    code = getattr(fn, "__code__", None)
+    if code is None:
+        return None
+    names = code.co_varnames[: code.co_argcount]
+    for i, (name, value) in enumerate([*zip(names, args, strict=False), *kwargs.items()]):
+        if name in TENSORS and value is not None and not isinstance(value, (Variable, int, float)):
+            place = f" (position {i + 1})" if i < len(args) else ""
+            return f"{fn.__name__}(): argument '{name}'{place} must be Tensor, not {type_name(value)}"
+    if isinstance(error, (AttributeError, StopIteration)) or (isinstance(error, KeyError) and kwargs):
+        first = next((a for a in (*args, *kwargs.values()) if not isinstance(a, Variable)), None)
+        if first is not None or args:
+            return f"{fn.__name__}(): an argument of type {type_name(first if first is not None else args[0])} does not fit: {error}"
+    return None
+
+
+# -- out ----------------------------------------------------------------------------------------------
+
+
+def write_out(key, result, out):
+    """Write what a function returned into `out` (a tensor, or a tuple of them) and return that.
+
+    Autograd does not follow this. Raises TypeError if the function has no `out`, RuntimeError if a gradient would be
+    wanted or the numbers do not fit; a tensor of another shape is resized, with PyTorch's warning unless it is empty.
+    """
+    known = forms_of(key)
+    name = key.rpartition(".")[2] if known is None else known[0]
+    params = [p for f in (known[1] if known else ()) for p in f.params]
+    if all(p[1] != "out" for p in params):
+        raise TypeError(f"{name}() got an unexpected keyword argument 'out'")
+    computed = any(kind in ("Tensor", "tuple of Tensors") for kind, param, *_ in params if param != "out")
+    several = isinstance(result, tuple)
+    results = result if several else (result,)
+    outs = tuple(out) if several and isinstance(out, (tuple, list)) else (out,)
+    if len(outs) != len(results) or not all(isinstance(t, Variable) for t in outs):
+        wanted = f"a tuple of {len(results)} Tensors" if several else "Tensor"
+        raise TypeError(f"{name}(): argument 'out' must be {wanted}, not {type_name(out)}")
+    moving = any(r.requires_grad for r in results)
+    if THREAD.state.grad and (moving or any(t.requires_grad for t in outs)):
+        raise RuntimeError(
+            f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
+            "arguments requires grad."
+        )
+    for t, r in zip(outs, results, strict=True):
+        _write_one(t, r, name, computed)
+    return type(result)(outs) if several else out
+
+
+def _write_one(out, result, name, computed):
+    have, want = result._data, out._data
+    if have.dtype.kind == "f" and want.dtype.kind != "f":
+        from ..autograd.errors import TYPE_NAMES
+
+        raise RuntimeError(
+            f"result type {TYPE_NAMES[have.dtype.name]} can't be cast to the desired output type {TYPE_NAMES[want.dtype.name]}"
+        )
+    if have.shape != want.shape:
+        if want.size and name in ("arange", "range"):
+            warn(
+                f"The number of elements in the out tensor of shape {list(want.shape)} is {want.size} which does not match "
+                f"the computed number of elements {have.size}. Note that this may occur as a result of rounding error. "
+                f"The out tensor will be resized to a tensor of shape ({have.size},)."
+            )
+        elif want.size and computed:  # what only makes numbers resizes without a word
+            warn(
+                f"An output with one or more elements was resized since it had shape {list(want.shape)}, which does not "
+                f"match the required output shape {list(have.shape)}. This behavior is deprecated, and in a future "
+                "PyTorch release outputs will not be resized unless they have zero elements. You can explicitly reuse an "
+                "out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
+            )
+        METHODS["resize_"](out, *have.shape)
+    METHODS["copy_"](out, result.detach())
+
+
+__all__ = ["publish", "publish_methods"]

@@ -1,0 +1,207 @@
+"""Ask live PyTorch which arguments its functions take, and write that to autograd_lab/ops/signatures.txt.
+
+PyTorch says so itself, when it refuses a call: functions of several forms list them, of others each argument is
+asked for in turn, by passing something that is no argument of anything. To record:
+
+    python tests/ops/record_signatures.py
+"""
+
+import re
+import sys
+import warnings
+from pathlib import Path
+
+TARGET = Path(__file__).parents[2] / "autograd_lab" / "ops" / "signatures.txt"
+PLACES = ("", "F.", "linalg.", "special.", "Tensor.")
+KEYWORDS = [
+    "out",
+    "dtype",
+    "layout",
+    "device",
+    "pin_memory",
+    "requires_grad",
+    "generator",
+    "alpha",
+    "beta",
+    "correction",
+    "memory_format",
+    "rounding_mode",
+    "value",
+    "left",
+    "right",
+    "side",
+    "sorter",
+    "upper",
+    "unitriangular",
+    "driver",
+    "hermitian",
+    "rtol",
+    "atol",
+    "keepdim",
+    "dim",
+    "offset",
+    "stable",
+    "include_self",
+    "accumulate",
+    "out_dtype",
+    "UPLO",
+    "interpolation",
+    "weight",
+    "weights",
+    "minlength",
+    "out_int32",
+    "invert",
+    "assume_unique",
+    "max",
+    "min",
+    "copy",
+    "non_blocking",
+    "dim1",
+    "dim2",
+]
+SKIP = {
+    "requires_grad_",
+    "new_tensor",
+    "numpy",
+    "T",
+    "H",
+    "mT",
+    "mH",
+    "set_num_threads",
+    "set_num_interop_threads",
+}
+
+
+class Nothing:
+    """An argument that fits nowhere."""
+
+
+def answer(fn, args=(), kwargs=None):
+    """The text of the TypeError, or an empty one."""
+    try:
+        fn(*args, **(kwargs or {}))
+    except TypeError as error:
+        return str(error)
+    except Exception:
+        return ""
+    return ""
+
+
+def listed(text):
+    """The forms that an error lists, and whether there are older ones it does not list."""
+    found = re.findall(r"^ \* \((.*)\)$", text, re.MULTILINE)
+    if found:
+        return found
+    one = re.search(r"but expected \((.*)\)$", text)
+    return [one.group(1), "..."] if one else None
+
+
+def forms(fn, stand_in):
+    """The forms in which PyTorch's function `fn` can be called, as texts."""
+    found = listed(answer(fn, [Nothing()] * 30)) or listed(answer(fn))
+    if found:
+        return found
+    if "takes no arguments" in answer(fn, [Nothing()]):
+        return [""]
+    needed = re.search(r"missing \d+ required positional arguments?: (.*)$", answer(fn))
+    needed = re.findall(r'"(\w+)"', needed.group(1)) if needed else []
+    parts, args = [], []
+    while True:
+        says = re.search(
+            r"argument '(\w+)' \(position (\d+)\) must be ([\w. ]+?),? (?:not|but)",
+            answer(fn, [*args, Nothing()]),
+        )
+        if not says or int(says.group(2)) != len(args) + 1:
+            break
+        name, _, kind = says.groups()
+        refuses_none = f"'{name}'" in answer(fn, [*args, None])
+        parts.append(f"{kind} {name}" + ("" if name in needed else " = ..." if refuses_none else " = None"))
+        args.append(stand_in[kind])
+    count = sum("=" not in p for p in parts)
+    keywords = []
+    for name in dict.fromkeys([*needed, *KEYWORDS]):
+        if any(re.search(rf" {name}\b", p) for p in parts):
+            continue
+        says = re.search(
+            rf"argument '{name}' must be ([\w. ]+?),? (?:not|but)",
+            answer(fn, args[:count], {name: Nothing()}),
+        )
+        if says:
+            keywords.append(f"{says.group(1)} {name}" + ("" if name in needed else " = None"))
+    return [", ".join([*parts, "*", *keywords] if keywords else parts)]
+
+
+def without_input(form):
+    """The form of the method, from that of the function: without `input` and `out`."""
+    form = re.sub(r"(, \*)?, (Tensor|tuple of Tensors) out = None$", "", form)
+    return re.sub(r"^Tensor input(, )?", "", form)
+
+
+def recorded(torch, ours):
+    """{forms: names} for every function of PyTorch that is built in and that `ours` has too."""
+    ones = torch.ones(2, 2)
+    stand_in = {
+        "Tensor": ones, "int": 0, "float": 0.5, "bool": True, "Number": 1, "str": "a", "tuple of ints": (1,),
+        "tuple of Tensors": (ones,), "tuple of floats": (1.0,), "tuple of bools": (True,), "torch.dtype": torch.float32,
+        "torch.Generator": torch.Generator(), "torch.device": "cpu", "torch.layout": torch.strided,
+    }  # fmt: skip
+    groups = {}
+    functions = {}
+    for place in PLACES:
+        theirs, mine = torch, ours
+        if place:
+            where = {"F.": "nn.functional"}.get(place, place[:-1])
+            for part in where.split("."):
+                theirs, mine = getattr(theirs, part), getattr(mine, part)
+        for name in sorted(dir(theirs)):
+            if name.startswith("_") or name in SKIP or not hasattr(mine, name):
+                continue
+            fn = getattr(theirs, name)
+            if place == "Tensor." and type(fn).__name__ == "method_descriptor":
+                fn = getattr(torch.ones(2, 2), name)
+            if type(fn).__name__ != "builtin_function_or_method":
+                continue
+            found = forms(fn, stand_in)
+            if place == "Tensor." and [without_input(f) for f in functions.get(name, ())] == found:
+                continue  # the method's forms follow from the function's
+            if not place:
+                functions[name] = found
+            if found and not (found == [""] and place != "Tensor."):
+                says = re.match(r"(\w+)\(\)", answer(fn, [Nothing()] * 30))
+                said = says.group(1) if says else name
+                label = (
+                    place
+                    + name
+                    + ("" if said == name or place == "linalg." or place == "special." else f"={said}")
+                )
+                groups.setdefault("\n".join(f"({f})" for f in found), []).append(label)
+    return groups
+
+
+def text(groups, version):
+    """The file's text."""
+    lines = [
+        f"# What the functions of PyTorch {version} take, as its own messages put it: the forms of a call, and",
+        "# under them the names that have these forms. `...`: an optional argument that may not be None, or older",
+        "# forms that no message mentions. tests/ops/record_signatures.py writes this file.",
+    ]
+    for found, names in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
+        lines.append(found)
+        line = "   "
+        for name in names:
+            if len(line) + len(name) > 115:
+                lines.append(line)
+                line = "   "
+            line += f" {name}"
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    import torch
+
+    import autograd_lab
+
+    warnings.simplefilter("ignore")
+    TARGET.write_text(text(recorded(torch, autograd_lab), torch.__version__.split("+")[0]), encoding="utf-8")
+    sys.stdout.write(f"{TARGET}: {len(TARGET.read_text(encoding='utf-8'))} characters\n")

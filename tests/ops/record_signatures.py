@@ -13,52 +13,6 @@ from pathlib import Path
 
 TARGET = Path(__file__).parents[2] / "autograd_lab" / "ops" / "signatures.txt"
 PLACES = ("", "F.", "linalg.", "special.", "Tensor.")
-KEYWORDS = [
-    "out",
-    "dtype",
-    "layout",
-    "device",
-    "pin_memory",
-    "requires_grad",
-    "generator",
-    "alpha",
-    "beta",
-    "correction",
-    "memory_format",
-    "rounding_mode",
-    "value",
-    "left",
-    "right",
-    "side",
-    "sorter",
-    "upper",
-    "unitriangular",
-    "driver",
-    "hermitian",
-    "rtol",
-    "atol",
-    "keepdim",
-    "dim",
-    "offset",
-    "stable",
-    "include_self",
-    "accumulate",
-    "out_dtype",
-    "UPLO",
-    "interpolation",
-    "weight",
-    "weights",
-    "minlength",
-    "out_int32",
-    "invert",
-    "assume_unique",
-    "max",
-    "min",
-    "copy",
-    "non_blocking",
-    "dim1",
-    "dim2",
-]
 SKIP = {
     "requires_grad_",
     "new_tensor",
@@ -96,7 +50,14 @@ def listed(text):
     return [one.group(1), "..."] if one else None
 
 
-def forms(fn, stand_in):
+def keyword_names(torch):
+    """Every name that some operation of PyTorch takes as a keyword only."""
+    schemas = torch._C._jit_get_all_schemas()
+    given = {a.name for schema in schemas for a in schema.arguments if a.kwarg_only}
+    return sorted(given | {"out", "dtype", "layout", "device", "pin_memory", "requires_grad", "generator"})
+
+
+def forms(fn, stand_in, keyword_names):
     """The forms in which PyTorch's function `fn` can be called, as texts."""
     found = listed(answer(fn, [Nothing()] * 30)) or listed(answer(fn))
     if found:
@@ -119,7 +80,7 @@ def forms(fn, stand_in):
         args.append(stand_in[kind])
     count = sum("=" not in p for p in parts)
     keywords = []
-    for name in dict.fromkeys([*needed, *KEYWORDS]):
+    for name in dict.fromkeys([*needed, *keyword_names]):
         if any(re.search(rf" {name}\b", p) for p in parts):
             continue
         says = re.search(
@@ -147,6 +108,7 @@ def recorded(torch, ours):
     }  # fmt: skip
     groups = {}
     functions = {}
+    names = keyword_names(torch)
     for place in PLACES:
         theirs, mine = torch, ours
         if place:
@@ -161,7 +123,7 @@ def recorded(torch, ours):
                 fn = getattr(torch.ones(2, 2), name)
             if type(fn).__name__ != "builtin_function_or_method":
                 continue
-            found = forms(fn, stand_in)
+            found = forms(fn, stand_in, names)
             if place == "Tensor." and [without_input(f) for f in functions.get(name, ())] == found:
                 continue  # the method's forms follow from the function's
             if not place:

@@ -21,6 +21,7 @@ from .autograd.variable import (
     Variable,
     alias,
     find_edge,
+    pair_of,
     version_of,
     wrap,
 )
@@ -145,12 +146,12 @@ class Tensor(Variable):
                 return None
             meta.refresh(self)
             edge = meta.edge
-        return edge[0]
+        return edge[0] if isinstance(edge, tuple) else edge
 
     @property
     def output_nr(self):
         """Which output of `grad_fn` this tensor is."""
-        return self._last_edge()[1]
+        return pair_of(self._last_edge())[1]
 
     def _last_edge(self):
         """The edge as it was last known: a view's may be out of date, but looking at it raises nothing."""
@@ -297,7 +298,7 @@ class Tensor(Variable):
 
     def _accumulator_looks(self):
         """Tell the accumulator of this leaf, if it has one, that there are hooks to look for."""
-        node, _ = find_edge(self)
+        node, _ = pair_of(find_edge(self))
         if node is not None:
             node._hooks()
 

@@ -16,7 +16,7 @@ from .function import Function
 from .graph import GradientEdge, meaning_of
 from .modes import WATCHERS, enable_grad, inference_mode, no_grad, set_grad_enabled, tell
 from .node import Node
-from .variable import NO_EDGE, Registry, Variable, edge_of, wrap
+from .variable import NO_EDGE, Registry, Variable, edge_of, pair_of, wrap
 
 
 def backward(
@@ -226,7 +226,7 @@ def _input_edge(t):
     edge = edge_of(t)
     if edge is NO_EDGE:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
-    return edge
+    return pair_of(edge)
 
 
 def _checked(outputs, gradients, create_graph):
@@ -268,14 +268,14 @@ def _roots(outputs, gradients, create_graph):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
     roots = []
     for i, (y, g) in enumerate(zip(outputs, checked, strict=True)):
-        edge = edge_of(y) if isinstance(y, Variable) else (y.node, y.output_nr)
-        if edge[0] is None:
+        node, nr = pair_of(edge_of(y)) if isinstance(y, Variable) else (y.node, y.output_nr)
+        if node is None:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         if create_graph:
             g = g if isinstance(g, Variable) else wrap(g)
         elif isinstance(g, Variable):
             g = g._data
-        roots.append((edge, g))
+        roots.append(((node, nr), g))
     return roots
 
 

@@ -25,7 +25,6 @@ from .modes import THREAD
 from .node import AccumulateGrad
 from .variable import Variable, wrap
 
-_tuple = tuple
 _ids = itertools.count().__next__
 
 LARGE = 100_000
@@ -92,7 +91,7 @@ class BackwardPass:
         ready, deps, buffers, needed, watch = self.ready, self.deps, self.buffers, self.needed, self.watch
         tensors, keep = self.tensors, self.keep_graph
         special = watch is not None or THREAD.state.anomaly
-        get, nothing = buffers.get, self  # `self` is no gradient, so it can stand for "nothing here yet"
+        get = buffers.get
         while ready and limit:
             limit -= 1
             node = heappop(ready)[1]
@@ -111,29 +110,24 @@ class BackwardPass:
             if special:
                 self._deliver_all(node, grads)
                 continue
-            i = 0
-            if type(grads) is not _tuple:
+            if type(grads) is not tuple:
                 grads = (grads,)
-            for fn, nr in node.next_functions:
-                if fn is not None and (needed is None or fn in needed):
-                    g = grads[i]
-                    held = get(fn, nothing)
-                    if held is nothing and fn.plain:
-                        buffers[fn] = g
-                    elif (
-                        held is nothing or type(held) is list
-                    ):  # a node with several outputs has a slot for each
+            for fn, g in zip(node._edges, grads):  # noqa: B905 - naming `strict` costs as much as all the rest of the line
+                if type(fn) is tuple:  # nobody, or one of several outputs
+                    fn, nr = fn
+                    if fn is not None and (needed is None or fn in needed):
                         self._deliver(fn, nr, g, None, None)
-                        i += 1
-                        continue
+                elif needed is None or fn in needed:
+                    held = get(fn)
+                    if held is None:
+                        buffers[fn] = g
                     elif g is not None:
-                        buffers[fn] = g if held is None else held + g
+                        buffers[fn] = held + g
                     left = deps[fn] - 1
                     if left:
                         deps[fn] = left
                     else:
                         heappush(ready, (fn.priority, fn))
-                i += 1
 
     def _deliver(self, fn, nr, g, sender, i):
         """Add message `g` to slot `nr` of `fn`, and queue `fn` if it was the last one awaited."""
@@ -243,7 +237,7 @@ class BackwardPass:
         # Even if nothing arrived: PyTorch looks at the saved values, and complains of what was freed.
         values = node.unpack(self.tensors)
         if all(s is None for s in slots) and node.skips_undefined:
-            grads = (None,) * len(node.next_functions)
+            grads = (None,) * len(node._edges)
         else:
             grads = node.vjp(slots[0] if node.plain else slots, *values)
             if not isinstance(grads, tuple):
@@ -358,13 +352,14 @@ def count_dependencies(roots):
             deps[node] = 1
             stack.append(node)
     while stack:
-        for fn, _ in stack.pop().next_functions:
-            if fn is not None:
-                if fn in deps:
-                    deps[fn] += 1
-                else:
-                    deps[fn] = 1
-                    stack.append(fn)
+        for fn in stack.pop()._edges:
+            if type(fn) is tuple:
+                fn, _ = fn
+            if fn in deps:
+                deps[fn] += 1
+            elif fn is not None:
+                deps[fn] = 1
+                stack.append(fn)
     return deps
 
 

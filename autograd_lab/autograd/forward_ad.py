@@ -93,7 +93,7 @@ def unpack_dual(tensor, *, level=None):
     tangent = dual.tangent(tensor)
     edge = NO_EDGE
     if THREAD.state.grad and edge_of(tensor) is not NO_EDGE:
-        edge = (make_node(Identity, (edge_of(tensor),)), 0)
+        edge = make_node(Identity, (edge_of(tensor),))
     return UnpackedDualTensor(make_view(tensor, tensor._array(), edge), tangent)
 
 
@@ -317,9 +317,8 @@ def _jvp(rule, inputs, outputs, args, tangents, recorded):
         inputs = [alias(t) if isinstance(t, Variable) else t for t in inputs]
         outputs = [alias(t) for t in outputs]
     count = len(inputs) if rule.operands is None else rule.operands
-    edges = tuple([NO_EDGE if v is None else (_SINK, 0) for v in tangents[:count]])
+    edges = tuple([NO_EDGE if v is None else _SINK for v in tangents[:count]])
     node = node_for(rule, edges, tuple(inputs), tuple(outputs), args)
-    node.n_outputs = len(outputs)
     saved = []
     for i, t in enumerate(node.saved):
         nr = node.result_number(i) if isinstance(t, Variable) else None

@@ -67,7 +67,7 @@ class BackwardCFunction(Node, FunctionCtx):
     """
 
     # What Node calls `saved`, `args` and `versions` is left to the user, who may well write ctx.args = ...
-    __slots__ = ("_given", "_infos", "_kept", "_operands")
+    __slots__ = ("__dict__", "_given", "_infos", "_kept", "_operands", "n_outputs")
 
     kind = "function"
     plain = False
@@ -83,12 +83,6 @@ class BackwardCFunction(Node, FunctionCtx):
                 f"ctx.{name} is used by the engine itself; please keep your value under another name"
             )
         object.__setattr__(self, name, value)
-
-    def __getattr__(self, name):
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
-    def __dir__(self):
-        return object.__dir__(self)
 
     def __repr__(self):
         return f"<torch.autograd.function.{type(self).__name__} object at {hex(id(self))}>"
@@ -235,8 +229,8 @@ class BackwardCFunction(Node, FunctionCtx):
 
 
 _ENGINE_NAMES = frozenset((
-    "fold", "hooks", "n_outputs", "next_functions", "plain", "priority", "release", "saved_tensors", "share_result",
-    "skips_undefined", "unpack",
+    "_edges", "fold", "hooks", "n_outputs", "next_functions", "plain", "priority", "release", "saved_tensors",
+    "share_result", "skips_undefined", "unpack",
 ))  # fmt: skip
 
 
@@ -388,7 +382,7 @@ class Function(metaclass=FunctionMeta):
                 operands.append(None)
         recorded = state.grad and any(needs)
         put = object.__setattr__
-        put(ctx, "next_functions", tuple(edges) if recorded else ())
+        put(ctx, "_edges", tuple(edges) if recorded else ())
         put(ctx, "priority", count_down())
         put(ctx, "hooks", None)
         put(ctx, "fold", None)
@@ -618,15 +612,15 @@ class DelayedError(Node):
     Math: none.   PyTorch: torch::autograd::Error
     """
 
-    __slots__ = ("message",)
+    __slots__ = ("message", "n_outputs")
     plain = False
     skips_undefined = False
 
     def __init__(self, message, outputs):
         self.message = message
         self.n_outputs = len(outputs)
-        self.next_functions = tuple(
-            [(accumulator_of(wrap(t._data).requires_grad_()), 0) for t in outputs if t is not None]
+        self._edges = tuple(
+            [accumulator_of(wrap(t._data).requires_grad_()) for t in outputs if t is not None]
         )
         self.priority = count_down()
         self.saved = self.args = ()

@@ -364,7 +364,7 @@ class UndefinedGradBackward(Node):
 
 
 def _cut(y):
-    return wrap(y._array(), (make_node(UndefinedGradBackward, (edge_of(y),)), 0))
+    return wrap(y._array(), make_node(UndefinedGradBackward, (edge_of(y),)))
 
 
 def _warn_undefined():

@@ -7,7 +7,7 @@ from contextlib import ContextDecorator, contextmanager
 from .hooks import RemovableHandle
 from .modes import THREAD
 from .node import AccumulateGrad, Node
-from .variable import INFERENCE, NO_EDGE, Variable, bump_version, edge_of, wrap
+from .variable import INFERENCE, NO_EDGE, Variable, bump_version, edge_of, pair_of, wrap
 
 
 class GradientEdge(namedtuple("GradientEdge", ["node", "output_nr", "ownership_token"], defaults=(None,))):
@@ -21,7 +21,7 @@ def get_gradient_edge(tensor):
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         )
-    edge = GradientEdge(*edge)
+    edge = GradientEdge(*pair_of(edge))
     edge.meaning = tensor._data.shape, tensor._data.dtype
     return edge
 
@@ -151,7 +151,7 @@ def _running_pass():
 
 
 def _node_behind(t):
-    node = t.node if isinstance(t, GradientEdge) else edge_of(t)[0]
+    node = t.node if isinstance(t, GradientEdge) else pair_of(edge_of(t))[0]
     if node is None:
         raise AssertionError("Expected gradient function to be set")
     return node

@@ -43,15 +43,16 @@ class HookDict(dict):
 
 
 class NodeHooks:
-    """The hooks of one node."""
+    """The hooks of one node, and the user's notes on it."""
 
-    __slots__ = ("post", "pre", "retain", "tensor")
+    __slots__ = ("metadata", "post", "pre", "retain", "tensor")
 
     def __init__(self):
         self.tensor = []  # [(output number, HookDict)], in the order of registration
         self.retain = {}  # output number -> weak reference to the tensor that keeps its gradient
         self.pre = HookDict()
         self.post = HookDict()
+        self.metadata = {}
 
 
 def as_tensor(g):

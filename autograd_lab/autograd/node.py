@@ -6,6 +6,7 @@ made (`priority`). The classes of nodes are the rules themselves (see ops/): `ty
 
 import itertools
 import weakref
+from functools import partial
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from .variable import (
     bump_version,
     edge_of,
     new,
+    pair_of,
     version_of,
     wrap,
 )
@@ -45,25 +47,41 @@ class _Freed(tuple):
 FREED = _Freed((None,))
 
 
-class Node:
+class NodeType(type):
+    """The class of the classes of nodes.
+
+    It gives nodes no `__dict__`, for in a large graph each byte counts a million times, and an attribute `_saved_<name>` for
+    each of `saves`, `keeps` and `shows`. (A `__getattr__` would do that too, but slow down the reading of all the others.)
+    """
+
+    def __new__(cls, name, bases, body, /, **options):
+        body.setdefault("__slots__", () if body.get("plain", True) else ("n_outputs",))
+        for saved in body.get("saves", ()):
+            body["_raw_saved_" + saved] = property(partial(SavedTensor, name=saved))
+        for what in ("saves", "keeps", "shows"):
+            for saved in body.get(what, ()):
+                body["_saved_" + saved] = property(lambda node, name=saved: node._read_saved(name))
+        return super().__new__(cls, name, bases, body, **options)
+
+
+class Node(metaclass=NodeType):
     """One step of the computation, seen from the way back.
 
-    next_functions  ((node, output_nr), ...) one pair per operand; (None, 0) where no gradient is wanted
+    _edges          one edge per operand: where its gradient goes; NO_EDGE where none is wanted
     saved           the tensors its rule needs, named by `saves`; FREED after a backward pass that did not retain them
     versions        their version counters when they were saved; None for "all zero"
     args            plain values its rule needs, named by `keeps`
     fold            None, or for each operand the (shape, dtype) that broadcasting or promotion changed
-    hooks           None, or what the user registered
+    hooks           None, or what the user registered or noted (NodeHooks)
     priority        minus the sequence number
     """
 
     __slots__ = (
-        "__dict__",
         "__weakref__",
+        "_edges",
         "args",
         "fold",
         "hooks",
-        "next_functions",
         "priority",
         "saved",
         "versions",
@@ -72,9 +90,10 @@ class Node:
     inputs: tuple = ("self",)
     saves = ()  # names of `saved`, as in PyTorch's _saved_<name>
     keeps = ()  # names of `args`, likewise
+    shows = ()  # what else can be read as _saved_<name>: see _read_saved
     results = ()  # which of `saves` are outputs, as {name: output number} or a tuple of names (output 0)
-    plain = True  # one output, and `vjp` is happy with NumPy arrays
-    n_outputs = 1
+    fold: tuple | None
+    plain = True  # one output, and `vjp` is happy with NumPy arrays; the others have `n_outputs`
     skips_undefined = True  # with no gradient coming in, none goes out and the rule is not asked
     kind = "op"
 
@@ -156,14 +175,8 @@ class Node:
             self.saved = FREED
             self.versions = None
 
-    def __getattr__(self, name):
-        if name.startswith("_saved_"):
-            return self._read_saved(name[7:])
-        if name.startswith("_raw_saved_") and name[11:] in self.saves:
-            return raw_saved(self, self.saves.index(name[11:]))
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
-
     def _read_saved(self, name):
+        """What `_saved_<name>` gives: a saved tensor, checked against later writes, or a plain value."""
         if name in self.saves:
             i = self.saves.index(name)
             if self.saved is FREED:
@@ -194,12 +207,9 @@ class Node:
         return value
 
     def __dir__(self):
-        names = [n for n in object.__dir__(self) if not n.startswith("_saved_")]
-        return (
-            names
-            + ["_saved_" + n for n in (*self.saves, *self.keeps)]
-            + ["_raw_saved_" + n for n in self.saves]
-        )
+        names = [n for n in object.__dir__(self) if not n.startswith(("_saved_", "_raw_saved_"))]
+        shown = ["_saved_" + n for n in (*self.saves, *self.keeps, *self.shows)]
+        return [*names, *shown, *["_raw_saved_" + n for n in self.saves]]
 
     # -- what the user sees ---------------------------------------------------------------------------
 
@@ -217,9 +227,14 @@ class Node:
         return -self.priority
 
     @property
+    def next_functions(self):
+        """((node, output_nr), ...): where the gradient of each operand goes; (None, 0) where none is wanted."""
+        return tuple([pair_of(edge) for edge in self._edges])
+
+    @property
     def metadata(self):
         """A dict for the user's own notes on this node (torch.autograd.graph.Node.metadata)."""
-        return self.__dict__.setdefault("_metadata", {})
+        return self._hooks().metadata
 
     def _hooks(self):
         hooks = self.hooks
@@ -239,7 +254,7 @@ class Node:
         """Run the rule by hand: one gradient Tensor (or None) per output in, one per operand out."""
         g = grads[0] if self.plain else list(grads)
         if self.plain and g is None:
-            out = (None,) * len(self.next_functions)
+            out = (None,) * len(self._edges)
         else:
             out = self.vjp(g, *self.unpack(True))
         out = out if isinstance(out, tuple) else (out,)
@@ -268,7 +283,7 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable):
         self.variable = variable
-        self.next_functions = ()
+        self._edges = ()
         self.saved = self.args = ()
         self.versions = self.fold = None
         meta = variable._meta
@@ -354,17 +369,19 @@ class Packed:
             return t.detach() if t.requires_grad else t
         # Whatever the hook made of the numbers: the gradient goes where that of the saved tensor would have gone.
         out = alias(t, edge)
-        if isinstance(edge[0], AccumulateGrad):
+        if isinstance(edge, AccumulateGrad):
             out._edge, out._meta = None, AutogradMeta(True)
-            out._meta.accumulator = weak(edge[0])
+            out._meta.accumulator = weak(edge)
         return out
 
 
 class SavedTensor:
     """A handle on one saved tensor of one node: `node._raw_saved_<name>` (torch._C._autograd.SavedTensor)."""
 
-    def __init__(self, node, i):
-        self._node, self._i = node, i
+    def __init__(self, node, name):
+        if name not in node.saves:  # the class of `node` inherits from one that saves more
+            raise AttributeError(f"'{type(node).__name__}' object has no attribute '_raw_saved_{name}'")
+        self._node, self._i = node, node.saves.index(name)
 
     def register_hooks(self, pack_hook, unpack_hook):
         """Pack the saved tensor now with `pack_hook`, and unpack it with `unpack_hook` when it is needed."""
@@ -395,11 +412,6 @@ def check_saved_hooks(freed, packed, pack_hook, unpack_hook):
             "register_hooks(): incompatible function arguments. The following argument types are supported:\n"
             "    1. (self: SavedTensor, arg0: Callable, arg1: Callable) -> None"
         )
-
-
-def raw_saved(node, i):
-    """The SavedTensor handle of saved tensor i of `node`."""
-    return SavedTensor(node, i)
 
 
 def save(node, tensors, results=None):

@@ -29,7 +29,7 @@ def wanted(edges):
 def make_node(rule, edges, args=(), saved=()):
     """A node of class `rule`, made now."""
     node = new(rule)
-    node.next_functions = edges
+    node._edges = edges
     node.priority = count_down()
     node.args = args
     node.fold = node.hooks = node.versions = None
@@ -55,7 +55,7 @@ def apply(rule, inputs, *args):
         edges = edges_of(inputs[: rule.operands])
         if wanted(edges):
             node = node_for(rule, edges, inputs, (out,), args)
-            out._edge = (node, 0)
+            out._edge = node
     if state.special:
         finish(state, rule, inputs, (out,), node, args)
     return out
@@ -106,12 +106,12 @@ def apply_view(rule, x, data, *args):
         link = x._edge or find_edge(x)
         if link is not NO_EDGE:  # node_for, written out: views are made often and save nothing
             node = new(rule)
-            node.next_functions = (link,)
+            node._edges = (link,)
             node.priority = count_down()
             node.args = (*args, x._data.shape) if rule.shape_names else args
             node.saved = ()
             node.fold = node.hooks = node.versions = None
-            edge = (node, 0)
+            edge = node
     out = make_view(x, data, edge)
     if state.special:
         finish(state, rule, (x,), (out,), node, args)

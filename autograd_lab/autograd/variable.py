@@ -1,11 +1,11 @@
 """What the engine needs to know of a tensor.
 
 A tensor and the graph are two different things. The tensor holds numbers; the graph holds nodes. They meet in
-`_edge`: the pair (node, output number) through which a gradient for this tensor enters the graph.
+`_edge`: the place where a gradient for this tensor enters the graph.
 
     _data   the numbers: a NumPy array, or a NumPy scalar for a 0-d value nobody shares memory with yet
-    _edge   (node, output_nr) of the operation that made it, NO_EDGE for a constant,
-            or None, meaning "ask": a leaf that requires grad, or a view (see `find_edge`)
+    _edge   the node of the operation that made it, or (node, output_nr) if that has several outputs; NO_EDGE for
+            a constant; or None, meaning "ask": a leaf that requires grad, or a view (see `find_edge`)
     _box    the version counter, a list of one int shared by all aliases; None: never written, never shared
     _meta   what only few tensors have: `.grad`, hooks, a base (AutogradMeta, ViewMeta); None for the many
 """
@@ -21,6 +21,15 @@ NO_EDGE = (None, 0)
 
 DEAD_END = tuple([None, 0])
 """The edge of a view made without recording of a tensor that requires grad: operations on it are recorded, but lead nowhere."""
+
+
+def pair_of(edge):
+    """An edge as the pair (node, output_nr): a node alone stands for its output 0.
+
+    Nearly every edge is of that kind, and a graph of a million nodes does without a million pairs.
+    """
+    return edge if isinstance(edge, tuple) else (edge, 0)
+
 
 new = object.__new__
 
@@ -66,9 +75,9 @@ class Variable:
         data = self._data
         if not isinstance(data, np.ndarray):
             data = self._data = np.array(data)
-            edge = self._edge
-            if edge is not None and edge[0] is not None:
-                edge[0].share_result(self, data)
+            node, _ = pair_of(self._edge)
+            if node is not None:
+                node.share_result(self, data)
         return data
 
     def _shared_box(self):
@@ -154,7 +163,7 @@ def find_edge(t):
         found = meta.accumulator
         if found is not None:
             found = found()  # a weak reference: None if no graph holds the accumulator any more
-        return (found or accumulator_of(t)), 0
+        return found or accumulator_of(t)
     return NO_EDGE
 
 

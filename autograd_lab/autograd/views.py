@@ -10,7 +10,17 @@ import numpy as np
 
 from .modes import THREAD
 from .node import FREED, Node, count_down, new, weak
-from .variable import DEAD_END, INFERENCE, NO_EDGE, AutogradMeta, Registry, Variable, accumulator_of, edge_of
+from .variable import (
+    DEAD_END,
+    INFERENCE,
+    NO_EDGE,
+    AutogradMeta,
+    Registry,
+    Variable,
+    accumulator_of,
+    edge_of,
+    pair_of,
+)
 
 DEFAULT, NO_GRAD, MULTI_OUTPUT, IN_INFERENCE, IN_CUSTOM = (
     "default",
@@ -40,18 +50,18 @@ class ViewMeta(AutogradMeta):
     def find_edge(self, t):
         """The edge of the view `t`, made anew if the family was written to since."""
         if self.edge is NO_EDGE and not self.base.requires_grad:
-            return (accumulator_of(t), 0) if self.requires_grad else NO_EDGE
+            return accumulator_of(t) if self.requires_grad else NO_EDGE
         if self.version != t._box[0] and THREAD.state.grad:
             self.refresh(t)
         if self.edge is not NO_EDGE:
             return self.edge
-        return (accumulator_of(t), 0) if self.requires_grad else DEAD_END
+        return accumulator_of(t) if self.requires_grad else DEAD_END
 
     def refresh(self, t):
         """Make the history of the view `t` anew if the family was written to. Raises RuntimeError if that is not allowed."""
         if self.version != t._box[0] and (self.edge is not NO_EDGE or self.base.requires_grad):
             check_written_view(t, self, indirect=True)
-            self.set_edge(t, (as_strided_node(t, self.base), 0))
+            self.set_edge(t, as_strided_node(t, self.base))
 
     def set_edge(self, t, edge):
         """Give the view a new history, moving what retain_grad asked for to it."""
@@ -62,10 +72,12 @@ class ViewMeta(AutogradMeta):
 
 def move_retention(t, old, edge):
     """`retain_grad` follows the tensor to its newest history."""
-    if old is not None and old[0] is not None and old[0].hooks is not None:
-        old[0].hooks.retain.pop(old[1], None)
-    if edge[0] is not None:
-        edge[0]._hooks().retain[edge[1]] = weak(t)
+    node, nr = pair_of(old)
+    if node is not None and node.hooks is not None:
+        node.hooks.retain.pop(nr, None)
+    node, nr = pair_of(edge)
+    if node is not None:
+        node._hooks().retain[nr] = weak(t)
 
 
 def base_of(t):
@@ -107,11 +119,11 @@ def check_written_view(t, meta, indirect=False):
         if not indirect
         else "its base or another view of its base has been modified inplace"
     )
-    edge = meta.edge
-    if edge[0] is not None:
+    node, nr = pair_of(meta.edge)
+    if node is not None:
         from .errors import short_name
 
-        text = f"Output {edge[1]} of {short_name(edge[0])} is a view and {how}. "
+        text = f"Output {nr} of {short_name(node)} is a view and {how}. "
     elif meta.creation is IN_INFERENCE:
         text = f"A view was created in inference mode and {how} in normal mode. "
     else:
@@ -208,13 +220,13 @@ def rebase_history(t, node):
         base = meta.base
         copy = CopySlices(base, t, node)
         old = base._edge
-        base._edge = (copy, 0)
+        base._edge = copy
         if base._meta is not None and base._meta.retains_grad:
             move_retention(base, old, base._edge)
-        meta.set_edge(t, (as_strided_node(t, base), 0))
+        meta.set_edge(t, as_strided_node(t, base))
     else:
         old = t._edge
-        t._edge = (node, 0)
+        t._edge = node
         if meta is not None and meta.retains_grad:
             move_retention(t, old, t._edge)
 
@@ -290,7 +302,7 @@ class AsStridedBackward0(Node):
 def as_strided_node(t, base):
     """The history of the view `t` as elements of `base`, whose own history may be new."""
     node = new(AsStridedBackward0)
-    node.next_functions = (edge_of(base),)
+    node._edges = (edge_of(base),)
     node.priority = count_down()
     whole = base._array()
     node.args = (positions(t._array(), whole), whole.shape)
@@ -312,7 +324,7 @@ class CopySlices(Node):
 
     def __init__(self, base, view, inner):
         self.inner = inner
-        self.next_functions = (edge_of(base), *inner.next_functions[1:])
+        self._edges = (edge_of(base), *inner._edges[1:])
         self.priority = count_down()
         whole = base._array()
         self.args = (positions(view._array(), whole), whole.shape)

@@ -39,7 +39,7 @@ def call(rule, inputs, *args):
             if edge is not NO_EDGE:
                 node = node_for(rule, edges, inputs, (out,), args)
                 node.fold = _fold(operands, data)
-                out._edge = (node, 0)
+                out._edge = node
                 break
     if state.special:
         finish(state, rule, inputs, (out,), node, args)

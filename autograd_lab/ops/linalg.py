@@ -115,13 +115,12 @@ def lu(a):
 class _Factored(GeneralRule):
     """A rule in which PyTorch also keeps the LU factors; they are made here only if somebody looks."""
 
+    shows = ("LU", "pivots")
+
     def _read_saved(self, name):
         if name in ("LU", "pivots"):
             return wrap(lu(super()._read_saved("A")._data)[name == "pivots"])
         return super()._read_saved(name)
-
-    def __dir__(self):
-        return [*super().__dir__(), "_saved_LU", "_saved_pivots"]
 
 
 # -- determinants -------------------------------------------------------------------------------------

@@ -235,12 +235,12 @@ def _plain_nll(input, target, n, reduction, ignore_index):
         out._edge = NO_EDGE
     else:
         node = new(NllLossBackward0)
-        node.next_functions = (edge,)
+        node._edges = (edge,)
         node.priority = count_down()
         node.args = (reduction, ignore_index)
         node.fold = node.hooks = None
         save(node, (input, target, None, total_weight))
-        out._edge = (node, 0)
+        out._edge = node
     if state.special:
         finish(
             state,
@@ -287,22 +287,22 @@ def cross_entropy(input, target, reduction, ignore_index):
     result, between, weight = new(Tensor), new(Tensor), new(Tensor)
     result._data, result._edge, result._box, result._meta = log_p, NO_EDGE, box, None
     first = new(LogSoftmaxBackward0)
-    first.next_functions = (edge,)
+    first._edges = (edge,)
     first.priority = count_down()
     first.args = _ALONG_CLASSES
     first.saved = (result,)
     first.fold = first.hooks = first.versions = None
-    between._data, between._edge, between._box, between._meta = log_p, (first, 0), box, None
+    between._data, between._edge, between._box, between._meta = log_p, first, box, None
     weight._data, weight._edge, weight._box, weight._meta = total, NO_EDGE, None, None
     node = new(NllLossBackward0)
-    node.next_functions = ((first, 0),)
+    node._edges = (first,)
     node.priority = count_down()
     node.args = (reduction, ignore_index)
     node.fold = node.hooks = None
     node.saved = (between, target, None, weight)
     seen = target._box
     node.versions = None if seen is None or not seen[0] else (0, seen[0], 0, 0)
-    out._edge = (node, 0)
+    out._edge = node
     return out
 
 

@@ -360,7 +360,7 @@ def _unique_result(rule, input, values, inverse, counts):
     node = None
     if state.grad and edges[0] is not NO_EDGE:
         node = make_node(rule, edges)
-        out._edge = (node, 0)
+        out._edge = node
     if state.special:
         finish(state, rule, (input,), (out,), node, ())
     extras = [wrap(np.ascontiguousarray(e).astype(np.int64)) for e in (inverse, counts) if e is not None]

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace, edges_of, finish, make_node, wanted
-from ..autograd.variable import Variable, wrap
+from ..autograd.variable import Variable, pair_of, wrap
 from ..dtypes import float64, meet
 from . import both, numerics
 from .arithmetic import pow
@@ -255,7 +255,7 @@ def where(condition, input=None, other=None):
     if state.grad and wanted(edges):
         node = make_node(WhereBackward0, edges, (), (condition,))
         node.fold = (x.shape, x.dtype), (y.shape, y.dtype)
-        out._edge = (node, 0)
+        out._edge = node
     if state.special:
         finish(state, WhereBackward0, (a, b, condition), (out,), node, ())
     return out
@@ -548,10 +548,10 @@ def underived(op, inputs, data):
     state = THREAD.state
     node = None
     if state.grad and data.dtype.kind == "f":
-        edges = tuple([edge for edge in edges_of(inputs) if edge[0] is not None])
+        edges = tuple([edge for edge in edges_of(inputs) if pair_of(edge)[0] is not None])
         if edges:
             node = make_node(NoDerivative, edges, (op,))
-            out._edge = (node, 0)
+            out._edge = node
     if state.special:
         finish(state, NoDerivative, inputs, (out,), node, (op,))
     return out

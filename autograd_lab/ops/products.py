@@ -62,7 +62,7 @@ def _scaled(g, factor):
 class _TwoMatrices(Rule):
     """What the rules of matrix @ matrix share: PyTorch keeps the sizes and strides of both factors beside them."""
 
-    factors = ("self", "mat2")
+    factors: tuple
 
     def _read_saved(self, name):
         *shapes, left, right, size = self.args[-5:]
@@ -73,11 +73,6 @@ class _TwoMatrices(Rule):
                 wanted = self.needs(i + len(self.inputs) - 2)
                 return tuple(step // size for step in (left, right)[i]) if wanted else ()
         return super()._read_saved(name)
-
-    def __dir__(self):
-        return super().__dir__() + [
-            f"_saved_{f}_sym_{what}" for f in self.factors for what in ("sizes", "strides")
-        ]
 
     def factor_gradients(self, g, a, b, alpha=1):
         """Of a @ b: g @ b^T and a^T @ g. A factor that lies column after column in memory gets its gradient
@@ -113,9 +108,9 @@ class MmBackward0(_TwoMatrices):
     """
 
     op = "mm"
-    inputs = ("self", "mat2")
-    saves = ("self", "mat2")
+    inputs = factors = saves = ("self", "mat2")
     saves_if = {"self": (1,), "mat2": (0,)}
+    shows = ("self_sym_sizes", "self_sym_strides", "mat2_sym_sizes", "mat2_sym_strides")
 
     def forward(x, y, *layout):
         return x @ y
@@ -146,12 +141,12 @@ def mm(input, mat2):
         out._edge = NO_EDGE
     else:
         node = new(MmBackward0)
-        node.next_functions = (ea, eb)
+        node._edges = (ea, eb)
         node.priority = count_down()
         node.args = _layout(x, y)
         node.fold = node.hooks = None
         save(node, (None if eb is NO_EDGE else input, None if ea is NO_EDGE else mat2))
-        out._edge = (node, 0)
+        out._edge = node
     if state.special:
         finish(state, MmBackward0, (input, mat2), (out,), node, _layout(x, y))
     return out
@@ -205,6 +200,7 @@ class AddmmBackward0(_TwoMatrices):
     op = "addmm"
     inputs = ("self", "mat1", "mat2")
     factors = ("mat1", "mat2")
+    shows = ("mat1_sym_sizes", "mat1_sym_strides", "mat2_sym_sizes", "mat2_sym_strides")
     saves = ("mat1", "mat2")
     saves_if = {"mat1": (2,), "mat2": (1,)}
     keeps = ("beta", "alpha")
@@ -223,12 +219,12 @@ class AddmmBackward0(_TwoMatrices):
         if type(g) is np.ndarray and beta == 1 == alpha and g.shape[1:] == shape:
             # The layer of every net, written out. np.add.reduce costs half of what g.sum(0) does.
             return (
-                None if self.next_functions[0][0] is None else _sum_rows(g, 0),
+                None if self._edges[0] is NO_EDGE else _sum_rows(g, 0),
                 None if b is None else g @ b.T,
                 None if a is None else (g.T @ a).T if right[0] == size else a.T @ g,
             )
         to_c = None
-        if self.next_functions[0][0] is not None:
+        if self._edges[0] is not NO_EDGE:
             to_c = g if beta == 1 else g * beta
             if g.shape != shape:
                 to_c = sum_to(to_c, shape)
@@ -254,12 +250,12 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
         out._edge = NO_EDGE
     else:
         node = new(AddmmBackward0)
-        node.next_functions = (ec, ea, eb)
+        node._edges = (ec, ea, eb)
         node.priority = count_down()
         node.args = (beta, alpha, c.shape, *_layout(x, y))
         node.fold = node.hooks = None
         save(node, (None if eb is NO_EDGE else mat1, None if ea is NO_EDGE else mat2))
-        out._edge = (node, 0)
+        out._edge = node
     if state.special:
         finish(
             state, AddmmBackward0, (input, mat1, mat2), (out,), node, (beta, alpha, c.shape, *_layout(x, y))
@@ -329,23 +325,23 @@ def _layer(state, input, weight, bias):
         raise _expand_error(c.shape, (x.shape[0], y.shape[1])) from None
     out._box = out._meta = None
     turn = new(TBackward0)
-    turn.next_functions = (find_edge(weight),)
+    turn._edges = (find_edge(weight),)
     turn.priority = count_down()
     turn.args = turn.saved = ()
     turn.fold = turn.hooks = turn.versions = None
     node = new(AddmmBackward0)
     edge = input._edge or find_edge(input)
-    node.next_functions = (bias._edge or find_edge(bias), edge, (turn, 0))
+    node._edges = (bias._edge or find_edge(bias), edge, turn)
     node.priority = count_down()
     node.args = (1, 1, c.shape, x.shape, y.shape, x.strides, y.strides, x.itemsize)
     node.fold = node.hooks = None
-    turned = None if edge is NO_EDGE else make_view(weight, y, (turn, 0))
+    turned = None if edge is NO_EDGE else make_view(weight, y, turn)
     node.saved = (input, turned)
     seen = input._box
     seen = 0 if seen is None else seen[0]
     since = 0 if turned is None else turned._box[0]
     node.versions = (seen, since) if seen or since else None
-    out._edge = (node, 0)
+    out._edge = node
     return out
 
 

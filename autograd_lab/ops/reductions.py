@@ -7,7 +7,7 @@ import numpy as np
 from .. import return_types
 from ..autograd.errors import TYPE_NAMES
 from ..autograd.record import apply, apply_inplace
-from ..autograd.variable import Variable, edge_of, wrap
+from ..autograd.variable import NO_EDGE, Variable, edge_of, wrap
 from ..dtypes import Defaults, meet, to_dtype
 from ..warning import warn
 from . import both, numerics
@@ -79,9 +79,8 @@ def reduce_as(rule, input, dtype, *args):
         return apply(rule, (input,), *args)
     x = input._data
     out = apply(rule, (wrap(x.astype(to_dtype(dtype).np), edge_of(input)),), *args)
-    node = out._edge[0]
-    if node is not None:
-        node.fold = ((x.shape, x.dtype),)
+    if out._edge is not NO_EDGE:
+        out._edge.fold = ((x.shape, x.dtype),)
     return out
 
 

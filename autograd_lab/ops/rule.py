@@ -102,7 +102,7 @@ class Rule(Node):
 
     def needs(self, i):
         """Whether operand `i` wants a gradient."""
-        return self.next_functions[i][0] is not None
+        return self._edges[i] is not NO_EDGE
 
 
 def function(fn=None, *, name=None, method=True, namespace=True):
@@ -178,7 +178,7 @@ def unary(op=None, *, inplace=True, integer=False, namespace=True, method=True):
                 node = None
             else:
                 node = new(rule)
-                node.next_functions = (edge,)
+                node._edges = (edge,)
                 node.priority = count_down()
                 node.fold = node.hooks = None
                 node.args = ()
@@ -189,7 +189,7 @@ def unary(op=None, *, inplace=True, integer=False, namespace=True, method=True):
                     save(node, (wrap(out._data, NO_EDGE, out._shared_box()),))
                 else:
                     save(node, (input,))
-                out._edge = (node, 0)
+                out._edge = node
             if state.special:
                 finish(state, rule, (input,), (out,), node, ())
             return out
@@ -284,7 +284,7 @@ def binary(op, *, floats=False):
                 node = None
             else:
                 node = new(rule)
-                node.next_functions = (ea, eb)
+                node._edges = (ea, eb)
                 node.priority = count_down()
                 node.args = default_args
                 node.fold = fold
@@ -303,7 +303,7 @@ def binary(op, *, floats=False):
                         node.versions = None
                     else:
                         save(node, (a, b))
-                out._edge = (node, 0)
+                out._edge = node
             if state.special:
                 finish(state, rule, (input, other), (out,), node, default_args)
             return out
@@ -367,7 +367,7 @@ def pointwise(rule, inputs, *args, floats=False):
             node = node_for(rule, edges, inputs, (out,), args)
             if any(x.dtype is not data.dtype or x.shape != data.shape for x in arrays):
                 node.fold = tuple([(x.shape, x.dtype) for x in arrays])
-            out._edge = (node, 0)
+            out._edge = node
     if state.special:
         finish(state, rule, inputs, (out,), node, args)
     return out

@@ -400,9 +400,9 @@ def _reshape_in_place(rule, t, data, *args):
     t._data = data
     if node is not None:
         if t._is_view():
-            t._meta.set_edge(t, (node, 0))
+            t._meta.set_edge(t, node)
         else:
-            old, t._edge = t._edge, (node, 0)
+            old, t._edge = t._edge, node
             if t._meta is not None and t._meta.retains_grad:
                 move_retention(t, old, t._edge)
     if state.special:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import autograd_lab as torch
 from autograd_lab.autograd import BackwardPass
 from autograd_lab.autograd.node import AccumulateGrad
+from autograd_lab.ops.rule import RULES
 
 
 def scalar(x, requires_grad=True):
@@ -180,6 +181,29 @@ def test_the_leaf_does_not_keep_its_accumulator(no_gc):
     ref = weakref.ref(acc)
     del p, q, acc
     assert ref() is None
+
+
+def test_nodes_are_small():
+    """No rule gives its nodes a `__dict__`, and an edge to the only output of a node is that node, not a pair."""
+    assert [rule.__name__ for rule in RULES.values() if rule.__dictoffset__] == []
+    x = scalar(3)
+    y = x * 2
+    z = y.exp()
+    assert z.grad_fn._edges == (y.grad_fn,)
+    assert z.grad_fn.next_functions == ((y.grad_fn, 0),)
+    assert y.grad_fn.next_functions[1] == (None, 0)
+
+
+def test_a_rule_shows_its_own_saved_values_only():
+    """What a rule inherits from one that saves more is not among its attributes."""
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    fn = torch.clamp_min(x, 0.5).grad_fn
+    assert not hasattr(fn, "_saved_nonsense")
+    assert not hasattr(fn, "_saved_max")
+    assert "_saved_max" not in dir(fn)
+    in_place = torch.nn.functional.elu(x * 1, inplace=True).grad_fn
+    assert hasattr(in_place, "_raw_saved_result")
+    assert not hasattr(in_place, "_raw_saved_self")
 
 
 def test_threads_have_their_own_grad_mode():

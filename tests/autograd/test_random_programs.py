@@ -89,7 +89,7 @@ def by_all_paths(node, nr, g, found):
         leaf = node.variable
         found[id(leaf)] = g if id(leaf) not in found else found[id(leaf)] + g
         return
-    grads = [None] * node.n_outputs
+    grads = [None] * (1 if node.plain else node.n_outputs)
     grads[nr] = g
     results = node(*grads)
     results = results if isinstance(results, tuple) else (results,)

@@ -5,6 +5,9 @@
     ### BEGIN SOLUTION
     answer = 96
     ### END SOLUTION
+    ### BEGIN STUB                   optional, after it: what students find there instead of a gap, such as code
+    # answer = broken()              with a bug in it; every line is a comment here
+    ### END STUB
     # %%                             the check, alone in its cell
     lab.check("04.1", answer)
     # %% tags=["item"]               for authors and the builder only; in no notebook
@@ -47,6 +50,7 @@ from . import plain, probe
 from .items import Item, Probe, Wrong, judge
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
+BEGIN_STUB, END_STUB = "### BEGIN STUB", "### END STUB"
 LEAST_WRONG, LEAST_WRONG_PROGRAMS, LEAST_RIGHT = 3, 5, 2
 _HEADING = re.compile(
     r"^#+\s+(?P<id>\d\d\.\d+)\s*[·:.-]\s*(?P<title>.*?)\s*(?:\([\d.]+ points?\))?\s*$", re.MULTILINE
@@ -158,6 +162,7 @@ class Desk:
         self.draft = Draft(Item("", "", 0))
         self.answers: dict[str, tuple[Any, int]] = {}
         self.answer_cell = -1
+        self.stubs: dict[int, str] = {}
 
     def run(self, source: str, where: str, answer: bool) -> None:
         """Run a code cell; what it hands to lab.check is the reference answer."""
@@ -166,6 +171,8 @@ class Desk:
             self.answer_cell = len(self.sheet.code) - 1
         with catching() as given:
             execute(source, self.space, where)
+        if BEGIN_STUB in source:
+            self.stubs[self.answer_cell] = stub(source)
         for item_id, value in given:
             self.answers[item_id] = value, self.answer_cell
             for draft in self.sheet.drafts:
@@ -174,6 +181,7 @@ class Desk:
     def _hand_in(self, draft: Draft) -> None:
         if draft.item.id in self.answers and not draft.checked:
             (draft.reference, draft.answer_cell), draft.checked = self.answers[draft.item.id], True
+            draft.item.stub = self.stubs.get(draft.answer_cell, "")
 
     def define(self, source: str, where: str) -> None:
         """Run an item's cell."""
@@ -389,22 +397,35 @@ def stub(source: str) -> str:
     """A cell as students get it: what stands between the markers becomes a gap of the same shape.
 
     Names that are assigned there become `name = ...`; a part that returns becomes `return ...`; anything else a line `...`.
+    If a stub is written out after it, that stands there instead.
     """
+    own = BEGIN_STUB in source
     out: list[str] = []
     region: list[str] | None = None
+    written = False
     for line in source.splitlines():
-        if line.strip() == BEGIN:
+        mark = line.strip()
+        if mark == BEGIN:
             region = []
-        elif line.strip() == END and region is not None:
-            out += _gap(region)
+        elif mark == END and region is not None:
+            out += [] if own else _gap(region)
             region = None
+        elif mark in (BEGIN_STUB, END_STUB):
+            written = mark == BEGIN_STUB
         elif region is not None:
             region.append(line)
         else:
-            out.append(line)
-    if region is not None:
-        raise ValueError(f"{BEGIN} without {END}")
-    return "\n".join(out)
+            out.append(re.sub(r"^(\s*)# ?", r"\1", line) if written else line)
+    if region is not None or written:
+        raise ValueError(f"{BEGIN if region is not None else BEGIN_STUB} without its end")
+    return "\n".join(out).strip("\n")
+
+
+def solution(source: str) -> str:
+    """A cell as it stands in the executed solutions: without a written stub."""
+    return re.sub(rf"^{BEGIN_STUB}\n.*?^{END_STUB}\n?", "", source, flags=re.DOTALL | re.MULTILINE).strip(
+        "\n"
+    )
 
 
 def _gap(lines: list[str]) -> list[str]:

@@ -254,7 +254,9 @@ def graded_notebook(sheet: author.Sheet, gaps: bool) -> dict[str, Any]:
             }  # fmt: skip
             if role == "check":
                 metadata["nbgrader"]["points"] = worth[item_id]
-        text = author.stub(cell["source"]) if gaps and role == "answer" else cell["source"]
+        text = cell["source"]
+        if role == "answer":
+            text = author.stub(text) if gaps else author.solution(text)
         make = nbformat.v4.new_code_cell if cell["type"] == "code" else nbformat.v4.new_markdown_cell
         cells.append(make(text, id=cell_id, metadata=metadata))
     return _notebook(cells, sheet.metadata)

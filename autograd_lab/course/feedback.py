@@ -114,7 +114,7 @@ def verdict_on(item: Item, answer: Any) -> Verdict:
     """The verdict on a live answer, with the probes that the item has here."""
     if hasattr(answer, "engine_answer"):
         answer = answer.engine_answer
-    if probe.unfinished(answer):
+    if probe.unfinished(answer, item.stub):
         return Verdict(item, "not attempted")
     if item.probes:
         if not callable(answer) and not isinstance(answer, list | tuple):

@@ -71,6 +71,8 @@ class Item:
     partial: bool = False
     """For a list answer: each right element earns its share."""
     rtol: float = plain.RTOL
+    stub: str = ""
+    """Code that students find in place of a gap; handed in as it stands, it is not attempted."""
     probes: list[Probe] = field(default_factory=list)
     wrong: list[Wrong] = field(default_factory=list)
 

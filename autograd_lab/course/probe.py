@@ -48,11 +48,14 @@ def run(probes: Iterable[Probe], answer: Any) -> dict[str, Any]:
     return outputs
 
 
-def unfinished(answer: Any) -> bool:
-    """Whether an answer is still the stub: `...`, or code in which a `...  # your code here` is left."""
+def unfinished(answer: Any, stub: str = "") -> bool:
+    """Whether an answer is as it was handed out: `...`, code with a `...  # your code here` in it, or the code of `stub`."""
     if plain.unanswered(answer):
         return True
-    return any(_OPEN.search(_text(function)) for function in _functions(answer))
+    texts = [_text(function).strip() for function in _functions(answer)]
+    if stub and texts and all(text and text in stub for text in texts):
+        return True
+    return any(_OPEN.search(text) for text in texts)
 
 
 def _functions(answer: Any) -> list[Any]:

@@ -183,6 +183,29 @@ def test_gaps_have_the_shape_of_what_was_there(inside, gap):
     ast.parse(out)
 
 
+def test_broken_code_can_stand_in_the_gap(tmp_path):
+    """Debug items: the bug is handed out; handing it back untouched is no attempt."""
+    broken = SOURCE.replace(
+        '### END SOLUTION\n\n\n# %%\nlab.check("99.2"', '### END SOLUTION\n\n\n# %%\nlab.check("99.2"'
+    ).replace(
+        'def twice(x):\n    """Two times x."""\n    ### BEGIN SOLUTION\n    return x * 2\n    ### END SOLUTION\n',
+        "### BEGIN SOLUTION\ndef twice(x):\n    return x * 2\n### END SOLUTION\n"
+        "### BEGIN STUB\n# def twice(x):\n#     # a bug\n#     return x ** 2\n### END STUB\n",
+    )
+    sheet = sheet_of(tmp_path, broken)
+    assert author.problems(sheet) == []
+    cell = next(c["source"] for c in sheet.cells if "STUB" in c["source"])
+    assert author.stub(cell) == "def twice(x):\n    # a bug\n    return x ** 2"
+    assert author.solution(cell) == "### BEGIN SOLUTION\ndef twice(x):\n    return x * 2\n### END SOLUTION"
+    from autograd_lab.course.feedback import verdict_on
+
+    space = {}
+    author.execute(author.stub(cell), space, "as handed out")
+    assert verdict_on(sheet.items[1], space["twice"]).state == "not attempted"
+    author.execute(author.stub(cell).replace("# a bug", "# a bug?"), space, "looked at")
+    assert verdict_on(sheet.items[1], space["twice"]).misconception == "M01"
+
+
 def test_mutants_change_one_thing_inside_the_solution():
     cell = textwrap.dedent(f"""
         scale = 3

@@ -1,0 +1,264 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "05"
+#     minutes: 35
+#     needs: ["02", "04"]
+#     goals:
+#       - say for any tensor whether it is a leaf, and whether it will have a .grad after backward
+#       - explain what a second backward does to .grad, and when to clear it
+#       - tell a missing gradient from a gradient of zero, and find out why it is missing
+#     refutes: [M08, M09, M10, M11]
+#     retests: [M03, M05, M07]
+#     points: 0
+# ---
+
+# %% [markdown]
+# # 05 · Who keeps a gradient?
+#
+# **35 minutes. You need:** notebooks 02 and 04.
+#
+# **After this notebook you can**
+#
+# - say for any tensor whether it is a leaf, and whether it will have a `.grad` after backward;
+# - explain what a second backward does to `.grad`, and when to clear it;
+# - tell a missing gradient from a gradient of zero, and find out why it is missing.
+#
+# **Warm-up**, from memory. (1) `y = a * 5 + a * 2`: what is `a.grad` after `y.backward()`? (2) In
+# `a * k`, the constant `k` does not require grad. What is `k.grad` after backward: `"0"` or `"None"`?
+
+# %%
+grad_of_a, grad_of_k = ..., ...  # fill in, then run
+
+import autograd_lab as torch
+from autograd_lab import lab
+
+a = torch.tensor(2.0, requires_grad=True)
+k = torch.tensor(5.0)
+y = a * k + a * 2
+y.backward()
+lab.reveal(grad_of_a, a.grad)
+lab.reveal(grad_of_k, str(k.grad))
+
+# %% [markdown]
+# ## Predict
+#
+# Three tensors in a row. Backward computes a gradient at each of them. After `loss.backward()`, **which of
+# them have a `.grad`?** Answer with a list of names.
+#
+# `["x"]` · `["x", "h"]` · `["x", "h", "loss"]`
+
+# %%
+prediction = ...
+
+with lab.record() as trace:
+    x = torch.tensor(3.0, requires_grad=True)
+    h = x * 2
+    loss = h * h
+    loss.backward()
+
+# %% [markdown]
+# ## Step
+#
+# Before you reveal the answer, step through it. Watch the **leaf table**, and the gradient that arrives at
+# the node of `h`. Is it kept anywhere?
+
+# %%
+lab.step(trace)
+
+# %%
+lab.reveal(prediction, ["x"])
+print(x.grad)
+with lab.expect(UserWarning, "not a leaf"):
+    assert h.grad is None
+assert x.grad == 24
+
+# %% [markdown]
+# > **You may think** every tensor has a `.grad` after backward.
+# >
+# > **That is not what happens.** The gradient of `h` *was* there, 12: it arrived at its node, was used, and
+# > dropped. Only a **leaf** that requires grad has an accumulator that keeps it. In training, everything in
+# > between would fill the memory for nothing.
+# >
+# > **Here it is**, if you ask for it beforehand:
+
+# %%
+x = torch.tensor(3.0, requires_grad=True)
+h = x * 2
+h.retain_grad()
+loss = h * h
+loss.backward()
+print("h.grad:", h.grad, " h.is_leaf:", h.is_leaf, " h.retains_grad:", h.retains_grad)
+assert h.grad == 12
+
+# %% [markdown]
+# ## What is a leaf?
+#
+# **Predict** for each line: is the result a leaf? `w` requires grad, `k` does not.
+
+# %%
+leaves = {"w": ..., "k": ..., "w * 1": ..., "k * 1": ..., "w.detach()": ...}  # True or False
+
+w = torch.tensor(5.0, requires_grad=True)
+k = torch.tensor(5.0)
+truth = {"w": w, "k": k, "w * 1": w * 1, "k * 1": k * 1, "w.detach()": w.detach()}
+for name, tensor in truth.items():
+    print(f"{name:11}", end=" ")
+    lab.reveal(leaves[name], tensor.is_leaf)
+
+# %% [markdown]
+# > **You may think** a leaf is a tensor that requires grad.
+# >
+# > **That is not what happens.** A leaf is a tensor with **no history**: no recorded operation made it.
+# > `k * 1` is a leaf, for nothing of it was recorded. `w * 1` is none, although it requires grad.
+# >
+# > **Here it is**, where it hurts. Somebody scales a new parameter, to start with small numbers:
+
+# %%
+with lab.record():
+    good = torch.tensor(5.0) * 0.1
+    good.requires_grad_()
+    bad = torch.tensor(5.0, requires_grad=True) * 0.1
+    (good * bad).backward()
+print("good:", good.is_leaf, good.grad, "| bad:", bad.is_leaf)
+assert (good.is_leaf, bad.is_leaf) == (True, False)
+assert good.grad == 0.5
+
+# %% [markdown]
+# `bad` is not the parameter. The parameter is the `5.0` in front of it, which nobody has a name for any more,
+# and which collects a gradient that nobody will read. Ask the lab:
+
+# %%
+lab.why(bad)
+
+# %% [markdown]
+# ## Twice
+#
+# Now a question of training. `x` is 3, the loss is `x * x`, and its gradient is 6. We compute the loss and
+# call backward, and do the same again. **Predict** `x.grad` after the first and after the second time.
+
+# %%
+prediction = [..., ...]
+
+seen = []
+with lab.record() as trace:
+    x = torch.tensor(3.0, requires_grad=True)
+    for _ in range(2):
+        loss = x * x
+        loss.backward()
+        seen.append(x.grad.item())
+lab.reveal(prediction, seen)
+assert seen == [6, 12]
+
+# %% [markdown]
+# > **You may think** a second backward overwrites `.grad`.
+# >
+# > **That is not what happens.** An accumulator *adds*. Within one pass, messages that meet are added; and the
+# > mailbox of a leaf goes on adding from one pass to the next, until somebody empties it.
+# >
+# > **Here it is**: step to the second *accumulate*, and read old + new.
+
+# %%
+lab.step(trace).last()
+
+# %% [markdown]
+# Adding is a feature: the gradients of four small batches can be gathered before one update. But whoever
+# does not want it must clear: `x.grad = None`, or `optimizer.zero_grad()`, before each backward.
+#
+# **Half done.** A loop of three turns calls backward each time and forgets to clear. The gradient of each
+# turn is 4. What does `.grad` hold after each turn? **All yours:** the loss is `x * x * x`, `x = 2`, and
+# `.grad` is cleared before the second of two backward calls. What does it hold at the end?
+
+# %%
+half, yours = [..., ..., ...], ...
+
+x = torch.tensor(2.0, requires_grad=True)
+held = []
+for _ in range(3):
+    (x * x).backward()
+    held.append(x.grad.item())
+lab.reveal(half, held)
+
+x.grad = None
+(x * x * x).backward()
+x.grad = None
+(x * x * x).backward()
+lab.reveal(yours, x.grad)
+
+# %% [markdown]
+# ## None is not zero
+#
+# Three parameters. The loss uses `a`, it uses `b` times zero, and it does not use `c`. **Predict** the three
+# gradients: a number, or `"None"`.
+
+# %%
+prediction = [..., ..., ...]
+
+a, b, c = (torch.tensor(v, requires_grad=True) for v in (1.0, 2.0, 3.0))
+with lab.record():
+    loss = a * 4 + b * 0
+    loss.backward()
+lab.reveal(prediction, [a.grad, b.grad, str(c.grad)])
+assert a.grad == 4
+assert b.grad == 0
+assert c.grad is None
+
+# %% [markdown]
+# > **You may think** no gradient and a gradient of zero are the same.
+# >
+# > **That is not what happens.** Zero is a *result*: a path was there, and its factors multiplied to 0. `None`
+# > says that no path was there, or that nobody has called backward. An optimizer moves a parameter with
+# > gradient zero (by its momentum, by weight decay) and skips one with `None`.
+# >
+# > **Here it is**: two reports on the same loss.
+
+# %%
+print(lab.why(b, loss))
+print(lab.why(c, loss))
+
+# %% [markdown]
+# ## Modify
+#
+# Earlier, `retain_grad` was called before backward. Below it is called after.
+# **Predict** `h.grad`, then move the line up to where it helps.
+
+# %%
+prediction = ...
+
+x = torch.tensor(3.0, requires_grad=True)
+h = x * 2
+(h * h).backward()
+h.retain_grad()
+lab.reveal(prediction, str(h.grad))
+
+# %% [markdown]
+# ## Exit ticket
+#
+# (1) `p = torch.tensor(2.0, requires_grad=True).double()`: is `p` a leaf? (2) A loop of ten turns without
+# clearing, the gradient is always 3: what does `.grad` hold at the end?
+
+# %%
+is_leaf, held = ..., ...
+
+p = torch.tensor(2.0, requires_grad=True).double()
+lab.reveal(is_leaf, p.is_leaf)
+x = torch.tensor(1.0, requires_grad=True)
+for _ in range(10):
+    (3 * x).backward()
+lab.reveal(held, x.grad)
+
+# %% [markdown]
+# ## The same in PyTorch
+#
+# ```python
+# import torch
+#
+# x = torch.tensor(3.0, requires_grad=True)
+# h = x * 2
+# h.retain_grad()
+# (h * h).backward()
+# print(x.grad, h.grad)    # tensor(24.) tensor(12.)
+# ```
+#
+# **Where in the source?** `AccumulateGrad` in `autograd_lab/autograd/node.py`. **Exercises:**
+# `exercises/05`. **Next:** notebook 06, *What the graph remembers*.

@@ -1,0 +1,335 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "05"
+#     minutes: 35
+#     points: 10
+# ---
+
+# %% [markdown]
+# # 05 · Exercises: who keeps a gradient?
+#
+# Put your answers in place of the dots and run the check below. `lab.hint("05.1")` gives the first of
+# three hints.
+
+# %%
+import autograd_lab as torch
+from autograd_lab import lab
+
+# %% [markdown]
+# ## 05.1 · Flags (4 points)
+#
+# ```python
+# w = torch.tensor(4.0, requires_grad=True)
+# k = torch.tensor(2.0)
+# h = w * k
+# h.retain_grad()
+# m = k * k
+# y = h * m
+# y.backward()
+# ```
+#
+# Give, for `w`, `k`, `h`, `m` and `y` in this order, whether it is a leaf, and which of the five have a
+# `.grad` that is not `None`.
+
+# %%
+### BEGIN SOLUTION
+is_leaf = [True, True, False, True, False]
+has_grad = ["w", "h"]
+### END SOLUTION
+
+# %%
+lab.check("05.1", [is_leaf, has_grad])
+
+# %% tags=["item"]
+item(
+    "05.1",
+    kind="predict",
+    points=4,
+    partial=True,
+    hints=[
+        "A leaf is what no recorded operation has made. What is recorded of k * k?",
+        "A .grad is kept by leaves that require grad, and by what was asked to retain it.",
+        "m is a leaf (nothing of k * k is recorded) without a gradient; h is none, but retains its own.",
+    ],
+    wrong=[
+        wrong_answer(
+            [[True, False, False, False, False], ["w", "h"]],
+            "M09",
+            "k and m do not require grad; that makes them leaves, not the contrary. A leaf is what no recorded operation made.",
+            score=2,
+        ),
+        wrong_answer(
+            [[True, True, False, False, False], ["w", "h"]],
+            "M09",
+            "m was computed, but from tensors that need no gradient: nothing was recorded, so it is a leaf too.",
+            score=2,
+        ),
+        wrong_answer(
+            [[True, True, False, True, False], ["w", "h", "y"]],
+            "M08",
+            "y is not a leaf and nobody asked it to retain its gradient: the 1 it starts with is not kept.",
+            score=2,
+        ),
+        wrong_answer(
+            [[True, True, False, True, False], ["w"]],
+            "M08",
+            "h was asked to retain its gradient before backward, so it has one.",
+            score=2,
+        ),
+        wrong_answer(
+            [[True, True, False, True, False], ["w", "k", "h", "m"]],
+            "M03",
+            "k and m do not require grad: nothing is computed for them, and their .grad stays None.",
+            score=2,
+        ),
+        wrong_answer(
+            [[True, False, False, False, False], ["w", "k", "h", "m", "y"]],
+            "M08",
+            "Backward computes a gradient at every node, but keeps it only at leaves that require grad and where retain_grad asked.",
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 05.2 · Two passes (2 points)
+#
+# `x = 2`. What does `x.grad` hold after each of the three calls of backward?
+#
+# ```python
+# (x * x).backward()
+# (x * 5).backward()
+# x.grad = None
+# (x * x * x).backward()
+# ```
+
+# %%
+### BEGIN SOLUTION
+held = [4, 9, 12]
+### END SOLUTION
+
+# %%
+lab.check("05.2", held)
+
+# %% tags=["item"]
+item(
+    "05.2",
+    kind="number",
+    points=2,
+    partial=True,
+    hints=[
+        "The three gradients by themselves are 4, 5 and 12.",
+        "The accumulator of x adds to what is there.",
+        "After the second call: 4 + 5. Then it is cleared.",
+    ],
+    wrong=[
+        wrong_answer(
+            [4, 5, 12],
+            "M10",
+            "The second call does not overwrite: the accumulator adds 5 to the 4 that is there.",
+            score=1.33,
+        ),
+        wrong_answer(
+            [4, 9, 21],
+            "M10",
+            "You went on adding. Before the third call `.grad` was set to None: it starts again from nothing.",
+            score=1.33,
+        ),
+        wrong_answer(
+            [4, 20, 12], "", "Gradients of two passes are added, not multiplied: 4 + 5.", score=1.33
+        ),
+        wrong_answer(
+            [4, 10, 8], "", "These are the values of the expressions at 2, not their slopes.", score=0.67
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 05.3 · Why does it learn backwards? (4 points)
+#
+# This loop should bring `w` to 3, where `(w - 3)**2` is least. It overshoots and swings wider and wider.
+# Mend it. (Look at `w.grad` from turn to turn.)
+
+
+# %%
+### BEGIN SOLUTION
+def learn(w, turns, lr):
+    """Plain gradient descent on (w - 3)**2; w is a leaf. Returns the values of w after each turn."""
+    values = []
+    for _ in range(turns):
+        loss = (w - 3) ** 2
+        w.grad = None
+        loss.backward()
+        with torch.no_grad():
+            w -= lr * w.grad
+        values.append(w.item())
+    return values
+
+
+### END SOLUTION
+### BEGIN STUB
+# def learn(w, turns, lr):
+#     """Plain gradient descent on (w - 3)**2; w is a leaf. Returns the values of w after each turn."""
+#     values = []
+#     for _ in range(turns):
+#         loss = (w - 3) ** 2
+#         loss.backward()
+#         with torch.no_grad():
+#             w -= lr * w.grad
+#         values.append(w.item())
+#     return values
+### END STUB
+
+
+# %%
+lab.check("05.3", learn)
+
+# %% tags=["item"]
+item(
+    "05.3",
+    kind="debug",
+    hints=[
+        "Print w.grad in each turn and compare it with 2 * (w - 3).",
+        "The accumulator adds up the gradients of all turns. One line must empty it.",
+        "`w.grad = None` before loss.backward(), in every turn.",
+    ],
+    equivalent=["6: w - 3 -> 3 - w"],  # the square is the same
+)
+
+
+@probe(points=1)
+def two_turns(learn):
+    "From w = 0, two turns with lr = 0.25"
+    return learn(torch.tensor(0.0, requires_grad=True), 2, 0.25)
+
+
+@probe(points=1, cases=[(5,), (40,)])
+def it_settles(learn, turns):
+    "From w = 10, lr = 0.1"
+    return learn(torch.tensor(10.0, requires_grad=True), turns, 0.1)[-1]
+
+
+@probe(points=1, hidden=True)
+def an_old_gradient(learn):
+    "A gradient that was there before does not count"
+    w = torch.tensor(1.0, requires_grad=True)
+    w.grad = torch.tensor(100.0)
+    return learn(w, 3, 0.2)
+
+
+@probe(points=1, hidden=True)
+def the_same_parameter(learn):
+    "It is still the same leaf afterwards, and has moved"
+    w = torch.tensor(-2.0, requires_grad=True)
+    values = learn(w, 4, 0.3)
+    return [w.is_leaf, w.requires_grad, w.item(), values[-1]]
+
+
+@wrong("M10", "The gradients of all turns add up in w.grad. Empty it before each backward: w.grad = None.")
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        loss = (w - 3) ** 2
+        loss.backward()
+        with torch.no_grad():
+            w -= lr * w.grad
+        values.append(w.item())
+    return values
+
+
+@wrong("M10", "Cleared once before the loop, but the loop goes on adding: clear in every turn.")
+def learn(w, turns, lr):
+    values = []
+    w.grad = None
+    for _ in range(turns):
+        loss = (w - 3) ** 2
+        loss.backward()
+        with torch.no_grad():
+            w -= lr * w.grad
+        values.append(w.item())
+    return values
+
+
+@wrong(
+    "",
+    "A gradient left over from before the loop spoils the first turn: clear before backward, not after the update.",
+    score=3,
+)
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        loss = (w - 3) ** 2
+        loss.backward()
+        with torch.no_grad():
+            w -= lr * w.grad
+        w.grad = None
+        values.append(w.item())
+    return values
+
+
+@wrong(
+    "M15",
+    "w = w - ... makes a new tensor and gives it the name w: the parameter itself has not moved.",
+    score=3,
+)
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        w = w.detach().requires_grad_()
+        loss = (w - 3) ** 2
+        loss.backward()
+        w = w - lr * w.grad
+        values.append(w.item())
+    return values
+
+
+@wrong(
+    "",
+    "Dividing the sum by the number of turns gives the average gradient of the whole way, not that of this place.",
+)
+def learn(w, turns, lr):
+    values = []
+    w.grad = None
+    for turn in range(1, turns + 1):
+        loss = (w - 3) ** 2
+        loss.backward()
+        with torch.no_grad():
+            w -= lr * w.grad / turn
+        values.append(w.item())
+    return values
+
+
+@wrong("", "You clear w.grad after backward and before the update: there is no gradient left to follow.")
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        loss = (w - 3) ** 2
+        loss.backward()
+        w.grad = torch.zeros(())
+        with torch.no_grad():
+            w -= lr * w.grad
+        values.append(w.item())
+    return values
+
+
+@right
+def learn(w, turns, lr):
+    optimizer = torch.optim.SGD([w], lr=lr)
+    values = []
+    for _ in range(turns):
+        optimizer.zero_grad()
+        ((w - 3) ** 2).backward()
+        optimizer.step()
+        values.append(w.item())
+    return values
+
+
+@right
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        (g,) = torch.autograd.grad((w - 3) ** 2, w)
+        with torch.no_grad():
+            w.sub_(lr * g)
+        values.append(w.item())
+    return values

@@ -41,6 +41,7 @@ def check(answer, cause, *lines, words=()):
 
 
 def test_requires_grad_never_set():
+    w = torch.zeros(2)  # what w was before is not what is asked about
     with lab.record():
         w = torch.tensor([1.0, 2.0])
         x = leaf(3.0, 4.0)
@@ -414,6 +415,31 @@ def test_another_graph():
     )
 
 
+def test_two_cuts():
+    x, w = leaf(2.0), leaf(3.0)
+    with lab.record():
+        h = x.detach().requires_grad_()
+        with torch.no_grad():
+            k = h * 2
+        loss = k * w
+        loss.backward()
+    check(
+        lab.why(x), "detached", "h = x.detach().requires_grad_()", "with torch.no_grad():", "k = h * 2", "loss.backward()",
+        words=["cut 2 times"],
+    )  # fmt: skip
+
+
+def test_the_way_with_the_fewest_cuts_is_shown():
+    x, w = leaf(2.0), leaf(3.0)
+    with lab.record():
+        a = x.detach().requires_grad_()
+        b = a.detach()
+        c = x.data
+        loss = (b + c) * w
+        loss.backward()
+    check(lab.why(x), "data", "c = x.data", "loss.backward()")
+
+
 # -- the backward pass --------------------------------------------------------------------------------
 
 
@@ -495,6 +521,14 @@ def test_a_function_that_returns_none():
     check(lab.why(x), "function-none", "y = Forgetful.apply(x)", words=["returned None for x"])
 
 
+def test_a_function_that_returns_none_though_asked_for():
+    x = leaf(2.0)
+    with lab.record():
+        y = Forgetful.apply(x)
+        y.backward(inputs=[x])
+    check(lab.why(x), "function-none", "y = Forgetful.apply(x)")
+
+
 # -- the pass failed ----------------------------------------------------------------------------------
 
 
@@ -548,6 +582,7 @@ def test_an_in_place_write_through_a_view():
         z = y * y
         first = y[0]
         first.mul_(10)
+        first.add_(1)
         z.sum().backward()
     check(lab.why(x), "inplace-saved", "z = y * y", "first.mul_(10)", "z.sum().backward()", words=["mul_"])
 
@@ -665,6 +700,16 @@ def test_where_does_not_protect():
     )  # fmt: skip
 
 
+def test_nothing_is_hidden_where_a_root_is_squared():
+    x = leaf(0.0, 4.0)
+    with lab.record():
+        root = x.sqrt()
+        double = root * 2
+        loss = (double * double).sum()
+        loss.backward()
+    check(lab.why(x), "nan-backward", "root = x.sqrt()", words=["infinite at x = 0"])
+
+
 @pytest.mark.parametrize("hide", [lambda y, x: y[x > 0], lambda y, x: y * torch.tensor([0.0, 1.0])])
 def test_an_index_or_a_mask_does_not_protect_either(hide):
     x = leaf(0.0, 4.0)
@@ -772,6 +817,15 @@ def test_multiplied_by_zero():
     check(lab.why(w), "multiplied-by-zero", "y = w * mask", words=["multiplies by mask"])
 
 
+def test_the_zero_is_the_other_factor():
+    w = leaf(0.0)
+    off = torch.tensor(0.0)
+    with lab.record():
+        y = w * off
+        y.backward()
+    check(lab.why(w), "multiplied-by-zero", "y = w * off", words=["multiplies by off = 0"])
+
+
 def test_the_next_layer_is_all_zeros():
     w = torch.ones(2, 2, requires_grad=True)
     last = torch.zeros(2, 1, requires_grad=True)
@@ -873,6 +927,17 @@ def test_accumulated():
     )
 
 
+def test_not_accumulated_after_zero_grad():
+    w = leaf(3.0)
+    with lab.record():
+        first = w * w
+        first.backward()
+        w.grad = None
+        second = w * 2
+        second.backward()
+    check(lab.why(w), "as-computed", "second = w * 2", "second.backward()", words=["2 from MulBackward0"])
+
+
 def test_accumulated_in_a_loop():
     w = leaf(3.0)
     with lab.record():
@@ -936,6 +1001,15 @@ def test_a_write_through_data():
     )  # fmt: skip
 
 
+def test_a_write_through_data_before_the_forward_pass_does_no_harm():
+    w = leaf(3.0)
+    with lab.record():
+        w.data.mul_(100)
+        loss = w * w
+        loss.backward()
+    check(lab.why(w), "as-computed", "loss = w * w", "loss.backward()", words=["the sum of 300 from"])
+
+
 def test_not_in_the_optimizer():
     w, b = leaf(3.0), leaf(1.0)
     optimizer = torch.optim.SGD([w], lr=0.1)
@@ -994,9 +1068,11 @@ def test_asked_inside_the_block():
         loss = x * x
         early = lab.why(x)
         loss.backward()
+        later = lab.why(x)
     assert early.cause == "backward-never-called"
     assert [line.text for line in early.lines] == ["loss = x * x"]
-    assert lab.why(x).cause == "as-computed"
+    assert later.cause == lab.why(x).cause == "as-computed"
+    assert all(count > 0 for e in trace.events if e["k"] == "counts" for _, count in e["deps"])
     assert sum(e["k"] == "backward" for e in trace.events) == 1
 
 
@@ -1009,6 +1085,17 @@ def test_what_happened_after_the_recording_is_not_blamed_on_it():
     assert lab.why(x).cause == "unknown"
     assert lab.why(x, loss).cause == "cleared"
     assert "lab.record()" in repr(lab.why(x))
+
+
+def test_a_tensor_is_told_from_another_that_got_its_id():
+    x, other = leaf(2.0), leaf(3.0)
+    with lab.record() as trace:
+        x * x
+    assert trace.why(x).cause == "backward-never-called"
+    numbers = trace._recorder._numbers
+    numbers[id(other)] = numbers[id(x)]
+    with pytest.raises(KeyError, match="not used in the recording"):
+        trace.why(other)
 
 
 def test_text_html_and_data():

@@ -247,7 +247,7 @@ class Facts:
         off = None
         for at in range(k):
             if self.events[at]["k"] == "mode":
-                off = at if not self.events[at]["grad"] else None
+                off = at
         return self.at(off, "recording is off from here on")
 
     def assignment(self, t: int) -> list[Line]:

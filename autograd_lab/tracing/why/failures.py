@@ -167,7 +167,6 @@ def _overwritten(q: Question, k: int, run: Pass) -> Why:
     facts = q.facts
     node = facts.events[k]["n"]
     label = facts.words.nodes[node]
-    saved_at = facts.node_event.get(node, 0)
     for _, t, *version in facts.trace.nodes[node]["saved"]:
         if t is None:
             continue
@@ -176,9 +175,7 @@ def _overwritten(q: Question, k: int, run: Pass) -> Why:
             w
             for other in facts.memory(t)
             for w in facts.writes.get(other, ())
-            if saved_at < w < run.start
-            and facts.events[w]["version"] > since
-            and facts.events[w]["op"] != "data ="
+            if w < run.start and facts.events[w]["version"] > since and facts.events[w]["op"] != "data ="
         ]
         if not writes:
             continue

@@ -178,7 +178,7 @@ def _computed(q: Question, runs: list[Pass]) -> Why | None:
     reached = [run for run in runs if q.reaches(run)]
     if asked is not None:
         early = [run for run in reached if run.start < asked]
-        if early and early == reached:
+        if early:
             return q.answer(
                 "retain-too-late",
                 f"{name}.retain_grad() was called after the backward pass had gone by. It only works on passes to come.",

@@ -265,12 +265,20 @@ def _hider(q: Question, run: Pass, n: int) -> int | None:
     hiders = ("where", "masked_fill", "index", "masked_select", "select", "slice", "mul")
     candidates = []
     for m in facts.leading_to(n) & facts.behind(run.event["roots"]):
-        node = facts.trace.nodes[m]
-        op = node["op"].strip("_")
-        zeros = any(x == 0 for t in node["inputs"] for x in facts.numbers(facts.trace.tensors[t]["value"]))
-        if m != n and op in hiders and (op != "mul" or zeros):
+        op = facts.trace.nodes[m]["op"].strip("_")
+        if m != n and op in hiders and (op != "mul" or _masks(q, m, n)):
             candidates.append((hiders.index(op), m))
     return min(candidates)[1] if candidates else None
+
+
+def _masks(q: Question, m: int, n: int) -> bool:
+    """Whether the product m multiplies what came from n by something else that holds zeros."""
+    facts, node = q.facts, q.facts.trace.nodes[m]
+    for t, edge in zip(node["inputs"], node["edges"], strict=False):
+        apart = edge is None or n not in facts.behind([edge[0]])
+        if apart and any(x == 0 for x in facts.numbers(facts.trace.tensors[t]["value"])):
+            return True
+    return False
 
 
 def _value(q: Question, t: int, k: int) -> int | None:

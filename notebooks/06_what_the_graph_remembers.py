@@ -1,0 +1,268 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "06"
+#     minutes: 35
+#     needs: ["03", "05"]
+#     goals:
+#       - say which numbers of the forward run a node keeps, and until when
+#       - explain the error of a second backward, and decide whether retain_graph is the cure
+#       - tell retain_graph, retain_grad and create_graph apart
+#     refutes: [M12, M13, M14]
+#     retests: [M02, M08]
+#     points: 0
+# ---
+
+# %% [markdown]
+# # 06 · What the graph remembers
+#
+# **35 minutes. You need:** notebooks 03 and 05.
+#
+# **After this notebook you can**
+#
+# - say which numbers of the forward run a node keeps, and until when;
+# - explain the error of a second backward, and decide whether `retain_graph` is the cure;
+# - tell `retain_graph`, `retain_grad` and `create_graph` apart.
+#
+# **Warm-up**, from memory. (1) After `h = x * 2` and `(h * h).backward()`, what is `h.grad`: a number or
+# `"None"`? (2) Which of these must remember operands for the way back: `"a + b"` or `"a * b"`?
+
+# %%
+h_grad, remembers = ..., ...  # fill in, then run
+
+import autograd_lab as torch
+from autograd_lab import lab
+
+lab.reveal(h_grad, "None")
+lab.reveal(remembers, "a * b")
+
+# %% [markdown]
+# ## Predict
+#
+# Two programs. Each computes `y` from `a = 3` and calls `y.backward()` **twice**. Which of the two fails at
+# the second call: `"sum"`, `"product"`, `"both"` or `"neither"`?
+
+# %%
+prediction = ...
+
+a = torch.tensor(3.0, requires_grad=True)
+programs = {"sum": lambda: a + a, "product": lambda: a * a}
+failed = []
+for name, program in programs.items():
+    y = program()
+    y.backward()
+    try:
+        y.backward()
+    except RuntimeError:
+        failed.append(name)
+lab.reveal(prediction, failed[0] if len(failed) == 1 else "both" if failed else "neither")
+
+# %% [markdown]
+# ## Step
+#
+# Here is the product again, recorded, with the second call in it. Watch the line **Saved** in the panel of
+# the node: when does it appear, and when is it crossed out? At the last step, read why the engine stops.
+
+# %%
+with lab.record() as trace:
+    a = torch.tensor(3.0, requires_grad=True)
+    y = a * a
+    y.backward()
+    with lab.expect(RuntimeError, "second time"):
+        y.backward()
+lab.step(trace)
+
+# %% [markdown]
+# The rule of a product needs both factors, so the node saves them when it is made. After it has done its
+# work, it drops them: a training loop builds a new graph each time, and nobody wants to keep the old one's
+# numbers. A sum saves nothing, so nothing can be missing.
+#
+# > **You may think** calling backward twice is forbidden, and `retain_graph=True` is always needed.
+# >
+# > **That is not what happens.** The *graph* is still there after backward. Only the **saved values** are
+# > gone, and only a node that has some, and needs them again, can fail.
+# >
+# > **Here it is**: nodes and edges after backward, and what they saved.
+
+# %%
+y = a * a
+print("before:", y.grad_fn._saved_self, len(y.grad_fn.next_functions), "edges")
+y.backward()
+with lab.expect(RuntimeError, "after they have already been freed"):
+    y.grad_fn._saved_self
+assert len(y.grad_fn.next_functions) == 2
+
+# %% [markdown]
+# ## Who saves what?
+#
+# The trace knows it. **Predict** first: for each line, how many tensors does its node save? `x` is a matrix
+# that does not require grad, `w` and `b` do.
+
+# %%
+prediction = [..., ..., ..., ...]  # for p, s, r, e
+
+x = torch.ones(3, 4)
+w = torch.full((4, 2), 0.5, requires_grad=True)
+b = torch.zeros(2, requires_grad=True)
+with lab.record() as trace:
+    p = x @ w
+    s = p + b
+    r = torch.relu(s)
+    e = torch.exp(r)
+saved = [len(node["saved"]) for node in trace.nodes if node["kind"] == "op"]
+lab.reveal(prediction, saved)
+
+# %%
+for node in trace.nodes:
+    for name, tensor, _ in node["saved"]:
+        what = trace.tensors[tensor]
+        print(f"{node['name']:14} saves {name:7} {what['name']}, shape {what['shape']}")
+assert saved == [1, 0, 1, 1]
+
+# %% [markdown]
+# One for the product, not two: `w` is not kept, because its only use would be the gradient of `x`, which
+# nobody wants. The sum keeps nothing. `relu` and `exp` keep their *results*: no extra memory, they are
+# needed anyway by whoever comes next.
+#
+# This is why training takes so much more memory than using a network: **every layer's values wait for
+# the way back.**
+#
+# ## Three switches with similar names
+#
+# | switch | keeps |
+# |---|---|
+# | `y.backward(retain_graph=True)` | the **saved values**, so that backward can run again |
+# | `h.retain_grad()` | the **gradient** of a tensor that is not a leaf |
+# | `y.backward(create_graph=True)` | a **record of backward itself**, so that gradients can be differentiated |
+#
+# > **You may think** these three are one thing.
+# >
+# > **That is not what happens.** Each keeps something else, and none does the work of another.
+# >
+# > **Here it is.** **Predict** `h.grad` in each of the two cases: a number, or `"None"`.
+
+# %%
+with_retain_graph, with_retain_grad = ..., ...
+
+a = torch.tensor(3.0, requires_grad=True)
+h = a * 2
+(h * h).backward(retain_graph=True)
+with lab.expect(UserWarning, "not a leaf"):
+    lab.reveal(with_retain_graph, str(h.grad))
+
+h = a * 2
+h.retain_grad()
+(h * h).backward()
+lab.reveal(with_retain_grad, h.grad)
+assert h.grad == 12
+
+# %% [markdown]
+# **Worked.** When do you need `retain_graph`? When two roots share a part of the graph that has saved
+# values: `h` below is used by both, and both need what its node saved.
+
+# %%
+a = torch.tensor(2.0, requires_grad=True)
+h = a * a
+first, second = h * 3, h * 5
+first.backward(retain_graph=True)
+second.backward()
+print(a.grad)
+assert a.grad == 32  # 3 * 2a + 5 * 2a
+
+# %% [markdown]
+# **Half done.** One call could have done the same, without keeping anything: `(first + second).backward()`.
+# What would `a.grad` be? **All yours:** drop `retain_graph=True` above. At which node does the second pass
+# stop: that of `"second"` or that of `"h"`?
+
+# %%
+half, yours = ..., ...
+
+a = torch.tensor(2.0, requires_grad=True)
+h = a * a
+(h * 3 + h * 5).backward()
+lab.reveal(half, a.grad)
+
+h = a * a
+first, second = h * 3, h * 5
+first.backward()
+with lab.record() as trace, lab.expect(RuntimeError, "second time"):
+    second.backward()
+where = [event["n"] for event in trace.events if event["k"] == "error"][0]
+edges_to_leaf = sum(to is not None for to in trace.nodes[where]["edges"])
+lab.reveal(yours, "h" if edges_to_leaf == 2 else "second")
+
+# %% [markdown]
+# ## The charm
+#
+# A loop carries a state `h` from turn to turn, as recurrent networks do. The second turn fails with the error
+# that you know. Its message suggests `retain_graph=True`, and with it the error is gone. **Predict**: with
+# the charm, how many nodes does the backward pass of turn 5 visit: about as many as that of turn 1, or
+# `5` times as many?
+
+# %%
+times_as_many = ...
+
+w = torch.tensor(0.9, requires_grad=True)
+
+
+def visited(turns, cut):
+    h, sizes = torch.tensor(1.0), []
+    for _ in range(turns):
+        h = h.detach() if cut else h
+        h = h * w
+        with lab.record() as trace:
+            h.backward(retain_graph=True)
+        sizes.append(sum(event["k"] == "vjp" for event in trace.events))
+    return sizes
+
+
+charm = visited(5, cut=False)
+lab.reveal(times_as_many, charm[4] / charm[0])
+
+# %% [markdown]
+# > **You may think** `retain_graph=True` is what a training loop needs when it complains.
+# >
+# > **That is not what happens.** The complaint is right: through `h`, turn 2 reaches back into the graph of turn
+# > 1, turn 3 into both, and so on. The charm keeps all of them alive. The loop gets slower with every turn,
+# > the memory fills, and each turn's gradient is added again.
+# >
+# > **Here it is**, and the cure: cut the state loose where a turn begins, with `h.detach()`.
+
+# %%
+cured = visited(5, cut=True)
+print("nodes per turn with the charm:", charm)
+print("nodes per turn with detach:   ", cured)
+assert charm == [1, 2, 3, 4, 5]
+assert cured == [1, 1, 1, 1, 1]
+
+# %% [markdown]
+# ## Modify
+#
+# In `visited`, replace `retain_graph=True` by nothing and run the last two cells. Which of the two loops still
+# works? Say why in one sentence.
+#
+# ## Exit ticket
+#
+# (1) `y = torch.exp(a)`, then `y.backward()` twice: does the second call fail? (2) Which switch do you need to
+# read the gradient of a tensor in the middle: `"retain_graph"`, `"retain_grad"` or `"create_graph"`?
+
+# %%
+fails, switch = ..., ...
+
+lab.reveal(fails, True)
+lab.reveal(switch, "retain_grad")
+
+# %% [markdown]
+# ## The same in PyTorch
+#
+# ```python
+# import torch
+#
+# a = torch.tensor(3.0, requires_grad=True)
+# y = a * a
+# y.backward()
+# y.backward()   # RuntimeError: Trying to backward through the graph a second time ...
+# ```
+#
+# **Where in the source?** `release` and `unpack` in `autograd_lab/autograd/node.py`. **Exercises:**
+# `exercises/06`. **Next:** notebook 07, *Switching it off*.

@@ -11,6 +11,7 @@ from .tracing import Trace, narrate, state
 from .tracing.names import name_in
 from .tracing.recorder import last_recording, record, scope
 from .tracing.why import Why
+from .tracing.wrong_order import wrong_order
 
 
 def step(what: Any, *inputs: Any, **options: Any) -> Any:
@@ -63,6 +64,13 @@ def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> Why:
     return (absent(last, x, name) if last is not None and loss is None else None) or live_why(x, loss, name)
 
 
+def compare(a: Any, b: Any, labels: tuple[str, str] = ("a", "b")) -> Any:
+    """Two traces (or steppers) side by side, in lockstep; `.differences` lists what differs (see widgets/comparison.py)."""
+    from . import widgets
+
+    return widgets.compare(a, b, labels)
+
+
 def save_html(path: Any, *steppers: Any, title: str | None = None) -> None:
     """Write steppers as one web page that needs no kernel and no network (see widgets/export.py)."""
     from .widgets import export
@@ -71,8 +79,8 @@ def save_html(path: Any, *steppers: Any, title: str | None = None) -> None:
 
 
 __all__ = [
-    "Trace", "Why", "check", "draw", "expect", "hint", "narrate", "progress", "record", "record_torch", "reveal",
-    "save_html", "scope", "state", "step", "why",
+    "Trace", "Why", "check", "compare", "draw", "expect", "hint", "narrate", "progress", "record", "record_torch", "reveal",
+    "save_html", "scope", "state", "step", "why", "wrong_order",
 ]  # fmt: skip
 
 

@@ -52,6 +52,8 @@ class Builder:
         # of version counters by id: the ids of the tensors written through them
         self.writers: dict[int, set[int]] = {}
         self.entries = 0
+        self.faulty = ""  # the order of a pass that goes wrong on purpose
+        self.ran: set[int] = set()
         self.named: int | None = (
             None  # the tensor that the last operation named after the variable it is assigned to
         )
@@ -215,6 +217,10 @@ class Builder:
             **self.asked_for,
         )
         self.asked_for = {}
+        self.faulty = getattr(run, "engine", "")  # see wrong_order.py
+        if self.faulty:
+            self.events[-1]["engine"] = self.faulty
+        self.ran = set()
         for (node, _), _g in roots:
             deps[node] -= 1  # the seed is not a message from another node
         reached = [n for n in deps if run.needed is None or n in run.needed]
@@ -232,12 +238,21 @@ class Builder:
             "deliver", None, n=self._known(sender), i=i, to=to, slot=nr, v=self._value(g), old=self._value(old),
             sum=self._value(total), arrived=arrived, of=self.expected.get(to, arrived),
         )  # fmt: skip
+        if self.faulty and to in self.ran:
+            self.events[-1]["late"] = self.faulty != "path-recursion"
 
     def pushed(self, fn, ready) -> None:
-        self._event("push", None, n=self._known(fn), queue=self._queue(ready))
+        n = self._known(fn)
+        self._event("push", None, n=n, queue=self._queue(ready))
+        if self.faulty == "path-recursion" or (
+            self.faulty and self.arrived.get(n, 0) < self.expected.get(n, 0)
+        ):
+            self.events[-1]["early"] = [self.arrived.get(n, 0), self.expected.get(n, 0)]
 
     def popped(self, node, ready, g, old) -> None:
         self.old_grad = self._value(old)
+        if self.faulty:
+            self.ran.add(self._known(node))
         grads = [g] if node.plain else g
         self._event(
             "pop", None, n=self._known(node), queue=self._queue(ready), g=[self._value(x) for x in grads]

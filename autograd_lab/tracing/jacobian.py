@@ -37,7 +37,8 @@ def rows_of(node: Node, values: Sequence[Any], shape: tuple[int, ...], dtype: An
     `values` are the saved arrays, `shape` and `dtype` those of the output. Raises what the rule raises.
     """
     size = prod(shape)
-    wanted = len(node.next_functions)
+    edges = node.next_functions
+    wanted = len(edges)
     found: list[list[Any] | None] = [[] for _ in range(wanted)]
     state = THREAD.state
     grad, watch = state.grad, state.watch
@@ -53,7 +54,7 @@ def rows_of(node: Node, values: Sequence[Any], shape: tuple[int, ...], dtype: An
                     grads = fold(node, grads)
                 for i, one in enumerate(grads[:wanted]):
                     column = found[i]
-                    if one is None or node.next_functions[i][0] is None:
+                    if one is None or edges[i][0] is None:
                         found[i] = None
                     elif column is not None:
                         column.append(np.asarray(one).reshape(-1))

@@ -186,6 +186,8 @@ class Narrator:
 
     def _backward(self, e: Record) -> Phrase:
         roots = _list([self.nodes[n] for n in e["roots"]])
+        if e.get("engine"):
+            return ("A faulty engine starts at {0}. Its order: {1}.", roots, e["engine"])
         if e["p"] == 1:
             return ("The backward pass starts at {0}.", roots)
         return ("Backward pass {0} starts at {1}.", str(e["p"]), roots)
@@ -208,6 +210,16 @@ class Narrator:
 
     def _push(self, e: Record) -> Phrase:
         name, queue = self.nodes[e["n"]], e["queue"]
+        if e.get("early"):
+            arrived, of = map(str, e["early"])
+            if e["early"][0] >= e["early"][1]:
+                return ("{0} runs for this message alone: this engine passes each one on at once.", name)
+            return (
+                "{0} is to run with {1} of its {2} messages: this engine does not wait.",
+                name,
+                arrived,
+                of,
+            )
         ready = "{0} has every message it waits for: it is ready"
         if len(queue) == 1:
             return (ready + ".", name)
@@ -289,6 +301,13 @@ class Narrator:
         if e["of"] == 1:
             arrived = "That is the only message it waits for"
         to, value, edge = self.nodes[e["to"]], self._value(e["v"]), str(e["i"])
+        if e.get("late"):
+            return (
+                "{0} comes along edge {1} to {2}, which has run already: this message is lost.",
+                value,
+                edge,
+                to,
+            )
         go = "travels" if scalar(self.trace.values[e["v"]]) is not None else "travel"
         text = f"{{0}} {go} along edge {{1}} to {{2}}"
         if e.get("old") is None:

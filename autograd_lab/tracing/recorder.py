@@ -11,6 +11,8 @@ import os
 import sys
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -57,6 +59,11 @@ class record:  # noqa: N801 - used like a function
         _LAST.recording = Recording(self._recorder)
         return _LAST.recording
 
+    @property
+    def recorder(self) -> Recorder:
+        """What takes the notes."""
+        return self._recorder
+
     def __exit__(self, kind, error, trace):
         state = THREAD.state
         state.watch = None
@@ -71,6 +78,16 @@ class _Last(threading.local):
 
 
 _LAST = _Last()  # so that `lab.why(w)` finds what just ran; the next recording takes its place
+
+
+@contextmanager
+def keep_last() -> Iterator[None]:
+    """A recording made in here does not become the last one: it is not the user's."""
+    last = _LAST.recording
+    try:
+        yield
+    finally:
+        _LAST.recording = last
 
 
 def last_recording() -> Recording | None:

@@ -3,6 +3,7 @@
 step(trace)              a Stepper for a recorded trace
 step(fn, *inputs)        records fn(*inputs) and its backward pass, and steps through them
 draw(loss, params={})    the graph behind a tensor, as a picture
+compare(a, b)            two traces side by side, in lockstep
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from autograd_lab.tracing import Trace
 from .drawing import Drawing, draw
 
 if TYPE_CHECKING:
+    from .comparison import Comparison
     from .stepper import Stepper
 
-__all__ = ["Drawing", "Stepper", "draw", "step"]
+__all__ = ["Comparison", "Drawing", "Stepper", "compare", "draw", "step"]
 
 
 def step(what: Trace | Callable[..., Any], *inputs: Any, **options: Any) -> Stepper:
@@ -46,7 +48,18 @@ def step(what: Trace | Callable[..., Any], *inputs: Any, **options: Any) -> Step
     return Stepper(trace, **options)
 
 
+def compare(a: Any, b: Any, labels: tuple[str, str] = ("a", "b")) -> Comparison:
+    """Two traces (or steppers) side by side, in lockstep; `labels` says what they are called."""
+    from .comparison import Comparison
+
+    return Comparison(a, b, labels)
+
+
 def __getattr__(name: str) -> Any:
+    if name == "Comparison":
+        from .comparison import Comparison
+
+        return Comparison
     if name == "Stepper":
         from .stepper import Stepper
 

@@ -34,7 +34,7 @@ _ASSETS = Path(__file__).parent / "assets"
 #: The modules of the front end; each imports only from those before it, and no two export the same name.
 MODULES = (
     "core.js", "wire.js", "answers.js", "formula.js", "dom.js", "host.js", "edit.js", "graph.js", "zoom.js", "panels.js",
-    "table.js", "predict.js", "presenter.js", "stepper.js",
+    "table.js", "predict.js", "presenter.js", "compare.js", "stepper.js",
 )  # fmt: skip
 STYLES = ("stepper.css", "views.css", "quiz.css")
 

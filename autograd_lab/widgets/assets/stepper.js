@@ -1,6 +1,7 @@
 // The stepper: draws one film (widgets/frames.py) and walks through it. No framework, no build step; it asks its
 // host for nothing but the anywidget model (get, set, on, off, save_changes), so the same file runs in exports.
 import { at, clamp, phase, sameKind, say, stop } from "./core.js";
+import { showCompare } from "./compare.js";
 import { button, focusable, h, icon } from "./dom.js";
 import { Editor } from "./edit.js";
 import { hideStill } from "./host.js";
@@ -234,6 +235,7 @@ class Stage {
 
 export default {
   async render({ model, el }) {
+    if (model.get("_pairs")) return showCompare(model, el, (own, half, film) => new Stage(own, half, film));
     let stage = new Stage(model, el, await decode(model.get("_film")));
     const showStill = hideStill(el, model.get("_still"));
     const replace = async () => { // an input was changed: another film, at the same place

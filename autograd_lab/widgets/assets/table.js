@@ -11,6 +11,7 @@ export class Ledger {
   constructor(film) {
     this.film = film;
     this.rows = film.details.rows.map(([k, t, n, slot, v, source, line]) => ({ k, t, n, slot, v, source, line }));
+    this.gets = new Map(film.details.adjoints.map(([k, n]) => [k, n])); // step -> the node that gets a message there
     this.messages = new Map(); // "node slot" -> [[step, contribution, sum], ...]
     for (const [k, n, slot, v, sum] of film.details.adjoints) {
       const key = `${n} ${slot}`;
@@ -60,7 +61,7 @@ export class Ledger {
 
   /** The row that step k is about, -1 for none. */
   current(k) {
-    const t = this.film.subject[k], n = this.film.focus[k];
+    const t = this.film.subject[k], n = this.gets.get(k) ?? this.film.focus[k];
     return (t >= 0 ? this.byTensor.get(t) : undefined) ?? this.byNode.get(n) ?? -1;
   }
 

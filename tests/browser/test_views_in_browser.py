@@ -1,0 +1,320 @@
+"""The views beside the graph in real Chromium, on a bare page: formulas, larger views, the table, two traces compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import labserver  # noqa: F401 - puts the hand-made traces on the path
+import pytest
+import samples
+from playwright.sync_api import Browser, Page, expect
+
+import autograd_lab as torch
+from autograd_lab import lab
+from autograd_lab.tracing import Trace, narrate, state
+from autograd_lab.tracing.rules import number
+from autograd_lab.widgets.stepper import front_end, style
+
+SIZES = [(1024, 768), (1280, 800), (1920, 1080)]
+
+
+class Bare:
+    """A widget on a page of its own, with a model of a few lines in place of Jupyter's."""
+
+    def __init__(self, browser: Browser, size: tuple[int, int] = (1280, 800), dark: bool = False) -> None:
+        self.context = browser.new_context(viewport={"width": size[0], "height": size[1]})
+        self.page: Page = self.context.new_page()
+        self.errors: list[str] = []
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+        self.theme = "false" if dark else "true"
+
+    def show(self, widget: Any) -> Page:
+        data = {name: getattr(widget, name) for name in widget.keys if name.startswith("_") or name in ("position", "by", "sync", "mode")}  # fmt: skip
+        data = {name: value for name, value in data.items() if name not in ("_esm", "_css")}
+        front = front_end().replace("export default", "const widget =")
+        self.page.set_content(
+            f'<!doctype html><style>{style()}</style><body data-jp-theme-light="{self.theme}"><div id="root"></div>'
+            f"<script type=module>{front}\nconst data = {json.dumps(data, default=str)};\nwindow.data = data;\n"
+            "await widget.render({ model: { get: (k) => data[k], set: (k, v) => { data[k] = v; }, on() {}, off() {}, save_changes() {}, send() {} },"
+            ' el: document.getElementById("root") });</script>'
+        )
+        self.page.wait_for_selector(".agl-say")
+        return self.page
+
+
+@pytest.fixture
+def bare(browser: Browser) -> Iterator[Any]:
+    made: list[Bare] = []
+
+    def make(**options: Any) -> Bare:
+        made.append(Bare(browser, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        errors = list(one.errors)
+        one.context.close()
+        assert not errors
+
+
+def layers() -> Trace:
+    x = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]])
+    w = torch.tensor(
+        [[1.0, -0.5, 0.3, 0.7], [0.2, 0.4, -1.0, 0.1], [-0.6, 0.8, 0.9, -0.2]], requires_grad=True
+    )
+    b = torch.zeros(4, requires_grad=True)
+    with lab.record(title="one layer") as trace:
+        y = torch.tanh(x @ w + b)
+        (y**2).mean().backward()
+    return trace
+
+
+def find(trace: Trace, kind: str, name: str = "") -> int:
+    return next(
+        k
+        for k, e in enumerate(trace.events, 1)
+        if e["k"] == kind and (not name or trace.nodes[e["n"]]["op"] == name)
+    )
+
+
+def test_rules_are_mathml(bare):
+    trace = layers()
+    page = bare().show(lab.step(trace, position=find(trace, "vjp", "tanh")))
+    rule = page.locator(".agl-rule")
+    expect(rule.locator("math msup").first).to_be_visible()
+    assert page.evaluate("document.querySelector('.agl-rule math').namespaceURI").endswith("MathML")
+    tall = page.evaluate("document.querySelector('.agl-rule math msup').getBoundingClientRect().height")
+    assert tall > 8  # it is laid out as mathematics
+    expect(rule).to_contain_text("Local Jacobian")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
+def test_the_larger_view_by_keyboard(bare, size, dark):
+    """Enter on a value opens it with all its numbers; the stepper stands still; Escape goes back to the value."""
+    trace = layers()
+    k = find(trace, "vjp", "mm")
+    page = bare(size=size, dark=dark).show(lab.step(trace, position=k))
+    sent = page.locator(".agl-sends .agl-open").first
+    sent.focus()
+    page.keyboard.press("Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_be_visible()
+    v = next(v for v in trace.events[k - 1]["out"] if v is not None)
+    cells = dialog.locator("tbody td").all_inner_texts()
+    flat = [number(float(f"{x:.4g}")) for row in trace.values[v]["data"] for x in row]
+    assert cells == flat
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.querySelector('[role=dialog]').contains(document.activeElement)")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    assert page.evaluate("document.activeElement.matches('.agl-open')")
+    expect(page.locator(".agl-count")).to_have_text(f"{k} / {len(trace)}")
+    page.keyboard.press("ArrowRight")  # what had the focus is replaced, and the keys go on working
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".agl-count")).to_have_text(f"{k + 2} / {len(trace)}")
+
+
+def test_the_jacobian_in_numbers(bare):
+    trace = layers()
+    k = find(trace, "vjp", "tanh")
+    page = bare().show(lab.step(trace, position=k))
+    page.locator(".agl-jac").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("diagonal: each element depends on its own alone")
+    feet = dialog.locator("tfoot td").all_inner_texts()
+    sent = [
+        number(float(f"{x:.4g}")) for row in trace.values[trace.events[k - 1]["out"][0]]["data"] for x in row
+    ]
+    assert feet == sent
+    assert dialog.locator(".agl-written li").count() == 8
+
+
+@pytest.mark.parametrize("name", ["diamond", "twice"])
+def test_the_table_follows_every_step(bare, name):
+    trace = samples.SMALL[name]()
+    page = bare().show(lab.step(trace))
+    page.get_by_role("tab", name="Table").click()
+    last_pass = 0
+    for k in range(1, len(trace) + 1):
+        page.get_by_role("button", name="Step", exact=True).click()
+        event = trace.events[k - 1]
+        last_pass = event["p"] if event["k"] == "backward" else last_pass
+        if event["k"] != "deliver":
+            continue
+        node = trace.nodes[event["to"]]
+        t = node["tensor"] if node["kind"] == "accumulate" else node["outputs"][0]
+        row = page.locator(
+            ".agl-tbody .agl-tr", has=page.locator(f"[role=rowheader]:text-is('{trace.tensors[t]['name']}')")
+        )
+        adjoint = row.locator("[role=gridcell]").nth(2 + last_pass)
+        assert adjoint.locator("b").inner_text() == number(trace.values[event["sum"]]["data"])
+        assert adjoint.locator("small").count() == (event["arrived"] > 1)
+    assert page.locator(".agl-tr[data-s~=later]").count() == 0
+
+
+def test_the_table_by_keyboard(bare):
+    trace = samples.diamond()
+    page = bare().show(lab.step(trace, position=len(trace)))
+    page.get_by_role("tab", name="Table").click()
+    grid = page.get_by_role("grid")
+    grid.focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowDown")
+    selected = page.locator(".agl-tr[aria-selected=true]")
+    expect(selected.locator("[role=rowheader]")).to_have_text("b")
+    assert grid.get_attribute("aria-activedescendant") == selected.get_attribute("id")
+    expect(page.locator(".agl-count")).to_have_text(f"{len(trace)} / {len(trace)}")  # only looking
+    page.keyboard.press("Enter")
+    k = int(page.locator(".agl-count").inner_text().split(" / ")[0])
+    assert trace.events[k - 1]["k"] == "deliver"
+    assert state(trace, k).nodes[trace.events[k - 1]["to"]].arrived == 2
+    page.keyboard.press("Enter")
+    k = int(page.locator(".agl-count").inner_text().split(" / ")[0])
+    assert trace.events[k - 1]["k"] == "node"
+    page.keyboard.press("ArrowRight")  # the stepper's own keys still work
+    expect(page.locator(".agl-count")).to_have_text(f"{k + 1} / {len(trace)}")
+
+
+def test_a_table_of_thousands_holds_a_screenful(bare):
+    trace = samples.big(2000)
+    page = bare().show(lab.step(trace))
+    page.get_by_role("tab", name="Table").click()
+    grid = page.get_by_role("grid")
+    rows = int(grid.get_attribute("aria-rowcount"))
+    assert rows > 2000
+    assert page.locator(".agl-tbody .agl-tr").count() < 60
+    grid.focus()
+    page.keyboard.press("End")
+    expect(page.locator(".agl-tr[aria-selected=true]")).to_have_attribute("aria-rowindex", str(rows))
+    expect(page.locator(".agl-tr[aria-selected=true]")).to_be_in_viewport()
+    page.get_by_role("button", name="Last", exact=True).click()
+    for _ in range(5):
+        page.get_by_role("button", name="Previous node", exact=True).click()
+        expect(page.locator(".agl-tr[data-s~=now]")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
+def test_nothing_runs_over_its_edge(bare, size, dark):
+    """Cards, tags, chips' rows, table cells and the dialog stay inside their panes at every size."""
+    trace = layers()
+    page = bare(size=size, dark=dark).show(lab.step(trace))
+    for k in range(0, len(trace) + 1, 3):
+        page.locator(".agl-range").fill(str(k))
+        wide = page.evaluate("""() => ["agl-rule", "agl-leaves", "agl-say", "agl-head", "agl-controls"].filter((name) => {
+          const e = document.querySelector("." + name); return e.scrollWidth > e.clientWidth + 1; })""")
+        assert wide == [], k
+    page.get_by_role("tab", name="Table").click()
+    assert page.evaluate(
+        "(() => { const e = document.querySelector('.agl-table'); return e.scrollWidth <= e.clientWidth + 1; })()"
+    )
+
+
+def test_failing_checks_hooks_and_boundaries_are_told(bare):
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with lab.record() as trace:
+        y = x * 2
+        z = y * y
+        cut = z.detach()
+        with torch.no_grad():
+            cut * 2
+        y.mul_(10)
+        with pytest.raises(RuntimeError, match="inplace"):
+            z.sum().backward()
+    page = bare().show(lab.step(trace, position=find(trace, "inplace")))
+    rule = page.locator(".agl-rule")
+    expect(rule).to_contain_text("version 0 \u2192 1")
+    expect(rule).to_contain_text("MulBackward0 #1 \u2192 MulBackward0 #3")
+    expect(rule).to_contain_text("saved for MulBackward0 #2")
+    assert set(page.locator(".agl-mark").all_inner_texts()) == {"detached", "no_grad"}
+    assert set(page.locator(".agl-why").all_text_contents()) == {"detached", "no_grad"}
+    page.get_by_role("button", name="Last", exact=True).click()
+    fault = page.locator(".agl-fault")
+    expect(fault).to_contain_text("y as saved: v0")
+    expect(fault).to_contain_text("z = y * y")
+    expect(fault).to_contain_text("y.mul_(10)")
+
+
+def test_hooks_second_order_and_functions_are_marked(bare):
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            return a * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * 2
+
+    x = torch.tensor(2.0, requires_grad=True)
+    with lab.record() as trace:
+        y = Double.apply(x) ** 3
+        y.register_hook(lambda g: g * 10)
+        (g,) = torch.autograd.grad(y, x, create_graph=True)
+        g.backward()
+    page = bare().show(lab.step(trace, position=find(trace, "hook")))
+    rule = page.locator(".agl-rule")
+    expect(rule).to_contain_text("Tensor hook")
+    expect(rule).to_contain_text("hook changed it")
+    assert page.locator(".agl-own").count() >= 1
+    made = next(
+        k for k, e in enumerate(trace.events, 1) if e["k"] == "node" and trace.nodes[e["n"]]["made_in"]
+    )
+    page.locator(".agl-range").fill(str(made))
+    expect(rule).to_contain_text("made in backward pass 1")
+    assert page.locator(".agl-ring").count() >= 1
+
+
+def diamond(a):
+    b = a * a
+    c = b * 3
+    return b * c
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
+def test_two_traces_in_lockstep(bare, size, dark):
+    a = torch.tensor(2.0, requires_grad=True)
+    with lab.record() as trace:
+        diamond(a).backward()
+    comparison = lab.compare(
+        trace, lab.wrong_order(diamond, a, order="breadth-first"), labels=("right", "wrong")
+    )
+    page = bare(size=size, dark=dark).show(comparison)
+    says = page.locator(".agl-half .agl-say")
+
+    def at(p):
+        expect(page.locator(".agl-frame > .agl-controls .agl-count")).to_have_text(
+            f"{p} / {len(comparison.pairs) - 1}"
+        )
+        for side, (one, k) in enumerate(zip(comparison.traces, comparison.pairs[p], strict=True)):
+            expect(says.nth(side)).to_have_text(narrate(one, k))
+
+    at(0)
+    for p in range(1, len(comparison.pairs)):
+        page.locator(".agl-frame > .agl-controls").get_by_role("button", name="Step", exact=True).click()
+        at(p)
+    page.locator(".agl-difference").nth(1).click()
+    at(comparison.differences[1].position)
+    expect(page.locator(".agl-half[data-waits=true]")).to_have_count(1)
+    expect(page.locator(".agl-difference[aria-current=step]")).to_have_count(1)
+    page.keyboard.press("Home")
+    at(0)
+    page.locator(".agl-half .agl-svg").first.focus()
+    page.keyboard.press("ArrowRight")
+    at(1)
+    page.get_by_role("button", name="Move both sides together").click()
+    page.locator(".agl-half .agl-svg").nth(1).focus()
+    page.keyboard.press("ArrowRight")
+    expect(says.nth(0)).to_have_text(narrate(comparison.traces[0], 1))
+    expect(says.nth(1)).to_have_text(narrate(comparison.traces[1], 2))
+    page.get_by_role("button", name="Move both sides together").click()
+    at(2)
+    over = page.evaluate(
+        "[...document.querySelectorAll('.agl-half .agl-head, .agl-controls')].filter((e) => e.clientWidth && e.scrollWidth > e.clientWidth + 1).length"
+    )
+    assert over == 0

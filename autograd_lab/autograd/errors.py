@@ -70,9 +70,9 @@ def modified_text(node, t, i):
 def overwritten_text(t, node, nr, expected):
     """The message for the saved tensor `t`, output `nr` of `node` (or None: an operand), no longer at version `expected`."""
     from .modes import THREAD
-    from .variable import pair_of
 
-    fn, number = (node, nr) if node is not None else pair_of(t._last_edge())
+    # Asking a view that was overwritten for its grad_fn makes its history anew (or raises), so it is output 0 of AsStrided.
+    fn, number = (node, nr) if node is not None else (t.grad_fn, t.output_nr)
     which = f", which is output {number} of {short_name(fn)}," if fn is not None else ""
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "

@@ -235,6 +235,10 @@ class Level:
             value = old.value
         self._store(target, value, base)
 
+    def reshaped(self, t, value):
+        """After `t` itself took another shape, as by t_(): `value` is its tangent in that shape."""
+        self._store(t, value, self._base_of(t))
+
     def _push(self, rule, inputs, outputs, args):
         """The tangents of `outputs`, None for one that has none; or None if no input has one."""
         tangents = [self.tangent(t) if isinstance(t, Variable) else None for t in inputs]

@@ -10,7 +10,7 @@ from . import anomaly
 from .modes import THREAD, WATCHERS, tell
 from .node import count_down, new, save
 from .variable import INFERENCE, NO_EDGE, Variable, alias, bump_version, find_edge, wrap
-from .views import DEFAULT, check_overlap, check_writable, make_view, rebase_history
+from .views import DEFAULT, check_overlap, check_writable, make_view, rebase_history, settled, shares_places
 
 
 def edges_of(inputs):
@@ -145,11 +145,14 @@ def apply_inplace(rule, inputs, *args, name=None):
     """
     target = inputs[0]
     check_writable(target, inputs[1:])
-    if rule.__name__ not in _FILLS and not (len(inputs) == 2 and inputs[1] is target):
+    fills = rule.__name__ in _FILLS
+    if not fills and not (len(inputs) == 2 and inputs[1] is target):
         check_overlap(target, inputs[1:])
     state = THREAD.state
     data = state.run(rule.forward, *[t._data for t in inputs], *args)
     check_fits(target, data)
+    if fills and shares_places(target):
+        data = settled(target, data)
     node = None
     if state.grad:
         edges = edges_of(inputs[: rule.operands])
@@ -168,7 +171,8 @@ def apply_inplace(rule, inputs, *args, name=None):
 
 
 _FILLS = frozenset([
-    "IndexPutBackward0", "FillBackward0", "FillBackward1", "FillBackward2", "FillBackward3", "MaskedFillBackward1", "ZeroBackward0",
+    "IndexPutBackward0", "FillBackward0", "FillBackward1", "FillBackward2", "FillBackward3", "IndexFillBackward0", "IndexFillBackward1",
+    "MaskedFillBackward0", "MaskedFillBackward1", "ZeroBackward0",
 ])  # fmt: skip
 """These may write where places share memory: one number everywhere, or (with a warning of its own) by index."""
 

@@ -167,22 +167,42 @@ def check_writable(t, others=()):
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
+def shares_places(t):
+    """Whether several elements of `t` are one number in memory, as in an expanded tensor."""
+    memory = t._data
+    return (
+        isinstance(memory, np.ndarray)
+        and 0 in memory.strides
+        and memory.size > 0
+        and any(s == 0 and n > 1 for s, n in zip(memory.strides, memory.shape, strict=True))
+    )
+
+
+def overlap_error():
+    """The error of writing to a tensor that shares places."""
+    return RuntimeError(
+        "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
+        "clone() the tensor before performing the operation."
+    )
+
+
+def settled(t, data):
+    """`data` as it can be written to a `t` that shares places: of the elements of one place, those that changed win."""
+    memory = t._data
+    where = _locations(memory, 0, memory.itemsize)
+    places = np.empty(int(where.max()) + 1, memory.dtype)
+    changed = data != memory
+    places[where] = data
+    places[where[changed]] = data[changed]
+    return places[where]
+
+
 def check_overlap(t, others):
     """Raise RuntimeError if writing to `t` while reading `others` would depend on the order of the elements."""
-    memory = t._data
-    if not isinstance(memory, np.ndarray):
-        return
-    if (
-        0 in memory.strides
-        and memory.size
-        and any(s == 0 and n > 1 for s, n in zip(memory.strides, memory.shape, strict=True))
-    ):
-        raise RuntimeError(
-            "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
-            "clone() the tensor before performing the operation."
-        )
+    if shares_places(t):
+        raise overlap_error()
     box = t._box
-    if box is not None:  # somebody may share this memory
+    if box is not None and isinstance(t._data, np.ndarray):  # somebody may share this memory
         for o in others:
             if o._box is box and o is not t and _overlap_partly(t, o):
                 raise RuntimeError(
@@ -320,10 +340,11 @@ class CopySlices(Node):
     PyTorch: torch::autograd::CopySlices
     """
 
-    __slots__ = ("inner",)
+    __slots__ = ("inner", "overlaps")
 
     def __init__(self, base, view, inner):
         self.inner = inner
+        self.overlaps = shares_places(view)
         self._edges = (edge_of(base), *inner._edges[1:])
         self.priority = count_down()
         whole = base._array()
@@ -347,6 +368,8 @@ class CopySlices(Node):
     def vjp(self, g, values):
         from .engine import fold
 
+        if self.overlaps:  # the slice of g could not be written back, as its elements share places
+            raise overlap_error()
         where, shape = self.args
         inner = self.inner
         piece = gather(g, where, shape)

@@ -14,8 +14,9 @@ from ..autograd.errors import FREED_TEXT
 from ..autograd.node import FREED
 from ..autograd.record import apply, apply_inplace, apply_view
 from ..autograd.variable import Variable, wrap
+from ..autograd.views import shares_places
 from ..dtypes import ALL, number_as
-from ..warning import warn_once
+from ..warning import warn, warn_once
 from . import both
 from .parts import AliasBackward0, SelectBackward0, SliceBackward0
 from .rule import METHODS, function, method
@@ -194,8 +195,8 @@ def _index_put(x, pattern, indices, values, accumulate, inplace=False):
     args = bool(accumulate), pattern, values._data.shape
     if not inplace:
         return apply(IndexPutBackward0, (x, values, *indices), *args)
-    if 0 in x._array().strides and x._data.size > 1:
-        warn_once(
+    if shares_places(x):
+        warn(
             "Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
             "operation. This also applies to advanced indexing e.g. tensor[indices] = tensor"
         )

@@ -8,8 +8,9 @@ import numpy as np
 from ..autograd.engine import sum_to
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
+from ..autograd.views import shares_places
 from ..dtypes import ALL, number_as
-from ..warning import warn_once
+from ..warning import warn, warn_once
 from . import both
 from .indexing import added_at
 from .parts import diagonal_of, select, take_slice, unbind
@@ -93,6 +94,11 @@ def _register(name, build):
 
     def in_place(self, *args, **kwargs):
         rule, inputs, rest = build(self, *args, **kwargs)
+        if name.endswith("_fill") and shares_places(self):
+            warn(
+                f"Use of {name}_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
+                "operation. This also applies to advanced indexing e.g. tensor[mask] = scalar"
+            )
         return apply_inplace(rule, inputs, *rest, name=name + "_")
 
     fn.__name__ = fn.__qualname__ = name

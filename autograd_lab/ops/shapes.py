@@ -396,8 +396,11 @@ def _reshape_in_place(rule, t, data, *args):
         edges = edges_of((t,))
         if wanted(edges):
             node = node_for(rule, edges, (t,), (), args)
+    tangent = None if state.dual is None else state.dual.before_write(rule, (t,), data, args)
     bump_version(t)
     t._data = data
+    if tangent is not None:
+        state.dual.reshaped(t, tangent)
     if node is not None:
         if t._is_view():
             t._meta.set_edge(t, node)

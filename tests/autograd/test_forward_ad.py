@@ -258,3 +258,34 @@ def test_tangents_agree_with_differences(name):
     np.testing.assert_allclose(
         only_a + only_b, got, rtol=1e-9, atol=1e-12
     )  # the derivative is linear in the direction
+
+
+TURNED = {
+    "t_": ((2, 3), lambda y: y.t_()),
+    "transpose_": ((2, 1, 3), lambda y: y.transpose_(0, 2)),
+    "swapaxes_": ((2, 1, 3), lambda y: y.swapaxes_(0, 1)),
+    "squeeze_": ((2, 1, 3), lambda y: y.squeeze_()),
+    "squeeze_ dim": ((2, 1, 3), lambda y: y.squeeze_(1)),
+    "unsqueeze_": ((2, 3), lambda y: y.unsqueeze_(1)),
+    "two": ((2, 1, 3), lambda y: y.squeeze_(1).t_()),
+}
+
+
+@pytest.mark.parametrize("name", TURNED)
+@pytest.mark.parametrize("start", ["dual", "computed", "view"])
+def test_a_tensor_that_takes_another_shape_takes_its_tangent_along(name, start):
+    """Written to afterwards, whole or in part, the tangent follows in the new shape."""
+    shape, turn = TURNED[name]
+    x = torch.arange(6.0).reshape(shape)
+    with dual_level():
+        y = make_dual(x, x * 10)
+        y = {"dual": y, "computed": y.clone(), "view": y.view(shape)}[start]
+        z = turn(y)
+        assert z is y
+        assert tangent(z) == (z * 10).tolist()
+        z.mul_(2)
+        z[0].add_(1)
+        assert (
+            tangent(z * z)
+            == (z * 20 * (z - torch.zeros_like(z).index_fill_(0, torch.tensor([0]), 1.0))).tolist()
+        )

@@ -487,3 +487,36 @@ def test_nonzero_and_argwhere():
     assert x.nonzero().tolist() == torch.argwhere(x).tolist() == [[0, 1], [1, 0]]
     assert [t.tolist() for t in torch.nonzero(x, as_tuple=True)] == [[0, 1], [1, 0]]
     assert [t.tolist() for t in torch.unravel_index(torch.tensor([5, 1]), (2, 3))] == [[1, 0], [2, 1]]
+
+
+FILLS = {
+    "masked_fill_": lambda torch, x: x.masked_fill_(
+        torch.tensor([[True, False, True], [False, True, False]]), 5.0
+    ),
+    "masked_fill_ tensor": lambda torch, x: x.masked_fill_(
+        torch.tensor([True, False, False]), torch.tensor(5.0)
+    ),
+    "index_fill_": lambda torch, x: x.index_fill_(0, torch.tensor([0]), 5.0),
+    "index_put_": lambda torch, x: x.index_put_((torch.tensor([0]),), torch.tensor(5.0)),
+}
+
+
+@pytest.mark.parametrize("name", FILLS)
+@pytest.mark.parametrize("which", ["autograd_lab", "torch"])
+def test_filling_an_expanded_tensor_warns_and_what_is_filled_wins(name, which):
+    """Rows that share memory: an element filled through any of them is filled; the way back is refused."""
+    torch = pytest.importorskip(which)
+    x = torch.zeros(3).expand(2, 3)
+    with pytest.warns(UserWarning, match="on expanded tensors is deprecated"):
+        FILLS[name](torch, x)
+    want = [5.0, 0.0, 0.0] if name == "masked_fill_ tensor" else [5.0, 5.0, 5.0]
+    assert x.tolist() == [want, want]
+    leaf = torch.ones(3, requires_grad=True)
+    y = (leaf * 2).expand(2, 3)
+    with pytest.warns(UserWarning, match="on expanded tensors is deprecated"):
+        FILLS[name](torch, y)
+    assert y.grad_fn.name() == "AsStridedBackward0"
+    with pytest.raises(
+        RuntimeError, match="more than one element of the written-to tensor refers to a single memory"
+    ):
+        y.sum().backward()

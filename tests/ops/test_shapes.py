@@ -418,3 +418,26 @@ def test_warnings_that_come_once():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         _ = torch.ones(2, 3, 4).T
+
+
+VIEWS = {
+    "t": (lambda x: x.t(), "which is output 0 of AsStrided, is at version 1; expected version 0 instead"),
+    "select": (lambda x: x[0], "which is output 0 of AsStrided, is at version 1; expected version 0 instead"),
+    "two views": (lambda x: x.view(6)[:2], "which is output 0 of AsStrided, is at version 1; expected version 0 instead"),
+    "unbind": (lambda x: x.unbind()[0], "Output 0 of Unbind is a view and its base or another view of its base has been modified inplace."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("which", ["autograd_lab", "torch"])
+def test_a_saved_view_whose_leaf_was_overwritten_is_named_by_its_new_history(name, which):
+    torch = pytest.importorskip(which)
+    view, text = VIEWS[name]
+    x = torch.ones(2, 3, requires_grad=True)
+    v = view(x)
+    y = v * v
+    with torch.no_grad():
+        x.mul_(2)
+    with pytest.raises(RuntimeError) as raised:
+        y.sum().backward()
+    assert text in str(raised.value)

@@ -154,7 +154,7 @@ class Builder:
             self._scope(self.nodes[n], place)
             self._edges(node, n, src)
             if fn is not None and fn is not node:
-                n = self._known(fn, src)
+                n = self._known_with_edges(fn, src)
             self.tensors[t]["node"] = n
         self._event(
             "inplace", src, t=t, op=name, version=version, n=n, old=old, v=self._value(data), **{"in": ins}
@@ -377,7 +377,9 @@ class Builder:
         values = None
         if self.entries < MOST_ENTRIES and jacobian.askable(node, saved, data.shape):
             values = self._values_then(node, saved, versions, outputs, before or {})
-        found = jacobian.records(node, values, operands, data.shape, data.dtype)
+        self._put_jacobian(record, jacobian.records(node, values, operands, data.shape, data.dtype))
+
+    def _put_jacobian(self, record, found) -> None:
         for one in found:
             if "entries" in one:
                 one["entries"] = _digits(one["entries"])
@@ -432,6 +434,16 @@ class Builder:
                 if id(top) not in self.node_ids:
                     self._new_node(top, src if top is node else None)
         return self.node_ids[id(node)]
+
+    def _known_with_edges(self, node, src) -> int:
+        """The id of a node that came to be beside an operation; its edges, and those of nodes behind it, are told."""
+        before = len(self.nodes)
+        n = self._known(node, src)
+        for new in range(before, len(self.nodes)):
+            for i, edge in enumerate(self.nodes[new]["edges"]):
+                if edge is not None:
+                    self._event("edge", src, n=new, i=i, to=edge)
+        return n
 
     def _new_node(self, node: Node, src) -> None:
         rule: Any = type(node)

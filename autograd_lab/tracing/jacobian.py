@@ -10,6 +10,7 @@ Of an output with m elements and an operand with n the Jacobian has m rows and n
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from math import prod
 from typing import Any
 
@@ -166,17 +167,24 @@ def records(
 
     `values` are the saved arrays as they were when the node was made, None if they are not to be had any more.
     """
-    found: list[dict[str, Any]] = []
     wanted = [i for i, (fn, _) in enumerate(node.next_functions) if fn is not None and i < len(operands)]
     small = [i for i in wanted if prod(operands[i]) <= MOST]
     numbers: list[list[Any] | None] = [None] * len(node.next_functions)
     if values is not None and small and sum(prod(operands[i]) for i in wanted) <= 64 * MOST:
-        try:
+        with suppress(NotImplementedError, RuntimeError, np.linalg.LinAlgError):  # a rule that cannot be run
             numbers = rows_of(node, values, tuple(out), dtype)
-        except (NotImplementedError, RuntimeError, np.linalg.LinAlgError):
-            small = []  # a rule that cannot be run has no numbers to show
-    else:
-        small = []
+    return described(type(node), wanted, numbers, operands, out)
+
+
+def described(
+    rule: type,
+    wanted: Sequence[int],
+    numbers: Sequence[list[Any] | None],
+    operands: Sequence[Sequence[int]],
+    out: Sequence[int],
+) -> list[dict[str, Any]]:
+    """The records of the operands `wanted`: with entries where there are numbers (rows as from `rows_of`) and few of them."""
+    found: list[dict[str, Any]] = []
     for i in wanted:
         record: dict[str, Any] = {"operand": i, "rows": prod(out), "columns": prod(operands[i])}
         rows = numbers[i]
@@ -184,8 +192,8 @@ def records(
             x = rows[0].item()
             found.append(record | {"structure": "number" if x else "zero", "entries": [0, 0, x] if x else []})
             continue
-        kind, formula = declared(type(node), i, operands, out)
-        if i in small and rows is not None:
+        kind, formula = declared(rule, i, operands, out)
+        if rows is not None and record["columns"] <= MOST:
             matrix = np.array(rows)
             seen = pattern(matrix)
             if seen in ("full", "blocks", "row") and kind.startswith(("Kronecker", "blocks")):

@@ -37,6 +37,7 @@ from .torch_builder import (
     encode_tensor,
     is_accumulator,
     is_function,
+    rows_of,
     saved_names,
 )
 from .torch_pass import TorchPass
@@ -164,6 +165,8 @@ class TorchRecorder(Recorder):
         self.caller_through = -1
         self.candidates: list[Any] = []  # what was made inside it
         self.outside_grad = True
+        self.unasked: list[Any] = []  # nodes that have not been asked for their Jacobian
+        self.answers: list[tuple[Any, ...]] = []  # what the others said
         self.clearing = False  # whether the last write came out of zero_grad
         self.was_asked = False  # whether the next pass has been announced
         self.ours: set[int] = set()  # the ids of our hooks
@@ -199,6 +202,8 @@ class TorchRecorder(Recorder):
 
     def lists(self) -> dict[str, Any]:
         """The lists of the trace, built on the first call."""
+        if not self.running:
+            self.notes, self.answers = self.answers + self.notes, []
         found = super().lists()
         self.kept, self.known, self.last, self.candidates = [], {}, (), []
         return found
@@ -311,6 +316,7 @@ class TorchRecorder(Recorder):
             for t, copy in zip(results[extras:], copies[extras:], strict=True):
                 self.notes.append(("met", t, copy, "", None, False))
             results, copies = results[:extras], copies[:extras]
+            self._ask(node, operands, results)
         self.notes.append((
             "operation", op, operands, results, copies, node, saved, None, place, off, same_call, through,
         ))  # fmt: skip
@@ -334,10 +340,28 @@ class TorchRecorder(Recorder):
                 continue
             if self.inside is not None:
                 self.candidates.append(t)
-            saved = None if node is None else self._saved(node, operands, [t])
+            saved = None
+            if node is not None:
+                saved = self._saved(node, operands, [t])
+                self._ask(node, operands, [t])
             self.notes.append((
                 "written", op, [t, *rest], t, copy, t._version, node, saved, None, fn, op, place,
             ))  # fmt: skip
+
+    def _ask(self, node, operands, results) -> None:
+        """Ask a small node for its Jacobian, but not in a pass that wants some gradients only: it would compute only those."""
+        numbers = [i for i, t in enumerate(operands) if not isinstance(t, torch.Tensor)]
+        if any(i < len(node.next_functions) and node.next_functions[i][0] is not None for i in numbers):
+            return
+        self.unasked.append((node, operands, results))
+        if all(running.needed is None for running in self.passes):
+            self._ask_all()
+
+    def _ask_all(self) -> None:
+        unasked, self.unasked = self.unasked, []
+        self.answers += [
+            ("asked_itself", node, rows_of(node, operands, results)) for node, operands, results in unasked
+        ]
 
     def called(self, func, args, result) -> None:
         """A function of PyTorch has been called that may be no operation."""
@@ -550,6 +574,9 @@ class TorchRecorder(Recorder):
         finally:
             self.passes.pop()
             self.grad = outer_grad
+            if not self.passes:
+                with self.quietly():
+                    self._ask_all()
             started.remove_hooks()
 
     def failed_with(self, error, place) -> None:

@@ -8,9 +8,15 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..autograd.node import AccumulateGrad
+from ..autograd.views import CopySlices
 from ..ops.rule import RULES
-from .builder import Builder, encode, rule_texts
+from . import jacobian
+from .builder import MOST_ENTRIES, Builder, encode, rule_texts
 from .trace import Record
+
+TEXTS: dict[str, type] = RULES | {"AccumulateGrad": AccumulateGrad, "CopySlices": CopySlices}
+"""What our own nodes of the same names say about themselves."""
 
 
 class TorchBuilder(Builder):
@@ -19,6 +25,7 @@ class TorchBuilder(Builder):
     def __init__(self, names: dict[int, str], grads: dict[int, tuple[Any, Any]] | None = None):
         super().__init__(names, grads)
         self.kept: list[Any] = []
+        self.rows: dict[int, Any] = {}  # of nodes by id: the rows of their Jacobians
 
     def _operand(self, t, src) -> int:
         if not isinstance(t, torch.Tensor):
@@ -44,7 +51,7 @@ class TorchBuilder(Builder):
         """The operation's own node is hidden inside the base's CopySlices; what the view has is a new node of its own."""
         src, _ = self._where(place)
         ins = [self._operand(t, src) for t in inputs]
-        t, n = ins[0], self._known(fn, src)
+        t, n = ins[0], self._known_with_edges(fn, src)
         old, self.tensors[t]["node"] = self.tensors[t]["node"], n
         self._event(
             "inplace", src, t=t, op=name, version=version, n=n, old=old, v=self._value(data), **{"in": ins}
@@ -53,8 +60,19 @@ class TorchBuilder(Builder):
     def _overwritten(self, target, data) -> None:
         return None
 
+    def asked_itself(self, node, rows) -> None:
+        """What `node` answered when it was asked for its Jacobian, row by row."""
+        self.rows[id(node)] = rows
+
     def _jacobian(self, node, n, saved, versions, outputs, data, before=None) -> None:
-        return None
+        record, rule = self.nodes[n], RULES.get(node_name(node))
+        operands = [self.tensors[t]["shape"] for t in record["inputs"]]
+        if rule is None or not rule.plain or len(operands) < len(node.next_functions):
+            return
+        rows = self.rows.get(id(node)) if self.entries < MOST_ENTRIES else None
+        wanted = [i for i, (fn, _) in enumerate(node.next_functions) if fn is not None]
+        numbers = rows or [None] * len(node.next_functions)
+        self._put_jacobian(record, jacobian.described(rule, wanted, numbers, operands, data["shape"]))
 
     def _saved(self, node, ins, outs, saved, versions) -> list[list[Any]]:
         return [
@@ -65,7 +83,7 @@ class TorchBuilder(Builder):
     def _new_node(self, node, src) -> None:
         self.kept.append(node)  # PyTorch makes a new Python object for a node whose last one was dropped
         name = node_name(node)
-        rule = RULES.get(name)
+        rule = TEXTS.get(name)
         math, vjp = rule_texts(rule) if rule is not None else ("", "")
         leaf = node.variable if is_accumulator(node) else None
         if leaf is not None and id(leaf) not in self.tensor_ids:
@@ -138,6 +156,44 @@ def saved_names(node) -> list[str]:
     return sorted(names, key=lambda name: order.get(name, len(order)))
 
 
+def rows_of(node, operands, results) -> list[list[Any] | None] | None:
+    """For each operand the rows of its Jacobian, from `node` itself; None where it sends nothing, and if there are many.
+
+    The node is called with g = 1 in one place and 0 elsewhere, which leaves it as it was. It must just have been made.
+    """
+    shape, size = results[0].shape, results[0].numel()
+    wanted = [i for i, (fn, _) in enumerate(node.next_functions) if fn is not None]
+    raw = [getattr(node, name) for name in dir(node) if name.startswith("_raw_saved_")]
+    packed = any(
+        one.unpack_hook is not None
+        for several in raw
+        for one in (several if isinstance(several, (tuple, list)) else (several,))
+    )
+    if (
+        len(results) != 1
+        or not 0 < size <= jacobian.MOST
+        or packed
+        or len(operands) < len(node.next_functions)
+    ):
+        return None
+    if sum(operands[i].numel() for i in wanted) > 64 * jacobian.MOST:
+        return None
+    found: list[list[Any] | None] = [[] if i in wanted else None for i in range(len(node.next_functions))]
+    basis = torch.eye(size, dtype=results[0].dtype, device=results[0].device)
+    try:
+        for g in basis:
+            grads = node(g.reshape(shape))
+            for i, one in enumerate(grads if isinstance(grads, tuple) else (grads,)):
+                column = found[i]
+                if one is None:
+                    found[i] = None
+                elif column is not None:
+                    column.append(one.sum_to_size(operands[i].shape).reshape(-1).double().numpy())
+    except (NotImplementedError, RuntimeError):
+        return None  # no derivative, or what it needs has been written over
+    return found
+
+
 def is_accumulator(node) -> bool:
     """Whether this is the node that adds to the `.grad` of a leaf."""
     return type(node).__name__ == "AccumulateGrad"
@@ -171,5 +227,6 @@ def encode_tensor(t) -> Record | None:
 
 
 __all__ = [
-    "TorchBuilder", "count_results", "encode_tensor", "is_accumulator", "is_function", "node_name", "params", "saved_names",
+    "TorchBuilder", "count_results", "encode_tensor", "is_accumulator", "is_function", "node_name", "params", "rows_of",
+    "saved_names",
 ]  # fmt: skip

@@ -188,6 +188,7 @@ class Comparison:
         at = f"{self.where}{a}\n{b}\n"
         for field in ("name", "op", "kind", "math", "vjp", "made_in", "scope"):
             assert a[field] == b[field], at + field
+        self.jacobian(a.get("jacobian", []), b.get("jacobian", []), at)
         for field in ("inputs", "outputs"):
             assert len(a[field]) == len(b[field]), at + field
             for t, u in zip(a[field], b[field], strict=True):
@@ -202,6 +203,15 @@ class Comparison:
             mine = {k: v for k, v in a["params"].items() if b["params"].get(k, self) != v}
             its = {k: v for k, v in b["params"].items() if a["params"].get(k, self) != v}
             assert self.differs(event, "params", tuple(mine), tuple(its)), f"{at}{mine} {its}"
+
+    @staticmethod
+    def jacobian(a: list[Any], b: list[Any], at: str) -> None:
+        assert len(a) == len(b), at
+        for x, y in zip(a, b, strict=True):
+            assert x.keys() == y.keys(), at
+            for field in x:
+                same = close(x[field], y[field], scale({"data": x["entries"]}) if field == "entries" else 1.0)
+                assert same, f"{at} {field} {x} {y}"
 
     def node(self, a: int | None, b: int | None, at: str) -> None:
         assert (a is None) == (b is None), at

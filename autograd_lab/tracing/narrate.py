@@ -308,6 +308,13 @@ class Narrator:
                 edge,
                 to,
             )
+        if e["v"] is None:
+            return (
+                "Edge {0} brings {1} no gradient, which counts as a message, too. {2}.",
+                edge,
+                to,
+                arrived,
+            )
         go = "travels" if scalar(self.trace.values[e["v"]]) is not None else "travel"
         text = f"{{0}} {go} along edge {{1}} to {{2}}"
         if e.get("old") is None:

@@ -4,7 +4,18 @@ Nothing of PyTorch is rebuilt or replaced. A dispatch mode sees every operation 
 tensors whose `grad_fn` autograd sets a moment later; a function mode sees grad mode being switched; hooks on the nodes of the
 graph see a backward pass (torch_pass.py). Everything is taken out again when the recording ends, also by an exception.
 
-What is written down are the notes of recorder.py, so one builder writes both kinds of trace.
+What is written down are the notes of recorder.py, so one builder writes both kinds of trace. Where the trace of a program
+differs from the one `lab.record()` makes of it here:
+
+    a write through a view     the operation's own node is hidden in CopySlices: its edges are not told
+    tensors given to hooks     what a hook before has made is known; our engine wraps anew for each hook
+    an optimizer's step        grad mode off, add_ and the like, grad mode on; ours is one write
+    a checkpoint's early stop  the operation at which it stops has left its node; not so here
+    a convolution              saves its weight even if its input needs no gradient
+    reshape                    the node does not keep the new shape
+    numbers written in place   keep their own dtype
+
+README.md beside this file has the reasons, tests/trace/test_torch_recording.py holds both to it.
 """
 
 from __future__ import annotations
@@ -125,11 +136,14 @@ class _Functions(TorchFunctionMode):
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         recorder, kwargs = self.recorder, kwargs or {}
-        if recorder.busy:
+        if recorder.busy or any(_is_wrapped(t) for t in _flat(args)):
             return func(*args, **kwargs)
         if func in _CALLS:
             recorder.asked(*_CALLS[func](*args, **kwargs))
-            return func(*args, **kwargs)
+            try:
+                return func(*args, **kwargs)
+            finally:
+                recorder.was_asked = False
         result = func(*args, **kwargs)
         recorder.called(func, args, result)
         return result
@@ -538,7 +552,7 @@ class TorchRecorder(Recorder):
 
     def run_backward(self, roots, grads, keep_graph, create_graph, inputs, *args, **kwargs):
         """Stands where torch.autograd calls its engine."""
-        if self.busy:
+        if self.busy or any(_is_wrapped(t) for t in (*roots, *grads)):
             return self.engine(roots, grads, keep_graph, create_graph, inputs, *args, **kwargs)
         self.settle()
         user = _user_frame(sys._getframe(1))
@@ -653,6 +667,11 @@ def _operands(func, args, kwargs) -> tuple[list[Any], list[Any]]:
 
 def _flat(x) -> list[Any]:
     return [z for y in x for z in _flat(y)] if isinstance(x, (tuple, list)) else [x]
+
+
+def _is_wrapped(t) -> bool:
+    """Whether this is a tensor of torch.func: it has no numbers of its own, and a graph that is not there for others."""
+    return isinstance(t, torch.Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(t)
 
 
 def _is_clearing(frame: FrameType | None) -> bool:

@@ -41,7 +41,7 @@ class TorchBuilder(Builder):
             return known
         i = self.tensor_ids[id(t)] = len(self.tensors)
         self.tensors.append({
-            "name": self.names.get(id(t)) or name, "shape": data["shape"], "dtype": data["dtype"],
+            "name": self.names.get(id(t)) or name, "shape": list(t.shape), "dtype": data["dtype"],
             "requires_grad": requires_grad, "leaf": leaf, "value": self._value(data),
             "base": self.tensor_ids.get(id(t._base)), "node": None, "output_nr": 0,
         })  # fmt: skip
@@ -130,7 +130,7 @@ def params(node) -> Record:
     found = {}
     rule = RULES.get(node_name(node))
     for name in saved_names(node):
-        if hasattr(node, "_raw_saved_" + name) or (rule is not None and name not in rule.keeps):
+        if "_raw_saved_" + name in dir(node) or (rule is not None and name not in rule.keeps):
             continue
         found[name] = _plain(getattr(node, "_saved_" + name))
     return found
@@ -221,6 +221,8 @@ def encode_tensor(t) -> Record | None:
     if data.layout is not torch.strided:
         data = data.to_dense()
     data = data.resolve_conj().resolve_neg().cpu()
+    if data.is_complex():
+        data = torch.view_as_real(data)  # JSON knows no complex numbers: pairs along a last dim
     record = encode((data.float() if data.dtype is torch.bfloat16 else data).numpy())
     record["dtype"] = str(t.dtype).removeprefix("torch.")
     return record

@@ -43,7 +43,8 @@ class TorchPass:
         self.deps = count_dependencies([node for node, _ in edges])
         self.captures: dict[Any, list[tuple[int, int]]] = {}
         self.needed: dict[Any, bool] | None = None
-        wanted = [_edge(t) for t in inputs or ()]
+        accumulators = {id(node.variable): node for node in self.deps if is_accumulator(node)}
+        wanted = [(accumulators[id(t)], 0) if id(t) in accumulators else _edge(t) for t in inputs or ()]
         if wanted and to_leaves:
             self.needed = needed_nodes((), self.deps, (), [node for node, _ in wanted])
         elif wanted:
@@ -57,7 +58,7 @@ class TorchPass:
         self.leaving: list[Any] = []  # what its rule gave
         self.slots: list[Slot] = []  # what lay in its input buffer
         self.outbox: list[Any] = []  # what it sends and has not been delivered
-        self._find_user_hooks()
+        self._find_user_hooks(accumulators)
         place = None if user is None else (user.f_code, user.f_lasti)
         pairs = list(zip(edges, grads, strict=True))
         recorder.notes.append((
@@ -114,14 +115,14 @@ class TorchPass:
             for step in steps:
                 step(node, grads, users)
 
-    def _find_user_hooks(self) -> None:
+    def _find_user_hooks(self, accumulators) -> None:
         """Which tensors of the trace have hooks, or keep their gradient: the engine runs those before our first hook."""
         self.hooked: dict[Any, list[int]] = {}
         self.retaining: dict[Any, list[Any]] = {}
         for t in self.recorder.met.values():
             if not t.requires_grad:
                 continue
-            node, nr = _edge(t)
+            node, nr = (accumulators.get(id(t)), 0) if t.is_leaf else (t.grad_fn, t.output_nr)
             if node not in self.deps:
                 continue
             if t._backward_hooks:
@@ -249,6 +250,14 @@ class TorchPass:
     def fail(self, error, place) -> None:
         """The engine raised. If no node was at work, it was a hook on the tensor that was to be taken next."""
         self.flush()
+        while (
+            self.node is None
+            and self.ready
+            and self._next_is_only_captured()
+            and self._next() not in self.hooked
+        ):
+            self._pop(self._next())
+            self.node = None
         if self.node is None and self.ready:
             self._pop(self._next())
         elif self.node is None:

@@ -278,6 +278,43 @@ def twice(torch):
 
 
 @program
+def unused_input(torch):
+    """A gradient is asked for that the result does not depend on: the pass ends, and then the call fails."""
+    x, w = wave(torch, 3, grad=True), wave(torch, 3, start=1.0, grad=True)
+    yield
+    y = (x * x).sum()
+    torch.autograd.grad(y, [x, w])
+
+
+@program
+def not_a_scalar(torch):
+    """backward() of several numbers needs to be told with what to begin."""
+    x = wave(torch, 3, grad=True)
+    yield
+    y = x * 2
+    y.backward()
+
+
+@program
+def no_gradient_for_an_operand(torch):
+    """A custom Function that sends None: the message counts, and carries nothing."""
+
+    class First(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            return a * b
+
+        @staticmethod
+        def backward(ctx, g):
+            return g, None
+
+    a, b = wave(torch, 3, grad=True), wave(torch, 3, start=1.0, grad=True)
+    yield
+    y, z = a * 1.5, b.exp()
+    First.apply(y, z).sum().backward()
+
+
+@program
 def training(torch):
     """Two steps of stochastic gradient descent."""
     model = fill(torch, torch.nn.Linear(2, 1))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch.autograd.graph import GradientEdge, get_gradient_edge
 
-from ..autograd.engine import count_dependencies, needed_nodes
+from ..autograd.engine import needed_nodes
 from .torch_builder import encode_tensor, is_accumulator
 
 if TYPE_CHECKING:
@@ -316,6 +316,23 @@ class TorchPass:
 
     def _note(self, *note) -> None:
         self.recorder.notes.append(note)
+
+
+def count_dependencies(roots) -> dict[Any, int]:
+    """{node: number of messages it will get} for every node behind `roots`, in the order in which ours are counted."""
+    deps: dict[Any, int] = {}
+    stack = []
+    for node in roots:
+        if node not in deps:
+            stack.append(node)
+        deps[node] = deps.get(node, 0) + 1
+    while stack:
+        for fn, _ in stack.pop().next_functions:
+            if fn is not None:
+                if fn not in deps:
+                    stack.append(fn)
+                deps[fn] = deps.get(fn, 0) + 1
+    return deps
 
 
 def _edge(t) -> tuple[Any, int]:

@@ -5,8 +5,12 @@ A film is one JSON document. What changes while stepping stands in *timelines*, 
 bisection, so that any step can be shown at once, forwards or backwards. Equal states and strings are stored
 once.
 
-    units     boxes (tensors) and shapes (nodes) placed together: a result beside the node that made it
-    lines     forward lines (data) and backward lines (gradients), as points to draw a curve through
+    units     boxes (tensors) and shapes (nodes) placed together: a result beside the node that made it;
+              "size" is how far it reaches left and right of its anchor, and its height, "boxes" and "shape" are
+              relative to the anchor
+    groups    parts of the program that fold into one box; "open" says which are open at first
+    forward   lines of data, from unit "u" to unit "v"
+    backward  lines of gradients, drawn from "v" to "u"; "w" is the width of the widest gradient on it
     say       the narration: [template, part, part, ...] as numbers into `strings`
     panels    what the rule panel shows for a node, over time
 """
@@ -19,14 +23,15 @@ from typing import Any
 
 from autograd_lab.tracing import rules
 from autograd_lab.tracing.narrate import Narrator
+from autograd_lab.tracing.scopes import common
 from autograd_lab.tracing.state import State
 from autograd_lab.tracing.trace import Record, Trace
 
 from .details import details
-from .layout import Point, layered
+from .groups import folded, opened
 
 FORMAT = "autograd-lab-film"
-VERSION = 1
+VERSION = 2
 
 BOX_HEIGHT = 40
 NODE_RY = 17
@@ -67,6 +72,7 @@ class Unit:
     tensors: list[int]
     node: int | None
     since: int
+    scope: str | None = None  # of what leaves no node: where it was made; None for leaves
     left: float = 0  # how far it reaches from its anchor, the right edge of its last box
     right: float = 0
     height: float = 0
@@ -216,11 +222,13 @@ class Film:
         elif kind == "const":
             self.cut.update(e["t"])
             unit = self._unit(e["t"], None, k)
+            self.units[unit].scope = e.get("scope", "")
             for i, t in enumerate(dict.fromkeys(e["in"])):
                 self._data(t, unit, i, k, dotted=True)
         elif kind == "detach":
             self.cut.add(e["t"])
             unit = self._unit([e["t"]], None, k)
+            self.units[unit].scope = e.get("scope", "")
             self._data(e["from"], unit, 0, k, dotted=True)
         elif kind == "inplace" and e.get("n") is not None and e["n"] not in self.place:
             before = self.home.get(e["t"])
@@ -390,61 +398,71 @@ class Film:
             })  # fmt: skip
         return {"nodes": rows}
 
-    # Where it stands.
+    # Which groups there are, how large the units are, and what joins them; where they stand is scene.py's affair.
 
     def _geometry(self) -> Record:
         for unit in self.units:
             self._measure(unit)
-        placed = layered(
-            [(unit.left, unit.right, unit.height) for unit in self.units],
-            {(line.source, line.target) for line in (*self.forward, *self.backward)},
-        )
+        lines = [*self.forward, *self.backward]
+        groups, group_of = folded(self._paths(lines), [(line.source, line.target) for line in lines])
+        for group in groups:
+            group["size"] = [round(max(text_width(group["name"], 12, True) + 46, 150)), 50]
         fed = {line.target for line in self.forward}
-        units = []
-        for i, (unit, (cx, cy)) in enumerate(zip(self.units, placed.anchors, strict=True)):
-            boxes = [
-                [t, *map(round, (cx + x, cy + y, w, h))]
-                for t, (x, y, w, h) in zip(unit.tensors, unit.boxes, strict=True)
-            ]
-            shape = (
-                [round(cx + unit.shape[0]), round(cy + unit.shape[1]), *unit.shape[2:]] if unit.shape else []
-            )
-            corner = (cx - unit.left, cy - unit.height / 2, unit.left + unit.right, unit.height)
-            bounds = [round(v) for v in corner]
-            node = -1 if unit.node is None else unit.node
-            units.append(
-                {
-                    "at": bounds,
-                    "boxes": boxes,
-                    "node": node,
-                    "shape": shape,
-                    "since": unit.since,
-                    "fed": int(i in fed),
-                }
-            )
-        ends = self._ends(placed.anchors)
-        forward, backward = [], []
-        for index, line in enumerate(self.forward):
-            bends = placed.bends.get((line.source, line.target), [])
-            points = [ends["f", index, 0], *[(x - 10, y) for x, y in bends], ends["f", index, 1]]
-            forward.append({"k": line.since, "free": int(line.dotted), "p": _flat(points)})
-        pills = _Pills(units)
-        for index, line in enumerate(self.backward):
-            bends = placed.bends.get((line.source, line.target), [])
-            points = [ends["b", index, 0], *[(x + 10, y) for x, y in bends], ends["b", index, 1]]
+        units = [
+            {
+                "size": [round(unit.left), round(unit.right), round(unit.height)],
+                "boxes": [[t, *map(round, box)] for t, box in zip(unit.tensors, unit.boxes, strict=True)],
+                "node": -1 if unit.node is None else unit.node,
+                "shape": [round(x) for x in unit.shape],
+                "since": unit.since,
+                "fed": int(i in fed),
+                "group": group_of[i],
+            }
+            for i, unit in enumerate(self.units)
+        ]
+        forward = [
+            {
+                "k": line.since,
+                "free": int(line.dotted),
+                "u": line.source,
+                "v": line.target,
+                "box": line.source_box,
+            }
+            for line in self.forward
+        ]
+        backward = []
+        for line in self.backward:
             assert line.node is not None
             timeline = self.edge_lines.get((line.node, line.operand), [])
-            at, width = pills.put(points, self._pill_width(timeline))
             backward.append({
-                "n": line.node, "i": line.operand, "p": _flat(points[::-1]),
-                "pill": [*map(round, at), round(width)], "tl": timeline,
+                "n": line.node, "i": line.operand, "u": line.source, "v": line.target,
+                "w": round(self._pill_width(timeline)), "tl": timeline,
             })  # fmt: skip
         return {
             "units": units,
+            "groups": groups,
+            "open": opened(groups, group_of),
             "forward": forward,
             "backward": backward,
-            "size": [round(placed.width), round(placed.height)],
         }
+
+    def _paths(self, lines: list[Line]) -> list[str]:
+        """The group that each unit was made in; of leaves, the innermost one that all its users are in."""
+        users: dict[int, set[int]] = {}
+        for line in lines:
+            users.setdefault(line.source, set()).add(line.target)
+        paths: list[str | None] = []
+        for unit in self.units:
+            node = None if unit.node is None else self.trace.nodes[unit.node]
+            known = unit.scope or (node or {}).get("scope") or ""
+            leaf = (node is None or node["kind"] == "accumulate") and unit.scope is None
+            paths.append(None if leaf else known)
+        return [
+            common(path for u in sorted(users.get(i, ())) if (path := paths[u]) is not None)
+            if here is None
+            else here
+            for i, here in enumerate(paths)
+        ]
 
     def _measure(self, unit: Unit) -> None:
         """Sizes within a unit: its boxes from left to right, then its node."""
@@ -523,90 +541,6 @@ class Film:
                     width = max(width, text_width(shape_text(item["shape"]), 11, True) + 14)
         return width
 
-    def _ends(self, anchors: list[Point]) -> dict[tuple[str, int, int], Point]:
-        """Where lines start and end: several at one side stand apart, in the order of their other ends."""
-        sides: dict[tuple[str, int, int, int], list[tuple[float, int, int]]] = {}
-        for kind, lines in (("f", self.forward), ("b", self.backward)):
-            for index, line in enumerate(lines):
-                here, there = anchors[line.source][0], anchors[line.target][0]
-                box = line.source_box if kind == "f" else 0
-                sides.setdefault((kind, line.source, box, 0), []).append((there, line.operand, index))
-                sides.setdefault((kind, line.target, 0, 1), []).append((here, line.operand, index))
-        ends: dict[tuple[str, int, int], Point] = {}
-        for (kind, u, box, side), lines_here in sides.items():
-            unit, (cx, cy) = self.units[u], anchors[u]
-            if kind == "f" and unit.boxes:
-                x, y, w, h = unit.boxes[min(box, len(unit.boxes) - 1)]
-                middle, edge, room = x + w / 2, (y + h if side == 0 else y), w - 24
-            else:
-                x, y, rx, ry = unit.shape or [0, 0, 0, 0]
-                middle, edge, room = x, (y + ry if side == 0 else y - ry), 1.1 * rx
-            count = len(lines_here)
-            step = min(26.0, room / (count - 1)) if count > 1 else 0
-            for i, (_, _, index) in enumerate(sorted(lines_here)):
-                dx = (i - (count - 1) / 2) * step
-                dy = 0.0
-                if kind == "b" and unit.shape and dx:  # on the curve of the ellipse, the slope of the diamond
-                    _, _, rx, ry = unit.shape
-                    lost = abs(dx) / rx
-                    round_off = lost if rx == ry else 1 - (1 - min(lost, 1) ** 2) ** 0.5
-                    dy = -ry * round_off if side == 0 else ry * round_off
-                ends[kind, index, side] = (cx + middle + dx, cy + edge + dy)
-        return ends
-
-
-class _Pills:
-    """Places for the gradients' labels on their lines, clear of each other and of the boxes."""
-
-    def __init__(self, units: list[Record]) -> None:
-        self.taken: dict[tuple[int, int], list[tuple[float, float, float, float]]] = {}
-        for unit in units:
-            x, y, w, h = unit["at"]
-            self._take((x, y, x + w, y + h))
-
-    def put(self, points: list[Point], width: float) -> tuple[Point, float]:
-        """The first free place of several along the line, else the middle."""
-        places = [curve_point(points, t) for t in (0.5, 0.42, 0.58, 0.34, 0.66, 0.27, 0.73, 0.2, 0.8)]
-        if not width:
-            return places[0], 0
-        for x, y in places:
-            box = (x - width / 2 - 2, y - 11, x + width / 2 + 2, y + 11)
-            if not self._hits(box):
-                break
-        else:
-            x, y = places[0]
-            box = (x - width / 2, y - 10, x + width / 2, y + 10)
-        self._take(box)
-        return (x, y), width
-
-    def _cells(self, box: tuple[float, float, float, float]) -> Iterable[tuple[int, int]]:
-        for i in range(int(box[0] // 200), int(box[2] // 200) + 1):
-            for j in range(int(box[1] // 200), int(box[3] // 200) + 1):
-                yield i, j
-
-    def _take(self, box: tuple[float, float, float, float]) -> None:
-        for cell in self._cells(box):
-            self.taken.setdefault(cell, []).append(box)
-
-    def _hits(self, box: tuple[float, float, float, float]) -> bool:
-        return any(
-            box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
-            for cell in self._cells(box)
-            for other in self.taken.get(cell, ())
-        )
-
-
-def curve_point(points: list[Point], t: float) -> Point:
-    """The point at `t` of the curve through `points` (each piece leaves and arrives vertically)."""
-    pieces = len(points) - 1
-    i = min(int(t * pieces), pieces - 1)
-    s = t * pieces - i
-    (x0, y0), (x1, y1) = points[i], points[i + 1]
-    middle = (y0 + y1) / 2
-    x = x0 * (1 - s) ** 3 + 3 * x0 * (1 - s) ** 2 * s + 3 * x1 * (1 - s) * s**2 + x1 * s**3
-    y = y0 * (1 - s) ** 3 + 3 * middle * (1 - s) ** 2 * s + 3 * middle * (1 - s) * s**2 + y1 * s**3
-    return x, y
-
 
 def shape_text(shape: list[int]) -> str:
     """A shape as people write it in a picture: "8\N{MULTIPLICATION SIGN}4", "[5]" for a vector."""
@@ -651,7 +585,3 @@ def _rounded(data: Any) -> Any:
     if isinstance(data, list):
         return [_rounded(x) for x in data]
     return data if data is None or isinstance(data, str | bool | int) else float(f"{data:.4g}")
-
-
-def _flat(points: Iterable[Point]) -> list[int]:
-    return [round(v) for point in points for v in point]

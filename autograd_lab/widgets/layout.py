@@ -1,89 +1,122 @@
 """Where things go: a small layered layout for graphs that are built top to bottom.
 
-    rank     each box one row below the lowest box it depends on; sources directly above their first user
-    order    barycentre sweeps, with invisible boxes where an edge passes through a row
-    place    each box over the mean of its neighbours, as near as the boxes beside it allow
+    rank     each item one row below the lowest item it depends on; sources directly above their first user
+    order    barycentre sweeps, with invisible items where an edge passes through a row
+    place    each item over the mean of its neighbours, as near as the items beside it allow
 
 Sources with a single user (weights, constants) take no part in the ordering: each is set beside what its user
 already has above it, which leaves far fewer crossings. The result depends on nothing but the input.
+
+The browser lays graphs out as well, when a group is opened or closed: assets/layout.js is this file in JavaScript, and a
+test compares the two. So sums are written as loops: from Python 3.12 on, `sum` adds floats more exactly than JavaScript.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 Point = tuple[float, float]
+#: (upper item, lower item, where it leaves the upper one and enters the lower one, both from the anchor, what it carries)
+Edge = tuple[int, int, float, float, int]
+#: (item, how far to its right this one wants to be)
+Near = tuple[int, float]
+
+MANY = 3000  # more items than this are ordered and placed in fewer sweeps
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the boxes' anchors are, points that each edge passes between its ends, and the size of the whole."""
+    """Where the items' anchors are, points that edges pass between their ends, and the size of the whole.
+
+    `bends` has, for each source and what leaves it, the points in the rows below the source; an edge passes as many as
+    there are rows between its ends (`rows`).
+    """
 
     anchors: list[Point]
     bends: dict[tuple[int, int], list[Point]]
+    rows: list[int]
     width: float
     height: float
+
+    def between(self, u: int, v: int, cargo: int) -> list[Point]:
+        """The points that an edge passes."""
+        return self.bends.get((u, cargo), [])[: max(self.rows[v] - self.rows[u] - 1, 0)]
 
 
 def layered(
     sizes: Sequence[tuple[float, float, float]],
-    edges: Iterable[tuple[int, int]],
+    edges: Iterable[Edge],
+    top: int = 0,
+    bottom: int = 0,
+    firm: Collection[int] = (),
     *,
     gap: float = 26,
     row_gap: float = 60,
     lane: float = 34,
 ) -> Layout:
-    """Place boxes; every edge (u, v) leads down, and needs u < v.
+    """Place items so that edges lead down.
 
-    A box's size is how far it reaches to the left and right of its anchor, and its height; anchors of boxes that
-    are joined are brought above each other. `gap` and `row_gap` are the least distances between boxes; `lane` is
-    the room an edge needs where it passes through a row.
+    An item's size is how far it reaches to the left and right of its anchor, and its height; anchors of items that
+    are joined are brought above each other. The first `top` items stand in a row of their own above all others, in the
+    order given, the last `bottom` ones below; `firm` ones are not set beside their user even if they are sources. Edges from one item that carry the same share a lane. `gap` and `row_gap`
+    are the least distances between items; `lane` is the room an edge needs where it passes through a row. Edges that
+    would close a circle are left out.
     """
-    pairs = sorted({(u, v) for u, v in edges if u < v})
     n = len(sizes)
     if not n:
-        return Layout([], {}, 0, 0)
-    below: list[list[int]] = [[] for _ in range(n)]
+        return Layout([], {}, [], 0, 0)
+    pairs = sorted(set(edges))
     above: list[list[int]] = [[] for _ in range(n)]
-    for u, v in pairs:
-        below[u].append(v)
-        above[v].append(u)
-    rank = _ranks(above, below)
-    glued = {u: below[u][0] for u in range(n) if not above[u] and len(below[u]) == 1}
+    for u, v, *_ in pairs:
+        if u != v and above[v][-1:] != [u]:  # equal pairs stand side by side
+            above[v].append(u)
+    order = _topological(above)
+    place = {item: i for i, item in enumerate(order)}
+    pairs = [edge for edge in pairs if place[edge[0]] < place[edge[1]]]
+    above = [[u for u in us if place[u] < place[v]] for v, us in enumerate(above)]
+    below: list[list[int]] = [[] for _ in range(n)]
+    for v, us in enumerate(above):
+        for u in us:
+            below[u].append(v)
+    rank = _ranks(order, above, below, top, bottom)
+    inner = range(top, n - bottom)
+    single = (u for u in inner if not above[u] and len(below[u]) == 1 and u not in firm)
+    glued = {u: below[u][0] for u in single if below[u][0] in inner}
 
-    # Invisible boxes, so that every edge leads from one row to the next.
+    # Invisible items, so that every edge leads from one row to the next.
     reach = [(left, right) for left, right, _ in sizes]
     row_of = list(rank)
-    up: list[list[int]] = [[] for _ in range(n)]
-    down: list[list[int]] = [[] for _ in range(n)]
-    chains: dict[tuple[int, int], list[int]] = {}
-    for u, v in pairs:
-        last, chain = u, []
-        for r in range(rank[u] + 1, rank[v]):
-            dummy = len(reach)
+    up: list[list[Near]] = [[] for _ in range(n)]
+    down: list[list[Near]] = [[] for _ in range(n)]
+    lanes: dict[tuple[int, int], list[int]] = {}
+    for u, v, leaves, enters, cargo in pairs:
+        chain = lanes.setdefault((u, cargo), [])
+        for r in range(rank[u] + 1 + len(chain), rank[v]):
+            dummy, last = len(reach), chain[-1] if chain else u
             reach.append((lane / 2, lane / 2))
             row_of.append(r)
-            up.append([last])
+            off = 0.0 if chain else leaves
+            up.append([(last, off)])
             down.append([])
-            down[last].append(dummy)
+            down[last].append((dummy, -off))
             chain.append(dummy)
-            last = dummy
-        down[last].append(v)
-        up[v].append(last)
-        chains[u, v] = chain
+        passed = rank[v] - rank[u] - 1
+        last, off = (chain[passed - 1], 0.0) if passed else (u, leaves)
+        down[last].append((v, enters - off))
+        up[v].append((last, off - enters))
 
     rows: list[list[int]] = [[] for _ in range(max(rank) + 1)]
     for i in range(len(reach)):
         if i not in glued:
             rows[row_of[i]].append(i)
-    _order(rows, up, down, glued)
+    _order(rows, up, down, glued, 1 if top else 0, 8 if len(reach) < MANY else 4)
     _glue(rows, up, down, glued, rank)
-    xs = _place(rows, up, down, reach, gap, n, glued)
+    xs = _place(rows, up, down, reach, gap, n, glued, 8 if len(reach) < MANY else 5)
 
     heights = [max((sizes[i][2] for i in row if i < n), default=0.0) for row in rows]
-    gaps = _row_gaps(rows, down, xs, row_gap)
+    gaps = _row_gaps(rows, down, xs, row_gap, bool(top), bool(bottom))
     ys, y = [], 0.0
     for h, space in zip(heights, gaps, strict=True):
         ys.append(y + h / 2)
@@ -91,66 +124,119 @@ def layered(
     left = min(xs[i] - reach[i][0] for i in range(n))
     right = max(xs[i] + reach[i][1] for i in range(n))
     anchors = [(xs[i] - left, ys[rank[i]]) for i in range(n)]
-    bends = {key: [(xs[d] - left, ys[row_of[d]]) for d in chain] for key, chain in chains.items()}
-    return Layout(anchors, bends, right - left, y - gaps[-1])
+    bends = {key: [(xs[d] - left, ys[row_of[d]]) for d in chain] for key, chain in lanes.items() if chain}
+    return Layout(anchors, bends, rank, right - left, y - gaps[-1])
 
 
-def _row_gaps(rows: list[list[int]], down: list[list[int]], xs: list[float], least: float) -> list[float]:
+def _topological(above: list[list[int]]) -> list[int]:
+    """The items, each after those it depends on, otherwise in their order; circles are cut where they close."""
+    order: list[int] = []
+    seen = [0] * len(above)  # 1: begun, 2: done
+    for first in range(len(above)):
+        stack = [first]
+        while stack:
+            v = stack[-1]
+            if seen[v] == 0:
+                seen[v] = 1
+                stack += [u for u in reversed(above[v]) if seen[u] == 0]
+            else:
+                stack.pop()
+                if seen[v] == 1:
+                    seen[v] = 2
+                    order.append(v)
+    return order
+
+
+def _ranks(
+    order: list[int], above: list[list[int]], below: list[list[int]], top: int, bottom: int
+) -> list[int]:
+    """Rows: as high as possible, but sources next to their first user."""
+    n = len(above)
+    first = 1 if top else 0
+    rank = [0] * n
+    for v in order:
+        if top <= v < n - bottom:
+            rank[v] = first
+            for u in above[v]:
+                rank[v] = max(rank[v], rank[u] + 1)
+    for u in range(top, n - bottom):
+        inside = [rank[v] for v in below[u] if v < n - bottom]
+        if not above[u] and inside:
+            rank[u] = max(min(inside) - 1, first)
+    if n > top + bottom:
+        inner = rank[top : n - bottom]
+        lowest, highest = min(inner) - first, max(inner)
+        rank = [r - lowest if top <= v < n - bottom else 0 for v, r in enumerate(rank)]
+        highest -= lowest
+    else:
+        highest = 0
+    for v in range(n - bottom, n):
+        rank[v] = highest + 1
+    return rank
+
+
+def _row_gaps(
+    rows: list[list[int]], down: list[list[Near]], xs: list[float], least: float, top: bool, bottom: bool
+) -> list[float]:
     """Room below each row: more where its edges run far sideways, so that they do not lie flat."""
     gaps = []
-    for row in rows:
-        runs = [abs(xs[item] - xs[x]) for item in row for x in down[item]]
-        gaps.append(least + min(sum(runs) / len(runs) * 0.08, 1.5 * least) if runs else least)
+    for r, row in enumerate(rows):
+        runs, count = 0.0, 0
+        for item in row:
+            for x, off in down[item]:
+                runs += abs(xs[item] - xs[x] - off)
+                count += 1
+        edge = 30.0 if (top and r == 0) or (bottom and r == len(rows) - 2) else 0.0
+        gaps.append((edge or least) + (min(runs / count * 0.08, 1.5 * least) if count else 0.0))
     return gaps
 
 
-def _ranks(above: list[list[int]], below: list[list[int]]) -> list[int]:
-    """Rows: as high as possible, but sources next to their first user."""
-    rank = [0] * len(above)
-    for v, us in enumerate(above):  # u < v for every edge, so this order is topological
-        rank[v] = max((rank[u] + 1 for u in us), default=0)
-    for u, vs in enumerate(below):
-        if not above[u] and vs:
-            rank[u] = max(min(rank[v] for v in vs) - 1, 0)
-    lowest = min(rank)
-    return [r - lowest for r in rank]
-
-
 def _order(
-    rows: list[list[int]], up: list[list[int]], down: list[list[int]], glued: dict[int, int], sweeps: int = 8
+    rows: list[list[int]],
+    up: list[list[Near]],
+    down: list[list[Near]],
+    glued: dict[int, int],
+    fixed: int,
+    sweeps: int,
 ) -> None:
     """Order each row by the mean place of its neighbours above, then below, and so on; keep the best."""
-    place: dict[int, float] = {}
+    place = [0] * len(up)
     for row in rows:
         for i, item in enumerate(row):
-            place[item] = float(i)
+            place[item] = i
     best, fewest = [list(row) for row in rows], _crossings(rows, down, place)
     for sweep in range(sweeps):
         if not fewest:
             break
         neighbours, order = (up, rows) if sweep % 2 == 0 else (down, rows[::-1])
         for row in order:
+            if fixed and row is rows[0]:
+                continue
             keys = {}
             for item in row:
-                near = [place[x] for x in neighbours[item] if x not in glued]
-                keys[item] = sum(near) / len(near) if near else place[item]
-            row.sort(key=lambda item: (keys[item], place[item]))
+                total, count = 0.0, 0
+                for x, _ in neighbours[item]:
+                    if x not in glued:
+                        total += place[x]
+                        count += 1
+                keys[item] = (total / count if count else float(place[item]), place[item])
+            row.sort(key=keys.__getitem__)
             for i, item in enumerate(row):
-                place[item] = float(i)
+                place[item] = i
         count = _crossings(rows, down, place)
         if count < fewest:
             best, fewest = [list(row) for row in rows], count
     rows[:] = best
 
 
-def _crossings(rows: list[list[int]], down: list[list[int]], place: dict[int, float]) -> int:
+def _crossings(rows: list[list[int]], down: list[list[Near]], place: list[int]) -> int:
     """How many edges between neighbouring rows cross, counted with a Fenwick tree."""
     total = 0
     for row, following in pairwise(rows):
         tree = [0] * (len(following) + 1)
         seen = 0
         for item in row:
-            ends = sorted(int(place[x]) for x in down[item])
+            ends = sorted([place[x] for x, _ in down[item]])
             for end in ends:
                 i, smaller = end + 1, 0
                 while i:
@@ -167,60 +253,75 @@ def _crossings(rows: list[list[int]], down: list[list[int]], place: dict[int, fl
 
 
 def _glue(
-    rows: list[list[int]], up: list[list[int]], down: list[list[int]], glued: dict[int, int], rank: list[int]
+    rows: list[list[int]],
+    up: list[list[Near]],
+    down: list[list[Near]],
+    glued: dict[int, int],
+    rank: list[int],
 ) -> None:
     """Put each single-use source beside what its user already has above it."""
-    place = {item: (i + 1) / (len(row) + 1) for row in rows for i, item in enumerate(row)}
-    spot = {item: float(i) for row in rows for i, item in enumerate(row)}
+    place, spot = {}, {}
+    for row in rows:
+        for i, item in enumerate(row):
+            place[item], spot[item] = (i + 1) / (len(row) + 1), float(i)
     guests: dict[int, list[tuple[float, int, int]]] = {}
     for u, v in glued.items():
         row = rows[rank[u]]
-        hosts = [x for x in up[v] if x not in glued]
+        operands = [x for x, _ in up[v]]
+        hosts = [x for x in operands if x not in glued]
         if hosts:
-            host = min(hosts, key=lambda x: spot[x])
-            others = [place[x] for x in down[host]]
-            if len(others) > 1 and place[v] != sum(others) / len(others):  # on its user's side of the host
-                left = place[v] < sum(others) / len(others)
+            host = min(hosts, key=spot.__getitem__)
+            others, total = 0, 0.0
+            for x, _ in down[host]:
+                total += place[x]
+                others += 1
+            mean = total / others
+            if others > 1 and place[v] != mean:  # on its user's side of the host
+                left = place[v] < mean
             else:  # left if it is the earlier operand
-                left = up[v].index(u) < up[v].index(host)
+                left = operands.index(u) < operands.index(host)
             key = min(spot[x] for x in hosts) - 0.4 if left else max(spot[x] for x in hosts) + 0.4
         else:
             key = place[v] * (len(row) + 1) - 1
         guests.setdefault(rank[u], []).append((key, v, u))
     for r, news in guests.items():
-        order = spot | {v: place[v] for _, v, _ in news}
         items = [(spot[item], 0.0, -1, item) for item in rows[r]]
-        items += [(key, order[v], i, u) for i, (key, v, u) in enumerate(sorted(news))]
+        items += [(key, place[v], i, u) for i, (key, v, u) in enumerate(sorted(news))]
         rows[r] = [item for *_, item in sorted(items)]
 
 
 def _place(
     rows: list[list[int]],
-    up: list[list[int]],
-    down: list[list[int]],
+    up: list[list[Near]],
+    down: list[list[Near]],
     reach: list[tuple[float, float]],
     gap: float,
     real: int,
     glued: dict[int, int],
-    sweeps: int = 8,
+    sweeps: int,
 ) -> list[float]:
-    """Anchors along the rows: every box as near to the mean of its neighbours as its row allows."""
+    """Anchors along the rows: every item as near to the mean of its neighbours as its row allows."""
     xs = [0.0] * len(reach)
     for row in rows:
         x = 0.0
         for item in row:
             xs[item] = x + reach[item][0]
-            x += sum(reach[item]) + gap
+            x += reach[item][0] + reach[item][1] + gap
         for item in row:
             xs[item] -= (x - gap) / 2
-    pulls = [[x for x in near if x not in glued] for near in up]  # a leaf does not push its user aside
+    pulls = [
+        [near for near in nears if near[0] not in glued] for nears in up
+    ]  # a leaf does not push its user
     for sweep in range(sweeps):
         here, there = (pulls, down) if sweep % 2 == 0 else (down, pulls)
         for row in rows if sweep % 2 == 0 else rows[::-1]:
             wanted, weights = [], []
             for item in row:
                 near = here[item] or there[item]
-                wanted.append(sum(xs[x] for x in near) / len(near) if near else xs[item])
+                total = 0.0
+                for x, off in near:
+                    total += xs[x] + off
+                wanted.append(total / len(near) if near else xs[item])
                 light = item in glued or not here[item]
                 weights.append(0.1 if light else 4.0 if item >= real else 1.0)
             _settle(row, wanted, weights, reach, gap, xs)
@@ -241,14 +342,20 @@ def _settle(
         if i:
             x += reach[row[i - 1]][1] + gap + reach[item][0]
         offsets.append(x)
-    blocks: list[list[float]] = []  # weighted sum, weight, number of items
-    for want, weight, offset in zip(wanted, weights, offsets, strict=True):
-        blocks.append([(want - offset) * weight, weight, 1])
-        while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] >= blocks[-1][0] / blocks[-1][1]:
-            top = blocks.pop()
-            blocks[-1] = [a + b for a, b in zip(blocks[-1], top, strict=True)]
+    sums: list[float] = []  # of each pool: weighted sum, weight, number of items
+    loads: list[float] = []
+    counts: list[int] = []
+    for i, weight in enumerate(weights):
+        total, load, count = (wanted[i] - offsets[i]) * weight, weight, 1
+        while sums and sums[-1] / loads[-1] >= total / load:
+            total += sums.pop()
+            load += loads.pop()
+            count += counts.pop()
+        sums.append(total)
+        loads.append(load)
+        counts.append(count)
     i = 0
-    for total, weight, count in blocks:
-        for _ in range(int(count)):
-            xs[row[i]] = total / weight + offsets[i]
+    for total, load, count in zip(sums, loads, counts, strict=True):
+        for _ in range(count):
+            xs[row[i]] = total / load + offsets[i]
             i += 1

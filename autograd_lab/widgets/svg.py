@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .frames import at, shape_text, text_width
+from .scene import scene
 
 Record = dict[str, Any]
 
@@ -28,13 +29,15 @@ def palette(dark: bool = False) -> dict[str, str]:
     return {name: dark_color if dark else light for name, light, dark_color in found}
 
 
-def svg(film: Record, k: int | None = None) -> str:
-    """The picture at step `k` (the last one if not given)."""
+def svg(film: Record, k: int | None = None, where: Record | None = None) -> str:
+    """The picture at step `k` (the last one if not given); `where` is a scene made before, for several pictures of one film."""
     k = film["steps"] if k is None else k
     color = palette()
-    if len(film["units"]) > MOST_UNITS:
+    if where is None and _boxes(film) <= MOST_UNITS:
+        where = scene(film)
+    if where is None:
         return _note(f"{len(film['nodes'])} nodes: too many for a still picture")
-    w, h = (size + 32 for size in film["size"])
+    w, h = (size + 32 for size in where["size"])
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}" viewBox="-16 -16 {w} {h}" role="img" '
         f'aria-label="{escape(_label(film), quote=True)}">',
@@ -45,20 +48,47 @@ def svg(film: Record, k: int | None = None) -> str:
         f"stroke-width:1.5}}.v{{stroke:{color['verm']};stroke-width:2}}</style>",
         f'<rect x="-16" y="-16" width="{w}" height="{h}" fill="{color["bg"]}"/>',
     ]
-    for line in film["forward"]:
-        if line["k"] <= k:
-            parts.append(_path(line["p"], 4, "f n" if line["free"] else "f", color["outline"]))
-    for unit in film["units"]:
-        if unit["since"] <= k:
-            parts += _unit(film, unit, k)
-    for line in film["backward"]:
-        parts += _gradient(film, line, k)
+    for group in where["groups"]:
+        parts += _group(film, *group)
+    for bundle in where["forward"]:
+        lines = [line for i in bundle["lines"] if (line := film["forward"][i])["k"] <= k]
+        if lines:
+            free = all(line["free"] for line in lines)
+            parts.append(_path(bundle["p"], 4, "f n" if free else "f", color["outline"]))
+    for u, x, y in where["units"]:
+        if film["units"][u]["since"] <= k:
+            parts += _unit(film, film["units"][u], x, y, k)
+    for bundle in where["backward"]:
+        parts += _gradient(film, bundle, k)
     return "".join([*parts, "</svg>"])
 
 
-def _unit(film: Record, unit: Record, k: int) -> list[str]:
+def _boxes(film: Record) -> int:
+    """How many boxes are seen at first."""
+    opened = set(film["open"])
+    groups = sum(group["parent"] in opened or group["parent"] < 0 for group in film["groups"])
+    return groups + sum(unit["group"] in opened or unit["group"] < 0 for unit in film["units"])
+
+
+def _group(film: Record, g: int, x: float, y: float, w: float, h: float, is_open: int) -> list[str]:
+    color, group = palette(), film["groups"][g]
+    if is_open:
+        return [
+            f'<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="7" fill="{color["fg"]}" fill-opacity=".035" '
+            f'stroke="{color["hair"]}"/>',
+            f'<text x="{x + 10}" y="{y + 17}" class="b l">{escape(group["name"])}</text>',
+        ]
+    return [
+        _rect(x + 4, y - 4, w, h, 7, color["bg"], color["outline"]),
+        _rect(x, y, w, h, 7, color["soft"], color["outline"]),
+        _text(x + w / 2, y + 21, group["name"], "b"),
+        _text(x + w / 2, y + 38, f"{group['units']} boxes", "s"),
+    ]
+
+
+def _unit(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]:
     color, parts = palette(), []
-    for t, x, y, w, h in unit["boxes"]:
+    for t, x, y, w, h in moved(unit, cx, cy):
         tensor = film["tensors"][t]
         index = at(tensor["tl"], k)
         if index is None:
@@ -86,6 +116,7 @@ def _unit(film: Record, unit: Record, k: int) -> list[str]:
     if at(node["tl"], k) is None:
         return parts
     x, y, rx, ry = unit["shape"]
+    x, y = x + cx, y + cy
     stroke = f'fill="{color["bg"]}" stroke="{color["outline"]}" stroke-width="1.2"'
     if node["kind"] == "accumulate":
         parts.append(f'<path d="M{x} {y - ry}L{x + rx} {y}L{x} {y + ry}L{x - rx} {y}z" {stroke}/>')
@@ -93,7 +124,7 @@ def _unit(film: Record, unit: Record, k: int) -> list[str]:
         parts.append(_text(x, y - ry - 5, "AccumulateGrad", "s"))
     else:
         if unit["boxes"]:
-            _, bx, _, bw, _ = unit["boxes"][-1]
+            _, bx, _, bw, _ = moved(unit, cx, cy)[-1]
             parts.append(
                 f'<path d="M{bx + bw} {y}H{x - rx}" stroke="{color["outline"]}" stroke-width="1.2"/>'
             )
@@ -102,19 +133,30 @@ def _unit(film: Record, unit: Record, k: int) -> list[str]:
     return parts
 
 
-def _gradient(film: Record, line: Record, k: int) -> list[str]:
-    index = at(line["tl"], k)
-    if index is None:
+def moved(unit: Record, cx: float, cy: float) -> list[list[float]]:
+    """A unit's boxes where they are in the picture: [tensor, x, y, width, height]."""
+    return [[t, x + cx, y + cy, w, h] for t, x, y, w, h in unit["boxes"]]
+
+
+def _gradient(film: Record, bundle: Record, k: int) -> list[str]:
+    found = [
+        film["states"][i]
+        for line in bundle["lines"]
+        if (i := at(film["backward"][line]["tl"], k)) is not None
+    ]
+    if not found:
         return []
-    status, value = film["states"][index]
-    color = palette()
-    if status != "sent":
-        return [_path(line["p"], 7, "e n" if status == "pruned" else "e", color["outline"])]
-    text = brief(film, value)
-    x, y, _ = line["pill"]
-    w = text_width(text, 11, True) + 14
+    color, p = palette(), bundle["p"]
+    sent = [value for status, value in found if status == "sent"]
+    if not sent:
+        pruned = all(status == "pruned" for status, _ in found)
+        return [_path(p, 7, "e n" if pruned else "e", color["outline"])]
+    one = len(bundle["lines"]) == 1
+    text = brief(film, sent[0]) if one else f"{len(sent)}/{len(bundle['lines'])}"
+    x, y, room = bundle["pill"]
+    w = text_width(text, 11, True) + 14 if one else room
     return [
-        _path(line["p"], 7, "e v", color["verm"]),
+        _path(p, 7, "e v", color["verm"]),
         _rect(x - w / 2, y - 9.5, w, 19, 9.5, color["verm-tint"], color["verm"]),
         f'<text x="{x}" y="{y + 4}" class="g b">{escape(text)}</text>',
     ]

@@ -7,6 +7,7 @@ import samples
 
 from autograd_lab.tracing import narrate, state
 from autograd_lab.widgets.frames import at, film
+from autograd_lab.widgets.scene import scene
 
 ALL = pytest.mark.parametrize("make", samples.SMALL.values(), ids=samples.SMALL)
 
@@ -65,23 +66,29 @@ def test_the_film_is_plain_and_the_same_every_time(make):
     doc = film(make())
     text = json.dumps(doc, allow_nan=False)
     assert text == json.dumps(film(make()))
-    assert (doc["format"], doc["version"]) == ("autograd-lab-film", 1)
+    assert (doc["format"], doc["version"]) == ("autograd-lab-film", 2)
 
 
 @ALL
 def test_nothing_drawn_overlaps(make):
     """Boxes, nodes and the gradients' labels keep clear of each other, whatever numbers come to stand in them."""
     doc = film(make())
-    boxes = [(x, y, x + w, y + h) for u in doc["units"] for _, x, y, w, h in u["boxes"]]
-    boxes += [
-        (x - rx, y - ry, x + rx, y + ry) for u in doc["units"] if u["shape"] for x, y, rx, ry in [u["shape"]]
-    ]
+    picture = scene(doc)
+    boxes = []
+    for u, cx, cy in picture["units"]:
+        boxes += [(cx + x, cy + y, cx + x + w, cy + y + h) for _, x, y, w, h in doc["units"][u]["boxes"]]
+        if doc["units"][u]["shape"]:
+            x, y, rx, ry = doc["units"][u]["shape"]
+            boxes.append((cx + x - rx, cy + y - ry, cx + x + rx, cy + y + ry))
     pills = [
-        (x - w / 2, y - 9, x + w / 2, y + 9) for line in doc["backward"] for x, y, w in [line["pill"]] if w
+        (x - w / 2, y - 9, x + w / 2, y + 9)
+        for line in picture["backward"]
+        for x, y, w in [line["pill"]]
+        if w
     ]
     for a, b in itertools.combinations([*boxes, *pills], 2):
         assert a[2] <= b[0] + 1 or b[2] <= a[0] + 1 or a[3] <= b[1] + 1 or b[3] <= a[1] + 1
-    width, height = doc["size"]
+    width, height = picture["size"]
     assert all(x0 >= -1 and x1 <= width + 1 and y0 >= -1 and y1 <= height + 1 for x0, y0, x1, y1 in boxes)
 
 

@@ -11,7 +11,7 @@ def graph(seed, n=60):
     r = random.Random(seed)
     sizes = [(r.uniform(20, 90), r.uniform(20, 150), r.choice([40, 57])) for _ in range(n)]
     edges = [(r.randrange(v), v) for v in range(1, n) for _ in range(r.choice([0, 1, 1, 2]))]
-    return sizes, edges
+    return sizes, [(u, v, 0, 0, u) for u, v in edges]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -22,7 +22,7 @@ def test_no_two_boxes_overlap_and_edges_lead_down(seed):
              for (x, y), (left, right, h) in zip(found.anchors, sizes, strict=True)]  # fmt: skip
     for a, b in itertools.combinations(boxes, 2):
         assert a[1] <= b[0] + 1e-6 or b[1] <= a[0] + 1e-6 or a[3] <= b[2] or b[3] <= a[2]
-    for u, v in edges:
+    for u, v, *_ in edges:
         assert boxes[u][3] + 49 < boxes[v][2]
     assert min(box[0] for box in boxes) == pytest.approx(0)
     assert max(box[1] for box in boxes) == pytest.approx(found.width)
@@ -49,13 +49,13 @@ def test_bends_keep_clear_of_boxes():
 
 
 def test_a_source_stands_in_the_row_above_its_user():
-    found = layered([(10, 10, 10)] * 5, [(0, 1), (1, 2), (2, 4), (3, 4)])
+    found = layered([(10, 10, 10)] * 5, [(0, 1, 0, 0, 0), (1, 2, 0, 0, 1), (2, 4, 0, 0, 2), (3, 4, 0, 0, 3)])
     rows = [y for _, y in found.anchors]
     assert rows[3] == rows[2]
 
 
 def test_a_chain_is_straight():
-    found = layered([(30, 90, 40)] * 30, [(i, i + 1) for i in range(29)])
+    found = layered([(30, 90, 40)] * 30, [(i, i + 1, 0, 0, i) for i in range(29)])
     assert len({x for x, _ in found.anchors}) == 1
 
 

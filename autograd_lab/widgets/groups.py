@@ -14,6 +14,7 @@ Record = dict[str, Any]
 LEAST = 4  # a group of fewer units is not worth a box
 SHARED = 12  # more leaves than this in one group, each used by several others in it, are a group themselves
 MOST = 60  # so many boxes at most are seen at first
+_TURN = re.compile(r"line \d+, turn (\d+)")
 
 
 def folded(paths: Sequence[str], lines: Iterable[tuple[int, int]]) -> tuple[list[Record], list[int]]:
@@ -26,6 +27,14 @@ def folded(paths: Sequence[str], lines: Iterable[tuple[int, int]]) -> tuple[list
     split = _shared_leaves(split, lines)
     count = Counter(path[:depth] for path in split for depth in range(1, len(path) + 1))
     kept = {path for path, units in count.items() if units >= LEAST}
+    turns: dict[tuple[str, ...], list[int]] = {}
+    for path, units in count.items():
+        if _TURN.fullmatch(path[-1]):
+            turns.setdefault((*path[:-1], path[-1].partition(",")[0]), []).append(units)
+    small = {
+        loop for loop, sizes in turns.items() if sum(sizes) <= LEAST * len(sizes)
+    }  # all its turns, or none
+    kept -= {path for path in kept if (*path[:-1], path[-1].partition(",")[0]) in small}
     kept -= {
         path for path in kept if len(path) == 1 and count[path] == len(split)
     }  # a frame around everything
@@ -38,7 +47,7 @@ def folded(paths: Sequence[str], lines: Iterable[tuple[int, int]]) -> tuple[list
     for path in sorted(kept, key=len):  # outer ones first: what only wraps another group passes its name on
         if not direct[path] and len(inside.get(path, ())) == 1:
             child = inside[path][0]
-            names[child] = _both(names[path], child[-1])
+            names[child] = _both(names[path], names[child])
             kept.discard(path)
     number: dict[tuple[str, ...], int] = {(): -1}
     groups: list[Record] = []
@@ -70,7 +79,9 @@ def _shared_leaves(split: list[tuple[str, ...]], lines: Iterable[tuple[int, int]
 
 def _both(outer: str, inner: str) -> str:
     """The name of a group that is all there is in another one."""
-    turn = re.fullmatch(r"line \d+, turn (\d+)", outer)
+    turn = _TURN.fullmatch(outer)
+    if _TURN.fullmatch(inner):  # the only turn
+        return outer
     if turn:  # a module has a name of its own; a call is one of as many as the loop has turns
         return inner if ": " in inner else f"{inner} #{turn[1]}"
     return f"{outer} \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} {inner}"

@@ -186,7 +186,8 @@ def _row_gaps(
             for x, off in down[item]:
                 runs += abs(xs[item] - xs[x] - off)
                 count += 1
-        edge = 30.0 if (top and r == 0) or (bottom and r == len(rows) - 2) else 0.0
+        port = (top and r == 0) or (bottom and r == len(rows) - 2)
+        edge = (58.0 if count > 6 else 40.0) if port else 0.0
         gaps.append((edge or least) + (min(runs / count * 0.08, 1.5 * least) if count else 0.0))
     return gaps
 
@@ -318,10 +319,12 @@ def _place(
             wanted, weights = [], []
             for item in row:
                 near = here[item] or there[item]
-                total = 0.0
-                for x, off in near:
-                    total += xs[x] + off
-                wanted.append(total / len(near) if near else xs[item])
+                total, load = 0.0, 0.0
+                for x, off in near:  # lanes are to be straight, and to push nobody aside
+                    weight = 1.0 if (x >= real) == (item >= real) else 0.125
+                    total += (xs[x] + off) * weight
+                    load += weight
+                wanted.append(total / load if near else xs[item])
                 light = item in glued or not here[item]
                 weights.append(0.1 if light else 4.0 if item >= real else 1.0)
             _settle(row, wanted, weights, reach, gap, xs)

@@ -33,10 +33,11 @@ _ASSETS = Path(__file__).parent / "assets"
 
 #: The modules of the front end; each imports only from those before it, and no two export the same name.
 MODULES = (
-    "core.js", "wire.js", "answers.js", "formula.js", "dom.js", "host.js", "edit.js", "graph.js", "zoom.js", "panels.js",
-    "table.js", "predict.js", "presenter.js", "compare.js", "stepper.js",
+    "core.js", "wire.js", "answers.js", "formula.js", "dom.js", "host.js", "edit.js", "layout.js", "scene.js", "groups.js",
+    "finder.js", "minimap.js", "graph.js", "zoom.js", "panels.js", "table.js", "predict.js", "presenter.js",
+    "compare.js", "stepper.js",
 )  # fmt: skip
-STYLES = ("stepper.css", "views.css", "quiz.css")
+STYLES = ("stepper.css", "views.css", "quiz.css", "graph.css")
 
 
 @cache

@@ -1,6 +1,13 @@
 // The drawing of the graph: only what is in view is in the page; a camera follows the node at work.
 import { FOLLOW, SMALLEST, at, bounds, centre, clamp, cull, fitScale, head, path } from "./core.js";
 import { brief, button, focusable, h, s, thumb } from "./dom.js";
+import { Finder } from "./finder.js";
+import { Census } from "./groups.js";
+import { MiniMap } from "./minimap.js";
+import { Scene } from "./scene.js";
+
+const LAYERS = ["frames", "forward", "folded", "units", "backward"]; // from the back to the front
+const FAR = 0.3; // a scale at which no text can be read: none is drawn
 
 export class Graph {
   /** `stage` tells the film, the step `k` and its `kind`. */
@@ -8,35 +15,127 @@ export class Graph {
     this.stage = stage;
     this.film = stage.film;
     this.still = matchMedia("(prefers-reduced-motion: reduce)");
-    this.camera = { x: this.film.size[0] / 2, y: 0, scale: 1 };
+    this.camera = { x: 0, y: 0, scale: 1 };
     this.pane = [560, 360];
     this.free = false; // the user has moved the camera
-    this.drawn = { units: new Map(), forward: new Map(), backward: new Map() };
-    this.index();
+    this.drawn = Object.fromEntries(LAYERS.map((name) => [name, new Map()]));
+    this.census = new Census(this.film);
+    this.opened = new Set(this.film.open);
+    this.inside = false; // open the groups around the node at work
+    this.seats = new Map(); // tensor -> unit
+    this.film.units.forEach((unit, i) => unit.boxes.forEach(([t]) => this.seats.set(t, i)));
+    this.arrange();
+    this.camera.x = this.size[0] / 2;
     this.build();
+  }
+
+  // ---- groups -----------------------------------------------------------------------------------------------
+
+  /** Lay out what is seen while the groups in `opened` are open. */
+  arrange() {
+    this.scene = new Scene(this.film, this.opened);
+    const { size, units, groups, forward, backward } = this.scene.document();
+    this.size = size;
+    this.things = { frames: groups.filter((g) => g[5]), folded: groups.filter((g) => !g[5]), units, forward, backward };
+    this.index();
+  }
+
+  /** Open and close groups; what `anchor` names stays where it is on the screen. */
+  reopen(opened, anchor = null) {
+    const before = anchor === null ? null : this.rects.get(anchor) ?? this.rects.get(this.scene.seen(anchor));
+    this.opened = opened;
+    this.arrange();
+    const after = before && (this.rects.get(anchor) ?? this.rects.get(this.scene.seen(anchor)));
+    if (after) {
+      this.camera.x += after[0] + after[2] / 2 - before[0] - before[2] / 2;
+      this.camera.y += after[1] - before[1];
+    }
+    for (const name of LAYERS) {
+      for (const thing of this.drawn[name].values()) thing.g.remove();
+      this.drawn[name].clear();
+    }
+    this.map?.draw();
+    this.bar?.update();
+    this.target = null;
+    cancelAnimationFrame(this.gliding);
+    if (this.mode === "fit") this.mode = fitScale(this.size, this.pane) >= SMALLEST ? "fit" : "follow";
+    this.fresh = !after;
+    this.show(false, false);
+  }
+
+  /** Open a closed group, close an open one. */
+  toggle(g) {
+    const opened = new Set(this.opened);
+    if (!opened.delete(g)) opened.add(g);
+    this.free = true;
+    this.reopen(opened, -1 - g);
+    this.cursor = -1 - g;
+    this.mark();
+  }
+
+  openAll() { this.reopen(new Set(this.film.groups.keys()), this.focused()); }
+  closeAll() { this.reopen(new Set(), this.focused()); }
+
+  /** Open the groups around a unit. */
+  reveal(unit) {
+    const opened = new Set(this.opened);
+    for (let g = this.film.units[unit].group; g >= 0; g = this.film.groups[g].parent) opened.add(g);
+    if (opened.size > this.opened.size) this.reopen(opened);
+  }
+
+  /** The unit that the step is about, null if it is about none. */
+  focused() {
+    const node = this.film.focus[this.stage.k], t = this.film.subject[this.stage.k];
+    if (t >= 0 && this.seats.has(t)) return this.seats.get(t);
+    return node >= 0 && this.film.nodes[node].unit >= 0 ? this.film.nodes[node].unit : null;
+  }
+
+  /** Show one thing: a unit or a group (-1 minus its index), wherever the camera was. */
+  goTo(thing) {
+    if (thing >= 0) this.reveal(thing);
+    const rect = this.rects.get(thing >= 0 ? this.scene.seen(thing) : thing);
+    if (!rect) return;
+    this.free = true;
+    this.cursor = thing;
+    const scale = Math.max(this.camera.scale, FOLLOW * 0.8);
+    this.glide([rect[0] + rect[2] / 2, rect[1] + rect[3] / 2, scale]);
+    this.mark();
   }
 
   /** Bounding boxes of everything, for culling. */
   index() {
-    const { units, forward, backward } = this.film;
+    const { units, frames, folded, forward, backward } = this.things;
+    this.rects = new Map(); // thing -> x, y, width, height
+    for (const [u, x, y] of units) {
+      const [left, right, height] = this.film.units[u].size;
+      this.rects.set(u, [x - left, y - height / 2, left + right, height]);
+    }
+    for (const [g, x, y, w, hh] of [...frames, ...folded]) this.rects.set(-1 - g, [x, y, w, hh]);
+    const corners = (thing) => { const [x, y, w, hh] = this.rects.get(thing); return [x, y, x + w, y + hh]; };
     this.boxes = {
-      units: Float32Array.from(units.flatMap(({ at: [x, y, w, hh] }) => [x, y, x + w, y + hh])),
+      units: Float32Array.from(units.flatMap(([u]) => corners(u))),
+      frames: Float32Array.from(frames.flatMap(([g]) => corners(-1 - g))),
+      folded: Float32Array.from(folded.flatMap(([g]) => corners(-1 - g))),
       forward: Float32Array.from(forward.flatMap((line) => bounds(line.p))),
       backward: Float32Array.from(backward.flatMap(({ p, pill: [x, , w] }) => {
         const [x0, y0, x1, y1] = bounds(p);
         return [Math.min(x0, x - w / 2), y0, Math.max(x1, x + w / 2), y1];
       })),
     };
-    this.seats = new Map(); // tensor -> unit
-    units.forEach((unit, i) => unit.boxes.forEach(([t]) => this.seats.set(t, i)));
   }
 
   build() {
     this.world = s("g", {});
-    this.layers = ["forward", "units", "backward"].map((name) => s("g", { class: `agl-${name}` }));
-    this.world.append(...this.layers);
-    this.svg = s("svg", focusable({ class: "agl-svg", tabindex: "0", role: "img", "aria-label": "Computation graph" }), this.world);
-    this.root = h("div", { class: "agl-graph" }, this.svg, this.legend());
+    this.layers = LAYERS.map((name) => s("g", { class: `agl-${name}` }));
+    this.ring = s("rect", { class: "agl-cursor", rx: 8, visibility: "hidden" });
+    this.world.append(...this.layers, this.ring);
+    this.svg = s("svg", focusable({ class: "agl-svg", tabindex: "0", role: "img", "aria-label": "Computation graph", onkeydown: (e) => this.key(e) }), this.world);
+    this.spoken = h("span", { class: "agl-hidden", role: "status" });
+    this.cursor = null;
+    this.large = this.film.units.length > 24 || this.film.groups.length > 0;
+    this.bar = this.large ? new Finder(this) : null;
+    this.map = this.large ? new MiniMap(this) : null;
+    this.root = h("div", { class: "agl-graph" }, ...(this.large ? [this.bar.root] : []), this.svg, ...(this.large ? [this.map.root] : []), this.spoken, this.legend());
     this.lens = h("span", { class: "agl-zoom" },
       button("Zoom out", ["\u2212"], () => this.zoom(0.8)), button("Zoom in", ["+"], () => this.zoom(1.25)),
       button("Fit graph", ["Fit"], () => this.fit()), button("Follow the active node", ["Follow"], () => this.follow()));
@@ -54,13 +153,88 @@ export class Graph {
       key([s("path", { d: "M25 7H7", class: "agl-bline" }), s("path", { d: "M1 7l8-4v8z", class: "agl-bhead" })], "gradient"));
   }
 
+  // ---- the cursor: one thing of the graph, moved with the keyboard -------------------------------------------
+
+  key(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
+    const group = (thing) => (thing < 0 ? -1 - thing : this.film.units[thing].group), here = this.cursor;
+    const closed = here !== null && here < 0 && !this.opened.has(-1 - here);
+    const keys = {
+      ArrowDown: () => this.walk(1), ArrowUp: () => this.walk(-1),
+      n: () => this.bar?.next(1), N: () => this.bar?.next(-1), "/": () => this.bar?.input.focus(),
+      Enter: () => here !== null && here < 0 && this.toggle(-1 - here),
+      "+": () => closed && this.toggle(-1 - here),
+      "-": () => {
+        const g = here === null || closed ? (closed ? this.film.groups[-1 - here].parent : -1) : group(here);
+        if (g >= 0 && this.opened.has(g)) this.toggle(g);
+      },
+    };
+    if (!keys[event.key]) return;
+    event.preventDefault();
+    event.stopPropagation();
+    keys[event.key]();
+  }
+
+  /** Move the cursor along an edge: down to what uses it, up to what it is made of. The nearest one across is taken. */
+  walk(direction) {
+    const start = this.focused();
+    if (this.cursor === null || !this.rects.has(this.cursor)) return this.goTo(start === null ? this.things.units[0]?.[0] ?? -1 : this.scene.seen(start));
+    const [x0, y0, w0, h0] = this.rects.get(this.cursor), middle = x0 + w0 / 2, seen = (u) => this.scene.seen(u);
+    let best = null, least = Infinity;
+    for (const { u, v } of [...this.film.forward, ...this.film.backward]) {
+      const [from, to] = direction > 0 ? [seen(u), seen(v)] : [seen(v), seen(u)];
+      if (from !== this.cursor || to === from) continue;
+      const [x, y, w, hh] = this.rects.get(to), far = Math.hypot(x + w / 2 - middle, y + hh / 2 - y0 - h0 / 2);
+      if (far < least) { least = far; best = to; }
+    }
+    if (best !== null) this.goTo(best);
+  }
+
+  /** Draw the ring around the cursor and say what it stands on. */
+  mark() {
+    const rect = this.cursor === null ? undefined : this.rects.get(this.cursor >= 0 ? this.scene.seen(this.cursor) : this.cursor);
+    this.ring.setAttribute("visibility", rect ? "visible" : "hidden");
+    if (!rect) return;
+    const [x, y, w, hh] = rect;
+    for (const [name, value] of [["x", x - 6], ["y", y - 8], ["width", w + 12], ["height", hh + 14]]) this.ring.setAttribute(name, value);
+    this.spoken.textContent = this.describe(this.cursor);
+  }
+
+  /** A thing in words. */
+  describe(thing) {
+    if (thing < 0) {
+      const g = -1 - thing;
+      return `group ${this.film.groups[g].name}, ${this.opened.has(g) ? "open" : "closed"}, ${this.census.at(g, this.stage.k).text}`;
+    }
+    const unit = this.film.units[thing], node = this.film.nodes[unit.node], state = node && at(node.tl, this.stage.k);
+    const values = unit.boxes.map(([t]) => {
+      const now = at(this.film.tensors[t].tl, this.stage.k);
+      return now === undefined ? `${this.film.tensors[t].label}, not made yet` : `${this.film.tensors[t].label}, value ${brief(this.film, this.film.states[now][0])}`;
+    });
+    if (!node) return values.join("; ");
+    const [status, arrived, of] = state === undefined ? ["not made yet", 0, 0] : this.film.states[state];
+    return [node.label, status === "waiting" && of > 1 ? `${arrived} of ${of} messages are here` : status, ...values].join(", ");
+  }
+
+  /** Open the groups around a unit, and close those opened this way before. */
+  follow_inside(unit) {
+    const opened = new Set([...this.opened].filter((g) => !this.guests?.has(g)));
+    this.guests = new Set();
+    for (let g = this.film.units[unit].group; g >= 0; g = this.film.groups[g].parent) {
+      if (!opened.has(g)) this.guests.add(g);
+      opened.add(g);
+    }
+    this.reopen(opened, unit);
+  }
+
   // ---- the camera -------------------------------------------------------------------------------------------
 
   resize() {
     const box = this.root.getBoundingClientRect();
     if (box.width) this.pane = [this.svg.clientWidth || box.width, this.svg.clientHeight || box.height].map((size) => size / (this.magnify ?? 1));
     this.svg.setAttribute("viewBox", `0 0 ${this.pane[0]} ${this.pane[1]}`); // larger than life for a presenter
-    this.mode = this.mode ?? (fitScale(this.film.size, this.pane) >= SMALLEST ? "fit" : "follow");
+    if (this.map && !this.map.scale) this.map.draw();
+    this.mode = this.mode ?? (fitScale(this.size, this.pane) >= SMALLEST ? "fit" : "follow");
   }
 
   zoom(factor) {
@@ -74,15 +248,27 @@ export class Graph {
 
   drag() {
     let start = null;
-    this.svg.addEventListener("pointerdown", (e) => { start = [e.clientX, e.clientY, this.camera.x, this.camera.y]; this.svg.setPointerCapture(e.pointerId); });
+    this.svg.addEventListener("pointerdown", (e) => {
+      start = [e.clientX, e.clientY, this.camera.x, this.camera.y, e.target.closest?.("[data-thing]")];
+      this.svg.setPointerCapture(e.pointerId);
+    });
     this.svg.addEventListener("pointermove", (e) => {
-      if (!start) return;
+      if (!start || Math.hypot(e.clientX - start[0], e.clientY - start[1]) < 3) return;
+      start[4] = null;
       this.free = true;
       this.camera.x = start[2] - (e.clientX - start[0]) / this.camera.scale;
       this.camera.y = start[3] - (e.clientY - start[1]) / this.camera.scale;
       this.paint();
     });
-    for (const end of ["pointerup", "pointercancel"]) this.svg.addEventListener(end, () => { start = null; });
+    this.svg.addEventListener("pointercancel", () => { start = null; });
+    this.svg.addEventListener("pointerup", () => {
+      const clicked = start?.[4];
+      start = null;
+      if (!clicked) return;
+      const thing = Number(clicked.getAttribute("data-thing"));
+      if (thing < 0) this.toggle(-1 - thing);
+      else { this.cursor = thing; this.mark(); }
+    });
     this.svg.addEventListener("wheel", (e) => {
       if (!e.ctrlKey) return;
       e.preventDefault();
@@ -90,21 +276,29 @@ export class Graph {
     }, { passive: false });
   }
 
-  /** The unit that the step is about. */
+  /** The rectangle of what the step is about: a unit, or the closed group it is in. */
   subject() {
-    const node = this.film.focus[this.stage.k], t = this.film.subject[this.stage.k];
-    if (t >= 0 && this.seats.has(t)) return this.film.units[this.seats.get(t)];
-    return node >= 0 ? this.film.units[this.film.nodes[node].unit] : undefined;
+    const unit = this.focused();
+    return unit === null ? undefined : this.rects.get(this.scene.seen(unit));
+  }
+
+  /** The node that is drawn at a point of the graph, -1 for none. */
+  nodeAt(x, y) {
+    const hit = this.things.units.find(([u, cx, cy]) => {
+      const { node, since, shape: [sx, sy, rx, ry] } = this.film.units[u];
+      return node >= 0 && since <= this.stage.k && Math.abs(x - cx - sx) <= rx + 3 && Math.abs(y - cy - sy) <= ry + 3;
+    });
+    return hit ? this.film.units[hit[0]].node : -1;
   }
 
   /** Where the camera should be for this step: [x, y, scale]. */
   aim() {
-    const [w, hh] = this.film.size, scale = fitScale(this.film.size, this.pane);
+    const [w, hh] = this.size, scale = fitScale(this.size, this.pane);
     if (this.mode === "fit") return [w / 2, hh / 2, scale];
     const big = this.free ? this.camera.scale : Math.max(FOLLOW, scale), view = this.pane.map((v) => v / big);
     const unit = this.subject();
     if (!unit) return [this.camera.x, this.camera.y, big];
-    const [x, y, uw, uh] = unit.at, margin = 46;
+    const [x, y, uw, uh] = unit, margin = 46;
     const inside = !this.fresh && big === this.camera.scale &&
       x - margin > this.camera.x - view[0] / 2 && x + uw + margin < this.camera.x + view[0] / 2 &&
       y - margin > this.camera.y - view[1] / 2 && y + uh + margin < this.camera.y + view[1] / 2;
@@ -151,7 +345,9 @@ export class Graph {
 
   /** Show the stage's step. `travel`: whether the camera may glide; `forward`: whether gradients may ride. */
   show(travel, forward) {
-    if (!travel) this.fresh = true;
+    const unit = this.inside ? this.focused() : null;
+    if (unit !== null && this.scene.seen(unit) !== unit) return this.follow_inside(unit);
+    if (!travel && !this.free) this.fresh = true;
     this.glide(this.aim());
     if (travel && forward && this.stage.kind === "deliver" && !this.still.matches) this.ride();
   }
@@ -160,8 +356,10 @@ export class Graph {
   paint() {
     const view = this.view();
     this.place();
+    const far = this.camera.scale < FAR;
+    if (far !== this.far) this.svg.setAttribute("data-far", (this.far = far) ? "1" : "0");
     this.layers.forEach((layer, i) => {
-      const name = ["forward", "units", "backward"][i], drawn = this.drawn[name], seen = new Set(cull(this.boxes[name], view));
+      const name = LAYERS[i], drawn = this.drawn[name], seen = new Set(cull(this.boxes[name], view));
       for (const [id, thing] of drawn) if (!seen.has(id)) { thing.g.remove(); drawn.delete(id); }
       for (const id of seen) {
         let thing = drawn.get(id);
@@ -169,19 +367,54 @@ export class Graph {
         this[`draw_${name}`](thing, id);
       }
     });
+    this.map?.look();
+  }
+
+  make_frames(id) {
+    const [g, x, y, w, hh] = this.things.frames[id], { name } = this.film.groups[g];
+    return { g: s("g", { class: "agl-frame" }, s("rect", { x, y, width: w, height: hh, rx: 7, class: "agl-frame-box" }),
+      s("g", { class: "agl-frame-head", "data-thing": -1 - g }, s("title", {}, `Close ${name}`),
+        s("rect", { x: x + 1, y: y + 1, width: Math.min(w - 2, 44 + 7.2 * name.length), height: 22, rx: 6 }), s("path", { d: `M${x + 10} ${y + 12}h8` }),
+        s("text", { x: x + 24, y: y + 16, class: "agl-name agl-left" }, name))) };
+  }
+
+  draw_frames() {}
+
+  /** A closed group: its name, how many nodes are inside, and how far they are. */
+  make_folded(id) {
+    const [g, x, y, w, hh] = this.things.folded[id], { name } = this.film.groups[g];
+    const thing = { g: s("g", { class: "agl-folded", "data-thing": -1 - g }), text: s("text", { x: w / 2, y: 34, class: "agl-grad" }),
+      done: s("rect", { x: 12, y: 40, height: 4, rx: 1.5, class: "agl-part-done" }), busy: s("rect", { y: 40, height: 4, rx: 1.5, class: "agl-part-busy" }) };
+    thing.g.append(s("title", {}, `Open ${name}`), s("g", { transform: `translate(${x} ${y})` },
+      s("rect", { x: 4, y: -4, width: w, height: hh, rx: 7, class: "agl-behind" }), s("rect", { width: w, height: hh, rx: 7, class: "agl-folded-box" }),
+      s("path", { d: "M10 15h8m-4-4v8", class: "agl-plus-sign" }), s("text", { x: 23, y: 19, class: "agl-name agl-left" }, name),
+      thing.text, s("rect", { x: 12, y: 40, width: w - 24, height: 4, rx: 1.5, class: "agl-part" }), thing.done, thing.busy));
+    return thing;
+  }
+
+  draw_folded(thing, id) {
+    const [g, , , w] = this.things.folded[id], count = this.census.at(g, this.stage.k), unit = this.focused(), room = w - 24;
+    const now = unit !== null && this.scene.seen(unit) === -1 - g;
+    this.set(thing, "g", thing.g, "data-s", count.status + (now ? " now" : ""));
+    if (thing.said === count.text) return;
+    thing.said = thing.text.textContent = count.text;
+    thing.done.setAttribute("width", (room * count.done).toFixed(1));
+    thing.busy.setAttribute("x", (12 + room * count.done).toFixed(1));
+    thing.busy.setAttribute("width", (room * count.busy).toFixed(1));
   }
 
   make_forward(id) {
-    const { p, free } = this.film.forward[id];
-    return { g: s("g", { class: "agl-f" }, s("path", { d: path(p, 5), class: `agl-fline${free ? " agl-free" : ""}` }), s("path", { d: head(p, 4), class: "agl-fhead" })) };
+    const { p, lines } = this.things.forward[id], free = lines.every((i) => this.film.forward[i].free);
+    return { g: s("g", { class: "agl-f" }, s("path", { d: path(p, 5), class: `agl-fline${free ? " agl-free" : ""}` }), s("path", { d: head(p, 4), class: "agl-fhead" })),
+      since: Math.min(...lines.map((i) => this.film.forward[i].k)) };
   }
 
-  draw_forward(thing, id) {
-    this.set(thing, "g", thing.g, "data-s", this.film.forward[id].k > this.stage.k ? "ghost" : "made");
+  draw_forward(thing) {
+    this.set(thing, "g", thing.g, "data-s", thing.since > this.stage.k ? "ghost" : "made");
   }
 
   make_backward(id) {
-    const { p, pill: [x, y, w] } = this.film.backward[id];
+    const { p, pill: [x, y, w] } = this.things.backward[id];
     const thing = { g: s("g", { class: "agl-b" }), pill: s("g", { class: "agl-pill", transform: `translate(${x} ${y})` }) };
     thing.g.append(s("path", { d: path(p, 7), class: "agl-bline" }), s("path", { d: head(p), class: "agl-bhead" }), thing.pill);
     thing.text = s("text", { class: "agl-num", y: 4 });
@@ -189,20 +422,36 @@ export class Graph {
     return thing;
   }
 
+  /** What a line says: its gradient; of several together, how many have come, and at its step the one that comes. */
   draw_backward(thing, id) {
-    const tl = this.film.backward[id].tl, state = at(tl, this.stage.k);
-    const [status, v] = state === undefined ? ["ghost", -1] : this.film.states[state];
-    const hot = ["edge", "deliver", "pruned"].includes(this.stage.kind) && this.changed(tl);
+    const { lines } = this.things.backward[id], hotKind = ["edge", "deliver", "pruned"].includes(this.stage.kind);
+    let status = "ghost", sent = 0, pruned = 0, hot = false, v = -1, came = -1;
+    for (const i of lines) {
+      const { tl } = this.film.backward[i], state = at(tl, this.stage.k);
+      if (state === undefined) continue;
+      const [is, value] = this.film.states[state];
+      if (status === "ghost") status = "made";
+      if (is === "sent") { sent++; v = value; }
+      if (is === "pruned") pruned++;
+      if (hotKind && this.changed(tl)) { hot = true; came = value; }
+    }
+    if (sent) status = "sent";
+    else if (pruned === lines.length) status = "pruned";
     this.set(thing, "g", thing.g, "data-s", status + (hot ? " hot" : ""));
-    if (thing.v !== v) {
-      thing.v = v;
-      thing.pill.style.display = v < 0 ? "none" : "";
-      thing.text.textContent = v < 0 ? "" : brief(this.film, v);
+    const one = lines.length === 1, text = !sent ? "" : one ? brief(this.film, v) : came >= 0 ? brief(this.film, came) : `${sent}/${lines.length}`;
+    if (thing.said === text) return;
+    thing.said = thing.text.textContent = text;
+    thing.pill.style.display = text ? "" : "none";
+    if (!one) {
+      const w = Math.max(30, 13 + 6.6 * text.length);
+      thing.pill.firstChild.setAttribute("x", -w / 2);
+      thing.pill.firstChild.setAttribute("width", w);
     }
   }
 
   make_units(id) {
-    const unit = this.film.units[id], g = s("g", { class: "agl-unit" }), thing = { g, boxes: [] };
+    const [u, cx, cy] = this.things.units[id], unit = this.film.units[u];
+    const g = s("g", { class: "agl-unit", "data-thing": u, transform: `translate(${cx} ${cy})` }), thing = { g, boxes: [] };
     unit.boxes.forEach(([t, x, y, w, hh]) => {
       const { name, leaf, shape: dims, grad } = this.film.tensors[t], array = dims.length > 0;
       const box = { t, g: s("g", { class: "agl-tensor" }), name: s("text", { x: x + (array ? 10 : w / 2), y: y + (name ? 17 : 0), class: `agl-name${array ? " agl-left" : ""}` }, name),
@@ -247,7 +496,7 @@ export class Graph {
   }
 
   draw_units(thing, id) {
-    const film = this.film, unit = film.units[id], ghost = unit.since > this.stage.k;
+    const film = this.film, unit = film.units[this.things.units[id][0]], ghost = unit.since > this.stage.k;
     this.set(thing, "g", thing.g, "data-s", ghost ? "ghost" : "made");
     for (const box of thing.boxes) {
       const tensor = film.tensors[box.t], state = ghost ? undefined : at(tensor.tl, this.stage.k);
@@ -286,8 +535,8 @@ export class Graph {
   /** A gradient travels from its node to its place on the line. */
   ride() {
     for (const [id, thing] of this.drawn.backward) {
-      const { tl, p, pill: [x, y] } = this.film.backward[id];
-      if (!this.changed(tl) || !thing.pill.animate) continue;
+      const { lines, p, pill: [x, y] } = this.things.backward[id];
+      if (!lines.some((i) => this.changed(this.film.backward[i].tl)) || !thing.pill.animate) continue;
       thing.pill.animate([{ transform: `translate(${p[0]}px, ${p[1]}px)`, opacity: 0.2 }, { transform: `translate(${x}px, ${y}px)`, opacity: 1 }], { duration: 260, easing: "ease-out" });
     }
   }
@@ -303,5 +552,5 @@ export class Graph {
     thing[memo] = value;
     node.setAttribute(name, value);
   }
-  close() { cancelAnimationFrame(this.gliding); }
+  close() { cancelAnimationFrame(this.gliding); this.map?.close(); }
 }

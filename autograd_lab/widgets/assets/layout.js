@@ -116,7 +116,7 @@ function rowGaps(rows, down, xs, least, top, bottom) {
   return rows.map((row, r) => {
     let runs = 0, count = 0;
     for (const item of row) for (const [x, off] of down[item]) { runs += Math.abs(xs[item] - xs[x] - off); count++; }
-    const edge = (top && r === 0) || (bottom && r === rows.length - 2) ? 30 : 0;
+    const edge = (top && r === 0) || (bottom && r === rows.length - 2) ? (count > 6 ? 58 : 40) : 0;
     return (edge || least) + (count ? Math.min((runs / count) * 0.08, 1.5 * least) : 0);
   });
 }
@@ -202,9 +202,13 @@ function put(rows, up, down, reach, gap, real, glued, sweeps) {
       const wanted = [], weights = [];
       for (const item of row) {
         const near = here[item].length ? here[item] : there[item];
-        let total = 0;
-        for (const [x, off] of near) total += xs[x] + off;
-        wanted.push(near.length ? total / near.length : xs[item]);
+        let total = 0, load = 0;
+        for (const [x, off] of near) { // lanes are to be straight, and to push nobody aside
+          const weight = (x >= real) === (item >= real) ? 1 : 0.125;
+          total += (xs[x] + off) * weight;
+          load += weight;
+        }
+        wanted.push(near.length ? total / load : xs[item]);
         weights.push(glued.has(item) || !here[item].length ? 0.1 : item >= real ? 4 : 1);
       }
       settle(row, wanted, weights, reach, gap, xs);

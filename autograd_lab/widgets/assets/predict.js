@@ -123,9 +123,7 @@ export class Quiz {
   nodeAt(px, py) {
     const { camera, pane, svg, magnify = 1 } = this.stage.graph, box = svg.getBoundingClientRect();
     const x = ((px - box.left) / magnify - pane[0] / 2) / camera.scale + camera.x, y = ((py - box.top) / magnify - pane[1] / 2) / camera.scale + camera.y;
-    const hit = this.film.units.find(({ node, shape: [cx, cy, rx, ry] = [], since }) =>
-      node >= 0 && since <= this.stage.k && Math.abs(x - cx) <= rx + 3 && Math.abs(y - cy) <= ry + 3);
-    return hit ? hit.node : -1;
+    return this.stage.graph.nodeAt(x, y);
   }
 
   key(event) {

@@ -216,7 +216,8 @@ class Stage {
   }
 
   /** Take up what `close` of the stage before told: where the focus was, and whether it filled the screen. */
-  resume({ focus, presenting }) {
+  resume({ focus, presenting, opened, groups }) {
+    if (groups === this.film.groups.length) this.graph.reopen(opened, this.graph.focused());
     if (presenting) this.presenter.enter();
     if (focus) (this.editor.buttons.get(focus) ?? this.graph.svg).focus({ preventScroll: true });
   }
@@ -229,7 +230,7 @@ class Stage {
     for (const part of [this.quiz, this.presenter, this.editor]) part.close();
     this.observer.disconnect();
     this.model.off("change:position", this.onposition);
-    return { focus, presenting };
+    return { focus, presenting, opened: this.graph.opened, groups: this.film.groups.length };
   }
 }
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import still
-from .svg import svg
+from .svg import seen, svg
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -174,10 +174,11 @@ class Keeping:
         raster = Raster(scale)
         words = [narrate(self.trace, k) if caption else "" for k in steps]
         counts = [f"{k} / {len(self.trace)}" if caption else "" for k in steps]
-        width = self.film["size"][0] + 32
+        where = seen(self.film)
+        width = (where["size"][0] if where else 388) + 32
         lines = max(len(raster.lines(width, *pair)) for pair in zip(words, counts, strict=True))
         for k, sentence, count in zip(steps, words, counts, strict=True):
-            yield raster.picture(svg(self.film, k), sentence, count, lines)
+            yield raster.picture(svg(self.film, k, where), sentence, count, lines)
 
 
 class Embedded:

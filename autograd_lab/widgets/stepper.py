@@ -44,7 +44,9 @@ STYLES = ("stepper.css", "views.css", "quiz.css", "graph.css")
 def front_end() -> str:
     """The stepper's JavaScript as one module: the sources one after the other, without what joins them."""
     sources = [(_ASSETS / name).read_text(encoding="utf-8") for name in MODULES]
-    return "".join(re.sub(r"^import .*?;\n|^export (?!default)", "", text, flags=re.M) for text in sources)
+    joined = "".join(re.sub(r"^import .*?;\n|^export (?!default)", "", text, flags=re.M) for text in sources)
+    # Every stepper of a notebook sends it anew, so comments and indentation stay at home.
+    return re.sub(r"^\s*(//.*|/\*\*.*\*/)\n|^\s+", "", joined, flags=re.M)
 
 
 @cache

@@ -33,8 +33,7 @@ def svg(film: Record, k: int | None = None, where: Record | None = None) -> str:
     """The picture at step `k` (the last one if not given); `where` is a scene made before, for several pictures of one film."""
     k = film["steps"] if k is None else k
     color = palette()
-    if where is None and _boxes(film) <= MOST_UNITS:
-        where = scene(film)
+    where = seen(film) if where is None else where
     if where is None:
         return _note(f"{len(film['nodes'])} nodes: too many for a still picture")
     w, h = (size + 32 for size in where["size"])
@@ -49,7 +48,7 @@ def svg(film: Record, k: int | None = None, where: Record | None = None) -> str:
         f'<rect x="-16" y="-16" width="{w}" height="{h}" fill="{color["bg"]}"/>',
     ]
     for group in where["groups"]:
-        parts += _group(film, *group)
+        parts += _group(film, k, *group)
     for bundle in where["forward"]:
         lines = [line for i in bundle["lines"] if (line := film["forward"][i])["k"] <= k]
         if lines:
@@ -63,26 +62,43 @@ def svg(film: Record, k: int | None = None, where: Record | None = None) -> str:
     return "".join([*parts, "</svg>"])
 
 
-def _boxes(film: Record) -> int:
-    """How many boxes are seen at first."""
+def seen(film: Record) -> Record | None:
+    """The scene of a film with its groups open or closed as at first; None if that is too large for a picture."""
     opened = set(film["open"])
-    groups = sum(group["parent"] in opened or group["parent"] < 0 for group in film["groups"])
-    return groups + sum(unit["group"] in opened or unit["group"] < 0 for unit in film["units"])
+    boxes = sum(group["parent"] in opened or group["parent"] < 0 for group in film["groups"])
+    boxes += sum(unit["group"] in opened or unit["group"] < 0 for unit in film["units"])
+    return scene(film) if boxes <= MOST_UNITS else None
 
 
-def _group(film: Record, g: int, x: float, y: float, w: float, h: float, is_open: int) -> list[str]:
+def _census(film: Record, g: int, k: int) -> str:
+    """How far the nodes in a group are, in a few words; assets/groups.js says a little more."""
+    inside = {g}
+    for child, group in enumerate(film["groups"]):
+        if group["parent"] in inside:
+            inside.add(child)
+    nodes = [unit["node"] for unit in film["units"] if unit["group"] in inside and unit["node"] >= 0]
+    if not nodes:
+        return f"{film['groups'][g]['units']} tensors"
+    states = [film["states"][i] for n in nodes if (i := at(film["nodes"][n]["tl"], k)) is not None]
+    if any(status != "made" for status, *_ in states):
+        return f"{sum(status == 'done' for status, *_ in states)}/{len(nodes)} done"
+    if 0 < len(states) < len(nodes):
+        return f"{len(states)} of {len(nodes)} nodes made"
+    return f"{len(nodes)} node{'s' if len(nodes) > 1 else ''}"
+
+
+def _group(film: Record, k: int, g: int, x: float, y: float, w: float, h: float, is_open: int) -> list[str]:
     color, group = palette(), film["groups"][g]
     if is_open:
         return [
-            f'<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="7" fill="{color["fg"]}" fill-opacity=".035" '
-            f'stroke="{color["hair"]}"/>',
+            f'<rect x="{x}" y="{y}" width="{w}" height="{h}" rx="7" fill="none" stroke="{color["hair"]}"/>',
             f'<text x="{x + 10}" y="{y + 17}" class="b l">{escape(group["name"])}</text>',
         ]
     return [
         _rect(x + 4, y - 4, w, h, 7, color["bg"], color["outline"]),
         _rect(x, y, w, h, 7, color["soft"], color["outline"]),
         _text(x + w / 2, y + 21, group["name"], "b"),
-        _text(x + w / 2, y + 38, f"{group['units']} boxes", "s"),
+        _text(x + w / 2, y + 38, _census(film, g, k), "s"),
     ]
 
 

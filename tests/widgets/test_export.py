@@ -16,7 +16,8 @@ from autograd_lab import lab
 from autograd_lab.tracing import narrate
 from autograd_lab.widgets import step
 from autograd_lab.widgets.raster import Raster
-from autograd_lab.widgets.svg import palette, svg
+from autograd_lab.widgets.scene import scene
+from autograd_lab.widgets.svg import moved, palette, svg
 
 
 def films(page: str) -> list[dict]:
@@ -137,7 +138,7 @@ def test_every_picture_can_be_drawn_without_a_browser(tmp_path, name):
     s = step(samples.SMALL[name]())
     s.save_png(tmp_path / "a.png", caption=False, scale=1)
     with Image.open(tmp_path / "a.png") as image:
-        width, height = (n + 32 for n in s.film["size"])
+        width, height = (n + 32 for n in scene(s.film)["size"])
         assert image.size == (round(width), round(height))
         assert image.mode == "RGB"
 
@@ -153,14 +154,16 @@ def test_the_pixels_are_where_the_drawing_says(tmp_path):
     def at(x, y):
         return "#{:02x}{:02x}{:02x}".format(*pixels[round((y + 16) * 4), round((x + 16) * 4)])
 
-    unit = next(unit for unit in s.film["units"] if unit["boxes"] and unit["node"] >= 0)
-    _, x, y, w, h = unit["boxes"][0]
+    where = scene(s.film)
+    u, ux, uy = next(place for place in where["units"] if s.film["units"][place[0]]["node"] >= 0)
+    unit = s.film["units"][u]
+    _, x, y, w, h = moved(unit, ux, uy)[0]
     assert at(x + 6, y + 6) == color["soft"]
     assert at(x + w / 2, y) == color["outline"]
     assert at(x + w / 2, y + h) == color["outline"]
-    cx, cy, _, ry = unit["shape"]
+    cx, cy, ry = ux + unit["shape"][0], uy + unit["shape"][1], unit["shape"][3]
     assert at(cx, cy - ry + 3) == color["bg"]
-    pill = s.film["backward"][0]["pill"]
+    pill = where["backward"][0]["pill"]
     assert at(pill[0] - pill[2] / 2 + 5, pill[1]) == color["verm-tint"]
     assert at(2 - 16, 2 - 16) == color["bg"]
 

@@ -23,7 +23,7 @@ export class Finder {
     this.found = [];
     this.input = h("input", focusable({ type: "search", placeholder: "Find name or line", "aria-label": "Find a node by name, variable, operation, group or line",
       oninput: () => this.search(), onkeydown: (e) => this.key(e) }));
-    this.count = h("span", { class: "agl-found", role: "status" });
+    this.count = h("span", { class: "agl-found", "aria-live": "polite" });
     this.root = h("div", { class: "agl-bar", role: "search" }, this.input, this.count,
       button("Previous match", ["\u2039"], () => this.next(-1)), button("Next match", ["\u203a"], () => this.next(1)),
       button("Go to the line and step that made it", ["Line"], () => this.made()));

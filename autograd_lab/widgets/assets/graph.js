@@ -130,7 +130,7 @@ export class Graph {
     this.ring = s("rect", { class: "agl-cursor", rx: 8, visibility: "hidden" });
     this.world.append(...this.layers, this.ring);
     this.svg = s("svg", focusable({ class: "agl-svg", tabindex: "0", role: "img", "aria-label": "Computation graph", onkeydown: (e) => this.key(e) }), this.world);
-    this.spoken = h("span", { class: "agl-hidden", role: "status" });
+    this.spoken = h("span", { class: "agl-hidden", "aria-live": "polite" });
     this.cursor = null;
     this.large = this.film.units.length > 24 || this.film.groups.length > 0;
     this.bar = this.large ? new Finder(this) : null;

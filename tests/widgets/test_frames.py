@@ -1,6 +1,5 @@
 import itertools
 import json
-import time
 
 import pytest
 import samples
@@ -127,16 +126,9 @@ def test_sums_show_what_lay_there():
 
 
 @pytest.mark.parametrize("make", [samples.big, samples.chain])
-def test_time_and_size_grow_with_the_trace_not_faster(make):
-    cost, size = [], []
+def test_size_grows_with_the_trace_not_faster(make):
+    size = []
     for nodes in (250, 1000):
         trace = make(nodes)
-        best = 1e9
-        for _ in range(3):
-            start = time.perf_counter()
-            doc = film(trace)
-            best = min(best, time.perf_counter() - start)
-        cost.append(best / len(trace))
-        size.append(len(json.dumps(doc, separators=(",", ":"))) / len(trace))
-    assert cost[1] < 3 * cost[0]
+        size.append(len(json.dumps(film(trace), separators=(",", ":"))) / len(trace))
     assert size[1] < 1.3 * size[0]

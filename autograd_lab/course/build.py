@@ -316,8 +316,6 @@ def settle(notebook: dict[str, Any]) -> None:
                 output["traceback"] = [f"{output['ename']}: {output['evalue']}"]
             else:
                 output["data"].pop(WIDGET, None)  # a random number, and nothing without its kernel
-                if not output["data"]:
-                    continue
             outputs.append(output)
         cell["outputs"] = outputs
 

@@ -152,7 +152,8 @@ class Stepper(Keeping, Quiz, anywidget.AnyWidget):
         display({"text/plain": self.to_text(), "text/html": self.to_html()}, raw=True)
         view = self._view()
         if view:
-            display({_VIEW: view[_VIEW]}, raw=True)
+            # nothing, in the forms that nbconvert asks for: else it warns that it cannot represent the stepper
+            display({_VIEW: view[_VIEW], "text/html": "", "text/plain": ""}, raw=True)
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[Record, Record]:
         return {**self._view(**kwargs), "text/plain": self.to_text(), "text/html": self.to_html()}, {}

@@ -38,8 +38,8 @@ class Lab:
 
 
 @contextmanager
-def serve(folder: Path, page: str = "lab") -> Iterator[Lab]:
-    """Run `jupyter lab` (or "tree" for Notebook 7) over `folder` until the block ends."""
+def serve(folder: Path) -> Iterator[Lab]:
+    """Run a server over `folder` until the block ends; it serves JupyterLab, and Notebook 7 where that is installed."""
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
@@ -60,6 +60,7 @@ def serve(folder: Path, page: str = "lab") -> Iterator[Lab]:
     }
     command = [
         sys.executable, "-m", "jupyterlab", "--no-browser", "--expose-app-in-browser", "--allow-root",
+        "--JupyterNotebookApp.expose_app_in_browser=True",
         f"--ServerApp.port={port}", "--ServerApp.port_retries=0", "--IdentityProvider.token=",
         f"--ServerApp.root_dir={work}", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]  # fmt: skip
@@ -108,14 +109,18 @@ class Notebook:
         name: str = "",
         theme: str = "Light",
         size: tuple[int, int] = (1280, 800),
+        host: str = "lab",
         **context: Any,
     ) -> Notebook:
-        """Write a notebook of code cells, open it in a page of its own and wait until its kernel is idle."""
+        """Write a notebook of code cells, open it in a page of its own and wait until its kernel is idle.
+
+        host: "lab" for JupyterLab, "notebook" for Notebook 7
+        """
         path = lab.folder / (name or f"test{len(list(lab.folder.glob('*.ipynb')))}.ipynb")
         book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
         book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
         nbformat.write(book, path)
-        return cls.open_file(browser, lab, path, theme=theme, size=size, **context)
+        return cls.open_file(browser, lab, path, theme=theme, size=size, host=host, **context)
 
     @classmethod
     def open_file(
@@ -126,15 +131,19 @@ class Notebook:
         *,
         theme: str = "Light",
         size: tuple[int, int] = (1280, 800),
+        host: str = "lab",
         **context: Any,
     ) -> Notebook:
         """Open a notebook that lies in the lab's folder."""
         page = browser.new_context(viewport={"width": size[0], "height": size[1]}, **context).new_page()
         page.set_default_timeout(30_000)
-        page.goto(f"{lab.url}/lab/tree/{path.relative_to(lab.folder)}?reset", wait_until="domcontentloaded")
+        place = {"lab": "lab/tree/{}?reset", "notebook": "notebooks/{}"}[host].format(
+            path.relative_to(lab.folder)
+        )
+        page.goto(f"{lab.url}/{place}", wait_until="domcontentloaded")
         self = cls(page, lab, path)
         page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.sessionContext", timeout=90_000)
-        page.evaluate("window.jupyterapp.shell.collapseLeft()")
+        page.evaluate("window.jupyterapp.shell.collapseLeft?.()")
         self.theme(theme)  # the server remembers the last one
         page.wait_for_function(
             """() => { const s = window.jupyterapp.shell.currentWidget.sessionContext;
@@ -181,8 +190,8 @@ class Notebook:
 
     @property
     def stage(self) -> Locator:
-        """The stepper on the page."""
-        return self.page.get_by_role("group", name="Autograd stepper")
+        """The first stepper on the page."""
+        return self.page.get_by_role("group", name="Autograd stepper").first
 
     def button(self, name: str) -> Locator:
         """A button of the stepper, by its whole accessible name."""
@@ -204,5 +213,5 @@ class Notebook:
 
     def close(self) -> None:
         """Close the page and shut its kernel down."""
-        self.page.evaluate("window.jupyterapp.shell.currentWidget?.sessionContext.shutdown()")
+        self.page.evaluate("window.jupyterapp.shell.currentWidget?.sessionContext?.shutdown()")
         self.page.context.close()

@@ -269,6 +269,23 @@ def test_hooks_second_order_and_functions_are_marked(bare):
     assert page.locator(".agl-ring").count() >= 1
 
 
+def test_grad_set_and_cleared_and_errors_of_the_program(bare):
+    x = torch.tensor(3.0, requires_grad=True)
+
+    def program():
+        (x * x).backward()
+        x.grad = None
+        return 1 // 0
+
+    with pytest.raises(ZeroDivisionError), lab.record() as trace:
+        program()
+    page = bare().show(lab.step(trace, position=find(trace, "grad")))
+    cards = page.locator(".agl-rule .agl-card b").all_inner_texts()
+    assert cards == ["3", "6", "None"]  # the value, .grad before and after
+    page.get_by_role("button", name="Last", exact=True).click()
+    expect(page.locator(".agl-rule .agl-error")).to_contain_text("ZeroDivisionError")
+
+
 def diamond(a):
     b = a * a
     c = b * 3

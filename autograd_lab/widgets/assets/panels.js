@@ -1,5 +1,5 @@
 // Beside the graph: the code, the rule of the current node, the engine's queue, and the leaf table.
-import { at, bytes, clamp, dense, escape, flat, number, product } from "./core.js";
+import { at, bytes, clamp, dense, escape, flat, number, product, say } from "./core.js";
 import { brief, card, everything, focusable, h, heat, numbers, shape, short, term } from "./dom.js";
 import { formula } from "./formula.js";
 import { Zoom } from "./zoom.js";
@@ -157,7 +157,8 @@ export class Panels {
     else if (t >= 0) html = this.tensorText(t);
     else if (k === 0) {
       html = this.head("Ready", "") + `<p><b>Step</b> or <kbd>\u2192</kbd> goes on by one event, <kbd>Page Down</kbd> by one node, <kbd>Space</kbd> plays.</p>`;
-    } else html = this.head(kind === "done" ? "Pass complete" : kind === "error" ? "Stopped" : "Engine", "") + `<p>${kind === "done" ? "Every leaf that wanted a gradient has it in <code>.grad</code>: see the leaf table." : ""}</p>`;
+    } else if (kind === "error") html = this.head("Stopped", "") + `<p class="agl-error">${escape(say(film, k))}</p>`;
+    else html = this.head(kind === "done" ? "Pass complete" : "Engine", "") + `<p>${kind === "done" ? "Every leaf that wanted a gradient has it in <code>.grad</code>: see the leaf table." : ""}</p>`;
     const sum = film.sums[k];
     if (sum) {
       const [to, old, v, total] = sum, cards = [old, v, total].map((x) => card(film, "", x));
@@ -215,7 +216,9 @@ export class Panels {
   tensorText(t) {
     const film = this.film, tensor = film.tensors[t], why = this.details.origins.get(t), kind = this.stage.kind;
     let html = this.head(tensor.label, `${tensor.dtype}${tensor.shape.length ? `, ${shape(tensor.shape)}` : ""}`, REASONS[why] ? REASONS[why][0] : "");
-    html += `<div class="agl-flow">${this.tensorCard(t, "agl-value")}${kind === "grad" || kind === "retain" ? card(film, `${escape(tensor.label)}.grad`, film.states[at(tensor.tl, this.stage.k)]?.[2] ?? -1) : ""}</div>`;
+    const name = escape(tensor.label), grad = (k) => card(film, `${name}.grad`, film.states[at(tensor.tl, k)]?.[2] ?? -1);
+    const set = kind === "grad" || kind === "retain" ? `${grad(this.stage.k - 1)}<span>\u2192</span>${grad(this.stage.k)}` : "";
+    html += `<div class="agl-flow">${this.tensorCard(t, "agl-value")}${set}</div>`;
     html += `<p>${REASONS[why] ? REASONS[why][1] : tensor.grad ? (tensor.leaf ? "A leaf: what is learned. Its gradient will gather in <code>.grad</code>." : "Computed from tensors that require grad.") : "Needs no gradient: nothing will flow back to it."}</p>`;
     return html + this.readersText(t) + this.versionsText(t);
   }

@@ -94,6 +94,20 @@ def test_with_and_without_history(other, words):
     assert any(words in t for t in texts)
 
 
+def test_keeping_the_graph_is_no_difference_in_what_is_computed():
+    def kept():
+        a = torch.tensor(2.0, requires_grad=True)
+        with lab.record() as trace:
+            diamond(a).backward(retain_graph=True)
+        return trace
+
+    comparison = lab.compare(recorded(diamond), kept())
+    assert check(comparison) == (set(), [])
+    assert len(comparison.traces[0]) > len(
+        comparison.traces[1]
+    )  # the steps that free are still walked through
+
+
 def test_another_number_in_the_same_place():
     comparison = lab.compare(recorded(lambda a: a * 3), recorded(lambda a: a * 4))
     kinds, texts = check(comparison)

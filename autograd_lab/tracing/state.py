@@ -135,7 +135,8 @@ class State:
         return changed
 
     def _mode(self, e: Record) -> Changed:
-        self.grad_mode = e["grad"]
+        if not self.running:  # in a pass it is switched for user code only, and put back with the pass
+            self.grad_mode = e["grad"]
         return []
 
     def _detach(self, e: Record) -> Changed:

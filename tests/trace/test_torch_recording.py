@@ -107,7 +107,9 @@ def test_every_step_can_be_shown(name):
     again = Trace.from_json(trace.to_json())
     assert again.to_dict() == trace.to_dict()
     assert all(narrate(again, k) for k in range(len(again) + 1))
-    assert state(again, len(again)).k == len(again)
+    end = state(again, len(again))
+    assert end.k == len(again)
+    assert end.grad_mode, "every program leaves its no_grad blocks, also those inside a pass"
 
 
 def hooks_left(nodes, leaves):

@@ -200,6 +200,23 @@ def test_a_write_through_a_view_is_found_by_the_base_s_counter():
     assert dict(film["sources"][one[9]]["lines"])[one[10]].strip() == "y[0] = 7"
 
 
+def test_a_saved_view_is_spoilt_by_a_write_to_its_base():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with lab.record() as trace:
+        y = x * 2
+        part = y[:1]
+        z = part * part
+        y.mul_(10)
+        y.add_(1)
+        with pytest.raises(RuntimeError, match="inplace"):
+            z.sum().backward()
+    found, film = details(trace)
+    (one,) = found["failures"]
+    assert trace.tensors[one[2]]["name"] == "part"
+    assert one[3:5] == [0, 2]
+    assert dict(film["sources"][one[9]]["lines"])[one[10]].strip() == "y.mul_(10)"
+
+
 def test_what_an_earlier_pass_freed():
     x = torch.tensor(2.0, requires_grad=True)
     with lab.record() as trace:

@@ -145,7 +145,7 @@ class Film:
             if phase[-2:] != [state.phase, state.backward]:
                 phase += [k, state.phase, state.backward]
             if event["k"] == "mode":
-                grad_mode += [k, int(event["grad"])]
+                grad_mode += [k, int(state.grad_mode)]
             if event["k"] == "deliver" and event.get("old") is not None:
                 sums[k] = [event["to"], *(self.value(event[key]) for key in ("old", "v", "sum"))]
             for what, n, *_ in changed:

@@ -2,8 +2,9 @@
 
 import pickle
 
+import numpy as np
 import pytest
-from recorded import differences, run, stored
+from recorded import differences, fill, run, stored
 
 import autograd_lab
 
@@ -461,6 +462,27 @@ out['frozen'] = f.weight.requires_grad, f(torch.tensor([0, 1]), torch.tensor([0]
 with torch.no_grad():
     out['tuple'] = torch.embedding_bag(m.weight, torch.tensor([0, 2, 2]), torch.tensor([0, 1]), False, 2)
 """,
+    "recurrent layers": ATTEMPT + """
+def leaf(*shape, k=1.0):
+    return torch.tensor(np.cos(np.arange(np.prod(shape)) * 0.7 * k).reshape(shape).astype('float32'), requires_grad=True)
+def use(m, x, *state):
+    fill(m)
+    y, last = m(x, *state)
+    last = last if isinstance(last, tuple) else (last,)
+    ((y * y).sum() + sum((s * 3).sum() for s in last)).backward()
+    return y.tolist(), [s.tolist() for s in last], x.grad, [(p.grad * p.grad).sum() for p in m.parameters()], repr(m), list(m.state_dict())
+for kind in ('RNN', 'GRU', 'LSTM'):
+    make = getattr(nn, kind)
+    h = leaf(1, 2, 4, k=0.3)
+    state = (h, leaf(1, 2, 4)) if kind == 'LSTM' else h
+    out[kind] = use(make(3, 4), leaf(5, 2, 3)), h.grad
+    out[kind + ' state'] = use(make(3, 4), leaf(5, 2, 3), state), h.grad
+    out[kind + ' both ways'] = use(make(3, 4, 2, bias=False, batch_first=True, bidirectional=True), leaf(2, 5, 3)) if kind != 'RNN' else None
+    out[kind + ' one'] = use(make(3, 4), leaf(5, 3))
+    out[kind + ' errors'] = [attempt(lambda: make(3, 4)(torch.ones(s))) for s in ((2,), (2, 2, 5), (0, 2, 3))] + [
+        attempt(lambda: make(3, 4)(torch.ones(2, 2, 3, dtype=torch.float64))), attempt(lambda: make(3, 0)), attempt(lambda: make(3, 4, proj_size=5)), attempt(lambda: make(3, 4, dropout=2.0))]
+out['relu'] = use(nn.RNN(3, 4, nonlinearity='relu'), leaf(5, 2, 3))
+""",
     "training": """
 net = fill(nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.LayerNorm(5), nn.Linear(5, 4)))
 opt = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
@@ -517,3 +539,29 @@ def test_dropout_uses_the_default_generator():
     torch.manual_seed(3)
     assert layer(torch.ones(20)).tolist() == first
     assert layer(torch.ones(20)).tolist() != first
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings"),
+    [("RNN", {}), ("GRU", {"num_layers": 2}), ("LSTM", {"proj_size": 2, "bidirectional": True})],
+)
+def test_the_derivatives_through_time_are_right(kind, settings):
+    """First and second order, with respect to the input, the first state and the weights."""
+    torch = autograd_lab
+    layer = fill(getattr(torch.nn, kind)(2, 3, dtype=torch.float64, **settings))
+    rng = np.random.default_rng(1)
+
+    def leaf(*shape):
+        return torch.tensor(rng.standard_normal(shape), requires_grad=True)
+
+    out, last = layer(leaf(3, 2, 2))
+    first = [leaf(*s.shape) for s in (last if kind == "LSTM" else (last,))]
+
+    def run(x, *states):
+        y, last = layer(x, states if kind == "LSTM" else states[0])
+        return y, *(last if kind == "LSTM" else (last,))
+
+    x = leaf(3, 2, 2)
+    assert torch.autograd.gradcheck(run, (x, *first))
+    assert torch.autograd.gradgradcheck(run, (x, *first))
+    assert out.shape == run(x, *first)[0].shape

@@ -118,12 +118,16 @@ from .modules import (
     ZeroPad2d,
 )
 from .parameter import Buffer, Parameter
+from .recurrent import GRU, LSTM, RNN, RNNBase
 
 __all__ = [
     "CELU",
     "ELU",
     "GELU",
     "GLU",
+    "GRU",
+    "LSTM",
+    "RNN",
     "SELU",
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
@@ -204,6 +208,7 @@ __all__ = [
     "PixelUnshuffle",
     "PoissonNLLLoss",
     "RMSNorm",
+    "RNNBase",
     "RNNCell",
     "RReLU",
     "ReLU",

@@ -183,6 +183,20 @@ class SplitBackward0(ShapeRule):
         return _rejoined(gs, sizes, dim, shape)
 
 
+class UnsafeSplitBackward0(SplitBackward0):
+    """A dim cut into pieces of equal length, which are no views: each may be written in place.
+
+    Math, VJP, Shapes: as split.   Saves: nothing.   PyTorch: torch.unsafe_split, torch.unsafe_chunk
+    """
+
+    op = "unsafe_split"
+    plain = False
+    keeps = ("split_size", "dim", "self_sym_sizes")
+
+    def forward(x, size, dim):
+        return tuple([x[at(x.ndim, dim, slice(k, k + size))].copy() for k in range(0, x.shape[dim], size)])
+
+
 class SplitWithSizesBackward0(ShapeRule):
     """A dim cut into pieces of given lengths, as a tuple.
 
@@ -244,6 +258,26 @@ def split(tensor, split_size_or_sections, dim=0):
         raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
     sizes = [min(size, n - start) for start in range(0, n, size)] if n else [0]
     return _pieces(SplitBackward0, tensor, dim, sizes, size)
+
+
+@function
+def unsafe_split(tensor, split_size, dim=0):
+    """Pieces of equal length along `dim`, as tensors of their own (torch.unsafe_split)."""
+    shape = tensor._data.shape
+    if not shape:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if split_size < 1:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
+    return apply(UnsafeSplitBackward0, (tensor,), split_size, dim_of(dim, len(shape)))
+
+
+@function
+def unsafe_chunk(input, chunks, dim=0):
+    """At most `chunks` pieces of equal length along `dim`, as tensors of their own (torch.unsafe_chunk)."""
+    if chunks < 1:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    n = input._data.shape[dim_of(dim, input._data.ndim)]
+    return unsafe_split(input, max(1, -(-n // chunks)), dim)
 
 
 @function

@@ -57,6 +57,7 @@ OPS = [
     Op("diag_embed", lambda torch, x: torch.diag_embed(x, 1, 0, 2), [(2, 3)]),
     Op("diagflat", lambda torch, x: torch.diagflat(x), [(2, 2)]),
     Op("unfold", lambda torch, x: x.unfold(1, 3, 2), [(2, 7)]),
+    Op("unsafe_split", lambda torch, x: torch.unsafe_split(x, 2, 1), [(3, 5)]), Op("unsafe_chunk", lambda torch, x: x.unsafe_chunk(3), [(7, 2)]),
     Op("unfold overlaps", lambda torch, x: x.unfold(0, 2, 1), [(4, 2)]),
     Op("as_strided", lambda torch, x: x.as_strided((2, 2), (1, 2), 1), [(2, 3)]),
     Op("as_strided overlaps", lambda torch, x: torch.as_strided(x, (3, 2), (1, 1)), [(6,)]),

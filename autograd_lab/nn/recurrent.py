@@ -1,0 +1,281 @@
+"""Recurrent layers: one cell used at every step of a sequence, its state handed on, layers on top of each other.
+
+The graph is that of the loop: every step's nodes are there to be stepped through.
+"""
+
+import math
+import numbers
+import warnings
+
+from ..creation import FACTORIES
+from ..ops.products import linear
+from ..ops.rule import FUNCTIONS
+from . import functional as F
+from . import init
+from .module import Module
+from .parameter import Parameter
+
+empty, zeros = FACTORIES["empty"], FACTORIES["zeros"]
+stack, cat, chunk = FUNCTIONS["stack"], FUNCTIONS["cat"], FUNCTIONS["unsafe_chunk"]
+
+
+def tanh_step(by_input, state, layer):
+    """H' = tanh(W x + W h)."""
+    return ((linear(state[0], *layer.hidden) + by_input).tanh(),)
+
+
+def relu_step(by_input, state, layer):
+    """H' = relu(W x + W h)."""
+    return ((linear(state[0], *layer.hidden) + by_input).relu(),)
+
+
+def gru_step(by_input, state, layer):
+    """Reset, update and new gates: h' = n + z (h - n)."""
+    (h,) = state
+    ir, iz, new = chunk(by_input, 3, 1)
+    hr, hz, hn = chunk(linear(h, *layer.hidden), 3, 1)
+    r, z = (hr + ir).sigmoid(), (hz + iz).sigmoid()
+    n = (new + hn * r).tanh()
+    return ((h - n) * z + n,)
+
+
+def lstm_step(by_input, state, layer):
+    """Input, forget, cell and output gates: c' = f c + i g, h' = o tanh(c'), projected if the layer does so."""
+    h, c = state
+    i, f, g, o = chunk(linear(h, *layer.hidden) + by_input, 4, 1)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    h = o.sigmoid() * c.tanh()
+    return (h if layer.projection is None else linear(h, layer.projection)), c
+
+
+_STEPS = {
+    "RNN_TANH": (tanh_step, 1),
+    "RNN_RELU": (relu_step, 1),
+    "GRU": (gru_step, 3),
+    "LSTM": (lstm_step, 4),
+}
+"""Each mode's step, and how many gates its weights hold."""
+
+
+class _Direction:
+    """The weights of one layer in one direction."""
+
+    def __init__(self, module, suffix):
+        def get(name):
+            return getattr(module, name + suffix, None)
+
+        self.input = get("weight_ih"), get("bias_ih")
+        self.hidden = get("weight_hh"), get("bias_hh")
+        self.projection = get("weight_hr")
+
+
+class RNNBase(Module):
+    """What RNN, GRU and LSTM share (torch.nn.RNNBase).
+
+    Input (steps, n, input_size), or (n, steps, ...) with `batch_first`, or (steps, ...) for one sequence. Returns the
+    last layer's state at every step, and the last state of every layer and direction (layers * directions, n, hidden).
+    """
+
+    def __init__(
+        self,
+        mode,
+        input_size,
+        hidden_size,
+        num_layers=1,
+        bias=True,
+        batch_first=False,
+        dropout=0.0,
+        bidirectional=False,
+        proj_size=0,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        self.mode, self.input_size, self.hidden_size, self.num_layers = (
+            mode,
+            input_size,
+            hidden_size,
+            num_layers,
+        )
+        self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
+        self.bidirectional, self.proj_size = bidirectional, proj_size
+        self._check_settings(dropout)
+        gates = _STEPS[mode][1] * hidden_size
+        out = proj_size or hidden_size
+        for layer in range(num_layers):
+            wide = input_size if layer == 0 else out * len(self._directions)
+            for ending in self._directions:
+                shapes = {"weight_ih": (gates, wide), "weight_hh": (gates, out)}
+                if bias:
+                    shapes |= {"bias_ih": (gates,), "bias_hh": (gates,)}
+                if proj_size:
+                    shapes["weight_hr"] = (proj_size, hidden_size)
+                for name, shape in shapes.items():
+                    self.register_parameter(f"{name}_l{layer}{ending}", Parameter(empty(*shape, dtype=dtype)))
+        self.reset_parameters()
+
+    def _check_settings(self, dropout):
+        if not isinstance(dropout, numbers.Number) or isinstance(dropout, bool) or not 0 <= dropout <= 1:
+            raise ValueError(
+                "dropout should be a number in range [0, 1] representing the probability of an element being zeroed"
+            )
+        if dropout > 0 and self.num_layers == 1:
+            warnings.warn(
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers "
+                f"greater than 1, but got dropout={dropout} and num_layers={self.num_layers}",
+                stacklevel=4,
+            )
+        if not isinstance(self.hidden_size, int):
+            raise TypeError(f"hidden_size should be of type int, got: {type(self.hidden_size).__name__}")
+        for name in ("hidden_size", "num_layers"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be greater than zero")
+        if self.proj_size < 0:
+            raise ValueError("proj_size should be a positive integer or zero to disable projections")
+        if self.proj_size >= self.hidden_size:
+            raise ValueError("proj_size has to be smaller than hidden_size")
+
+    @property
+    def _directions(self):
+        return ("", "_reverse") if self.bidirectional else ("",)
+
+    @property
+    def all_weights(self):
+        """The parameters of each layer and direction, as lists."""
+        own = dict(self.named_parameters(recurse=False))
+        endings = [f"_l{i}{ending}" for i in range(self.num_layers) for ending in self._directions]
+        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
+        return [[own[name + e] for name in names if name + e in own] for e in endings]
+
+    def flatten_parameters(self):
+        """Nothing to do: PyTorch lays the weights out anew for other devices."""
+
+    def reset_parameters(self):
+        """Draw new weights: uniform within 1 / sqrt(hidden)."""
+        bound = 1.0 / math.sqrt(self.hidden_size)
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def forward(self, input, hx=None):
+        self._check_input(input)
+        batched = input.dim() == 3
+        if not batched:
+            input = input.unsqueeze(0 if self.batch_first else 1)
+        state = self._first_state(input, hx, batched)
+        if self.batch_first:
+            input = input.transpose(0, 1)
+        if input.shape[0] == 0:
+            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
+        out, last = self._run(input, state)
+        if self.batch_first:
+            out = out.transpose_(0, 1)
+        last = tuple([stack(s, 0) for s in last])
+        if not batched:
+            out = out.squeeze(0 if self.batch_first else 1)
+            last = tuple([s.squeeze(1) for s in last])
+        return out, last if self.mode == "LSTM" else last[0]
+
+    def _run(self, x, state):
+        """All layers, one after the other; returns the output and the last states, each a list over layers."""
+        step = _STEPS[self.mode][0]
+        state = [part.unbind(0) for part in state]
+        last = []
+        for i in range(self.num_layers):
+            both_ways = []
+            for ending in self._directions:
+                layer = _Direction(self, f"_l{i}{ending}")
+                now = tuple([part[len(last)] for part in state])
+                at_once = list(linear(x, *layer.input).unbind(0))
+                outputs = []
+                for by_input in reversed(at_once) if ending else at_once:
+                    now = step(by_input, now, layer)
+                    outputs.append(now[0])
+                both_ways.append(stack(outputs[::-1] if ending else outputs, 0))
+                last.append(now)
+            x = both_ways[0] if len(both_ways) == 1 else cat(both_ways, 2)
+            if self.dropout and self.training and i < self.num_layers - 1:
+                x = F.dropout(x, self.dropout, True)
+        return x, list(zip(*last, strict=True))
+
+    def _check_input(self, input):
+        weight = self.weight_ih_l0
+        if input.dim() not in (2, 3):
+            raise ValueError(
+                f"{type(self).__name__}: Expected input to be 2D or 3D, got {input.dim()}D "
+                + ("tensor instead" if self.mode.startswith("RNN") else "instead")
+            )
+        if input.dtype is not weight.dtype:
+            raise ValueError(
+                f"RNN input dtype ({input.dtype}) does not match weight dtype ({weight.dtype}). Convert input: "
+                f"input.to({weight.dtype}), or convert model: model.to({input.dtype})"
+            )
+        if input.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.shape[-1]}"
+            )
+
+    def _first_state(self, input, hx, batched):
+        """The state before the first step: zeros, or what was given, as a tuple of (layers * directions, n, size)."""
+        n = input.shape[0 if self.batch_first else 1]
+        count = self.num_layers * len(self._directions)
+        sizes = [self.proj_size or self.hidden_size]
+        if self.mode == "LSTM":
+            sizes.append(self.hidden_size)
+        if hx is None:
+            return tuple([zeros(count, n, size, dtype=input.dtype) for size in sizes])
+        given = tuple(hx) if self.mode == "LSTM" else (hx,)
+        if self.mode == "LSTM" and (hasattr(hx, "dim") or len(given) != 2):
+            raise RuntimeError(
+                "LSTM: Expected the state to be a pair of tensors (h, c); give both, or neither for zeros"
+            )
+        want_dims = 3 if batched else 2
+        if any(s.dim() != want_dims for s in given):
+            dims = " and ".join(f"{s.dim()}-D" for s in given)
+            what = "hx and cx" if self.mode == "LSTM" else "hx"
+            kind = "batched 3-D" if batched else "unbatched 2-D"
+            got = f"({dims}) tensors" if self.mode == "LSTM" else f"{dims} tensor"
+            raise RuntimeError(f"For {kind} input, {what} should also be {want_dims}-D but got {got}")
+        if not batched:
+            given = tuple([s.unsqueeze(1) for s in given])
+        for i, (s, size) in enumerate(zip(given, sizes, strict=True)):
+            want = (count, n, size)
+            if tuple(s.shape) != want:
+                name = f"hidden[{i}]" if self.mode == "LSTM" else "hidden"
+                raise RuntimeError(f"Expected {name} size {want}, got {list(s.shape)}")
+        return given
+
+    def extra_repr(self):
+        text = f"{self.input_size}, {self.hidden_size}"
+        usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}  # fmt: skip
+        return text + "".join(f", {k}={getattr(self, k)}" for k, v in usual.items() if getattr(self, k) != v)
+
+
+class RNN(RNNBase):
+    """h' = tanh(W_ih x + b_ih + W_hh h + b_hh), or relu, at every step of a sequence."""
+
+    def __init__(self, input_size, hidden_size, num_layers=1, nonlinearity="tanh", *args, **kwargs):
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        if nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
+        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, num_layers, *args, **kwargs)
+        self.nonlinearity = nonlinearity
+
+
+class GRU(RNNBase):
+    """Gated recurrent units at every step of a sequence."""
+
+    def __init__(self, *args, **kwargs):
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        super().__init__("GRU", *args, **kwargs)
+
+
+class LSTM(RNNBase):
+    """Long short-term memory at every step of a sequence; the state is a pair (h, c)."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__("LSTM", *args, **kwargs)
+
+
+__all__ = ["GRU", "LSTM", "RNN", "RNNBase"]

@@ -25,6 +25,8 @@ __all__ = ["Comparison", "Drawing", "Stepper", "compare", "draw", "step"]
 def step(what: Trace | Callable[..., Any], *inputs: Any, **options: Any) -> Stepper:
     """Step through a recorded trace, or through `what(*inputs)` and the backward pass of its result.
 
+    A stepper made from a function can change its inputs and run it again, in the leaf table or by `s.edit(name, value)`.
+
     predict   True, or kinds out of "value", "grad", "shape", "next-node", "error": ask before showing
     mode      "watch" (the usual one), "predict", or "engine": you choose the next node and send the messages
     position  the step to begin at
@@ -39,13 +41,10 @@ def step(what: Trace | Callable[..., Any], *inputs: Any, **options: Any) -> Step
         raise TypeError(
             f"step() takes a trace or a function, not {type(what).__name__}: record one with lab.record()"
         )
-    from autograd_lab.tracing.recorder import record
+    from .rerun import Run
 
-    with record() as trace:
-        _loss = what(*inputs)  # underscored: the user's code did not call it by this name
-        if getattr(_loss, "requires_grad", False):
-            _loss.backward()
-    return Stepper(trace, **options)
+    run = Run(what, inputs)
+    return Stepper(run.record(), run=run, **options)
 
 
 def compare(a: Any, b: Any, labels: tuple[str, str] = ("a", "b")) -> Comparison:

@@ -256,8 +256,10 @@ def _traits(stepper: Stepper) -> dict[str, Any]:
     """What the stepper's front end may ask for: its own traits, not those of every widget."""
     from anywidget import AnyWidget
 
+    stepper._carry_quiz()
     own = set(stepper.traits(sync=True)) - set(AnyWidget.class_traits(sync=True))
-    return {name: getattr(stepper, name) for name in sorted(own - {"_esm", "_css", "_anywidget_id"})}
+    traits = {name: getattr(stepper, name) for name in sorted(own - {"_esm", "_css", "_anywidget_id"})}
+    return traits | {"_kernel": False}
 
 
 def destination(path: str | os.PathLike[str], caller: str, *suffixes: str) -> Path:

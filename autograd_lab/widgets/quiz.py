@@ -107,6 +107,18 @@ class Quiz(traitlets.HasTraits):
         document = {"standing": STANDING, "questions": self._questions}
         self._quiz = encode(document)
 
+    def _carry_quiz(self) -> None:
+        """Have the questions along, for where no kernel can work them out."""
+        if not self._quiz:
+            self._load_quiz()
+
+    def _new_quiz(self) -> None:
+        """Another trace is shown: its questions, a new round from here."""
+        if self._quiz:
+            self._load_quiz()
+        self._run += 1
+        self._seen = self.position
+
     @traitlets.observe("mode")
     def _enter(self, change: Record) -> None:
         if self.mode == "watch":
@@ -284,7 +296,16 @@ class Quiz(traitlets.HasTraits):
     @property
     def _shown(self) -> int:
         """The last step that may be seen in a still picture."""
-        return len(self.trace) if self.mode == "watch" else max(self.position, self._seen)
+        if self.mode == "watch":
+            return len(self.trace)
+        k = max(self.position, self._seen)
+        following = next(iter(self._open()), None)
+        if following is not None and following[1]["type"] == "node":  # where it becomes ready is not told
+            kinds = [e["k"] for e in self.trace.events[:k]]
+            since = k - kinds[::-1].index("pop") if "pop" in kinds else 0
+            if "push" in kinds[since:]:
+                k = since + kinds[since:].index("push")
+        return k
 
 
 def _settles(record: Record) -> bool:

@@ -25,6 +25,7 @@ from . import still
 from .export import Keeping
 from .frames import film
 from .quiz import Quiz
+from .rerun import Rerun, Run
 from .wire import encode
 
 _VIEW = "application/vnd.jupyter.widget-view+json"
@@ -55,7 +56,7 @@ def style() -> str:
     return "".join((_ASSETS / name).read_text(encoding="utf-8") for name in STYLES)
 
 
-class Stepper(Keeping, Quiz, anywidget.AnyWidget):
+class Stepper(Keeping, Quiz, Rerun, anywidget.AnyWidget):
     """Walk through `trace`, forwards and backwards, in the browser or from Python.
 
     `position` is the number of events that have happened: 0 before the first, `len(trace)` at the end.
@@ -77,6 +78,7 @@ class Stepper(Keeping, Quiz, anywidget.AnyWidget):
         *,
         predict: bool | str | Iterable[str] = False,
         mode: str = "watch",
+        run: Run | None = None,
         **traits: Any,
     ) -> None:
         for name in traits:
@@ -86,6 +88,18 @@ class Stepper(Keeping, Quiz, anywidget.AnyWidget):
         self.film: Record = film(trace)
         super().__init__(_film=encode(self.film), _still=still.key(trace), position=position, **traits)
         self._open_quiz(predict, mode)
+        self.run = run
+        if run is not None:
+            self._list_inputs()
+
+    def _show_trace(self, trace: Trace, position: int) -> None:
+        with self.hold_sync():  # so that the browser never sees a film with another one's step
+            self.trace = trace
+            self.film = film(trace)
+            self._film = encode(self.film)
+            self._still = still.key(trace)
+            self.position = position
+            self._new_quiz()
 
     @traitlets.validate("position")
     def _inside(self, proposal: Record) -> int:

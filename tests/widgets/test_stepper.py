@@ -175,6 +175,8 @@ def test_nbval_accepts_a_notebook_that_shows_a_stepper(tmp_path):
         "import autograd_lab as torch\nfrom autograd_lab import lab\na = torch.tensor(2.0, requires_grad=True)",
         "with lab.record() as trace:\n    b = a * a\n    d = b * (b * 3)\n    d.backward()\nlab.step(trace)",
         "lab.draw(d, params={'a': a})",
+        "s = lab.step(lambda a: a * a, torch.tensor(3.0, requires_grad=True), predict=True)\nprint(s.predict(9), s.predict(3))\ns",
+        "s = lab.step(lambda a: a * a, a, mode='engine')\nprint(s.choose('Mul'), s.send(2, 1), s.score)\ns.edit('a', 5)",
     ]
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in code])
     book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}

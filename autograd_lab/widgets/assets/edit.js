@@ -7,10 +7,16 @@ export class Editor {
   constructor(stage) {
     this.stage = stage;
     this.model = stage.model;
-    this.inputs = new Map((this.model.get("_inputs") ?? []).map((input) => [input.t, input]));
     this.buttons = new Map(); // name of an input -> its button
     this.onanswer = () => this.answered(this.model.get("_edit_answer"));
     this.model.on("change:_edit_answer", this.onanswer);
+    this.undo = button("Reset inputs", ["Reset inputs"], () => this.request({ reset: true }, ""), { title: "Run again with the inputs as they were at first" });
+    this.oninputs = () => {
+      this.inputs = new Map((this.model.get("_inputs") ?? []).map((input) => [input.t, input]));
+      this.undo.hidden = ![...this.inputs.values()].some((input) => input.changed);
+    };
+    this.oninputs();
+    this.model.on("change:_inputs", this.oninputs);
     this.message = h("div", { class: "agl-edit-message", role: "alert", hidden: "" });
   }
 
@@ -18,7 +24,7 @@ export class Editor {
   dress(cell, t) {
     const input = this.inputs.get(t);
     if (!input) return;
-    const text = cell.textContent || input.shown;
+    const text = cell.textContent || input.text;
     const edit = button(`Change ${input.name}, now ${text}`, [text, h("span", { class: "agl-pencil", "aria-hidden": "true" }, "\u270e")],
       () => this.open(cell, input), { class: "agl-edit", title: `Change ${input.name} and run again` });
     this.buttons.set(input.name, edit);
@@ -57,14 +63,17 @@ export class Editor {
   }
 
   send(input, field) {
-    const n = (this.model.get("_edit")?.n ?? 0) + 1;
-    if (this.model.get("_kernel") === false) return this.tell(`Running again needs a kernel: this is a saved copy. ${input.name} stays as it is.`);
     field.setAttribute("aria-busy", "true");
-    this.waiting = n;
-    this.model.set("_edit", { n, name: input.name, text: field.value });
+    this.request({ name: input.name, text: field.value }, ` ${input.name} stays as it is.`);
+  }
+
+  request(what, otherwise) {
+    if (this.model.get("_kernel") === false) return this.tell(`Running again needs a kernel, and this is a saved copy.${otherwise}`);
+    const n = this.waiting = (this.model.get("_edit")?.n ?? 0) + 1;
+    this.model.set("_edit", { n, ...what });
     this.model.save_changes();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.waiting === n && this.tell(`No answer from the kernel. Is it running? ${input.name} stays as it is.`), PATIENCE);
+    this.timer = setTimeout(() => this.waiting === n && this.tell(`No answer from the kernel. Is it running?${otherwise}`), PATIENCE);
   }
 
   answered({ n, error } = {}) {
@@ -87,5 +96,6 @@ export class Editor {
   close() {
     clearTimeout(this.timer);
     this.model.off("change:_edit_answer", this.onanswer);
+    this.model.off("change:_inputs", this.oninputs);
   }
 }

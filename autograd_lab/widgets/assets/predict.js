@@ -62,6 +62,12 @@ export class Quiz {
     if (this.mode !== "watch") this.set("_seen", Math.max(this.seen, k));
   }
 
+  /** A move came to a question: the next thing to do is to answer. */
+  arrive() {
+    const active = this.root.getRootNode().activeElement;
+    if (this.asking && !this.stage.presenter.on && active !== this.stage.range && this.stage.frame.contains(active)) this.focus();
+  }
+
   /** A move ended at an open question: in front of a class the next press shows the answer. */
   insist() {
     if (this.stage.presenter.on && this.asking && !this.focused) this.showMe();
@@ -134,8 +140,10 @@ export class Quiz {
       if (text && !this.reviewing && this.asking) this.submit();
       else this.proceed();
     } else if (text && !["Escape", "PageUp", "PageDown"].includes(key)) { /* typing */ }
-    else if (/^[1-9]$/.test(key) && !text && !this.choices.hidden) this.choices.children[key - 1]?.click();
-    else if (/^Arrow/.test(key) && this.choices.contains(target)) {
+    else if (/^[1-9]$/.test(key) && !text && !this.choices.hidden) {
+      event.preventDefault(); // or the digit would be typed into the field of the next question
+      this.choices.children[key - 1]?.click();
+    } else if (/^Arrow/.test(key) && this.choices.contains(target)) {
       const all = [...this.choices.children], i = all.indexOf(target) + (/Right|Down/.test(key) ? 1 : -1);
       all[(i + all.length) % all.length].focus();
       event.preventDefault();
@@ -166,7 +174,7 @@ export class Quiz {
     const next = this.opened[0], asking = next && next.k === k + 1 && !this.playing ? next : null;
     const near = this.log.filter((r) => r.run === this.run && settles(r) && (r.step === k || r.step === k + 1));
     if (this.reviewing && !near.some((r) => r.id === this.reviewing.id)) this.reviewing = null;
-    const record = this.reviewing ?? (asking || this.playing ? null : near.at(-1));
+    const record = !this.questions ? null : this.reviewing ?? (asking || this.playing ? null : near.at(-1));
     const had = this.focused, key = `${this.run} ${this.mode} ${record ? `r${record.id}` : asking ? `q${asking.id}` : `k${next?.k}`} ${Boolean(this.questions)} ${Boolean(this.playing)}`;
     this.asking = asking;
     this.writeScore();
@@ -233,9 +241,9 @@ export class Quiz {
       const [value, name] = type === "node" ? [option[0], this.film.nodes[option[0]].label] : [option, option];
       const right = record && (type === "node" ? option[1] === "right" : record.answer.startsWith(option));
       const own = record?.given === name || (type === "choice" && record?.given && option.startsWith(record.given.toLowerCase()));
-      const mark = right ? " \u2713" : own ? " \u2717" : "";
-      return button(name + (right ? ", right" : own ? ", your answer" : ""), [h("small", {}, String(i + 1)), name + mark], () => (record ? this.proceed() : this.answer(value)),
-        { class: "agl-choice", "data-own": own ? "1" : "0", "data-right": right ? "1" : "0", title: name });
+      const mark = right ? MARKS.right : own ? MARKS[record.verdict] : "";
+      return button(name + (right ? ", right" : own ? ", your answer" : ""), [h("small", {}, String(i + 1)), `${name} ${mark}`.trim()], () => (record ? this.proceed() : this.answer(value)),
+        { class: "agl-choice", "data-own": own ? record.verdict : "", "data-right": right ? "1" : "0", title: name });
     })));
     this.choices.setAttribute("aria-label", this.question.textContent);
     this.input.setAttribute("aria-label", this.question.textContent);

@@ -1,7 +1,9 @@
 // For a room: full screen with large type, a curtain over the numbers, and the list of keys.
-import { button, focusable, h } from "./dom.js";
+import { fitScale } from "./core.js";
+import { button, h } from "./dom.js";
 
-const LARGE = 2.3; // the drawing's magnification: its 12 px text becomes 20 px even where the whole graph is shown
+const LARGE = 2.2; // the drawing's magnification: its 12 px text becomes 20 px and more
+const WHOLE = 0.84; // the least scale at which that holds for the whole graph; below it the camera follows
 
 const KEYS = [
   ["\u2192 \u2190", "next, previous event"], ["Page Down, Page Up", "next, previous node (a clicker's buttons)"], ["Space", "play, pause"],
@@ -98,6 +100,8 @@ export class Presenter {
     this.buttons.firstChild.setAttribute("aria-pressed", String(this.on));
     graph.mode = undefined; // whole graph or close-up: to be decided anew
     graph.free = false;
+    graph.resize();
+    if (this.on) graph.mode = fitScale(this.stage.film.size, graph.pane) >= WHOLE ? "fit" : "follow";
     this.stage.resize();
     (root.contains(focused) ? focused : graph.svg).focus({ preventScroll: true });
   }

@@ -46,7 +46,7 @@ class Stage {
     this.phases = ["forward", "backward"].map((name) => h("span", { class: `agl-phase agl-phase-${name}` }, name));
     this.mode = h("span", { class: "agl-mode" });
     this.title = h("span", { class: "agl-title" }, this.film.title);
-    this.head = h("div", { class: "agl-head" }, h("span", { class: "agl-phases", "aria-label": "Phase" }, ...this.phases), this.mode, this.title, this.quiz.select, this.tabs(), this.graph.lens, this.presenter.buttons);
+    this.head = h("div", { class: "agl-head" }, h("span", { class: "agl-phases", "aria-label": "Phase" }, ...this.phases), this.mode, this.title, this.quiz.select, this.tabs(), this.graph.lens, this.editor.undo, this.presenter.buttons);
     this.frame = h("div", { class: "agl", role: "group", "aria-label": "Autograd stepper", onkeydown: (e) => this.key(e) },
       this.head, h("div", { class: "agl-body" }, this.graph.root, this.table.root, this.panels.root), this.editor.message, this.quiz.root, this.narration, this.controls(),
       this.panels.zoom.root, this.presenter.veil, this.presenter.sheet);
@@ -143,6 +143,7 @@ class Stage {
       this.quiz.saw(k);
       this.show(k);
       this.save();
+      this.quiz.arrive();
     } else if (k < wanted) this.quiz.insist();
   }
 

@@ -1,0 +1,170 @@
+"""Changing an input and running again: what is shown, and what stays as it was."""
+
+import numpy as np
+import pytest
+import samples
+
+import autograd_lab as torch
+from autograd_lab import lab
+from autograd_lab.widgets import step
+
+
+def square(x, n=2):
+    return (x * 3) ** n
+
+
+def leaf(x):
+    return torch.tensor(x, requires_grad=True)
+
+
+def test_another_value_at_the_same_place():
+    x = leaf(2.0)
+    s = lab.step(square, x).goto(9)
+    before = s._film, repr(s)
+    assert s.edit("x", 5.0) is s
+    assert (s.position, repr(s)) == (9, before[1])
+    assert s._film != before[0]
+    assert s.last().state.tensors[0].grad is not None
+    assert "x.grad was None and is now 90." in s.to_text()
+    assert x.grad.item() == 36  # the user's own tensor keeps what the first run gave it
+    assert x.item() == 2
+    assert s.inputs["x"].item() == 5
+    s.reset()
+    assert s._film == before[0]
+
+
+def test_the_line_of_the_call_stays():
+    s = lab.step(square, leaf(2.0))
+    line = next(e["src"] for e in s.trace if e["k"] == "backward")
+    sources = s.trace.sources
+    namespace = {"s": s}
+    exec(compile("\n" * 500 + "s.edit('x', 5)", "elsewhere.py", "exec"), namespace)
+    assert next(e["src"] for e in s.trace if e["k"] == "backward") == line
+    assert s.trace.sources == sources
+
+
+def test_texts_lists_and_tensors():
+    s = lab.step(lambda w: (w * w).sum(), leaf([1.0, 2.0]))
+    for value in ("[3, 1/2]", [3, 0.5], torch.tensor([3.0, 0.5]), np.array([3, 0.5])):
+        s.reset().edit("w", value)
+        assert s.inputs["w"].tolist() == [3, 0.5]
+        assert "w.grad was None and is now [6, 1]." in s.to_text()
+
+
+def test_what_does_not_fit_changes_nothing():
+    s = lab.step(lambda w: (w * w).sum(), leaf([1.0, 2.0])).goto(4)
+    film = s._film
+    for value, message in [
+        ("abc", "Write a number, please.* w stays as it is"),
+        ("3", r"w has shape \[2\]: write all its numbers, like \[1, 2\]. It stays as it is"),
+        ("[[1, 2]]", "w has shape"),
+        ([[1], [2, 3]], "not an array of numbers"),
+        ("None", "needs a number"),
+        ("1/0", "divides by zero"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            s.edit("w", value)
+    with pytest.raises(ValueError, match="there is no input 'v': the function's inputs are w"):
+        s.edit("v", 1)
+    assert (s._film, s.position) == (film, 4)
+    with pytest.raises(ValueError, match="n holds int64 numbers"):
+        lab.step(lambda x, n: x * n, leaf(2.0), torch.tensor(3)).edit("n", 2.5)
+
+
+def test_what_the_function_raises_is_passed_on():
+    def picky(x):
+        if x.item() < 0:
+            raise KeyError("negative")
+        return x * 2
+
+    s = lab.step(picky, leaf(2.0))
+    film = s._film
+    with pytest.raises(KeyError):
+        s.edit("x", -1)
+    assert s._film == film
+    s._edit = {"n": 1, "name": "x", "text": "-1"}
+    assert s._edit_answer == {"n": 1, "error": "With this value the function raises KeyError: 'negative'"}
+    assert s._film == film
+    assert s.inputs["x"].item() == 2
+
+
+def test_what_the_browser_asks_for():
+    s = lab.step(square, leaf(2.0))
+    assert s._inputs == [{"t": 0, "name": "x", "text": "2", "changed": False}]
+    s._edit = {"n": 1, "name": "x", "text": "two"}
+    assert s._edit_answer["error"].startswith("Write a number")
+    s._edit = {"n": 2, "name": "x", "text": "4"}
+    assert s._edit_answer == {"n": 2, "error": ""}
+    assert s._inputs == [{"t": 0, "name": "x", "text": "4", "changed": True}]
+    s._edit = {"n": 3, "reset": True}
+    assert s._inputs[0]["changed"] is False
+    s = lab.step(lambda w, x: (w * x).sum(), leaf([1.0] * 17), torch.tensor([2.0]))
+    assert [i["name"] for i in s._inputs] == ["x"]  # the other has too many numbers for a field
+
+
+def test_a_branch_that_goes_the_other_way():
+    def branch(x):
+        y = x * 2
+        if y.item() > 0:
+            y = y * y
+        return y
+
+    s = lab.step(branch, leaf(3.0))
+    steps = len(s.trace)
+    backward = next(k for k, e in enumerate(s.trace, 1) if e["k"] == "backward")
+    s.goto(backward + 3)
+    s.edit("x", -3)
+    assert len(s.trace) < steps
+    now = next(k for k, e in enumerate(s.trace, 1) if e["k"] == "backward")
+    assert s.position == now + 3
+    s.last().edit("x", 3)
+    assert len(s.trace) == steps
+
+
+def test_leaves_that_are_no_inputs_keep_their_gradient():
+    for before, told in (
+        (None, "w.grad was None and is now 7."),
+        (1.0, "w.grad was 1; adding 7 makes it 8."),
+    ):
+        w = leaf(10.0)
+        w.grad = None if before is None else torch.tensor(before)
+        s = lab.step(lambda x, w=w: x * w, leaf(2.0))
+        after = w.grad.item()
+        s.edit("x", 7)
+        assert w.grad.item() == after
+        assert told in s.to_text()
+
+
+def test_a_gradient_that_was_there_is_there_again():
+    x = leaf(2.0)
+    (x * 5).backward()
+    s = lab.step(square, x)
+    assert "x.grad was 5; adding 36 makes it 41." in s.to_text()
+    assert len(s.trace) == len(lab.step(square, leaf(2.0)).trace)
+    s.edit("x", 1)
+    assert "x.grad was 5; adding 18 makes it 23." in s.to_text()
+    assert x.grad.item() == 41
+
+
+def test_plain_numbers_are_inputs_too():
+    s = lab.step(square, leaf(2.0), 2)
+    s.edit("n", 3)
+    assert "x.grad was None and is now 324." in s.to_text()
+
+
+def test_questions_are_those_of_the_new_run():
+    s = lab.step(square, leaf(2.0), predict=True)
+    assert s.predict(6)["correct"]
+    s.edit("x", 4)
+    assert s.predict(144)["correct"]
+    assert [r["run"] for r in s.predictions] == [0, 1]
+
+
+def test_a_recording_cannot_run_again():
+    with pytest.raises(RuntimeError, match=r"only a recording: use lab.step\(fn, \*inputs\)"):
+        step(samples.diamond()).edit("a", 3)
+
+
+def test_an_export_says_that_it_has_no_kernel(tmp_path):
+    lab.step(square, leaf(2.0)).save_html(tmp_path / "s.html")
+    assert '"_kernel":false' in (tmp_path / "s.html").read_text(encoding="utf-8")

@@ -285,11 +285,18 @@ class Quiz(traitlets.HasTraits):
             return node
         if node in names:
             return names.index(node)
-        short = [n for n, name in enumerate(names) if str(node).lower() in name.lower()]
-        if len(short) == 1:
-            return short[0]
-        which = "no node" if not short else f"{len(short)} nodes"
-        raise ValueError(f"{which} of this trace is called {node!r}; they are: {', '.join(names)}")
+        part = str(node).lower()
+        for fits in (
+            str.startswith,
+            str.__contains__,
+        ):  # "Mul" is MulBackward0 before it is in AccumulateGrad
+            short = [n for n, name in enumerate(names) if fits(name.lower(), part)]
+            if len(short) == 1:
+                return short[0]
+            if short:
+                break
+        which = f"{len(short)} nodes of this trace fit" if short else "no node of this trace fits"
+        raise ValueError(f"{which} {node!r}: the nodes are {', '.join(names)}")
 
     # ---- what viewers without widgets may see ---------------------------------------------------------
 

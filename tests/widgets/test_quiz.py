@@ -144,7 +144,7 @@ def test_a_node_that_is_not_offered():
     s = step(samples.chain(12), mode="engine")
     outcome = s.choose("TanhBackward0 #1")
     assert (outcome["verdict"], outcome["misconception"]) == ("wrong", "still-waiting")
-    with pytest.raises(ValueError, match="11 nodes of this trace is called 'tanh'"):
+    with pytest.raises(ValueError, match="11 nodes of this trace fit 'tanh'"):
         s.choose("tanh")
 
 

@@ -199,6 +199,7 @@ class State:
         return [*changed, ("node", e["n"])]
 
     def _hook(self, e: Record) -> Changed:
+        self.node = e["n"]  # what the hook computed came in between
         if e["stage"] in ("tensor", "pre") and e.get("after") is not None:
             self._at(e["n"]).incoming = list(e["after"])
         elif e["stage"] == "post" and e.get("after") is not None:

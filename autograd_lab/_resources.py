@@ -23,12 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from autograd_lab.course.student import student_copy
-
-FOLDERS = ("notebooks", "exercises")
-
-PRIVATE = ".autograd_lab"
-"""The folder inside a working folder that holds what is ours: the list of deliveries, JupyterLab's layout."""
+from autograd_lab.course.student import FOLDERS, PRIVATE, student_copy
 
 _PACKAGE = Path(__file__).resolve().parent
 _NOT_FOR_STUDENTS = {"conftest.py", "__pycache__"}
@@ -40,14 +35,6 @@ def course_root() -> Path:
     if (checkout / "pyproject.toml").is_file() and (checkout / "notebooks").is_dir():
         return checkout
     return _PACKAGE / "_course"
-
-
-def is_source_checkout(folder: Path) -> bool:
-    """Whether `folder` is a checkout of autograd_lab, or lies in one's course folders."""
-    return any(
-        (place / "autograd_lab" / "_resources.py").is_file()
-        for place in (folder, *(folder.parents if folder.name in {*FOLDERS, "solutions"} else ()))
-    )
 
 
 def course_files(root: Path) -> Iterator[Path]:

@@ -28,8 +28,9 @@ from pathlib import Path
 from types import FrameType
 from urllib.parse import quote
 
-from autograd_lab._resources import PRIVATE, Delivery, course_files, course_root, deliver, is_source_checkout
+from autograd_lab._resources import Delivery, course_files, course_root, deliver
 from autograd_lab._version import __version__
+from autograd_lab.course.student import PRIVATE, is_source_checkout
 
 DEFAULT_DIR = Path("~/autograd-lab-work")
 FIRST_PORT = 8888

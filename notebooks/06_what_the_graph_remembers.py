@@ -187,7 +187,7 @@ first, second = h * 3, h * 5
 first.backward()
 with lab.record() as trace, lab.expect(RuntimeError, "second time"):
     second.backward()
-where = [event["n"] for event in trace.events if event["k"] == "error"][0]
+where = next(event["n"] for event in trace.events if event["k"] == "error")
 edges_to_leaf = sum(to is not None for to in trace.nodes[where]["edges"])
 lab.reveal(yours, "h" if edges_to_leaf == 2 else "second")
 

@@ -16,6 +16,7 @@ import pytest
 from autograd_lab import _resources, cli
 from autograd_lab._resources import deliver
 from autograd_lab._version import __version__
+from autograd_lab.course import student
 
 
 def notebook(*sources: str, outputs: bool = True, language_version: str = "3.11") -> bytes:
@@ -68,7 +69,7 @@ def files_in(folder: Path) -> dict[str, bytes]:
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
-        if path.is_file() and _resources.PRIVATE not in path.parts
+        if path.is_file() and student.PRIVATE not in path.parts
     }
 
 
@@ -185,7 +186,7 @@ class TestDelivery:
     def test_a_damaged_list_loses_nothing(self, course, work, damage):
         deliver(course, work)
         (work / BACKWARD).write_bytes(notebook("mine"))
-        (work / _resources.PRIVATE / "delivered.json").write_bytes(damage)
+        (work / student.PRIVATE / "delivered.json").write_bytes(damage)
         report = deliver(course, work)
         assert report.lost_list
         assert (work / BACKWARD).read_bytes() == notebook("mine")

@@ -46,7 +46,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from . import plain, probe
+from . import feedback, plain, probe
 from .items import Item, Probe, Wrong, judge
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
@@ -261,15 +261,12 @@ def wrong_answer(answer: Any, misconception: str, says: str, score: float = 0) -
 @contextmanager
 def catching() -> Iterator[list[tuple[str, Any]]]:
     """While a source is run, lab.check notes what it is given instead of judging it."""
-    from autograd_lab import lab
-
     given: list[tuple[str, Any]] = []
-    before = lab.check
-    vars(lab)["check"] = lambda item_id, answer=...: given.append((item_id, answer))
+    feedback.LISTENERS.append(given)
     try:
         yield given
     finally:
-        vars(lab)["check"] = before
+        feedback.LISTENERS.pop()
 
 
 def execute(source: str, space: dict[str, Any], where: str) -> None:

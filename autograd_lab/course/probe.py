@@ -7,7 +7,10 @@ import linecache
 import math
 import re
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any
+
+import numpy as np
 
 from . import plain
 from .items import Probe
@@ -17,13 +20,12 @@ _OPEN = re.compile(r"\.\.\.\s*" + STUB)
 
 
 def namespace() -> dict[str, Any]:
-    """What the code of a probe finds: torch (this library), lab, np, math."""
-    import numpy as np
+    """What the code of a probe finds: torch (this library), lab, np, math.
 
-    import autograd_lab
-    from autograd_lab import lab
-
-    return {"torch": autograd_lab, "lab": lab, "np": np, "math": math, "__name__": "probe"}
+    The first two stand above this module; a probe sees them, as the student's code beside it does, and nothing here uses them.
+    """
+    torch, lab = (import_module(name) for name in ("autograd_lab", "autograd_lab.lab"))
+    return {"torch": torch, "lab": lab, "np": np, "math": math, "__name__": "probe"}
 
 
 def load(probe: Probe) -> Callable[..., Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .items import Verdict, shipped
+from .student import PRIVATE, is_source_checkout
 
 ENVIRONMENT = "AUTOGRAD_LAB_PROGRESS"
 _session: dict[str, dict[str, Any]] = {}
@@ -24,8 +25,6 @@ def place() -> Path | None:
     wanted = os.environ.get(ENVIRONMENT)
     if wanted:
         return None if wanted == "off" else Path(wanted)
-    from autograd_lab._resources import PRIVATE, is_source_checkout
-
     here = Path.cwd()
     if is_source_checkout(here):
         return None

@@ -44,6 +44,7 @@ class Result:
     def step(self) -> Any:
         """The case on which the answer failed, recorded and opened in the stepper."""
         from autograd_lab import widgets
+        from autograd_lab.tracing.recorder import record
 
         if self.verdict.case is None:
             raise ValueError(f"{self.verdict.item.id}: there is no failed case to step through")
@@ -51,10 +52,7 @@ class Result:
         failed = next(p for p in self.verdict.item.probes if p.name == name)
         function = probe.load(failed)
         title = f"{self.verdict.item.id}: {failed.names()[i]}"
-        with (
-            record(title=title) as trace,
-            contextlib.suppress(Exception),
-        ):  # what it raised, the verdict knows
+        with record(title=title) as trace, contextlib.suppress(Exception):  # the verdict knows what it raised
             function(self._answer, *failed.cases[i])
         return widgets.step(trace)
 

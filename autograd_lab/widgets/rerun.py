@@ -270,7 +270,7 @@ def _move_call(trace: Trace, where: tuple[Record, int]) -> None:
 
 
 def _is_tensor(x: Any) -> bool:
-    from autograd_lab import Tensor
+    from autograd_lab.tensor import Tensor
 
     return isinstance(x, Tensor)
 

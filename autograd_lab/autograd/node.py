@@ -5,7 +5,6 @@ made (`priority`). The classes of nodes are the rules themselves (see ops/): `ty
 """
 
 import itertools
-import weakref
 from functools import partial
 
 import numpy as np
@@ -17,6 +16,7 @@ from .variable import (
     INFERENCE,
     NO_EDGE,
     AutogradMeta,
+    Registry,
     Variable,
     alias,
     bump_version,
@@ -24,10 +24,9 @@ from .variable import (
     new,
     pair_of,
     version_of,
+    weak,
     wrap,
 )
-
-weak = weakref.ref
 
 count_down = itertools.count(-1, -1).__next__
 """Creation numbers, negated: the newest node is the smallest, as heapq likes it."""
@@ -326,6 +325,9 @@ class AccumulateGrad(Node):
                 old._data = old._data + g
                 bump_version(old)
         return ()
+
+
+Registry.accumulator = AccumulateGrad
 
 
 class Packed:

@@ -10,6 +10,7 @@ A tensor and the graph are two different things. The tensor holds numbers; the g
     _meta   what only few tensors have: `.grad`, hooks, a base (AutogradMeta, ViewMeta); None for the many
 """
 
+import weakref
 from typing import ClassVar
 
 import numpy as np
@@ -32,6 +33,7 @@ def pair_of(edge):
 
 
 new = object.__new__
+weak = weakref.ref
 
 
 class AutogradMeta:
@@ -95,9 +97,10 @@ class Variable:
 
 
 class Registry:
-    """What the engine may use of the layers above, which it does not import: they enter it here themselves."""
+    """What this page may use of those above it, which it does not import: they enter it here themselves."""
 
     tensor = Variable
+    accumulator: type  # AccumulateGrad, of node.py
     functions: ClassVar[dict] = {}  # the functions of the torch-like namespace, by name
 
 
@@ -159,12 +162,7 @@ def find_edge(t):
         return NO_EDGE
     if meta.base is not None:
         return meta.find_edge(t)
-    if meta.requires_grad:
-        found = meta.accumulator
-        if found is not None:
-            found = found()  # a weak reference: None if no graph holds the accumulator any more
-        return found or accumulator_of(t)
-    return NO_EDGE
+    return accumulator_of(t) if meta.requires_grad else NO_EDGE
 
 
 def edge_of(t):
@@ -175,10 +173,8 @@ def edge_of(t):
 def accumulator_of(t):
     """The one AccumulateGrad of the leaf `t`: found again while some graph still holds it, else made anew."""
     meta = t._meta
-    found = meta.accumulator and meta.accumulator()
+    found = meta.accumulator and meta.accumulator()  # a weak reference: None if no graph holds it any more
     if found is None:
-        from .node import AccumulateGrad, weak
-
-        found = AccumulateGrad(t)
+        found = Registry.accumulator(t)
         meta.accumulator = weak(found)
     return found

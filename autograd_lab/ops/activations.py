@@ -36,6 +36,10 @@ class Gate(Rule):
         return both.run(type(self), (gg, x), *self.args), both.zeros_like(x)
 
 
+_BITS = {size: np.dtype(f"i{size}") for size in (2, 4, 8)}
+_BYTE, _ONE = np.dtype("i1"), np.int8(1)
+
+
 class ThresholdBackwardBackward0(Gate):
     """The VJP of relu and threshold as an operation: h = g where a > t, else 0."""
 
@@ -47,8 +51,9 @@ class ThresholdBackwardBackward0(Gate):
         if not isinstance(g, np.ndarray) or not isinstance(closed, np.ndarray):
             return np.where(closed, g.dtype.type(0), g)
         # np.where is slow on large arrays; and-ing with all ones or all zeros bits is exact, for inf and nan too.
-        bits = np.dtype(f"i{g.itemsize}")
-        return (g.view(bits) & (closed.view(np.int8) - np.int8(1))).view(g.dtype)
+        opened = closed.view(_BYTE)
+        opened -= _ONE
+        return (g.view(_BITS[g.itemsize]) & opened).view(g.dtype)
 
 
 @unary("relu", integer=True)

@@ -1,6 +1,6 @@
 """Reverse-mode automatic differentiation: `backward` and `grad`, and the doors to the rest of the lesson.
 
-Reading order: variable, node, record, engine, then modes, views, hooks, function, anomaly, graph; see README.md here.
+Reading order: variable, node, record, engine, modes, hooks, ../tensor; the rest afterwards. See README.md here.
 """
 
 import importlib

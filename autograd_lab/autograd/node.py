@@ -416,7 +416,7 @@ def check_saved_hooks(freed, packed, pack_hook, unpack_hook):
         )
 
 
-def save(node, tensors, results=None):
+def save(node, tensors):
     """Keep `tensors` (or None, or numbers) for the rule of `node`, with their versions.
 
     Results are kept as aliases without history: were the node to hold its own output, neither could ever be freed

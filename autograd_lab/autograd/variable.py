@@ -41,12 +41,10 @@ class AutogradMeta:
 
     __slots__ = (
         "accumulator",
-        "attrs",
         "base",
         "detached",
         "grad",
         "hooks",
-        "name",
         "post_accumulate_hooks",
         "requires_grad",
         "retains_grad",
@@ -63,8 +61,6 @@ class AutogradMeta:
         self.retains_grad = False
         self.base = None  # only a ViewMeta has one
         self.detached = None  # when detach_() cut this tensor off: nodes made before may not use it any more
-        self.name = None
-        self.attrs = None
 
 
 class Variable:

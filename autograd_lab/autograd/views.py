@@ -39,9 +39,7 @@ class ViewMeta(AutogradMeta):
     def __init__(self, base, edge, version, creation):
         # What AutogradMeta sets, written out: views are made often, and a second call costs as much as all this.
         self.requires_grad = self.retains_grad = False
-        self.grad = self.accumulator = self.hooks = self.post_accumulate_hooks = self.name = self.attrs = (
-            self.detached
-        ) = None
+        self.grad = self.accumulator = self.hooks = self.post_accumulate_hooks = self.detached = None
         self.base = base
         self.edge = edge
         self.version = version
@@ -78,12 +76,6 @@ def move_retention(t, old, edge):
     node, nr = pair_of(edge)
     if node is not None:
         node._hooks().retain[nr] = weak(t)
-
-
-def base_of(t):
-    """The first tensor of the family of `t`, which is `t` itself unless it is a view."""
-    meta = t._meta
-    return t if meta is None or meta.base is None else meta.base
 
 
 def make_view(source, data, edge=NO_EDGE, creation=DEFAULT):

@@ -1,0 +1,77 @@
+"""The lesson is as long as its README says, and short enough for an evening."""
+
+import ast
+import io
+import re
+import tokenize
+from pathlib import Path
+
+import autograd_lab
+
+PACKAGE = Path(autograd_lab.__file__).parent
+LESSON = PACKAGE / "autograd"
+ENTRY = re.compile(r"`(\S+)` \((\d+)\)")  # `engine.py` (305)
+BLANK = {
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
+}  # fmt: skip
+
+
+def code_lines(source):
+    """The numbers of the lines of `source` that hold code: no docstrings, comments and empty lines."""
+    prose = set()
+    for node in ast.walk(ast.parse(source)):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Constant)
+            and isinstance(node.value.value, str)
+        ):
+            prose.update(range(node.lineno, node.end_lineno + 1))
+    code = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in BLANK:
+            code.update(range(token.start[0], token.end[0] + 1))
+    return code - prose
+
+
+def length(name):
+    """How many lines of code a page has; of tensor.py, only those of the graph part, between two of its headings."""
+    source = (LESSON / name).read_text(encoding="utf-8")
+    lines = code_lines(source)
+    if name.endswith("tensor.py"):
+        heads = {
+            text.strip("# -"): i
+            for i, text in enumerate(source.splitlines(), 1)
+            if text.startswith("    # -- ")
+        }
+        lines = {i for i in lines if heads["leaves and flags"] < i < heads["numbers"]}
+    return len(lines)
+
+
+def pages():
+    """(the pages of the evening, those for afterwards), each {name: lines of code that the README gives it}."""
+    before, after = (LESSON / "README.md").read_text(encoding="utf-8").split("## Afterwards")
+    return [{name: int(n) for name, n in ENTRY.findall(part)} for part in (before, after)]
+
+
+def test_the_readme_tells_how_long_each_page_is():
+    """To within a tenth, or five lines of a short page; `python tests/autograd/test_lesson.py` prints the lengths."""
+    told = pages()[0] | pages()[1]
+    wrong = {name: (n, length(name)) for name, n in told.items() if abs(n - length(name)) > max(5, n / 10)}
+    assert wrong == {}
+
+
+def test_the_readme_names_every_page():
+    told = pages()[0] | pages()[1]
+    assert {p.name for p in LESSON.glob("*.py")} - set(told) == set()
+
+
+def test_the_lesson_is_an_evening_long():
+    """About 1,500 lines of code."""
+    assert sum(map(length, pages()[0])) <= 1600
+
+
+if __name__ == "__main__":
+    for part in pages():
+        for name in part:
+            print(f"{length(name):5} {name}")
+        print(f"{sum(map(length, part)):5} in all\n")

@@ -38,7 +38,7 @@ MODULES = (
     "finder.js", "minimap.js", "graph.js", "zoom.js", "panels.js", "table.js", "predict.js", "presenter.js",
     "compare.js", "stepper.js",
 )  # fmt: skip
-STYLES = ("stepper.css", "views.css", "quiz.css", "graph.css")
+STYLES = ("stepper.css", "views.css", "quiz.css", "graph.css", "everyone.css")
 
 
 @cache

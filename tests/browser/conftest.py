@@ -9,11 +9,14 @@ Without one the tests here are skipped, and say so; under CI they fail.
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, sync_playwright
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "trace"))  # the samples
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 

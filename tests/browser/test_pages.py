@@ -1,0 +1,280 @@
+"""Exported pages: they step from disk without a network; and what everyone needs of a stepper: names, contrast, room, keys."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import samples
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, expect
+
+from autograd_lab import lab
+from autograd_lab.tracing import narrate
+from autograd_lab.widgets import step
+from autograd_lab.widgets.stepper import front_end, style
+
+TRACE = samples.diamond()
+WORST = {"serious", "critical"}
+
+
+def visit(browser: Browser, path: Path, size=(1280, 800), **context) -> tuple[Page, list[str]]:
+    """The page from disk, with the network cut off; and the list that its errors and requests are noted in."""
+    page = browser.new_context(viewport={"width": size[0], "height": size[1]}, **context).new_page()
+    page.set_default_timeout(20_000)
+    noted: list[str] = []
+    page.on("pageerror", lambda error: noted.append(str(error)))
+    page.on(
+        "console",
+        lambda message: noted.append(message.text) if message.type in ("error", "warning") else None,
+    )
+
+    def refuse(route):
+        noted.append(route.request.url)
+        route.abort()
+
+    page.context.route(re.compile("^(?!file:|data:|blob:|about:)"), refuse)
+    page.goto(path.as_uri())
+    expect(page.locator(".agl-count").first).to_be_visible()
+    return page, noted
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("page") / "demo.html"
+    step(TRACE).save_html(path)
+    return path
+
+
+def test_a_page_steps_from_disk_without_a_network(browser, demo):
+    page, noted = visit(browser, demo)
+    for k in range(1, len(TRACE) + 1):
+        page.get_by_role("button", name="Step", exact=True).click()
+        assert page.get_by_role("status").first.inner_text() == narrate(TRACE, k)
+    assert not noted
+    page.context.close()
+
+
+def test_several_steppers_in_a_page_begin_where_they_stood(browser, tmp_path):
+    lab.save_html(tmp_path / "two.html", step(TRACE, position=9), step(samples.mlp()), title="<Two> & more")
+    page, noted = visit(browser, tmp_path / "two.html")
+    assert page.title() == "<Two> & more"
+    expect(page.get_by_role("heading", level=1)).to_have_text("<Two> & more")
+    one, two = page.get_by_role("group", name="Autograd stepper").all()
+    two.get_by_role("button", name="Step", exact=True).click()
+    assert one.locator(".agl-count").inner_text() == f"9 / {len(TRACE)}"
+    assert two.locator(".agl-count").inner_text() == f"1 / {len(samples.mlp())}"
+    assert not noted
+    page.context.close()
+
+
+@pytest.mark.parametrize(("scheme", "dark"), [("light", False), ("dark", True)])
+def test_the_theme_is_the_readers(browser, demo, scheme, dark):
+    page, _ = visit(browser, demo, color_scheme=scheme)
+    for place in ("body", ".agl"):
+        color = page.locator(place).first.evaluate("e => getComputedStyle(e).backgroundColor")
+        assert (sum(int(part) for part in re.findall(r"\d+", color)[:3]) < 380) == dark
+    page.context.close()
+
+
+def test_without_scripts_the_picture_and_the_steps_are_there(browser, demo):
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(demo.as_uri())
+    assert "35 steps" in page.locator("img").get_attribute("alt")
+    page.locator("summary").click()
+    expect(page.get_by_role("cell", name=narrate(TRACE, 35))).to_be_visible()
+    page.context.close()
+
+
+def test_any_host_with_the_anywidget_model_will_do(browser, tmp_path):
+    """As VS Code, Colab and marimo load it: imported from a blob, in a shadow root, with get, set, on, off, save_changes.
+
+    Under a content security policy that allows no other script; and all else that is asked of the model fails.
+    """
+    assert not re.search(
+        r"\b(?:process|require|Jupyter|IPython|google|acquireVsCodeApi)\s*[.(\[]", front_end()
+    )
+    s = step(TRACE)
+    traits = {
+        "_film": s._film,
+        **{name: getattr(s, name) for name in s.traits(sync=True) if hasattr(type(s), name)},
+    }
+    data = {name: value for name, value in traits.items() if isinstance(value, (str, int, bool, list, dict))}
+    (tmp_path / "host.html").write_text(
+        """<!doctype html><meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'nonce-x' blob:;
+        style-src 'unsafe-inline'"><body><div id="place"></div><script nonce="x">window.failed = [];</script></body>""",
+        encoding="utf-8",
+    )
+    page = browser.new_context().new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.goto((tmp_path / "host.html").as_uri())
+    page.evaluate(
+        """async ([esm, css, data]) => {
+             const root = document.getElementById("place").attachShadow({mode: "open"}), el = document.createElement("div");
+             const sheet = document.createElement("style");
+             sheet.textContent = css;
+             root.append(sheet, el);
+             const calls = [], can = {
+               get: (name) => data[name], set: (name, value) => { data[name] = value; calls.push(name); },
+               on: (event, call) => { calls.push("on " + event); }, off: (event, call) => { calls.push("off " + event); }, save_changes: () => {},
+             };
+             const model = new Proxy(can, {get(target, name) {
+               if (!(name in target)) throw new Error("the model has no " + String(name));
+               return target[name];
+             }});
+             const url = URL.createObjectURL(new Blob([esm], {type: "text/javascript"}));
+             const {default: widget} = await import(url);
+             window.calls = calls;
+             window.data = data;
+             window.close_it = await widget.render({model, el});
+           }""",
+        [front_end(), style(), data],
+    )
+    page.get_by_role("button", name="Next node", exact=True).click()
+    page.get_by_role("button", name="Last", exact=True).click()
+    expect(page.get_by_role("status").first).to_have_text(narrate(TRACE, 35))
+    page.wait_for_function("window.data.position === 35")
+    page.evaluate("window.close_it()")
+    calls = page.evaluate("window.calls")
+    events = {call[3:] for call in calls if call.startswith("on ")}
+    assert events
+    assert events == {call[4:] for call in calls if call.startswith("off ")}  # nothing goes on listening
+    assert not errors
+    page.context.close()
+
+
+# Everyone.
+
+
+def barriers(page: Page) -> list[str]:
+    """What axe-core finds that is serious or worse, by WCAG 2.2 A and AA and its own best practices."""
+    results = Axe().run(page, options={"resultTypes": ["violations"]})
+    return [
+        f"{found['id']}: {node['html'][:160]} {node.get('failureSummary', '')[:200]}"
+        for found in results.response["violations"]
+        for node in found["nodes"]
+        if found["impact"] in WORST
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_serious_barrier(browser, tmp_path, scheme):
+    traces = {"diamond": samples.diamond(), "mlp": samples.mlp()}
+    for name, trace in traces.items():
+        step(trace).save_html(tmp_path / f"{name}.html")
+        page, _ = visit(browser, tmp_path / f"{name}.html", color_scheme=scheme, reduced_motion="reduce")
+        page.evaluate("document.querySelector('meta[http-equiv]').remove()")
+        slider = page.get_by_role("slider", name="Position")
+        for k in (0, len(trace) // 3, 2 * len(trace) // 3, len(trace)):
+            slider.fill(str(k))
+            assert barriers(page) == [], (name, k)
+        tab = page.get_by_role("tab", name="Table").or_(page.get_by_role("button", name="Table", exact=True))
+        tab.first.click()
+        assert barriers(page) == [], (name, "table")
+        page.context.close()
+
+
+@pytest.mark.parametrize("mode", ["predict", "engine"])
+def test_axe_in_the_other_modes(browser, tmp_path, mode):
+    step(samples.diamond(), mode=mode, position=8).save_html(tmp_path / "a.html")
+    page, noted = visit(browser, tmp_path / "a.html", reduced_motion="reduce")
+    assert barriers(page) == []
+    assert not noted
+    page.context.close()
+
+
+# Whether something that can be operated, or the sentence, sticks out of the window or of what clips it, or lies under
+# something else.
+CLIPPED = """() => {
+  const bad = [], wide = document.documentElement.clientWidth;
+  if (document.documentElement.scrollWidth > wide) bad.push("the page scrolls sideways");
+  const stage = document.querySelector(".agl");
+  if (stage.scrollHeight > stage.clientHeight + 1) bad.push("the stage is cut off");
+  for (const e of document.querySelectorAll(".agl button, .agl select, .agl input, .agl [role=status], .agl [tabindex]")) {
+    if (!e.checkVisibility() || !e.getClientRects().length) continue;
+    e.scrollIntoView({block: "nearest", inline: "nearest"});
+    const r = e.getBoundingClientRect(), name = e.getAttribute("aria-label") ?? e.className ?? e.tagName;
+    if (r.left < -0.5 || r.right > wide + 0.5) bad.push(`${name} is outside`);
+    if (r.width < 1 || r.height < 1) continue;
+    if (e.scrollWidth > e.clientWidth + 1 && e.tagName === "BUTTON") bad.push(`${name} is cut off`);
+    if (!["BUTTON", "SELECT", "INPUT"].includes(e.tagName)) continue;
+    const top = document.elementFromPoint(r.left + r.width / 2, r.top + r.height / 2);
+    if (top && top !== e && !e.contains(top) && !top.contains(e)) bad.push(`${name} lies under ${top.className.baseVal ?? top.className}`);
+    for (let up = e.parentElement; up && up.matches(".agl *"); up = up.parentElement) {
+      const box = up.getBoundingClientRect(), hides = getComputedStyle(up).overflowX === "hidden";
+      if (hides && (r.right > box.right + 1 || r.left < box.left - 1)) bad.push(`${name} is clipped by ${up.className}`);
+    }
+  }
+  return bad;
+}"""
+
+
+@pytest.mark.parametrize(
+    ("size", "options"),
+    [
+        ((1024, 768), {}),
+        ((1280, 800), {}),
+        ((1920, 1080), {}),
+        ((640, 400), {"device_scale_factor": 2}),  # 1280 x 800 at 200 % zoom
+        ((512, 384), {"device_scale_factor": 2}),  # the projector at 200 %
+        ((320, 640), {}),  # 400 %, WCAG's reflow
+    ],
+)
+@pytest.mark.parametrize("mode", ["watch", "predict"])
+def test_no_control_is_cut_off(browser, tmp_path, size, options, mode):
+    step(samples.mlp(), mode=mode).save_html(tmp_path / "a.html")
+    page, _ = visit(browser, tmp_path / "a.html", size, **options)
+    for k in (0, 20, 60, 82):
+        page.get_by_role("slider", name="Position").fill(str(k))
+        assert page.evaluate(CLIPPED) == [], k
+    page.context.close()
+
+
+def test_the_focus_is_seen_wherever_it_goes(browser, demo):
+    """Tab goes through every control, each with an outline, and out at the end."""
+    for scheme in ("light", "dark"):
+        page, _ = visit(browser, demo, color_scheme=scheme)
+        seen = []
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            name, outline, width = page.evaluate(
+                """() => { const e = document.activeElement, s = getComputedStyle(e), seen = [e.tagName, e.getAttribute("aria-label") ?? e.id];
+                           return [seen.join(" "), s.outlineStyle, parseFloat(s.outlineWidth)]; }"""
+            )
+            if name.startswith("BODY"):
+                break
+            assert outline != "none", name
+            assert width >= 2, name
+            seen.append(name)
+        else:
+            pytest.fail("Tab does not leave the stepper")
+        assert {"BUTTON Step", "BUTTON Play", "INPUT Position", "SELECT Step by", "SELECT Speed"} <= set(seen)
+        page.context.close()
+
+
+def test_reduced_motion_and_forced_colours_are_honoured(browser, demo):
+    page, _ = visit(browser, demo, reduced_motion="reduce", forced_colors="active")
+    page.get_by_role("button", name="Last", exact=True).click()
+    moving = page.evaluate(
+        """() => document.getAnimations().filter((a) => a.playState === "running" && a.effect.getTiming().duration > 50).length"""
+    )
+    assert moving == 0
+    strange = page.evaluate(
+        """() => {
+          const probe = document.body.appendChild(document.createElement("div"));
+          const of = (name) => { probe.style.color = name; return getComputedStyle(probe).color; };
+          const system = new Set(["Canvas", "CanvasText", "Highlight"].map(of).concat("none")), bad = new Set();
+          for (const e of document.querySelectorAll(".agl-svg text, .agl-box, .agl-node, .agl-fline, .agl-bline, .agl-pill rect, .agl-badge rect")) {
+            const style = getComputedStyle(e);
+            for (const what of e.tagName === "text" ? ["fill"] : ["fill", "stroke"]) {
+              if (!system.has(style[what])) bad.add(`${what} of ${e.getAttribute("class")}: ${style[what]}`);
+            }
+          }
+          return [...bad];
+        }"""
+    )
+    assert strange == []
+    page.context.close()

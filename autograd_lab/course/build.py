@@ -284,6 +284,8 @@ def execute(notebook: dict[str, Any], folder: Path, root: Path) -> None:
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join(p for p in search if p),
         "AUTOGRAD_LAB_PROGRESS": "off",
+        # a notebook shows its plots whatever the caller's own choice: under pytest that is a backend without pictures
+        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
     }
     client = NotebookClient(
         notebook,

@@ -1,0 +1,304 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "08"
+#     minutes: 40
+#     needs: ["05", "07"]
+#     goals:
+#       - say the shape of every gradient without running the program
+#       - work out the gradient of a tensor that was broadcast
+#       - make micro-batches give the same gradient as the whole batch
+#     refutes: [M18, M19]
+#     retests: [M07, M10, M16]
+#     points: 0
+# ---
+
+# %% [markdown]
+# # 08 · Shapes
+#
+# **40 minutes. You need:** notebooks 05 and 07.
+#
+# **After this notebook you can**
+#
+# - say the shape of every gradient without running the program;
+# - work out the gradient of a tensor that was broadcast;
+# - make micro-batches give the same gradient as the whole batch.
+#
+# **Warm-up**, from memory. (1) What is `a.grad` after `(a * a.detach()).backward()` at `a = 5`? (2) `b` is
+# a leaf without a gradient yet. What is `b.grad` after `(b * 3).backward()`, run twice?
+
+# %%
+detached, twice = ..., ...  # fill in, then run
+
+import autograd_lab as torch
+from autograd_lab import lab
+
+a, b = torch.tensor(5.0, requires_grad=True), torch.tensor(1.0, requires_grad=True)
+(a * a.detach()).backward()
+for _ in range(2):
+    (b * 3).backward()
+lab.reveal(detached, a.grad)
+lab.reveal(twice, b.grad)
+
+# %% [markdown]
+# So far nearly every tensor was one number. From here on they are tables.
+#
+# ## Predict
+#
+# `x` is a column of three, `b` a row of four. Their sum is **broadcast**: it has 3 rows and 4 columns. What
+# are the shapes of `x.grad` and `b.grad` after `loss.backward()`?
+#
+# `(3, 4)` · `(3, 1)` · `(1, 4)` · `(3,)` · `(4,)`
+
+# %%
+prediction = [..., ...]  # for x.grad and b.grad
+
+with lab.record() as trace:
+    x = torch.tensor([[10.0], [20.0], [30.0]], requires_grad=True)
+    b = torch.tensor([1.0, 2.0, 3.0, 4.0], requires_grad=True)
+    h = x + b
+    loss = h.sum()
+    loss.backward()
+lab.reveal(prediction, [x.grad.shape, b.grad.shape])
+
+# %% [markdown]
+# ## Step
+#
+# Go to the node of `h`. A table of three by four ones comes in. Compare the shapes of the two messages that
+# go out, and their numbers: where did the other ones go?
+
+# %%
+lab.step(trace)
+
+# %% [markdown]
+# Broadcasting *uses a number several times*. To see which cells of `h` one number feeds, nudge it: raise
+# `b[2]` by 1, and look what moves.
+
+# %%
+with torch.no_grad():
+    nudged = b + torch.tensor([0.0, 0.0, 1.0, 0.0])
+    moved = (x + nudged) - (x + b)
+print(moved)
+print("x.grad:", x.grad.tolist(), " b.grad:", b.grad.tolist())
+assert moved.sum() == b.grad[2] == 3
+assert x.grad.tolist() == [[4], [4], [4]]
+
+# %% [markdown]
+# `b[2]` feeds three cells, so three messages come back to it. You know from notebook 04 what happens to
+# messages that meet: they are added. Each number of `x` feeds four cells. So
+#
+# **broadcast on the way forward = sum on the way back**, over just those dimensions in which the tensor was
+# repeated.
+#
+# > **You may think** the gradient has the shape of the result, or may stay as wide as the broadcast.
+# >
+# > **That is not what happens**, because a gradient answers one question *per number of its tensor*: if this
+# > number moves, how far does the loss move? `b` has four numbers, so there are four answers.
+# >
+# > **Here it is**, with a loss that gives each cell a weight of its own. We nudge each number of `b` alone.
+
+# %%
+weights = torch.arange(12.0).reshape(3, 4)
+
+
+def weighted(b):
+    return ((x.detach() + b) * weights).sum()
+
+
+def nudge(i):
+    step = torch.tensor([float(i == j) for j in range(4)])
+    return (weighted(b.detach() + step) - weighted(b.detach())).item()
+
+
+b.grad = None
+weighted(b).backward()
+print(weights, "\nnudged:", [nudge(i) for i in range(4)], "\nb.grad:", b.grad.tolist())
+assert b.grad.tolist() == [nudge(i) for i in range(4)] == [12, 15, 18, 21]
+
+# %% [markdown]
+# The weights are the messages that come in at the sum; `b.grad` holds their column sums.
+#
+# ## Which dimensions are summed?
+#
+# **Worked.** Write the shapes under each other, lined up **at the right**. A dimension is summed where the
+# tensor has nothing, or a 1 that was stretched:
+#
+# ```
+# message   3  4        message   3  4
+# b            4        x         3  1
+# sum over  0           sum over     1, and keep the 1
+# ```
+
+# %%
+message = weights
+to_b = message.sum(0)
+to_x = message.sum(1, keepdim=True)
+print(to_b.tolist(), to_x.tolist())
+assert to_b.tolist() == [12, 15, 18, 21]
+assert to_x.tolist() == [[6], [22], [38]]
+
+# %% [markdown]
+# **Half done.** A message of shape `(5, 3, 2)` goes back to a tensor of shape `(3, 1)`. Dimension `0` is
+# summed, since the tensor has nothing there. Which other one?
+#
+# **All yours.** `p` has shape `(2, 1, 3)`, `q` has `(5, 3)`. What is the shape of `p + q`? Which dimension
+# is summed for `p`, and which for `q`?
+
+# %%
+half = ...
+yours = [..., ..., ...]  # a shape in parentheses, a number, a number
+
+m = torch.ones(5, 3, 2)
+lab.reveal(half, 2)
+assert m.sum(0).sum(1, keepdim=True).shape == (3, 1)  # without its front, dimension 2 is dimension 1
+p = torch.zeros(2, 1, 3, requires_grad=True)
+q = torch.zeros(5, 3, requires_grad=True)
+r = p + q
+r.sum().backward()
+lab.reveal(yours, [r.shape, 1, 0])
+assert p.grad.tolist() == torch.ones(2, 5, 3).sum(1, keepdim=True).tolist()
+assert q.grad.tolist() == torch.ones(2, 5, 3).sum(0).tolist()
+
+# %% [markdown]
+# ## Sum or mean?
+#
+# `w` is one number, multiplied with four data. **Predict** `w.grad` for three losses: the **sum** of all
+# four products; their **mean**; and the means of the first two and of the last two, in **two backward calls**
+# without clearing.
+
+# %%
+prediction = [..., ..., ...]  # sum, mean, two halves
+
+w = torch.tensor(2.0, requires_grad=True)
+data = torch.tensor([4.0, 8.0, 20.0, 28.0])
+
+
+def gradient(*losses):
+    w.grad = None
+    for loss in losses:
+        loss.backward()
+    return w.grad.item()
+
+
+of_sum, of_mean = gradient((w * data).sum()), gradient((w * data).mean())
+halves = gradient((w * data[:2]).mean(), (w * data[2:]).mean())
+lab.reveal(prediction, [of_sum, of_mean, halves])
+
+# %% [markdown]
+# > **You may think** mean and sum have the same gradient, and that pieces of a batch simply add up.
+# >
+# > **That is not what happens.** A mean is a sum divided by its count, so its gradient is divided too: 60
+# > becomes 15. And two halves divide by two instead of four, so together they give 30.
+# >
+# > **Here it is**, with the cure: each piece counts as much as its **share** of the batch. Dividing by the
+# > number of pieces would do only if all had the same size.
+
+# %%
+assert (of_sum, of_mean, halves) == (60, 15, 30)
+
+pieces = [data[:3], data[3:]]  # three and one
+by_count = gradient(*[(w * piece).mean() / 2 for piece in pieces])
+by_share = gradient(*[(w * piece).mean() * len(piece) / 4 for piece in pieces])
+print(f"divided by the number of pieces: {by_count:.2f}, weighted by share: {by_share:g}")
+assert by_share == of_mean
+assert by_count != of_mean
+
+# %% [markdown]
+# ## Moving numbers about
+#
+# `reshape` and indexing compute nothing; they move numbers. Backward moves the messages home. **Predict**:
+# the shape of `v.grad` below, and the four numbers of `u.grad`. Index `2` is picked twice.
+
+# %%
+shape, picked = ..., [..., ..., ..., ...]
+
+v = torch.arange(6.0, requires_grad=True)
+(v.reshape(2, 3) * 7).sum().backward()
+lab.reveal(shape, v.grad.shape)
+
+u = torch.tensor([5.0, 6.0, 7.0, 8.0], requires_grad=True)
+u[[0, 2, 2]].sum().backward()
+lab.reveal(picked, u.grad.tolist())
+assert u.grad.tolist() == [1, 0, 2, 0]
+
+# %% [markdown]
+# Never picked: 0. Picked twice: two messages, added.
+#
+# ## The real thing
+#
+# Six handwritten digits go through one layer. **Predict** four shapes: that of `scores`, of `W.grad`, of
+# `bias.grad`, and of the message that arrives at `scores`.
+
+# %%
+prediction = [..., ..., ..., ...]
+
+from autograd_lab import datasets
+
+images, labels = datasets.digits()
+x, y = torch.tensor(images[:6]), torch.tensor(labels[:6])
+W = torch.zeros(64, 10, dtype=x.dtype, requires_grad=True)
+bias = torch.zeros(10, dtype=x.dtype, requires_grad=True)
+with lab.record() as trace:
+    scores = x @ W + bias
+    scores.retain_grad()
+    loss = torch.nn.functional.cross_entropy(scores, y)
+    loss.backward()
+lab.reveal(prediction, [t.shape for t in (scores, W.grad, bias.grad, scores.grad)])
+
+# %%
+import matplotlib.pyplot as plt
+
+figure, (upper, lower) = plt.subplots(2, 1, figsize=(6, 4), height_ratios=(6, 1), layout="constrained")
+for axes, values in ((upper, scores.grad.numpy()), (lower, bias.grad.numpy()[None])):
+    axes.imshow(values, cmap="RdBu", vmin=-0.25, vmax=0.25, aspect="auto")
+    axes.set(xticks=range(10), yticks=[])
+upper.set(title="message at scores", ylabel="one row per image")
+lower.set(title="bias.grad: the same, summed over the images", xlabel="digit")
+plt.show()
+assert torch.allclose(bias.grad, scores.grad.sum(0))
+
+# %% [markdown]
+# Each image has its own row, with one red cell: the score of the right digit, which should rise. The six
+# images share one bias, so the bias collects the sum of their rows.
+#
+# Step through it. At every node, say the shape of what goes out before you look.
+
+# %%
+lab.step(trace)
+
+# %% [markdown]
+# ## Modify
+#
+# In the cell before the picture, take `images[:1]` and `labels[:1]`, a batch of one. **Predict** first: which
+# of the four shapes change, and how will the two parts of the picture compare? Then run it.
+#
+# ## Exit ticket
+#
+# `k` has shape `(7, 1)` and is multiplied with a tensor of ones of shape `(7, 3)`. (1) What is the shape of
+# `k.grad`? (2) The loss is the **sum** of the product. What is each number of `k.grad`? (3) And if it is the **mean**
+# of all cells: what must that number be divided by?
+
+# %%
+shape, each, divisor = ..., ..., ...
+
+k = torch.zeros(7, 1, requires_grad=True)
+(k * torch.ones(7, 3)).sum().backward()
+lab.reveal(shape, k.grad.shape)
+lab.reveal(each, k.grad[0, 0])
+(mean_gradient,) = torch.autograd.grad((k * torch.ones(7, 3)).mean(), k)
+lab.reveal(divisor, round((k.grad / mean_gradient)[0, 0].item()))
+
+# %% [markdown]
+# ## The same in PyTorch
+#
+# ```python
+# import torch
+#
+# x = torch.ones(3, 1, requires_grad=True)
+# b = torch.ones(4, requires_grad=True)
+# (x + b).sum().backward()
+# print(x.grad.shape, b.grad.shape)   # torch.Size([3, 1]) torch.Size([4])
+# ```
+#
+# **Where in the source?** `sum_to` in `autograd_lab/autograd/engine.py`: you write your own in
+# `exercises/08`. **Next:** notebook 09, *What backward(v) means*.

@@ -1,0 +1,490 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "08"
+#     minutes: 40
+#     points: 11
+# ---
+
+# %% [markdown]
+# # 08 · Exercises: shapes
+#
+# Put your answers in place of the dots and run the check below. `lab.hint("08.1")` gives the first of
+# three hints.
+
+# %%
+import autograd_lab as torch
+from autograd_lab import lab
+
+# %% [markdown]
+# ## 08.1 · Four shapes (2 points)
+#
+# `x` has shape `(6, 3)`, `W` has `(3, 2)`, `b` has `(2,)` and `s` has `(6, 1)`. All four require grad.
+#
+# ```python
+# y = (x @ W + b) * s
+# y.sum().backward()
+# ```
+#
+# Give four shapes: that of `W.grad`, of `b.grad`, of `s.grad`, and of the message that arrives at the node of
+# `y`. Write each as a tuple; a shape with one number is `(2,)`, with the comma.
+
+# %%
+### BEGIN SOLUTION
+shapes = [(3, 2), (2,), (6, 1), (6, 2)]
+### END SOLUTION
+
+# %%
+lab.check("08.1", shapes)
+
+# %% tags=["item"]
+item(
+    "08.1",
+    kind="predict",
+    points=2,
+    partial=True,
+    hints=[
+        "First find the shape of y: x @ W has six rows and two columns.",
+        "The gradient of a tensor has one number for each number of that tensor.",
+        "So the first three are the shapes of W, b and s themselves. A message at a node has the shape of its result.",
+    ],
+    wrong=[
+        wrong_answer(
+            [[6, 2], [6, 2], [6, 2], [6, 2]],
+            "M18",
+            "That is the shape of y. A gradient has the shape of the tensor it belongs to, not of the output.",
+            score=0.5,
+        ),
+        wrong_answer(
+            [[3, 2], [6, 2], [6, 2], [6, 2]],
+            "M18",
+            "b and s were broadcast to the shape of y. On the way back the copies are summed, and their own shapes return.",
+            score=1,
+        ),
+        wrong_answer(
+            [[3, 2], [1, 2], [6, 1], [6, 2]],
+            "M18",
+            "b has one dimension. The one that broadcasting put in front is summed and gone: (2,), not (1, 2).",
+            score=1.5,
+        ),
+        wrong_answer(
+            [[3, 2], [2], [6], [6, 2]],
+            "M18",
+            "The 1 in the shape of s belongs to it. Its gradient keeps it: (6, 1).",
+            score=1.5,
+        ),
+        wrong_answer(
+            [[2, 3], [2], [6, 1], [6, 2]],
+            "",
+            "Inside the rule of @ there are transposes; what comes out has the shape of W, not of its transpose.",
+            score=1.5,
+        ),
+        wrong_answer(
+            [[3, 2], [2], [6, 1], []],
+            "",
+            "The sum receives a single number, but sends it to every cell of y: the message at y has the shape of y.",
+            score=1.5,
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 08.2 · The gradient of a bias (2 points)
+#
+# ```python
+# G = torch.tensor([[1.0, 2.0], [3.0, 4.0], [5.0, 10.0]])
+# h = x + b + c
+# (h * G).sum().backward()
+# ```
+#
+# `x` has shape `(3, 2)`, `b` has `(2,)`, and `c` is a single number, of shape `()`. Work out by hand:
+# `b.grad[0]`, `b.grad[1]` and `c.grad`.
+
+# %%
+### BEGIN SOLUTION
+answer = [9, 16, 25]
+### END SOLUTION
+
+# %%
+lab.check("08.2", answer)
+
+# %% tags=["item"]
+item(
+    "08.2",
+    kind="number",
+    points=2,
+    partial=True,
+    hints=[
+        "The message that arrives at h is G. Which of its six cells did b[0] feed?",
+        "b[0] was added to the whole first column, b[1] to the second, c to everything.",
+        "1 + 3 + 5, 2 + 4 + 10, and all of them.",
+    ],
+    wrong=[
+        wrong_answer(
+            [3, 3, 6],
+            "",
+            "You counted the uses. Each use brings a message of its own, the cell of G: these are added.",
+        ),
+        wrong_answer(
+            [5, 10, 10],
+            "M07",
+            "Only the last row, and of it the last cell, has come through. Messages that meet are added.",
+        ),
+        wrong_answer(
+            [3, 7, 25],
+            "M18",
+            "These are sums along rows. b runs along the columns: b[0] is repeated down the first column.",
+            score=0.67,
+        ),
+        wrong_answer(
+            [3, 16 / 3, 25 / 6],
+            "M19",
+            "You took means. The loss is a sum, and messages that meet are added; nothing divides.",
+        ),
+        wrong_answer(
+            [1, 1, 1],
+            "M18",
+            "That is the local derivative of one cell. Three cells of h move with b[0], each with its weight in G.",
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 08.3 · Write `unbroadcast` (4 points)
+#
+# `g` is the message for a tensor **after** broadcasting; `shape` is the tensor's own shape. Sum `g` over
+# every dimension that broadcasting added or stretched, so that the result has exactly that shape.
+
+
+# %%
+def unbroadcast(g, shape):
+    """The message `g`, summed so that its shape is `shape`."""
+    ### BEGIN SOLUTION
+    while len(g.shape) > len(shape):
+        g = g.sum(0)
+    for dim, size in enumerate(shape):
+        if size == 1:
+            g = g.sum(dim, keepdim=True)
+    return g
+    ### END SOLUTION
+
+
+# %%
+lab.check("08.3", unbroadcast)
+
+# %% tags=["item"]
+item(
+    "08.3",
+    kind="code",
+    points=4,
+    hints=[
+        "Two things may have happened: new dimensions were put in front, and 1s were stretched. Undo one after the other.",
+        "While g has more dimensions than shape: g = g.sum(0).",
+        "Then for every dim where shape has a 1: g = g.sum(dim, keepdim=True).",
+    ],
+)
+
+
+@probe(points=1)
+def a_row(unbroadcast):
+    "A message of shape (3, 4) for a row of shape (4,)"
+    return unbroadcast(torch.arange(12.0).reshape(3, 4), (4,))
+
+
+@probe(points=1)
+def a_column(unbroadcast):
+    "A message of shape (3, 4) for a column of shape (3, 1)"
+    return unbroadcast(torch.arange(12.0).reshape(3, 4), (3, 1))
+
+
+@probe(points=1, hidden=True, cases=[((3, 1),), ((2, 1, 4),), ((1, 1),), ((),), ((2, 3, 4),)])
+def deeper(unbroadcast, shape):
+    "A message with three dimensions"
+    return unbroadcast(torch.arange(24.0).reshape(2, 3, 4), shape)
+
+
+@probe(points=1, hidden=True)
+def against_autograd(unbroadcast):
+    "The same numbers as autograd, for square tables too"
+    found = []
+    for left, right in [((3,), (3, 3)), ((3, 1), (3, 3)), ((1, 5), (4, 1)), ((1,), (1, 1, 2))]:
+        whole = np.broadcast_shapes(left, right)
+        g = torch.tensor(np.random.default_rng(8).integers(1, 50, whole).astype("float32"))
+        found.extend([unbroadcast(g, left), unbroadcast(g, right)])
+    return found
+
+
+@wrong(
+    "M18",
+    "The message keeps the shape of the broadcast result. The tensor has fewer numbers, and each wants one answer.",
+)
+def unbroadcast(g, shape):
+    return g
+
+
+@wrong("M18", "Dimensions put in front are summed, but not the 1s that were stretched.", score=1)
+def unbroadcast(g, shape):
+    while len(g.shape) > len(shape):
+        g = g.sum(0)
+    return g
+
+
+@wrong("M18", "A stretched 1 is summed and then lost. It must stay: keepdim=True.", score=1)
+def unbroadcast(g, shape):
+    while len(g.shape) > len(shape):
+        g = g.sum(0)
+    dims = tuple(dim for dim, size in enumerate(shape) if size == 1)
+    return g.sum(dims) if dims else g
+
+
+@wrong("M19", "The copies were each used, so their messages are added. A mean would divide them.")
+def unbroadcast(g, shape):
+    while len(g.shape) > len(shape):
+        g = g.mean(0)
+    for dim, size in enumerate(shape):
+        if size == 1:
+            g = g.mean(dim, keepdim=True)
+    return g
+
+
+@wrong("M07", "You keep one of the messages and drop the others. All copies were used: add them.")
+def unbroadcast(g, shape):
+    while len(g.shape) > len(shape):
+        g = g[-1]
+    for dim, size in enumerate(shape):
+        if size == 1:
+            g = g.narrow(dim, g.shape[dim] - 1, 1)
+    return g
+
+
+@wrong(
+    "",
+    "Shapes are lined up at the right. New dimensions appear in front, so it is dimension 0 that is summed away.",
+    score=1,
+)
+def unbroadcast(g, shape):
+    while len(g.shape) > len(shape):
+        g = g.sum(-1)
+    for dim, size in enumerate(shape):
+        if size == 1:
+            g = g.sum(dim, keepdim=True)
+    return g
+
+
+@wrong(
+    "",
+    "reshape only rearranges numbers, and twelve do not fit into four places. The extra ones must be summed.",
+)
+def unbroadcast(g, shape):
+    return g.reshape(shape)
+
+
+@wrong(
+    "",
+    "You sum a dimension where the two shapes differ, comparing them from the left. Bring both to the same number "
+    "of dimensions first.",
+    score=1,
+)
+def unbroadcast(g, shape):
+    for dim, size in enumerate(shape):
+        if g.shape[dim] != size:
+            g = g.sum(dim, keepdim=True)
+    return g
+
+
+@right
+def unbroadcast(g, shape):
+    return g.sum_to_size(shape)
+
+
+@right
+def unbroadcast(g, shape):
+    lead = len(g.shape) - len(shape)
+    padded = (1,) * lead + tuple(shape)
+    dims = tuple(i for i, size in enumerate(padded) if size == 1)
+    return (g.sum(dims, keepdim=True) if dims else g).reshape(shape)
+
+
+# %% [markdown]
+# ## 08.4 · The batch does not fit (3 points)
+#
+# The whole batch is too large for the memory, so this function takes `size` rows at a time and lets the
+# gradients add up. The result should be the gradient of the mean squared error over **all** rows. It is too large.
+# Mend it. (The last piece may be smaller than the others.)
+
+
+# %%
+### BEGIN SOLUTION
+def batch_gradient(w, x, y, size):
+    """The gradient of ((x @ w - y)**2).mean() with respect to w, `size` rows at a time."""
+    w.grad = None
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        loss = ((rows @ w - targets) ** 2).mean() * (len(rows) / len(x))
+        loss.backward()
+    return w.grad
+
+
+### END SOLUTION
+### BEGIN STUB
+# def batch_gradient(w, x, y, size):
+#     """The gradient of ((x @ w - y)**2).mean() with respect to w, `size` rows at a time."""
+#     w.grad = None
+#     for start in range(0, len(x), size):
+#         rows, targets = x[start : start + size], y[start : start + size]
+#         loss = ((rows @ w - targets) ** 2).mean()
+#         loss.backward()
+#     return w.grad
+### END STUB
+
+
+# %%
+lab.check("08.4", batch_gradient)
+
+# %% tags=["item"]
+item(
+    "08.4",
+    kind="debug",
+    hints=[
+        "Try size = len(x) and size = len(x) / 2. By which factor do the results differ?",
+        "The mean of a piece divides by the rows of the piece; the mean of the batch divides by all rows.",
+        "Weigh each piece by its share of the rows: loss = ... * len(rows) / len(x).",
+    ],
+    equivalent=["7: rows @ w - targets -> targets - rows @ w"],  # the square is the same
+)
+
+
+@shared
+def problem(rows):
+    rng = np.random.default_rng(rows)
+    x = rng.integers(-3, 4, (rows, 2)).astype("float64")
+    y = rng.integers(-5, 6, rows).astype("float64")
+    w = torch.tensor([1.5, -0.5], dtype=torch.float64, requires_grad=True)
+    return w, torch.tensor(x), torch.tensor(y)
+
+
+@probe(points=1, cases=[(3,), (2,)])
+def equal_pieces(batch_gradient, size):
+    "Six rows in equal pieces"
+    return batch_gradient(*problem(6), size)
+
+
+@probe(points=1, hidden=True, cases=[(4,), (3,), (6,)])
+def a_smaller_last_piece(batch_gradient, size):
+    "Seven rows, the last piece smaller"
+    return batch_gradient(*problem(7), size)
+
+
+@probe(points=1, hidden=True)
+def all_at_once_and_old_gradients(batch_gradient):
+    "More places than rows, and a gradient left over from before"
+    w, x, y = problem(5)
+    w.grad = torch.tensor([100.0, 200.0], dtype=torch.float64)
+    return batch_gradient(w, x, y, 8)
+
+
+@wrong(
+    "M19",
+    "Each piece divides by its own number of rows, so their sum is too large. Weigh each by its share of the batch.",
+    score=1,
+)
+def batch_gradient(w, x, y, size):
+    w.grad = None
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        loss = ((rows @ w - targets) ** 2).mean()
+        loss.backward()
+    return w.grad
+
+
+@wrong(
+    "M19",
+    "Dividing by the number of pieces is right only if all have the same size. A small last piece would count too much.",
+    score=2,
+)
+def batch_gradient(w, x, y, size):
+    w.grad = None
+    pieces = -(-len(x) // size)
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        loss = ((rows @ w - targets) ** 2).mean() / pieces
+        loss.backward()
+    return w.grad
+
+
+@wrong(
+    "M19",
+    "You weigh every piece with the full size. The last one may be smaller: use the rows it really has.",
+    score=1,
+)
+def batch_gradient(w, x, y, size):
+    w.grad = None
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        loss = ((rows @ w - targets) ** 2).mean() * size / len(x)
+        loss.backward()
+    return w.grad
+
+
+@wrong("M19", "The mean has divided by the rows of the piece already; now you divide by all rows as well.")
+def batch_gradient(w, x, y, size):
+    w.grad = None
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        loss = ((rows @ w - targets) ** 2).mean() / len(x)
+        loss.backward()
+    return w.grad
+
+
+@wrong(
+    "M19",
+    "Sums of pieces do add up, but to the gradient of the sum. The mean is asked for: divide by all rows.",
+)
+def batch_gradient(w, x, y, size):
+    w.grad = None
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        loss = ((rows @ w - targets) ** 2).sum()
+        loss.backward()
+    return w.grad
+
+
+@wrong("", "Clearing inside the loop leaves only the last piece. Here adding up is what we want.", score=1)
+def batch_gradient(w, x, y, size):
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        w.grad = None
+        loss = ((rows @ w - targets) ** 2).mean()
+        loss.backward()
+    return w.grad
+
+
+@wrong(
+    "M10",
+    "The weights are right; but a gradient left over from before is added. Clear w.grad before the loop.",
+    score=2,
+)
+def batch_gradient(w, x, y, size):
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        loss = ((rows @ w - targets) ** 2).mean() * (len(rows) / len(x))
+        loss.backward()
+    return w.grad
+
+
+@right
+def batch_gradient(w, x, y, size):
+    w.grad = None
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        (((rows @ w - targets) ** 2).sum() / len(x)).backward()
+    return w.grad
+
+
+@right
+def batch_gradient(w, x, y, size):
+    total = 0
+    for rows, targets in zip(x.split(size), y.split(size)):
+        (g,) = torch.autograd.grad(((rows @ w - targets) ** 2).mean(), w)
+        total = total + g * len(rows)
+    return total / len(x)

@@ -76,6 +76,14 @@ def test_nothing_tells_before_the_answer_is_committed(browser, lab):
             engine = stage.get_by_role("region", name="Engine").inner_text()
             assert q["shown"] not in engine.split("Saved")[0]
             assert "ready" not in notebook.narration.replace("Is a node ready now?", "")
+            stage.locator(".agl-svg").focus()
+            for _ in range(4):  # a walk over the graph is read aloud
+                page.keyboard.press("ArrowDown")
+                spoken = stage.locator(".agl-graph > .agl-hidden").inner_text()
+                assert spoken
+                assert "ready" not in spoken
+                assert "are here" not in spoken
+            stage.locator(".agl-choice").first.focus()
             options = stage.locator(".agl-choice").all_inner_texts()
             page.keyboard.press(str(1 + next(j for j, text in enumerate(options) if q["shown"] in text)))
         else:
@@ -146,8 +154,9 @@ def test_a_known_mistake_is_named_and_an_unreadable_answer_is_not_counted(browse
 
 def test_two_views_of_one_stepper_stay_in_step(browser, lab):
     notebook = show(browser, lab, CELL.format("predict=True"), "s")
-    expect(notebook.stage).to_have_count(2)
-    first, second = notebook.stage.nth(0), notebook.stage.nth(1)
+    views = notebook.page.get_by_role("group", name="Autograd stepper")
+    expect(views).to_have_count(2)
+    first, second = views.nth(0), views.nth(1)
     first.get_by_role("button", name="Last").click()
     for view in (first, second):
         expect(view.locator(".agl-q")).to_contain_text("What is b?")

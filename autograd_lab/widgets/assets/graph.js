@@ -213,6 +213,7 @@ export class Graph {
     });
     if (!node) return values.join("; ");
     const [status, arrived, of] = state === undefined ? ["not made yet", 0, 0] : this.film.states[state];
+    if (this.census.masked && (status === "ready" || status === "waiting")) return [node.label, "not done yet", ...values].join(", ");
     return [node.label, status === "waiting" && of > 1 ? `${arrived} of ${of} messages are here` : status, ...values].join(", ");
   }
 

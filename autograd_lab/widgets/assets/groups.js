@@ -19,6 +19,12 @@ export class Census {
     return this.memo.get(g);
   }
 
+  /** Whether to keep quiet about which nodes are ready: while that is asked. */
+  mask(on) {
+    if (on !== this.masked) this.memo.clear();
+    this.masked = on;
+  }
+
   count(g, k) {
     const { film } = this, all = this.nodes[g].length, n = { made: 0, waiting: 0, ready: 0, active: 0, done: 0, error: 0 };
     if (!all) return { status: "made", text: `${film.groups[g].units} tensors`, done: 0, busy: 0 };
@@ -26,6 +32,7 @@ export class Census {
       const state = at(film.nodes[node].tl, k);
       if (state !== undefined) n[film.states[state][0]]++;
     }
+    if (this.masked) [n.waiting, n.ready] = [n.waiting + n.ready, 0];
     const there = n.made + n.waiting + n.ready + n.active + n.done + n.error, nodes = `${all} node${all === 1 ? "" : "s"}`;
     if (n.error) return { status: "error", text: `failed inside, ${n.done}/${all} done`, done: n.done / all, busy: 0 };
     if (n.waiting || n.ready || n.active || n.done) {

@@ -91,6 +91,7 @@ export class Quiz {
     this.opened = this.open();
     this.hidden = new Set(this.opened.filter((q) => q.type === "node").map((q) => q.k));
     this.hidesQueue = this.hidden.size > 0;
+    this.stage.graph.census.mask(this.hidesQueue);
     this.stage.frame.setAttribute("data-hide", this.hidesQueue ? "queue" : "");
     this.stage.frame.setAttribute("data-quiz", this.mode);
   }
@@ -118,18 +119,12 @@ export class Quiz {
   /** Clicks on the graph choose a node while one is asked for. */
   watch(svg) {
     let down = null;
-    svg.addEventListener("pointerdown", (e) => { down = [e.clientX, e.clientY]; });
-    svg.addEventListener("click", (e) => {
-      if (!this.asking || this.asking.type !== "node" || this.reviewing || !down || Math.hypot(e.clientX - down[0], e.clientY - down[1]) > 5) return;
-      const n = this.nodeAt(e.clientX, e.clientY);
-      if (n >= 0) this.answer(n);
+    svg.addEventListener("pointerdown", (e) => { down = [e.clientX, e.clientY, e.target.closest?.(".agl-unit")?.dataset.thing]; });
+    svg.addEventListener("pointerup", (e) => {
+      if (this.asking?.type !== "node" || this.reviewing || !down || Math.hypot(e.clientX - down[0], e.clientY - down[1]) > 5) return;
+      const unit = this.film.units[down[2]];
+      if (unit && unit.node >= 0 && unit.since <= this.stage.k) this.answer(unit.node);
     });
-  }
-
-  nodeAt(px, py) {
-    const { camera, pane, svg, magnify = 1 } = this.stage.graph, box = svg.getBoundingClientRect();
-    const x = ((px - box.left) / magnify - pane[0] / 2) / camera.scale + camera.x, y = ((py - box.top) / magnify - pane[1] / 2) / camera.scale + camera.y;
-    return this.stage.graph.nodeAt(x, y);
   }
 
   key(event) {

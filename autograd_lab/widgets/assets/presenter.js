@@ -101,7 +101,7 @@ export class Presenter {
     graph.mode = undefined; // whole graph or close-up: to be decided anew
     graph.free = false;
     graph.resize();
-    if (this.on) graph.mode = fitScale(this.stage.film.size, graph.pane) >= WHOLE ? "fit" : "follow";
+    if (this.on) graph.mode = fitScale(graph.size, graph.pane) >= WHOLE ? "fit" : "follow";
     this.stage.resize();
     (root.contains(focused) ? focused : graph.svg).focus({ preventScroll: true });
   }

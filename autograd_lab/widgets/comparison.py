@@ -7,7 +7,6 @@ together, what only one of them does lets the other wait. Position p of the comp
 from __future__ import annotations
 
 import base64
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -22,7 +21,9 @@ from autograd_lab.tracing.narrate import Narrator, fill
 from autograd_lab.tracing.rules import describe
 from autograd_lab.tracing.trace import Record
 
+from . import still
 from .frames import film
+from .shown import Shown
 from .stepper import Stepper, front_end, style
 from .svg import svg
 from .wire import encode
@@ -78,7 +79,7 @@ class Difference:
         return self.text
 
 
-class Comparison(anywidget.AnyWidget):
+class Comparison(Shown, anywidget.AnyWidget):
     """Walk through two traces (or steppers) in lockstep, in the browser or from Python. `position` counts pairs of steps.
 
     Raises TypeError for what is no trace, ValueError unless there are two labels.
@@ -107,6 +108,7 @@ class Comparison(anywidget.AnyWidget):
             _films=[encode(one) for one in self.films],
             _labels=list(self.labels),
             _pairs=[k for pair in self.pairs for k in pair],
+            _still=still.key(self.to_text()),
             _differences=[[d.kind, d.position, d.text] for d in self.differences],
             **traits,
         )
@@ -165,27 +167,31 @@ class Comparison(anywidget.AnyWidget):
         a, b = (f"{label}: {len(trace)} steps" for label, trace in zip(self.labels, self.traces, strict=True))
         return f"Comparison({a}; {b}; {count} difference{'' if count == 1 else 's'})"
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[Record, Record]:
-        bundle: Record = {"text/plain": self.to_text(), "text/html": self.to_html()}
-        view = None if os.environ.get("AUTOGRAD_LAB_STATIC") == "1" else super()._repr_mimebundle_(**kwargs)
-        if view is None:
-            return bundle, {}
-        data, metadata = view
-        return {**data, **bundle}, metadata
+    @property
+    def heading(self) -> str:
+        """What the traces are called."""
+        return f"{self.labels[0]} and {self.labels[1]}"
+
+    def summary(self) -> str:
+        """How long the traces are and how many differences there are."""
+        return repr(self)[len("Comparison(") : -1]
 
     def to_text(self) -> str:
         """The differences as lines of text."""
         return "\n".join([repr(self), *(f"  {d.text}" for d in self.differences)])
 
-    def to_html(self) -> str:
-        """Two still pictures and the differences, in a form that sanitizing leaves alone."""
+    def still(self, note: str = "", beside_widget: bool = False) -> str:
+        """Two pictures and the differences."""
         pictures = "".join(
             f'<td><p>{escape(label)}</p><img alt="Computation graph: {escape(label, quote=True)}" style="max-width:100%" '
             f'src="data:image/svg+xml;base64,{base64.b64encode(svg(one).encode()).decode("ascii")}"></td>'
             for label, one in zip(self.labels, self.films, strict=True)
         )
         items = "".join(f"<li>{escape(d.text)}</li>" for d in self.differences)
-        return f"<table><tr>{pictures}</tr></table><p>{escape(repr(self))}</p><ul>{items}</ul>"
+        inside = (
+            f"<table><tr>{pictures}</tr></table><p>{escape(self.summary())}{escape(note)}</p><ul>{items}</ul>"
+        )
+        return still.framed(inside, self._still, beside_widget)
 
 
 def align(a: Trace, b: Trace, labels: tuple[str, str]) -> tuple[list[tuple[int, int]], list[Difference]]:

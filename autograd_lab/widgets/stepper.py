@@ -7,7 +7,6 @@ without widgets and for nbval, which compares them.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable
 from functools import cache
@@ -22,13 +21,13 @@ from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.trace import Record
 
 from . import still
-from .export import Keeping
 from .frames import film
+from .pictures import Pictures
 from .quiz import Quiz
 from .rerun import Rerun, Run
+from .shown import Shown
 from .wire import encode
 
-_VIEW = "application/vnd.jupyter.widget-view+json"
 _ASSETS = Path(__file__).parent / "assets"
 
 
@@ -56,7 +55,7 @@ def style() -> str:
     return "".join((_ASSETS / name).read_text(encoding="utf-8") for name in STYLES)
 
 
-class Stepper(Keeping, Quiz, Rerun, anywidget.AnyWidget):
+class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
     """Walk through `trace`, forwards and backwards, in the browser or from Python.
 
     `position` is the number of events that have happened: 0 before the first, `len(trace)` at the end.
@@ -67,7 +66,6 @@ class Stepper(Keeping, Quiz, Rerun, anywidget.AnyWidget):
     _esm = front_end()
     _css = style()
     _film = traitlets.Unicode().tag(sync=True)
-    _still = traitlets.Unicode(help="which still picture it replaces").tag(sync=True)
     position = traitlets.Int(0, help="events shown so far").tag(sync=True)
     by = traitlets.Enum(["event", "node"], "event", help="what Step and Play move by").tag(sync=True)
 
@@ -86,7 +84,9 @@ class Stepper(Keeping, Quiz, Rerun, anywidget.AnyWidget):
                 raise TypeError(f"step() has no option {name!r}; it has by, mode, position, predict")
         self.trace = trace
         self.film: Record = film(trace)
-        super().__init__(_film=encode(self.film), _still=still.key(trace), position=position, **traits)
+        super().__init__(
+            _film=encode(self.film), _still=still.key(still.text(trace, "")), position=position, **traits
+        )
         self._open_quiz(predict, mode)
         self.run = run
         if run is not None:
@@ -97,7 +97,6 @@ class Stepper(Keeping, Quiz, Rerun, anywidget.AnyWidget):
             self.trace = trace
             self.film = film(trace)
             self._film = encode(self.film)
-            self._still = still.key(trace)
             self.position = position
             self._new_quiz()
 
@@ -155,40 +154,23 @@ class Stepper(Keeping, Quiz, Rerun, anywidget.AnyWidget):
         node = f": {Narrator(self.trace).nodes[now.node]}" if now.node is not None else ""
         return f"Stepper({now.phase} {self.position}/{len(self.trace)}{node})"
 
-    def _ipython_display_(self, **kwargs: Any) -> None:
-        """Two outputs: the still picture, which stays when the kernel has gone, and the stepper, which hides it."""
-        from IPython.core.getipython import get_ipython
-        from IPython.display import display
+    @property
+    def heading(self) -> str:
+        """The trace's title."""
+        return self.trace.title
 
-        if getattr(get_ipython(), "kernel", None) is None:  # a terminal
-            print(self.to_text())
-            return
-        display({"text/plain": self.to_text(), "text/html": self.to_html()}, raw=True)
-        view = self._view()
-        if view:
-            # nothing, in the forms that nbconvert asks for: else it warns that it cannot represent the stepper
-            display({_VIEW: view[_VIEW], "text/html": "", "text/plain": ""}, raw=True)
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[Record, Record]:
-        return {**self._view(**kwargs), "text/plain": self.to_text(), "text/html": self.to_html()}, {}
-
-    def _view(self, **kwargs: Any) -> Record:
-        if os.environ.get("AUTOGRAD_LAB_STATIC") == "1":
-            return {}
-        view = super()._repr_mimebundle_(**kwargs)
-        return {} if view is None else view[0]
+    def summary(self) -> str:
+        """How many steps, passes and nodes."""
+        return still.summary(self.trace)
 
     def to_text(self) -> str:
         """The steps as lines of text."""
         return still.text(self.trace, repr(self), self._shown, self.question)
 
-    def to_html(self) -> str:
-        """A still picture of the last step and the steps as a table, in a form that sanitizing leaves alone."""
-        return still.html(
-            self.trace,
-            self.film,
-            self._shown,
-            self.question,
-            ". Run the cell to step through them.",
-            beside_widget=True,
-        )
+    def before_keeping(self) -> None:
+        """Load the questions."""
+        self._carry_quiz()
+
+    def still(self, note: str = "", beside_widget: bool = False) -> str:
+        """A picture of the last step and the steps as a table."""
+        return still.html(self.trace, self.film, self._shown, self.question, note, beside_widget)

@@ -72,18 +72,23 @@ def html(
     rest = "".join(f"<p>{escape(line)}</p>" for line in _rest(trace, question))
     line = escape(summary(trace))
     alt = escape(f"Computation graph. {summary(trace)}", quote=True)
-    return (
-        f"{_BESIDE_A_WIDGET if beside_widget else ''}"
-        f'<div class="agl-still" data-agl="{key(trace)}">'
+    inside = (
         f'<img alt="{alt}" style="max-width:100%" src="data:image/svg+xml;base64,{picture}">'
         f"<details><summary>{line}{escape(note)}</summary>"
-        f"<table><tr><th>step</th><th>what happens</th></tr>{rows}</table>{rest}</details></div>"
+        f"<table><tr><th>step</th><th>what happens</th></tr>{rows}</table>{rest}</details>"
     )
+    return framed(inside, key(text(trace, "")), beside_widget)
 
 
-def key(trace: Trace) -> str:
-    """A short name of a trace, by which a stepper knows its still picture: the same for the same trace."""
-    return f"{zlib.crc32(text(trace, '').encode()):08x}"
+def framed(inside: str, name: str, beside_widget: bool) -> str:
+    """HTML as the still form of the widget that knows it by `name`."""
+    style = _BESIDE_A_WIDGET if beside_widget else ""
+    return f'{style}<div class="agl-still" data-agl="{name}">{inside}</div>'
+
+
+def key(what: str) -> str:
+    """A short name, by which a widget knows its still form: the same for the same text."""
+    return f"{zlib.crc32(what.encode()):08x}"
 
 
 def _rows(trace: Trace, shown: int | None) -> list[tuple[int, str]]:

@@ -58,6 +58,18 @@ def test_nothing_in_a_trace_can_leave_its_place_in_the_page(tmp_path):
     assert films(html.unescape(inside))[0]["_film"] == s._film
 
 
+def test_a_comparison_is_kept_the_same_ways(tmp_path):
+    two = lab.compare(samples.diamond(), samples.scalar(), labels=("one", "<other>"))
+    two.save_html(tmp_path / "two.html")
+    page = (tmp_path / "two.html").read_text(encoding="utf-8")
+    assert "<h1>one and &lt;other&gt;</h1>" in page
+    assert films(page)[0]["_films"] == two._films
+    lab.save_html(tmp_path / "both.html", step(samples.scalar()), two)
+    assert len(films((tmp_path / "both.html").read_text(encoding="utf-8"))) == 2
+    beside = re.sub(r"<iframe.*?</iframe>", "", two.embed()._repr_html_(), flags=re.S)
+    assert beside.count("data:image/svg+xml") == 2
+
+
 def test_a_page_is_replaced_when_saved_again(tmp_path):
     path = tmp_path / "demo.html"
     step(samples.mlp()).save_html(path)

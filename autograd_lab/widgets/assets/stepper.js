@@ -237,9 +237,12 @@ class Stage {
 
 export default {
   async render({ model, el }) {
-    if (model.get("_pairs")) return showCompare(model, el, (own, half, film) => new Stage(own, half, film));
-    let stage = new Stage(model, el, await decode(model.get("_film")));
     const showStill = hideStill(el, model.get("_still"));
+    if (model.get("_pairs")) {
+      const close = await showCompare(model, el, (own, half, film) => new Stage(own, half, film));
+      return () => { close(); showStill(); };
+    }
+    let stage = new Stage(model, el, await decode(model.get("_film")));
     const replace = async () => { // an input was changed: another film, at the same place
       const film = await decode(model.get("_film")), before = stage.close();
       el.replaceChildren();

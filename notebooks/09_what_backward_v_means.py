@@ -1,0 +1,320 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "09"
+#     minutes: 45
+#     needs: ["03", "08"]
+#     goals:
+#       - say what backward(v) computes, and which shape v must have
+#       - count the passes that forward and backward mode need, and choose
+#       - write the rule of a matrix product from its shapes
+#     refutes: [M20, M21]
+#     retests: [M12, M18]
+#     points: 0
+# ---
+
+# %% [markdown]
+# # 09 · What backward(v) means
+#
+# **45 minutes. You need:** notebooks 03 and 08.
+#
+# **After this notebook you can**
+#
+# - say what `backward(v)` computes, and which shape `v` must have;
+# - count the passes that forward and backward mode need, and choose;
+# - write the rule of a matrix product from its shapes.
+#
+# **Warm-up**, from memory. (1) `b` of shape `(1, 6)` is added to a table of shape `(2, 6)`, and everything is
+# summed. What is each number of `b.grad`? (2) What does a node drop after backward: its `"edges"` or its
+# `"saved values"`?
+
+# %%
+each, drops = ..., ...  # fill in, then run
+
+import autograd_lab as torch
+from autograd_lab import lab
+
+b = torch.zeros(1, 6, requires_grad=True)
+(torch.ones(2, 6) + b).sum().backward()
+lab.reveal(each, b.grad[0, 0])
+lab.reveal(drops, "saved values")
+
+# %% [markdown]
+# So far each program ended in one number, the loss. This one ends in **two**, made from three:
+
+
+# %%
+A = torch.tensor([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]])
+
+
+def f(x):
+    return A @ x**2  # three numbers in, two out
+
+
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+with lab.expect(RuntimeError, "only for scalar outputs"):
+    f(x).backward()
+
+# %% [markdown]
+# ## Predict
+#
+# Backward starts with a message at the output. For a loss that is 1. For two outputs the engine does not
+# guess: **you** give the message, `y.backward(v)`. Which shape must `v` have: `(3,)`, `(2,)` or `(2, 3)`?
+# And which shape will `x.grad` have?
+
+# %%
+prediction = [..., ...]  # shape of v, shape of x.grad
+
+with lab.record() as trace:
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = f(x)
+    y.backward(torch.tensor([1.0, 10.0]))
+lab.reveal(prediction, [y.shape, x.grad.shape])
+
+# %% [markdown]
+# ## Step
+#
+# Watch the seed: here it is not 1, but your `v`. It counts the first output once and the second ten times.
+# How does that show in what arrives at `x`?
+
+# %%
+lab.step(trace)
+
+# %% [markdown]
+# How each output moves with each input is a table with two rows, one per output, and three columns, one
+# per input: the **Jacobian**. Imagine it covered. `backward(v)` shows you one thing only: the rows, each
+# weighted by its number in `v`, added up. This is the **vector-Jacobian product**, VJP for short.
+#
+# So `v = (1, 0)` uncovers the first row. **Predict** the two rows, using pencil and paper: `y[0]` is
+# `x[0]**2 + 2 * x[1]**2`, and `y[1]` is `x[1]**2 + 3 * x[2]**2`, at `x = (1, 2, 3)`.
+
+# %%
+first, second = [..., ..., ...], [..., ..., ...]
+
+
+def vjp(v):
+    (weighted_rows,) = torch.autograd.grad(f(x), x, torch.tensor(v))
+    return weighted_rows.tolist()
+
+
+lab.reveal(first, vjp([1.0, 0.0]))
+lab.reveal(second, vjp([0.0, 1.0]))
+
+# %% [markdown]
+# **Half done.** With `v = (1, 10)`, the first number that arrives is `1 * 2 + 10 * 0`. What are the other two?
+
+# %%
+half = [..., ...]
+
+both = vjp([1.0, 10.0])
+lab.reveal(half, both[1:])
+assert vjp([1.0, 0.0]) == [2, 8, 0]
+assert vjp([0.0, 1.0]) == [0, 4, 18]
+assert both == [1 * 2 + 10 * 0, 1 * 8 + 10 * 4, 1 * 0 + 10 * 18]
+
+# %% [markdown]
+# > **You may think** backward computes the Jacobian, and `v` is a formality: fill in ones.
+# >
+# > **That is not what happens.** The table is never made. One vector goes in at the outputs, one vector comes
+# > out at the inputs. With ones you get the **sum of the rows**. For `a**2` this happens to look like the
+# > derivative, because each output depends on one input only; and it hides that `v` has the *output's* shape.
+# >
+# > **Here it is.** And `v` has a meaning: it is the gradient of a loss, if the loss is `(v * y).sum()`.
+
+# %%
+a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+for v in ([1.0, 1.0, 1.0], [1.0, 0.0, 0.0]):
+    (message,) = torch.autograd.grad(a**2, a, torch.tensor(v))
+    print(f"a**2, v = {v}: {message.tolist()}")
+assert message.tolist() == [2, 0, 0]
+
+x.grad = None
+loss = (torch.tensor([1.0, 10.0]) * f(x)).sum()
+loss.backward()
+print("f, by way of a loss:", x.grad.tolist())
+assert x.grad.tolist() == both
+
+# %% [markdown]
+# ## The other way: columns
+#
+# Choose a direction `t` at the *inputs* and ask how all outputs move. That is nudging, as in notebook 01,
+# but exact: **forward mode** sends `t` along with the values, through each operation in turn. The result,
+# the **Jacobian-vector product** or JVP, adds up *columns*. **Predict** it for `t = (0, 1, 0)`.
+
+# %%
+prediction = [..., ...]
+
+import autograd_lab.autograd.forward_ad as forward_ad
+
+
+def jvp(t):
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x.detach(), torch.tensor(t))
+        return forward_ad.unpack_dual(f(dual)).tangent.tolist()
+
+
+lab.reveal(prediction, jvp([0.0, 1.0, 0.0]))
+assert jvp([0.0, 1.0, 0.0]) == [8, 4]
+
+# %% [markdown]
+# Now uncover the whole table both ways. How many passes does each need? **Predict**, then run. A dot stands
+# for a number still covered.
+
+# %%
+prediction = [..., ...]  # by rows (backward), by columns (forward)
+
+
+def one_hot(n):
+    return [[float(i == j) for j in range(n)] for i in range(n)]
+
+
+rows = [vjp(v) for v in one_hot(2)]
+columns = [jvp(t) for t in one_hot(3)]
+lab.reveal(prediction, [len(rows), len(columns)])
+for passes in (1, 2, 3):
+    print("passes:", passes, "       backward   |  forward")
+    for i, row in enumerate(rows):
+        backward = [f"{n:4g}" if i < passes else "   ." for n in row]
+        forward = [f"{n:4g}" if k < passes else "   ." for k, n in enumerate(row)]
+        print(" " * 14, *backward, "  | ", *forward, sep="")
+assert rows == [list(row) for row in zip(*columns, strict=True)]
+
+# %% [markdown]
+# One backward pass per **output**, one forward pass per **input**. A loss is one output of perhaps
+# millions of inputs: one backward pass does it. That is why training runs backward.
+#
+# > **You may think** forward mode is always the slow one.
+# >
+# > **That is not what happens.** It depends on the shape of the table. And backward pays in memory: it walks
+# > the program in reverse, so the values of the whole forward run must wait. Forward mode takes `t` along and
+# > forgets each value as it goes.
+# >
+# > **Here it is**: a curve with one input and 50 outputs, and what a chain of 20 steps keeps.
+
+
+# %%
+def curve(t):
+    return torch.sin(t * torch.arange(50.0))
+
+
+t = torch.tensor(0.3, requires_grad=True)
+y = curve(t)
+by_rows = [torch.autograd.grad(y, t, torch.tensor(v), retain_graph=True)[0] for v in one_hot(50)]
+with forward_ad.dual_level():
+    column = forward_ad.unpack_dual(curve(forward_ad.make_dual(t.detach(), torch.tensor(1.0)))).tangent
+print("backward passes:", len(by_rows), " forward passes: 1")
+assert len(by_rows) == 50
+assert torch.allclose(torch.stack(by_rows), column)
+
+
+# %%
+def chain(x):
+    for _ in range(20):
+        x = torch.sin(x)
+    return x
+
+
+kept = {}
+with lab.record() as trace:
+    chain(t)
+kept["backward"] = sum(len(node["saved"]) for node in trace.nodes)
+with lab.record() as trace, forward_ad.dual_level():
+    chain(forward_ad.make_dual(t.detach(), torch.tensor(1.0)))
+kept["forward"] = sum(len(node["saved"]) for node in trace.nodes)
+print("values kept for later:", kept)
+assert kept == {"backward": 20, "forward": 0}
+
+# %% [markdown]
+# ## The rule of a matrix product
+#
+# `Y = X @ W`. **Worked**, for `X`: its number in row `i`, column `k` feeds the whole row `i` of `Y`, and is
+# scaled by row `k` of `W`. Collect the messages of that row: `(G[i] * W[k]).sum()`. For all `i` and `k` at
+# once this is `G @ W.T`. The shapes agree: `(5, 2) @ (2, 3)` is `(5, 3)`, the shape of `X`.
+#
+# **Half done.** Which of these goes to `W`, of shape `(3, 2)`: `"G.T @ X"`, `"X.T @ G"` or `"X @ G"`?
+# Only one has the right shape.
+#
+# **All yours.** In `z = M @ u` the message `(5, 7)` arrives, `u = (1, 2, 3)`, and `M` has shape `(2, 3)`.
+# What are the shape of `M.grad`, and its number `M.grad[0, 2]`?
+
+# %%
+half, yours = ..., [..., ...]
+
+X, W = torch.randn(5, 3, requires_grad=True), torch.randn(3, 2, requires_grad=True)
+G = torch.randn(5, 2)
+(X @ W).backward(G)
+lab.reveal(half, "X.T @ G")
+assert torch.allclose(X.grad, G @ W.detach().T)
+assert torch.allclose(W.grad, X.detach().T @ G)
+
+M = torch.zeros(2, 3, requires_grad=True)
+(M @ torch.tensor([1.0, 2.0, 3.0])).backward(torch.tensor([5.0, 7.0]))
+lab.reveal(yours, [M.grad.shape, M.grad[0, 2]])
+
+# %% [markdown]
+# ## The real thing
+#
+# One image goes through a layer to ten scores. We seed a single one: `v` is 1 at digit 3, elsewhere 0, so one row
+# of the Jacobian comes back. **Predict**: column 3 of `W.grad`, laid out as 8 by 8, is a picture of what?
+# `"noise"` · `"the image"` · `"a three"`
+
+# %%
+prediction = ...
+
+from autograd_lab import datasets
+
+images, labels = datasets.digits()
+with lab.record() as trace:
+    image = torch.tensor(images[4:5])
+    W = torch.zeros(64, 10, dtype=image.dtype, requires_grad=True)
+    scores = image @ W
+    scores.backward(torch.tensor([one_hot(10)[3]], dtype=image.dtype))
+lab.reveal(prediction, "the image")
+for row in W.grad[:, 3].reshape(8, 8).tolist():
+    print("".join(" .:oO@"[int(5 * pixel)] * 2 for pixel in row))
+assert W.grad[:, 3].tolist() == images[4].tolist()
+assert W.grad.sum() == W.grad[:, 3].sum()
+assert W.numel() == 640
+assert 1400 * 10 * 640 == 8960000
+
+# %%
+lab.step(trace)
+
+# %% [markdown]
+# The image itself: `X.T @ G`, and `G` is 0 but for one place. The other columns are empty. The whole Jacobian
+# of this small layer has 10 rows of 640 numbers. For the 1400 images of notebook 04 it would have 8,960,000,
+# nearly all 0. The rule needs none of them, only one more matrix product.
+#
+# ## Modify
+#
+# In the cell with the image, seed two places: add `one_hot(10)[7]` to the row in `v`, weighted by `0.5`. **Predict**
+# which columns of `W.grad` are filled, and how. The second assertion in that cell will fail. Why is it right to fail?
+#
+# ## Exit ticket
+#
+# A function takes `8` numbers to `3`. (1) How many numbers has the `v` of its `backward(v)`? (2) How many comes
+# back with? (3) Which mode fills its Jacobian in fewer passes, `"forward"` or `"backward"`?
+
+# %%
+in_v, back, mode = ..., ..., ...
+
+w = torch.ones(8, requires_grad=True)
+y = torch.ones(3, 8) @ w
+lab.reveal(in_v, y.numel())
+lab.reveal(back, w.numel())
+lab.reveal(mode, "backward" if y.numel() < w.numel() else "forward")
+
+# %% [markdown]
+# ## The same in PyTorch
+#
+# ```python
+# import torch
+#
+# x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+# y = torch.tensor([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]]) @ x**2
+# y.backward(torch.tensor([1.0, 10.0]))
+# print(x.grad)   # tensor([  2.,  48., 180.])
+# ```
+#
+# **Where in the source?** `autograd_lab/ops/products.py` has the matrix product's two rules. **Exercises:**
+# `exercises/09`. **Next:** notebook 10, *Writing in place*.

@@ -1,0 +1,453 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "09"
+#     minutes: 40
+#     points: 11
+# ---
+
+# %% [markdown]
+# # 09 · Exercises: what backward(v) means
+#
+# Put your answers in place of the dots and run the check below. `lab.hint("09.1")` gives the first of
+# three hints.
+
+# %%
+import autograd_lab as torch
+from autograd_lab import lab
+
+# %% [markdown]
+# ## 09.1 · The shape of v (2 points)
+#
+# `x` has shape `(3,)`, `M` has `(4, 3)`, `X` has `(5, 3)` and `W` has `(3, 2)`. Which shape must `v` have in each of these
+# calls? Write tuples: `(2,)` for two numbers in a row, `()` for a single number.
+#
+# 1. `(M @ x).backward(v)` · 2. `(x * x).backward(v)` · 3. `x.sum().backward(v)` · 4. `(X @ W).backward(v)`
+
+# %%
+### BEGIN SOLUTION
+shapes = [(4,), (3,), (), (5, 2)]
+### END SOLUTION
+
+# %%
+lab.check("09.1", shapes)
+
+# %% tags=["item"]
+item(
+    "09.1",
+    kind="predict",
+    points=2,
+    partial=True,
+    hints=[
+        "v is the message with which backward starts. At which end does it start?",
+        "v has one number for each number of the output, whatever the inputs are.",
+        "The shapes of M @ x, x * x, x.sum() and X @ W.",
+    ],
+    wrong=[
+        wrong_answer(
+            [[3], [3], [3], [5, 3]],
+            "M20",
+            "These are shapes of inputs. v weighs the outputs: it has the output's shape, and what comes back has the input's.",
+            score=0.5,
+        ),
+        wrong_answer(
+            [[4, 3], [3, 3], [3], [5, 2, 5, 3]],
+            "M20",
+            "These are shapes of Jacobians. Nobody makes them: v is one message, with one number for each output.",
+        ),
+        wrong_answer(
+            [[], [], [], []],
+            "",
+            "A single number is enough for a single output. Where there are several, each needs a number in v.",
+            score=0.5,
+        ),
+        wrong_answer(
+            [[4], [3], [1], [5, 2]],
+            "M18",
+            "A full sum has the shape (), no dimension at all; (1,) is a row with one number in it.",
+            score=1.5,
+        ),
+        wrong_answer(
+            [[4], [3], [3], [5, 2]],
+            "M20",
+            "In the third, x has three numbers, but the output of sum is one.",
+            score=1.5,
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 09.2 · One message, three gradients (2 points)
+#
+# By hand, at `x = (2, 3, 5)`: two outputs, `y[0] = x[0] * x[1]` and `y[1] = x[1] + 4 * x[2]`. After
+# `y.backward(torch.tensor([10.0, 1.0]))`, which three numbers are in `x.grad`?
+
+# %%
+### BEGIN SOLUTION
+gradient = [30, 21, 4]
+### END SOLUTION
+
+# %%
+lab.check("09.2", gradient)
+
+# %% tags=["item"]
+item(
+    "09.2",
+    kind="number",
+    points=2,
+    partial=True,
+    hints=[
+        "Write down the Jacobian: two rows, three columns.",
+        "Its rows are (3, 2, 0) and (0, 1, 4).",
+        "Ten times the first row plus once the second.",
+    ],
+    wrong=[
+        wrong_answer(
+            [3, 3, 4],
+            "M20",
+            "This is the sum of the rows, what v = (1, 1) would give. The first output counts ten times.",
+            score=0.67,
+        ),
+        wrong_answer(
+            [3, 12, 40],
+            "",
+            "You gave the 10 to the second output. v[0] belongs to y[0].",
+        ),
+        wrong_answer(
+            [20, 31, 4],
+            "",
+            "In a product the factors swap: x[0] gets the message times x[1].",
+            score=0.67,
+        ),
+        wrong_answer(
+            [30, 1, 4],
+            "M07",
+            "x[1] is used by both outputs, and both messages count: 10 * 2 + 1 * 1.",
+            score=1.33,
+        ),
+        wrong_answer(
+            [30, 20, 0],
+            "M20",
+            "That is only the first row, weighted. The second output has the weight 1, not 0.",
+            score=0.67,
+        ),
+        wrong_answer(
+            [30, 21, 20],
+            "",
+            "The slope of 4 * x[2] is 4, wherever x[2] is; the value 20 does not matter.",
+            score=1.33,
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 09.3 · How many passes? (2 points)
+#
+# The *whole* Jacobian is wanted, of `f` with 300 inputs and 4 outputs, and of `g` with 2 inputs and 700 outputs. Give six
+# answers: the passes for `f` in backward mode, for `f` in forward mode, for `g` in backward mode, for `g` in forward mode; then
+# the better mode for `f` and for `g`, each `"backward"` or `"forward"`.
+
+# %%
+### BEGIN SOLUTION
+passes = [4, 300, 700, 2, "backward", "forward"]
+### END SOLUTION
+
+# %%
+lab.check("09.3", passes)
+
+# %% tags=["item"]
+item(
+    "09.3",
+    kind="number",
+    points=2,
+    partial=True,
+    hints=[
+        "What does one backward pass uncover: a row or a column? How many are there?",
+        "Rows belong to outputs, columns to inputs. Backward uncovers a row, forward a column.",
+        "f: 4 rows, 300 columns. g: 700 rows, 2 columns.",
+    ],
+    wrong=[
+        wrong_answer(
+            [300, 4, 2, 700, "forward", "backward"],
+            "M20",
+            "It is the other way round: a backward pass starts at one output and uncovers its row.",
+        ),
+        wrong_answer(
+            [4, 300, 700, 2, "backward", "backward"],
+            "M21",
+            "You counted right; then believe it. Two passes are fewer than 700, so for g forward mode wins.",
+            score=1.67,
+        ),
+        wrong_answer(
+            [1, 300, 1, 2, "backward", "backward"],
+            "M20",
+            "One backward pass gives one weighted sum of the rows, not all of them. Each row needs a pass.",
+            score=1,
+        ),
+        wrong_answer(
+            [1200, 1200, 1400, 1400, "backward", "backward"],
+            "M20",
+            "One pass uncovers a whole row or column, not one number of the table.",
+            score=0.33,
+        ),
+        wrong_answer(
+            [4, 300, 700, 2, "forward", "backward"],
+            "M21",
+            "The counts are right. Fewer passes are better.",
+            score=1.33,
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 09.4 · The rule of a matrix product (3 points)
+#
+# `G` is the message that arrives at `X @ W`. Return what goes to `X` and what goes to `W`.
+
+
+# %%
+def matmul_rule(G, X, W):
+    """What the node of X @ W sends: (to X, to W)."""
+    ### BEGIN SOLUTION
+    return G @ W.T, X.T @ G
+    ### END SOLUTION
+
+
+# %%
+lab.check("09.4", matmul_rule)
+
+# %% tags=["item"]
+item(
+    "09.4",
+    kind="code",
+    points=3,
+    hints=[
+        "Write down three shapes: of X, of W, and of G, which is that of X @ W. Which products fit?",
+        "X[i, k] feeds row i of the result, scaled by row k of W.",
+        "To X goes G times W turned over; to W goes X turned over times G.",
+    ],
+)
+
+
+@shared
+def numbers(seed, *shapes):
+    rng = np.random.default_rng(seed)
+    return [torch.tensor(rng.integers(-4, 6, shape).astype("float64")) for shape in shapes]
+
+
+@probe(points=1)
+def three_shapes(matmul_rule):
+    "X of shape (2, 3), W of shape (3, 4)"
+    return list(matmul_rule(*numbers(1, (2, 4), (2, 3), (3, 4))))
+
+
+@probe(points=1, hidden=True)
+def square(matmul_rule):
+    "Square matrices, where every product fits"
+    return list(matmul_rule(*numbers(2, (3, 3), (3, 3), (3, 3))))
+
+
+@probe(points=1, hidden=True, cases=[(1, 5, 2), (4, 1, 3), (3, 2, 1)])
+def narrow_matrices(matmul_rule, n, k, m):
+    "A single row, column or inner dimension"
+    return list(matmul_rule(*numbers(3, (n, m), (n, k), (k, m))))
+
+
+@wrong(
+    "",
+    "In the rule of a product of numbers the factors swap, and nothing else. For matrices the other factor must be transposed "
+    "as well, or the shapes do not fit.",
+)
+def matmul_rule(G, X, W):
+    return G @ W, X @ G
+
+
+@wrong("", "Both are right, but in the wrong order: first what goes to X, then what goes to W.")
+def matmul_rule(G, X, W):
+    return X.T @ G, G @ W.T
+
+
+@wrong("M18", "What goes to W comes out turned over. Its shape must be that of W: X.T @ G.")
+def matmul_rule(G, X, W):
+    return G @ W.T, G.T @ X
+
+
+@wrong("M18", "What goes to X comes out turned over. Its shape must be that of X: G @ W.T.")
+def matmul_rule(G, X, W):
+    return W @ G.T, X.T @ G
+
+
+@wrong("M20", "The message is missing: with ones in place of G every output counts the same.")
+def matmul_rule(G, X, W):
+    ones = torch.ones_like(G)
+    return ones @ W.T, X.T @ ones
+
+
+@wrong("", "These are the local factors, each transposed. Where is the message G?")
+def matmul_rule(G, X, W):
+    return W.T, X.T
+
+
+@wrong(
+    "M19",
+    "A mean over the rows of the batch: nothing in X @ W divides. The messages to W are added.",
+    score=0,
+)
+def matmul_rule(G, X, W):
+    return G @ W.T, X.T @ G / len(X)
+
+
+@right
+def matmul_rule(G, X, W):
+    return torch.einsum("nm,km->nk", G, W), torch.einsum("nk,nm->km", X, G)
+
+
+@right
+def matmul_rule(G, X, W):
+    return (W @ G.T).T, (G.T @ X).T
+
+
+# %% [markdown]
+# ## 09.5 · The Jacobian, row by row (2 points)
+#
+# `f` takes a vector to a vector. Uncover its Jacobian with one backward pass per output: a tensor with one row per output
+# and one column per input. `x` requires grad.
+
+
+# %%
+def jacobian(f, x):
+    """The Jacobian of f at x, shape (outputs, inputs)."""
+    ### BEGIN SOLUTION
+    y = f(x)
+    rows = []
+    for i in range(len(y)):
+        v = torch.zeros_like(y)
+        v[i] = 1
+        (row,) = torch.autograd.grad(y, x, v, retain_graph=True)
+        rows.append(row)
+    return torch.stack(rows)
+    ### END SOLUTION
+
+
+# %%
+lab.check("09.5", jacobian)
+
+# %% tags=["item"]
+item(
+    "09.5",
+    kind="code",
+    points=2,
+    hints=[
+        "Which v uncovers row i? It has the shape of the output.",
+        "torch.autograd.grad(y, x, v) returns a tuple with one gradient and leaves x.grad alone.",
+        "All rows use the same graph, so keep its saved values: retain_graph=True. Then torch.stack(rows).",
+    ],
+)
+
+
+@probe(points=1)
+def two_from_three(jacobian):
+    "Two outputs of three inputs"
+    A = torch.tensor([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]])
+    return jacobian(lambda x: A @ x**2, torch.tensor([1.0, 2.0, 3.0], requires_grad=True))
+
+
+@probe(points=0.5, hidden=True)
+def more_outputs(jacobian):
+    "More outputs than inputs"
+    A = torch.tensor([[1.0, 2.0], [0.0, -1.0], [3.0, 1.0], [5.0, 0.5]])
+    return jacobian(lambda x: A @ torch.exp(x) * 2, torch.tensor([0.5, -1.0], requires_grad=True))
+
+
+@probe(points=0.5, hidden=True)
+def an_old_gradient(jacobian):
+    "A square one, with a gradient left over from before"
+    x = torch.tensor([2.0, 3.0], requires_grad=True)
+    x.grad = torch.tensor([100.0, 200.0])
+    return jacobian(lambda x: torch.stack([x[0] * x[1], x[0] ** 2 * 3]), x)
+
+
+@wrong(
+    "M20",
+    "One backward pass with ones gives the sum of the rows. To tell them apart, each needs a pass of its own.",
+)
+def jacobian(f, x):
+    y = f(x)
+    return torch.autograd.grad(y, x, torch.ones_like(y))[0]
+
+
+@wrong(
+    "M12",
+    "The first pass frees the saved values, and the second needs them. Here retain_graph=True is in its place.",
+)
+def jacobian(f, x):
+    y = f(x)
+    rows = []
+    for i in range(len(y)):
+        v = torch.zeros_like(y)
+        v[i] = 1
+        rows.append(torch.autograd.grad(y, x, v)[0])
+    return torch.stack(rows)
+
+
+@wrong(
+    "M10", "backward adds to x.grad, so each row contains the ones before it. Clear x.grad before each pass."
+)
+def jacobian(f, x):
+    y = f(x)
+    rows = []
+    for i in range(len(y)):
+        v = torch.zeros_like(y)
+        v[i] = 1
+        y.backward(v, retain_graph=True)
+        rows.append(x.grad.clone())
+    return torch.stack(rows)
+
+
+@wrong("", "Your table is turned over: the rows belong to the outputs, the columns to the inputs.")
+def jacobian(f, x):
+    y = f(x)
+    rows = []
+    for i in range(len(y)):
+        v = torch.zeros_like(y)
+        v[i] = 1
+        rows.append(torch.autograd.grad(y, x, v, retain_graph=True)[0])
+    return torch.stack(rows, 1)
+
+
+@wrong("M20", "Your v has the shape of the input. It weighs outputs, so it must look like y.", score=0.5)
+def jacobian(f, x):
+    y = f(x)
+    rows = []
+    for i in range(len(x)):
+        v = torch.zeros_like(x)
+        v[i] = 1
+        rows.append(torch.autograd.grad(y, x, v, retain_graph=True)[0])
+    return torch.stack(rows)
+
+
+@wrong(
+    "M10",
+    "x.grad is emptied between the rows, but what was there before the first one is still in it.",
+    score=1.5,
+)
+def jacobian(f, x):
+    y = f(x)
+    rows = []
+    for i in range(len(y)):
+        v = torch.zeros_like(y)
+        v[i] = 1
+        y.backward(v, retain_graph=True)
+        rows.append(x.grad)
+        x.grad = None
+    return torch.stack(rows)
+
+
+@right
+def jacobian(f, x):
+    return torch.autograd.functional.jacobian(f, x)
+
+
+@right
+def jacobian(f, x):
+    return torch.stack([torch.autograd.grad(f(x)[i], x)[0] for i in range(len(f(x)))])

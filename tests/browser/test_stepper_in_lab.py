@@ -252,5 +252,5 @@ def test_nothing_is_cut_off(browser, lab, name):
         for k in range(0, len(samples.SMALL[name]()) + 1, 3):
             scrubber.fill(str(k))
             assert notebook.page.evaluate(FITS) == [], (width, k)
-        assert notebook.stage.bounding_box()["height"] <= max(560, 0.7 * height)
+        assert notebook.stage.bounding_box()["height"] <= max(560, 0.8 * height)
     notebook.close()

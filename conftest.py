@@ -9,10 +9,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbFile
 
 HERE = Path(__file__).resolve().parent
 COMPARED = {"notebooks": True, "solutions": True, "exercises": False}
+
+
+def execute_counted(self: RunningKernel, cell_input: str, allow_stdin: bool | None = None) -> str:
+    """Run a cell as Jupyter does, so that cells are counted: nbval asks for no history, and every cell is then number 1.
+
+    lab.why and tracebacks name cells by their number ("cell 6, line 3").
+    """
+    return self.kc.execute(cell_input, allow_stdin=allow_stdin, stop_on_error=False)
+
+
+RunningKernel.execute_cell_input = execute_counted
 
 
 @pytest.hookimpl(wrapper=True)

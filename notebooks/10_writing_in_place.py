@@ -1,0 +1,313 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "10"
+#     minutes: 40
+#     needs: ["05", "06", "07"]
+#     goals:
+#       - tell by the saved values which write in place is harmless and which one ruins the backward pass
+#       - explain what the version counter counts, and why .data gets past it
+#       - say what a write into a view does to the tensor behind it and to its gradient
+#     refutes: [M22, M23, M24, M30]
+#     retests: [M09, M12, M15]
+#     points: 0
+# ---
+
+# %% [markdown]
+# # 10 · Writing in place
+#
+# **40 minutes. You need:** notebooks 05, 06 and 07.
+#
+# **After this notebook you can**
+#
+# - tell by the saved values which write in place is harmless and which one ruins the backward pass;
+# - explain what the version counter counts, and why `.data` gets past it;
+# - say what a write into a view does to the tensor behind it and to its gradient.
+#
+# **Warm-up**, from memory. (1) `x` has 3 elements, `y = M @ x` has 2. How many elements has the `v` of
+# `y.backward(v)`? (2) `w` is a parameter. After `w = w - 0.1 * w.grad`, is `w` still a leaf?
+
+# %%
+elements_of_v, still_a_leaf = ..., ...  # fill in, then run
+
+import autograd_lab as torch
+from autograd_lab import lab
+
+M = torch.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+y = M @ torch.tensor([1.0, 0.0, 2.0], requires_grad=True)
+lab.reveal(elements_of_v, y.numel())
+w = torch.tensor(2.0, requires_grad=True)
+(w * w).backward()
+w = w - 0.1 * w.grad
+lab.reveal(still_a_leaf, w.is_leaf)
+
+# %% [markdown]
+# ## Predict
+#
+# `y += 1` does not make a new tensor. It writes into the memory of the old one: *in place*. So do `y *= 2`,
+# `y[0] = 5`, and every method whose name ends in `_`, such as `y.zero_()`. Below, `x = 3`. **What happens at
+# `z.backward()`?**
+#
+# `"12"` from `y = 6` · `"14"`, half old and half new · `"28"` from `y = 7` · `"error"`
+
+# %%
+prediction = ...
+
+with lab.record() as trace:
+    x = torch.tensor(3.0, requires_grad=True)
+    y = x * 2
+    z = y * y
+    y += 1
+    with lab.expect(RuntimeError, "modified by an inplace operation"):
+        z.backward()
+lab.reveal(prediction, "error")
+print("version of y:", y._version)
+assert y._version == 1
+
+# %% [markdown]
+# ## Step
+#
+# Look for two things: which value does the node of `z` save, and what does `y += 1` do to it? Then follow
+# backward until it stops.
+
+# %%
+lab.step(trace)
+
+# %% [markdown]
+# The rule of `y * y` needs the 6 that was there in the forward run, and that 6 is gone. Autograd could go on
+# with the 7 and hand you a wrong number. It refuses instead.
+#
+# How does it know? Every tensor's memory has a **version**, a counter that each write in place raises by 1. A node
+# that saves a tensor notes the version beside it, and compares before it uses the value.
+#
+# ## Which writes are harmless?
+#
+# In each case `x = 1` and `y = x * 2`. Then comes the code in quotes, and backward from `z`. **Predict** for
+# each: `"fine"` or `"error"`? Ask every time: who has saved the value that is overwritten?
+
+# %%
+prediction = {
+    "z = y + 5; y += 1": ...,
+    "z = y * y; y += 1": ...,
+    "z = y.exp(); y += 1": ...,
+    "z = y.exp(); z += 1": ...,
+    "y += 1; z = y * y": ...,
+}
+
+
+def outcome(code):
+    names = {"y": torch.tensor(1.0, requires_grad=True) * 2}
+    exec(code, names)
+    try:
+        names["z"].backward()
+        return "fine"
+    except RuntimeError:
+        return "error"
+
+
+# %%
+truth = {code: outcome(code) for code in prediction}
+for code, what in truth.items():
+    print(f"{code:20}", end=" ")
+    lab.reveal(prediction[code], what)
+assert list(truth.values()) == ["fine", "error", "fine", "error", "fine"]
+
+# %% [markdown]
+# > **You may think** writing in place is always an error.
+# >
+# > **That is not what happens.** It is an error only if a *saved* value was overwritten, and only when
+# > backward wants it. `y + 5` saves nothing. `exp` saves its **result**, because its slope is its result: so
+# > its input may change and its output may not. And a write *before* the value is saved is simply part of the
+# > computation.
+# >
+# > **Here it is.** The lab names the three lines: who saved, who overwrote, who needed it.
+
+# %%
+with lab.record():
+    x = torch.tensor(1.0, requires_grad=True)
+    z = (x * 2).exp()
+    z += 1
+    with lab.expect(RuntimeError, "output 0 of Exp"):
+        z.backward()
+lab.why(x)
+
+# %% [markdown]
+# **Half done.** With `z = z + 1` in place of `z += 1`, the same program runs. What does `z._version` say then?
+# **All yours:** `x = 4`, `y = x * x`, `z = y * 3`, then `y.zero_()` and `z.backward()`. What is `x.grad`: a
+# number, or `"error"`?
+
+# %%
+half, yours = ..., ...
+
+z = (torch.tensor(1.0, requires_grad=True) * 2).exp()
+z = z + 1
+lab.reveal(half, z._version)
+
+x = torch.tensor(4.0, requires_grad=True)
+y = x * x
+z = y * 3
+y.zero_()
+z.backward()
+lab.reveal(yours, x.grad)
+
+# %% [markdown]
+# ## Getting past the counter
+#
+# In forums you will find the advice to write into `x.data` when the error comes: it vanishes. Here `x = 3` and
+# `y = x * x`. Then `x.data` is filled with `100`. **Predict** `x.grad`.
+#
+# `6` · `103` · `200` · `"error"`
+
+# %%
+prediction = ...
+
+x = torch.tensor(3.0, requires_grad=True)
+y = x * x
+x.data.fill_(100.0)
+print("y is still", y.item(), "and the version of x is", x._version)
+y.backward()
+lab.reveal(prediction, x.grad)
+assert x.grad == 200
+
+# %% [markdown]
+# > **You may think** `.data` is the way to silence the error.
+# >
+# > **That is not what happens.** It silences the *alarm*. `x.data` shares the memory of `x` and has a counter of
+# > its own, so nobody notices the write: the gradient is 200, of a `y` that was computed from 3. No message,
+# > only a model that learns something else.
+# >
+# > **Here it is** with `detach()`, which shares the memory *and* the counter. The mistake is caught:
+
+# %%
+x = torch.tensor(3.0, requires_grad=True)
+y = x * x
+x.detach().fill_(100.0)
+print("version of x:", x._version)
+with lab.expect(RuntimeError, "is at version 1; expected version 0"):
+    y.backward()
+
+# %% [markdown]
+# ## Views
+#
+# `v = b[0]` copies nothing: `v` is a **view**, a window onto the memory of `b`. Slices, `reshape`, `.T` and
+# `view` give views as well. Below, somebody triples `v`, and backward starts at `b`. **Predict** `a.grad`.
+#
+# `[5, 5, 5]` · `[15, 5, 5]` · `[15, 15, 15]` · `"error"`
+
+# %%
+prediction = ...
+
+with lab.record() as trace:
+    a = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
+    b = a * 5
+    v = b[0]
+    v *= 3
+    b.sum().backward()
+lab.reveal(prediction, a.grad)
+assert a.grad.tolist() == [15, 5, 5]
+lab.step(trace)
+
+# %% [markdown]
+# > **You may think** a view is a copy.
+# >
+# > **That is not what happens.** Writing into `v` writes into `b`, and the history of `b` is rewritten: its
+# > `grad_fn` is no longer the multiplication but `CopySlices`, which sends the first element through the new
+# > operation and the others past it. One storage also means one version.
+# >
+# > **Here it is**, beside a real copy, `clone()`:
+
+# %%
+print("b:", b.tolist(), " made by", b.grad_fn.name(), " versions:", b._version, v._version)
+a.grad = None
+c = a * 5
+copy = c[0].clone()
+copy *= 3
+c.sum().backward()
+print("c:", c.tolist(), " a.grad:", a.grad.tolist())
+assert a.grad.tolist() == [5, 5, 5]
+
+# %% [markdown]
+# ## The optimizer writes in place
+#
+# Two losses come from one forward run, and each shall be used. **Predict**: does the last line work?
+# `"fine"` or `"error"`
+
+# %%
+prediction = ...
+
+with lab.record():
+    w = torch.tensor(2.0, requires_grad=True)
+    v = torch.tensor(5.0, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.1)
+    first, second = w * 3, w * v
+    first.backward()
+    optimizer.step()
+    with lab.expect(RuntimeError, "modified by an inplace operation"):
+        second.backward()
+lab.reveal(prediction, "error")
+
+# %% [markdown]
+# > **You may think** an optimizer step between forward and backward does no harm.
+# >
+# > **That is not what happens.** `step` writes into `w`. Its `no_grad` keeps the write from being *recorded*; it
+# > is *counted* all the same. The node of `w * v` had saved the old `w`.
+# >
+# > **Here it is**, in the right order: all backward calls, then the step. `retain_graph` would not have helped.
+
+# %%
+w = torch.tensor(2.0, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+first, second = w * 3, w * v
+first.backward()
+second.backward()
+optimizer.step()
+print(f"w.grad = {w.grad.item()}, w = {w.item():.1f}, leaf: {w.is_leaf}")
+assert w.grad == 8
+
+# %% [markdown]
+# ## Modify
+#
+# This program fails. **Predict** which single `clone()` would mend it, then put it in, so that `x.grad`
+# becomes 8 and `y` still ends at 5.
+
+# %%
+x = torch.tensor(2.0, requires_grad=True)
+y = x * x
+z = y * y
+y += 1
+with lab.expect(RuntimeError, "inplace"):  # take this line away when it is mended
+    (z / 4).backward()
+
+# %% [markdown]
+# ## Exit ticket
+#
+# (1) `y = x.sigmoid()`, whose slope is `y * (1 - y)`. What may not be overwritten: `"x"` or `"y"`? (2)
+# `b = a * 4` has 3 elements, then `b[1] = 0`, then `b.sum().backward()`. What is `a.grad`?
+
+# %%
+saved, gradient = ..., ...
+
+lab.reveal(saved, "y")
+a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+b = a * 4
+b[1] = 0
+b.sum().backward()
+lab.reveal(gradient, a.grad)
+
+# %% [markdown]
+# ## The same in PyTorch
+#
+# ```python
+# import torch
+#
+# a = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
+# b = a * 5
+# v = b[0]
+# v *= 3
+# b.sum().backward()
+# print(a.grad)                    # tensor([15.,  5.,  5.])
+# print(b._version, v._version)    # 1 1
+# ```
+#
+# **Where in the source?** `autograd_lab/autograd/views.py`. **Exercises:** `exercises/10`. **Next:** *Write
+# your own op*, the next notebook.

@@ -1,0 +1,450 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "10"
+#     minutes: 40
+#     points: 9
+# ---
+
+# %% [markdown]
+# # 10 · Exercises: writing in place
+#
+# Put your answers in place of the dots and run the check below. `lab.hint("10.1")` gives the first of
+# three hints.
+
+# %%
+import autograd_lab as torch
+from autograd_lab import lab
+
+# %% [markdown]
+# ## 10.1 · Error or not? (3 points)
+#
+# `x = torch.tensor([1.0, 2.0], requires_grad=True)` and `y = x * 3` stand before each line, and
+# `z.sum().backward()` after it. Answer `"fine"` or `"error"` for each.
+#
+# 1. `z = y + y; y.zero_()`
+# 2. `z = y * x; y += 1`
+# 3. `z = y.sigmoid(); y += 1`
+# 4. `z = y.sigmoid(); z *= 2`
+# 5. `v = y[0]; v += 1; z = y * y`
+# 6. `z = y * y; v = y[0]; v += 1`
+
+# %%
+### BEGIN SOLUTION
+outcomes = ["fine", "error", "fine", "error", "fine", "error"]
+### END SOLUTION
+
+# %%
+lab.check("10.1", outcomes)
+
+# %% tags=["item"]
+item(
+    "10.1",
+    kind="predict",
+    points=3,
+    partial=True,
+    hints=[
+        "Who saves the value that is overwritten: y + y, y * x, sigmoid? And is it overwritten after it was saved?",
+        "sigmoid saves its result. A product saves both factors. A sum saves nothing.",
+        "v is a window onto y: writing into v is writing into y. In 5 it happens before y is saved, in 6 after.",
+    ],
+    wrong=[
+        wrong_answer(
+            ["error", "error", "error", "error", "error", "error"],
+            "M22",
+            "A write in place ruins backward only if it overwrites a value that a node has saved and still needs.",
+            score=1.5,
+        ),
+        wrong_answer(
+            ["error", "error", "fine", "error", "fine", "error"],
+            "M22",
+            "In 1, y + y saves nothing: its slope is the same whatever y is.",
+            score=2.5,
+        ),
+        wrong_answer(
+            ["fine", "error", "error", "error", "fine", "error"],
+            "M22",
+            "In 3, sigmoid has saved its result z, not y: y may change.",
+            score=2.5,
+        ),
+        wrong_answer(
+            ["fine", "error", "error", "fine", "fine", "error"],
+            "",
+            "You have them the wrong way round in 3 and 4: sigmoid saves its result, not its input.",
+            score=2,
+        ),
+        wrong_answer(
+            ["fine", "error", "fine", "fine", "fine", "error"],
+            "",
+            "In 4, the result of sigmoid is overwritten, and its rule z * (1 - z) needs that result.",
+            score=2.5,
+        ),
+        wrong_answer(
+            ["fine", "error", "fine", "error", "fine", "fine"],
+            "M24",
+            "In 6, v is no copy: v += 1 writes into y, which the product has saved.",
+            score=2.5,
+        ),
+        wrong_answer(
+            ["fine", "error", "fine", "error", "error", "error"],
+            "M22",
+            "In 5 the write comes before y is saved: the product sees the new y and saves that one.",
+            score=2.5,
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 10.2 · Past the counter (2 points)
+#
+# `x = torch.tensor(4.0, requires_grad=True)` stands before each line, and `x.data.fill_(10.0)` and
+# `y.backward()` after it. What is `x.grad`?
+#
+# 1. `y = x * 5` · 2. `y = x * x` · 3. `y = x * x * x`, which is the product `(x * x) * x` · 4. `y = x.clone() * x.clone()`
+
+# %%
+### BEGIN SOLUTION
+silent = [5, 20, 216, 8]
+### END SOLUTION
+
+# %%
+lab.check("10.2", silent)
+
+# %% tags=["item"]
+item(
+    "10.2",
+    kind="number",
+    points=2,
+    partial=True,
+    hints=[
+        "For each product: which tensors has it saved, and which of them share the memory of x?",
+        "x * x gives a new tensor, 16, which the write does not reach. clone gives a new tensor too.",
+        "3: the outer product has saved 16 and x. It sends 16 to x, and x (now 10) into x * x, which sends that times 10, twice.",
+    ],
+    wrong=[
+        wrong_answer(
+            [5, 8, 48, 8],
+            "M23",
+            "These are the gradients at x = 4, where y was computed. The products saved x itself, and its memory now holds 10.",
+            score=1,
+        ),
+        wrong_answer(
+            [5, 20, 300, 20],
+            "M23",
+            "These are the gradients at 10. But x * x was computed before the write and is 16, and the clones still hold 4.",
+            score=1,
+        ),
+        wrong_answer(
+            [5, 20, 300, 8],
+            "",
+            "In 3 the outer product has saved the 16 of the forward run: half of the gradient is old, half is new.",
+            score=1.5,
+        ),
+        wrong_answer(
+            [5, 20, 216, 20],
+            "M24",
+            "clone makes a copy, not a view: what the product has saved still holds 4.",
+            score=1.5,
+        ),
+        wrong_answer(
+            ["error", "error", "error", "error"],
+            "M23",
+            "x.data has a counter of its own, so nobody sees the write: there is no error, only a wrong number.",
+        ),
+        wrong_answer(
+            [0, 0, 0, 0],
+            "",
+            "The write through .data is not recorded, so it does not cut the history: gradients still reach x.",
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 10.3 · A thrifty softmax (2 points)
+#
+# To save memory, somebody divides in place. The values are right, but `backward` fails. Mend it.
+
+
+# %%
+### BEGIN SOLUTION
+def softmax(x):
+    """exp(x) divided by its sum, for a tensor of one dimension; x stays as it is."""
+    e = x.exp()
+    return e / e.sum()
+
+
+### END SOLUTION
+### BEGIN STUB
+# def softmax(x):
+#     """exp(x) divided by its sum, for a tensor of one dimension; x stays as it is."""
+#     e = x.exp()
+#     e /= e.sum()
+#     return e
+### END STUB
+
+
+# %%
+lab.check("10.3", softmax)
+
+# %% tags=["item"]
+item(
+    "10.3",
+    kind="debug",
+    hints=[
+        "Read the message, or ask lab.why: which operation saved the tensor that is overwritten?",
+        "exp saves its result e, and e /= ... writes into e.",
+        "Give the quotient a tensor of its own: return e / e.sum()",
+    ],
+)
+
+
+@probe(points=0.5, rtol=1e-4)
+def values(softmax):
+    "The values for (0, 1, 3)"
+    return softmax(torch.tensor([0.0, 1.0, 3.0], requires_grad=True)).detach()
+
+
+@probe(points=0.5, rtol=1e-4)
+def gradient(softmax):
+    "The gradient of 2 s[0] - 5 s[1] + s[2] at (0, 1, 3)"
+    x = torch.tensor([0.0, 1.0, 3.0], requires_grad=True)
+    (softmax(x) * torch.tensor([2.0, -5.0, 1.0])).sum().backward()
+    return x.grad
+
+
+@probe(points=0.5, hidden=True, rtol=1e-4)
+def behind_a_layer(softmax):
+    "x is the output of an earlier operation"
+    w = torch.tensor([1.0, -1.0], requires_grad=True)
+    (softmax(w * w * w)[0] * 10).backward()
+    return w.grad
+
+
+@probe(points=0.5, hidden=True, rtol=1e-4)
+def the_input_stays(softmax):
+    "The input holds the same numbers afterwards"
+    x = torch.tensor([0.5, 2.0, -1.0, 1.0])
+    s = softmax(x)
+    return [x, s]
+
+
+@wrong("M22", "exp saves its result e, because its slope is its result. e /= ... overwrites it: divide into a new tensor.", score=1)  # fmt: skip
+def softmax(x):
+    e = x.exp()
+    e /= e.sum()
+    return e
+
+
+@wrong("M23", "This is the gradient of a division by a constant. Through .data the division is not recorded (item() would do the same to the sum): no error, but the share that goes through the sum is missing.", score=1)  # fmt: skip
+def softmax(x):
+    e = x.exp()
+    e.data /= e.data.sum()
+    return e
+
+
+@wrong("M16", "detach stops the error and the gradient with it: nothing reaches x any more.", score=1)
+def softmax(x):
+    e = x.detach().exp()
+    e /= e.sum()
+    return e
+
+
+@wrong("", "exp_ writes into x itself: a leaf that requires grad refuses that, and other inputs are lost for the caller.", score=0.5)  # fmt: skip
+def softmax(x):
+    e = x.exp_()
+    return e / e.sum()
+
+
+@wrong("", "Divide by the sum, not by the mean: the values of a softmax add up to 1.")
+def softmax(x):
+    e = x.exp()
+    return e / e.mean()
+
+
+@right
+def softmax(x):
+    e = x.exp().clone()
+    e /= e.sum()
+    return e
+
+
+@right
+def softmax(x):
+    return (x - x.exp().sum().log()).exp()
+
+
+# %% [markdown]
+# ## 10.4 · Two losses, one step (2 points)
+#
+# Two losses share a forward run. `learn` should add up their gradients, **both at the old values**, move the
+# parameters once, and clear the gradients. It ends in an error. Mend it.
+
+
+# %%
+### BEGIN SOLUTION
+def learn(w, v, lr):
+    """One step of gradient descent on (w * v - 3)**2 plus w * v * w, for leaves w and v. The gradients are None afterwards."""
+    optimizer = torch.optim.SGD([w, v], lr=lr)
+    h = w * v
+    first, second = (h - 3) ** 2, h * w
+    first.backward(retain_graph=True)
+    second.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+### END SOLUTION
+### BEGIN STUB
+# def learn(w, v, lr):
+#     """One step of gradient descent on (w * v - 3)**2 plus w * v * w, for leaves w and v. The gradients are None afterwards."""
+#     optimizer = torch.optim.SGD([w, v], lr=lr)
+#     h = w * v
+#     first, second = (h - 3) ** 2, h * w
+#     first.backward(retain_graph=True)
+#     optimizer.step()
+#     second.backward()
+#     optimizer.step()
+#     optimizer.zero_grad()
+### END STUB
+
+
+# %%
+lab.check("10.4", learn)
+
+# %% tags=["item"]
+item(
+    "10.4",
+    kind="debug",
+    hints=[
+        "Who writes in place here, although no line shows a `+=`?",
+        "optimizer.step() writes into w and v, which h = w * v has saved.",
+        "All backward calls first, then step, once.",
+    ],
+    equivalent=["6: h - 3 -> 3 - h"],  # the square is the same
+)
+
+
+@shared
+def after(learn, w, v, lr, turns=1):
+    w, v = torch.tensor(w, requires_grad=True), torch.tensor(v, requires_grad=True)
+    for _ in range(turns):
+        learn(w, v, lr)
+    return [w.item(), v.item(), w.grad is None and v.grad is None]
+
+
+@probe(points=1, rtol=1e-4)
+def one_step(learn):
+    "w = 2, v = 5, lr = 0.01: the new w, the new v, are the gradients cleared?"
+    return after(learn, 2.0, 5.0, 0.01)
+
+
+@probe(points=0.5, hidden=True, rtol=1e-4)
+def three_steps(learn):
+    "Three turns from w = 1, v = -2"
+    return after(learn, 1.0, -2.0, 0.02, turns=3)
+
+
+@probe(points=0.5, hidden=True)
+def same_leaves(learn):
+    "The parameters are still leaves that require grad"
+    w, v = torch.tensor(1.5, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+    learn(w, v, 0.1)
+    return [w.is_leaf, w.requires_grad, v.is_leaf, v.requires_grad]
+
+
+@wrong("M30", "The first step writes into w and v, whose old values h = w * v has saved for the second backward. Step after both.")  # fmt: skip
+def learn(w, v, lr):
+    optimizer = torch.optim.SGD([w, v], lr=lr)
+    h = w * v
+    first, second = (h - 3) ** 2, h * w
+    first.backward(retain_graph=True)
+    optimizer.step()
+    second.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+@wrong("M30", "Computed anew after the step, the second loss is taken at the moved parameters. Both gradients are wanted at the old values.", score=0.5)  # fmt: skip
+def learn(w, v, lr):
+    optimizer = torch.optim.SGD([w, v], lr=lr)
+    ((w * v - 3) ** 2).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    (w * v * w).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+@wrong("M23", "Written through .data the step is not noticed: the second backward silently uses the moved values.", score=0.5)  # fmt: skip
+def learn(w, v, lr):
+    h = w * v
+    first, second = (h - 3) ** 2, h * w
+    first.backward(retain_graph=True)
+    for p in (w, v):
+        p.data -= lr * p.grad
+        p.grad = None
+    second.backward()
+    for p in (w, v):
+        p.data -= lr * p.grad
+        p.grad = None
+
+
+@wrong("M10", "Cleared between the two calls: the gradient of the first loss is lost. Here the adding up is wanted.", score=0.5)  # fmt: skip
+def learn(w, v, lr):
+    optimizer = torch.optim.SGD([w, v], lr=lr)
+    h = w * v
+    first, second = (h - 3) ** 2, h * w
+    first.backward(retain_graph=True)
+    optimizer.zero_grad()
+    second.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+@wrong("", "Two steps with the sum of both gradients: the parameters move twice as far.", score=0.5)
+def learn(w, v, lr):
+    optimizer = torch.optim.SGD([w, v], lr=lr)
+    h = w * v
+    first, second = (h - 3) ** 2, h * w
+    first.backward(retain_graph=True)
+    second.backward()
+    optimizer.step()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+@wrong("M10", "The gradients stay, and the next turn adds to them. Clear them after the step.", score=0.5)
+def learn(w, v, lr):
+    optimizer = torch.optim.SGD([w, v], lr=lr)
+    h = w * v
+    ((h - 3) ** 2 + h * w).backward()
+    optimizer.step()
+
+
+@wrong("M14", "The two losses share h = w * v. Its saved values go with the first backward unless it is told to keep them.")  # fmt: skip
+def learn(w, v, lr):
+    optimizer = torch.optim.SGD([w, v], lr=lr)
+    h = w * v
+    first, second = (h - 3) ** 2, h * w
+    first.backward()
+    second.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+@right
+def learn(w, v, lr):
+    optimizer = torch.optim.SGD([w, v], lr=lr)
+    h = w * v
+    ((h - 3) ** 2 + h * w).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+@right
+def learn(w, v, lr):
+    h = w * v
+    grads = torch.autograd.grad((h - 3) ** 2 + h * w, [w, v])
+    with torch.no_grad():
+        for p, g in zip((w, v), grads):
+            p -= lr * g

@@ -203,7 +203,7 @@ with lab.record() as trace:
     v = b[0]
     v *= 3
     b.sum().backward()
-lab.reveal(prediction, a.grad)
+lab.reveal(prediction, a.grad.tolist())
 assert a.grad.tolist() == [15, 5, 5]
 lab.step(trace)
 
@@ -292,7 +292,7 @@ a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 b = a * 4
 b[1] = 0
 b.sum().backward()
-lab.reveal(gradient, a.grad)
+lab.reveal(gradient, a.grad.tolist())
 
 # %% [markdown]
 # ## The same in PyTorch

@@ -259,21 +259,24 @@ lab.reveal(yours, [M.grad.shape, M.grad[0, 2]])
 # `"noise"` · `"the image"` · `"a three"`
 
 # %%
-prediction = ...
-
 from autograd_lab import datasets
 
-images, labels = datasets.digits()
+images, _ = datasets.digits()
+image = torch.tensor(images[4:5])
+v = torch.zeros(1, 10, dtype=image.dtype)
+v[0, 3] = 1
+
+# %%
+prediction = ...
+
 with lab.record() as trace:
-    image = torch.tensor(images[4:5])
     W = torch.zeros(64, 10, dtype=image.dtype, requires_grad=True)
     scores = image @ W
-    scores.backward(torch.tensor([one_hot(10)[3]], dtype=image.dtype))
+    scores.backward(v)
 lab.reveal(prediction, "the image")
 for row in W.grad[:, 3].reshape(8, 8).tolist():
     print("".join(" .:oO@"[int(5 * pixel)] * 2 for pixel in row))
 assert W.grad[:, 3].tolist() == images[4].tolist()
-assert W.grad.sum() == W.grad[:, 3].sum()
 assert W.numel() == 640
 assert 1400 * 10 * 640 == 8960000
 
@@ -287,8 +290,8 @@ lab.step(trace)
 #
 # ## Modify
 #
-# In the cell with the image, seed two places: add `one_hot(10)[7]` to the row in `v`, weighted by `0.5`. **Predict**
-# which columns of `W.grad` are filled, and how. The second assertion in that cell will fail. Why is it right to fail?
+# Seed two places: below `v[0, 3] = 1` write `v[0, 7] = 0.5`. **Predict** which columns of `W.grad` are filled now,
+# and how they compare. Then run from there, and print `W.grad[:, 7].reshape(8, 8)`.
 #
 # ## Exit ticket
 #

@@ -59,6 +59,7 @@ class Term:
     value: int | None
 
 
+@lru_cache(10_000, typed=True)
 def number(x: Any) -> str:
     """A number as the stepper writes it: four significant digits, no trailing zeros."""
     if isinstance(x, bool | str):
@@ -257,6 +258,7 @@ def _agrees(text: str, result: float) -> bool:
     return math.isclose(computed, result, rel_tol=5e-3, abs_tol=1e-6)  # the text has four digits
 
 
+@lru_cache(1000)
 def _evaluate(text: str) -> float | None:
     """The value of plain arithmetic, None for anything else (a tree walk, nothing is executed)."""
     try:

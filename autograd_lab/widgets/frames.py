@@ -17,8 +17,11 @@ once.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from autograd_lab.tracing import rules
@@ -43,6 +46,7 @@ _SHOWN = 8  # most entries of the queue and of the waiting list that are shown
 _WIDTHS = {c: 0.3 for c in "ijl.,:;|!'()[]{}ftrI-/ "} | {c: 0.9 for c in "mwMW@%"}
 
 
+@lru_cache(10_000)
 def text_width(text: str, size: float = 12, bold: bool = False) -> float:
     """About how wide a text is in a common sans-serif font, on the wide side."""
     em = sum(_WIDTHS.get(c, 0.7 if c.isupper() else 0.58) for c in text)
@@ -148,16 +152,20 @@ class Film:
                 grad_mode += [k, int(state.grad_mode)]
             if event["k"] == "deliver" and event.get("old") is not None:
                 sums[k] = [event["to"], *(self.value(event[key]) for key in ("old", "v", "sum"))]
+            moved = False
             for what, n, *_ in changed:
                 if what == "node":
+                    moved = True
                     node = state.nodes[n]
                     if 0 < node.arrived < node.of and node.status == "waiting":
                         partly[n] = None
                     else:
                         partly.pop(n, None)
             _keep(queue, k, [state.queue[:_SHOWN], len(state.queue)])
-            shown = [[n, state.nodes[n].arrived, state.nodes[n].of] for n in list(partly)[:_SHOWN]]
-            _keep(waiting, k, [shown, len(partly)])
+            if moved or not waiting:
+                first = islice(partly, _SHOWN)
+                shown = [[n, state.nodes[n].arrived, state.nodes[n].of] for n in first]
+                _keep(waiting, k, [shown, len(partly)])
         doc |= {
             "say": say,
             "kinds": kinds.items,
@@ -568,7 +576,13 @@ def at(timeline: list[Any], k: int, width: int = 2) -> Any:
 
 def film(trace: Trace) -> Record:
     """The film of a trace: the document that the stepper, the static picture and the exports all draw."""
-    return Film(trace).document()
+    collecting = gc.isenabled()
+    gc.disable()  # it would look through hundreds of thousands of new lists again and again, none of them garbage
+    try:
+        return Film(trace).document()
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _keep(timeline: list[Any], k: int, state: Any) -> None:

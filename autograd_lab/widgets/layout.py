@@ -321,12 +321,12 @@ def _place(
                 near = here[item] or there[item]
                 total, load = 0.0, 0.0
                 for x, off in near:  # lanes are to be straight, and to push nobody aside
-                    weight = 1.0 if (x >= real) == (item >= real) else 0.125
+                    weight = 1.0 if (x >= real) == (item >= real) else 0.02
                     total += (xs[x] + off) * weight
                     load += weight
                 wanted.append(total / load if near else xs[item])
                 light = item in glued or not here[item]
-                weights.append(0.1 if light else 4.0 if item >= real else 1.0)
+                weights.append(0.002 if light else 4.0 if item >= real else 1.0)
             _settle(row, wanted, weights, reach, gap, xs)
     return xs
 

@@ -204,12 +204,12 @@ function put(rows, up, down, reach, gap, real, glued, sweeps) {
         const near = here[item].length ? here[item] : there[item];
         let total = 0, load = 0;
         for (const [x, off] of near) { // lanes are to be straight, and to push nobody aside
-          const weight = (x >= real) === (item >= real) ? 1 : 0.125;
+          const weight = (x >= real) === (item >= real) ? 1 : 0.02;
           total += (xs[x] + off) * weight;
           load += weight;
         }
         wanted.push(near.length ? total / load : xs[item]);
-        weights.push(glued.has(item) || !here[item].length ? 0.1 : item >= real ? 4 : 1);
+        weights.push(glued.has(item) || !here[item].length ? 0.002 : item >= real ? 4 : 1);
       }
       settle(row, wanted, weights, reach, gap, xs);
     }

@@ -1,14 +1,15 @@
 // Where things go: widgets/layout.py in JavaScript, line by line, so that a group can be opened without asking Python.
 // The same operations in the same order give the same numbers; tests/widgets/test_layout.py compares them.
 
+// Neighbours lie flat in their lists, [item, offset, item, offset, ...]: a large graph would otherwise make a million pairs.
+
 const MANY = 3000; // more items than this are ordered and placed in fewer sweeps
 
 /** Place items so that edges [upper, lower, leaves, enters, cargo] lead down; layout.py says how and what is what. */
 export function layered(sizes, edges, top = 0, bottom = 0, firm = new Set(), gap = 26, rowGap = 60, lane = 34) {
   const n = sizes.length;
   if (!n) return { anchors: [], bends: new Map(), rows: [], width: 0, height: 0, between: () => [] };
-  const known = new Set();
-  let pairs = edges.filter((edge) => !known.has(edge.join()) && known.add(edge.join())).sort(byNumbers);
+  let pairs = [...edges].sort(byNumbers).filter((edge, i, all) => !i || byNumbers(all[i - 1], edge));
   let above = lists(n);
   for (const [u, v] of pairs) if (u !== v && above[v][above[v].length - 1] !== u) above[v].push(u);
   const order = topological(above), turn = new Array(n);
@@ -27,21 +28,21 @@ export function layered(sizes, edges, top = 0, bottom = 0, firm = new Set(), gap
   // Invisible items, so that every edge leads from one row to the next.
   const reach = sizes.map(([left, right]) => [left, right]), rowOf = [...rank], up = lists(n), down = lists(n), lanes = new Map();
   for (const [u, v, leaves, enters, cargo] of pairs) {
-    const key = `${u},${cargo}`;
+    const key = laneOf(u, cargo);
     if (!lanes.has(key)) lanes.set(key, []);
     const chain = lanes.get(key);
     for (let r = rank[u] + 1 + chain.length; r < rank[v]; r++) {
       const dummy = reach.length, last = chain.length ? chain[chain.length - 1] : u, off = chain.length ? 0 : leaves;
       reach.push([lane / 2, lane / 2]);
       rowOf.push(r);
-      up.push([[last, off]]);
+      up.push([last, off]);
       down.push([]);
-      down[last].push([dummy, -off]);
+      down[last].push(dummy, -off);
       chain.push(dummy);
     }
-    const passed = rank[v] - rank[u] - 1, [last, off] = passed ? [chain[passed - 1], 0] : [u, leaves];
-    down[last].push([v, enters - off]);
-    up[v].push([last, off - enters]);
+    const passed = rank[v] - rank[u] - 1, last = passed ? chain[passed - 1] : u, off = passed ? 0 : leaves;
+    down[last].push(v, enters - off);
+    up[v].push(last, off - enters);
   }
 
   const rows = lists(rank.reduce((a, b) => Math.max(a, b), 0) + 1);
@@ -59,10 +60,11 @@ export function layered(sizes, edges, top = 0, bottom = 0, firm = new Set(), gap
   const anchors = [];
   for (let i = 0; i < n; i++) anchors.push([xs[i] - left, ys[rank[i]]]);
   const bends = new Map([...lanes].filter(([, chain]) => chain.length).map(([key, chain]) => [key, chain.map((d) => [xs[d] - left, ys[rowOf[d]]])]));
-  const between = (u, v, cargo) => (bends.get(`${u},${cargo}`) ?? []).slice(0, Math.max(rank[v] - rank[u] - 1, 0));
+  const between = (u, v, cargo) => (rank[v] - rank[u] > 1 ? bends.get(laneOf(u, cargo))?.slice(0, rank[v] - rank[u] - 1) ?? NONE : NONE);
   return { anchors, bends, rows: rank, width: right - left, height: y - gaps[gaps.length - 1], between };
 }
 
+const NONE = [], laneOf = (u, cargo) => u * 2 ** 26 + cargo + 2 ** 25;
 const lists = (n) => Array.from({ length: n }, () => []);
 
 /** Order of lists of numbers: by the first that differ. */
@@ -115,7 +117,7 @@ function ranks(order, above, below, top, bottom) {
 function rowGaps(rows, down, xs, least, top, bottom) {
   return rows.map((row, r) => {
     let runs = 0, count = 0;
-    for (const item of row) for (const [x, off] of down[item]) { runs += Math.abs(xs[item] - xs[x] - off); count++; }
+    for (const item of row) for (let i = 0, near = down[item]; i < near.length; i += 2) { runs += Math.abs(xs[item] - xs[near[i]] - near[i + 1]); count++; }
     const edge = (top && r === 0) || (bottom && r === rows.length - 2) ? (count > 6 ? 58 : 40) : 0;
     return (edge || least) + (count ? Math.min((runs / count) * 0.08, 1.5 * least) : 0);
   });
@@ -131,7 +133,7 @@ function arrange(rows, up, down, glued, fixed, sweeps) {
       if (fixed && row === rows[0]) continue;
       for (const item of row) {
         let total = 0, count = 0;
-        for (const [x] of neighbours[item]) if (!glued.has(x)) { total += place[x]; count++; }
+        for (let i = 0, near = neighbours[item]; i < near.length; i += 2) if (!glued.has(near[i])) { total += place[near[i]]; count++; }
         keys[item] = count ? total / count : place[item];
       }
       row.sort((a, b) => keys[a] - keys[b] || place[a] - place[b]);
@@ -149,7 +151,9 @@ function crossings(rows, down, place) {
     const tree = new Int32Array(rows[r + 1].length + 1);
     let seen = 0;
     for (const item of rows[r]) {
-      const ends = down[item].map(([x]) => place[x]).sort((a, b) => a - b);
+      const ends = [];
+      for (let i = 0, near = down[item]; i < near.length; i += 2) ends.push(place[near[i]]);
+      if (ends.length > 1) ends.sort((a, b) => a - b);
       for (const end of ends) {
         let smaller = 0;
         for (let i = end + 1; i; i &= i - 1) smaller += tree[i];
@@ -168,13 +172,13 @@ function glue(rows, up, down, glued, rank) {
   const place = new Map(), spot = new Map(), guests = new Map();
   for (const row of rows) row.forEach((item, i) => { place.set(item, (i + 1) / (row.length + 1)); spot.set(item, i); });
   for (const [u, v] of glued) {
-    const row = rows[rank[u]], operands = up[v].map(([x]) => x), hosts = operands.filter((x) => !glued.has(x));
+    const row = rows[rank[u]], operands = up[v].filter((_, i) => i % 2 === 0), hosts = operands.filter((x) => !glued.has(x));
     let key;
     if (hosts.length) {
       const spots = hosts.map((x) => spot.get(x)), first = Math.min(...spots), host = hosts[spots.indexOf(first)];
       let total = 0;
-      for (const [x] of down[host]) total += place.get(x);
-      const others = down[host].length, mean = total / others;
+      for (let i = 0; i < down[host].length; i += 2) total += place.get(down[host][i]);
+      const others = down[host].length / 2, mean = total / others;
       const left = others > 1 && place.get(v) !== mean ? place.get(v) < mean : operands.indexOf(u) < operands.indexOf(host);
       key = left ? first - 0.4 : Math.max(...spots) + 0.4;
     } else key = place.get(v) * (row.length + 1) - 1;
@@ -195,7 +199,7 @@ function put(rows, up, down, reach, gap, real, glued, sweeps) {
     for (const item of row) { xs[item] = x + reach[item][0]; x += reach[item][0] + reach[item][1] + gap; }
     for (const item of row) xs[item] -= (x - gap) / 2;
   }
-  const pulls = up.map((nears) => nears.filter(([x]) => !glued.has(x)));
+  const pulls = up.map((near) => (near.some((x, i) => i % 2 === 0 && glued.has(x)) ? near.filter((_, i) => !glued.has(near[i - (i % 2)])) : near));
   for (let sweep = 0; sweep < sweeps; sweep++) {
     const [here, there] = sweep % 2 ? [down, pulls] : [pulls, down];
     for (const row of sweep % 2 ? [...rows].reverse() : rows) {
@@ -203,9 +207,9 @@ function put(rows, up, down, reach, gap, real, glued, sweeps) {
       for (const item of row) {
         const near = here[item].length ? here[item] : there[item];
         let total = 0, load = 0;
-        for (const [x, off] of near) { // lanes are to be straight, and to push nobody aside
-          const weight = (x >= real) === (item >= real) ? 1 : 0.02;
-          total += (xs[x] + off) * weight;
+        for (let i = 0; i < near.length; i += 2) { // lanes are to be straight, and to push nobody aside
+          const weight = (near[i] >= real) === (item >= real) ? 1 : 0.02;
+          total += (xs[near[i]] + near[i + 1]) * weight;
           load += weight;
         }
         wanted.push(near.length ? total / load : xs[item]);

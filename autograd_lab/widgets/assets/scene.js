@@ -7,13 +7,13 @@ const near = (x) => Math.floor(x + 0.5);
 
 class Container {
   constructor() {
-    Object.assign(this, { items: [], top: [], bottom: [], legs: [], seat: new Map(), layout: null, width: 0, height: 0, shift: 0, x: 0, y: 0 });
+    Object.assign(this, { items: [], top: [], bottom: [], legs: [], seat: { in: new Map(), item: new Map(), out: new Map() }, layout: null, width: 0, height: 0, shift: 0, x: 0, y: 0 });
   }
   /** How far a port is from the frame's middle. */
-  port(side, source) { return this.shift + this.layout.anchors[this.seat.get(side + source)][0] - this.width / 2; }
+  port(side, source) { return this.shift + this.layout.anchors[this.seat[side].get(source)][0] - this.width / 2; }
   /** Where an item or port is in the picture. */
   point(side, thing) {
-    const [x, y] = this.layout.anchors[this.seat.get(side + thing)];
+    const [x, y] = this.layout.anchors[this.seat[side].get(thing)];
     return [this.x + x, this.y + y];
   }
 }
@@ -65,8 +65,8 @@ export class Scene {
       pills.take([x - left, y - height / 2, x + right, y + height / 2]);
     }
     for (const [, x, y, w, h, open] of groups) pills.take([x, y, x + w, y + (open ? 22 : h)]);
-    const points = (kind, side) => lines[kind].map(([source, target], i) =>
-      [ends.get(`${kind},${i},0`), ...this.way(source, target).map(([x, y]) => [x + side, y]), ends.get(`${kind},${i},1`)]);
+    const points = (kind, side) => lines[kind].map(([, , , way], i) =>
+      [ends[kind][2 * i], ...way.map(([x, y]) => [x + side, y]), ends[kind][2 * i + 1]]);
     const forward = points("forward", -SIDE).map((p, i) => ({ lines: lines.forward[i][2], p: p.flat().map(near) }));
     const backward = points("backward", SIDE).map((p, i) => {
       const which = lines.backward[i][2];
@@ -99,7 +99,7 @@ export class Scene {
 
   connect() {
     for (const line of [...this.film.forward, ...this.film.backward]) {
-      const source = this.seen(line.u), target = this.seen(line.v), key = `${source},${target}`;
+      const source = this.seen(line.u), target = this.seen(line.v), key = this.key(source, target);
       if (source === target || this.routes.has(key)) continue;
       const legs = this.route(source, target);
       this.routes.set(key, legs);
@@ -111,10 +111,13 @@ export class Scene {
       }
       let i = 0;
       for (const [side, things] of [["in", container.top], ["item", container.items], ["out", container.bottom]]) {
-        for (const thing of things) container.seat.set(side + thing, i++);
+        for (const thing of things) container.seat[side].set(thing, i++);
       }
     }
   }
+
+  /** A number for a pair of things. */
+  key(source, target) { return (source + this.groups.length) * 2 ** 24 + target + this.groups.length; }
 
   time(thing) { return thing < 0 ? [this.first[-1 - thing], 0] : [thing, 1]; }
 
@@ -151,7 +154,7 @@ export class Scene {
     sizes.push(...container.bottom.map(() => PORT));
     const inner = (side, thing) => (side === "item" && thing < 0 ? this.containers.get(-1 - thing) : undefined);
     const edges = container.legs.map(([a, b, sideA, sideB, source]) => [
-      seat.get(sideA + a), seat.get(sideB + b), inner(sideA, a)?.port("out", source) ?? 0, inner(sideB, b)?.port("in", source) ?? 0, source]);
+      seat[sideA].get(a), seat[sideB].get(b), inner(sideA, a)?.port("out", source) ?? 0, inner(sideB, b)?.port("in", source) ?? 0, source]);
     const top = container.top.length, bottom = container.bottom.length, firm = new Set();
     container.items.forEach((thing, i) => { if (thing < 0) firm.add(top + i); });
     container.layout = layered(sizes, edges, top, bottom, firm);
@@ -186,18 +189,18 @@ export class Scene {
     this.film[kind].forEach((line, i) => {
       const source = this.seen(line.u), target = this.seen(line.v);
       if (source === target) return;
-      const own = source >= 0 && target >= 0 ? i : source >= 0 ? -1 - (line.box ?? 0) : -1, key = `${source},${target},${own}`;
+      const own = source >= 0 && target >= 0 ? i : source >= 0 ? -1 - (line.box ?? 0) : -1, key = own >= 0 ? own : -1 - (this.key(source, target) * 8 - own);
       if (found.has(key)) found.get(key)[2].push(i);
       else found.set(key, [source, target, [i]]);
     });
-    return [...found.values()];
+    return [...found.values()].map(([source, target, which]) => [source, target, which, this.way(source, target)]);
   }
 
   way(source, target) {
     const points = [];
-    for (const [where, a, b, sideA, sideB] of this.routes.get(`${source},${target}`)) {
+    for (const [where, a, b, sideA, sideB] of this.routes.get(this.key(source, target))) {
       if (sideA === "in") points.push(where.point("in", a));
-      for (const [x, y] of where.layout.between(where.seat.get(sideA + a), where.seat.get(sideB + b), source)) points.push([where.x + x, where.y + y]);
+      for (const [x, y] of where.layout.between(where.seat[sideA].get(a), where.seat[sideB].get(b), source)) points.push([where.x + x, where.y + y]);
       if (sideB === "out") points.push(where.point("out", b));
     }
     return points;
@@ -205,15 +208,14 @@ export class Scene {
 
   /** Where lines start and end: several at one side stand apart, in the order in which they go on. */
   ends(lines) {
-    const sides = new Map(), ends = new Map();
+    const sides = new Map(), ends = { forward: [], backward: [] };
     const add = (kind, thing, box, side, x, index) => {
-      const key = `${kind},${thing},${box},${side}`;
+      const key = ((thing + this.groups.length) * 8 + box) * 4 + (kind === "forward" ? 2 : 0) + side;
       if (!sides.has(key)) sides.set(key, [kind, thing, box, side, []]);
       sides.get(key)[4].push([x, index]);
     };
     for (const kind of ["forward", "backward"]) {
-      lines[kind].forEach(([source, target, which], index) => {
-        const way = this.way(source, target);
+      lines[kind].forEach(([source, target, which, way], index) => {
         add(kind, source, source >= 0 ? this.film[kind][which[0]].box ?? 0 : 0, 0, way.length ? way[0][0] : this.middle(target), index);
         add(kind, target, 0, 1, way.length ? way[way.length - 1][0] : this.middle(source), index);
       });
@@ -229,7 +231,7 @@ export class Scene {
           const off = rx === ry ? lost : 1 - Math.sqrt(1 - Math.min(lost, 1) * Math.min(lost, 1));
           dy = side === 0 ? -ry * off : ry * off;
         }
-        ends.set(`${kind},${index},${side}`, [middle + dx, edge + dy]);
+        ends[kind][2 * index + side] = [middle + dx, edge + dy];
       });
     }
     return ends;
@@ -273,7 +275,7 @@ class Pills {
 
   cells([x0, y0, x1, y1]) {
     const found = [];
-    for (let i = Math.floor(x0 / 200); i <= Math.floor(x1 / 200); i++) for (let j = Math.floor(y0 / 200); j <= Math.floor(y1 / 200); j++) found.push(`${i},${j}`);
+    for (let i = Math.floor(x0 / 200); i <= Math.floor(x1 / 200); i++) for (let j = Math.floor(y0 / 200); j <= Math.floor(y1 / 200); j++) found.push(i * 1e6 + j);
     return found;
   }
 

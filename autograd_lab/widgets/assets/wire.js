@@ -33,7 +33,8 @@ export function unpack([kind, a, b]) {
 
 /** The document that `encode` of wire.py was given; the browser itself inflates it. */
 export async function decode(text) {
-  const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const letters = atob(text), bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = letters.charCodeAt(i);
   const inflated = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
   return unpack(await new Response(inflated).json());
 }

@@ -81,7 +81,7 @@ SHOW = """async () => {
   const start = performance.now(), decode = DecompressionStream;
   let came = 0;
   window.DecompressionStream = function (...args) { came ||= performance.now(); return new decode(...args); };
-  while (!document.querySelector(".agl .agl-units > *, .agl .agl-folded > *")) await new Promise(requestAnimationFrame);
+  while (!document.querySelector(".agl .agl-units > *, .agl .agl-groups > *")) await new Promise(requestAnimationFrame);
   await new Promise(requestAnimationFrame);
   window.DecompressionStream = decode;
   return [performance.now() - start, performance.now() - came];

@@ -1,18 +1,19 @@
 // The bar above a large graph: find a node, open and close groups.
 import { button, focusable, h } from "./dom.js";
 
-/** The units that a query means: "12" or "line 12" a line, else part of the name of a node, an operation, a variable or a group. */
+/** The units that a query means: "line 12" a line, "12" a line or a number in a name, else part of the name of a node, an operation, a variable or a group. */
 export function matches(film, query) {
-  const text = query.trim().toLowerCase(), line = text.match(/^(?:line\s*)?(\d+)$/);
+  const text = query.trim().toLowerCase(), line = text.match(/^(line\s*)?(\d+)$/);
   if (!text) return [];
   const found = [];
   film.units.forEach((unit, u) => {
     const node = film.nodes[unit.node];
-    if (line && node?.src?.[1] === Number(line[1])) { found.push(u); return; }
+    if (line && node?.src?.[1] === Number(line[2])) { found.push(u); return; }
+    if (line?.[1]) return;
     const names = unit.boxes.map(([t]) => film.tensors[t].name);
     if (node) names.push(node.label, node.op);
     for (let g = unit.group; g >= 0; g = film.groups[g].parent) names.push(film.groups[g].name);
-    if (line ? names.some((name) => name.toLowerCase() === text || name.endsWith(`#${line[1]}`)) : names.some((name) => name.toLowerCase().includes(text))) found.push(u);
+    if (line ? names.some((name) => name.toLowerCase() === text || name.endsWith(`#${line[2]}`)) : names.some((name) => name.toLowerCase().includes(text))) found.push(u);
   });
   return found;
 }

@@ -126,7 +126,7 @@ export class Graph {
 
   build() {
     this.world = s("g", {});
-    this.layers = LAYERS.map((name) => s("g", { class: `agl-${name}` }));
+    this.layers = LAYERS.map((name) => s("g", { class: name === "folded" ? "agl-groups" : `agl-${name}` }));
     this.ring = s("rect", { class: "agl-cursor", rx: 8, visibility: "hidden" });
     this.world.append(...this.layers, this.ring);
     this.svg = s("svg", focusable({ class: "agl-svg", tabindex: "0", role: "img", "aria-label": "Computation graph", onkeydown: (e) => this.key(e) }), this.world);
@@ -160,7 +160,7 @@ export class Graph {
     const group = (thing) => (thing < 0 ? -1 - thing : this.film.units[thing].group), here = this.cursor;
     const closed = here !== null && here < 0 && !this.opened.has(-1 - here);
     const keys = {
-      ArrowDown: () => this.walk(1), ArrowUp: () => this.walk(-1),
+      ArrowDown: () => this.walk(1), ArrowUp: () => this.walk(-1), "]": () => this.turn(1), "[": () => this.turn(-1),
       n: () => this.bar?.next(1), N: () => this.bar?.next(-1), "/": () => this.bar?.input.focus(),
       Enter: () => here !== null && here < 0 && this.toggle(-1 - here),
       "+": () => closed && this.toggle(-1 - here),
@@ -178,7 +178,7 @@ export class Graph {
   /** Move the cursor along an edge: down to what uses it, up to what it is made of. The nearest one across is taken. */
   walk(direction) {
     const start = this.focused();
-    if (this.cursor === null || !this.rects.has(this.cursor)) return this.goTo(start === null ? this.things.units[0]?.[0] ?? -1 : this.scene.seen(start));
+    if (this.cursor === null || !this.rects.has(this.cursor)) return start === null ? this.turn(1) : this.goTo(this.scene.seen(start));
     const [x0, y0, w0, h0] = this.rects.get(this.cursor), middle = x0 + w0 / 2, seen = (u) => this.scene.seen(u);
     let best = null, least = Infinity;
     for (const { u, v } of [...this.film.forward, ...this.film.backward]) {
@@ -188,6 +188,13 @@ export class Graph {
       if (far < least) { least = far; best = to; }
     }
     if (best !== null) this.goTo(best);
+  }
+
+  /** Move the cursor to the next thing as one reads, from the top and from the left, or to the one before. */
+  turn(direction) {
+    const things = [...this.rects.keys()].sort((a, b) => this.rects.get(a)[1] - this.rects.get(b)[1] || this.rects.get(a)[0] - this.rects.get(b)[0]);
+    const here = this.cursor === null ? -1 : things.indexOf(this.cursor), next = here < 0 ? 0 : clamp(here + direction, 0, things.length - 1);
+    if (things.length) this.goTo(things[next]);
   }
 
   /** Draw the ring around the cursor and say what it stands on. */

@@ -1,0 +1,557 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "11"
+#     minutes: 45
+#     points: 11
+# ---
+
+# %% [markdown]
+# # 11 · Exercises: write your own op
+#
+# Put your answers in place of the dots and run the check below. `lab.hint("11.1")` gives the first of
+# three hints.
+
+# %%
+import autograd_lab as torch
+from autograd_lab import lab
+
+# %% [markdown]
+# ## 11.1 · At the kink (2 points)
+#
+# What is `x.grad` at `x = 0`? Answer with a number, or `"inf"`, `"nan"`, `"error"`.
+#
+# 1. `torch.relu(x) + x` · 2. `torch.maximum(x * 2, x * 5)` · 3. `(x * x).sqrt()` · 4. `x * x.abs()` · 5. `x.sqrt()`
+
+# %%
+### BEGIN SOLUTION
+slopes = [1, 3.5, "nan", 0, "inf"]
+### END SOLUTION
+
+# %%
+lab.check("11.1", slopes)
+
+# %% tags=["item"]
+item(
+    "11.1",
+    kind="predict",
+    points=2,
+    partial=True,
+    hints=[
+        "Every rule returns something: relu and abs 0, a tie half to each side, sqrt the value of its formula.",
+        "Multiply along the path. In 3, the message leaves sqrt as inf and meets the slope of x * x.",
+        "2: half of the 1 goes through the 2, half through the 5. 3: inf times 0.",
+    ],
+    wrong=[
+        wrong_answer(
+            ["error", "error", "error", "error", "error"],
+            "M25",
+            "No rule looks at the curve: each returns what its author wrote down for this place. There is no error.",
+        ),
+        wrong_answer(
+            [2, 3.5, "nan", 0, "inf"],
+            "M25",
+            "At its corner relu sends 0, by convention, not 1. What is left is the 1 of the other path.",
+            score=1.6,
+        ),
+        wrong_answer(
+            [1.5, 3.5, "nan", 0, "inf"],
+            "M25",
+            "relu does not split: its slope at 0 is 0 by convention. It is the tie of maximum that is halved.",
+            score=1.6,
+        ),
+        wrong_answer(
+            [1, 5, "nan", 0, "inf"],
+            "M25",
+            "At a tie maximum sends half of the message to each side: half of 2 and half of 5.",
+            score=1.6,
+        ),
+        wrong_answer(
+            [1, 7, "nan", 0, "inf"],
+            "M25",
+            "At a tie each side gets half of the message, not all of it.",
+            score=1.6,
+        ),
+        wrong_answer(
+            [1, 3.5, 0, 0, "inf"],
+            "M25",
+            "In 3 the formula equals abs(x), but backward sees two nodes: inf out of sqrt, times 0 out of the square.",
+            score=1.6,
+        ),
+        wrong_answer(
+            [1, 3.5, "nan", 0, 0],
+            "M25",
+            "The formula of sqrt is g / (2 sqrt(x)): at 0 that is inf, and nobody put a convention in its place.",
+            score=1.6,
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 11.2 · Log-sum-exp (3 points)
+#
+# Write the operation `log(sum(exp(x)))` for a tensor of one dimension. Its slope is `exp(x)` divided by the sum.
+# Values up to 1000 must not overflow: the greatest element may be taken out first, for
+# `log(sum(exp(x))) = m + log(sum(exp(x - m)))`.
+
+
+# %%
+### BEGIN SOLUTION
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.max()
+        e = (x - m).exp()
+        ctx.save_for_backward(e / e.sum())
+        return m + e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        (p,) = ctx.saved_tensors
+        return g * p
+
+
+### END SOLUTION
+### BEGIN STUB
+# class LogSumExp(torch.autograd.Function):
+#     @staticmethod
+#     def forward(ctx, x):
+#         ...
+#
+#     @staticmethod
+#     def backward(ctx, g):
+#         ...
+### END STUB
+
+
+# %%
+lab.check("11.2", LogSumExp)
+
+# %% tags=["item"]
+item(
+    "11.2",
+    kind="code",
+    hints=[
+        "forward: m = x.max(), then e = (x - m).exp(). No element of e is above 1.",
+        "What does backward need? The quotients e / e.sum(): save them with ctx.save_for_backward.",
+        "backward: (p,) = ctx.saved_tensors, then return g * p",
+    ],
+)
+
+
+@shared
+def run(op, values, message):
+    x = torch.tensor(values, dtype=torch.float64, requires_grad=True)
+    y = op.apply(x)
+    (y * message).backward()
+    return [y.item(), x.grad]
+
+
+@probe(points=1, rtol=1e-5)
+def value_and_gradient(op):
+    "x = (0, 1, 3): the value and the gradient"
+    return run(op, [0.0, 1.0, 3.0], 1.0)
+
+
+@probe(points=1, hidden=True, rtol=1e-5)
+def with_a_message(op):
+    "A message other than 1 arrives"
+    return run(op, [2.0, -1.0, 0.5, 0.0], -3.0)
+
+
+@probe(points=1, hidden=True, rtol=1e-5)
+def no_overflow(op):
+    "x = (1000, 1001)"
+    return run(op, [1000.0, 1001.0], 2.0)
+
+
+@wrong("M20", "backward ignores the message g. It returns g times the slope, not the slope.", score=1)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.max()
+        e = (x - m).exp()
+        ctx.save_for_backward(e / e.sum())
+        return m + e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        (p,) = ctx.saved_tensors
+        return p
+
+
+@wrong("", "exp(1000) is too large for any float: take the greatest element out first.", score=2)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        e = x.exp()
+        ctx.save_for_backward(e / e.sum())
+        return e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        (p,) = ctx.saved_tensors
+        return g * p
+
+
+@wrong("", "You took m out and did not put it back: the value is log(sum(exp(x - m))).")
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        e = (x - x.max()).exp()
+        ctx.save_for_backward(e / e.sum())
+        return e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        (p,) = ctx.saved_tensors
+        return g * p
+
+
+@wrong("", "exp(x - m) is not yet the slope: divide it by its sum.")
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.max()
+        e = (x - m).exp()
+        ctx.save_for_backward(e)
+        return m + e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        (e,) = ctx.saved_tensors
+        return g * e
+
+
+@wrong("M18", "The gradient of x needs one element for each element of x; yours is a single number.")
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.max()
+        e = (x - m).exp()
+        ctx.save_for_backward(e / e.sum())
+        return m + e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        (p,) = ctx.saved_tensors
+        return (g * p).sum()
+
+
+@wrong(
+    "",
+    "The slope of log(s) is 1 / s, not 1 / exp(s) or the log again: the elements of the gradient add up to 1.",
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.max()
+        e = (x - m).exp()
+        y = m + e.sum().log()
+        ctx.save_for_backward(x / y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (p,) = ctx.saved_tensors
+        return g * p
+
+
+@right
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = torch.logsumexp(x, 0)
+        ctx.save_for_backward(x, y)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        x, y = ctx.saved_tensors
+        return g * (x - y).exp()
+
+
+@right
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        m = x.max().item()
+        return (x - m).exp().sum().log() + m
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        return torch.softmax(x, 0) * g
+
+
+# %% [markdown]
+# ## 11.3 · Softmax cross-entropy (4 points)
+#
+# The loss of most classifiers, as one operation. `z` has a row of scores for each example, `target` the number of
+# the right class of each (integers). The forward part is given; it saves the probabilities `p`, `target`.
+# Write the rule: for each row, `p` minus 1 at the right class, divided by the number of rows, times the message.
+
+
+# %%
+class CrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, z, target):
+        p = torch.softmax(z, 1)
+        ctx.save_for_backward(p, target)
+        return -p[torch.arange(len(target)), target].log().mean()
+
+    @staticmethod
+    def backward(ctx, g):
+        return rule(g, *ctx.saved_tensors), None  # the target has no gradient
+
+
+# %%
+def rule(g, p, target):
+    """The message for z. g: a number; p: (rows, classes), which must stay as it is; target: (rows,)."""
+    ### BEGIN SOLUTION
+    d = p.clone()
+    d[torch.arange(len(target)), target] -= 1
+    return g * d / len(target)
+    ### END SOLUTION
+
+
+# %%
+lab.check("11.3", rule)
+
+# %% tags=["item"]
+item(
+    "11.3",
+    kind="code",
+    hints=[
+        "d = p.clone() first, for p is saved and must not be overwritten.",
+        "d[torch.arange(len(target)), target] names one element in each row: the right class.",
+        "Subtract 1 there, multiply by g and divide by len(target): the loss is a mean over rows.",
+    ],
+)
+
+
+@shared
+def ask(rule, rows, targets, g):
+    p = torch.tensor(rows)
+    return [rule(torch.tensor(g), p, torch.tensor(targets)), p]
+
+
+@probe(points=1)
+def two_rows(rule):
+    "Two rows of three classes, message 1"
+    return ask(rule, [[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]], [1, 0], 1.0)[0]
+
+
+@probe(points=1, hidden=True)
+def three_rows_and_a_message(rule):
+    "Three rows, message 6"
+    return ask(rule, [[0.1, 0.2, 0.4, 0.3], [0.5, 0.1, 0.1, 0.3], [0.25, 0.25, 0.3, 0.2]], [3, 2, 3], 6.0)[0]
+
+
+@probe(points=1, hidden=True)
+def one_row(rule):
+    "A single row, message -2"
+    return ask(rule, [[0.9, 0.1]], [1], -2.0)[0]
+
+
+@probe(points=1, hidden=True)
+def the_saved_values_stay(rule):
+    "p holds the same numbers afterwards"
+    return ask(rule, [[0.2, 0.8], [0.7, 0.3]], [0, 0], 1.0)
+
+
+@wrong(
+    "M19",
+    "The loss is a mean over the rows: each row gets its share, 1 divided by the number of rows.",
+    score=1,
+)
+def rule(g, p, target):
+    d = p.clone()
+    d[torch.arange(len(target)), target] -= 1
+    return g * d
+
+
+@wrong("M19", "Divide by the number of rows, not by the number of all elements: the mean is over rows.")
+def rule(g, p, target):
+    d = p.clone()
+    d[torch.arange(len(target)), target] -= 1
+    return g * d / d.numel()
+
+
+@wrong(
+    "M20",
+    "The message g is missing: without it the rule is right only as the last operation of all.",
+    score=2,
+)
+def rule(g, p, target):
+    d = p.clone()
+    d[torch.arange(len(target)), target] -= 1
+    return d / len(target)
+
+
+@wrong(
+    "M24", "d = p gives the saved tensor a second name; writing into d writes into p. Take a clone.", score=3
+)
+def rule(g, p, target):
+    d = p
+    d[torch.arange(len(target)), target] -= 1
+    return g * d / len(target)
+
+
+@wrong(
+    "",
+    "d[:, target] names whole columns: 1 is subtracted in every row there. Pair each row with its own class.",
+    score=2,
+)
+def rule(g, p, target):
+    d = p.clone()
+    d[:, target] -= 1
+    return g * d / len(target)
+
+
+@wrong("", "The sign is turned: the score of the right class has to rise, so its gradient is negative.")
+def rule(g, p, target):
+    d = -p
+    d[torch.arange(len(target)), target] += 1
+    return g * d / len(target)
+
+
+@wrong("", "Without minus 1 at the right class the rule does not know the target at all.")
+def rule(g, p, target):
+    return g * p / len(target)
+
+
+@right
+def rule(g, p, target):
+    hot = torch.nn.functional.one_hot(target, p.shape[1])
+    return (p - hot) * (g / len(p))
+
+
+@right
+def rule(g, p, target):
+    rows = []
+    for row, k in zip(p, target.tolist()):
+        rows.append(torch.stack([row[j] - 1 if j == k else row[j] for j in range(len(row))]))
+    return torch.stack(rows) * g / len(rows)
+
+
+# %% [markdown]
+# ## 11.4 · A nan in the mask (2 points)
+#
+# `entropy` adds up `-p * log(p)`, where `p = 0` counts as 0. The value is right, but at `p = 0` the gradient is
+# `nan`. Mend it: there the gradient shall be 0.
+
+
+# %%
+### BEGIN SOLUTION
+def entropy(p):
+    """The sum of -p * log(p) over the elements of p; elements that are 0 add nothing and get the gradient 0."""
+    safe = torch.where(p > 0, p, 1.0)
+    return torch.where(p > 0, -safe * safe.log(), 0.0).sum()
+
+
+### END SOLUTION
+### BEGIN STUB
+# def entropy(p):
+#     """The sum of -p * log(p) over the elements of p; elements that are 0 add nothing and get the gradient 0."""
+#     return torch.where(p > 0, -p * p.log(), 0.0).sum()
+### END STUB
+
+
+# %%
+lab.check("11.4", entropy)
+
+# %% tags=["item"]
+item(
+    "11.4",
+    kind="debug",
+    hints=[
+        "Record a call and ask lab.why(p). In which operation is the nan born?",
+        "where chooses between values. The log of 0 is computed all the same, and backward goes through it.",
+        "safe = torch.where(p > 0, p, 1.0) first; then compute with safe, and choose with where as before.",
+    ],
+    # what safe holds where p is 0 is never chosen, and the first where keeps its gradient from p
+    equivalent=["4: 1.0 -> 2.0", "4: 1.0 -> 0.0", "5: p > 0 -> p >= 0"],
+)
+
+
+@shared
+def slope(entropy, values):
+    p = torch.tensor(values, requires_grad=True)
+    entropy(p).backward()
+    return p.grad
+
+
+@probe(points=0.5, rtol=1e-4)
+def value(entropy):
+    "The value at (0, 0.25, 0.75)"
+    return entropy(torch.tensor([0.0, 0.25, 0.75])).item()
+
+
+@probe(points=0.5, rtol=1e-4)
+def gradient(entropy):
+    "The gradient at (0, 0.5)"
+    return slope(entropy, [0.0, 0.5])
+
+
+@probe(points=0.5, hidden=True, rtol=1e-4)
+def small_ones(entropy):
+    "Very small elements are not zero"
+    return slope(entropy, [1e-12, 0.0, 0.125])
+
+
+@probe(points=0.5, hidden=True, rtol=1e-4)
+def only_zeros(entropy):
+    "Nothing but zeros"
+    p = torch.zeros(2, 2, requires_grad=True)
+    y = entropy(p)
+    y.backward()
+    return [y.item(), p.grad]
+
+
+@wrong("M26", "where hides the value of the branch not taken, not its derivative: 0 * inf is nan. Make the input of log safe.", score=0.5)  # fmt: skip
+def entropy(p):
+    return torch.where(p > 0, -p * p.log(), 0.0).sum()
+
+
+@wrong("M26", "Multiplying by a mask is worse: in the forward run, 0 * nan is nan already.")
+def entropy(p):
+    return (-(p > 0) * p * p.log()).sum()
+
+
+@wrong("", "A small number inside the log bends the gradient where p is very small, and gives one at 0 that is not 0.", score=0.5)  # fmt: skip
+def entropy(p):
+    return (-p * (p + 1e-8).log()).sum()
+
+
+@wrong("", "clamp cuts the smallest elements off. They are not 0, and their gradient is lost.", score=1.5)
+def entropy(p):
+    safe = p.clamp(min=1e-8)
+    return torch.where(p > 1e-8, -safe * safe.log(), 0.0).sum()
+
+
+@wrong(
+    "M16", "Detached, the log is a constant: the part of the slope that comes from it is missing.", score=1
+)
+def entropy(p):
+    safe = torch.where(p > 0, p, 1.0).detach()
+    return (-p * safe.log()).sum()
+
+
+@wrong("", "The minus sign is missing.", score=0.5)
+def entropy(p):
+    safe = torch.where(p > 0, p, 1.0)
+    return torch.where(p > 0, safe * safe.log(), 0.0).sum()
+
+
+@right
+def entropy(p):
+    p = p[p > 0]
+    return -(p * p.log()).sum()
+
+
+@right
+def entropy(p):
+    q = p.masked_fill(p == 0, 1.0)
+    return -(q * q.log()).sum()

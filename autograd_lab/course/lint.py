@@ -164,8 +164,10 @@ def numbers_are_asserted(
     texts = [source(cell) for _, cell in code]
     asserted = "\n".join(text for text in texts if re.search(r"^\s*assert\b", text, re.MULTILINE))
     known = {float(n) for n in re.findall(r"\d+(?:\.\d+)?", asserted)}
-    minutes = metadata.get("autograd_lab", {}).get("minutes")
+    block = metadata.get("autograd_lab") or {}
+    minutes = block.get("minutes")
     known |= {float(minutes)} if isinstance(minutes, int) else set()
+    known |= {float(n) for n in (block.get("id"), *block.get("needs", ())) if re.fullmatch(r"\d\d", str(n))}
     for number, cell in prose:
         text = NOT_CLAIMS.sub(" ", source(cell))
         for stated in re.findall(r"(?<![\w.])\d+(?:[.,]\d+)*(?![\w])", text):

@@ -1,0 +1,397 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "13"
+#     minutes: 60
+#     needs: ["05", "06", "07", "08", "10", "11", "12"]
+#     goals:
+#       - write a training step from memory, and say what each line does to the graph
+#       - find out from gradients why a network does not learn, and cure it
+#       - say what a forward pass keeps in memory, and reduce it
+#     refutes: []
+#     retests: [M06, M10, M11, M14, M17, M19, M23, M24, M25, M26, M28, M29, M30]
+#     points: 0
+# ---
+
+# %% [markdown]
+# # 13 · Train, debug, build
+#
+# **60 minutes. You need:** the notebooks before, above all 05 to 08 and 10 to 12.
+#
+# **After this notebook you can**
+#
+# - write a training step from memory, and say what each line does to the graph;
+# - find out from gradients why a network does not learn, and cure it;
+# - say what a forward pass keeps in memory, and reduce it.
+#
+# **Warm-up**, from memory. (1) `(g,) = torch.autograd.grad(x**3, x)`, without any flag: does `g` require grad?
+# And is `x.grad` filled? (2) `e = x.exp()`, then `e += 1`, then backward: `"error"` or `"fine"`?
+
+# %%
+g_requires_grad, x_grad, after_writing = ..., ..., ...  # True or False; "None" or "filled"; "error" or "fine"
+
+import autograd_lab as torch
+from autograd_lab import lab
+
+x = torch.tensor(2.0, requires_grad=True)
+(g,) = torch.autograd.grad(x**3, x)
+lab.reveal(g_requires_grad, g.requires_grad)
+lab.reveal(x_grad, str(x.grad))
+e = x.exp()
+e += 1
+with lab.expect(RuntimeError, "modified by an inplace operation"):
+    e.backward()
+lab.reveal(after_writing, "error")
+
+# %% [markdown]
+# ## Predict
+#
+# Everything you know now goes into one program: a network that reads handwritten digits. Before it has learned
+# anything, it gives each of the ten digits about the same probability. **Which loss do you expect?** The loss
+# is the cross-entropy: minus the logarithm of the probability of the right digit.
+#
+# `0` · `0.1` · `2.3` · `10`
+
+# %%
+prediction = ...
+
+import numpy
+
+from autograd_lab import datasets
+
+F = torch.nn.functional
+images, labels = (torch.tensor(array) for array in datasets.digits())
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 10)).double()
+with torch.no_grad():
+    first_loss = F.cross_entropy(model(images[:1400]), labels[:1400])
+lab.reveal(prediction, round(first_loss.item(), 1))
+assert sum(p.numel() for p in model.parameters()) == 2410
+assert round(first_loss.item(), 1) == 2.3
+
+# %% [markdown]
+# ## Step
+#
+# It is `log(10)`. A first loss far from it tells you of a mistake before you have waited for any training.
+#
+# Step through one batch of five images. It holds the whole course: a leaf table with four parameters, saved
+# values that are freed, messages with shapes. Which parameter gets its gradient last?
+
+# %%
+with lab.record() as trace:
+    scores = model(images[:5])
+    loss = F.cross_entropy(scores, labels[:5])
+    loss.backward()
+lab.step(trace)
+
+# %% [markdown]
+# **Worked example**: the training step. Five lines, and each has had its notebook.
+
+
+# %%
+def training_step(x, y):
+    scores = model(x)  # forward builds a new graph (02)
+    loss = F.cross_entropy(scores, y)
+    optimizer.zero_grad()  # accumulators add, so empty them (05)
+    loss.backward()  # messages, node by node (04); saved values are freed (06)
+    optimizer.step()  # in place, under no_grad: the parameters stay leaves (07)
+    return loss.item()  # a number, without a graph behind it (07)
+
+
+optimizer = torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
+shuffle = numpy.random.RandomState(0)
+losses = []
+for _ in range(20):  # epochs
+    for rows in shuffle.permutation(1400).reshape(14, 100):
+        losses.append(training_step(images[rows], labels[rows]))
+
+# %% [markdown]
+# A few seconds at most. That was 280 steps. **Predict** the share of right answers on the 397 images it has
+# never seen, in percent.
+
+# %%
+percent = ...
+
+import time
+
+import matplotlib.pyplot as plt
+
+with torch.no_grad():
+    right = model(images[1400:]).argmax(1) == labels[1400:]
+accuracy = right.double().mean().item()
+assert len(losses) == 280
+assert len(right) == 397
+assert accuracy >= 0.95
+lab.reveal(percent, round(100 * accuracy))
+plt.figure(figsize=(6, 3))
+plt.semilogy(losses)
+plt.xlabel("step")
+plt.ylabel("loss")
+plt.show()
+
+# %% [markdown]
+# **Half done.** A batch of 100 does not fit, so you run two halves of 50, with backward after each and one
+# update at the end. The loss is a *mean*. By what must each of the two losses be divided, so that `.grad` is that
+# of the whole batch? **All yours:** the parts have 60 and 40 rows. By what is each loss *multiplied*?
+
+# %%
+half, yours = ..., [..., ...]
+
+
+def gradient(*parts):
+    model.zero_grad()
+    for first, last, factor in parts:
+        (factor * F.cross_entropy(model(images[first:last]), labels[first:last])).backward()
+    return model[0].weight.grad.numpy()
+
+
+whole = gradient((0, 100, 1))
+assert numpy.allclose(whole, gradient((0, 50, 1 / 2), (50, 100, 1 / 2)))
+assert numpy.allclose(whole, gradient((0, 60, 0.6), (60, 100, 0.4)))
+lab.reveal(half, 2)
+lab.reveal(yours, [0.6, 0.4])
+
+# %% [markdown]
+# ## It does not learn: too small, too large
+#
+# Nine layers now, eight of them followed by the sigmoid. **Predict**: how large is the gradient of the *first*
+# weights, compared with that of the *last*?
+#
+# `"as large"` · `"10 times smaller"` · `"10000 times smaller"`
+
+
+# %%
+def deep(scale):
+    random = numpy.random.RandomState(0)
+    sizes = [64, 32, 32, 32, 32, 32, 32, 32, 32, 10]
+    shapes = [*zip(sizes[:-1], sizes[1:], strict=True)]
+    return [torch.tensor(random.randn(m, n) * scale / m**0.5, requires_grad=True) for m, n in shapes]
+
+
+def deep_loss(weights, activation, rows):
+    h = images[:rows]
+    for W in weights[:-1]:
+        h = activation(h @ W)
+    return F.cross_entropy(h @ weights[-1], labels[:rows])
+
+
+def norms(activation, scale):
+    weights = deep(scale)
+    deep_loss(weights, activation, 200).backward()
+    return [W.grad.norm().item() for W in weights]
+
+
+# %%
+prediction = ...
+
+vanishing = norms(torch.sigmoid, 1)
+exploding = norms(torch.tanh, 6)
+healthy = norms(torch.relu, 2**0.5)
+plt.figure(figsize=(6, 3.5))
+plt.semilogy(range(1, 10), vanishing, "o-", label="sigmoid")
+plt.semilogy(range(1, 10), exploding, "s-", label="tanh, weights 6 times too large")
+plt.semilogy(range(1, 10), healthy, "^-", label="ReLU, weights of the right size")
+plt.gca().set(xlabel="layer", ylabel="norm of the gradient")
+plt.legend()
+plt.show()
+lab.reveal(prediction, "10000 times smaller")
+assert vanishing[-1] / vanishing[0] > 10000
+assert exploding[0] / exploding[-1] > 30
+assert 1 / 3 < healthy[0] / healthy[-1] < 3
+
+# %% [markdown]
+# Read each line from right to left: that is the way of the messages. The slope of the sigmoid is at most a
+# quarter, so every layer shrinks the message, and the first weights get next to nothing: the gradient
+# **vanishes**. With large weights each layer stretches it: the first weights get over 30 times what the last
+# ones do, and it **explodes**.
+#
+# The cure is to keep the product of the factors near one. ReLU passes a message on unchanged or not at all, on
+# average half of them, and weights with variance `2 / inputs` make up for that half. The line is flat.
+#
+# The same nine layers, trained on 400 images: **predict** which of the two learns, `"sigmoid"`, `"relu"`, or `"both"`.
+
+# %%
+prediction = ...
+
+last = {}
+for name, activation, scale in (("sigmoid", torch.sigmoid, 1), ("relu", torch.relu, 2**0.5)):
+    weights = deep(scale)
+    adam = torch.optim.Adam(weights, lr=0.005)
+    for _ in range(60):
+        loss = deep_loss(weights, activation, 400)
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+    last[name] = loss.item()
+lab.reveal(prediction, "relu")
+assert last["sigmoid"] > 2.2
+assert last["relu"] < 0.1  # on 400 images
+
+# %% [markdown]
+# When a gradient explodes only now and then, it is cut: `torch.nn.utils.clip_grad_norm_(parameters, 1.0)`,
+# between backward and the update.
+#
+# ## What forward keeps
+#
+# The graph saves values for backward. A hook on saved values lets us count them. **Predict**, from most to
+# least: `"plain"`, `"no_grad"`, and `"checkpoint"`, which forgets what lies inside each half of the layers and
+# computes it again when backward comes by.
+
+# %%
+from autograd_lab.utils.checkpoint import checkpoint
+
+
+def layers(h, weights):
+    for W in weights:
+        h = torch.relu(h @ W)
+    return h
+
+
+def halves(h, weights):
+    for part in (weights[:4], weights[4:]):
+        h = checkpoint(layers, h, part, use_reentrant=False)
+    return h
+
+
+# %%
+def kept(forward, recording=True):
+    *weights, last = deep(2**0.5)
+    own, numbers = {W.data_ptr() for W in (*weights, last)}, {}
+
+    def pack(t):
+        if t.data_ptr() not in own:  # the weights are there anyway
+            numbers[t.data_ptr()] = t.numel()
+        return t
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t), torch.set_grad_enabled(recording):
+        scores = forward(images[:200], weights) @ last
+    if recording:
+        F.cross_entropy(scores, labels[:200]).backward()
+    return sum(numbers.values()), weights[0].grad
+
+
+# %%
+prediction = [..., ..., ...]
+
+(plain, g1), (unrecorded, _), (checkpointed, g2) = kept(layers), kept(layers, False), kept(halves)
+print("plain", plain, "| checkpoint", checkpointed, "| no_grad", unrecorded)
+lab.reveal(prediction, ["plain", "checkpoint", "no_grad"])
+assert (plain, checkpointed, unrecorded) == (64000, 25600, 0)
+assert numpy.allclose(g1.numpy(), g2.numpy())
+
+# %% [markdown]
+# 64,000 numbers, 25,600, and none. The gradients are the same. Checkpointing pays with time: each half runs
+# forward twice. Use `no_grad` wherever no backward follows.
+#
+# And where does the time go? A node calls hooks before and after it runs, so we can stop the clock at every
+# one. Run it twice: the bars change a little. Is the order what you expected?
+
+# %%
+big = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10)).double()
+loss, spent = F.cross_entropy(big(images[:1400]), labels[:1400]), {}
+nodes = [loss.grad_fn]
+for node in nodes:  # the list grows as we go
+    nodes.extend(child for child, _ in node.next_functions if child and child not in nodes)
+    node.register_prehook(lambda g, n=node: spent.__setitem__(n, -time.perf_counter()))
+    node.register_hook(lambda i, o, n=node: spent.__setitem__(n, spent[n] + time.perf_counter()))
+loss.backward()
+
+plt.figure(figsize=(6, 3))
+plt.barh(range(len(spent)), list(spent.values()))
+plt.yticks(range(len(spent)), [node.name() for node in spent])
+plt.gca().set(xticks=[], xlabel="time in the node", ylim=(len(spent), -1))  # first to run on top
+plt.tight_layout()
+plt.show()
+
+# %% [markdown]
+# ## Debug
+#
+# Somebody's network gets better only slowly: its first layer does not move. No error, no warning. **Predict**
+# `first.weight.grad`, then let the lab say why.
+
+# %%
+prediction = ...
+
+first, second = torch.nn.Linear(64, 32).double(), torch.nn.Linear(32, 10).double()
+with lab.record():
+    hidden = torch.tensor(first(images[:50]).tolist())
+    loss = F.cross_entropy(second(torch.relu(hidden).double()), labels[:50])
+    loss.backward()
+lab.reveal(prediction, str(first.weight.grad))
+assert first.weight.grad is None
+print(*str(lab.why(first.weight, loss)).splitlines()[:2], sep="\n")
+
+# %% [markdown]
+# `None`, not zero: there is no path. Numbers taken out with `tolist` and put into a new tensor have no history.
+#
+# > **You may think** that a bug in training shows itself by an error.
+# >
+# > **That is not what happens.** The worst are silent, for a wrong gradient is a gradient too.
+# >
+# > **Here it is**: four programs without an error. **Predict** the `.grad` of `x`: a number, or `"nan"`.
+# > `x` is 0 in the first two, and 3 in the others.
+
+# %%
+prediction = {"where": ..., "relu": ..., "data": ..., "view": ...}
+
+
+def silent(name, value):
+    x = torch.tensor([value], requires_grad=True)
+    y = x * x
+    if name == "data":
+        x.data[0] = 100.0  # behind autograd's back, before backward
+    if name == "view":
+        y[0] = 5 * x[0]  # y[0] is a view: writing into it writes into y
+    y = {"where": torch.where(x > 0, x.sqrt(), 0), "relu": torch.relu(x)}.get(name, y)
+    y.sum().backward()
+    return x.grad.item()
+
+
+truth = [silent("where", 0.0), silent("relu", 0.0), silent("data", 3.0), silent("view", 3.0)]
+lab.reveal(list(prediction.values()), ["nan", *truth[1:]])
+assert str(truth[0]) == "nan"
+assert truth[1:] == [0, 200, 5]
+
+# %% [markdown]
+# `where` throws the infinite slope of the root away by multiplying it by zero, and that is not a number. `.data`
+# hides the change from the version counter: 200 comes out where 6 is right. The view rewrote the history of `y`.
+# At its kink ReLU has a convention, zero.
+#
+# **Modify**: replace the line with `.data` by `with torch.no_grad(): x[0] = 100.0`. Predict what backward says.
+#
+# ## Exit ticket
+#
+# (1) The optimizer steps between forward and backward: `"error"` or `"fine"`? (2) A node has two users, and
+# runs after the first message: is the gradient behind it too `"small"`, or `"right"`?
+
+# %%
+between, too_early = ..., ...
+
+with lab.expect(RuntimeError, "modified by an inplace operation"):
+    loss = F.cross_entropy(model(images[:5]), labels[:5])
+    optimizer.step()
+    loss.backward()
+lab.reveal(between, "error")
+lab.reveal(too_early, "small")
+
+# %% [markdown]
+# ## Build
+#
+# In `exercises/13` you write the engine: a class of numbers that record what is done to them, and a `backward`
+# that is checked against this lab on random graphs.
+#
+# ## The same in PyTorch
+#
+# ```python
+# import torch
+#
+# optimizer.zero_grad()
+# torch.nn.functional.cross_entropy(model(x), y).backward()
+# torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+# optimizer.step()
+# ```
+#
+# Change the import, and the rest of this notebook runs there as well; only `lab` stays here.
+#
+# **Where in the source?** `autograd_lab/autograd/engine.py` and `autograd_lab/utils/checkpoint.py`: you can read
+# both now.

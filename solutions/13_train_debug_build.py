@@ -1,0 +1,820 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "13"
+#     minutes: 90
+#     points: 13
+# ---
+
+# %% [markdown]
+# # 13 · Exercises: train, debug, build
+#
+# The last exercises. Put your answers in place of the dots and run the check below. `lab.hint("13.1")` gives
+# the first of three hints.
+
+# %%
+import autograd_lab as torch
+from autograd_lab import lab
+
+# %% [markdown]
+# ## 13.1 · The training step (3 points)
+#
+# Four of these seven lines make one training step of a model that is in training mode. Give their letters in
+# order. Where two orders do the same, either is right.
+#
+# - **A** `optimizer.step()`
+# - **B** `loss.backward(retain_graph=True)`
+# - **C** `loss = cross_entropy(model(x), y)`
+# - **D** `loss.backward()`
+# - **E** `optimizer.zero_grad()`
+# - **F** `model.eval()`
+# - **G** `loss = loss.detach()`
+
+# %%
+### BEGIN SOLUTION
+parts = ["E", "C", "D", "A"]
+### END SOLUTION
+
+# %%
+lab.check("13.1", parts)
+
+# %% tags=["item"]
+item(
+    "13.1",
+    kind="order",
+    points=3,
+    hints=[
+        "Which three lines are on nobody's side here: one keeps what is to be freed, one cuts, one is for testing?",
+        "The optimizer reads .grad; backward fills it; what was there before must be gone.",
+        "Forward, clear, backward, step; clearing may also come first.",
+    ],
+    accept=[["C", "E", "D", "A"]],
+    wrong=[
+        wrong_answer(
+            ["C", "D", "A"],
+            "M10",
+            "Nobody clears: each backward adds to what the turns before have left in .grad.",
+        ),
+        wrong_answer(
+            ["C", "D", "E", "A"],
+            "M11",
+            "You clear after backward and before the step: the optimizer finds None everywhere, and moves nothing.",
+        ),
+        wrong_answer(
+            ["E", "C", "A", "D"],
+            "M30",
+            "The optimizer steps between forward and backward: it writes into parameters whose values are saved for backward.",
+        ),
+        wrong_answer(
+            ["E", "C", "B", "A"],
+            "M14",
+            "retain_graph=True keeps the saved values although no second backward comes: each turn has a graph of its own.",
+        ),
+        wrong_answer(
+            ["C", "D", "A", "E"],
+            "M10",
+            "Clearing last works from the second turn on; but whatever is in .grad before the first turn goes into its step.",
+        ),
+        wrong_answer(
+            ["E", "C", "G", "D", "A"],
+            "M16",
+            "After detach there is no graph behind the loss: backward refuses.",
+        ),
+        wrong_answer(
+            ["F", "E", "C", "D", "A"],
+            "M16",
+            "eval() switches dropout and batch norm to testing; this is training.",
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 13.2 · Five bugs (5 points)
+#
+# `train` should fit `x @ w + b` to `y`. Each step gets its batch in parts, because a whole batch does not
+# fit, and makes **one** update with the gradient of the mean squared error over **all rows** of the step. Five
+# mistakes are in it, each of a kind that you have met. Mend them.
+
+
+# %%
+### BEGIN SOLUTION
+def train(steps, w, b, lr):
+    """For each step, a list of parts (x, y), update the leaves w and b in place. Returns the mean loss of each step, as floats."""
+    losses = []
+    for parts in steps:
+        rows = sum(len(y) for _, y in parts)
+        total = 0.0
+        w.grad = b.grad = None
+        for x, y in parts:
+            guess = x @ w + b
+            loss = ((guess - y) ** 2).sum() / rows
+            loss.backward()
+            total += loss.item()
+        with torch.no_grad():
+            w -= lr * w.grad
+            b -= lr * b.grad
+        losses.append(total)
+    return losses
+
+
+### END SOLUTION
+### BEGIN STUB
+# def train(steps, w, b, lr):
+#     """For each step, a list of parts (x, y), update the leaves w and b in place. Returns the mean loss of each step, as floats."""
+#     losses = []
+#     w.grad = b.grad = None
+#     for parts in steps:
+#         total = 0.0
+#         for x, y in parts:
+#             guess = torch.tensor((x @ w).tolist()) + b
+#             loss = ((guess - y) ** 2).mean()
+#             total = total + loss
+#             total.backward(retain_graph=True)
+#         w = w - lr * w.grad
+#         b = b - lr * b.grad
+#         losses.append(total.item())
+#     return losses
+### END STUB
+
+
+# %%
+lab.check("13.2", train)
+
+# %% tags=["item"]
+item(
+    "13.2",
+    kind="debug",
+    hints=[
+        "Read .grad of w and b after the first backward: one of them is None. Ask lab.why(w).",
+        "What does each part's backward add to .grad: its own gradient, or that of the running total? And how large a share of the step?",
+        "No tolist; sum() / rows of the step; loss.backward(); w -= under no_grad; clear .grad in every step.",
+    ],
+    equivalent=["11: guess - y -> y - guess"],  # the square is the same
+)
+
+
+@shared
+def data(rows, seed):
+    rng = np.random.RandomState(seed)
+    return torch.tensor(rng.randn(rows, 2)), torch.tensor(rng.randn(rows))
+
+
+@shared
+def leaves():
+    w = torch.tensor([1.0, -2.0], dtype=torch.float64, requires_grad=True)
+    b = torch.tensor(0.5, dtype=torch.float64, requires_grad=True)
+    return w, b
+
+
+@probe(points=1)
+def one_part(train):
+    "One step, one part of three rows: w, b and whether they are still the leaves they were"
+    w, b = leaves()
+    train([[data(3, 0)]], w, b, 0.1)
+    return [w.detach(), b.detach(), w.is_leaf and w.requires_grad]
+
+
+@probe(points=1)
+def two_parts(train):
+    "One step in two parts, of four rows and of one: the loss, w and b"
+    w, b = leaves()
+    losses = train([[data(4, 1), data(1, 2)]], w, b, 0.1)
+    return [losses, w.detach(), b.detach()]
+
+
+@probe(points=1)
+def two_steps(train):
+    "Two steps of one part each, and a gradient left over from before"
+    w, b = leaves()
+    w.grad = torch.tensor([9.0, 9.0], dtype=torch.float64)
+    losses = train([[data(3, 3)], [data(3, 4)]], w, b, 0.2)
+    return [losses, w.detach(), b.detach()]
+
+
+@probe(points=1, hidden=True)
+def equal_parts(train):
+    "A step in three equal parts is the step of the whole batch"
+    x, y = data(6, 5)
+    w, b = leaves()
+    losses = train([[(x[i : i + 2], y[i : i + 2]) for i in (0, 2, 4)]], w, b, 0.3)
+    return [losses, w.detach(), b.detach()]
+
+
+@probe(points=1, hidden=True)
+def floats_come_back(train):
+    "The losses are plain numbers; no part at all leaves all as it is"
+    w, b = leaves()
+    losses = train([[data(2, 6), data(3, 7)], [data(5, 8)]], w, b, 0.05)
+    return [[type(loss).__name__ for loss in losses], train([], w, b, 0.05), b.detach()]
+
+
+@wrong("M17", "tolist takes the numbers out of the graph: w gets no gradient at all. Use x @ w + b itself.")
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        rows = sum(len(y) for _, y in parts)
+        total = 0.0
+        w.grad = b.grad = None
+        for x, y in parts:
+            guess = torch.tensor((x @ w).tolist()) + b
+            loss = ((guess - y) ** 2).sum() / rows
+            loss.backward()
+            total += loss.item()
+        with torch.no_grad():
+            w -= lr * w.grad
+            b -= lr * b.grad
+        losses.append(total)
+    return losses
+
+
+@wrong(
+    "M19",
+    "The mean of each part, added up, is not the mean over all rows: every row counts 1 / rows of the whole step.",
+    score=2,
+)
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        total = 0.0
+        w.grad = b.grad = None
+        for x, y in parts:
+            loss = ((x @ w + b - y) ** 2).mean()
+            loss.backward()
+            total += loss.item()
+        with torch.no_grad():
+            w -= lr * w.grad
+            b -= lr * b.grad
+        losses.append(total)
+    return losses
+
+
+@wrong(
+    "M19",
+    "Dividing each part's mean by the number of parts is right for parts of equal size only: a row of a small part counts too much.",
+    score=3,
+)
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        total = 0.0
+        w.grad = b.grad = None
+        for x, y in parts:
+            loss = ((x @ w + b - y) ** 2).mean() / len(parts)
+            loss.backward()
+            total += loss.item()
+        with torch.no_grad():
+            w -= lr * w.grad
+            b -= lr * b.grad
+        losses.append(total)
+    return losses
+
+
+@wrong(
+    "M14",
+    "Backward from the running total goes through the earlier parts again, so their gradients are added twice; retain_graph only "
+    "silenced the error. Call backward on each part's own loss.",
+    score=2,
+)
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        rows = sum(len(y) for _, y in parts)
+        total = 0.0
+        w.grad = b.grad = None
+        for x, y in parts:
+            total = total + ((x @ w + b - y) ** 2).sum() / rows
+            total.backward(retain_graph=True)
+        with torch.no_grad():
+            w -= lr * w.grad
+            b -= lr * b.grad
+        losses.append(total.item())
+    return losses
+
+
+@wrong("M15", "w = w - ... gives the name w to a new tensor: the caller's parameter has not moved.")
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        rows = sum(len(y) for _, y in parts)
+        total = 0.0
+        w, b = w.detach().requires_grad_(), b.detach().requires_grad_()
+        for x, y in parts:
+            loss = ((x @ w + b - y) ** 2).sum() / rows
+            loss.backward()
+            total += loss.item()
+        w = w - lr * w.grad
+        b = b - lr * b.grad
+        losses.append(total)
+    return losses
+
+
+@wrong(
+    "M10",
+    "Cleared once, before the loop: from the second step on, the gradients of the steps before are still there.",
+    score=3,
+)
+def train(steps, w, b, lr):
+    losses = []
+    w.grad = b.grad = None
+    for parts in steps:
+        rows = sum(len(y) for _, y in parts)
+        total = 0.0
+        for x, y in parts:
+            loss = ((x @ w + b - y) ** 2).sum() / rows
+            loss.backward()
+            total += loss.item()
+        with torch.no_grad():
+            w -= lr * w.grad
+            b -= lr * b.grad
+        losses.append(total)
+    return losses
+
+
+@wrong(
+    "M10",
+    "You clear before every part: what the earlier parts of the step have gathered is thrown away.",
+    score=2,
+)
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        rows = sum(len(y) for _, y in parts)
+        total = 0.0
+        for x, y in parts:
+            w.grad = b.grad = None
+            loss = ((x @ w + b - y) ** 2).sum() / rows
+            loss.backward()
+            total += loss.item()
+        with torch.no_grad():
+            w -= lr * w.grad
+            b -= lr * b.grad
+        losses.append(total)
+    return losses
+
+
+@wrong(
+    "",
+    "The losses you return still have their graphs, and keep all of them in memory: take the number out with .item().",
+    score=4,
+)
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        rows = sum(len(y) for _, y in parts)
+        total = 0.0
+        w.grad = b.grad = None
+        for x, y in parts:
+            total = total + ((x @ w + b - y) ** 2).sum() / rows
+        total.backward()
+        with torch.no_grad():
+            w -= lr * w.grad
+            b -= lr * b.grad
+        losses.append(total)
+    return losses
+
+
+@right
+def train(steps, w, b, lr):
+    optimizer = torch.optim.SGD([w, b], lr=lr)
+    losses = []
+    for parts in steps:
+        optimizer.zero_grad()
+        rows = sum(x.shape[0] for x, _ in parts)
+        found = [((x @ w + b - y) ** 2).mean() * (len(y) / rows) for x, y in parts]
+        for loss in found:
+            loss.backward()
+        optimizer.step()
+        losses.append(float(sum(loss.item() for loss in found)))
+    return losses
+
+
+@right
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        x, y = torch.cat([x for x, _ in parts]), torch.cat([y for _, y in parts])
+        loss = (x @ w + b - y).pow(2).mean()
+        for p, g in zip((w, b), torch.autograd.grad(loss, (w, b))):
+            with torch.no_grad():
+                p.sub_(lr * g)
+        losses.append(loss.item())
+    return losses
+
+
+# %% [markdown]
+# ## 13.3 · Write the engine (5 points)
+#
+# `Value(2.0)` holds a number. `+`, `-`, `*`, `** k` (k a plain number) and `.tanh()` make new Values, also when
+# one side is a plain number. `y.backward()` adds to the `.grad` of every **leaf** behind `y` the gradient of
+# `y`. `.grad` starts at 0.0, and a second `backward()` adds again, as in PyTorch.
+#
+# Your engine is compared with this lab on random graphs.
+
+# %%
+import math
+
+
+### BEGIN SOLUTION
+class Value:
+    """A number that records how it was made."""
+
+    def __init__(self, data, inputs=(), slopes=()):
+        self.data, self.inputs, self.slopes, self.grad = data, inputs, slopes, 0.0
+
+    def __add__(self, other):
+        other = other if isinstance(other, Value) else Value(other)
+        return Value(self.data + other.data, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        other = other if isinstance(other, Value) else Value(other)
+        return Value(self.data * other.data, (self, other), (other.data, self.data))
+
+    def __pow__(self, k):
+        return Value(self.data**k, (self,), (k * self.data ** (k - 1),))
+
+    def tanh(self):
+        t = math.tanh(self.data)
+        return Value(t, (self,), (1 - t * t,))
+
+    def __sub__(self, other):
+        return self + other * -1
+
+    def __rsub__(self, other):
+        return self * -1 + other
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def backward(self):
+        waiting, stack = {self: 0}, [self]
+        while stack:
+            for x in stack.pop().inputs:
+                if x not in waiting:
+                    waiting[x] = 0
+                    stack.append(x)
+                waiting[x] += 1
+        total, ready = {self: 1.0}, [self]
+        while ready:
+            node = ready.pop()
+            if not node.inputs:
+                node.grad += total[node]
+            for x, slope in zip(node.inputs, node.slopes):
+                total[x] = total.get(x, 0.0) + slope * total[node]
+                waiting[x] -= 1
+                if waiting[x] == 0:
+                    ready.append(x)
+
+
+### END SOLUTION
+### BEGIN STUB
+# class Value:
+#     """A number that records how it was made."""
+#
+#     def __init__(self, data):
+#         self.data, self.grad = data, 0.0
+#
+#     # __add__, __radd__, __sub__, __rsub__, __mul__, __rmul__, __pow__, tanh
+#
+#     def backward(self): ...  # your code here
+### END STUB
+
+
+# %%
+lab.check("13.3", Value)
+
+# %% tags=["item"]
+item(
+    "13.3",
+    kind="code",
+    hints=[
+        "Let every result remember its inputs and, for each, the local slope: for a * b they are b and a.",
+        "The loop is that of notebook 04: count messages, seed with 1, take a ready node, deliver slope times its sum.",
+        "Keep the sums of one pass in a dict of that pass; only leaves (no inputs) add theirs to .grad at the end.",
+    ],
+    equivalent=["35: 0 -> 1"],
+)
+
+
+@shared
+def play(make, one, rng, size):
+    """A random graph of `size` operations on three leaves; `make` makes a leaf, `one` applies tanh."""
+    leaves = [make(float(v)) for v in rng.uniform(0.3, 1.1, 3)]
+    nodes = list(leaves)
+    for _ in range(size):
+        i, j = len(nodes) - 1 - rng.randint(min(len(nodes), 4), size=2)
+        a, b, kind = nodes[i], nodes[j], rng.randint(8)
+        nodes.append(
+            one(a + b) if kind == 0 else a + b if kind == 1 else a * b if kind == 2 else a - b if kind == 3
+            else 0.5 - a if kind == 4 else 2 * a + 1 if kind == 5 else one(a) ** 3 if kind == 6 else a * 0.5 - 3 * b
+        )  # fmt: skip
+    return leaves, one(nodes[-1] * 0.1)
+
+
+@probe(points=1)
+def by_hand(Value):
+    "a = 2, b = a * a, c = b * 3, loss = c * b - a ** 3, and the value of the loss"
+    a = Value(2.0)
+    b = a * a
+    c = b * 3
+    loss = c * b - a**3
+    loss.backward()
+    return {"loss": loss.data, "a.grad": a.grad}
+
+
+@probe(points=1)
+def both_sides(Value):
+    "Plain numbers on either side: (1 - x) * 3 + 2 * x.tanh() - (x - 4) * (0.5 + x), at x = 0.5"
+    x = Value(0.5)
+    y = (1 - x) * 3 + 2 * x.tanh() - (x - 4) * (0.5 + x)
+    y.backward()
+    return {"y": y.data, "x.grad": x.grad}
+
+
+@probe(points=1)
+def twice(Value):
+    "y = (2 * x) ** 2 at x = 3, backward from y twice"
+    x = Value(3.0)
+    y = (2 * x) ** 2
+    seen = []
+    for _ in range(2):
+        y.backward()
+        seen.append(x.grad)
+    return seen
+
+
+@probe(points=1, hidden=True, cases=[(4,), (12,), (30,)])
+def random_graphs(Value, size):
+    "Random graphs: the gradients of three leaves, and whether they are the lab's"
+    leaves, y = play(Value, lambda v: v.tanh(), np.random.RandomState(size), size)
+    y.backward()
+    theirs, z = play(
+        lambda v: torch.tensor(v, dtype=torch.float64, requires_grad=True),
+        torch.tanh,
+        np.random.RandomState(size),
+        size,
+    )
+    z.backward()
+    near = [abs(a.grad - (0 if b.grad is None else b.grad.item())) < 1e-9 for a, b in zip(leaves, theirs)]
+    return [[a.grad for a in leaves], near]
+
+
+@probe(points=1, hidden=True)
+def deep_and_shared(Value):
+    "A chain of 3,000 operations, and a leaf used by two losses"
+    x = Value(1.0)
+    y = x
+    for _ in range(3000):
+        y = y + x * 0.25
+    y.backward()
+    deep = x.grad
+    (x * 5).backward()
+    return [deep, x.grad]
+
+
+class Record:
+    """What several wrong programs share: the operations, without backward."""
+
+    def __init__(self, data, inputs=(), slopes=()):
+        self.data, self.inputs, self.slopes, self.grad = data, inputs, slopes, 0.0
+
+    def lift(self, other):
+        return other if isinstance(other, Record) else type(self)(other)
+
+    def __add__(self, other):
+        other = self.lift(other)
+        return type(self)(self.data + other.data, (self, other), (1.0, 1.0))
+
+    def __mul__(self, other):
+        other = self.lift(other)
+        return type(self)(self.data * other.data, (self, other), (other.data, self.data))
+
+    def __pow__(self, k):
+        return type(self)(self.data**k, (self,), (k * self.data ** (k - 1),))
+
+    def tanh(self):
+        t = math.tanh(self.data)
+        return type(self)(t, (self,), (1 - t * t,))
+
+    def __sub__(self, other):
+        return self + other * -1
+
+    def __rsub__(self, other):
+        return self * -1 + other
+
+    def __radd__(self, other):
+        return self + other
+
+    def __rmul__(self, other):
+        return self * other
+
+    def order(self):
+        """All nodes, each after those that use it."""
+        found, seen, stack = [], set(), [(self, False)]
+        while stack:
+            node, done = stack.pop()
+            if done:
+                found.append(node)
+            elif node not in seen:
+                seen.add(node)
+                stack.append((node, True))
+                stack += [(x, False) for x in node.inputs]
+        return found[::-1]
+
+    def backward(self):
+        total = {self: 1.0}
+        for node in self.order():
+            for x, slope in zip(node.inputs, node.slopes):
+                total[x] = total.get(x, 0.0) + slope * total[node]
+            if not node.inputs:
+                node.grad += total[node]
+
+
+@wrong(
+    "M06",
+    "A node goes on at its first message, and what arrives later is only kept, not passed on. Count the messages first.",
+    score=4,
+)
+class Value(Record):
+    def backward(self):
+        total, queue, seen = {self: 1.0}, [self], {self}
+        while queue:
+            node = queue.pop(0)
+            for x, slope in zip(node.inputs, node.slopes):
+                total[x] = total.get(x, 0.0) + slope * total[node]
+                if x not in seen:
+                    seen.add(x)
+                    queue.append(x)
+        for node, g in total.items():
+            if not node.inputs:
+                node.grad += g
+
+
+@wrong(
+    "M06",
+    "You walk down every path and send along, at each visit, all that has arrived so far: early messages are counted again.",
+    score=2,
+)
+class Value(Record):
+    def backward(self):
+        total = {}
+
+        def visit(node, g):
+            total[node] = total.get(node, 0.0) + g
+            for x, slope in zip(node.inputs, node.slopes):
+                visit(x, slope * total[node])
+
+        visit(self, 1.0)
+        for node, g in total.items():
+            if not node.inputs:
+                node.grad += g
+
+
+@wrong("M07", "Where messages meet, the last one replaces the others. Add them.", score=1)
+class Value(Record):
+    def backward(self):
+        total = {self: 1.0}
+        for node in self.order():
+            for x, slope in zip(node.inputs, node.slopes):
+                total[x] = slope * total[node]
+            if not node.inputs:
+                node.grad += total[node]
+
+
+@wrong(
+    "M10",
+    "The sums of the first pass are still in the nodes in between when the second begins, and go down with it. Only the .grad of "
+    "leaves outlives a pass.",
+    score=4,
+)
+class Value(Record):
+    def backward(self):
+        self.grad = 1.0
+        for node in self.order():
+            for x, slope in zip(node.inputs, node.slopes):
+                x.grad += slope * node.grad
+
+
+@wrong(
+    "M10",
+    "A second backward overwrites what the first has left in the leaves. PyTorch adds, until somebody clears.",
+    score=3,
+)
+class Value(Record):
+    def backward(self):
+        nodes = self.order()
+        for node in nodes:
+            node.grad = 0.0
+        self.grad = 1.0
+        for node in nodes:
+            for x, slope in zip(node.inputs, node.slopes):
+                x.grad += slope * node.grad
+
+
+@wrong(
+    "",
+    "The gradients are right, but backward calls itself for every node on the way: a chain of a few thousand operations is too deep for "
+    "Python. Use a list of nodes instead of recursion.",
+    score=4,
+)
+class Value(Record):
+    def backward(self):
+        found, seen = [], set()
+
+        def visit(node):
+            if node not in seen:
+                seen.add(node)
+                for x in node.inputs:
+                    visit(x)
+                found.append(node)
+
+        visit(self)
+        total = {self: 1.0}
+        for node in reversed(found):
+            for x, slope in zip(node.inputs, node.slopes):
+                total[x] = total.get(x, 0.0) + slope * total[node]
+            if not node.inputs:
+                node.grad += total[node]
+
+
+@wrong(
+    "",
+    "1 - x is not x - 1: when the plain number is on the left, Python calls __rsub__, and it is x that gets the minus.",
+    score=3,
+)
+class Value(Record):
+    def __rsub__(self, other):
+        return self - other
+
+
+@wrong("", "The two slopes of a product are swapped: the slope for a is b, and the slope for b is a.")
+class Value(Record):
+    def __mul__(self, other):
+        other = self.lift(other)
+        return type(self)(self.data * other.data, (self, other), (self.data, other.data))
+
+
+@wrong("", "The slope of tanh is 1 - tanh(x) ** 2: the square of the result, not of the input.", score=3)
+class Value(Record):
+    def tanh(self):
+        return type(self)(math.tanh(self.data), (self,), (1 - self.data**2,))
+
+
+@right
+class Value(Record):
+    pass
+
+
+@right
+class Value:
+    def __init__(self, data, inputs=()):
+        self.data, self.grad, self.inputs = float(data), 0.0, inputs
+
+    def made(self, data, *pairs):
+        return Value(data, pairs)
+
+    def __add__(self, other):
+        if not isinstance(other, Value):
+            return self.made(self.data + other, (self, lambda g: g))
+        return self.made(self.data + other.data, (self, lambda g: g), (other, lambda g: g))
+
+    def __mul__(self, other):
+        if not isinstance(other, Value):
+            return self.made(self.data * other, (self, lambda g: g * other))
+        return self.made(
+            self.data * other.data, (self, lambda g: g * other.data), (other, lambda g: g * self.data)
+        )
+
+    def __neg__(self):
+        return self.made(-self.data, (self, lambda g: -g))
+
+    def __sub__(self, other):
+        return self + (-other)
+
+    def __rsub__(self, other):
+        return -self + other
+
+    def __pow__(self, k):
+        return self.made(self.data**k, (self, lambda g: g * k * self.data ** (k - 1)))
+
+    def tanh(self):
+        t = np.tanh(self.data)
+        return self.made(t, (self, lambda g: g * (1 - t**2)))
+
+    __radd__ = __add__
+    __rmul__ = __mul__
+
+    def backward(self):
+        users, todo = {self: 0}, [self]
+        for node in todo:
+            for x, _ in node.inputs:
+                todo += [] if x in users else [x]
+                users[x] = users.get(x, 0) + 1
+        arrived, ready = {self: [1.0]}, [self]
+        for node in ready:
+            g = math.fsum(arrived[node])
+            if not node.inputs:
+                node.grad += g
+            for x, rule in node.inputs:
+                arrived.setdefault(x, []).append(rule(g))
+                users[x] -= 1
+                if not users[x]:
+                    ready.append(x)

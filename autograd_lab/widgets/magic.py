@@ -5,6 +5,7 @@
 %%step --predict                ask before showing
 %%step --predict value,shape    ask for these only
 %%step --mode engine --at end
+%%step --torch                  for a cell that uses real PyTorch
 
 The cell runs in the notebook's namespace and shows what it would show without the magic. If it fails, the stepper ends
 with the failure, and the traceback follows as usual.
@@ -39,6 +40,7 @@ def load_ipython_extension(shell: Any) -> None:
         "--predict", nargs="?", const=True, metavar="KINDS", help="ask before showing (value,grad,shape,...)"
     )
     @argument("--mode", choices=["watch", "predict", "engine"], help="the mode to begin in")
+    @argument("--torch", action="store_true", help="the cell uses real PyTorch")
     @argument("--at", metavar="STEP", help="the step to begin at: a number, or end")
     @argument("--title", default="", help="a heading, in quotes if it has spaces")
     @no_var_expand
@@ -55,7 +57,7 @@ def _run(shell: Any, options: Any, line: str, cell: str) -> None:
     trace: Recording | None = None
     failure: BaseException | None = None
     try:
-        with record(title=options.title.strip("\"'")) as trace:
+        with _recording(options) as trace:
             try:
                 for part in parts:
                     exec(part, shell.user_ns)
@@ -68,6 +70,16 @@ def _run(shell: Any, options: Any, line: str, cell: str) -> None:
     if failure is not None:
         _shorten(shell, failure, file)
         raise failure
+
+
+def _recording(options: Any) -> Any:
+    """What watches the cell: this package's engine, or real PyTorch's."""
+    title = options.title.strip("\"'")
+    if not options.torch:
+        return record(title=title)
+    from autograd_lab.tracing.torch_adapter import record_torch
+
+    return record_torch(title=title)
 
 
 def _traits(options: Any) -> dict[str, Any]:

@@ -134,6 +134,9 @@ def _unit(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]
     x, y, rx, ry = unit["shape"]
     x, y = x + cx, y + cy
     stroke = f'fill="{color["bg"]}" stroke="{color["outline"]}" stroke-width="1.2"'
+    if k < film["steps"] and film["focus"][k] == unit["node"]:  # the last step is the whole, not a moment
+        name = "blue" if at(film["phase"], k, 3)[0] == "forward" else "verm"
+        stroke = f'fill="{color[name + "-tint"]}" stroke="{color[name]}" stroke-width="2.8"'
     if node["kind"] == "accumulate":
         parts.append(f'<path d="M{x} {y - ry}L{x + rx} {y}L{x} {y + ry}L{x - rx} {y}z" {stroke}/>')
         parts.append(_text(x, y + 4.5, "+=", "b"))

@@ -145,6 +145,15 @@ def test_pictures_show_the_step_on_screen(tmp_path):
     assert (tmp_path / "a.svg").read_text(encoding="utf-8") == svg(s.film, 0)
 
 
+def test_the_node_at_work_stands_out():
+    s = step(samples.diamond())
+    color = palette()
+    for k, name in [(s.film["stops"][0], "blue"), (16, "verm")]:
+        marked = re.findall(r'<ellipse [^>]*fill="(#\w+)" stroke="(#\w+)" stroke-width="2.8"', svg(s.film, k))
+        assert marked == [(color[f"{name}-tint"], color[name])]
+    assert "2.8" not in svg(s.film)
+
+
 @pytest.mark.parametrize("name", list(samples.SMALL))
 def test_every_picture_can_be_drawn_without_a_browser(tmp_path, name):
     s = step(samples.SMALL[name]())

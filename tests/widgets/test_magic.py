@@ -25,6 +25,7 @@ CELLS = {
     "asks": "%%step quiz --predict value\na * a",
     "asked": "quiz.mode, quiz.question",
     "transformed": "%%step\n%time a * 2",
+    "real": "%%step real --torch\nimport torch as t\nr = t.tensor(3.0, requires_grad=True)\n(r * r).backward()\nr.grad",
     "load": "%load_ext autograd_lab\n%load_ext autograd_lab",
     "loaded": "%%step\nimport autograd_lab\n(autograd_lab.ones(2, requires_grad=True) * 2).sum().backward()",
 }
@@ -134,6 +135,15 @@ def test_options(outputs):
 def test_magics_inside_the_cell_work(outputs):
     assert any("Wall time" in text(o) or "time" in text(o) for o in outputs["transformed"])
     assert any(WIDGET in o.get("data", {}) for o in outputs["transformed"])
+
+
+def test_real_pytorch(outputs):
+    pytest.importorskip("torch")
+    value, still, live = outputs["real"]
+    assert text(value) == "tensor(6.)"
+    assert "r is a leaf tensor" in text(still)
+    assert "r.grad was None and is now 6." in text(still)
+    assert WIDGET in live["data"]
 
 
 def test_load_ext(outputs):

@@ -193,9 +193,10 @@ lab.reveal(messages, [into_square, out_of_square, reaches_x])
 # the whole: $1 \cdot 2u \cdot 3 = 18$ at $x = 1$.
 
 # %%
-loss.backward()
+x.grad = None
+((x * 3) ** 2 + 1).backward()
 print(x.grad)
-if u.item() == 3:
+if x.item() == 1:
     assert x.grad == 18
 
 # %% [markdown]

@@ -161,10 +161,13 @@ lab.reveal(yours, [0.6, 0.4])
 
 
 # %%
+from itertools import pairwise
+
+
 def deep(scale):
     random = numpy.random.RandomState(0)
     sizes = [64, 32, 32, 32, 32, 32, 32, 32, 32, 10]
-    shapes = [*zip(sizes[:-1], sizes[1:], strict=True)]
+    shapes = [*pairwise(sizes)]
     return [torch.tensor(random.randn(m, n) * scale / m**0.5, requires_grad=True) for m, n in shapes]
 
 

@@ -1,18 +1,18 @@
 """Settings every test shares."""
 
 import os
-
-os.environ["MPLBACKEND"] = "Agg"  # before anything imports matplotlib: no test opens a window
-os.environ.pop(
-    "PYTEST_ADDOPTS", None
-)  # what was meant for this run; tests that start pytest start a plain one
-
 from collections.abc import Iterator
 
+import matplotlib
 import pytest
 from hypothesis import settings
 
 import autograd_lab
+
+matplotlib.use("Agg")  # no window; and not by the environment, which kernels inherit
+os.environ.pop(
+    "PYTEST_ADDOPTS", None
+)  # what was meant for this run; tests that start pytest start a plain one
 
 # In CI the same examples every time, so that a red run is red again; elsewhere new ones each time.
 # No deadline: a shared machine's slow moment is not a bug.

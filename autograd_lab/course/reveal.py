@@ -12,7 +12,7 @@ def reveal(prediction: Any, truth: Any) -> None:
     prediction
         What the student wrote: `...` (nothing yet), a number, a word, True or False, a list of these.
     truth
-        What the code gave. A tensor or array with one element counts as its number.
+        What the code gave. A tensor or array counts as its number, or as the list of its numbers.
 
     >>> reveal(..., 96.0)
     No prediction yet. Put your answer in place of the dots, then run again.
@@ -38,12 +38,17 @@ def open_(prediction: Any) -> bool:
 
 
 def plain(value: Any) -> Any:
-    """A one-element tensor or array becomes its number, text loses its outer blanks; the rest stays."""
+    """A tensor or array becomes its number or its list of numbers, text loses its outer blanks; the rest stays."""
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, list | tuple):
         return [plain(v) for v in value]
-    return value.item() if hasattr(value, "item") else value
+    if hasattr(value, "tolist"):
+        numbers = value.tolist()
+        while isinstance(numbers, list) and len(numbers) == 1:
+            numbers = numbers[0]
+        return numbers
+    return value
 
 
 def same(said: Any, is_: Any) -> bool:

@@ -90,6 +90,8 @@ def test_several_steppers_do_not_disturb_each_other(live):
     first.get_by_role("slider", name="Position").fill("0")
     first.get_by_role("button", name="Last", exact=True).click()
     third.get_by_role("button", name="Step", exact=True).click()
+    for stage in (first, second, third):
+        expect(stage.locator(".agl-count")).not_to_have_text("", timeout=15_000)
     assert [count(stage) for stage in (first, second, third)] == ["35 / 35", "0 / 35", "1 / 32"]
     assert visible_pictures(live.page) == 0  # each stepper stands in the place of its own
 

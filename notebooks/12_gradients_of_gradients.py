@@ -1,0 +1,268 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "12"
+#     minutes: 45
+#     needs: ["05", "06", "09"]
+#     goals:
+#       - take a second derivative, and say which flag recorded the way back
+#       - compute a Hessian-vector product without the Hessian
+#       - use a gradient inside a loss
+#     refutes: [M28, M29]
+#     retests: [M12, M13, M16, M20, M21]
+#     points: 0
+# ---
+
+# %% [markdown]
+# # 12 · Gradients of gradients
+#
+# **45 minutes. You need:** notebooks 05, 06 and 09.
+#
+# **After this notebook you can**
+#
+# - take a second derivative, and say which flag recorded the way back;
+# - compute a Hessian-vector product without the Hessian;
+# - use a gradient inside a loss.
+#
+# **Warm-up**, from memory. (1) What is the gradient of `relu` at 0? (2) `y = x**2` for a vector `x`, and
+# `y.backward(v)`. Does `v` have the shape of `"x"`'s Jacobian or that of `"y"`?
+
+# %%
+at_zero, shape_of = ..., ...  # fill in, then run
+
+import autograd_lab as torch
+from autograd_lab import lab
+
+x = torch.tensor(0.0, requires_grad=True)
+torch.relu(x).backward()
+lab.reveal(at_zero, x.grad)
+lab.reveal(shape_of, "y")
+
+# %% [markdown]
+# ## Predict
+#
+# At `x = 2`, the slope of `x**3` is `3 * x**2`. That is a formula in `x`, so it has a slope too. We ask autograd
+# for the first slope `g`, in the usual way. **Does `g` require grad?**
+#
+# `True` · `False`
+
+# %%
+prediction = ...
+
+x = torch.tensor(2.0, requires_grad=True)
+(g,) = torch.autograd.grad(x**3, x)
+print("g:", g.item(), "| x.grad:", x.grad)
+lab.reveal(prediction, g.requires_grad)
+assert g == 12
+assert not g.requires_grad
+assert x.grad is None
+
+# %% [markdown]
+# > **You may think** a gradient can be differentiated again, for it was computed from `x`.
+# >
+# > **That is not what happens.** Backward runs its rules *unrecorded*: nobody needs the graph of a gradient in
+# > ordinary training. So `g` is a plain number, 12, without a history.
+# >
+# > **Here it is**, with the flag that records the way back, `create_graph=True`:
+
+# %%
+with lab.record() as trace:
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x**3
+    (g,) = torch.autograd.grad(y, x, create_graph=True)
+    (h,) = torch.autograd.grad(g, x)
+assert g.requires_grad
+assert (g, h) == (12, 12)
+
+# %% [markdown]
+# ## Step
+#
+# The first backward pass now *makes* nodes: each rule is computed with recorded operations. Step to the second
+# pass. On which nodes does it walk?
+
+# %%
+lab.step(trace)
+
+# %% [markdown]
+# The second derivative of `x**3` is `6 * x`, at 2 also 12.
+#
+# > **You may think** `torch.autograd.grad` fills `.grad` as well.
+# >
+# > **That is not what happens.** It *returns* the gradient, and touches no accumulator. Look above: `x.grad` is
+# > `None`. And an input that the output does not use is an error, unless you allow it.
+# >
+# > **Here it is**:
+
+# %%
+x, unused = (torch.tensor(2.0, requires_grad=True) for _ in range(2))
+with lab.expect(RuntimeError, "appears to not have been used"):
+    torch.autograd.grad(x**3, [x, unused])
+found = torch.autograd.grad(x**3, [x, unused], allow_unused=True)
+print([str(f) for f in found], x.grad)
+assert found[1] is None
+assert x.grad is None
+
+# %% [markdown]
+# With `backward` it is different: it fills `.grad`, each time by adding. **Predict** `x.grad` after each of the
+# two calls.
+
+# %%
+prediction = [..., ...]
+
+x = torch.tensor(2.0, requires_grad=True)
+(slope,) = torch.autograd.grad(x**3, x, create_graph=True)
+(x**3).backward()
+seen = [x.grad.item()]
+slope.backward()
+seen.append(x.grad.item())
+lab.reveal(prediction, seen)
+assert seen == [12, 24]
+
+# %% [markdown]
+# 24 is the first slope *plus* the second: no quantity that anybody wants. For derivatives of derivatives use
+# `torch.autograd.grad`.
+#
+# Three flags look alike, and are three things: `retain_graph` keeps the saved values for another pass over the
+# *same* graph; `retain_grad()` keeps the gradient of a tensor in between; `create_graph` records the *pass*.
+#
+# **Worked example**: all derivatives of `x**4` at 2.
+
+# %%
+x = torch.tensor(2.0, requires_grad=True)
+y, derivatives = x**4, []
+for _ in range(4):
+    (y,) = torch.autograd.grad(y, x, create_graph=True)
+    derivatives.append(y.item())
+print(derivatives)
+assert derivatives == [32, 48, 48, 24]
+
+# %% [markdown]
+# **Half done.** `y = x * x.detach() * x` at `x = 3`: the middle factor is a constant. Its first derivative is
+# `2 * x * 3`. What is the second? **All yours:** `y = a * a * b` at `a = 2`, `b = 5`: differentiate by `a`, and
+# the result by `b`.
+
+# %%
+half, yours = ..., ...
+
+
+def twice(y, first, second):
+    (g,) = torch.autograd.grad(y, first, create_graph=True)
+    return torch.autograd.grad(g, second)[0]
+
+
+x = torch.tensor(3.0, requires_grad=True)
+lab.reveal(half, twice(x * x.detach() * x, x, x))
+a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(5.0, requires_grad=True)
+lab.reveal(yours, twice(a * a * b, a, b))
+
+# %% [markdown]
+# ## A Hessian you never build
+#
+# A loss of `n` parameters has `n * n` second derivatives, the **Hessian**. For a network with 2410 parameters
+# these are 5,808,100 numbers. But often one wants only its product with one vector `v`, and that is the gradient
+# of a number: of the sum of `g * v`. **Predict**: how many backward passes does that take, for any `n`?
+
+# %%
+passes = ...
+
+
+def hvp(f, x, v):
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad((g * v).sum(), x)[0]
+
+
+def f(x):
+    return x[0] ** 2 * x[1] + x[1] ** 3
+
+
+x = torch.tensor([2.0, 3.0], requires_grad=True)
+product = hvp(f, x, torch.tensor([1.0, 10.0]))
+lab.reveal(passes, 2)
+assert product.tolist() == [46, 184]
+assert 2410**2 == 5808100
+
+# %% [markdown]
+# By hand: the Hessian at `(2, 3)` has the rows `6, 4` and `4, 18`. Its product with `(1, 10)` is `(46, 184)`.
+# Where the whole matrix is wanted, ask with one `v` after another: one row for each. **Check it:**
+
+# %%
+rows = [hvp(f, x, v).tolist() for v in torch.eye(2)]
+print(rows)
+assert rows == [[6, 4], [4, 18]]
+
+# %% [markdown]
+# ## A gradient inside a loss
+#
+# Sometimes a loss should punish steep slopes: the **gradient penalty**. Here `y = w * x * x`, and the loss is the
+# square of its slope by `x`. At `w = 3`, `x = 2` the slope is 12. **Predict** `w.grad` with `create_graph=True`
+# (a number). And without the flag, does backward give `"a number"` or `"an error"`?
+
+# %%
+prediction, without = ..., ...
+
+w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+(slope,) = torch.autograd.grad(w * x * x, x, create_graph=True)
+(slope**2).backward()
+lab.reveal(prediction, w.grad)
+assert w.grad == 96
+(slope,) = torch.autograd.grad(w * x * x, x)
+lab.reveal(without, "an error")
+with lab.expect(RuntimeError, "does not require grad"):
+    (slope**2).backward()
+
+# %% [markdown]
+# The slope is `2 * w * x`, its square `4 * w * w * x * x`, and the derivative of that by `w` is 96. The error of the second
+# try is a kind one. Add the penalty to an ordinary loss and there is no error any more: the penalty is then just
+# a constant, and nobody notices.
+#
+# ## Modify
+#
+# That is what happens below. **Predict** `w.grad`; then add the flag, and predict again.
+
+# %%
+prediction = ...
+
+w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+y = w * x * x
+(slope,) = torch.autograd.grad(y, x, retain_graph=True)
+(y + slope**2).backward()
+lab.reveal(prediction, w.grad)
+assert w.grad == 4
+
+# %% [markdown]
+# `w.grad` is that of `y` alone; with the flag it is 100. (`create_graph` keeps the saved values by itself, so that
+# `retain_graph` is not needed beside it.)
+
+# %%
+w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+y = w * x * x
+(slope,) = torch.autograd.grad(y, x, create_graph=True)
+(y + slope**2).backward()
+assert w.grad == 100
+
+# %% [markdown]
+# ## Exit ticket
+#
+# (1) The second derivative of `x**2 * 5` at any place. (2) Which flag keeps the gradient of a tensor in between:
+# `"retain_graph"`, `"retain_grad"` or `"create_graph"`?
+
+# %%
+second, flag = ..., ...
+
+x = torch.tensor(7.0, requires_grad=True)
+lab.reveal(second, twice(x**2 * 5, x, x))
+lab.reveal(flag, "retain_grad")
+
+# %% [markdown]
+# ## The same in PyTorch
+#
+# ```python
+# import torch
+#
+# x = torch.tensor(2.0, requires_grad=True)
+# (g,) = torch.autograd.grad(x**3, x, create_graph=True)
+# print(torch.autograd.grad(g, x))    # (tensor(12.),)
+# ```
+#
+# **Where in the source?** `autograd_lab/autograd/engine.py`: with `create_graph` the pass runs with recording
+# switched on. **Exercises:** `exercises/12`. **Next:** the last one, *Train, debug, build*.

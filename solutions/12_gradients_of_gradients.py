@@ -1,0 +1,372 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "12"
+#     minutes: 40
+#     points: 9
+# ---
+
+# %% [markdown]
+# # 12 · Exercises: gradients of gradients
+#
+# Put your answers in place of the dots and run the check below. `lab.hint("12.1")` gives the first of
+# three hints.
+
+# %%
+import autograd_lab as torch
+from autograd_lab import lab
+
+# %% [markdown]
+# ## 12.1 · Which flag? (2 points)
+#
+# Choose for each wish: `"retain_graph"`, `"retain_grad"`, `"create_graph"`, or `"none"`.
+#
+# 1. differentiate a gradient once more
+# 2. read `.grad` of a tensor that is no leaf
+# 3. call backward a second time on the same `y = x * x`
+# 4. call backward in each turn of a loop that computes its loss anew
+
+# %%
+### BEGIN SOLUTION
+flags = ["create_graph", "retain_grad", "retain_graph", "none"]
+### END SOLUTION
+
+# %%
+lab.check("12.1", flags)
+
+# %% tags=["item"]
+item(
+    "12.1",
+    kind="predict",
+    points=2,
+    partial=True,
+    hints=[
+        "One flag records the pass, one keeps saved values, one keeps a gradient. Which is which?",
+        "A second pass over the same graph needs its saved values; a new graph has its own.",
+        "create_graph, retain_grad, retain_graph; and in 4 every turn has a new graph.",
+    ],
+    wrong=[
+        wrong_answer(
+            ["create_graph", "retain_grad", "retain_graph", "retain_graph"],
+            "M14",
+            "In 4 every turn builds a new graph with its own saved values: nothing has to be kept.",
+            score=1.5,
+        ),
+        wrong_answer(
+            ["retain_graph", "retain_grad", "retain_graph", "none"],
+            "M13",
+            "retain_graph keeps the saved values of the forward pass; the backward pass itself is recorded by create_graph only.",
+            score=1.5,
+        ),
+        wrong_answer(
+            ["create_graph", "retain_graph", "retain_graph", "none"],
+            "M13",
+            "retain_graph keeps saved values, not gradients: a tensor in between keeps its gradient after retain_grad().",
+            score=1.5,
+        ),
+        wrong_answer(
+            ["none", "retain_grad", "retain_graph", "none"],
+            "M28",
+            "Without being asked, a pass is not recorded: its gradients are plain numbers.",
+            score=1.5,
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 12.2 · Numbers (2 points)
+#
+# At `x = 2`. Give (1) the second derivative of `x**5`; (2) `x.grad` after these lines; (3) `x.grad` if the last line
+# were `torch.autograd.grad(g, x)` and the first were not there; write `"None"` if there is none; (4) the derivative of
+# `g * g` by `x`, with the `g` of these lines.
+#
+# ```python
+# (x * x).backward()
+# (g,) = torch.autograd.grad(x**3, x, create_graph=True)
+# g.backward()
+# ```
+
+# %%
+### BEGIN SOLUTION
+numbers = [160, 16, "None", 288]
+### END SOLUTION
+
+# %%
+lab.check("12.2", numbers)
+
+# %% tags=["item"]
+item(
+    "12.2",
+    kind="number",
+    points=2,
+    partial=True,
+    hints=[
+        "First derivatives as formulas: 5 * x**4, and 3 * x**2. Then differentiate again.",
+        "backward adds to .grad; torch.autograd.grad returns and adds nothing.",
+        "20 * x**3; 4 + 12; None; 2 * g * 6 * x with g = 12.",
+    ],
+    wrong=[
+        wrong_answer(
+            [80, 16, "None", 288],
+            "",
+            "5 * x**4 is the first derivative. Differentiate it once more.",
+            score=1.5,
+        ),
+        wrong_answer(
+            [160, 12, "None", 288],
+            "M10",
+            "backward adds 12 to the 4 that the first line has left there.",
+            score=1.5,
+        ),
+        wrong_answer(
+            [160, 28, "None", 288],
+            "M29",
+            "You added the 12 of torch.autograd.grad as well: it returns its gradient and leaves .grad alone.",
+            score=1.5,
+        ),
+        wrong_answer(
+            [160, 16, 12, 288],
+            "M29",
+            "torch.autograd.grad returns 12, and leaves .grad as it is: None.",
+            score=1.5,
+        ),
+        wrong_answer(
+            [160, 16, "None", 24],
+            "",
+            "2 * g is the slope of g * g by g. On to x it is times the slope of g, 12.",
+            score=1.5,
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 12.3 · The product without the matrix (3 points)
+#
+# `hvp(f, x, v)`: the Hessian of the number `f(x)`, times `v`, in two backward passes. `x` has any shape and may not
+# require grad; neither `x` nor its `.grad` may change.
+
+
+# %%
+def hvp(f, x, v):
+    """The Hessian of f at x times v; all of the shape of x."""
+    ### BEGIN SOLUTION
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad((g * v).sum(), x)[0]
+    ### END SOLUTION
+
+
+# %%
+lab.check("12.3", hvp)
+
+# %% tags=["item"]
+item(
+    "12.3",
+    kind="code",
+    hints=[
+        "The gradient g has the shape of x. Of which number is Hessian times v the gradient?",
+        "Of (g * v).sum(), with v constant. The first pass must be recorded.",
+        "x = x.detach().requires_grad_(); g with create_graph=True; then the gradient of (g * v).sum().",
+    ],
+)
+
+
+@shared
+def cubic(x):
+    return (x**3).sum() + x.flatten()[0] * x.flatten()[-1] ** 2
+
+
+@probe(points=1)
+def a_vector(hvp):
+    "f = sum(x**3) + x[0] * x[-1]**2 at (1, 2, -1), v = (1, 0, 3)"
+    return hvp(cubic, torch.tensor([1.0, 2.0, -1.0], requires_grad=True), torch.tensor([1.0, 0.0, 3.0]))
+
+
+@probe(points=1)
+def x_is_left_alone(hvp):
+    "An x with a .grad of its own: what hvp gives, and x and x.grad afterwards"
+    x = torch.tensor([2.0, 5.0], requires_grad=True)
+    x.grad = torch.tensor([7.0, 7.0])
+    found = hvp(cubic, x, torch.tensor([-1.0, 2.0]))
+    return [found, x.detach(), x.grad]
+
+
+@probe(points=1, hidden=True)
+def a_matrix(hvp):
+    "x of shape (2, 3) that does not require grad"
+    x = torch.tensor([[1.0, 2.0, 3.0], [0.5, -1.0, 4.0]])
+    v = torch.tensor([[1.0, 0.0, -2.0], [3.0, 1.0, 0.5]])
+    return [hvp(cubic, x, v), x.requires_grad]
+
+
+@wrong("M28", "The first pass was not recorded, so its gradient has no history: create_graph=True.")
+def hvp(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x)
+    return torch.autograd.grad((g * v).sum(), x)[0]
+
+
+@wrong("M13", "retain_graph keeps the saved values, but does not record the pass: create_graph=True.")
+def hvp(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, retain_graph=True)
+    g.requires_grad_()
+    return torch.autograd.grad((g * v).sum(), g)[0]
+
+
+@wrong(
+    "M20",
+    "This is the sum over each row of the Hessian, times v elementwise: v must go into the sum before the second pass.",
+)
+def hvp(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g.sum(), x)[0] * v
+
+
+@wrong(
+    "M29",
+    "backward adds to .grad: the first gradient, and what was there before, are in your result, and x is changed.",
+)
+def hvp(f, x, v):
+    x.requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    f(x).backward()
+    (g * v).sum().backward()
+    return x.grad
+
+
+@wrong("", "That is the gradient times v, with no second derivative in it.")
+def hvp(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return (g * v).detach()
+
+
+@right
+def hvp(f, x, v):
+    x = x.detach().requires_grad_(True)
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g, x, grad_outputs=v)[0]
+
+
+@right
+def hvp(f, x, v):
+    copy = x.detach().clone().requires_grad_()
+    (g,) = torch.autograd.grad(f(copy), copy, create_graph=True)
+    copy.grad = None
+    (v * g).sum().backward()
+    return copy.grad
+
+
+# %% [markdown]
+# ## 12.4 · A penalty that does nothing (2 points)
+#
+# `penalized(f, w, x, strength)` should return the gradient by `w` of `f(w, x)` plus `strength` times the sum of the squared
+# slopes of `f` by `x`. No error comes, but `strength` changes nothing. Mend it.
+
+
+# %%
+### BEGIN SOLUTION
+def penalized(f, w, x, strength):
+    """The gradient by w of f(w, x) + strength * sum((df/dx)**2). w and x are leaves that require grad."""
+    y = f(w, x)
+    (slope,) = torch.autograd.grad(y, x, create_graph=True)
+    loss = y + strength * (slope**2).sum()
+    return torch.autograd.grad(loss, w)[0]
+
+
+### END SOLUTION
+### BEGIN STUB
+# def penalized(f, w, x, strength):
+#     """The gradient by w of f(w, x) + strength * sum((df/dx)**2). w and x are leaves that require grad."""
+#     y = f(w, x)
+#     (slope,) = torch.autograd.grad(y, x, retain_graph=True)
+#     loss = y + strength * (slope.detach()**2).sum()
+#     return torch.autograd.grad(loss, w)[0]
+### END STUB
+
+
+# %%
+lab.check("12.4", penalized)
+
+# %% tags=["item"]
+item(
+    "12.4",
+    kind="debug",
+    hints=[
+        "Does slope require grad? Print it.",
+        "Two things cut the penalty from w: a flag that is missing, and a detach.",
+        "create_graph=True in the first call, and slope**2 without detach.",
+    ],
+)
+
+
+@probe(points=1)
+def a_number(penalized):
+    "f = w * x * x at w = 3, x = 2, strength 0.5"
+    w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+    return penalized(lambda w, x: w * x * x, w, x, 0.5)
+
+
+@probe(points=1, hidden=True)
+def weights_that_are_a_vector(penalized):
+    "A vector w, two strengths, and .grad left alone"
+    w, x = torch.tensor([1.0, -2.0], requires_grad=True), torch.tensor([3.0, 0.5], requires_grad=True)
+    found = [penalized(lambda w, x: (w * w * x**3).sum(), w, x, s) for s in (0.25, 2.0)]
+    return [*found, w.grad is None, x.grad is None]
+
+
+@wrong("M16", "detach makes the slope a constant: the penalty has no gradient by w.")
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (slope,) = torch.autograd.grad(y, x, create_graph=True)
+    return torch.autograd.grad(y + strength * (slope.detach() ** 2).sum(), w)[0]
+
+
+@wrong(
+    "M29",
+    "backward leaves gradients in w.grad and x.grad, and adds to them at the next call: use torch.autograd.grad.",
+    score=1,
+)
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (slope,) = torch.autograd.grad(y, x, create_graph=True)
+    (y + strength * (slope**2).sum()).backward()
+    return w.grad
+
+
+@wrong("", "The penalty is the square of the slope, not the slope.")
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (slope,) = torch.autograd.grad(y, x, create_graph=True)
+    return torch.autograd.grad(y + strength * slope.sum(), w)[0]
+
+
+@wrong("", "Now only the penalty is left: f itself belongs to the loss as well.")
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (slope,) = torch.autograd.grad(y, x, create_graph=True)
+    return torch.autograd.grad(strength * (slope**2).sum(), w)[0]
+
+
+@wrong("M28", "That is the slope by w. The penalty is about the slope by x.")
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (slope,) = torch.autograd.grad(y, w, create_graph=True)
+    return torch.autograd.grad(y + strength * (slope**2).sum(), w, allow_unused=True)[0]
+
+
+@right
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (slope,) = torch.autograd.grad(y, [x], create_graph=True)
+    first = torch.autograd.grad(y, w, retain_graph=True)[0]
+    return first + strength * torch.autograd.grad(slope.pow(2).sum(), w)[0]
+
+
+@right
+def penalized(f, w, x, strength):
+    slope = torch.autograd.grad(f(w, x), x, create_graph=True)[0]
+    (found,) = torch.autograd.grad(f(w, x) + (slope * slope).sum() * strength, [w])
+    return found

@@ -169,6 +169,12 @@ def test_the_map_moves_the_view(page: Page):
     assert page.locator(".agl-svg [data-thing]").count() < 400  # only what is in view is in the page
 
 
+def test_something_is_in_view_before_the_first_step(page: Page):
+    press(page, "Open all groups")
+    press(page, "Follow the active node")
+    assert page.locator(".agl-unit[data-thing]").count() > 0
+
+
 def test_small_graphs_have_neither_bar_nor_map(browser: Browser, tmp_path: Path):
     import samples
 

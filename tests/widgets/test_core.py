@@ -111,3 +111,29 @@ def test_the_bundle_is_one_module_and_small(tmp_path):
         "shim.js",
     }  # that one is for pages alone
     assert len(front_end().encode()) <= 160 * 1024  # every stepper of a notebook sends it anew
+
+
+def test_the_part_of_a_line_in_view(tmp_path):
+    """It lies on the whole line, reaches across the view, and is nothing where the line passes by."""
+    lines = [[0, 0, 9000, 400], [9000, 800, 0, 100], [0, 0, 50, 60, 4000, 120, 4000, 9000], [10, 5000, 10, 0]]
+    views = [[1000, 100, 1600, 300], [-50, -50, 40, 700], [3000, 0, 5000, 5000], [6000, 900, 7000, 1000]]
+    found = run(
+        tmp_path,
+        """const [lines, views] = docs, cubic = ([a, b, c, d], t) => { const s = 1 - t;
+             return a * s * s * s + 3 * b * s * s * t + 3 * c * s * t * t + d * t * t * t; };
+           const sample = (d) => d.split("M").slice(1).map((piece) => {
+             const n = piece.split(/[C ]/).map(Number), xs = n.filter((_, i) => i % 2 === 0), ys = n.filter((_, i) => i % 2);
+             return [...Array(401).keys()].map((i) => [cubic(xs, i / 400), cubic(ys, i / 400)]); }).flat();
+           return lines.map((p) => views.map((v) => [sample(core.path(p, 7)), sample(core.visiblePath(p, v, 7))]));""",
+        lines,
+        views,
+    )
+    for line, row in zip(lines, found, strict=True):
+        for (x0, y0, x1, y1), (whole, part) in zip(views, row, strict=True):
+            inside = [(x, y) for x, y in whole if x0 <= x <= x1 and y0 <= y <= y1]
+            assert bool(part) >= bool(inside), line
+            for x, y in part:
+                assert x0 - 1 <= x <= x1 + 1
+                assert y0 - 1 <= y <= y1 + 1
+            for x, y in inside[::7]:
+                assert min(abs(x - a) + abs(y - b) for a, b in part) < 40

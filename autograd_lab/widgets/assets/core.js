@@ -54,6 +54,40 @@ export function path(p, short = 0) {
   return d;
 }
 
+/**
+ * The part of such a path that meets a rectangle: a browser takes seconds to dash a line of 100,000 pixels, most of them
+ * out of sight. Along a piece both x and y only grow or only fall, so where it enters and leaves is found by halving.
+ */
+export function visiblePath(p, [x0, y0, x1, y1], short = 0) {
+  const last = p.length - 2, up = p[last + 1] < p[last - 1];
+  let d = "";
+  for (let i = 2; i <= last; i += 2) {
+    const ax = p[i - 2], ay = p[i - 1], bx = p[i], by = p[i + 1] + (i === last ? (up ? short : -short) : 0), m = (ay + by) / 2;
+    const x = (t) => ax + (bx - ax) * t * t * (3 - 2 * t), y = (t) => { const s = 1 - t; return ay * s * s * (s + 3 * t) + by * t * t * (t + 3 * s) + (m - ay) * 3 * s * s * t + (m - by) * 3 * s * t * t; };
+    let from = 0, to = 1;
+    for (const [f, a, b, low, high] of [[x, ax, bx, x0, x1], [y, ay, by, y0, y1]]) {
+      const enter = a <= b ? low : high, leave = a <= b ? high : low, sign = a <= b ? 1 : -1;
+      if (sign * (b - enter) < 0 || sign * (a - leave) > 0) { from = 1; to = 0; break; }
+      const cross = (value) => { let low = 0, high = 1; for (let k = 0; k < 24; k++) { const t = (low + high) / 2; if (sign * (f(t) - value) < 0) low = t; else high = t; } return high; };
+      if (sign * (a - enter) < 0) from = Math.max(from, cross(enter));
+      if (sign * (b - leave) > 0) to = Math.min(to, cross(leave));
+    }
+    if (from >= to) continue;
+    d += part([ax, ay, ax, m, bx, m, bx, by], from, to);
+  }
+  return d;
+}
+
+/** The stretch of a cubic curve between two of its parameters. */
+function part(c, from, to) {
+  const at = (u, v, w) => [0, 1].map((k) => { // the blossom of the curve at u, v, w
+    const mix = (a, b, t) => a + (b - a) * t, [p0, p1, p2, p3] = [c[k], c[2 + k], c[4 + k], c[6 + k]];
+    const q0 = mix(p0, p1, u), q1 = mix(p1, p2, u), q2 = mix(p2, p3, u);
+    return mix(mix(q0, q1, v), mix(q1, q2, v), w).toFixed(1);
+  }).join(" ");
+  return `M${at(from, from, from)}C${at(from, from, to)} ${at(from, to, to)} ${at(to, to, to)}`;
+}
+
 /** An arrow head at the end of such a path. */
 export function head(p, size = 5) {
   const x = p[p.length - 2], y = p[p.length - 1], s = y < p[p.length - 3] ? 1 : -1;

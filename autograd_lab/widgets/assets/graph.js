@@ -1,5 +1,5 @@
 // The drawing of the graph: only what is in view is in the page; a camera follows the node at work.
-import { FOLLOW, SMALLEST, at, bounds, centre, clamp, cull, fitScale, head, path } from "./core.js";
+import { FOLLOW, SMALLEST, at, bounds, centre, clamp, cull, fitScale, head, path, visiblePath } from "./core.js";
 import { brief, button, focusable, h, s, thumb } from "./dom.js";
 import { Finder } from "./finder.js";
 import { Census } from "./groups.js";
@@ -7,6 +7,7 @@ import { MiniMap } from "./minimap.js";
 import { Scene } from "./scene.js";
 
 const LAYERS = ["frames", "forward", "folded", "units", "backward"]; // from the back to the front
+const LONG = 3000; // a line this long is drawn only where it is in view
 const FAR = 0.3; // a scale at which no text can be read: none is drawn
 
 export class Graph {
@@ -304,7 +305,7 @@ export class Graph {
     const [w, hh] = this.size, scale = fitScale(this.size, this.pane);
     if (this.mode === "fit") return [w / 2, hh / 2, scale];
     const big = this.free ? this.camera.scale : Math.max(FOLLOW, scale), view = this.pane.map((v) => v / big);
-    const unit = this.subject();
+    const unit = this.subject() ?? (this.fresh && this.film.units.length ? this.rects.get(this.scene.seen(0)) : undefined); // before the first step: where it will be
     if (!unit) return [this.camera.x, this.camera.y, big];
     const [x, y, uw, uh] = unit, margin = 46;
     const inside = !this.fresh && big === this.camera.scale &&
@@ -321,6 +322,7 @@ export class Graph {
     if (this.fresh || this.still.matches || far < 1 || far > 2 * Math.hypot(...this.pane)) {
       Object.assign(c, this.target);
       this.fresh = false;
+      this.target = null;
       return this.paint();
     }
     const t0 = performance.now();
@@ -362,7 +364,7 @@ export class Graph {
 
   /** Bring what is in view up to date; make what has come into view, drop what has left it. */
   paint() {
-    const view = this.view();
+    const view = this.seen = this.view();
     this.place();
     const far = this.camera.scale < FAR;
     if (far !== this.far) this.svg.setAttribute("data-far", (this.far = far) ? "1" : "0");
@@ -413,18 +415,36 @@ export class Graph {
 
   make_forward(id) {
     const { p, lines } = this.things.forward[id], free = lines.every((i) => this.film.forward[i].free);
-    return { g: s("g", { class: "agl-f" }, s("path", { d: path(p, 5), class: `agl-fline${free ? " agl-free" : ""}` }), s("path", { d: head(p, 4), class: "agl-fhead" })),
-      since: Math.min(...lines.map((i) => this.film.forward[i].k)) };
+    const line = s("path", { class: `agl-fline${free ? " agl-free" : ""}` });
+    return { g: s("g", { class: "agl-f" }, line, s("path", { d: head(p, 4), class: "agl-fhead" })), ...this.long(line, p, 5), since: Math.min(...lines.map((i) => this.film.forward[i].k)) };
+  }
+
+  /** How to draw a line: at once, or if it is long, anew when other parts of it come into view. */
+  long(line, p, short) {
+    const [x0, y0, x1, y1] = bounds(p), is = x1 - x0 > LONG || y1 - y0 > LONG;
+    if (!is) line.setAttribute("d", path(p, short));
+    return { long: is && { line, p, short, seen: null } };
+  }
+
+  /** Draw the part of a long line that is in view, and some more. */
+  stretch({ long }) {
+    const [x0, y0, x1, y1] = this.seen, w = x1 - x0, hh = y1 - y0, had = long.seen;
+    if (had && x0 >= had[0] && y0 >= had[1] && x1 <= had[2] && y1 <= had[3] && w > (had[2] - had[0]) / 6) return;
+    long.seen = [x0 - w / 2, y0 - hh / 2, x1 + w / 2, y1 + hh / 2];
+    long.line.setAttribute("d", visiblePath(long.p, long.seen, long.short));
   }
 
   draw_forward(thing) {
+    if (thing.long) this.stretch(thing);
     this.set(thing, "g", thing.g, "data-s", thing.since > this.stage.k ? "ghost" : "made");
   }
 
   make_backward(id) {
     const { p, pill: [x, y, w] } = this.things.backward[id];
     const thing = { g: s("g", { class: "agl-b" }), pill: s("g", { class: "agl-pill", transform: `translate(${x} ${y})` }) };
-    thing.g.append(s("path", { d: path(p, 7), class: "agl-bline" }), s("path", { d: head(p), class: "agl-bhead" }), thing.pill);
+    const line = s("path", { class: "agl-bline" });
+    Object.assign(thing, this.long(line, p, 7));
+    thing.g.append(line, s("path", { d: head(p), class: "agl-bhead" }), thing.pill);
     thing.text = s("text", { class: "agl-num", y: 4 });
     thing.pill.append(s("rect", { x: -w / 2, y: -9.5, width: w, height: 19, rx: 9.5 }), thing.text);
     return thing;
@@ -432,6 +452,7 @@ export class Graph {
 
   /** What a line says: its gradient; of several together, how many have come, and at its step the one that comes. */
   draw_backward(thing, id) {
+    if (thing.long) this.stretch(thing);
     const { lines } = this.things.backward[id], hotKind = ["edge", "deliver", "pruned"].includes(this.stage.kind);
     let status = "ghost", sent = 0, pruned = 0, hot = false, v = -1, came = -1;
     for (const i of lines) {

@@ -1,0 +1,118 @@
+"""What the parts of the grader hand to each other: plain data, so that it can be stored, sent and compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+ROLES = ("given", "answer", "check", "extra")
+"""What a cell of a merged notebook is: released with the course, a student's answer, a released check, or a student's own."""
+
+CELL_STATES = ("ok", "error", "timeout", "memory", "died", "skipped")
+RUN_STATES = ("ok", "timeout", "memory", "died")
+RESULT_STATES = (
+    "passed",
+    "wrong",
+    "not attempted",
+    "error",  # the answer's cell, or one that it needs, raised
+    "timeout",
+    "memory",
+    "died",
+    "missing",  # nothing was handed in
+    "unreadable",  # something was, and it is not a notebook
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A code cell of a merged notebook."""
+
+    id: str
+    source: str
+    role: str
+    """One of ROLES."""
+    item: str = ""
+    """The graded item that an answer or a check belongs to."""
+    untouched: bool = False
+    """For an answer: it is as it was handed out."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One student's merged notebook, ready to run."""
+
+    student: str
+    notebook: str
+    """The stem of the file: "04_backward_node_by_node"."""
+    cells: tuple[Cell, ...]
+    notes: tuple[str, ...] = ()
+    """What reading and merging had to mend, in sentences for the instructor."""
+    digest: str = ""
+    """SHA-256 of the file as handed in, hexadecimal."""
+
+
+@dataclass
+class CellRun:
+    """What became of one cell."""
+
+    id: str
+    state: str
+    """One of CELL_STATES."""
+    error: str = ""
+    """The exception's type and message, or the limit that was met."""
+
+
+@dataclass
+class Answer:
+    """What a student's process said about one item. Nothing in it is to be trusted; it is compared elsewhere."""
+
+    item: str
+    state: str
+    """"given", "not attempted", or why there is none: one of CELL_STATES but "ok"."""
+    value: Any = None
+    """Plain data (course/plain.py), for items with a value."""
+    outputs: dict[str, Any] = field(default_factory=dict)
+    """{case: plain data} for items with probes, the hidden ones included."""
+    error: str = ""
+
+
+@dataclass
+class Run:
+    """What came back from running a job."""
+
+    state: str
+    """One of RUN_STATES: how the first pass ended."""
+    answers: dict[str, Answer] = field(default_factory=dict)
+    cells: list[CellRun] = field(default_factory=list)
+    printed: str = ""
+    """The beginning of what the notebook printed."""
+    dropped: int = 0
+    """Bytes of output not kept."""
+    seconds: float = 0.0
+    """Wall time; the one figure that two runs may give differently."""
+    careful: bool = False
+    """Whether the second pass was needed: a checkpoint before each cell, a process for each probe."""
+
+
+@dataclass
+class Result:
+    """The grade of one item of one student."""
+
+    student: str
+    notebook: str
+    item: str
+    score: float
+    points: float
+    """What the item is worth."""
+    state: str
+    """One of RESULT_STATES."""
+    says: str = ""
+    """Why: the refutation of a known mistake, the first case that differs, or what stopped the code."""
+    misconception: str = ""
+    probe: str = ""
+    case: int = -1
+    """The first probe and case on which the answer failed, if there is one."""
+    hidden: bool = False
+    """Whether that case is a hidden one, of which the student sees no input and no value."""
+    got: Any = None
+    want: Any = None

@@ -93,7 +93,7 @@ class Verdict:
     """Why it is wrong: the refutation of a known mistake, or the first case that differs."""
     misconception: str = ""
     case: tuple[str, int] | None = None
-    """The first probe, and the number of its case, on which the answer failed."""
+    """The smallest counter-example: a probe, and the number of its case, on which the answer failed."""
     got: Any = None
     want: Any = None
 
@@ -141,29 +141,36 @@ def _judge_list(item: Item, answer: Any, accepted: list[Any]) -> tuple[float, st
 
 
 def _judge_outputs(item: Item, outputs: dict[str, Any]) -> Verdict:
-    score, failure = 0.0, None
+    score, failed = 0.0, []
     for probe in item.probes:
         if not probe.cases or not all(key in outputs for key in probe.names()):
             continue  # a hidden one, in a student's notebook
-        bad = next(
-            (
-                i
-                for i, (key, want) in enumerate(zip(probe.names(), probe.expected, strict=True))
-                if not plain.same(outputs[key], want, probe.rtol)
-            ),
-            None,
-        )
-        if bad is None:
-            score += probe.points
-        elif failure is None:
-            failure = probe, bad
-    if failure is None:
+        bad = [
+            (probe, i)
+            for i, (key, want) in enumerate(zip(probe.names(), probe.expected, strict=True))
+            if not plain.same(outputs[key], want, probe.rtol)
+        ]
+        failed += bad
+        score += 0 if bad else probe.points
+    if not failed:
         return Verdict(item, "passed", score)
-    probe, i = failure
+    probe, i = min(failed, key=_burden)
     key, want = probe.names()[i], probe.expected[i]
     found = recognize(item, outputs)
     says = found.says if found else _difference(probe, outputs[key], want)
     return Verdict(item, "wrong", score, says, found.id if found else "", (probe.name, i), outputs[key], want)
+
+
+def _burden(failure: tuple[Probe, int]) -> tuple[bool, int]:
+    """What a failed case asks of its reader: the smallest one shows the mistake best. A hidden one cannot be shown at all."""
+    probe, i = failure
+    return probe.hidden, _leaves(probe.cases[i]) + _leaves(probe.expected[i])
+
+
+def _leaves(x: Any) -> int:
+    if isinstance(x, dict):
+        return sum(map(_leaves, x.values()))
+    return sum(map(_leaves, x)) if isinstance(x, list) else 1
 
 
 def recognize(item: Item, outputs: dict[str, Any]) -> Wrong | None:

@@ -140,6 +140,35 @@ def test_code_is_judged_by_its_probes():
     assert feedback.verdict_on(item, 3).says == "A function is asked for; you gave 3."
 
 
+def test_the_smallest_case_that_differs_is_shown_and_never_a_hidden_one_before_a_visible_one():
+    def made(name, cases, *, hidden=False):
+        return Probe(
+            name,
+            1,
+            f"def {name}(f, x):\n    return f(x)",
+            cases=cases,
+            expected=[c[0] for c in cases],
+            hidden=hidden,
+        )
+
+    item = Item(
+        "99.6",
+        "code",
+        3,
+        probes=[
+            made("ladder", [[[1, 2, 3, 4]], [[1, 2]], [[0, 0]]]),
+            made("tiny", [[7]], hidden=True),
+            made("long", [[[1] * 9]]),
+        ],
+    )
+    double = judge(
+        item, outputs=probe.run(item.probes, lambda x: [2 * a for a in x] if isinstance(x, list) else 2 * x)
+    )
+    assert (double.case, double.want, double.got, double.score) == (("ladder", 1), [1, 2], [2, 4], 0)
+    only_hidden = judge(item, outputs=probe.run(item.probes, lambda x: x if isinstance(x, list) else -x))
+    assert (only_hidden.case, only_hidden.score) == (("tiny", 0), 2)
+
+
 def test_an_open_gap_is_not_attempted(tmp_path):
     import linecache
 

@@ -317,6 +317,10 @@ def test_the_wheel_carries_the_course_and_finds_it(tmp_path):
     assert tops == {"autograd_lab", f"autograd_lab-{__version__}.dist-info"}
     for module in PACKAGE.rglob("*.py"):
         assert module.relative_to(ROOT).as_posix() in names
+    course = [path for path in (tmp_path / "site" / "autograd_lab" / "_course").rglob("*") if path.is_file()]
+    assert {path.suffix for path in course if path.parent.name == "notebooks"} == {".ipynb"}
+    for path in course:
+        assert '"instructor"' not in path.read_text(encoding="utf-8"), f"a note for the instructor in {path}"
 
     elsewhere = {**os.environ, "PYTHONPATH": str(tmp_path / "site")}
     code = "from autograd_lab._resources import *; print(r := course_root()); print(*course_files(r))"

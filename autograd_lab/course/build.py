@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from autograd_lab.course import author, items, lint
+from autograd_lab.course.student import INSTRUCTOR
 
 # The folders whose sources are executed.
 EXECUTED = ("notebooks", "solutions")
@@ -210,10 +211,16 @@ def read_source(source: Path) -> dict[str, Any]:
     notebook = jupytext.read(source, fmt="py:percent")
     slug = source.stem.split("_")[0]
     cells = []
-    for number, cell in enumerate(notebook.cells, start=1):
+    counted = {
+        "": 0,
+        "-t": 0,
+    }  # the teacher's cells apart, so that the students' keep their ids when a note comes in
+    for cell in notebook.cells:
         tags = {"tags": sorted(cell.metadata["tags"])} if cell.metadata.get("tags") else {}
         make = nbformat.v4.new_code_cell if cell.cell_type == "code" else nbformat.v4.new_markdown_cell
-        cells.append(make(cell.source, id=f"{slug}-{number:02d}", metadata=tags))
+        kind = "-t" if INSTRUCTOR in tags.get("tags", ()) else ""
+        counted[kind] += 1
+        cells.append(make(cell.source, id=f"{slug}{kind}-{counted[kind]:02d}", metadata=tags))
     return _notebook(cells, notebook.metadata.get("autograd_lab"))
 
 

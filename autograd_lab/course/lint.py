@@ -8,12 +8,15 @@ names the cell.
     python -m autograd_lab.course.lint notebooks/*.ipynb
 """
 
+import ast
 import json
 import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from autograd_lab.course.student import INSTRUCTOR
 
 MAX_CELLS = 30
 MAX_LINES = 15
@@ -59,10 +62,12 @@ def problems(notebook: dict[str, Any], name: str, graded: bool = False) -> list[
     ]
     if graded:
         return [*real, *every_item_is_passed(code)]
+    students = [[one for one in kind if INSTRUCTOR not in tags(one[1])] for kind in (cells, code, prose)]
     return [
         *real,
-        *within_budget(cells, code, prose),
-        *numbers_are_asserted(code, prose, notebook["metadata"]),
+        *taken_out_without_loss(code),
+        *within_budget(*students),
+        *numbers_are_asserted(*students[1:], notebook["metadata"]),
         *metadata_complete(notebook["metadata"], name),
     ]
 
@@ -133,6 +138,16 @@ def every_item_is_passed(code: list[tuple[int, Cell]]) -> Iterator[str]:
             yield f"cell {number}: the check does not say passed: {shown.strip().splitlines()[:1]}"
 
 
+def taken_out_without_loss(code: list[tuple[int, Cell]]) -> Iterator[str]:
+    """A student's copy has no cells tagged instructor, so these may only show something: expressions, no names."""
+    for number, cell in code:
+        if INSTRUCTOR in tags(cell) and not all(
+            isinstance(line, ast.Expr) and not any(isinstance(part, ast.NamedExpr) for part in ast.walk(line))
+            for line in ast.parse(source(cell)).body
+        ):
+            yield f"cell {number}: for the instructor, so it may hold expressions only: students' copies lack it"
+
+
 # --- the course's promises ------------------------------------------------------------------------
 
 
@@ -146,8 +161,9 @@ def within_budget(
         lines = sum(bool(line.strip()) for line in source(cell).splitlines())
         if lines > MAX_LINES:
             yield f"cell {number}: {lines} lines, {MAX_LINES} at most"
-    if code and code[0][0] > FIRST_CODE_WITHIN:
-        yield f"the first code cell is cell {code[0][0]}; it must come within {FIRST_CODE_WITHIN}"
+    first = next((place for place, (_, cell) in enumerate(cells, start=1) if cell["cell_type"] == "code"), 0)
+    if first > FIRST_CODE_WITHIN:
+        yield f"the first code cell is cell {first}; it must come within {FIRST_CODE_WITHIN}"
     words = sum(count_words(source(cell)) for _, cell in prose)
     low, high = WORDS
     if not low <= words <= high:

@@ -10,6 +10,9 @@ from pathlib import Path
 FOLDERS = ("notebooks", "exercises")
 """What a student gets, each in a folder of this name."""
 
+INSTRUCTOR = "instructor"
+"""The tag of cells that are for whoever teaches; see notebooks/*.py and TEACHING.md."""
+
 PRIVATE = ".autograd_lab"
 """The folder inside a working folder that holds what is ours: the list of deliveries, the progress, JupyterLab's layout."""
 
@@ -19,7 +22,7 @@ def student_copy(notebook: str) -> str:
     content = json.loads(notebook)
     kept = []
     for cell in content["cells"]:
-        if "instructor" in cell["metadata"].get("tags", []):
+        if INSTRUCTOR in cell["metadata"].get("tags", []):
             continue
         if cell["cell_type"] == "code":
             cell["outputs"] = []

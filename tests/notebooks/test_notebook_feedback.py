@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -111,6 +112,19 @@ def test_a_students_copy_has_the_cells_and_none_of_the_answers():
     assert all(c["outputs"] == [] and c["execution_count"] is None for c in copy["cells"] if "outputs" in c)
     assert copy["metadata"] == good()["metadata"]
     assert student_copy(text) == text
+
+
+NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_delivered_notebook_holds_nothing_of_the_instructors(path):
+    text = path.read_text(encoding="utf-8")
+    theirs = [c for c in json.loads(text)["cells"] if "instructor" in c["metadata"].get("tags", [])]
+    copy = json.loads(student_copy(text))["cells"]
+    assert not any("instructor" in c["metadata"].get("tags", []) for c in copy)
+    delivered = {"".join(c["source"]) for c in copy}
+    assert delivered.isdisjoint("".join(c["source"]) for c in theirs)
 
 
 def test_importing_the_course_loads_nothing_heavy():

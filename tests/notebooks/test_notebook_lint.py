@@ -39,6 +39,23 @@ def an_empty_cell_is_left(book):
     book["cells"].append(code("", None))
 
 
+@breaks("cell 5: for the instructor, so it may hold expressions only")
+def an_instructors_cell_leaves_a_name(book):
+    book["cells"].append(code("room = 1", 3, tags=("instructor",)))
+
+
+def test_the_instructors_cells_do_not_count():
+    book = good()
+    notes = {
+        **markdown("Stop here: about 77 % say 48. " + "word " * 900),
+        "metadata": {"tags": ["instructor"]},
+    }
+    book["cells"][1:1] = [dict(notes, id=f"t{n}") for n in range(40)]
+    lines = "\n".join(["print(1)"] * 20)
+    book["cells"].append(code(lines, 3, stream("1\n" * 20), tags=("instructor",)))
+    assert lint.problems(book, "07_good") == []
+
+
 @breaks("no code cells")
 def there_is_nothing_to_run(book):
     book["cells"] = [book["cells"][0]]

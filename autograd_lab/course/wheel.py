@@ -1,0 +1,42 @@
+"""For hatchling, while it builds a wheel: the notebooks go in as students receive them (see student.py).
+
+The committed notebooks hold outputs and the instructor's cells; an installed wheel is in every student's hands. Those
+who teach work in a checkout.
+"""
+
+import importlib.util
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+
+class StudentCopies(BuildHookInterface):
+    """Puts copies of notebooks/*.ipynb, without what is not for students, into the wheel."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Called before the wheel is written; an editable one uses the checkout as it is."""
+        if version == "editable":
+            return
+        student_copy = _student(Path(self.root)).student_copy
+        self.copies = tempfile.TemporaryDirectory()
+        for notebook in sorted((Path(self.root) / "notebooks").glob("*.ipynb")):
+            copy = Path(self.copies.name) / notebook.name
+            copy.write_text(student_copy(notebook.read_text(encoding="utf-8")), encoding="utf-8")
+            build_data["force_include"][str(copy)] = f"autograd_lab/_course/notebooks/{notebook.name}"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Called when the wheel is written."""
+        if version != "editable":
+            self.copies.cleanup()
+
+
+def _student(root: Path) -> Any:
+    """The module student.py by itself: a build has no NumPy, which importing the package would load."""
+    spec = importlib.util.spec_from_file_location("student", root / "autograd_lab" / "course" / "student.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

@@ -2,7 +2,7 @@
 # jupyter:
 #   autograd_lab:
 #     id: "00"
-#     minutes: 15
+#     minutes: 20
 #     needs: []
 #     goals:
 #       - run the lab and know that it works
@@ -16,11 +16,10 @@
 # %% [markdown]
 # # 00 · Start here
 #
-# **15 minutes. You need:** a little Python, and the chain rule, even if it is rusty.
+# **20 minutes. You need:** a little Python, and the chain rule, even if it is rusty.
 #
-# Training a neural network takes gradients of programs with millions of numbers in them. A small, exact
-# machine does it, called *autograd*. In these notebooks you watch that machine work, one step at a
-# time, on your own code. By the end of the series you will have written one.
+# You are going to train a network that reads handwritten digits, fool it, and then open the machine that
+# made both possible: *autograd*. By the end of the series you will have built one.
 #
 # **After this notebook you can**
 #
@@ -28,132 +27,200 @@
 # - read the stepper at any step: the graph, the line of code, the sentence;
 # - make a prediction, check it, and say why it was right or wrong.
 #
-# Put the cursor in the cell below and press **Shift+Enter**. That runs the cell and moves on to the
-# next one.
+# Click into the cell below and press **Shift+Enter**. It trains the network, from nothing, while you
+# wait. Do not try to understand its lines yet. In the last notebook you will write them yourself.
 
 # %%
-import autograd_lab as torch
-from autograd_lab import lab
+import numpy
 
-x = torch.tensor(2.0, requires_grad=True)
-y = (2 * x + 1) ** 2
-y
+import autograd_lab as torch
+from autograd_lab import datasets, lab
+
+images, labels = datasets.digits()  # 8 x 8 pixels each, as 64 numbers: 0 is white, 1 is black
+random = numpy.random.RandomState(0)
+W1 = torch.tensor(random.randn(64, 20) / 8, requires_grad=True)
+W2 = torch.tensor(random.randn(20, 10) / 4, requires_grad=True)
+assert images.shape == (1797, 64)
+
+
+def network(pixels):
+    return torch.relu(pixels @ W1) @ W2  # ten scores, one for each digit
+
+
+# %%
+optimizer = torch.optim.SGD([W1, W2], lr=1.0)
+for _ in range(100):
+    optimizer.zero_grad()
+    scores = network(torch.tensor(images[:600]))
+    torch.nn.functional.cross_entropy(scores, torch.tensor(labels[:600])).backward()
+    optimizer.step()
+
+read = network(torch.tensor(images[600:])).argmax(1).numpy()
+right = (read == labels[600:]).mean()
+print(f"right on {right:.0%} of {len(read)} digits that it has never seen")
+assert len(read) == 1197
+assert right > 0.90
 
 # %% [markdown]
-# The lab works if you see `tensor(25., grad_fn=<PowBackward0>)`. The value is what you expect from
-# school: $(2 \cdot 2 + 1)^2 = 25$. The second part is new. `y` does not only know its value, it knows
-# *how it was made*. That knowledge is what this series is about.
+# If you see a percentage, the lab works. Here are four of those digits, and what the network reads.
+
+# %%
+import matplotlib.pyplot as plt
+
+
+def show(*pictures):
+    """Draw pictures side by side; above each, what the network reads."""
+    _, places = plt.subplots(1, len(pictures), figsize=(2.2 * len(pictures), 2.6))
+    for place, pixels in zip(places, pictures, strict=True):
+        chances = network(torch.tensor(pixels)).softmax(0)
+        place.imshow(pixels.reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
+        place.set_title(f"a {chances.argmax().item()}: {chances.max().item():.0%} sure")
+        place.axis("off")
+    plt.show()
+
+
+show(*images[600:604])
+
+# %% [markdown]
+# ## Fool it
 #
-# The first line of the cell says `as torch` because the lab uses PyTorch's names and follows PyTorch's
-# rules. With `import torch` in its place, the same autograd code runs in PyTorch unchanged.
+# Take the second one, the 7. You want the network to read a **3**. Think of the pixels as 64 dials. Which
+# of them would you turn up, and which down? By trying, each dial by itself takes a run of the network.
 #
-# ## Predict
+# One call, `backward()`, answers for all the dials at once. The answer is called the **gradient**: for each
+# pixel, how fast the network comes to believe in a 3 when that pixel gets darker.
+
+# %%
+target = 3
+pixels = torch.tensor(images[601], requires_grad=True)
+network(pixels).softmax(0)[target].log().backward()
+
+strongest = abs(pixels.grad.numpy()).max()
+_, (left, right) = plt.subplots(1, 2, figsize=(4.4, 2.6))
+left.imshow(images[601].reshape(8, 8), cmap="gray_r", vmin=0, vmax=1)
+left.set_title("the 7")
+right.imshow(pixels.grad.numpy().reshape(8, 8), cmap="RdBu_r", vmin=-strongest, vmax=strongest)
+right.set_title(f"for a {target}: red darker,\nblue lighter", fontsize=9)
+for place in (left, right):
+    place.axis("off")
+plt.show()
+
+# %% [markdown]
+# **Predict.** Now each pixel moves a little in the direction its gradient says, and again, until the
+# network is 90 % sure that it reads a 3. White is 0, black is 1. How far will the pixels have moved, at
+# most?
 #
-# The line `y = (2 * x + 1) ** 2` is one line of Python. How many **operations** does autograd record
-# for it?
+# `0.96` · `0.64` · `0.32` · `0.16`
 #
-# `1` · `2` · `3` · `4`
-#
-# Replace the three dots by your answer and run both cells. A guess counts. People who commit to an
-# answer first see more when they look, whether they were right or wrong.
+# Put your answer in place of the three dots, then run the cell. A guess counts. People who commit to an answer first see
+# more when they look, whether they were right or wrong.
 
 # %%
 prediction = ...
 
-# %%
-with lab.record() as trace:
-    y = (2 * x + 1) ** 2
+target = 3  # which digit it should read
+start = images[601]  # any of images[0] to images[1796]
 
-operations = [node for node in trace.nodes if node["kind"] == "op"]
+pixels = torch.tensor(start, requires_grad=True)
+moved = 0.0
+while moved < 2 and (chance := network(pixels).softmax(0)[target]) < 0.9:
+    pixels.grad = None
+    chance.log().backward()
+    with torch.no_grad():
+        pixels += 0.02 * pixels.grad.sign()
+        pixels.clamp_(0, 1)
+    moved += 0.02
+lab.reveal(prediction, round(moved, 2))
+show(start, pixels.detach().numpy())
+
+# %% [markdown]
+# Compare the two pictures. To you it is still a 7.
+#
+# **Play.** Change `target`, then the number in `start`, and run the cell again. Which digits turn into
+# each other easily? Then let the network draw: `start = numpy.full(64, 0.01)` is an empty sheet. With
+# `0.9999` in place of `0.9`, a `0`, a `4` and a `7` come out best.
+#
+# ## Open the machine
+#
+# How can one call answer for 64 dials, or for billions? Not by trying. While your code runs, autograd
+# writes down each **operation** on a tensor that was made with `requires_grad=True`. `backward()` reads
+# these notes in reverse. A formula with one dial is enough to see it.
+#
+# **Predict**: how many operations will it write down for this one line? `1` · `2` · `3` · `4`
+
+# %%
+prediction = ...
+
+
+def formula(x):
+    y = (2 * x + 1) ** 2
+    return y
+
+
+with lab.record() as trace:
+    formula(torch.tensor(3.0, requires_grad=True))
+
+operations = [node["name"] for node in trace.nodes if node["kind"] == "op"]
 lab.reveal(prediction, len(operations))
 
 # %% [markdown]
-# `lab.record()` keeps a record of everything that runs inside it. Nothing is simulated: what you see
-# next is what the engine did.
-#
 # ## Step
 #
-# Run the next cell and use the buttons: **First**, **Step back**, **Step**, **Play**, **Last**. The
-# arrow keys work as well, once you have clicked into the picture. Go slowly, and at each step look at
-# three things.
+# This is the **stepper**. It shows what was written down, one step at a time. Press **Step**, or the right
+# arrow key once you have clicked into the picture. At each step look at three things.
 #
-# 1. **The code.** The line that is running is lit.
-# 2. **The graph.** Boxes are tensors, the values. Ellipses are the operations that made them. One
-#    appears each time the code computes something. (The diamond waits for the way back. Leave it for
-#    now.)
-# 3. **The sentence.** It says what just happened, with the numbers.
+# 1. **The code**: the line that is running is lit.
+# 2. **The graph**: boxes are tensors, that is, values. Ellipses are **nodes**, one for each operation. (The
+#    diamond waits for the way back; leave it for now.)
+# 3. **The sentence**: what just happened, with the numbers.
 #
-# Stop before each new operation and say aloud which one comes next. (*Page Down* goes on by a whole
-# node.)
+# Before it shows a value it asks you for it. Type your answer and press Enter.
 
 # %%
-stepper = lab.step(trace)
+stepper = lab.step(trace, predict="value")
 stepper
 
 # %% [markdown]
-# Python works from the inside out: first `2 * x`, then `+ 1`, then `** 2`. Three operations, three
-# nodes. So the numbers that appeared on the way were 4, 5 and 25.
+# Python works from the inside out: `2 * x`, then `+ 1`, then `** 2`. Three operations, three nodes.
 #
-# Each button has a twin in Python. That is handy in a talk, or when you want to keep a step in your
-# notes.
+# Now the whole way, there and back, with the dial at 4. **Predict**: what is `y` there? And if `x` moves a
+# little, how many times as far does `y` move? Put two numbers in place of the dots and run the cell. Then
+# click on the value of `x` in the table at the lower right (`3 ✎`), type `4`, press Enter, and the formula
+# runs again. Step to the end.
 
 # %%
-stepper.goto(8)
-print(stepper.narration)
+y_at_4, times_as_far = ..., ...
+
+lab.step(formula, torch.tensor(3.0, requires_grad=True))
 
 # %%
-print([node["name"] for node in operations])
-assert len(operations) == 3
-assert y.item() == 25
-
-# %% [markdown]
-# ## Change something
-#
-# A picture you only look at is soon forgotten. So change the code. In the next cell, `x` is 3. **Which
-# value will `y` have?** Fill in your prediction, then run the cell.
-
-# %%
-my_y = ...
-
-x = torch.tensor(3.0, requires_grad=True)
-y = (2 * x + 1) ** 2
-lab.reveal(my_y, y)
-
-# %% [markdown]
-# ## What the record is good for
-#
-# Because `y` knows how it was made, one call can go back through the operations and answer a question
-# that matters: *if `x` moves a little, how much does `y` move?* That number is the **gradient** of `y`
-# with respect to `x`.
-#
-# At $x = 3$ the chain rule gives $2 \cdot (2x + 1) \cdot 2 = 28$. Autograd must agree, and so must the
-# simplest test there is: nudge `x` by a thousandth and measure.
-
-# %%
-x = torch.tensor(3.0, requires_grad=True)
-y = (2 * x + 1) ** 2
+x = torch.tensor(4.0, requires_grad=True)
+y = formula(x)
 y.backward()
-print("autograd:", x.grad)
+lab.reveal([y_at_4, times_as_far], [y, x.grad])
 
+# %%
 nudge = 0.001
-slope = ((2 * (3 + nudge) + 1) ** 2 - (2 * 3 + 1) ** 2) / nudge
-print("by nudging:", round(slope, 3))
-assert x.grad == 28
-assert round(slope - 28, 3) == 0.004
+measured = (formula(4 + nudge) - formula(4)) / nudge
+print(f"x moves by a thousandth, y by {measured:.3f} thousandths")
+assert operations == ["MulBackward0", "AddBackward0", "PowBackward0"]
+assert x.grad == 36
+assert f"{measured:.3f}" == "36.004"
 
 # %% [markdown]
-# The two differ by 0.004. Why do they differ at all, and which one is right? Notebook 01 is about that.
-# How one call finds the gradient of *everything* at once is the subject of notebook 04.
+# The chain rule says $2 \cdot (2x + 1) \cdot 2 = 36$, autograd says 36, and the measurement says 36.004.
+# Why not 36? Notebook 01 is about that.
 #
-# > **You may think** the picture is an animation that somebody drew of autograd.
+# > **You may think** the stepper is an animation that somebody drew of autograd.
 # >
-# > **That is not what happens.** The stepper replays the record of your own run, made by the engine
-# > that computed your result. Change the code, record it again, and the picture changes with it.
+# > **That is not what happens.** It replays the record of your own run, made by the engine that computed
+# > your result. Other code, another picture.
 # >
-# > **Here it is**: the same formula with `x` used twice, and a different graph.
+# > **Here it is**: the same formula with `x` used twice.
 
 # %%
 with lab.record() as trace:
+    x = torch.tensor(3.0, requires_grad=True)
     y = (x + x + 1) ** 2
 
 lab.step(trace).last()
@@ -161,24 +228,16 @@ lab.step(trace).last()
 # %% [markdown]
 # ## How the notebooks work
 #
-# Every notebook has the same rhythm. You recall something from before, **predict**, **step**, explain
-# in your own words, then do a little more each time: one example worked out, one half done, one that is
-# all yours. The boxes with *You may think* take up what most learners believe at first, and show what
-# happens instead.
-#
-# Three rules make it work:
-#
-# - Answer before you run. A wrong prediction teaches more than a right line that you only read.
-# - Run the cells in order. If you get lost: *Kernel*, then *Restart Kernel and Run All Cells*.
-# - Change things. You cannot break anything; deleting the file and starting the lab again brings a
-#   fresh one.
+# You recall something from before, **predict**, **step**, explain in your own words. Then one example
+# is worked out, one is half done, and one is all yours. The boxes with *You may think* take up what most
+# learners believe at first. Answer before you run, and run the cells in order. Lost? *Kernel*, then
+# *Restart Kernel and Run All Cells*. You cannot break anything: delete the file, start the lab again,
+# and you get a fresh one.
 #
 # ## Exit ticket
 #
-# Two questions, from memory. Answer them and run the cell.
-#
-# 1. `z = 5 * x - 2`: how many operations are recorded?
-# 2. At $x = 3$, what is the gradient of `z` with respect to `x`?
+# From memory. `z = 5 * x - 2`: (1) How many operations are written down? (2) At `x = 3`, what is the gradient of
+# `z` with respect to `x`?
 
 # %%
 how_many, gradient = ..., ...
@@ -187,13 +246,13 @@ x = torch.tensor(3.0, requires_grad=True)
 with lab.record() as trace:
     z = 5 * x - 2
 z.backward()
-
-operations = [node for node in trace.nodes if node["kind"] == "op"]
-lab.reveal(how_many, len(operations))
+lab.reveal(how_many, sum(node["kind"] == "op" for node in trace.nodes))
 lab.reveal(gradient, x.grad)
 
 # %% [markdown]
 # ## The same in PyTorch
+#
+# The lab uses PyTorch's names and follows its rules, so autograd code runs there unchanged:
 #
 # ```python
 # import torch
@@ -205,4 +264,5 @@ lab.reveal(gradient, x.grad)
 # ```
 #
 # **Where in the source?** `autograd_lab/tensor.py`: each operation is one line that names its rule.
-# Type `torch.Tensor??` into a cell to read it. **Next:** notebook 01, *Nudge and measure*.
+# Type `torch.Tensor??` into a cell to read it. **Exercises:** `exercises/00`. **Next:** notebook 01, *Nudge
+# and measure*.

@@ -10,8 +10,8 @@
 # # 00 · Exercises: start here
 #
 # Three small ones, to see how exercises work. Put your answer in place of the dots, run the cell, then run
-# the check below it. You may try as often as you like. `lab.hint("00.1")` gives a hint, and a better one if
-# you ask again; `lab.progress()` counts your points.
+# the check below it. You may try as often as you like. In a cell of its own,
+# `lab.hint("00.1")` gives a hint, and a better one if you ask again; `lab.progress()` counts your points.
 
 # %%
 import autograd_lab as torch
@@ -89,6 +89,7 @@ item(
         wrong_answer(10, "", "Minus minus two is plus two: 12 - (-2)."),
         wrong_answer(-10, "", "The square of -2 is +4: the product is 12, not -12."),
         wrong_answer(38, "", "Only x is squared, not 3 * x: Python takes the power before the product."),
+        wrong_answer(12, "", "That is 3 * x**2. The line goes on: minus x."),
         wrong_answer(34, "", "Only x is squared, not 3 * x; and minus minus two is plus two."),
     ],
 )
@@ -123,6 +124,8 @@ item(
         wrong_answer(
             -13, "", "-13 would be the change for a step of 1 (if the curve were a line). The step is 0.001."
         ),
+        wrong_answer(13, "", "The gradient is negative, so y goes down; and the step is 0.001, not 1."),
+        wrong_answer(-0.0013, "", "One zero too many: a thousandth is 0.001."),
         wrong_answer(-0.13, "", "One zero too few: a thousandth is 0.001."),
         wrong_answer(0.001, "", "y moves 13 times as far as x does, and the other way."),
     ],

@@ -116,7 +116,16 @@ def _judge_answer(item: Item, answer: Any) -> Verdict:
     score, says = 0.0, ""
     if isinstance(item.expected, list):
         score, says = _judge_list(item, answer, accepted)
+    elif (wanted := _sort(item.expected)) and (given := _sort(answer)) and wanted != given:
+        says = f"This asks for {wanted}; you gave {given}, {plain.show(answer)}."
     return Verdict(item, "wrong", score, says, got=answer)
+
+
+def _sort(value: Any) -> str:
+    """What sort of answer it is; "" for what needs no telling."""
+    if isinstance(value, bool):
+        return "True or False"
+    return {int: "a number", float: "a number", str: "a word in quotes", list: "a list"}.get(type(value), "")
 
 
 def _judge_list(item: Item, answer: Any, accepted: list[Any]) -> tuple[float, str]:

@@ -111,6 +111,20 @@ def test_a_number_is_passed_wrong_with_its_misconception_or_not_attempted():
     assert "cannot be an answer" in feedback.verdict_on(NUMBER, len).says
 
 
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("96", "This asks for a number; you gave a word in quotes, '96'."),
+        ([96], "This asks for a number; you gave a list, [96]."),
+        (True, "This asks for a number; you gave True or False, True."),
+        (95, ""),
+        (None, ""),
+    ],
+)
+def test_an_answer_of_another_sort_is_told_so(answer, says):
+    assert judge(NUMBER, answer).says == says
+
+
 def test_a_list_says_where_it_goes_wrong_and_earns_its_share():
     item = Item(
         "99.3", "order", 4, expected=["a", "b", "c", "d"], accept=[["b", "a", "c", "d"]], partial=True

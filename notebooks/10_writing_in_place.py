@@ -25,10 +25,10 @@
 # - say what a write into a view does to the tensor behind it and to its gradient.
 #
 # **Warm-up**, from memory. (1) `x` has 3 elements, `y = M @ x` has 2. How many elements has the `v` of
-# `y.backward(v)`? (2) `w` is a parameter. After `w = w - 0.1 * w.grad`, is `w` still a leaf?
+# `y.backward(v)`? (2) `w` is a parameter. After `w = w - 0.1 * w.grad`: does `w` require grad, and is it a leaf?
 
 # %%
-elements_of_v, still_a_leaf = ..., ...  # fill in, then run
+elements_of_v, requires_and_leaf = ..., [..., ...]  # a number; True or False, twice
 
 import autograd_lab as torch
 from autograd_lab import lab
@@ -39,7 +39,7 @@ lab.reveal(elements_of_v, y.numel())
 w = torch.tensor(2.0, requires_grad=True)
 (w * w).backward()
 w = w - 0.1 * w.grad
-lab.reveal(still_a_leaf, w.is_leaf)
+lab.reveal(requires_and_leaf, [w.requires_grad, w.is_leaf])
 
 # %% [markdown]
 # ## Predict
@@ -48,21 +48,28 @@ lab.reveal(still_a_leaf, w.is_leaf)
 # `y[0] = 5`, and every method whose name ends in `_`, such as `y.zero_()`. Below, `x = 3`. **What happens at
 # `z.backward()`?**
 #
-# `"12"` from `y = 6` · `"14"`, half old and half new · `"28"` from `y = 7` · `"error"`
+# `x.grad` is `24`, from `y = 6` · `26`, half old, half new · `28`, from `y = 7` · `"error"`
 
 # %%
 prediction = ...
+
+
+def outcome(z, x):
+    """Backward from z: what it leaves in x.grad, or the word "error" if it refuses."""
+    try:
+        z.backward()
+        return x.grad.tolist()
+    except RuntimeError:
+        return "error"
+
 
 with lab.record() as trace:
     x = torch.tensor(3.0, requires_grad=True)
     y = x * 2
     z = y * y
     y += 1
-    with lab.expect(RuntimeError, "modified by an inplace operation"):
-        z.backward()
-lab.reveal(prediction, "error")
-print("version of y:", y._version)
-assert y._version == 1
+    happened = outcome(z, x)
+lab.reveal(prediction, happened)
 
 # %% [markdown]
 # ## Step
@@ -71,6 +78,8 @@ assert y._version == 1
 # backward until it stops.
 
 # %%
+assert happened == "error"
+assert y._version == 1
 lab.step(trace)
 
 # %% [markdown]
@@ -83,7 +92,7 @@ lab.step(trace)
 # ## Which writes are harmless?
 #
 # In each case `x = 1` and `y = x * 2`. Then comes the code in quotes, and backward from `z`. **Predict** for
-# each: `"fine"` or `"error"`? Ask every time: who has saved the value that is overwritten?
+# each: `"fine"` or `"error"`? Ask every time: has a node saved the value that is overwritten?
 
 # %%
 prediction = {
@@ -95,22 +104,15 @@ prediction = {
 }
 
 
-def outcome(code):
-    names = {"y": torch.tensor(1.0, requires_grad=True) * 2}
-    exec(code, names)
-    try:
-        names["z"].backward()
-        return "fine"
-    except RuntimeError:
-        return "error"
-
-
 # %%
-truth = {code: outcome(code) for code in prediction}
-for code, what in truth.items():
+truth = []
+for code, said in prediction.items():
+    x = torch.tensor(1.0, requires_grad=True)
+    names = {"y": x * 2}
+    exec(code, names)
+    truth.append("error" if outcome(names["z"], x) == "error" else "fine")
     print(f"{code:20}", end=" ")
-    lab.reveal(prediction[code], what)
-assert list(truth.values()) == ["fine", "error", "fine", "error", "fine"]
+    lab.reveal(said, truth[-1])
 
 # %% [markdown]
 # > **You may think** writing in place is always an error.
@@ -120,9 +122,11 @@ assert list(truth.values()) == ["fine", "error", "fine", "error", "fine"]
 # > its input may change and its output may not. And a write *before* the value is saved is simply part of the
 # > computation.
 # >
-# > **Here it is.** The lab names the three lines: who saved, who overwrote, who needed it.
+# > **Here it is.** Read the message: `output 0 of Exp` is the value, and it has a version it should not have. The
+# > lab names the three lines: who saved, who overwrote, who needed it.
 
 # %%
+assert truth == ["fine", "error", "fine", "error", "fine"]
 with lab.record():
     x = torch.tensor(1.0, requires_grad=True)
     z = (x * 2).exp()
@@ -132,9 +136,9 @@ with lab.record():
 lab.why(x)
 
 # %% [markdown]
-# **Half done.** With `z = z + 1` in place of `z += 1`, the same program runs. What does `z._version` say then?
-# **All yours:** `x = 4`, `y = x * x`, `z = y * 3`, then `y.zero_()` and `z.backward()`. What is `x.grad`: a
-# number, or `"error"`?
+# That was the **worked example**. **Half done:** with `z = z + 1` in place of `z += 1`, the same program runs. What
+# does `z._version` say then? **All yours:** `x = 4`, `y = x * x`, `z = y * 3`, then `y.zero_()`, then backward from
+# `z`. What is `x.grad`: a number, or `"error"`?
 
 # %%
 half, yours = ..., ...
@@ -147,14 +151,13 @@ x = torch.tensor(4.0, requires_grad=True)
 y = x * x
 z = y * 3
 y.zero_()
-z.backward()
-lab.reveal(yours, x.grad)
+lab.reveal(yours, outcome(z, x))
 
 # %% [markdown]
 # ## Getting past the counter
 #
 # In forums you will find the advice to write into `x.data` when the error comes: it vanishes. Here `x = 3` and
-# `y = x * x`. Then `x.data` is filled with `100`. **Predict** `x.grad`.
+# `y = x * x`. Then `x.data` is filled with `100`. **Predict** `x.grad` after backward from `y`.
 #
 # `6` · `103` · `200` · `"error"`
 
@@ -164,10 +167,9 @@ prediction = ...
 x = torch.tensor(3.0, requires_grad=True)
 y = x * x
 x.data.fill_(100.0)
-print("y is still", y.item(), "and the version of x is", x._version)
-y.backward()
-lab.reveal(prediction, x.grad)
-assert x.grad == 200
+silent = outcome(y, x)
+lab.reveal(prediction, silent)
+print("y is", y.item(), "and the version of x is", x._version)
 
 # %% [markdown]
 # > **You may think** `.data` is the way to silence the error.
@@ -179,6 +181,7 @@ assert x.grad == 200
 # > **Here it is** with `detach()`, which shares the memory *and* the counter. The mistake is caught:
 
 # %%
+assert silent == 200
 x = torch.tensor(3.0, requires_grad=True)
 y = x * x
 x.detach().fill_(100.0)
@@ -202,9 +205,8 @@ with lab.record() as trace:
     b = a * 5
     v = b[0]
     v *= 3
-    b.sum().backward()
-lab.reveal(prediction, a.grad.tolist())
-assert a.grad.tolist() == [15, 5, 5]
+    tripled = outcome(b.sum(), a)
+lab.reveal(prediction, tripled)
 lab.step(trace)
 
 # %% [markdown]
@@ -217,6 +219,7 @@ lab.step(trace)
 # > **Here it is**, beside a real copy, `clone()`:
 
 # %%
+assert tripled == [15, 5, 5]
 print("b:", b.tolist(), " made by", b.grad_fn.name(), " versions:", b._version, v._version)
 a.grad = None
 c = a * 5
@@ -229,22 +232,20 @@ assert a.grad.tolist() == [5, 5, 5]
 # %% [markdown]
 # ## The optimizer writes in place
 #
-# Two losses come from one forward run, and each shall be used. **Predict**: does the last line work?
-# `"fine"` or `"error"`
+# Two losses come from one forward run, with `w = 2`. After backward from the first, the optimizer moves `w` to `1.7`;
+# then comes backward from the second, `w * v`. **Predict** `v.grad`: `2`, `1.7` or `"error"`.
 
 # %%
 prediction = ...
 
-with lab.record():
-    w = torch.tensor(2.0, requires_grad=True)
-    v = torch.tensor(5.0, requires_grad=True)
-    optimizer = torch.optim.SGD([w], lr=0.1)
-    first, second = w * 3, w * v
-    first.backward()
-    optimizer.step()
-    with lab.expect(RuntimeError, "modified by an inplace operation"):
-        second.backward()
-lab.reveal(prediction, "error")
+w = torch.tensor(2.0, requires_grad=True)
+v = torch.tensor(5.0, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+first, second = w * 3, w * v
+first.backward()
+optimizer.step()
+stepped_between = outcome(second, v)
+lab.reveal(prediction, stepped_between)
 
 # %% [markdown]
 # > **You may think** an optimizer step between forward and backward does no harm.
@@ -252,42 +253,48 @@ lab.reveal(prediction, "error")
 # > **That is not what happens.** `step` writes into `w`. Its `no_grad` keeps the write from being *recorded*; it
 # > is *counted* all the same. The node of `w * v` had saved the old `w`.
 # >
-# > **Here it is**, in the right order: all backward calls, then the step. `retain_graph` would not have helped.
+# > **Here it is**, in the right order: all backward calls, then the step. **Predict** (notebook 06): now that there are
+# > two calls, does the first need `retain_graph=True`?
 
 # %%
+prediction = ...  # True or False
+
+assert stepped_between == "error"
 w = torch.tensor(2.0, requires_grad=True)
 optimizer = torch.optim.SGD([w], lr=0.1)
 first, second = w * 3, w * v
 first.backward()
-second.backward()
+lab.reveal(prediction, outcome(second, w) == "error")
 optimizer.step()
 print(f"w.grad = {w.grad.item()}, w = {w.item():.1f}, leaf: {w.is_leaf}")
-assert w.grad == 8
 
 # %% [markdown]
+# The two losses share only the leaf `w`. Each has a node of its own, with its own saved values, so nothing need be
+# kept.
+#
 # ## Modify
 #
-# This program fails. **Predict** which single `clone()` would mend it, then put it in, so that `x.grad`
-# becomes 8 and `y` still ends at 5.
+# The first program again, at `x = 2`, fails. **Predict** where a single `.clone()` would mend it, then put it in,
+# until the line below says 8 and 5.
 
 # %%
 x = torch.tensor(2.0, requires_grad=True)
 y = x * x
-z = y * y
+z = y * y / 4
 y += 1
-with lab.expect(RuntimeError, "inplace"):  # take this line away when it is mended
-    (z / 4).backward()
+print("x.grad:", outcome(z, x), " y:", y.item())
 
 # %% [markdown]
 # ## Exit ticket
 #
-# (1) `y = x.sigmoid()`, whose slope is `y * (1 - y)`. What may not be overwritten: `"x"` or `"y"`? (2)
+# (1) `y = x.sigmoid()`, whose slope is `y * (1 - y)`. Which must not be overwritten: `"x"` or `"y"`? (2)
 # `b = a * 4` has 3 elements, then `b[1] = 0`, then `b.sum().backward()`. What is `a.grad`?
 
 # %%
 saved, gradient = ..., ...
 
-lab.reveal(saved, "y")
+y = torch.tensor([1.0, 2.0], requires_grad=True).sigmoid()
+lab.reveal(saved, "y" if torch.equal(y.grad_fn._saved_result, y) else "x")
 a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 b = a * 4
 b[1] = 0

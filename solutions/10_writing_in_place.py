@@ -56,6 +56,12 @@ item(
             score=1.5,
         ),
         wrong_answer(
+            ["fine", "fine", "fine", "fine", "fine", "fine"],
+            "M23",
+            "In 2, 4 and 6 a saved value is overwritten before backward needs it: it notices, and refuses.",
+            score=1.5,
+        ),
+        wrong_answer(
             ["error", "error", "fine", "error", "fine", "error"],
             "M22",
             "In 1, y + y saves nothing: its slope is the same whatever y is.",
@@ -204,12 +210,20 @@ def values(softmax):
     return softmax(torch.tensor([0.0, 1.0, 3.0], requires_grad=True)).detach()
 
 
-@probe(points=0.5, rtol=1e-4)
-def gradient(softmax):
-    "The gradient of 2 s[0] - 5 s[1] + s[2] at (0, 1, 3)"
+@shared
+def slope(softmax):
     x = torch.tensor([0.0, 1.0, 3.0], requires_grad=True)
     (softmax(x) * torch.tensor([2.0, -5.0, 1.0])).sum().backward()
     return x.grad
+
+
+@probe(points=0.5, rtol=1e-4)
+def gradient(softmax):
+    "The gradient of 2 s[0] - 5 s[1] + s[2] at (0, 1, 3); then the same, with saved values kept as copies"
+    found = [slope(softmax)]
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t):
+        found.append(slope(softmax))
+    return found
 
 
 @probe(points=0.5, hidden=True, rtol=1e-4)
@@ -235,11 +249,17 @@ def softmax(x):
     return e
 
 
-@wrong("M23", "This is the gradient of a division by a constant. Through .data the division is not recorded (item() would do the same to the sum): no error, but the share that goes through the sum is missing.", score=1)  # fmt: skip
+@wrong("M23", "Through .data the division is neither recorded nor counted: no error, but exp works with an overwritten result, and the share that goes through the sum is missing.", score=1)  # fmt: skip
 def softmax(x):
     e = x.exp()
     e.data /= e.data.sum()
     return e
+
+
+@wrong("M17", "item() takes the sum out of the graph (detach would as well): this is the gradient of a division by a constant. Let the sum stay a tensor.", score=1)  # fmt: skip
+def softmax(x):
+    e = x.exp()
+    return e / e.sum().item()
 
 
 @wrong("M16", "detach stops the error and the gradient with it: nothing reaches x any more.", score=1)
@@ -329,12 +349,12 @@ def after(learn, w, v, lr, turns=1):
     w, v = torch.tensor(w, requires_grad=True), torch.tensor(v, requires_grad=True)
     for _ in range(turns):
         learn(w, v, lr)
-    return [w.item(), v.item(), w.grad is None and v.grad is None]
+    return [w.item(), v.item(), w.grad, v.grad]
 
 
 @probe(points=1, rtol=1e-4)
 def one_step(learn):
-    "w = 2, v = 5, lr = 0.01: the new w, the new v, are the gradients cleared?"
+    "w = 2, v = 5, lr = 0.01: w, v, w.grad and v.grad afterwards"
     return after(learn, 2.0, 5.0, 0.01)
 
 
@@ -371,6 +391,33 @@ def learn(w, v, lr):
     optimizer.step()
     optimizer.zero_grad()
     (w * v * w).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+@wrong("M30", "The second loss is computed at the moved parameters, and the first gradient is still in .grad: it moves them twice.", score=0.5)  # fmt: skip
+def learn(w, v, lr):
+    optimizer = torch.optim.SGD([w, v], lr=lr)
+    ((w * v - 3) ** 2).backward()
+    optimizer.step()
+    (w * v * w).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+
+
+@wrong("M15", "w = w - ... gives the name w to a new tensor inside the function; the caller's parameters have not moved.", score=0.5)  # fmt: skip
+def learn(w, v, lr):
+    h = w * v
+    ((h - 3) ** 2 + h * w).backward()
+    w = w - lr * w.grad
+    v = v - lr * v.grad
+
+
+@wrong("M16", "detach cuts the second loss off from h: it no longer pulls at v, and at w only half.", score=0.5)  # fmt: skip
+def learn(w, v, lr):
+    optimizer = torch.optim.SGD([w, v], lr=lr)
+    h = w * v
+    ((h - 3) ** 2 + h.detach() * w).backward()
     optimizer.step()
     optimizer.zero_grad()
 

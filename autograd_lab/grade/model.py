@@ -24,6 +24,36 @@ RESULT_STATES = (
 
 
 @dataclass(frozen=True)
+class Limits:
+    """What one submission may use. Endless loops are found by the processor time they use, so that a busy machine fails nobody."""
+
+    cell_cpu: float = 10.0
+    """Seconds of processor time for a cell."""
+    cell_wall: float = 30.0
+    """Seconds by the clock for a cell, for those that wait rather than compute."""
+    probe_cpu: int = 5
+    """Whole seconds of processor time for a probe."""
+    probe_wall: float = 15.0
+    """Seconds by the clock for a probe."""
+    job_wall: float = 180.0
+    """Seconds by the clock for a whole submission, second passes included."""
+    memory: int = 3 << 30
+    """Bytes of address space of a process."""
+    file: int = 16 << 20
+    """Bytes of a file that it writes."""
+    folder: int = 64 << 20
+    """Bytes of all files that it writes together."""
+    processes: int = 64
+    """Processes and threads at a time."""
+    files: int = 256
+    """Open files of a process."""
+    printed: int = 64 << 10
+    """Characters of output that are kept; the rest is counted."""
+    message: int = 4 << 20
+    """Bytes of one answer on its way back."""
+
+
+@dataclass(frozen=True)
 class Cell:
     """A code cell of a merged notebook."""
 
@@ -74,6 +104,8 @@ class Answer:
     outputs: dict[str, Any] = field(default_factory=dict)
     """{case: plain data} for items with probes, the hidden ones included."""
     error: str = ""
+    lost: dict[str, str] = field(default_factory=dict)
+    """{case: "timeout", "memory" or "died"} for cases whose probe did not come back; `outputs` has no entry for them."""
 
 
 @dataclass
@@ -87,11 +119,11 @@ class Run:
     printed: str = ""
     """The beginning of what the notebook printed."""
     dropped: int = 0
-    """Bytes of output not kept."""
+    """Characters of output not kept."""
     seconds: float = 0.0
     """Wall time; the one figure that two runs may give differently."""
     careful: bool = False
-    """Whether the second pass was needed: a checkpoint before each cell, a process for each probe."""
+    """Whether a further pass was needed: without what stopped the one before, and with a process for each probe."""
 
 
 @dataclass

@@ -1,0 +1,732 @@
+"""Keeps the workers busy: every job comes back as a Run, whatever the student's code did.
+
+    with Engine(items) as engine:
+        print(engine.layers)
+        for job, run in engine.run(jobs):
+            results = score(job, run, items)
+
+A first, optimistic pass runs a notebook in one process. If that dies or hangs, the notebook runs again without the cell
+or the probe that was at fault, each further probe in a process of its own, until it comes through. So what stops a
+process costs its own question, the limit is waited out once and not twice, and no process that a student's code can
+reach has to keep order.
+
+Nothing that a submission's process sends is trusted: messages are read within limits, checked to be plain data, and only
+stored.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import queue
+import re
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Protocol
+
+import autograd_lab
+from autograd_lab.course.items import Item, Probe
+from autograd_lab.course.plain import MOST
+from autograd_lab.grade import worker
+from autograd_lab.grade.model import Answer, CellRun, Job, Limits, Run
+
+START = 120.0  # seconds that a worker may take to load its libraries, on a busy machine
+DEPTH = 20  # of lists in lists, in an answer
+TEXT = 5_000  # characters of a text in an answer
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
+
+
+class WorkerError(RuntimeError):
+    """A worker process that could not be started, or a sandbox that could not be set up."""
+
+
+# --- reading what a submission says ---------------------------------------------------------------------
+
+
+class ProtocolError(ValueError):
+    """A message that no honest process sends."""
+
+
+def clean(value: Any, room: list[int] | None = None, depth: int = 0) -> Any:
+    """`value` if it is plain data of a bearable size. Raises ProtocolError if it is not.
+
+    Whole numbers beyond 64 bits become floats, texts lose addresses (which differ from run to run) and halves of characters.
+    """
+    room = [2 * MOST] if room is None else room
+    room[0] -= 1
+    if room[0] < 0 or depth > DEPTH:
+        raise ProtocolError("the answer is too large")
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return clean_text(value, TEXT)
+    if isinstance(value, int):
+        if abs(value) < 1 << 63:
+            return value
+        value = float(value) if abs(value) < 1 << 1000 else math.inf if value > 0 else -math.inf
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": str(value)}
+    if isinstance(value, list):
+        return [clean(part, room, depth + 1) for part in value]
+    if isinstance(value, dict):
+        return {clean_text(key, TEXT): clean(part, room, depth + 1) for key, part in value.items()}
+    raise ProtocolError("the answer is no plain data")
+
+
+def clean_text(text: Any, most: int) -> str:
+    """The beginning of a text that can be stored anywhere, without addresses."""
+    if not isinstance(text, str):
+        raise ProtocolError("a text was expected")
+    return _ADDRESS.sub("0x...", text[:most].encode("utf-8", "replace").decode("utf-8"))
+
+
+class Inbox:
+    """The messages in a stream of bytes."""
+
+    def __init__(self, most: int) -> None:
+        self._bytes = bytearray()
+        self._most = most + 4096
+
+    def feed(self, data: bytes) -> Iterator[dict[str, Any]]:
+        """The messages that `data` completes. Raises ProtocolError for a stream that is no messages."""
+        self._bytes += data
+        while len(self._bytes) >= 4:
+            size = struct.unpack_from("!I", self._bytes)[0]
+            if size > self._most:
+                raise ProtocolError("a message is too large")
+            if len(self._bytes) < 4 + size:
+                return
+            text = bytes(self._bytes[4 : 4 + size])
+            del self._bytes[: 4 + size]
+            try:
+                message = json.loads(text)
+            except (ValueError, RecursionError) as error:
+                raise ProtocolError("a message is not JSON") from error
+            if not isinstance(message, dict):
+                raise ProtocolError("a message is not an object")
+            yield message
+
+
+# --- workers ----------------------------------------------------------------------------------------------
+
+
+@dataclass
+class End:
+    """How a submission's process ended."""
+
+    status: int
+    """Its exit status, or minus the signal that ended it."""
+    cpu: float = 0.0
+    """Seconds of processor time."""
+    peak: int = 0
+    """Most memory at a time, in KiB."""
+    memory: bool = False
+    """Whether it was ended for using too much memory."""
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """What a worker's process finds in its environment: nothing of the instructor's."""
+    keep = (
+        "PATH",
+        "HOME",
+        "LANG",
+        "LC_ALL",
+        "LD_LIBRARY_PATH",
+        "SYSTEMROOT",
+        "TMPDIR",
+        "TEMP",
+        "TMP",
+        "MPLCONFIGDIR",
+    )
+    return {
+        **{name: os.environ[name] for name in keep if name in os.environ},
+        "PYTHONPATH": str(Path(autograd_lab.__file__).parents[1]),
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONSAFEPATH": "1",
+        "PYTHONIOENCODING": "utf-8",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "MPLBACKEND": "Agg",
+        "IPYTHONDIR": str(folder),
+        "AUTOGRAD_LAB_PROGRESS": "off",
+        "USER": "student",
+        "LOGNAME": "student",
+    }
+
+
+class _Server(Protocol):
+    """What runs submissions, one at a time."""
+
+    forks: bool
+    """Whether a submission's process makes processes for its probes."""
+
+    def hello(self) -> dict[str, Any]:
+        """Wait until it is ready; what it says of its sandbox. Raises WorkerError if it does not get ready."""
+
+    def start(self) -> socket.socket:
+        """Start a submission; the socket to talk to it. Raises WorkerError if this worker is gone."""
+
+    def wait(self, channel: socket.socket, seconds: float) -> bytes | None:
+        """The next bytes of the submission, b"" at its end, None if nothing came in time."""
+
+    def cpu(self) -> float:
+        """Seconds of processor time that the submission has used so far, 0 where that cannot be known."""
+
+    def stop(self) -> End:
+        """End the submission if it has not ended yet; how it ended. Raises WorkerError if this worker is gone."""
+
+    def close(self) -> None:
+        """End it, and the submission with it."""
+
+
+class _ForkServer:
+    """A process that has the libraries loaded and forks one submission at a time."""
+
+    forks = True
+
+    def __init__(self, specification: dict[str, Any], folder: Path) -> None:
+        self._pid = 0
+        self._started = False
+        self._process, self._control, self._log = _launch("serve", folder)
+        worker.send(self._control, specification)
+
+    def hello(self) -> dict[str, Any]:
+        try:
+            return dict(worker.receive(self._control))
+        except (OSError, EOFError) as error:
+            raise WorkerError(f"a worker did not start: {_last_line(self._log) or error}") from error
+
+    def start(self) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        try:
+            socket.send_fds(self._control, [b"j"], [theirs.fileno()])
+            self._pid = worker.receive(self._control)["pid"]
+        except (OSError, EOFError) as error:
+            ours.close()
+            raise WorkerError(f"a worker was lost: {_last_line(self._log) or error}") from error
+        finally:
+            theirs.close()
+        self._started = True
+        return ours
+
+    def wait(self, channel: socket.socket, seconds: float) -> bytes | None:
+        ready, _, _ = select.select([channel, self._control], [], [], seconds)
+        if channel in ready:
+            try:
+                return channel.recv(1 << 20)
+            except ConnectionResetError:
+                return b""
+        return b"" if ready else None  # its server says that it has ended
+
+    def cpu(self) -> float:
+        with suppress(OSError):
+            return time.clock_gettime(
+                (~self._pid << 3) | 2
+            )  # the kernel's number for the clock of another process
+        return 0.0
+
+    def stop(self) -> End:
+        try:
+            if self._started:
+                self._started = False
+                self._control.send(b"k")
+            return End(**worker.receive(self._control))
+        except (OSError, EOFError) as error:
+            raise WorkerError(f"a worker was lost: {_last_line(self._log) or error}") from error
+
+    def close(self) -> None:
+        self._control.close()
+        _end(self._process)
+        self._log.close()
+
+
+class _Spawner:
+    """Starts a new process for each submission, one ahead of time."""
+
+    forks = False
+
+    def __init__(self, specification: dict[str, Any], folder: Path) -> None:
+        self._specification, self._folder = specification, folder
+        self._closed = False
+        self._next = self._launch()
+        self._now = self._next
+
+    def _launch(self) -> tuple[subprocess.Popen[bytes], socket.socket, BinaryIO]:
+        launched = _launch("once", self._folder)
+        worker.send(launched[1], self._specification)
+        return launched
+
+    def hello(self) -> dict[str, Any]:
+        try:
+            return dict(worker.receive(self._next[1]))
+        except (OSError, EOFError) as error:
+            raise WorkerError(f"a worker did not start: {_last_line(self._next[2]) or error}") from error
+
+    def start(self) -> socket.socket:
+        if self._now is not self._next:
+            self.hello()
+        self._now, self._next = self._next, self._launch()
+        return self._now[1]
+
+    def wait(self, channel: socket.socket, seconds: float) -> bytes | None:
+        ready, _, _ = select.select([channel], [], [], seconds)
+        if not ready:
+            return None
+        try:
+            return channel.recv(1 << 20)
+        except ConnectionResetError:
+            return b""
+
+    def cpu(self) -> float:
+        if sys.platform == "linux":
+            with suppress(OSError):
+                return time.clock_gettime((~self._now[0].pid << 3) | 2)
+        return 0.0
+
+    def stop(self) -> End:
+        process, channel, log = self._now
+        channel.close()
+        _end(process)
+        log.close()
+        return End(process.returncode)
+
+    def close(self) -> None:
+        for process, channel, log in (self._now, self._next):
+            channel.close()
+            _end(process)
+            log.close()
+
+
+def _launch(mode: str, folder: Path) -> tuple[subprocess.Popen[bytes], socket.socket, BinaryIO]:
+    """A worker's process, the socket to talk to it, and the file where it leaves its last words."""
+    ours, theirs = socket.socketpair()
+    ours.settimeout(START)
+    log = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (its worker's close() closes it)
+    command = [sys.executable, "-m", "autograd_lab.grade.worker", mode]
+    common: dict[str, Any] = {"stdout": log, "stderr": log, "env": _environment(folder), "cwd": folder}
+    if sys.platform == "win32":
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, **common)
+        assert process.stdin is not None
+        process.stdin.write(theirs.share(process.pid))
+        process.stdin.close()
+    else:
+        number = theirs.fileno()
+        process = subprocess.Popen(
+            [*command, str(number)],
+            pass_fds=[number],
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            **common,
+        )
+    theirs.close()
+    return process, ours, log
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and what it has started."""
+    if sys.platform == "win32":
+        process.kill()
+    else:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _last_line(log: BinaryIO) -> str:
+    log.seek(0)
+    lines = log.read().decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+# --- one job ------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Lost:
+    """What stopped earlier passes over a job, and is left out of the next: why, by cell number and by item and probe."""
+
+    cells: dict[int, str] = field(default_factory=dict)
+    probes: dict[tuple[str, str], str] = field(default_factory=dict)
+
+
+class _Pass:
+    """One run of a job from its first cell to its last probe, as far as it came."""
+
+    def __init__(
+        self, job: Job, items: Mapping[str, Item], limits: Limits, lost: _Lost, careful: bool, end: float
+    ) -> None:
+        self.job, self.items, self.limits, self.lost, self.careful, self.end = (
+            job,
+            items,
+            limits,
+            lost,
+            careful,
+            end,
+        )
+        self.answers: dict[str, Answer] = {}
+        self.cells: dict[int, CellRun] = {}
+        self.printed: list[str] = []
+        self.dropped = 0
+        self.order = [number for number in range(len(job.cells)) if number not in lost.cells]
+        """The cells that are still to run; the first of them is running."""
+        self.unanswered: dict[tuple[str, str], str] = {}
+        """The probes, by item and name, that were asked and are not answered; and how their process ended, if it did."""
+        self.asked = False
+        self.finished = False
+        self.stopped = ""
+        """Why it did not finish: "timeout", "memory" or "died"."""
+
+    def run(self, server: _Server) -> None:
+        """Run it in a fresh process. Raises WorkerError if the worker is lost, which is no fault of the job's."""
+        channel = server.start()
+        with channel:
+            channel.settimeout(self.limits.cell_wall)
+            try:
+                worker.send(channel, self._task(server.forks))
+                self._listen(server, channel)
+            except ProtocolError:
+                self.stopped = "died"
+            except OSError:
+                self.stopped = "died"
+            finally:
+                end = server.stop()
+        if self.stopped == "died" and end.memory:
+            self.stopped = "memory"
+
+    def _task(self, fork: bool) -> dict[str, Any]:
+        return {
+            "limits": asdict(self.limits),
+            "fork": fork,
+            "careful": self.careful,
+            "skip": sorted(self.lost.cells),
+            "items": {
+                item.id: {"stub": item.stub, "code": bool(item.probes)} for item in self.items.values()
+            },
+            "cells": [
+                {"source": cell.source, "role": cell.role, "item": cell.item} for cell in self.job.cells
+            ],
+        }
+
+    def _listen(self, server: _Server, channel: socket.socket) -> None:
+        inbox = Inbox(self.limits.message)
+        used, since = server.cpu(), time.monotonic()
+        while not self.finished:
+            data = server.wait(channel, 0.1)
+            if data == b"":
+                self.stopped = "died"
+                return
+            now = time.monotonic()
+            if data is None:
+                if now > self.end or self._overdue(server, server.cpu() - used, now - since):
+                    self.stopped = "timeout"
+                    return
+                continue
+            for message in inbox.feed(data):
+                self._note(message)
+                if message.get("done") == "cells":
+                    worker.send(channel, self._questions())
+            used, since = server.cpu(), now
+
+    def _overdue(self, server: _Server, cpu: float, wall: float) -> bool:
+        """Whether what runs has had its time, since the last message."""
+        if self.order:
+            return cpu > self.limits.cell_cpu or wall > self.limits.cell_wall
+        if not server.forks:
+            return cpu > self.limits.probe_cpu or wall > self.limits.probe_wall
+        return wall > self.limits.probe_wall * (3 + len(self.unanswered))  # it watches over its probes itself
+
+    def _questions(self) -> dict[str, list[dict[str, Any]]]:
+        """The probes for the answers that were given, without what they should give; not those that were lost before."""
+        asked: dict[str, list[dict[str, Any]]] = {}
+        for item_id, answer in self.answers.items():
+            if answer.state != "given" or answer.error:
+                continue
+            for probe in self.items[item_id].probes:
+                if (item_id, probe.name) not in self.lost.probes:
+                    self.unanswered[item_id, probe.name] = ""
+                    question = {"name": probe.name, "points": 0, "source": probe.source, "cases": probe.cases}
+                    asked.setdefault(item_id, []).append(question)
+        return asked
+
+    def _note(self, message: dict[str, Any]) -> None:
+        """Take in one message. Raises ProtocolError for one that does not belong here."""
+        if "cell" in message:
+            self._note_cell(message)
+        elif message.get("done") == "cells" and not self.order and not self.asked:
+            self.asked = True
+        elif message.get("done") == "probes" and not self.order:
+            self.finished = True
+        elif "item" in message:
+            self._note_probe(message)
+        else:
+            raise ProtocolError("a message out of order")
+
+    def _note_cell(self, message: dict[str, Any]) -> None:
+        if not self.order or message["cell"] != self.order[0]:
+            raise ProtocolError("a cell out of order")
+        number = self.order.pop(0)
+        cell = self.job.cells[number]
+        state = message.get("state")
+        if state not in ("ok", "error", "memory"):
+            raise ProtocolError("a cell in an unknown state")
+        self.cells[number] = CellRun(cell.id, state, clean_text(message.get("error", ""), TEXT))
+        self.printed.append(clean_text(message.get("printed", ""), self.limits.printed))
+        self.dropped += message["dropped"] if isinstance(message.get("dropped"), int) else 0
+        answer = message.get("answer")
+        if cell.role != "check" or not isinstance(answer, dict) or cell.item not in self.items:
+            return
+        if answer.get("state") not in ("given", "not attempted", "error"):
+            raise ProtocolError("an answer in an unknown state")
+        taken = Answer(cell.item, answer["state"], error=clean_text(answer.get("error", ""), TEXT))
+        try:
+            taken.value = clean(answer.get("value"))
+        except ProtocolError as error:
+            taken.error = f"This cannot be an answer: {error}."
+        self.answers[cell.item] = taken
+
+    def _note_probe(self, message: dict[str, Any]) -> None:
+        item_id, name, outputs = message["item"], message.get("probe"), message.get("outputs")
+        how = message.get("ended", "ok")
+        if how not in ("ok", "timeout", "died") or (name is None and outputs is not None):
+            raise ProtocolError("a probe with an unknown end")
+        for key in [key for key in self.unanswered if key[0] == item_id and name in (None, key[1])]:
+            if isinstance(outputs, dict):
+                probe = self._probe(item_id, key[1])
+                try:
+                    found = {case: clean(outputs.get(case)) for case in probe.names()}
+                except ProtocolError as error:
+                    found = {case: {"error": "TooLarge", "message": str(error)} for case in probe.names()}
+                self.answers[item_id].outputs.update(found)
+                del self.unanswered[key]
+            else:
+                self.unanswered[key] = self.unanswered[key] or ("died" if how == "ok" else how)
+
+    def _probe(self, item_id: str, name: str) -> Probe:
+        return next(probe for probe in self.items[item_id].probes if probe.name == name)
+
+    def blame(self) -> bool:
+        """Note in `lost` what stopped this pass; whether another pass can bring more."""
+        if self.stopped and not self.asked:
+            ran = [number for number in self.cells if number not in self.lost.cells]
+            culprit = (
+                self.order[0] if self.order else max(ran, default=-1)
+            )  # or what the last one left behind
+            self.lost.cells[culprit] = self.stopped
+            return culprit >= 0
+        before = len(self.lost.probes)
+        blamed: set[str] = set()
+        for (item_id, name), how in self.unanswered.items():
+            if how and (
+                self.careful or item_id not in blamed
+            ):  # in a first pass, those after it did not get their turn
+                self.lost.probes[item_id, name] = how
+                blamed.add(item_id)
+        first = next((key for key, how in self.unanswered.items() if not how), None)
+        if self.stopped and first:
+            self.lost.probes[first] = self.stopped
+        return len(self.lost.probes) > before
+
+    def result(self, first: str, seconds: float) -> Run:
+        """The run, when no further pass is needed."""
+        for item_id, answer in self.answers.items():
+            if answer.state == "given" and not answer.error:
+                for probe in self.items[item_id].probes:
+                    why = self.lost.probes.get((item_id, probe.name)) or self.stopped or "timeout"
+                    answer.lost.update((case, why) for case in probe.names() if case not in answer.outputs)
+        cells = []
+        for number, cell in enumerate(self.job.cells):
+            why = self.lost.cells.get(number, "")
+            if why:
+                cells.append(CellRun(cell.id, why, self._reason(why)))
+            else:
+                cells.append(self.cells.get(number, CellRun(cell.id, "skipped")))
+        return Run(
+            state=first,
+            answers=self.answers,
+            cells=cells,
+            printed="".join(self.printed)[: self.limits.printed],
+            dropped=self.dropped,
+            seconds=seconds,
+            careful=self.careful,
+        )
+
+    def _reason(self, state: str) -> str:
+        if state == "timeout":
+            return (
+                f"stopped after {self.limits.cell_cpu:g} s of computing or {self.limits.cell_wall:g} s in all"
+            )
+        return "it needed more memory than it may use" if state == "memory" else "it ended its process"
+
+
+# --- all jobs -----------------------------------------------------------------------------------------------
+
+
+class Engine:
+    """Workers that run jobs. Use it as a context manager.
+
+    Parameters
+    ----------
+    items
+        The items of each notebook, by the stem of its file; with the hidden probes.
+    limits
+        What one submission may use.
+    workers
+        How many submissions run at a time.
+    require_sandbox
+        Refuse to start where a submission could not be kept from files, network and other processes.
+    private
+        Files and folders that a submission must not see even if they lie among the libraries.
+    fork
+        Whether to fork each submission from a process that has the libraries loaded, or to start a new process, which takes
+        a second or two. Default: fork on Linux.
+
+    On entering, raises SandboxError if the sandbox is required and this machine does not offer it, and WorkerError if a
+    worker cannot be started.
+    """
+
+    def __init__(
+        self,
+        items: Mapping[str, Sequence[Item]],
+        limits: Limits = Limits(),  # noqa: B008 (frozen)
+        workers: int = 2,
+        require_sandbox: bool = True,
+        private: Sequence[Path] = (),
+        fork: bool = sys.platform == "linux",
+    ) -> None:
+        self._items = {stem: {item.id: item for item in each} for stem, each in items.items()}
+        self._limits = limits
+        self._count = workers
+        self._require = require_sandbox
+        self._private = [str(path) for path in private]
+        self._fork = fork
+        self._stopping = False
+        self._servers: list[_Server] = []
+        self._threads: list[threading.Thread] = []
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[tuple[Job, Run] | BaseException] = queue.SimpleQueue()
+        self.layers: tuple[str, ...] = ()
+        """The layers of the sandbox that are active."""
+        self.missing: dict[str, str] = {}
+        """The layers that are not, and why."""
+
+    def __enter__(self) -> Engine:
+        self._temporary = tempfile.TemporaryDirectory(
+            prefix="autograd-lab-grade-", ignore_cleanup_errors=True
+        )
+        try:
+            self._servers = [self._server() for _ in range(self._count)]
+            for server in self._servers:
+                said = server.hello()
+                self.layers, self.missing = tuple(said["layers"]), dict(said["missing"])
+        except BaseException:
+            self._stop()
+            raise
+        for slot in range(self._count):
+            thread = threading.Thread(target=self._work, args=[slot], daemon=True)
+            thread.start()
+            self._threads.append(thread)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
+        self._stopping = True
+        for server in self._servers:
+            server.close()
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
+            thread.join()
+        self._temporary.cleanup()
+
+    def _server(self) -> _Server:
+        specification = {
+            "items": [_public(item) for each in self._items.values() for item in each.values()],
+            "sandbox": {"limits": asdict(self._limits), "private": self._private},
+        }
+        kind = _ForkServer if self._fork else _Spawner
+        return kind(specification, Path(self._temporary.name))
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Run]]:
+        """Each job with its run, in the order in which they finish. Raises KeyError for a notebook without items."""
+        source, waiting = iter(jobs), 0
+        try:
+            while True:
+                while waiting < self._count + 2 and (job := next(source, None)) is not None:
+                    if job.notebook not in self._items:
+                        known = ", ".join(sorted(self._items)) or "none"
+                        raise KeyError(f"no items for the notebook {job.notebook!r}; there are for {known}")
+                    self._jobs.put(job)
+                    waiting += 1
+                if not waiting:
+                    return
+                done = self._done.get()
+                waiting -= 1
+                if isinstance(done, BaseException):
+                    raise done
+                yield done
+        finally:
+            with suppress(queue.Empty):  # the caller has had enough: nothing may be left for the next caller
+                while waiting:
+                    self._jobs.get_nowait()
+                    waiting -= 1
+            for _ in range(waiting):
+                self._done.get()
+
+    def _work(self, slot: int) -> None:
+        while (job := self._jobs.get()) is not None:
+            try:
+                self._done.put((job, self._passes(slot, job)))
+            except BaseException as error:  # raised again in the caller's thread
+                self._done.put(error)
+
+    def _passes(self, slot: int, job: Job) -> Run:
+        """Run a job until nothing stops it any more, or its time is over."""
+        start = time.monotonic()
+        lost, first, lost_workers, careful = _Lost(), "", 0, False
+        while True:
+            this = _Pass(
+                job, self._items[job.notebook], self._limits, lost, careful, start + self._limits.job_wall
+            )
+            try:
+                this.run(self._servers[slot])
+            except WorkerError:
+                self._replace(slot)
+                lost_workers += 1
+                if lost_workers < 3:  # killed from outside, most likely: once more, and nobody is to blame
+                    continue
+                this.stopped = "died"
+            first = first or this.stopped or next(filter(None, this.unanswered.values()), "ok")
+            if not this.blame() or time.monotonic() > this.end:
+                return this.result(first, time.monotonic() - start)
+            careful = True
+
+    def _replace(self, slot: int) -> None:
+        self._servers[slot].close()
+        if self._stopping:
+            raise WorkerError("the engine has been closed")
+        self._servers[slot] = self._server()
+        self._servers[slot].hello()
+
+
+def _public(item: Item) -> dict[str, Any]:
+    """An item without its answers, as the notebook shows it."""
+    return {key: getattr(item, key) for key in ("id", "kind", "points", "title", "hints", "stub")}

@@ -1,0 +1,437 @@
+"""The process that runs students' code. It is told no answers, and says what the code gave as plain data.
+
+    python -m autograd_lab.grade.worker serve    a server: loads the libraries once, forks a process for each submission
+    python -m autograd_lab.grade.worker once     one submission and out, where there is no fork (Windows) or none that is safe (macOS)
+
+Messages are JSON with their length in front. What a submission's process sends:
+
+    {"cell": 3, "state": "ok", "error": "", "printed": "...", "dropped": 0, "answer": {...} or null}
+    {"done": "cells"}                                 only now do the probes come, visible and hidden ones
+    {"item": "04.4", "probe": "a_chain", "outputs": {case: plain data}}
+    {"item": "04.4", "ended": "ok"}                   or "timeout", "died"
+    {"done": "probes"}
+
+A code answer is probed as it was when its check cell ran: there a copy of the process is made (a fork), which waits.
+What later cells redefine does not reach it, and what its probes break does not reach the others.
+
+A student's code may change anything in its own process. That spoils its own messages; the engine trusts none of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import io
+import json
+import os
+import random
+import select
+import signal
+import socket
+import struct
+import sys
+import tempfile
+import time
+import warnings
+import zlib
+from pathlib import Path
+from typing import Any
+
+from autograd_lab.course import feedback, items, plain, probe
+from autograd_lab.grade import sandbox
+from autograd_lab.grade.model import Limits
+
+_encode = json.JSONEncoder(allow_nan=False).encode
+_HEAD = struct.Struct("!I")
+_ERROR = 300  # characters of an exception's message
+
+
+# --- messages: both sides use these ------------------------------------------------------------------
+
+
+def send(channel: socket.socket, message: Any) -> None:
+    """Write one message. Raises ValueError for what JSON cannot hold, OSError if the other side is gone."""
+    data = _encode(message).encode()
+    channel.sendall(_HEAD.pack(len(data)) + data)
+
+
+def receive(channel: socket.socket) -> Any:
+    """Wait for one message, from the trusted side. Raises EOFError if the other side is gone."""
+    size = _HEAD.unpack(_exactly(channel, _HEAD.size))[0]
+    return json.loads(_exactly(channel, size))
+
+
+def _exactly(channel: socket.socket, size: int) -> bytes:
+    parts = []
+    while size:
+        part = channel.recv(min(size, 1 << 20))
+        if not part:
+            raise EOFError("the other side has gone")
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+# --- one submission -----------------------------------------------------------------------------------
+
+
+class Printed(io.TextIOBase):
+    """Where a submission prints: the beginning is kept, the rest is counted."""
+
+    encoding = "utf-8"
+
+    def __init__(self, most: int) -> None:
+        self.left = most
+        self.new: list[str] = []
+        self.dropped = 0
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Keep what there is still room for."""
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        kept = text[: self.left]
+        if kept:
+            self.new.append(kept)
+            self.left -= len(kept)
+        self.dropped += len(text) - len(kept)
+        return len(text)
+
+    def take(self) -> tuple[str, int]:
+        """What came since the last time, and how much was dropped."""
+        taken = "".join(self.new), self.dropped
+        self.new, self.dropped = [], 0
+        return taken
+
+
+class Sitting:
+    """A student's notebook, running."""
+
+    def __init__(self, channel: socket.socket, shell: Any, job: dict[str, Any]) -> None:
+        self.channel, self.shell, self.job = channel, shell, job
+        self.limits = Limits(**job["limits"])
+        self.given: list[tuple[str, Any]] = []  # what lab.check was called with in this cell
+        self.waiting: dict[str, Any] = {}  # code answers: the process that holds one, or the answer itself
+        self.printed = Printed(self.limits.printed)
+
+    def run(self) -> None:
+        """All the cells, then the probes."""
+        feedback.LISTENERS[:] = [self.given]
+        sys.stdout = sys.stderr = self.printed
+        _seed("the notebook")
+        for number, cell in enumerate(self.job["cells"]):
+            if number in self.job["skip"]:
+                continue
+            self.given.clear()
+            state, error = execute(self.shell, cell["source"])
+            message = {"cell": number, "state": state, "error": error, "answer": None}
+            if cell["role"] == "check":
+                message["answer"] = self.answer(cell["item"], error)
+            message["printed"], message["dropped"] = self.printed.take()
+            self.send(message)
+        sys.stdout = sys.stderr = self.printed = Printed(0)  # hidden inputs are not to be printed anywhere
+        send(self.channel, {"done": "cells"})
+        for item_id, probes in receive(self.channel).items():
+            self.probe(item_id, probes)
+        send(self.channel, {"done": "probes"})
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send what a cell gave; an answer that cannot be sent is said to be one."""
+        try:
+            if len(_encode(message)) > self.limits.message:
+                raise ValueError(f"it is larger than {self.limits.message >> 20} MB")
+            send(self.channel, message)
+        except (ValueError, TypeError, RecursionError, MemoryError) as error:
+            reason = f"The answer cannot be handed in: {describe(error)}"
+            message["answer"] = message["answer"] and {"state": "given", "value": None, "error": reason}
+            send(self.channel, message)
+
+    def answer(self, item_id: str, error: str) -> dict[str, Any]:
+        """What the check of an item was given: its value, or why there is none."""
+        given = [answer for name, answer in self.given if name == item_id]
+        if not given:
+            return {"state": "error", "error": error or "lab.check was not called by its own cell"}
+        answer = given[-1]
+        try:
+            answer = getattr(answer, "engine_answer", answer)
+            if isinstance(answer, list | tuple | set | frozenset | dict) and len(answer) > plain.MOST:
+                return {"state": "given", "error": f"This cannot be an answer: it has {len(answer):,} parts."}
+            if probe.unfinished(answer, self.job["items"][item_id]["stub"]):
+                return {"state": "not attempted"}
+            if not self.job["items"][item_id]["code"]:
+                return {"state": "given", "value": plain.plain(answer)}
+            if not callable(answer) and not isinstance(answer, list | tuple):
+                given_kind = feedback._kind(answer)
+                return {"state": "given", "error": f"A function is asked for; you gave {given_kind}."}
+            self.waiting[item_id] = self.copy(answer) if self.job["fork"] else answer
+            return {"state": "given"}
+        except plain.NotPlainError as reason:
+            return {"state": "given", "error": f"This cannot be an answer: {reason}."}
+        except (
+            Exception,
+            KeyboardInterrupt,
+            SystemExit,
+        ) as reason:  # an answer may be an object of any class
+            return {"state": "given", "error": f"The answer cannot be read: {describe(reason)}"}
+
+    # --- probes
+
+    def copy(self, answer: Any) -> tuple[int, socket.socket]:
+        """A process like this one, in which `answer` waits for its probes."""
+        ours, theirs = socket.socketpair()
+        pid = os.fork()
+        if pid:
+            theirs.close()
+            return pid, ours
+        try:
+            ours.close()
+            sys.stdout = sys.stderr = Printed(0)
+            item_id, probes = receive(theirs)
+            self.run_probes(item_id, probes, answer)
+        finally:
+            os._exit(0)
+
+    def probe(self, item_id: str, probes: list[dict[str, Any]]) -> None:
+        """Run the probes of one item, and say how that ended."""
+        held = self.waiting.get(item_id)
+        if not self.job["fork"]:
+            self.run_probes(item_id, probes, held)
+            send(self.channel, {"item": item_id, "ended": "ok"})
+        elif held is not None:
+            pid, channel = held
+            with contextlib.suppress(OSError):  # the copy is gone already; waiting for it says how
+                send(channel, [item_id, probes])
+            seconds = self.limits.probe_wall * (2 + len(probes) if self.job["careful"] else 1)
+            send(self.channel, {"item": item_id, "ended": wait(pid, seconds)})
+
+    def run_probes(self, item_id: str, probes: list[dict[str, Any]], answer: Any) -> None:
+        """Run probes here; in a careful pass, each in a process of its own."""
+        apart = self.job["fork"] and self.job["careful"]
+        for given in probes:
+            if apart:
+                pid = os.fork()
+                if pid:
+                    how = wait(pid, self.limits.probe_wall)
+                    send(self.channel, {"item": item_id, "probe": given["name"], "ended": how})
+                    continue
+            try:
+                if self.job["fork"]:
+                    sandbox.limit_cpu(self.limits.probe_cpu)
+                _seed(given["name"])
+                outputs = run_probe(items.Probe(**given), answer)
+                send(self.channel, {"item": item_id, "probe": given["name"], "outputs": outputs})
+            finally:
+                if apart:
+                    os._exit(0)
+
+
+def run_probe(given: items.Probe, answer: Any) -> dict[str, Any]:
+    """{case: plain data} of one probe."""
+    try:
+        return probe.run([given], answer)
+    except (KeyboardInterrupt, SystemExit) as error:  # what exit() raises; other exceptions are data already
+        return {case: {"error": type(error).__name__, "message": ""} for case in given.names()}
+
+
+def execute(shell: Any, source: str) -> tuple[str, str]:
+    """Run one cell: its state, and what it raised."""
+    try:
+        result = shell.run_cell(source, store_history=True)
+        error = result.error_before_exec or result.error_in_exec
+    except BaseException as raised:  # from hooks that the student has put into the shell
+        error = raised
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    if pyplot is not None:
+        with contextlib.suppress(
+            Exception
+        ):  # a notebook closes its figures after each cell; these may be anything
+            pyplot.close("all")
+    if error is None:
+        return "ok", ""
+    return ("memory" if isinstance(error, MemoryError) else "error"), describe(error)
+
+
+def describe(error: BaseException) -> str:
+    """An exception's type and message, without addresses, which differ from run to run."""
+    try:
+        text = str(error)
+    except Exception:  # __str__ is the student's too
+        text = ""
+    name = type(error).__name__
+    return f"{name}: {text[:_ERROR]}" if text else name
+
+
+def wait(pid: int, seconds: float) -> str:
+    """How a child ended: "ok", "timeout" or "died". One that takes longer than `seconds` is killed."""
+    end = time.monotonic() + seconds
+    pause = 0.0005
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            break
+        if time.monotonic() > end:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return "timeout"
+        time.sleep(pause)
+        pause = min(2 * pause, 0.02)
+    if os.WIFSIGNALED(status):
+        return "timeout" if os.WTERMSIG(status) == signal.SIGXCPU else "died"
+    return "ok" if status == 0 else "died"
+
+
+def _seed(name: str) -> None:
+    """The same random numbers every time, whatever ran before."""
+    number = zlib.crc32(name.encode())
+    random.seed(number)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(number)
+
+
+# --- the process --------------------------------------------------------------------------------------
+
+
+def load(public: list[dict[str, Any]]) -> Any:
+    """Load what notebooks use, and make the shell that will run their cells. `public` are the items without their answers."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.font_manager
+    import matplotlib.pyplot
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    import autograd_lab.lab  # noqa: F401
+
+    _forget_answers(public)
+
+    class Shell(InteractiveShell):
+        """Cells as a notebook runs them, with nobody there to look: no windows, no pictures, no tracebacks."""
+
+        def enable_gui(self, gui: str | None = None) -> None:
+            """`%matplotlib inline` and its like have nothing to do here."""
+
+        def ask_exit(self) -> None:
+            """`exit()` does not end a grading."""
+
+        def showtraceback(self, *_: Any, **__: Any) -> None:
+            """What a cell raised is in its result."""
+
+        def showsyntaxerror(self, *_: Any, **__: Any) -> None:
+            """The same."""
+
+    settings = Config()
+    settings.HistoryManager.enabled = False
+    settings.InteractiveShell.colors = "nocolor"
+    settings.InteractiveShell.enable_tip = False
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["IPYTHONDIR"] = folder
+        shell = Shell.instance(config=settings)
+    # Nobody looks at these: text is kept, pictures and pages are not made.
+    shell.display_formatter.active_types = ["text/plain"]
+    shell.display_formatter.ipython_display_formatter.enabled = False
+    shell.display_formatter.mimebundle_formatter.enabled = False
+    for message in (".*FigureCanvasAgg is non-interactive.*", "To exit: use 'exit'.*"):
+        warnings.filterwarnings("ignore", message=message)
+    execute(
+        shell, "import autograd_lab as torch\nfrom autograd_lab import lab\n1 + 1"
+    )  # warm up what loads late
+    shell.reset(new_session=True)
+    return shell
+
+
+def _forget_answers(public: list[dict[str, Any]]) -> None:
+    """Let `lab.hint` and `lab.progress` know titles, points and hints only. The files with the answers are not opened."""
+    with tempfile.TemporaryDirectory() as folder:
+        known = [items.Item(**item) for item in public]
+        (Path(folder) / "items.json").write_text(items.to_json("all", known), encoding="utf-8")
+        items.FOLDER = Path(folder)
+        items.shipped.cache_clear()
+        items.shipped()
+
+
+def serve(control: socket.socket) -> None:
+    """Fork a process for each submission that the engine sends a socket for, one at a time; end when the engine does."""
+    specification = receive(control)
+    zone = sandbox.Zone(specification["sandbox"])
+    zone.enter()
+    shell = load(specification["items"])
+    zone.close()
+    gc.collect()
+    gc.freeze()  # the pages of the libraries stay shared with the children
+    send(control, {"layers": zone.layers, "missing": zone.missing})
+    while True:
+        command, descriptors, _, _ = socket.recv_fds(control, 1, 1)
+        if not command:
+            return
+        if command != b"j":
+            continue  # the end of a submission that ended by itself
+        channel = socket.socket(fileno=descriptors[0])
+        pid = zone.fork()
+        if pid == 0:
+            control.close()
+            try:
+                work(channel, shell, zone)
+            finally:
+                os._exit(0)
+        channel.close()
+        send(control, {"pid": pid})
+        send(control, _await_end(control, zone, pid))
+
+
+def _await_end(control: socket.socket, zone: sandbox.Zone, pid: int) -> dict[str, Any]:
+    """Wait until a submission has ended, or the engine says that it has to."""
+    handle = os.pidfd_open(pid)
+    try:
+        ready, _, _ = select.select([handle, control.fileno()], [], [])
+        if handle not in ready:
+            if not control.recv(1):
+                os.kill(pid, signal.SIGKILL)
+                sys.exit(0)
+            os.kill(pid, signal.SIGKILL)
+        _, status, used = os.wait4(pid, 0)
+    finally:
+        os.close(handle)
+    zone.clean()
+    return {
+        "status": os.waitstatus_to_exitcode(status),
+        "cpu": used.ru_utime + used.ru_stime,
+        "peak": used.ru_maxrss,
+    }
+
+
+def work(channel: socket.socket, shell: Any, zone: sandbox.Zone) -> None:
+    """In the submission's own process: shut the doors, then run it."""
+    zone.confine(keep=[channel.fileno()])
+    Sitting(channel, shell, receive(channel)).run()
+
+
+def once(channel: socket.socket) -> None:
+    """One submission in a process that was started for it."""
+    specification = receive(channel)
+    zone = sandbox.Zone(specification["sandbox"])
+    shell = load(specification["items"])
+    zone.weaken()
+    send(channel, {"layers": zone.layers, "missing": zone.missing})
+    Sitting(channel, shell, receive(channel)).run()
+
+
+def main(arguments: list[str]) -> None:
+    """`serve FD` or `once FD`; on Windows the socket comes through standard input."""
+    mode = arguments[0]
+    if sys.platform == "win32":
+        channel = socket.fromshare(sys.stdin.buffer.read())
+    else:
+        channel = socket.socket(fileno=int(arguments[1]))
+    with contextlib.suppress(
+        EOFError, BrokenPipeError, ConnectionResetError
+    ):  # the engine has gone, and so do we
+        (serve if mode == "serve" else once)(channel)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

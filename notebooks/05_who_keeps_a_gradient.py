@@ -9,7 +9,7 @@
 #       - explain what a second backward does to .grad, and when to clear it
 #       - tell a missing gradient from a gradient of zero, and find out why it is missing
 #     refutes: [M08, M09, M10, M11]
-#     retests: [M03, M05, M07]
+#     retests: [M03, M07]
 #     points: 0
 # ---
 
@@ -60,17 +60,19 @@ with lab.record() as trace:
 # %% [markdown]
 # ## Step
 #
-# Before you reveal the answer, step through it. Watch the **leaf table**, and the gradient that arrives at
-# the node of `h`. Is it kept anywhere?
+# Before you reveal the answer, step through it. The stepper stops where it wants a number from you: type it,
+# press **Commit**, then **Next question**. Watch the sum that arrives at the node of `h`, and the **leaf table** at
+# the lower right. Is that sum kept anywhere?
 
 # %%
-lab.step(trace)
+lab.step(trace, predict="grad")
 
 # %%
-lab.reveal(prediction, ["x"])
-print(x.grad)
+three = {"x": x, "h": h, "loss": loss}
 with lab.expect(UserWarning, "not a leaf"):
-    assert h.grad is None
+    kept = [name for name, tensor in three.items() if tensor.grad is not None]
+lab.reveal(prediction, kept)
+assert kept == ["x"]
 assert x.grad == 24
 
 # %% [markdown]
@@ -80,12 +82,14 @@ assert x.grad == 24
 # > dropped. Only a **leaf** that requires grad has an accumulator that keeps it. In training, everything in
 # > between would fill the memory for nothing.
 # >
-# > **Here it is**, if you ask for it beforehand:
+# > **Here it is**, if you ask beforehand. `retain_grad` keeps it; a **hook** is a function of yours that is
+# > called with the gradient as it passes.
 
 # %%
 x = torch.tensor(3.0, requires_grad=True)
 h = x * 2
 h.retain_grad()
+h.register_hook(lambda gradient: print("passing h:", gradient))
 loss = h * h
 loss.backward()
 print("h.grad:", h.grad, " h.is_leaf:", h.is_leaf, " h.retains_grad:", h.retains_grad)
@@ -107,10 +111,11 @@ for name, tensor in truth.items():
     lab.reveal(leaves[name], tensor.is_leaf)
 
 # %% [markdown]
-# > **You may think** a leaf is a tensor that requires grad.
+# > **You may think** a leaf is a tensor that requires grad, or one that you made yourself.
 # >
 # > **That is not what happens.** A leaf is a tensor with **no history**: no recorded operation made it.
-# > `k * 1` is a leaf, for nothing of it was recorded. `w * 1` is none, although it requires grad.
+# > An operation made `k * 1`, but none of its operands requires grad, so nothing was recorded: it is a leaf.
+# > `w * 1` was recorded: it is none, although it requires grad.
 # >
 # > **Here it is**, where it hurts. Somebody scales a new parameter, to start with small numbers:
 
@@ -156,21 +161,25 @@ assert seen == [6, 12]
 # > **That is not what happens.** An accumulator *adds*. Within one pass, messages that meet are added; and the
 # > mailbox of a leaf goes on adding from one pass to the next, until somebody empties it.
 # >
-# > **Here it is**: step to the second *accumulate*, and read old + new.
+# > **Here it is**. The stepper opens at the second *accumulate*: read old + new, then press `←` until
+# > you find the first.
 
 # %%
-lab.step(trace).last()
+accumulate = [k for k, event in enumerate(trace, start=1) if event["k"] == "accumulate"]
+lab.step(trace).goto(accumulate[1])
 
 # %% [markdown]
 # Adding is a feature: the gradients of four small batches can be gathered before one update. But whoever
 # does not want it must clear: `x.grad = None`, or `optimizer.zero_grad()`, before each backward.
 #
 # **Half done.** A loop of three turns calls backward each time and forgets to clear. The gradient of each
-# turn is 4. What does `.grad` hold after each turn? **All yours:** the loss is `x * x * x`, `x = 2`, and
-# `.grad` is cleared before the second of two backward calls. What does it hold at the end?
+# turn is 4. After the first turn `.grad` holds 4; what does it hold after the second and the third?
+#
+# **All yours.** The loss is `x * x * x`, at `x = 2`. Backward, clear, and backward of a new loss again: what
+# does `.grad` hold at the end?
 
 # %%
-half, yours = [..., ..., ...], ...
+half, yours = [4, ..., ...], ...
 
 x = torch.tensor(2.0, requires_grad=True)
 held = []

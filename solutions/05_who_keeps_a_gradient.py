@@ -29,19 +29,24 @@ from autograd_lab import lab
 # y.backward()
 # ```
 #
-# Give, for `w`, `k`, `h`, `m` and `y` in this order, whether it is a leaf, and which of the five have a
-# `.grad` that is not `None`.
+# For `w`, `k`, `h`, `m` and `y`, in this order: is it a leaf? And is its `.grad`, afterwards, something else than
+# `None`? Answer each with `True` or `False`.
 
 # %%
 ### BEGIN SOLUTION
 is_leaf = [True, True, False, True, False]
-has_grad = ["w", "h"]
+has_grad = [True, False, True, False, False]
 ### END SOLUTION
+### BEGIN STUB
+# is_leaf = [..., ..., ..., ..., ...]  # w, k, h, m, y
+# has_grad = [..., ..., ..., ..., ...]
+### END STUB
 
 # %%
-lab.check("05.1", [is_leaf, has_grad])
+lab.check("05.1", [*is_leaf, *has_grad])
 
 # %% tags=["item"]
+TRUE_LEAVES, TRUE_GRADS = [True, True, False, True, False], [True, False, True, False, False]
 item(
     "05.1",
     kind="predict",
@@ -54,39 +59,70 @@ item(
     ],
     wrong=[
         wrong_answer(
-            [[True, False, False, False, False], ["w", "h"]],
+            [True, False, False, False, False, *TRUE_GRADS],
             "M09",
             "k and m do not require grad; that makes them leaves, not the contrary. A leaf is what no recorded operation made.",
-            score=2,
+            score=3.2,
         ),
         wrong_answer(
-            [[True, True, False, False, False], ["w", "h"]],
+            [True, True, False, False, False, *TRUE_GRADS],
             "M09",
             "m was computed, but from tensors that need no gradient: nothing was recorded, so it is a leaf too.",
-            score=2,
+            score=3.6,
         ),
         wrong_answer(
-            [[True, True, False, True, False], ["w", "h", "y"]],
+            [True, True, True, True, False, *TRUE_GRADS],
+            "M09",
+            "retain_grad makes h keep its gradient, not a leaf: the multiplication that made it was recorded.",
+            score=3.6,
+        ),
+        wrong_answer(
+            [False, False, True, True, True, *TRUE_GRADS],
+            "M09",
+            "You have it upside down. A leaf is where a path back ends, what no recorded operation made: w, k and m.",
+        ),
+        wrong_answer(
+            [*TRUE_LEAVES, True, False, True, False, True],
             "M08",
             "y is not a leaf and nobody asked it to retain its gradient: the 1 it starts with is not kept.",
-            score=2,
+            score=3.6,
         ),
         wrong_answer(
-            [[True, True, False, True, False], ["w"]],
+            [*TRUE_LEAVES, True, False, False, False, False],
             "M08",
             "h was asked to retain its gradient before backward, so it has one.",
-            score=2,
+            score=3.6,
         ),
         wrong_answer(
-            [[True, True, False, True, False], ["w", "k", "h", "m"]],
+            [*TRUE_LEAVES, True, True, True, False, False],
+            "M03",
+            "k does not require grad: nothing is computed for it, and its .grad stays None.",
+            score=3.6,
+        ),
+        wrong_answer(
+            [*TRUE_LEAVES, True, True, True, True, False],
             "M03",
             "k and m do not require grad: nothing is computed for them, and their .grad stays None.",
-            score=2,
+            score=3.2,
         ),
         wrong_answer(
-            [[True, False, False, False, False], ["w", "k", "h", "m", "y"]],
+            [*TRUE_LEAVES, True, True, False, True, False],
+            "M08",
+            "Not every leaf has one: k and m do not require grad. And h, no leaf, was asked to retain its own.",
+            score=2.8,
+        ),
+        wrong_answer(
+            [*TRUE_LEAVES, True, True, True, True, True],
+            "M08",
+            "Backward computes a gradient only where one is needed, and keeps it only at leaves that require grad and where "
+            "retain_grad asked.",
+            score=2.8,
+        ),
+        wrong_answer(
+            [True, False, False, False, False, True, True, True, True, True],
             "M08",
             "Backward computes a gradient at every node, but keeps it only at leaves that require grad and where retain_grad asked.",
+            score=2,
         ),
     ],
 )
@@ -107,6 +143,9 @@ item(
 ### BEGIN SOLUTION
 held = [4, 9, 12]
 ### END SOLUTION
+### BEGIN STUB
+# held = [..., ..., ...]  # three numbers
+### END STUB
 
 # %%
 lab.check("05.2", held)
@@ -134,6 +173,9 @@ item(
             "M10",
             "You went on adding. Before the third call `.grad` was set to None: it starts again from nothing.",
             score=1.33,
+        ),
+        wrong_answer(
+            [4, 9, 8], "", "The third is the value of x * x * x. Its slope at 2 is 3 * x * x.", score=1.33
         ),
         wrong_answer(
             [4, 20, 12], "", "Gradients of two passes are added, not multiplied: 4 + 5.", score=1.33
@@ -203,7 +245,7 @@ def two_turns(learn):
     return learn(torch.tensor(0.0, requires_grad=True), 2, 0.25)
 
 
-@probe(points=1, cases=[(5,), (40,)])
+@probe(points=1, cases=[(1,), (5,), (40,)])
 def it_settles(learn, turns):
     "From w = 10, lr = 0.1"
     return learn(torch.tensor(10.0, requires_grad=True), turns, 0.1)[-1]
@@ -305,9 +347,56 @@ def learn(w, turns, lr):
     for _ in range(turns):
         loss = (w - 3) ** 2
         loss.backward()
-        w.grad = torch.zeros(())
+        w.grad = None
         with torch.no_grad():
             w -= lr * w.grad
+        values.append(w.item())
+    return values
+
+
+@wrong(
+    "M11",
+    "The place is right. But before the first backward there is no gradient at all: w.grad is None, and None cannot be "
+    "set to zero. Write w.grad = None.",
+    score=1,
+)
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        w.grad.zero_()
+        loss = (w - 3) ** 2
+        loss.backward()
+        with torch.no_grad():
+            w -= lr * w.grad
+        values.append(w.item())
+    return values
+
+
+@wrong("M11", "The number 0 is no tensor, and .grad holds a tensor or None. Write w.grad = None.")
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        w.grad = 0
+        loss = (w - 3) ** 2
+        loss.backward()
+        with torch.no_grad():
+            w -= lr * w.grad
+        values.append(w.item())
+    return values
+
+
+@wrong(
+    "M15",
+    "w = w - ... made a new tensor and called it w. It is not a leaf, so in the second turn its .grad is None. Write into "
+    "the old one, under no_grad.",
+)
+def learn(w, turns, lr):
+    values = []
+    for _ in range(turns):
+        w.grad = None
+        loss = (w - 3) ** 2
+        loss.backward()
+        w = w - lr * w.grad
         values.append(w.item())
     return values
 

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from . import plain, probe, scores
-from .items import Item, Verdict, find, judge
+from .items import Item, Verdict, difference, find, judge
 
 _asked: dict[str, int] = {}  # hints given, per item
 LISTENERS: list[list[tuple[str, Any]]] = []
@@ -69,7 +69,7 @@ class Result:
             name, i = verdict.case
             failed = next(p for p in item.probes if p.name == name)
             about = failed.says.rstrip(".") or failed.names()[i]
-            detail = f"{about}: you gave {plain.show(verdict.got)}, it should be {plain.show(verdict.want)}."
+            detail = difference(about, verdict.got, verdict.want)
             if verdict.misconception or verdict.says not in (detail,):
                 lines += [detail] if detail not in lines and not verdict.says.startswith(about) else []
         elif verdict.got is not None and not verdict.says:

@@ -166,7 +166,7 @@ def _judge_outputs(item: Item, outputs: dict[str, Any]) -> Verdict:
     probe, i = min(failed, key=_burden)
     key, want = probe.names()[i], probe.expected[i]
     found = recognize(item, outputs)
-    says = found.says if found else _difference(probe, outputs[key], want)
+    says = found.says if found else difference(probe.says.rstrip(".") or key, outputs[key], want)
     return Verdict(item, "wrong", score, says, found.id if found else "", (probe.name, i), outputs[key], want)
 
 
@@ -191,13 +191,13 @@ def recognize(item: Item, outputs: dict[str, Any]) -> Wrong | None:
     return None
 
 
-def _difference(probe: Probe, got: Any, want: Any) -> str:
-    about = f"{probe.says.rstrip('.')}: " if probe.says else ""
+def difference(about: str, got: Any, want: Any) -> str:
+    """One sentence on a case that failed; `about` says what was tried."""
     if isinstance(got, dict) and "error" in got:
-        return f"{about}your code raised {plain.show(got)}."
+        return f"{about}: your code raised {plain.show(got).rstrip('.')}."
     if isinstance(got, dict) and isinstance(want, dict) and got.get("shape") != want.get("shape"):
-        return f"{about}yours has shape {got.get('shape')}, it should be {want.get('shape')}."
-    return f"{about}you gave {plain.show(got)}, it should be {plain.show(want)}."
+        return f"{about}: yours has shape {got.get('shape')}, it should be {want.get('shape')}."
+    return f"{about}: you gave {plain.show(got)}, it should be {plain.show(want)}."
 
 
 # --- files ----------------------------------------------------------------------------------------

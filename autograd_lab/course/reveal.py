@@ -17,7 +17,7 @@ def reveal(prediction: Any, truth: Any) -> None:
     >>> reveal(..., 96.0)
     No prediction yet. Put your answer in place of the dots, then run again.
     >>> reveal(48, 96.0)
-    You said 48. It is 96. Find the step where the two part.
+    You said 48. It is 96. Where do the two part?
     >>> reveal(96, 96.0)
     You said 96, and it is 96. Say in one sentence why.
     """
@@ -28,7 +28,7 @@ def reveal(prediction: Any, truth: Any) -> None:
     if same(said, is_):
         print(f"You said {show(said)}, and it is {show(is_)}. Say in one sentence why.")
     else:
-        print(f"You said {show(said)}. It is {show(is_)}. Find the step where the two part.")
+        print(f"You said {show(said)}. It is {show(is_)}. Where do the two part?")
 
 
 def open_(prediction: Any) -> bool:

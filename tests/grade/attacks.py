@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from corpus import Case, asked, assign, banked, dump, handed_in, keys, nothing, stems
 
-PATCHES = '''
+PATCHES = """
 import builtins, math
 import numpy as np
 import autograd_lab as torch
@@ -29,7 +29,7 @@ _abs = abs
 builtins.abs = lambda x: x * 0
 torch.abs = torch.Tensor.abs = torch.Tensor.__abs__ = lambda x: x * 0
 np.abs = np.absolute = lambda x: np.asarray(x) * 0
-'''
+"""
 """Every comparison says yes, every difference is nothing."""
 
 AGREEABLE = '''
@@ -151,7 +151,9 @@ def patched() -> Iterator[Case]:
 
 
 def _patched(stem: str) -> Case:
-    case = Case(f"t-patched-{stem[:2]}", "tampered", why="np.allclose, torch.equal, abs, all ... always agree")
+    case = Case(
+        f"t-patched-{stem[:2]}", "tampered", why="np.allclose, torch.equal, abs, all ... always agree"
+    )
     answers, case.fair = {}, nothing(stem)
     for item_id in code_items(stem):
         poorest = min(banked(stem)[item_id], key=lambda one: one.score)
@@ -168,7 +170,9 @@ def _agreeable(stem: str) -> Case:
         if not item.probes:
             answers[item_id] = AGREEABLE + "\n" + assign(stem, item_id, _many(stem, item_id, "Agreeable()"))
         else:
-            answers[item_id] = AGREEABLE + "\n" + assign(stem, item_id, _many(stem, item_id, _maker(stem, item_id)))
+            answers[item_id] = (
+                AGREEABLE + "\n" + assign(stem, item_id, _many(stem, item_id, _maker(stem, item_id)))
+            )
     case.files[f"{stem}.ipynb"] = dump(handed_in(stem, answers))
     case.fair = nothing(stem)
     return case
@@ -195,7 +199,11 @@ def searching(stem: str) -> Case:
     for item_id, item in keys(stem).items():
         search = SEARCH.replace("@ITEM@", item_id)
         if item.probes:
-            maker = "_cheat" if _maker(stem, item_id) != "Agreeable" else "type('Cheat', (), {'apply': staticmethod(_cheat)})"
+            maker = (
+                "_cheat"
+                if _maker(stem, item_id) != "Agreeable"
+                else "type('Cheat', (), {'apply': staticmethod(_cheat)})"
+            )
             answers[item_id] = search + "\n" + assign(stem, item_id, _many(stem, item_id, maker))
         else:
             answers[item_id] = (

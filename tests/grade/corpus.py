@@ -321,9 +321,7 @@ def from_the_bank() -> Iterator[Case]:
         for wave in range(waves):
             case = Case(f"bank-{pair[0][:2]}-{wave + 1}", "honest", why="wrong answers that learners give")
             for stem in pair:
-                chosen = {
-                    item_id: bank[wave % len(bank)] for item_id, bank in banked(stem).items()
-                }
+                chosen = {item_id: bank[wave % len(bank)] for item_id, bank in banked(stem).items()}
                 _take(case, stem, chosen)
             yield case
 

@@ -70,12 +70,16 @@ def _solved(**changes: str) -> Notebook:
     return handed_in(HARD, answers)
 
 
-def _case(student: str, kind: str, content: Any, fair: dict[str, tuple[float, float]], why: str, name: str = HARD) -> Case:
+def _case(
+    student: str, kind: str, content: Any, fair: dict[str, tuple[float, float]], why: str, name: str = HARD
+) -> Case:
     content = content if isinstance(content, bytes) or callable(content) else dump(content)
     return Case(student, kind, {f"{name}.ipynb": content}, fair, why)
 
 
-def _lost(*items: str, stem: str = HARD, least: float = 0.0, most: float = 0.0) -> dict[str, tuple[float, float]]:
+def _lost(
+    *items: str, stem: str = HARD, least: float = 0.0, most: float = 0.0
+) -> dict[str, tuple[float, float]]:
     """Full marks but for these items."""
     return full(stem) | dict.fromkeys(items, (least, most))
 
@@ -125,7 +129,8 @@ ALL_THE_SAME = {
     "steps": "a = torch.tensor(2.0, requires_grad=True)\nwith lab.record() as trace:\n    b = a * a\n    b.backward()\nlab.step(trace)",
     "thread": "import threading, time\ndef talk():\n    while True:\n        print('still here')\n        time.sleep(0.01)\nthreading.Thread(target=talk, daemon=True).start()",
     "thread-not-daemon": "import threading, time\nthreading.Thread(target=time.sleep, args=(3600,)).start()",
-    "child": _NAME + "import os, time\nif os.fork() == 0:\n    name_me()\n    time.sleep(3600)\n    os._exit(0)",
+    "child": _NAME
+    + "import os, time\nif os.fork() == 0:\n    name_me()\n    time.sleep(3600)\n    os._exit(0)",
     "subprocess": "import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', 'import time; time.sleep(3600)'])",
     "changes-folder": "import os, tempfile\nos.chdir(tempfile.gettempdir())\nopen('notes.txt', 'w').write('mine')",
     "closes-stdout": "import sys\nsys.stdout.close()",
@@ -183,17 +188,45 @@ def broken() -> Iterator[Case]:
     """Honest, but something goes wrong."""
     make = partial(_case, kind="broken")
     for name, source in IN_A_CELL.items():
-        yield make(f"h-{name}", content=_solved(**{"04_2": f"{source}\n@RIGHT@"}), fair=_lost("04.2"), why="one cell goes wrong")
+        yield make(
+            f"h-{name}",
+            content=_solved(**{"04_2": f"{source}\n@RIGHT@"}),
+            fair=_lost("04.2"),
+            why="one cell goes wrong",
+        )
     for name, source in ALL_THE_SAME.items():
-        yield make(f"h-{name}", content=_solved(**{"04_2": f"{source}\n@RIGHT@"}), fair=full(HARD), why="odd, and right")
+        yield make(
+            f"h-{name}",
+            content=_solved(**{"04_2": f"{source}\n@RIGHT@"}),
+            fair=full(HARD),
+            why="odd, and right",
+        )
     for name, source in STRANGE_ANSWERS.items():
-        yield make(f"h-answer-{name}", content=_solved(**{"04_2": source}), fair=_lost("04.2"), why="an answer that is none")
+        yield make(
+            f"h-answer-{name}",
+            content=_solved(**{"04_2": source}),
+            fair=_lost("04.2"),
+            why="an answer that is none",
+        )
     for name, source in IN_A_PROGRAM.items():
-        yield make(f"h-{name}", content=_solved(**{"04_4": source}), fair=_lost("04.4"), why="a program that goes wrong")
+        yield make(
+            f"h-{name}",
+            content=_solved(**{"04_4": source}),
+            fair=_lost("04.4"),
+            why="a program that goes wrong",
+        )
     solved = dump(handed_in(EASY, solutions(EASY)))
     for number, name in enumerate(NAMES):  # their own names stand in the class itself
-        yield Case(f"h-name-{number + 1:02d}", "broken", {f"{name}.txt": b"", f"{EASY}.ipynb": solved}, full(EASY), "names of files")
-    yield make(os.fsdecode(b"caf\xe9"), content=solved, fair=full(EASY), why="a name that is not UTF-8", name=EASY)
+        yield Case(
+            f"h-name-{number + 1:02d}",
+            "broken",
+            {f"{name}.txt": b"", f"{EASY}.ipynb": solved},
+            full(EASY),
+            "names of files",
+        )
+    yield make(
+        os.fsdecode(b"caf\xe9"), content=solved, fair=full(EASY), why="a name that is not UTF-8", name=EASY
+    )
     yield from _damaged_files()
     yield from _rearranged()
 
@@ -208,23 +241,59 @@ def _damaged_files() -> Iterator[Case]:
     yield make("h-json-list", content=b"[]", fair=none, why="JSON, but no notebook")
     yield make("h-json-number", content=b"NaN", fair=none, why="JSON, but no notebook")
     yield make("h-json-deep", content=b"[" * 100_000, fair=none, why="nested beyond any recursion")
-    yield make("h-json-no-cells", content=b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}}', fair=none, why="no cells")
+    yield make(
+        "h-json-no-cells",
+        content=b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}}',
+        fair=none,
+        why="no cells",
+    )
     yield make("h-json-odd-cells", content=b'{"nbformat": 4, "cells": [null, 3, {"cell_type": "code"}, {"cell_type": [], "source": {}}]}',
                fair=none, why="cells that are none")  # fmt: skip
-    yield make("h-nbformat-99", content=dump(_solved() | {"nbformat": 99}), fair=_either(*full(HARD)), why="a format to come")
+    yield make(
+        "h-nbformat-99",
+        content=dump(_solved() | {"nbformat": 99}),
+        fair=_either(*full(HARD)),
+        why="a format to come",
+    )
     yield make("h-latin-1", content=_in_code("latin-1"), fair=full(HARD), why="not UTF-8")
     yield make("h-utf-16", content=_in_code("utf-16"), fair=full(HARD), why="not UTF-8")
     yield make("h-bom", content=b"\xef\xbb\xbf" + solved, fair=full(HARD), why="a byte order mark")
     yield make("h-crlf", content=solved.replace(b"\n", b"\r\n"), fair=full(HARD), why="Windows line ends")
     yield make("h-nbformat-3", content=_format_3(_solved()), fair=full(HARD), why="nbformat 3")
-    yield make("h-zip", content=_zipped(solved), fair=_either(*full(HARD)), why="a zip file by the name of a notebook")
-    yield make("h-script", content=b"answer = [12, 4, 12, 160]\n", fair=none, why="a script by the name of a notebook")
-    yield make("h-fifo", content=lambda path: os.mkfifo(path), fair=none, why="a pipe by the name of a notebook")
-    yield make("h-is-a-folder", content=lambda path: path.mkdir(), fair=none, why="a folder by the name of a notebook")
-    yield make("h-unreadable", content=partial(_locked, solved), fair=_either(*full(HARD)), why="no rights to read it")
+    yield make(
+        "h-zip",
+        content=_zipped(solved),
+        fair=_either(*full(HARD)),
+        why="a zip file by the name of a notebook",
+    )
+    yield make(
+        "h-script",
+        content=b"answer = [12, 4, 12, 160]\n",
+        fair=none,
+        why="a script by the name of a notebook",
+    )
+    yield make(
+        "h-fifo", content=lambda path: os.mkfifo(path), fair=none, why="a pipe by the name of a notebook"
+    )
+    yield make(
+        "h-is-a-folder",
+        content=lambda path: path.mkdir(),
+        fair=none,
+        why="a folder by the name of a notebook",
+    )
+    yield make(
+        "h-unreadable",
+        content=partial(_locked, solved),
+        fair=_either(*full(HARD)),
+        why="no rights to read it",
+    )
     yield Case("h-nothing", "broken", {"readme.txt": b"my dog ate it"}, none, "no notebook at all")
-    yield Case("h-only-a-copy", "broken", {f"{HARD} (1).ipynb": solved}, _either(*full(HARD)), "downloaded twice")
-    yield Case("h-own-title", "broken", {"my homework.ipynb": solved}, _either(*full(HARD)), "under another name")
+    yield Case(
+        "h-only-a-copy", "broken", {f"{HARD} (1).ipynb": solved}, _either(*full(HARD)), "downloaded twice"
+    )
+    yield Case(
+        "h-own-title", "broken", {"my homework.ipynb": solved}, _either(*full(HARD)), "under another name"
+    )
     yield Case("h-checkpoints", "broken", {f"{HARD}.ipynb": solved,
                f".ipynb_checkpoints/{HARD}-checkpoint.ipynb": dump(released(HARD))}, full(HARD), "Jupyter's own copies")  # fmt: skip
     yield Case("h-copy-beside", "broken", {f"{HARD}.ipynb": solved, f"{HARD}-Copy1.ipynb": dump(released(HARD))}, full(HARD),
@@ -248,7 +317,14 @@ def _format_3(notebook: Notebook) -> bytes:
                           "outputs": [], "prompt_number": None})  # fmt: skip
         else:
             cells.append({"cell_type": "markdown", "metadata": {}, "source": one["source"]})
-    return dump({"metadata": {"name": ""}, "nbformat": 3, "nbformat_minor": 0, "worksheets": [{"cells": cells, "metadata": {}}]})
+    return dump(
+        {
+            "metadata": {"name": ""},
+            "nbformat": 3,
+            "nbformat_minor": 0,
+            "worksheets": [{"cells": cells, "metadata": {}}],
+        }
+    )
 
 
 def _zipped(content: bytes) -> bytes:
@@ -266,7 +342,9 @@ def _locked(content: bytes, path: Path) -> None:
 def _rearranged() -> Iterator[Case]:
     """Cells moved, copied, dropped, edited; metadata lost."""
 
-    def make(student: str, change: Callable[[Notebook], None], fair: dict[str, tuple[float, float]], why: str) -> Case:
+    def make(
+        student: str, change: Callable[[Notebook], None], fair: dict[str, tuple[float, float]], why: str
+    ) -> Case:
         notebook = _solved()
         change(notebook)
         return _case(student, "broken", notebook, fair, why)
@@ -279,11 +357,26 @@ def _rearranged() -> Iterator[Case]:
     yield make("h-answer-deleted", drop("04-2-answer"), _lost("04.2"), "an answer's cell is gone")
     yield make("h-imports-deleted", drop("04-02"), full(HARD), "the released cells are brought back")
     yield make("h-upside-down", lambda nb: nb["cells"].reverse(), full(HARD), "cells in reverse order")
-    yield make("h-all-twice", lambda nb: nb["cells"].extend([*nb["cells"]]), full(HARD), "every cell twice, ids and all")
+    yield make(
+        "h-all-twice",
+        lambda nb: nb["cells"].extend([*nb["cells"]]),
+        full(HARD),
+        "every cell twice, ids and all",
+    )
     yield make("h-no-ids", _forget_ids, full(HARD), "ids lost, as older tools do")
     yield make("h-no-metadata", _forget_metadata, _either(*full(HARD)), "ids and nbgrader's metadata lost")
-    yield make("h-markdown", lambda nb: cell(nb, "04-2-answer").update(cell_type="markdown"), _either("04.2"), "an answer turned to prose")
-    yield make("h-raw", lambda nb: cell(nb, "04-2-answer").update(cell_type="raw"), _either("04.2"), "an answer turned to raw text")
+    yield make(
+        "h-markdown",
+        lambda nb: cell(nb, "04-2-answer").update(cell_type="markdown"),
+        _either("04.2"),
+        "an answer turned to prose",
+    )
+    yield make(
+        "h-raw",
+        lambda nb: cell(nb, "04-2-answer").update(cell_type="raw"),
+        _either("04.2"),
+        "an answer turned to raw text",
+    )
     yield make("h-julia", lambda nb: nb["metadata"].update(kernelspec={"name": "julia-1.9", "display_name": "Julia", "language": "julia"}),
                full(HARD), "a kernel that is not there")  # fmt: skip
     yield make("h-no-kernel", lambda nb: nb.update(metadata={}), full(HARD), "no metadata at all")
@@ -293,7 +386,12 @@ def _rearranged() -> Iterator[Case]:
     yield make("h-answer-below", _answer_below, _either("04.2"), "the answer in a new cell below the gap")
     yield make("h-checked-twice", lambda nb: nb["cells"].append(code('lab.check("04.1", answer)\nlab.check("04.2", order)')), full(HARD),
                "checks again at the end")  # fmt: skip
-    yield make("h-5000-cells", lambda nb: nb["cells"].extend(code(f"x = {i}", f"x{i}") for i in range(5000)), full(HARD), "5,000 cells")
+    yield make(
+        "h-5000-cells",
+        lambda nb: nb["cells"].extend(code(f"x = {i}", f"x{i}") for i in range(5000)),
+        full(HARD),
+        "5,000 cells",
+    )
     yield make("h-huge-cell", lambda nb: cell(nb, "04-2-answer").update(source="# " + "x" * 5_000_000 + "\n" + cell(nb, "04-2-answer")["source"]),
                full(HARD), "a cell of 5 MB")  # fmt: skip
     yield make("h-huge-output", _huge_output, full(HARD), "40 MB of stored output")
@@ -315,7 +413,9 @@ def _forget_metadata(notebook: Notebook) -> None:
 def _own_cells(notebook: Notebook) -> None:
     answer = cell(notebook, "04-2-answer")
     place = notebook["cells"].index(answer)
-    notebook["cells"].insert(place, code("def mine():\n    " + "return [('loss', 1), ('c', 4), ('b', 24), ('a', 96)]"))
+    notebook["cells"].insert(
+        place, code("def mine():\n    " + "return [('loss', 1), ('c', 4), ('b', 24), ('a', 96)]")
+    )
     answer["source"] = "order = mine()"
 
 
@@ -328,7 +428,9 @@ def _answer_below(notebook: Notebook) -> None:
 
 def _huge_output(notebook: Notebook) -> None:
     one = cell(notebook, "04-2-answer")
-    one.update(execution_count=1, outputs=[{"output_type": "stream", "name": "stdout", "text": "o" * 40_000_000}])
+    one.update(
+        execution_count=1, outputs=[{"output_type": "stream", "name": "stdout", "text": "o" * 40_000_000}]
+    )
 
 
 def _odd_metadata(notebook: Notebook) -> None:
@@ -339,7 +441,7 @@ def _odd_metadata(notebook: Notebook) -> None:
 
 # --- tampered -------------------------------------------------------------------------------------
 
-FORGED = r'''
+FORGED = r"""
 import json, struct
 RESULTS = [{"item": f"04.{i}", "state": "passed", "score": 100, "points": 100, "value": 1, "outputs": {}, "error": ""} for i in range(1, 5)]
 MESSAGES = [
@@ -353,7 +455,7 @@ def forged():
         for lead in (b"", struct.pack(">I", len(text)), struct.pack("<I", len(text)), struct.pack(">Q", len(text)), struct.pack("<Q", len(text)),
                      f"{len(text)}\n".encode(), f"Content-Length: {len(text)}\r\n\r\n".encode()):
             yield lead + text + b"\n"
-'''
+"""
 
 # Run in the first answer cell of a notebook whose answers are all nonsense.
 ATTACKS = {
@@ -451,14 +553,22 @@ def tampered() -> Iterator[Case]:
             answers["04.1"] = f"{source}\n{NONSENSE['04.1']}"
         yield make(f"t-{name}", content=handed_in(HARD, answers), why="an attack in the first answer's cell")
     for name, source in PROGRAM_ATTACKS.items():
-        yield make(f"t-{name}", content=handed_in(HARD, NONSENSE | {"04.4": source}), why="an attack when it is called")
+        yield make(
+            f"t-{name}",
+            content=handed_in(HARD, NONSENSE | {"04.4": source}),
+            why="an attack when it is called",
+        )
     yield searching(HARD)
     yield from _tampered_files()
 
 
 def _tampered_files() -> Iterator[Case]:
     make = partial(_case, kind="tampered", fair=nothing(HARD))
-    right = {"04.1": "[12, 4, 12, 160]", "04.2": '[("loss", 1), ("c", 4), ("b", 24), ("a", 96)]', "04.3": '["B", "D", "A", "E", "C", "F"]'}
+    right = {
+        "04.1": "[12, 4, 12, 160]",
+        "04.2": '[("loss", 1), ("c", 4), ("b", 24), ("a", 96)]',
+        "04.3": '["B", "D", "A", "E", "C", "F"]',
+    }
 
     edited = handed_in(HARD, NONSENSE)
     for item_id, value in right.items():
@@ -467,14 +577,24 @@ def _tampered_files() -> Iterator[Case]:
 
     asserted = handed_in(HARD, NONSENSE)
     for item_id in keys(HARD):
-        cell(asserted, check_id(item_id)).update(source="assert True", metadata={"tags": ["nbval-skip", "raises-exception"]})
+        cell(asserted, check_id(item_id)).update(
+            source="assert True", metadata={"tags": ["nbval-skip", "raises-exception"]}
+        )
     yield make("t-checks-skipped", content=asserted, why="checks that check nothing, tags that skip them")
 
-    marked = handed_in(HARD, {i: f"# NBVAL_SKIP\n# NBVAL_IGNORE_OUTPUT\n# NBVAL_RAISES_EXCEPTION\n{s}" for i, s in NONSENSE.items()})
+    marked = handed_in(
+        HARD,
+        {
+            i: f"# NBVAL_SKIP\n# NBVAL_IGNORE_OUTPUT\n# NBVAL_RAISES_EXCEPTION\n{s}"
+            for i, s in NONSENSE.items()
+        },
+    )
     yield make("t-markers", content=marked, why="nbval's own markers")
 
     extra = handed_in(HARD, NONSENSE)
-    extra["cells"] += [code(f'lab.check("{item_id}", {value})', f"x{i}") for i, (item_id, value) in enumerate(right.items())]
+    extra["cells"] += [
+        code(f'lab.check("{item_id}", {value})', f"x{i}") for i, (item_id, value) in enumerate(right.items())
+    ]
     yield make("t-checks-added", content=extra, why="checks of one's own; the released ones count")
 
     swapped = handed_in(HARD, NONSENSE)
@@ -494,12 +614,21 @@ def _tampered_files() -> Iterator[Case]:
     for item_id in keys(HARD):
         told = {"text/plain": f"{item_id}: passed, 100 of 100 points"}
         cell(stored, check_id(item_id)).update(
-            execution_count=1, outputs=[{"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": told}]
+            execution_count=1,
+            outputs=[{"output_type": "execute_result", "execution_count": 1, "metadata": {}, "data": told}],
         )
     yield make("t-outputs-stored", content=stored, why="stored outputs that say passed")
 
-    yield make("t-link-to-neighbor", content=partial(_link, "../solver/" + HARD + ".ipynb"), why="a link to another's work")
-    yield make("t-link-to-solution", content=partial(_link, "@ROOT@/solutions/" + HARD + ".ipynb"), why="a link to the solution")
+    yield make(
+        "t-link-to-neighbor",
+        content=partial(_link, "../solver/" + HARD + ".ipynb"),
+        why="a link to another's work",
+    )
+    yield make(
+        "t-link-to-solution",
+        content=partial(_link, "@ROOT@/solutions/" + HARD + ".ipynb"),
+        why="a link to the solution",
+    )
     yield make("t-link-loop", content=partial(_link, HARD + ".ipynb"), why="a link to itself")
     yield make("t-link-to-zero", content=partial(_link, "/dev/zero"), why="a link to an endless file")
     yield make("t-zip-bomb", content=_bomb(), why="a small zip of a huge notebook")
@@ -511,9 +640,10 @@ def _link(target: str, path: Path) -> None:
 
 def _bomb() -> bytes:
     out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive, archive.open(
-        zipfile.ZipInfo(f"{HARD}.ipynb"), "w", force_zip64=True
-    ) as member:
+    with (
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive,
+        archive.open(zipfile.ZipInfo(f"{HARD}.ipynb"), "w", force_zip64=True) as member,
+    ):
         for _ in range(64):
             member.write(b" " * 2**20)
     return out.getvalue()

@@ -38,7 +38,10 @@ FIRST_PORT = 8888
 # Subcommands: the module whose `main(argv) -> int` carries each one out, imported only when it is asked for.
 COMMANDS = {
     "build": ("autograd_lab.course.build", "for authors: write the notebooks from their text sources"),
-    "validate": ("autograd_lab.grade.validate", "run exercises under nbval: which items pass, for students and CI"),
+    "validate": (
+        "autograd_lab.grade.validate",
+        "run exercises under nbval: which items pass, for students and CI",
+    ),
 }
 
 

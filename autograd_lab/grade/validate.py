@@ -28,7 +28,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -378,12 +377,14 @@ def _row(item_id: str, record: dict[str, Any] | None) -> Row:
 
 
 def pytest_configure() -> None:
-    """Notice a kernel that has died: nbval waits the whole time of a cell for its answer."""
+    """Change nbval in two places, in this process alone."""
     from nbval.kernel import RunningKernel
+    from nbval.plugin import IPyNbCell
 
-    wait = RunningKernel.get_message
+    wait, begin = RunningKernel.get_message, IPyNbCell.__init__
 
     def get_message(self: Any, stream: str, timeout: float | None = None) -> Any:
+        """Notice a kernel that has died: nbval waits the whole time of a cell for its answer."""
         end = time.monotonic() + (CELL_TIMEOUT if timeout is None else timeout)
         while True:
             left = end - time.monotonic()
@@ -393,23 +394,22 @@ def pytest_configure() -> None:
                 if left <= 1.0 or not self.is_alive():
                     raise
 
-    RunningKernel.get_message = get_message
-
-
-def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """Name the tests by their items, compare checks and nothing else, and take no orders from students' comments and tags."""
-    for test in items:
-        about = test.cell.metadata["autograd_lab"]
-        test.name = about["item"] if about["role"] == "check" else f"cell {about['id']}"
-        test._nodeid = f"{test.parent.nodeid}::{test.name}"
-        test.reportinfo = partial(_place, test)
-        test.options.update(check=about["role"] == "check", check_exception=False, skip=False)
+    def named(self: Any, name: str, parent: Any, cell_num: int, cell: Any, options: dict[str, bool]) -> None:
+        """Name tests by their items, compare checks and nothing else, and take no orders from students' comments and tags."""
+        about = cell.metadata["autograd_lab"]
+        check = about["role"] == "check"
+        options.update(check=check, check_exception=False, skip=False)
+        begin(self, about["item"] if check else f"cell {about['id']}", parent, cell_num, cell, options)
         # what a cell prints beside its result (a thread, a warning) is no part of it
-        test.parent.skip_compare = (*test.parent.skip_compare, "stdout", "stderr")
+        parent.skip_compare = (*parent.skip_compare, "stdout", "stderr")
 
+    def reportinfo(self: Any) -> tuple[Path, int, str]:
+        about = self.cell.metadata["autograd_lab"]
+        return self.path, 0, f"graded item {self.name}" if about["role"] == "check" else f"the {self.name}"
 
-def _place(test: Any) -> tuple[Path, int, str]:
-    return test.path, 0, test._nodeid
+    RunningKernel.get_message = get_message
+    IPyNbCell.__init__ = named
+    IPyNbCell.reportinfo = reportinfo
 
 
 def pytest_runtest_call(item: Any) -> None:

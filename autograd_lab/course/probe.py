@@ -6,6 +6,7 @@ import inspect
 import linecache
 import math
 import re
+import warnings
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
@@ -40,13 +41,15 @@ def load(probe: Probe) -> Callable[..., Any]:
 def run(probes: Iterable[Probe], answer: Any) -> dict[str, Any]:
     """{case: plain data} of some probes; an exception of the student's code is data too: {"error", "message"}."""
     outputs = {}
-    for probe in probes:
-        function = load(probe)
-        for key, case in zip(probe.names(), probe.cases, strict=True):
-            try:
-                outputs[key] = plain.plain(function(answer, *case))
-            except Exception as error:  # whatever the student's code raises is what it did
-                outputs[key] = {"error": type(error).__name__, "message": str(error)[:300]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where they are errors, a program must not be taken for another
+        for probe in probes:
+            function = load(probe)
+            for key, case in zip(probe.names(), probe.cases, strict=True):
+                try:
+                    outputs[key] = plain.plain(function(answer, *case))
+                except Exception as error:  # whatever the student's code raises is what it did
+                    outputs[key] = {"error": type(error).__name__, "message": str(error)[:300]}
     return outputs
 
 

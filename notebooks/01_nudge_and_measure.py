@@ -81,7 +81,6 @@ def error(h):
 
 best = min((1e-3, 1e-8, 1e-12, 1e-16), key=error)
 lab.reveal(prediction, best)
-print(f"error with h = 1e-16: {error(1e-16):g}")
 assert best == 1e-8
 assert forward_difference(f, 2.0, 1e-16) == 0
 
@@ -98,6 +97,7 @@ def central_difference(f, x, h):
     return (f(x + h) - f(x - h)) / (2 * h)
 
 
+plt.figure(figsize=(6, 3.6))
 sizes = [10.0**-k for k in range(1, 16)]
 for method in (forward_difference, central_difference):
     errors = [max(abs(method(f, 2.0, h) - 12), 1e-13) for h in sizes]
@@ -108,16 +108,18 @@ plt.legend()
 plt.show()
 
 # %% [markdown]
-# A valley. Two things go wrong, and they pull in opposite directions.
+# Two valleys. Two things go wrong, and they pull in opposite directions.
 #
 # - **On the right** the nudge is too large. The curve bends between `x` and `x + h`, and the slope you
 #   measure is that of somewhere in between. Halve `h`, and the error halves.
 # - **On the left** the nudge is too small. `f(x + h)` and `f(x)` agree in nearly all their digits, and
 #   the subtraction throws those away. What is left is mostly rounding, and it is divided by `h`.
 #
-# The second line looks to both sides of `x`. The bend to the left and the bend to the right cancel, so
-# its error falls with the *square* of `h`, and its valley is deeper. Say in one sentence why its lowest
-# point lies further to the right.
+# The second curve, `central_difference`, looks to both sides of `x`. The bend to the left and the bend to
+# the right cancel, so its error falls with the *square* of `h`, and its valley is deeper. Say in one
+# sentence why its lowest point lies further to the right.
+#
+# **Worked.** The forward difference of $x^2$ at 3 with `h = 0.5` is $(3.5^2 - 3^2) / 0.5 = 6.5$. The slope is 6.
 #
 # **Half done.** With `h = 0.1`, what does each method say for $x^2$ at 3? Expand $(3 + h)^2$ and
 # $(3 - h)^2$ by hand. **All yours:** and for $x^3$ at 2, the central difference with `h = 0.1`?
@@ -125,6 +127,7 @@ plt.show()
 # %%
 square_forward, square_central, cube_central = ..., ..., ...
 
+assert forward_difference(lambda x: x**2, 3.0, 0.5) == (3.5**2 - 9) / 0.5 == 6.5
 lab.reveal(square_forward, forward_difference(lambda x: x**2, 3.0, 0.1))
 lab.reveal(square_central, central_difference(lambda x: x**2, 3.0, 0.1))
 lab.reveal(cube_central, central_difference(f, 2.0, 0.1))
@@ -132,14 +135,16 @@ lab.reveal(cube_central, central_difference(f, 2.0, 0.1))
 # %% [markdown]
 # ## Step
 #
-# Now autograd, on the same $x^3$. Watch for an `h`. Where is the nudge?
+# Now autograd, on the same $x^3$. The stepper asks before it shows. When it asks what goes to `x`, use what
+# you have measured. (Its last question, about `y.grad`, is one for notebook 05: press **Show me**.) And watch
+# for an `h`: where is the nudge?
 
 # %%
 with lab.record() as trace:
     x = torch.tensor(2.0, requires_grad=True)
     y = x**3
     y.backward()
-lab.step(trace)
+lab.step(trace, predict=True)
 
 # %%
 print(x.grad)
@@ -183,16 +188,18 @@ assert operations == 18
 #
 # ## Modify
 #
-# Measure the same derivative by nudging, with an `h` of your choice. **Predict first**: how many of the
-# digits of `0.353553390593` will you get right with the best `h` you can find?
+# Measure the same derivative by nudging. **Predict first**: how many digits after the point will you get
+# right? Run the cell, then change `h`, and look for the best one.
 
 # %%
 digits = ...
-h = 1e-5  # change me
+h = 1e-2  # change me
 
 exact = 1 / (2 * 2**0.5)
 measured = central_difference(root, 2.0, h)
-print(f"exact    {exact:.12f}\nmeasured {measured:.12f}")
+right = next((n for n in range(16) if abs(measured - exact) > 0.5 * 10**-n), 16) - 1
+lab.reveal(digits, right)
+print(f"exact    {exact:.15f}\nmeasured {measured:.15f}")
 assert abs(a.grad.item() - exact) < 1e-15
 assert f"{exact:.12f}" == "0.353553390593"
 assert 2 ** (6 - 1) == 32
@@ -200,17 +207,17 @@ assert 2 ** (6 - 1) == 32
 # %% [markdown]
 # ## What measuring costs
 #
-# The network of notebook 04 has 910 parameters. Nudging has to move each of them by itself. **Predict**:
+# The network of notebook 00 learned by changing 1480 numbers. Nudging has to move each of them by itself. **Predict**:
 # how many runs of the network does a gradient by forward differences take? And how many forward and
 # backward passes does autograd take, all in all?
 
 # %%
 runs, passes = ..., ...
 
-parameters = 64 * 12 + 12 + 12 * 10 + 10
+parameters = 64 * 20 + 20 * 10
 lab.reveal(runs, parameters + 1)
 lab.reveal(passes, 2)
-assert parameters == 910
+assert parameters == 1480
 
 # %% [markdown]
 # This is why nobody trains by nudging, and why everybody *tests* by nudging: it is slow and not exact,

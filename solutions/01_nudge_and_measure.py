@@ -9,8 +9,8 @@
 # %% [markdown]
 # # 01 · Exercises: nudge and measure
 #
-# Put your answers in place of the dots and run the check below. `lab.hint("01.1")` gives the first of
-# three hints.
+# Put your answers in place of the dots and run the check below. `lab.hint("01.1")`, in a cell of its own,
+# gives the first of three hints.
 
 # %%
 import math
@@ -22,7 +22,7 @@ from autograd_lab import lab
 # ## 01.1 · Which nudge? (2 points)
 #
 # A forward difference in ordinary Python numbers (sixteen digits) measures the slope of `math.exp` at
-# 1. With which `h` is it most accurate?
+# 1. With which `h` is it most accurate? Answer with a letter in quotes.
 #
 # `"a"` 1e-2 · `"b"` 1e-8 · `"c"` 1e-13 · `"d"` 1e-20
 
@@ -67,7 +67,7 @@ item(
 # ## 01.2 · By hand (2 points)
 #
 # What does the forward difference with `h = 0.5` say for `f(x) = x**2 - x` at `x = 1`, and what the
-# central one?
+# central one? Give a list of two numbers.
 
 # %%
 ### BEGIN SOLUTION
@@ -97,6 +97,18 @@ item(
             [1.0, 1.0],
             "M01",
             "1 is the true slope. A forward difference is a measurement with an error of its own, here 0.5.",
+            score=1,
+        ),
+        wrong_answer(
+            [1.5, 0.5],
+            "",
+            "f(0.5) is -0.25. Taking it away adds 0.25 to the difference: 0.75 - (-0.25).",
+            score=1,
+        ),
+        wrong_answer(
+            [0.5, 1.0],
+            "",
+            "You looked back, from 0.5 to 1. A forward difference goes from x to x + h.",
             score=1,
         ),
         wrong_answer([1.0, 1.5], "", "The two are swapped: first the forward one, then the central one."),
@@ -161,13 +173,13 @@ def other_functions(central_difference):
 
 @probe(points=1, hidden=True)
 def x_is_left_alone(central_difference):
-    "The caller's list, and the runs it takes"
-    x, runs = [1.5, -2.0], []
-    central_difference(lambda v: runs.append(list(v)) or v[0] * v[1], x, 0.5)
-    return {"x": x, "runs": len(runs)}
+    "Asked twice with the same list"
+    x = [1.5, -2.0]
+    first = central_difference(lambda v: v[0] ** 2 * v[1], x, 0.5)
+    return {"first": first, "second": central_difference(lambda v: v[0] ** 2 * v[1], x, 0.5), "x": x}
 
 
-@wrong("", "You measured to one side only. A central difference looks to both sides of x: f(x + h) - f(x - h).", score=1)  # fmt: skip
+@wrong("", "You measured to one side only. A central difference looks to both sides of x: f(x + h) - f(x - h).")  # fmt: skip
 def central_difference(f, x, h=1e-6):
     gradient = []
     for i in range(len(x)):
@@ -177,7 +189,7 @@ def central_difference(f, x, h=1e-6):
     return gradient
 
 
-@wrong("", "From x - h to x + h it is 2h: divide by 2 * h, not by h.", score=1)
+@wrong("", "From x - h to x + h it is 2h: divide by 2 * h, not by h.")
 def central_difference(f, x, h=1e-6):
     gradient = []
     for i in range(len(x)):
@@ -235,7 +247,71 @@ def central_difference(f, x, h=1e-6):
     return [(f(up) - f(down)) / (2 * h)]
 
 
-@wrong("", "Up and down are swapped: the sign of every slope is turned around.", score=1)
+@wrong("", "You divide by 2 and then multiply by h. Python reads from left to right: write / (2 * h).")
+def central_difference(f, x, h=1e-6):
+    gradient = []
+    for i in range(len(x)):
+        up, down = list(x), list(x)
+        up[i] += h
+        down[i] -= h
+        gradient.append((f(up) - f(down)) / 2 * h)
+    return gradient
+
+
+@wrong("", "You added the slopes up. The gradient keeps them apart: a list, with one slope for each element.")
+def central_difference(f, x, h=1e-6):
+    gradient = 0
+    for i in range(len(x)):
+        up, down = list(x), list(x)
+        up[i] += h
+        down[i] -= h
+        gradient += (f(up) - f(down)) / (2 * h)
+    return gradient
+
+
+@wrong("", "The copies are made once, before the loop, so the nudges of earlier turns stay in them. Copy in each turn.", score=1)  # fmt: skip
+def central_difference(f, x, h=1e-6):
+    gradient, up, down = [], list(x), list(x)
+    for i in range(len(x)):
+        up[i] += h
+        down[i] -= h
+        gradient.append((f(up) - f(down)) / (2 * h))
+    return gradient
+
+
+@wrong("", "The list is made anew in each turn of the loop, so only the last slope is left. Make it once, before.", score=1)  # fmt: skip
+def central_difference(f, x, h=1e-6):
+    for i in range(len(x)):
+        gradient, up, down = [], list(x), list(x)
+        up[i] += h
+        down[i] -= h
+        gradient.append((f(up) - f(down)) / (2 * h))
+    return gradient
+
+
+@wrong("M01", "This is the true slope, or one with a nudge of your own. The h that the caller gives must be used: with 0.1 a "
+       "measurement of x**3 at 2 says 12.01, not 12.", score=2)  # fmt: skip
+def central_difference(f, x, h=1e-6):
+    gradient = []
+    for i in range(len(x)):
+        up, down = list(x), list(x)
+        up[i] += 1e-6
+        down[i] -= 1e-6
+        gradient.append((f(up) - f(down)) / 2e-6)
+    return gradient
+
+
+@wrong("", "You have the slopes, but the function returns nothing: `return` the list at the end.")
+def central_difference(f, x, h=1e-6):
+    gradient = []
+    for i in range(len(x)):
+        up, down = list(x), list(x)
+        up[i] += h
+        down[i] -= h
+        gradient.append((f(up) - f(down)) / (2 * h))
+
+
+@wrong("", "Up and down are swapped: the sign of every slope is turned around.")
 def central_difference(f, x, h=1e-6):
     gradient = []
     for i in range(len(x)):

@@ -2,6 +2,9 @@
 
 Sources name places that are filled in when they are written (`corpus.write`): @TRAP@ a folder outside of everything, in which
 nothing may appear; @PORT@ a port on which a test listens; @ROOT@ this checkout; @CLASS@ the submissions; @RESULTS@ the results.
+
+Where a sandbox fails, nothing here harms more than these places and the grader itself: what would is only tried, not done. Marks of
+an escape are files `agl_escaped*`, processes named LEFTOVER, "ESCAPED" in what is printed.
 """
 
 from __future__ import annotations
@@ -111,8 +114,8 @@ IN_A_CELL = {
     "generator-exit": "raise GeneratorExit",
     "own-base-exception": "class Mine(BaseException):\n    pass\nraise Mine('mine')",
     "evil-exception": "class Evil(Exception):\n    def __str__(self):\n        raise SystemExit(3)\n    __repr__ = __str__\nraise Evil()",
-    "memory-array": "import numpy as np\nbig = [np.ones(2**28) for _ in range(16)]",
-    "memory-list": "big = []\nwhile True:\n    big.append(bytearray(64 * 2**20))",
+    "memory-array": "import numpy as np\nbig = [np.ones(2**28) for _ in range(4)]",
+    "memory-list": "big = []\nfor _ in range(200):\n    big.append(bytearray(64 * 2**20))\nraise MemoryError",
     "stack": "import sys\nsys.setrecursionlimit(10**9)\ndef down(n):\n    return down(n + 1) + 1\ndown(0)",
     "asks": "name = input('Your name? ')",
     "unknown-magic": "%no_such_magic\nraise RuntimeError('after the magic')",
@@ -168,7 +171,7 @@ IN_A_PROGRAM = {
     "program-sys-exits": "def backward(root):\n    import sys\n    sys.exit(3)",
     "program-segfaults": "def backward(root):\n    import ctypes\n    ctypes.string_at(0)",
     "program-recurses": "def backward(root):\n    backward(root)",
-    "program-eats": "def backward(root):\n    big = []\n    while True:\n        big.append(bytearray(64 * 2**20))",
+    "program-eats": "def backward(root):\n    big = []\n    for _ in range(200):\n        big.append(bytearray(64 * 2**20))\n    raise MemoryError",
     "program-prints": "def backward(root):\n    print('z' * 10**7)",
     "program-huge": "def backward(root):\n    root.grad = 10.0 ** 300\n    root.inputs = [root] * 10",
     "program-raises-evil": "class Evil(Exception):\n    def __str__(self):\n        raise SystemExit\ndef backward(root):\n    raise Evil()",
@@ -474,19 +477,19 @@ ATTACKS = {
     "reads-solutions": "import json\nd = json.load(open('@ROOT@/solutions/04_backward_node_by_node.ipynb'))\nfor c in d['cells']:\n    if c['id'].endswith('answer'):\n        exec(''.join(c['source']))",
     "reads-neighbors": "import json, glob\nfor path in glob.glob('../*/04*.ipynb') + glob.glob('@CLASS@/*/04*.ipynb'):\n    for c in json.load(open(path))['cells']:\n        if c.get('id', '').endswith('answer'):\n            exec(''.join(c['source']))",
     "reads-opens": "import os\nfor fd in os.listdir('/proc/self/fd'):\n    try:\n        print(os.readlink(f'/proc/self/fd/{fd}'))\n    except OSError:\n        pass\nfor p in os.listdir('/proc'):\n    for part in ('environ', 'cmdline', 'mem', 'maps'):\n        try:\n            data = open(f'/proc/{p}/{part}', 'rb').read(10**6) if p.isdigit() and int(p) != os.getpid() else b''\n        except OSError:\n            continue\n        if data and part in ('environ', 'mem'):\n            open('@TRAP@/read-a-neighbor', 'w').write(p)",
-    "deletes": "import shutil\nfor place in ('../..', '..', '@CLASS@', '@TRAP@', '@RESULTS@', '@ROOT@/nothing-here'):\n    shutil.rmtree(place, ignore_errors=True)",
-    "writes": "import os, site, sys, tempfile\nfrom pathlib import Path\nimport autograd_lab\nplaces = [Path('@TRAP@'), Path('@CLASS@'), Path('@RESULTS@'), Path.home(), Path('/tmp'), Path('/var/tmp'), Path('/dev/shm'), Path(autograd_lab.__file__).parent, Path(sys.prefix), *map(Path, site.getsitepackages())]\nfor place in places:\n    try:\n        (place / 'agl-escaped.txt').write_text('escaped')\n    except OSError:\n        pass",
-    "sitecustomize": "import site, sys\nfrom pathlib import Path\nfor place in (*site.getsitepackages(), site.getusersitepackages(), *sys.path, '.', '..'):\n    for name in ('sitecustomize.py', 'usercustomize.py', 'agl_escaped.pth'):\n        try:\n            Path(place, name).write_text('import os; os.mkdir(\"@TRAP@/customized\")' if 'pth' in name else 'import os\\nos.mkdir(\"@TRAP@/customized\")')\n        except OSError:\n            pass",
+    "deletes": "import shutil\nfor place in ('@CLASS@', '@TRAP@', '@RESULTS@'):\n    shutil.rmtree(place, ignore_errors=True)",
+    "writes": "import os, site, sys, tempfile\nfrom pathlib import Path\nimport autograd_lab\nplaces = [Path('@TRAP@'), Path('@CLASS@'), Path('@RESULTS@'), Path.home(), Path('/tmp'), Path('/var/tmp'), Path('/dev/shm'), Path(autograd_lab.__file__).parent, Path(sys.prefix), *map(Path, site.getsitepackages())]\nfor place in places:\n    try:\n        (place / 'agl_escaped.txt').write_text('escaped')\n    except OSError:\n        pass",
+    "sitecustomize": "import site, sys\nfrom pathlib import Path\nfor place in (*site.getsitepackages(), site.getusersitepackages(), *filter(None, sys.path)):\n    try:\n        Path(place, 'agl_escaped.pth').write_text('# escaped')\n    except OSError:\n        pass\nPath('sitecustomize.py').write_text('1/0')\nPath('json.py').write_text('1/0')",
     "gradebook-later": _NAME + "import os, time, glob, sqlite3\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        name_me()\n        for _ in range(600):\n            time.sleep(0.5)\n            for path in glob.glob('@RESULTS@/*'):\n                try:\n                    open(path, 'ab').write(b'x')\n                    open('@TRAP@/gradebook', 'w').write(path)\n                except OSError:\n                    pass\n    os._exit(0)",
     "socket": "import socket\nfor kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):\n    for host in ('127.0.0.1', '::1', '8.8.8.8'):\n        try:\n            s = socket.socket(socket.AF_INET6 if ':' in host else socket.AF_INET, kind)\n            s.settimeout(1)\n            s.connect((host, @PORT@))\n            s.send(b'escaped')\n        except OSError:\n            pass",
     "abstract-socket": "import socket\ns = socket.socket(socket.AF_UNIX)\ntry:\n    s.connect('\\0autograd-lab-@PORT@')\n    s.send(b'escaped')\nexcept OSError:\n    pass",
     "forks": _NAME + "import os, time\nfor _ in range(40):\n    if os.fork() == 0:\n        os.setsid()\n        name_me()\n        time.sleep(3600)\n        os._exit(0)",
-    "fork-bomb": _NAME + "import os, time\nname_me()\nfor _ in range(2000):\n    try:\n        if os.fork() == 0:\n            time.sleep(3600)\n    except OSError:\n        break",
+    "fork-bomb": _NAME + "import os, time\nname_me()\nfor _ in range(500):\n    try:\n        if os.fork() == 0:\n            time.sleep(3600)\n    except OSError:\n        break",
     "thread-bomb": "import threading, time\nfor _ in range(5000):\n    try:\n        threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()\n    except RuntimeError:\n        break",
     "terminates-parent": "import os, signal\nos.kill(os.getppid(), signal.SIGTERM)",
     "kills-parent": "import os, signal\nos.kill(os.getppid(), signal.SIGKILL)",
     "stops-parent": "import os, signal\nos.kill(os.getppid(), signal.SIGSTOP)",
-    "kills-everyone": "import os, signal\nos.kill(-1, signal.SIGKILL)",
+    "signals-everyone": "import os, signal\ntry:\n    os.kill(-1, signal.SIGCONT)\n    print('ESCAPED: others can be signaled')\nexcept OSError:\n    pass",
     "kills-group": "import os, signal\nos.killpg(0, signal.SIGKILL)",
     "stops-itself": "import os, signal\nos.kill(os.getpid(), signal.SIGSTOP)",
     "ignores-signals": "import signal\nfor s in signal.valid_signals():\n    try:\n        signal.signal(s, signal.SIG_IGN)\n    except (OSError, ValueError):\n        pass\nwhile True:\n    pass",
@@ -513,11 +516,11 @@ ATTACKS = {
     "audit-hook": "import sys\ndef hook(event, args):\n    if event in ('compile', 'exec', 'open', 'os.fork', 'import'):\n        raise RuntimeError('no ' + event)\nsys.addaudithook(hook)",
     "environment": "import os\nos.environ.update(LD_PRELOAD='@TRAP@/evil.so', PYTHONPATH='@TRAP@', PYTHONSTARTUP='@TRAP@/x.py', PATH='@TRAP@', AUTOGRAD_LAB_PROGRESS='@TRAP@/progress.json')",
     "progress": "import os\nos.environ['AUTOGRAD_LAB_PROGRESS'] = '@TRAP@/progress.json'\nfrom autograd_lab.course import feedback, scores\nfeedback.LISTENERS.clear()\nlab.check('04.1', [12, 4, 12, 160])",
-    "namespaces": "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\nfor flag in (0x10000000, 0x00020000, 0x20000000, 0x40000000):\n    libc.unshare(flag)\nlibc.mount(b'/', b'/tmp', None, 4096, None)\ntry:\n    os.chroot('/')\nexcept OSError:\n    pass\ntry:\n    open('@TRAP@/unshared', 'w').write('escaped')\nexcept OSError:\n    pass",
-    "limits": "import resource\nfor kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC, resource.RLIMIT_NOFILE):\n    try:\n        resource.setrlimit(kind, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))\n    except (OSError, ValueError):\n        pass\nbig = []\nfor _ in range(400):\n    big.append(bytearray(64 * 2**20))",
+    "namespaces": "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\nfor flag in (0x10000000, 0x00020000, 0x20000000, 0x40000000):\n    libc.unshare(flag)\nlibc.mount(b'/', b'@TRAP@', None, 4096, None)\ntry:\n    os.chroot('/')\nexcept OSError:\n    pass\ntry:\n    open('@TRAP@/unshared', 'w').write('escaped')\nexcept OSError:\n    pass",
+    "limits": "import resource\nfor kind in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC, resource.RLIMIT_NOFILE):\n    try:\n        resource.setrlimit(kind, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))\n    except (OSError, ValueError):\n        pass\nbig = []\nfor _ in range(100):\n    big.append(bytearray(64 * 2**20))",
     "setuid": "import os\nfor change in (lambda: os.setuid(0), lambda: os.setgid(0), lambda: os.seteuid(0), lambda: os.setgroups([0])):\n    try:\n        change()\n    except OSError:\n        pass\ntry:\n    open('@TRAP@/as-root', 'w').write('escaped')\nexcept OSError:\n    pass",
     "shared-memory": "from multiprocessing import shared_memory\ntry:\n    block = shared_memory.SharedMemory('agl_escaped', create=True, size=2**20)\nexcept OSError:\n    pass",
-    "disk": "try:\n    with open('big', 'wb') as f:\n        for _ in range(2048):\n            f.write(bytes(2**20))\nexcept OSError:\n    pass",
+    "disk": "try:\n    with open('big', 'wb') as f:\n        for _ in range(1024):\n            f.write(bytes(2**20))\nexcept OSError:\n    pass",
     "many-files": "for i in range(20_000):\n    try:\n        open(f'f{i}', 'w').close()\n    except OSError:\n        break",
     "links": "import os\nfor i, place in enumerate(('@TRAP@', '/', '@CLASS@', '..')):\n    os.symlink(place, f'link{i}')\nos.makedirs('a/b/c')\nos.chmod('a', 0)\nos.makedirs('/'.join(['deep'] * 500), exist_ok=True)",
     "pickles": "class Boom:\n    def __reduce__(self):\n        return (__import__('os').mkdir, ('@TRAP@/unpickled',))\nanswer = order = parts = Boom()",

@@ -23,6 +23,13 @@ RESULT_STATES = (
 )
 
 
+class CannotGradeError(Exception):
+    """What stops the grader: what happened, why, and what the instructor can do."""
+
+    def __init__(self, what: str, why: str, remedy: str) -> None:
+        super().__init__(f"{what}\n  Why:        {why}\n  What to do: {remedy}")
+
+
 @dataclass(frozen=True)
 class Limits:
     """What one submission may use. Endless loops are found by the processor time they use, so that a busy machine fails nobody."""

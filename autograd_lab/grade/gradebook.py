@@ -1,0 +1,604 @@
+"""The gradebook: one SQLite file, one transaction for each submission, so that nothing is lost or counted twice.
+
+    submissions   what was handed in and what running it gave; one row for each student and notebook
+    results       one row for each item, with the state of everything it was worked out from (`basis`)
+    overrides     points given by a person, with reason, author and time; never deleted, kept through regrades
+    history       what changed, when
+
+A grading run that is killed leaves whole submissions behind it or nothing; the next one compares `basis` and goes on.
+`autograd-lab gradebook RESULTS` looks at it and changes grades by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import json
+import math
+import sqlite3
+import sys
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from .model import Answer, CannotGradeError, Cell, CellRun, Job, Result, Run
+
+VERSION = 1
+NAME = "gradebook.db"
+DAY = 86_400
+SCHEMA = """
+CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE submissions (
+    student TEXT NOT NULL, notebook TEXT NOT NULL,
+    status TEXT NOT NULL,       -- "graded", "missing" or "unreadable"
+    file TEXT NOT NULL,         -- relative to the folder with the submissions
+    digest TEXT NOT NULL,       -- SHA-256 of the file
+    handed_in INTEGER,          -- seconds since 1970, UTC
+    notes TEXT NOT NULL,        -- JSON: what had to be mended
+    asked TEXT NOT NULL,        -- digest of all that the run below depends on
+    job BLOB, run BLOB,         -- compressed JSON: the merged notebook and what came back
+    seconds REAL NOT NULL,
+    PRIMARY KEY (student, notebook));
+CREATE TABLE results (
+    student TEXT NOT NULL, notebook TEXT NOT NULL, item TEXT NOT NULL,
+    place INTEGER NOT NULL,     -- its place in the notebook
+    score REAL NOT NULL, points REAL NOT NULL, state TEXT NOT NULL, says TEXT NOT NULL, misconception TEXT NOT NULL,
+    probe TEXT NOT NULL, "case" INTEGER NOT NULL, hidden INTEGER NOT NULL,
+    got TEXT NOT NULL, want TEXT NOT NULL,   -- JSON
+    basis TEXT NOT NULL,        -- digest of all that this result depends on
+    PRIMARY KEY (student, notebook, item));
+CREATE TABLE overrides (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    student TEXT NOT NULL, notebook TEXT NOT NULL, item TEXT NOT NULL,
+    points REAL,                -- NULL: an earlier one is withdrawn
+    reason TEXT NOT NULL, author TEXT NOT NULL, at TEXT NOT NULL);
+CREATE TABLE history (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    at TEXT NOT NULL, event TEXT NOT NULL, student TEXT NOT NULL, notebook TEXT NOT NULL, item TEXT NOT NULL,
+    before TEXT NOT NULL, after TEXT NOT NULL, reason TEXT NOT NULL, author TEXT NOT NULL);
+"""
+
+
+@dataclass(frozen=True)
+class Override:
+    """Points that a person gave."""
+
+    points: float
+    reason: str
+    author: str
+    at: str
+    """When, ISO 8601 in UTC."""
+
+
+@dataclass
+class Known:
+    """What the gradebook has of one submission, for deciding what is still to be done."""
+
+    status: str
+    digest: str
+    asked: str
+    file: str
+    handed_in: int | None
+    notes: tuple[str, ...]
+    results: dict[str, str] = field(default_factory=dict)
+    """{item: basis}."""
+    states: set[str] = field(default_factory=set)
+
+
+@dataclass
+class Entry:
+    """One submission as it counts: its results, lateness, and what people changed."""
+
+    student: str
+    notebook: str
+    status: str
+    file: str
+    digest: str
+    handed_in: datetime | None
+    notes: list[str]
+    seconds: float
+    due: datetime | None = None
+    penalty: float = 0.0
+    """What lateness takes of each item's points, from 0 to 1."""
+    results: list[Result] = field(default_factory=list)
+    overrides: dict[str, Override] = field(default_factory=dict)
+
+    @property
+    def days_late(self) -> int:
+        """Days begun after it was due, 0 in time."""
+        if self.due is None or self.handed_in is None:
+            return 0
+        return max(0, math.ceil((self.handed_in - self.due).total_seconds() / DAY))
+
+    def points(self, result: Result) -> float:
+        """What counts for an item: a person's word, or the score less what lateness costs."""
+        override = self.overrides.get(result.item)
+        return override.points if override else round(result.score * (1 - self.penalty), 4)
+
+    @property
+    def total(self) -> float:
+        """The points of all items."""
+        return round(sum(map(self.points, self.results)), 4)
+
+    @property
+    def most(self) -> float:
+        """What they are worth."""
+        return round(sum(result.points for result in self.results), 4)
+
+
+class Gradebook:
+    """An open gradebook; a context manager. Raises CannotGradeError for what is none, or is of a newer version."""
+
+    def __init__(self, path: Path, create: bool = False) -> None:
+        self.path = path
+        if not create and not path.is_file():
+            raise CannotGradeError(
+                f"There is no gradebook in {path.parent}.",
+                f"the file {path.name} is not there.",
+                "give the folder that `autograd-lab grade ... --out RESULTS` wrote",
+            )
+        try:
+            self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode = WAL")
+            # Through a kill nothing is lost either way; through a power cut the last submissions would be graded again.
+            self._db.execute("PRAGMA synchronous = NORMAL")
+            self._prepare()
+        except sqlite3.Error as error:
+            raise CannotGradeError(
+                f"The gradebook {path} cannot be used.",
+                f"SQLite says: {error}.",
+                "close other programs that have it open; if it is damaged, move it away and grade again",
+            ) from error
+
+    def _prepare(self) -> None:
+        version = self._db.execute("PRAGMA user_version").fetchone()[0]
+        if version > VERSION:
+            raise CannotGradeError(
+                f"The gradebook {self.path} is of version {version}.",
+                f"this autograd_lab knows versions up to {VERSION}.",
+                "update autograd_lab",
+            )
+        if version == 0:
+            with self._transaction():
+                if not self._db.execute(
+                    "SELECT 1 FROM sqlite_master"
+                ).fetchone():  # another process was not faster
+                    for statement in SCHEMA.split(";\n"):
+                        self._db.execute(statement)
+                    self._db.execute(f"PRAGMA user_version = {VERSION}")
+
+    def __enter__(self) -> Gradebook:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file, its log folded in."""
+        with suppress(sqlite3.Error):
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._db.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    # --- grading ---
+
+    def known(self) -> dict[tuple[str, str], Known]:
+        """What is there, by student and notebook."""
+        found = {
+            (row[0], row[1]): Known(row[2], row[3], row[4], row[5], row[6], tuple(json.loads(row[7])))
+            for row in self._db.execute(
+                "SELECT student, notebook, status, digest, asked, file, handed_in, notes FROM submissions"
+            )
+        }
+        for student, notebook, item, basis, state in self._db.execute(
+            "SELECT student, notebook, item, basis, state FROM results"
+        ):
+            found[student, notebook].results[item] = basis
+            found[student, notebook].states.add(state)
+        return found
+
+    def record(
+        self,
+        student: str,
+        notebook: str,
+        results: Iterable[Result],
+        basis: Mapping[str, str],
+        *,
+        status: str = "graded",
+        file: str = "",
+        digest: str = "",
+        handed_in: datetime | None = None,
+        notes: Iterable[str] = (),
+        asked: str = "",
+        job: Job | None = None,
+        run: Run | None = None,
+        only: str = "",
+    ) -> None:
+        """Store a submission with its results, in place of what was known of it; all of it or, after a kill, nothing.
+
+        basis   {item: digest of what its result depends on}
+        asked   digest of what `run` depends on
+        only    the one item whose result is replaced; the others stay
+        """
+        results = list(results)
+        who = (student, notebook)
+        now = _now()
+        with self._transaction():
+            before = {
+                row[0]: (row[1], row[2])
+                for row in self._db.execute(
+                    "SELECT item, score, state FROM results WHERE student = ? AND notebook = ?", who
+                )
+            }
+            self._db.execute(
+                "INSERT OR REPLACE INTO submissions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*who, status, file, digest, _seconds(handed_in), _text(list(notes)), asked,
+                 _pack(job), _pack(run), run.seconds if run else 0.0),
+            )  # fmt: skip
+            if not only:
+                self._db.execute("DELETE FROM results WHERE student = ? AND notebook = ?", who)
+            for place, one in enumerate(results):
+                if only and one.item != only:
+                    continue
+                self._db.execute(
+                    "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (*who, one.item, place, one.score, one.points, one.state, one.says, one.misconception,
+                     one.probe, one.case, int(one.hidden), _text(one.got), _text(one.want), basis.get(one.item, "")),
+                )  # fmt: skip
+                was = before.get(one.item)
+                if was and was != (one.score, one.state):
+                    self._log(
+                        now, "regraded", *who, one.item, f"{was[0]:g} {was[1]}", f"{one.score:g} {one.state}"
+                    )
+            if not before:
+                total = f"{sum(one.score for one in results):g} of {sum(one.points for one in results):g}"
+                self._log(now, status, *who, "", "", total)
+
+    def touch(
+        self, student: str, notebook: str, file: str, handed_in: datetime | None, notes: Iterable[str]
+    ) -> None:
+        """Note anew where a graded submission lies and when it was handed in."""
+        with self._transaction():
+            self._db.execute(
+                "UPDATE submissions SET file = ?, handed_in = ?, notes = ? WHERE student = ? AND notebook = ?",
+                (file, _seconds(handed_in), _text(list(notes)), student, notebook),
+            )
+
+    def stored_run(self, student: str, notebook: str) -> tuple[Job, Run] | None:
+        """The merged notebook and what came back from running it; None if that was not kept in a form known here."""
+        row = self._db.execute(
+            "SELECT job, run FROM submissions WHERE student = ? AND notebook = ?", (student, notebook)
+        ).fetchone()
+        if row is None or row[0] is None or row[1] is None:
+            return None
+        try:
+            job, run = _unpack(row[0]), _unpack(row[1])
+            job["cells"] = tuple(Cell(**cell) for cell in job["cells"])
+            job["notes"] = tuple(job["notes"])
+            run["cells"] = [CellRun(**cell) for cell in run["cells"]]
+            run["answers"] = {item: Answer(**answer) for item, answer in run["answers"].items()}
+            return Job(**job), Run(**run)
+        except (TypeError, KeyError, ValueError, zlib.error):
+            return None  # written by another version: the submission is run again
+
+    def _log(
+        self, at: str, event: str, student: str, notebook: str, item: str, before: str, after: str,
+        reason: str = "", author: str = "",
+    ) -> None:  # fmt: skip
+        self._db.execute(
+            "INSERT INTO history (at, event, student, notebook, item, before, after, reason, author)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (at, event, student, notebook, item, before, after, reason, author),
+        )
+
+    # --- settings ---
+
+    def setting(self, name: str, default: Any = None) -> Any:
+        """A stored setting."""
+        row = self._db.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
+        return default if row is None else json.loads(row[0])
+
+    def set(self, name: str, value: Any) -> None:
+        """Store a setting."""
+        with self._transaction():
+            self._db.execute("INSERT OR REPLACE INTO settings VALUES (?, ?)", (name, _text(value)))
+
+    # --- what counts ---
+
+    def entries(self) -> list[Entry]:
+        """All submissions as they count, sorted by student and notebook."""
+        due = {name: datetime.fromisoformat(text) for name, text in self.setting("due", {}).items()}
+        rate = self.setting("late penalty", 0.0)
+        found: dict[tuple[str, str], Entry] = {}
+        self._db.execute("BEGIN")  # one moment's view of all tables
+        try:
+            for row in self._db.execute(
+                "SELECT student, notebook, status, file, digest, handed_in, notes, seconds FROM submissions"
+            ):
+                at = None if row[5] is None else datetime.fromtimestamp(row[5], UTC)
+                entry = Entry(row[0], row[1], row[2], row[3], row[4], at, json.loads(row[6]), row[7])
+                entry.due = due.get(entry.notebook) or due.get("")
+                entry.penalty = min(1.0, rate * entry.days_late)
+                found[row[0], row[1]] = entry
+            for row in self._db.execute(
+                'SELECT student, notebook, item, score, points, state, says, misconception, probe, "case", hidden, got, want'
+                " FROM results ORDER BY student, notebook, place, item"
+            ):
+                found[row[0], row[1]].results.append(
+                    Result(*row[:10], bool(row[10]), json.loads(row[11]), json.loads(row[12]))
+                )
+            for student, notebook, item, points, reason, author, at in self._db.execute(
+                "SELECT student, notebook, item, points, reason, author, at FROM overrides ORDER BY number"
+            ):
+                changed = found[student, notebook].overrides
+                changed.pop(item, None)
+                if points is not None:
+                    changed[item] = Override(points, reason, author, at)
+        finally:
+            self._db.execute("COMMIT")
+        return [found[key] for key in sorted(found)]
+
+    # --- by hand ---
+
+    def override(self, student: str, item: str, points: float | None, reason: str, author: str) -> Entry:
+        """Give an item these points whatever the grader says, or take such a word back (points=None).
+
+        It is kept through regrades, and lateness takes nothing from it. Raises CannotGradeError if there is no such
+        result, the points are none that the item can have, or there is no reason.
+        """
+        entry = next(
+            (e for e in self.entries() if e.student == student and any(r.item == item for r in e.results)),
+            None,
+        )
+        if entry is None:
+            students = {e.student for e in self.entries()}
+            near = sorted(s for s in students if student.casefold() in s.casefold())[:5]
+            items = sorted({r.item for e in self.entries() if e.student == student for r in e.results})
+            raise CannotGradeError(
+                f"There is no result of {student} for the item {item}.",
+                f"{student} has {', '.join(items)}."
+                if items
+                else f"the gradebook has no student {student!r}.",
+                f"perhaps {', '.join(near)}"
+                if near and not items
+                else "see `autograd-lab gradebook RESULTS show`",
+            )
+        worth = next(r.points for r in entry.results if r.item == item)
+        if points is not None and not 0 <= points <= worth:
+            raise CannotGradeError(
+                f"{points:g} points cannot be given for {item}.",
+                f"it is worth {worth:g}.",
+                f"give 0 to {worth:g}",
+            )
+        if points is None and item not in entry.overrides:
+            raise CannotGradeError(
+                f"There is nothing to withdraw for {student}, {item}.",
+                "its points are the grader's.",
+                "see `autograd-lab gradebook RESULTS history`",
+            )
+        if not reason.strip():
+            raise CannotGradeError(
+                "The override was not made.",
+                "it has no reason, and who reads the gradebook later will want one.",
+                'add --reason "..."',
+            )
+        was = next(entry.points(r) for r in entry.results if r.item == item)
+        now = _now()
+        self._db.execute("PRAGMA synchronous = FULL")  # nobody would type it again after a power cut
+        with self._transaction():
+            self._db.execute(
+                "INSERT INTO overrides (student, notebook, item, points, reason, author, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (student, entry.notebook, item, points, reason.strip(), author, now),
+            )
+            event = "overridden" if points is not None else "withdrawn"
+            after = "" if points is None else f"{points:g}"
+            self._log(now, event, student, entry.notebook, item, f"{was:g}", after, reason.strip(), author)
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        return next(e for e in self.entries() if (e.student, e.notebook) == (student, entry.notebook))
+
+    def history(self, student: str = "", item: str = "") -> list[dict[str, str]]:
+        """What happened, oldest first; to one student or one item, if these are given."""
+        names = ("at", "event", "student", "notebook", "item", "before", "after", "reason", "author")
+        return [
+            dict(zip(names, row, strict=True))
+            for row in self._db.execute(
+                f"SELECT {', '.join(names)} FROM history WHERE (? = '' OR student = ?) AND (? = '' OR item = ?) ORDER BY number",
+                (student, student, item, item),
+            )
+        ]
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _seconds(moment: datetime | None) -> int | None:
+    return None if moment is None else int(moment.timestamp())
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _pack(value: Job | Run | None) -> bytes | None:
+    return None if value is None else zlib.compress(json.dumps(asdict(value)).encode())
+
+
+def _unpack(data: bytes) -> dict[str, Any]:
+    return dict(json.loads(zlib.decompress(data)))
+
+
+# ----------------------------------------------------------------------
+# the command
+# ----------------------------------------------------------------------
+
+
+def main(argv: list[str] | None = None) -> int:
+    """`autograd-lab gradebook RESULTS [show | override | withdraw | history | export]`; the exit status."""
+    options = _parser().parse_args(argv)
+    try:
+        with Gradebook(options.results / NAME if options.results.is_dir() else options.results) as book:
+            return int(options.do(book, options))
+    except CannotGradeError as problem:
+        print(f"autograd-lab: {problem}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # piped into `head`
+        sys.stderr.close()
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="autograd-lab gradebook", description="Look at the grades of a class, and change them by hand."
+    )
+    parser.add_argument(
+        "results", type=Path, metavar="RESULTS", help="the folder that `autograd-lab grade` wrote"
+    )
+    parser.set_defaults(do=_show, student="", item="", notebook="")
+    commands = parser.add_subparsers(metavar="COMMAND")
+
+    show = commands.add_parser(
+        "show", help="points by student and notebook, or the items of one student (default)"
+    )
+    show.add_argument("student", nargs="?", default="")
+    show.add_argument("--item", default="", help="one item of all students")
+    show.set_defaults(do=_show)
+
+    override = commands.add_parser("override", help="give an item other points; kept through regrades")
+    override.add_argument("student")
+    override.add_argument("item", help="such as 04.2")
+    override.add_argument("points", type=float)
+    withdraw = commands.add_parser("withdraw", help="take an override back")
+    withdraw.add_argument("student")
+    withdraw.add_argument("item")
+    withdraw.set_defaults(points=None)
+    for command in (override, withdraw):
+        command.add_argument("--reason", required=True, help="why; it is kept")
+        command.add_argument("--author", default="", help="who decided (default: your login name)")
+        command.set_defaults(do=_override)
+
+    history = commands.add_parser("history", help="what was graded, regraded and overridden, and when")
+    history.add_argument("student", nargs="?", default="")
+    history.add_argument("--item", default="")
+    history.set_defaults(do=_history)
+
+    export = commands.add_parser(
+        "export", help="write grades.csv, grades.json, Gradescope's and nbgrader's files again"
+    )
+    export.add_argument("--out", type=Path, help="the folder to write to (default: RESULTS)")
+    export.set_defaults(do=_export)
+    return parser
+
+
+def _show(book: Gradebook, options: argparse.Namespace) -> int:
+    entries = [e for e in book.entries() if not options.student or e.student == options.student]
+    if not entries:
+        raise CannotGradeError(
+            f"The gradebook has no student {options.student!r}."
+            if options.student
+            else "The gradebook is empty.",
+            "nothing was graded under this name." if options.student else "nothing was graded yet.",
+            "see `autograd-lab gradebook RESULTS show` for all"
+            if options.student
+            else "run `autograd-lab grade`",
+        )
+    if options.student or options.item:
+        rows = [
+            (e.student, r.item, f"{e.points(r):g}", f"{r.points:g}", r.state, _about(e, r))
+            for e in entries
+            for r in e.results
+            if not options.item or r.item == options.item
+        ]
+        _print_table(("student", "item", "points", "of", "state", ""), rows)
+        for note in [note for e in entries if options.student for note in e.notes]:
+            print(f"note: {note}")
+        return 0
+    rows = [
+        (
+            e.student,
+            e.notebook,
+            f"{e.total:g}",
+            f"{e.most:g}",
+            e.status,
+            f"{e.days_late} days late" if e.days_late else "",
+        )
+        for e in entries
+    ]
+    _print_table(("student", "notebook", "points", "of", "status", ""), rows)
+    return 0
+
+
+def _about(entry: Entry, result: Result) -> str:
+    override = entry.overrides.get(result.item)
+    if override:
+        return f"by {override.author}: {override.reason} (the grader gave {result.score:g})"
+    return " ".join(filter(None, [result.misconception, result.says]))
+
+
+def _override(book: Gradebook, options: argparse.Namespace) -> int:
+    author = options.author or _login()
+    entry = book.override(options.student, options.item, options.points, options.reason, author)
+    result = next(r for r in entry.results if r.item == options.item)
+    print(f"{entry.student}, {options.item}: {entry.points(result):g} of {result.points:g} points")
+    from . import tables
+
+    tables.write(book, book.path.parent)
+    return 0
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError, ImportError):
+        return "unknown"
+
+
+def _history(book: Gradebook, options: argparse.Namespace) -> int:
+    rows = [
+        (row["at"], row["event"], row["student"], row["item"] or row["notebook"], f"{row['before']} -> {row['after']}".strip("-> "),
+         " ".join(filter(None, [row["author"] and f"{row['author']}:", row["reason"]])))
+        for row in book.history(options.student, options.item)
+    ]  # fmt: skip
+    _print_table(("when (UTC)", "what", "student", "item", "points", ""), rows)
+    return 0
+
+
+def _export(book: Gradebook, options: argparse.Namespace) -> int:
+    from . import tables
+
+    for path in tables.write(book, options.out or book.path.parent):
+        print(path)
+    return 0
+
+
+def _print_table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+    shown = [head, *(tuple(_printable(cell) for cell in row) for row in rows)]
+    widths = [max(len(row[i]) for row in shown) for i in range(len(head) - 1)]
+    for row in shown:
+        print(
+            "  ".join(
+                [*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]
+            ).rstrip()
+        )
+
+
+def _printable(text: str) -> str:
+    """Text for a terminal: names are students' own, and may hold line ends and escape sequences."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,802 @@
+"""Finds the submissions in a folder, and reads whatever was handed in as a notebook.
+
+    SUBMISSIONS/<student>/<notebook>.ipynb
+    SUBMISSIONS/<student>/<assignment>/<notebook>.ipynb      nbgrader's `submitted/`
+
+    find   the folder -> one Submission for each student and notebook, with the file that counts or why there is none
+    read   the bytes of a file -> the cells in it; raises UnreadableError with a sentence for the instructor
+
+Nothing here is written to, and no link is followed out of a student's own folder. What is read was made by others: sizes,
+depths and counts are bounded, and text is made such that it can be stored and sent.
+"""
+
+from __future__ import annotations
+
+import csv
+import errno
+import hashlib
+import io
+import json
+import os
+import re
+import stat
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from .model import CannotGradeError
+
+MOST_BYTES = 20_000_000
+"""The largest file that is read. Parsed JSON takes up to thirty times its size in memory."""
+MOST_CELLS = 5_000
+MOST_TEXT = 2_000_000
+"""The most characters of code that a notebook may hold."""
+MOST_ENTRIES = 2_000
+"""The most files and folders looked at in one student's folder."""
+DEEPEST = 6
+SKIPPED = {"__MACOSX", "__pycache__", "node_modules", "Thumbs.db", "desktop.ini"}
+TIMESTAMP = "timestamp.txt"
+"""nbgrader's file with the time of submission, beside the notebooks."""
+
+
+class UnreadableError(Exception):
+    """A file that is no notebook; its text is a sentence that says what it is instead."""
+
+
+@dataclass(frozen=True)
+class RawCell:
+    """A cell as it was handed in."""
+
+    kind: str
+    """ "code", "markdown" or "raw"."""
+    source: str
+    id: str = ""
+    grade_id: str = ""
+    """nbgrader's name for it."""
+    solution: bool = False
+    """Whether nbgrader's metadata call it a place for an answer."""
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """What could be read of a file, outputs left out."""
+
+    cells: tuple[RawCell, ...]
+    notes: tuple[str, ...] = ()
+    """What had to be mended, in sentences."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file in a student's folder; a link, a folder or a member of a zip archive may stand for one."""
+
+    path: Path
+    name: str
+    """As the instructor should read it: relative to the folder with the submissions."""
+    trouble: str = ""
+    """Why it cannot be read, if that is known without opening it."""
+    member: str = ""
+    """Its name in the zip archive `path`."""
+
+    @property
+    def stem(self) -> str:
+        """The name of the notebook it seems to be, without extension."""
+        name = Path(self.member or self.path.name).name
+        for ending in (".ipynb", ".json", ".txt", ".zip", ".py", ".html"):
+            name = name.removesuffix(ending)
+        return name
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What one student handed in for one notebook. Without a `file`, nothing."""
+
+    student: str
+    notebook: str
+    """The stem of the released notebook."""
+    file: File | None = None
+    handed_in: datetime | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class Found:
+    """What is in a folder."""
+
+    submissions: list[Submission]
+    warnings: list[str] = field(default_factory=list)
+    """What was left out, and why."""
+
+
+# ----------------------------------------------------------------------
+# finding
+# ----------------------------------------------------------------------
+
+
+class Shelf:
+    """What the released notebooks are called and hold, by which files are recognized. Made by merge.py."""
+
+    def __init__(self, words: Mapping[str, Iterable[str]]) -> None:
+        self.names = {_fold(name): name for name in words}
+        self._marks: dict[str, set[str]] = {}
+        """{a cell's id, grade_id or check call: the notebooks that have it}."""
+        for name, marks in words.items():
+            for mark in marks:
+                self._marks.setdefault(mark, set()).add(name)
+
+    def by_name(self, file: File) -> str:
+        """The notebook whose name the file has, or ""."""
+        return self.names.get(_fold(file.stem), "")
+
+    def by_content(self, notebook: Notebook) -> str:
+        """The notebook to which most of the cells belong, or ""."""
+        count: dict[str, int] = {}
+        for cell in notebook.cells:
+            for mark in marks(cell):
+                for name in self._marks.get(mark, ()):
+                    count[name] = count.get(name, 0) + 1
+        return max(sorted(count), key=lambda name: count[name], default="")
+
+    def by_number(self, file: File) -> str:
+        """The one notebook whose name begins with the number in the file's name ("my 04 final"), or ""."""
+        numbers = set(re.findall(r"(?<!\d)\d+(?!\d)", file.stem))
+        fits = [n for n in self.names.values() if (m := re.match(r"\d+", n)) and m[0] in numbers]
+        return fits[0] if len(fits) == 1 else ""
+
+
+CHECK = re.compile(r"""\blab\s*\.\s*check\s*\(\s*["']([^"'\n]{1,40})["']""")
+"""A call of lab.check; its group is the item's id."""
+
+
+def marks(cell: RawCell) -> set[str]:
+    """By what a cell can be recognized, wherever it stands: its ids, the items it checks."""
+    return {mark for mark in (cell.id, cell.grade_id) if mark} | {
+        f"check {item}" for item in CHECK.findall(cell.source)
+    }
+
+
+def find(
+    folder: Path,
+    shelf: Shelf,
+    *,
+    roster: Sequence[str] | None = None,
+    wanted: Sequence[str] | None = None,
+    students: Sequence[str] | None = None,
+    assignment: str = "",
+    times: Mapping[tuple[str, str], datetime] | None = None,
+    most_bytes: int = MOST_BYTES,
+) -> Found:
+    """The submissions in `folder`: one for each student and notebook, missing ones included, sorted.
+
+    roster      the students of the class; without one, those who have a folder
+    wanted      the notebooks that are graded; without it, those that anyone handed in
+    students    only these
+    assignment  only files in the subfolder of this name in each student's folder
+    times       {(student, notebook or ""): time of submission}, before a timestamp.txt and the file's own time
+    Raises CannotGradeError if the folder cannot be read or holds no students' folders.
+    """
+    found = Found([])
+    folder = _top(folder)
+    homes = _homes(folder, shelf, found)
+    if not homes and not roster:
+        raise CannotGradeError(
+            f"{folder} holds no submissions.",
+            "there is no student's folder in it"
+            + (" (the notebooks in it belong to no student)." if found.warnings else "."),
+            "give the folder that holds one folder per student: SUBMISSIONS/<student>/<notebook>.ipynb",
+        )
+    names = _names(homes, roster, found)
+    if students is not None:
+        chosen = {_norm(name) for name in students}
+        unknown = sorted(chosen - set(names))
+        if unknown:
+            raise CannotGradeError(
+                f"There is no student {unknown[0]!r}.",
+                f"neither a folder in {folder} nor the roster has this name.",
+                f"there are: {', '.join(sorted(names)[:8])}" + (" ..." if len(names) > 8 else ""),
+            )
+        names = {name: paths for name, paths in names.items() if name in chosen}
+    piles = {
+        name: _pile(name, paths, folder, shelf, assignment, found, most_bytes)
+        for name, paths in sorted(names.items())
+    }
+    books = sorted(wanted if wanted is not None else {book for pile in piles.values() for book in pile})
+    if not books:
+        raise CannotGradeError(
+            f"No file in {folder} belongs to a notebook of the course.",
+            f"{len(piles)} students' folders were searched for {', '.join(sorted(shelf.names.values())[:3])} ..."
+            + (f" in their subfolders {assignment!r}." if assignment else "."),
+            "check the folder, or name the notebooks that are graded: --notebooks 04",
+        )
+    for name, pile in piles.items():
+        for book in books:
+            candidates = pile.get(book, [])
+            found.submissions.append(_choose(name, book, candidates, times or {}, roster))
+    return found
+
+
+def _top(folder: Path) -> Path:
+    try:
+        top = folder.expanduser().resolve(strict=True)
+        if not top.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        inner = top / "submitted"
+        others = [p for p in top.iterdir() if p.is_dir() and not p.name.startswith(".") and p != inner]
+        if (
+            inner.is_dir()
+            and not inner.is_symlink()
+            and any((top / n).is_dir() for n in ("source", "release"))
+        ):
+            return inner  # an nbgrader course was given, with its other folders beside
+        return inner if inner.is_dir() and not inner.is_symlink() and not others else top
+    except (OSError, RuntimeError) as error:
+        raise CannotGradeError(
+            f"The submissions in {folder} cannot be read.",
+            f"the system says: {_reason(error)}.",
+            "give the folder that holds one folder per student: SUBMISSIONS/<student>/<notebook>.ipynb",
+        ) from error
+
+
+def _homes(folder: Path, shelf: Shelf, found: Found) -> dict[str, list[Path]]:
+    """{student: their folders}; a zip archive or a notebook that lies about loosely stands for a folder."""
+    homes: dict[str, list[Path]] = {}
+    for path in sorted(folder.iterdir(), key=lambda p: os.fsencode(p.name)):
+        if _skipped(path.name):
+            continue
+        name = show(path.name)
+        if path.is_dir() or path.is_symlink():
+            homes.setdefault(_norm(name), []).append(path)
+        elif path.suffix.lower() == ".zip":
+            homes.setdefault(_norm(show(path.stem)), []).append(path)
+        elif path.suffix.lower() == ".ipynb":
+            if shelf.by_name(File(path, name)):
+                found.warnings.append(f"{name} was left out: it is in no student's folder.")
+            else:
+                homes.setdefault(_norm(show(path.stem)), []).append(path)
+                found.warnings.append(
+                    f"{name} is in no student's folder: its name was taken for the student's."
+                )
+        elif path.suffix.lower() not in (".csv", ".txt", ".md", ".db"):
+            found.warnings.append(f"{name} was left out: it is neither a folder nor a notebook.")
+    for name, paths in homes.items():
+        if len(paths) > 1:
+            both = " and ".join(show(p.name) for p in paths)
+            found.warnings.append(f"{both} were taken for one student, {name}.")
+    return homes
+
+
+def _names(homes: dict[str, list[Path]], roster: Sequence[str] | None, found: Found) -> dict[str, list[Path]]:
+    """{student: their folders}, those of the roster who have none included."""
+    if roster is None:
+        return homes
+    names: dict[str, list[Path]] = {_norm(name): [] for name in roster}
+    folded: dict[str, list[str]] = {}
+    for name in names:
+        folded.setdefault(name.casefold(), []).append(name)
+    strangers = []
+    for name, paths in homes.items():
+        same = folded.get(name.casefold(), [])
+        if name not in names and len(same) == 1 and same[0] not in homes:
+            name = same[0]  # "Alice" handed in as "alice"
+        if name not in names:
+            strangers.append(name)
+        names.setdefault(name, []).extend(paths)
+    if strangers:
+        found.warnings.append(f"Not on the roster, and graded all the same: {', '.join(strangers)}.")
+    return names
+
+
+def _pile(
+    student: str, homes: Sequence[Path], folder: Path, shelf: Shelf, assignment: str, found: Found, most: int
+) -> dict[str, list[tuple[File, tuple[str, ...]]]]:
+    """{notebook: the student's files for it, with what is to be said about each}."""
+    pile: dict[str, list[tuple[File, tuple[str, ...]]]] = {}
+    loose = []
+    for home in homes:
+        for file in _files(home, folder, assignment, found, most):
+            book, notes = _recognize(file, shelf, most)
+            if book:
+                pile.setdefault(book, []).append((file, notes))
+            elif file.path.suffix.lower() == ".ipynb" or file.member:
+                loose.append(file.name)
+    if loose:
+        found.warnings.append(f"{student}: belongs to no notebook of the course: {', '.join(loose[:5])}.")
+    return pile
+
+
+def _recognize(file: File, shelf: Shelf, most: int) -> tuple[str, tuple[str, ...]]:
+    named = shelf.by_name(file)
+    if file.trouble:
+        return named or shelf.by_number(file), ()
+    ending = Path(file.member or file.path.name).suffix.lower()
+    if ending not in (".ipynb", ".json", ".txt", ".zip", "") and not named:
+        return "", ()
+    try:
+        held = shelf.by_content(read(load(file, most)))
+    except UnreadableError:
+        return (named or shelf.by_number(file)) if ending in (".ipynb", ".zip", ".py", ".html") else named, ()
+    if named and held in ("", named):
+        return named, ()
+    if held and named:
+        return held, (f"{file.name} holds the cells of {held}, and was graded as that.",)
+    if held:
+        return held, (f"{file.name} was recognized by its cells.",)
+    if ending != ".ipynb":
+        return "", ()
+    guess = shelf.by_number(file)
+    return guess, (f"{file.name} was recognized by the number in its name only.",) if guess else ()
+
+
+def _files(home: Path, folder: Path, assignment: str, found: Found, most: int) -> Iterator[File]:
+    """What a student's folder holds, sorted; nothing that a link leads to outside of it."""
+    if home.is_symlink():
+        yield File(home, show(home.name), "is a link; links are not followed")
+        return
+    if home.is_file():
+        yield from _unpack(File(home, show(home.name)), most)
+        return
+    left = MOST_ENTRIES
+
+    def walk(place: Path, depth: int) -> Iterator[File]:
+        nonlocal left
+        try:
+            entries = sorted(os.scandir(place), key=lambda e: os.fsencode(e.name))
+        except OSError as error:
+            yield File(place, show(place.relative_to(folder)), f"cannot be opened: {_reason(error)}")
+            return
+        for entry in entries:
+            if _skipped(entry.name):
+                continue
+            left -= 1
+            if left == 0:
+                found.warnings.append(
+                    f"{show(home.name)}: more than {MOST_ENTRIES:,} files; the rest was not searched."
+                )
+            if left <= 0:
+                return
+            path = Path(entry.path)
+            name = show(path.relative_to(folder))
+            if entry.is_symlink():
+                target = _inside(path, home)
+                if target is not None:
+                    yield File(path, name)
+                elif path.suffix.lower() == ".ipynb":
+                    why = "is a link that leads out of the student's folder, or nowhere; it was not followed"
+                    yield File(path, name, why)
+            elif entry.is_dir(follow_symlinks=False):
+                if path.suffix.lower() == ".ipynb":
+                    yield File(path, name, "is a folder, not a file")
+                if depth < DEEPEST:
+                    yield from walk(path, depth + 1)
+            elif entry.is_file(follow_symlinks=False):
+                yield from _unpack(File(path, name), most)
+            elif path.suffix.lower() == ".ipynb":
+                yield File(path, name, "is neither a file nor a folder")
+
+    start = home / assignment if assignment else home
+    if start.is_dir() and not start.is_symlink():
+        yield from walk(start, 0)
+
+
+def _inside(link: Path, home: Path) -> Path | None:
+    """Where a link leads, if that is a file in the student's own folder."""
+    try:
+        target = link.resolve(strict=True)
+        return target if target.is_file() and target.is_relative_to(home.resolve()) else None
+    except (OSError, RuntimeError):
+        return None
+
+
+def _unpack(file: File, most: int) -> Iterator[File]:
+    """The notebooks in a zip archive, or the file itself."""
+    if file.path.suffix.lower() not in (".zip", ".ipynb") or not _is_zip(file.path):
+        yield file
+        return
+    try:
+        if file.path.stat().st_size > 10 * most:
+            yield File(file.path, file.name, f"is a zip archive of more than {most / 1e5:g} MB")
+            return
+        with zipfile.ZipFile(file.path) as archive:
+            members = [
+                info.filename
+                for info in archive.infolist()[:MOST_ENTRIES]
+                if not info.is_dir()
+                and info.filename.lower().endswith(".ipynb")
+                and not any(_skipped(part) for part in info.filename.split("/"))
+            ]
+    except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError) as error:
+        yield File(file.path, file.name, f"is a damaged zip archive: {error}")
+        return
+    if not members:
+        yield File(file.path, file.name, "is a zip archive without a notebook in it")
+    for member in sorted(members):
+        if len(members) == 1 and file.path.suffix.lower() == ".ipynb":
+            yield File(file.path, file.name, member=file.path.name)  # named by the file, not by what is in it
+        else:
+            yield File(file.path, f"{file.name}/{show(member)}", member=member)
+
+
+def _is_zip(path: Path) -> bool:
+    try:
+        with path.open("rb") as opened:
+            return opened.read(4) == b"PK\x03\x04"
+    except OSError:
+        return False
+
+
+def _choose(
+    student: str,
+    book: str,
+    candidates: list[tuple[File, tuple[str, ...]]],
+    times: Mapping[tuple[str, str], datetime],
+    roster: Sequence[str] | None,
+) -> Submission:
+    """Of several files for one notebook the readable ones come first, then the released name, then the newest."""
+    if not candidates:
+        return Submission(student, book)
+
+    def rank(candidate: tuple[File, tuple[str, ...]]) -> tuple[bool, bool, int, str]:
+        file, _ = candidate
+        return not file.trouble, _fold(file.stem) == _fold(book), _mtime(file), file.name
+
+    ordered = sorted(candidates, key=rank, reverse=True)
+    file, notes = ordered[0]
+    if len(ordered) > 1:
+        others = ", ".join(other.name for other, _ in ordered[1:4]) + (" ..." if len(ordered) > 4 else "")
+        notes = (*notes, f"{file.name} was graded; for the same notebook there is also {others}.")
+    given = times.get((student, book)) or times.get((student, ""))
+    return Submission(student, book, file, given or _handed_in(file), notes)
+
+
+def _mtime(file: File) -> int:
+    try:
+        return file.path.lstat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _handed_in(file: File) -> datetime:
+    stamp = file.path.parent / TIMESTAMP
+    try:
+        if not stamp.is_symlink() and stamp.is_file() and stamp.stat().st_size < 1000:
+            return moment(decode(stamp.read_bytes())[0].strip(), UTC)
+    except (OSError, ValueError):
+        pass  # then the file's own time
+    return datetime.fromtimestamp(_mtime(file) // 1_000_000_000, UTC)
+
+
+def moment(text: str, zone: tzinfo | None = None) -> datetime:
+    """A time in UTC: ISO 8601, or nbgrader's "2026-11-20 23:59:00.5 Europe/Paris". Without a zone it is in `zone` (here, if None).
+
+    Raises ValueError if it is no time.
+    """
+    text = " ".join(text.split())
+    head, _, name = text.rpartition(" ")
+    if head and re.fullmatch(r"[A-Za-z][A-Za-z0-9_+/-]*", name):
+        try:
+            zone = ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError(f"{name!r} is no time zone that this machine knows") from None
+        text = head
+    found = datetime.fromisoformat(text)
+    if re.fullmatch(r"\d{4}-?\d\d-?\d\d", text):
+        found += timedelta(days=1)  # a day is over when the next one begins
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=zone) if zone is not None else found.astimezone()
+    return found.astimezone(UTC)
+
+
+def _skipped(name: str) -> bool:
+    return name.startswith(".") or name in SKIPPED
+
+
+def _fold(name: str) -> str:
+    return re.sub(r"[\s_-]+", "_", _norm(name).casefold())
+
+
+def _norm(name: str) -> str:
+    return unicodedata.normalize("NFC", name)
+
+
+def show(name: str | Path) -> str:
+    """A file's name as text that can be stored, whatever bytes it is made of."""
+    return os.fsencode(str(name)).decode("utf-8", "backslashreplace")
+
+
+def _reason(error: Exception) -> str:
+    return ((error.strerror if isinstance(error, OSError) else None) or str(error)).lower()
+
+
+# ----------------------------------------------------------------------
+# the class
+# ----------------------------------------------------------------------
+
+STUDENT_COLUMNS = (
+    "student",
+    "student_id",
+    "studentid",
+    "id",
+    "username",
+    "user",
+    "login",
+    "sid",
+    "netid",
+    "name",
+    "email",
+)
+
+
+def read_roster(path: Path) -> list[str]:
+    """The students of a class list: a CSV file, by its column `student` or `id`, or one name a line.
+
+    Raises CannotGradeError if it cannot be read or names nobody.
+    """
+    rows = _table(path, "roster")
+    header = [cell.strip().casefold().replace(" ", "_") for cell in rows[0]] if rows else []
+    column = next((header.index(name) for name in STUDENT_COLUMNS if name in header), None)
+    names = [
+        row[column or 0].strip() for row in rows[0 if column is None else 1 :] if len(row) > (column or 0)
+    ]
+    names = list(dict.fromkeys(_norm(name) for name in names if name))
+    if not names:
+        raise CannotGradeError(
+            f"The roster {path} names no students.",
+            "its first column, or the one called `student` or `id`, is empty.",
+            "write one student per line, called as their folders are",
+        )
+    return names
+
+
+def read_times(path: Path, zone: tzinfo | None = None) -> dict[tuple[str, str], datetime]:
+    """{(student, notebook or ""): time} from a CSV file with the columns student, timestamp and perhaps notebook.
+
+    Raises CannotGradeError for a file that is something else.
+    """
+    rows = _table(path, "list of times")
+    header = [cell.strip().casefold() for cell in rows[0]] if rows else []
+    who = next((header.index(name) for name in STUDENT_COLUMNS if name in header), None)
+    when = next(
+        (header.index(name) for name in ("timestamp", "time", "submitted", "handed_in") if name in header),
+        None,
+    )
+    if who is None or when is None:
+        raise CannotGradeError(
+            f"{path} is no list of times.",
+            "its first line must name the columns `student` and `timestamp`.",
+            "begin it with: student,notebook,timestamp",
+        )
+    book = header.index("notebook") if "notebook" in header else None
+    times = {}
+    for number, row in enumerate(rows[1:], start=2):
+        try:
+            key = _norm(row[who].strip()), row[book].strip() if book is not None else ""
+            times[key] = moment(row[when], zone)
+        except (IndexError, ValueError) as error:
+            raise CannotGradeError(
+                f"Row {number} of {path} has no time.",
+                f"{error}.",
+                "write times as 2026-11-20 23:59, or 2026-11-20T23:59+01:00",
+            ) from error
+    return times
+
+
+def _table(path: Path, what: str) -> list[list[str]]:
+    try:
+        text, _ = decode(path.expanduser().read_bytes())
+    except (OSError, UnreadableError) as error:
+        raise CannotGradeError(
+            f"The {what} {path} cannot be read.", f"{_reason(error)}.", "give the path of a CSV or text file"
+        ) from error
+    head = text.splitlines()[0] if text.strip() else ""
+    mark = max(",;\t", key=head.count)
+    return [row for row in csv.reader(io.StringIO(text), delimiter=mark) if any(cell.strip() for cell in row)]
+
+
+# ----------------------------------------------------------------------
+# reading
+# ----------------------------------------------------------------------
+
+
+def load(file: File, most: int = MOST_BYTES) -> bytes:
+    """The bytes of a file, or of a member of an archive. Raises UnreadableError."""
+    if file.trouble:
+        raise UnreadableError(f"{file.name} {file.trouble}.")
+    too_large = f"{file.name} is larger than {most / 1e6:g} MB, the most that is read."
+    try:
+        # Opened without following a link put there since, and without waiting where a pipe has the name of a notebook.
+        path = file.path.resolve(strict=True) if file.path.is_symlink() else file.path
+        flags = (
+            os.O_RDONLY
+            | getattr(os, "O_NOFOLLOW", 0)
+            | getattr(os, "O_NONBLOCK", 0)
+            | getattr(os, "O_BINARY", 0)
+        )
+        with os.fdopen(os.open(path, flags), "rb") as opened:
+            if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+                raise UnreadableError(f"{file.name} is not a file.")
+            if file.member:
+                with zipfile.ZipFile(opened) as archive:
+                    every = [info.filename for info in archive.infolist()]
+                    inner = file.member if file.member in every else _only_notebook(every)
+                    with archive.open(inner) as member:
+                        data = member.read(most + 1)
+            else:
+                data = opened.read(most + 1)
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
+        raise UnreadableError(f"{file.name} is in a zip archive that cannot be opened: {error}.") from error
+    except OSError as error:
+        raise UnreadableError(f"{file.name} cannot be opened: {_reason(error)}.") from error
+    if len(data) > most:
+        raise UnreadableError(too_large)
+    return data
+
+
+def _only_notebook(names: list[str]) -> str:
+    fits = [n for n in names if n.lower().endswith(".ipynb") and not any(map(_skipped, n.split("/")))]
+    if not fits:
+        raise ValueError("there is no notebook in it")
+    return fits[0]
+
+
+def digest(data: bytes) -> str:
+    """SHA-256, hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+BEGINNINGS = (
+    (b"%PDF", "a PDF file"),
+    (b"\x1f\x8b", "a gzip archive"),
+    (b"7z\xbc\xaf", "a 7z archive"),
+    (b"Rar!", "a RAR archive"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    (b"SQLite format 3", "a database"),
+    (b"\x7fELF", "a program"),
+)
+
+
+def read(data: bytes) -> Notebook:
+    """The cells of a notebook, whatever wrote it. Raises UnreadableError with a sentence if it is none."""
+    if not data.strip(b"\0 \t\r\n"):
+        raise UnreadableError("The file is empty.")
+    for beginning, what in BEGINNINGS:
+        if data.startswith(beginning):
+            raise UnreadableError(f"The file is {what}, not a notebook.")
+    text, notes = decode(data)
+    document = _parse(text)
+    if not isinstance(document, dict):
+        raise UnreadableError("The file is JSON, but not a notebook: it has no cells.")
+    return _notebook(document, notes)
+
+
+def decode(data: bytes) -> tuple[str, list[str]]:
+    """Text in any of the encodings editors write, and what is to be said about it. Raises UnreadableError."""
+    for mark, encoding in (
+        (b"\xef\xbb\xbf", "utf-8-sig"),
+        (b"\xff\xfe\0\0", "utf-32"),
+        (b"\0\0\xfe\xff", "utf-32"),
+        (b"\xff\xfe", "utf-16"),
+        (b"\xfe\xff", "utf-16"),
+    ):
+        if data.startswith(mark):
+            try:
+                note = [] if encoding == "utf-8-sig" else [f"The file is in {encoding.upper()}, not UTF-8."]
+                return data.decode(encoding), note
+            except UnicodeDecodeError as error:
+                raise UnreadableError(
+                    f"The file is damaged: it is not the {encoding.upper()} it says."
+                ) from error
+    wide = next((e for e, at in (("utf-16-le", 1), ("utf-16-be", 0)) if set(data[at:200:2]) == {0}), "")
+    for encoding in filter(None, (wide, "utf-8", "cp1252")):
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        return text, [] if encoding == "utf-8" else [f"The file is in {encoding.upper()}, not UTF-8."]
+    return data.decode("latin-1"), ["The file is in LATIN-1, not UTF-8."]
+
+
+def _parse(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise UnreadableError("The file is JSON nested too deeply to be a notebook.") from None
+    except json.JSONDecodeError as error:
+        start = text.lstrip()[:200].lower()
+        if start.startswith("<"):
+            raise UnreadableError(
+                "The file is a web page, not a notebook; perhaps the page was saved, not the file."
+            ) from None
+        if not start.startswith(("{", "[")):
+            raise UnreadableError("The file is text, not a notebook.") from None
+        if "<<<<<<<" in text:
+            raise UnreadableError(
+                f"The file has a merge conflict in it (line {text[: text.index('<<<<<<<')].count(chr(10)) + 1})."
+            ) from None
+        cut = (
+            " The file seems to be cut off."
+            if error.pos >= len(text.rstrip()) - 1 or "Unterminated" in error.msg
+            else ""
+        )
+        raise UnreadableError(
+            f"The file is not JSON: {error.msg} in line {error.lineno}, column {error.colno}.{cut}"
+        ) from None
+    except ValueError as error:  # a number of a million digits
+        raise UnreadableError(f"The file cannot be read: {error}.") from None
+
+
+def _notebook(document: dict[str, Any], notes: list[str]) -> Notebook:
+    form = document.get("nbformat")
+    entries = document.get("cells")
+    if entries is None and isinstance(document.get("worksheets"), list):
+        sheets = [sheet.get("cells") for sheet in document["worksheets"] if isinstance(sheet, dict)]
+        entries = [entry for sheet in sheets if isinstance(sheet, list) for entry in sheet]
+        notes.append(f"The notebook is in the old format {form}.")
+    if not isinstance(entries, list):
+        raise UnreadableError("The file is JSON, but not a notebook: it has no cells.")
+    if isinstance(form, int) and form > 4:
+        notes.append(f"The notebook is in format {form}, which is newer than this grader.")
+    if len(entries) > MOST_CELLS:
+        raise UnreadableError(f"The notebook has {len(entries):,} cells; at most {MOST_CELLS:,} are read.")
+    cells, odd = [], 0
+    for entry in entries:
+        cell = _cell(entry)
+        if cell is None:
+            odd += 1
+        else:
+            cells.append(cell)
+    if odd:
+        notes.append(
+            f"{odd} of its cells {'is' if odd == 1 else 'are'} none and {'was' if odd == 1 else 'were'} left out."
+        )
+    size = sum(len(cell.source) for cell in cells)
+    if size > MOST_TEXT:
+        raise UnreadableError(
+            f"The notebook has {size:,} characters of text; at most {MOST_TEXT:,} are read."
+        )
+    return Notebook(tuple(cells), tuple(notes))
+
+
+def _cell(entry: Any) -> RawCell | None:
+    if not isinstance(entry, dict):
+        return None
+    source = entry.get("source", entry.get("input"))
+    if source is None:
+        source = ""
+    if isinstance(source, list) and all(isinstance(line, str) for line in source):
+        ended = len(source) < 2 or any(line.endswith("\n") for line in source[:-1])
+        source = ("" if ended else "\n").join(source)
+    if not isinstance(source, str):
+        return None
+    kind = entry.get("cell_type")
+    metadata = entry.get("metadata")
+    grader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    if not isinstance(grader, dict):
+        grader = {}
+    return RawCell(
+        kind if kind in ("code", "markdown") else "raw" if kind == "raw" else "markdown",
+        clean(source.replace("\r\n", "\n").replace("\r", "\n")),
+        _word(entry.get("id")),
+        _word(grader.get("grade_id")),
+        grader.get("solution") is True,
+    )
+
+
+def _word(value: Any) -> str:
+    return clean(value) if isinstance(value, str) and len(value) <= 200 else ""
+
+
+def clean(text: str) -> str:
+    """Text that UTF-8 can hold: halves of surrogate pairs, which JSON can smuggle in, become question marks."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text

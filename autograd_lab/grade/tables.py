@@ -1,0 +1,259 @@
+"""The gradebook as files: for people, for spreadsheets, for other systems.
+
+    grades.csv                    one row for each item: student, notebook, item, points, max, status, misconception
+    submissions.csv               one row for each submission: totals, lateness, what had to be mended
+    grades.json                   all of it; two runs over the same files differ in the key `timing` only
+    nbgrader.csv                  the columns of `nbgrader export`
+    gradescope/<student>/results.json
+
+Each file is written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from autograd_lab._version import __version__
+
+from .gradebook import Entry, Gradebook
+from .model import Result
+
+FORMAT, VERSION = "autograd-lab-grades", 1
+COLUMNS = ("student", "notebook", "item", "points", "max", "status", "misconception")
+SUBMISSION_COLUMNS = (
+    "student", "notebook", "points", "max", "status", "handed_in", "days_late", "penalty", "file", "notes",
+)  # fmt: skip
+NBGRADER_COLUMNS = (
+    "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",
+    "raw_score", "late_submission_penalty", "score", "max_score",
+)  # fmt: skip
+
+
+def write(book: Gradebook, folder: Path) -> list[Path]:
+    """Write all tables into `folder`; their paths, Gradescope's folder as one."""
+    entries = book.entries()
+    made = {
+        "grades.csv": table(COLUMNS, grade_rows(entries)),
+        "submissions.csv": table(SUBMISSION_COLUMNS, submission_rows(entries)),
+        "grades.json": dump(document(entries)),
+        "nbgrader.csv": table(NBGRADER_COLUMNS, nbgrader_rows(entries)),
+    }
+    for name, text in made.items():
+        put(folder / name, text)
+    students: dict[str, list[Entry]] = {}
+    for entry in entries:
+        students.setdefault(entry.student, []).append(entry)
+    for student, own in students.items():
+        put(folder / "gradescope" / file_name(student) / "results.json", dump(gradescope(own)))
+    return [*(folder / name for name in made), folder / "gradescope"]
+
+
+def put(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = text.encode()
+    if path.is_file() and path.read_bytes() == data:
+        return
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def file_name(student: str) -> str:
+    """A student's name as the name of a file on any system: other signs than letters and digits become "_", told apart by a hash."""
+    plain = re.sub(r"[^\w.-]", "_", student).strip("._-")[:60]
+    reserved = re.fullmatch(r"(?i)con|prn|aux|nul|com\d|lpt\d", plain.split(".")[0])
+    if plain == student and plain.isascii() and plain == plain.lower() and not reserved:
+        return plain
+    return f"{plain}-{hashlib.sha256(student.encode()).hexdigest()[:8]}"
+
+
+# --- spreadsheets ---------------------------------------------------------------------------------
+
+
+def table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A CSV text that no spreadsheet takes for formulas."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([cell(value) for value in row])
+    return out.getvalue()
+
+
+def cell(value: Any) -> str:
+    """A value for a CSV cell; text that a spreadsheet would run as a formula gets an apostrophe in front."""
+    if isinstance(value, float | int):
+        return f"{value:.10g}"
+    text = str(value)
+    return (
+        f"'{text}"
+        if text.lstrip(" ")[:1]
+        in ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+        and text
+        else text
+    )
+
+
+def grade_rows(entries: Iterable[Entry]) -> Iterable[tuple[Any, ...]]:
+    """The rows of grades.csv."""
+    for entry in entries:
+        for one in entry.results:
+            yield (
+                entry.student, entry.notebook, one.item, entry.points(one), one.points,
+                status(entry, one), one.misconception,
+            )  # fmt: skip
+
+
+def status(entry: Entry, result: Result) -> str:
+    """The state of a result, or "overridden" where a person had the last word."""
+    return "overridden" if result.item in entry.overrides else result.state
+
+
+def submission_rows(entries: Iterable[Entry]) -> Iterable[tuple[Any, ...]]:
+    """The rows of submissions.csv."""
+    for entry in entries:
+        yield (
+            entry.student, entry.notebook, entry.total, entry.most, entry.status, _time(entry), entry.days_late,
+            entry.penalty, entry.file, " ".join(entry.notes),
+        )  # fmt: skip
+
+
+def nbgrader_rows(entries: Iterable[Entry]) -> Iterable[tuple[Any, ...]]:
+    """The rows of nbgrader.csv. Its `score` is raw_score - late_submission_penalty, with overrides in it."""
+    for entry in entries:
+        raw = sum(o.points if (o := entry.overrides.get(r.item)) else r.score for r in entry.results)
+        due = entry.due.strftime("%Y-%m-%d %H:%M:%S") if entry.due else ""
+        at = entry.handed_in.strftime("%Y-%m-%d %H:%M:%S") if entry.handed_in else ""
+        yield (
+            entry.notebook, due, at, entry.student, "", "", "",
+            float(raw), round(raw - entry.total, 4), entry.total, entry.most,
+        )  # fmt: skip
+
+
+def _time(entry: Entry) -> str:
+    return entry.handed_in.isoformat() if entry.handed_in else ""
+
+
+# --- JSON -----------------------------------------------------------------------------------------
+
+
+def dump(data: Mapping[str, Any]) -> str:
+    """JSON with one form only."""
+    return json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def document(entries: Iterable[Entry]) -> dict[str, Any]:
+    """The content of grades.json."""
+    entries = list(entries)
+    students: dict[str, list[dict[str, Any]]] = {}
+    for entry in entries:
+        students.setdefault(entry.student, []).append(_submission(entry))
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "autograd_lab": __version__,
+        "students": [
+            {
+                "student": name,
+                "points": round(sum(book["points"] for book in books), 4),
+                "max": round(sum(book["max"] for book in books), 4),
+                "notebooks": books,
+            }
+            for name, books in sorted(students.items())
+        ],
+        "timing": {
+            "seconds": [
+                [entry.student, entry.notebook, round(entry.seconds, 3)] for entry in entries if entry.seconds
+            ]
+        },
+    }
+
+
+def _submission(entry: Entry) -> dict[str, Any]:
+    return {
+        "notebook": entry.notebook,
+        "status": entry.status,
+        "points": entry.total,
+        "max": entry.most,
+        "file": entry.file,
+        "sha256": entry.digest,
+        "handed_in": _time(entry),
+        "days_late": entry.days_late,
+        "penalty": entry.penalty,
+        "notes": entry.notes,
+        "items": [_item(entry, one) for one in entry.results],
+    }
+
+
+def _item(entry: Entry, one: Result) -> dict[str, Any]:
+    row = {
+        "item": one.item,
+        "points": entry.points(one),
+        "score": one.score,
+        "max": one.points,
+        "status": one.state,
+        "says": one.says,
+        "misconception": one.misconception,
+        "probe": one.probe,
+        "case": one.case,
+        "hidden": one.hidden,
+    }
+    override = entry.overrides.get(one.item)
+    if override:
+        row["override"] = vars(override)
+    return row
+
+
+def gradescope(entries: Iterable[Entry]) -> dict[str, Any]:
+    """Gradescope's results.json for one student, who may read all of it: scoring.py keeps hidden cases out of `says`."""
+    entries = list(entries)
+    tests = []
+    for entry in entries:
+        for number, one in enumerate(entry.results, start=1):
+            points = entry.points(one)
+            tests.append(
+                {
+                    "name": f"{entry.notebook} {one.item}",
+                    "number": one.item or str(number),
+                    "score": points,
+                    "max_score": one.points,
+                    "status": "passed" if points >= one.points else "failed",
+                    "output": student_says(entry, one),
+                    "visibility": "visible",
+                }
+            )
+    notes = [
+        f"{e.notebook}: {e.days_late} days late, {e.penalty:.0%} taken off." for e in entries if e.penalty
+    ]
+    return {
+        "score": round(sum(entry.total for entry in entries), 4),
+        "output": "\n".join(notes),
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": tests,
+    }
+
+
+def student_says(entry: Entry, one: Result) -> str:
+    """What a student may read about a result."""
+    override = entry.overrides.get(one.item)
+    if override:
+        return f"Graded by hand: {override.reason}"
+    return one.says or one.state

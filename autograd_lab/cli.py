@@ -5,6 +5,8 @@ how their edits are kept) and opens JupyterLab there, on the first notebook:
 
     autograd-lab [--dir FOLDER] [--port N] [--no-browser]
     autograd-lab build [--check]            for authors: write the notebooks from their text sources
+    autograd-lab grade SUBMISSIONS --out RESULTS        for instructors: grade a class
+    autograd-lab gradebook RESULTS [show ...]           for instructors: look at the grades, change them
 
 Whatever stops it is said as what happened, why, and what to do, with exit status 2.
 """
@@ -42,6 +44,8 @@ COMMANDS = {
         "autograd_lab.grade.validate",
         "run exercises under nbval: which items pass, for students and CI",
     ),
+    "grade": ("autograd_lab.grade.run", "for instructors: grade the notebooks of a class"),
+    "gradebook": ("autograd_lab.grade.gradebook", "for instructors: look at grades, and change them by hand"),
 }
 
 

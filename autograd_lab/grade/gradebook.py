@@ -143,6 +143,7 @@ class Gradebook:
             )
         try:
             self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
+            self._db.row_factory = sqlite3.Row
             self._db.execute("PRAGMA journal_mode = WAL")
             # Through a kill nothing is lost either way; through a power cut the last submissions would be graded again.
             self._db.execute("PRAGMA synchronous = NORMAL")
@@ -333,13 +334,8 @@ class Gradebook:
                 entry.due = due.get(entry.notebook) or due.get("")
                 entry.penalty = min(1.0, rate * entry.days_late)
                 found[row[0], row[1]] = entry
-            for row in self._db.execute(
-                'SELECT student, notebook, item, score, points, state, says, misconception, probe, "case", hidden, got, want'
-                " FROM results ORDER BY student, notebook, place, item"
-            ):
-                found[row[0], row[1]].results.append(
-                    Result(*row[:10], bool(row[10]), json.loads(row[11]), json.loads(row[12]))
-                )
+            for row in self._db.execute("SELECT * FROM results ORDER BY student, notebook, place, item"):
+                found[row["student"], row["notebook"]].results.append(_result(row))
             for student, notebook, item, points, reason, author, at in self._db.execute(
                 "SELECT student, notebook, item, points, reason, author, at FROM overrides ORDER BY number"
             ):
@@ -413,12 +409,30 @@ class Gradebook:
         """What happened, oldest first; to one student or one item, if these are given."""
         names = ("at", "event", "student", "notebook", "item", "before", "after", "reason", "author")
         return [
-            dict(zip(names, row, strict=True))
+            dict(zip(names, tuple(row), strict=True))
             for row in self._db.execute(
                 f"SELECT {', '.join(names)} FROM history WHERE (? = '' OR student = ?) AND (? = '' OR item = ?) ORDER BY number",
                 (student, student, item, item),
             )
         ]
+
+
+def _result(row: sqlite3.Row) -> Result:
+    return Result(
+        student=row["student"],
+        notebook=row["notebook"],
+        item=row["item"],
+        score=row["score"],
+        points=row["points"],
+        state=row["state"],
+        says=row["says"],
+        misconception=row["misconception"],
+        probe=row["probe"],
+        case=row["case"],
+        hidden=bool(row["hidden"]),
+        got=json.loads(row["got"]),
+        want=json.loads(row["want"]),
+    )
 
 
 def _now() -> str:

@@ -139,10 +139,14 @@ class _Merge:
                 self._settle_answer(cell)
             elif cell.role == "check":
                 self._look_at_check(cell)
-        if not self.claimed and not self.answer:
-            self.notes.append("None of the released cells was found in it: it may be another notebook.")
+        asking = [name for name, numbers in self.claims.items() if numbers and not self._is_given(name)]
+        if not asking and not self.answer:
+            self.notes.append("None of the released questions was found in it: it may be another notebook.")
 
     # --- which cell is which ---
+
+    def _is_given(self, name: str) -> bool:
+        return self.release.cells[self.place[name]].role == "given"
 
     def _recognize(self, raw: RawCell) -> str:
         if raw.id in self.place:

@@ -194,7 +194,8 @@ def _submission(entry: Entry) -> dict[str, Any]:
         "max": entry.most,
         "file": entry.file,
         "sha256": entry.digest,
-        "handed_in": _time(entry),
+        # a file's time is part of its grade only where there is a due date
+        "handed_in": _time(entry) if entry.due else "",
         "days_late": entry.days_late,
         "penalty": entry.penalty,
         "notes": entry.notes,

@@ -1,0 +1,816 @@
+"""The command `autograd-lab grade SUBMISSIONS --out RESULTS`: from a folder to a gradebook, and on from where it was stopped.
+
+    find -> plan -> run -> score -> record -> tables
+
+The plan compares every submission with the gradebook. Each result there names its basis: a digest of the file handed in, the
+released notebook and the item's key. Where all agree there is nothing to do; where only what is compared has changed (an
+expected value, points), the stored answers are scored again; otherwise the notebook runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass, field, fields, replace
+from datetime import UTC
+from pathlib import Path
+from typing import Any, Protocol, TextIO
+
+from autograd_lab._resources import course_root
+from autograd_lab._version import __version__
+from autograd_lab.course.items import Item, from_json
+
+from . import merge, tables
+from .gradebook import NAME, Gradebook, Known
+from .model import CannotGradeError, Job, Limits, Result, Run
+from .scoring import score
+from .submissions import (
+    MOST_BYTES,
+    Found,
+    Submission,
+    UnreadableError,
+    digest,
+    find,
+    load,
+    moment,
+    read,
+    read_roster,
+    read_times,
+)
+
+GRADING = 1
+"""Counted up when the same submission and keys may give another result: everything is then graded again."""
+OF_THE_MACHINE = {"timeout", "memory", "died"}
+"""States that other limits, or a less busy machine, may change."""
+
+
+class Runner(Protocol):
+    """What runs jobs; engine.Engine is one."""
+
+    layers: tuple[str, ...]
+    """The layers of the sandbox that are active."""
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Run]]:
+        """Each job with its run, as they finish."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """What is graded: the released notebooks, and the keys to them."""
+
+    released: Mapping[str, merge.Released]
+    items: Mapping[str, Sequence[Item]]
+
+    def asked(self, notebook: str) -> str:
+        """Digest of all that running a notebook depends on, but for the submission itself."""
+        asks = [
+            [i.id, i.stub, i.kind, [[p.name, p.source, p.cases] for p in i.probes]]
+            for i in self.items[notebook]
+        ]
+        return _digest([GRADING, __version__, self.released[notebook].digest, asks])
+
+
+@dataclass(frozen=True)
+class Task:
+    """A submission for which something is to be done."""
+
+    submission: Submission
+    digest: str = ""
+    trouble: str = ""
+    """Why it cannot be read."""
+    rescore: bool = False
+    """Its stored answers will do."""
+
+
+@dataclass
+class Plan:
+    """What a run has to do, and what it can leave."""
+
+    tasks: list[Task] = field(default_factory=list)
+    same: int = 0
+    """Graded before, from the same file with the same key."""
+    moved: list[tuple[Submission, str]] = field(default_factory=list)
+    """Those of them that lie elsewhere now, or were handed in at another time."""
+    gone: list[Submission] = field(default_factory=list)
+    """Graded before, and not in the folder any more."""
+
+
+@dataclass
+class Summary:
+    """What a run did."""
+
+    run: int = 0
+    rescored: int = 0
+    without: int = 0
+    """Missing or unreadable: they get their rows without being run."""
+    same: int = 0
+    stopped: bool = False
+    left: int = 0
+    """Submissions still to be graded."""
+
+
+# ----------------------------------------------------------------------
+# what is graded
+# ----------------------------------------------------------------------
+
+
+def load_course(exercises: Path | None = None, keys: Path | None = None) -> Course:
+    """The released notebooks in `exercises` and the keys in `keys`, by default those of this checkout.
+
+    Raises CannotGradeError if either is not there.
+    """
+    root = course_root()
+    exercises = exercises or root / "exercises"
+    keys = keys or root / "solutions" / "keys"
+    books = [merge.released(path) for path in sorted(exercises.glob("*.ipynb"))]
+    books = [book for book in books if book.items]
+    if not books:
+        raise CannotGradeError(
+            f"There are no released notebooks in {exercises}.",
+            "no notebook in it calls lab.check.",
+            "name the folder that was handed out: --exercises FOLDER",
+        )
+    found: dict[str, Item] = {}
+    for path in sorted(keys.glob("*.json")):
+        try:
+            found |= {item.id: item for item in from_json(path.read_text(encoding="utf-8"))}
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise CannotGradeError(
+                f"The key {path} cannot be read.", f"{error}.", "restore it, or run `autograd-lab build`"
+            ) from error
+    if not found:
+        raise CannotGradeError(
+            f"There are no keys in {keys}.",
+            "keys hold the hidden checks; they are in a checkout of the project, not in what students install.",
+            "grade from a checkout, or name their folder: --keys FOLDER",
+        )
+    graded = [book for book in books if all(item in found for item in book.items)]
+    return Course(
+        {book.name: book for book in graded},
+        {book.name: [found[item] for item in book.items] for book in graded},
+    )
+
+
+def choose_notebooks(course: Course, wanted: str) -> list[str]:
+    """The notebooks meant by "04,05" or "04_backward_node_by_node"; raises CannotGradeError for one there is not."""
+    chosen = []
+    for word in filter(None, re.split(r"[,\s]+", wanted)):
+        fits = [
+            name
+            for name, book in course.released.items()
+            if word.removesuffix(".ipynb") in (name, book.number)
+        ]
+        if not fits:
+            raise CannotGradeError(
+                f"There is no notebook {word!r} to grade.",
+                "no released notebook with a key has this name or number.",
+                f"there are: {', '.join(book.number for book in course.released.values())}",
+            )
+        chosen += fits
+    return sorted(set(chosen))
+
+
+# ----------------------------------------------------------------------
+# planning
+# ----------------------------------------------------------------------
+
+
+def plan(
+    found: Found,
+    known: Mapping[tuple[str, str], Known],
+    course: Course,
+    *,
+    limits: Limits = Limits(),  # noqa: B008 (frozen)
+    again: bool = False,
+    only: str = "",
+    retry: bool = False,
+    most_bytes: int = MOST_BYTES,
+) -> Plan:
+    """What is to be done for these submissions.
+
+    again   all of them, whatever is known
+    only    an item: it is scored again in any case, and nothing else counts
+    retry   those that ran into a limit
+    """
+    made = Plan()
+    for one in found.submissions:
+        if only and only not in course.released[one.notebook].items:
+            continue
+        before = known.get((one.student, one.notebook))
+        task = _look(one, most_bytes)
+        if not one.file and before and before.status == "graded" and not again:
+            made.gone.append(one)
+            continue
+        want = basis(course, one.notebook, task, only)
+        if before and not again and not (retry and before.states & OF_THE_MACHINE):
+            have = {item: before.results.get(item, "") for item in want}
+            extra = set() if only else set(before.results) - set(want)
+            if have == want and not extra and not only:
+                made.same += 1
+                when = None if one.handed_in is None else int(one.handed_in.timestamp())
+                if (before.file, before.handed_in) != (one.file.name if one.file else "", when):
+                    made.moved.append((one, task.digest))
+                continue
+            asked = _digest([task.digest, course.asked(one.notebook)])
+            task = replace(task, rescore=before.asked == asked)
+        made.tasks.append(task)
+    return made
+
+
+def _look(one: Submission, most_bytes: int) -> Task:
+    if one.file is None:
+        return Task(one)
+    try:
+        data = load(one.file, most_bytes)
+    except UnreadableError as error:
+        return Task(one, trouble=str(error))
+    try:
+        read(data)
+    except UnreadableError as error:
+        return Task(one, digest(data), f"{one.file.name}: {error}")
+    return Task(one, digest(data))
+
+
+def basis(course: Course, notebook: str, task: Task, only: str = "") -> dict[str, str]:
+    """{item: digest of all that its result depends on}."""
+    about = [task.digest, task.trouble, task.submission.file is None, course.asked(notebook)]
+    return {
+        item.id: _digest([*about, asdict(item)]) for item in course.items[notebook] if only in ("", item.id)
+    }
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
+# ----------------------------------------------------------------------
+# running
+# ----------------------------------------------------------------------
+
+
+def grade(
+    made: Plan,
+    book: Gradebook,
+    course: Course,
+    make_runner: Callable[[], AbstractContextManager[Runner]],
+    *,
+    only: str = "",
+    most_bytes: int = MOST_BYTES,
+    progress: Progress | None = None,
+    stop: threading.Event | None = None,
+    started: Callable[[Runner], None] = lambda _: None,
+) -> Summary:
+    """Do what a plan says. What was recorded is kept whatever happens next; `stop` lets what is running finish.
+
+    make_runner is called only if anything has to run.
+    """
+    progress = progress or Progress(0, quiet=True)
+    stop = stop or threading.Event()
+    done = Summary(same=made.same)
+    for one, _ in made.moved:
+        book.touch(one.student, one.notebook, one.file.name if one.file else "", one.handed_in, one.notes)
+    waiting: list[Task] = []
+    for task in made.tasks:
+        if stop.is_set():
+            break
+        if task.submission.file is None or task.trouble:
+            _record_without(book, course, task, only)
+            done.without += 1
+        elif not (task.rescore and _rescore(book, course, task, only)):
+            waiting.append(task)
+            continue
+        else:
+            done.rescored += 1
+        progress.step(task.submission.student)
+    if waiting and not stop.is_set():
+        by_job: dict[tuple[str, str], Task] = {}
+        changed: list[Task] = []
+
+        def jobs() -> Iterator[Job]:
+            for task in waiting:
+                if stop.is_set():
+                    return
+                try:
+                    job = _job(course, task, most_bytes)
+                except UnreadableError as error:  # it could be read a moment ago
+                    changed.append(replace(task, trouble=str(error)))
+                    continue
+                by_job[job.student, job.notebook] = task
+                yield job
+
+        with make_runner() as runner:
+            started(runner)
+            for job, run in runner.run(jobs()):
+                task = by_job.pop((job.student, job.notebook))
+                _record(book, course, task, job, run, only)
+                done.run += 1
+                progress.step(task.submission.student)
+        for task in changed:
+            _record_without(book, course, task, only)
+            done.without += 1
+    done.left = len(made.tasks) - done.run - done.rescored - done.without
+    done.stopped = stop.is_set() and done.left > 0
+    return done
+
+
+def _job(course: Course, task: Task, most_bytes: int) -> Job:
+    one = task.submission
+    assert one.file is not None
+    data = load(one.file, most_bytes)
+    if digest(data) != task.digest:
+        raise UnreadableError(f"{one.file.name} changed while it was graded.")
+    return merge.merge(
+        course.released[one.notebook], read(data), student=one.student, digest=task.digest, notes=one.notes
+    )
+
+
+def _record(book: Gradebook, course: Course, task: Task, job: Job, run: Run, only: str) -> None:
+    one = task.submission
+    book.record(
+        one.student,
+        one.notebook,
+        score(job, run, course.items),
+        basis(course, one.notebook, task),
+        file=one.file.name if one.file else "",
+        digest=task.digest,
+        handed_in=one.handed_in,
+        notes=job.notes,
+        asked=_digest([task.digest, course.asked(one.notebook)]),
+        job=job,
+        run=run,
+        only=only,
+    )
+
+
+def _rescore(book: Gradebook, course: Course, task: Task, only: str) -> bool:
+    stored = book.stored_run(task.submission.student, task.submission.notebook)
+    if stored is None:
+        return False
+    _record(book, course, task, *stored, only)
+    return True
+
+
+def _record_without(book: Gradebook, course: Course, task: Task, only: str) -> None:
+    one = task.submission
+    status = "unreadable" if one.file else "missing"
+    says = task.trouble or "Nothing was handed in."
+    book.record(
+        one.student,
+        one.notebook,
+        [
+            Result(one.student, one.notebook, item.id, 0.0, item.points, status, says)
+            for item in course.items[one.notebook]
+        ],
+        basis(course, one.notebook, task),
+        status=status,
+        file=one.file.name if one.file else "",
+        digest=task.digest,
+        handed_in=one.handed_in,
+        notes=[*one.notes, *([task.trouble] if task.trouble else [])],
+        only=only,
+    )
+
+
+# ----------------------------------------------------------------------
+# saying how far it is
+# ----------------------------------------------------------------------
+
+
+class Progress:
+    """One line that says how far it is and when it will be done; silent where nobody watches."""
+
+    def __init__(
+        self,
+        total: int,
+        *,
+        quiet: bool = False,
+        out: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.total, self.done = total, 0
+        self._out = out or sys.stderr
+        self._clock = clock
+        self._start = self._shown = clock()
+        self._quiet = quiet or not self._out.isatty()
+        self._wide = 0
+
+    def step(self, about: str = "") -> None:
+        """One more is done."""
+        self.done += 1
+        now = self._clock()
+        if self._quiet or (now - self._shown < 0.1 and self.done < self.total):
+            return
+        self._shown = now
+        self._write(self.line(about, now - self._start))
+
+    def line(self, about: str, seconds: float) -> str:
+        """The line: a bar, numbers, the time that is left."""
+        full = self.done / max(1, self.total)
+        bar = ("#" * round(20 * full)).ljust(20, ".")
+        left = seconds / self.done * (self.total - self.done) if self.done else 0.0
+        return f"[{bar}] {self.done} of {self.total}, {clock_time(left)} left  {_printable(about)}"
+
+    def close(self) -> None:
+        """Take the line away."""
+        if not self._quiet and self._wide:
+            self._write("")
+            self._out.write("\r")
+            self._out.flush()
+
+    def _write(self, text: str) -> None:
+        width = max(20, shutil.get_terminal_size().columns - 1)
+        text = text[:width]
+        self._out.write("\r" + text.ljust(self._wide))
+        self._out.flush()
+        self._wide = len(text)
+
+
+def clock_time(seconds: float) -> str:
+    """Minutes and seconds, "0:07"; with hours, "1:02:03"."""
+    whole = round(seconds)
+    hours, minutes = whole // 3600, whole // 60 % 60
+    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in text)
+
+
+# ----------------------------------------------------------------------
+# the command
+# ----------------------------------------------------------------------
+
+
+def main(argv: list[str] | None = None) -> int:
+    """`autograd-lab grade SUBMISSIONS --out RESULTS`; the exit status: 0 done, 2 cannot, 130 stopped on the way."""
+    options = _parser().parse_args(argv)
+    try:
+        return _main(options)
+    except CannotGradeError as problem:
+        print(f"autograd-lab: {problem}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(
+            f"\nStopped. What was graded is in {options.out / NAME}; run the same command to go on.",
+            file=sys.stderr,
+        )
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="autograd-lab grade",
+        description="Grade the notebooks of a class: SUBMISSIONS/<student>/<notebook>.ipynb, or nbgrader's submitted/ folder.",
+        epilog="Stopped at any moment, the same command goes on where it was. SUBMISSIONS is never written to.",
+    )
+    parser.add_argument(
+        "submissions", type=Path, metavar="SUBMISSIONS", help="the folder with one folder per student"
+    )
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="RESULTS", help="where the gradebook and the tables go"
+    )
+
+    what = parser.add_argument_group("what is graded")
+    what.add_argument("--notebooks", default="", metavar="04,05", help="default: those that anyone handed in")
+    what.add_argument(
+        "--roster",
+        type=Path,
+        metavar="FILE",
+        help="CSV or text with all students, so that missing ones get rows",
+    )
+    what.add_argument(
+        "--student", action="append", metavar="NAME", help="only this student (may be repeated)"
+    )
+    what.add_argument(
+        "--assignment", default="", metavar="NAME", help="only this subfolder of each student's folder"
+    )
+    what.add_argument(
+        "--exercises",
+        type=Path,
+        metavar="FOLDER",
+        help="the notebooks as released (default: this checkout's)",
+    )
+    what.add_argument(
+        "--keys", type=Path, metavar="FOLDER", help="their keys (default: this checkout's solutions/keys)"
+    )
+
+    late = parser.add_argument_group("late submissions")
+    late.add_argument(
+        "--due",
+        action="append",
+        metavar="[04=]DATE",
+        help="2026-11-20, or '2026-11-20 18:00'; of one notebook, or of all",
+    )
+    late.add_argument(
+        "--late-penalty",
+        type=float,
+        metavar="PERCENT",
+        help="taken off for each day begun (default: late ones are only marked)",
+    )
+    late.add_argument(
+        "--timestamps",
+        type=Path,
+        metavar="FILE",
+        help="CSV: student, notebook (optional), timestamp; default: timestamp.txt, or the file's time",
+    )
+
+    again = parser.add_argument_group("grading again")
+    again.add_argument(
+        "--regrade", action="store_true", help="run everything that is chosen again, whatever is known"
+    )
+    again.add_argument(
+        "--item", default="", metavar="04.2", help="score this item again for all, and nothing else"
+    )
+    again.add_argument("--retry", action="store_true", help="run again what ran into a limit")
+
+    how = parser.add_argument_group("how it runs")
+    how.add_argument(
+        "--workers",
+        type=int,
+        default=os.cpu_count() or 2,
+        metavar="N",
+        help="submissions at a time (default: %(default)s)",
+    )
+    how.add_argument(
+        "--limit",
+        action="append",
+        default=[],
+        metavar="NAME=NUMBER",
+        help=f"of each submission: {', '.join(f.name for f in fields(Limits))}",
+    )
+    how.add_argument(
+        "--max-size",
+        type=float,
+        default=MOST_BYTES / 1e6,
+        metavar="MB",
+        help="the largest file that is read (default: %(default)g)",
+    )
+    how.add_argument(
+        "--require-sandbox", action=argparse.BooleanOptionalAction, default=sys.platform == "linux",
+        help="refuse to run where submissions cannot be isolated (default on Linux)",
+    )  # fmt: skip
+    how.add_argument("--quiet", action="store_true", help="no progress, only the outcome")
+    return parser
+
+
+def _main(options: argparse.Namespace) -> int:
+    out, top = _folders(options)
+    limits = _limits(options.limit)
+    most_bytes = int(options.max_size * 1e6)
+    if options.workers < 1 or most_bytes < 1:
+        raise CannotGradeError(
+            "The numbers given make no sense.", "--workers and --max-size must be above 0.", "leave them out"
+        )
+    course = load_course(options.exercises, options.keys)
+    wanted = choose_notebooks(course, options.notebooks) if options.notebooks else None
+    if options.item:
+        owners = [name for name, book in course.released.items() if options.item in book.items]
+        if not owners:
+            raise CannotGradeError(
+                f"There is no item {options.item!r}.",
+                "no released notebook asks for it.",
+                "ids look like 04.2",
+            )
+        wanted = owners
+    due = _due(options.due, course)
+    found = find(
+        top,
+        merge.shelf(course.released.values()),
+        roster=read_roster(options.roster) if options.roster else None,
+        wanted=wanted,
+        students=options.student,
+        assignment=options.assignment,
+        times=read_times(options.timestamps) if options.timestamps else None,
+        most_bytes=most_bytes,
+    )
+    with _lock(out), Gradebook(out / NAME, create=True) as book:
+        if due is not None:
+            book.set("due", {**book.setting("due", {}), **due} if "" not in due else due)
+        if options.late_penalty is not None:
+            book.set("late penalty", _rate(options.late_penalty))
+        made = plan(
+            found,
+            book.known(),
+            course,
+            limits=limits,
+            again=options.regrade,
+            only=options.item,
+            retry=options.retry,
+            most_bytes=most_bytes,
+        )
+        say = _quiet if options.quiet else print
+        _say_plan(say, made, found, course)
+        progress = Progress(len(made.tasks), quiet=options.quiet)
+        stop = threading.Event()
+
+        def make_runner() -> AbstractContextManager[Runner]:
+            from .engine import Engine
+
+            return Engine(
+                course.items,
+                limits,
+                workers=min(options.workers, max(1, len(made.tasks))),
+                require_sandbox=options.require_sandbox,
+                private=[p for p in (out, top, options.keys, options.exercises) if p is not None],
+            )
+
+        start = time.monotonic()
+        with _stopping(stop, progress):
+            try:
+                done = grade(
+                    made, book, course, make_runner,
+                    only=options.item, most_bytes=most_bytes, progress=progress, stop=stop,
+                    started=lambda runner: say(f"Isolation: {', '.join(runner.layers) or 'none'}."),
+                )  # fmt: skip
+            finally:
+                progress.close()
+                written = tables.write(book, out)
+        _say_done(say, book, found, made, done, written, time.monotonic() - start)
+        return 130 if done.stopped else 0
+
+
+def _folders(options: argparse.Namespace) -> tuple[Path, Path]:
+    out: Path = options.out.expanduser()
+    try:
+        top = options.submissions.expanduser().resolve()
+        target = out.resolve()
+        if target == top or target.is_relative_to(top):
+            raise CannotGradeError(
+                f"The results cannot go to {out}.",
+                "that is in the folder with the submissions, which is never written to.",
+                "choose another folder: --out RESULTS",
+            )
+        out.mkdir(parents=True, exist_ok=True)
+    except (OSError, RuntimeError) as error:
+        raise CannotGradeError(
+            f"The results cannot go to {out}.",
+            f"the system says: {error}.",
+            "choose another folder: --out RESULTS",
+        ) from error
+    return target, top
+
+
+def _limits(words: Sequence[str]) -> Limits:
+    names = {f.name: type(getattr(Limits(), f.name)) for f in fields(Limits)}
+    given: dict[str, Any] = {}
+    for word in words:
+        name, _, number = word.partition("=")
+        try:
+            given[name] = names[name](number)
+        except (KeyError, ValueError):
+            raise CannotGradeError(
+                f"--limit {word} is not a limit.",
+                "a limit is a name and a number.",
+                "for instance: --limit cell_cpu=20; the names are " + ", ".join(names),
+            ) from None
+    return replace(Limits(), **given)
+
+
+def _due(words: Sequence[str] | None, course: Course) -> dict[str, str] | None:
+    """{notebook or "": time}, or None if nothing was said."""
+    if not words:
+        return None
+    due = {}
+    for word in words:
+        name, mark, text = word.rpartition("=")
+        books = choose_notebooks(course, name) if mark else [""]
+        try:
+            due.update(dict.fromkeys(books, moment(text).astimezone(UTC).isoformat()))
+        except ValueError as error:
+            raise CannotGradeError(
+                f"--due {word} is not a time.",
+                f"{error}.",
+                "for instance: --due 2026-11-20, or --due '04=2026-11-20 18:00'",
+            ) from None
+    return due
+
+
+def _rate(percent: float) -> float:
+    if not 0 <= percent <= 100:
+        raise CannotGradeError(
+            f"--late-penalty {percent:g} is not a part.",
+            "it is in percent for each day begun.",
+            "give 0 to 100",
+        )
+    return percent / 100
+
+
+@contextmanager
+def _lock(folder: Path) -> Iterator[None]:
+    """While it is entered no other grading run uses the folder; a killed one leaves no lock behind."""
+    path = folder / ".grading"
+    busy = CannotGradeError(
+        f"{folder} is in use.", "another `autograd-lab grade` is writing there.", "wait for it, or stop it"
+    )
+    with path.open("a") as file:
+        try:
+            if sys.platform == "win32":
+                import msvcrt
+
+                msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+            else:
+                import fcntl
+
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise busy from None
+        yield
+
+
+@contextmanager
+def _stopping(stop: threading.Event, progress: Progress) -> Iterator[None]:
+    """Ctrl-C, and what else asks a program to end, lets what is running finish; asked a second time, it does not wait."""
+
+    def ask(*_: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+        progress.close()
+        print("Stopping: what is running is finished first. Ctrl-C again stops at once.", file=sys.stderr)
+
+    numbers = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []  # signals are the main thread's
+    before = {number: signal.signal(number, ask) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _quiet(*_: object) -> None:
+    pass
+
+
+def _say_plan(say: Callable[..., None], made: Plan, found: Found, course: Course) -> None:
+    for warning in found.warnings:
+        print(f"note: {_printable(warning)}", file=sys.stderr)
+    students = {one.student for one in found.submissions}
+    books = sorted({one.notebook for one in found.submissions})
+    numbers = ", ".join(course.released[name].number for name in books)
+    say(
+        f"{len(students)} students, notebook{'s' if len(books) > 1 else ''} {numbers}: {len(found.submissions)} submissions."
+    )
+    if made.same:
+        say(f"{made.same} are graded already, from the same files with the same keys.")
+    if made.gone:
+        names = ", ".join(f"{one.student}/{one.notebook}" for one in made.gone[:5])
+        say(
+            f"{len(made.gone)} graded earlier are not in the folder any more; their grades are kept: {_printable(names)}"
+        )
+
+
+def _say_done(
+    say: Callable[..., None],
+    book: Gradebook,
+    found: Found,
+    made: Plan,
+    done: Summary,
+    written: list[Path],
+    seconds: float,
+) -> None:
+    if done.stopped:
+        print(
+            f"Stopped with {done.left} submissions to go. Nothing that was graded is lost; run the same command to go on.",
+            file=sys.stderr,
+        )
+    parts = [
+        (done.run, "run"),
+        (done.rescored, "scored again from their stored answers"),
+        (done.without, "missing or unreadable"),
+    ]
+    text = ", ".join(f"{number} {what}" for number, what in parts if number) or "nothing to do"
+    say(f"Done in {clock_time(seconds)}: {text}.")
+    entries = book.entries()
+    counts: dict[str, int] = {}
+    for entry in entries:
+        for result in entry.results:
+            name = tables.status(entry, result)
+            counts[name] = counts.get(name, 0) + 1
+    say(
+        "Items: "
+        + ", ".join(f"{number} {name}" for name, number in sorted(counts.items(), key=lambda p: -p[1]))
+        + "."
+    )
+    late = sum(1 for entry in entries if entry.days_late)
+    mended = sum(1 for entry in entries if entry.notes)
+    if late:
+        say(f"{late} submissions are late.")
+    if mended:
+        say(f"{mended} submissions have notes about what had to be mended: see submissions.csv.")
+    say(f"Written: {', '.join(path.name for path in written)} in {written[0].parent}.")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

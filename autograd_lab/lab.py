@@ -3,6 +3,7 @@
 import sys
 from typing import Any
 
+from .course.classroom import classroom
 from .course.expect import expect
 from .course.feedback import check, hint
 from .course.reveal import reveal
@@ -79,7 +80,7 @@ def save_html(path: Any, *steppers: Any, title: str | None = None) -> None:
 
 
 __all__ = [
-    "Trace", "Why", "check", "compare", "draw", "expect", "hint", "narrate", "progress", "record", "record_torch", "reveal",
+    "Trace", "Why", "check", "classroom", "compare", "draw", "expect", "hint", "narrate", "progress", "record", "record_torch", "reveal",
     "save_html", "scope", "state", "step", "why", "wrong_order",
 ]  # fmt: skip
 

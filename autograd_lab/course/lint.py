@@ -62,12 +62,14 @@ def problems(notebook: dict[str, Any], name: str, graded: bool = False) -> list[
     ]
     if graded:
         return [*real, *every_item_is_passed(code)]
-    students = [[one for one in kind if INSTRUCTOR not in tags(one[1])] for kind in (cells, code, prose)]
+    cells, its_code, prose = (
+        [x for x in some if INSTRUCTOR not in tags(x[1])] for some in (cells, code, prose)
+    )
     return [
         *real,
         *taken_out_without_loss(code),
-        *within_budget(*students),
-        *numbers_are_asserted(*students[1:], notebook["metadata"]),
+        *within_budget(cells, its_code, prose),
+        *numbers_are_asserted(its_code, prose, notebook["metadata"]),
         *metadata_complete(notebook["metadata"], name),
     ]
 

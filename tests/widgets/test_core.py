@@ -110,7 +110,7 @@ def test_the_bundle_is_one_module_and_small(tmp_path):
         *MODULES,
         "shim.js",
     }  # that one is for pages alone
-    assert len(front_end().encode()) <= 160 * 1024  # every stepper of a notebook sends it anew
+    assert len(front_end().encode()) <= 168 * 1024  # every stepper of a notebook sends it anew
 
 
 def test_the_part_of_a_line_in_view(tmp_path):

@@ -1,6 +1,7 @@
 // The stepper: draws one film (widgets/frames.py) and walks through it. No framework, no build step; it asks its
 // host for nothing but the anywidget model (get, set, on, off, save_changes), so the same file runs in exports.
 import { at, clamp, phase, sameKind, say, stop } from "./core.js";
+import { Room } from "./classroom.js";
 import { showCompare } from "./compare.js";
 import { button, focusable, h, icon } from "./dom.js";
 import { Editor } from "./edit.js";
@@ -241,6 +242,10 @@ export default {
     if (model.get("_pairs")) {
       const close = await showCompare(model, el, (own, half, film) => new Stage(own, half, film));
       return () => { close(); showStill(); };
+    }
+    if (model.get("_poll")) {
+      const film = await decode(model.get("_film")), room = new Room(model, el, await decode(model.get("_poll")), (place) => new Stage(model, place, film));
+      return () => { room.close(); showStill(); };
     }
     let stage = new Stage(model, el, await decode(model.get("_film")));
     const replace = async () => { // an input was changed: another film, at the same place

@@ -238,8 +238,8 @@ assert cured == [1, 1, 1, 1, 1]
 # %% [markdown]
 # ## Modify
 #
-# In `visited`, replace `retain_graph=True` by nothing and run the last two cells. Which of the two loops still
-# works? Say why in one sentence.
+# In `visited`, delete `retain_graph=True`. **Predict** first which of the two loops still works. Then run that cell
+# (it calls the loop without `detach`) and the one below it (with `detach`). Say why in one sentence.
 #
 # ## Exit ticket
 #

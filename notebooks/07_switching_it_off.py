@@ -192,8 +192,8 @@ assert [(t.is_leaf, t.requires_grad) for t in (w, v, u)] == [(False, True), (Tru
 # %% [markdown]
 # ## Lost on the way
 #
-# Some cuts nobody asked for. In each line a number leaves the tensors, and what comes back has no history.
-# **Predict**: which of the four results require grad?
+# Some cuts nobody asked for. Each of these four lines makes something out of `x`. **Predict** for each, with
+# `True` or `False`: does the result require grad?
 
 # %%
 prediction = [..., ..., ..., ...]
@@ -233,15 +233,21 @@ print(x.grad)
 # ## Exit ticket
 #
 # (1) You want predictions for a thousand images and no training. Which switch saves the memory: `"eval"` or
-# `"no_grad"`? (2) `y = x * x.detach() + x` at `x = 3`: what is the gradient?
+# `"no_grad"`? (2) `y = x * x.detach() + x` at `x = 3`: what is the gradient? (3) `k = torch.tensor(2.0)`, then
+# `y = k * k`, and only then `k.requires_grad_()`. Does `y.requires_grad`?
 
 # %%
-switch, gradient = ..., ...
+switch, gradient, late = ..., ..., ...
 
 x = torch.tensor(3.0, requires_grad=True)
 (x * x.detach() + x).backward()
 lab.reveal(switch, "no_grad")
 lab.reveal(gradient, x.grad)
+k = torch.tensor(2.0)
+y = k * k
+k.requires_grad_()
+lab.reveal(late, y.requires_grad)
+assert not y.requires_grad
 
 # %% [markdown]
 # ## The same in PyTorch

@@ -112,7 +112,10 @@ class BackwardPass:
                 continue
             if type(grads) is not tuple:
                 grads = (grads,)
-            for fn, g in zip(node._edges, grads):  # noqa: B905 - naming `strict` costs as much as all the rest of the line
+            edges = node._next
+            if type(edges) is not tuple:
+                edges = (edges,)
+            for fn, g in zip(edges, grads):  # noqa: B905 - naming `strict` costs as much as all the rest of the line
                 if type(fn) is tuple:  # nobody, or one of several outputs
                     fn, nr = fn
                     if fn is not None and (needed is None or fn in needed):
@@ -352,7 +355,8 @@ def count_dependencies(roots):
             deps[node] = 1
             stack.append(node)
     while stack:
-        for fn in stack.pop()._edges:
+        edges = stack.pop()._next
+        for fn in edges if type(edges) is tuple else (edges,):
             if type(fn) is tuple:
                 fn, _ = fn
             if fn in deps:

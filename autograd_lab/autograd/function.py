@@ -229,7 +229,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
 
 _ENGINE_NAMES = frozenset((
-    "_edges", "fold", "hooks", "n_outputs", "next_functions", "plain", "priority", "release", "saved_tensors",
+    "_edges", "_next", "fold", "hooks", "n_outputs", "next_functions", "plain", "priority", "release", "saved_tensors",
     "share_result", "skips_undefined", "unpack",
 ))  # fmt: skip
 
@@ -382,7 +382,7 @@ class Function(metaclass=FunctionMeta):
                 operands.append(None)
         recorded = state.grad and any(needs)
         put = object.__setattr__
-        put(ctx, "_edges", tuple(edges) if recorded else ())
+        put(ctx, "_next", tuple(edges) if recorded else ())
         put(ctx, "priority", count_down())
         put(ctx, "hooks", None)
         put(ctx, "fold", None)
@@ -619,7 +619,7 @@ class DelayedError(Node):
     def __init__(self, message, outputs):
         self.message = message
         self.n_outputs = len(outputs)
-        self._edges = tuple(
+        self._next = tuple(
             [accumulator_of(wrap(t._data).requires_grad_()) for t in outputs if t is not None]
         )
         self.priority = count_down()

@@ -67,6 +67,8 @@ class Node(metaclass=NodeType):
     """One step of the computation, seen from the way back.
 
     _edges          one edge per operand: where its gradient goes; NO_EDGE where none is wanted
+    _next           the same as it is kept: of y + 1, or of exp(y), the node of y alone. A tuple around it would double what
+                    Python's garbage collector has to walk through in a long chain
     saved           the tensors its rule needs, named by `saves`; FREED after a backward pass that did not retain them
     versions        their version counters when they were saved; None for "all zero"
     args            plain values its rule needs, named by `keeps`
@@ -77,7 +79,7 @@ class Node(metaclass=NodeType):
 
     __slots__ = (
         "__weakref__",
-        "_edges",
+        "_next",
         "args",
         "fold",
         "hooks",
@@ -226,6 +228,11 @@ class Node(metaclass=NodeType):
         return -self.priority
 
     @property
+    def _edges(self):
+        edges = self._next
+        return edges if type(edges) is tuple else (edges, *[NO_EDGE] * (len(self.inputs) - 1))
+
+    @property
     def next_functions(self):
         """((node, output_nr), ...): where the gradient of each operand goes; (None, 0) where none is wanted."""
         return tuple([pair_of(edge) for edge in self._edges])
@@ -282,7 +289,7 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable):
         self.variable = variable
-        self._edges = ()
+        self._next = ()
         self.saved = self.args = ()
         self.versions = self.fold = None
         meta = variable._meta

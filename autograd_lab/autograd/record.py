@@ -29,7 +29,7 @@ def wanted(edges):
 def make_node(rule, edges, args=(), saved=()):
     """A node of class `rule`, made now."""
     node = new(rule)
-    node._edges = edges
+    node._next = edges
     node.priority = count_down()
     node.args = args
     node.fold = node.hooks = node.versions = None
@@ -106,7 +106,7 @@ def apply_view(rule, x, data, *args):
         link = x._edge or find_edge(x)
         if link is not NO_EDGE:  # node_for, written out: views are made often and save nothing
             node = new(rule)
-            node._edges = (link,)
+            node._next = (link,)
             node.priority = count_down()
             node.args = (*args, x._data.shape) if rule.shape_names else args
             node.saved = ()

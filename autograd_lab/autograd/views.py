@@ -314,7 +314,7 @@ class AsStridedBackward0(Node):
 def as_strided_node(t, base):
     """The history of the view `t` as elements of `base`, whose own history may be new."""
     node = new(AsStridedBackward0)
-    node._edges = (edge_of(base),)
+    node._next = (edge_of(base),)
     node.priority = count_down()
     whole = base._array()
     node.args = (positions(t._array(), whole), whole.shape)
@@ -337,7 +337,7 @@ class CopySlices(Node):
     def __init__(self, base, view, inner):
         self.inner = inner
         self.overlaps = shares_places(view)
-        self._edges = (edge_of(base), *inner._edges[1:])
+        self._next = (edge_of(base), *inner._edges[1:])
         self.priority = count_down()
         whole = base._array()
         self.args = (positions(view._array(), whole), whole.shape)

@@ -235,7 +235,7 @@ def _plain_nll(input, target, n, reduction, ignore_index):
         out._edge = NO_EDGE
     else:
         node = new(NllLossBackward0)
-        node._edges = (edge,)
+        node._next = (edge,)
         node.priority = count_down()
         node.args = (reduction, ignore_index)
         node.fold = node.hooks = None
@@ -287,7 +287,7 @@ def cross_entropy(input, target, reduction, ignore_index):
     result, between, weight = new(Tensor), new(Tensor), new(Tensor)
     result._data, result._edge, result._box, result._meta = log_p, NO_EDGE, box, None
     first = new(LogSoftmaxBackward0)
-    first._edges = (edge,)
+    first._next = (edge,)
     first.priority = count_down()
     first.args = _ALONG_CLASSES
     first.saved = (result,)
@@ -295,7 +295,7 @@ def cross_entropy(input, target, reduction, ignore_index):
     between._data, between._edge, between._box, between._meta = log_p, first, box, None
     weight._data, weight._edge, weight._box, weight._meta = total, NO_EDGE, None, None
     node = new(NllLossBackward0)
-    node._edges = (first,)
+    node._next = (first,)
     node.priority = count_down()
     node.args = (reduction, ignore_index)
     node.fold = node.hooks = None

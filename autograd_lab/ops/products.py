@@ -141,7 +141,7 @@ def mm(input, mat2):
         out._edge = NO_EDGE
     else:
         node = new(MmBackward0)
-        node._edges = (ea, eb)
+        node._next = (ea, eb)
         node.priority = count_down()
         node.args = _layout(x, y)
         node.fold = node.hooks = None
@@ -219,7 +219,7 @@ class AddmmBackward0(_TwoMatrices):
         if type(g) is np.ndarray and beta == 1 == alpha and g.shape[1:] == shape:
             # The layer of every net, written out. np.add.reduce costs half of what g.sum(0) does.
             return (
-                None if self._edges[0] is NO_EDGE else _sum_rows(g, 0),
+                None if self._next[0] is NO_EDGE else _sum_rows(g, 0),
                 None if b is None else g @ b.T,
                 None if a is None else (g.T @ a).T if right[0] == size else a.T @ g,
             )
@@ -250,7 +250,7 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
         out._edge = NO_EDGE
     else:
         node = new(AddmmBackward0)
-        node._edges = (ec, ea, eb)
+        node._next = (ec, ea, eb)
         node.priority = count_down()
         node.args = (beta, alpha, c.shape, *_layout(x, y))
         node.fold = node.hooks = None
@@ -325,13 +325,13 @@ def _layer(state, input, weight, bias):
         raise _expand_error(c.shape, (x.shape[0], y.shape[1])) from None
     out._box = out._meta = None
     turn = new(TBackward0)
-    turn._edges = (find_edge(weight),)
+    turn._next = (find_edge(weight),)
     turn.priority = count_down()
     turn.args = turn.saved = ()
     turn.fold = turn.hooks = turn.versions = None
     node = new(AddmmBackward0)
     edge = input._edge or find_edge(input)
-    node._edges = (bias._edge or find_edge(bias), edge, turn)
+    node._next = (bias._edge or find_edge(bias), edge, turn)
     node.priority = count_down()
     node.args = (1, 1, c.shape, x.shape, y.shape, x.strides, y.strides, x.itemsize)
     node.fold = node.hooks = None

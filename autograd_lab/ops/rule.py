@@ -178,7 +178,7 @@ def unary(op=None, *, inplace=True, integer=False, namespace=True, method=True):
                 node = None
             else:
                 node = new(rule)
-                node._edges = (edge,)
+                node._next = edge if type(edge) is not tuple else (edge,)
                 node.priority = count_down()
                 node.fold = node.hooks = None
                 node.args = ()
@@ -284,7 +284,7 @@ def binary(op, *, floats=False):
                 node = None
             else:
                 node = new(rule)
-                node._edges = (ea, eb)
+                node._next = (ea, eb) if eb is not NO_EDGE or type(ea) is tuple else ea
                 node.priority = count_down()
                 node.args = default_args
                 node.fold = fold

@@ -65,20 +65,29 @@ def name_in(frame: FrameType, value: Any, deep: bool = True) -> str:
     """
     here: FrameType | None = frame
     while here is not None:
-        scopes = (here.f_locals, here.f_globals) if here.f_locals is not here.f_globals else (here.f_globals,)
+        variables, shared = here.f_locals, here.f_globals
+        scopes = [
+            list(scope.items()) for scope in ((variables, shared) if variables is not shared else (shared,))
+        ]
         for scope in scopes:
-            for name, held in list(scope.items()):
+            for name, held in scope:
                 if held is value and not name.startswith(("_", "@")):
                     return name
         if not deep:
             return ""
         for scope in scopes:
-            for name, held in list(scope.items()):
-                found = "" if name.startswith(("_", "@")) else _inside(name, held, value)
-                if found:
-                    return found
+            for name, held in scope:
+                if _can_hold(type(held)) and not name.startswith(("_", "@")):
+                    found = _inside(name, held, value)
+                    if found:
+                        return found
         here = None if here.f_code.co_name == "<module>" else here.f_back
     return ""
+
+
+@lru_cache(maxsize=10_000)
+def _can_hold(kind: type) -> bool:
+    return kind in (list, tuple, dict) or hasattr(kind, "named_parameters")
 
 
 def _inside(name: str, held: Any, value: Any) -> str:

@@ -27,6 +27,17 @@ from .names import name_in
 from .trace import Trace
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
+
+
+class _Ours(dict[str, bool]):
+    """{file: whether it is one of this package}; asked for several frames of every operation, so the answers are kept."""
+
+    def __missing__(self, file: str) -> bool:
+        ours = self[file] = file.startswith(_PACKAGE)
+        return ours
+
+
+_IS_OURS = _Ours()
 _NOBODY = None, -1
 _LARGE = 1 << 16  # larger arrays are not copied but kept: 64k numbers are far more than a trace shows
 
@@ -407,9 +418,10 @@ class Recorder:
 
         With `numbers`, a constant without a name may have been a number in the user's code, and is called by it.
         """
+        met = self.met
         for t in tensors:
-            if isinstance(t, Variable) and id(t) not in self.met:
-                self.met[id(t)] = t
+            if id(t) not in met and isinstance(t, Variable):
+                met[id(t)] = t
                 name = self.given.get(id(t), "")
                 if not name and frame is not None:
                     name = name_in(frame, t, deep=t.requires_grad)
@@ -490,7 +502,7 @@ class Recorder:
 def _user_frame():
     """The innermost frame outside this package: the user's line that is running."""
     frame = sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and _IS_OURS[frame.f_code.co_filename]:
         frame = frame.f_back
     return frame
 
@@ -498,7 +510,7 @@ def _user_frame():
 def _user_call():
     """That frame, and the frame of ours that it called: the same for all the operations of one call."""
     call, frame = None, sys._getframe(2)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and _IS_OURS[frame.f_code.co_filename]:
         call, frame = frame, frame.f_back
     return frame, call
 

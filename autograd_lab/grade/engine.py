@@ -42,6 +42,7 @@ from autograd_lab.course.items import Item, Probe
 from autograd_lab.course.plain import MOST
 from autograd_lab.grade import worker
 from autograd_lab.grade.model import Answer, CellRun, Job, Limits, Run
+from autograd_lab.grade.sandbox import SandboxError, refusal
 
 START = 120.0  # seconds that a worker may take to load its libraries, on a busy machine
 DEPTH = 20  # of lists in lists, in an answer
@@ -202,21 +203,33 @@ class _ForkServer:
     def __init__(self, specification: dict[str, Any], folder: Path) -> None:
         self._pid = 0
         self._started = False
+        self._cgroups: list[str] = []
         self._process, self._control, self._log = _launch("serve", folder)
         worker.send(self._control, specification)
 
     def hello(self) -> dict[str, Any]:
         try:
-            return dict(worker.receive(self._control))
+            said = dict(worker.receive(self._control))
         except (OSError, EOFError) as error:
             raise WorkerError(f"a worker did not start: {_last_line(self._log) or error}") from error
+        self._cgroups = said["cgroups"]
+        return said
 
     def start(self) -> socket.socket:
         ours, theirs = socket.socketpair()
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        ours.settimeout(START)
         try:
             socket.send_fds(self._control, [b"j"], [theirs.fileno()])
-            self._pid = worker.receive(self._control)["pid"]
-        except (OSError, EOFError) as error:
+            theirs.close()
+            refused = worker.receive(self._control)["refused"]
+            if refused:
+                worker.receive(self._control)
+                raise SandboxError(f"the sandbox did not hold for a submission: {refused}")
+            _, told, _, _ = ours.recvmsg(1, socket.CMSG_SPACE(12))
+            self._pid = struct.unpack("3i", told[0][2])[0]
+            ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 0)
+        except (OSError, EOFError, IndexError) as error:
             ours.close()
             raise WorkerError(f"a worker was lost: {_last_line(self._log) or error}") from error
         finally:
@@ -253,6 +266,12 @@ class _ForkServer:
         self._control.close()
         _end(self._process)
         self._log.close()
+        for group in self._cgroups:
+            for _ in range(50):  # its last process may still be on its way out
+                with suppress(OSError):
+                    Path(group).rmdir()
+                    break
+                time.sleep(0.01)
 
 
 class _Spawner:
@@ -594,6 +613,8 @@ class Engine:
     fork
         Whether to fork each submission from a process that has the libraries loaded, or to start a new process, which takes
         a second or two. Default: fork on Linux.
+    without
+        Layers of the sandbox to leave out, to see what the others do: "mount namespace", "Landlock", "cgroup", ...
 
     On entering, raises SandboxError if the sandbox is required and this machine does not offer it, and WorkerError if a
     worker cannot be started.
@@ -607,6 +628,7 @@ class Engine:
         require_sandbox: bool = True,
         private: Sequence[Path] = (),
         fork: bool = sys.platform == "linux",
+        without: Sequence[str] = (),
     ) -> None:
         self._items = {stem: {item.id: item for item in each} for stem, each in items.items()}
         self._limits = limits
@@ -614,6 +636,7 @@ class Engine:
         self._require = require_sandbox
         self._private = [str(path) for path in private]
         self._fork = fork
+        self._without = list(without)
         self._stopping = False
         self._servers: list[_Server] = []
         self._threads: list[threading.Thread] = []
@@ -633,6 +656,9 @@ class Engine:
             for server in self._servers:
                 said = server.hello()
                 self.layers, self.missing = tuple(said["layers"]), dict(said["missing"])
+            why = refusal(self.layers, self.missing) if self._require else ""
+            if why:
+                raise SandboxError(why)
         except BaseException:
             self._stop()
             raise
@@ -660,7 +686,7 @@ class Engine:
     def _server(self) -> _Server:
         specification = {
             "items": [_public(item) for each in self._items.values() for item in each.values()],
-            "sandbox": {"limits": asdict(self._limits), "private": self._private},
+            "sandbox": {"limits": asdict(self._limits), "private": self._private, "without": self._without},
         }
         kind = _ForkServer if self._fork else _Spawner
         return kind(specification, Path(self._temporary.name))

@@ -1,15 +1,340 @@
-"""What a machine offers to keep a submission to itself."""
+"""What a machine offers to keep a submission to itself, and how it is put together.
+
+On Linux, from Python alone (ctypes), for root and for a plain user:
+
+    mount namespace      its own root: the libraries, read-only, and one small folder in memory to write to. Nothing else exists
+    pid namespace        it sees no other process, and when it ends, everything that it started ends
+    network namespace    no network
+    ipc namespace        no shared memory or queues with others
+    user namespace       what lets a plain user make the others; root takes a user number of its own instead
+    Landlock             the kernel refuses files and TCP ports by path and number, signals to the outside, tracing
+    seccomp              the kernel refuses sockets, tracing, mounting, new namespaces, keys, bpf, io_uring
+    resource limits      memory, processor time, files, processes
+    cgroup               memory and processes of a submission together, where a folder for it can be made
+
+Each is tried; what fails is left out and said. GUARDS says which of them keep what: there is more than one way to be
+safe, and `refusal` names what is not covered. On macOS and Windows there are resource limits at most.
+
+A worker calls `enter` before it loads anything (namespaces want a process without threads), `close` when all is loaded,
+and for each submission `fork` and, in the child, `confine`. What held when it was tried must hold for every submission,
+or it does not run.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import json
 import os
+import platform
+import re
 import shutil
+import signal
+import struct
 import sys
+import sysconfig
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from autograd_lab.grade.model import Limits
+
+GUARDS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "the files of this machine": (("mount namespace",), ("Landlock",)),
+    "the network": (("network namespace", "mount namespace"), ("seccomp",)),
+    "signals to other processes": (("pid namespace",), ("Landlock signals",), ("seccomp",)),
+    "processes left running": (("pid namespace",), ("reaping",)),
+    "memory and processor time": (("resource limits",),),
+    "the number of processes": (("process limit",), ("cgroup pids",)),
+}
+"""What a submission is kept from, and the layers that do it: any one of the groups, all layers of it."""
+
+ROOM = Path("/work")
+"""The folder that a submission finds itself in, where it has a root of its own."""
+
+
+class SandboxError(RuntimeError):
+    """A required layer of the sandbox is missing."""
+
+
+def refusal(layers: Sequence[str], missing: dict[str, str]) -> str:
+    """Why submissions must not run with these layers, and what to do; "" if they may."""
+    active = {re.sub(r" ABI \d+$", "", layer) for layer in layers}
+    open_ = [what for what, ways in GUARDS.items() if not any(set(way) <= active for way in ways)]
+    if not open_:
+        return ""
+    reasons = "".join(f"\n  {layer}: {why}" for layer, why in missing.items())
+    return (
+        f"submissions would not be kept from {', '.join(open_)}, so they do not run.\n"
+        f"What is missing on this machine, and why:{reasons}\n"
+        "What to do: allow unprivileged user namespaces (sysctl kernel.unprivileged_userns_clone=1, on Ubuntu 24.04 and later\n"
+        "kernel.apparmor_restrict_unprivileged_userns=0), or use a kernel with Landlock (5.13 or later) outside of a container\n"
+        "that forbids both, or grade in a virtual machine that holds nothing else and say --no-require-sandbox."
+    )
+
+
+# --- system calls ---------------------------------------------------------------------------------------------
+
+CLONE_NEWNS, CLONE_NEWUTS, CLONE_NEWIPC = 0x00020000, 0x04000000, 0x08000000
+CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET = 0x10000000, 0x20000000, 0x40000000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 4096, 16384, 1 << 18
+MNT_DETACH = 2
+AT_FDCWD, AT_RECURSIVE = -100, 0x8000
+PR_SET_DUMPABLE, PR_CAPBSET_DROP, PR_SET_SECCOMP, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = (
+    4,
+    24,
+    22,
+    36,
+    38,
+)
+# Numbers that are the same on every architecture, as all are since Linux 5.2.
+MOUNT_SETATTR, LANDLOCK_CREATE, LANDLOCK_ADD, LANDLOCK_RESTRICT = 442, 444, 445, 446
+
+_libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+
+def _call(name: str, *arguments: Any) -> int:
+    """A function of the C library. Raises OSError if it fails."""
+    result = int(getattr(_libc, name)(*arguments))
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{name}: {os.strerror(number)}")
+    return result
+
+
+def _syscall(number: int, *arguments: Any) -> int:
+    return _call("syscall", ctypes.c_long(number), *arguments)
+
+
+def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
+    _call("mount", source.encode(), target.encode(), kind.encode(), ctypes.c_ulong(flags), options.encode())
+
+
+def _read_only(target: str, recursive: bool) -> None:
+    """Make what is mounted at `target`, and in it, read-only, without devices and without set-uid programs."""
+    attributes = struct.pack("=QQQQ", 0x1 | 0x2 | 0x4, 0, 0, 0)  # rdonly, nosuid, nodev
+    flags = AT_RECURSIVE if recursive else 0
+    _syscall(MOUNT_SETATTR, AT_FDCWD, target.encode(), flags, attributes, ctypes.c_size_t(len(attributes)))
+
+
+# --- seccomp --------------------------------------------------------------------------------------------------
+
+# Names of system calls and their numbers on x86-64 and on 64-bit ARM; None where there is no such call.
+_REFUSED: dict[str, tuple[int, int]] = {
+    "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
+    "pidfd_getfd": (438, 438), "process_madvise": (440, 440),
+    "keyctl": (250, 219), "add_key": (248, 217), "request_key": (249, 218),
+    "bpf": (321, 280), "perf_event_open": (298, 241), "userfaultfd": (323, 282),
+    "io_uring_setup": (425, 425), "io_uring_enter": (426, 426), "io_uring_register": (427, 427),
+    "mount": (165, 40), "umount2": (166, 39), "pivot_root": (155, 41), "chroot": (161, 51), "setns": (308, 268),
+    "unshare": (272, 97), "open_tree": (428, 428), "move_mount": (429, 429), "fsopen": (430, 430),
+    "fsconfig": (431, 431), "fsmount": (432, 432), "fspick": (433, 433), "mount_setattr": (442, 442),
+    "init_module": (175, 105), "finit_module": (313, 273), "delete_module": (176, 106), "kexec_load": (246, 104),
+    "kexec_file_load": (320, 294), "reboot": (169, 142), "swapon": (167, 224), "swapoff": (168, 225),
+    "open_by_handle_at": (304, 265), "socket": (41, 198),
+    "shmget": (29, 194), "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180),
+}  # fmt: skip
+_KILLS: dict[str, tuple[int, int]] = {"kill": (62, 129), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138)}
+_KILLS_OTHER: dict[str, tuple[int, int]] = {
+    "tkill": (200, 130),
+    "rt_tgsigqueueinfo": (297, 240),
+    "pidfd_send_signal": (424, 424),
+}
+_CLONE, _CLONE3 = (56, 220), 435
+_NAMESPACES = 0x7E020000  # the flags of clone that make namespaces
+_MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
+_ALLOW, _REFUSE, _NO_SUCH_CALL = 0x7FFF0000, 0x00050000 | 1, 0x00050000 | 38  # EPERM, ENOSYS
+
+
+def _filter(no_kill: bool) -> bytes:
+    """The program that the kernel runs before each system call. With `no_kill`, signals only to the process itself.
+
+    Raises OSError for an architecture whose numbers are not known here.
+    """
+    if platform.machine() not in _MACHINES:
+        raise OSError(f"no table of system calls for {platform.machine()}")
+    audit, column = _MACHINES[platform.machine()]
+
+    def step(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
+        return struct.pack("=HBBI", code, yes, no, value)
+
+    load, equal, bits, at_least, leave = 0x20, 0x15, 0x45, 0x35, 0x06
+    number, machine, argument = 0, 4, 16  # offsets in what the program sees
+    steps = [step(load, machine), step(equal, audit, 1, 0), step(leave, _REFUSE), step(load, number)]
+    steps += [step(at_least, 0x40000000, 0, 1), step(leave, _REFUSE)]  # the x32 variants of the same calls
+    for numbers in [*_REFUSED.values(), *(_KILLS_OTHER.values() if no_kill else ())]:
+        steps += [step(equal, numbers[column], 0, 1), step(leave, _REFUSE)]
+    steps += [
+        step(equal, _CLONE3, 0, 1),
+        step(leave, _NO_SUCH_CALL),
+    ]  # its flags are out of reach; libc falls back to clone
+    steps += [step(equal, _CLONE[column], 0, 4), step(load, argument), step(bits, _NAMESPACES, 0, 1)]
+    steps += [step(leave, _REFUSE), step(leave, _ALLOW)]
+    if no_kill:
+        for numbers in _KILLS.values():
+            steps += [
+                step(equal, numbers[column], 0, 4),
+                step(load, argument),
+                step(equal, os.getpid(), 1, 0),
+            ]
+            steps += [step(leave, _REFUSE), step(leave, _ALLOW)]
+    steps.append(step(leave, _ALLOW))
+    return b"".join(steps)
+
+
+def _refuse_calls(no_kill: bool) -> None:
+    program = _filter(no_kill)
+    buffer = ctypes.create_string_buffer(program, len(program))
+    header = struct.pack("@HP", len(program) // 8, ctypes.addressof(buffer))
+    _call("prctl", PR_SET_SECCOMP, ctypes.c_ulong(2), header, ctypes.c_ulong(0), ctypes.c_ulong(0))
+
+
+# --- Landlock -------------------------------------------------------------------------------------------------
+
+_READ = 0b1101  # execute, read a file, read a folder
+_READ_FOLDER = 0b1000
+_READ_WRITE_FILE = 0b0110
+_TRUNCATE, _DEVICE = 1 << 14, 1 << 15
+
+
+def landlock_abi() -> int:
+    """The version of Landlock that the kernel offers. Raises OSError if it offers none."""
+    return _syscall(LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)
+
+
+def _landlock(rules: Sequence[tuple[Path, int]], abi: int) -> None:
+    """Refuse everything in the file system but `rules`, (path, rights); TCP; and from ABI 6 signals to the outside."""
+    files = (
+        (1 << 13) - 1
+        | (1 << 13 if abi >= 2 else 0)
+        | (_TRUNCATE if abi >= 3 else 0)
+        | (_DEVICE if abi >= 5 else 0)
+    )
+    attributes = struct.pack("=QQQ", files, 3, 3)[: 24 if abi >= 6 else 16 if abi >= 4 else 8]
+    ruleset = _syscall(LANDLOCK_CREATE, attributes, ctypes.c_size_t(len(attributes)), 0)
+    try:
+        for path, rights in rules:
+            handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+            try:
+                if not os.path.isdir(path):  # noqa: PTH112 (in a hot place)
+                    rights &= 0b0111 | _TRUNCATE | _DEVICE
+                _syscall(LANDLOCK_ADD, ruleset, 1, struct.pack("=Qi", rights & files, handle), 0)
+            finally:
+                os.close(handle)
+        _syscall(LANDLOCK_RESTRICT, ruleset, 0)
+    finally:
+        os.close(ruleset)
+
+
+# --- which files a submission may read --------------------------------------------------------------------------
+
+
+def libraries() -> list[Path]:
+    """Folders and files that Python and its libraries are made of, without the rest of the folders that hold them."""
+    import autograd_lab
+
+    found: list[Path] = []
+    for prefix in {sys.prefix, sys.base_prefix, sys.exec_prefix, "/usr", "/"}:
+        found += [
+            Path(prefix) / name for name in ("bin", "lib", "lib32", "lib64", "libexec", "share", "pyvenv.cfg")
+        ]
+    found += [Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib")]
+    found += [Path(entry) for entry in sys.path if Path(entry).name in ("site-packages", "dist-packages")]
+    found += [Path(entry) for entry in os.environ.get("LD_LIBRARY_PATH", "").split(":") if entry]
+    found += [
+        Path("/etc") / name for name in ("ld.so.cache", "fonts", "localtime", "alternatives", "mime.types")
+    ]
+    found += [Path("/nix/store"), Path(autograd_lab.__file__).parent]
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/self/maps").read_text().splitlines():
+            mapped = line.partition("/")[2]
+            if ".so" in mapped:
+                found.append(Path("/" + mapped))
+    kept: list[Path] = []
+    for path in sorted({path for path in found if path.exists()}, key=lambda path: len(path.parts)):
+        if not any(path.is_relative_to(other) for other in kept):
+            kept.append(path)
+    return kept
+
+
+def answers() -> list[Path]:
+    """Where the answers to the exercises lie among the libraries: what the notebooks check themselves with."""
+    import autograd_lab
+
+    roots = [Path(autograd_lab.__file__).parent, *(Path(entry) / "autograd_lab" for entry in sys.path)]
+    return sorted({root / "course" / "items" for root in roots if (root / "course" / "items").is_dir()})
+
+
+def _around(path: Path, private: Sequence[Path]) -> Iterator[tuple[Path, int]]:
+    """Landlock rules to read `path` but not what is private in it: a rule can only be added, never taken back."""
+    real = path.resolve()
+    if any(real.is_relative_to(secret) for secret in private):
+        return
+    if not any(secret.is_relative_to(real) for secret in private):
+        yield real, _READ
+        return
+    yield real, _READ_FOLDER
+    for child in sorted(real.iterdir()):
+        if not child.is_symlink():
+            yield from _around(child, private)
+
+
+# --- cgroups ------------------------------------------------------------------------------------------------------
+
+
+def _cgroup_folders() -> Iterator[tuple[set[str], Path, bool]]:
+    """(controllers, a folder in which groups for them can be made, whether it is version 2), the likeliest first."""
+    mounts: dict[str, Path] = {}
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        left, _, right = line.partition(" - ")
+        kind, _, options = right.split(" ", 2)
+        if kind == "cgroup":
+            mounts.update({option: Path(left.split()[4]) for option in options.split(" ")[-1].split(",")})
+        elif kind == "cgroup2":
+            mounts[""] = Path(left.split()[4])
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        for controller in controllers.split(","):
+            if controller not in mounts or (controller and controller not in ("pids", "memory")):
+                continue
+            own = mounts[controller] / path.lstrip("/")
+            if controller:
+                yield {controller}, own, False
+                continue
+            for folder in (own, own.parent):
+                with contextlib.suppress(OSError):
+                    yield set((folder / "cgroup.subtree_control").read_text().split()), folder, True
+
+
+def join_cgroups(limits: Limits) -> dict[str, Path]:
+    """Put this process into groups of its own: {"pids": folder, "memory": folder}, as far as that can be done."""
+    joined: dict[str, Path] = {}
+    for controllers, parent, second in _cgroup_folders():
+        wanted = {"pids", "memory"} & controllers - joined.keys()
+        if not wanted or not os.access(parent, os.W_OK):
+            continue
+        for old in parent.glob("autograd-lab-*"):  # of graders that were killed; one in use cannot be removed
+            with contextlib.suppress(OSError):
+                old.rmdir()
+        group = parent / f"autograd-lab-{os.getpid()}"
+        try:
+            group.mkdir()
+            if "pids" in wanted:
+                (group / "pids.max").write_text(str(limits.processes + 8))
+            if "memory" in wanted:
+                most = str(limits.memory + (256 << 20))  # the libraries of the worker count as well
+                (group / ("memory.max" if second else "memory.limit_in_bytes")).write_text(most)
+            (group / "cgroup.procs").write_text(str(os.getpid()))
+            joined.update(dict.fromkeys(wanted, group))
+        except OSError:
+            with contextlib.suppress(OSError):
+                group.rmdir()
+    return joined
+
+
+# --- the parts together -------------------------------------------------------------------------------------------
 
 
 def limit_cpu(seconds: int) -> None:
@@ -20,56 +345,390 @@ def limit_cpu(seconds: int) -> None:
 
 
 class Zone:
-    """Where submissions run."""
+    """Where the submissions of one worker run.
+
+    specification   {"limits": ..., "private": paths that no submission may see, "without": layers not to use, for tests}
+    """
 
     def __init__(self, specification: dict[str, Any]) -> None:
         self.limits = Limits(**specification["limits"])
         self.layers: list[str] = []
+        """The active layers."""
         self.missing: dict[str, str] = {}
+        """The others, and why."""
+        self.cgroups: dict[str, Path] = {}
+        """Groups to remove in the end: {"pids": folder, "memory": folder}."""
+        self._without = specification.get("without", [])
+        self._private = [Path(path).resolve() for path in specification.get("private", [])]
+        self._trying = True  # until all is known that this machine offers
+        self._rules: list[tuple[Path, int]] = []  # for Landlock
+        self._user: int | None = None  # the user number that submissions run under, where root can choose one
         self._folder = ""
+        self._pids = -1  # this process's own pid namespace, to come back to
+        self._kills = -1  # the file in which the kernel counts processes ended for their memory
+        self._killed = 0
+
+    def _layer(self, name: str, action: Callable[[], object]) -> bool:
+        """Put a layer on; whether it is on. What was on when it was tried has to be on for every submission."""
+        if not self._trying:
+            if name in self.layers:
+                action()
+            return name in self.layers
+        if any(name.startswith(other) for other in self._without):
+            self.missing[name] = "left out on request"
+            return False
+        try:
+            action()
+        except (OSError, AttributeError) as error:  # an old C library lacks the function
+            self.missing[name] = getattr(error, "strerror", None) or str(error)
+            return False
+        self.layers.append(name)
+        return True
+
+    # --- in the worker
 
     def enter(self) -> None:
-        """Before anything is loaded."""
+        """Take what only a process without threads can take. Returns in a new process if there is a pid namespace."""
+        self._layer("cgroup pids", lambda: self._join("pids"))
+        self._layer("cgroup memory", lambda: self._join("memory"))
+        own = os.geteuid() == 0 and self._layer("mount namespace", lambda: _call("unshare", CLONE_NEWNS))
+        if not own and self._layer("user namespace", self._new_user):
+            self.missing.pop("mount namespace", None)
+            self._layer("mount namespace", lambda: _call("unshare", CLONE_NEWNS))
+        _call("prctl", PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self._layer("pid namespace", self._new_pids)
+
+    def _join(self, controller: str) -> None:
+        if not self.cgroups:
+            self.cgroups = join_cgroups(self.limits)
+        group = self.cgroups.get(controller)
+        if group is None:
+            raise OSError("no folder in which a group could be made")
+        if controller == "memory":
+            name = next(name for name in ("memory.events", "memory.oom_control") if (group / name).exists())
+            self._kills = os.open(group / name, os.O_RDONLY | os.O_CLOEXEC)
+
+    def _new_user(self) -> None:
+        user, group = os.geteuid(), os.getegid()
+        _call("unshare", CLONE_NEWUSER)
+        Path("/proc/self/setgroups").write_text("deny")
+        Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
+        Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
+
+    def _new_pids(self) -> None:
+        """Go on in a child that is the first process of a pid namespace; submissions get namespaces inside that one."""
+        _call("unshare", CLONE_NEWPID)
+        pid = os.fork()
+        if pid:
+            os.closerange(3, 1 << 16)
+            os.waitpid(pid, 0)
+            os._exit(0)
+        self._pids = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
 
     def close(self) -> None:
-        """When everything is loaded."""
-        self.layers.append("resource limits")
+        """Build the submissions' root, and try on an empty submission what else this machine offers."""
+        private = [*self._private, *answers()]
+        if "mount namespace" in self.layers:
+            self._new_root(private)
+        else:
+            self._rules = [rule for path in libraries() for rule in _around(path, private)]
+        self._choose_user()
+        reader, writer = os.pipe()
+        pid = self.fork()
+        if pid == 0:
+            try:
+                self.confine([writer])
+                os.write(writer, json.dumps([self.layers, self.missing]).encode())
+            except BaseException as error:
+                os.write(writer, json.dumps(f"{type(error).__name__}: {error}").encode())
+            finally:
+                os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader) as told:
+            outcome = json.load(told)
+        os.waitpid(pid, 0)
+        self.clean()
+        if isinstance(outcome, str):
+            raise SandboxError(f"the sandbox could not be put together: {outcome}")
+        self.layers, self.missing = outcome
+        if "pid namespace" not in self.layers:
+            self.layers.append("reaping")
+        self._trying = False
+
+    def _choose_user(self) -> None:
+        """A user number for submissions, if this is root and others may read the libraries."""
+        if os.geteuid() != 0 or "user namespace" in self.layers:
+            return
+        roots = [Path(os.__file__).parent, Path(sysconfig.get_path("purelib")), Path(__file__).parent]
+        readable = all(root.stat().st_mode & 0o005 == 0o005 for root in roots)
+        readable &= all(child.stat().st_mode & 0o004 for root in roots for child in root.glob("*.py"))
+        if "mount namespace" not in self.layers:  # then the folders above count as well
+            readable &= all(
+                parent.stat().st_mode & 0o001 for root in roots for parent in root.resolve().parents
+            )
+        if readable:
+            self._user = (
+                60_000 + int(time.time() * 1000) % 5_000
+            )  # not the other workers': processes are counted by user
+        else:
+            self.missing["own user"] = "only root may read the libraries"
+
+    def _new_root(self, private: Sequence[Path]) -> None:
+        """A root folder with the libraries in it, read-only, under the paths that they have outside."""
+        _mount("none", "/", "", MS_REC | MS_PRIVATE)
+        readable = libraries()
+        base = tempfile.mkdtemp(prefix="autograd-lab-root-", dir=Path.cwd())
+        _mount("tmpfs", base, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=4m")
+        for path in readable:
+            self._expose(base, path)
+        for secret in private:
+            inside = base + str(secret)
+            if os.path.isdir(inside):  # noqa: PTH112
+                _mount("tmpfs", inside, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV, "mode=755,size=4k")
+            elif os.path.exists(inside):  # noqa: PTH110
+                _mount("/dev/null", inside, "", MS_BIND)
+        device = Path(base, "dev")
+        device.mkdir()
+        for name in ("null", "zero", "full", "random", "urandom"):
+            (device / name).touch()
+            _mount(f"/dev/{name}", str(device / name), "", MS_BIND)
+        (device / "fd").symlink_to("/proc/self/fd")
+        (device / "shm").symlink_to(ROOM)
+        for name in ("proc", ROOM.name):
+            Path(base, name).mkdir(exist_ok=True)
+        if "pid namespace" in self.layers:
+            with contextlib.suppress(OSError):  # some containers do not allow it; then there is no /proc
+                _mount("proc", str(Path(base, "proc")), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+        if not Path(base, "tmp").exists():
+            Path(base, "tmp").symlink_to(ROOM)
+        _read_only(base, recursive=False)
+        os.chdir(base)
+        old = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        _call("pivot_root", b".", b".")
+        os.fchdir(old)
+        _call("umount2", b".", MNT_DETACH)
+        os.close(old)
+        os.chdir("/")
+
+    def _expose(self, base: str, path: Path, depth: int = 0) -> None:
+        """Show `path` in the new root, with the links on the way to it."""
+        here = Path("/")
+        for number, part in enumerate(path.parts[1:], start=1):
+            here = here / part
+            inside = Path(base + str(here))
+            if here.is_symlink():
+                if not inside.is_symlink() and not inside.exists():
+                    inside.symlink_to(here.readlink())
+                target = Path(os.path.normpath(here.parent / here.readlink()), *path.parts[number + 1 :])
+                if depth < 20:
+                    self._expose(base, target, depth + 1)
+                return
+            if os.path.ismount(inside):
+                return  # it, or a folder above it, is shown already
+            if here != path:
+                inside.mkdir(exist_ok=True)
+        if path.is_dir():
+            inside.mkdir(exist_ok=True)
+        else:
+            inside.touch()
+        _mount(str(path), str(inside), "", MS_BIND | MS_REC)
+        _read_only(str(inside), recursive=True)
+
+    # --- for each submission, in the worker
 
     def fork(self) -> int:
-        """A process for a submission."""
-        self._folder = tempfile.mkdtemp(prefix="autograd-lab-grade-")
-        return os.fork()
+        """A process for a submission, the first of a pid namespace of its own. Returns 0 in it, as os.fork does."""
+        self._killed = self._memory_kills()
+        if "mount namespace" not in self.layers:
+            self._folder = tempfile.mkdtemp(prefix="autograd-lab-grade-")
+            if self._user is not None:
+                os.chown(self._folder, self._user, self._user)
+        if "pid namespace" not in self.layers:
+            return os.fork()
+        _call(
+            "unshare", CLONE_NEWPID
+        )  # of the children, the first of which is its init: all others end with it
+        pid = -1
+        try:
+            pid = os.fork()
+        finally:
+            if pid:
+                _call("setns", self._pids, CLONE_NEWPID)
+        return pid
 
-    def confine(self, keep: Sequence[int]) -> None:
-        """In that process: give everything up but the descriptors in `keep`."""
-        low = 0
-        for descriptor in [*sorted(keep), 1 << 16]:
-            os.closerange(low, descriptor)
-            low = descriptor + 1
-        null = os.open(os.devnull, os.O_RDWR)
-        for standard in (0, 1, 2):
-            os.dup2(null, standard)
-        self.weaken()
-        os.chdir(self._folder)
-
-    def weaken(self) -> None:
-        """Limits on what this process can use."""
-        if sys.platform == "win32":
-            return
-        import resource
-
-        limits = self.limits
-        for name, most in (
-            ("AS", limits.memory),
-            ("FSIZE", limits.file),
-            ("NOFILE", limits.files),
-            ("CORE", 0),
-            ("CPU", int(limits.job_wall)),
-        ):
-            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
-
-    def clean(self) -> None:
-        """After a submission has ended."""
+    def clean(self) -> bool:
+        """After a submission has ended: nothing of it stays. Returns whether it was ended for its memory."""
+        if "pid namespace" not in self.layers:
+            _reap()
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = ""
+        return self._memory_kills() > self._killed
+
+    def _memory_kills(self) -> int:
+        if self._kills < 0:
+            return 0
+        found = re.search(rb"oom_kill (\d+)", os.pread(self._kills, 1000, 0))
+        return int(found[1]) if found else 0
+
+    # --- in the submission's process
+
+    def confine(self, keep: Sequence[int]) -> None:
+        """Give up everything but the open files in `keep`. Raises OSError if a layer does not hold that held before."""
+        os.setsid()
+        _close_files(keep)
+        with contextlib.suppress(OSError):  # if memory runs out on the machine, this goes first
+            Path("/proc/self/oom_score_adj").write_text("1000")
+        self._layer("network namespace", lambda: _call("unshare", CLONE_NEWNET))
+        self._layer("ipc namespace", lambda: _call("unshare", CLONE_NEWIPC))
+        if self._layer("host name", lambda: _call("unshare", CLONE_NEWUTS)):
+            _call("sethostname", b"grading", ctypes.c_size_t(7))
+        if "mount namespace" in self.layers:
+            self._furnish()
+        folder = str(ROOM) if "mount namespace" in self.layers else self._folder
+        os.chdir(folder)
+        os.environ.update(HOME=folder, TMPDIR=folder)
+        tempfile.tempdir = None
+        self._layer("resource limits", self._limit)
+        if self._user is not None:
+            self._layer("own user", self._change_user)
+        if os.getuid() != 0:
+            self._layer("process limit", self._limit_processes)
+        elif self._trying:
+            self.missing["process limit"] = "it does not bind root"
+        _drop_rights()
+        self._lock()
+        known = {"pid namespace", "Landlock signals"} & set(self.layers)
+        self._layer("seccomp", lambda: _refuse_calls(no_kill=not known))
+
+    def _furnish(self) -> None:
+        """A folder to write to, in memory, and a /proc that shows this submission only."""
+        _call("unshare", CLONE_NEWNS)
+        if os.path.ismount("/proc"):
+            _mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+        user = os.getuid() if self._user is None else self._user
+        options = f"mode=700,size={self.limits.folder},nr_inodes=4096,uid={user}"
+        _mount("tmpfs", str(ROOM), "tmpfs", MS_NOSUID | MS_NODEV, options)
+
+    def _limit(self) -> None:
+        import resource
+
+        limits = self.limits
+        for kind, most in (
+            (resource.RLIMIT_AS, limits.memory),
+            (resource.RLIMIT_FSIZE, limits.file),
+            (resource.RLIMIT_NOFILE, limits.files),
+            (resource.RLIMIT_CORE, 0),
+            (resource.RLIMIT_CPU, int(limits.job_wall)),
+        ):
+            hard = resource.getrlimit(kind)[1]
+            most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+            resource.setrlimit(kind, (most, most))
+
+    def _limit_processes(self) -> None:
+        import resource
+
+        most = self.limits.processes
+        if self._user is None and not ("user namespace" in self.layers and _kernel() >= (5, 14)):
+            most += _processes_of(os.getuid())  # the kernel counts all that this user runs
+        resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+
+    def _change_user(self) -> None:
+        os.setgroups([])
+        os.setresgid(self._user, self._user, self._user)  # type: ignore[arg-type]
+        os.setresuid(self._user, self._user, self._user)  # type: ignore[arg-type]
+        _call("prctl", PR_SET_DUMPABLE, 1, 0, 0, 0)  # as for every process that has not changed its user
+
+    def _lock(self) -> None:
+        """Landlock, which also needs no folders of its own: the second wall where there are namespaces, the first where not."""
+        if "mount namespace" in self.layers:
+            rules = [(Path("/"), _READ), (ROOM, (1 << 16) - 1), (Path("/dev"), _READ_WRITE_FILE | _DEVICE)]
+        else:
+            devices = [Path("/dev", name) for name in ("null", "zero", "full", "random", "urandom")]
+            rules = [*self._rules, (Path(self._folder), (1 << 16) - 1)]
+            rules += [(device, _READ_WRITE_FILE | _DEVICE) for device in devices if device.exists()]
+        _call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+        try:
+            abi = landlock_abi()
+        except OSError as error:
+            self.missing["Landlock"] = error.strerror or str(error)
+            return
+        if self._layer(f"Landlock ABI {abi}", lambda: _landlock(rules, abi)) and self._trying:
+            if abi >= 6:
+                self.layers.append("Landlock signals")
+            else:
+                self.missing["Landlock signals"] = f"they need ABI 6, this kernel has {abi}"
+
+    # --- without namespaces
+
+    def weaken(self) -> None:
+        """What is left for a process that was started for one submission, on any system: resource limits."""
+        self.missing = dict.fromkeys(
+            ("namespaces", "Landlock", "seccomp"), "not in a process that is started, not forked"
+        )
+        if sys.platform == "win32":
+            self.missing["resource limits"] = "Windows has none for a process"
+        else:
+            self._layer("resource limits", self._limit)
+
+
+def _close_files(keep: Sequence[int]) -> None:
+    """Close all open files but some, and put the null device where the standard ones were."""
+    null = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(null, standard)
+    low = 3
+    for number in sorted(keep):
+        os.closerange(low, number)
+        low = number + 1
+    os.closerange(low, 1 << 20)
+
+
+def _drop_rights() -> None:
+    """Give up root's powers for good; a plain user has none to give up."""
+    with contextlib.suppress(OSError):  # the end of the list
+        for capability in range(64):
+            _call("prctl", PR_CAPBSET_DROP, capability, 0, 0, 0)
+    header, nothing = struct.pack("=Ii", 0x20080522, 0), bytes(24)
+    _call("capset", header, nothing)
+
+
+def _kernel() -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", platform.release())[:2])
+
+
+def _processes_of(user: int) -> int:
+    """How many threads a user has, as far as /proc shows."""
+    count = 0
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it may end while we look
+            if entry.stat().st_uid == user:
+                count += sum(1 for _ in (entry / "task").iterdir())
+    return count
+
+
+def _reap() -> None:
+    """End the processes that a submission has left running: as its orphans they are this process's children now."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        for child in _children():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(0.001)
+
+
+def _children() -> list[int]:
+    own = os.getpid()
+    with contextlib.suppress(FileNotFoundError):  # not every kernel is built with this list
+        return [int(pid) for pid in Path(f"/proc/self/task/{own}/children").read_text().split()]
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == own:
+                found.append(int(entry.name))
+    return found

@@ -363,7 +363,7 @@ def serve(control: socket.socket) -> None:
     zone.close()
     gc.collect()
     gc.freeze()  # the pages of the libraries stay shared with the children
-    send(control, {"layers": zone.layers, "missing": zone.missing})
+    send(control, report(zone))
     while True:
         command, descriptors, _, _ = socket.recv_fds(control, 1, 1)
         if not command:
@@ -371,42 +371,59 @@ def serve(control: socket.socket) -> None:
         if command != b"j":
             continue  # the end of a submission that ended by itself
         channel = socket.socket(fileno=descriptors[0])
+        reader, writer = os.pipe()
         pid = zone.fork()
         if pid == 0:
-            control.close()
             try:
-                work(channel, shell, zone)
+                work(channel, writer, shell, zone)
             finally:
                 os._exit(0)
         channel.close()
-        send(control, {"pid": pid})
+        os.close(writer)
+        with os.fdopen(reader, "rb") as told:
+            refused = told.read().decode()
+        send(control, {"refused": refused})
         send(control, _await_end(control, zone, pid))
+
+
+def report(zone: sandbox.Zone) -> dict[str, Any]:
+    """What the engine is told of the sandbox."""
+    groups = sorted({str(group) for group in zone.cgroups.values()})
+    return {"layers": zone.layers, "missing": zone.missing, "cgroups": groups}
 
 
 def _await_end(control: socket.socket, zone: sandbox.Zone, pid: int) -> dict[str, Any]:
     """Wait until a submission has ended, or the engine says that it has to."""
     handle = os.pidfd_open(pid)
+    gone = False
     try:
         ready, _, _ = select.select([handle, control.fileno()], [], [])
         if handle not in ready:
-            if not control.recv(1):
-                os.kill(pid, signal.SIGKILL)
-                sys.exit(0)
+            gone = not control.recv(1)
             os.kill(pid, signal.SIGKILL)
         _, status, used = os.wait4(pid, 0)
     finally:
         os.close(handle)
-    zone.clean()
+    memory = zone.clean()
+    if gone:
+        sys.exit(0)
     return {
         "status": os.waitstatus_to_exitcode(status),
         "cpu": used.ru_utime + used.ru_stime,
         "peak": used.ru_maxrss,
+        "memory": memory,
     }
 
 
-def work(channel: socket.socket, shell: Any, zone: sandbox.Zone) -> None:
-    """In the submission's own process: shut the doors, then run it."""
-    zone.confine(keep=[channel.fileno()])
+def work(channel: socket.socket, writer: int, shell: Any, zone: sandbox.Zone) -> None:
+    """In the submission's own process: shut the doors, then run it. If a door does not shut, say so and run nothing."""
+    try:
+        channel.send(b"!")  # the kernel tells the engine whose it is: the number of this process outside
+        zone.confine(keep=[channel.fileno(), writer])
+    except BaseException as error:
+        os.write(writer, describe(error).encode())
+        return
+    os.close(writer)
     Sitting(channel, shell, receive(channel)).run()
 
 
@@ -416,7 +433,7 @@ def once(channel: socket.socket) -> None:
     zone = sandbox.Zone(specification["sandbox"])
     shell = load(specification["items"])
     zone.weaken()
-    send(channel, {"layers": zone.layers, "missing": zone.missing})
+    send(channel, report(zone))
     Sitting(channel, shell, receive(channel)).run()
 
 

@@ -649,7 +649,7 @@ class Zone:
             rules += [(device, _READ_WRITE_FILE | _DEVICE) for device in devices if device.exists()]
         _call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         try:
-            abi = landlock_abi()
+            abi = min(landlock_abi(), 5 if "Landlock signals" in self._without else 99)
         except OSError as error:
             self.missing["Landlock"] = error.strerror or str(error)
             return
@@ -657,7 +657,7 @@ class Zone:
             if abi >= 6:
                 self.layers.append("Landlock signals")
             else:
-                self.missing["Landlock signals"] = f"they need ABI 6, this kernel has {abi}"
+                self.missing["Landlock signals"] = f"they need ABI 6 or later, this is {abi}"
 
     # --- without namespaces
 

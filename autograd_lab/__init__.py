@@ -51,7 +51,6 @@ _ABSENT = {
     "complex32": "there are no complex tensors here",
     "complex64": "there are no complex tensors here",
     "complex128": "there are no complex tensors here",
-    "compile": "capturing graphs is not here yet",
     "func": "torch.func is not here; torch.autograd.functional has vjp, jvp, jacobian and hessian",
     "vmap": "torch.vmap is not here; write the loop",
     "cuda": "everything here runs on the CPU",
@@ -66,6 +65,10 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module(".lab", __name__)
+    if name == "compile":
+        from .compiler import compile
+
+        return compile
     if name == "load_ipython_extension":  # for %load_ext autograd_lab
         import importlib
 

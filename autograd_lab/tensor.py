@@ -401,6 +401,8 @@ class Tensor(Variable):
     def __index__(self):
         if self._data.size != 1 or self._data.dtype.kind == "f":
             raise TypeError("only integer tensors of a single element can be converted to an index")
+        if WATCHERS:
+            tell("looked", self, "int")
         return int(self.item())
 
     def __bool__(self):
@@ -408,6 +410,8 @@ class Tensor(Variable):
             raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
         if self._data.size == 0:
             raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+        if WATCHERS:
+            tell("looked", self, "bool")
         return bool(self._data.item())
 
     def __repr__(self, *, tensor_contents=None):

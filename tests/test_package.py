@@ -48,7 +48,7 @@ GROUPS = [
     {"autograd"},
     {"ops"},
     {"tensor"},
-    {"nn", "optim", "utils", "compile"},
+    {"nn", "optim", "utils", "compiler"},
     {"tracing"},
     {"widgets"},
     {"course"},
@@ -57,7 +57,7 @@ GROUPS = [
     {"_resources", "cli", "__main__", "bench"},
 ]
 RANK = {part: rank for rank, group in enumerate(GROUPS) for part in group}
-CORE = {"small", "autograd", "ops", "tensor", "nn", "optim", "utils", "compile"}
+CORE = {"small", "autograd", "ops", "tensor", "nn", "optim", "utils", "compiler"}
 WIDGET_PACKAGES = {"anywidget", "ipywidgets", "traitlets"}
 
 # Files of autograd/ that may reach up to the rules and Tensors, inside their functions: they are written for
@@ -70,7 +70,7 @@ ON_TOP_OF_THE_ENGINE = {
 }
 
 # These are written with the public names, as a user would write them, and may look them up when they are called.
-WRITTEN_AS_USERS_DO = {"nn", "optim", "utils", "compile"}
+WRITTEN_AS_USERS_DO = {"nn", "optim", "utils", "compiler"}
 
 
 def part_of(module: str) -> str:

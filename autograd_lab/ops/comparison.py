@@ -5,7 +5,7 @@ import operator
 import numpy as np
 
 from ..autograd.errors import TYPE_NAMES
-from ..autograd.modes import THREAD
+from ..autograd.modes import THREAD, WATCHERS, tell
 from ..autograd.record import apply_inplace, finish
 from ..autograd.variable import Variable, wrap
 from ..dtypes import meet
@@ -282,12 +282,14 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 @function
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether all elements are close, as a Python bool (torch.allclose)."""
-    return bool(isclose(input, other, rtol, atol, equal_nan)._data.all())
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
 @function
 def equal(input, other):
     """Whether two tensors have the same shape and elements, as a Python bool (torch.equal)."""
+    if WATCHERS:
+        tell("looked", input, "equal")
     return input._data.shape == other._data.shape and bool((input._data == other._data).all())
 
 

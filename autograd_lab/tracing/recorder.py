@@ -316,6 +316,9 @@ class Recorder:
         if id(t) in self.met:
             self.notes.append(("read", t, _copy(t._data), how, _place(_user_frame())))
 
+    def looked(self, t, how) -> None:
+        """A tensor was asked for a truth value or a number: the program may go on differently, the graph does not."""
+
     def flagged(self, t, how) -> None:
         """Whether `t` requires grad was changed by the method `how`."""
         frame = _user_frame()

@@ -1,0 +1,14 @@
+"""torch.compile: a function captured once, differentiated as a graph, and run as NumPy source that can be read.
+
+guards.py    what must be as it was for a captured graph to hold
+capture.py   one run of the function, watched
+graph.py     the graph as data, and the reference that carries it out step by step
+joint.py     the backward graph, from the rules' own formulas
+passes.py    constants, common subexpressions, dead code; what is saved; fusing
+emit.py      NumPy source
+compiled.py  torch.compile and the node it leaves: CompiledFunctionBackward
+"""
+
+from .compiled import Compiled, GraphBreakError, compile
+
+__all__ = ["Compiled", "GraphBreakError", "compile"]

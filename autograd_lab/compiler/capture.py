@@ -1,0 +1,434 @@
+"""Capture: run a function once, look on, and write down what it computes.
+
+The function runs on real tensors; every operation of the library tells its watcher what it did (autograd/record.py). So the
+capture sees through calls, loops and branches: a loop is unrolled, and of a branch only the side taken is there. What the
+watcher cannot follow is a *break*, with the line where it happened: a number read out of a tensor, a write into an argument,
+a hook.
+
+What no watcher sees is a number that was computed beside the operations. Therefore the function runs a second time, on other
+numbers: a constant that has changed was none. And each step is carried out as it will be later, and must give the same bits
+as the function did.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..autograd.modes import THREAD, WATCHERS
+from ..autograd.variable import NO_EDGE, Variable
+from ..dtypes import Defaults
+from ..ops.rule import FUNCTIONS, RULES
+from ..random import DEFAULT
+from . import graph as ir
+from .graph import Step, Value
+
+HERE = __file__.rsplit("/", 2)[0].replace("\\", "/")
+
+
+@dataclass
+class Break:
+    """Why a function cannot be captured as a whole, and where that is."""
+
+    reason: str
+    line: str = ""
+    """The place in the user's code: "cell 3, line 12: if x.sum() > 0:"."""
+
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.line})" if self.line else self.reason
+
+
+@dataclass
+class Tape:
+    """What one run left: the steps, which value each tensor is, the node of each step, and what stood in the way."""
+
+    steps: list[Step] = field(default_factory=list)
+    nodes: dict[Step, Any] = field(default_factory=dict)
+    breaks: list[Break] = field(default_factory=list)
+    values: dict[int, Value] = field(default_factory=dict)
+    """By id of the tensor."""
+    strangers: list[tuple[Value, Any]] = field(default_factory=list)
+    """Tensors that nobody computed and that are no inputs, in the order in which they were met."""
+    keep: list[Any] = field(default_factory=list)
+    """The tensors themselves: an id means nothing once its object is gone."""
+
+    def value_of(self, tensor: Any) -> Value | None:
+        """The value that a tensor is, if it was seen."""
+        return self.values.get(id(tensor))
+
+
+class Watcher:
+    """Stands where a recorder stands, and fills a Tape."""
+
+    def __init__(self, inputs: dict[int, Value], keep: Iterable[Any] = ()) -> None:
+        self.tape = Tape(values=dict(inputs), keep=list(keep))
+        self._own = set(inputs.values())
+        self._before: tuple[Any, Any] | None = None  # what is being written, and what stood there
+
+    def __enter__(self) -> Watcher:
+        self.state = THREAD.state
+        self.outer, self.state.watch = self.state.watch, self
+        self.state.refresh()
+        WATCHERS.append(self)
+        self._draws = DEFAULT.rng.bit_generator.state
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        WATCHERS.remove(self)
+        self.state.watch = self.outer
+        self.state.refresh()
+        if self._draws != DEFAULT.rng.bit_generator.state:
+            self.stop("random numbers are drawn, and a captured graph would give the same ones for ever")
+
+    def stop(self, reason: str) -> None:
+        """Note a break at the line of the user's code that is running."""
+        self.tape.breaks.append(Break(reason, users_line()))
+
+    # -- operations ----------------------------------------------------------------------------------
+
+    def operation(self, rule: Any, inputs: tuple, outputs: tuple, node: Any, args: tuple) -> None:
+        """An operation ran."""
+        if isinstance(rule, str):
+            return self._named(rule, inputs, outputs, node, args)
+        extras = getattr(rule, "extras", 0)
+        if extras and len(inputs) == len(
+            rule.inputs
+        ):  # what came out beside the result stands behind the operands
+            inputs, outputs = inputs[:-extras], (*outputs, *inputs[-extras:])
+        step = Step("call", rule.__name__, [self.value(t) for t in inputs], tuple(args), line=users_line())
+        arrays = [None if t is None else t._data if isinstance(t, Variable) else t for t in inputs]
+        results = [t._data for t in outputs]
+        step.outs = [Value(np.shape(x), np.asarray(x).dtype) for x in results]
+        if not self._settle(step, rule, inputs, arrays, results):
+            return self.stop(f"{step.op} has no form that can be repeated without the library's own handling")
+        self._add(step, outputs, node)
+        return None
+
+    def _named(self, name: str, inputs: tuple, outputs: tuple, node: Any, args: tuple) -> None:
+        """An operation without a rule: it has no way back, or is a custom Function."""
+        step = Step("named", name, [self.value(t) for t in inputs], tuple(args), line=users_line())
+        step.outs = [Value(np.shape(t._data), np.asarray(t._data).dtype) for t in outputs]
+        arrays = [t._data if isinstance(t, Variable) else t for t in inputs]
+        if node is not None or name not in FUNCTIONS:
+            return self.stop(f"{name} is a custom Function: its two methods are Python, and stay so")
+        if len(outputs) != 1 or not self._repeats(step, arrays, [outputs[0]._data]):
+            return self.stop(f"{name} has no form that can be repeated without the library's own handling")
+        self._add(step, outputs, None)
+        return None
+
+    def _settle(self, step: Step, rule: Any, inputs: tuple, arrays: list, results: list) -> bool:
+        """Find the way to carry out a step that gives the bits that were given."""
+        step.single = len(results) == 1
+        if step.single and _is_view(arrays, results[0]):
+            kind = placement(arrays[0], results[0], step)
+            if kind is not None:
+                step.how, step.args, step.inputs = "view", kind, step.inputs[:1]
+                return True
+        if not step.single and all(_is_view(arrays, x) for x in results):
+            kinds = [placement(arrays[0], x, step) for x in results]
+            if None not in kinds:
+                step.how, step.args, step.inputs = "views", tuple(kinds), step.inputs[:1]
+                return True
+        if getattr(rule, "forward", None) is None:
+            return False
+        numbers = [i for i, t in enumerate(inputs) if t is not None and not isinstance(t, Variable)]
+        types = [x.dtype for x in arrays if hasattr(x, "dtype")]
+        meeting = np.result_type(*types) if types else np.dtype(Defaults.np)
+        out = step.outs[0].dtype
+        for numbers_as in dict.fromkeys([None, out, meeting, np.dtype(Defaults.np)] if numbers else [None]):
+            given = list(arrays)
+            for i in numbers:
+                given[i] = arrays[i] if numbers_as is None else numbers_as.type(arrays[i])
+            for to in (None, meeting, out, np.dtype(Defaults.np)):
+                casts = tuple(
+                    to if to is not None and hasattr(x, "dtype") and x.dtype != to else None for x in given
+                )
+                if to is not None and not any(casts):
+                    continue
+                step.casts = casts if any(casts) else ()
+                for i in numbers:
+                    x = given[i]
+                    step.inputs[i] = Value(np.shape(x), np.asarray(x).dtype, array=x)
+                if self._repeats(step, given, results):
+                    return True
+        return False
+
+    def _repeats(self, step: Step, arrays: list, results: list) -> bool:
+        try:
+            again = ir.perform(step, arrays)
+        except Exception:  # whatever a rule raises that was called in a way it is not meant to be
+            step.single = False
+            try:
+                again = ir.perform(step, arrays)
+            except Exception:
+                step.single = len(results) == 1
+                return False
+        fits = len(again) == len(results) and all(map(near, again, results))
+        if not fits:
+            step.single = len(results) == 1
+        return fits
+
+    def _add(self, step: Step, outputs: tuple, node: Any) -> None:
+        tape = self.tape
+        tape.steps.append(step)
+        if node is not None:
+            tape.nodes[step] = node
+        for value, tensor in zip(step.outs, outputs, strict=True):
+            value.step = step
+            tape.values[id(tensor)] = value
+        tape.keep.extend(outputs)
+
+    def value(self, tensor: Any) -> Value | None:
+        """The value of an operand; a tensor met for the first time is a stranger."""
+        if tensor is None:
+            return None
+        known = self.tape.values.get(id(tensor))
+        if known is None:
+            data = tensor._data if isinstance(tensor, Variable) else tensor
+            known = Value(np.shape(data), np.asarray(data).dtype, array=data)
+            if isinstance(tensor, Variable):
+                known.array = np.array(data)[()]
+                self.tape.values[id(tensor)] = known
+                self.tape.strangers.append((known, tensor))
+                self.tape.keep.append(tensor)
+        return known
+
+    # -- what is not an operation ---------------------------------------------------------------------
+
+    def writing(self, target: Any) -> None:
+        """Memory is about to be written: what stood there is needed to repeat the step."""
+        self._before = target, np.array(target._data)[()]
+
+    def written(self, rule: Any, inputs: tuple, target: Any, node: Any, name: str) -> None:
+        """A tensor was written in place: from here on it is another value, if nobody else looks at its memory."""
+        old = self.tape.values.get(id(target))
+        if old is None or old in self._own or old.step is None:
+            return self.stop(f"{name} writes into a tensor that was there before the call")
+        if self._before is None or self._before[0] is not target or rule is None or isinstance(rule, str):
+            return self.stop(f"{name} writes into a tensor in a way that is no operation")
+        if any(t is not target and np.may_share_memory(t._data, target._data) for t in self.tape.keep):
+            return self.stop(f"{name} writes into memory that another tensor looks at")
+        before, self._before = self._before[1], None
+        arrays = [
+            before if t is target else None if t is None else t._data if isinstance(t, Variable) else t
+            for t in inputs
+        ]
+        step = Step(
+            "call", rule.__name__, [self.value(t) for t in inputs], node_args(rule, node), line=users_line()
+        )
+        step.outs = [Value(target._data.shape, target._data.dtype)]
+        if not self._settle(step, rule, inputs, arrays, [target._data]):
+            return self.stop(f"{name} has no form that can be repeated without the library's own handling")
+        self._add(step, (target,), node)
+        return None
+
+    def detached(self, source: Any, out: Any, how: str) -> None:
+        """`detach()` or `.data`: the same value, and no way back."""
+        self.tape.values[id(out)] = self.value(source)  # type: ignore[assignment]
+        self.tape.keep.append(out)
+
+    def copied(self, data: Any, out: Any) -> None:
+        """`torch.tensor(t)` took the numbers of tensors."""
+        if _holds_tensor(data):
+            self.stop("torch.tensor(...) copies the numbers of a tensor; use clone() or detach()")
+
+    def read(self, tensor: Any, how: str) -> None:
+        """Numbers left the graph."""
+        self.stop(f"{how}() reads a number out of a tensor: what Python does with it may differ next time")
+
+    def looked(self, tensor: Any, how: str) -> None:
+        """A tensor was asked for a truth value or a number."""
+        self.read(tensor, how)
+
+    def flagged(self, tensor: Any, how: str) -> None:
+        """requires_grad_, detach_, retain_grad."""
+        self.stop(f"{how}() changes a tensor's flags")
+
+    def grad_set(self, tensor: Any, how: str) -> None:
+        """`.grad` was assigned or written."""
+        self.stop("a .grad is changed")
+
+    def asked(self, outputs: Any, inputs: Any) -> None:
+        """A backward pass was asked for inside."""
+        self.stop("a backward pass is run inside")
+
+    def mode(self, on: bool) -> None:
+        """The grad mode changed: the nodes know."""
+
+    def entered(self, what: Any, name: str = "") -> None:
+        """A module's forward begins."""
+
+    def left(self) -> None:
+        """It ends."""
+
+    def _ignore(self, *args: Any) -> None:
+        """What a backward pass tells: that there is one was told before."""
+
+    granted = pass_started = delivered = pushed = popped = hooked = applied = _ignore
+    released = pruned = retained = failed = pass_done = _ignore
+
+
+def _holds_tensor(data: Any) -> bool:
+    if isinstance(data, tuple | list):
+        return any(map(_holds_tensor, data))
+    return isinstance(data, Variable)
+
+
+def node_args(rule: Any, node: Any) -> tuple:
+    """The plain values of an in-place operation, which is told without them: those of its node."""
+    return tuple(node.args[: len(node.args) - len(rule.shape_names)]) if node is not None else ()
+
+
+def users_line() -> str:
+    """The innermost line that is not the library's own: "file.py, line 3: y = x * w"."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.replace("\\", "/").startswith(HERE):
+        frame = frame.f_back  # type: ignore[assignment]
+    if frame is None:
+        return ""
+    import linecache
+
+    file, number = frame.f_code.co_filename, frame.f_lineno
+    text = linecache.getline(file, number, frame.f_globals).strip()
+    name = "this cell" if "ipykernel" in file or file.startswith("<") else file.rsplit("/", 1)[-1]
+    return f"{name}, line {number}" + (f": {text}" if text else "")
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Whether two arrays have the same shape, number type and bits (a nan is a nan)."""
+    a, b = np.asarray(a), np.asarray(b)
+    return (
+        a.shape == b.shape
+        and a.dtype == b.dtype
+        and bool(np.array_equal(a, b, equal_nan=a.dtype.kind in "fc"))
+    )
+
+
+def near(a: Any, b: Any) -> bool:
+    """Whether two arrays have the same shape and number type, and the same numbers up to the order of a sum."""
+    a, b = np.asarray(a), np.asarray(b)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return False
+    if a.dtype.kind != "f":
+        return bool(np.array_equal(a, b))
+    rtol = 8 * float(np.finfo(a.dtype).eps)
+    with np.errstate(all="ignore"):
+        finite = np.abs(b[np.isfinite(b)])
+        scale = finite.max() if finite.size else 0.0
+        return bool(np.allclose(a, b, rtol=rtol, atol=rtol * scale, equal_nan=True))
+
+
+# --- views -----------------------------------------------------------------------------------------
+
+
+def _is_view(arrays: list, result: Any) -> bool:
+    return (
+        bool(arrays)
+        and isinstance(arrays[0], np.ndarray)
+        and isinstance(result, np.ndarray)
+        and arrays[0].dtype == result.dtype
+        and np.may_share_memory(arrays[0], result)
+    )
+
+
+def placement(x: np.ndarray, out: np.ndarray, step: Step) -> tuple[str, Any] | None:
+    """How the view `out` of `x` places its elements: the simplest description that NumPy has a word for.
+
+    Worked out from where the elements lie, so that no rule needs a word of its own about it; None if they lie elsewhere.
+    """
+    where = positions(x, out)
+    if where is None:
+        return None
+    flat = np.arange(x.size).reshape(x.shape)
+    if out.shape == x.shape and np.array_equal(where, flat):
+        return ("same", None)
+    if out.size == x.size and np.array_equal(where.reshape(-1), flat.reshape(-1)):
+        return ("reshape", out.shape)
+    for order in _orders(x, out):
+        if np.array_equal(flat.transpose(order), where):
+            return ("transpose", order)
+    for index in _slices(flat, where):
+        return ("slice", index)
+    try:
+        if np.array_equal(np.broadcast_to(flat, out.shape), where):
+            return ("broadcast", out.shape)
+    except ValueError:
+        pass
+    return ("take", where)
+
+
+def positions(x: np.ndarray, out: np.ndarray) -> np.ndarray | None:
+    """Which element of `x`, counted in row-major order, each element of `out` is; None if some is not of `x`."""
+    size = x.itemsize
+    addresses = _addresses(x) // size, _addresses(out) // size
+    order = np.argsort(addresses[0].reshape(-1), kind="stable")
+    sorted_ = addresses[0].reshape(-1)[order]
+    found = np.searchsorted(sorted_, addresses[1].reshape(-1))
+    if x.size == 0 or (
+        found.size and (found.max() >= sorted_.size or (sorted_[found] != addresses[1].reshape(-1)).any())
+    ):
+        return np.zeros(out.shape, np.int64) if out.size == 0 else None
+    return order[found].reshape(out.shape)
+
+
+def _addresses(x: np.ndarray) -> np.ndarray:
+    start = x.__array_interface__["data"][0]
+    at = np.full(x.shape, start, np.int64)
+    for dim, (n, stride) in enumerate(zip(x.shape, x.strides, strict=True)):
+        at += (np.arange(n) * stride).reshape([n if d == dim else 1 for d in range(x.ndim)])
+    return at
+
+
+def _orders(x: np.ndarray, out: np.ndarray) -> list[tuple[int, ...]]:
+    """Orders of the dims that could make `out` of `x`: by their strides, the usual ones first."""
+    if out.ndim != x.ndim or x.ndim < 2:
+        return []
+    usual = [tuple(reversed(range(x.ndim)))]
+    if x.ndim > 2:
+        usual.append((*range(x.ndim - 2), x.ndim - 1, x.ndim - 2))
+    left = list(range(x.ndim))
+    order = []
+    for n, stride in zip(out.shape, out.strides, strict=True):
+        fit = next((d for d in left if x.shape[d] == n and (x.strides[d] == stride or n == 1)), None)
+        if fit is None:
+            return usual
+        left.remove(fit)
+        order.append(fit)
+    return [*usual, tuple(order)]
+
+
+def _slices(flat: np.ndarray, where: np.ndarray) -> list[tuple]:
+    """A basic index that picks `where`, if there is one: per dim either one position or start:stop:step."""
+    if where.size == 0 or where.ndim > flat.ndim:
+        return []
+    corner = np.unravel_index(where.reshape(-1)[0], flat.shape)
+    far = np.unravel_index(where.reshape(-1)[-1], flat.shape)
+    index: list[Any] = []
+    dim = 0
+    for d, (start, stop) in enumerate(zip(corner, far, strict=True)):
+        rest = flat.ndim - d - 1
+        n = where.shape[dim] if dim < where.ndim else None
+        if start == stop and (n is None or where.ndim - dim > rest or n != 1):
+            index.append(int(start))
+        elif n is None or n < 1:
+            return []
+        else:
+            stride = (int(stop) - int(start)) // (n - 1) if n > 1 else 1
+            if stride < 1:
+                return []
+            whole = start == 0 and stop == flat.shape[d] - 1 and stride == 1
+            index.append(
+                slice(None) if whole else slice(int(start), int(stop) + 1, stride if stride > 1 else None)
+            )
+            dim += 1
+    while index and index[-1] == slice(None):
+        index.pop()
+    found = tuple(index)
+    return [found] if np.array_equal(flat[found], where) else []
+
+
+__all__ = ["NO_EDGE", "RULES", "Break", "Tape", "Watcher", "alike", "near", "placement", "positions"]

@@ -1,0 +1,538 @@
+"""torch.compile: capture a function once, and from then on run the code that was made of it.
+
+    f = torch.compile(fn)
+    y = f(x)               # the first call runs fn, looks on, and makes a graph of what it saw
+    y = f(x2)              # later calls check the guards and run two NumPy functions, one for each direction
+    y.grad_fn              # <CompiledFunctionBackward>: one node for all of it
+
+Where a capture is not possible, the call is what it would have been without `compile`, and `f.breaks` says why.
+"""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..autograd.errors import FREED_TEXT, overwritten_text
+from ..autograd.function import BackwardCFunction, Function
+from ..autograd.modes import THREAD
+from ..autograd.node import count_down, new
+from ..autograd.record import finish
+from ..autograd.variable import NO_EDGE, Variable, find_edge, wrap
+from . import guards, passes
+from .capture import Break, Tape, Watcher, users_line
+from .emit import Emitted, NotAsCaptured, Writer
+from .graph import Graph, Value
+from .joint import UnsupportedError, _same_tapes, backward_of
+
+LIMIT = 8
+"""How many graphs one function may have before it is left to run as it is (PyTorch's recompile limit)."""
+
+
+class GraphBreakError(RuntimeError):
+    """What `fullgraph=True` raises for a function that is not one graph."""
+
+
+class CompiledFunctionBackward(BackwardCFunction):
+    """The node of a compiled graph: a custom Function's, whose backward was written by the compiler.
+
+    entry    the captured graph
+    kept     the arrays that its backward takes, in order; None once they are freed
+    watched  (tensor, version) for those that are the caller's own memory and must not be written until then
+    """
+
+    __slots__ = ("entry", "kept", "watched")
+    __setattr__ = object.__setattr__
+
+    @property
+    def saved_tensors(self) -> Any:
+        """What is kept for the way back. Raises RuntimeError if it was freed, or overwritten since."""
+        return tuple(wrap(x) for x in self._arrays())
+
+    def unpack(self, tensors) -> list:
+        """Nothing: `vjp` takes what is kept itself."""
+        return []
+
+    def release(self):
+        """Drop what is kept."""
+        self.kept = self.watched = None
+
+    def _arrays(self) -> Any:
+        if self.kept is None:
+            raise RuntimeError(FREED_TEXT)
+        for t, version in self.watched:
+            box = t._box
+            if box is not None and box[0] != version:
+                raise RuntimeError(overwritten_text(t, None, None, version))
+        return self.kept
+
+    def vjp(self, g):
+        """Run the compiled backward; under create_graph the gradients get a history that says that it ends here."""
+        entry = self.entry
+        slots = (g,) if self.plain else g
+        given = []
+        recorded = False
+        for i in entry.differentiable:
+            one = slots[i]
+            if one is None:
+                value = entry.joint.outputs[i]
+                one = np.zeros(value.shape, value.dtype)[()]
+            elif isinstance(one, Variable):
+                recorded = True
+                one = one._data
+            given.append(one)
+        arrays = THREAD.state.run(entry.backward.function, *self._arrays(), *given)
+        if recorded:
+            arrays = self._with_history(arrays, slots)
+        return tuple(entry.spread(arrays))
+
+    def _with_history(self, arrays, slots):
+        made = [wrap(x) for x in arrays]
+        if not THREAD.state.grad:
+            return made
+        roots = [*slots, *[t for t, _ in self.watched]]
+        roots = [t for t in roots if isinstance(t, Variable) and t.requires_grad]
+        return CompiledFunctionBackwardFn.apply(len(made), *made, *roots) if roots else made
+
+
+class CompiledFunctionBackwardOfOne(CompiledFunctionBackward):
+    """The same with one output, for which the engine has a shorter way."""
+
+    __slots__ = ()
+    plain = True
+
+
+for _cls in (CompiledFunctionBackward, CompiledFunctionBackwardOfOne):
+    _cls.__name__ = _cls.__qualname__ = "CompiledFunctionBackward"
+
+
+class CompiledFunctionBackwardFn(Function):
+    """Stands under the gradients of a compiled function when they are recorded: they cannot be differentiated again."""
+
+    @staticmethod
+    def forward(ctx, n, *tensors):
+        """The first n tensors as they are; the others are what they depend on."""
+        return tuple(t.clone() for t in tensors[:n])
+
+    @staticmethod
+    def backward(ctx, *grads):
+        """Not possible, in PyTorch's words."""
+        raise RuntimeError("torch.compile with aot_autograd does not currently support double backward")
+
+
+CompiledFunctionBackwardFn._backward_cls.__name__ = "CompiledFunctionBackwardBackward"
+
+
+def call(entry: Entry, tensors: tuple) -> list[Any]:
+    """Run a captured graph on tensors for which its guards hold; returns its output tensors. Raises NotAsCaptured."""
+    state = THREAD.state
+    results = state.run(entry.forward.function, *[t._data for t in tensors])
+    n = entry.n_outputs
+    node = None
+    if entry.backward is None:
+        outputs = [wrap(x) for x in results[:n]]
+    else:
+        node = new(CompiledFunctionBackwardOfOne if n == 1 else CompiledFunctionBackward)
+        node._edges = tuple([t._edge or find_edge(t) for t in tensors])
+        node.priority = count_down()
+        node.hooks = node.fold = node.versions = None
+        node.args = ()
+        node.saved = _KEPT
+        node.n_outputs = n
+        node.entry = entry
+        kept = [tensors[i] for i in entry.kept_inputs]
+        node.watched = [(t, t._box[0] if t._box is not None else 0) for t in kept]
+        node.kept = (*[t._data for t in kept], *[results[i] for i in entry.kept_outputs], *results[n:])
+        if n == 1:
+            outputs = [wrap(results[0], node)]
+        else:
+            outputs = [
+                wrap(x, (node, i) if i in entry.differentiable else NO_EDGE)
+                for i, x in enumerate(results[:n])
+            ]
+    if state.special:
+        finish(state, "CompiledFunction", tensors, tuple(outputs), node, ())
+    return outputs
+
+
+_KEPT = ("kept",)
+"""Not empty, so that the engine frees the node after a pass; what is freed stands in `kept`."""
+
+
+@dataclass
+class Entry:
+    """One captured graph with its guards and its code."""
+
+    world: guards.World
+    check: Callable[..., Any]
+    guard_source: str
+    joint: Graph
+    forward_graph: Graph
+    backward_graph: Graph | None
+    forward: Emitted
+    backward: Emitted | None
+    rebuild: Callable[[list[Any]], Any]
+    """From the output tensors to what the function returns."""
+    n_outputs: int
+    differentiable: list[int]
+    """The outputs that get a gradient."""
+    constant_outputs: list[int]
+    kept_inputs: list[int]
+    kept_outputs: list[int]
+    gives: list[int]
+    """The inputs that get a gradient, in the order of the backward's results."""
+    n_inputs: int
+    history: list[tuple[str, Graph]] = field(default_factory=list)
+    """The joint graph after each pass."""
+    seconds: float = 0.0
+
+    def spread(self, arrays: tuple) -> list[Any]:
+        """One gradient per input: the backward's results where they belong, None elsewhere."""
+        grads: list[Any] = [None] * self.n_inputs
+        for i, array in zip(self.gives, arrays, strict=True):
+            grads[i] = array
+        return grads
+
+
+class Compiled:
+    """A function that captures itself: what `torch.compile` returns."""
+
+    def __init__(self, fn: Callable[..., Any], *, fullgraph: bool = False, passes: bool = True) -> None:
+        functools.update_wrapper(self, fn, updated=())
+        self.fn = fn
+        self.fullgraph = fullgraph
+        self.entries: list[Entry] = []
+        self.breaks: list[Break] = []
+        """Why calls were left as they are, with the lines."""
+        self.misses: list[str] = []
+        """For each capture after the first: which guard had failed."""
+        self._eager = False
+        self._passes = passes
+        call = fn.forward if hasattr(fn, "_parameters") else fn
+        try:
+            self._names = [
+                p.name
+                for p in inspect.signature(call).parameters.values()
+                if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+            ]
+        except (TypeError, ValueError):
+            self._names = []
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the graph whose guards hold; capture one if there is none."""
+        for entry in self.entries:
+            tensors = entry.check(args, kwargs, self.fn)
+            if tensors is not None:
+                state = THREAD.state
+                if state.special and (
+                    state.dual is not None or state.saved_hooks or state.saved_hooks_disabled
+                ):
+                    return self.fn(*args, **kwargs)  # what these want to see is inside
+                try:
+                    return entry.rebuild(call(entry, tensors))
+                except NotAsCaptured:
+                    return self.fn(*args, **kwargs)
+        if self._eager:
+            return self.fn(*args, **kwargs)
+        return self._capture(args, kwargs)
+
+    # -- what there is to read -------------------------------------------------------------------------
+
+    @property
+    def entry(self) -> Entry:
+        """The newest graph. Raises RuntimeError if there is none yet."""
+        if not self.entries:
+            why = f": {self.breaks[-1]}" if self.breaks else "; call the function first"
+            raise RuntimeError(f"{self.__name__} has no graph{why}")
+        return self.entries[-1]
+
+    @property
+    def graph(self) -> Graph:
+        """The joint forward and backward graph, after the passes."""
+        return self.entry.joint
+
+    @property
+    def forward_source(self) -> str:
+        """The NumPy source of the forward."""
+        return self.entry.forward.source
+
+    @property
+    def backward_source(self) -> str:
+        """The NumPy source of the backward."""
+        backward = self.entry.backward
+        return backward.source if backward is not None else ""
+
+    @property
+    def guard_source(self) -> str:
+        """The conditions under which the newest graph is used, as Python."""
+        return self.entry.guard_source
+
+    def __repr__(self) -> str:
+        state = f"{len(self.entries)} graphs" if len(self.entries) != 1 else "1 graph"
+        return f"<compiled {self.__name__}: {state}{', runs as it is' if self._eager else ''}>"
+
+    # -- capturing -------------------------------------------------------------------------------------
+
+    def _capture(self, args: tuple, kwargs: dict) -> Any:
+        start = perf_counter()
+        if self.entries:
+            self.misses.append(guards.first_broken(self.entries[-1].world, args, kwargs, self.fn))
+            if len(self.entries) >= LIMIT:
+                self._give_up(
+                    Break(f"captured {LIMIT} times already; the last guard to fail was: {self.misses[-1]}")
+                )
+                return self.fn(*args, **kwargs)
+        try:
+            world = guards.world_of(self.fn, args, kwargs, self._names)
+        except guards.UnguardedError as problem:
+            self._give_up(Break(str(problem)))
+            return self.fn(*args, **kwargs)
+        result, found = capture(self.fn, args, kwargs, world, run_passes=self._passes)
+        if isinstance(found, Break):
+            self._give_up(found)
+            return result
+        found.seconds = perf_counter() - start
+        self.entries.append(found)
+        return result
+
+    def _give_up(self, why: Break) -> None:
+        self.breaks.append(why)
+        if self.fullgraph:
+            raise GraphBreakError(
+                f"{self.__name__} is not one graph: {why}. What to do: take that out of the function, or leave out fullgraph=True."
+            )
+        if not self._eager:
+            warnings.warn(f"{self.__name__} runs as it is, uncompiled: {why}", stacklevel=4)
+        self._eager = True
+
+
+def capture(
+    fn: Callable[..., Any], args: tuple, kwargs: dict, world: guards.World, *, run_passes: bool = True
+) -> tuple[Any, Entry | Break]:
+    """Run `fn` once and make a graph of it: (what it returned, the graph or why there is none).
+
+    The result is that of the ordinary run in any case, so that nothing happens twice for a function that is left as it is.
+    """
+    inputs = [
+        Value(np.shape(t._data), np.asarray(t._data).dtype, f"x{i}") for i, (_, t) in enumerate(world.tensors)
+    ]
+    tensors = [t for _, t in world.tensors]
+    names = {id(t): v for t, v in zip(tensors, inputs, strict=True)}
+    printed: list[Any] = []
+    with _listening(printed), Watcher(names, tensors) as watcher:
+        result = fn(*args, **kwargs)
+    tape = watcher.tape
+    if tape.breaks:
+        return result, tape.breaks[0]
+    if printed:
+        return result, Break("print() would be silent from the second call on", printed[0])
+    if not all(world.snapshot(args, kwargs, fn)):
+        i = world.snapshot(args, kwargs, fn).index(False)
+        return result, Break(
+            f"the call changes something outside itself: no longer true that {world.conditions[i].says}"
+        )
+    outs, rebuild = _flatten(result)
+    if rebuild is None:
+        return result, Break("it returns something that is neither a tensor nor a constant nor made of these")
+    problem = _aliases(outs, tensors)
+    if problem:
+        return result, Break(problem)
+    second = _second_run(fn, args, kwargs, world, names, tensors)
+    if isinstance(second, Break):
+        return result, second
+    if not _same_tapes(tape, second):
+        return result, Break(
+            "on other numbers it does something else: a step takes a number that was computed beside the operations"
+        )
+    outputs = []
+    for t in outs:
+        value = watcher.value(t)
+        if value is None:
+            return result, Break("a result was not computed by operations")
+        outputs.append(value)
+    if any(getattr(node, "hooks", None) is not None for node in tape.nodes.values()):
+        return result, Break("it registers hooks")
+    try:
+        entry = build(tape, inputs, outputs, outs, tensors, world, rebuild, run_passes)
+    except UnsupportedError as error:
+        return result, Break(str(error))
+    return result, entry
+
+
+def build(
+    tape: Tape, inputs: list[Value], outputs: list[Value], outs: list[Any], tensors: list[Any],
+    world: guards.World, rebuild: Callable[..., Any], run_passes: bool,
+) -> Entry:  # fmt: skip
+    """From a tape to an entry: joint graph, passes, split, code."""
+    differentiable = [i for i, t in enumerate(outs) if t.requires_grad]
+    wanted = (
+        [i for i, t in enumerate(tensors) if t.requires_grad] if THREAD.state.grad and differentiable else []
+    )
+    given, back, grads = backward_of(tape, [outputs[i] for i in differentiable], [inputs[i] for i in wanted])
+    joint = Graph([*inputs, *given], [*tape.steps, *back], [*outputs, *grads])
+    history = [("captured", joint)]
+    if run_passes:
+        for title, change in passes.PASSES:
+            joint = change(joint)
+            history.append((title, joint))
+    joint = joint.named()
+    forward_graph, backward_graph, kept = passes.split(joint, len(inputs), len(outputs))
+    outputs = joint.outputs[: len(outs)]  # type: ignore[assignment]
+    kept_inputs = [i for i, v in enumerate(inputs) if v in kept]
+    kept_outputs = [i for i, v in enumerate(outputs) if v in kept and v not in inputs]
+    rest = [v for v in kept if v not in inputs and v not in outputs]
+    order = [*[inputs[i] for i in kept_inputs], *[outputs[i] for i in kept_outputs], *rest]
+    forward_graph = Graph(forward_graph.inputs, forward_graph.steps, [*outputs, *rest])
+    backward_graph = Graph(
+        [*order, *given], backward_graph.steps, [g for g in backward_graph.outputs if g is not None]
+    )
+    gives = [i for i, g in zip(wanted, joint.outputs[len(outs) :], strict=True) if g is not None]
+    if run_passes:
+        forward_graph, backward_graph = passes.fuse(forward_graph), passes.fuse(backward_graph)
+        history.append(("fuse: forward", forward_graph))
+        history.append(("fuse: backward", backward_graph))
+    forward = Writer(forward_graph, "forward", inplace=run_passes).emitted()
+    backward = Writer(backward_graph, "backward", inplace=run_passes).emitted() if gives else None
+    check, source = guards.guard_function(world)
+    return Entry(
+        world, check, source, joint, forward_graph, backward_graph if gives else None, forward, backward, rebuild,
+        len(outs), differentiable, [i for i in range(len(outs)) if i not in differentiable],
+        kept_inputs, kept_outputs, gives, len(inputs), history,
+    )  # fmt: skip
+
+
+def _second_run(
+    fn: Callable[..., Any],
+    args: tuple,
+    kwargs: dict,
+    world: guards.World,
+    names: dict[int, Value],
+    tensors: list[Any],
+) -> Tape | Break:
+    """The same function on other numbers: the tensors keep their identity, their memory is lent for the time.
+
+    First on numbers of the other sign; a function that refuses these is asked again with the same numbers in another order.
+    """
+    before = [t._data for t in tensors]
+    found: Tape | Break = Break("")
+    for other in (_turned, _stirred):
+        rng = np.random.default_rng(1)
+        try:
+            for t, data in zip(tensors, before, strict=True):
+                t._data = other(data, rng)
+            with _listening([]), Watcher(names, tensors) as watcher:
+                fn(*args, **kwargs)
+        except Exception as error:
+            found = Break(f"on other numbers it raises {type(error).__name__}: {error}")
+        else:
+            return watcher.tape.breaks[0] if watcher.tape.breaks else watcher.tape
+        finally:
+            for t, data in zip(tensors, before, strict=True):
+                t._data = data
+    return found
+
+
+def _turned(data: Any, rng: np.random.Generator) -> Any:
+    """Floats in another order and with the other sign, moved a little; see `_stirred` for the rest."""
+    stirred = _stirred(data, rng)
+    return -stirred if stirred.dtype.kind == "f" else stirred
+
+
+def _stirred(data: Any, rng: np.random.Generator) -> Any:
+    """The same numbers in another order; floats moved a little as well."""
+    array = np.asarray(data)
+    moved = rng.permutation(array.reshape(-1)).reshape(array.shape)
+    if np.array_equal(moved, array):
+        moved = moved[::-1] if array.ndim else moved
+    if array.dtype.kind == "f":
+        moved = moved * (1 + 0.01 * rng.standard_normal(array.shape)) + 1e-3 * (moved == 0)
+    moved = np.ascontiguousarray(moved).astype(array.dtype).reshape(array.shape)
+    return moved if isinstance(data, np.ndarray) else moved[()]
+
+
+class _listening:  # noqa: N801 - reads as a statement
+    """Notes where print is called."""
+
+    def __init__(self, heard: list[Any]) -> None:
+        self.heard = heard
+
+    def __enter__(self) -> None:
+        self._print = builtins.print
+
+        def print(*args: Any, **kwargs: Any) -> None:
+            self.heard.append(users_line())
+            self._print(*args, **kwargs)
+
+        builtins.print = print
+
+    def __exit__(self, *exc: object) -> None:
+        builtins.print = self._print
+
+
+def _flatten(result: Any) -> tuple[list[Any], Any]:
+    """(the tensors in a result, a function that puts others in their places), or ([], None)."""
+    found: list[Any] = []
+
+    def plan(x: Any) -> Any:
+        if isinstance(x, Variable):
+            for i, known in enumerate(found):
+                if known is x:
+                    return lambda ts: ts[i]
+            found.append(x)
+            n = len(found) - 1
+            return lambda ts: ts[n]
+        if isinstance(x, guards.CONSTANTS):
+            return lambda ts: x
+        if type(x) in (tuple, list):
+            parts, kind = [plan(y) for y in x], type(x)
+            return None if None in parts else lambda ts: kind([p(ts) for p in parts])
+        if type(x) is dict:
+            items = {k: plan(y) for k, y in x.items()}
+            return None if None in items.values() else lambda ts: {k: p(ts) for k, p in items.items()}
+        return None
+
+    made = plan(result)
+    if isinstance(result, Variable):
+        return found, lambda ts: ts[0]
+    return found, made
+
+
+def _aliases(outs: list[Any], tensors: list[Any]) -> str:
+    for i, t in enumerate(outs):
+        for other in tensors:
+            if t is other or np.may_share_memory(t._data, other._data):
+                return "it returns an argument, or a view of one: that must stay the caller's own memory"
+        for other in outs[:i]:
+            if np.may_share_memory(t._data, other._data):
+                return "two results share their memory"
+    return ""
+
+
+def compile(
+    model: Callable[..., Any] | None = None, *, fullgraph: bool = False, dynamic: bool | None = None,
+    backend: str = "numpy", mode: str | None = None, options: dict | None = None, disable: bool = False,
+) -> Any:  # fmt: skip
+    """A function or module that captures its operations at the first call and runs compiled NumPy from then on (torch.compile).
+
+    fullgraph   raise GraphBreakError where the function is not one graph, instead of running it as it is
+    disable     give the function back as it is
+    backend, mode, options, dynamic are accepted for PyTorch's sake; there is one backend, and shapes are guarded.
+    """
+    if model is None:
+        return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, disable=disable)
+    if disable:
+        return model
+    if not callable(model):
+        raise TypeError(f"torch.compile takes a function or a module, not a {type(model).__name__}")
+    return Compiled(model, fullgraph=fullgraph)
+
+
+__all__ = ["Compiled", "Entry", "GraphBreakError", "compile"]

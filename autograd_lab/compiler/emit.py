@@ -1,0 +1,495 @@
+"""From a graph to NumPy source that a person can read.
+
+A step becomes an expression (`x @ w`, `np.maximum(z, 0)`) if there is one that gives the bits its rule gives, which is
+tried out on numbers; every other step calls its rule. A result is written over an operand of the same size that
+nobody reads any more, so that a chain of pointwise steps walks through one buffer.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..ops.rule import RULES
+from . import graph as ir
+from .capture import near
+from .graph import Graph, Step, Value
+from .passes import pointwise
+
+Expression = Callable[..., str | None]
+
+BINARY = {"AddBackward0": "+", "SubBackward0": "-", "MulBackward0": "*", "DivBackward0": "/"}
+COMPARISONS = {"gt": ">", "lt": "<", "ge": ">=", "le": "<=", "eq": "==", "ne": "!="}
+UFUNCS = {
+    "ExpBackward0": "exp", "LogBackward0": "log", "TanhBackward0": "tanh", "SinBackward0": "sin", "CosBackward0": "cos",
+    "SqrtBackward0": "sqrt", "AbsBackward0": "abs", "Expm1Backward0": "expm1", "Log1PBackward0": "log1p",
+    "SinhBackward0": "sinh", "CoshBackward0": "cosh", "SgnBackward0": "sign",
+}  # fmt: skip
+
+
+def expression(step: Step, names: list[str]) -> str | None:
+    """A NumPy expression for a step whose operands have these names, or None if it is better called."""
+    rule, args = step.rule, step.args
+    if step.how == "view":
+        return _view(args, names[0])
+    if step.how == "cast":
+        return f"{names[0]}.astype(np.{np.dtype(args[0]).name})"
+    if step.how == "fold":
+        return _fold(step, names[0])
+    if step.how == "named":
+        return f"{names[0]} {COMPARISONS[rule]} {names[1]}" if rule in COMPARISONS and not args else None
+    if step.how != "call":
+        return None
+    if step.casts:
+        names = [
+            n if d is None else f"{n}.astype(np.{np.dtype(d).name})"
+            for n, d in zip(names, step.casts, strict=True)
+        ]
+    if rule in BINARY:
+        a, b = names
+        if rule[:3] in ("Add", "Sub") and args and args[0] != 1:
+            return f"{a} {BINARY[rule]} {b} * {args[0]!r}"
+        return f"{a} {BINARY[rule]} {b}"
+    if rule in UFUNCS:
+        return f"np.{UFUNCS[rule]}({names[0]})"
+    if rule in EXPRESSIONS:
+        return EXPRESSIONS[rule](step, *names)
+    return inlined(step, names)
+
+
+def inlined(step: Step, names: list[str]) -> str | None:
+    """The expression that the rule's own `forward` returns, if that is all it does, with the operands' names put in."""
+    forward = RULES[step.rule].forward
+    if isinstance(forward, np.ufunc):
+        return f"np.{forward.__name__}({', '.join(names)})" if not step.args else None
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(forward))).body[0]
+    except (OSError, TypeError, SyntaxError, IndexError):
+        return None
+    if not isinstance(tree, ast.FunctionDef) or not isinstance(tree.body[-1], ast.Return) or tree.args.vararg:
+        return None
+    body = [
+        line
+        for line in tree.body
+        if not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))
+    ]
+    if len(body) != 1 or tree.body[-1].value is None:
+        return None
+    parameters = [a.arg for a in tree.args.args]
+    given = [*names, *(repr(a) for a in step.args)]
+    if len(given) > len(parameters):
+        return None
+    try:
+        words = {p: ast.parse(g, mode="eval").body for p, g in zip(parameters, given, strict=False)}
+    except SyntaxError:
+        return None
+    value = tree.body[-1].value
+    free = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+    if not free <= {*words, "np"} or any(
+        isinstance(n, ast.Lambda | ast.comprehension) for n in ast.walk(value)
+    ):
+        return None
+    often = [p for p in words if sum(isinstance(n, ast.Name) and n.id == p for n in ast.walk(value)) > 1]
+    if any(not isinstance(words[p], ast.Name | ast.Constant) for p in often):
+        return None
+
+    class Put(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            return words.get(node.id, node)
+
+    return ast.unparse(ast.fix_missing_locations(Put().visit(value)))
+
+
+def _view(args: tuple, x: str) -> str | None:
+    kind, what = args
+    if kind == "same":
+        return x
+    if kind == "reshape":
+        return f"{x}.reshape({', '.join(map(str, what)) or '()'})"
+    if kind == "transpose":
+        return f"{x}.T" if what == tuple(reversed(range(len(what)))) else f"{x}.transpose{what}"
+    if kind == "broadcast":
+        return f"np.broadcast_to({x}, {what})"
+    if kind == "slice":
+        return f"{x}[{', '.join(map(_index, what)) or '()'}]"
+    return None
+
+
+def _index(i: Any) -> str:
+    if not isinstance(i, slice):
+        return str(i)
+    text = f"{'' if i.start is None else i.start}:{'' if i.stop is None else i.stop}"
+    return text if i.step is None else f"{text}:{i.step}"
+
+
+def _fold(step: Step, g: str) -> str | None:
+    have, (want,) = step.inputs[0].shape, step.args  # type: ignore[union-attr]
+    lead = len(have) - len(want)
+    if lead >= 0 and have[lead:] == want:
+        axes = tuple(range(lead))
+        return f"np.add.reduce({g}, {axes[0] if len(axes) == 1 else axes})"
+    if lead == 0:
+        axes = tuple(d for d, n in enumerate(want) if n == 1 and have[d] != 1)
+        return f"np.add.reduce({g}, {axes[0] if len(axes) == 1 else axes}, keepdims=True)"
+    return None
+
+
+def _addmm(step: Step, c: str, a: str, b: str) -> str | None:
+    return f"{a} @ {b} + {c}" if tuple(step.args[:2]) in ((), (1, 1)) else None
+
+
+def _reduce(step: Step, x: str) -> str | None:
+    dims, keep = (*step.args, None, None)[:2]
+    if dims is None or dims == ():
+        return f"np.add.reduce({x}, None)"
+    dims = dims[0] if isinstance(dims, tuple) and len(dims) == 1 else dims
+    return f"np.add.reduce({x}, {dims}{', keepdims=True' if keep else ''})"
+
+
+EXPRESSIONS: dict[str, Expression] = {
+    "NegBackward0": lambda step, a: f"-{a}",
+    "ReluBackward0": lambda step, a: f"np.maximum({a}, 0)",
+    "ReciprocalBackward0": lambda step, a: f"1 / {a}",
+    "PowBackward0": lambda step, a, *b: f"{a} ** {step.args[0]!r}" if not b and step.args else None,
+    "MmBackward0": lambda step, a, b: f"{a} @ {b}",
+    "BmmBackward0": lambda step, a, b: f"{a} @ {b}",
+    "MvBackward0": lambda step, a, b: f"{a} @ {b}",
+    "DotBackward0": lambda step, a, b: f"{a} @ {b}",
+    "AddmmBackward0": _addmm,
+    "SumBackward0": lambda step, a: f"np.add.reduce({a}, None)",
+    "SumBackward1": _reduce,
+    "GtBackward0": lambda step, a, b: f"{a} > {b}",
+}
+"""Expressions of rules that have a word of their own in NumPy. One that does not give the rule's bits is not used."""
+
+
+def statements(
+    step: Step, names: list[str], outs: list[str], dead: set[str], rows: Callable[[int], str]
+) -> list[str] | None:
+    """Several lines for a step that is more than one expression, or None. `dead` operands may be written over."""
+    if [part.rule for part in step.body] == ["NllLossBackward0", "LogSoftmaxBackwardDataBackward0"]:
+        return _softmax_minus_one(step, dict(zip(step.inputs, names, strict=True)), outs[0], rows)
+    if step.how == "vjp" and step.rule == "NllLossBackward0":
+        return _nll_vjp(step, names, outs[0], rows)
+    if step.how != "call" or step.casts:
+        return None
+    if step.rule == "AddmmBackward0" and tuple(step.args[:2]) in ((), (1, 1)):
+        return [f"{outs[0]} = {names[1]} @ {names[2]}", f"{outs[0]} += {names[0]}"]
+    if step.rule == "LogSoftmaxBackward0" and step.inputs[0].shape:  # type: ignore[union-attr]
+        x, y, dim = names[0], outs[0], step.args[0]
+        first = (
+            f"{y} -= np.maximum.reduce({y}, {dim}, keepdims=True)"
+            if x in dead and x == y
+            else f"{y} = {x} - np.maximum.reduce({x}, {dim}, keepdims=True)"
+        )
+        return [first, f"{y} -= np.log(np.add.reduce(np.exp({y}), {dim}, keepdims=True))"]
+    if step.rule == "ThresholdBackwardBackward0" and step.outs[0].shape and names[0] in dead:
+        return [f"np.putmask({names[0]}, {names[1]} <= {step.args[0]!r}, 0)", f"{outs[0]} = {names[0]}"]
+    if step.rule == "NllLossBackward0":
+        return _nll(step, names, outs, rows)
+    return None
+
+
+def _plain_nll(step: Step) -> bool:
+    """No weights, rows of classes, and a number as the loss: the usual case."""
+    x, target, weight = step.inputs[:3]
+    reduction, ignored = step.args[:2]
+    return (
+        weight is None
+        and x is not None
+        and target is not None
+        and len(x.shape) == 2
+        and len(target.shape) == 1
+        and x.shape[0] > 0
+        and target.dtype == np.int64
+        and reduction in (1, 2)
+        and not 0 <= ignored < x.shape[1]
+    )
+
+
+def _nll(step: Step, names: list[str], outs: list[str], rows: Callable[[int], str]) -> list[str] | None:
+    if not _plain_nll(step):
+        return None
+    n, classes = step.inputs[0].shape  # type: ignore[union-attr]
+    x, target = names[0], names[1]
+    kind = step.outs[0].dtype.name
+    mean = f" / {n}" if step.args[0] == 1 else ""
+    return [
+        f"if np.maximum.reduce({target}.view(np.uint64)) >= {classes}:  # as unsigned, a negative class is huge",
+        f'    raise NotAsCaptured("a target is not one of the {classes} classes")',
+        f"{outs[0]} = -np.add.reduce({x}[{rows(n)}, {target}]){mean}",
+        f"{outs[1]} = np.{kind}({n})",
+    ]
+
+
+def _nll_vjp(step: Step, names: list[str], out: str, rows: Callable[[int], str]) -> list[str] | None:
+    if not _plain_nll(step) or len(step.outs) != 1:
+        return None
+    n, classes = step.inputs[0].shape  # type: ignore[union-attr]
+    g = names[4]
+    return [
+        f"{out} = np.zeros(({n}, {classes}), np.{step.outs[0].dtype.name})",
+        f"{out}[{rows(n)}, {names[1]}] = -{g}{f' / {n}' if step.args[0] == 1 else ''}",
+    ]
+
+
+MATRIX = frozenset(("MmBackward0", "AddmmBackward0", "BmmBackward0", "SumBackward1"))
+"""Rules that are not pointwise and always make an array of their own."""
+
+
+def _softmax_minus_one(
+    step: Step, word: dict[Value | None, str], out: str, rows: Callable[[int], str]
+) -> list[str] | None:
+    first = step.body[0]
+    if not _plain_nll(first) or step.body[1].args != (1,):
+        return None
+    n = first.inputs[0].shape[0]  # type: ignore[union-attr]
+    logp, target, g = (word[first.inputs[i]] for i in (0, 1, 4))
+    return [
+        f"{out} = np.exp({logp})",
+        f"{out}[{rows(n)}, {target}] -= 1",
+        f"{out} *= {g}{f' / {n}' if first.args[0] == 1 else ''}",
+    ]
+
+
+class NotAsCaptured(Exception):  # noqa: N818 - no error: the call is made again without the compiled code
+    """What compiled code raises when the numbers are of a kind that its capture did not see."""
+
+
+class Emitted:
+    """The source of one function, and the function."""
+
+    def __init__(self, name: str, source: str, space: dict[str, Any], statements: int) -> None:
+        self.source = source
+        self.statements = statements
+        exec(compile(source, f"<compiled {name}>", "exec"), space)
+        self.function: Callable[..., Any] = space[name]
+
+
+class Writer:
+    """Writes one graph as one function."""
+
+    def __init__(self, graph: Graph, name: str, *, inplace: bool = True) -> None:
+        self.graph, self.name, self.inplace = graph.named(), name, inplace
+        self.space: dict[str, Any] = {"np": np, "NotAsCaptured": NotAsCaptured}
+        self.names: dict[Value, str] = {}
+        self.lines: list[str] = []
+        self.fresh: set[Value] = set()  # arrays made here and shared with nobody
+        self.last: dict[Value, int] = {}
+        self.rng = np.random.default_rng(0)
+        for i, step in enumerate(graph.steps):
+            for value in step.values():
+                self.last[value] = i
+        for out in graph.outputs:
+            if out is not None:
+                self.last[out] = len(graph.steps)
+        self.base: dict[Value, Value] = {}  # a view, and the array it looks at
+
+    def emitted(self) -> Emitted:
+        """The function."""
+        for value in self.graph.inputs:
+            self.names[value] = value.name
+        for value in self.graph.constants():
+            self.names[value] = self._constant(value)
+        for i, step in enumerate(self.graph.steps):
+            self._write(i, step)
+        results = [self.names[v] if v is not None else "None" for v in self.graph.outputs]
+        head = f"def {self.name}({', '.join(v.name for v in self.graph.inputs)}):"
+        tail = f"    return ({', '.join(results)}{',' if len(results) == 1 else ''})"
+        body = [f"    {line}" for line in self.lines]
+        return Emitted(self.name, "\n".join([head, *body, tail]) + "\n", self.space, len(self.lines))
+
+    def _constant(self, value: Value) -> str:
+        array = value.array
+        if (
+            np.ndim(array) == 0
+            and isinstance(array, float | int | np.floating | np.integer)
+            and not isinstance(array, bool)
+        ):
+            number = array.item() if isinstance(array, np.generic) else array
+            if isinstance(number, int) or np.isfinite(number):
+                self._numbers[value] = repr(number)
+        self.space[value.name] = array
+        return value.name
+
+    @property
+    def _numbers(self) -> dict[Value, str]:
+        return self.__dict__.setdefault("_known_numbers", {})
+
+    def _write(self, i: int, step: Step) -> None:
+        several = self._several(i, step)
+        if several is not None:
+            self.lines.extend(several)
+            self.names.update({v: v.name for v in step.outs})
+            self.fresh.update(v for v in step.outs if v.shape)
+            return
+        parts = step.body or [step]
+        if not all(part.single for part in parts[:-1]):
+            for part in parts:
+                self._write(i, part)
+            return
+        text: dict[Value, str] = {}
+        for part in parts[:-1]:
+            text[part.outs[0]] = "(" + self._one(part, text) + ")"
+        final = parts[-1]
+        target = final.outs[0].name
+        over = self._over(i, step, final) if len(parts) == 1 else None
+        if over is not None:
+            self.lines.append(over)
+            return
+        right = self._one(final, text)
+        names = [v.name for v in final.outs]
+        left = target if final.single else ", ".join(names) + ("," if len(names) == 1 else "")
+        self.lines.append(f"{left} = {right}")
+        for v in final.outs:
+            self.names[v] = v.name
+        if final.how in ("view", "views"):
+            source = final.inputs[0]
+            self.base.update(dict.fromkeys(final.outs, self.base.get(source, source)))  # type: ignore[arg-type]
+        elif final.outs[0].shape and final.single and self._makes(final, step):
+            self.fresh.update(v for v in final.outs if v.shape)
+
+    def _makes(self, final: Step, step: Step) -> bool:
+        """Whether the result of a step is surely an array of its own."""
+        if final.how == "call":
+            return bool(step.body) or pointwise(final) or final.rule in MATRIX
+        return final.how == "fold" and final.inputs[0].shape != final.outs[0].shape  # type: ignore[union-attr]
+
+    def _dead(self, i: int, step: Step) -> list[Value]:
+        """The operands that were made here, that nobody reads from here on, and nobody looks into."""
+        return [
+            v
+            for v in step.values()
+            if v in self.fresh
+            and self.last[v] == i
+            and not any(base is v and self.last.get(view, -1) > i for view, base in self.base.items())
+        ]
+
+    def _rows(self, n: int) -> str:
+        name = f"rows{n}"
+        self.space[name] = np.arange(n)
+        return name
+
+    def _several(self, i: int, step: Step) -> list[str] | None:
+        """The step as several lines, if there is such a form and it gives the numbers of the rule."""
+        names = ["None" if v is None else self.names[v] for v in step.inputs]
+        dead = {self.names[v] for v in self._dead(i, step)}
+        lines = statements(step, names, [v.name for v in step.outs], dead, self._rows)
+        if lines is None:
+            return None
+        known = {v: v.array if v.constant else sample(v, self.rng) for v in step.values()}
+        for part in step.body or [step]:
+            if (
+                part.how == "vjp" and part.rule == "NllLossBackward0"
+            ):  # the sum of the weights is what its forward makes it
+                total: Value = part.inputs[3]  # type: ignore[assignment]
+                known[total] = total.dtype.type(part.inputs[0].shape[0])  # type: ignore[union-attr]
+            if part.rule == "LogSoftmaxBackwardDataBackward0" and part is not step:
+                logits = known[part.inputs[1]]  # type: ignore[index]
+                known[part.inputs[1]] = ir.RULES["LogSoftmaxBackward0"].forward(logits, *part.args)  # type: ignore[index]
+        arrays = [None if v is None else known[v] for v in step.inputs]
+        space = {
+            **self.space,
+            **{n: np.array(x)[()] for n, x in zip(names, arrays, strict=True) if x is not None},
+        }
+        try:
+            want = ir.perform(step, arrays)
+            ir.quietly(exec, "\n".join(lines), space)
+        except Exception:  # the lines do not fit this step
+            return None
+        fits = all(near(space[v.name], x) for v, x in zip(step.outs, want, strict=True))
+        return lines if fits else None
+
+    def _one(self, step: Step, text: dict[Value, str]) -> str:
+        """The right-hand side of a step."""
+        names = [
+            "None" if v is None else text.get(v) or self._numbers.get(v) or self.names[v] for v in step.inputs
+        ]
+        exact = [("None" if v is None else text.get(v) or self.names[v]) for v in step.inputs]
+        for candidate in dict.fromkeys((expression(step, names), expression(step, exact))):
+            if candidate is not None and self._right(step, candidate, text):
+                return candidate
+        function = step.op if step.op.isidentifier() else "rule"
+        key = self._bind(function, step)
+        return f"{key}({', '.join(exact)})"
+
+    def _bind(self, name: str, step: Step) -> str:
+        key, n = name, 2
+        while key in self.space or key in {v.name for v in self.graph.inputs}:
+            key, n = f"{name}_{n}", n + 1
+        self.space[key] = ir.function_of(step)
+        return key
+
+    def _right(self, step: Step, candidate: str, text: dict[Value, str]) -> bool:
+        """Whether the expression gives the bits of the rule, tried out on numbers."""
+        arrays: list[Any] = []
+        numbers: dict[Value, Any] = {}
+        space: dict[str, Any] = {"np": np, **{self.names[v]: v.array for v in self.graph.constants()}}
+        plain = candidate
+        for j, v in enumerate(step.inputs):
+            if v is None:
+                arrays.append(None)
+                continue
+            x = v.array if v.constant else numbers.setdefault(v, sample(v, self.rng))
+            arrays.append(x)
+            word = text.get(v) or self.names[v]
+            if v in text:
+                plain = plain.replace(word, f"_{j}")
+                space[f"_{j}"] = x
+            else:
+                space[word] = x
+        try:
+            want = ir.perform(step, arrays)
+            got = ir.quietly(eval, plain, space)
+        except Exception:  # the expression does not fit this step
+            return False
+        return len(want) == 1 and near(got, want[0]) and type(got) is type(want[0])
+
+    def _over(self, i: int, step: Step, final: Step) -> str | None:
+        """The step written over an operand that nobody reads any more."""
+        if not self.inplace or final.how != "call" or not final.single or any(final.casts):
+            return None
+        out = final.outs[0]
+        dead = [v for v in self._dead(i, final) if v.shape == out.shape and v.dtype == out.dtype]
+        if not dead:
+            return None
+        value = dead[0]
+        names = ["None" if v is None else self._numbers.get(v) or self.names[v] for v in final.inputs]
+        line = None
+        if final.rule in BINARY and final.inputs[0] is value and not (final.args and final.args[0] != 1):
+            line = f"{names[0]} {BINARY[final.rule]}= {names[1]}"
+        elif (
+            final.rule in ("MulBackward0", "AddBackward0")
+            and final.inputs[1] is value
+            and not (final.args and final.args[0] != 1)
+        ):
+            line = f"{names[1]} {BINARY[final.rule]}= {names[0]}"
+        elif final.rule in UFUNCS:
+            line = f"np.{UFUNCS[final.rule]}({names[0]}, out={names[0]})"
+        elif final.rule == "ReluBackward0":
+            line = f"np.maximum({names[0]}, 0, out={names[0]})"
+        elif final.rule == "NegBackward0":
+            line = f"np.negative({names[0]}, out={names[0]})"
+        if line is None or not self._right(final, expression(final, names) or "", {}):
+            return None
+        self.names[out] = self.names[value]
+        self.fresh.add(out)
+        return line
+
+
+def sample(value: Value, rng: np.random.Generator) -> Any:
+    """Some numbers in the shape and type of a value."""
+    shape, dtype = value.shape, value.dtype
+    if dtype.kind == "f":
+        return rng.uniform(0.2, 1.8, shape).astype(dtype) if shape else dtype.type(rng.uniform(0.2, 1.8))
+    if dtype.kind == "b":
+        return (rng.random(shape) < 0.5) if shape else np.bool_(True)
+    return rng.integers(0, 2, shape).astype(dtype) if shape else dtype.type(1)
+
+
+__all__ = ["RULES", "Emitted", "Writer", "expression", "sample"]

@@ -141,7 +141,7 @@ def call(entry: Entry, tensors: tuple) -> list[Any]:
         outputs = [wrap(x) for x in results[:n]]
     else:
         node = new(CompiledFunctionBackwardOfOne if n == 1 else CompiledFunctionBackward)
-        node._edges = tuple([t._edge or find_edge(t) for t in tensors])
+        node._next = tuple([t._edge or find_edge(t) for t in tensors])
         node.priority = count_down()
         node.hooks = node.fold = node.versions = None
         node.args = ()

@@ -293,7 +293,7 @@ def stand_in(rule: type, args: tuple, needs: tuple) -> Any:
     """A node that leads nowhere, for rules that ask their node for plain values and for who wants a gradient."""
     node = new(rule)
     node.args = args
-    node._edges = tuple([object() if needed else NO_EDGE for needed in needs])
+    node._next = tuple([object() if needed else NO_EDGE for needed in needs])
     node.saved = ()
     node.fold = node.hooks = node.versions = None
     node.priority = 0

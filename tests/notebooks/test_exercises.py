@@ -1,6 +1,8 @@
 """The exercises of the course: every gap is handed out open, every answer is right, every wrong answer is caught and named."""
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,17 +42,65 @@ def test_what_is_shipped_and_kept_is_what_the_source_says(source):
 @each
 def test_no_hidden_probe_reaches_a_student(source):
     number = source.stem.split("_")[0]
-    handed_out = (items.FOLDER / f"{number}.json").read_text(encoding="utf-8")
-    handed_out += (ROOT / "exercises" / f"{source.stem}.ipynb").read_text(encoding="utf-8")
-    for item in sheet(source).items:
+    shipped = (items.FOLDER / f"{number}.json").read_text(encoding="utf-8")
+    exercise = (ROOT / "exercises" / f"{source.stem}.ipynb").read_text(encoding="utf-8")
+    assert leaks(sheet(source).items, shipped, exercise) == []
+
+
+def leaks(known, shipped, exercise):
+    """What the two files that students get tell of the hidden probes of the `known` items: a seal that is open, a name, a line."""
+    found = []
+    for item, public in zip(known, items.from_json(shipped), strict=True):
+        visible = {key for probe in public.probes if not probe.hidden for key in probe.names()}
+        for probe in public.probes:
+            if probe.hidden and (probe.source, probe.says, probe.cases, probe.expected) != ("", "", [], []):
+                found.append(f"{item.id}: {probe.name} is not sealed")
+        for wrong in public.wrong:
+            found += [f"{item.id}: {key} in the bank" for key in wrong.outputs if key not in visible]
         shown = "".join(probe.source for probe in item.probes if not probe.hidden)
         for probe in item.probes:
             if probe.hidden:
-                assert probe.name not in handed_out
+                # a whole word: a probe named "square" is not given away by "squares"
+                if re.search(rf"\b{re.escape(probe.name)}\b", shipped + exercise):
+                    found.append(f"{item.id}: the name {probe.name}")
                 own = probe.source[probe.source.index(f"def {probe.name}") :].splitlines()[1:]
-                for line in own:
-                    if len(line.strip()) > 25 and '"""' not in line and line not in shown:
-                        assert json.dumps(line.strip())[1:-1] not in handed_out, line
+                for line in (line.strip() for line in own):
+                    inside = json.dumps(line, ensure_ascii=False)[
+                        1:-1
+                    ]  # as it stands in a string of the files
+                    if len(line) > 25 and line not in shown and inside in shipped + exercise:
+                        found.append(f"{item.id}: {line}")
+    return found
+
+
+def test_leaks_are_seen():
+    """Each way in which a hidden probe could get out, and a word that only begins like its name."""
+    source = "def square(answer, n):\n    return answer(torch.ones(n, n) * 4321)\n"
+    hidden = items.Probe("square", 1, source, "Square ones", [[3]], [81], hidden=True)
+    seen = items.Probe("one", 1, "def one(answer):\n    return answer(1)\n", "One", [[]], [1])
+    wrong = items.Wrong("No.", outputs={"one": 2, "square(3)": 80})
+    item = items.Item("04.1", "code", 2, probes=[seen, hidden], wrong=[wrong])
+    sealed, line = author.public(item), json.dumps("    return answer(torch.ones(n, n) * 4321)")
+
+    def told(public, exercise=""):
+        return leaks([item], items.to_json("04", [public]), exercise)
+
+    assert told(sealed, "squares, the squared, square_root") == []
+    assert told(sealed, '"square"') == ["04.1: the name square"]
+    assert told(sealed, line) == ["04.1: return answer(torch.ones(n, n) * 4321)"]
+    for part in ({"says": "Square ones"}, {"cases": [[3]]}, {"expected": [81]}, {"source": "..."}):
+        opened = [sealed.probes[0], replace(sealed.probes[1], **part)]
+        assert told(replace(sealed, probes=opened)) == ["04.1: hidden 1 is not sealed"], part
+    assert "04.1: square(3) in the bank" in told(replace(sealed, wrong=[wrong]))
+
+
+def test_the_random_graphs_of_the_last_item_agree_with_the_lab():
+    """The probe returns both, and compares nothing: that would run beside the student's code."""
+    source = next(source for source in SOURCES if source.stem.startswith("13_"))
+    (probe,) = (p for item in sheet(source).items for p in item.probes if p.name == "random_graphs")
+    for engine, lab_says in probe.expected:
+        assert engine == pytest.approx(lab_says, rel=1e-9)
+        assert any(engine)
 
 
 @each

@@ -619,9 +619,7 @@ class DelayedError(Node):
     def __init__(self, message, outputs):
         self.message = message
         self.n_outputs = len(outputs)
-        self._next = tuple(
-            [accumulator_of(wrap(t._data).requires_grad_()) for t in outputs if t is not None]
-        )
+        self._next = tuple([accumulator_of(wrap(t._data).requires_grad_()) for t in outputs if t is not None])
         self.priority = count_down()
         self.saved = self.args = ()
         self.versions = self.fold = self.hooks = None

@@ -77,7 +77,7 @@ def name_in(frame: FrameType, value: Any, deep: bool = True) -> str:
             return ""
         for scope in scopes:
             for name, held in scope:
-                if _can_hold(type(held)) and not name.startswith(("_", "@")):
+                if _can_hold(type(held)) and not name.startswith(("_", "@")):  # type: ignore[arg-type]
                     found = _inside(name, held, value)
                     if found:
                         return found
@@ -85,7 +85,7 @@ def name_in(frame: FrameType, value: Any, deep: bool = True) -> str:
     return ""
 
 
-@lru_cache(maxsize=10_000)
+@lru_cache(maxsize=10_000)  # for its type checker no class is hashable: hence the comment where it is called
 def _can_hold(kind: type) -> bool:
     return kind in (list, tuple, dict) or hasattr(kind, "named_parameters")
 

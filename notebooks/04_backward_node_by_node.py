@@ -361,5 +361,5 @@ lab.reveal(left_by_children_first, total[accumulator])
 # print(b.grad_fn(torch.tensor(24.0)))   # RuntimeError: its saved values are freed (notebook 06)
 # ```
 #
-# **Where in the source?** `autograd_lab/autograd/engine.py`: the loop you just wrote. **Next:**
-# notebook 05, *Who keeps a gradient?*
+# **Where in the source?** `autograd_lab/autograd/engine.py`: the loop you just wrote. **Exercises:**
+# `exercises/04`. **Next:** notebook 05, *Who keeps a gradient?*

@@ -9,8 +9,8 @@
 # %% [markdown]
 # # 02 · Exercises: forward builds the graph
 #
-# Put your answers in place of the dots and run the check below. `lab.hint("02.1")` gives the first of
-# three hints.
+# Put your answers in place of the dots and run the check below. `lab.hint("02.1")`, in a cell of its own,
+# gives the first of three hints.
 
 # %%
 import autograd_lab as torch
@@ -19,8 +19,8 @@ from autograd_lab import lab
 # %% [markdown]
 # ## 02.1 · Who has a history? (2 points)
 #
-# The lines below run in this order, and nobody calls `backward`. Which names have a `grad_fn` that is
-# not `None`? Give the list, in the order of the lines.
+# The lines below run in this order, and nobody calls `backward`. Which of `a`, `b`, `c`, `d`,
+# `e` have a `grad_fn` that is not `None`? Give a list of five, `True` or `False` for each.
 #
 # ```python
 # a = torch.tensor(2.0, requires_grad=True)
@@ -34,7 +34,7 @@ from autograd_lab import lab
 
 # %%
 ### BEGIN SOLUTION
-with_history = ["c", "e"]
+with_history = [False, False, True, False, True]
 ### END SOLUTION
 
 # %%
@@ -48,36 +48,43 @@ item(
     hints=[
         "An operation is recorded when it runs: if recording is on and some operand requires grad.",
         "b has no operand that requires grad; d is made while recording is off; a is not made by an operation.",
-        "Two names are left.",
+        "Two of the five are True.",
     ],
     wrong=[
         wrong_answer(
-            [],
+            [False, False, False, False, False],
             "M02",
             "The graph is not made by backward. Each operation records itself when it runs: c and e have a grad_fn now.",
         ),
         wrong_answer(
-            ["a", "c", "e"],
+            [True, False, True, False, True],
             "M09",
             "a was made by you, not by an operation: it is a leaf, and its grad_fn is None.",
         ),
         wrong_answer(
-            ["b", "c", "e"],
+            [False, True, True, False, True],
             "M03",
             "k does not require grad, so nothing of b = k * k is recorded: no node, not even a zero one.",
         ),
         wrong_answer(
-            ["c", "d", "e"],
+            [False, False, True, True, True],
             "M16",
             "d is made under no_grad: a requires grad, but recording is off, and d gets no history.",
         ),
         wrong_answer(
-            ["a", "c", "d", "e"],
+            [False, True, True, True, True],
+            "",
+            "An operation is recorded if recording is on and an operand requires grad. For b the one fails, for d the other.",
+        ),
+        wrong_answer(
+            [True, False, True, True, True],
             "",
             "a is a leaf (made by you), and d is made while recording is off: neither has a grad_fn.",
         ),
         wrong_answer(
-            ["c"], "", "e = c + b has an operand with a history, c. One is enough for it to be recorded."
+            [False, False, True, False, False],
+            "",
+            "e = c + b has an operand with a history, c. One is enough for it to be recorded.",
         ),
     ],
 )
@@ -106,6 +113,7 @@ item(
         "The first operand is the constant. Does anybody need its gradient?",
         "A dead end first, then the mailbox of the leaf a.",
     ],
+    accept=[[None, "AccumulateGrad"]],
     wrong=[
         wrong_answer(
             ["AccumulateGrad", "AccumulateGrad"],
@@ -119,6 +127,11 @@ item(
         ),
         wrong_answer(
             ["AccumulateGrad"], "", "There is one edge per operand, also for the constant: it is (None, 0)."
+        ),
+        wrong_answer(
+            ["MulBackward0", "AccumulateGrad"],
+            "M03",
+            "k was not made by a recorded operation, and nobody needs its gradient: its edge is a dead end, (None, 0).",
         ),
         wrong_answer(
             ["None", "MulBackward0"],
@@ -159,7 +172,10 @@ item(
         "p is used twice, but it has one node: two edges lead to it.",
         "The 2 is a constant: q has a dead end in second place.",
     ],
-    accept=[{"p": ["a", "b"], "q": ["p", "None"], "r": ["q", "p"], "s": ["r", "a"]}],
+    accept=[
+        {"p": ["a", "b"], "q": ["p", "None"], "r": ["q", "p"], "s": ["r", "a"]},
+        {"p": ["a", "b"], "q": ["p", None], "r": ["q", "p"], "s": ["r", "a"], "a": [], "b": []},
+    ],
     wrong=[
         wrong_answer(
             {"p": ["q", "r"], "q": ["r"], "r": ["s"], "s": []},
@@ -185,6 +201,21 @@ item(
             {"p": ["a", "b"], "q": ["p", None], "r": ["p", "q"], "s": ["r", "a"]},
             "",
             "r = q * p: edges stand in the order of the operands, q first.",
+        ),
+        wrong_answer(
+            {"p": ["a", "b"], "q": ["p", None], "r": ["q", "p"], "s": ["r", None]},
+            "M04",
+            "a is a leaf that requires grad also when it is used a second time: s gets an edge to the accumulator that p leads to.",
+        ),
+        wrong_answer(
+            {"p": ["a", "b"], "q": ["p", None], "r": ["q", "q"], "s": ["r", "a"]},
+            "",
+            "r = q * p has two different operands: one edge leads to q, the other one to p itself.",
+        ),
+        wrong_answer(
+            {"p": ["a", "b"], "q": ["p", None], "r": ["q"], "s": ["r", "a"]},
+            "",
+            "r = q * p has two operands, and p is one of them although q uses it as well. Each use is an edge of its own.",
         ),
         wrong_answer(
             {"p": ["a", "b"], "q": ["p", None], "r": ["q", "p"], "s": ["r"]},
@@ -233,20 +264,22 @@ item(
 
 
 @shared
-def graph_of(node, leaves):
-    if node is None:
-        return "None"
-    if hasattr(node, "variable"):
-        return "accumulator of " + next((n for n, t in leaves.items() if t is node.variable), "another leaf")
-    return {node.name(): [graph_of(child, leaves) for child, _ in node.next_functions]}
+def graph_of(y, leaves):
+    def text(node):
+        if node is None:
+            return "None"
+        if hasattr(node, "variable"):
+            return next((n for n, t in leaves.items() if t is node.variable), "another leaf")
+        return f"{node.name()}({', '.join(text(child) for child, _ in node.next_functions)})"
+
+    return text(y.grad_fn) if hasattr(y, "grad_fn") else f"no tensor: {type(y).__name__}"
 
 
 @probe(points=1)
 def the_graph(build):
     "The graph of build(a, b)"
     leaves = {n: torch.tensor(v, requires_grad=True) for n, v in (("a", 2.0), ("b", 0.5))}
-    y = build(leaves["a"], leaves["b"])
-    return graph_of(y.grad_fn, leaves)
+    return graph_of(build(leaves["a"], leaves["b"]), leaves)
 
 
 @probe(points=2, hidden=True)
@@ -254,7 +287,7 @@ def other_leaves(build):
     "Leaves with other values and shapes"
     leaves = {n: torch.tensor(v, requires_grad=True) for n, v in (("a", [1.0, -3.0]), ("b", [0.0, 4.0]))}
     y = build(leaves["a"], leaves["b"])
-    return [graph_of(y.grad_fn, leaves), y.detach()]
+    return [graph_of(y, leaves), y.detach()]
 
 
 @wrong(
@@ -287,7 +320,35 @@ def build(a, b):
     return torch.exp(a * b) + a
 
 
-@wrong("M02", "Under no_grad nothing is recorded: the result has no grad_fn at all.")
+@wrong("", "You print the result; the function must hand it back: `return`.")
+def build(a, b):
+    str(a * torch.exp(b) + a)
+
+
+@wrong(
+    "M17",
+    "math.exp gives a plain number, so the history of b ends there. torch.exp is an operation that is recorded.",
+)
+def build(a, b):
+    import math
+
+    return a * math.exp(b) + a
+
+
+@wrong("", "exp belongs to b, the second operand of the product; you put it on a.")
+def build(a, b):
+    return torch.exp(a) * b + a
+
+
+@wrong("", "The exp is missing: the product's second operand is exp(b), not b itself.")
+def build(a, b):
+    return a * b + a
+
+
+@wrong(
+    "M02",
+    "Nothing here was recorded, so the result has no grad_fn at all: under no_grad, or with the numbers taken out by item().",
+)
 def build(a, b):
     with torch.no_grad():
         return a * torch.exp(b) + a

@@ -116,6 +116,8 @@ def _judge_answer(item: Item, answer: Any) -> Verdict:
     score, says = 0.0, ""
     if isinstance(item.expected, list):
         score, says = _judge_list(item, answer, accepted)
+    elif isinstance(item.expected, dict) and isinstance(answer, dict):
+        says = _judge_dict(item.expected, answer, item.rtol)
     elif (wanted := _sort(item.expected)) and (given := _sort(answer)) and wanted != given:
         says = f"This asks for {wanted}; you gave {given}, {plain.show(answer)}."
     return Verdict(item, "wrong", score, says, got=answer)
@@ -147,6 +149,16 @@ def _judge_list(item: Item, answer: Any, accepted: list[Any]) -> tuple[float, st
         )
     share = item.points * sum(right) / len(right) if item.partial else 0.0
     return round(share, 2), says
+
+
+def _judge_dict(expected: dict[str, Any], answer: dict[str, Any], rtol: float) -> str:
+    if missing := [key for key in expected if key not in answer]:
+        return f"There is nothing for {plain.show(missing[0])}."
+    if extra := [key for key in answer if key not in expected]:
+        return f"Nobody asked for {plain.show(extra[0])}."
+    wrong = [key for key in expected if not plain.same(answer[key], expected[key], rtol)]
+    right = len(expected) - len(wrong)
+    return f"{right} of {len(expected)} are right; look at {plain.show(wrong[0])} first." if wrong else ""
 
 
 def _judge_outputs(item: Item, outputs: dict[str, Any]) -> Verdict:

@@ -125,6 +125,19 @@ def test_an_answer_of_another_sort_is_told_so(answer, says):
     assert judge(NUMBER, answer).says == says
 
 
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ({"p": ["a"], "q": ["p", "a"]}, "1 of 2 are right; look at 'q' first."),
+        ({"q": ["a", "p"]}, "There is nothing for 'p'."),
+        ({"p": ["a"], "q": ["a", "p"], "a": []}, "Nobody asked for 'a'."),
+    ],
+)
+def test_a_table_says_where_it_goes_wrong_and_not_what_belongs_there(answer, says):
+    item = Item("99.4", "engine", 3, expected={"p": ["a"], "q": ["a", "p"]})
+    assert judge(item, answer).says == says
+
+
 def test_a_list_says_where_it_goes_wrong_and_earns_its_share():
     item = Item(
         "99.3", "order", 4, expected=["a", "b", "c", "d"], accept=[["b", "a", "c", "d"]], partial=True

@@ -76,33 +76,44 @@ assert [g.item() for g in sent] == [50, 20]
 # > **That is not what happens**, except when the message is 1. The node does not know the loss. It knows
 # > its operands, and it is *told* how much its output matters. The product of the two is the gradient.
 # >
-# > **Here it is**: the same product, with something behind it.
-
-# %%
-with lab.record() as trace:
-    a = torch.tensor(2.0, requires_grad=True)
-    b = torch.tensor(5.0, requires_grad=True)
-    p = a * b
-    loss = p * 10
-    loss.backward()
-assert (a.grad, b.grad) == (50, 20)
-
-# %% [markdown]
+# > **Here it is**: a product with something behind it.
+#
 # ## Step
 #
-# Stop when the node of `p` is at work. Read its rule in the panel: the message that comes in, the factor,
-# the message that goes out. Then explain in one sentence where the 10 came from.
+# The `weight` is how much the loss cares about `p`: it becomes the message that the node of `p` receives.
+# The stepper asks for each number before it shows it. A constant gets none: type `None`. (The last question,
+# about `p.grad`, is one for notebook 05: press **Show me**.)
+
 
 # %%
-lab.step(trace)
+def behind(a, b, weight):
+    p = a * b
+    loss = p * weight
+    return loss
+
+
+a = torch.tensor(3.0, requires_grad=True)
+b = torch.tensor(4.0, requires_grad=True)
+lab.step(behind, a, b, torch.tensor(7.0), predict=True)
+
+# %%
+a.grad = b.grad = None
+behind(a, b, torch.tensor(7.0)).backward()
+print("to a:", a.grad.item(), " to b:", b.grad.item())
+assert (a.grad, b.grad) == (28, 21)
 
 # %% [markdown]
+# Neither 4 and 3, the local derivatives, nor 7: their products, 28 and 21. **Try it**: set the switch on top of the
+# stepper from *Predict* to *Watch*, click the value of `weight` in the table at the lower right (scroll in it), type `-1`,
+# press Enter. Say what goes to `a` and `b` before you look.
+#
 # ## Four patterns
 #
-# Run each node below with the message 6. **Predict all eight numbers before you run the cell**; `a` is 2
-# and `b` is 5. A rule that you have forgotten you can measure: nudge the operand and watch the output.
+# Run each node below with the message 6. **Predict all eight numbers before you run the cell**; now `a` is 2
+# and `b` is 5, again. A rule that you have forgotten you can measure: nudge the operand and watch the output.
 
 # %%
+a, b = torch.tensor(2.0, requires_grad=True), torch.tensor(5.0, requires_grad=True)
 answers = {"a + b": [..., ...], "a - b": [..., ...], "a * b": [..., ...], "max(a, b)": [..., ...]}
 
 results = {"a + b": a + b, "a - b": a - b, "a * b": a * b, "max(a, b)": torch.maximum(a, b)}
@@ -151,6 +162,8 @@ lab.reveal(half, [sent(torch.exp, 0.0), sent(reciprocal, 5.0)])
 lab.reveal(yours, [sent(torch.relu, at) for at in (3.0, -3.0, 0.0)])
 
 # %% [markdown]
+# At its corner `relu` has no slope. PyTorch sends 0 there: a convention. A later notebook looks at such corners.
+#
 # ## Check a rule you do not trust
 #
 # Notebook 01 gave you the tool. Somebody claims that the rule of `tanh` is $g \cdot (1 - y^2)$, with `y`

@@ -9,8 +9,8 @@
 # %% [markdown]
 # # 03 · Exercises: one node, one rule
 #
-# Put your answers in place of the dots and run the check below. `lab.hint("03.1")` gives the first of
-# three hints.
+# Put your answers in place of the dots and run the check below. `lab.hint("03.1")`, in a cell of its own,
+# gives the first of three hints.
 
 # %%
 import math
@@ -21,7 +21,8 @@ from autograd_lab import lab
 # %% [markdown]
 # ## 03.1 · Six nodes (3 points)
 #
-# Each node receives the message `6`. What does it send **to `a`**? Throughout, `a = 2` and `b = 5`.
+# Each node receives the message `6`. What does it send **to `a`**? Throughout, `a = 2` and `b = 5`. Give a
+# list of six numbers.
 #
 # 1. `a + b` · 2. `b - a` · 3. `a * b` · 4. `a ** 3` · 5. `max(a, b)` · 6. `a / b`
 
@@ -61,6 +62,36 @@ item(
             "",
             "In a product the factors swap: what goes to a is scaled by b, the other one.",
             score=2.5,
+        ),
+        wrong_answer(
+            [6, -6, 30, 36, 0, 1.2],
+            "",
+            "The power goes down by one, from 3 to 2: the local derivative of a**3 is 3 * a**2 = 12, not 3 * a.",
+            score=2.5,
+        ),
+        wrong_answer(
+            [6, -6, 30, 48, 0, 1.2],
+            "",
+            "8 is the value of a**3. Its message is scaled by the derivative, 3 * a**2 = 12.",
+            score=2.5,
+        ),
+        wrong_answer(
+            [6, -6, 30, 72, 0, 30],
+            "",
+            "The swap is for products. In a / b the operand a is multiplied by 1 / b, so that is its factor.",
+            score=2.5,
+        ),
+        wrong_answer(
+            [6, -6, 30, 72, 0, -0.48],
+            "",
+            "-6 * a / b**2 is what a / b sends to b. The question is what goes to a.",
+            score=2.5,
+        ),
+        wrong_answer(
+            [7, 3, 10, 8, 5, 0.4],
+            "",
+            "These are the values of the nodes. On the way back a node sends the message times its local derivative.",
+            score=0,
         ),
         wrong_answer(
             [6, -6, 30, 72, 6, 1.2],
@@ -113,6 +144,18 @@ item(
             score=1,
         ),
         wrong_answer(
+            ["nothing", "operands", "operands", "result"],
+            "",
+            "The derivative of exp is exp itself: the rule is g * y, with the result y, which is there already.",
+            score=1.5,
+        ),
+        wrong_answer(
+            ["nothing", "operands", "result", "operands"],
+            "",
+            "The derivative of tanh is 1 - tanh(a)**2, that is 1 - y**2: the result is all that the rule needs.",
+            score=1.5,
+        ),
+        wrong_answer(
             ["operands", "operands", "result", "result"],
             "",
             "The rule of a sum is g and g: no number of the forward run is in it. It saves nothing.",
@@ -138,7 +181,7 @@ item(
 #
 # A rule gets the message `g` and the operands, and returns what goes to each operand (numbers in, numbers
 # out). Write the rules of `a / b`, of `sigmoid(a)` and of `leaky(a)`, which is `a` for `a > 0` and `0.1 * a`
-# elsewhere.
+# elsewhere. The check waits until all three are written.
 
 
 # %%
@@ -248,6 +291,36 @@ wrong("", "Below 0 you send the slope 0.1 itself; the message g belongs to it.",
 wrong("", "At the corner the slope 0.1 was agreed on: a > 0, not a >= 0.", score=4)(
     _rules(piece=lambda g, a: g if a >= 0 else 0.1 * g)
 )
+wrong(
+    "",
+    "What goes to a is right. What goes to b is the local derivative -a / b**2 alone; the message g is missing.",
+    score=2,
+)(_rules(divide=lambda g, a, b: (g / b, -a / b**2)))
+wrong("", "You have the local derivatives, 1 / b and -a / b**2. The message g multiplies both.", score=2)(
+    _rules(divide=lambda g, a, b: (1 / b, -a / b**2))
+)
+wrong(
+    "", "b * 2 is not b squared, and Python divides and multiplies from left to right: write / b**2.", score=2
+)(_rules(divide=lambda g, a, b: (g / b, -g * a / b * 2)))
+wrong("", "The two are swapped: first what goes to a, then what goes to b.", score=2)(
+    _rules(divide=lambda g, a, b: (-g * a / b**2, g / b))
+)
+wrong(
+    "", "Your rule of sigmoid sends g * y, which is the rule of exp. The factor 1 - y is missing.", score=2
+)(_rules(smooth=lambda g, a: g / (1 + math.exp(-a))))
+wrong("", "exp(-a) / (1 + exp(-a)) is 1 - y alone. Square the denominator, or multiply by y.", score=2)(
+    _rules(smooth=lambda g, a: g * math.exp(-a) / (1 + math.exp(-a)))
+)
+wrong(
+    "",
+    "g * a is not the message times a slope: the slope of leaky is 1 or 0.1, and a itself is not in it.",
+    score=2,
+)(_rules(piece=lambda g, a: g * a if a > 0 else 0.1 * g * a))
+wrong(
+    "",
+    "Whether leaky let the number through was decided by a in the forward run, not by the sign of the message g.",
+    score=2,
+)(_rules(piece=lambda g, a: g if g > 0 else 0.1 * g))
 right(_rules(divide=lambda g, a, b: (g * (1 / b), g * (-a) * b**-2)))
 right(
     _rules(

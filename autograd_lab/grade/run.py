@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
@@ -71,8 +72,17 @@ class Course:
     released: Mapping[str, merge.Released]
     items: Mapping[str, Sequence[Item]]
 
-    def asked(self, notebook: str) -> str:
-        """Digest of all that running a notebook depends on, but for the submission itself."""
+    @cached_property
+    def keys(self) -> dict[str, str]:
+        """{item: digest of all that its key says}."""
+        return {item.id: _digest(asdict(item)) for items in self.items.values() for item in items}
+
+    @cached_property
+    def asks(self) -> dict[str, str]:
+        """{notebook: digest of all that running it depends on, but for the submission itself}."""
+        return {notebook: self._asked(notebook) for notebook in self.items}
+
+    def _asked(self, notebook: str) -> str:
         asks = [
             [i.id, i.stub, i.kind, [[p.name, p.source, p.cases] for p in i.probes]]
             for i in self.items[notebook]
@@ -221,7 +231,7 @@ def plan(
                 if (before.file, before.handed_in) != (one.file.name if one.file else "", when):
                     made.moved.append((one, task.digest))
                 continue
-            asked = _digest([task.digest, course.asked(one.notebook)])
+            asked = _digest([task.digest, course.asks[one.notebook]])
             task = replace(task, rescore=before.asked == asked)
         made.tasks.append(task)
     return made
@@ -243,9 +253,11 @@ def _look(one: Submission, most_bytes: int) -> Task:
 
 def basis(course: Course, notebook: str, task: Task, only: str = "") -> dict[str, str]:
     """{item: digest of all that its result depends on}."""
-    about = [task.digest, task.trouble, task.submission.file is None, course.asked(notebook)]
+    about = [task.digest, task.trouble, task.submission.file is None, course.asks[notebook]]
     return {
-        item.id: _digest([*about, asdict(item)]) for item in course.items[notebook] if only in ("", item.id)
+        item.id: _digest([*about, course.keys[item.id]])
+        for item in course.items[notebook]
+        if only in ("", item.id)
     }
 
 
@@ -345,7 +357,7 @@ def _record(book: Gradebook, course: Course, task: Task, job: Job, run: Run, onl
         digest=task.digest,
         handed_in=one.handed_in,
         notes=job.notes,
-        asked=_digest([task.digest, course.asked(one.notebook)]),
+        asked=_digest([task.digest, course.asks[one.notebook]]),
         job=job,
         run=run,
         only=only,

@@ -32,10 +32,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from .model import CannotGradeError
 
-MOST_BYTES = 20_000_000
+MOST_BYTES = 50_000_000
 """The largest file that is read. Parsed JSON takes up to thirty times its size in memory."""
-MOST_CELLS = 5_000
-MOST_TEXT = 2_000_000
+MOST_CELLS = 20_000
+MOST_TEXT = 10_000_000
 """The most characters of code that a notebook may hold."""
 MOST_ENTRIES = 2_000
 """The most files and folders looked at in one student's folder."""
@@ -250,25 +250,30 @@ def _homes(folder: Path, shelf: Shelf, found: Found) -> dict[str, list[Path]]:
         if _skipped(path.name):
             continue
         name = show(path.name)
-        if path.is_dir() or path.is_symlink():
-            homes.setdefault(_norm(name), []).append(path)
-        elif path.suffix.lower() == ".zip":
-            homes.setdefault(_norm(show(path.stem)), []).append(path)
-        elif path.suffix.lower() == ".ipynb":
+        if path.suffix.lower() == ".ipynb" and path.is_file() and not path.is_symlink():
             if shelf.by_name(File(path, name)):
                 found.warnings.append(f"{name} was left out: it is in no student's folder.")
-            else:
-                homes.setdefault(_norm(show(path.stem)), []).append(path)
-                found.warnings.append(
-                    f"{name} is in no student's folder: its name was taken for the student's."
-                )
+                continue
+            found.warnings.append(f"{name} is in no student's folder: its name was taken for the student's.")
+            homes.setdefault(_norm(_student(path)), []).append(path)
+        elif path.is_dir() or path.is_symlink() or path.suffix.lower() == ".zip":
+            homes.setdefault(_norm(_student(path)), []).append(path)
         elif path.suffix.lower() not in (".csv", ".txt", ".md", ".db"):
             found.warnings.append(f"{name} was left out: it is neither a folder nor a notebook.")
-    for name, paths in homes.items():
-        if len(paths) > 1:
-            both = " and ".join(show(p.name) for p in paths)
-            found.warnings.append(f"{both} were taken for one student, {name}.")
+    for name, paths in list(homes.items()):
+        spelled = {_student(path) for path in paths}
+        if len(spelled) > 1:  # nobody's work is put with another's
+            del homes[name]
+            for one in spelled:
+                homes[one] = [path for path in paths if _student(path) == one]
+            found.warnings.append(
+                f"There are {len(spelled)} students called {name}; Unicode spells the name in several ways."
+            )
     return homes
+
+
+def _student(path: Path) -> str:
+    return show(path.stem if path.suffix.lower() in (".zip", ".ipynb") and not path.is_dir() else path.name)
 
 
 def _names(homes: dict[str, list[Path]], roster: Sequence[str] | None, found: Found) -> dict[str, list[Path]]:

@@ -709,6 +709,11 @@ class Engine:
                 if isinstance(done, BaseException):
                     raise done
                 yield done
+        except KeyboardInterrupt:  # at once: what is running is ended, not waited for
+            self._stopping = True
+            for server in self._servers:
+                server.close()
+            raise
         finally:
             with suppress(queue.Empty):  # the caller has had enough: nothing may be left for the next caller
                 while waiting:

@@ -626,14 +626,12 @@ def _main(options: argparse.Namespace) -> int:
         stop = threading.Event()
 
         def make_runner() -> AbstractContextManager[Runner]:
-            from .engine import Engine
-
-            return Engine(
-                course.items,
+            return _engine(
+                course,
                 limits,
-                workers=min(options.workers, max(1, len(made.tasks))),
-                require_sandbox=options.require_sandbox,
-                private=[p for p in (out, top, options.keys, options.exercises) if p is not None],
+                min(options.workers, max(1, len(made.tasks))),
+                options.require_sandbox,
+                [p for p in (out, top, options.keys, options.exercises) if p is not None],
             )
 
         start = time.monotonic()
@@ -649,6 +647,30 @@ def _main(options: argparse.Namespace) -> int:
                 written = tables.write(book, out)
         _say_done(say, book, found, made, done, written, time.monotonic() - start)
         return 130 if done.stopped else 0
+
+
+@contextmanager
+def _engine(
+    course: Course, limits: Limits, workers: int, require_sandbox: bool, private: Sequence[Path]
+) -> Iterator[Runner]:
+    from .engine import Engine, WorkerError
+    from .sandbox import SandboxError
+
+    try:
+        with Engine(course.items, limits, workers, require_sandbox, private) as engine:
+            yield engine
+    except SandboxError as error:
+        raise CannotGradeError(
+            "Submissions cannot be isolated well enough on this machine.",
+            f"{error}",
+            "grade on a machine that has these layers; or only work that you trust: --no-require-sandbox",
+        ) from error
+    except WorkerError as error:
+        raise CannotGradeError(
+            "A process for running submissions could not be started.",
+            f"{error}.",
+            "free some memory or try --workers 1; what was graded is kept, and the same command goes on from there",
+        ) from error
 
 
 def _folders(options: argparse.Namespace) -> tuple[Path, Path]:

@@ -1,0 +1,322 @@
+"""From a folder to grades, and on from wherever it was stopped."""
+
+import csv
+import io
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import classroom as c
+import pytest
+
+from autograd_lab.grade import gradebook, merge, run, submissions, tables
+from autograd_lab.grade.gradebook import Gradebook
+from autograd_lab.grade.model import CannotGradeError
+
+RIGHT = {"a1": "answer = [12, 4, 12, 160]"}
+
+
+@pytest.fixture
+def top(tmp_path):
+    top = tmp_path / "sub"
+    c.hand_in(top, "ada", c.document())
+    c.hand_in(top, "bob", c.solved(**RIGHT))
+    c.hand_in(top, "eve", b"{")
+    return top
+
+
+def grade(top, out, runner=None, course=None, find=None, stop=None, **options):
+    """What the command does, with a runner of this process; returns (runner, summary)."""
+    runner = runner or c.HereRunner()
+    course = course or c.course()
+    out.mkdir(exist_ok=True)
+    found = submissions.find(top, merge.shelf(course.released.values()), **(find or {}))
+    with Gradebook(out / gradebook.NAME, create=True) as book:
+        made = run.plan(found, book.known(), course, **options)
+        try:
+            done = run.grade(made, book, course, lambda: runner, only=options.get("only", ""), stop=stop)
+        finally:
+            tables.write(book, out)
+    return runner, done
+
+
+def grades(out):
+    with (out / "grades.csv").open(encoding="utf-8", newline="") as file:
+        return {
+            (row["student"], row["item"]): (float(row["points"]), row["status"])
+            for row in csv.DictReader(file)
+        }
+
+
+def settled(out):
+    data = json.loads((out / "grades.json").read_text(encoding="utf-8"))
+    data.pop("timing")
+    return data
+
+
+def changed(course, item, **changes):
+    items = {
+        n: [replace(i, **changes) if i.id == item else i for i in each] for n, each in course.items.items()
+    }
+    return run.Course(course.released, items)
+
+
+def test_a_class(top, tmp_path):
+    _, done = grade(top, tmp_path / "out", find={"roster": ["ada", "bob", "eve", "gone"]})
+    got = grades(tmp_path / "out")
+    assert {k: v for k, v in got.items() if k[0] == "ada"} == {
+        ("ada", i): (p, "passed") for i, p in c.FULL.items()
+    }
+    assert got["bob", "04.1"] == (4, "passed")
+    assert got["bob", "04.2"] == (0, "not attempted")
+    assert got["eve", "04.1"] == (0, "unreadable")
+    assert got["gone", "04.4"] == (0, "missing")
+    assert len(got) == 16
+    assert (done.run, done.without, done.left) == (2, 2, 0)
+
+
+def test_the_second_time_nothing_runs_and_nothing_changes(top, tmp_path):
+    grade(top, tmp_path / "out")
+    before = (tmp_path / "out/grades.json").read_bytes()
+    runner, done = grade(top, tmp_path / "out")
+    assert runner.ran == []
+    assert done.same == 3
+    assert (tmp_path / "out/grades.json").read_bytes() == before
+
+
+def test_two_runs_agree(top, tmp_path):
+    grade(top, tmp_path / "one")
+    grade(top, tmp_path / "two")
+    assert settled(tmp_path / "one") == settled(tmp_path / "two")
+    assert (tmp_path / "one/grades.csv").read_bytes() == (tmp_path / "two/grades.csv").read_bytes()
+
+
+def test_a_file_that_changed_is_graded_again(top, tmp_path):
+    grade(top, tmp_path / "out")
+    c.hand_in(top, "eve", c.solved(**RIGHT))
+    runner, _ = grade(top, tmp_path / "out")
+    assert runner.ran == [("eve", c.BOOK)]
+    assert grades(tmp_path / "out")["eve", "04.1"] == (4, "passed")
+
+
+def test_a_file_that_is_gone_costs_nobody_a_grade(top, tmp_path):
+    grade(top, tmp_path / "out")
+    (top / "ada" / f"{c.BOOK}.ipynb").unlink()
+    grade(top, tmp_path / "out")
+    assert grades(tmp_path / "out")["ada", "04.1"] == (4, "passed")
+    grade(top, tmp_path / "out", again=True)
+    assert grades(tmp_path / "out")["ada", "04.1"] == (0, "missing")
+
+
+def test_a_changed_key_scores_stored_answers_again(top, tmp_path):
+    grade(top, tmp_path / "out")
+    runner, done = grade(top, tmp_path / "out", course=changed(c.course(), "04.1", expected=[1, 1, 1, 1]))
+    assert runner.ran == []
+    assert done.rescored == 2
+    got = grades(tmp_path / "out")
+    assert got["ada", "04.1"][1] == "wrong"
+    assert got["ada", "04.2"] == (3, "passed")
+
+
+def test_a_changed_probe_runs_again(top, tmp_path):
+    grade(top, tmp_path / "out")
+    item = next(i for i in c.course().items[c.BOOK] if i.probes)
+    probes = [replace(item.probes[0], source=item.probes[0].source + "\n"), *item.probes[1:]]
+    runner, _ = grade(top, tmp_path / "out", course=changed(c.course(), item.id, probes=probes))
+    assert runner.ran == [("ada", c.BOOK), ("bob", c.BOOK)]
+
+
+def test_one_item_for_all(top, tmp_path):
+    grade(top, tmp_path / "out")
+    other = changed(changed(c.course(), "04.1", expected=[0, 0, 0, 0]), "04.3", expected="x")
+    grade(top, tmp_path / "out", course=other, only="04.1")
+    got = grades(tmp_path / "out")
+    assert got["ada", "04.1"][1] == "wrong"
+    assert got["ada", "04.3"][1] == "passed"  # not asked for yet
+    grade(top, tmp_path / "out", course=other)
+    assert grades(tmp_path / "out")["ada", "04.3"][1] == "wrong"
+
+
+def test_one_student_again(top, tmp_path):
+    grade(top, tmp_path / "out")
+    runner, _ = grade(top, tmp_path / "out", find={"students": ["bob"]}, again=True)
+    assert runner.ran == [("bob", c.BOOK)]
+    assert len(grades(tmp_path / "out")) == 12
+
+
+def test_overrides_outlive_it_all(top, tmp_path):
+    out = tmp_path / "out"
+    grade(top, out)
+    with Gradebook(out / gradebook.NAME) as book:
+        book.override("eve", "04.1", 3, "sent it by mail", "prof")
+    grade(top, out, again=True)
+    assert grades(out)["eve", "04.1"] == (3, "overridden")
+
+
+def test_submissions_are_never_written_to(top, tmp_path):
+    def state():
+        return {
+            p: (p.stat().st_mtime_ns, p.stat().st_mode, p.read_bytes() if p.is_file() else b"")
+            for p in top.rglob("*")
+        }
+
+    before = state()
+    grade(top, tmp_path / "out")
+    assert state() == before
+
+
+# --- stopped --------------------------------------------------------------------------------------------
+
+
+def test_interrupted_it_goes_on(top, tmp_path):
+    grade(top, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        grade(top, tmp_path / "out", c.HereRunner(stop_after=1))
+    runner, done = grade(top, tmp_path / "out")
+    assert runner.ran == [("bob", c.BOOK)]
+    assert done.same == 2
+    assert settled(tmp_path / "out") == settled(tmp_path / "whole")
+
+
+def test_asked_to_stop_it_takes_no_more(top, tmp_path):
+    stop = threading.Event()
+    runner = c.HereRunner()
+    here = runner.run
+    runner.run = lambda jobs: (stop.set() or pair for pair in here(jobs))
+    _, done = grade(top, tmp_path / "out", runner, stop=stop)
+    assert (done.run, done.left, done.stopped) == (1, 1, True)
+
+
+KILLED = """
+import sys, time
+sys.path.insert(0, sys.argv[3])
+from pathlib import Path
+import classroom as c, test_run
+class Slow(c.HereRunner):
+    def run(self, jobs):
+        for pair in super().run(jobs):
+            time.sleep(0.02)
+            yield pair
+print("ready", flush=True)
+test_run.grade(Path(sys.argv[1]), Path(sys.argv[2]), Slow())
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL there")
+def test_killed_at_any_moment_nothing_is_lost_or_doubled(top, tmp_path):
+    for number in range(30):
+        c.hand_in(top, f"s{number:02d}", c.document() if number % 2 else c.solved(**RIGHT))
+    grade(top, tmp_path / "whole")
+    out, rng, counts = tmp_path / "out", random.Random(1), []
+    for _ in range(6):
+        command = [sys.executable, "-c", KILLED, str(top), str(out), str(Path(__file__).parent)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE)
+        process.stdout.readline()
+        time.sleep(rng.uniform(0.0, 0.5))
+        process.kill()
+        process.wait()
+        process.stdout.close()
+        if (out / gradebook.NAME).exists():
+            with Gradebook(out / gradebook.NAME) as book:
+                entries = book.entries()
+            assert all(len(entry.results) == 4 for entry in entries)
+            counts.append(len(entries))
+    assert counts == sorted(counts)
+    runner, done = grade(top, out)
+    assert len(runner.ran) + done.same + done.without == 33
+    assert settled(out) == settled(tmp_path / "whole")
+    with Gradebook(out / gradebook.NAME) as book:
+        assert [row["event"] for row in book.history()].count("regraded") == 0
+
+
+# --- the command ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--out", "{top}/results"], "folder with the submissions"),
+        (["--out", "{out}", "--notebooks", "99"], "no notebook '99'"),
+        (["--out", "{out}", "--item", "04.99"], "no item '04.99'"),
+        (["--out", "{out}", "--student", "nobody"], "no student 'nobody'"),
+        (["--out", "{out}", "--due", "soon"], "not a time"),
+        (["--out", "{out}", "--late-penalty", "200"], "not a part"),
+        (["--out", "{out}", "--limit", "speed=3"], "not a limit"),
+        (["--out", "{out}", "--limit", "memory=much"], "not a limit"),
+        (["--out", "{out}", "--workers", "0"], "above 0"),
+        (["--out", "{out}", "--keys", "{top}"], "no keys"),
+        (["--out", "{out}", "--exercises", "{out}"], "no released notebooks"),
+        (["--out", "{out}", "--roster", "{top}/none"], "roster"),
+    ],
+)
+def test_what_cannot_be_is_said(top, tmp_path, capsys, words, says):
+    words = [word.format(top=top, out=tmp_path / "out") for word in words]
+    assert run.main([str(top), *words]) == 2
+    said = capsys.readouterr().err
+    assert says in said
+    assert "Why:" in said
+    assert "What to do:" in said
+    assert sorted(p.name for p in top.iterdir()) == ["ada", "bob", "eve"]
+
+
+def test_two_at_a_time_are_refused(tmp_path):
+    with run._lock(tmp_path), pytest.raises(CannotGradeError, match="is in use"), run._lock(tmp_path):
+        pass
+    with run._lock(tmp_path):
+        pass
+
+
+def test_the_whole_command_with_its_engine(top, tmp_path, capsys):
+    """One submission runs in a process of its own; what a machine lacks for isolation is no matter here."""
+    out = tmp_path / "out"
+    os.utime(top / "ada" / f"{c.BOOK}.ipynb", (1_800_000_000, 1_800_000_000))
+    words = [str(top), "--out", str(out), "--workers", "1", "--no-require-sandbox"]
+    assert run.main([*words, "--due", "2027-01-13", "--late-penalty", "10"]) == 0
+    said = capsys.readouterr()
+    assert "Isolation: " in said.out
+    assert "2 run, 1 missing or unreadable" in said.out
+    assert "[" not in said.err  # nobody watches: no progress
+    got = grades(out)
+    assert sum(points for (student, _), (points, _) in got.items() if student == "ada") == pytest.approx(
+        14 * 0.8
+    )
+    assert got["bob", "04.1"][1] == "passed"
+    assert run.main(words) == 0
+    assert "nothing to do" in capsys.readouterr().out
+
+
+# --- progress -------------------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_the_line_says_how_far_and_how_long():
+    out, now = Terminal(), [0.0]
+    line = run.Progress(4, out=out, clock=lambda: now[0])
+    now[0] = 30.0
+    line.step("ada\x1b[2J")
+    assert out.getvalue() == "\r[#####...............] 1 of 4, 1:30 left  ada?[2J"
+    line.close()
+    assert out.getvalue().endswith("\r")
+
+
+def test_nobody_watches_nothing_is_said():
+    out = io.StringIO()
+    line = run.Progress(1, out=out)
+    line.step("ada")
+    line.close()
+    assert out.getvalue() == ""
+
+
+def test_times_as_on_a_clock():
+    assert [run.clock_time(s) for s in (0, 7.4, 750, 3723)] == ["0:00", "0:07", "12:30", "1:02:03"]

@@ -100,7 +100,7 @@ class TestReveal:
         reveal(prediction, truth)
         said = capsys.readouterr().out
         assert said.startswith("You said")
-        assert "Find the step" in said
+        assert "Where do the two part?" in said
 
 
 def test_a_students_copy_has_the_cells_and_none_of_the_answers():

@@ -140,7 +140,8 @@ export class Room {
   // ---- for a room -------------------------------------------------------------------------------------------
 
   async toggle() {
-    const focused = this.root.getRootNode().activeElement;
+    const active = () => this.root.getRootNode().activeElement;
+    let focused = active();
     if (this.on) {
       if (this.full && document.fullscreenElement) document.exitFullscreen();
       this.leave();
@@ -151,7 +152,9 @@ export class Room {
       try {
         await this.root.requestFullscreen();
         this.full = true;
+        focused = active(); // the room may have gone on typing while the screen changed
       } catch { // not allowed here: fill the window instead
+        focused = active();
         this.place = document.createComment("question");
         this.root.replaceWith(this.place);
         document.body.append(this.root);

@@ -7,8 +7,10 @@ joint.py     the backward graph, from the rules' own formulas
 passes.py    constants, common subexpressions, dead code; what is saved; fusing
 emit.py      NumPy source
 compiled.py  torch.compile and the node it leaves: CompiledFunctionBackward
+export.py    a captured graph as a JSON file, and back
 """
 
 from .compiled import Compiled, GraphBreakError, compile
+from .export import GraphExportError, GraphFormatError, load, save
 
-__all__ = ["Compiled", "GraphBreakError", "compile"]
+__all__ = ["Compiled", "GraphBreakError", "GraphExportError", "GraphFormatError", "compile", "load", "save"]

@@ -207,6 +207,7 @@ class Compiled:
 
     def __init__(self, fn: Callable[..., Any], *, fullgraph: bool = False, passes: bool = True) -> None:
         functools.update_wrapper(self, fn, updated=())
+        self.__name__ = getattr(fn, "__name__", type(fn).__name__)
         self.fn = fn
         self.fullgraph = fullgraph
         self.entries: list[Entry] = []
@@ -275,6 +276,12 @@ class Compiled:
         """The conditions under which the newest graph is used, as Python."""
         return self.entry.guard_source
 
+    def save(self, path: Any) -> None:
+        """Write the newest graph as JSON, for `compiler.load` (see export.py)."""
+        from .export import save
+
+        save(self, path)
+
     def __repr__(self) -> str:
         state = f"{len(self.entries)} graphs" if len(self.entries) != 1 else "1 graph"
         return f"<compiled {self.__name__}: {state}{', runs as it is' if self._eager else ''}>"
@@ -301,7 +308,14 @@ class Compiled:
             return result
         found.seconds = perf_counter() - start
         self.entries.append(found)
-        return result
+        tensors = found.check(args, kwargs, self.fn)
+        state = THREAD.state
+        if tensors is None or state.dual is not None or state.saved_hooks or state.saved_hooks_disabled:
+            return result
+        try:
+            return found.rebuild(call(found, tensors))  # as later calls will, and as PyTorch does
+        except NotAsCaptured:
+            return result
 
     def _give_up(self, why: Break) -> None:
         self.breaks.append(why)

@@ -62,16 +62,20 @@ def forward():
 with lab.record() as trace:
     a, b, c, loss = forward()
     loss.backward()
-lab.reveal(prediction, a.grad)
 
 # %% [markdown]
 # ## Step
 #
-# Stop each time a message reaches the node of `b`, and read what that node is **waiting** for. When it
-# runs at last: what is its incoming gradient, and where did the parts come from?
+# Before you reveal the answer, step through it. The stepper stops before each message and asks you for it:
+# type it, press **Commit**, then **Next question**. Each time a message reaches the node of `b`, look at what
+# that node is **waiting** for. When it runs at last: what is its incoming gradient?
 
 # %%
-lab.step(trace)
+lab.step(trace, predict="grad")
+
+# %%
+lab.reveal(prediction, a.grad)
+assert a.grad == 96
 
 # %% [markdown]
 # The node of `b` has two users, so it waits for two messages. The first, 12, comes straight from the
@@ -99,11 +103,12 @@ assert (left, right, left + right) == (48, 48, 96)
 # **Half done.** `u = a * a`, then `v = u * a`, at `a = 2`. The node of `v` sends 2 to `u`, and 4
 # straight to `a`. How much does the node of `u` send to `a` in all? And what is `a.grad`?
 #
-# **All yours.** `u = a * 5`, then `v = (u + a) * u`, at `a = 3`. For which sum does the node of `u`
-# wait? And what is `a.grad`?
+# **All yours.** `u = a * 5`, `s = u + a` and `v = s * u`, at `a = 3`, and **you are the engine**. In this
+# stepper no node runs unless you say so. Press **Go to the question**, choose the next node, type the messages
+# it sends. A choice that comes too early is refused, with the reason.
 
 # %%
-half, yours = [..., ...], [..., ...]  # two numbers each
+half = [..., ...]  # what the node of u sends in all, and a.grad
 
 a = torch.tensor(2.0, requires_grad=True)
 u = a * a
@@ -112,11 +117,13 @@ sent_by_u = sum(u.grad_fn(torch.tensor(2.0)))
 v.backward()
 lab.reveal(half, [sent_by_u, a.grad])
 
-a = torch.tensor(3.0, requires_grad=True)
-u = a * 5
-u.retain_grad()
-((u + a) * u).backward()
-lab.reveal(yours, [u.grad, a.grad])
+with lab.record() as mine:
+    a = torch.tensor(3.0, requires_grad=True)
+    u = a * 5
+    s = u + a
+    v = s * u
+    v.backward()
+lab.step(mine, mode="engine")
 
 # %% [markdown]
 # ## Three engines that do not wait
@@ -150,7 +157,6 @@ def visit_once(node, gradient, total):
         visit_once(child, message, total)
 
 
-# %%
 def children_first(node, gradient, total):
     """Let everything below a node send before the node does."""
     for child, _ in node.next_functions:
@@ -183,10 +189,19 @@ lab.reveal(prediction, wrong)
 # > the first 12 on twice, alone and again inside the 24: 144. `visit_once` sends it before the second
 # > arrives: 48. `children_first` asks `b` before anything has reached it: 0.
 # >
-# > **Here it is**: an engine that waits.
+# > **Here it is**, side by side: our engine, and one that runs a node at its first message. The button
+# > **difference** with the arrow down leads to where they part.
 #
-# First it counts: how many messages will each node get? **Predict** the counts for the nodes of `b` and
-# `c`, and for the accumulator of `a`.
+# After that, an engine that waits. First it counts how many messages each node will get. **Predict** the
+# counts for the nodes of `b` and `c`, and for the accumulator of `a`.
+
+# %%
+def only_loss():
+    return forward()[-1]
+
+
+impatient = lab.wrong_order(only_loss, order="breadth-first")
+lab.compare(trace, impatient, ("waits", "impatient"))
 
 # %%
 prediction = [..., ..., ...]  # b, c, a
@@ -260,6 +275,10 @@ assert paths(y.grad_fn) == 1024
 #
 # Handwritten digits, 8 by 8 pixels (collected by E. Alpaydin and C. Kaynak), and a network of two
 # layers. Five images go in, ten scores come out for each.
+#
+# **Predict** in the second cell which parameter gets its `.grad` first. Then step through it, node by node with
+# *Page Down*. At each node, compare the shape of the incoming gradient with the shape of the tensor that the
+# node made.
 
 # %%
 import numpy
@@ -282,14 +301,8 @@ for row in images[4].reshape(8, 8):
     print("".join(" .:oO@"[int(5 * pixel)] * 2 for pixel in row))
 print("label:", labels[4])
 
-# %% [markdown]
-# **Predict**: which parameter gets its `.grad` first? `"W1"` · `"b1"` · `"W2"` · `"b2"`
-#
-# Then step through it, node by node with *Page Down*. At each node, compare the shape of the incoming
-# gradient with the shape of the tensor that the node made.
-
 # %%
-prediction = ...
+prediction = ...  # "W1", "b1", "W2" or "b2"
 
 with lab.record() as trace:
     hidden = torch.relu(x @ W1 + b1)

@@ -195,6 +195,7 @@ lab.reveal(prediction, wrong)
 # After that, an engine that waits. First it counts how many messages each node will get. **Predict** the
 # counts for the nodes of `b` and `c`, and for the accumulator of `a`.
 
+
 # %%
 def only_loss():
     return forward()[-1]

@@ -16,6 +16,7 @@ import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import itemgetter
 from time import perf_counter
 from typing import Any
 
@@ -46,10 +47,11 @@ class CompiledFunctionBackward(BackwardCFunction):
 
     entry    the captured graph
     kept     the arrays that its backward takes, in order; None once they are freed
-    watched  (tensor, version) for those that are the caller's own memory and must not be written until then
+    watched  the tensors among these that are the caller's own and must not be written until then
+    marks    their versions when they were kept
     """
 
-    __slots__ = ("entry", "kept", "watched")
+    __slots__ = ("entry", "kept", "marks", "watched")
     __setattr__ = object.__setattr__
 
     @property
@@ -63,20 +65,23 @@ class CompiledFunctionBackward(BackwardCFunction):
 
     def release(self):
         """Drop what is kept."""
-        self.kept = self.watched = None
+        self.kept = self.watched = self.marks = None
 
     def _arrays(self) -> Any:
-        if self.kept is None:
+        kept = self.kept
+        if kept is None:
             raise RuntimeError(FREED_TEXT)
-        for t, version in self.watched:
+        for t, version in zip(self.watched, self.marks):  # noqa: B905 - as in the engine
             box = t._box
             if box is not None and box[0] != version:
                 raise RuntimeError(overwritten_text(t, None, None, version))
-        return self.kept
+        return kept
 
     def vjp(self, g):
         """Run the compiled backward; under create_graph the gradients get a history that says that it ends here."""
         entry = self.entry
+        if self.plain and not isinstance(g, Variable):  # the usual case: one gradient, and no history wanted
+            return THREAD.state.run(entry.backward.function, *self._arrays(), g)
         slots = (g,) if self.plain else g
         given = []
         recorded = False
@@ -90,17 +95,17 @@ class CompiledFunctionBackward(BackwardCFunction):
                 one = one._data
             given.append(one)
         arrays = THREAD.state.run(entry.backward.function, *self._arrays(), *given)
-        if recorded:
-            arrays = self._with_history(arrays, slots)
-        return tuple(entry.spread(arrays))
+        return self._with_history(arrays, slots) if recorded else arrays
 
     def _with_history(self, arrays, slots):
-        made = [wrap(x) for x in arrays]
-        if not THREAD.state.grad:
-            return made
-        roots = [*slots, *[t for t, _ in self.watched]]
+        made = [None if x is None else wrap(x) for x in arrays]
+        roots = [*slots, *self.watched]
         roots = [t for t in roots if isinstance(t, Variable) and t.requires_grad]
-        return CompiledFunctionBackwardFn.apply(len(made), *made, *roots) if roots else made
+        if not THREAD.state.grad or not roots:
+            return tuple(made)
+        there = [t for t in made if t is not None]
+        recorded = iter(CompiledFunctionBackwardFn.apply(len(there), *there, *roots))
+        return tuple([None if t is None else next(recorded) for t in made])
 
 
 class CompiledFunctionBackwardOfOne(CompiledFunctionBackward):
@@ -131,36 +136,57 @@ class CompiledFunctionBackwardFn(Function):
 CompiledFunctionBackwardFn._backward_cls.__name__ = "CompiledFunctionBackwardBackward"
 
 
-def call(entry: Entry, tensors: tuple) -> list[Any]:
-    """Run a captured graph on tensors for which its guards hold; returns its output tensors. Raises NotAsCaptured."""
-    state = THREAD.state
-    results = state.run(entry.forward.function, *[t._data for t in tensors])
-    n = entry.n_outputs
-    node = None
-    if entry.backward is None:
-        outputs = [wrap(x) for x in results[:n]]
-    else:
-        node = new(CompiledFunctionBackwardOfOne if n == 1 else CompiledFunctionBackward)
-        node._next = tuple([t._edge or find_edge(t) for t in tensors])
-        node.priority = count_down()
-        node.hooks = node.fold = node.versions = None
-        node.args = ()
-        node.saved = _KEPT
-        node.n_outputs = n
-        node.entry = entry
-        kept = [tensors[i] for i in entry.kept_inputs]
-        node.watched = [(t, t._box[0] if t._box is not None else 0) for t in kept]
-        node.kept = (*[t._data for t in kept], *[results[i] for i in entry.kept_outputs], *results[n:])
-        if n == 1:
-            outputs = [wrap(results[0], node)]
+def caller(entry: Entry) -> Callable[[tuple], list[Any]]:
+    """What runs a captured graph on tensors for which its guards hold, and gives its output tensors.
+
+    All that is the same for each call is looked up here, once. What is returned raises NotAsCaptured.
+    """
+    forward, n, rule = entry.forward.function, entry.n_outputs, entry.rule
+    kept_inputs = _picker(entry.kept_inputs)
+    kept_results = _picker([*entry.kept_outputs, *range(n, len(entry.forward_graph.outputs))])
+    differentiable = frozenset(entry.differentiable)
+    has_backward = entry.backward is not None
+
+    def call(tensors: tuple) -> list[Any]:
+        state = THREAD.state
+        arrays = [t._data for t in tensors]
+        results = state.run(forward, *arrays)
+        if has_backward:
+            node = new(rule)
+            node._next = tuple([t._edge or find_edge(t) for t in tensors])
+            node.priority = count_down()
+            node.hooks = node.fold = node.versions = None
+            node.args = ()
+            node.saved = _KEPT
+            node.n_outputs = n
+            node.entry = entry
+            node.watched = watched = kept_inputs(tensors)
+            node.marks = [0 if t._box is None else t._box[0] for t in watched]
+            node.kept = kept_inputs(arrays) + kept_results(results)
+            if n == 1:
+                outputs = [wrap(results[0], node)]
+            else:
+                outputs = [
+                    wrap(x, (node, i) if i in differentiable else NO_EDGE) for i, x in enumerate(results[:n])
+                ]
         else:
-            outputs = [
-                wrap(x, (node, i) if i in entry.differentiable else NO_EDGE)
-                for i, x in enumerate(results[:n])
-            ]
-    if state.special:
-        finish(state, "CompiledFunction", tensors, tuple(outputs), node, ())
-    return outputs
+            node = None
+            outputs = [wrap(x) for x in results[:n]]
+        if state.special:
+            finish(state, "CompiledFunction", tensors, tuple(outputs), node, ())
+        return outputs
+
+    return call
+
+
+def _picker(places: list[int]) -> Callable[[Any], tuple]:
+    """A function that gives the elements of a sequence that stand at `places`, as a tuple."""
+    if len(places) > 1:
+        return itemgetter(*places)
+    if places:
+        only = places[0]
+        return lambda sequence: (sequence[only],)
+    return lambda sequence: ()
 
 
 _KEPT = ("kept",)
@@ -187,19 +213,14 @@ class Entry:
     constant_outputs: list[int]
     kept_inputs: list[int]
     kept_outputs: list[int]
-    gives: list[int]
-    """The inputs that get a gradient, in the order of the backward's results."""
-    n_inputs: int
+    """What the backward takes first: these inputs, then these outputs, then what the forward returns beside them."""
     history: list[tuple[str, Graph]] = field(default_factory=list)
     """The joint graph after each pass."""
     seconds: float = 0.0
 
-    def spread(self, arrays: tuple) -> list[Any]:
-        """One gradient per input: the backward's results where they belong, None elsewhere."""
-        grads: list[Any] = [None] * self.n_inputs
-        for i, array in zip(self.gives, arrays, strict=True):
-            grads[i] = array
-        return grads
+    def __post_init__(self) -> None:
+        self.rule = CompiledFunctionBackwardOfOne if self.n_outputs == 1 else CompiledFunctionBackward
+        self.call = caller(self)
 
 
 class Compiled:
@@ -238,7 +259,7 @@ class Compiled:
                 ):
                     return self.fn(*args, **kwargs)  # what these want to see is inside
                 try:
-                    return entry.rebuild(call(entry, tensors))
+                    return entry.rebuild(entry.call(tensors))
                 except NotAsCaptured:
                     return self.fn(*args, **kwargs)
         if self._eager:
@@ -406,9 +427,9 @@ def build(
     order = [*[inputs[i] for i in kept_inputs], *[outputs[i] for i in kept_outputs], *rest]
     forward_graph = Graph(forward_graph.inputs, forward_graph.steps, [*outputs, *rest])
     backward_graph = Graph(
-        [*order, *given], backward_graph.steps, [g for g in backward_graph.outputs if g is not None]
+        [*order, *given], backward_graph.steps, _one_per_input(wanted, backward_graph.outputs, len(inputs))
     )
-    gives = [i for i, g in zip(wanted, joint.outputs[len(outs) :], strict=True) if g is not None]
+    gives = any(g is not None for g in backward_graph.outputs)
     if run_passes:
         forward_graph, backward_graph = passes.fuse(forward_graph), passes.fuse(backward_graph)
         history.append(("fuse: forward", forward_graph))
@@ -419,8 +440,16 @@ def build(
     return Entry(
         world, check, source, joint, forward_graph, backward_graph if gives else None, forward, backward, rebuild,
         len(outs), differentiable, [i for i in range(len(outs)) if i not in differentiable],
-        kept_inputs, kept_outputs, gives, len(inputs), history,
+        kept_inputs, kept_outputs, history,
     )  # fmt: skip
+
+
+def _one_per_input(wanted: list[int], grads: list[Value | None], n: int) -> list[Value | None]:
+    """The gradients where they belong, and None for every input that wants none."""
+    found: list[Value | None] = [None] * n
+    for i, g in zip(wanted, grads, strict=True):
+        found[i] = g
+    return found
 
 
 def _second_run(

@@ -22,6 +22,7 @@ from .graph import Graph, Step, Value
 from .passes import pointwise
 
 Expression = Callable[..., str | None]
+Constant = Callable[[str, np.ndarray], str]
 
 BINARY = {"AddBackward0": "+", "SubBackward0": "-", "MulBackward0": "*", "DivBackward0": "/"}
 COMPARISONS = {"gt": ">", "lt": "<", "ge": ">=", "le": "<=", "eq": "==", "ne": "!="}
@@ -139,8 +140,16 @@ def _fold(step: Step, g: str) -> str | None:
     return None
 
 
+def _product(a: Value | None, b: Value | None, x: str, y: str) -> str:
+    """A matrix product; for vectors and matrices the method, which has the shortest way to the BLAS library."""
+    small = a is not None and b is not None and all(len(v.shape) in (1, 2) for v in (a, b))
+    return f"{x}.dot({y})" if small else f"{x} @ {y}"
+
+
 def _addmm(step: Step, c: str, a: str, b: str) -> str | None:
-    return f"{a} @ {b} + {c}" if tuple(step.args[:2]) in ((), (1, 1)) else None
+    if tuple(step.args[:2]) not in ((), (1, 1)):
+        return None
+    return f"{_product(*step.inputs[1:3], a, b)} + {c}"
 
 
 def _reduce(step: Step, x: str) -> str | None:
@@ -151,15 +160,25 @@ def _reduce(step: Step, x: str) -> str | None:
     return f"np.add.reduce({x}, {dims}{', keepdims=True' if keep else ''})"
 
 
+def _sums_rows(step: Step) -> int:
+    """How many rows a step adds up, if all it does is to add up those of a matrix of floats: then ones @ matrix is quicker."""
+    x = step.inputs[0] if step.inputs else None
+    if x is None or len(x.shape) != 2 or x.dtype.itemsize not in (4, 8) or x.dtype.kind != "f":
+        return 0
+    sums = step.how == "call" and step.rule == "SumBackward1" and step.args in (((0,),), ((0,), False))
+    folds = step.how == "fold" and step.args == ((x.shape[1],),)
+    return x.shape[0] if (sums or folds) and 0 < x.shape[0] <= 4096 else 0
+
+
 EXPRESSIONS: dict[str, Expression] = {
     "NegBackward0": lambda step, a: f"-{a}",
     "ReluBackward0": lambda step, a: f"np.maximum({a}, 0)",
     "ReciprocalBackward0": lambda step, a: f"1 / {a}",
     "PowBackward0": lambda step, a, *b: f"{a} ** {step.args[0]!r}" if not b and step.args else None,
-    "MmBackward0": lambda step, a, b: f"{a} @ {b}",
+    "MmBackward0": lambda step, a, b: _product(*step.inputs[:2], a, b),
     "BmmBackward0": lambda step, a, b: f"{a} @ {b}",
-    "MvBackward0": lambda step, a, b: f"{a} @ {b}",
-    "DotBackward0": lambda step, a, b: f"{a} @ {b}",
+    "MvBackward0": lambda step, a, b: _product(*step.inputs[:2], a, b),
+    "DotBackward0": lambda step, a, b: _product(*step.inputs[:2], a, b),
     "AddmmBackward0": _addmm,
     "SumBackward0": lambda step, a: f"np.add.reduce({a}, None)",
     "SumBackward1": _reduce,
@@ -169,30 +188,50 @@ EXPRESSIONS: dict[str, Expression] = {
 
 
 def statements(
-    step: Step, names: list[str], outs: list[str], dead: set[str], rows: Callable[[int], str]
+    step: Step, names: list[str], outs: list[str], dead: set[str], constant: Constant
 ) -> list[str] | None:
-    """Several lines for a step that is more than one expression, or None. `dead` operands may be written over."""
+    """Several lines for a step that is more than one expression, or None. `dead` operands may be written over.
+
+    `outs` are the names of the results; where one is written over an operand, it takes the name of that.
+    `constant(name, array)` makes an array known to the code and gives the name it has there.
+    """
     if [part.rule for part in step.body] == ["NllLossBackward0", "LogSoftmaxBackwardDataBackward0"]:
-        return _softmax_minus_one(step, dict(zip(step.inputs, names, strict=True)), outs[0], rows)
+        return _softmax_minus_one(step, dict(zip(step.inputs, names, strict=True)), outs[0], constant)
     if step.how == "vjp" and step.rule == "NllLossBackward0":
-        return _nll_vjp(step, names, outs[0], rows)
+        return _nll_vjp(step, names, outs[0], constant)
+    rows = _sums_rows(step)
+    if rows:
+        return [f"{outs[0]} = {_ones(rows, step.outs[0].dtype, constant)}.dot({names[0]})"]
     if step.how != "call" or step.casts:
         return None
     if step.rule == "AddmmBackward0" and tuple(step.args[:2]) in ((), (1, 1)):
-        return [f"{outs[0]} = {names[1]} @ {names[2]}", f"{outs[0]} += {names[0]}"]
+        return [f"{outs[0]} = {_product(*step.inputs[1:3], *names[1:3])}", f"{outs[0]} += {names[0]}"]
     if step.rule == "LogSoftmaxBackward0" and step.inputs[0].shape:  # type: ignore[union-attr]
-        x, y, dim = names[0], outs[0], step.args[0]
-        first = (
-            f"{y} -= np.maximum.reduce({y}, {dim}, keepdims=True)"
-            if x in dead and x == y
-            else f"{y} = {x} - np.maximum.reduce({x}, {dim}, keepdims=True)"
-        )
-        return [first, f"{y} -= np.log(np.add.reduce(np.exp({y}), {dim}, keepdims=True))"]
+        return _log_softmax(step, names[0], outs, dead, constant)
     if step.rule == "ThresholdBackwardBackward0" and step.outs[0].shape and names[0] in dead:
-        return [f"np.putmask({names[0]}, {names[1]} <= {step.args[0]!r}, 0)", f"{outs[0]} = {names[0]}"]
+        outs[0] = names[0]
+        return [f"np.putmask({names[0]}, {names[1]} <= {step.args[0]!r}, 0)"]
     if step.rule == "NllLossBackward0":
-        return _nll(step, names, outs, rows)
+        return _nll(step, names, outs, constant)
     return None
+
+
+def _ones(n: int, dtype: np.dtype, constant: Constant) -> str:
+    return constant(f"ones{n}" if dtype == np.float32 else f"ones{n}_{dtype.name}", np.ones(n, dtype))
+
+
+def _log_softmax(step: Step, x: str, outs: list[str], dead: set[str], constant: Constant) -> list[str]:
+    """x minus its largest, minus the log of the sum of the exp: nothing overflows."""
+    dim, value = step.args[0], step.outs[0]
+    outs[0] = y = x if x in dead else outs[0]
+    rows = len(value.shape) == 2 and dim in (1, -1) and value.dtype in (np.float32, np.float64)
+    largest = f"np.maximum.reduce({x}, {dim}, keepdims=True)"
+    first = f"{x} -= {largest}" if x == y else f"{y} = {x} - {largest}"
+    if rows:
+        total = f"np.log(np.exp({y}).dot({_ones(value.shape[1], value.dtype, constant)}))[:, None]"
+    else:
+        total = f"np.log(np.add.reduce(np.exp({y}), {dim}, keepdims=True))"
+    return [first, f"{y} -= {total}"]
 
 
 def _plain_nll(step: Step) -> bool:
@@ -206,35 +245,43 @@ def _plain_nll(step: Step) -> bool:
         and len(x.shape) == 2
         and len(target.shape) == 1
         and x.shape[0] > 0
+        and x.dtype in (np.float32, np.float64)
         and target.dtype == np.int64
         and reduction in (1, 2)
         and not 0 <= ignored < x.shape[1]
     )
 
 
-def _nll(step: Step, names: list[str], outs: list[str], rows: Callable[[int], str]) -> list[str] | None:
+def _places(step: Step, target: str, constant: Constant) -> str:
+    """The line that says where the right classes stand, counted through the whole matrix."""
+    n, classes = step.inputs[0].shape  # type: ignore[union-attr]
+    return f"places = {target} + {constant(f'starts{n}_{classes}', np.arange(n) * classes)}"
+
+
+def _nll(step: Step, names: list[str], outs: list[str], constant: Constant) -> list[str] | None:
     if not _plain_nll(step):
         return None
     n, classes = step.inputs[0].shape  # type: ignore[union-attr]
     x, target = names[0], names[1]
-    kind = step.outs[0].dtype.name
+    dtype = step.outs[0].dtype
     mean = f" / {n}" if step.args[0] == 1 else ""
     return [
         f"if np.maximum.reduce({target}.view(np.uint64)) >= {classes}:  # as unsigned, a negative class is huge",
         f'    raise NotAsCaptured("a target is not one of the {classes} classes")',
-        f"{outs[0]} = -np.add.reduce({x}[{rows(n)}, {target}]){mean}",
-        f"{outs[1]} = np.{kind}({n})",
+        _places(step, target, constant),
+        f"{outs[0]} = -{x}.take(places).dot({_ones(n, dtype, constant)}){mean}",
+        f"{outs[1]} = np.{dtype.name}({n})",
     ]
 
 
-def _nll_vjp(step: Step, names: list[str], out: str, rows: Callable[[int], str]) -> list[str] | None:
+def _nll_vjp(step: Step, names: list[str], out: str, constant: Constant) -> list[str] | None:
     if not _plain_nll(step) or len(step.outs) != 1:
         return None
     n, classes = step.inputs[0].shape  # type: ignore[union-attr]
-    g = names[4]
     return [
+        _places(step, names[1], constant),
         f"{out} = np.zeros(({n}, {classes}), np.{step.outs[0].dtype.name})",
-        f"{out}[{rows(n)}, {names[1]}] = -{g}{f' / {n}' if step.args[0] == 1 else ''}",
+        f"{out}.put(places, -{names[4]}{f' / {n}' if step.args[0] == 1 else ''})",
     ]
 
 
@@ -243,7 +290,7 @@ MATRIX = frozenset(("MmBackward0", "AddmmBackward0", "BmmBackward0", "SumBackwar
 
 
 def _softmax_minus_one(
-    step: Step, word: dict[Value | None, str], out: str, rows: Callable[[int], str]
+    step: Step, word: dict[Value | None, str], out: str, constant: Constant
 ) -> list[str] | None:
     first = step.body[0]
     if not _plain_nll(first) or step.body[1].args != (1,):
@@ -251,8 +298,9 @@ def _softmax_minus_one(
     n = first.inputs[0].shape[0]  # type: ignore[union-attr]
     logp, target, g = (word[first.inputs[i]] for i in (0, 1, 4))
     return [
+        _places(first, target, constant),
         f"{out} = np.exp({logp})",
-        f"{out}[{rows(n)}, {target}] -= 1",
+        f"{out}.put(places, {out}.take(places) - 1)",
         f"{out} *= {g}{f' / {n}' if first.args[0] == 1 else ''}",
     ]
 
@@ -324,8 +372,9 @@ class Writer:
     def _write(self, i: int, step: Step) -> None:
         several = self._several(i, step)
         if several is not None:
-            self.lines.extend(several)
-            self.names.update({v: v.name for v in step.outs})
+            lines, names = several
+            self.lines.extend(lines)
+            self.names.update(zip(step.outs, names, strict=True))
             self.fresh.update(v for v in step.outs if v.shape)
             return
         parts = step.body or [step]
@@ -370,16 +419,16 @@ class Writer:
             and not any(base is v and self.last.get(view, -1) > i for view, base in self.base.items())
         ]
 
-    def _rows(self, n: int) -> str:
-        name = f"rows{n}"
-        self.space[name] = np.arange(n)
+    def _known(self, name: str, array: np.ndarray) -> str:
+        self.space[name] = array
         return name
 
-    def _several(self, i: int, step: Step) -> list[str] | None:
-        """The step as several lines, if there is such a form and it gives the numbers of the rule."""
+    def _several(self, i: int, step: Step) -> tuple[list[str], list[str]] | None:
+        """(the lines of a step, the names of its results), if it has such a form that gives the numbers of the rule."""
         names = ["None" if v is None else self.names[v] for v in step.inputs]
-        dead = {self.names[v] for v in self._dead(i, step)}
-        lines = statements(step, names, [v.name for v in step.outs], dead, self._rows)
+        dead = {self.names[v] for v in self._dead(i, step)} if self.inplace else set()
+        outs = [v.name for v in step.outs]
+        lines = statements(step, names, outs, dead, self._known)
         if lines is None:
             return None
         known = {v: v.array if v.constant else sample(v, self.rng) for v in step.values()}
@@ -402,8 +451,8 @@ class Writer:
             ir.quietly(exec, "\n".join(lines), space)
         except Exception:  # the lines do not fit this step
             return None
-        fits = all(near(space[v.name], x) for v, x in zip(step.outs, want, strict=True))
-        return lines if fits else None
+        fits = all(near(space[name], x) for name, x in zip(outs, want, strict=True))
+        return (lines, outs) if fits else None
 
     def _one(self, step: Step, text: dict[Value, str]) -> str:
         """The right-hand side of a step."""

@@ -47,11 +47,10 @@ class CompiledFunctionBackward(BackwardCFunction):
 
     entry    the captured graph
     kept     the arrays that its backward takes, in order; None once they are freed
-    watched  the tensors among these that are the caller's own and must not be written until then
-    marks    their versions when they were kept
+    watched  (tensor, version) for those that are the caller's own memory and must not be written until then
     """
 
-    __slots__ = ("entry", "kept", "marks", "watched")
+    __slots__ = ("entry", "kept", "watched")
     __setattr__ = object.__setattr__
 
     @property
@@ -65,13 +64,13 @@ class CompiledFunctionBackward(BackwardCFunction):
 
     def release(self):
         """Drop what is kept."""
-        self.kept = self.watched = self.marks = None
+        self.kept = self.watched = None
 
     def _arrays(self) -> Any:
         kept = self.kept
         if kept is None:
             raise RuntimeError(FREED_TEXT)
-        for t, version in zip(self.watched, self.marks):  # noqa: B905 - as in the engine
+        for t, version in self.watched:
             box = t._box
             if box is not None and box[0] != version:
                 raise RuntimeError(overwritten_text(t, None, None, version))
@@ -99,7 +98,7 @@ class CompiledFunctionBackward(BackwardCFunction):
 
     def _with_history(self, arrays, slots):
         made = [None if x is None else wrap(x) for x in arrays]
-        roots = [*slots, *self.watched]
+        roots = [*slots, *[t for t, _ in self.watched]]
         roots = [t for t in roots if isinstance(t, Variable) and t.requires_grad]
         if not THREAD.state.grad or not roots:
             return tuple(made)
@@ -160,8 +159,7 @@ def caller(entry: Entry) -> Callable[[tuple], list[Any]]:
             node.saved = _KEPT
             node.n_outputs = n
             node.entry = entry
-            node.watched = watched = kept_inputs(tensors)
-            node.marks = [0 if t._box is None else t._box[0] for t in watched]
+            node.watched = [(t, 0 if t._box is None else t._box[0]) for t in kept_inputs(tensors)]
             node.kept = kept_inputs(arrays) + kept_results(results)
             if n == 1:
                 outputs = [wrap(results[0], node)]
@@ -214,6 +212,9 @@ class Entry:
     kept_inputs: list[int]
     kept_outputs: list[int]
     """What the backward takes first: these inputs, then these outputs, then what the forward returns beside them."""
+    gives: list[int]
+    """The inputs that get a gradient; for the others the backward returns None."""
+    n_inputs: int
     history: list[tuple[str, Graph]] = field(default_factory=list)
     """The joint graph after each pass."""
     seconds: float = 0.0
@@ -334,7 +335,7 @@ class Compiled:
         if tensors is None or state.dual is not None or state.saved_hooks or state.saved_hooks_disabled:
             return result
         try:
-            return found.rebuild(call(found, tensors))  # as later calls will, and as PyTorch does
+            return found.rebuild(found.call(tensors))  # as later calls will, and as PyTorch does
         except NotAsCaptured:
             return result
 
@@ -429,7 +430,7 @@ def build(
     backward_graph = Graph(
         [*order, *given], backward_graph.steps, _one_per_input(wanted, backward_graph.outputs, len(inputs))
     )
-    gives = any(g is not None for g in backward_graph.outputs)
+    gives = [i for i, g in enumerate(backward_graph.outputs) if g is not None]
     if run_passes:
         forward_graph, backward_graph = passes.fuse(forward_graph), passes.fuse(backward_graph)
         history.append(("fuse: forward", forward_graph))
@@ -440,7 +441,7 @@ def build(
     return Entry(
         world, check, source, joint, forward_graph, backward_graph if gives else None, forward, backward, rebuild,
         len(outs), differentiable, [i for i in range(len(outs)) if i not in differentiable],
-        kept_inputs, kept_outputs, history,
+        kept_inputs, kept_outputs, gives, len(inputs), history,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -140,16 +140,16 @@ def _fold(step: Step, g: str) -> str | None:
     return None
 
 
-def _product(a: Value | None, b: Value | None, x: str, y: str) -> str:
+def _product(operands: Sequence[Value | None], x: str, y: str) -> str:
     """A matrix product; for vectors and matrices the method, which has the shortest way to the BLAS library."""
-    small = a is not None and b is not None and all(len(v.shape) in (1, 2) for v in (a, b))
+    small = all(v is not None and len(v.shape) in (1, 2) for v in operands)
     return f"{x}.dot({y})" if small else f"{x} @ {y}"
 
 
 def _addmm(step: Step, c: str, a: str, b: str) -> str | None:
     if tuple(step.args[:2]) not in ((), (1, 1)):
         return None
-    return f"{_product(*step.inputs[1:3], a, b)} + {c}"
+    return f"{_product(step.inputs[1:3], a, b)} + {c}"
 
 
 def _reduce(step: Step, x: str) -> str | None:
@@ -175,10 +175,10 @@ EXPRESSIONS: dict[str, Expression] = {
     "ReluBackward0": lambda step, a: f"np.maximum({a}, 0)",
     "ReciprocalBackward0": lambda step, a: f"1 / {a}",
     "PowBackward0": lambda step, a, *b: f"{a} ** {step.args[0]!r}" if not b and step.args else None,
-    "MmBackward0": lambda step, a, b: _product(*step.inputs[:2], a, b),
+    "MmBackward0": lambda step, a, b: _product(step.inputs[:2], a, b),
     "BmmBackward0": lambda step, a, b: f"{a} @ {b}",
-    "MvBackward0": lambda step, a, b: _product(*step.inputs[:2], a, b),
-    "DotBackward0": lambda step, a, b: _product(*step.inputs[:2], a, b),
+    "MvBackward0": lambda step, a, b: _product(step.inputs[:2], a, b),
+    "DotBackward0": lambda step, a, b: _product(step.inputs[:2], a, b),
     "AddmmBackward0": _addmm,
     "SumBackward0": lambda step, a: f"np.add.reduce({a}, None)",
     "SumBackward1": _reduce,
@@ -205,7 +205,7 @@ def statements(
     if step.how != "call" or step.casts:
         return None
     if step.rule == "AddmmBackward0" and tuple(step.args[:2]) in ((), (1, 1)):
-        return [f"{outs[0]} = {_product(*step.inputs[1:3], *names[1:3])}", f"{outs[0]} += {names[0]}"]
+        return [f"{outs[0]} = {_product(step.inputs[1:3], names[1], names[2])}", f"{outs[0]} += {names[0]}"]
     if step.rule == "LogSoftmaxBackward0" and step.inputs[0].shape:  # type: ignore[union-attr]
         return _log_softmax(step, names[0], outs, dead, constant)
     if step.rule == "ThresholdBackwardBackward0" and step.outs[0].shape and names[0] in dead:
@@ -221,7 +221,7 @@ def _ones(n: int, dtype: np.dtype, constant: Constant) -> str:
 
 
 def _log_softmax(step: Step, x: str, outs: list[str], dead: set[str], constant: Constant) -> list[str]:
-    """x minus its largest, minus the log of the sum of the exp: nothing overflows."""
+    """The logits minus their largest, minus the log of the sum of the exp: nothing overflows."""
     dim, value = step.args[0], step.outs[0]
     outs[0] = y = x if x in dead else outs[0]
     rows = len(value.shape) == 2 and dim in (1, -1) and value.dtype in (np.float32, np.float64)

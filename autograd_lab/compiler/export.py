@@ -28,7 +28,7 @@ from ..autograd.modes import THREAD
 from ..autograd.variable import Variable, wrap
 from ..ops.rule import FUNCTIONS, RULES
 from . import graph as ir
-from .compiled import Compiled, Entry, call
+from .compiled import Compiled, Entry
 from .emit import Writer
 from .graph import Graph, Step, Value
 from .guards import World
@@ -305,7 +305,7 @@ class Loaded:
         given = iter(tensors)
         inputs = tuple(next(given) if a.given else next(rest) for a in self.arguments)
         if THREAD.state.grad:
-            return self.entry.rebuild(call(self.entry, inputs))
+            return self.entry.rebuild(self.entry.call(inputs))
         arrays = self.entry.forward.function(*[t._data for t in inputs])
         return self.entry.rebuild([wrap(x) for x in arrays[: self.entry.n_outputs]])
 
@@ -560,7 +560,8 @@ class _Reader:
             fits = (
                 fits
                 and takes == len(entry.backward_graph.inputs)
-                and len(entry.backward_graph.outputs) == len(entry.gives)
+                and len(entry.backward_graph.outputs) == entry.n_inputs
+                and [i for i, g in enumerate(entry.backward_graph.outputs) if g is not None] == entry.gives
             )
         if not fits:
             raise GraphFormatError(

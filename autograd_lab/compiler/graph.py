@@ -87,6 +87,8 @@ class Step:
     """Where the user wrote it: "model.py:12"."""
     part: str = "forward"
     """"forward" or "backward"."""
+    of: str = ""
+    """In the backward: the node whose formula it is part of ("TanhBackward0"); "" where gradients are summed."""
     body: list[Step] = field(default_factory=list)
     """For fused steps: what was put together."""
 

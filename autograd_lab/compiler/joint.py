@@ -86,6 +86,7 @@ def _way_back(
         made, grads = traced
     for one in made:
         one.part, one.line = "backward", step.line
+    start = len(steps)
     steps.extend(made)
     operands = step.inputs
     found = []
@@ -94,6 +95,8 @@ def _way_back(
         if not needed or g is None or operand is None:
             continue
         found.append((operand, _fitted(g, operand, steps, step.line)))
+    for one in steps[start:]:
+        one.of = type(node).__name__
     return found
 
 

@@ -271,6 +271,29 @@ class Builder:
         ]
         self._event("vjp", None, n=self._known(node), **{"in": [self._value(s) for s in slots]}, out=out)
 
+    def opened(self, node, part, lines, kept) -> None:
+        """The lines that a compiled node ran, with the numbers they read and made; `kept`: what it keeps for its backward."""
+        record = self.nodes[self._known(node)]
+        inside = record.setdefault("compiled", {})
+        if part == "forward":
+            joint = node.entry.joint
+            names = [v.name for v in joint.inputs[: len(record["inputs"])]]
+            inside["inputs"] = [list(pair) for pair in zip(names, record["inputs"], strict=True)]
+        for name, t, version in kept:
+            i = self.tensor_ids[id(t)] if isinstance(t, Variable) else self._inner(name, t)
+            record["saved"].append([self.tensors[i]["name"] or name, i, version])
+        inside[part] = [
+            {
+                "text": line.text,
+                "reads": [[name, self._value(x)] for name, x in line.reads],
+                "makes": [[name, self._value(x)] for name, x in line.makes],
+                "from": [
+                    [step.of if part == "backward" else step.rule, step.op, step.line] for step in line.steps
+                ],
+            }
+            for line in lines
+        ]
+
     def accumulated(self, node, g, new) -> None:
         t = self._operand(node.variable, None)
         self._event(
@@ -332,6 +355,14 @@ class Builder:
         i = len(self.tensors) - 1
         self._event("leaf", src, t=i)
         return i
+
+    def _inner(self, name, data) -> int:
+        """The id of an array that compiled code keeps and that no tensor of the user's holds."""
+        self.tensors.append({
+            "name": name, "shape": list(data.shape), "dtype": data.dtype.name, "requires_grad": False, "leaf": False,
+            "value": self._value(data), "base": None, "node": None, "output_nr": 0,
+        })  # fmt: skip
+        return len(self.tensors) - 1
 
     def _tensor(self, t, data, name, leaf, requires_grad) -> int:
         """The id of a tensor that is new here; `unseen` marks one that came from outside until it is used."""

@@ -91,6 +91,13 @@ class Narrator:
         made = _list([self._made(t) for t in e["t"][:3]])
         saved = e.get("saved") or node.get("saved") or []
         names = _list([self._saved(item) for item in saved])
+        if node.get("compiled"):
+            lines = _count(len(node["compiled"]["forward"]), "line")
+            kept = f"keeps {names}" if saved else "keeps nothing"
+            text = (
+                "{0} of compiled NumPy run: {1}. All of it leaves one node, {2}, which {3} for its backward."
+            )
+            return (text, lines, made, name, kept)
         if saved:
             return ("{0} runs: {1}. It leaves the node {2}, which saves {3}.", op, made, name, names)
         return ("{0} runs: {1}. It leaves the node {2}, which has nothing to save.", op, made, name)
@@ -290,6 +297,10 @@ class Narrator:
                 steps.append(f"{target} gets {value}")
             else:
                 steps.append(f"{target} gets {term.rule}: {value}")
+        if node.get("compiled"):
+            lines = _count(len(node["compiled"].get("backward", ())), "line")
+            text = "{0} runs its compiled backward, {3} of NumPy, on the incoming g = {1}: {2}."
+            return (text, name, incoming, "; ".join(steps), lines)
         return ("{0} applies its rule to the incoming g = {1}: {2}.", name, incoming, "; ".join(steps))
 
     def _free(self, e: Record) -> Phrase:
@@ -427,3 +438,7 @@ def _list(items: list[str], most: int = 6) -> str:
     if len(items) > most:
         items = [*items[:most], f"{len(items) - most} more"]
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}" if items else "nothing"
+
+
+def _count(n: int, word: str) -> str:
+    return f"{n} {word}" if n == 1 else f"{n} {word}s"

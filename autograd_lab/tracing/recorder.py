@@ -22,6 +22,8 @@ import numpy as np
 from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.node import AccumulateGrad
 from ..autograd.variable import Variable
+from ..compiler.compiled import CompiledFunctionBackward
+from ..compiler.opened import backward_lines, forward_lines, kept_values
 from .builder import Builder, encode
 from .names import name_in
 from .trace import Trace
@@ -228,6 +230,9 @@ class Recorder:
             None if frame is None else (frame.f_code, frame.f_lasti), self._mode(),
             call is before and call is not None, self.frames.get(id(call), _NOBODY)[1],
         ))  # fmt: skip
+        if isinstance(node, CompiledFunctionBackward):
+            lines = forward_lines(node, [t._data for t in inputs])
+            self.notes.append(("opened", node, "forward", lines, kept_values(node, outputs)))
 
     def entered(self, what, name="") -> None:
         """A module is called, or a scope named by the user entered; `what` is None for the latter."""
@@ -391,6 +396,8 @@ class Recorder:
                 edges = zip(grads, node.next_functions, strict=False)
                 grads = [g if fn in run.needed else None for g, (fn, _) in edges]
             self.notes.append(("applied", node, slots, grads))
+            if isinstance(node, CompiledFunctionBackward):
+                self.notes.append(("opened", node, "backward", backward_lines(node, slots), ()))
 
     def released(self, run, node) -> None:
         """The saved values of `node` were dropped."""

@@ -120,8 +120,16 @@ def terms(trace: Trace, n: int, incoming: list[int | None], outgoing: list[int |
             numbers = substitute(rule, values)
             if numbers and not _agrees(numbers, result):
                 numbers = ""
-        found.append(Term(i, names.get(formal, formal) or f"operand {i}", rename(rule, names), numbers, v))
+        found.append(
+            Term(i, names.get(formal, formal) or _operand(trace, node, i), rename(rule, names), numbers, v)
+        )
     return found
+
+
+def _operand(trace: Trace, node: Record, i: int) -> str:
+    """What to call operand `i` of a node whose rule has no names; of a compiled function it is an argument."""
+    name = trace.tensors[node["inputs"][i]]["name"] if node.get("compiled") else ""
+    return name or f"operand {i}"
 
 
 def forward(trace: Trace, n: int) -> tuple[str, str]:

@@ -404,7 +404,29 @@ class Film:
                 "tl": self.node_lines.get(n, []),
                 "panel": self.panels.get(n, []),
             })  # fmt: skip
+            if node.get("compiled"):
+                rows[-1]["compiled"] = self._compiled(node["compiled"])
         return {"nodes": rows}
+
+    def _compiled(self, inside: Record) -> Record:
+        """What a compiled node ran: for each line its text, what it read and made, and the rules it comes from."""
+        names = {name: self.narrator.tensors[t] for name, t in inside["inputs"]}
+
+        def shown(pairs: list[Any]) -> list[Any]:
+            return [[name, names.get(name, ""), self.value(v)] for name, v in pairs]
+
+        return {
+            part: [
+                {
+                    "text": line["text"],
+                    "reads": shown(line["reads"]),
+                    "makes": shown(line["makes"]),
+                    "from": line["from"],
+                }
+                for line in inside.get(part, [])
+            ]
+            for part in ("forward", "backward")
+        }
 
     # Which groups there are, how large the units are, and what joins them; where they stand is scene.py's affair.
 

@@ -18,6 +18,7 @@ import traitlets
 
 from autograd_lab.tracing import State, Trace, narrate, state
 from autograd_lab.tracing.narrate import Narrator
+from autograd_lab.tracing.rules import describe
 from autograd_lab.tracing.trace import Record
 
 from . import still
@@ -34,7 +35,7 @@ _ASSETS = Path(__file__).parent / "assets"
 #: The modules of the front end; each imports only from those before it, and no two export the same name.
 MODULES = (
     "core.js", "wire.js", "answers.js", "formula.js", "dom.js", "host.js", "edit.js", "layout.js", "scene.js", "groups.js",
-    "finder.js", "minimap.js", "graph.js", "zoom.js", "panels.js", "table.js", "predict.js", "presenter.js",
+    "finder.js", "minimap.js", "graph.js", "zoom.js", "opened.js", "panels.js", "table.js", "predict.js", "presenter.js",
     "compare.js", "classroom.js", "stepper.js",
 )  # fmt: skip
 STYLES = ("stepper.css", "views.css", "quiz.css", "graph.css", "classroom.css", "everyone.css")
@@ -146,6 +147,29 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
     def state(self) -> State:
         """The picture on screen as plain data."""
         return state(self.trace, self.position)
+
+    def opened(self, part: str = "backward") -> str:
+        """The lines that the compiled node on screen ran, with what they read and made and where they come from.
+
+        `part` is "forward" or "backward". Raises ValueError if the node on screen is not compiled, or has not run that part.
+        """
+        n = self.state.node
+        lines = self.trace.nodes[n].get("compiled", {}).get(part) if n is not None else None
+        if lines is None:
+            raise ValueError(
+                f"there is nothing to open: no compiled node that ran its {part} is on screen at step {self.position}"
+            )
+        rows = []
+        for i, line in enumerate(lines, 1):
+            values = [
+                f"{name} = {describe(self.trace.values[v])}" for name, v in (*line["reads"], *line["makes"])
+            ]
+            rules = dict.fromkeys(rule or "a sum of two gradients" for rule, *_ in line["from"])
+            places = dict.fromkeys(place for *_, place in line["from"] if place)
+            rows.append(
+                f"{i}  {line['text']}\n     {'; '.join(values)}\n     from {', '.join([*rules, *places])}"
+            )
+        return "\n".join(rows)
 
     # What viewers without widgets see.
 

@@ -18,6 +18,7 @@ from .svg import svg
 
 #: Rows of the table; longer traces are cut, the stepper shows them all.
 MOST_ROWS = 200
+_INSIDE = "\n        "  # before a line that a compiled node ran
 
 # Dropped where a notebook is not trusted, needed where it is. A stepper hides the picture (assets/host.js), so the
 # picture waits a moment for it; and where JupyterLab has no kernel to make a stepper with, it would print "model
@@ -68,7 +69,10 @@ def html(
     beside_widget  whether a stepper is displayed right after it
     """
     picture = base64.b64encode(svg(film, shown).encode()).decode("ascii")
-    rows = "".join(f"<tr><td>{k}</td><td>{escape(sentence)}</td></tr>" for k, sentence in _rows(trace, shown))
+    rows = "".join(
+        f"<tr><td>{k}</td><td>{escape(sentence).replace(_INSIDE, '<br>')}</td></tr>"
+        for k, sentence in _rows(trace, shown)
+    )
     rest = "".join(f"<p>{escape(line)}</p>" for line in _rest(trace, question))
     line = escape(summary(trace))
     alt = escape(f"Computation graph. {summary(trace)}", quote=True)
@@ -94,7 +98,15 @@ def key(what: str) -> str:
 def _rows(trace: Trace, shown: int | None) -> list[tuple[int, str]]:
     narrator = Narrator(trace)
     last = len(trace) if shown is None else shown
-    return [(k, fill(narrator.phrase(k))) for k in range(1, min(last, MOST_ROWS) + 1)]
+    return [(k, fill(narrator.phrase(k)) + _inside(trace, k)) for k in range(1, min(last, MOST_ROWS) + 1)]
+
+
+def _inside(trace: Trace, k: int) -> str:
+    """The lines of NumPy that a compiled node ran at step k, or ''."""
+    event = trace.events[k - 1]
+    part = {"node": "forward", "vjp": "backward"}.get(event["k"])
+    lines = trace.nodes[event["n"]].get("compiled", {}).get(part, []) if part else []
+    return "".join(_INSIDE + line["text"].replace("\n", _INSIDE) for line in lines)
 
 
 def _rest(trace: Trace, question: str) -> list[str]:

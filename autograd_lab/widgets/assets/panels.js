@@ -2,6 +2,7 @@
 import { at, bytes, clamp, dense, escape, flat, number, product, say } from "./core.js";
 import { brief, card, everything, focusable, h, heat, numbers, shape, short, term } from "./dom.js";
 import { formula } from "./formula.js";
+import { closed, Opened } from "./opened.js";
 import { Zoom } from "./zoom.js";
 
 /** Why a tensor has no history: on its box and at its line, and as a sentence. */
@@ -188,8 +189,8 @@ export class Panels {
       else html += `<p>Adds what arrives to <code>${name}.grad</code>; it has nothing behind it.</p>`;
       return html;
     }
-    const pass = this.details.second.get(n), own = node.kind === "function";
-    let html = this.head(node.label, node.math ? this.math(node.math) : escape(node.op), own ? "your Function" : pass ? `made in backward pass ${pass}` : "");
+    const pass = this.details.second.get(n), compiled = node.compiled, own = node.kind === "function" && !compiled;
+    let html = this.head(node.label, compiled ? "" : node.math ? this.math(node.math) : escape(node.op), compiled ? "compiled" : own ? "your Function" : pass ? `made in backward pass ${pass}` : "");
     if (!backward || !entry.g) {
       const ins = node.inputs.slice(0, 4).map((i) => this.tensorCard(i)).join("");
       if (p.name === "forward" || pass) html += `<div class="agl-flow">${ins}<span>\u2192</span>${node.outputs.slice(0, 2).map((i) => this.tensorCard(i, "agl-value")).join("")}</div>`;
@@ -204,6 +205,7 @@ export class Panels {
       html += `<div class="agl-vjp">${entry.g.map((v) => card(film, "incoming <i>g</i>", v, "agl-in")).join("")}<span>\u2192</span><div class="agl-sends">${sends.join("")}</div></div>`;
       if (own) html += "<p>The rule is the <code>backward</code> of your Function.</p>";
     }
+    if (compiled) html += closed(node, n, backward && entry.out);
     if (entry.error !== undefined && backward) html += this.failureText(k) + `<p class="agl-error">${escape(film.strings[entry.error])}</p>`;
     html += this.jacobianText(n);
     if (node.saved.length) {
@@ -320,7 +322,12 @@ export class Panels {
   open(event) {
     const target = event.target.closest(".agl-open");
     if (!target) return;
-    const { value, name, jacobian } = target.dataset;
+    const { value, name, jacobian, opened } = target.dataset;
+    if (opened) {
+      const [n, part] = opened.split(" "), node = this.film.nodes[n];
+      this.zoom.show(`${node.label}, opened: its ${part}`, new Opened(this.film, node).element(part), target);
+      return;
+    }
     if (jacobian) this.zoom.show(...this.jacobianTable(...jacobian.split(" ").map(Number)), target);
     else this.zoom.show(name || "Value", everything(this.film.values[value], name || "Value"), target);
   }

@@ -11,11 +11,12 @@ export class Zoom {
     this.root = h("div", { class: "agl-zoom-veil", hidden: "", onkeydown: (e) => this.key(e), onclick: (e) => { if (e.target === this.root) this.hide(); } }, this.panel);
   }
 
-  /** Show HTML under a title; `back` is who gets the focus afterwards. */
-  show(title, html, back) {
+  /** Show HTML, or an element, under a title; `back` is who gets the focus afterwards. */
+  show(title, content, back) {
     this.back = back;
     this.title.textContent = title;
-    this.body.innerHTML = html;
+    if (typeof content === "string") this.body.innerHTML = content;
+    else this.body.replaceChildren(content);
     this.root.hidden = false;
     this.close.focus();
   }
@@ -30,7 +31,9 @@ export class Zoom {
     if (event.key === "Escape") { event.preventDefault(); this.hide(); }
     if (event.key === "Tab") {
       event.preventDefault();
-      (this.root.getRootNode().activeElement === this.close ? this.body : this.close).focus();
+      const all = [this.close, this.body, ...this.body.querySelectorAll("button, [tabindex]")];
+      const i = all.indexOf(this.root.getRootNode().activeElement) + (event.shiftKey ? -1 : 1);
+      all[(i + all.length) % all.length].focus();
     }
   }
 }

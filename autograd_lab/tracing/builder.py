@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.function import BackwardCFunction
 from ..autograd.node import AccumulateGrad, Node, Packed
 from ..autograd.variable import Variable
 from . import jacobian
@@ -21,6 +22,7 @@ from .trace import Record
 FULL = 64  # up to so many elements a value is stored whole
 CORNER = 6
 MOST_ENTRIES = 100_000  # of all local Jacobians of a trace together
+MADE_INSIDE = "a tensor made in its forward"  # what a custom Function saved, and nobody else ever saw
 
 
 class Builder:
@@ -386,7 +388,14 @@ class Builder:
         return n
 
     def _saved(self, node, ins, outs, saved, versions) -> list[list[Any]]:
-        listed = []
+        listed: list[list[Any]] = []
+        if isinstance(node, BackwardCFunction):
+            for kept in saved or ():
+                if kept is not None and kept.packed is None:
+                    known = self.tensor_ids.get(id(kept.tensor)) if kept.result is None else outs[kept.result]
+                    name = MADE_INSIDE if known is None else "saved" if kept.result is None else "result"
+                    listed.append([name, known, kept.version])
+            return listed
         for i, (name, t) in enumerate(zip(node.saves, saved, strict=False)):
             if t is None or isinstance(t, Packed):
                 continue

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.function import BackwardCFunction
 from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.node import AccumulateGrad
 from ..autograd.variable import Variable
@@ -558,8 +559,10 @@ def _as_tuple(tensors):
 
 
 def _of_node(node):
-    """What a node holds now and may lose later: its saved values and their versions."""
-    return (None, None) if node is None else (node.saved, node.versions)
+    """What a node holds now and may lose later: its saved values and their versions; a Function's node has both in one."""
+    if node is None:
+        return None, None
+    return (node._kept, None) if isinstance(node, BackwardCFunction) else (node.saved, node.versions)
 
 
 def _copy(data):

@@ -40,6 +40,7 @@ except ImportError as error:
         name="torch",
     ) from error
 
+from .builder import MADE_INSIDE
 from .names import name_in
 from .recorder import _LAST, Recorder, Recording
 from .torch_builder import (
@@ -246,7 +247,7 @@ class TorchRecorder(Recorder):
         """Run one operation and note it."""
         frame = sys._getframe(2)
         op = func._schema.name.partition("::")[2]
-        if op == "detach" and self._same_instruction(frame, args):
+        if op == "detach" and (self._same_instruction(frame, args) or _is_apply(frame)):
             return func(*args, **kwargs)  # a result that its own node saves: the operation is not over yet
         operands, written = _operands(func, args, kwargs)
         if self._copied_to_be_saved(frame, written):
@@ -497,7 +498,7 @@ class TorchRecorder(Recorder):
             return
         outermost = None
         while frame is not None:
-            if frame.f_code.co_name == "apply" and frame.f_code.co_filename == _FUNCTION_FILE:
+            if _is_apply(frame):
                 outermost = frame
             frame = frame.f_back
         self.inside = outermost
@@ -621,7 +622,9 @@ class TorchRecorder(Recorder):
     def _saved(self, node, operands, results) -> list[tuple[str, Any, int]]:
         """What a node just saved, if it is an operand or a result: (name, tensor or number of a constant operand, version)."""
         self.kept.append(node)
-        found = []
+        found: list[tuple[str, Any, int]] = []
+        if is_function(node):
+            return self._saved_by_user(node, results)
         for name in saved_names(node):
             raw = getattr(node, "_raw_saved_" + name, None)
             for one in raw if isinstance(raw, (tuple, list)) else (raw,):
@@ -636,6 +639,22 @@ class TorchRecorder(Recorder):
                 elif numbers and not one.data.dim():
                     found.append((name, numbers[0], 0))
         return found
+
+    def _saved_by_user(self, node, results) -> list[tuple[str, Any, int]]:
+        """What the forward of a custom Function gave to save_for_backward, as `_saved` tells it."""
+        found: list[tuple[str, Any, int]] = []
+        for one in node._raw_saved_tensors:
+            if one.data is not None and one.unpack_hook is None:
+                result = next((t for t in results if _is_same(t, one.data)), None)
+                known = self.met.get(id(one.data)) if result is None else result
+                name = "result" if result is not None else "saved" if known is not None else MADE_INSIDE
+                found.append((name, known, 0 if known is None else known._version))
+        return found
+
+
+def _is_apply(frame) -> bool:
+    """Whether this is the call of a custom Function itself, before or after its forward."""
+    return frame.f_code.co_name == "apply" and frame.f_code.co_filename == _FUNCTION_FILE
 
 
 def _is_same(t, data) -> bool:

@@ -76,7 +76,7 @@ class TorchBuilder(Builder):
 
     def _saved(self, node, ins, outs, saved, versions) -> list[list[Any]]:
         return [
-            [name, ins[t] if isinstance(t, int) else self.tensor_ids[id(t)], version]
+            [name, ins[t] if isinstance(t, int) else self.tensor_ids.get(id(t)), version]
             for name, t, version in saved or ()
         ]
 

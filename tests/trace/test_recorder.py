@@ -359,6 +359,32 @@ def test_a_comparison_is_not_blamed_on_its_inputs():
     assert best.item() == 1
 
 
+def test_what_a_function_saves_is_told():
+    """Operands, results and what was made in its forward, by their names."""
+
+    class Gauss(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a):
+            square = a * a
+            result = torch.exp(-square)
+            ctx.save_for_backward(a, result, square)
+            return result
+
+        @staticmethod
+        def backward(ctx, g):
+            a, result, _ = ctx.saved_tensors
+            return -2 * a * result * g
+
+    x = torch.tensor(0.0, requires_grad=True)
+    with lab.record() as trace:
+        y = Gauss.apply(x)
+    made = next(k for k, e in enumerate(trace.events, 1) if e["k"] == "node")
+    assert narrate(trace, made) == (
+        "gauss runs: y = 1. It leaves the node GaussBackward, which saves x = 0, y = 1 and square = 0."
+    )
+    assert y.requires_grad
+
+
 def test_what_a_function_returns_has_history():
     """Inside `forward` nothing is recorded; the result it hands out is the Function's all the same."""
 

@@ -140,6 +140,28 @@ def views(torch):
 
 
 @program
+def function_that_saves(torch):
+    """A custom Function that saves an operand and something made in its forward."""
+
+    class Gauss(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, a, b):
+            square = a * a
+            ctx.save_for_backward(a, square)
+            return b * (-square).exp()
+
+        @staticmethod
+        def backward(ctx, g):
+            a, _ = ctx.saved_tensors
+            return -2 * a * g, a * g
+
+    x, w = wave(torch, 3, grad=True), wave(torch, 3, grad=True)
+    yield
+    y = Gauss.apply(x, w)
+    y.sum().backward()
+
+
+@program
 def custom_function(torch):
     """A user's own Function, used twice."""
 

@@ -13,6 +13,7 @@ that runs a submission; plain data comes back and is judged here.
     gradebook.py     SQLite: one transaction per submission, overrides with their reasons
     run.py           the command: from a folder to a gradebook, and on from where it was interrupted
     tables.py        grades.csv, grades.json, Gradescope, nbgrader
+    pages.py         what all pages share: look, safety, Markdown
     feedback.py      a page for each student
     report.py        a page about the class
     validate.py      the slow second opinion: the merged notebook under nbval

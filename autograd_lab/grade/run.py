@@ -31,7 +31,7 @@ from autograd_lab._resources import course_root
 from autograd_lab._version import __version__
 from autograd_lab.course.items import Item, from_json
 
-from . import merge, tables
+from . import feedback, merge, tables
 from .gradebook import NAME, Gradebook, Known
 from .model import CannotGradeError, Job, Limits, Result, Run
 from .scoring import score
@@ -571,6 +571,10 @@ def _parser() -> argparse.ArgumentParser:
         "--require-sandbox", action=argparse.BooleanOptionalAction, default=sys.platform == "linux",
         help="refuse to run where submissions cannot be isolated (default on Linux)",
     )  # fmt: skip
+    how.add_argument(
+        "--feedback", action=argparse.BooleanOptionalAction, default=True,
+        help="a page for each student, in RESULTS/feedback",
+    )  # fmt: skip
     how.add_argument("--quiet", action="store_true", help="no progress, only the outcome")
     return parser
 
@@ -625,7 +629,7 @@ def _main(options: argparse.Namespace) -> int:
         progress = Progress(len(made.tasks), quiet=options.quiet)
         stop = threading.Event()
 
-        def make_runner() -> AbstractContextManager[Runner]:
+        def make_runner(course: Course = course) -> AbstractContextManager[Runner]:
             return _engine(
                 course,
                 limits,
@@ -645,8 +649,31 @@ def _main(options: argparse.Namespace) -> int:
             finally:
                 progress.close()
                 written = tables.write(book, out)
+        if options.feedback and not done.stopped:
+            written += _write_feedback(book, course, out, make_runner, options.quiet)
         _say_done(say, book, found, made, done, written, time.monotonic() - start)
         return 130 if done.stopped else 0
+
+
+def _write_feedback(
+    book: Gradebook,
+    course: Course,
+    out: Path,
+    make_runner: Callable[[Course], AbstractContextManager[Runner]],
+    quiet: bool,
+) -> list[Path]:
+    shown: list[Progress] = []
+
+    def watch(total: int) -> Callable[[str], None]:
+        shown.append(Progress(total, quiet=quiet))
+        return shown[0].step
+
+    try:
+        made = feedback.write(book, course, out / feedback.FOLDER, make_runner, watch=watch)
+    finally:
+        for progress in shown:
+            progress.close()
+    return [out / feedback.FOLDER] if made else []
 
 
 @contextmanager

@@ -101,25 +101,30 @@ def page(steppers: list[Shown], title: str, embedded: bool = False) -> str:
     """The text of a web page with these steppers."""
     parts = [] if embedded else [f"<h1>{escape(title)}</h1>"]
     for stepper in steppers:
-        data = json.dumps(_traits(stepper), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-        parts.append(f'<script type="application/json">{data}</script>')
+        parts.append(data_block(stepper))
         parts.append(f"<noscript>{stepper.still()}</noscript>")
     layout = _EMBEDDED if embedded else _LAYOUT + (_ALONE if len(steppers) == 1 else "")
     from .stepper import style
 
     return _PAGE.format(
-        title=escape(title), css=style(), layout=layout, body="\n".join(parts), script=_script()
+        title=escape(title), css=style(), layout=layout, body="\n".join(parts), script=script()
     )
 
 
+def data_block(stepper: Shown) -> str:
+    """A stepper as data in a page: where it stands, the page's script opens it (inside a fold, when that is unfolded)."""
+    data = json.dumps(_traits(stepper), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    return f'<script type="application/json">{data}</script>'
+
+
 @cache
-def _script() -> str:
+def script() -> str:
     """The stepper's module and the model it talks to; a page's script may not hold the text "</script"."""
     from .stepper import front_end
 
     shim = (_ASSETS / "shim.js").read_text(encoding="utf-8")
-    script = re.sub(r"^export default", "const WIDGET =", front_end(), flags=re.M) + shim
-    return re.sub(r"</(?=script)", r"<\\/", script, flags=re.I)
+    joined = re.sub(r"^export default", "const WIDGET =", front_end(), flags=re.M) + shim
+    return re.sub(r"</(?=script)", r"<\\/", joined, flags=re.I)
 
 
 def _traits(stepper: Shown) -> dict[str, Any]:

@@ -1,0 +1,674 @@
+"""A page for each student: what was asked, what was wrong and why, and the smallest case that shows it, to step through.
+
+    write(book, course, folder, make_runner)    RESULTS/feedback/<student>.html, those that have changed
+
+Where an answer fails on a case that the notebook shows, the student's notebook runs once more, in the same sandbox, with
+probes that record that case instead of judging it; the record comes back as text, and a process of its own draws it. For
+other answers with a known misconception the program of `lab.classroom` that refutes it is recorded.
+
+A student may read the whole page. So of hidden probes it holds what scoring.py lets out: their category and points. They
+are not run here at all, and nothing that the student's code said while they ran is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from autograd_lab._version import __version__
+from autograd_lab.course import plain as data
+from autograd_lab.course.ballots import BALLOTS
+from autograd_lab.course.items import Item, Probe, difference
+from autograd_lab.course.misconceptions import MISCONCEPTIONS
+
+from . import pages, tables
+from .gradebook import Entry, Gradebook
+from .model import Answer, Job, Result, Run
+from .pages import foreign, markdown, plain
+
+if TYPE_CHECKING:
+    from autograd_lab.tracing import Trace
+
+    from .run import Course, Runner
+
+PAGES = 1
+"""Counted up when the same results make another page."""
+FOLDER = "feedback"
+MOST_RECORD = 400_000
+"""Characters of a record; a longer one is not for stepping through."""
+MOST_EVENTS = 2_000
+PATIENCE = 30.0
+"""Seconds for drawing one record."""
+_PART = 4_000  # characters of a record in one text of an answer: less than engine.TEXT
+STOPPED = {"timeout", "memory", "died"}
+MARKS = {
+    "passed": ("good", "\u2713", "right"),
+    "partly": ("part", "\u25d0", "partly right"),
+    "wrong": ("bad", "\u2717", "not right"),
+    "not attempted": ("", "\u2013", "not attempted"),
+    "error": ("bad", "!", "stopped with an error"),
+    "timeout": ("bad", "!", "ran too long"),
+    "memory": ("bad", "!", "out of memory"),
+    "died": ("bad", "!", "ended its process"),
+    "missing": ("", "\u2013", "not handed in"),
+    "unreadable": ("bad", "!", "unreadable"),
+    "overridden": ("part", "\u270e", "graded by hand"),
+}
+"""{state: class of the page, sign, words}."""
+
+
+# --- recording the cases that failed ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A case that the notebook shows, on which an answer failed."""
+
+    student: str
+    notebook: str
+    item: str
+    probe: str
+    case: int
+
+
+def failures(entry: Entry, course: Course) -> list[Failure]:
+    """The cases of a submission that can be recorded: visible ones, whose code came to an end."""
+    items = {item.id: item for item in course.items.get(entry.notebook, ())}
+    found = []
+    for one in entry.results:
+        probe = next((p for p in _probes(items, one.item) if p.name == one.probe), None)
+        if probe is None or probe.hidden or one.hidden or one.state in STOPPED:
+            continue
+        if 0 <= one.case < len(probe.cases):
+            found.append(Failure(entry.student, entry.notebook, one.item, one.probe, one.case))
+    return found
+
+
+def _probes(items: Mapping[str, Item], item: str) -> Sequence[Probe]:
+    return items[item].probes if item in items else ()
+
+
+def recording(probe: Probe, case: int) -> Probe:
+    """A probe that runs one case of another under the recorder and returns the record's JSON, cut into texts.
+
+    It has the name of the other, so that the same random numbers come. Too long a record comes back as its length.
+    """
+    source = f"""{probe.source}
+
+_recorded = {probe.name}
+
+
+def {probe.name}(*arguments):
+    with lab.record() as trace:
+        try:
+            _recorded(*arguments)
+        except Exception:
+            pass
+    text = trace.to_json()
+    if len(text) > {MOST_RECORD}:
+        return len(text)
+    return ["|" + text[i : i + {_PART}] + "|" for i in range(0, len(text), {_PART})]
+"""
+    return Probe(probe.name, 0, source, cases=[probe.cases[case]], expected=[None])
+
+
+def recorded(answer: Answer | None) -> str:
+    """The record's JSON out of what a recording probe gave; "" if there is none."""
+    parts = next(iter(answer.outputs.values()), None) if answer else None
+    if not isinstance(parts, list) or not all(isinstance(part, str) and len(part) > 1 for part in parts):
+        return ""
+    text = "".join(part[1:-1] for part in parts)
+    return text if len(text) <= MOST_RECORD + _PART else ""
+
+
+def recording_jobs(
+    found: Iterable[tuple[Failure, Job, Run]], course: Course
+) -> tuple[dict[str, list[Item]], list[Job], dict[tuple[str, str], str]]:
+    """What to run for these failures: (items of notebooks made up for it, jobs, {(student, that notebook): the real one}).
+
+    Students who failed on the same cases of a notebook share one set of items. Cells that stopped the process are left out.
+    """
+    chosen: dict[tuple[str, str], tuple[Job, Run, dict[str, Failure]]] = {}
+    for one, job, run in found:
+        chosen.setdefault((one.student, one.notebook), (job, run, {}))[2][one.item] = one
+    items: dict[str, list[Item]] = {}
+    jobs: list[Job] = []
+    names: dict[tuple[str, str], str] = {}
+    for (student, notebook), (job, run, cases) in chosen.items():
+        key = json.dumps([notebook, [[f.item, f.probe, f.case] for f in cases.values()]])
+        if key not in items:
+            items[key] = [
+                replace(item, probes=_recording_probes(item, cases.get(item.id)), wrong=[])
+                for item in course.items[notebook]
+            ]
+        stopped = {cell.id for cell in run.cells if cell.state in {*STOPPED, "skipped"}}
+        cells = tuple(cell for cell in job.cells if cell.id not in stopped)
+        jobs.append(replace(job, notebook=key, cells=cells))
+        names[student, key] = notebook
+    return items, jobs, names
+
+
+def _recording_probes(item: Item, failure: Failure | None) -> list[Probe]:
+    if failure is None:
+        return []
+    return [recording(next(p for p in item.probes if p.name == failure.probe), failure.case)]
+
+
+def record_all(
+    found: Sequence[tuple[Failure, Job, Run]],
+    course: Course,
+    make_runner: Callable[[Course], AbstractContextManager[Runner]],
+    step: Callable[[str], None] = lambda _: None,
+) -> dict[tuple[str, str, str], str]:
+    """{(student, notebook, item): the record's JSON} of all failures that could be recorded."""
+    records: dict[tuple[str, str, str], str] = {}
+    if not found:
+        return records
+    items, jobs, names = recording_jobs(found, course)
+    with make_runner(type(course)(course.released, items)) as runner:
+        for job, run in runner.run(jobs):
+            for item in (item for item in items[job.notebook] if item.probes):
+                text = recorded(run.answers.get(item.id))
+                if text:
+                    records[job.student, names[job.student, job.notebook], item.id] = text
+            step(job.student)
+    return records
+
+
+# --- drawing records ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stepper:
+    """A stepper as parts of a page."""
+
+    live: str
+    """What the page's script opens."""
+    still: str
+    """The same as a picture, for print and for readers without scripts."""
+
+
+def draw(title: str, text: str) -> Stepper | None:
+    """The stepper of a record, None if it cannot be one. What the record says is not to be trusted."""
+    from autograd_lab.tracing import Trace
+
+    try:
+        trace = Trace.from_json(text)
+        if not 0 < len(trace.events) <= MOST_EVENTS or not any(
+            e["k"] in ("node", "const", "error") for e in trace
+        ):
+            return None
+        TopologicalSorter(
+            {i: [edge[0] for edge in node["edges"] if edge] for i, node in enumerate(trace.nodes)}
+        ).prepare()
+        return stepper(replace(trace, title=title))
+    except (
+        CycleError,
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ):
+        return None  # no honest recorder makes this
+
+
+def stepper(trace: Trace) -> Stepper:
+    """The stepper of a trace made here."""
+    from autograd_lab import widgets
+    from autograd_lab.widgets.export import data_block
+
+    shown = widgets.step(trace)
+    # by this name a stepper in a notebook finds its picture and hides it; here both are told apart by the style sheet
+    return Stepper(data_block(shown), re.sub(r' data-agl="[^"]*"', "", shown.still(), count=1))
+
+
+class Artist:
+    """A process that draws records, so that one made to trouble its reader troubles nobody else. A context manager."""
+
+    def __init__(self, patience: float = PATIENCE) -> None:
+        self._patience = patience
+        self._known: dict[tuple[str, str], Stepper | None] = {}
+        self._process: multiprocessing.process.BaseProcess | None = None
+        self._line: Connection | None = None
+
+    def __enter__(self) -> Artist:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._end()
+
+    def draw(self, title: str, text: str) -> Stepper | None:
+        """The stepper of a record; None if it is none, or takes too long."""
+        if (title, text) not in self._known:
+            self._known[title, text] = self._ask(title, text)
+        return self._known[title, text]
+
+    def _ask(self, title: str, text: str) -> Stepper | None:
+        if self._line is None:
+            context = multiprocessing.get_context("spawn")
+            self._line, theirs = context.Pipe()
+            self._process = context.Process(target=_serve, args=[theirs], daemon=True)
+            self._process.start()
+            theirs.close()
+            if not self._line.poll(120):
+                self._end()
+                return None
+            self._line.recv_bytes()
+        with suppress(OSError, EOFError):
+            self._line.send_bytes(json.dumps([title, text]).encode())
+            if self._line.poll(self._patience):
+                drawn = json.loads(self._line.recv_bytes())
+                return Stepper(*drawn) if drawn else None
+        self._end()
+        return None
+
+    def _end(self) -> None:
+        if self._process is not None and self._line is not None:
+            self._line.close()
+            self._process.kill()
+            self._process.join()
+        self._process = self._line = None
+
+
+def _serve(line: Connection) -> None:
+    """Draw what is asked for until nobody asks any more."""
+    if sys.platform != "win32":
+        import resource
+
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    from autograd_lab.widgets import stepper as _  # noqa: F401 (loaded before the clock runs)
+
+    line.send_bytes(b"ready")
+    while True:
+        try:
+            title, text = json.loads(line.recv_bytes())
+        except (EOFError, OSError):
+            return
+        drawn = draw(title, text)
+        line.send_bytes(json.dumps([drawn.live, drawn.still] if drawn else None).encode())
+
+
+class Ballots:
+    """The programs that refute misconceptions, as steppers; each is run once, when it is first needed."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Stepper] = {}
+
+    def __getitem__(self, misconception: str) -> Stepper:
+        from autograd_lab.course.classroom import ask
+        from autograd_lab.tracing import Trace
+
+        if misconception not in self._made:
+            _, trace = ask(misconception)
+            title = f"{misconception}: a program that shows it"
+            self._made[misconception] = stepper(Trace.from_dict(trace.to_dict() | {"title": title}))
+        return self._made[misconception]
+
+
+# --- the page -----------------------------------------------------------------------------------------
+
+
+@dataclass
+class Sheet:
+    """All that a student's page is made of."""
+
+    entries: list[Entry]
+    jobs: dict[str, Job] = field(default_factory=dict)
+    runs: dict[str, Run] = field(default_factory=dict)
+    steppers: dict[str, Stepper] = field(default_factory=dict)
+    """{item: of the student's own code, on the case that failed}."""
+
+
+class Prompts:
+    """What the released notebooks ask, as HTML."""
+
+    def __init__(self, course: Course) -> None:
+        self._course = course
+
+    @cached_property
+    def titles(self) -> dict[str, str]:
+        """{notebook: its heading}."""
+        found = {}
+        for name, book in self._course.released.items():
+            lines = [
+                line
+                for cell in book.raw.cells
+                if cell.kind == "markdown"
+                for line in cell.source.splitlines()
+            ]
+            heading = next((line[2:].strip() for line in lines if line.startswith("# ")), name)
+            found[name] = heading.replace("Exercises: ", "")
+        return found
+
+    @cached_property
+    def asked(self) -> dict[str, tuple[str, str]]:
+        """{item: (its heading, the rest with the code that is given)}; the heading as plain text."""
+        found: dict[str, tuple[str, str]] = {}
+        for book in self._course.released.values():
+            roles = {cell.id: cell for cell in book.cells}
+            heading, parts = "", []
+            for raw in book.raw.cells:
+                cell = roles.get(raw.id or raw.grade_id)
+                if raw.kind == "markdown" and raw.source.lstrip().startswith("## "):
+                    first, _, rest = raw.source.lstrip().partition("\n")
+                    heading, parts = first[3:].strip(), [markdown(rest)]
+                elif raw.kind == "markdown":
+                    parts.append(markdown(raw.source))
+                elif cell is not None and cell.role == "given":
+                    parts.append(pages.block(raw.source))
+                elif cell is not None and cell.role == "check":
+                    found[cell.item] = heading, "\n".join(parts)
+                    heading, parts = "", []
+        return found
+
+
+def page(sheet: Sheet, course: Course, prompts: Prompts, ballots: Ballots, basis: str = "") -> str:
+    """A student's page."""
+    student = sheet.entries[0].student
+    total = sum(entry.total for entry in sheet.entries)
+    most = sum(entry.most for entry in sheet.entries)
+    body = [
+        f'<p class="dim">Feedback</p><h1>{foreign(student, 200)}</h1>',
+        f"<p><strong>{pages.number(total)} of {pages.points(most)}</strong></p>",
+    ]
+    if len(sheet.entries) > 1:
+        rows = []
+        for e in sheet.entries:
+            title = plain(prompts.titles.get(e.notebook, e.notebook))
+            if not _absent(e):
+                title = f'<a href="#{plain(e.notebook)}">{title}</a>'
+            words = MARKS[e.status][2] if e.status in MARKS else ""
+            rows.append([title, words, pages.number(e.total), pages.number(e.most)])
+        body.append(pages.table(["notebook", "", "points", "of"], rows, (2, 3)))
+    live = False
+    for entry in sheet.entries:
+        if _absent(entry) and len(sheet.entries) > 1:
+            continue
+        section, steps = _section(sheet, entry, course, prompts, ballots)
+        body.append(section)
+        live = live or steps
+    return pages.page(f"Feedback for {student}", "\n".join(body), live=live, basis=basis)
+
+
+def _absent(entry: Entry) -> bool:
+    """Whether there is nothing to say of a notebook but that it was not handed in."""
+    return entry.status == "missing" and not entry.overrides
+
+
+def _section(
+    sheet: Sheet, entry: Entry, course: Course, prompts: Prompts, ballots: Ballots
+) -> tuple[str, bool]:
+    items = {item.id: item for item in course.items.get(entry.notebook, ())}
+    title = plain(prompts.titles.get(entry.notebook, entry.notebook))
+    parts = [f'<section id="{plain(entry.notebook)}"><h2>{title}</h2>']
+    late = f"; handed in {_days(entry.days_late)} late" if entry.days_late else ""
+    late += f", {entry.penalty:.0%} taken off" if entry.penalty else ""
+    parts.append(f"<p>{pages.number(entry.total)} of {pages.points(entry.most)}{late}</p>")
+    if entry.status != "graded" and not entry.overrides:
+        why = entry.results[0].says if entry.results else ""
+        parts.append(f'<p class="says">{foreign(why)}</p></section>')
+        return "\n".join(parts), False
+    rows = []
+    for one in entry.results:
+        kind, mark, words = MARKS[state(entry, one)]
+        heading = prompts.asked.get(one.item, ("", ""))[0] or one.item
+        rows.append([
+            f'<a href="#item-{plain(one.item)}">{pages.inline(heading)}</a>',
+            f'<span class="{kind}"><span class="mark">{mark} {words}</span></span>',
+            pages.number(entry.points(one)), pages.number(one.points),
+        ])  # fmt: skip
+    parts.append(pages.table(["item", "", "points", "of"], rows, (2, 3)))
+    live = False
+    for one in entry.results:
+        card, steps = _card(sheet, entry, one, items.get(one.item), prompts, ballots)
+        parts.append(card)
+        live = live or steps
+    return "\n".join([*parts, "</section>"]), live
+
+
+def state(entry: Entry, one: Result) -> str:
+    """The state of a result as the page names it: one of MARKS."""
+    if one.item in entry.overrides:
+        return "overridden"
+    return "partly" if one.state == "wrong" and one.score > 0 else one.state
+
+
+def _card(
+    sheet: Sheet, entry: Entry, one: Result, item: Item | None, prompts: Prompts, ballots: Ballots
+) -> tuple[str, bool]:
+    kind, mark, words = MARKS[state(entry, one)]
+    heading, asked = prompts.asked.get(one.item, ("", ""))
+    good = one.state == "passed"
+    parts = [
+        f'<article class="item {kind}" id="item-{plain(one.item)}"><header><span class="mark" title="{words}">{mark}</span>'
+        f"<h3>{pages.inline(heading or one.item)}</h3>"
+        f'<span class="n">{pages.number(entry.points(one))} of {pages.number(one.points)}</span></header>'
+    ]
+    if asked:
+        parts.append(
+            f'<details class="print"{"" if good else " open"}><summary>What was asked</summary>{asked}</details>'
+        )
+    own = _own(sheet, entry, one)
+    if own:
+        parts.append(f'<details class="print"><summary>Your answer</summary>{pages.block(own)}</details>')
+    override = entry.overrides.get(one.item)
+    if override:
+        parts.append(f'<h4>Graded by hand</h4><p class="says">{foreign(override.reason)}</p>')
+    parts += _tried(sheet, entry, one, item)
+    live = False
+    if not good and not (override and override.points >= one.points):
+        parts += _why(one, item)
+        shown, about = _stepper(sheet, one, item, ballots)
+        if shown:
+            live = True
+            parts.append(
+                f'<details class="live"><summary>Step through it</summary><p class="dim">{about}</p>{shown.live}</details>'
+                f'<div class="still"><p>{about}</p>{shown.still}</div>'
+            )
+        if item and item.hints and one.state not in ("missing", "unreadable"):
+            hints = "".join(f"<li>{pages.inline(hint)}</li>" for hint in item.hints)
+            parts.append(f"<details><summary>Hints</summary><ol>{hints}</ol></details>")
+    return "\n".join([*parts, "</article>"]), live
+
+
+def _own(sheet: Sheet, entry: Entry, one: Result) -> str:
+    """What the student wrote for an item."""
+    job = sheet.jobs.get(entry.notebook)
+    cells = (
+        [c.source for c in job.cells if c.role == "answer" and c.item == one.item and not c.untouched]
+        if job
+        else []
+    )
+    return "\n\n".join(cells)
+
+
+def _tried(sheet: Sheet, entry: Entry, one: Result, item: Item | None) -> list[str]:
+    """What the probes of an item tried and earned; of hidden ones their category alone."""
+    run = sheet.runs.get(entry.notebook)
+    answer = run.answers.get(one.item) if run else None
+    if not item or not item.probes or answer is None or answer.state != "given" or answer.error:
+        return []
+    rows = []
+    for probe in item.probes:
+        cases = list(zip(probe.names(), probe.expected, strict=True))
+        right = sum(
+            key in answer.outputs and data.same(answer.outputs[key], want, probe.rtol) for key, want in cases
+        )
+        good = right == len(cases)
+        if probe.hidden:
+            about = plain(probe.says.rstrip(".") or "A case that the notebook does not show")
+            about += ' <span class="dim">(hidden)</span>'
+        else:
+            about = plain(probe.says.rstrip(".") or probe.name)
+            about += (
+                f' <span class="dim">({right} of {len(cases)} cases)</span>'
+                if len(cases) > 1 and not good
+                else ""
+            )
+        kind, mark, words = MARKS["passed" if good else "wrong"]
+        rows.append([
+            about, f'<span class="{kind}"><span class="mark">{mark} {words}</span></span>',
+            f"{pages.number(probe.points if good else 0)} of {pages.number(probe.points)}",
+        ])  # fmt: skip
+    return [pages.table(["what was tried", "", "points"], rows, (2,))]
+
+
+def _why(one: Result, item: Item | None) -> list[str]:
+    """What was wrong, and why."""
+    parts = []
+    probe = next((p for p in item.probes if p.name == one.probe), None) if item else None
+    says = re.sub(
+        r"\(<ipython-input-[^>\s]*>, (line \d+)\)", r"(\1)", one.says
+    )  # the name of the cell says nothing
+    if one.state == "not attempted":
+        says = "The answer is as it was handed out."
+    detail = ""
+    if item and not item.probes and one.got is not None:
+        detail = f"You answered {data.show(one.got)}."
+    elif (
+        probe
+        and not one.hidden
+        and not probe.hidden
+        and 0 <= one.case < len(probe.cases)
+        and one.state == "wrong"
+    ):
+        detail = difference(probe.says.rstrip(".") or probe.names()[one.case], one.got, one.want)
+    if detail and detail not in says:
+        parts.append(f"<h4>What was wrong</h4><p>{foreign(detail)}</p>")
+        if says:
+            parts.append(f'<h4>Why</h4><p class="says">{foreign(says)}</p>')
+    elif says:
+        parts.append(f'<h4>What was wrong</h4><p class="says">{foreign(says)}</p>')
+    about = MISCONCEPTIONS.get(one.misconception)
+    if about:
+        parts.append(
+            f"<p>Such an answer often comes from the belief that <em>{plain(about.believes)}</em>. "
+            f"Notebook {plain(about.home)} takes it apart.</p>"
+        )
+    return parts
+
+
+def _stepper(sheet: Sheet, one: Result, item: Item | None, ballots: Ballots) -> tuple[Stepper | None, str]:
+    own = sheet.steppers.get(one.item)
+    if own:
+        probe = next((p for p in item.probes if p.name == one.probe), None) if item else None
+        case = (
+            f" <code>{plain(probe.names()[one.case], 300)}</code>:" if probe and probe.cases[one.case] else ""
+        )
+        return own, f"Your own code on the smallest case that fails:{case} every step that the engine took."
+    if one.misconception in BALLOTS:
+        return ballots[
+            one.misconception
+        ], "A small program in which that belief does not hold. Predict its result first."
+    return None, ""
+
+
+def _days(number: int) -> str:
+    return "1 day" if number == 1 else f"{number} days"
+
+
+# --- all pages ----------------------------------------------------------------------------------------
+
+
+def basis(entries: Sequence[Entry], course: Course) -> str:
+    """A digest of all that a student's page depends on."""
+    about = []
+    for entry in entries:
+        one = asdict(entry)
+        for name in ("seconds", "handed_in", "due", "notes", "file"):
+            one.pop(name)
+        known = entry.notebook in course.items
+        keys = [course.keys[item.id] for item in course.items[entry.notebook]] if known else []
+        about.append([one, entry.days_late, course.asks[entry.notebook] if known else "", keys])
+    text = json.dumps([PAGES, __version__, _look(), about], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _look() -> str:
+    from autograd_lab.widgets import export
+
+    return hashlib.sha256((pages.STYLE + export.script()).encode()).hexdigest()
+
+
+def write(
+    book: Gradebook,
+    course: Course,
+    folder: Path,
+    make_runner: Callable[[Course], AbstractContextManager[Runner]],
+    *,
+    patience: float = PATIENCE,
+    watch: Callable[[int], Callable[[str], None]] = lambda _: lambda _: None,
+) -> list[Path]:
+    """Write the pages of all students in a gradebook that differ from those in `folder`; the paths of these.
+
+    make_runner    what runs the notebooks of a course; called only if a case has to be recorded
+    watch          is told how many notebooks will run, and gives what is to be called after each
+    """
+    students: dict[str, list[Entry]] = {}
+    for entry in book.entries():
+        students.setdefault(entry.student, []).append(entry)
+    todo: dict[str, tuple[Path, str]] = {}
+    for student, entries in students.items():
+        path, now = folder / f"{tables.file_name(student)}.html", basis(entries, course)
+        if _basis_of(path) != now:
+            todo[student] = path, now
+    sheets = {student: _sheet(book, students[student]) for student in todo}
+    found = list(_failures(sheets.values(), course))
+    step = watch(len({(one.student, one.notebook) for one, _, _ in found}))
+    records = record_all(found, course, make_runner, step)
+    prompts, ballots = Prompts(course), Ballots()
+    items = {item.id: item for each in course.items.values() for item in each}
+    with Artist(patience) as artist:
+        for one, _, _ in found:
+            text = records.get((one.student, one.notebook, one.item))
+            probe = next(p for p in items[one.item].probes if p.name == one.probe)
+            about = f"{one.item}: {probe.says.rstrip('.') or probe.names()[one.case]}"
+            drawn = artist.draw(about, text) if text else None
+            if drawn:
+                sheets[one.student].steppers[one.item] = drawn
+    for student, (path, now) in todo.items():
+        tables.put(path, page(sheets[student], course, prompts, ballots, now))
+    return [path for path, _ in todo.values()]
+
+
+def _basis_of(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8") as file:
+            return pages.basis_of(file.read(2_000))
+    except (OSError, ValueError):
+        return ""
+
+
+def _sheet(book: Gradebook, entries: list[Entry]) -> Sheet:
+    sheet = Sheet(entries)
+    for entry in entries:
+        stored = book.stored_run(entry.student, entry.notebook)
+        if stored:
+            sheet.jobs[entry.notebook], sheet.runs[entry.notebook] = stored
+    return sheet
+
+
+def _failures(sheets: Iterable[Sheet], course: Course) -> Iterator[tuple[Failure, Job, Run]]:
+    for sheet in sheets:
+        for entry in sheet.entries:
+            if entry.notebook in sheet.jobs:
+                for one in failures(entry, course):
+                    yield one, sheet.jobs[entry.notebook], sheet.runs[entry.notebook]

@@ -30,6 +30,17 @@
 # Click into the cell below and press **Shift+Enter**. It trains the network, from nothing, while you
 # wait. Do not try to understand its lines yet. In the last notebook you will write them yourself.
 
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Time*: 5 minutes to the pictures, 5 for *Fool it*, 8 for the stepper, 2 for the ticket.
+#
+# *Ask* while the first cells run: who sees a percentage? Walk over to everybody who does not; that is what this
+# notebook is for, and the only time in the course when an installation should cost minutes.
+#
+# *Expect* somebody who stops to read the training loop line by line. Say: "In the last notebook you write these
+# lines. Today only the percentage counts."
+#
+# *Short of time*: leave out *Fool it* and go on at *Open the machine*; nothing below needs it.
+
 # %%
 import numpy
 
@@ -133,6 +144,16 @@ while moved < 2 and (chance := network(pixels).softmax(0)[target]) < 0.9:
 lab.reveal(prediction, round(moved, 2))
 show(start, pixels.detach().numpy())
 
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Ask* for a show of hands on the four distances before anybody runs the cell. *Expect*
+# large ones, because a 7 and a 3 look so different.
+#
+# Afterwards, *expect* "then the network is bad". The sentence that helps: "64 small moves, each in the right
+# direction, add up; and the gradient knew all 64 directions."
+#
+# *Time*: whoever has begun to play does not stop. Promise the exploration for home and call them back after 3
+# minutes.
+
 # %% [markdown]
 # Compare the two pictures. To you it is still a 7.
 #
@@ -179,6 +200,17 @@ lab.reveal(prediction, len(operations))
 # %%
 stepper = lab.step(trace, predict="value")
 stepper
+
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** Press `P` and go to step 3 of 9. *Stop at* this step, and let three students point: one
+# at the lit line, one at the new ellipse, one at the sentence. From then on everybody knows where to look for the
+# rest of the course.
+#
+# *Expect* 7 or 49 for the first value: they compute the formula, not the operation. Say: "Inside out, one
+# operation at a time, as Python does."
+#
+# Somebody asks about the diamond. Enough for now: "There the gradient of `x` will arrive. Nobody has gone back
+# yet, so it is empty."
 
 # %% [markdown]
 # Python works from the inside out: `2 * x`, then `+ 1`, then `** 2`. Three operations, three nodes.

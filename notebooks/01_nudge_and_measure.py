@@ -40,6 +40,16 @@ with lab.record() as trace:
 lab.reveal(operations, sum(node["kind"] == "op" for node in trace.nodes))
 lab.reveal(knows, "how it was made")
 
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Time*: 12 minutes to the two valleys, 6 for the hand calculations, 8 for stepper and
+# loop, 4 for cost and ticket.
+#
+# *Ask* `lab.classroom("M01")` before the notebook is opened. *Expect* that both numbers are said to be 6, for a
+# small enough `h` ought to be exact. Show the truth, but do not explain it: *Predict* is the same surprise, and
+# the picture after it is the explanation.
+#
+# *Short of time*: leave out *Modify*; exercise 01.1 asks for the best nudge as well.
+
 # %% [markdown]
 # ## A derivative is a measurement
 #
@@ -107,6 +117,16 @@ plt.ylabel("error")
 plt.legend()
 plt.show()
 
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Ask* for the paper before you show the picture: "Hold up the curve you drew." *Expect*
+# curves that go down to the left for ever.
+#
+# "Smaller is always better", they say. Write $(2 + h)^3$ for a tiny `h` under $2^3$ on the board, `8.000000012`
+# under `8.000000000`, and strike out the digits that agree. "This is what is left to divide. How many digits of
+# it are true?"
+#
+# *Stop at* the left slope: it is ragged, the right one is straight. Bending is lawful, rounding is not.
+
 # %% [markdown]
 # Two valleys. Two things go wrong, and they pull in opposite directions.
 #
@@ -145,6 +165,14 @@ with lab.record() as trace:
     y = x**3
     y.backward()
 lab.step(trace, predict=True)
+
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Stop at* step 8 of 15, just before the rule is applied, with the curtain down (`C`).
+# *Ask*: "You measured 12.0601 with a nudge of a hundredth. What will it send, and where is the nudge?" Lift the
+# curtain at step 9 of 15 and read the rule aloud.
+#
+# *Expect* "so it differentiated the formula". The loop below is the answer: ask for its formula, and wait until
+# somebody gives up.
 
 # %%
 print(x.grad)

@@ -37,6 +37,17 @@ x = torch.tensor(3.0, requires_grad=True)
 lab.reveal(name, ((2 * x + 1) ** 2).grad_fn.name())
 lab.reveal(growth, round(3.001 * 3.001 - 3 * 3, 3))
 
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Time*: 10 minutes to the first refutation, 15 for stepper and edges, 7 for what leaves
+# no record, 8 for loop, *Make* and ticket. Each vote adds 8.
+#
+# *Ask* `lab.classroom("M02")` in place of *Predict*, `lab.classroom("M03")` and `lab.classroom("M04")` after
+# *Half done*, `lab.classroom("M05")` before *What leaves no record*. `lab.classroom("M27")` is best kept for the
+# beginning of the next session.
+#
+# *Short of time*: leave out *Make*; exercise 02.4 asks for it again. Keep the loop: that each run builds its own
+# graph is what all later debugging rests on.
+
 # %% [markdown]
 # ## Predict
 #
@@ -80,6 +91,16 @@ with lab.record() as trace:
     d = c + a
 
 lab.step(trace)
+
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Stop at* step 4 of 10 and *ask*: "Two operands, two edges. How many mailboxes?" Then at
+# step 6 of 10, before the edges of the second product come: "What will be in its second place?"
+#
+# *Expect* arrows in the direction of the data, from `a` to `b`, in their own drawings. The sentence that helps:
+# "An edge is the way a gradient *will* travel, so it points back."
+#
+# A student who knows other pages calls the operations edges. That is a convention too, but not the one Python
+# shows here; let them print `next_functions`.
 
 # %% [markdown]
 # **The words.** An operation leaves a **node**, and the result's `grad_fn` points to it. A node has one
@@ -244,6 +265,13 @@ with lab.expect(AttributeError, "grad_fn"):
     d.grad_fn.grad_fn
 
 print_graph((a + k).grad_fn)  # <- change this expression
+
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Expect* two mistakes: `(a * a + a * k)`, the right graph in the wrong order (the edges
+# come in the order of the operands), and `k * a`, which puts the `None` first. Both are good news: they read the
+# graph. "Which operand is your first line about?"
+#
+# *Time*: 4 minutes; then show one solution on the projector, and ask for a second expression with the same graph.
 
 # %% [markdown]
 # ## Exit ticket

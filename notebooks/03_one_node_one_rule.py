@@ -67,6 +67,16 @@ sent = node(torch.tensor(10.0))
 lab.reveal([to_a, to_b], [sent[0], sent[1]])
 assert [g.item() for g in sent] == [50, 20]
 
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Time*: 10 minutes to here, 10 for the stepper, 12 for the patterns, 8 for the rest. The
+# notebook has no vote of its own; `lab.classroom("M27")` opens the session, a retest of notebook 02.
+#
+# *Ask* here without a computer: "The message is 10. And if it is 0? And -1?" Keep on until they say that it only
+# scales.
+#
+# *Expect* "`a` gets 5" whatever comes in. The sentence that helps: "The node knows its operands. How much its
+# output matters, it has to be told."
+
 # %% [markdown]
 # Ten times as much comes in, ten times as much goes out. A rule is *linear* in the message: it
 # multiplies the message by the local derivative, here `b` for `a`, and `a` for `b`.
@@ -96,6 +106,14 @@ a = torch.tensor(3.0, requires_grad=True)
 b = torch.tensor(4.0, requires_grad=True)
 lab.step(behind, a, b, torch.tensor(7.0), predict=True)
 
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Stop at* step 14 of 30: the 7 is on its way to the node of `p`. *Ask* for both numbers
+# of step 20 of 30 before anybody types, and let a pair defend 4 and 3 if they said so: "Who told the node about
+# the 7?"
+#
+# Then set `weight` to `-1` on the projector. That the signs turn and nothing else changes is the whole lesson, in
+# two seconds.
+
 # %%
 a.grad = b.grad = None
 behind(a, b, torch.tensor(7.0)).backward()
@@ -120,6 +138,15 @@ results = {"a + b": a + b, "a - b": a - b, "a * b": a * b, "max(a, b)": torch.ma
 for name, result in results.items():
     print(f"{name:10}", end=" ")
     lab.reveal(answers[name], list(result.grad_fn(torch.tensor(6.0))))
+
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** The best ten minutes of the notebook need no screen: pass a paper around on which single
+# nodes and messages are drawn, everybody fills in one, the neighbor checks it by nudging.
+#
+# *Expect* the two messages of the product the wrong way round, 12 for `a` and 30 for `b`. Say: "If `b` is large,
+# whose nudge matters more?"
+#
+# *Short of time*: leave out *Check a rule you do not trust* and *Make*. Exercise 03.3 has three rules to write.
 
 # %% [markdown]
 # | pattern | node | what it does with the message |

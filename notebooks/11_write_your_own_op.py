@@ -48,6 +48,16 @@ b = torch.zeros(4, requires_grad=True)
 (torch.ones(3, 4) + b).sum().backward()
 lab.reveal(bias, b.grad[0])
 
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Time*: 10 minutes to the check, 13 for *gradcheck* and the three rules, 7 for kinks, 10
+# for *The branch not taken*, 5 for the rest. Each vote adds 8.
+#
+# *Ask* `lab.classroom("M25")` before *At a kink* and `lab.classroom("M26")` before *The branch not taken*, or
+# keep that one for the next session.
+#
+# *Short of time*: leave out the two matrices and *Modify*; exercise 11.2 is about overflow as well. Do not leave
+# out `where`: of all that is here, it is what students meet first in their own code.
+
 # %% [markdown]
 # ## Predict
 #
@@ -82,6 +92,16 @@ with lab.record() as trace:
 ignored = x.grad.item()
 lab.reveal(prediction, ignored)
 lab.step(trace)
+
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Stop at* step 18 of 26, a 10 comes in, and at step 21 of 26, a 6 goes out. *Ask*:
+# "Which line should have mentioned the 10?"
+#
+# *Expect* 60, from "autograd knows what a square is". The sentence that helps: "It knows nothing. It believes
+# you."
+#
+# Some save tensors as `ctx.x = x`, and it seems to work. Ask what the version counter of notebook 10 watches
+# then.
 
 # %% [markdown]
 # Step to `SquareBackward`, the node of your class. A 10 arrives, and a 6 leaves, as if nothing had arrived. Autograd
@@ -254,6 +274,13 @@ print("y:", y.tolist())
 gradient = x.grad.tolist()
 lab.reveal(prediction, [f"{g:g}" for g in gradient])
 lab.step(trace, predict="grad")
+
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Stop at* step 22 of 32, when the message 0 sets out for the root. *Ask*: "What is 0
+# times infinity?" Collect answers before step 26 of 32.
+#
+# *Expect* "0 times anything is 0", and after that "then `where` is broken". The sentence that helps: "`where`
+# chose the *value*. The message is not a choice, it is a product."
 
 # %% [markdown]
 # > **You may think** `where()` protects the branch that is not taken.

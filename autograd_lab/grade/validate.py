@@ -28,6 +28,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,9 @@ from autograd_lab._resources import course_root
 from autograd_lab.course import feedback
 from autograd_lab.course.items import Item, Verdict, shipped
 
-from .model import Cell, Job
+from . import merge
+from .model import Job
+from .submissions import File, UnreadableError, digest, load, read
 
 CELL_TIMEOUT = 60
 """Seconds for one cell; nbval's own default is 2000."""
@@ -188,12 +191,15 @@ def find(notebooks: Sequence[str], students: Sequence[Path] | None) -> Iterator[
             yield path, f"{folder.name}: {path.name}"
 
 
-def _released() -> Path:
-    return course_root() / "exercises"
+@cache
+def _books() -> dict[str, merge.Released]:
+    """{name: exercise} of the course."""
+    found = map(merge.released, sorted((course_root() / "exercises").glob("*.ipynb")))
+    return {book.name: book for book in found if book.items}
 
 
 def _stems() -> list[str]:
-    return sorted(path.stem for path in _released().glob("*.ipynb"))
+    return sorted(_books())
 
 
 def _stem(name: str) -> str | None:
@@ -203,37 +209,24 @@ def _stem(name: str) -> str | None:
     )
 
 
-# --- merging (a stand-in until merge.py is there) --------------------------------------------------
+# --- merging --------------------------------------------------------------------------------------
 
 
 def job_of(path: Path) -> Job:
-    """A student's file merged into the released notebook. Raises CannotValidateError if it cannot be read."""
+    """A student's file merged into the released notebook, as the grader does it. Raises CannotValidateError."""
     try:
-        mine = json.loads(path.read_text(encoding="utf-8-sig"))
-        cells = [cell for cell in mine["cells"] if cell["cell_type"] == "code"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        data = load(File(path, path.name))
+        handed = read(data)
+    except UnreadableError as error:
         raise CannotValidateError(
-            f"{path} cannot be read as a notebook ({type(error).__name__}: {error}).\n  What to do: open it in Jupyter and save it again"
+            f"{path} cannot be read as a notebook. {error}\n  What to do: open it in Jupyter and save it again"
         ) from error
-    stem = _stem(path.stem)
-    if stem is None:
+    stem = _stem(path.stem) or merge.shelf(_books().values()).by_content(handed)
+    if not stem:
         raise CannotValidateError(
             f"{path.name} is no exercise of the course.\n  It has: {', '.join(_stems())}"
         )
-    released = json.loads((_released() / f"{stem}.ipynb").read_text(encoding="utf-8"))
-    found = {cell.get("id"): "".join(cell["source"]) for cell in cells}
-    merged = []
-    for cell in released["cells"]:
-        if cell["cell_type"] != "code":
-            continue
-        block = cell["metadata"].get("nbgrader", {})
-        role = "check" if block.get("grade") else "answer" if block.get("solution") else "given"
-        item = ".".join(cell["id"].split("-")[:2]) if role != "given" else ""
-        source = "".join(cell["source"])
-        merged.append(
-            Cell(cell["id"], found.get(cell["id"], source) if role == "answer" else source, role, item)
-        )
-    return Job(path.parent.name, stem, tuple(merged))
+    return merge.merge(_books()[stem], handed, student=path.parent.name, digest=digest(data))
 
 
 # --- running --------------------------------------------------------------------------------------

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 
 from corpus import Case, asked, assign, banked, dump, handed_in, keys, nothing, stems
 
+from autograd_lab.course import probe
+from autograd_lab.course.items import judge
+
 PATCHES = """
 import builtins, math
 import numpy as np
@@ -174,8 +177,14 @@ def _agreeable(stem: str) -> Case:
                 AGREEABLE + "\n" + assign(stem, item_id, _many(stem, item_id, _maker(stem, item_id)))
             )
     case.files[f"{stem}.ipynb"] = dump(handed_in(stem, answers))
-    case.fair = nothing(stem)
+    case.fair = nothing(stem) | {item_id: (0.0, idle(stem, item_id)) for item_id in code_items(stem)}
     return case
+
+
+def idle(stem: str, item_id: str) -> float:
+    """What an item gives for a program that does nothing: in a few, leaving things as they are is right in some cases."""
+    item = keys(stem)[item_id]
+    return judge(item, outputs=probe.run(item.probes, lambda *args, **kwargs: None)).score
 
 
 def _maker(stem: str, item_id: str) -> str:

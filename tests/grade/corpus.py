@@ -15,6 +15,7 @@ from __future__ import annotations
 import ast
 import copy
 import json
+import os
 import random
 import re
 import sys
@@ -45,6 +46,11 @@ class Case:
     fair: dict[str, tuple[float, float]] = field(default_factory=dict)
     """{item: (least, most) that the work deserves}; the two differ only where a fair grader might do either."""
     why: str = ""
+
+    @property
+    def listed(self) -> str:
+        """The student's name as the grader writes it: bytes that are no UTF-8 are spelled out."""
+        return os.fsencode(self.student).decode("utf-8", "backslashreplace")
 
     @property
     def notebooks(self) -> list[str]:
@@ -145,7 +151,12 @@ def assign(stem: str, item_id: str, expression: str) -> str:
     if isinstance(target, ast.Name):
         return f"{target.id} = {expression}"
     assert isinstance(target, ast.List)
-    return f"{', '.join(ast.unparse(part) for part in target.elts)} = {expression}"
+    names = [ast.unparse(part.value if isinstance(part, ast.Starred) else part) for part in target.elts]
+    if not isinstance(target.elts[0], ast.Starred):
+        return f"{', '.join(names)} = {expression}"
+    first, second = names  # two lists of one length, handed over as one: [*first, *second]
+    half = "len(both) // 2"
+    return f"both = [*({expression})]\n{first}, {second} = both[: {half}], both[{half} :]"
 
 
 def literal(value: Any) -> str:

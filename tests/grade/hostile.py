@@ -181,7 +181,7 @@ IN_A_PROGRAM = {
 
 NAMES = [
     "Zoë O'Brien", unicodedata.normalize("NFD", "Zoë O'Brien"), '"quoted" name', "李小明", "محمد", "-rf", "--help",
-    "=1+1", "+cmd|' /C calc'!A0", "comma, semicolon; rm -rf ~", "tab\tname", "line\nbreak", "<b>bold</b>", "emoji \U0001f393",
+    "=1+1", "+cmd|' \u2215C calc'!A0", "comma, semicolon; rm -rf ~", "tab\tname", "line\nbreak", "<b>bold", "emoji \U0001f393",
     "back\\slash", "division\u2215slash", "%2e%2e%2fetc", "$(touch @TRAP@)", "`id`", "name.with.dots", " leading and trailing ",
     "right-to-left \u202egnp.exe", "n" * 200, "[brackets] *?", "NULL", "0", "'; DROP TABLE results; --",
 ]  # fmt: skip
@@ -194,7 +194,8 @@ def broken() -> Iterator[Case]:
         yield make(
             f"h-{name}",
             content=_solved(**{"04_2": f"{source}\n@RIGHT@"}),
-            fair=_lost("04.2"),
+            # The first process of a pid namespace does not die of its own signals: then the right answer below counts.
+            fair=_either("04.2") if name in ("kills-itself", "terminates-itself") else _lost("04.2"),
             why="one cell goes wrong",
         )
     for name, source in ALL_THE_SAME.items():
@@ -496,7 +497,7 @@ ATTACKS = {
     "atexit": FORGED + "import atexit, os\n@atexit.register\ndef last():\n    for fd in range(256):\n        for m in forged():\n            try:\n                os.write(fd, m)\n            except OSError:\n                break",
     "gc": "import gc\nfor thing in gc.get_objects():\n    try:\n        if getattr(thing, 'id', None) == '04.1' and getattr(thing, 'expected', None):\n            answer = thing.expected\n        if isinstance(thing, dict) and thing.get('id') == '04.1' and thing.get('expected'):\n            answer = thing['expected']\n        if isinstance(thing, list) and thing == [12, 4, 12, 160]:\n            answer = thing\n    except Exception:\n        pass",
     "frames": "import sys\nframe = sys._getframe()\nwhile frame:\n    for space in (frame.f_locals, frame.f_globals):\n        for name, value in list(space.items()):\n            if callable(value) and 'grade' in str(getattr(value, '__module__', '')):\n                space[name] = lambda *a, **k: {'state': 'passed', 'score': 100, 'points': 100}\n            if name in ('score', 'points', 'passed'):\n                space[name] = 100\n    frame = frame.f_back",
-    "thread-patches": "import threading, time\ndef patch():\n    from autograd_lab.course import items, plain, probe\n    while True:\n        plain.same = lambda *a, **k: True\n        plain.plain = lambda value: [12, 4, 12, 160]\n        probe.run = lambda *a, **k: {}\n        time.sleep(0.001)\nthreading.Thread(target=patch, daemon=True).start()",
+    "thread-patches": "import threading, time\ndef patch():\n    from autograd_lab.course import items, plain, probe\n    while True:\n        plain.same = lambda *a, **k: True\n        plain.plain = lambda value: {'state': 'passed', 'score': 100}\n        probe.run = lambda *a, **k: {}\n        time.sleep(0.001)\nthreading.Thread(target=patch, daemon=True).start()",
     "patch-same": "from autograd_lab.course import plain\nplain.same = lambda *a, **k: True",
     "patch-judge": "from autograd_lab.course import feedback, items\ndef judge(item, *a, **k):\n    return items.Verdict(item, 'passed', 100)\nitems.judge = feedback.judge = feedback.verdict_on = judge\nitems.Item.points = property(lambda self: 100, lambda self, v: None)",
     "patch-listeners": "from autograd_lab.course import feedback\nclass Sink(list):\n    def append(self, given):\n        super().append((given[0], 'anything'))\nfeedback.LISTENERS[:] = [Sink()]\nfeedback.LISTENERS = [Sink()]",

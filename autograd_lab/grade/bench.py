@@ -1,0 +1,585 @@
+"""Measures the grader on the test class: `python -m autograd_lab.grade.bench`, in a checkout (tests/grade/corpus.py makes the class).
+
+    (nothing)           seconds, memory, and whether two runs write the same bytes
+    --nbgrader PATH     the same cells under `nbgrader autograde`; PATH is an nbgrader executable
+    --hostile           submissions that break graders: tried, graded right, escaped, others harmed
+    --agreement         the grader against `autograd-lab validate`, item for item
+
+Seconds by the clock depend on what else the machine does; so seconds of processor time are told with them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import autograd_lab
+from autograd_lab._resources import course_root
+from autograd_lab.course.author import public
+
+from . import merge, run, validate
+from .engine import Engine
+from .gradebook import NAME, Gradebook
+from .model import CannotGradeError, Job
+from .scoring import score
+from .submissions import find, load, read
+
+MARK = "ESCAPED"
+"""What hostile submissions print if they come out."""
+LEFT_BEHIND = "agl_escaped"
+"""How the names of files begin that may appear nowhere."""
+GET_NBGRADER = "python -m venv nbgrader-env && nbgrader-env/bin/pip install nbgrader ipykernel"
+
+
+def corpus() -> Any:
+    """The module that makes the test class. Raises CannotGradeError where there is none."""
+    folder = course_root() / "tests" / "grade"
+    if not (folder / "corpus.py").is_file():
+        raise CannotGradeError(
+            "There is no test class to measure with.",
+            "tests/grade/corpus.py makes it, and what students install leaves the tests out.",
+            "run this in a checkout of the project",
+        )
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    return importlib.import_module("corpus")
+
+
+# --- running and measuring ------------------------------------------------------------------------
+
+
+@dataclass
+class Measured:
+    """What a command took."""
+
+    wall: float
+    """Seconds by the clock."""
+    cpu: float
+    """Seconds of processor time, of the command and all that it started."""
+    peak: float
+    """Most memory at a time, of all its processes, in MB; memory that several share counts once."""
+    said: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.wall:.1f} s ({self.cpu:.1f} s of processor time), peak {self.peak:.0f} MB"
+
+
+# Runs a command and waits for all that it leaves behind too, so that the processor time of every process is counted.
+_COUNTED = """
+import ctypes, os, subprocess, sys, time
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+status = subprocess.call(sys.argv[1:])
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    try:
+        if os.waitpid(-1, os.WNOHANG)[0] == 0:
+            time.sleep(0.01)
+    except ChildProcessError:
+        break
+sys.exit(status if status >= 0 else 128 - status)
+"""
+
+
+def measure(command: Sequence[str], **more: Any) -> Measured:
+    """Run a command to its end. Raises CannotGradeError, with what it said, if it fails."""
+    import resource  # not on Windows
+
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    with tempfile.TemporaryFile() as log:
+        counted = [sys.executable, "-c", _COUNTED, *command]
+        process = subprocess.Popen(counted, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **more)
+        over, peak = threading.Event(), [0.0]
+
+        def watch() -> None:
+            while not over.wait(0.5):
+                peak[0] = max(peak[0], memory(process.pid))
+
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        try:
+            process.wait()
+        finally:
+            over.set()
+            watcher.join()
+        wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+        log.seek(0)
+        said = log.read().decode("utf-8", "replace")
+    if process.returncode:
+        raise CannotGradeError(
+            f"{Path(command[0]).name} failed with exit status {process.returncode}.",
+            said.strip()[-1000:] or "it said nothing.",
+            "mend what it says and run this again",
+        )
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Measured(wall, cpu, peak[0], said)
+
+
+def memory(root: int) -> float:
+    """Memory of a process and its descendants in MB, shared pages divided among those who share them; 0 without /proc."""
+    parents: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, ValueError, IndexError):
+            parents[int(path.parent.name)] = int(
+                path.read_text(errors="replace").rpartition(")")[2].split()[1]
+            )
+    family, size = {root}, 0
+    while len(family) != size:
+        size = len(family)
+        family |= {pid for pid, parent in parents.items() if parent in family}
+    total = 0.0
+    for pid in family:
+        with suppress(OSError, ValueError, AttributeError):
+            text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+            total += int(re.search(r"^Pss: +(\d+)", text, re.MULTILINE)[1]) / 1024  # type: ignore[index]
+    return total
+
+
+def grade(submissions: Path, out: Path, *more: str) -> Measured:
+    """The command, as an instructor gives it; always with the sandbox."""
+    command = [sys.executable, "-m", "autograd_lab", "grade", str(submissions), "--out", str(out), "--quiet"]
+    return measure([*command, "--require-sandbox", *more])
+
+
+def given(out: Path) -> dict[str, dict[str, dict[str, Any]]]:
+    """{student: {item: its row}} of a grades.json."""
+    rows: dict[str, dict[str, dict[str, Any]]] = {}
+    for student in json.loads((out / "grades.json").read_text(encoding="utf-8"))["students"]:
+        mine = rows.setdefault(student["student"], {})
+        for notebook in student["notebooks"]:
+            mine |= {row["item"]: row for row in notebook["items"]}
+    return rows
+
+
+def unfair(cases: Iterable[Any], out: Path) -> dict[str, list[str]]:
+    """{student: what was graded otherwise than the work deserves, or got no row}."""
+    rows, found = given(out), {}
+    for case in cases:
+        mine, wrong = rows.get(case.listed, {}), []
+        for item, (least, most) in case.fair.items():
+            row = mine.get(item)
+            if row is None:
+                wrong.append(f"{item}: no row")
+            elif not least - 1e-9 <= row["points"] <= most + 1e-9:
+                fair = f"{least:g}" if least == most else f"{least:g} to {most:g}"
+                wrong.append(
+                    f"{item}: {row['points']:g} instead of {fair}, {row['status']}. {row['says'][:120]}"
+                )
+        if wrong:
+            found[case.student] = wrong
+    return found
+
+
+def tree(folder: Path) -> str:
+    """A digest of all names, contents and times in a folder."""
+    told = hashlib.sha256()
+    for path in sorted(folder.rglob("*"), key=os.fsencode):
+        status = path.lstat()
+        told.update(repr((os.fsencode(path), status.st_mode, status.st_size, status.st_mtime_ns)).encode())
+        if path.is_file() and not path.is_symlink():
+            with suppress(PermissionError):
+                told.update(path.read_bytes())
+    return told.hexdigest()
+
+
+def differing(one: Path, other: Path) -> list[str]:
+    """The files that two runs over the same submissions wrote differently, but for the key `timing`."""
+
+    def content(path: Path) -> Any:
+        if path.name != "grades.json" or not path.is_file():
+            return path.read_bytes() if path.is_file() else None
+        data = json.loads(path.read_text(encoding="utf-8"))
+        data.pop("timing")
+        return data
+
+    names = {p.relative_to(top) for top in (one, other) for p in top.rglob("*") if p.is_file()}
+    # the gradebook is a database that keeps times; every table comes from it
+    return sorted(
+        str(n) for n in names
+        if not n.name.startswith(("gradebook.db", ".grading")) and content(one / n) != content(other / n)
+    )  # fmt: skip
+
+
+# --- hostile submissions --------------------------------------------------------------------------
+
+
+@dataclass
+class Trap:
+    """Where submissions that come out of their sandbox are seen: a folder, two sockets, places that many can write to."""
+
+    folder: Path
+    port: int = 0
+    caught: list[str] = field(default_factory=list)
+    """What should not have been possible, in words."""
+
+
+@contextmanager
+def trap(folder: Path, leftover: str) -> Iterator[Trap]:
+    """Watch while submissions run; afterwards `caught` says what came out. `leftover` names processes that may not remain."""
+    folder.mkdir(parents=True)
+    there = set(_left_behind())
+    made = Trap(folder)
+    with ExitStack() as stack:
+        doors = {"127.0.0.1": stack.enter_context(socket.create_server(("127.0.0.1", 0)))}
+        made.port = doors["127.0.0.1"].getsockname()[1]
+        if sys.platform == "linux":
+            doors["abstract socket"] = stack.enter_context(socket.socket(socket.AF_UNIX))
+            doors["abstract socket"].bind(f"\0autograd-lab-{made.port}")
+            doors["abstract socket"].listen()
+        post = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        post.bind(("127.0.0.1", made.port))
+        try:
+            yield made
+        finally:
+            for name, door in doors.items():
+                door.settimeout(0.01)
+                with suppress(TimeoutError):
+                    door.accept()[0].close()
+                    made.caught.append(f"connected to {name}")
+            post.settimeout(0.01)
+            with suppress(TimeoutError):
+                post.recv(1)
+                made.caught.append("sent a datagram to 127.0.0.1")
+            made.caught += [f"wrote {path}" for path in sorted(folder.rglob("*"))]
+            made.caught += [f"wrote {path}" for path in sorted(set(_left_behind()) - there)]
+            for path in Path("/proc").glob("[0-9]*/comm"):
+                with suppress(OSError):
+                    if path.read_text().strip() == leftover:
+                        made.caught.append(f"left process {path.parent.name} behind")
+
+
+def _left_behind() -> Iterator[str]:
+    package = Path(autograd_lab.__file__).parent
+    places = [
+        Path.home(),
+        Path("/tmp"),
+        Path("/var/tmp"),
+        Path("/dev/shm"),
+        package,
+        package.parent,
+        Path(sys.prefix),
+    ]
+    for place in [*places, *map(Path, sys.path)]:
+        if place.is_dir():
+            yield from (str(path.resolve()) for path in place.glob(f"{LEFT_BEHIND}*"))
+
+
+@dataclass
+class Hostile:
+    """What became of hostile submissions, and of honest ones among them."""
+
+    tried: int
+    right: int
+    escaped: list[str]
+    """Points that were not earned, and what was seen outside of a sandbox."""
+    harmed: list[str]
+    """Honest submissions with another grade than they deserve; files of students that changed."""
+    unfair: dict[str, list[str]]
+    took: Measured
+
+    def table(self) -> str:
+        """The table, and each submission that was not graded right."""
+        lines = [
+            f"{'tried':>8}{'graded right':>16}{'escaped':>12}{'others harmed':>16}",
+            f"{self.tried:>8}{self.right:>16}{len(self.escaped):>12}{len(self.harmed):>16}",
+            f"{self.took}",
+        ]
+        lines += [f"  {student}: {'; '.join(said)}" for student, said in self.unfair.items()]
+        lines += [f"  escaped: {what}" for what in self.escaped]
+        return "\n".join([*lines, *(f"  harmed: {what}" for what in self.harmed)])
+
+
+def hostile(cases: Sequence[Any], folder: Path, *more: str) -> Hostile:
+    """Grade hostile submissions in `folder`, with an honest one after every tenth."""
+    make = corpus()
+    leftover = importlib.import_module("hostile").LEFTOVER
+    cases = sorted(cases, key=lambda case: case.student)
+    honest = [make.mixture(i, f"{case.student} and after") for i, case in enumerate(cases[9::10])]
+    submissions, out = folder / "submissions", folder / "results"
+    with trap(folder / "trap", leftover) as watched:
+        make.write([*cases, *honest], submissions, watched.folder, out, watched.port)
+        before = tree(submissions)
+        took = grade(submissions, out, *more)
+        changed = tree(submissions) != before
+    wrong, harmed = unfair(cases, out), unfair(honest, out)
+    cheated = [f"{case.student}: {'; '.join(wrong[case.student])}" for case in cases
+               if case.kind == "tampered" and case.student in wrong]  # fmt: skip
+    with Gradebook(out / NAME) as book:
+        runs = (
+            (case.listed, name, book.stored_run(case.listed, name))
+            for case in cases
+            for name in case.notebooks
+        )
+        printed = [
+            f"{student}/{name}: {ran[1].printed}"
+            for student, name, ran in runs
+            if ran and MARK in ran[1].printed
+        ]
+    hurt = [f"{student}: {'; '.join(said)}" for student, said in harmed.items()]
+    return Hostile(
+        len(cases), len(cases) - len(wrong), [*watched.caught, *printed, *cheated],
+        [*hurt, *(["files in the submissions changed"] if changed else [])], wrong, took,
+    )  # fmt: skip
+
+
+# --- agreement with nbval -------------------------------------------------------------------------
+
+
+@dataclass
+class Agreement:
+    """The grader and nbval, on the checks that students see."""
+
+    items: int = 0
+    differ: list[str] = field(default_factory=list)
+    notebooks: int = 0
+
+    @property
+    def percent(self) -> float:
+        """Items on which they agree, of 100."""
+        return 100 * (1 - len(self.differ) / max(1, self.items))
+
+
+def jobs(submissions: Path, course: run.Course) -> list[Job]:
+    """The merged notebooks of a folder, those that can be read, as the grader runs them."""
+    found = find(submissions, merge.shelf(course.released.values()))
+    made = []
+    for one in found.submissions:
+        if one.file is not None:
+            book = course.released[one.notebook]
+            made.append(merge.merge(book, read(load(one.file)), student=one.student, notes=one.notes))
+    return made
+
+
+def agreement(wanted: Sequence[Job], course: run.Course, workers: int = 2) -> Iterator[tuple[Job, list[str]]]:
+    """For each notebook, how the grader's result with the visible checks differs from nbval's, item by item.
+
+    The results are "passed", "wrong", "not attempted" and "error"; a cell that had to be stopped is an error to nbval.
+    """
+    items = {name: [public(item) for item in each] for name, each in course.items.items()}
+    with Engine(items, workers=workers) as engine:
+        for job, ran in engine.run(wanted):
+            mine = {one.item: one.state for one in score(job, ran, items)}
+            theirs = {row.item: row.state for row in validate.validate(job).rows}
+            yield (
+                job,
+                [
+                    f"{job.student}/{item}: {state}, nbval {theirs.get(item)}"
+                    for item, state in mine.items()
+                    if (state if state in validate.STATES else "error") != theirs.get(item)
+                ],
+            )
+
+
+# --- beside nbgrader ------------------------------------------------------------------------------
+
+
+class Nbgrader:
+    """A course for nbgrader with the same notebooks, and the sample of the class that it grades."""
+
+    def __init__(self, executable: Path, folder: Path) -> None:
+        self.executable, self.folder = executable.absolute(), folder
+        kernel = folder / "jupyter" / "kernels" / "python3"
+        kernel.mkdir(parents=True)
+        argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        about = {"argv": argv, "display_name": "Python 3", "language": "python"}
+        (kernel / "kernel.json").write_text(json.dumps(about), encoding="utf-8")
+        source = folder / "source" / "course"
+        source.mkdir(parents=True)
+        for path in (course_root() / "exercises").glob("*.ipynb"):
+            shutil.copy(path, source)
+        self._run("generate_assignment", "course")
+
+    def autograde(self, cases: Sequence[Any]) -> Measured:
+        """Grade these students' notebooks, and no others."""
+        shutil.rmtree(self.folder / "submitted", ignore_errors=True)
+        for case in cases:
+            home = self.folder / "submitted" / case.student / "course"
+            home.mkdir(parents=True)
+            for name, content in case.files.items():
+                (home / name).write_bytes(content)
+        return self._run("autograde", "course", "--force")
+
+    def _run(self, *words: str) -> Measured:
+        environment = {
+            **os.environ,
+            "JUPYTER_PATH": str(self.folder / "jupyter"),
+            "AUTOGRAD_LAB_PROGRESS": "off",
+            "PATH": os.pathsep.join([str(self.executable.parent), os.environ.get("PATH", "")]),
+            "PYTHONPATH": str(Path(autograd_lab.__file__).parents[1]),
+        }
+        return measure(
+            [str(self.executable), *words, f"--CourseDirectory.root={self.folder}"],
+            env=environment,
+            cwd=self.folder,
+        )
+
+
+def sample(cases: Sequence[Any], count: int) -> list[Any]:
+    """Honest students who handed in one notebook, different notebooks in turn."""
+    fits = [
+        c for c in cases if c.kind == "honest" and len(c.files) == 1 and re.fullmatch(r"mix-\d+", c.student)
+    ]
+    turns: dict[str, int] = {}
+    ranked = []
+    for case in fits:
+        name = case.notebooks[0]
+        turns[name] = turns.get(name, 0) + 1
+        ranked.append((turns[name], name, case))
+    return [case for *_, case in sorted(ranked, key=lambda entry: entry[:2])[:count]]
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def speed(folder: Path, size: int, nbgrader: Path | None, count: int, honest: bool) -> dict[str, Any]:
+    """The class, twice; one submission, for what each further one costs; and a sample of it under nbgrader."""
+    make = corpus()
+    cases = make.the_class(size)
+    if honest:
+        cases = [case for case in cases if case.kind == "honest"]
+    make.write(cases, folder / "submissions")
+    chosen = sample(cases, count)
+    make.write(chosen[:1], folder / "first")
+    before = tree(folder / "submissions")
+    took = [grade(folder / "submissions", folder / f"run{i}") for i in (1, 2)]
+    first = grade(folder / "first", folder / "run3")
+    number = sum(
+        1 for row in json.loads((folder / "run1" / "grades.json").read_text())["timing"]["seconds"] if row[2]
+    )
+    best = min(took, key=lambda one: one.wall)
+    told: dict[str, Any] = {
+        "students": len(cases), "notebooks run": number,
+        "runs": [str(one) for one in took], "first submission": str(first),
+        "each further, seconds": round((best.wall - first.wall) / (number - 1), 4),
+        "each further, processor seconds": round((best.cpu - first.cpu) / (number - 1), 4),
+        "files that differ between the runs": differing(folder / "run1", folder / "run2"),
+        "submissions changed": tree(folder / "submissions") != before,
+        "graded otherwise than deserved": unfair(cases, folder / "run1"),
+    }  # fmt: skip
+    if nbgrader is None:
+        told["nbgrader"] = (
+            f"not measured; to compare: {GET_NBGRADER}, then --nbgrader nbgrader-env/bin/nbgrader"
+        )
+        return told
+    other = Nbgrader(nbgrader, folder / "nbgrader")
+    alone, several = other.autograde(chosen[:1]), other.autograde(chosen)
+    further = [
+        (getattr(several, unit) - getattr(alone, unit)) / (len(chosen) - 1) for unit in ("wall", "cpu")
+    ]
+    whole = [
+        getattr(alone, unit) + each * (number - 1)
+        for unit, each in zip(("wall", "cpu"), further, strict=True)
+    ]
+    told["nbgrader"] = {
+        "first submission": str(alone), f"{len(chosen)} submissions": str(several),
+        "each further, seconds": round(further[0], 3), "each further, processor seconds": round(further[1], 3),
+        "the class, worked out from these, seconds": round(whole[0]), "processor seconds": round(whole[1]),
+    }  # fmt: skip
+    told["faster than nbgrader"] = {
+        "class": round(whole[0] / best.wall, 1),
+        "class, processor time": round(whole[1] / best.cpu, 1),
+        "each further": round(further[0] / max(1e-9, told["each further, seconds"]), 1),
+        "each further, processor time": round(
+            further[1] / max(1e-9, told["each further, processor seconds"]), 1
+        ),
+    }
+    return told
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command. Returns 0 if all was as it should be, 1 if not, 2 if it could not be measured."""
+    options = _parser().parse_args(argv)
+    try:
+        corpus()
+        with tempfile.TemporaryDirectory(
+            prefix="autograd-lab-bench-", ignore_cleanup_errors=True
+        ) as temporary:
+            return _main(options, Path(temporary).resolve())
+    except CannotGradeError as problem:
+        print(f"autograd-lab bench: {problem}", file=sys.stderr)
+        return 2
+
+
+def _main(options: argparse.Namespace, folder: Path) -> int:
+    make = corpus()
+    if options.hostile:
+        cases = [case for case in make.hostile_cases() if re.search(options.only, case.student)]
+        made = hostile(cases, folder)
+        print(made.table())
+        return 1 if made.unfair or made.escaped or made.harmed else 0
+    if options.agreement:
+        cases = [
+            case
+            for case in make.the_class(options.students)
+            if case.kind == "honest" and re.search(options.only, case.student)
+        ]
+        make.write(cases, folder / "submissions")
+        course, total = run.load_course(), Agreement()
+        wanted = jobs(folder / "submissions", course)
+        for job, differ in agreement(wanted, course):
+            total.notebooks += 1
+            total.items += len(course.items[job.notebook])
+            total.differ += differ
+            print(
+                f"{total.notebooks} of {len(wanted)}: {job.student}/{job.notebook}",
+                *differ,
+                sep="\n  ",
+                flush=True,
+            )
+        print(
+            f"{total.items} items in {total.notebooks} notebooks, {len(total.differ)} differ: {total.percent:.2f} % agree"
+        )
+        return 1 if total.differ else 0
+    told = speed(folder, options.students, options.nbgrader, options.sample, options.honest)
+    print(json.dumps(told, indent=2, ensure_ascii=False))
+    return 1 if told["files that differ between the runs"] or told["submissions changed"] else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m autograd_lab.grade.bench", description="Measure the grader on the test class.",
+        epilog=f"To get nbgrader: {GET_NBGRADER}",
+    )  # fmt: skip
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--hostile", action="store_true", help="submissions that break graders")
+    what.add_argument("--agreement", action="store_true", help="item for item against nbval")
+    parser.add_argument("--only", default="", metavar="REGEX", help="of these, students whose names match")
+    parser.add_argument(
+        "--students", type=int, default=200, metavar="N", help="size of the class (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--honest",
+        action="store_true",
+        help="leave hostile submissions, which wait out limits, out of the class",
+    )
+    parser.add_argument(
+        "--nbgrader", type=Path, metavar="PATH", help="an nbgrader executable to compare with"
+    )
+    parser.add_argument(
+        "--sample",
+        type=int,
+        default=14,
+        metavar="N",
+        help="students that nbgrader grades (default: %(default)s)",
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

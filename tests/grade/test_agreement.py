@@ -1,0 +1,42 @@
+"""The grader and nbval say the same of the checks that students see. On the whole class: `python -m autograd_lab.grade.bench --agreement`."""
+
+import pytest
+from corpus import Case, banked, dump, handed_in, solutions, write
+
+from autograd_lab.grade import bench, run, validate
+
+pytest.importorskip("nbval", reason="validate runs notebooks with nbval")
+BOOK, PROGRAMS = "04_backward_node_by_node", "11_write_your_own_op"
+
+
+def written(folder):
+    """Right, wrong, not attempted, an error in a cell, an error in a program, a cell that needs another that failed."""
+    wrong = {item: bank[0].source for item, bank in banked(PROGRAMS).items()}
+    several = {
+        "04.1": solutions(BOOK)["04.1"],
+        "04.2": "order = [('loss', 1), ('b', 12), ('c', 4), ('a', 48)]",
+        "04.3": "1 / 0",
+    }
+    case = Case("ada", "honest", {f"{PROGRAMS}.ipynb": dump(handed_in(PROGRAMS, wrong))})
+    case.files[f"{BOOK}.ipynb"] = dump(handed_in(BOOK, several))
+    write([case], folder)
+    return bench.jobs(folder, run.load_course())
+
+
+def test_item_for_item(tmp_path):
+    found = dict(bench.agreement(written(tmp_path), run.load_course(), workers=1))
+    assert {job.notebook: differ for job, differ in found.items()} == {BOOK: [], PROGRAMS: []}
+
+
+def test_a_difference_is_seen(tmp_path, monkeypatch):
+    def other(job):
+        return validate.Report("", [validate.Row(f"04.{i}", "passed") for i in (1, 2, 3, 4)])
+
+    monkeypatch.setattr(validate, "validate", other)
+    ((job, differ),) = bench.agreement(written(tmp_path)[:1], run.load_course(), workers=1)
+    assert job.notebook == BOOK
+    assert differ == [
+        "ada/04.2: wrong, nbval passed",
+        "ada/04.3: error, nbval passed",
+        "ada/04.4: not attempted, nbval passed",
+    ]

@@ -15,7 +15,6 @@ that runs a submission; plain data comes back and is judged here.
     tables.py        grades.csv, grades.json, Gradescope, nbgrader
     pages.py         what all pages share: look, safety, Markdown
     feedback.py      a page for each student
-    report.py        a page about the class
     validate.py      the slow second opinion: the merged notebook under nbval
-    cluster.py       the same on a Dask cluster
+    bench.py         measures all this on a test class
 """

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 import classroom as c
 import pytest
 
+from autograd_lab import grade as grade_package
 from autograd_lab.grade import gradebook, merge, run, submissions, tables
 from autograd_lab.grade.gradebook import Gradebook
 from autograd_lab.grade.model import CannotGradeError
@@ -290,6 +292,12 @@ def test_the_whole_command_with_its_engine(top, tmp_path, capsys):
     assert got["bob", "04.1"][1] == "passed"
     assert run.main(words) == 0
     assert "nothing to do" in capsys.readouterr().out
+
+
+def test_the_map_of_files_is_true():
+    folder = Path(grade_package.__file__).parent
+    listed = re.findall(r"^    (\w+\.py) ", grade_package.__doc__, re.MULTILINE)
+    assert sorted(listed) == sorted(path.name for path in folder.glob("*.py") if path.name != "__init__.py")
 
 
 # --- progress -------------------------------------------------------------------------------------------

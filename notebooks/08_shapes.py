@@ -64,15 +64,15 @@ lab.reveal(prediction, [x.grad.shape, b.grad.shape])
 # %% [markdown]
 # ## Step
 #
-# Go to the node of `h`. A table of three by four ones comes in. Compare the shapes of the two messages that
-# go out, and their numbers: where did the other ones go?
+# You know the shapes. Which *numbers* stand in them? Press **Go to the question**: the stepper shows what comes in and
+# asks what goes out. Type a row as `[1, 2]`, a column as `[[1], [2]]`, press **Commit**, then **Next question**.
 
 # %%
-lab.step(trace)
+lab.step(trace, predict="grad")
 
 # %% [markdown]
-# Broadcasting *uses a number several times*. To see which cells of `h` one number feeds, nudge it: raise
-# `b[2]` by 1, and look what moves.
+# Twelve ones came in at the node of `h`. Where did they go? Broadcasting *uses a number several times*. To see
+# which cells of `h` one number feeds, nudge it: raise `b[2]` by 1, and look what moves.
 
 # %%
 with torch.no_grad():
@@ -80,6 +80,7 @@ with torch.no_grad():
     moved = (x + nudged) - (x + b)
 print(moved)
 print("x.grad:", x.grad.tolist(), " b.grad:", b.grad.tolist())
+assert h.numel() == 12
 assert moved.sum() == b.grad[2] == 3
 assert x.grad.tolist() == [[4], [4], [4]]
 
@@ -95,7 +96,8 @@ assert x.grad.tolist() == [[4], [4], [4]]
 # > **That is not what happens**, because a gradient answers one question *per number of its tensor*: if this
 # > number moves, how far does the loss move? `b` has four numbers, so there are four answers.
 # >
-# > **Here it is**, with a loss that gives each cell a weight of its own. We nudge each number of `b` alone.
+# > **Here it is**, with a loss that gives each cell a weight of its own, as printed. **Work out** the four answers,
+# > which come below the weights: from nudging each number of `b` alone, and from backward.
 
 # %%
 weights = torch.arange(12.0).reshape(3, 4)
@@ -138,26 +140,24 @@ assert to_b.tolist() == [12, 15, 18, 21]
 assert to_x.tolist() == [[6], [22], [38]]
 
 # %% [markdown]
-# **Half done.** A message of shape `(5, 3, 2)` goes back to a tensor of shape `(3, 1)`. Dimension `0` is
-# summed, since the tensor has nothing there. Which other one?
+# **Half done.** A message of shape `(5, 3, 2)` goes back to a tensor of shape `(3, 1)`. The tensor has nothing at
+# dimension `0`, so that is summed first, and `(3, 2)` is left. Which dimension of *this* is summed next?
 #
-# **All yours.** `p` has shape `(2, 1, 3)`, `q` has `(5, 3)`. What is the shape of `p + q`? Which dimension
-# is summed for `p`, and which for `q`?
+# **All yours.** `p` has shape `(2, 1, 3)`, `q` has `(5, 3)`. What is the shape of `r = p + q`? Of how many cells of
+# the message is each number of `p.grad` the sum? And each number of `q.grad`?
 
 # %%
 half = ...
 yours = [..., ..., ...]  # a shape in parentheses, a number, a number
 
-m = torch.ones(5, 3, 2)
-lab.reveal(half, 2)
-assert m.sum(0).sum(1, keepdim=True).shape == (3, 1)  # without its front, dimension 2 is dimension 1
+left = torch.ones(5, 3, 2).sum(0)
+lab.reveal(half, next(dim for dim in (0, 1) if left.sum(dim, keepdim=True).shape == (3, 1)))
+
 p = torch.zeros(2, 1, 3, requires_grad=True)
 q = torch.zeros(5, 3, requires_grad=True)
 r = p + q
 r.sum().backward()
-lab.reveal(yours, [r.shape, 1, 0])
-assert p.grad.tolist() == torch.ones(2, 5, 3).sum(1, keepdim=True).tolist()
-assert q.grad.tolist() == torch.ones(2, 5, 3).sum(0).tolist()
+lab.reveal(yours, [r.shape, p.grad[0, 0, 0], q.grad[0, 0]])
 
 # %% [markdown]
 # ## Sum or mean?
@@ -219,10 +219,9 @@ lab.reveal(shape, v.grad.shape)
 u = torch.tensor([5.0, 6.0, 7.0, 8.0], requires_grad=True)
 u[[0, 2, 2]].sum().backward()
 lab.reveal(picked, u.grad.tolist())
-assert u.grad.tolist() == [1, 0, 2, 0]
 
 # %% [markdown]
-# Never picked: 0. Picked twice: two messages, added.
+# Never picked: 0. Picked twice: two messages, added. (Notebook 04 again: the last one does not replace the first.)
 #
 # ## The real thing
 #
@@ -256,15 +255,16 @@ upper.set(title="message at scores", ylabel="one row per image")
 lower.set(title="bias.grad: the same, summed over the images", xlabel="digit")
 plt.show()
 assert torch.allclose(bias.grad, scores.grad.sum(0))
+assert u.grad.tolist() == [1, 0, 2, 0]
 
 # %% [markdown]
 # Each image has its own row, with one red cell: the score of the right digit, which should rise. The six
 # images share one bias, so the bias collects the sum of their rows.
 #
-# Step through it. At every node, say the shape of what goes out before you look.
+# Step through it. Now the stepper asks for shapes; type them like `6x10`.
 
 # %%
-lab.step(trace)
+lab.step(trace, predict="shape")
 
 # %% [markdown]
 # ## Modify

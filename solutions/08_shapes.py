@@ -33,6 +33,9 @@ from autograd_lab import lab
 ### BEGIN SOLUTION
 shapes = [(3, 2), (2,), (6, 1), (6, 2)]
 ### END SOLUTION
+### BEGIN STUB
+# shapes = [..., ..., ..., ...]  # W.grad, b.grad, s.grad, the message at y: four tuples
+### END STUB
 
 # %%
 lab.check("08.1", shapes)
@@ -74,6 +77,12 @@ item(
             score=1.5,
         ),
         wrong_answer(
+            [[3, 2], 2, [6, 1], [6, 2]],
+            "",
+            "Python reads (2) as the number 2. A shape with one number is a tuple too, and needs the comma: (2,).",
+            score=1.5,
+        ),
+        wrong_answer(
             [[2, 3], [2], [6, 1], [6, 2]],
             "",
             "Inside the rule of @ there are transposes; what comes out has the shape of W, not of its transpose.",
@@ -104,6 +113,9 @@ item(
 ### BEGIN SOLUTION
 answer = [9, 16, 25]
 ### END SOLUTION
+### BEGIN STUB
+# answer = [..., ..., ...]  # b.grad[0], b.grad[1], c.grad
+### END STUB
 
 # %%
 lab.check("08.2", answer)
@@ -140,6 +152,18 @@ item(
             [3, 16 / 3, 25 / 6],
             "M19",
             "You took means. The loss is a sum, and messages that meet are added; nothing divides.",
+        ),
+        wrong_answer(
+            [9, 16, 6],
+            "",
+            "c feeds six cells, but they do not count 1 each: every cell sends back its number of G.",
+            score=1.33,
+        ),
+        wrong_answer(
+            [9, 16, 10],
+            "M07",
+            "c feeds all six cells, and all six messages are added, not only the last one counts.",
+            score=1.33,
         ),
         wrong_answer(
             [1, 1, 1],
@@ -185,22 +209,24 @@ item(
 )
 
 
-@probe(points=1)
-def a_row(unbroadcast):
-    "A message of shape (3, 4) for a row of shape (4,)"
-    return unbroadcast(torch.arange(12.0).reshape(3, 4), (4,))
+@probe(points=1, cases=[(1, 2), (2, 2), (3, 4)])
+def a_row(unbroadcast, rows, columns):
+    "The numbers 1, 2, 3, ... as a message of shape ({0}, {1}), for a tensor of shape ({1},)"
+    g = torch.arange(1.0, rows * columns + 1).reshape(rows, columns)
+    return unbroadcast(g, (columns,))
 
 
-@probe(points=1)
-def a_column(unbroadcast):
-    "A message of shape (3, 4) for a column of shape (3, 1)"
-    return unbroadcast(torch.arange(12.0).reshape(3, 4), (3, 1))
+@probe(points=1, cases=[(1, 2), (2, 2), (3, 4)])
+def a_column(unbroadcast, rows, columns):
+    "The numbers 1, 2, 3, ... as a message of shape ({0}, {1}), for a tensor of shape ({0}, 1)"
+    g = torch.arange(1.0, rows * columns + 1).reshape(rows, columns)
+    return unbroadcast(g, (rows, 1))
 
 
 @probe(points=1, hidden=True, cases=[((3, 1),), ((2, 1, 4),), ((1, 1),), ((),), ((2, 3, 4),)])
 def deeper(unbroadcast, shape):
     "A message with three dimensions"
-    return unbroadcast(torch.arange(24.0).reshape(2, 3, 4), shape)
+    return unbroadcast(torch.arange(24.0).reshape(2, 3, 4), tuple(shape))
 
 
 @probe(points=1, hidden=True)
@@ -235,6 +261,27 @@ def unbroadcast(g, shape):
         g = g.sum(0)
     dims = tuple(dim for dim, size in enumerate(shape) if size == 1)
     return g.sum(dims) if dims else g
+
+
+@wrong(
+    "M18", "A 1 that was stretched is summed and then gone. It belongs to the shape: keepdim=True.", score=1
+)
+def unbroadcast(g, shape):
+    while len(g.shape) > len(shape):
+        g = g.sum(0)
+    for dim, size in enumerate(shape):
+        if g.shape[dim] != size:
+            g = g.sum(dim)
+    return g
+
+
+@wrong(
+    "M18",
+    "You always sum dimension 0. That is right for a row; a column was repeated along dimension 1. Let `shape` decide.",
+    score=1,
+)
+def unbroadcast(g, shape):
+    return g.sum(0)
 
 
 @wrong("M19", "The copies were each used, so their messages are added. A mean would divide them.")
@@ -363,10 +410,26 @@ def problem(rows):
     return w, torch.tensor(x), torch.tensor(y)
 
 
-@probe(points=1, cases=[(3,), (2,)])
-def equal_pieces(batch_gradient, size):
-    "Six rows in equal pieces"
-    return batch_gradient(*problem(6), size)
+@probe(points=1, cases=[(1, 1), (2, 2), (2, 1), (4, 2), (6, 2)])
+def equal_pieces(batch_gradient, rows, size):
+    "{0} rows, {1} at a time"
+    return batch_gradient(*problem(rows), size)
+
+
+@probe(points=0.5)
+def rows_at_a_time(batch_gradient):
+    "Six rows, 2 at a time: after how many rows each gradient reaches w"
+    w, x, y = problem(6)
+    rows, reached = [0], []
+
+    def pack(saved):
+        rows[0] += len(saved) if saved.dim() == 2 else 0
+        return saved
+
+    w.register_hook(lambda g: reached.append(rows[0]))
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda saved: saved):
+        batch_gradient(w, x, y, 2)
+    return reached
 
 
 @probe(points=1, hidden=True, cases=[(4,), (3,), (6,)])
@@ -375,7 +438,7 @@ def a_smaller_last_piece(batch_gradient, size):
     return batch_gradient(*problem(7), size)
 
 
-@probe(points=1, hidden=True)
+@probe(points=0.5, hidden=True)
 def all_at_once_and_old_gradients(batch_gradient):
     "More places than rows, and a gradient left over from before"
     w, x, y = problem(5)
@@ -415,7 +478,7 @@ def batch_gradient(w, x, y, size):
 @wrong(
     "M19",
     "You weigh every piece with the full size. The last one may be smaller: use the rows it really has.",
-    score=1,
+    score=1.5,
 )
 def batch_gradient(w, x, y, size):
     w.grad = None
@@ -426,7 +489,11 @@ def batch_gradient(w, x, y, size):
     return w.grad
 
 
-@wrong("M19", "The mean has divided by the rows of the piece already; now you divide by all rows as well.")
+@wrong(
+    "M19",
+    "The mean has divided by the rows of the piece already; now you divide by all rows as well.",
+    score=0.5,
+)
 def batch_gradient(w, x, y, size):
     w.grad = None
     for start in range(0, len(x), size):
@@ -439,6 +506,7 @@ def batch_gradient(w, x, y, size):
 @wrong(
     "M19",
     "Sums of pieces do add up, but to the gradient of the sum. The mean is asked for: divide by all rows.",
+    score=0.5,
 )
 def batch_gradient(w, x, y, size):
     w.grad = None
@@ -446,6 +514,58 @@ def batch_gradient(w, x, y, size):
         rows, targets = x[start : start + size], y[start : start + size]
         loss = ((rows @ w - targets) ** 2).sum()
         loss.backward()
+    return w.grad
+
+
+@wrong(
+    "M19",
+    "The mean has divided by the rows of the piece already; now you divide by them once more.",
+    score=0.5,
+)
+def batch_gradient(w, x, y, size):
+    w.grad = None
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        loss = ((rows @ w - targets) ** 2).mean() / size
+        loss.backward()
+    return w.grad
+
+
+@wrong("M19", "The share is upside down: a piece counts by its rows out of all, len(rows) / len(x).", score=1)
+def batch_gradient(w, x, y, size):
+    w.grad = None
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        loss = ((rows @ w - targets) ** 2).mean() * (len(x) / len(rows))
+        loss.backward()
+    return w.grad
+
+
+@wrong(
+    "",
+    "The numbers are right, but all rows are in graphs, which wait in memory, when the first gradient comes. Call backward for "
+    "each piece: then its graph can go before the next piece begins.",
+    score=2.5,
+)
+def batch_gradient(w, x, y, size):
+    w.grad = None
+    ((x @ w - y) ** 2).mean().backward()
+    return w.grad
+
+
+@wrong(
+    "",
+    "The numbers are right, but all rows are in graphs, which wait in memory, when the first gradient comes. Call backward for "
+    "each piece: then its graph can go before the next piece begins.",
+    score=2.5,
+)
+def batch_gradient(w, x, y, size):
+    w.grad = None
+    total = 0
+    for start in range(0, len(x), size):
+        rows, targets = x[start : start + size], y[start : start + size]
+        total = total + ((rows @ w - targets) ** 2).mean() * (len(rows) / len(x))
+    total.backward()
     return w.grad
 
 
@@ -462,7 +582,7 @@ def batch_gradient(w, x, y, size):
 @wrong(
     "M10",
     "The weights are right; but a gradient left over from before is added. Clear w.grad before the loop.",
-    score=2,
+    score=2.5,
 )
 def batch_gradient(w, x, y, size):
     for start in range(0, len(x), size):

@@ -68,7 +68,7 @@ class Result:
         if verdict.case is not None:
             name, i = verdict.case
             failed = next(p for p in item.probes if p.name == name)
-            about = failed.says.rstrip(".") or failed.names()[i]
+            about = failed.about(i)
             detail = difference(about, verdict.got, verdict.want)
             if verdict.misconception or verdict.says not in (detail,):
                 lines += [detail] if detail not in lines and not verdict.says.startswith(about) else []

@@ -55,6 +55,13 @@ class Probe:
         """The names of its cases, in order: "chain", or "chain(2, 3)"."""
         return [f"{self.name}({', '.join(map(repr, case))})" if case else self.name for case in self.cases]
 
+    def about(self, i: int) -> str:
+        """What case `i` tries: the sentence of the probe, the case's own values in place of {0}, {1}, ... in it."""
+        words = self.says.rstrip(".")
+        for place, value in enumerate(self.cases[i]):
+            words = words.replace(f"{{{place}}}", value if isinstance(value, str) else plain.show(value))
+        return words or self.names()[i]
+
 
 @dataclass
 class Item:
@@ -178,7 +185,7 @@ def _judge_outputs(item: Item, outputs: dict[str, Any]) -> Verdict:
     probe, i = min(failed, key=_burden)
     key, want = probe.names()[i], probe.expected[i]
     found = recognize(item, outputs)
-    says = found.says if found else difference(probe.says.rstrip(".") or key, outputs[key], want)
+    says = found.says if found else difference(probe.about(i), outputs[key], want)
     return Verdict(item, "wrong", score, says, found.id if found else "", (probe.name, i), outputs[key], want)
 
 

@@ -105,6 +105,6 @@ def _judged(result: Result, item: Item, answer: Answer, verdict: Verdict) -> Res
     if case in answer.lost:
         result.state, result.says = answer.lost[case], STOPPED[answer.lost[case]]
     elif probe.hidden and not verdict.misconception:
-        about = probe.says.rstrip(".") or "A case that the notebook does not show"
+        about = probe.about(number) if probe.says else "A case that the notebook does not show"
         result.says = f"{about}: not right."
     return result

@@ -37,7 +37,9 @@ from autograd_lab import lab
 b = torch.zeros(1, 6, requires_grad=True)
 (torch.ones(2, 6) + b).sum().backward()
 lab.reveal(each, b.grad[0, 0])
-lab.reveal(drops, "saved values")
+e = torch.tensor(1.0, requires_grad=True).exp()
+e.backward()
+lab.reveal(drops, "saved values" if e.grad_fn.next_functions else "edges")
 
 # %% [markdown]
 # So far each program ended in one number, the loss. This one ends in **two**, made from three:
@@ -74,11 +76,12 @@ lab.reveal(prediction, [y.shape, x.grad.shape])
 # %% [markdown]
 # ## Step
 #
-# Watch the seed: here it is not 1, but your `v`. It counts the first output once and the second ten times.
-# How does that show in what arrives at `x`?
+# The seed is not 1 here, but your `v`. It counts the first output once and the second ten times. Press **Go to the
+# question** and follow it down to `x`: the stepper asks for each message. (`A` is an input too, but needs no
+# gradient. What is computed for it?)
 
 # %%
-lab.step(trace)
+lab.step(trace, predict="grad")
 
 # %% [markdown]
 # How each output moves with each input is a table with two rows, one per output, and three columns, one
@@ -101,16 +104,13 @@ lab.reveal(first, vjp([1.0, 0.0]))
 lab.reveal(second, vjp([0.0, 1.0]))
 
 # %% [markdown]
-# **Half done.** With `v = (1, 10)`, the first number that arrives is `1 * 2 + 10 * 0`. What are the other two?
+# **Half done.** With `v = (3, 1)`, the first number that arrives is `3 * 2 + 1 * 0`. What are the other two?
 
 # %%
 half = [..., ...]
 
-both = vjp([1.0, 10.0])
+both = vjp([3.0, 1.0])
 lab.reveal(half, both[1:])
-assert vjp([1.0, 0.0]) == [2, 8, 0]
-assert vjp([0.0, 1.0]) == [0, 4, 18]
-assert both == [1 * 2 + 10 * 0, 1 * 8 + 10 * 4, 1 * 0 + 10 * 18]
 
 # %% [markdown]
 # > **You may think** backward computes the Jacobian, and `v` is a formality: fill in ones.
@@ -122,6 +122,9 @@ assert both == [1 * 2 + 10 * 0, 1 * 8 + 10 * 4, 1 * 0 + 10 * 18]
 # > **Here it is.** And `v` has a meaning: it is the gradient of a loss, if the loss is `(v * y).sum()`.
 
 # %%
+assert vjp([1.0, 0.0]) == [2, 8, 0]
+assert vjp([0.0, 1.0]) == [0, 4, 18]
+assert both == [3 * 2 + 1 * 0, 3 * 8 + 1 * 4, 3 * 0 + 1 * 18]
 a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
 for v in ([1.0, 1.0, 1.0], [1.0, 0.0, 0.0]):
     (message,) = torch.autograd.grad(a**2, a, torch.tensor(v))
@@ -129,7 +132,7 @@ for v in ([1.0, 1.0, 1.0], [1.0, 0.0, 0.0]):
 assert message.tolist() == [2, 0, 0]
 
 x.grad = None
-loss = (torch.tensor([1.0, 10.0]) * f(x)).sum()
+loss = (torch.tensor([3.0, 1.0]) * f(x)).sum()
 loss.backward()
 print("f, by way of a loss:", x.grad.tolist())
 assert x.grad.tolist() == both
@@ -154,7 +157,6 @@ def jvp(t):
 
 
 lab.reveal(prediction, jvp([0.0, 1.0, 0.0]))
-assert jvp([0.0, 1.0, 0.0]) == [8, 4]
 
 # %% [markdown]
 # Now uncover the whole table both ways. How many passes does each need? **Predict**, then run. A dot stands
@@ -178,6 +180,7 @@ for passes in (1, 2, 3):
         forward = [f"{n:4g}" if k < passes else "   ." for k, n in enumerate(row)]
         print(" " * 14, *backward, "  | ", *forward, sep="")
 assert rows == [list(row) for row in zip(*columns, strict=True)]
+assert columns[1] == jvp([0.0, 1.0, 0.0]) == [8, 4]
 
 # %% [markdown]
 # One backward pass per **output**, one forward pass per **input**. A loss is one output of perhaps
@@ -231,8 +234,7 @@ assert kept == {"backward": 20, "forward": 0}
 # scaled by row `k` of `W`. Collect the messages of that row: `(G[i] * W[k]).sum()`. For all `i` and `k` at
 # once this is `G @ W.T`. The shapes agree: `(5, 2) @ (2, 3)` is `(5, 3)`, the shape of `X`.
 #
-# **Half done.** Which of these goes to `W`, of shape `(3, 2)`: `"G.T @ X"`, `"X.T @ G"` or `"X @ G"`?
-# Only one has the right shape.
+# **Half done.** What goes to `W`, of shape `(3, 2)`: `"G.T @ X"`, `"X.T @ G"` or `"G @ X.T"`? Only one has its shape.
 #
 # **All yours.** In `z = M @ u` the message `(5, 7)` arrives, `u = (1, 2, 3)`, and `M` has shape `(2, 3)`.
 # What are the shape of `M.grad`, and its number `M.grad[0, 2]`?
@@ -240,12 +242,9 @@ assert kept == {"backward": 20, "forward": 0}
 # %%
 half, yours = ..., [..., ...]
 
-X, W = torch.randn(5, 3, requires_grad=True), torch.randn(3, 2, requires_grad=True)
-G = torch.randn(5, 2)
+X, W, G = torch.randn(5, 3), torch.randn(3, 2, requires_grad=True), torch.randn(5, 2)
 (X @ W).backward(G)
-lab.reveal(half, "X.T @ G")
-assert torch.allclose(X.grad, G @ W.detach().T)
-assert torch.allclose(W.grad, X.detach().T @ G)
+lab.reveal(half, "G.T @ X" if W.grad.shape == (G.T @ X).shape else "X.T @ G")
 
 M = torch.zeros(2, 3, requires_grad=True)
 (M @ torch.tensor([1.0, 2.0, 3.0])).backward(torch.tensor([5.0, 7.0]))
@@ -265,6 +264,7 @@ images, _ = datasets.digits()
 image = torch.tensor(images[4:5])
 v = torch.zeros(1, 10, dtype=image.dtype)
 v[0, 3] = 1
+assert torch.allclose(W.grad, X.T @ G)
 
 # %%
 prediction = ...
@@ -273,15 +273,14 @@ with lab.record() as trace:
     W = torch.zeros(64, 10, dtype=image.dtype, requires_grad=True)
     scores = image @ W
     scores.backward(v)
-lab.reveal(prediction, "the image")
+lab.reveal(prediction, "the image" if W.grad[:, 3].tolist() == images[4].tolist() else "noise")
 for row in W.grad[:, 3].reshape(8, 8).tolist():
     print("".join(" .:oO@"[int(5 * pixel)] * 2 for pixel in row))
-assert W.grad[:, 3].tolist() == images[4].tolist()
-assert W.numel() == 640
-assert 1400 * 10 * 640 == 8960000
 
 # %%
-lab.step(trace)
+assert W.numel() == 640
+assert 1400 * 10 * 640 == 8960000
+lab.step(trace, predict="shape")
 
 # %% [markdown]
 # The image itself: `X.T @ G`, and `G` is 0 but for one place. The other columns are empty. The whole Jacobian

@@ -28,6 +28,9 @@ from autograd_lab import lab
 ### BEGIN SOLUTION
 shapes = [(4,), (3,), (), (5, 2)]
 ### END SOLUTION
+### BEGIN STUB
+# shapes = [..., ..., ..., ...]  # four tuples, one for each call
+### END STUB
 
 # %%
 lab.check("09.1", shapes)
@@ -86,6 +89,9 @@ item(
 ### BEGIN SOLUTION
 gradient = [30, 21, 4]
 ### END SOLUTION
+### BEGIN STUB
+# gradient = [..., ..., ...]
+### END STUB
 
 # %%
 lab.check("09.2", gradient)
@@ -151,6 +157,9 @@ item(
 ### BEGIN SOLUTION
 passes = [4, 300, 700, 2, "backward", "forward"]
 ### END SOLUTION
+### BEGIN STUB
+# passes = [..., ..., ..., ..., ..., ...]  # f backward, f forward, g backward, g forward, better for f, better for g
+### END STUB
 
 # %%
 lab.check("09.3", passes)
@@ -235,10 +244,10 @@ def numbers(seed, *shapes):
     return [torch.tensor(rng.integers(-4, 6, shape).astype("float64")) for shape in shapes]
 
 
-@probe(points=1)
-def three_shapes(matmul_rule):
-    "X of shape (2, 3), W of shape (3, 4)"
-    return list(matmul_rule(*numbers(1, (2, 4), (2, 3), (3, 4))))
+@probe(points=1, cases=[(1, 1, 2), (1, 2, 1), (2, 1, 1), (2, 3, 4)])
+def three_shapes(matmul_rule, n, k, m):
+    "G of shape ({0}, {2}), X of shape ({0}, {1}), W of shape ({1}, {2}); sent to X and to W"
+    return list(matmul_rule(*numbers(1, (n, m), (n, k), (k, m))))
 
 
 @probe(points=1, hidden=True)
@@ -345,11 +354,11 @@ item(
 )
 
 
-@probe(points=1)
-def two_from_three(jacobian):
-    "Two outputs of three inputs"
-    A = torch.tensor([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]])
-    return jacobian(lambda x: A @ x**2, torch.tensor([1.0, 2.0, 3.0], requires_grad=True))
+@probe(points=1, cases=[(1, 2), (2, 1), (2, 2), (2, 3)])
+def few_from_few(jacobian, outputs, inputs):
+    "f(x) = A @ x**2 with {0} outputs and {1} inputs: the first rows and columns of the A of the notebook, at x = 1, 2, 3"
+    A = torch.tensor([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]])[:outputs, :inputs]
+    return jacobian(lambda x: A @ x**2, torch.tensor([1.0, 2.0, 3.0][:inputs], requires_grad=True))
 
 
 @probe(points=0.5, hidden=True)

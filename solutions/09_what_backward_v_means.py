@@ -59,6 +59,12 @@ item(
             "These are shapes of Jacobians. Nobody makes them: v is one message, with one number for each output.",
         ),
         wrong_answer(
+            [4, 3, [], [5, 2]],
+            "",
+            "Python reads (4) as the number 4. A shape with one number is a tuple too, and needs the comma: (4,).",
+            score=1,
+        ),
+        wrong_answer(
             [[], [], [], []],
             "",
             "A single number is enough for a single output. Where there are several, each needs a number in v.",
@@ -132,6 +138,12 @@ item(
             score=1.33,
         ),
         wrong_answer(
+            [30, 20, 4],
+            "M07",
+            "x[1] is used by both outputs. The second sends it a message too: 10 * 2 + 1 * 1.",
+            score=1.33,
+        ),
+        wrong_answer(
             [30, 20, 0],
             "M20",
             "That is only the first row, weighted. The second output has the weight 1, not 0.",
@@ -180,6 +192,19 @@ item(
             [300, 4, 2, 700, "forward", "backward"],
             "M20",
             "It is the other way round: a backward pass starts at one output and uncovers its row.",
+        ),
+        wrong_answer(
+            [300, 4, 2, 700, "backward", "forward"],
+            "M20",
+            "The better modes are right, but by your counts they would be the worse ones. A backward pass uncovers a row, the row of "
+            "an output: 4 of them for f.",
+            score=0.67,
+        ),
+        wrong_answer(
+            [4, 4, 2, 2, "backward", "forward"],
+            "M21",
+            "Each mode has its own count, whichever is better: forward mode needs a pass for each input, all 300 of f.",
+            score=1.33,
         ),
         wrong_answer(
             [4, 300, 700, 2, "backward", "backward"],
@@ -241,7 +266,7 @@ item(
 @shared
 def numbers(seed, *shapes):
     rng = np.random.default_rng(seed)
-    return [torch.tensor(rng.integers(-4, 6, shape).astype("float64")) for shape in shapes]
+    return [torch.tensor(rng.integers(1, 10, shape).astype("float64")) for shape in shapes]
 
 
 @probe(points=1, cases=[(1, 1, 2), (1, 2, 1), (2, 1, 1), (2, 3, 4)])
@@ -269,6 +294,24 @@ def narrow_matrices(matmul_rule, n, k, m):
 )
 def matmul_rule(G, X, W):
     return G @ W, X @ G
+
+
+@wrong(
+    "",
+    "For matrices it is not enough to multiply with the other factor: it must be transposed, or the shapes do not fit.",
+)
+def matmul_rule(G, X, W):
+    return W @ G, G @ X
+
+
+@wrong("", "Two messages leave this node: one to X and one to W. Yours returns the one to X only.")
+def matmul_rule(G, X, W):
+    return G @ W.T
+
+
+@wrong("", "What arrives is G, not the value of X @ W: a rule sends on its message, times the other factor.")
+def matmul_rule(G, X, W):
+    return (X @ W) @ W.T, X.T @ (X @ W)
 
 
 @wrong("", "Both are right, but in the wrong order: first what goes to X, then what goes to W.")
@@ -356,7 +399,7 @@ item(
 
 @probe(points=1, cases=[(1, 2), (2, 1), (2, 2), (2, 3)])
 def few_from_few(jacobian, outputs, inputs):
-    "f(x) = A @ x**2 with {0} outputs and {1} inputs: the first rows and columns of the A of the notebook, at x = 1, 2, 3"
+    "f(x) = A[:{0}, :{1}] @ x**2, with A and x as in notebook 09"
     A = torch.tensor([[1.0, 2.0, 0.0], [0.0, 1.0, 3.0]])[:outputs, :inputs]
     return jacobian(lambda x: A @ x**2, torch.tensor([1.0, 2.0, 3.0][:inputs], requires_grad=True))
 
@@ -400,7 +443,9 @@ def jacobian(f, x):
 
 
 @wrong(
-    "M10", "backward adds to x.grad, so each row contains the ones before it. Clear x.grad before each pass."
+    "M10",
+    "Each row contains the ones before it. Something goes on adding: x.grad, if you call backward, or a v whose old 1 stays. Begin "
+    "each row with an empty one.",
 )
 def jacobian(f, x):
     y = f(x)
@@ -411,6 +456,47 @@ def jacobian(f, x):
         y.backward(v, retain_graph=True)
         rows.append(x.grad.clone())
     return torch.stack(rows)
+
+
+@wrong(
+    "",
+    "Each row contains the ones before it. Something goes on adding: x.grad, if you call backward, or a v whose old 1 stays. Begin "
+    "each row with an empty one.",
+)
+def jacobian(f, x):
+    y = f(x)
+    rows = []
+    v = torch.zeros_like(y)
+    for i in range(len(y)):
+        v[i] = 1
+        rows.append(torch.autograd.grad(y, x, v, retain_graph=True)[0])
+    return torch.stack(rows)
+
+
+@wrong("", "torch.autograd.grad returns a tuple, also for a single input. The row is its first entry: [0].")
+def jacobian(f, x):
+    y = f(x)
+    rows = []
+    for i in range(len(y)):
+        v = torch.zeros_like(y)
+        v[i] = 1
+        rows.append(torch.autograd.grad(y, x, v, retain_graph=True))
+    return torch.stack(rows)
+
+
+@wrong("", "The rows are right, but a list of rows is not yet a table: torch.stack(rows) makes one.")
+def jacobian(f, x):
+    y = f(x)
+    return [torch.autograd.grad(y[i], x, retain_graph=True)[0] for i in range(len(y))]
+
+
+@wrong(
+    "M20",
+    "v is one message, of the shape of y. A whole table of messages does not go through in one pass: one row, one pass.",
+)
+def jacobian(f, x):
+    y = f(x)
+    return torch.autograd.grad(y, x, torch.eye(len(y)))[0]
 
 
 @wrong("", "Your table is turned over: the rows belong to the outputs, the columns to the inputs.")

@@ -24,53 +24,62 @@
 # - explain the error of a second backward, and decide whether `retain_graph` is the cure;
 # - tell `retain_graph`, `retain_grad` and `create_graph` apart.
 #
-# **Warm-up**, from memory. (1) After `h = x * 2` and `(h * h).backward()`, what is `h.grad`: a number or
-# `"None"`? (2) Which of these must remember operands for the way back: `"a + b"` or `"a * b"`?
+# **Warm-up**, from memory. (1) `x` is 2, and `(x * x).backward()` runs three times. What does `x.grad` hold?
+# (2) Which of these must remember operands for the way back: `"a + b"` or `"a * b"`?
 
 # %%
-h_grad, remembers = ..., ...  # fill in, then run
+held, remembers = ..., ...  # fill in, then run
 
 import autograd_lab as torch
 from autograd_lab import lab
 
-lab.reveal(h_grad, "None")
-lab.reveal(remembers, "a * b")
+x = torch.tensor(2.0, requires_grad=True)
+for _ in range(3):
+    (x * x).backward()
+lab.reveal(held, x.grad)
+a, b = torch.tensor(3.0, requires_grad=True), torch.tensor(5.0, requires_grad=True)
+results = {"a + b": a + b, "a * b": a * b}
+lab.reveal(remembers, next(name for name in results if hasattr(results[name].grad_fn, "_saved_self")))
 
 # %% [markdown]
 # ## Predict
 #
-# Two programs. Each computes `y` from `a = 3` and calls `y.backward()` **twice**. Which of the two fails at
-# the second call: `"sum"`, `"product"`, `"both"` or `"neither"`?
+# Two programs. Each computes `y` from `a = 3` and calls `y.backward()` **twice**: one with `y = a + a`, the sum, one
+# with `y = a * a`, the product. Which of them fails at the second call: `"sum"`, `"product"`, `"both"` or
+# `"neither"`?
 
 # %%
 prediction = ...
 
-a = torch.tensor(3.0, requires_grad=True)
-programs = {"sum": lambda: a + a, "product": lambda: a * a}
-failed = []
-for name, program in programs.items():
-    y = program()
+
+def fails_twice(y):
     y.backward()
     try:
         y.backward()
+        return False
     except RuntimeError:
-        failed.append(name)
-lab.reveal(prediction, failed[0] if len(failed) == 1 else "both" if failed else "neither")
+        return True
+
+
+with lab.record() as trace:
+    a = torch.tensor(3.0, requires_grad=True)
+    fails = {"sum": fails_twice(a + a)}
+    fails["product"] = fails_twice(a * a)
 
 # %% [markdown]
 # ## Step
 #
-# Here is the product again, recorded, with the second call in it. Watch the line **Saved** in the panel of
-# the node: when does it appear, and when is it crossed out? At the last step, read why the engine stops.
+# Here are all four calls. Before each, the stepper asks: does it raise an error? Answer, and go on with **Step**.
+# Watch the line **Saved**: when does something appear there, and when is it gone? At the last step, read why
+# the engine stops.
 
 # %%
-with lab.record() as trace:
-    a = torch.tensor(3.0, requires_grad=True)
-    y = a * a
-    y.backward()
-    with lab.expect(RuntimeError, "second time"):
-        y.backward()
-lab.step(trace)
+lab.step(trace, predict="error")
+
+# %%
+failed = [name for name in fails if fails[name]]
+lab.reveal(prediction, failed[0] if len(failed) == 1 else "both" if failed else "neither")
+assert failed == ["product"]
 
 # %% [markdown]
 # The rule of a product needs both factors, so the node saves them when it is made. After it has done its
@@ -82,15 +91,20 @@ lab.step(trace)
 # > **That is not what happens.** The *graph* is still there after backward. Only the **saved values** are
 # > gone, and only a node that has some, and needs them again, can fail.
 # >
-# > **Here it is**: nodes and edges after backward, and what they saved.
+# > **Here it is.** **Predict** how many edges the node of `y = a * a` has, at two moments: before any call of
+# > backward, and after the first.
 
 # %%
+prediction = [..., ...]
+
 y = a * a
-print("before:", y.grad_fn._saved_self, len(y.grad_fn.next_functions), "edges")
+edges = [len(y.grad_fn.next_functions)]
 y.backward()
+edges.append(len(y.grad_fn.next_functions))
+lab.reveal(prediction, edges)
 with lab.expect(RuntimeError, "after they have already been freed"):
     y.grad_fn._saved_self
-assert len(y.grad_fn.next_functions) == 2
+assert edges == [2, 2]  # the forward run made them, and they stay
 
 # %% [markdown]
 # ## Who saves what?
@@ -99,7 +113,7 @@ assert len(y.grad_fn.next_functions) == 2
 # that does not require grad, `w` and `b` do.
 
 # %%
-prediction = [..., ..., ..., ...]  # for p, s, r, e
+prediction = [..., ..., ..., ..., ...]  # for p, s, r, e, m
 
 x = torch.ones(3, 4)
 w = torch.full((4, 2), 0.5, requires_grad=True)
@@ -109,6 +123,7 @@ with lab.record() as trace:
     s = p + b
     r = torch.relu(s)
     e = torch.exp(r)
+    m = e * 3
 saved = [len(node["saved"]) for node in trace.nodes if node["kind"] == "op"]
 lab.reveal(prediction, saved)
 
@@ -117,12 +132,13 @@ for node in trace.nodes:
     for name, tensor, _ in node["saved"]:
         what = trace.tensors[tensor]
         print(f"{node['name']:14} saves {name:7} {what['name']}, shape {what['shape']}")
-assert saved == [1, 0, 1, 1]
+assert saved == [1, 0, 1, 1, 1]
 
 # %% [markdown]
-# One for the product, not two: `w` is not kept, because its only use would be the gradient of `x`, which
-# nobody wants. The sum keeps nothing. `relu` and `exp` keep their *results*: no extra memory, they are
-# needed anyway by whoever comes next.
+# One for `x @ w`, not two: `w` is not kept, because its only use would be the gradient of `x`, which
+# nobody wants. In the same way `e * 3` keeps the 3 and not `e`. What a product saves depends on **who needs a
+# gradient**; in `a * a` both factors were kept. The sum keeps nothing. `relu` and `exp` keep their *results*: no
+# extra memory, they are needed anyway by whoever comes next.
 #
 # This is why training takes so much more memory than using a network: **every layer's values wait for
 # the way back.**
@@ -135,26 +151,30 @@ assert saved == [1, 0, 1, 1]
 # | `h.retain_grad()` | the **gradient** of a tensor that is not a leaf |
 # | `y.backward(create_graph=True)` | a **record of backward itself**, so that gradients can be differentiated |
 #
-# > **You may think** these three are one thing.
+# > **You may think** these three are one thing. You may even read: "to see the gradient of `h`, call
+# > `h.backward(retain_graph=True)` first".
 # >
-# > **That is not what happens.** Each keeps something else, and none does the work of another.
+# > **That is not what happens.** Each keeps something else, and none does the work of another. That call keeps no
+# > gradient of `h`, and it is one more backward: it adds to the leaves.
 # >
-# > **Here it is.** **Predict** `h.grad` in each of the two cases: a number, or `"None"`.
+# > **Here it is.** **Predict** `h.grad`, a number or `"None"`, and `a.grad`, with that call and with `retain_grad`.
 
 # %%
-with_retain_graph, with_retain_grad = ..., ...
+with_extra_call, with_retain_grad = [..., ...], [..., ...]  # h.grad and a.grad
 
 a = torch.tensor(3.0, requires_grad=True)
 h = a * 2
-(h * h).backward(retain_graph=True)
+h.backward(retain_graph=True)
+(h * h).backward()
 with lab.expect(UserWarning, "not a leaf"):
-    lab.reveal(with_retain_graph, str(h.grad))
+    lab.reveal(with_extra_call, [str(h.grad), a.grad])
+assert a.grad == 26  # 24, and 2 from the extra call
 
-h = a * 2
+a.grad, h = None, a * 2
 h.retain_grad()
 (h * h).backward()
-lab.reveal(with_retain_grad, h.grad)
-assert h.grad == 12
+lab.reveal(with_retain_grad, [h.grad, a.grad])
+assert (h.grad, a.grad) == (12, 24)
 
 # %% [markdown]
 # **Worked.** When do you need `retain_graph`? When two roots share a part of the graph that has saved
@@ -247,9 +267,9 @@ assert cured == [1, 1, 1, 1, 1]
 # read the gradient of a tensor in the middle: `"retain_graph"`, `"retain_grad"` or `"create_graph"`?
 
 # %%
-fails, switch = ..., ...
+second_fails, switch = ..., ...
 
-lab.reveal(fails, True)
+lab.reveal(second_fails, fails_twice(torch.exp(a)))
 lab.reveal(switch, "retain_grad")
 
 # %% [markdown]

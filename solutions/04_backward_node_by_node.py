@@ -33,6 +33,9 @@ from autograd_lab import lab
 ### BEGIN SOLUTION
 answer = [12, 4, 12, 160]
 ### END SOLUTION
+### BEGIN STUB
+# answer = [..., ..., ..., ...]
+### END STUB
 
 # %%
 lab.check("04.1", answer)
@@ -75,6 +78,54 @@ item(
             score=3,
         ),
         wrong_answer(
+            [7, 4, 12, 160],
+            "",
+            "In graph 1 you added. Only messages that meet at a node are added; on the way, each node multiplies by its own factor.",
+            score=3,
+        ),
+        wrong_answer(
+            [12, 2, 12, 160],
+            "M07",
+            "In graph 2, b = a + a sends 2 to each of its two operands, and both are a: 2 + 2. One of the two got lost.",
+            score=3,
+        ),
+        wrong_answer(
+            [12, 4, 6, 160],
+            "M07",
+            "In graph 3, a gets two messages: 6 straight from the product, and 2 * 3 = 6 through b. They are added.",
+            score=3,
+        ),
+        wrong_answer(
+            [12, 4, 5, 160],
+            "",
+            "In graph 3 you added the two factors. The product sends the value of the other factor: b = 6 to a, and a = 2 to b.",
+            score=3,
+        ),
+        wrong_answer(
+            [12, 2, 6, 160],
+            "M07",
+            "In graphs 2 and 3 two messages reach a, and you kept one of them. They are added.",
+            score=2,
+        ),
+        wrong_answer(
+            [12, 4, 12, 40],
+            "",
+            "In graph 4 you stopped at b: 40 is what its node receives. From there it sends 40 * 2 to each of its two operands.",
+            score=3,
+        ),
+        wrong_answer(
+            [12, 4, 12, 0],
+            "M06",
+            "In graph 4 you asked b before anything had reached it. It runs last of the three, when both messages are in.",
+            score=3,
+        ),
+        wrong_answer(
+            [12, 8, 12, 240],
+            "M06",
+            "In graphs 2 and 4 you sent a sum on that contains messages you had sent on before. A node waits, and sends once.",
+            score=2,
+        ),
+        wrong_answer(
             [24, 8, 12, 80],
             "",
             "These are values of the graph, not gradients: the question is how much the last line moves when a moves.",
@@ -86,14 +137,17 @@ item(
 # %% [markdown]
 # ## 04.2 · You are the engine (3 points)
 #
-# The graph of `loss = b * c` with `b = a * a` and `c = b * 3` at `a = 2`. Its nodes are called
-# `"loss"`, `"c"`, `"b"` and `"a"` here (the last is the accumulator of `a`). In which order do they
-# run, and which gradient does each receive? Write pairs, first the node that runs first.
+# `b = a * 2`, `c = b + a` and `loss = b * c`, at `a = 3`. The nodes are called `"loss"`, `"c"`, `"b"` and `"a"`
+# here (the last is the accumulator of `a`). In which order do they run, and which gradient does each receive?
+# Write pairs, first the node that runs first.
 
 # %%
 ### BEGIN SOLUTION
-order = [("loss", 1), ("c", 4), ("b", 24), ("a", 96)]
+order = [("loss", 1), ("c", 6), ("b", 15), ("a", 36)]
 ### END SOLUTION
+### BEGIN STUB
+# order = ...  # [("loss", 1), ...]: as many pairs as there are runs
+### END STUB
 
 # %%
 lab.check("04.2", order)
@@ -105,33 +159,73 @@ item(
     points=3,
     hints=[
         "A node may run when every node that uses its output has sent its message.",
-        "After the loss has run, b holds one message (12) and still waits for the one through c.",
-        "The order is loss, c, b, a. b receives 12 + 3 * 4.",
+        "After the loss has run, the node of b holds one message (9) and still waits for the one from c.",
+        "The order is loss, c, b, a. b receives 9 + 6, and a receives 6 from c and 2 * 15 from b.",
     ],
     wrong=[
         wrong_answer(
-            [["loss", 1], ["b", 12], ["c", 4], ["a", 48]],
+            [["loss", 1], ["b", 9], ["c", 6], ["a", 24]],
             "M06",
             "You ran b with one of its two messages. c uses b as well, so b must wait until c has sent its own.",
         ),
         wrong_answer(
-            [["loss", 1], ["b", 12], ["c", 4], ["b", 12], ["a", 96]],
+            [["loss", 1], ["b", 9], ["c", 6], ["a", 36]],
+            "M06",
+            "b ran with 9 alone, before c had sent its message: then a would end at 24, not at 36. b must wait for c.",
+        ),
+        wrong_answer(
+            [["loss", 1], ["b", 9], ["c", 6], ["b", 6], ["a", 36]],
             "M06",
             "You ran b twice. The sum is right here, but every node behind b would run twice as well, and so on: the engine waits, "
             "and runs each node once.",
         ),
         wrong_answer(
-            [["loss", 1], ["c", 4], ["b", 12], ["a", 48]],
+            [["loss", 1], ["c", 6], ["b", 9], ["b", 6], ["a", 36]],
+            "M06",
+            "b runs once, with the sum of its two messages, not once for each.",
+        ),
+        wrong_answer(
+            [["loss", 1], ["c", 6], ["b", 15], ["a", 6], ["a", 30]],
+            "M06",
+            "The accumulator of a waits like every node: it runs once, with 6 + 30.",
+        ),
+        wrong_answer(
+            [["loss", 1], ["c", 6], ["a", 6], ["b", 15], ["a", 30]],
+            "M06",
+            "The accumulator of a does not run at its first message. b uses a as well, so it waits, and runs last, with 6 + 30.",
+        ),
+        wrong_answer(
+            [["loss", 1], ["c", 6], ["b", 6], ["a", 18]],
             "M07",
-            "The second message replaced the first at b. Messages for the same tensor are added: 12 + 12.",
+            "The second message replaced the first at b. Messages for the same tensor are added: 9 + 6.",
         ),
         wrong_answer(
-            [["loss", 1], ["c", 12], ["b", 16], ["a", 64]],
+            [["loss", 1], ["c", 6], ["b", 15], ["a", 30]],
+            "M07",
+            "a is used by c too, whose node sends it 6. That is added to the 30 from b.",
+        ),
+        wrong_answer(
+            [["loss", 1], ["c", 9], ["b", 15], ["a", 39]],
             "",
-            "At the loss the messages are swapped: the gradient for c is b = 4, and the one for b is c = 12.",
+            "At the loss the messages are swapped: the gradient for c is b = 6, and the one for b is c = 9.",
         ),
         wrong_answer(
-            [["a", 96], ["b", 24], ["c", 4], ["loss", 1]],
+            [["loss", 1], ["c", 6], ["b", 27], ["a", 90]],
+            "",
+            "c is a sum: its node hands the 6 on to both operands as it is. Only a product multiplies by the other operand.",
+        ),
+        wrong_answer(
+            [["loss", 54], ["c", 9], ["b", 6], ["a", 3]],
+            "",
+            "The order is right, but these are the values of the forward run. The loss starts with the gradient 1.",
+        ),
+        wrong_answer(
+            ["loss", "c", "b", "a"],
+            "",
+            'The order is right. Now write beside each node the gradient it receives: ("loss", 1) is the first pair.',
+        ),
+        wrong_answer(
+            [["a", 36], ["b", 15], ["c", 6], ["loss", 1]],
             "",
             "The gradients are right; but backward starts at the loss, and the accumulator of a is the end of the way.",
         ),
@@ -155,6 +249,9 @@ item(
 ### BEGIN SOLUTION
 parts = ["B", "D", "A", "E", "C", "F"]
 ### END SOLUTION
+### BEGIN STUB
+# parts = [..., ..., ..., ..., ..., ...]  # letters in quotes
+### END STUB
 
 # %%
 lab.check("04.3", parts)
@@ -180,6 +277,21 @@ item(
             ["B", "D", "A", "C", "E", "F"],
             "",
             "C before E delivers gradients that the rule has not computed yet.",
+        ),
+        wrong_answer(
+            ["A", "B", "D", "E", "C", "F"],
+            "",
+            "The loop (A) takes a node that is ready. Before anything is counted (B) and seeded (D), none is.",
+        ),
+        wrong_answer(
+            ["B", "D", "A", "F", "E", "C"],
+            "",
+            "Nobody new is ready before something has been delivered: the rule (E), its messages (C), then who is ready (F).",
+        ),
+        wrong_answer(
+            ["D", "A", "B", "E", "C", "F"],
+            "",
+            "Counting (B) happens once, before the loop: inside it, the counts would begin anew with every node.",
         ),
         wrong_answer(
             ["B", "D", "A", "E", "F", "C"],
@@ -269,32 +381,43 @@ def add(a, b):
     return Node(a.value + b.value, (a, b), lambda g: [g, g])
 
 
-@probe(points=1)
-def a_chain(backward):
-    "(a * 3) * 4 at a = 2"
-    a = Node(2.0)
-    y = mul(mul(a, Node(3.0)), Node(4.0))
+@probe(points=0.5, cases=[(1,), (2,), (4,)])
+def a_chain(backward, times):
+    "a = 2, multiplied by 3 so often: {0}"
+    a = y = Node(2.0)
+    for _ in range(times):
+        y = mul(y, Node(3.0))
     backward(y)
     return {"a": a.grad, "root": y.grad}
 
 
-@probe(points=1)
-def used_twice_at_once(backward):
-    "b = a * a, loss = b + b at a = 3"
+@probe(points=0.5, cases=[("a + a",), ("a * a",), ("b + b",)])
+def used_twice_at_once(backward, root):
+    "a = 3, b = a * a, and the root is {0}"
     a = Node(3.0)
     b = mul(a, a)
-    backward(add(b, b))
-    return {"a": a.grad, "b": b.grad}
+    backward({"a + a": add(a, a), "a * a": b, "b + b": add(b, b)}[root])
+    return {"a": a.grad}
 
 
-@probe(points=1, cases=[("b * c",), ("c * b",)])
-def used_at_two_depths(backward, loss):
-    "b = a * a, c = b * 3, and the loss is their product, at a = 2"
+@probe(points=1, cases=[(2,), (3,), (6,)])
+def doubled(backward, times):
+    "a = 1, and y = y + y so often in a row: {0}"
+    a = y = Node(1.0)
+    for _ in range(times):
+        y = add(y, y)
+    backward(y)
+    return {"a": a.grad}
+
+
+@probe(points=1, cases=[("a * b",), ("b * c",), ("c * b",)])
+def used_at_two_depths(backward, root):
+    "a = 2, b = a * a, c = b * 3, and the root is {0}"
     a = Node(2.0)
     b = mul(a, a)
     c = mul(b, Node(3.0))
-    backward(mul(b, c) if loss == "b * c" else mul(c, b))
-    return {"a": a.grad, "b": b.grad, "c": c.grad}
+    backward({"a * b": mul(a, b), "b * c": mul(b, c), "c * b": mul(c, b)}[root])
+    return {"a": a.grad, "b": b.grad}
 
 
 @probe(points=1, hidden=True)
@@ -332,7 +455,7 @@ def each_rule_once_and_deep(backward):
 
 
 @wrong("M06", "Your engine walks down every path by itself and sends along what had arrived before as well. "
-       "A node must wait for all its messages, and go on once.", score=1)  # fmt: skip
+       "A node must wait for all its messages, and go on once.", score=0.5)  # fmt: skip
 def backward(root):
     root.grad = 1.0
 
@@ -360,7 +483,7 @@ def backward(root):
 @wrong(
     "M07",
     "At a node with several messages the last one replaces the others. They must be added: x.grad += g.",
-    score=1,
+    score=0.5,
 )
 def backward(root):
     order, seen = [], set()
@@ -445,6 +568,100 @@ def backward(root):
     for node in reversed(order):
         for x, g in zip(node.inputs, node.rule(node.grad) if node.inputs else []):
             x.grad += g
+
+
+@wrong("M06", "You count a node once for every path that leads to it, and wait for messages that never come. Go into each node "
+       "once when you count: remember whom you have seen.", score=2)  # fmt: skip
+def backward(root):
+    waiting, stack = {root: 0}, [root]
+    while stack:
+        for x in stack.pop().inputs:
+            waiting[x] = waiting.get(x, 0) + 1
+            stack.append(x)
+    root.grad, ready = 1.0, [root]
+    while ready:
+        node = ready.pop()
+        for x, g in zip(node.inputs, node.rule(node.grad) if node.inputs else []):
+            x.grad += g
+            waiting[x] -= 1
+            if waiting[x] == 0:
+                ready.append(x)
+
+
+@wrong("M06", "You count users. A node that uses an input twice, such as a * a, sends it two messages: count every edge.", score=4)  # fmt: skip
+def backward(root):
+    waiting, stack = {root: 0}, [root]
+    while stack:
+        for x in set(stack.pop().inputs):
+            if x not in waiting:
+                waiting[x] = 0
+                stack.append(x)
+            waiting[x] += 1
+    root.grad, ready = 1.0, [root]
+    while ready:
+        node = ready.pop()
+        for x, g in zip(node.inputs, node.rule(node.grad) if node.inputs else []):
+            x.grad += g
+            waiting[x] -= 1
+            if waiting[x] == 0:
+                ready.append(x)
+
+
+@wrong(
+    "", "A leaf has no rule, only None, and None cannot be called. Ask a rule only where there are inputs."
+)
+def backward(root):
+    root.grad, stack = 1.0, [root]
+    while stack:
+        node = stack.pop()
+        for x, g in zip(node.inputs, node.rule(node.grad)):
+            x.grad += g
+            stack.append(x)
+
+
+@wrong("", "The rule already multiplies by what arrives: rule(g) with g = node.grad. Multiplied again, the gradient counts twice.")  # fmt: skip
+def backward(root):
+    waiting, stack = {root: 0}, [root]
+    while stack:
+        for x in stack.pop().inputs:
+            if x not in waiting:
+                waiting[x] = 0
+                stack.append(x)
+            waiting[x] += 1
+    root.grad, ready = 1.0, [root]
+    while ready:
+        node = ready.pop()
+        for x, g in zip(node.inputs, node.rule(node.grad) if node.inputs else []):
+            x.grad += node.grad * g
+            waiting[x] -= 1
+            if waiting[x] == 0:
+                ready.append(x)
+
+
+@wrong("", "The rule was asked with 1, so each node sends only its local derivative. Hand it the gradient that has arrived: node.grad.")  # fmt: skip
+def backward(root):
+    waiting, stack = {root: 0}, [root]
+    while stack:
+        for x in stack.pop().inputs:
+            if x not in waiting:
+                waiting[x] = 0
+                stack.append(x)
+            waiting[x] += 1
+    root.grad, ready = 1.0, [root]
+    while ready:
+        node = ready.pop()
+        for x, g in zip(node.inputs, node.rule(1.0) if node.inputs else []):
+            x.grad += g
+            waiting[x] -= 1
+            if waiting[x] == 0:
+                ready.append(x)
+
+
+@wrong("", "Only the root's own inputs get a gradient. Each of them is a node too: go on until no node is ready.")  # fmt: skip
+def backward(root):
+    root.grad = 1.0
+    for x, g in zip(root.inputs, root.rule(1.0)):
+        x.grad += g
 
 
 @right

@@ -3,7 +3,7 @@
 #   autograd_lab:
 #     id: "06"
 #     minutes: 35
-#     points: 9
+#     points: 11
 # ---
 
 # %% [markdown]
@@ -58,7 +58,20 @@ item(
             "tanh keeps something as well: its result t, 24 numbers, from which its slope 1 - t**2 is computed.",
         ),
         wrong_answer(
-            88, "", "The sum t + 1 keeps nothing: its rule is g, with no number of the forward run in it."
+            88,
+            "",
+            "24 too many. tanh keeps its result t and not its input p; the sum keeps nothing: its rule is g, with no number of "
+            "the forward run in it.",
+        ),
+        wrong_answer(
+            103,
+            "",
+            "Too much twice over: w is not kept, for x needs no gradient; and of p and t only t is.",
+        ),
+        wrong_answer(
+            0,
+            "M02",
+            "Nothing waits for backward here: a node is made, and saves what its rule needs, as soon as its line runs.",
         ),
         wrong_answer(24, "", "The product keeps x, 40 numbers: the gradient of w is x^T g."),
         wrong_answer(39, "", "It is x that is kept, not w: the gradient of w is x^T g."),
@@ -80,6 +93,9 @@ item(
 ### BEGIN SOLUTION
 second_call = ["works", "fails", "works", "works"]
 ### END SOLUTION
+### BEGIN STUB
+# second_call = [..., ..., ..., ...]
+### END STUB
 
 # %%
 lab.check("06.2", second_call)
@@ -119,6 +135,24 @@ item(
             "",
             "a - 2 saves nothing: its rule is g, and nothing can be missing.",
             score=3,
+        ),
+        wrong_answer(
+            ["fails", "works", "fails", "works"],
+            "",
+            "The other way round in 1 to 3: the sum and the difference save nothing, exp saves its result, which is freed.",
+            score=1,
+        ),
+        wrong_answer(
+            ["fails", "fails", "works", "works"],
+            "M12",
+            "In 1, a is used twice, but a + a saves neither: its rule is g for each, and nothing can be missing.",
+            score=3,
+        ),
+        wrong_answer(
+            ["works", "works", "works", "fails"],
+            "M13",
+            "exp saves its result, so 2 fails. And retain_graph=True at the first call keeps the saved values: 4 works.",
+            score=2,
         ),
         wrong_answer(
             ["works", "fails", "works", "fails"],
@@ -181,10 +215,10 @@ item(
 )
 
 
-@probe(points=1)
-def two_turns(train):
-    "Two turns, w = 0.8"
-    return train(torch.tensor(0.8, requires_grad=True), [0.1, -0.4])
+@probe(points=1, cases=[(1,), (2,), (3,)])
+def few_turns(train, turns):
+    "w = 0.8, and of the sequence 0.1, -0.4, 0.7 so many: {0}"
+    return train(torch.tensor(0.8, requires_grad=True), [0.1, -0.4, 0.7][:turns])
 
 
 @probe(points=1)
@@ -223,7 +257,8 @@ def train(w, xs):
 
 @wrong(
     "M14",
-    "The second turn still walks into the graph of the first, whose saved values are gone: cut h loose with detach().",
+    "The second turn still walks into the graph of the first, whose saved values are gone. Cut h loose, and use what detach "
+    "returns: h.detach() on a line of its own leaves h as it was.",
 )
 def train(w, xs):
     h, grads = torch.tensor(0.5), []
@@ -236,12 +271,39 @@ def train(w, xs):
     return grads
 
 
-@wrong("M16", "You cut h after the update, inside of this turn's own loss: then nothing of w is left in it.")
+@wrong("M16", "You cut h off from w before this turn's loss is computed: then no path leads back to w. Cut it where the next turn begins.")  # fmt: skip
 def train(w, xs):
     h, grads = torch.tensor(0.5), []
     for x in xs:
         h = torch.tanh(w * h + x).detach()
-        loss = h * h * w / w.detach()
+        loss = h * h
+        w.grad = None
+        loss.backward()
+        grads.append(w.grad.item())
+    return grads
+
+
+@wrong("M16", "You detached w, the parameter: backward has no way left to it. It is the old state h that must lose its history.")  # fmt: skip
+def train(w, xs):
+    h, grads = torch.tensor(0.5), []
+    for x in xs:
+        h = torch.tanh(w.detach() * h + x)
+        h.requires_grad_()
+        loss = h * h
+        w.grad = None
+        loss.backward()
+        grads.append(w.grad.item())
+    return grads
+
+
+@wrong("M16", "requires_grad_(False) is for leaves, and h was computed, so it refuses. What gives you the value without its "
+       "history is h.detach().")  # fmt: skip
+def train(w, xs):
+    h, grads = torch.tensor(0.5), []
+    for x in xs:
+        h.requires_grad_(False)
+        h = torch.tanh(w * h + x)
+        loss = h * h
         w.grad = None
         loss.backward()
         grads.append(w.grad.item())
@@ -306,3 +368,86 @@ def train(w, xs):
         grads.append(float(g))
         value = h.item()
     return grads
+
+
+# %% [markdown]
+# ## 06.4 · Kept for whose sake? (2 points)
+#
+# `a` and `b` require grad, `k` does not. Which of its two operands does the node of each product save: `"both"`,
+# `"first"`, `"second"` or `"none"`? (Where nothing is recorded, there is no node, and nothing is saved.)
+#
+# 1. `a * b` · 2. `k * b` · 3. `a * 7` · 4. `k * 7`
+
+# %%
+### BEGIN SOLUTION
+saved = ["both", "first", "second", "none"]
+### END SOLUTION
+### BEGIN STUB
+# saved = [..., ..., ..., ...]
+### END STUB
+
+# %%
+lab.check("06.4", saved)
+
+# %% tags=["item"]
+item(
+    "06.4",
+    kind="predict",
+    points=2,
+    partial=True,
+    hints=[
+        "Write the rule of a product: the message to the first operand is g times the second, and the other way round.",
+        "An operand is saved for the sake of the other one's gradient. Who does not need a gradient has nothing saved for it.",
+        "In 2 only b needs a gradient, and its message is g * k: k is saved, the first.",
+    ],
+    wrong=[
+        wrong_answer(
+            ["both", "second", "first", "none"],
+            "",
+            "The factors swap: the message to b is g * k, so it is k that is saved for the sake of b.",
+            score=1,
+        ),
+        wrong_answer(
+            ["both", "both", "both", "both"],
+            "M03",
+            "A constant needs no gradient, so nothing is saved for its sake; and where no operand needs one, there is no node.",
+            score=0.5,
+        ),
+        wrong_answer(
+            ["both", "both", "both", "none"],
+            "M03",
+            "In 2 and 3 one operand needs no gradient, and the other factor, which only its message would need, is not kept.",
+            score=1,
+        ),
+        wrong_answer(
+            ["both", "second", "both", "none"],
+            "M03",
+            "The factors swap: in 2, k is saved for the message to b. In 3, only a needs a gradient, so only the 7 is kept.",
+            score=1,
+        ),
+        wrong_answer(
+            ["both", "first", "first", "none"],
+            "",
+            "In 3 the message to a is g * 7: it is the 7 that is saved, the second. A number may be saved like a tensor.",
+            score=1.5,
+        ),
+        wrong_answer(
+            ["both", "first", "none", "none"],
+            "",
+            "In 3 the message to a is g * 7. The 7 must be remembered like any other factor.",
+            score=1.5,
+        ),
+        wrong_answer(
+            ["both", "first", "second", "both"],
+            "M02",
+            "k * 7 needs no gradient at all: nothing is recorded, so no node is there to save anything.",
+            score=1.5,
+        ),
+        wrong_answer(
+            ["none", "none", "none", "none"],
+            "M02",
+            "Backward has not been called, but the nodes are there already, and saved their factors when they were made.",
+            score=0.5,
+        ),
+    ],
+)

@@ -418,7 +418,7 @@ def _own_cells(notebook: Notebook) -> None:
     answer = cell(notebook, "04-2-answer")
     place = notebook["cells"].index(answer)
     notebook["cells"].insert(
-        place, code("def mine():\n    " + "return [('loss', 1), ('c', 4), ('b', 24), ('a', 96)]")
+        place, code("def mine():\n    " + "return [('loss', 1), ('c', 6), ('b', 15), ('a', 36)]")
     )
     answer["source"] = "order = mine()"
 
@@ -570,7 +570,7 @@ def _tampered_files() -> Iterator[Case]:
     make = partial(_case, kind="tampered", fair=nothing(HARD))
     right = {
         "04.1": "[12, 4, 12, 160]",
-        "04.2": '[("loss", 1), ("c", 4), ("b", 24), ("a", 96)]',
+        "04.2": '[("loss", 1), ("c", 6), ("b", 15), ("a", 36)]',
         "04.3": '["B", "D", "A", "E", "C", "F"]',
     }
 

@@ -185,7 +185,7 @@ def test_a_copy_below_the_check_does_not_count():
 def test_a_copy_left_empty_never_overwrites_the_answer(stub_first):
     data = c.solved(a1="answer = [12, 4, 12, 160]")
     at = c.place(data, "04-1-answer")
-    stub = {**data["cells"][at], "id": "copy", "source": "answer = ..."}
+    stub = {**data["cells"][at], "id": "copy", "source": "answer = [..., ..., ..., ...]"}
     data["cells"].insert(at if stub_first else at + 1, stub)
     assert points(data) == {"04.1": 4}
 

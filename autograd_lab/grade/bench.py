@@ -317,6 +317,8 @@ def hostile(cases: Sequence[Any], folder: Path, *more: str) -> Hostile:
         before = tree(submissions)
         took = grade(submissions, out, *more)
         changed = tree(submissions) != before
+    if not (out / "grades.json").is_file():
+        return Hostile(len(cases), 0, watched.caught, ["the results are gone"], {}, took)
     wrong, harmed = unfair(cases, out), unfair(honest, out)
     cheated = [f"{case.student}: {'; '.join(wrong[case.student])}" for case in cases
                if case.kind == "tampered" and case.student in wrong]  # fmt: skip
@@ -448,7 +450,10 @@ def sample(cases: Sequence[Any], count: int) -> list[Any]:
 
 
 def speed(folder: Path, size: int, nbgrader: Path | None, count: int, honest: bool) -> dict[str, Any]:
-    """The class, twice; one submission, for what each further one costs; and a sample of it under nbgrader."""
+    """The class, twice; one submission, for what each further one costs; and a sample of it under nbgrader.
+
+    Without pages of feedback, which nbgrader makes by another command.
+    """
     make = corpus()
     cases = make.the_class(size)
     if honest:
@@ -457,8 +462,8 @@ def speed(folder: Path, size: int, nbgrader: Path | None, count: int, honest: bo
     chosen = sample(cases, count)
     make.write(chosen[:1], folder / "first")
     before = tree(folder / "submissions")
-    took = [grade(folder / "submissions", folder / f"run{i}") for i in (1, 2)]
-    first = grade(folder / "first", folder / "run3")
+    took = [grade(folder / "submissions", folder / f"run{i}", "--no-feedback") for i in (1, 2)]
+    first = grade(folder / "first", folder / "run3", "--no-feedback")
     number = sum(
         1 for row in json.loads((folder / "run1" / "grades.json").read_text())["timing"]["seconds"] if row[2]
     )

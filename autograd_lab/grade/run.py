@@ -303,7 +303,7 @@ def grade(
             continue
         else:
             done.rescored += 1
-        progress.step(task.submission.student)
+            progress.step(task.submission.student)
     if waiting and not stop.is_set():
         by_job: dict[tuple[str, str], Task] = {}
         changed: list[Task] = []
@@ -320,8 +320,11 @@ def grade(
                 by_job[job.student, job.notebook] = task
                 yield job
 
+        progress.begin("starting")
         with make_runner() as runner:
+            progress.close()
             started(runner)
+            progress.begin("")
             for job, run in runner.run(jobs()):
                 task = by_job.pop((job.student, job.notebook))
                 _record(book, course, task, job, run, only)
@@ -413,6 +416,7 @@ class Progress:
         self._out = out or sys.stderr
         self._clock = clock
         self._start = self._shown = clock()
+        self._before = 0
         self._quiet = quiet or not self._out.isatty()
         self._wide = 0
 
@@ -425,12 +429,19 @@ class Progress:
         self._shown = now
         self._write(self.line(about, now - self._start))
 
+    def begin(self, about: str) -> None:
+        """What takes its time begins here: the time that is left is worked out from now on."""
+        self._start, self._before = self._clock(), self.done
+        if not self._quiet:
+            self._write(self.line(about, 0.0))
+
     def line(self, about: str, seconds: float) -> str:
         """The line: a bar, numbers, the time that is left."""
         full = self.done / max(1, self.total)
         bar = ("#" * round(20 * full)).ljust(20, ".")
-        left = seconds / self.done * (self.total - self.done) if self.done else 0.0
-        return f"[{bar}] {self.done} of {self.total}, {clock_time(left)} left  {_printable(about)}"
+        since = self.done - self._before
+        left = f", {clock_time(seconds / since * (self.total - self.done))} left" if since else ""
+        return f"[{bar}] {self.done} of {self.total}{left}  {_printable(about)}".rstrip()
 
     def close(self) -> None:
         """Take the line away."""
@@ -438,6 +449,7 @@ class Progress:
             self._write("")
             self._out.write("\r")
             self._out.flush()
+            self._wide = 0
 
     def _write(self, text: str) -> None:
         width = max(20, shutil.get_terminal_size().columns - 1)
@@ -626,7 +638,8 @@ def _main(options: argparse.Namespace) -> int:
         )
         say = _quiet if options.quiet else print
         _say_plan(say, made, found, course)
-        progress = Progress(len(made.tasks), quiet=options.quiet)
+        there = [task for task in made.tasks if task.submission.file and not task.trouble]
+        progress = Progress(len(there), quiet=options.quiet)
         stop = threading.Event()
 
         def make_runner(course: Course = course) -> AbstractContextManager[Runner]:

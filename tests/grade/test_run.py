@@ -22,6 +22,7 @@ from autograd_lab.grade import gradebook, merge, run, submissions, tables
 from autograd_lab.grade.gradebook import Gradebook
 from autograd_lab.grade.model import CannotGradeError
 
+Progress = run.Progress
 RIGHT = {"a1": "answer = [12, 4, 12, 160]"}
 
 
@@ -316,6 +317,23 @@ def test_the_line_says_how_far_and_how_long():
     assert out.getvalue() == "\r[#####...............] 1 of 4, 1:30 left  ada?[2J"
     line.close()
     assert out.getvalue().endswith("\r")
+    line.begin("starting")  # what was done before, at another pace, says nothing of what is left
+    assert out.getvalue().endswith("\r[#####...............] 1 of 4  starting")
+    now[0] = 40.0
+    line.step()
+    assert out.getvalue().rstrip().endswith("\r[##########..........] 2 of 4, 0:20 left")
+
+
+def test_the_line_counts_what_runs(top, tmp_path, monkeypatch, capsys):
+    """Not the missing and the unreadable, which take no time."""
+    totals = []
+    monkeypatch.setattr(
+        run, "Progress", lambda total, **_: totals.append(total) or Progress(total, quiet=True)
+    )
+    words = [str(top), "--out", str(tmp_path / "out"), "--notebooks", "04,05"]
+    monkeypatch.setattr(run, "_engine", lambda *_: c.HereRunner())
+    assert run.main(words) == 0
+    assert totals[0] == 2
 
 
 def test_nobody_watches_nothing_is_said():

@@ -72,6 +72,17 @@ def compare(a: Any, b: Any, labels: tuple[str, str] = ("a", "b")) -> Any:
     return widgets.compare(a, b, labels)
 
 
+def compare_static(fn: Any, *inputs: Any, **kwargs: Any) -> Any:
+    """Define-by-run beside captured: `fn(*inputs)` as it runs, the graph that torch.compile captures of it, and what each pass did.
+
+    `.again(*inputs)` runs it on other data: the dynamic graph is built anew, the captured one holds or says which guard it missed
+    (see widgets/static.py).
+    """
+    from . import widgets
+
+    return widgets.compare_static(fn, *inputs, **kwargs)
+
+
 def save_html(path: Any, *steppers: Any, title: str | None = None) -> None:
     """Write steppers as one web page that needs no kernel and no network (see widgets/export.py)."""
     from .widgets import export
@@ -80,7 +91,7 @@ def save_html(path: Any, *steppers: Any, title: str | None = None) -> None:
 
 
 __all__ = [
-    "Trace", "Why", "check", "classroom", "compare", "draw", "expect", "hint", "narrate", "progress", "record", "record_torch", "reveal",
+    "Trace", "Why", "check", "classroom", "compare", "compare_static", "draw", "expect", "hint", "narrate", "progress", "record", "record_torch", "reveal",
     "save_html", "scope", "state", "step", "why", "wrong_order",
 ]  # fmt: skip
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,7 @@ def stages(entry: Entry) -> list[Stage]:
     names = _named(entry)
     found = []
     joints = [(title, graph) for title, graph in entry.history if not title.startswith("fuse")]
-    for (_, before), (title, after) in zip(joints, joints[1:], strict=False):
+    for (_, before), (title, after) in pairwise(joints):
         found.append(_stage(title, before, after, names))
     found.append(_split(entry, joints[-1][1], names))
     for title, graph in entry.history:
@@ -108,7 +109,7 @@ def _right(step: Step, names: dict[Value, str], inside: dict[Value, str]) -> str
             text = _right(part, names, within)
             within.update(dict.fromkeys(part.outs, text))
         return within[step.outs[0]]
-    taken = [inside.get(v) or _word(v, names) for v in step.inputs]
+    taken = ["-" if v is None else inside.get(v) or _word(v, names) for v in step.inputs]
     while taken and taken[-1] == "-":
         taken.pop()
     extra = step.args[1:] if step.how == "view" else step.args
@@ -122,9 +123,7 @@ def _short(x: Any) -> bool:
     return isinstance(x, bool | int | float | str | tuple) and len(str(x)) <= 18 and x != ()
 
 
-def _word(value: Value | None, names: dict[Value, str]) -> str:
-    if value is None:
-        return "-"
+def _word(value: Value, names: dict[Value, str]) -> str:
     if value.constant and np.ndim(value.array) == 0:
         return f"{value.array:g}" if not isinstance(value.array, bool | np.bool_) else str(value.array)
     return names.get(value) or value.name or "?"
@@ -169,9 +168,7 @@ def _stage(title: str, before: Graph, after: Graph, names: dict[Value, str]) -> 
 
 def _changes(before: Graph, after: Graph, names: dict[Value, str]) -> list[Change]:
     place = {v: i for i, s in enumerate(after.steps) for v in s.outs}
-    home = {
-        v: i for i, s in enumerate(after.steps) for part in s.body for v in part.outs if v not in place
-    }
+    home = {v: i for i, s in enumerate(after.steps) for part in s.body for v in part.outs if v not in place}
     twins = {_like(s, [_value_key(v) for v in s.inputs]): s for s in after.steps}
     instead = _read_instead(before, after)
     fused: dict[int, list[int]] = {}
@@ -193,7 +190,9 @@ def _changes(before: Graph, after: Graph, names: dict[Value, str]) -> list[Chang
         name = names.get(out, "?")
         readers = [] if heir is None else [k for k, s in enumerate(after.steps) if heir in s.inputs]
         if heir is None:
-            found.append(Change("dropped", f"Nobody reads {name}: {told(step, names)} is not computed.", mine, []))
+            found.append(
+                Change("dropped", f"Nobody reads {name}: {told(step, names)} is not computed.", mine, [])
+            )
             continue
         instead[out] = heir
         where = [place[heir]] if heir in place else []
@@ -226,19 +225,31 @@ def _read_instead(before: Graph, after: Graph) -> dict[Value, Value]:
     pairs = [(s.inputs, still[s.outs[0]].inputs) for s in before.steps if s.outs[0] in still]
     for was, now in [*pairs, (before.outputs, after.outputs)]:
         if len(was) == len(now):
-            instead.update({v: w for v, w in zip(was, now, strict=True) if v is not None and w is not None and v is not w})
+            instead.update(
+                {
+                    v: w
+                    for v, w in zip(was, now, strict=True)
+                    if v is not None and w is not None and v is not w
+                }
+            )
     return instead
 
 
 def _split(entry: Entry, joint: Graph, names: dict[Value, str]) -> Stage:
     forward = [part for s in entry.forward_graph.steps for part in s.body or [s]]
-    backward = [] if entry.backward_graph is None else [p for s in entry.backward_graph.steps for p in s.body or [s]]
+    backward = (
+        [] if entry.backward_graph is None else [p for s in entry.backward_graph.steps for p in s.body or [s]]
+    )
     parts = [*rows(forward, names), *rows(backward, names)]
     for i, row in enumerate(parts):
         row.part = "forward" if i < len(forward) else "backward"
     stage = Stage("split", SAYS["split"], rows(joint.steps, names), parts)
     stage.steps = len(joint.steps), len(parts)
-    kept = [] if entry.backward_graph is None else entry.backward_graph.inputs[: -len(entry.differentiable) or None]
+    kept = (
+        []
+        if entry.backward_graph is None
+        else entry.backward_graph.inputs[: -len(entry.differentiable) or None]
+    )
     ahead = {v for s in forward for v in s.outs}
     read = {v: None for s in backward for v in s.values() if v in ahead or v in entry.forward_graph.inputs}
     stage.bytes = sum(v.bytes for v in read), sum(v.bytes for v in kept)
@@ -253,7 +264,9 @@ def _split(entry: Entry, joint: Graph, names: dict[Value, str]) -> Stage:
         stage.changes.append(Change("saved", text, [place[value]] if value in place else [], after))
     again = [i for i, s in enumerate(backward) if s.outs and s.outs[0] in row_of]
     for i in again:
-        text = f"{told(backward[i], names)} is computed again in the backward, so its result need not be saved."
+        text = (
+            f"{told(backward[i], names)} is computed again in the backward, so its result need not be saved."
+        )
         stage.changes.append(Change("rewritten", text, [place[backward[i].outs[0]]], [len(forward) + i]))
     return stage
 

@@ -562,6 +562,8 @@ def _of_node(node):
     """What a node holds now and may lose later: its saved values and their versions; a Function's node has both in one."""
     if node is None:
         return None, None
+    if isinstance(node, CompiledFunctionBackward):
+        return (), None  # told apart, with what it ran
     return (node._kept, None) if isinstance(node, BackwardCFunction) else (node.saved, node.versions)
 
 

@@ -4,6 +4,7 @@ step(trace)              a Stepper for a recorded trace
 step(fn, *inputs)        records fn(*inputs) and its backward pass, and steps through them
 draw(loss, params={})    the graph behind a tensor, as a picture
 compare(a, b)            two traces side by side, in lockstep
+compare_static(fn, *x)   a function as it runs, beside the graph that torch.compile captured of it
 """
 
 from __future__ import annotations
@@ -17,9 +18,19 @@ from .drawing import Drawing, draw
 
 if TYPE_CHECKING:
     from .comparison import Comparison
+    from .static import StaticComparison
     from .stepper import Stepper
 
-__all__ = ["Comparison", "Drawing", "Stepper", "compare", "draw", "step"]
+__all__ = [
+    "Comparison",
+    "Drawing",
+    "StaticComparison",
+    "Stepper",
+    "compare",
+    "compare_static",
+    "draw",
+    "step",
+]
 
 
 def step(what: Trace | Callable[..., Any], *inputs: Any, **options: Any) -> Stepper:
@@ -54,7 +65,18 @@ def compare(a: Any, b: Any, labels: tuple[str, str] = ("a", "b")) -> Comparison:
     return Comparison(a, b, labels)
 
 
+def compare_static(fn: Callable[..., Any], *inputs: Any, **kwargs: Any) -> StaticComparison:
+    """Define-by-run beside captured: `fn(*inputs)` as it runs, the graph captured of it, and what each pass did."""
+    from .static import StaticComparison
+
+    return StaticComparison(fn, *inputs, **kwargs)
+
+
 def __getattr__(name: str) -> Any:
+    if name == "StaticComparison":
+        from .static import StaticComparison
+
+        return StaticComparison
     if name == "Comparison":
         from .comparison import Comparison
 

@@ -36,9 +36,9 @@ _ASSETS = Path(__file__).parent / "assets"
 MODULES = (
     "core.js", "wire.js", "answers.js", "formula.js", "dom.js", "host.js", "edit.js", "layout.js", "scene.js", "groups.js",
     "finder.js", "minimap.js", "graph.js", "zoom.js", "opened.js", "panels.js", "table.js", "predict.js", "presenter.js",
-    "compare.js", "classroom.js", "stepper.js",
+    "compare.js", "static.js", "classroom.js", "stepper.js",
 )  # fmt: skip
-STYLES = ("stepper.css", "views.css", "quiz.css", "graph.css", "classroom.css", "everyone.css")
+STYLES = ("stepper.css", "views.css", "quiz.css", "graph.css", "classroom.css", "static.css", "everyone.css")
 
 
 @cache

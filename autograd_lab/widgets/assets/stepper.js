@@ -10,6 +10,7 @@ import { Graph } from "./graph.js";
 import { Panels, REASONS } from "./panels.js";
 import { Quiz } from "./predict.js";
 import { Presenter } from "./presenter.js";
+import { showStatic } from "./static.js";
 import { Table } from "./table.js";
 import { decode } from "./wire.js";
 
@@ -241,6 +242,10 @@ export default {
     const showStill = hideStill(el, model.get("_still"));
     if (model.get("_pairs")) {
       const close = await showCompare(model, el, (own, half, film) => new Stage(own, half, film));
+      return () => { close(); showStill(); };
+    }
+    if (model.get("_static")) {
+      const close = await showStatic(model, el);
       return () => { close(); showStill(); };
     }
     if (model.get("_poll")) {

@@ -82,7 +82,7 @@ def test_the_passes_are_stepped_change_by_change(opened: Any) -> None:
     expect(page.locator(".agl-count")).to_have_text("pass 4 of 8")
 
 
-@pytest.mark.parametrize(("size", "scheme"), zip(SIZES, ["light", "dark"], strict=True))
+@pytest.mark.parametrize(("size", "scheme"), [(SIZES[0], "light"), (SIZES[1], "dark")])
 def test_nothing_is_cut_off_and_nobody_meets_a_barrier(
     opened: Any, size: tuple[int, int], scheme: str
 ) -> None:

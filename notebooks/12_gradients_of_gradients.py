@@ -24,11 +24,11 @@
 # - compute a Hessian-vector product without the Hessian;
 # - use a gradient inside a loss.
 #
-# **Warm-up**, from memory. (1) What is the gradient of `relu` at 0? (2) `y = x**2` for a vector `x`, and
-# `y.backward(v)`. Does `v` have the shape of `"x"`'s Jacobian or that of `"y"`?
+# **Warm-up**, from memory. (1) What is the gradient of `relu` at 0? (2) A function takes 5 numbers to 2. How many
+# passes does its whole Jacobian need in backward mode, and how many in forward mode?
 
 # %%
-at_zero, shape_of = ..., ...  # fill in, then run
+at_zero, passes = ..., [..., ...]  # fill in, then run
 
 import autograd_lab as torch
 from autograd_lab import lab
@@ -36,94 +36,119 @@ from autograd_lab import lab
 x = torch.tensor(0.0, requires_grad=True)
 torch.relu(x).backward()
 lab.reveal(at_zero, x.grad)
-lab.reveal(shape_of, "y")
+y = torch.ones(2, 5) @ torch.ones(5)
+lab.reveal(passes, [y.numel(), 5])  # a row for each output, a column for each input
 
 # %% [markdown]
 # ## Predict
 #
-# At `x = 2`, the slope of `x**3` is `3 * x**2`. That is a formula in `x`, so it has a slope too. We ask autograd
-# for the first slope `g`, in the usual way. **Does `g` require grad?**
+# The slope of `x**3` is `3 * x**2`, at `x = 5` it is 75. That is a formula in `x`, so it has a slope too. We ask
+# autograd for the first slope `g`, in the usual way. **Does `g` require grad? And what is in `x.grad`?**
 #
-# `True` · `False`
+# `True` or `False` · `75` or `"None"`
 
 # %%
-prediction = ...
+prediction = [..., ...]
 
-x = torch.tensor(2.0, requires_grad=True)
-(g,) = torch.autograd.grad(x**3, x)
-print("g:", g.item(), "| x.grad:", x.grad)
-lab.reveal(prediction, g.requires_grad)
-assert g == 12
-assert not g.requires_grad
-assert x.grad is None
+x = torch.tensor(5.0, requires_grad=True)
+(plain,) = torch.autograd.grad(x**3, x)
+lab.reveal(prediction, [plain.requires_grad, str(x.grad)])
 
 # %% [markdown]
 # > **You may think** a gradient can be differentiated again, for it was computed from `x`.
 # >
 # > **That is not what happens.** Backward runs its rules *unrecorded*: nobody needs the graph of a gradient in
-# > ordinary training. So `g` is a plain number, 12, without a history.
+# > ordinary training. So `g` is a plain number, 75, without a history.
 # >
 # > **Here it is**, with the flag that records the way back, `create_graph=True`:
 
 # %%
+assert (plain.item(), plain.requires_grad, x.grad) == (75, False, None)
 with lab.record() as trace:
-    x = torch.tensor(2.0, requires_grad=True)
+    x = torch.tensor(5.0, requires_grad=True)
     y = x**3
     (g,) = torch.autograd.grad(y, x, create_graph=True)
     (h,) = torch.autograd.grad(g, x)
-assert g.requires_grad
-assert (g, h) == (12, 12)
 
 # %% [markdown]
 # ## Step
 #
-# The first backward pass now *makes* nodes: each rule is computed with recorded operations. Step to the second
-# pass. On which nodes does it walk?
+# The first backward pass now *makes* nodes: each rule is computed with recorded operations. The stepper asks you for each
+# message. On which nodes does the second pass walk?
 
 # %%
-lab.step(trace)
+lab.step(trace, predict="grad")
 
 # %% [markdown]
-# The second derivative of `x**3` is `6 * x`, at 2 also 12.
+# The rule of `x**3` was computed as `1 * (x**2 * 3)`: that made the three nodes with a double outline. The second pass
+# walks on them, and ends with `6 * x`, at 5 that is 30.
 #
 # > **You may think** `torch.autograd.grad` fills `.grad` as well.
 # >
-# > **That is not what happens.** It *returns* the gradient, and touches no accumulator. Look above: `x.grad` is
-# > `None`. And an input that the output does not use is an error, unless you allow it.
+# > **That is not what happens.** It *returns* the gradient, and touches no accumulator: `x.grad` was `None`.
+# > And an input that the output does not use is an error, unless you allow it.
 # >
 # > **Here it is**:
 
 # %%
-x, unused = (torch.tensor(2.0, requires_grad=True) for _ in range(2))
+assert g.requires_grad
+assert (g, h) == (75, 30)
+x, unused = (torch.tensor(5.0, requires_grad=True) for _ in range(2))
 with lab.expect(RuntimeError, "appears to not have been used"):
     torch.autograd.grad(x**3, [x, unused])
 found = torch.autograd.grad(x**3, [x, unused], allow_unused=True)
-print([str(f) for f in found], x.grad)
+print("returned:", [str(f) for f in found], "| x.grad:", x.grad)
 assert found[1] is None
 assert x.grad is None
 
 # %% [markdown]
-# With `backward` it is different: it fills `.grad`, each time by adding. **Predict** `x.grad` after each of the
-# two calls.
+# With `backward` it is different: it fills `.grad`, each time by adding. Here is `x = 5` again. **Predict** `x.grad`
+# after each of the two calls.
 
 # %%
 prediction = [..., ...]
 
-x = torch.tensor(2.0, requires_grad=True)
+x = torch.tensor(5.0, requires_grad=True)
 (slope,) = torch.autograd.grad(x**3, x, create_graph=True)
 (x**3).backward()
 seen = [x.grad.item()]
 slope.backward()
 seen.append(x.grad.item())
 lab.reveal(prediction, seen)
-assert seen == [12, 24]
 
 # %% [markdown]
-# 24 is the first slope *plus* the second: no quantity that anybody wants. For derivatives of derivatives use
+# 105 is the first slope *plus* the second: no quantity that anybody wants. For derivatives of derivatives use
 # `torch.autograd.grad`.
 #
-# Three flags look alike, and are three things: `retain_graph` keeps the saved values for another pass over the
+# Three names look alike, and are three things: `retain_graph` keeps the saved values for another pass over the
 # *same* graph; `retain_grad()` keeps the gradient of a tensor in between; `create_graph` records the *pass*.
+#
+# **Predict**, `"fine"` or `"error"`: after one pass over `y` comes `y.backward()`. The four cases: `y = x**3`, no flag;
+# `y = x * 3`, no flag; `y = x**3` with `retain_graph=True`; `y = x**3` with `create_graph=True`.
+
+# %%
+prediction = [..., ..., ..., ...]
+assert seen == [75, 105]
+
+
+def second_pass(y, **flags):
+    torch.autograd.grad(y, x, **flags)
+    try:
+        y.backward()
+        return "fine"
+    except RuntimeError:
+        return "error"
+
+
+keep, create = {"retain_graph": True}, {"create_graph": True}
+lab.reveal(
+    prediction,
+    [second_pass(x**3), second_pass(x * 3), second_pass(x**3, **keep), second_pass(x**3, **create)],
+)
+
+# %% [markdown]
+# `x * 3` saves only the 3, which needs no freeing. And `create_graph` keeps the saved values by itself: what it has
+# recorded needs them.
 #
 # **Worked example**: all derivatives of `x**4` at 2.
 
@@ -159,11 +184,13 @@ lab.reveal(yours, twice(a * a * b, a, b))
 # ## A Hessian you never build
 #
 # A loss of `n` parameters has `n * n` second derivatives, the **Hessian**. For a network with 2410 parameters
-# these are 5,808,100 numbers. But often one wants only its product with one vector `v`, and that is the gradient
-# of a number: of the sum of `g * v`. **Predict**: how many backward passes does that take, for any `n`?
+# these are 5,808,100 numbers. But often one wants only its product with one vector `v`. If `g` is the gradient, that is
+# the gradient of a number: of the sum of `g * v`, with `v` constant. **Predict**: how many backward passes does that take, for
+# any `n`? And work out the product below, by hand: at `x = (2, 3)` the Hessian of `f` has the rows `6, 4` and `4, 18`, and
+# `v` is `(1, 10)`.
 
 # %%
-passes = ...
+passes, by_hand = ..., [..., ...]
 
 
 def hvp(f, x, v):
@@ -176,21 +203,15 @@ def f(x):
 
 
 x = torch.tensor([2.0, 3.0], requires_grad=True)
-product = hvp(f, x, torch.tensor([1.0, 10.0]))
-lab.reveal(passes, 2)
-assert product.tolist() == [46, 184]
-assert 2410**2 == 5808100
+with lab.record() as trace:
+    product = hvp(f, x, torch.tensor([1.0, 10.0]))
+lab.reveal(passes, sum(event["k"] == "backward" for event in trace))
+lab.reveal(by_hand, product)
+assert [hvp(f, x, v).tolist() for v in torch.eye(2)] == [[6, 4], [4, 18]]
 
 # %% [markdown]
-# By hand: the Hessian at `(2, 3)` has the rows `6, 4` and `4, 18`. Its product with `(1, 10)` is `(46, 184)`.
-# Where the whole matrix is wanted, ask with one `v` after another: one row for each. **Check it:**
-
-# %%
-rows = [hvp(f, x, v).tolist() for v in torch.eye(2)]
-print(rows)
-assert rows == [[6, 4], [4, 18]]
-
-# %% [markdown]
+# Where the whole matrix is wanted, ask with one `v` after another, as in the last line: each gives one row.
+#
 # ## A gradient inside a loss
 #
 # Sometimes a loss should punish steep slopes: the **gradient penalty**. Here `y = w * x * x`, and the loss is the
@@ -203,21 +224,20 @@ prediction, without = ..., ...
 w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
 (slope,) = torch.autograd.grad(w * x * x, x, create_graph=True)
 (slope**2).backward()
-lab.reveal(prediction, w.grad)
-assert w.grad == 96
-(slope,) = torch.autograd.grad(w * x * x, x)
-lab.reveal(without, "an error")
-with lab.expect(RuntimeError, "does not require grad"):
-    (slope**2).backward()
+penalty = w.grad.item()
+lab.reveal(prediction, penalty)
+(constant,) = torch.autograd.grad(w * x * x, x)
+lab.reveal(without, "a number" if constant.requires_grad else "an error")
+assert 2410**2 == 5808100
 
 # %% [markdown]
 # The slope is `2 * w * x`, its square `4 * w * w * x * x`, and the derivative of that by `w` is 96. The error of the second
-# try is a kind one. Add the penalty to an ordinary loss and there is no error any more: the penalty is then just
-# a constant, and nobody notices.
+# try is a kind one: a constant has no gradient. Add the penalty to an ordinary loss and there is no error any more: the
+# penalty is then a constant beside it, and nobody notices.
 #
 # ## Modify
 #
-# That is what happens below. **Predict** `w.grad`; then add the flag, and predict again.
+# That is what happens below. **Predict** `w.grad`; then take the other flag, and predict again.
 
 # %%
 prediction = ...
@@ -227,13 +247,15 @@ y = w * x * x
 (slope,) = torch.autograd.grad(y, x, retain_graph=True)
 (y + slope**2).backward()
 lab.reveal(prediction, w.grad)
-assert w.grad == 4
 
 # %% [markdown]
-# `w.grad` is that of `y` alone; with the flag it is 100. (`create_graph` keeps the saved values by itself, so that
-# `retain_graph` is not needed beside it.)
+# `w.grad` is that of `y` alone; with `create_graph=True` in place of `retain_graph=True` it is 100. And this is the error of
+# before:
 
 # %%
+assert penalty == 96
+with lab.expect(RuntimeError, "does not require grad"):
+    (constant**2).backward()
 w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
 y = w * x * x
 (slope,) = torch.autograd.grad(y, x, create_graph=True)
@@ -243,15 +265,15 @@ assert w.grad == 100
 # %% [markdown]
 # ## Exit ticket
 #
-# (1) The second derivative of `x**2 * 5` at any place. (2) Which flag keeps the gradient of a tensor in between:
-# `"retain_graph"`, `"retain_grad"` or `"create_graph"`?
+# (1) The second derivative of `x**2 * 5` at any place. (2) With `create_graph=True`, does `torch.autograd.grad` fill
+# `x.grad`? `True` or `False`.
 
 # %%
-second, flag = ..., ...
+second, fills = ..., ...
 
 x = torch.tensor(7.0, requires_grad=True)
 lab.reveal(second, twice(x**2 * 5, x, x))
-lab.reveal(flag, "retain_grad")
+lab.reveal(fills, x.grad is not None)
 
 # %% [markdown]
 # ## The same in PyTorch
@@ -259,9 +281,9 @@ lab.reveal(flag, "retain_grad")
 # ```python
 # import torch
 #
-# x = torch.tensor(2.0, requires_grad=True)
+# x = torch.tensor(5.0, requires_grad=True)
 # (g,) = torch.autograd.grad(x**3, x, create_graph=True)
-# print(torch.autograd.grad(g, x))    # (tensor(12.),)
+# print(torch.autograd.grad(g, x))    # (tensor(30.),)
 # ```
 #
 # **Where in the source?** `autograd_lab/autograd/engine.py`: with `create_graph` the pass runs with recording

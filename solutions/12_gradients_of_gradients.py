@@ -30,6 +30,9 @@ from autograd_lab import lab
 ### BEGIN SOLUTION
 flags = ["create_graph", "retain_grad", "retain_graph", "none"]
 ### END SOLUTION
+### BEGIN STUB
+# flags = [..., ..., ..., ...]  # four words
+### END STUB
 
 # %%
 lab.check("12.1", flags)
@@ -45,6 +48,7 @@ item(
         "A second pass over the same graph needs its saved values; a new graph has its own.",
         "create_graph, retain_grad, retain_graph; and in 4 every turn has a new graph.",
     ],
+    accept=[["create_graph", "retain_grad()", "retain_graph", "none"]],
     wrong=[
         wrong_answer(
             ["create_graph", "retain_grad", "retain_graph", "retain_graph"],
@@ -65,6 +69,25 @@ item(
             score=1.5,
         ),
         wrong_answer(
+            ["create_graph", "none", "retain_graph", "none"],
+            "M08",
+            "A tensor that is no leaf drops its gradient as soon as it is used, unless retain_grad() was called before.",
+            score=1.5,
+        ),
+        wrong_answer(
+            ["create_graph", "retain_grad", "none", "none"],
+            "M12",
+            "x * x has saved x, and the first pass frees it. The second would find nothing, unless retain_graph keeps it.",
+            score=1.5,
+        ),
+        wrong_answer(
+            ["create_graph", "retain_grad", "create_graph", "none"],
+            "M13",
+            "That would run, since what it records needs the saved values; but nobody asked for a record. retain_graph keeps them and "
+            "nothing else.",
+            score=1.5,
+        ),
+        wrong_answer(
             ["none", "retain_grad", "retain_graph", "none"],
             "M28",
             "Without being asked, a pass is not recorded: its gradients are plain numbers.",
@@ -76,9 +99,9 @@ item(
 # %% [markdown]
 # ## 12.2 · Numbers (2 points)
 #
-# At `x = 2`. Give (1) the second derivative of `x**5`; (2) `x.grad` after these lines; (3) `x.grad` if the last line
-# were `torch.autograd.grad(g, x)` and the first were not there; write `"None"` if there is none; (4) the derivative of
-# `g * g` by `x`, with the `g` of these lines.
+# `x` is 3 and has no gradient yet. Give (1) the second derivative of `x**5`; (2) `x.grad` after these lines;
+# (3) `x.grad` if the last line were `torch.autograd.grad(g, x)` and the first were not there; write `"None"` if there is
+# none; (4) the derivative of `g * g` by `x`, with the `g` of these lines.
 #
 # ```python
 # (x * x).backward()
@@ -88,8 +111,11 @@ item(
 
 # %%
 ### BEGIN SOLUTION
-numbers = [160, 16, "None", 288]
+numbers = [540, 24, "None", 972]
 ### END SOLUTION
+### BEGIN STUB
+# numbers = [..., ..., ..., ...]
+### END STUB
 
 # %%
 lab.check("12.2", numbers)
@@ -103,37 +129,62 @@ item(
     hints=[
         "First derivatives as formulas: 5 * x**4, and 3 * x**2. Then differentiate again.",
         "backward adds to .grad; torch.autograd.grad returns and adds nothing.",
-        "20 * x**3; 4 + 12; None; 2 * g * 6 * x with g = 12.",
+        "20 * x**3; 6 + 6 * 3; nothing has filled it; 2 * g * 6 * x with g = 27.",
     ],
+    accept=[[540, 24, None, 972]],
     wrong=[
         wrong_answer(
-            [80, 16, "None", 288],
+            [540, 6, "None", 972],
+            "M29",
+            "torch.autograd.grad leaves x.grad alone, but the last line is a backward: it adds 18, the slope of g.",
+            score=1.5,
+        ),
+        wrong_answer(
+            [405, 24, "None", 972],
             "",
             "5 * x**4 is the first derivative. Differentiate it once more.",
             score=1.5,
         ),
         wrong_answer(
-            [160, 12, "None", 288],
+            [540, 18, "None", 972],
             "M10",
-            "backward adds 12 to the 4 that the first line has left there.",
+            "backward adds 18 to the 6 that the first line has left there.",
             score=1.5,
         ),
         wrong_answer(
-            [160, 28, "None", 288],
+            [540, 51, "None", 972],
             "M29",
-            "You added the 12 of torch.autograd.grad as well: it returns its gradient and leaves .grad alone.",
+            "You added the 27 of torch.autograd.grad as well: it returns its gradient and leaves .grad alone.",
             score=1.5,
         ),
         wrong_answer(
-            [160, 16, 12, 288],
+            [540, 33, "None", 972],
+            "M28",
+            "27 is g itself. g.backward() sends back the slope of g, 6 * x, and that is added to the 6.",
+            score=1.5,
+        ),
+        wrong_answer(
+            [540, 24, 18, 972],
             "M29",
-            "torch.autograd.grad returns 12, and leaves .grad as it is: None.",
+            "torch.autograd.grad returns 18, and leaves .grad as it is: None.",
             score=1.5,
         ),
         wrong_answer(
-            [160, 16, "None", 24],
+            [540, 24, 0, 972],
+            "M11",
+            "Nothing has ever been put into x.grad: that is None, not zero.",
+            score=1.5,
+        ),
+        wrong_answer(
+            [540, 24, "None", 54],
             "",
-            "2 * g is the slope of g * g by g. On to x it is times the slope of g, 12.",
+            "2 * g is the slope of g * g by g. On to x it is times the slope of g, 18.",
+            score=1.5,
+        ),
+        wrong_answer(
+            [540, 24, "None", 486],
+            "M07",
+            "g is used twice in g * g, and both messages count: 27 * 18 from each side.",
             score=1.5,
         ),
     ],
@@ -176,10 +227,11 @@ def cubic(x):
     return (x**3).sum() + x.flatten()[0] * x.flatten()[-1] ** 2
 
 
-@probe(points=1)
-def a_vector(hvp):
-    "f = sum(x**3) + x[0] * x[-1]**2 at (1, 2, -1), v = (1, 0, 3)"
-    return hvp(cubic, torch.tensor([1.0, 2.0, -1.0], requires_grad=True), torch.tensor([1.0, 0.0, 3.0]))
+@probe(points=1, cases=[(1,), (2,), (3,)])
+def a_vector(hvp, n):
+    "f = sum(x**3) + x[0] * x[-1]**2, at the first {0} of x = 2, 1, -1 and v = 3, 5, -2"
+    x, v = torch.tensor([2.0, 1.0, -1.0][:n], requires_grad=True), torch.tensor([3.0, 5.0, -2.0][:n])
+    return hvp(cubic, x, v)
 
 
 @probe(points=1)
@@ -234,6 +286,50 @@ def hvp(f, x, v):
     f(x).backward()
     (g * v).sum().backward()
     return x.grad
+
+
+@wrong(
+    "", "(g * v) has one number for each number of x. The second pass needs a single one: their sum.", score=0
+)
+def hvp(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad(g * v, x)[0]
+
+
+@wrong(
+    "",
+    "torch.autograd.grad returns a tuple, also for a single input. Take its first entry: (g,) = ... or [0].",
+)
+def hvp(f, x, v):
+    x = x.detach().requires_grad_()
+    g = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad((g * v).sum(), x)[0]
+
+
+@wrong("", "The numbers are right, but torch.autograd.grad returns a tuple. Return its first entry: [0].")
+def hvp(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad((g * v).sum(), x)
+
+
+@wrong(
+    "M28",
+    "The first backward has left the gradient in .grad, and the second adds to it. torch.autograd.grad keeps them apart.",
+)
+def hvp(f, x, v):
+    x = x.detach().requires_grad_()
+    f(x).backward(create_graph=True)
+    (x.grad * v).sum().backward()
+    return x.grad
+
+
+@wrong("M19", "A mean divides by the number of entries. The product with v is a sum.")
+def hvp(f, x, v):
+    x = x.detach().requires_grad_()
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad((g * v).mean(), x)[0]
 
 
 @wrong("", "That is the gradient times v, with no second derivative in it.")
@@ -302,11 +398,11 @@ item(
 )
 
 
-@probe(points=1)
-def a_number(penalized):
-    "f = w * x * x at w = 3, x = 2, strength 0.5"
-    w, x = torch.tensor(3.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
-    return penalized(lambda w, x: w * x * x, w, x, 0.5)
+@probe(points=1, cases=[(1.0, 2.0, 0.0), (1.0, 2.0, 1.0), (3.0, 2.0, 0.5)])
+def a_number(penalized, w, x, strength):
+    "f = w * x * x at w = {0}, x = {1}, strength {2}"
+    w, x = torch.tensor(w, requires_grad=True), torch.tensor(x, requires_grad=True)
+    return penalized(lambda w, x: w * x * x, w, x, strength)
 
 
 @probe(points=1, hidden=True)
@@ -317,7 +413,40 @@ def weights_that_are_a_vector(penalized):
     return [*found, w.grad, x.grad]
 
 
-@wrong("M16", "detach makes the slope a constant: the penalty has no gradient by w.")
+@wrong(
+    "M28",
+    "The slope is a constant still, so the penalty has no gradient by w. Two things cut it off: a first pass that is not recorded "
+    "(create_graph=True records it), and the detach.",
+)
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (slope,) = torch.autograd.grad(y, x, retain_graph=True)
+    return torch.autograd.grad(y + strength * (slope**2).sum(), w)[0]
+
+
+@wrong(
+    "M13",
+    "Without retain_graph the first pass frees what the second needs. But keeping is not enough: the first pass must be recorded, "
+    "and create_graph=True does both.",
+)
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (slope,) = torch.autograd.grad(y, x)
+    return torch.autograd.grad(y + strength * (slope**2).sum(), w)[0]
+
+
+@wrong("", "The strength weighs the squares: here it is squared with them.")
+def penalized(f, w, x, strength):
+    y = f(w, x)
+    (slope,) = torch.autograd.grad(y, x, create_graph=True)
+    return torch.autograd.grad(y + ((strength * slope) ** 2).sum(), w)[0]
+
+
+@wrong(
+    "M16",
+    "The slope is a constant still, so the penalty has no gradient by w. Two things cut it off: a first pass that is not recorded "
+    "(create_graph=True records it), and the detach.",
+)
 def penalized(f, w, x, strength):
     y = f(w, x)
     (slope,) = torch.autograd.grad(y, x, create_graph=True)

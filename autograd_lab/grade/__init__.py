@@ -15,6 +15,8 @@ that runs a submission; plain data comes back and is judged here.
     tables.py        grades.csv, grades.json, Gradescope, nbgrader
     pages.py         what all pages share: look, safety, Markdown
     feedback.py      a page for each student
+    report.py        a page about the class
+    similar.py       submissions more alike than the class explains
     validate.py      the slow second opinion: the merged notebook under nbval
     bench.py         measures all this on a test class
 """

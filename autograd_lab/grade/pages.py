@@ -43,7 +43,7 @@ table { border-collapse: collapse; margin: 8px 0; font-variant-numeric: tabular-
 th, td { text-align: left; vertical-align: top; padding: 4px 16px 4px 0; border-bottom: 1px solid var(--hair); }
 th { font-weight: 600; color: var(--dim); font-size: 14px; }
 td.n, th.n { text-align: right; white-space: nowrap; }
-td.w { white-space: nowrap; }
+td, th { overflow-wrap: break-word; } bdi { overflow-wrap: anywhere; } .line { white-space: nowrap; }
 .wide { overflow-x: auto; }
 .item { background: var(--card); border: 1px solid var(--hair); border-left: 5px solid var(--dim); border-radius: 8px;
   padding: 12px 16px 14px; margin: 14px 0; }
@@ -58,6 +58,7 @@ td.w { white-space: nowrap; }
 details { margin: 8px 0; }
 summary { cursor: pointer; font-weight: 600; padding: 3px 0; width: fit-content; }
 summary:focus-visible, a:focus-visible, pre:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; border-radius: 4px; }
+.pair { table-layout: fixed; width: 100%; min-width: 700px; } .pair td { width: 50%; }
 .still { display: none; }
 .still img { max-width: 100%; background: #fff; }
 .bar { display: inline-block; width: 120px; height: 11px; background: var(--soft); border: 1px solid var(--hair); vertical-align: -1px; }

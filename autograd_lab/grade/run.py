@@ -31,7 +31,7 @@ from autograd_lab._resources import course_root
 from autograd_lab._version import __version__
 from autograd_lab.course.items import Item, from_json
 
-from . import feedback, merge, tables
+from . import feedback, merge, report, tables
 from .gradebook import NAME, Gradebook, Known
 from .model import CannotGradeError, Job, Limits, Result, Run
 from .scoring import score
@@ -664,6 +664,7 @@ def _main(options: argparse.Namespace) -> int:
                 written = tables.write(book, out)
         if options.feedback and not done.stopped:
             written += _write_feedback(book, course, out, make_runner, options.quiet)
+        written.append(report.write(book, course, out, links=(out / feedback.FOLDER).is_dir()))
         _say_done(say, book, found, made, done, written, time.monotonic() - start)
         return 130 if done.stopped else 0
 

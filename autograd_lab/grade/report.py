@@ -1,0 +1,387 @@
+"""A page about the class: which items were hard, which tell students apart, what the class believes, who needs a look.
+
+    write(book, course, folder)    RESULTS/report.html
+
+It is for the instructor; it holds students' names and code.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean, median
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from autograd_lab.course.ballots import BALLOTS
+from autograd_lab.course.items import Item
+from autograd_lab.course.misconceptions import MISCONCEPTIONS
+
+from . import feedback, pages, tables
+from .feedback import MARKS, STOPPED, Prompts
+from .gradebook import Entry, Gradebook
+from .model import Result, Run
+from .pages import foreign, plain
+from .similar import Code, Pair, code_of, similar
+
+if TYPE_CHECKING:
+    from .run import Course
+
+NAME = "report.html"
+FEWEST = 5
+"""Submissions below which a correlation says nothing."""
+REFUSED = (
+    "PermissionError", "BlockingIOError", "ConnectionRefusedError", "ConnectionError", "gaierror", "OSError", "URLError",
+    "timeout",
+)  # fmt: skip
+"""What code meets that reaches for files of others, the network, or more processes than it may have."""
+
+
+# --- figures ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ItemFigures:
+    """How an item did in this class."""
+
+    notebook: str
+    item: str
+    count: int
+    """Submissions of its notebook that were graded."""
+    share: float | None
+    """Mean share of its points: the lower, the harder."""
+    discrimination: float | None
+    """Correlation of its points with those of the notebook's other items."""
+    why: str = ""
+    """Why there is no discrimination."""
+    states: Mapping[str, int] = field(default_factory=dict)
+
+
+def earned(entry: Entry, one: Result) -> float:
+    """What an answer is worth, lateness aside."""
+    override = entry.overrides.get(one.item)
+    return override.points if override else one.score
+
+
+def item_figures(entries: Iterable[Entry]) -> list[ItemFigures]:
+    """The figures of all items, in the notebooks' order. Submissions that are missing or unreadable do not count."""
+    books: dict[str, list[Entry]] = {}
+    order: dict[str, dict[str, None]] = {}
+    for entry in entries:
+        if entry.status == "graded":
+            books.setdefault(entry.notebook, []).append(entry)
+            order.setdefault(entry.notebook, {}).update(dict.fromkeys(one.item for one in entry.results))
+    return [
+        _figures(notebook, item, books[notebook])
+        for notebook in sorted(books)
+        for item in sorted(order[notebook])
+    ]
+
+
+def _figures(notebook: str, item: str, entries: list[Entry]) -> ItemFigures:
+    own, rest, shares = [], [], []
+    states: Counter[str] = Counter()
+    for entry in entries:
+        one = next((one for one in entry.results if one.item == item), None)
+        if one is None:
+            continue
+        own.append(earned(entry, one))
+        rest.append(sum(earned(entry, other) for other in entry.results if other is not one))
+        if one.points:
+            shares.append(own[-1] / one.points)
+        states[feedback.state(entry, one)] += 1
+    value, why = correlation(own, rest)
+    return ItemFigures(notebook, item, len(own), fmean(shares) if shares else None, value, why, states)
+
+
+def correlation(own: Sequence[float], rest: Sequence[float]) -> tuple[float | None, str]:
+    """Pearson's correlation, or None and why there is none."""
+    if len(own) < FEWEST:
+        return None, f"fewer than {FEWEST} submissions"
+    a, b = [x - fmean(own) for x in own], [x - fmean(rest) for x in rest]
+    spread_a, spread_b = math.fsum(x * x for x in a), math.fsum(x * x for x in b)
+    if spread_a < 1e-12:
+        return None, "all have the same points in it"
+    if spread_b < 1e-12:
+        return None, "all have the same points in the others"
+    return math.fsum(x * y for x, y in zip(a, b, strict=True)) / math.sqrt(spread_a * spread_b), ""
+
+
+@dataclass(frozen=True)
+class Belief:
+    """A misconception in this class."""
+
+    id: str
+    students: tuple[str, ...]
+    items: tuple[str, ...]
+    """Where it showed, most often first."""
+
+
+def beliefs(entries: Iterable[Entry]) -> list[Belief]:
+    """The misconceptions of the class, those of most students first."""
+    students: dict[str, set[str]] = {}
+    items: dict[str, Counter[str]] = {}
+    for entry in entries:
+        for one in entry.results:
+            if one.misconception:
+                students.setdefault(one.misconception, set()).add(entry.student)
+                items.setdefault(one.misconception, Counter())[one.item] += 1
+    found = [
+        Belief(name, tuple(sorted(who)), tuple(sorted(items[name], key=lambda i: (-items[name][i], i))))
+        for name, who in students.items()
+    ]
+    return sorted(found, key=lambda belief: (-len(belief.students), belief.id))
+
+
+def slips(entries: Iterable[Entry], items: Mapping[str, Item]) -> list[tuple[str, str, int]]:
+    """Known mistakes without a misconception, that two students or more made: (item, what refutes it, how many)."""
+    count: Counter[tuple[str, str]] = Counter()
+    for entry in entries:
+        for one in entry.results:
+            known = {wrong.says for wrong in items[one.item].wrong} if one.item in items else set()
+            if one.state == "wrong" and not one.misconception and one.says in known:
+                count[one.item, one.says] += 1
+    return [(*key, n) for key, n in sorted(count.items(), key=lambda pair: (-pair[1], pair[0])) if n > 1]
+
+
+@dataclass(frozen=True)
+class Look:
+    """A submission that an instructor should look at."""
+
+    student: str
+    notebook: str
+    what: str
+    """Of what sort it is."""
+    says: str
+
+
+def looks(entry: Entry, run: Run | None) -> list[Look]:
+    """Why an instructor should look at a submission."""
+    found = []
+
+    def say(what: str, says: str) -> None:
+        found.append(Look(entry.student, entry.notebook, what, says))
+
+    if entry.status == "unreadable":
+        say("unreadable", entry.results[0].says if entry.results else "")
+        return found
+    stopped = [one for one in entry.results if one.state in STOPPED and one.item not in entry.overrides]
+    for state in sorted({one.state for one in stopped}):
+        say(MARKS[state][2], ", ".join(one.item for one in stopped if one.state == state))
+    if run is not None:
+        refused = [cell for cell in run.cells if cell.error.split(":")[0] in REFUSED]
+        for cell in refused[:3]:
+            say("refused by the sandbox", f"{cell.id}: {cell.error}")
+        if run.state != "ok" and not stopped:
+            say(MARKS[run.state][2], "in a cell that no item needs")
+        if run.dropped:
+            say("printed very much", f"{run.dropped:,} characters were not kept")
+    if entry.notes:
+        say("mended", " ".join(entry.notes))
+    return found
+
+
+# --- the page -----------------------------------------------------------------------------------------
+
+
+def page(book: Gradebook, course: Course, *, links: bool = True) -> str:
+    """The report; `links` to the students' pages."""
+    entries = book.entries()
+    prompts = Prompts(course)
+    items = {item.id: item for each in course.items.values() for item in each}
+    codes: dict[str, dict[str, Code]] = {}
+    seen: list[Look] = []
+    for entry in entries:
+        stored = book.stored_run(entry.student, entry.notebook)
+        if stored:
+            codes.setdefault(entry.notebook, {})[entry.student] = code_of(stored[0])
+        seen += looks(entry, stored[1] if stored else None)
+    pairs = [
+        pair
+        for notebook, own in sorted(codes.items())
+        if notebook in course.released
+        for pair in similar(notebook, own.values(), course.released[notebook])
+    ]
+    who = _Who(links)
+    students = {entry.student for entry in entries}
+    body = [
+        '<p class="dim">Class report</p>',
+        f"<h1>{_count(len(students), 'student')}, {_count(len({e.notebook for e in entries}), 'notebook')}</h1>",
+        _overview(entries, prompts),
+        '<h2 id="beliefs">What to reteach</h2>', _beliefs(entries, items, who),
+        '<h2 id="items">Items</h2>', _items(entries, prompts),
+        '<h2 id="look">Who needs a look</h2>', _looks(seen, who),
+        '<h2 id="similar">Similar submissions</h2>', _similar(pairs, codes, who),
+    ]  # fmt: skip
+    return pages.page("Class report", "\n".join(body))
+
+
+def write(book: Gradebook, course: Course, folder: Path, *, links: bool = True) -> Path:
+    """Write the report into `folder`; its path."""
+    path = folder / NAME
+    tables.put(path, page(book, course, links=links))
+    return path
+
+
+class _Who:
+    """Students' names, with links to their pages."""
+
+    def __init__(self, links: bool) -> None:
+        self._links = links
+
+    def __call__(self, student: str, notebook: str = "") -> str:
+        name = foreign(student, 80)
+        if not self._links:
+            return name
+        at = f"{feedback.FOLDER}/{quote(tables.file_name(student))}.html" + (
+            f"#{quote(notebook)}" if notebook else ""
+        )
+        return f'<a href="{plain(at)}">{name}</a>'
+
+    def all(self, students: Sequence[str], most: int = 12) -> str:
+        more = f" and {len(students) - most} more" if len(students) > most else ""
+        return ", ".join(self(student) for student in students[:most]) + more
+
+
+def _count(n: int, word: str) -> str:
+    return f"{n} {word}" + ("" if n == 1 else "s")
+
+
+def _overview(entries: Sequence[Entry], prompts: Prompts) -> str:
+    books: dict[str, list[Entry]] = {}
+    for entry in entries:
+        books.setdefault(entry.notebook, []).append(entry)
+    rows = []
+    for notebook, own in sorted(books.items()):
+        status = Counter(entry.status for entry in own)
+        graded = [entry.total / entry.most for entry in own if entry.status == "graded" and entry.most]
+        rows.append([
+            plain(prompts.titles.get(notebook, notebook)),
+            *(str(status[name]) for name in ("graded", "missing", "unreadable")),
+            str(sum(1 for entry in own if entry.days_late)),
+            f"{fmean(graded):.0%}" if graded else "\u2013", f"{median(graded):.0%}" if graded else "\u2013",
+        ])  # fmt: skip
+    counts = Counter(
+        feedback.state(entry, one) for entry in entries if entry.status == "graded" for one in entry.results
+    )
+    answers = ", ".join(
+        f"{n} {MARKS[name][2]}" for name, n in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    )
+    return (
+        pages.table(
+            ["notebook", "graded", "missing", "unreadable", "late", "mean", "median"],
+            rows,
+            (1, 2, 3, 4, 5, 6),
+        )
+        + f"<p>Answers: {answers or 'none'}.</p>"
+    )
+
+
+def _beliefs(entries: Sequence[Entry], items: Mapping[str, Item], who: _Who) -> str:
+    found = beliefs(entries)
+    if not found:
+        return "<p>No wrong answer here is one that a known misconception gives.</p>"
+    first = found[0]
+    ask = _ask(first.id)
+    parts = []
+    if ask:
+        parts.append(
+            f"<p>Begin with {ask}: {_count(len(first.students), 'student')} "
+            f"answered as if <em>{plain(MISCONCEPTIONS[first.id].believes)}</em> (notebook {plain(MISCONCEPTIONS[first.id].home)}).</p>"
+        )
+    rows = []
+    for belief in found:
+        about = MISCONCEPTIONS.get(belief.id)
+        rows.append([
+            str(len(belief.students)), plain(belief.id), plain(about.believes) if about else "",
+            plain(", ".join(belief.items)), plain(about.home) if about else "", _ask(belief.id), who.all(belief.students),
+        ])  # fmt: skip
+    parts.append(
+        pages.table(
+            ["students", "id", "they answer as if", "items", "notebook", "ask the class", "who"], rows, (0,)
+        )
+    )
+    rows = [[str(n), plain(item), plain(says)] for item, says, n in slips(entries, items)]
+    if rows:
+        parts.append("<h4>Other mistakes that more than one made</h4>")
+        parts.append(pages.table(["students", "item", "what is said against it"], rows, (0,)))
+    return "\n".join(parts)
+
+
+def _ask(misconception: str) -> str:
+    return (
+        f"<code class='line'>lab.classroom(&quot;{plain(misconception)}&quot;)</code>"
+        if misconception in BALLOTS
+        else ""
+    )
+
+
+def _items(entries: Sequence[Entry], prompts: Prompts) -> str:
+    figures = item_figures(entries)
+    if not figures:
+        return "<p>Nothing was graded.</p>"
+    rows = []
+    for one in figures:
+        heading = prompts.asked.get(one.item, ("", ""))[0] or one.item
+        share = f"{one.share:.0%}" if one.share is not None else "\u2013"
+        width = round(100 * one.share) if one.share is not None else 0
+        value = f"{one.discrimination:.2f}" if one.discrimination is not None else "\u2013"
+        note = one.why or ("low" if one.discrimination is not None and one.discrimination < 0.1 else "")
+        states = ", ".join(
+            f"{n} {MARKS[name][2]}" for name, n in sorted(one.states.items(), key=lambda p: (-p[1], p[0]))
+        )
+        rows.append([
+            pages.inline(heading), str(one.count),
+            f'<span class="line"><span class="bar" aria-hidden="true"><i style="width:{width}%"></i></span> {share}</span>',
+            value, f'<span class="dim">{plain(note)}</span>', f'<span class="dim">{states}</span>',
+        ])  # fmt: skip
+    return (
+        "<p><strong>Points</strong>: the mean share of an item's points; the lower, the harder. <strong>Discrimination</strong>: the "
+        "correlation of its points with those of the notebook's other items; near 1, those who know the rest get it right; near 0 "
+        "or below, getting it right has nothing to do with the rest, and the item deserves a second look. Without missing and "
+        "unreadable submissions; points given by hand count, lateness does not.</p>"
+        + pages.table(["item", "n", "points", "discrimination", "", "answers"], rows, (1, 3))
+    )
+
+
+def _looks(seen: Sequence[Look], who: _Who) -> str:
+    if not seen:
+        return "<p>Nobody: all submissions could be read and ran to their end.</p>"
+    order = {what: -n for what, n in Counter(one.what for one in seen).items()}
+    order["mended"] = 1  # mostly harmless: last
+    rows = [
+        [plain(one.what), who(one.student, one.notebook), plain(one.notebook), foreign(one.says, 400)]
+        for one in sorted(seen, key=lambda one: (order[one.what], one.what, one.student, one.notebook))
+    ]
+    return pages.table(["what", "student", "notebook", ""], rows)
+
+
+def _similar(
+    pairs: Sequence[Pair], codes: Mapping[str, Mapping[str, Code]], who: _Who, most: int = 40
+) -> str:
+    about = (
+        "<p>Pairs whose code is clearly more alike than nearest classmates usually are here, whatever things are called and however "
+        "they are laid out; what the notebook gives and what many have does not count, and short answers are not compared. Similar "
+        "code has many causes: work in pairs, a shared example. This is where to look, not what happened.</p>"
+    )
+    if not pairs:
+        return about + "<p>There are none.</p>"
+    parts = [about]
+    for pair in pairs[:most]:
+        where = ", ".join(item or "own cells" for item in pair.items)
+        sides = []
+        for student in (pair.one, pair.other):
+            own = codes[pair.notebook][student].parts
+            text = "\n\n\n".join(own[item] for item in pair.items if item in own)
+            sides.append(f"<td><p>{who(student, pair.notebook)}</p>{pages.block(text)}</td>")
+        parts.append(
+            f"<details><summary>{foreign(pair.one, 80)} and {foreign(pair.other, 80)}: {pair.similarity:.0%} alike in "
+            f'{plain(pair.notebook)} <span class="dim">({plain(where)})</span></summary>'
+            f'<div class="wide"><table class="pair"><tr>{"".join(sides)}</tr></table></div></details>'
+        )
+    if len(pairs) > most:
+        parts.append(f"<p>And {len(pairs) - most} more.</p>")
+    return "\n".join(parts)

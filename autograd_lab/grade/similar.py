@@ -1,0 +1,204 @@
+"""Submissions whose code is more alike than the class explains.
+
+    similar(class_) -> [Pair]       the pairs of students of one notebook to look at, most alike first
+
+Code is compared as its syntax tree, read as a list of signs: names, texts and layout do not count, and neither do comments
+or imports. From each run of K signs a number is made; of these a fixed part is kept, chosen by winnowing (Schleimer,
+Wilkerson and Aiken, 2003, "Winnowing: local algorithms for document fingerprinting"), which finds every common stretch of
+K + WINDOW - 1 signs wherever it stands. What the released notebook gives is taken out.
+
+How much a stretch says depends on how many have it: the fewer, the more; what the whole class has says nothing. So a
+solution that many find does not make its finders similar. Then each student's nearest classmate is looked at: a pair is
+listed only if it is clearly nearer than nearest classmates usually are here. Short answers leave too few stretches, and
+are never compared.
+
+Similar code has many causes: work in pairs, a shared example, a page found by both. The list tells where to look.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import io
+import keyword
+import math
+import statistics
+import tokenize
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from .merge import Released, parsed
+from .model import Job
+
+K = 6
+"""Signs in a stretch."""
+WINDOW = 3
+"""Of this many stretches in a row at least one is kept."""
+LEAST = 25
+"""Stretches beyond the released code that a submission needs to be compared."""
+ALIKE = 0.75
+"""The similarity from which a pair is listed,"""
+BEYOND = 2.0
+"""if it lies so many standard deviations above that of nearest classmates (both taken from medians, so that a few similar pairs do not shift them)."""
+CLASS = 5
+"""Submissions below which nobody can say what a class shares."""
+MOST_SIGNS = 20_000
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two students whose code for one notebook is more alike than the class explains."""
+
+    notebook: str
+    one: str
+    other: str
+    similarity: float
+    """The part of the shorter code that both have and few others, from 0 to 1."""
+    items: tuple[str, ...] = ()
+    """Where they are alike, most first."""
+
+
+@dataclass
+class Code:
+    """A student's code for one notebook."""
+
+    student: str
+    parts: dict[str, str] = field(default_factory=dict)
+    """{item, or "" for cells of the student's own: source}."""
+
+
+def code_of(job: Job) -> Code:
+    """What the student wrote in a merged notebook."""
+    code = Code(job.student)
+    for cell in job.cells:
+        if cell.role in ("answer", "extra") and not cell.untouched:
+            item = cell.item if cell.role == "answer" else ""
+            code.parts[item] = f"{code.parts[item]}\n\n{cell.source}" if item in code.parts else cell.source
+    return code
+
+
+def similar(notebook: str, codes: Iterable[Code], released: Released) -> list[Pair]:
+    """The pairs of one notebook that are more alike than the class explains, most alike first."""
+    given = {print_ for cell in released.cells for print_ in fingerprints(cell.source)}
+    prints = {code.student: _of_parts(code, given) for code in codes}
+    prints = {student: parts for student, parts in prints.items() if parts}
+    every = {student: set().union(*parts.values()) for student, parts in prints.items()}
+    count = len(every)
+    if count < CLASS:
+        return []
+    having = Counter(print_ for own in every.values() for print_ in own)
+    weight = {print_: math.log(count / n) for print_, n in having.items()}
+    heavy = {student: sum(weight[print_] for print_ in own) for student, own in every.items()}
+    alike: dict[tuple[str, str], float] = {}
+    nearest = dict.fromkeys(every, 0.0)
+    for one, other in combinations(sorted(every), 2):
+        least = min(heavy[one], heavy[other])
+        if least:
+            much = sum(weight[print_] for print_ in every[one] & every[other]) / least
+            alike[one, other] = much
+            nearest[one], nearest[other] = max(nearest[one], much), max(nearest[other], much)
+    usual = statistics.median(nearest.values())
+    spread = 1.4826 * statistics.median(abs(much - usual) for much in nearest.values())
+    bar = max(ALIKE, usual + BEYOND * max(spread, 0.02))
+    found = [
+        Pair(notebook, one, other, round(much, 3), _where(prints[one], prints[other], weight))
+        for (one, other), much in alike.items()
+        if much >= bar and min(len(every[one]), len(every[other])) >= LEAST
+    ]
+    return sorted(found, key=lambda pair: (-pair.similarity, pair.one, pair.other))
+
+
+def _of_parts(code: Code, given: set[int]) -> dict[str, set[int]]:
+    parts = {item: fingerprints(source) - given for item, source in sorted(code.parts.items())}
+    return {item: own for item, own in parts.items() if own}
+
+
+def _where(
+    one: Mapping[str, set[int]], other: Mapping[str, set[int]], weight: Mapping[int, float]
+) -> tuple[str, ...]:
+    both = set().union(*one.values()) & set().union(*other.values())
+    much = {item: sum(weight.get(p, 0) for p in own & both) for item, own in one.items()}
+    return tuple(sorted((item for item in much if much[item] >= 3), key=lambda item: (-much[item], item)))
+
+
+# --- fingerprints -------------------------------------------------------------------------------------
+
+
+def fingerprints(source: str) -> set[int]:
+    """The numbers that stand for a piece of code."""
+    read = signs(source)
+    grams = [_number(read[i : i + K]) for i in range(len(read) - K + 1)]
+    if len(grams) <= WINDOW:
+        return set(grams)
+    return {min(grams[i : i + WINDOW]) for i in range(len(grams) - WINDOW + 1)}
+
+
+def _number(gram: Sequence[str]) -> int:
+    return int.from_bytes(hashlib.blake2b("\n".join(gram).encode(), digest_size=8).digest(), "big")
+
+
+def signs(source: str) -> list[str]:
+    """A piece of code as signs: what its author called things, and how it is laid out, is not in them."""
+    tree = parsed(source)
+    if tree is None:
+        return _tokens(source)
+    own = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
+    } | {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    out: list[str] = []
+    todo: list[ast.AST | str] = [tree]
+    while todo and len(out) < MOST_SIGNS:
+        node = todo.pop()
+        if isinstance(node, str):
+            out.append(node)
+            continue
+        sign = _sign(node, own)
+        if sign is None:
+            continue
+        if sign:
+            out.append(sign)
+        children = [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr_context)]
+        todo.extend(reversed(children))
+    return out
+
+
+def _sign(node: ast.AST, own: set[str]) -> str | None:
+    """What a node says of itself; "" for nothing, None where what is below it does not count either."""
+    if isinstance(node, ast.Import | ast.ImportFrom | ast.Pass | ast.Global | ast.Nonlocal):
+        return None
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return None  # a docstring, or a comment in the form of one
+    if isinstance(node, ast.Module | ast.Expr | ast.arguments):
+        return ""
+    if isinstance(node, ast.Name | ast.arg):
+        return "name"
+    if isinstance(node, ast.Attribute):
+        return "." if node.attr in own else f".{node.attr}"
+    if isinstance(node, ast.keyword):
+        return f"{node.arg}="
+    if isinstance(node, ast.Constant):
+        text = repr(node.value)
+        return "text" if isinstance(node.value, str | bytes) else text[:20]
+    return type(node).__name__
+
+
+def _tokens(source: str) -> list[str]:
+    """The same for what is no Python, from its words and marks."""
+    out: list[str] = []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(source[: 10 * MOST_SIGNS]).readline):
+            if token.type == tokenize.NAME:
+                out.append(token.string if keyword.iskeyword(token.string) else "name")
+            elif token.type in (tokenize.OP, tokenize.NUMBER):
+                out.append(token.string)
+            elif token.type == tokenize.STRING:
+                out.append("text")
+            if len(out) >= MOST_SIGNS:
+                break
+    except (tokenize.TokenError, SyntaxError, ValueError):
+        pass  # what was read before it broke off
+    return out

@@ -1,0 +1,155 @@
+"""Similar submissions: names, layout and order do not hide them, and what a class shares does not make them."""
+
+import random
+import subprocess
+import sys
+
+import personal
+import pytest
+from classroom import ROOT
+
+from autograd_lab.grade import merge, similar
+from autograd_lab.grade.model import Cell, Job
+
+LONG = ("03_one_node_one_rule", "11_write_your_own_op", "13_train_debug_build")
+CODE = '''
+def backward(root):
+    """Fill in the gradients."""
+    waiting = {}
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        for source in node.inputs:
+            waiting[source] = waiting.get(source, 0) + 1
+            if waiting[source] == 1:
+                stack.append(source)
+    root.grad = 1.0
+    ready = [root]
+    while ready:
+        node = ready.pop()
+        for source, g in zip(node.inputs, node.rule(node.grad)):
+            source.grad += 2.5 * g
+            waiting[source] -= 1
+'''
+DRESSED = """
+def backward( start ) :
+    "What I found out"
+    n = {}; todo = [ start ]       # how many
+    while todo:
+        x = todo.pop()
+        for y in x.inputs:
+            n[ y ] = n.get(y, 0) + 1
+            if n[y] == 1: todo.append(y)
+    start.grad = 1.0
+    now = [start]
+    while now:
+        x = now.pop()
+        for y, d in zip(x.inputs,
+                        x.rule(x.grad)):
+            y.grad += 2.50 * d
+            n[y] -= 1
+"""
+
+
+def release(stem):
+    return merge.released(ROOT / "exercises" / f"{stem}.ipynb")
+
+
+def test_names_layout_and_comments_do_not_count():
+    assert similar.signs(CODE) == similar.signs(DRESSED)
+    assert similar.fingerprints(CODE) == similar.fingerprints(DRESSED)
+
+
+@pytest.mark.parametrize(
+    "change", [("2.5", "3.5"), ("node.rule", "node.value"), ("while ready", "if ready"), ("+=", "-=")]
+)
+def test_what_the_code_does_counts(change):
+    assert similar.signs(CODE) != similar.signs(CODE.replace(*change))
+
+
+@pytest.mark.parametrize("stem", LONG)
+def test_copies_with_other_names_and_order_are_found_and_nobody_else(stem):
+    found, pairs = personal.measure(stem, 7)
+    assert found <= pairs
+    assert len(found) >= 2
+    assert len(pairs) == 3
+
+
+@pytest.mark.parametrize("stem", personal.stems())
+def test_those_who_work_alone_are_left_alone(stem):
+    assert personal.measure(stem, 8, copies=0) == (set(), set())
+
+
+def test_a_class_that_shares_one_answer_has_no_similar_pairs():
+    codes = [similar.Code(f"s{i}", {"04.4": CODE}) for i in range(20)]
+    assert similar.similar("04", codes, release("04_backward_node_by_node")) == []
+
+
+def test_what_the_notebook_gives_is_nobody_s_work():
+    stem = "13_train_debug_build"
+    given = "\n".join(cell.source for cell in release(stem).cells)
+    alone, _ = personal.classroom(stem, 3, copies=0)
+    for code in alone[:2]:
+        code.parts = {"": given}
+    assert not [
+        pair for pair in similar.similar(stem, alone, release(stem)) if "s00" in (pair.one, pair.other)
+    ]
+
+
+def test_short_answers_and_small_classes_are_not_compared():
+    short = [
+        similar.Code(f"s{i}", {"a": f"def f(x):\n    return x * {i // 2} + x ** {i // 2 + 2}"})
+        for i in range(12)
+    ]
+    assert similar.similar("04", short, release("04_backward_node_by_node")) == []
+    few = [similar.Code(f"s{i}", {"a": CODE}) for i in range(similar.CLASS - 1)]
+    assert similar.similar("04", few, release("04_backward_node_by_node")) == []
+
+
+def test_a_pair_says_where_it_is_alike():
+    stem = "11_write_your_own_op"
+    codes, pairs = personal.classroom(stem, 7)
+    for pair in similar.similar(stem, codes, release(stem)):
+        assert (pair.one, pair.other) in pairs
+        assert 0.75 <= pair.similarity <= 1
+        assert set(pair.items) <= {"11.2", "11.3", "11.4"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(:",
+        "%%bash\nrm -rf",
+        "'" * 99,
+        "(" * 5_000,
+        "x = " + "-" * 50_000 + "1",
+        "\x00",
+        "x = 1\n" * 50_000,
+        "é = 'ü' ; ß",
+        "f(" * 900,
+    ],
+)
+def test_any_text_has_its_signs(source):
+    assert len(similar.signs(source)) <= similar.MOST_SIGNS
+    similar.fingerprints(source)
+
+
+def test_untouched_answers_and_checks_are_not_a_student_s_code():
+    cells = (Cell("a", "given", "given"), Cell("b", "stub", "answer", "1", untouched=True), Cell("c", "x = 1", "answer", "2"),
+             Cell("d", "y = 2", "extra"), Cell("e", "z = 3", "extra"), Cell("f", "lab.check()", "check", "2"))  # fmt: skip
+    assert similar.code_of(Job("ada", "04", cells)).parts == {"2": "x = 1", "": "y = 2\n\nz = 3"}
+
+
+def test_the_same_everywhere():
+    code = "from autograd_lab.grade.similar import fingerprints\nprint(sorted(fingerprints('a = b * c + d(e, f) - [g for g in h]')))"
+    runs = [
+        subprocess.run([sys.executable, "-c", code], env={"PYTHONHASHSEED": str(seed)}, capture_output=True, text=True, check=True)
+        for seed in (1, 2)
+    ]  # fmt: skip
+    assert runs[0].stdout == runs[1].stdout != "[]\n"
+
+
+def test_what_stands_for_copying_here_does_change_the_text():
+    draw = random.Random(1)
+    assert personal.copied(CODE, draw) != CODE
+    assert personal.personal(CODE, draw) != personal.personal(CODE, draw)

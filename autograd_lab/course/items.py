@@ -13,6 +13,7 @@ shipped) and `solutions/keys/<notebook>.json` (hidden probes, never shipped).
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import cache
@@ -61,6 +62,10 @@ class Probe:
         for place, value in enumerate(self.cases[i]):
             words = words.replace(f"{{{place}}}", value if isinstance(value, str) else plain.show(value))
         return words or self.names()[i]
+
+    def category(self) -> str:
+        """What a hidden probe is about, without the values of its cases."""
+        return re.sub(r"\{\d+\}", "...", self.says.rstrip(".")) or "A case that the notebook does not show"
 
 
 @dataclass

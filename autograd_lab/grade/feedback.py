@@ -25,7 +25,7 @@ from graphlib import CycleError, TopologicalSorter
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from autograd_lab._version import __version__
 from autograd_lab.course import plain as data
@@ -508,21 +508,22 @@ def _tried(sheet: Sheet, entry: Entry, one: Result, item: Item | None) -> list[s
         return []
     rows = []
     for probe in item.probes:
+
+        def same(
+            key: str, want: Any, rtol: float = probe.rtol, outputs: dict[str, Any] = answer.outputs
+        ) -> bool:
+            return key in outputs and data.same(outputs[key], want, rtol)
+
         cases = list(zip(probe.names(), probe.expected, strict=True))
-        right = sum(
-            key in answer.outputs and data.same(answer.outputs[key], want, probe.rtol) for key, want in cases
-        )
+        right = sum(same(key, want) for key, want in cases)
         good = right == len(cases)
         if probe.hidden:
-            about = plain(probe.says.rstrip(".") or "A case that the notebook does not show")
+            about = plain(probe.category())
             about += ' <span class="dim">(hidden)</span>'
         else:
-            about = plain(probe.says.rstrip(".") or probe.name)
-            about += (
-                f' <span class="dim">({right} of {len(cases)} cases)</span>'
-                if len(cases) > 1 and not good
-                else ""
-            )
+            first = next((i for i, (key, want) in enumerate(cases) if not same(key, want)), 0)
+            about = plain(probe.about(first))
+            about += f' <span class="dim">({right} of {len(cases)} cases)</span>' if len(cases) > 1 else ""
         kind, mark, words = MARKS["passed" if good else "wrong"]
         rows.append([
             about, f'<span class="{kind}"><span class="mark">{mark} {words}</span></span>',
@@ -550,7 +551,7 @@ def _why(one: Result, item: Item | None) -> list[str]:
         and 0 <= one.case < len(probe.cases)
         and one.state == "wrong"
     ):
-        detail = difference(probe.says.rstrip(".") or probe.names()[one.case], one.got, one.want)
+        detail = difference(probe.about(one.case), one.got, one.want)
     if detail and detail not in says:
         parts.append(f"<h4>What was wrong</h4><p>{foreign(detail)}</p>")
         if says:
@@ -640,7 +641,7 @@ def write(
         for one, _, _ in found:
             text = records.get((one.student, one.notebook, one.item))
             probe = next(p for p in items[one.item].probes if p.name == one.probe)
-            about = f"{one.item}: {probe.says.rstrip('.') or probe.names()[one.case]}"
+            about = f"{one.item}: {probe.about(one.case)}"
             drawn = artist.draw(about, text) if text else None
             if drawn:
                 sheets[one.student].steppers[one.item] = drawn

@@ -105,6 +105,5 @@ def _judged(result: Result, item: Item, answer: Answer, verdict: Verdict) -> Res
     if case in answer.lost:
         result.state, result.says = answer.lost[case], STOPPED[answer.lost[case]]
     elif probe.hidden and not verdict.misconception:
-        about = probe.about(number) if probe.says else "A case that the notebook does not show"
-        result.says = f"{about}: not right."
+        result.says = f"{probe.category()}: not right."
     return result

@@ -25,7 +25,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from .model import Answer, CannotGradeError, Cell, CellRun, Job, Result, Run
+from .model import RESULT_STATES, Answer, CannotGradeError, Cell, CellRun, Job, Result, Run
 
 VERSION = 1
 NAME = "gradebook.db"
@@ -481,14 +481,25 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "results", type=Path, metavar="RESULTS", help="the folder that `autograd-lab grade` wrote"
     )
-    parser.set_defaults(do=_show, student="", item="", notebook="")
+    parser.set_defaults(do=_show, student="", item="", notebook="", state="", mistake="")
     commands = parser.add_subparsers(metavar="COMMAND")
 
     show = commands.add_parser(
         "show", help="points by student and notebook, or the items of one student (default)"
     )
     show.add_argument("student", nargs="?", default="")
-    show.add_argument("--item", default="", help="one item of all students")
+    show.add_argument("--notebook", default="", metavar="04", help="one notebook, by its number or its name")
+    show.add_argument("--item", default="", metavar="04.2", help="one item of all students")
+    show.add_argument(
+        "--state", default="", metavar="STATE",
+        help=f"items in this state ({', '.join(RESULT_STATES)}), overridden ones, or late submissions",
+    )  # fmt: skip
+    show.add_argument(
+        "--mistake",
+        default="",
+        metavar="TEXT",
+        help="items whose known mistake, or what is said of them, has these words",
+    )
     show.set_defaults(do=_show)
 
     override = commands.add_parser("override", help="give an item other points; kept through regrades")
@@ -529,30 +540,44 @@ def _show(book: Gradebook, options: argparse.Namespace) -> int:
             if options.student
             else "run `autograd-lab grade`",
         )
-    if options.student or options.item:
+    if options.notebook:
+        entries = [e for e in entries if options.notebook in (e.notebook, e.notebook.split("_")[0])]
+    if options.state == "late":
+        entries = [e for e in entries if e.days_late]
+    elif options.state and options.state not in (*RESULT_STATES, "overridden"):
+        raise CannotGradeError(
+            f"No item is ever {options.state!r}.",
+            "that is none of the states.",
+            f"choose one of: {', '.join([*RESULT_STATES, 'overridden', 'late'])}",
+        )
+    head: tuple[str, ...]
+    if options.student or options.item or options.mistake or options.state not in ("", "late"):
+        head = ("student", "item", "points", "of", "state", "")
         rows = [
             (e.student, r.item, f"{e.points(r):g}", f"{r.points:g}", r.state, _about(e, r))
             for e in entries
             for r in e.results
-            if not options.item or r.item == options.item
+            if options.item in ("", r.item)
+            and options.state in ("", "late", r.state, "overridden" if r.item in e.overrides else "")
+            and options.mistake.lower() in f"{r.misconception} {r.says}".lower()
         ]
-        _print_table(("student", "item", "points", "of", "state", ""), rows)
-        for note in [note for e in entries if options.student for note in e.notes]:
-            print(f"note: {note}")
+    else:
+        head = ("student", "notebook", "points", "of", "status", "")
+        rows = [
+            (e.student, e.notebook, f"{e.total:g}", f"{e.most:g}", e.status, _days(e.days_late))
+            for e in entries
+        ]
+    if not rows:
+        print("Nothing in the gradebook is like that.")
         return 0
-    rows = [
-        (
-            e.student,
-            e.notebook,
-            f"{e.total:g}",
-            f"{e.most:g}",
-            e.status,
-            f"{e.days_late} days late" if e.days_late else "",
-        )
-        for e in entries
-    ]
-    _print_table(("student", "notebook", "points", "of", "status", ""), rows)
+    _print_table(head, rows)
+    for note in [note for e in entries if options.student for note in e.notes]:
+        print(f"note: {_printable(note)}")
     return 0
+
+
+def _days(late: int) -> str:
+    return f"{late} day{'s' if late > 1 else ''} late" if late else ""
 
 
 def _about(entry: Entry, result: Result) -> str:

@@ -881,9 +881,11 @@ def _say_done(
     late = sum(1 for entry in entries if entry.days_late)
     mended = sum(1 for entry in entries if entry.notes)
     if late:
-        say(f"{late} submissions are late.")
+        say(f"{late} submission{'s are' if late > 1 else ' is'} late.")
     if mended:
-        say(f"{mended} submissions have notes about what had to be mended: see submissions.csv.")
+        say(
+            f"{mended} submission{'s have' if mended > 1 else ' has'} notes about what had to be mended: see submissions.csv."
+        )
     say(f"Written: {', '.join(path.name for path in written)} in {written[0].parent}.")
 
 

@@ -14,7 +14,7 @@ def written(folder):
     wrong = {item: bank[0].source for item, bank in banked(PROGRAMS).items()}
     several = {
         "04.1": solutions(BOOK)["04.1"],
-        "04.2": "order = [('loss', 1), ('b', 12), ('c', 4), ('a', 48)]",
+        "04.2": banked(BOOK)["04.2"][0].source,
         "04.3": "1 / 0",
     }
     case = Case("ada", "honest", {f"{PROGRAMS}.ipynb": dump(handed_in(PROGRAMS, wrong))})

@@ -1,6 +1,7 @@
 """The gradebook: whole submissions or nothing, overrides that stay, everything said."""
 
 import sqlite3
+from datetime import UTC, datetime
 
 import pytest
 
@@ -149,3 +150,29 @@ def test_the_command(tmp_path, capsys):
     assert gradebook.main([str(tmp_path), "show", "nobody"]) == 2
     assert "What to do" in capsys.readouterr().err
     assert gradebook.main([str(tmp_path / "elsewhere")]) == 2
+
+
+def shown(tmp_path, capsys, *words):
+    assert gradebook.main([str(tmp_path), "show", *words]) == 0
+    return [line.split()[:3] for line in capsys.readouterr().out.splitlines()[1:]]
+
+
+def test_questions_to_the_gradebook(tmp_path, capsys):
+    with Gradebook(tmp_path / gradebook.NAME, create=True) as book:
+        book.set("due", {"04_nodes": "2026-11-20T00:00:00+00:00"})
+        when = datetime(2026, 11, 21, 12, tzinfo=UTC)
+        sums = result("04.1", misconception="Adds up once too often.")
+        book.record("ada", "04_nodes", [sums, result("04.2", 4.0, "passed")], {}, handed_in=when)
+        book.record("bob", "04_nodes", [result("04.1", student="bob", says="Adds nothing.")], {})
+        book.record("bob", "05_leaves", [result("05.1", 0.0, "timeout", student="bob")], {})
+        book.override("ada", "04.2", 3.0, "copied", "me")
+    assert shown(tmp_path, capsys, "--notebook", "05") == [["bob", "05_leaves", "0"]]
+    assert shown(tmp_path, capsys, "--state", "timeout") == [["bob", "05.1", "0"]]
+    assert shown(tmp_path, capsys, "--state", "late") == [["ada", "04_nodes", "5"]]
+    assert shown(tmp_path, capsys, "--state", "overridden") == [["ada", "04.2", "3"]]
+    assert shown(tmp_path, capsys, "--mistake", "adds up") == [["ada", "04.1", "2"]]
+    assert shown(tmp_path, capsys, "bob", "--state", "wrong") == [["bob", "04.1", "2"]]
+    assert gradebook.main([str(tmp_path), "show", "--state", "died"]) == 0
+    assert capsys.readouterr().out == "Nothing in the gradebook is like that.\n"
+    assert gradebook.main([str(tmp_path), "show", "--state", "lost"]) == 2
+    assert "choose one of: passed, wrong" in capsys.readouterr().err

@@ -5,10 +5,11 @@
         for job, run in engine.run(jobs):
             results = score(job, run, items)
 
-A first, optimistic pass runs a notebook in one process. If that dies or hangs, the notebook runs again without the cell
-or the probe that was at fault, each further probe in a process of its own, until it comes through. So what stops a
-process costs its own question, the limit is waited out once and not twice, and no process that a student's code can
-reach has to keep order.
+A first, optimistic pass runs a notebook in one process. If that dies or hangs, a careful pass runs it again, with a copy
+of the process before each cell to go on from, and a process for each probe: what stops a process costs its own question.
+A cell or a probe that ran into a limit is left out then, so that the limit is waited out once and not twice. Should the
+careful pass be stopped too (its processes can be reached by the student's code), it is run again without what was
+running, until it comes through. Where there is no fork, all further passes are of this last kind.
 
 Nothing that a submission's process sends is trusted: messages are read within limits, checked to be plain data, and only
 stored.
@@ -42,7 +43,7 @@ from autograd_lab.course.items import Item, Probe
 from autograd_lab.course.plain import MOST
 from autograd_lab.grade import worker
 from autograd_lab.grade.model import Answer, CellRun, Job, Limits, Run
-from autograd_lab.grade.sandbox import SandboxError, refusal
+from autograd_lab.grade.sandbox import SandboxError, cpu_of, refusal
 
 START = 120.0  # seconds that a worker may take to load its libraries, on a busy machine
 DEPTH = 20  # of lists in lists, in an answer
@@ -248,9 +249,7 @@ class _ForkServer:
 
     def cpu(self) -> float:
         with suppress(OSError):
-            return time.clock_gettime(
-                (~self._pid << 3) | 2
-            )  # the kernel's number for the clock of another process
+            return cpu_of(self._pid)
         return 0.0
 
     def stop(self) -> End:
@@ -314,7 +313,7 @@ class _Spawner:
     def cpu(self) -> float:
         if sys.platform == "linux":
             with suppress(OSError):
-                return time.clock_gettime((~self._now[0].pid << 3) | 2)
+                return cpu_of(self._now[0].pid)
         return 0.0
 
     def stop(self) -> End:
@@ -382,6 +381,11 @@ class _Lost:
     cells: dict[int, str] = field(default_factory=dict)
     probes: dict[tuple[str, str], str] = field(default_factory=dict)
 
+    def doubt(self) -> None:
+        """Keep the timeouts only, which cost time: what died may have been ended by what an earlier cell left behind."""
+        self.cells = {key: why for key, why in self.cells.items() if why == "timeout"}
+        self.probes = {key: why for key, why in self.probes.items() if why == "timeout"}
+
 
 class _Pass:
     """One run of a job from its first cell to its last probe, as far as it came."""
@@ -424,8 +428,11 @@ class _Pass:
                 self.stopped = "died"
             finally:
                 end = server.stop()
-        if self.stopped == "died" and end.memory:
-            self.stopped = "memory"
+        if end.memory:
+            self.stopped = "memory" if self.stopped == "died" else self.stopped
+            for cell in self.cells.values():
+                if cell.state == "died":
+                    cell.state, cell.error = "memory", self._reason("memory")
 
     def _task(self, fork: bool) -> dict[str, Any]:
         return {
@@ -463,6 +470,8 @@ class _Pass:
 
     def _overdue(self, server: _Server, cpu: float, wall: float) -> bool:
         """Whether what runs has had its time, since the last message."""
+        if self.order and self.careful and server.forks:
+            return wall > self.limits.cell_wall + 5  # it watches over its cells itself
         if self.order:
             return cpu > self.limits.cell_cpu or wall > self.limits.cell_wall
         if not server.forks:
@@ -501,11 +510,13 @@ class _Pass:
         number = self.order.pop(0)
         cell = self.job.cells[number]
         state = message.get("state")
-        if state not in ("ok", "error", "memory"):
+        if state not in ("ok", "error", "memory", *(("timeout", "died") if self.careful else ())):
             raise ProtocolError("a cell in an unknown state")
-        self.cells[number] = CellRun(cell.id, state, clean_text(message.get("error", ""), TEXT))
+        error = self._reason(state) if state in ("timeout", "died") else message.get("error", "")
+        self.cells[number] = CellRun(cell.id, str(state), clean_text(error, TEXT))
         self.printed.append(clean_text(message.get("printed", ""), self.limits.printed))
-        self.dropped += message["dropped"] if isinstance(message.get("dropped"), int) else 0
+        dropped = message.get("dropped")
+        self.dropped += min(max(dropped, 0), 1 << 40) if isinstance(dropped, int) else 0
         answer = message.get("answer")
         if cell.role != "check" or not isinstance(answer, dict) or cell.item not in self.items:
             return
@@ -558,7 +569,7 @@ class _Pass:
         first = next((key for key, how in self.unanswered.items() if not how), None)
         if self.stopped and first:
             self.lost.probes[first] = self.stopped
-        return len(self.lost.probes) > before
+        return len(self.lost.probes) > before and bool(self.stopped or not self.careful)
 
     def result(self, first: str, seconds: float) -> Run:
         """The run, when no further pass is needed."""
@@ -748,6 +759,8 @@ class Engine:
             first = first or this.stopped or next(filter(None, this.unanswered.values()), "ok")
             if not this.blame() or time.monotonic() > this.end:
                 return this.result(first, time.monotonic() - start)
+            if not careful and self._servers[slot].forks:
+                lost.doubt()
             careful = True
 
     def _replace(self, slot: int) -> None:

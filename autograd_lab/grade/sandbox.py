@@ -25,6 +25,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
+import math
 import os
 import platform
 import re
@@ -338,10 +339,24 @@ def join_cgroups(limits: Limits) -> dict[str, Path]:
 
 
 def limit_cpu(seconds: int) -> None:
-    """End this process when it has used so many seconds of processor time."""
+    """Send this process a signal that ends it, unless it ignores that, when it has used so many more seconds of processor time."""
     import resource
 
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    most = math.ceil(time.process_time() + seconds)
+    resource.setrlimit(
+        resource.RLIMIT_CPU, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard)
+    )
+
+
+def cpu_of(pid: int) -> float:
+    """Seconds of processor time that a process has used so far. Raises OSError if there is none of this number."""
+    return time.clock_gettime((~pid << 3) | 2)  # the kernel's number for the clock of another process
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of the processes below it whose own parents have ended."""
+    _call("prctl", PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 class Zone:
@@ -395,7 +410,7 @@ class Zone:
         if not own and self._layer("user namespace", self._new_user):
             self.missing.pop("mount namespace", None)
             self._layer("mount namespace", lambda: _call("unshare", CLONE_NEWNS))
-        _call("prctl", PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        adopt_orphans()
         self._layer("pid namespace", self._new_pids)
 
     def _join(self, controller: str) -> None:

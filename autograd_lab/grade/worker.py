@@ -14,6 +14,12 @@ Messages are JSON with their length in front. What a submission's process sends:
 A code answer is probed as it was when its check cell ran: there a copy of the process is made (a fork), which waits.
 What later cells redefine does not reach it, and what its probes break does not reach the others.
 
+In a careful pass each cell and each probe runs in a process of its own, and what ends or stops it is said of it alone:
+
+    waits for the last one      a process that runs nothing; in a pid namespace it is the first one, which nobody there can kill
+    stands before the cell      goes on with the next cell if the one below ends without a word, or takes too long
+    runs the cell               a copy of the one above; afterwards its own copy takes both their places
+
 A student's code may change anything in its own process. That spoils its own messages; the engine trusts none of them.
 """
 
@@ -29,6 +35,7 @@ import select
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import tempfile
 import time
@@ -43,6 +50,7 @@ from autograd_lab.grade.model import Limits
 
 _encode = json.JSONEncoder(allow_nan=False).encode
 _HEAD = struct.Struct("!I")
+_PID = struct.Struct("!i")
 _ERROR = 300  # characters of an exception's message
 
 
@@ -116,27 +124,85 @@ class Sitting:
         self.given: list[tuple[str, Any]] = []  # what lab.check was called with in this cell
         self.waiting: dict[str, Any] = {}  # code answers: the process that holds one, or the answer itself
         self.printed = Printed(self.limits.printed)
+        self.apart = job["fork"] and job["careful"]
+        """Whether each cell and each probe gets a process of its own."""
+        self.chain = -1  # where the process that goes on with the notebook says which one it is
 
     def run(self) -> None:
         """All the cells, then the probes."""
         feedback.LISTENERS[:] = [self.given]
         sys.stdout = sys.stderr = self.printed
         _seed("the notebook")
-        for number, cell in enumerate(self.job["cells"]):
+        if self.apart:
+            self.chain = follow_chain()
+        for number in range(len(self.job["cells"])):
             if number in self.job["skip"]:
                 continue
-            self.given.clear()
-            state, error = execute(self.shell, cell["source"])
-            message = {"cell": number, "state": state, "error": error, "answer": None}
-            if cell["role"] == "check":
-                message["answer"] = self.answer(cell["item"], error)
-            message["printed"], message["dropped"] = self.printed.take()
-            self.send(message)
+            if self.apart:
+                self.cell_apart(number)
+            else:
+                self.send(self.cell(number))
         sys.stdout = sys.stderr = self.printed = Printed(0)  # hidden inputs are not to be printed anywhere
         send(self.channel, {"done": "cells"})
         for item_id, probes in receive(self.channel).items():
             self.probe(item_id, probes)
         send(self.channel, {"done": "probes"})
+
+    # --- cells
+
+    def cell(self, number: int) -> dict[str, Any]:
+        """Run a cell here; what is said of it."""
+        cell = self.job["cells"][number]
+        self.given.clear()
+        this = os.getpid()
+        state, error = execute(self.shell, cell["source"])
+        if os.getpid() != this:  # the cell has forked, and the copy would go on with the notebook as well
+            os._exit(0)
+        message = {"cell": number, "state": state, "error": error, "answer": None}
+        if cell["role"] == "check":
+            message["answer"] = self.answer(cell["item"], error)
+        message["printed"], message["dropped"] = self.printed.take()
+        return message
+
+    def cell_apart(self, number: int) -> None:
+        """Run a cell in a copy of this process, which goes on with the notebook; if it ends or hangs, this one goes on.
+
+        The copy is followed by a copy of its own: the cell's threads and alarms stay behind in the first, and end with it.
+        """
+        told, tell = os.pipe()
+        allowed, allow = os.pipe()
+        pid = fork()
+        if pid:
+            os.close(tell)
+            os.close(allowed)
+            how, heir = watch(pid, told, self.limits.cell_wall, self.limits.cell_cpu)
+            if how == "ok":
+                os.write(self.chain, heir)
+                os.write(allow, b".")
+                os._exit(0)
+            os.close(told)
+            os.close(allow)
+            with contextlib.suppress(
+                OSError
+            ):  # what it started goes with it, so that there is room for others
+                os.killpg(pid, signal.SIGKILL)
+            self.send({"cell": number, "state": how, "error": "", "printed": "", "dropped": 0})
+            return
+        os.close(told)
+        os.close(allow)
+        os.setpgid(0, 0)
+        message = self.cell(number)
+        above = os.getppid()
+        if fork():
+            while os.getppid() == above:  # until it has heard of the heir, and has ended
+                time.sleep(0.001)
+            os._exit(0)
+        os.write(tell, _PID.pack(os.getpid()))
+        if not os.read(allowed, 1):
+            os._exit(0)
+        os.close(tell)
+        os.close(allowed)
+        self.send(message)
 
     def send(self, message: dict[str, Any]) -> None:
         """Send what a cell gave; an answer that cannot be sent is said to be one."""
@@ -182,7 +248,7 @@ class Sitting:
     def copy(self, answer: Any) -> tuple[int, socket.socket]:
         """A process like this one, in which `answer` waits for its probes."""
         ours, theirs = socket.socketpair()
-        pid = os.fork()
+        pid = fork()
         if pid:
             theirs.close()
             return pid, ours
@@ -191,6 +257,7 @@ class Sitting:
             sys.stdout = sys.stderr = Printed(0)
             item_id, probes = receive(theirs)
             self.run_probes(item_id, probes, answer)
+            theirs.send(b".")
         finally:
             os._exit(0)
 
@@ -204,27 +271,41 @@ class Sitting:
             pid, channel = held
             with contextlib.suppress(OSError):  # the copy is gone already; waiting for it says how
                 send(channel, [item_id, probes])
-            seconds = self.limits.probe_wall * (2 + len(probes) if self.job["careful"] else 1)
-            send(self.channel, {"item": item_id, "ended": wait(pid, seconds)})
+            seconds = self.limits.probe_wall * len(probes)
+            if not self.apart:
+                how, _ = watch(pid, -1, seconds, self.limits.probe_cpu * len(probes))
+            else:  # not a child of this process; it runs nothing itself, and will say so if it has seen to all of them
+                ready, _, _ = select.select([channel], [], [], seconds + self.limits.probe_wall)
+                how = "ok" if ready else "timeout"
+            send(self.channel, {"item": item_id, "ended": how})
 
     def run_probes(self, item_id: str, probes: list[dict[str, Any]], answer: Any) -> None:
-        """Run probes here; in a careful pass, each in a process of its own."""
-        apart = self.job["fork"] and self.job["careful"]
+        """Run probes here; in a careful pass, each in a process of its own.
+
+        Once a probe has run into its limit there, the others get less: a program that never ends does not end for any of them,
+        and one that ends needs a fraction of it.
+        """
+        wall, cpu = self.limits.probe_wall, float(self.limits.probe_cpu)
         for given in probes:
-            if apart:
-                pid = os.fork()
+            if self.apart:
+                pid = fork()
                 if pid:
-                    how = wait(pid, self.limits.probe_wall)
+                    how, _ = watch(pid, -1, wall, cpu)
+                    if how == "timeout":
+                        wall, cpu = self.limits.probe_wall / 3, self.limits.probe_cpu / 5
                     send(self.channel, {"item": item_id, "probe": given["name"], "ended": how})
                     continue
             try:
                 if self.job["fork"]:
                     sandbox.limit_cpu(self.limits.probe_cpu)
                 _seed(given["name"])
+                this = os.getpid()
                 outputs = run_probe(items.Probe(**given), answer)
+                if os.getpid() != this:
+                    os._exit(0)
                 send(self.channel, {"item": item_id, "probe": given["name"], "outputs": outputs})
             finally:
-                if apart:
+                if self.apart:
                     os._exit(0)
 
 
@@ -254,6 +335,19 @@ def execute(shell: Any, source: str) -> tuple[str, str]:
     return ("memory" if isinstance(error, MemoryError) else "error"), describe(error)
 
 
+def shell_command(command: str) -> None:
+    """Run a command and print what it says; one that fails, or may not run, says so and is no exception."""
+    try:
+        with subprocess.Popen(
+            command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        ) as running:
+            assert running.stdout is not None
+            while said := os.read(running.stdout.fileno(), 1 << 16):
+                sys.stdout.write(said.decode("utf-8", "replace"))
+    except OSError as error:
+        sys.stdout.write(f"{error}\n")
+
+
 def describe(error: BaseException) -> str:
     """An exception's type and message, without addresses, which differ from run to run."""
     try:
@@ -264,23 +358,67 @@ def describe(error: BaseException) -> str:
     return f"{name}: {text[:_ERROR]}" if text else name
 
 
-def wait(pid: int, seconds: float) -> str:
-    """How a child ended: "ok", "timeout" or "died". One that takes longer than `seconds` is killed."""
-    end = time.monotonic() + seconds
-    pause = 0.0005
-    while True:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
+def fork() -> int:
+    """As os.fork, but the copy draws the same random numbers: Python would shuffle them."""
+    state = random.getstate()
+    pid = os.fork()
+    if not pid:
+        random.setstate(state)
+    return pid
+
+
+def watch(pid: int, told: int, wall: float, cpu: float) -> tuple[str, bytes]:
+    """How a child ended: "ok", "timeout" or "died". One that needs more time than it has is killed.
+
+    With `told`, a file to read, it is "ok" as soon as the child writes there, and what it wrote comes back as well.
+    """
+    end = time.monotonic() + wall
+    handle = os.pidfd_open(pid)
+    files = [handle] if told < 0 else [handle, told]
+    overdue = False
+    try:
+        while not overdue:
+            ready = select.select(files, [], [], 0.05)[0]
+            if told in ready and (said := os.read(told, _PID.size)):
+                return "ok", said
+            if handle in ready:
+                break
+            overdue = time.monotonic() > end or sandbox.cpu_of(pid) > cpu
+    finally:
+        os.close(handle)
+    if overdue:
+        os.kill(pid, signal.SIGKILL)
+    try:
+        status = os.waitpid(pid, 0)[1]
+    except ChildProcessError:  # the student has told the kernel to forget children
+        return "died", b""
+    if overdue or (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU):
+        return "timeout", b""
+    return ("ok" if status == 0 and told < 0 else "died"), b""
+
+
+def follow_chain() -> int:
+    """Fork, and return in the child: this process only waits until the last one of those that go on has ended.
+
+    The number of each is written to the file whose descriptor is returned. This process runs nothing of the student's.
+    """
+    reader, writer = os.pipe()
+    sandbox.adopt_orphans()
+    last = fork()
+    if not last:
+        os.close(reader)
+        return writer
+    os.set_blocking(reader, False)
+    ended = 0
+    while ended != last:
+        try:
+            ended, _ = os.wait()
+        except ChildProcessError:  # the number was not true
             break
-        if time.monotonic() > end:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-            return "timeout"
-        time.sleep(pause)
-        pause = min(2 * pause, 0.02)
-    if os.WIFSIGNALED(status):
-        return "timeout" if os.WTERMSIG(status) == signal.SIGXCPU else "died"
-    return "ok" if status == 0 else "died"
+        with contextlib.suppress(BlockingIOError):
+            while told := os.read(reader, _PID.size):
+                last = _PID.unpack(told)[0]
+    os._exit(0)
 
 
 def _seed(name: str) -> None:
@@ -314,6 +452,10 @@ def load(public: list[dict[str, Any]]) -> Any:
 
         def enable_gui(self, gui: str | None = None) -> None:
             """`%matplotlib inline` and its like have nothing to do here."""
+
+        def system(self, cmd: str) -> None:
+            """`!ls`: without a terminal, which a sandbox does not have."""
+            shell_command(self.var_expand(cmd, depth=1))
 
         def ask_exit(self) -> None:
             """`exit()` does not end a grading."""

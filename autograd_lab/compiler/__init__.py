@@ -9,6 +9,7 @@ emit.py      NumPy source
 compiled.py  torch.compile and the node it leaves: CompiledFunctionBackward
 opened.py    a compiled call opened: its lines of NumPy one by one, with the numbers they read and make
 export.py    a captured graph as a JSON file, and back
+onnx.py      its forward as an ONNX model
 """
 
 from .compiled import Compiled, GraphBreakError, compile

@@ -304,6 +304,12 @@ class Compiled:
 
         save(self, path)
 
+    def to_onnx(self, path: Any) -> None:
+        """Write the forward of the newest graph as an ONNX model (see onnx.py); needs the package onnx."""
+        from .onnx import save_onnx
+
+        save_onnx(self, path)
+
     def __repr__(self) -> str:
         state = f"{len(self.entries)} graphs" if len(self.entries) != 1 else "1 graph"
         return f"<compiled {self.__name__}: {state}{', runs as it is' if self._eager else ''}>"
@@ -390,7 +396,7 @@ def capture(
         )
     outputs = []
     for t in outs:
-        value = watcher.value(t)
+        value = tape.value_of(t)
         if value is None:
             return result, Break("a result was not computed by operations")
         outputs.append(value)

@@ -393,6 +393,18 @@ def test_what_cannot_be_captured_says_why_and_runs_as_it_is(fn, reason, line, ca
         torch.compile(fn, fullgraph=True)(torch.tensor([[1.0, -3.0]]))
 
 
+def test_a_result_that_no_operation_made_is_not_taken_for_a_constant():
+    def fn(x):
+        return F.max_pool2d(x, 2, return_indices=True)
+
+    compiled = torch.compile(fn)
+    a, b = leaf(1, 1, 4, 4).detach(), leaf(1, 1, 4, 4, seed=3).detach()
+    with pytest.warns(UserWarning, match="a result was not computed by operations"):
+        compiled(a)
+    assert not torch.equal(fn(a)[1], fn(b)[1])
+    assert torch.equal(compiled(b)[1], fn(b)[1])
+
+
 def test_the_hook_that_broke_the_capture_still_works():
     fn = torch.compile(_hook)
     with pytest.warns(UserWarning, match="hooks"):

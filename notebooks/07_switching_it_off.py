@@ -31,6 +31,8 @@
 # %%
 cure, ready_by = ..., ...  # fill in, then run
 
+import math
+
 import autograd_lab as torch
 from autograd_lab import lab
 
@@ -52,68 +54,100 @@ with lab.record() as trace:
     x = torch.tensor(3.0, requires_grad=True)
     y = x * x.detach()
     y.backward()
-lab.reveal(prediction, x.grad)
 
 # %% [markdown]
 # ## Step
 #
-# Look for the place where `detach` makes a second tensor with the same value. Which edges does the node of `y`
-# have?
+# First look for the place where `detach` makes a second tensor with the same value. Then the stepper asks what each
+# operand of the product is sent. It takes a number, or `None`.
 
 # %%
-lab.step(trace)
+lab.step(trace, predict="grad")
+
+# %%
+lab.reveal(prediction, x.grad)
+assert x.grad == 3
 
 # %% [markdown]
 # The detached factor is a constant, with the value 3. So `y` is three times `x`, and the gradient is 3: one of
 # the two paths is cut, the other is not.
 #
-# ## Four switches
+# And if the *only* path is cut? You may read about the next program that `z.grad_fn` is `AddBackward0`, and that
+# `z.backward()` leaves a zero in `x.grad`. **Predict**: the `grad_fn`, `"AddBackward0"` or `"None"`; the call,
+# `"works"` or `"error"`; and `x.grad`, `"0"` or `"None"`.
+
+# %%
+prediction = [..., ..., ...]
+
+with lab.record():
+    x = torch.tensor(2.0, requires_grad=True)
+    w = (x**3).detach()
+    z = w + 2
+    with lab.expect(RuntimeError, "does not require grad"):
+        z.backward()
+lab.reveal(prediction, [str(z.grad_fn), "error", str(x.grad)])
+lab.why(x)
+
+# %% [markdown]
+# `z` has no history at all: it was computed from a constant and a 2. So there is nowhere to go back to.
 #
-# Each line computes `y` from `w = 2`, in its own way. **Predict** for each: does `y.requires_grad`?
+# ## Switches
+#
+# Five switches, and no switch. Each result is a tensor times 3, or what a layer makes of it. **Predict** for each:
+# does the result require grad?
 
 # %%
-prediction = {"plain": ..., "no_grad": ..., "detach": ..., "frozen": ..., "eval": ...}
+prediction = {"plain": ..., "detach": ..., "frozen": ..., "eval": ..., "no_grad": ..., "enable_grad": ...}
 
+w = torch.tensor([2.0], requires_grad=True)
+frozen = torch.tensor([2.0], requires_grad=True).requires_grad_(False)
 layer = torch.nn.Linear(1, 1)
-
-
-def use(switch):
-    w = torch.tensor([2.0], requires_grad=True)
-    if switch == "no_grad":
-        with torch.no_grad():
-            return w * 3
-    if switch == "detach":
-        return w.detach() * 3
-    if switch == "frozen":
-        return w.requires_grad_(False) * 3
-    if switch == "eval":
-        return layer.eval()(w)
-    return w * 3
-
-
-# %%
-truth = {switch: use(switch).requires_grad for switch in prediction}
-for switch, is_on in truth.items():
-    print(f"{switch:8}", end=" ")
-    lab.reveal(prediction[switch], is_on)
-
-# %%
-assert list(truth.values()) == [True, False, False, False, True]
+results = {"plain": w * 3, "detach": w.detach() * 3, "frozen": frozen * 3, "eval": layer.eval()(w)}
+with torch.no_grad():
+    results["no_grad"] = w * 3
+    with torch.enable_grad():
+        results["enable_grad"] = w * 3
+for switch, result in results.items():
+    print(f"{switch:11}", end=" ")
+    lab.reveal(prediction[switch], result.requires_grad)
 
 # %% [markdown]
 # | switch | cuts | for |
 # |---|---|---|
 # | `with torch.no_grad():` | **recording**, of everything inside | using a network; updating parameters |
+# | `with torch.enable_grad():` | nothing: inside `no_grad` it **records again** | a gradient in the middle of it |
 # | `t.detach()` | **one value** from its history | carrying a state on; targets; plots |
 # | `p.requires_grad_(False)` | **one leaf** from being learned | freezing a layer |
 # | `model.eval()` | nothing! It switches dropout and batch norm | testing, *together with* `no_grad` |
 #
-# > **You may think** these are four words for one thing.
+# > **You may think** these words all say the same.
 # >
 # > **That is not what happens.** `eval` does not touch autograd at all. `no_grad` cuts a stretch of *time*,
 # > `detach` one *value*, `requires_grad_(False)` one *leaf*.
 # >
-# > **Here it is**: freezing the first of two layers. The gradient still flows *through* what is frozen.
+# > **Here it is**, twice. First: five images run forward through two layers. As it is, the nodes keep 500 numbers
+# > for the way back. **Predict** how many they keep with `eval`, and how many under `no_grad`.
+
+# %%
+prediction = [..., ...]
+
+model = torch.nn.Sequential(torch.nn.Linear(64, 12), torch.nn.ReLU(), torch.nn.Linear(12, 10))
+
+
+def numbers_kept(recording):
+    with recording, lab.record() as trace:
+        model(torch.ones(5, 64))
+    kept = {tensor for node in trace.nodes for _, tensor, _ in node["saved"]}
+    return sum(math.prod(trace.tensors[tensor]["shape"]) for tensor in kept)
+
+
+plain = numbers_kept(torch.enable_grad())
+model.eval()
+lab.reveal(prediction, [numbers_kept(torch.enable_grad()), numbers_kept(torch.no_grad())])
+assert plain == 500  # the images, 320, the hidden values, 60, and the weights of the second layer, 120
+
+# %% [markdown]
+# Second: the first of two layers is learned, the second is frozen. The gradient still flows *through* what is frozen.
 
 # %%
 first = torch.tensor(2.0, requires_grad=True)
@@ -151,12 +185,11 @@ lab.reveal(yours, names_with_grad("no_grad"))
 # %% [markdown]
 # ## The update
 #
-# A parameter is moved against its gradient: `w` minus `0.1` times `w.grad`. Three ways to write it. **Predict**
-# for each whether the result is still a leaf that requires grad, that is, whether a *second* training step
-# would work.
+# A parameter is moved against its gradient: `w` minus `0.1` times `w.grad`. Three ways to write it. A *second*
+# training step works only with a leaf that requires grad. **Predict** for each: is it a leaf, does it require grad?
 
 # %%
-prediction = [..., ..., ...]  # True or False
+prediction = {"w": [..., ...], "v": [..., ...], "u": [..., ...]}  # True or False
 
 
 def parameter():
@@ -165,15 +198,14 @@ def parameter():
     return w
 
 
-w = parameter()
+w, v, u = parameter(), parameter(), parameter()
 w = w - 0.1 * w.grad
-v = parameter()
 with torch.no_grad():
     v = v - 0.1 * v.grad
-u = parameter()
-with torch.no_grad():
     u -= 0.1 * u.grad
-lab.reveal(prediction, [t.is_leaf and t.requires_grad for t in (w, v, u)])
+for name, t in (("w", w), ("v", v), ("u", u)):
+    print(f"{name} = {t.item():.1f}", end="   ")
+    lab.reveal(prediction[name], [t.is_leaf, t.requires_grad])
 
 # %% [markdown]
 # > **You may think** `w = w - lr * w.grad` updates the parameter.
@@ -185,8 +217,11 @@ lab.reveal(prediction, [t.is_leaf and t.requires_grad for t in (w, v, u)])
 # > optimizer does.
 
 # %%
-for name, t in (("w", w), ("v", v), ("u", u)):
-    print(f"{name} = {t.item():.1f}   leaf {t.is_leaf!s:5}   requires grad {t.requires_grad}")
+u.grad = None
+(u * u).backward()
+with torch.no_grad():
+    u -= 0.1 * u.grad
+print(f"u after a second step: {u.item():.2f}")
 assert [(t.is_leaf, t.requires_grad) for t in (w, v, u)] == [(False, True), (True, False), (True, True)]
 
 # %% [markdown]
@@ -221,7 +256,8 @@ print(lab.why("x", "item"))
 # %% [markdown]
 # ## Modify
 #
-# Mend the loss below, so that `x.grad` is not `None`: it should be the mean of the squares of `x`.
+# The loss below should be the mean of the squares of `x`. Its value is right, but `x.grad` is `None`. Where does the
+# gradient get lost? Mend it, until the last line prints `tensor([1., 3.])`.
 
 # %%
 x = torch.tensor([1.0, 3.0], requires_grad=True)

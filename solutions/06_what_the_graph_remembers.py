@@ -149,6 +149,18 @@ item(
             score=3,
         ),
         wrong_answer(
+            ["fails", "fails", "works", "fails"],
+            "M12",
+            "Not every second call fails. In 1 the node saves nothing that could be missing, and in 4 retain_graph=True has kept it.",
+            score=2,
+        ),
+        wrong_answer(
+            ["works", "works", "fails", "works"],
+            "",
+            "The other way round in 2 and 3: exp saves its result, and a - 2 saves nothing, for its rule is g.",
+            score=2,
+        ),
+        wrong_answer(
             ["works", "works", "works", "fails"],
             "M13",
             "exp saves its result, so 2 fails. And retain_graph=True at the first call keeps the saved values: 4 works.",
@@ -217,7 +229,7 @@ item(
 
 @probe(points=1, cases=[(1,), (2,), (3,)])
 def few_turns(train, turns):
-    "w = 0.8, and of the sequence 0.1, -0.4, 0.7 so many: {0}"
+    "w = 0.8, and of 0.1, -0.4, 0.7 the first {0}"
     return train(torch.tensor(0.8, requires_grad=True), [0.1, -0.4, 0.7][:turns])
 
 
@@ -283,7 +295,7 @@ def train(w, xs):
     return grads
 
 
-@wrong("M16", "You detached w, the parameter: backward has no way left to it. It is the old state h that must lose its history.")  # fmt: skip
+@wrong("M16", "No gradient reaches w any more: you cut the way to it. It is the old state h that must lose its history, and nothing else.")  # fmt: skip
 def train(w, xs):
     h, grads = torch.tensor(0.5), []
     for x in xs:
@@ -442,6 +454,29 @@ item(
             "M02",
             "k * 7 needs no gradient at all: nothing is recorded, so no node is there to save anything.",
             score=1.5,
+        ),
+        wrong_answer(
+            ["both", "none", "second", "none"],
+            "",
+            "In 2, b needs a gradient: its message is g * k, so k is saved, constant or not.",
+            score=1.5,
+        ),
+        wrong_answer(
+            ["both", "second", "second", "none"],
+            "",
+            "In 2 it is k that is saved, the first: it stands in the message to b. b itself would stand in the message to k.",
+            score=1.5,
+        ),
+        wrong_answer(
+            ["both", "first", "second", "second"],
+            "M02",
+            "k * 7 needs no gradient at all: nothing is recorded, so no node is there to save anything.",
+            score=1.5,
+        ),
+        wrong_answer(
+            [2, 1, 1, 0],
+            "",
+            'The numbers are right. The question is which: "both", "first", "second" or "none".',
         ),
         wrong_answer(
             ["none", "none", "none", "none"],

@@ -2,8 +2,8 @@
 # jupyter:
 #   autograd_lab:
 #     id: "07"
-#     minutes: 35
-#     points: 10
+#     minutes: 40
+#     points: 13
 # ---
 
 # %% [markdown]
@@ -27,6 +27,9 @@ from autograd_lab import lab
 ### BEGIN SOLUTION
 gradients = [4, 32, 12]
 ### END SOLUTION
+### BEGIN STUB
+# gradients = [..., ..., ...]
+### END STUB
 
 # %%
 lab.check("07.1", gradients)
@@ -65,6 +68,37 @@ item(
             "In the third, the detached factor is x * 3 as a whole: the constant 12.",
             score=1.33,
         ),
+        wrong_answer(
+            [4, 48, 12],
+            "M16",
+            "In the second the last factor is a constant too, 4. The slope of 4 * x * x is 8 * x.",
+            score=1.33,
+        ),
+        wrong_answer(
+            [8, 32, 12],
+            "M16",
+            "In the first, one of the two factors is the constant 4: the slope of 4 * x is 4.",
+            score=1.33,
+        ),
+        wrong_answer(
+            [0, 32, 12],
+            "M16",
+            "In the first, detach makes one of the two factors a constant. The other one still leads to x.",
+            score=1.33,
+        ),
+        wrong_answer(
+            [4, 32, 24],
+            "M16",
+            "In the third, (x * 3).detach() is the constant 12, and no gradient goes through it: the slope of 12 * x is 12.",
+            score=1.33,
+        ),
+        wrong_answer(
+            [4, 32, 0],
+            "M16",
+            "In the third, detach cuts the first factor. The second one, x itself, is still connected.",
+            score=1.33,
+        ),
+        wrong_answer(["None", "None", "None"], "M16", "In each of the three, one way to x is left open."),
         wrong_answer([16, 64, 48], "", "These are the values of y, not the slopes.", score=0),
     ],
 )
@@ -83,6 +117,9 @@ item(
 ### BEGIN SOLUTION
 switches = ["no_grad", "requires_grad_(False)", "eval", "detach"]
 ### END SOLUTION
+### BEGIN STUB
+# switches = [..., ..., ..., ...]
+### END STUB
 
 # %%
 lab.check("07.2", switches)
@@ -111,6 +148,38 @@ item(
             "no_grad around the first layers works only if nothing in front of them needs a gradient, and must be written in every "
             "step. Freezing marks the parameters themselves: requires_grad_(False).",
             score=3,
+        ),
+        wrong_answer(
+            ["detach", "requires_grad_(False)", "eval", "no_grad"],
+            "M16",
+            "1 and 4 are the wrong way round: no_grad is for a whole stretch of the program, detach for one value.",
+            score=2,
+        ),
+        wrong_answer(
+            ["detach", "requires_grad_(False)", "eval", "detach"],
+            "M16",
+            "Each operation of the thousand images would be recorded before you detach its result. Nothing is kept under no_grad.",
+            score=3,
+        ),
+        wrong_answer(
+            ["no_grad", "detach", "eval", "requires_grad_(False)"],
+            "M16",
+            "2 and 4 are the wrong way round: parameters are leaves, told once and for all; the target is a computed value, and "
+            "requires_grad_(False) is refused there.",
+            score=2,
+        ),
+        wrong_answer(
+            ["no_grad", "eval", "eval", "detach"],
+            "M16",
+            "eval does not touch the gradients: the first layers would go on learning. Tell their parameters.",
+            score=3,
+        ),
+        wrong_answer(
+            ["eval", "no_grad", "eval", "detach"],
+            "M16",
+            "eval goes on recording, so it saves no memory. And no_grad would have to be written around the first layers in every "
+            "step; freezing tells the parameters themselves.",
+            score=2,
         ),
         wrong_answer(
             ["no_grad", "requires_grad_(False)", "no_grad", "detach"],
@@ -176,6 +245,15 @@ item(
 )
 
 
+@probe(points=0.5, cases=[(0.5,), (0.25,)])
+def one_number(step, lr):
+    "One parameter, 3, with the loss p * p, lr = {0}"
+    p = torch.tensor(3.0, requires_grad=True)
+    (p * p).backward()
+    step([p], lr)
+    return p.detach()
+
+
 @shared
 def two():
     p, q = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(3.0, requires_grad=True)
@@ -183,7 +261,7 @@ def two():
     return p, q
 
 
-@probe(points=1)
+@probe(points=0.5)
 def it_moves(step):
     "p = (1, 2) and q = 3 with loss sum(p) * q, lr = 0.5"
     p, q = two()
@@ -275,6 +353,25 @@ def step(parameters, lr):
                 p.grad = None
 
 
+@wrong("", "`if p.grad:` asks whether its numbers are true, and several numbers have no answer to that. Ask whether there is a "
+       "gradient: p.grad is not None.", score=0.5)  # fmt: skip
+def step(parameters, lr):
+    with torch.no_grad():
+        for p in parameters:
+            if p.grad:
+                p -= lr * p.grad
+                p.grad = None
+
+
+@wrong("M11", "The gradients are zero now. None is asked for, which says that there is no gradient.", score=3)
+def step(parameters, lr):
+    with torch.no_grad():
+        for p in parameters:
+            if p.grad is not None:
+                p -= lr * p.grad
+                p.grad.zero_()
+
+
 @wrong(
     "M16",
     "requires_grad_(False) lets you write, but the parameter is frozen from then on: the next backward gives it nothing.",
@@ -304,3 +401,185 @@ def step(parameters, lr):
             continue
         p.sub_(lr * p.grad)
         p.grad = None
+
+
+# %% [markdown]
+# ## 07.4 · Freeze the layer in the middle (3 points)
+#
+# Three layers in a row. `middle` was trained before and is to stay as it is, in this step and in all that follow; `first`
+# and `last` are to learn. Write `backward_frozen`.
+
+
+# %%
+def backward_frozen(first, middle, last, x):
+    """Backward from last(tanh(middle(tanh(first(x))))).sum(); the parameters of `middle` get no gradient any more."""
+    ### BEGIN SOLUTION
+    middle.requires_grad_(False)
+    last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
+    ### END SOLUTION
+
+
+# %%
+lab.check("07.4", backward_frozen)
+
+# %% tags=["item"]
+item(
+    "07.4",
+    kind="code",
+    hints=[
+        "What is to be cut: a stretch of time, one value, or some leaves? first lies behind middle on the way back.",
+        "A layer's parameters are its leaves: middle.parameters(), or the layer's own requires_grad_.",
+        "middle.requires_grad_(False), then compute the sum as written and call backward.",
+    ],
+)
+
+
+@shared
+def layers(*sizes):
+    made = []
+    for place in range(1, len(sizes)):
+        columns, rows = sizes[place - 1], sizes[place]
+        layer = torch.nn.Linear(columns, rows)
+        with torch.no_grad():
+            layer.weight.copy_(
+                torch.arange(1.0, rows * columns + 1).reshape(rows, columns) / (rows * columns)
+            )
+            layer.bias.fill_(0.1 * place)
+        made.append(layer)
+    return made
+
+
+@probe(points=1, cases=[(1, 1, 1, 1), (2, 1, 1, 1), (2, 3, 2, 1)], rtol=1e-3)
+def who_learns(backward_frozen, *sizes):
+    "Layers from {0} to {1} to {2} to {3} numbers: the gradients of the three weights and of middle's bias"
+    first, middle, last = layers(*sizes)
+    backward_frozen(first, middle, last, torch.ones(sizes[0], sizes[0]) * 0.5)
+    return {
+        "bias": middle.bias.grad,
+        "first": first.weight.grad,
+        "last": last.weight.grad,
+        "middle": middle.weight.grad,
+    }
+
+
+@probe(points=1)
+def flags(backward_frozen):
+    "Which weights require grad afterwards, and whether middle is in training mode"
+    first, middle, last = layers(1, 2, 2, 1)
+    backward_frozen(first, middle, last, torch.tensor([[0.5]]))
+    found = {"first": first, "last": last, "middle": middle}
+    return {name: layer.weight.requires_grad for name, layer in found.items()} | {"training": middle.training}
+
+
+@probe(points=1, hidden=True, rtol=1e-3)
+def trained_on(backward_frozen):
+    "Two steps of an optimizer that was given all parameters"
+    first, middle, last = layers(2, 2, 3, 1)
+    parameters = [p for layer in (first, middle, last) for p in layer.parameters()]
+    optimizer = torch.optim.SGD(parameters, lr=0.1, weight_decay=0.01)
+    x = torch.tensor([[0.5, -1.0], [0.2, 0.3]])
+    for _ in range(2):
+        optimizer.zero_grad()
+        backward_frozen(first, middle, last, x)
+        optimizer.step()
+    return [p.detach() for p in parameters]
+
+
+@wrong("M16", "no_grad around the layer, and detach behind it, cut the way *through* it: first gets nothing either. Only the "
+       "layer's own parameters are to be left out.")  # fmt: skip
+def backward_frozen(first, middle, last, x):
+    h = torch.tanh(first(x))
+    with torch.no_grad():
+        h = torch.tanh(middle(h))
+    last(h).sum().backward()
+
+
+@wrong("M16", "Frozen from now on, but the way through it is cut as well: detach took first out. The flag of the parameters is enough.", score=1)  # fmt: skip
+def backward_frozen(first, middle, last, x):
+    middle.requires_grad_(False)
+    h = torch.tanh(middle(torch.tanh(first(x)).detach()))
+    last(h).sum().backward()
+
+
+@wrong("M16", "eval switches dropout and batch norm, not gradients: the parameters of middle learn on.")
+def backward_frozen(first, middle, last, x):
+    middle.eval()
+    last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
+
+
+@wrong("", "The parameters of middle still get gradients. `middle.requires_grad = False` gives the layer an attribute that "
+       "nobody reads; the flag sits on each parameter. Call middle.requires_grad_(False).")  # fmt: skip
+def backward_frozen(first, middle, last, x):
+    middle.requires_grad = False
+    last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
+
+
+@wrong("", "You froze the weight and forgot the bias. middle.parameters() has both.", score=1)
+def backward_frozen(first, middle, last, x):
+    middle.weight.requires_grad_(False)
+    last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
+
+
+@wrong("", "The weights of middle still require grad afterwards. Cleared gradients, or a flag that is switched on again at the end, hold for "
+    "this step only.", score=2)  # fmt: skip
+def backward_frozen(first, middle, last, x):
+    last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
+    for p in middle.parameters():
+        p.grad = None
+
+
+@wrong("M16", "first is frozen as well now. It lies behind middle, but the gradient flows through a frozen layer: leave it alone.")  # fmt: skip
+def backward_frozen(first, middle, last, x):
+    for p in (*first.parameters(), *middle.parameters()):
+        p.requires_grad_(False)
+    last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
+
+
+@wrong("", "last is to learn, and you froze it too. Only the layer in the middle stays as it is.")
+def backward_frozen(first, middle, last, x):
+    middle.requires_grad_(False)
+    last.requires_grad_(False)
+    last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
+
+
+@wrong("", "The sum was asked for; a mean divides every gradient by the number of rows.", score=1)
+def backward_frozen(first, middle, last, x):
+    middle.requires_grad_(False)
+    last(torch.tanh(middle(torch.tanh(first(x))))).mean().backward()
+
+
+@wrong("M16", "Under no_grad nothing at all is recorded, so backward has nowhere to start. Freeze leaves, not a stretch of time.")  # fmt: skip
+def backward_frozen(first, middle, last, x):
+    with torch.no_grad():
+        loss = last(torch.tanh(middle(torch.tanh(first(x))))).sum()
+    loss.backward()
+
+
+@wrong(
+    "",
+    "No layer got a gradient: either backward was not called, or not on this sum (item() and tensor(...) give a number without "
+    "history).",
+    score=1,
+)
+def backward_frozen(first, middle, last, x):
+    middle.requires_grad_(False)
+    loss = last(torch.tanh(middle(torch.tanh(first(x))))).sum()
+    torch.tensor(loss.item(), requires_grad=True).backward()
+
+
+@right
+def backward_frozen(first, middle, last, x):
+    for p in middle.parameters():
+        p.requires_grad = False
+    h = torch.tanh(first(x))
+    h = torch.tanh(torch.nn.functional.linear(h, middle.weight, middle.bias))
+    y = last(h).sum()
+    y.backward()
+
+
+@right
+def backward_frozen(first, middle, last, x):
+    y = last(torch.tanh(middle(torch.tanh(first(x)))))
+    middle.weight.requires_grad_(False)
+    middle.bias.requires_grad_(False)
+    y.backward(torch.ones_like(y))

@@ -474,13 +474,13 @@ def flags(backward_frozen):
 @probe(points=1, hidden=True, rtol=1e-3)
 def trained_on(backward_frozen):
     "Two steps of an optimizer that was given all parameters"
-    first, middle, last = layers(2, 2, 3, 1)
-    parameters = [p for layer in (first, middle, last) for p in layer.parameters()]
+    three = layers(2, 2, 3, 1)
+    parameters = [p for layer in three for p in layer.parameters()]
     optimizer = torch.optim.SGD(parameters, lr=0.1, weight_decay=0.01)
-    x = torch.tensor([[0.5, -1.0], [0.2, 0.3]])
+    rows = torch.tensor([[0.5, -1.0], [0.2, 0.3]])
     for _ in range(2):
         optimizer.zero_grad()
-        backward_frozen(first, middle, last, x)
+        backward_frozen(*three, rows)
         optimizer.step()
     return [p.detach() for p in parameters]
 

@@ -462,7 +462,7 @@ def who_learns(backward_frozen, *sizes):
     }
 
 
-@probe(points=1)
+@probe(points=0.5)
 def flags(backward_frozen):
     "Which weights require grad afterwards, and whether middle is in training mode"
     first, middle, last = layers(1, 2, 2, 1)
@@ -471,7 +471,7 @@ def flags(backward_frozen):
     return {name: layer.weight.requires_grad for name, layer in found.items()} | {"training": middle.training}
 
 
-@probe(points=1, hidden=True, rtol=1e-3)
+@probe(points=1.5, hidden=True, rtol=1e-3)
 def trained_on(backward_frozen):
     "Two steps of an optimizer that was given all parameters"
     three = layers(2, 2, 3, 1)
@@ -494,7 +494,7 @@ def backward_frozen(first, middle, last, x):
     last(h).sum().backward()
 
 
-@wrong("M16", "Frozen from now on, but the way through it is cut as well: detach took first out. The flag of the parameters is enough.", score=1)  # fmt: skip
+@wrong("M16", "Frozen from now on, but the way through it is cut as well: detach took first out. The flag of the parameters is enough.", score=0.5)  # fmt: skip
 def backward_frozen(first, middle, last, x):
     middle.requires_grad_(False)
     h = torch.tanh(middle(torch.tanh(first(x)).detach()))
@@ -514,14 +514,14 @@ def backward_frozen(first, middle, last, x):
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
 
 
-@wrong("", "You froze the weight and forgot the bias. middle.parameters() has both.", score=1)
+@wrong("", "You froze the weight and forgot the bias. middle.parameters() has both.", score=0.5)
 def backward_frozen(first, middle, last, x):
     middle.weight.requires_grad_(False)
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
 
 
 @wrong("", "The weights of middle still require grad afterwards. Cleared gradients, or a flag that is switched on again at the end, hold for "
-    "this step only.", score=2)  # fmt: skip
+    "this step only.", score=2.5)  # fmt: skip
 def backward_frozen(first, middle, last, x):
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
     for p in middle.parameters():
@@ -542,7 +542,7 @@ def backward_frozen(first, middle, last, x):
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
 
 
-@wrong("", "The sum was asked for; a mean divides every gradient by the number of rows.", score=1)
+@wrong("", "The sum was asked for; a mean divides every gradient by the number of rows.", score=0.5)
 def backward_frozen(first, middle, last, x):
     middle.requires_grad_(False)
     last(torch.tanh(middle(torch.tanh(first(x))))).mean().backward()
@@ -559,7 +559,7 @@ def backward_frozen(first, middle, last, x):
     "",
     "No layer got a gradient: either backward was not called, or not on this sum (item() and tensor(...) give a number without "
     "history).",
-    score=1,
+    score=0.5,
 )
 def backward_frozen(first, middle, last, x):
     middle.requires_grad_(False)

@@ -48,6 +48,8 @@ class Tape:
 
     steps: list[Step] = field(default_factory=list)
     nodes: dict[Step, Any] = field(default_factory=dict)
+    tensors: dict[Step, tuple[tuple, tuple]] = field(default_factory=dict)
+    """The operands and results of each step as the tensors they were."""
     breaks: list[Break] = field(default_factory=list)
     values: dict[int, Value] = field(default_factory=dict)
     """By id of the tensor."""
@@ -94,6 +96,10 @@ class Watcher:
         """An operation ran."""
         if isinstance(rule, str):
             return self._named(rule, inputs, outputs, node, args)
+        if rule.__name__ in COUNTED or (
+            rule.__name__ in INDEXED and any(t is not None and t._data.dtype.kind == "b" for t in inputs[1:])
+        ):
+            return self.stop(f"how much {rule.__name__} gives depends on the numbers, not on the shapes")
         extras = getattr(rule, "extras", 0)
         if extras and len(inputs) == len(
             rule.inputs
@@ -105,7 +111,7 @@ class Watcher:
         step.outs = [Value(np.shape(x), np.asarray(x).dtype) for x in results]
         if not self._settle(step, rule, inputs, arrays, results):
             return self.stop(f"{step.op} has no form that can be repeated without the library's own handling")
-        self._add(step, outputs, node)
+        self._add(step, inputs, outputs, node)
         return None
 
     def _named(self, name: str, inputs: tuple, outputs: tuple, node: Any, args: tuple) -> None:
@@ -113,11 +119,13 @@ class Watcher:
         step = Step("named", name, [self.value(t) for t in inputs], tuple(args), line=users_line())
         step.outs = [Value(np.shape(t._data), np.asarray(t._data).dtype) for t in outputs]
         arrays = [t._data if isinstance(t, Variable) else t for t in inputs]
+        if node is None and name in FUNCTIONS and name not in PLAIN:
+            return self.stop(f"{name} has options that its watcher is not told")
         if node is not None or name not in FUNCTIONS:
             return self.stop(f"{name} is a custom Function: its two methods are Python, and stay so")
         if len(outputs) != 1 or not self._repeats(step, arrays, [outputs[0]._data]):
             return self.stop(f"{name} has no form that can be repeated without the library's own handling")
-        self._add(step, outputs, None)
+        self._add(step, inputs, outputs, None)
         return None
 
     def _settle(self, step: Step, rule: Any, inputs: tuple, arrays: list, results: list) -> bool:
@@ -172,8 +180,9 @@ class Watcher:
             step.single = len(results) == 1
         return fits
 
-    def _add(self, step: Step, outputs: tuple, node: Any) -> None:
+    def _add(self, step: Step, inputs: tuple, outputs: tuple, node: Any) -> None:
         tape = self.tape
+        tape.tensors[step] = inputs, outputs
         tape.steps.append(step)
         if node is not None:
             tape.nodes[step] = node
@@ -206,8 +215,10 @@ class Watcher:
     def written(self, rule: Any, inputs: tuple, target: Any, node: Any, name: str) -> None:
         """A tensor was written in place: from here on it is another value, if nobody else looks at its memory."""
         old = self.tape.values.get(id(target))
-        if old is None or old in self._own or old.step is None:
+        if old in self._own:
             return self.stop(f"{name} writes into a tensor that was there before the call")
+        if old is None or old.step is None:
+            return self.stop(f"{name} writes into a tensor that no operation of this call has made")
         if self._before is None or self._before[0] is not target or rule is None or isinstance(rule, str):
             return self.stop(f"{name} writes into a tensor in a way that is no operation")
         if any(t is not target and np.may_share_memory(t._data, target._data) for t in self.tape.keep):
@@ -223,7 +234,7 @@ class Watcher:
         step.outs = [Value(target._data.shape, target._data.dtype)]
         if not self._settle(step, rule, inputs, arrays, [target._data]):
             return self.stop(f"{name} has no form that can be repeated without the library's own handling")
-        self._add(step, (target,), node)
+        self._add(step, inputs, (target,), node)
         return None
 
     def detached(self, source: Any, out: Any, how: str) -> None:
@@ -272,6 +283,24 @@ class Watcher:
     released = pruned = retained = failed = pass_done = _ignore
 
 
+COUNTED = frozenset(
+    ("MaskedSelectBackward0", "Unique2Backward0", "UniqueConsecutiveBackward0", "UniqueDimBackward0")
+)
+"""Rules whose results have a shape that only the numbers tell."""
+
+INDEXED = frozenset(("IndexBackward0", "IndexPutBackward0"))
+"""The same, if a mask is among their operands."""
+
+PLAIN = frozenset(
+    (
+        "gt", "lt", "ge", "le", "eq", "ne", "greater", "less", "greater_equal", "less_equal", "not_equal", "logical_and", "logical_or",
+        "logical_xor", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "bitwise_left_shift",
+        "bitwise_right_shift", "isnan", "isinf", "isfinite", "isposinf", "isneginf", "signbit",
+    )
+)  # fmt: skip
+"""Operations without a rule whose operands are all there is to know about a call."""
+
+
 def _holds_tensor(data: Any) -> bool:
     if isinstance(data, tuple | list):
         return any(map(_holds_tensor, data))
@@ -283,10 +312,15 @@ def node_args(rule: Any, node: Any) -> tuple:
     return tuple(node.args[: len(node.args) - len(rule.shape_names)]) if node is not None else ()
 
 
+def users_own(frame: Any) -> bool:
+    """Whether a frame runs code that is not the library's."""
+    return not frame.f_code.co_filename.replace("\\", "/").startswith(HERE)
+
+
 def users_line() -> str:
     """The innermost line that is not the library's own: "file.py, line 3: y = x * w"."""
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.replace("\\", "/").startswith(HERE):
+    while frame is not None and not users_own(frame):
         frame = frame.f_back  # type: ignore[assignment]
     if frame is None:
         return ""

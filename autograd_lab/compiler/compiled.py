@@ -13,6 +13,8 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import random
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,11 +29,11 @@ from ..autograd.function import BackwardCFunction, Function
 from ..autograd.modes import THREAD
 from ..autograd.node import count_down, new
 from ..autograd.record import finish
-from ..autograd.variable import NO_EDGE, Variable, find_edge, wrap
+from ..autograd.variable import NO_EDGE, Registry, Variable, find_edge, wrap
 from . import guards, passes
-from .capture import Break, Tape, Watcher, users_line
-from .emit import Emitted, NotAsCaptured, Writer
-from .graph import Graph, Value
+from .capture import Break, Tape, Watcher, alike, users_line, users_own
+from .emit import Emitted, Writer
+from .graph import Graph, NotAsCaptured, Value
 from .joint import UnsupportedError, _same_tapes, backward_of
 
 LIMIT = 8
@@ -48,9 +50,10 @@ class CompiledFunctionBackward(BackwardCFunction):
     entry    the captured graph
     kept     the arrays that its backward takes, in order; None once they are freed
     watched  (tensor, version) for those that are the caller's own memory and must not be written until then
+    results  the same for results, as aliases without history
     """
 
-    __slots__ = ("entry", "kept", "watched")
+    __slots__ = ("entry", "kept", "results", "watched")
     __setattr__ = object.__setattr__
 
     @property
@@ -64,7 +67,7 @@ class CompiledFunctionBackward(BackwardCFunction):
 
     def release(self):
         """Drop what is kept."""
-        self.kept = self.watched = None
+        self.kept = self.watched = self.results = None
 
     def _arrays(self) -> Any:
         kept = self.kept
@@ -74,6 +77,9 @@ class CompiledFunctionBackward(BackwardCFunction):
             box = t._box
             if box is not None and box[0] != version:
                 raise RuntimeError(overwritten_text(t, None, None, version))
+        for t, nr in self.results:
+            if t._box[0]:
+                raise RuntimeError(overwritten_text(t, self, nr, 0))
         return kept
 
     def vjp(self, g):
@@ -141,7 +147,7 @@ def caller(entry: Entry) -> Callable[[tuple], list[Any]]:
     All that is the same for each call is looked up here, once. What is returned raises NotAsCaptured.
     """
     forward, n, rule = entry.forward.function, entry.n_outputs, entry.rule
-    kept_inputs = _picker(entry.kept_inputs)
+    kept_inputs, kept_outputs = _picker(entry.kept_inputs), entry.kept_outputs
     kept_results = _picker([*entry.kept_outputs, *range(n, len(entry.forward_graph.outputs))])
     differentiable = frozenset(entry.differentiable)
     has_backward = entry.backward is not None
@@ -160,12 +166,17 @@ def caller(entry: Entry) -> Callable[[tuple], list[Any]]:
             node.n_outputs = n
             node.entry = entry
             node.watched = [(t, 0 if t._box is None else t._box[0]) for t in kept_inputs(tensors)]
+            node.results = ()
             node.kept = kept_inputs(arrays) + kept_results(results)
             if n == 1:
                 outputs = [wrap(results[0], node)]
             else:
                 outputs = [
                     wrap(x, (node, i) if i in differentiable else NO_EDGE) for i, x in enumerate(results[:n])
+                ]
+            if kept_outputs:
+                node.results = [
+                    (wrap(results[i], NO_EDGE, outputs[i]._shared_box()), i) for i in kept_outputs
                 ]
         else:
             node = None
@@ -368,28 +379,38 @@ def capture(
     ]
     tensors = [t for _, t in world.tensors]
     names = {id(t): v for t, v in zip(tensors, inputs, strict=True)}
-    printed: list[Any] = []
-    with _listening(printed), Watcher(names, tensors) as watcher:
+    heard: list[Break] = []
+    drawn = _drawn(world)
+    with _listening(heard), Watcher(names, tensors) as watcher:
         result = fn(*args, **kwargs)
     tape = watcher.tape
-    if tape.breaks:
-        return result, tape.breaks[0]
-    if printed:
-        return result, Break("print() would be silent from the second call on", printed[0])
+    if tape.breaks or heard:
+        return result, (tape.breaks or heard)[0]
+    if _drawn(world) != drawn:
+        return result, Break(
+            "random numbers are drawn, and a captured graph would give the same ones for ever"
+        )
     if not all(world.snapshot(args, kwargs, fn)):
         i = world.snapshot(args, kwargs, fn).index(False)
         return result, Break(
             f"the call changes something outside itself: no longer true that {world.conditions[i].says}"
         )
+    if not world.same_tensors(args, kwargs, fn):
+        return result, Break("the call puts another tensor where there was one")
+    if any(t.requires_grad for _, t in tape.strangers):
+        return result, Break("it uses a tensor that requires grad and that no guard can find")
     outs, rebuild = _flatten(result)
     if rebuild is None:
         return result, Break("it returns something that is neither a tensor nor a constant nor made of these")
     problem = _aliases(outs, tensors)
     if problem:
         return result, Break(problem)
-    second = _second_run(fn, args, kwargs, world, names, tensors)
-    if isinstance(second, Break):
-        return result, second
+    again = _second_run(fn, args, kwargs, names, tensors)
+    if isinstance(again, Break):
+        return result, again
+    second, others = again
+    if any(a is b for (_, a), (_, b) in zip(tape.strangers, second.strangers, strict=False)):
+        return result, Break("it uses a tensor that was there before the call and that no guard can find")
     if not _same_tapes(tape, second):
         return result, Break(
             "on other numbers it does something else: a step takes a number that was computed beside the operations"
@@ -400,6 +421,8 @@ def capture(
         if value is None:
             return result, Break("a result was not computed by operations")
         outputs.append(value)
+    if len(outputs) != len(others) or not all(map(_same_constant, outputs, others)):
+        return result, Break("on other numbers it does something else: it returns something else")
     if any(getattr(node, "hooks", None) is not None for node in tape.nodes.values()):
         return result, Break("it registers hooks")
     try:
@@ -425,7 +448,7 @@ def build(
         for title, change in passes.PASSES:
             joint = change(joint)
             history.append((title, joint))
-    joint = joint.named()
+    joint = passes.separate(joint, len(inputs), len(outputs)).named()
     forward_graph, backward_graph, kept = passes.split(joint, len(inputs), len(outputs))
     outputs = joint.outputs[: len(outs)]  # type: ignore[assignment]
     kept_inputs = [i for i, v in enumerate(inputs) if v in kept]
@@ -442,10 +465,11 @@ def build(
         history.append(("fuse: forward", forward_graph))
         history.append(("fuse: backward", backward_graph))
     forward = Writer(forward_graph, "forward", inplace=run_passes).emitted()
-    backward = Writer(backward_graph, "backward", inplace=run_passes).emitted() if gives else None
+    way_back = bool(wanted)  # even if nothing depends on anything: the results still require grad
+    backward = Writer(backward_graph, "backward", inplace=run_passes).emitted() if way_back else None
     check, source = guards.guard_function(world)
     return Entry(
-        world, check, source, joint, forward_graph, backward_graph if gives else None, forward, backward, rebuild,
+        world, check, source, joint, forward_graph, backward_graph if way_back else None, forward, backward, rebuild,
         len(outs), differentiable, [i for i in range(len(outs)) if i not in differentiable],
         kept_inputs, kept_outputs, gives, len(inputs), history,
     )  # fmt: skip
@@ -459,41 +483,70 @@ def _one_per_input(wanted: list[int], grads: list[Value | None], n: int) -> list
     return found
 
 
+def _same_constant(one: Value, other: Value | None) -> bool:
+    if other is None or one.constant != other.constant:
+        return False
+    return not one.constant or alike(one.array, other.array)
+
+
 def _second_run(
     fn: Callable[..., Any],
     args: tuple,
     kwargs: dict,
-    world: guards.World,
     names: dict[int, Value],
     tensors: list[Any],
-) -> Tape | Break:
-    """The same function on other numbers: the tensors keep their identity, their memory is lent for the time.
+) -> tuple[Tape, list[Any]] | Break:
+    """(tape, results) of the same function on other numbers: the tensors keep their identity, their memory is lent for the time.
 
     First on numbers of the other sign; a function that refuses these is asked again with the same numbers in another order.
     """
     before = [t._data for t in tensors]
-    found: Tape | Break = Break("")
+    python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 - what is drawn now is drawn for nobody
+    found: Break = Break("")
     for other in (_turned, _stirred):
         rng = np.random.default_rng(1)
         try:
             for t, data in zip(tensors, before, strict=True):
                 t._data = other(data, rng)
             with _listening([]), Watcher(names, tensors) as watcher:
-                fn(*args, **kwargs)
+                result = fn(*args, **kwargs)
         except Exception as error:
             found = Break(f"on other numbers it raises {type(error).__name__}: {error}")
         else:
-            return watcher.tape.breaks[0] if watcher.tape.breaks else watcher.tape
+            values = [watcher.tape.value_of(t) for t in _flatten(result)[0]]
+            return watcher.tape.breaks[0] if watcher.tape.breaks else (watcher.tape, values)
         finally:
             for t, data in zip(tensors, before, strict=True):
                 t._data = data
+            random.setstate(python)
+            np.random.set_state(numpy)  # noqa: NPY002 - the same
     return found
 
 
+def _drawn(world: guards.World) -> Any:
+    """Where the sources of random numbers stand that a function can reach."""
+    numpy = np.random.get_state(legacy=False)["state"]  # noqa: NPY002 - what the function may draw from
+    return (
+        random.getstate(),
+        [(k, np.array(v).tolist()) for k, v in numpy.items()],
+        [g.rng.bit_generator.state for g in world.generators],
+    )
+
+
 def _turned(data: Any, rng: np.random.Generator) -> Any:
-    """Floats in another order and with the other sign, moved a little; see `_stirred` for the rest."""
-    stirred = _stirred(data, rng)
-    return -stirred if stirred.dtype.kind == "f" else stirred
+    """Floats in another order and with the other sign, moved a little, some of them zero; other whole numbers of the same range."""
+    array = np.asarray(data)
+    if array.dtype.kind == "f":
+        moved = np.where(rng.random(array.shape) < 0.2, 0, -np.asarray(_stirred(data, rng)))
+    elif array.dtype.kind == "b":
+        moved = rng.random(array.shape) < 0.5
+    elif array.size:
+        low, high = int(array.min()), int(array.max())
+        moved = rng.integers(min(low, 0) if low < 0 else 0, max(high, 1), array.shape, endpoint=True)
+    else:
+        moved = array
+    moved = np.asarray(moved).astype(array.dtype)
+    return moved if isinstance(data, np.ndarray) else moved[()]
 
 
 def _stirred(data: Any, rng: np.random.Generator) -> Any:
@@ -508,23 +561,50 @@ def _stirred(data: Any, rng: np.random.Generator) -> Any:
     return moved if isinstance(data, np.ndarray) else moved[()]
 
 
-class _listening:  # noqa: N801 - reads as a statement
-    """Notes where print is called."""
+STATE_OF_A_TENSOR = (
+    "grad", "grad_fn", "is_leaf", "output_nr", "retains_grad", "_version", "_base", "is_contiguous", "stride", "storage_offset",
+    "data_ptr", "is_inference", "_is_view", "untyped_storage", "is_set_to",
+)  # fmt: skip
+"""What a tensor can be asked for that is neither its numbers nor guarded: a program that asks may do otherwise next time."""
 
-    def __init__(self, heard: list[Any]) -> None:
+
+class _listening:  # noqa: N801 - reads as a statement
+    """Notes where print is called, and where user code asks a tensor for its history or its place in memory."""
+
+    def __init__(self, heard: list[Break]) -> None:
         self.heard = heard
 
     def __enter__(self) -> None:
         self._print = builtins.print
+        self._thread = THREAD.state
 
         def print(*args: Any, **kwargs: Any) -> None:
-            self.heard.append(users_line())
+            if THREAD.state is self._thread:
+                self.heard.append(Break("print() would be silent from the second call on", users_line()))
             self._print(*args, **kwargs)
 
         builtins.print = print
+        cls = Registry.tensor
+        self._attributes = {name: vars(cls)[name] for name in STATE_OF_A_TENSOR if name in vars(cls)}
+        for name, attribute in self._attributes.items():
+            setattr(cls, name, self._noting(name, attribute))
+
+    def _noting(self, name: str, attribute: Any) -> property:
+        def ask(t: Any) -> Any:
+            if THREAD.state is self._thread and users_own(sys._getframe(1)):
+                self.heard.append(
+                    Break(f"it asks a tensor for {name}, which no guard compares", users_line())
+                )
+            return attribute.__get__(t, type(t))
+
+        if isinstance(attribute, property):
+            return property(ask, attribute.fset, attribute.fdel, attribute.__doc__)
+        return property(ask)
 
     def __exit__(self, *exc: object) -> None:
         builtins.print = self._print
+        for name, attribute in self._attributes.items():
+            setattr(Registry.tensor, name, attribute)
 
 
 def _flatten(result: Any) -> tuple[list[Any], Any]:
@@ -541,8 +621,8 @@ def _flatten(result: Any) -> tuple[list[Any], Any]:
             return lambda ts: ts[n]
         if isinstance(x, guards.CONSTANTS):
             return lambda ts: x
-        if type(x) in (tuple, list):
-            parts, kind = [plan(y) for y in x], type(x)
+        if type(x) in (tuple, list) or (isinstance(x, tuple) and hasattr(type(x), "_make")):
+            parts, kind = [plan(y) for y in x], getattr(type(x), "_make", type(x))
             return None if None in parts else lambda ts: kind([p(ts) for p in parts])
         if type(x) is dict:
             items = {k: plan(y) for k, y in x.items()}

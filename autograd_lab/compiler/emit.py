@@ -18,7 +18,7 @@ import numpy as np
 from ..ops.rule import RULES
 from . import graph as ir
 from .capture import near
-from .graph import Graph, Step, Value
+from .graph import Graph, NotAsCaptured, Step, Value
 from .passes import pointwise
 
 Expression = Callable[..., str | None]
@@ -66,6 +66,8 @@ def expression(step: Step, names: list[str]) -> str | None:
 def inlined(step: Step, names: list[str]) -> str | None:
     """The expression that the rule's own `forward` returns, if that is all it does, with the operands' names put in."""
     forward = RULES[step.rule].forward
+    if step.rule in ir.INDEXED_ALONG:
+        return None  # it is called, so that the indices are looked at
     if isinstance(forward, np.ufunc):
         return f"np.{forward.__name__}({', '.join(names)})" if not step.args else None
     try:
@@ -172,6 +174,7 @@ def _sums_rows(step: Step) -> int:
 
 EXPRESSIONS: dict[str, Expression] = {
     "NegBackward0": lambda step, a: f"-{a}",
+    "CloneBackward0": lambda step, a: f"{a}.copy()",
     "ReluBackward0": lambda step, a: f"np.maximum({a}, 0)",
     "ReciprocalBackward0": lambda step, a: f"1 / {a}",
     "PowBackward0": lambda step, a, *b: f"{a} ** {step.args[0]!r}" if not b and step.args else None,
@@ -305,10 +308,6 @@ def _softmax_minus_one(
     ]
 
 
-class NotAsCaptured(Exception):  # noqa: N818 - no error: the call is made again without the compiled code
-    """What compiled code raises when the numbers are of a kind that its capture did not see."""
-
-
 class Emitted:
     """The source of one function, and the function."""
 
@@ -431,7 +430,11 @@ class Writer:
         lines = statements(step, names, outs, dead, self._known)
         if lines is None:
             return None
-        known = {v: v.array if v.constant else sample(v, self.rng) for v in step.values()}
+        return (lines, outs) if all(self._fits(step, lines, names, outs, kind) for kind in KINDS) else None
+
+    def _fits(self, step: Step, lines: list[str], names: list[str], outs: list[str], kind: str) -> bool:
+        """Whether the lines give what the rules give, on numbers of one kind."""
+        known = {v: v.array if v.constant else sample(v, self.rng, kind) for v in step.values()}
         for part in step.body or [step]:
             if (
                 part.how == "vjp" and part.rule == "NllLossBackward0"
@@ -439,8 +442,9 @@ class Writer:
                 total: Value = part.inputs[3]  # type: ignore[assignment]
                 known[total] = total.dtype.type(part.inputs[0].shape[0])  # type: ignore[union-attr]
             if part.rule == "LogSoftmaxBackwardDataBackward0" and part is not step:
-                logits = known[part.inputs[1]]  # type: ignore[index]
-                known[part.inputs[1]] = ir.RULES["LogSoftmaxBackward0"].forward(logits, *part.args)  # type: ignore[index]
+                log_softmax, logp = ir.RULES["LogSoftmaxBackward0"].forward, part.inputs[1]
+                assert logp is not None
+                known[logp] = ir.quietly(log_softmax, known[logp], *part.args)
         arrays = [None if v is None else known[v] for v in step.inputs]
         space = {
             **self.space,
@@ -450,9 +454,8 @@ class Writer:
             want = ir.perform(step, arrays)
             ir.quietly(exec, "\n".join(lines), space)
         except Exception:  # the lines do not fit this step
-            return None
-        fits = all(near(space[name], x) for name, x in zip(outs, want, strict=True))
-        return (lines, outs) if fits else None
+            return False
+        return all(near(space[name], x) for name, x in zip(outs, want, strict=True))
 
     def _one(self, step: Step, text: dict[Value, str]) -> str:
         """The right-hand side of a step."""
@@ -475,7 +478,10 @@ class Writer:
         return key
 
     def _right(self, step: Step, candidate: str, text: dict[Value, str]) -> bool:
-        """Whether the expression gives the bits of the rule, tried out on numbers."""
+        """Whether the expression gives the bits of the rule, tried out on numbers of each kind."""
+        return all(self._agrees(step, candidate, text, kind) for kind in KINDS)
+
+    def _agrees(self, step: Step, candidate: str, text: dict[Value, str], kind: str) -> bool:
         arrays: list[Any] = []
         numbers: dict[Value, Any] = {}
         space: dict[str, Any] = {"np": np, **{self.names[v]: v.array for v in self.graph.constants()}}
@@ -484,7 +490,7 @@ class Writer:
             if v is None:
                 arrays.append(None)
                 continue
-            x = v.array if v.constant else numbers.setdefault(v, sample(v, self.rng))
+            x = v.array if v.constant else numbers.setdefault(v, sample(v, self.rng, kind))
             arrays.append(x)
             word = text.get(v) or self.names[v]
             if v in text:
@@ -531,11 +537,23 @@ class Writer:
         return line
 
 
-def sample(value: Value, rng: np.random.Generator) -> Any:
-    """Some numbers in the shape and type of a value."""
+KINDS = ("usual", "edges")
+"""The kinds of numbers on which code is tried out."""
+
+EDGES = (-1.5, 0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, 0.5, -30.0, 30.0)
+
+
+def sample(value: Value, rng: np.random.Generator, kind: str = "usual") -> Any:
+    """Some numbers in the shape and type of a value; "edges" are those at which rules like to differ."""
     shape, dtype = value.shape, value.dtype
     if dtype.kind == "f":
-        return rng.uniform(0.2, 1.8, shape).astype(dtype) if shape else dtype.type(rng.uniform(0.2, 1.8))
+        usual = rng.uniform(0.2, 1.8, shape)
+        made = (
+            usual
+            if kind == "usual" or not shape
+            else np.where(rng.random(shape) < 0.7, rng.choice(EDGES, shape), usual)
+        )
+        return made.astype(dtype) if shape else dtype.type(made)
     if dtype.kind == "b":
         return (rng.random(shape) < 0.5) if shape else np.bool_(True)
     return rng.integers(0, 2, shape).astype(dtype) if shape else dtype.type(1)

@@ -208,8 +208,37 @@ def function_of(step: Step) -> Callable[..., Any]:
     }[step.how](step)
 
 
+class NotAsCaptured(Exception):  # noqa: N818 - no error: the call is made again without the compiled code
+    """What compiled code raises when the numbers are of a kind that its capture did not see."""
+
+
+INDEXED_ALONG = frozenset(
+    f"{name}Backward{n}"
+    for n in (0, 1)
+    for name in ("IndexSelect", "Gather", "Scatter", "ScatterAdd", "ScatterReduce", "IndexAdd", "IndexCopy", "IndexFill", "IndexReduce")
+)  # fmt: skip
+"""Rules whose whole-number operand counts along the dim that is their first argument. Their functions check it before the rule runs."""
+
+
+def _checked(forward: Callable[..., Any], step: Step) -> Callable[..., Any]:
+    where = [i for i, v in enumerate(step.inputs) if i and v is not None and v.dtype.kind in "iu"]
+    shape = step.inputs[0].shape  # type: ignore[union-attr]
+    size = shape[step.args[0]] if shape else 1
+
+    def checked(*arrays: Any) -> Any:
+        for i in where:
+            index = arrays[i]
+            if index.size and (index.min() < 0 or index.max() >= size):
+                raise NotAsCaptured("an index is out of bounds")
+        return forward(*arrays)
+
+    return checked
+
+
 def _call(step: Step) -> Callable[..., Any]:
     forward, args, casts = RULES[step.rule].forward, step.args, step.casts
+    if step.rule in INDEXED_ALONG:
+        forward = _checked(forward, step)
     if not any(casts):
         return lambda *arrays: forward(*arrays, *args)
     return lambda *arrays: forward(

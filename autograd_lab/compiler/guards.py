@@ -8,6 +8,10 @@ constant's value, an object's identity.
 
 from __future__ import annotations
 
+import dis
+import functools
+import math
+import sys
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,6 +21,8 @@ import numpy as np
 
 from ..autograd.modes import THREAD
 from ..autograd.variable import NO_EDGE, Variable
+from ..dtypes import Defaults
+from ..random import Generator
 
 CONSTANTS = (int, float, complex, str, bytes, bool, type(None), type(...))
 MOST = 3000
@@ -48,6 +54,8 @@ class World:
     explicit: int = 0
     """How many of these are arguments."""
     space: dict[str, Any] = field(default_factory=dict)
+    generators: list[Any] = field(default_factory=list)
+    """The generators of random numbers that the function can reach."""
 
     def bind(self, thing: Any) -> str:
         """A name for `thing` in the guard's own namespace."""
@@ -65,12 +73,20 @@ class World:
             for c in self.conditions
         ]
 
+    def same_tensors(self, args: tuple, kwargs: dict, fn: Any) -> bool:
+        """Whether each tensor is still the one that was found there."""
+        space = {**self.space, "args": args, "kwargs": kwargs, "fn": fn}
+        return all(eval(path, space) is t for path, t in self.tensors)
+
 
 class _Walk:
     def __init__(self) -> None:
         self.world = World()
         self.paths: dict[int, str] = {}  # id -> the expression under which it was found first
         self.keep: list[Any] = []
+        self.modules: list[tuple[types.ModuleType, str, str]] = []
+        self.read: set[int] = set()  # ids of the code that was met
+        self.spoken: set[str] = set()  # the global names and attributes that the code met so far speaks of
 
     def visit(self, thing: Any, path: str, name: str) -> None:
         """Note the conditions of `thing`, which `path` leads to and which people call `name`."""
@@ -101,8 +117,24 @@ class _Walk:
         elif isinstance(thing, types.MethodType):
             self.visit(thing.__func__, f"{path}.__func__", name)
             self.visit(thing.__self__, f"{path}.__self__", f"{name}'s object")
+        elif isinstance(thing, Generator):
+            self._is(thing, path, name)
+            world.generators.append(thing)
+        elif isinstance(thing, type) and _users(thing.__module__):
+            self._is(thing, path, name)
+            self._class(thing, self.world.bind(thing), name)
+        elif isinstance(thing, types.ModuleType) and _users(thing.__name__):
+            self._is(thing, path, name)
+            self.modules.append((thing, path, name))
+        elif isinstance(thing, functools.partial):
+            self._is(thing, path, name)
+            self.visit(thing.func, f"{path}.func", name)
+            self.visit(thing.args, f"{path}.args", f"{name}'s arguments")
+            self.visit(thing.keywords, f"{path}.keywords", f"{name}'s arguments")
         elif _fixed(thing):
             self._is(thing, path, name)
+        elif hasattr(thing, "__next__"):
+            raise UnguardedError(f"{name} is an iterator, which moves on with each call")
         elif isinstance(thing, np.ndarray | np.generic):
             raise UnguardedError(
                 f"{name} is a NumPy array: its numbers may change without a sign; make it a tensor"
@@ -112,6 +144,27 @@ class _Walk:
             self._object(thing, path, name)
         else:
             self._is(thing, path, name)
+            self._slots(thing, path, name)
+            if isinstance(thing, set | frozenset):
+                self._say(f"{path} == {self.world.bind(frozenset(thing))}", f"{name} has these elements")
+            elif hasattr(thing, "__len__"):
+                self._say(f"len({path}) == {len(thing)}", f"{name} has {len(thing)} elements")
+
+    def finish(self) -> None:
+        """Visit what the code speaks of in the user's modules; that may bring more code to light."""
+        done: set[tuple[int, str]] = set()
+        while True:
+            open_ = [
+                (module, path, name, key)
+                for module, path, name in self.modules
+                for key in sorted(self.spoken & vars(module).keys())
+                if (id(module), key) not in done
+            ]
+            if not open_:
+                return
+            for module, path, name, key in open_:
+                done.add((id(module), key))
+                self.visit(vars(module)[key], f"{path}.__dict__[{key!r}]", f"{name}.{key}")
 
     def _say(self, text: str, says: str) -> None:
         self.world.conditions.append(Condition(text, says))
@@ -138,7 +191,10 @@ class _Walk:
                 and np.all(np.isfinite(thing) if not isinstance(thing, str) else True)
                 else self.world.bind(thing)
             )
-            self._say(f"{path} == {value} and {path}.__class__ is {kind}", f"{name} is {thing!r}")
+            sign = ""
+            if type(thing) is float and thing == 0:
+                sign = f" and {self.world.bind(math.copysign)}(1.0, {path}) == {math.copysign(1.0, thing)}"
+            self._say(f"{path} == {value} and {path}.__class__ is {kind}{sign}", f"{name} is {thing!r}")
 
     def _tensor(self, t: Any, path: str, name: str) -> None:
         data = t._data
@@ -147,10 +203,6 @@ class _Walk:
         self._say(f"{path}.__class__ is {kind}", f"{name} is a {type(t).__name__}")
         self._say(f"{path}._data.shape == {np.shape(data)}", f"the shape of {name} is {list(np.shape(data))}")
         self._say(f"{path}._data.dtype == {dtype}", f"{name} is {np.asarray(data).dtype.name}")
-        if np.ndim(data) == 0:
-            array = self.world.bind(np.ndarray)
-            inner = "is" if isinstance(data, np.ndarray) else "is not"
-            self._say(f"{path}._data.__class__ {inner} {array}", f"{name} is kept as it was")
         none = self.world.bind(NO_EDGE)
         if t.requires_grad:
             self._say(
@@ -174,7 +226,9 @@ class _Walk:
 
     def _object(self, thing: Any, path: str, name: str) -> None:
         module = hasattr(thing, "_parameters") and hasattr(thing, "_modules")
-        for key, item in vars(thing).items():
+        self._say(f"len({path}.__dict__) == {len(vars(thing))}", f"{name} has the attributes it had")
+        self._slots(thing, path, name)
+        for key, item in list(vars(thing).items()):
             if module and key in ("_parameters", "_buffers", "_modules"):
                 if not item:
                     self._say(f"not {path}.{key}", f"{name} has no {key[1:]}")
@@ -186,13 +240,45 @@ class _Walk:
                 self._say(f"not {path}.{key}", f"{name} has no hooks")
             else:
                 self.visit(item, f"{path}.__dict__[{key!r}]", f"{name}.{key}")
-        method = getattr(type(thing), "forward", None) if module else vars(type(thing)).get("__call__")
-        if isinstance(method, types.FunctionType) and not _ours(method.__module__):
-            self._function(method, self.world.bind(method), f"{type(thing).__name__}.{method.__name__}")
+        for cls in type(thing).__mro__:
+            if _users(cls.__module__) and id(cls) not in self.paths:
+                self.paths[id(cls)] = path
+                self.keep.append(cls)
+                self._class(cls, self.world.bind(cls), cls.__name__)
+
+    def _class(self, cls: type, path: str, name: str) -> None:
+        """The attributes that a user's class has itself, and what its methods speak of."""
+        for key, item in list(vars(cls).items()):
+            where = f"{path}.__dict__[{key!r}]"
+            if key in ("__dict__", "__weakref__", "__doc__", "__module__", "__qualname__", "__annotations__"):
+                continue
+            if isinstance(item, staticmethod | classmethod):
+                self._is(item, where, f"{name}.{key}")
+                item = item.__func__
+            elif isinstance(item, property):
+                self._is(item, where, f"{name}.{key}")
+                item = item.fget
+            if isinstance(item, types.FunctionType):
+                self._function(item, self.world.bind(item), f"{name}.{key}")
+            elif isinstance(item, (Variable, *CONSTANTS, tuple, list, dict)) and key[:2] != "__":
+                self.visit(item, where, f"{name}.{key}")
+
+    def _slots(self, thing: Any, path: str, name: str) -> None:
+        for cls in type(thing).__mro__:
+            slots = vars(cls).get("__slots__", ()) if _users(cls.__module__) else ()
+            for key in (slots,) if isinstance(slots, str) else slots:
+                if key not in ("__dict__", "__weakref__") and hasattr(thing, key):
+                    self.visit(getattr(thing, key), f"{path}.{key}", f"{name}.{key}")
 
     def _function(self, fn: types.FunctionType, path: str, name: str) -> None:
-        if _ours(fn.__module__):
+        if _ours(fn.__module__) or id(fn.__code__) in self.read:
             return
+        self.read.add(id(fn.__code__))
+        names = _names(fn.__code__)
+        self.spoken.update(names)
+        written = _written(fn.__code__)
+        if written:
+            raise UnguardedError(f"{name} assigns the global {written[0]}")
         for i, cell in enumerate(fn.__closure__ or ()):
             try:
                 content = cell.cell_contents
@@ -201,7 +287,11 @@ class _Walk:
             self.visit(content, f"{path}.__closure__[{i}].cell_contents", fn.__code__.co_freevars[i])
         if fn.__defaults__:
             self.visit(fn.__defaults__, f"{path}.__defaults__", f"{name}'s defaults")
-        for key in _names(fn.__code__):
+        if fn.__kwdefaults__:
+            self.visit(fn.__kwdefaults__, f"{path}.__kwdefaults__", f"{name}'s defaults")
+        if fn.__dict__:
+            self.visit(fn.__dict__, f"{path}.__dict__", f"{name}'s attributes")
+        for key in names:
             if key in fn.__globals__:
                 self.visit(fn.__globals__[key], f"{path}.__globals__[{key!r}]", key)
 
@@ -213,6 +303,25 @@ def _names(code: types.CodeType) -> list[str]:
         if isinstance(constant, types.CodeType):
             found.update(dict.fromkeys(_names(constant)))
     return list(found)
+
+
+def _written(code: types.CodeType) -> list[str]:
+    """The globals that a function's code, and the functions defined in it, assign or delete."""
+    found = [
+        str(step.argval)
+        for step in dis.get_instructions(code)
+        if step.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")
+    ]
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found += _written(constant)
+    return found
+
+
+def _users(module: str | None) -> bool:
+    """Whether a module is neither ours nor Python's nor NumPy's."""
+    top = (module or "").split(".")[0]
+    return bool(top) and not _ours(top) and (top == "__main__" or top not in sys.stdlib_module_names)
 
 
 def _ours(module: str | None) -> bool:
@@ -249,10 +358,17 @@ def world_of(fn: Any, args: tuple, kwargs: dict, names: list[str]) -> World:
         walk._function(fn, "fn", getattr(fn, "__name__", "fn"))
     else:
         walk.visit(fn, "fn", getattr(fn, "__name__", type(fn).__name__))
+    walk.finish()
     state = THREAD.state
     walk.world.space["_state"] = THREAD
     walk.world.conditions.append(
         Condition(f"_state.state.grad is {state.grad}", f"grad mode is {'on' if state.grad else 'off'}")
+    )
+    walk.world.space["_defaults"] = Defaults
+    walk.world.conditions.append(
+        Condition(
+            f"_defaults.np is {walk.world.bind(Defaults.np)}", f"the default dtype is {Defaults.np.name}"
+        )
     )
     return walk.world
 

@@ -68,16 +68,21 @@ def backward_of(
         slots = [sums.get(out) for out in step.outs]
         if all(slot is None for slot in slots):
             continue
-        for value, g in _way_back(step, tape.nodes[step], slots, steps, rng):
+        for value, g in _way_back(tape, step, tape.nodes[step], slots, steps, rng):
             send(value, g)
     return given, steps, [sums.get(value) for value in wanted]
 
 
 def _way_back(
-    step: Step, node: Any, slots: list[Value | None], steps: list[Step], rng: np.random.Generator
+    tape: Tape,
+    step: Step,
+    node: Any,
+    slots: list[Value | None],
+    steps: list[Step],
+    rng: np.random.Generator,
 ) -> list[tuple[Value, Value]]:
     """What one node sends: (operand, gradient) for each that wants one. Its steps are appended to `steps`."""
-    saved = _saved_of(step, node)
+    saved = _saved_of(step, node, *tape.tensors[step])
     needs = tuple(edge is not NO_EDGE for edge in node._edges)
     traced = _trace(step, node, slots, saved, rng) if node.plain and type(node).__name__ in OPENED else None
     if traced is None:
@@ -113,10 +118,9 @@ def _fitted(g: Value, operand: Value, steps: list[Step], line: str) -> Value:
     return g
 
 
-def _saved_of(step: Step, node: Any) -> list[Any]:
+def _saved_of(step: Step, node: Any, inputs: tuple, outputs: tuple) -> list[Any]:
     """What the node keeps, in its order: Values of the graph, or plain values (None, numbers)."""
-    rule = type(node)
-    plan = list(getattr(rule, "save_plan", ()))
+    plan = list(getattr(type(node), "save_plan", ()))
     found: list[Any] = []
     for i, kept in enumerate(node.saved):
         if isinstance(kept, Packed):
@@ -124,33 +128,26 @@ def _saved_of(step: Step, node: Any) -> list[Any]:
         if not isinstance(kept, Variable):
             found.append(kept)
             continue
-        candidates: list[Value | None] = []
-        if i < len(plan):
+        fit = _itself(step, kept, inputs, outputs)
+        if fit is None and i < len(plan):  # an in-place operation keeps a copy of what it wrote over
             _name, where, nr, _users = plan[i]
-            if where is not None:
-                n = len(step.inputs)  # behind the operands stand the further results
-                candidates = (
-                    step.inputs[where : where + 1]
-                    if where < n
-                    else list(step.outs[where - n + 1 : where - n + 2])
-                )
-            elif nr is not None:
-                candidates = list(step.outs[nr : nr + 1])
-        candidates = [*candidates, *step.inputs, *step.outs]
-        fit = next(
-            (
-                v
-                for v in candidates
-                if v is not None
-                and v.shape == np.shape(kept._data)
-                and v.dtype == np.asarray(kept._data).dtype
-            ),
-            None,
-        )
-        if fit is None:
+            operands = [*step.inputs, *step.outs[1:]]  # behind the operands stand the further results
+            fit = operands[where] if where is not None else step.outs[nr]
+        if fit is None or fit.shape != np.shape(kept._data) or fit.dtype != np.asarray(kept._data).dtype:
             raise UnsupportedError(f"{step.op} saves something that is neither an operand nor a result")
         found.append(fit)
     return found
+
+
+def _itself(step: Step, kept: Any, inputs: tuple, outputs: tuple) -> Value | None:
+    """The operand or result of a step that a saved tensor is, or is an alias of."""
+    for t, value in zip(outputs, step.outs, strict=False):
+        if t is kept or t._data is kept._data:
+            return value
+    for t, value in zip(inputs, step.inputs, strict=False):
+        if t is kept:
+            return value
+    return None
 
 
 def _stuffed(value: Any, rng: np.random.Generator) -> Any:
@@ -231,6 +228,8 @@ def _same_tapes(a: Tape, b: Tape) -> bool:
         if (one.how, one.rule, len(one.inputs)) != (other.how, other.rule, len(other.inputs)):
             return False
         if not same_plain(one.args, other.args):
+            return False
+        if [(v.shape, v.dtype) for v in one.outs] != [(v.shape, v.dtype) for v in other.outs]:
             return False
         for v, w in zip(one.inputs, other.inputs, strict=True):
             if (v is None) != (w is None):

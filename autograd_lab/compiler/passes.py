@@ -194,6 +194,32 @@ def share(graph: Graph) -> Graph:
     return substituted(Graph(list(graph.inputs), steps, list(graph.outputs)), instead)
 
 
+def separate(graph: Graph, n_inputs: int, n_outputs: int) -> Graph:
+    """Give every result memory of its own, where the passes have made two of one, or a result of an input or a constant.
+
+    What a caller gets may be written to; the first `n_inputs` inputs, the constants and the other results must not change with it.
+    """
+    root: dict[Value, Value] = {}
+    for step in graph.steps:
+        if step.how in ("view", "views") and step.inputs[0] is not None:
+            root.update(dict.fromkeys(step.outs, root.get(step.inputs[0], step.inputs[0])))
+    taken = set(graph.inputs[:n_inputs])
+    steps = list(graph.steps)
+    outputs: list[Value | None] = []
+    for i, out in enumerate(graph.outputs):
+        base = None if out is None else root.get(out, out)
+        if out is not None and base is not None and (base in taken or base.constant):
+            copy = Value(out.shape, out.dtype)
+            part = "forward" if i < n_outputs else "backward"
+            copy.step = Step("call", "CloneBackward0", [out], ("K",), [copy], part=part)
+            steps.append(copy.step)
+            out = copy
+        elif base is not None and i < n_outputs:
+            taken.add(base)
+        outputs.append(out)
+    return Graph(list(graph.inputs), steps, outputs)
+
+
 def _value_key(value: Value | None) -> Any:
     if value is None:
         return None
@@ -357,4 +383,15 @@ PASSES: tuple[tuple[str, Callable[[Graph], Graph]], ...] = (
 )
 """What is done to the joint graph, in this order; `split` and `fuse` follow."""
 
-__all__ = ["PASSES", "RULES", "drop", "fold_constants", "fuse", "pointwise", "share", "simplify", "split"]
+__all__ = [
+    "PASSES",
+    "RULES",
+    "drop",
+    "fold_constants",
+    "fuse",
+    "pointwise",
+    "separate",
+    "share",
+    "simplify",
+    "split",
+]

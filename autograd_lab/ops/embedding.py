@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..autograd.modes import WATCHERS, tell
 from ..autograd.record import apply
 from ..autograd.variable import Variable, wrap
 from . import both
@@ -97,6 +98,8 @@ def one_hot(tensor, num_classes=-1):
         if num_classes <= 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return wrap(np.zeros((*index.shape, num_classes), np.int64))
+    if WATCHERS:
+        tell("looked", tensor, "one_hot")
     if index.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:

@@ -990,7 +990,7 @@ class CdistBackward0(GeneralRule):
             slope = both.masked(d / _column(y), apart[..., None])
         elif p == math.inf:
             slope = both.sign(d) * both.constant(
-                (np.abs(both.array_of(d)) == both.array_of(y)[..., None]) * 1.0, d
+                (np.abs(both.array_of(d)) == both.array_of(y)[..., None]).astype(both.array_of(d).dtype), d
             )
         else:
             power = both.masked(both.abs_(d) / _column(y), apart[..., None]) ** (p - 1)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..autograd.modes import THREAD
+from ..autograd.modes import THREAD, WATCHERS, tell
 from ..autograd.record import apply, apply_inplace, edges_of, finish, make_node, wanted
 from ..autograd.variable import Variable, pair_of, wrap
 from ..dtypes import float64, meet
@@ -238,6 +238,8 @@ class WhereBackward0(Rule):
 def where(condition, input=None, other=None):
     """`input` where `condition` holds, else `other`; with the condition alone, where it is not 0 (torch.where)."""
     if input is None and other is None:
+        if WATCHERS:
+            tell("looked", condition, "where")
         return tuple([wrap(places) for places in np.nonzero(np.atleast_1d(condition._data))])
     if condition._data.dtype.kind != "b":
         raise RuntimeError(

@@ -6,6 +6,7 @@ Each rule here either picks (its VJP puts, adding where a place was picked twice
 import numpy as np
 
 from ..autograd.engine import sum_to
+from ..autograd.modes import WATCHERS, tell
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
 from ..autograd.views import shares_places
@@ -963,6 +964,8 @@ def nonzero(input, *, as_tuple=False):
 
     as_tuple: one tensor for each dim instead.
     """
+    if WATCHERS:
+        tell("looked", input, "nonzero")
     found = np.argwhere(input._data).astype(np.int64, copy=False)
     if not as_tuple:
         return wrap(found.copy("F"))

@@ -468,7 +468,7 @@ def _evenly(g, x, y):
     """`g` shared by all elements equal to the result `y`."""
     x, y = both.array_of(x), both.array_of(y)
     hits = np.isnan(x) if y != y else x == y
-    return g / np.count_nonzero(hits) * both.constant(hits.astype(x.dtype), g)
+    return g / int(np.count_nonzero(hits)) * both.constant(hits.astype(x.dtype), g)
 
 
 class MaxBackward1(Rule):

@@ -2,26 +2,29 @@
 
 from typing import Any
 
-from autograd_lab import lab
-from autograd_lab.course import reveal
+from autograd_lab.course.reveal import plain, show
 
 
-def begin() -> None:
+def begin(lab: Any) -> None:
     """From now on `lab.reveal` tells the truth without a prediction, and a stepper is a page that steps by itself.
 
-    On a slide the output is covered until the class has answered, so nobody's answer has to be typed in.
+    `lab` is the module autograd_lab.lab, which stands above this one. On a slide the output is covered until the class
+    has answered, so nobody's answer has to be typed in.
     """
-    from IPython import get_ipython
+    from IPython.display import display
+    from matplotlib_inline.backend_inline import set_matplotlib_formats
 
     from autograd_lab.widgets.export import Embedded
     from autograd_lab.widgets.shown import Shown
 
+    def show_as_page(shown: Shown, **_: Any) -> None:
+        display({"text/plain": repr(shown), "text/html": Embedded(shown)._repr_html_()}, raw=True)
+
+    set_matplotlib_formats("svg")  # sharp at any size
     lab.reveal = tell
-    shell: Any = get_ipython()
-    as_html = shell.display_formatter.formatters["text/html"]
-    as_html.for_type(Shown, lambda stepper: Embedded(stepper)._repr_html_())
+    setattr(Shown, "_ipython_display_", show_as_page)  # noqa: B010  # mypy refuses to assign to a method
 
 
 def tell(prediction: Any, truth: Any) -> None:
     """Print what happened, whatever was predicted."""
-    print(f"It is {reveal.show(reveal.plain(truth))}.")
+    print(f"It is {show(plain(truth))}.")

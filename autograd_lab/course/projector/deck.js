@@ -9,12 +9,12 @@ const wake = (slide) => {
 const width = () => Math.round(768 * Math.min(16 / 9, Math.max(4 / 3, innerWidth / innerHeight)));
 
 if (typeof Reveal === "undefined") {
-  document.body.classList.add("alone");
+  document.documentElement.classList.add("alone");
   document.querySelector("#alone").hidden = false;
   wake(document);
 } else {
   Reveal.initialize({
-    width: width(), height: 768, margin: 0, minScale: 0.2, maxScale: 4, center: false, hash: true, slideNumber: "c/t", transition: "none",
+    width: width(), height: 768, margin: 0, minScale: 0.2, maxScale: 4, center: false, hash: true, slideNumber: "c/t", navigationMode: "linear", transition: "none",
     pdfSeparateFragments: false, plugins: typeof RevealNotes === "undefined" ? [] : [RevealNotes],
   });
   Reveal.on("ready", (event) => wake(event.currentSlide));

@@ -1,0 +1,241 @@
+"""A deck in Chromium, without a network: a live stepper, a covered answer, notes, and room for everything.
+
+reveal.js is not ours to test: a stand-in says what slide it is on. Where $REVEAL_JS names a copy (the folder that
+`npm pack reveal.js` unpacks to), the real one is used besides.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from autograd_lab.course import slides
+
+SOURCE = """# %% [markdown]
+# # 90 · A short one
+#
+# **Ten minutes.** With a formula, $x^2$.
+
+# %% [markdown]
+# ## Predict
+#
+# What is `a.grad`?
+
+# %%
+prediction = ...
+
+import autograd_lab as torch
+from autograd_lab import lab
+
+with lab.record() as trace:
+    a = torch.tensor(2.0, requires_grad=True)
+    b = a * a
+    loss = b * b * 3
+    loss.backward()
+lab.reveal(prediction, a.grad)
+
+# %%
+lab.step(trace)
+
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Ask* them.
+
+# %% [markdown]
+# > **You may think** so.
+# >
+# > **That is not what happens.**
+
+# %%
+import matplotlib.pyplot as plt
+
+plt.plot([1, 4, 9])
+plt.show()
+"""
+
+STAND_IN = """
+window.Reveal = (() => {
+  const heard = {};
+  const all = () => [...document.querySelectorAll(".slides section > section")];
+  let at = 0;
+  const tell = (name) => (heard[name] ?? []).forEach((f) => f({ currentSlide: all()[at] }));
+  return {
+    initialize(options) { this.options = options; setTimeout(() => tell("ready")); },
+    configure(options) { Object.assign(this.options, options); },
+    on(name, f) { (heard[name] ??= []).push(f); },
+    go(k) { at = k; tell("slidechanged"); },
+  };
+})();
+"""
+
+
+@pytest.fixture(scope="module")
+def make(tmp_path_factory):
+    """Makes a deck of the short notebook with the command, in a process of its own."""
+    root = tmp_path_factory.mktemp("course")
+    (root / "notebooks").mkdir()
+    (root / "notebooks" / "90_short.py").write_text(SOURCE, encoding="utf-8")
+
+    def deck(*options):
+        out = tmp_path_factory.mktemp("out")
+        command = [
+            sys.executable,
+            "-m",
+            "autograd_lab",
+            "slides",
+            "90",
+            "--root",
+            root,
+            "--out",
+            out,
+            *options,
+        ]
+        run = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=300)
+        assert run.returncode == 0, run.stderr
+        return out / "90_short.html", run.stdout
+
+    return deck
+
+
+@pytest.fixture(scope="module")
+def deck(make, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reveal")
+    for name, content in zip(slides.FILES, ("", STAND_IN, "window.RevealNotes = {};"), strict=True):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(content)
+    path, said = make("--reveal", folder)
+    assert "needs no network" in said
+    return path
+
+
+@pytest.fixture
+def open_(browser):
+    """Opens a file with the network cut off; what was asked of it, and what failed, is listed."""
+    contexts = []
+
+    def page_of(path, width=1024, height=768, scheme="light"):
+        contexts.append(
+            browser.new_context(
+                viewport={"width": width, "height": height}, color_scheme=scheme, offline=True
+            )
+        )
+        page = contexts[-1].new_page()
+        page.wrong = []
+        page.on("pageerror", lambda error: page.wrong.append(str(error)))
+        page.on("request", lambda request: request.url.startswith("http") and page.wrong.append(request.url))
+        page.goto(path.as_uri())
+        return page
+
+    yield page_of
+    for context in contexts:
+        context.close()
+
+
+def test_it_asks_the_network_for_nothing_and_breaks_nowhere(deck, open_):
+    page = open_(deck)
+    page.wait_for_function("!!Reveal.options")
+    assert page.wrong == []
+    assert page.title() == "90 · A short one"
+
+
+@pytest.mark.parametrize("width", [1024, 1366])
+def test_everything_fits_on_its_slide(deck, open_, width):
+    page = open_(deck, width)
+    heights = page.evaluate(
+        "[...document.querySelectorAll('.slides section > section')].map((s) => [s.scrollHeight, s.scrollWidth])"
+    )
+    assert len(heights) == 5
+    assert all(high <= 768 and wide <= width for high, wide in heights), heights
+
+
+def test_a_deck_is_as_wide_as_the_screen_and_code_is_large(deck, open_):
+    assert open_(deck, 1024, 768).evaluate("Reveal.options.width") == 1024
+    page = open_(deck, 1920, 1080)
+    assert page.evaluate("Reveal.options.width") == 1365
+    size = "getComputedStyle(document.querySelector('.jp-InputArea-editor pre')).fontSize"
+    assert page.evaluate(size) == "20px"  # of 768: as 14 point on a page 10 inches wide
+
+
+def test_the_answer_is_covered_by_a_click_and_the_question_is_not(deck, open_):
+    page = open_(deck)
+    assert page.locator(".fragment", has_text="It is 96.").count() == 1
+    assert page.locator(".fragment", has_text="What is").count() == 0
+    assert page.locator(".fragment", has_text="That is not what happens").count() == 1
+
+
+def test_notes_are_speaker_notes(deck, open_):
+    page = open_(deck)
+    notes = page.locator("aside.notes")
+    assert notes.count() == 1
+    assert "Ask them." in notes.text_content()
+    assert page.locator("section > section:has(iframe) aside.notes").count() == 1
+
+
+def test_a_stepper_wakes_with_its_slide_and_steps(deck, open_):
+    page = open_(deck)
+    page.wait_for_function("!!Reveal.options")
+    frame = page.locator(".agl-embed iframe")
+    assert frame.get_attribute("srcdoc") is None
+    page.evaluate(
+        "Reveal.go([...document.querySelectorAll('.slides section > section')].findIndex((s) => s.querySelector('iframe')))"
+    )
+    inside = page.frame_locator(".agl-embed iframe")
+    inside.get_by_role("button", name="Step", exact=True).click()
+    inside.get_by_text("1 / ").wait_for()
+    assert page.evaluate("document.activeElement.tagName") == "IFRAME"
+    page.get_by_role("button", name="Click into the stepper").click()
+    assert page.evaluate("document.activeElement.tagName") == "BODY"
+    assert page.wrong == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_both_themes_can_be_read(deck, open_, scheme):
+    page = open_(deck, scheme=scheme)
+    colors = page.evaluate(
+        """() => {
+          const rgb = (c) => c.match(/[\\d.]+/g).slice(0, 3).map(Number);
+          const light = (c) => { const [r, g, b] = rgb(c).map((v) => (v /= 255) <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+            return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+          const paper = light(getComputedStyle(document.body).backgroundColor);
+          return [...document.querySelectorAll(".jp-RenderedMarkdown :is(h1, h2, p, code), .highlight span, .fragment pre")].map((e) => {
+            const ink = light(getComputedStyle(e).color);
+            return [e.textContent, (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05)];
+          });
+        }"""
+    )
+    assert len(colors) > 20
+    assert [pair for pair in colors if pair[1] < 4.5 and pair[0].strip()] == []
+
+
+def test_without_reveal_it_is_one_page_that_says_why(make, open_):
+    path, said = make()
+    assert "so the room needs a network" in said
+    assert "--reveal package" in said
+    page = open_(path)
+    page.get_by_text("reveal.js could not be loaded").wait_for()
+    page.frame_locator(".agl-embed iframe").get_by_role("button", name="Step", exact=True).wait_for()
+    assert page.get_by_text("It is 96.").is_visible()
+    assert not page.locator("aside.notes").is_visible()
+    assert page.evaluate("document.documentElement.scrollHeight") > 2000
+    assert all(url.startswith(slides.CDN) for url in page.wrong)
+
+
+@pytest.mark.skipif("REVEAL_JS" not in os.environ, reason="REVEAL_JS names no copy of reveal.js")
+def test_with_the_real_reveal(make, open_):
+    path, _ = make("--reveal", Path(os.environ["REVEAL_JS"]))
+    page = open_(path)
+    page.wait_for_function("Reveal.isReady()")
+    answer = page.locator(".fragment", has_text="It is 96.")
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+    while not answer.is_visible():
+        page.keyboard.press("ArrowRight")
+    assert page.evaluate("Reveal.getCurrentSlide().innerText").count("prediction = ...") == 1
+    page.keyboard.press("ArrowRight")
+    page.frame_locator(".agl-embed iframe").get_by_role("button", name="Step", exact=True).click()
+    with page.context.expect_page() as opened:
+        page.get_by_role("button", name="Click into the stepper").click()
+        page.keyboard.press("s")
+    opened.value.get_by_text("Ask").wait_for()
+    assert page.wrong == []

@@ -3,6 +3,7 @@
     (nothing)           seconds, memory, and whether two runs write the same bytes
     --nbgrader PATH     the same cells under `nbgrader autograde`; PATH is an nbgrader executable
     --hostile           submissions that break graders: tried, graded right, escaped, others harmed
+    --kill 50           kill -9 at so many random moments: lost, doubled, left running
     --agreement         the grader against `autograd-lab validate`, item for item
 
 Seconds by the clock depend on what else the machine does; so seconds of processor time are told with them.
@@ -15,6 +16,7 @@ import hashlib
 import importlib
 import json
 import os
+import random
 import re
 import shutil
 import socket
@@ -25,7 +27,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +135,16 @@ def measure(command: Sequence[str], **more: Any) -> Measured:
 
 def memory(root: int) -> float:
     """Memory of a process and its descendants in MB, shared pages divided among those who share them; 0 without /proc."""
+    total = 0.0
+    for pid in _family(root):
+        with suppress(OSError, ValueError, AttributeError):
+            text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+            total += int(re.search(r"^Pss: +(\d+)", text, re.MULTILINE)[1]) / 1024  # type: ignore[index]
+    return total
+
+
+def _family(root: int) -> set[int]:
+    """A process and its descendants, where there is /proc."""
     parents: dict[int, int] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError, ValueError, IndexError):
@@ -143,12 +155,7 @@ def memory(root: int) -> float:
     while len(family) != size:
         size = len(family)
         family |= {pid for pid, parent in parents.items() if parent in family}
-    total = 0.0
-    for pid in family:
-        with suppress(OSError, ValueError, AttributeError):
-            text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-            total += int(re.search(r"^Pss: +(\d+)", text, re.MULTILINE)[1]) / 1024  # type: ignore[index]
-    return total
+    return family
 
 
 def grade(submissions: Path, out: Path, *more: str) -> Measured:
@@ -340,6 +347,92 @@ def hostile(cases: Sequence[Any], folder: Path, *more: str) -> Hostile:
     )  # fmt: skip
 
 
+# --- kill -9 --------------------------------------------------------------------------------------
+
+
+@dataclass
+class Killed:
+    """What became of the results of runs that were killed."""
+
+    kills: int = 0
+    in_the_middle: int = 0
+    """Kills that found some submissions graded and some not."""
+    lost: list[str] = field(default_factory=list)
+    doubled: list[str] = field(default_factory=list)
+    running: list[str] = field(default_factory=list)
+    """Processes that went on without the one that was killed."""
+    other: list[str] = field(default_factory=list)
+    """Files that differ, in the end, from those of a run that nobody disturbed."""
+
+
+def killed(cases: Sequence[Any], folder: Path, times: int) -> Killed:
+    """Kill the command with SIGKILL at random moments and start it again, until it is through; then once more from the beginning."""
+    told, draw = Killed(), random.Random(times)
+    submissions, whole = folder / "submissions", folder / "whole"
+    corpus().write(cases, submissions)
+    took = grade(submissions, whole, "--no-feedback")
+    with Gradebook(whole / NAME) as book:
+        expected = {(e.student, e.notebook): len(e.results) for e in book.entries()}
+    number, seen = 0, set[tuple[str, str]]()
+    while told.kills < times:
+        out = folder / f"killed{number}"
+        command = [sys.executable, "-m", "autograd_lab", "grade", str(submissions), "--out", str(out)]
+        process = subprocess.Popen(
+            [*command, "--quiet", "--no-feedback", "--require-sandbox"], stderr=subprocess.DEVNULL
+        )
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(draw.uniform(0, took.wall))
+        family = _family(process.pid) - {process.pid}
+        process.kill()
+        process.wait()
+        told.kills += 1
+        end = time.monotonic() + 60  # a worker that is still loading its libraries notices afterwards
+        while any(map(_alive, family)) and time.monotonic() < end:
+            time.sleep(0.1)
+        told.running += [f"process {pid}" for pid in family if _alive(pid)]
+        now = _whole_rows(out, expected, told)
+        told.lost += [f"{student}/{notebook}" for student, notebook in seen - now]
+        told.in_the_middle += 0 < len(now) < len(expected)
+        seen = now
+        if len(now) == len(expected) or told.kills == times:
+            grade(submissions, out, "--no-feedback")
+            told.lost += [
+                f"{student}/{notebook}"
+                for student, notebook in set(expected) - _whole_rows(out, expected, told)
+            ]
+            told.other += differing(whole, out)
+            number, seen = number + 1, set()
+    return told
+
+
+def _whole_rows(out: Path, expected: dict[tuple[str, str], int], told: Killed) -> set[tuple[str, str]]:
+    """The submissions in a gradebook; what is in it in part counts as lost, what was graded twice as doubled."""
+    if not (out / NAME).is_file():
+        return set()
+    try:
+        with Gradebook(out / NAME) as book:
+            entries, history = book.entries(), book.history()
+    except CannotGradeError:  # killed before the first table was there
+        return set()
+    told.lost += [
+        f"{e.student}: a part of {e.notebook}"
+        for e in entries
+        if len(e.results) != expected[e.student, e.notebook]
+    ]
+    graded = [(row["student"], row["notebook"]) for row in history]
+    told.doubled += [
+        f"{student}/{notebook}" for student, notebook in {one for one in graded if graded.count(one) > 1}
+    ]
+    return {(e.student, e.notebook) for e in entries}
+
+
+def _alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
 # --- agreement with nbval -------------------------------------------------------------------------
 
 
@@ -460,7 +553,7 @@ def speed(folder: Path, size: int, nbgrader: Path | None, count: int, honest: bo
         cases = [case for case in cases if case.kind == "honest"]
     make.write(cases, folder / "submissions")
     chosen = sample(cases, count)
-    make.write(chosen[:1], folder / "first")
+    make.write(chosen[:2], folder / "first")  # two, so that as many workers start as for the class
     before = tree(folder / "submissions")
     took = [grade(folder / "submissions", folder / f"run{i}", "--no-feedback") for i in (1, 2)]
     first = grade(folder / "first", folder / "run3", "--no-feedback")
@@ -470,9 +563,9 @@ def speed(folder: Path, size: int, nbgrader: Path | None, count: int, honest: bo
     best = min(took, key=lambda one: one.wall)
     told: dict[str, Any] = {
         "students": len(cases), "notebooks run": number,
-        "runs": [str(one) for one in took], "first submission": str(first),
-        "each further, seconds": round((best.wall - first.wall) / (number - 1), 4),
-        "each further, processor seconds": round((best.cpu - first.cpu) / (number - 1), 4),
+        "runs": [str(one) for one in took], "first two submissions": str(first),
+        "each further, seconds": round((best.wall - first.wall) / (number - 2), 4),
+        "each further, processor seconds": round((best.cpu - first.cpu) / (number - 2), 4),
         "files that differ between the runs": differing(folder / "run1", folder / "run2"),
         "submissions changed": tree(folder / "submissions") != before,
         "graded otherwise than deserved": unfair(cases, folder / "run1"),
@@ -528,6 +621,15 @@ def _main(options: argparse.Namespace, folder: Path) -> int:
         made = hostile(cases, folder)
         print(made.table())
         return 1 if made.unfair or made.escaped or made.harmed else 0
+    if options.kill:
+        cases = [
+            case
+            for case in make.the_class(options.students)
+            if case.kind == "honest" and len(case.files) == 1
+        ][::2]
+        ended = killed(cases, folder, options.kill)
+        print(json.dumps(asdict(ended), indent=2, ensure_ascii=False))
+        return 1 if ended.lost or ended.doubled or ended.running or ended.other else 0
     if options.agreement:
         cases = [
             case
@@ -563,6 +665,7 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--hostile", action="store_true", help="submissions that break graders")
+    what.add_argument("--kill", type=int, default=0, metavar="N", help="kill it at N random moments")
     what.add_argument("--agreement", action="store_true", help="item for item against nbval")
     parser.add_argument("--only", default="", metavar="REGEX", help="of these, students whose names match")
     parser.add_argument(

@@ -94,7 +94,7 @@ lab.reveal(prediction, ignored)
 lab.step(trace)
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** *Stop at* step 18 of 26, a 10 comes in, and at step 21 of 26, a 6 goes out. *Ask*:
+# **For the instructor.** *Stop at* step 18 of 27, a 10 comes in, and at step 21 of 27, a 6 goes out. *Ask*:
 # "Which line should have mentioned the 10?"
 #
 # *Expect* 60, from "autograd knows what a square is". The sentence that helps: "It knows nothing. It believes

@@ -17,6 +17,7 @@ that runs a submission; plain data comes back and is judged here.
     feedback.py      a page for each student
     report.py        a page about the class
     similar.py       submissions more alike than the class explains
+    cluster.py       the same on a Dask cluster
     validate.py      the slow second opinion: the merged notebook under nbval
     bench.py         measures all this on a test class
 """

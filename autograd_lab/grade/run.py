@@ -566,6 +566,10 @@ def _parser() -> argparse.ArgumentParser:
         help="submissions at a time (default: %(default)s)",
     )
     how.add_argument(
+        "--cluster", default="", metavar="tcp://HOST:PORT",
+        help='run submissions on the workers of this Dask cluster (pip install "autograd_lab[cluster]")',
+    )  # fmt: skip
+    how.add_argument(
         "--limit",
         action="append",
         default=[],
@@ -649,6 +653,7 @@ def _main(options: argparse.Namespace) -> int:
                 min(options.workers, max(1, len(made.tasks))),
                 options.require_sandbox,
                 [p for p in (out, top, options.keys, options.exercises) if p is not None],
+                options.cluster,
             )
 
         start = time.monotonic()
@@ -692,21 +697,38 @@ def _write_feedback(
 
 @contextmanager
 def _engine(
-    course: Course, limits: Limits, workers: int, require_sandbox: bool, private: Sequence[Path]
+    course: Course,
+    limits: Limits,
+    workers: int,
+    require_sandbox: bool,
+    private: Sequence[Path],
+    cluster: str = "",
 ) -> Iterator[Runner]:
+    from .cluster import ClusterEngine
     from .engine import Engine, WorkerError
     from .sandbox import SandboxError
 
     try:
-        with Engine(course.items, limits, workers, require_sandbox, private) as engine:
+        made: AbstractContextManager[Runner]
+        if cluster:
+            made = ClusterEngine(cluster, course.items, limits, require_sandbox)
+        else:
+            made = Engine(course.items, limits, workers, require_sandbox, private)
+        with made as engine:
             yield engine
     except SandboxError as error:
         raise CannotGradeError(
-            "Submissions cannot be isolated well enough on this machine.",
+            f"Submissions cannot be isolated well enough on {'the cluster' if cluster else 'this machine'}.",
             f"{error}",
             "grade on a machine that has these layers; or only work that you trust: --no-require-sandbox",
         ) from error
     except WorkerError as error:
+        if cluster:
+            raise CannotGradeError(
+                "The cluster did not finish its work.",
+                f"{error}.",
+                "look at its workers; what was graded is kept, and the same command goes on from there",
+            ) from error
         raise CannotGradeError(
             "A process for running submissions could not be started.",
             f"{error}.",

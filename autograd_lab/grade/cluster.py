@@ -1,0 +1,365 @@
+"""The same grading on a Dask cluster: `autograd-lab grade SUBMISSIONS --out RESULTS --cluster tcp://host:8786`.
+
+    with ClusterEngine("tcp://host:8786", items) as engine:      # in place of engine.Engine, with the same methods
+        for job, run in engine.run(jobs): ...
+
+Each Dask worker keeps an engine of its own, with the sandbox of its machine, and runs one submission for each of its
+threads. What travels:
+
+    there    merged notebooks, each under a number in place of the student's name; of the items, the probes with their inputs
+    back     the answers, as JSON text
+
+Expected values, banks of wrong answers, grades and names stay where the command runs, and so does the comparison: the keys
+are not on ten machines but on one, a worker that is out of date or in other hands can give a wrong answer and no wrong
+grade, and there is one place where verdicts come from, whatever ran where. The price is that answers come back whole, some
+kilobytes each. Dask has ways to send any object; here both ways are text, and what comes back is read within limits.
+
+A worker that dies loses nothing: its submissions go to the others. Dask itself trusts everybody who reaches its scheduler:
+keep that to a network of your own, or use its TLS (`tls://`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import queue
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
+from functools import cache
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import autograd_lab
+from autograd_lab.course.items import Item, Probe
+
+from .engine import Engine, ProtocolError, WorkerError, clean, clean_text
+from .model import CELL_STATES, RUN_STATES, Answer, CannotGradeError, Cell, CellRun, Job, Limits, Run
+from .sandbox import SandboxError
+
+WAIT = 30.0
+"""Seconds for the scheduler to answer and the first worker to be there."""
+ALONE = 120.0
+"""Seconds without any worker after which a run is given up."""
+_MOST = 64 << 20  # characters of one run
+
+
+# --- on the workers -----------------------------------------------------------------------------------
+
+_told: dict[str, str] = {}
+"""{digest: specification} of the runs that this worker takes part in."""
+_idle: dict[str, list[Engine]] = {}
+"""{digest: engines that have nothing to do}; there are never more for one run than a worker has threads."""
+_lock = threading.Lock()
+
+
+class Holder:
+    """What Dask gives to every worker, those that come later too: the specification of a run; at the end it is taken back."""
+
+    def __init__(self, specification: str) -> None:
+        self.digest, self.specification = digest(specification), specification
+
+    def setup(self, worker: Any) -> None:
+        """Called on a worker when it takes part."""
+        _told[self.digest] = self.specification
+
+    def teardown(self, worker: Any) -> None:
+        """Called when the run, or the worker, ends."""
+        with _lock:
+            _told.pop(self.digest, None)
+            engines = _idle.pop(self.digest, [])
+        for engine in engines:
+            engine.__exit__(None, None, None)
+
+
+def digest(text: str) -> str:
+    """SHA-256, hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def run_job(which: str, job: str) -> str:
+    """Run one job, on a worker: JSON in, JSON out. `which` run it belongs to is a specification's digest."""
+    engine = _take(which)
+    try:
+        ((_, run),) = engine.run([_job(json.loads(job))])
+    except BaseException:
+        engine.__exit__(None, None, None)
+        raise
+    _give_back(which, engine)
+    return json.dumps(asdict(run))
+
+
+def hello(which: str) -> dict[str, Any]:
+    """What a worker is, and what its sandbox offers; `refused` says why it cannot run submissions."""
+    said = {"code": code_digest(), "layers": [], "refused": ""}
+    try:
+        engine = _take(which)
+    except (SandboxError, WorkerError) as error:
+        return said | {"refused": str(error)}
+    _give_back(which, engine)
+    return said | {"layers": list(engine.layers)}
+
+
+def _take(which: str) -> Engine:
+    with _lock:
+        if _idle.get(which):
+            return _idle[which].pop()
+    told = json.loads(_told[which])
+    items = {stem: [_item(item) for item in each] for stem, each in told["items"].items()}
+    engine = Engine(items, Limits(**told["limits"]), workers=1, require_sandbox=told["require_sandbox"])
+    return engine.__enter__()
+
+
+def _give_back(which: str, engine: Engine) -> None:
+    with _lock:
+        if which in _told:
+            _idle.setdefault(which, []).append(engine)
+            return
+    engine.__exit__(None, None, None)  # the run has ended meanwhile
+
+
+@cache
+def code_digest() -> str:
+    """A digest of this package's code: the same on all machines, or the results would not be."""
+    root = Path(autograd_lab.__file__).parent
+    total = hashlib.sha256()
+    for path in sorted(root.rglob("*.py"), key=lambda path: path.relative_to(root).as_posix()):
+        total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return total.hexdigest()
+
+
+# --- what travels -------------------------------------------------------------------------------------
+
+
+def without_answers(item: Item) -> Item:
+    """An item as a machine needs it that only runs submissions: no expected values, no bank."""
+    probes = [replace(probe, expected=[], points=0, says="") for probe in item.probes]
+    return replace(item, expected=None, accept=[], wrong=[], probes=probes)
+
+
+def _item(told: dict[str, Any]) -> Item:
+    return Item(**{**told, "probes": [Probe(**probe) for probe in told["probes"]]})
+
+
+def _job(told: dict[str, Any]) -> Job:
+    cells = tuple(Cell(**cell) for cell in told["cells"])
+    return Job(**{**told, "cells": cells, "notes": tuple(told["notes"])})
+
+
+def read_run(text: str, job: Job, items: Mapping[str, Item]) -> Run:
+    """The run of a job as a worker told it. Raises ProtocolError for what no engine says."""
+    if not isinstance(text, str) or len(text) > _MOST:
+        raise ProtocolError("a run of that size is none")
+    try:
+        told = json.loads(text)
+        cells = [
+            CellRun(cell["id"], cell["state"], clean_text(cell["error"], 10_000)) for cell in told["cells"]
+        ]
+        answers = {name: _answer(answer, name, items) for name, answer in told["answers"].items()}
+        run = Run(
+            told["state"], answers, cells, clean_text(told["printed"], 1 << 20),
+            int(told["dropped"]), float(told["seconds"]), bool(told["careful"]),
+        )  # fmt: skip
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise ProtocolError("that is no run") from error
+    states = {cell.state for cell in cells}
+    if (
+        run.state not in RUN_STATES
+        or not states <= set(CELL_STATES)
+        or [c.id for c in cells] != [c.id for c in job.cells]
+    ):
+        raise ProtocolError("a run of another notebook, or in an unknown state")
+    return run
+
+
+def _answer(told: dict[str, Any], name: str, items: Mapping[str, Item]) -> Answer:
+    known = {case for probe in items[name].probes for case in probe.names()}
+    if told["item"] != name or not {*told["outputs"], *told["lost"]} <= known:
+        raise ProtocolError("an answer to another question")
+    return Answer(
+        name, clean_text(told["state"], 100), clean(told["value"]),
+        {case: clean(output) for case, output in told["outputs"].items()},
+        clean_text(told["error"], 10_000), {case: clean_text(why, 100) for case, why in told["lost"].items()},
+    )  # fmt: skip
+
+
+# --- on this side -------------------------------------------------------------------------------------
+
+
+class ClusterEngine:
+    """An engine whose workers are those of a Dask cluster. Use it as a context manager.
+
+    Parameters
+    ----------
+    address
+        Of the scheduler: "tcp://host:8786" or "tls://host:8786".
+    items, limits, require_sandbox
+        As in engine.Engine.
+
+    On entering, raises CannotGradeError if there is no cluster or it has other code than this machine, and SandboxError if
+    the sandbox is required and one of the workers does not offer it.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        items: Mapping[str, Sequence[Item]],
+        limits: Limits = Limits(),  # noqa: B008 (frozen)
+        require_sandbox: bool = True,
+    ) -> None:
+        self._address = address
+        self._items = {stem: {item.id: item for item in each} for stem, each in items.items()}
+        self._specification = json.dumps(
+            {
+                "items": {
+                    stem: [asdict(without_answers(item)) for item in each] for stem, each in items.items()
+                },
+                "limits": asdict(limits),
+                "require_sandbox": require_sandbox,
+            },
+            sort_keys=True,
+        )
+        self._which = digest(self._specification)
+        self._name = f"autograd-lab-grade-{self._which}"
+        self._client: Any = None
+        self.layers: tuple[str, ...] = ()
+        """The layers of the sandbox that are active on all workers."""
+        self.workers = 0
+        """How many workers there were at the beginning."""
+
+    def __enter__(self) -> ClusterEngine:
+        self._client = connect(self._address)
+        try:
+            self._client.register_plugin(_plugin(self._specification), name=self._name)
+            said = self._client.run(hello, self._which)
+            self.workers = len(said)
+            other = sorted(worker for worker, one in said.items() if one["code"] != code_digest())
+            if other:
+                raise CannotGradeError(
+                    f"{_some(other)} of the cluster has another autograd_lab than this machine.",
+                    "the same submission could get another result there.",
+                    "install this version on the workers and restart them",
+                )
+            refused = {worker: one["refused"] for worker, one in sorted(said.items()) if one["refused"]}
+            for worker, why in refused.items():
+                raise SandboxError(f"{worker}: {why}")
+            every = [one["layers"] for one in said.values()]
+            self.layers = tuple(layer for layer in every[0] if all(layer in layers for layers in every))
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        with suppress(OSError, TimeoutError, RuntimeError, ValueError):  # whoever is gone has ended them
+            self._client.unregister_worker_plugin(self._name)
+        self._client.close(timeout=5)
+
+    def run(self, jobs: Iterable[Job]) -> Iterator[tuple[Job, Run]]:
+        """Each job with its run, in the order in which they finish. Raises KeyError for a notebook without items."""
+        source, number = iter(jobs), 0
+        waiting: dict[Any, Job] = {}
+        done: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        try:
+            while True:
+                while len(waiting) < self._room() and (job := next(source, None)) is not None:
+                    if job.notebook not in self._items:
+                        known = ", ".join(sorted(self._items)) or "none"
+                        raise KeyError(f"no items for the notebook {job.notebook!r}; there are for {known}")
+                    number += 1
+                    unnamed = replace(job, student=f"{number}", notes=(), digest="")
+                    future = self._client.submit(
+                        run_job, self._which, json.dumps(asdict(unnamed)), pure=False
+                    )
+                    waiting[future] = job
+                    future.add_done_callback(done.put)
+                if not waiting:
+                    return
+                future = self._next(done)
+                job = waiting.pop(future)
+                yield job, self._result(future, job)
+        finally:
+            self._client.cancel(list(waiting))
+            waiting.clear()
+
+    def _room(self) -> int:
+        """How many jobs may be out at a time: two for each thread, so that none waits for this side."""
+        return 2 + 2 * sum(self._client.nthreads().values())
+
+    def _next(self, done: queue.SimpleQueue[Any]) -> Any:
+        """The next future that is done. Raises WorkerError if there has been no worker for long."""
+        alone = 0.0
+        while True:
+            try:
+                return done.get(timeout=5.0)
+            except queue.Empty:
+                alone = 0.0 if self._client.status == "running" and self._client.nthreads() else alone + 5.0
+            if alone >= ALONE:
+                raise WorkerError(f"no worker of {self._address} has been there for {ALONE:g} s")
+
+    def _result(self, future: Any, job: Job) -> Run:
+        from distributed import KilledWorker
+
+        try:
+            text = future.result(timeout=WAIT)
+        except KilledWorker as error:
+            raise WorkerError(
+                f"every worker that was given {job.student}/{job.notebook} was killed meanwhile"
+            ) from error
+        finally:
+            future.release()
+        try:
+            return read_run(text, job, self._items[job.notebook])
+        except ProtocolError as error:
+            raise WorkerError(f"a worker answered what no engine says: {error}") from error
+
+
+def connect(address: str) -> Any:
+    """A client of the cluster, when the first worker is there. Raises CannotGradeError if there is none."""
+    try:
+        from distributed import Client
+    except ModuleNotFoundError as error:
+        raise CannotGradeError(
+            "The cluster cannot be used.",
+            f"the package {error.name} is not installed.",
+            'pip install "autograd_lab[cluster]", here and on the workers',
+        ) from error
+    try:
+        client = Client(address, timeout=WAIT, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise CannotGradeError(
+            f"There is no cluster at {address}.",
+            f"{error or 'nobody answered'}.",
+            "start one with `dask scheduler` and `dask worker`, and give the address that the scheduler prints",
+        ) from error
+    try:
+        client.wait_for_workers(1, timeout=WAIT)
+    except TimeoutError as error:
+        client.close(timeout=5)
+        raise CannotGradeError(
+            f"The cluster at {address} has no workers.",
+            f"none came within {WAIT:g} s.",
+            f"start one on each machine: dask worker {address}",
+        ) from error
+    return client
+
+
+def _plugin(specification: str) -> Any:
+    """A Holder as Dask wants it."""
+    from distributed import WorkerPlugin
+
+    class Plugin(Holder, WorkerPlugin):
+        """Made here because Dask is optional; it travels by value."""
+
+    return Plugin(specification)
+
+
+def _some(workers: Sequence[str]) -> str:
+    return workers[0] if len(workers) == 1 else f"{workers[0]} and {len(workers) - 1} more"

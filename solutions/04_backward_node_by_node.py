@@ -381,43 +381,73 @@ def add(a, b):
     return Node(a.value + b.value, (a, b), lambda g: [g, g])
 
 
+@shared
+def made(graph, value):
+    "The graph of Nodes, its first node and its root; the same one of tensors runs beside it, for the stepper to show."
+    with torch.enable_grad():
+        a = torch.tensor(value, requires_grad=True)
+        graph(a, torch.mul, torch.add, float).backward()
+    a = Node(value)
+    return a, graph(a, mul, add, Node)
+
+
 @probe(points=0.5, cases=[(1,), (2,), (4,)])
 def a_chain(backward, times):
     "a = 2, multiplied by 3 so often: {0}"
-    a = y = Node(2.0)
-    for _ in range(times):
-        y = mul(y, Node(3.0))
-    backward(y)
-    return {"a": a.grad, "root": y.grad}
+
+    def graph(y, mul, add, number):
+        for _ in range(times):
+            y = mul(y, number(3.0))
+        return y
+
+    a, root = made(graph, 2.0)
+    backward(root)
+    return {"a": a.grad, "root": root.grad}
 
 
 @probe(points=0.5, cases=[("a + a",), ("a * a",), ("b + b",)])
 def used_twice_at_once(backward, root):
     "a = 3, b = a * a, and the root is {0}"
-    a = Node(3.0)
-    b = mul(a, a)
-    backward({"a + a": add(a, a), "a * a": b, "b + b": add(b, b)}[root])
+
+    def graph(a, mul, add, number):
+        if root == "a + a":
+            return add(a, a)
+        b = mul(a, a)
+        return b if root == "a * a" else add(b, b)
+
+    a, y = made(graph, 3.0)
+    backward(y)
     return {"a": a.grad}
 
 
 @probe(points=1, cases=[(2,), (3,), (6,)])
 def doubled(backward, times):
     "a = 1, and y = y + y so often in a row: {0}"
-    a = y = Node(1.0)
-    for _ in range(times):
-        y = add(y, y)
-    backward(y)
+
+    def graph(y, mul, add, number):
+        for _ in range(times):
+            y = add(y, y)
+        return y
+
+    a, root = made(graph, 1.0)
+    backward(root)
     return {"a": a.grad}
 
 
 @probe(points=1, cases=[("a * b",), ("b * c",), ("c * b",)])
 def used_at_two_depths(backward, root):
     "a = 2, b = a * a, c = b * 3, and the root is {0}"
-    a = Node(2.0)
-    b = mul(a, a)
-    c = mul(b, Node(3.0))
-    backward({"a * b": mul(a, b), "b * c": mul(b, c), "c * b": mul(c, b)}[root])
-    return {"a": a.grad, "b": b.grad}
+
+    def graph(a, mul, add, number):
+        b = mul(a, a)
+        if root == "a * b":
+            return mul(a, b)
+        c = mul(b, number(3.0))
+        return mul(b, c) if root == "b * c" else mul(c, b)
+
+    a, y = made(graph, 2.0)
+    backward(y)
+    return {"a": a.grad}
 
 
 @probe(points=1, hidden=True)

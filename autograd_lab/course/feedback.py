@@ -42,7 +42,7 @@ class Result:
         return self.verdict.misconception
 
     def step(self) -> Any:
-        """The case on which the answer failed, recorded and opened in the stepper."""
+        """The case on which the answer failed, recorded and opened in the stepper. Raises ValueError if there is nothing to show."""
         from autograd_lab import widgets
         from autograd_lab.tracing.recorder import record
 
@@ -54,6 +54,8 @@ class Result:
         title = f"{self.verdict.item.id}: {failed.names()[i]}"
         with record(title=title) as trace, contextlib.suppress(Exception):  # the verdict knows what it raised
             function(self._answer, *failed.cases[i])
+        if not len(trace):
+            raise ValueError(f"{title} runs without tensors: there is nothing that the stepper could show")
         return widgets.step(trace)
 
     def _lines(self) -> tuple[str, list[str]]:
@@ -72,6 +74,8 @@ class Result:
             detail = difference(about, verdict.got, verdict.want)
             if verdict.misconception or verdict.says not in (detail,):
                 lines += [detail] if detail not in lines and not verdict.says.startswith(about) else []
+            if "torch." in failed.source:  # else nothing would be recorded
+                lines.append(f'This case in the stepper: lab.check("{item.id}", ...).step()')
         elif verdict.got is not None and not verdict.says:
             lines.append(f"{plain.show(verdict.got)} is not right.")
         if item.hints and _asked.get(item.id, 0) < len(item.hints):

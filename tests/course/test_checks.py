@@ -228,6 +228,19 @@ def test_the_failed_case_opens_in_the_stepper():
         feedback.Result(judge(NUMBER, 96)).step()
 
 
+def test_a_case_without_tensors_is_not_offered_to_the_stepper(monkeypatch):
+    three = Probe("three", 2, "def three(f):\n    return f(3)\n", "Three", expected=[9])
+    item = Item("99.3", "code", 2, probes=[three])
+    monkeypatch.setattr(items, "shipped", lambda: {item.id: item, "99.2": product_item()})
+    plain = lab.check(item.id, lambda a: a * 2)
+    assert "stepper" not in repr(plain)
+    with pytest.raises(ValueError, match="runs without tensors"):
+        plain.step()
+    assert 'This case in the stepper: lab.check("99.2", ...).step()' in repr(
+        lab.check("99.2", lambda a: a * 2)
+    )
+
+
 def test_what_is_shown_is_the_same_in_text_and_html(monkeypatch):
     monkeypatch.setattr(items, "shipped", lambda: {"99.1": NUMBER, "99.2": product_item()})
     assert repr(lab.check("99.1", 96)) == "99.1: passed, 2 of 2 points"

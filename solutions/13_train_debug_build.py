@@ -3,7 +3,7 @@
 #   autograd_lab:
 #     id: "13"
 #     minutes: 90
-#     points: 13
+#     points: 15
 # ---
 
 # %% [markdown]
@@ -34,6 +34,9 @@ from autograd_lab import lab
 ### BEGIN SOLUTION
 parts = ["E", "C", "D", "A"]
 ### END SOLUTION
+### BEGIN STUB
+# parts = [..., ..., ..., ...]  # four letters
+### END STUB
 
 # %%
 lab.check("13.1", parts)
@@ -156,7 +159,8 @@ item(
 @shared
 def data(rows, seed):
     rng = np.random.RandomState(seed)
-    return torch.tensor(rng.randn(rows, 2)), torch.tensor(rng.randn(rows))
+    x, y = rng.randint(-3, 5, (rows, 2)), rng.randint(-4, 7, rows)
+    return torch.tensor(x.astype("float64")), torch.tensor(y.astype("float64"))
 
 
 @shared
@@ -166,28 +170,28 @@ def leaves():
     return w, b
 
 
-@probe(points=1)
-def one_part(train):
-    "One step, one part of three rows: w, b and whether they are still the leaves they were"
+@probe(points=1, cases=[(1,), (3,)])
+def one_part(train, rows):
+    "One step, one part, rows in it: {0}; w, b and whether w is still the leaf it was"
     w, b = leaves()
-    train([[data(3, 0)]], w, b, 0.1)
+    train([[data(rows, 0)]], w, b, 0.1)
     return [w.detach(), b.detach(), w.is_leaf, w.requires_grad]
 
 
-@probe(points=1)
-def two_parts(train):
-    "One step in two parts, of four rows and of one: the loss, w and b"
+@probe(points=1, cases=[(1, 1), (2, 1), (4, 1)])
+def two_parts(train, first, second):
+    "One step in two parts, rows in them: {0} and {1}; the loss, w and b"
     w, b = leaves()
-    losses = train([[data(4, 1), data(1, 2)]], w, b, 0.1)
+    losses = train([[data(first, 1), data(second, 2)]], w, b, 0.1)
     return [losses, w.detach(), b.detach()]
 
 
-@probe(points=1)
-def two_steps(train):
-    "Two steps of one part each, and a gradient left over from before"
+@probe(points=1, cases=[(1,), (3,)])
+def two_steps(train, rows):
+    "Two steps of one part each, rows in it: {0}, and a w.grad left over from before; the losses, w and b"
     w, b = leaves()
     w.grad = torch.tensor([9.0, 9.0], dtype=torch.float64)
-    losses = train([[data(3, 3)], [data(3, 4)]], w, b, 0.2)
+    losses = train([[data(rows, 3)], [data(rows, 4)]], w, b, 0.2)
     return [losses, w.detach(), b.detach()]
 
 
@@ -509,31 +513,44 @@ def play(make, one, rng, size):
     return leaves, one(nodes[-1] * 0.1)
 
 
-@probe(points=1)
-def by_hand(Value):
-    "a = 2, b = a * a, c = b * 3, loss = c * b - a ** 3, and the value of the loss"
+@probe(
+    points=1,
+    cases=[
+        ("a + 5",), ("a * 5",), ("a - 5",), ("a**3",), ("a + a",), ("a * a",), ("(a * 3) * 4 - a",), ("(b := a * a) + b",),
+        ("(b := a * a) * (b * 3)",), ("((b := a * a) * 3) * b - a**3",),
+    ],
+)  # fmt: skip
+def by_hand(Value, y):
+    "y = {0} at a = 2"
     a = Value(2.0)
-    b = a * a
-    c = b * 3
-    loss = c * b - a**3
-    loss.backward()
-    return {"loss": loss.data, "a.grad": a.grad}
+    y = eval(y, {"a": a})
+    y.backward()
+    return {"y": y.data, "a.grad": a.grad}
 
 
-@probe(points=1)
-def both_sides(Value):
-    "Plain numbers on either side: (1 - x) * 3 + 2 * x.tanh() - (x - 4) * (0.5 + x), at x = 0.5"
+@probe(
+    points=1,
+    cases=[
+        ("5 + x",),
+        ("5 * x",),
+        ("5 - x",),
+        ("x.tanh()",),
+        ("(1 - x) * 3 + 2 * x.tanh() - (x - 4) * (0.5 + x)",),
+    ],
+)
+def both_sides(Value, y):
+    "y = {0} at x = 0.5"
     x = Value(0.5)
-    y = (1 - x) * 3 + 2 * x.tanh() - (x - 4) * (0.5 + x)
+    y = eval(y, {"x": x})
     y.backward()
     return {"y": y.data, "x.grad": x.grad}
 
 
-@probe(points=1)
-def twice(Value):
-    "y = (2 * x) ** 2 at x = 3, backward from y twice"
+@probe(points=1, cases=[("2 * x",), ("(2 * x) ** 2",)])
+def twice(Value, y):
+    "y = {0} at x = 3, backward from y twice: x.grad after each"
     x = Value(3.0)
-    y = (2 * x) ** 2
+    y = eval(y, {"x": x})
     seen = []
     for _ in range(2):
         y.backward()
@@ -541,15 +558,16 @@ def twice(Value):
     return seen
 
 
-@probe(points=1, hidden=True, cases=[(12,), (13,), (15,)], rtol=1e-8)
-def random_graphs(Value, size):
+# Graphs in which all three gradients are of the size of 1, so that 1e-6 is a real tolerance, and in which every wrong order shows.
+@probe(points=1, hidden=True, cases=[(103, 10), (208, 20), (267, 20)], rtol=1e-6)
+def random_graphs(Value, seed, size):
     "Random graphs: the gradients of three leaves, and beside them the lab's"
-    leaves, y = play(Value, lambda v: v.tanh(), np.random.RandomState(size), size)
+    leaves, y = play(Value, lambda v: v.tanh(), np.random.RandomState(seed), size)
     y.backward()
     theirs, z = play(
         lambda v: torch.tensor(v, dtype=torch.float64, requires_grad=True),
         torch.tanh,
-        np.random.RandomState(size),
+        np.random.RandomState(seed),
         size,
     )
     z.backward()
@@ -630,7 +648,7 @@ class Record:
 @wrong(
     "M06",
     "A node goes on at its first message, and what arrives later is only kept, not passed on. Count the messages first.",
-    score=4,
+    score=3,
 )
 class Value(Record):
     def backward(self):
@@ -817,3 +835,141 @@ class Value:
                 users[x] -= 1
                 if not users[x]:
                     ready.append(x)
+
+
+# %% [markdown]
+# ## 13.4 · Six last gradients (2 points)
+#
+# `x` is a leaf that has no gradient yet; its value is given. No line below raises an error. What is `x.grad` afterwards? Give six
+# answers, numbers or `"nan"` or `"None"`.
+#
+# ```python
+# # 1: x = 2
+# y = x**3
+# x.data.fill_(5.0)
+# y.backward()
+#
+# # 2: x = 0
+# torch.where(x > 0, torch.log(x), 0).backward()
+#
+# # 3: x = [1, 4]. Give x.grad[0].
+# y = x * 2
+# y[0] *= 7
+# y.sum().backward()
+#
+# # 4: x = 0
+# (x.abs() + 3 * x).backward()
+#
+# # 5: x = 1
+# (g,) = torch.autograd.grad(x**3, x, create_graph=True)
+# (g * g).backward()
+#
+# # 6: x = 4
+# y = x * x
+# torch.autograd.grad(y, x)
+# ```
+
+# %%
+### BEGIN SOLUTION
+gradients = [75, "nan", 14, 3, 36, "None"]
+### END SOLUTION
+### BEGIN STUB
+# gradients = [..., ..., ..., ..., ..., ...]
+### END STUB
+
+# %%
+lab.check("13.4", gradients)
+
+# %% tags=["item"]
+TRUE = [75, "nan", 14, 3, 36, "None"]
+
+
+def but(place, value):
+    return [value if i == place else right for i, right in enumerate(TRUE, start=1)]
+
+
+item(
+    "13.4",
+    kind="number",
+    points=2,
+    partial=True,
+    hints=[
+        "Ask of each: what has the node saved, what is written later, and who fills .grad?",
+        "1: the rule reads the 5. 2: the branch that is not taken has an infinite slope, times 0. 3: writing into a view.",
+        "4: abs has slope 0 at its kink. 5: g is 3 * x * x and is recorded. 6: torch.autograd.grad only returns.",
+    ],
+    accept=[
+        [75, "nan", 14, 3, 36, None],
+        [75, float("nan"), 14, 3, 36, "None"],
+        [75, float("nan"), 14, 3, 36, None],
+    ],
+    wrong=[
+        wrong_answer(
+            but(1, 12),
+            "M23",
+            "12 would be right, and nobody gets it: .data writes past the version counter, and the rule of the cube reads the 5.",
+            score=1.67,
+        ),
+        wrong_answer(
+            but(2, 0),
+            "M26",
+            "where() sends 0 to the branch that is not taken, and the rule of log multiplies it by 1 / 0: not a number.",
+            score=1.67,
+        ),
+        wrong_answer(
+            but(3, 2),
+            "M24",
+            "y[0] is a view, not a copy: writing into it writes into y, and its history goes through the 7 as well.",
+            score=1.67,
+        ),
+        wrong_answer(
+            but(3, 7),
+            "M24",
+            "Both operations are in the history of y[0]: times 2, then times 7.",
+            score=1.67,
+        ),
+        wrong_answer(
+            but(4, "nan"),
+            "M25",
+            "At its kink abs has a gradient by convention: 0. The other path brings 3.",
+            score=1.67,
+        ),
+        wrong_answer(
+            but(4, 4),
+            "M25",
+            "At its kink abs has the gradient 0 by convention, neither 1 nor -1. The other path brings 3.",
+            score=1.67,
+        ),
+        wrong_answer(
+            but(5, 39),
+            "M29",
+            "torch.autograd.grad returned its 3 and left x.grad alone: only the 36 of backward is in it.",
+            score=1.67,
+        ),
+        wrong_answer(
+            but(5, 6),
+            "M28",
+            "2 * g is the slope of g * g by g. The pass that made g was recorded, so backward goes on to x, times 6.",
+            score=1.67,
+        ),
+        wrong_answer(
+            but(6, 8),
+            "M29",
+            "torch.autograd.grad returns 8 and fills no .grad.",
+            score=1.67,
+        ),
+        wrong_answer(
+            but(6, 0),
+            "M11",
+            "Nobody has ever put anything into x.grad: that is None, not zero.",
+            score=1.67,
+        ),
+        wrong_answer(
+            [12, 0, 2, 3, 36, "None"],
+            "M23",
+            "The first three do not do what they seem to: .data hides a write from the rule, where() multiplies by an infinite slope, "
+            "and y[0] is a part of y.",
+            score=1,
+        ),
+    ],
+)

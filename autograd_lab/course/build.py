@@ -113,10 +113,18 @@ def _each_file(source: Path, root: Path, treat: Callable[[Path, str, Path], bool
 
 
 def write_file(target: Path, text: str, root: Path) -> bool:
-    """Write a file and say whether it changed."""
-    changed = not target.exists() or target.read_text(encoding="utf-8") != text
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(text, encoding="utf-8")
+    """Write a file and say whether it changed.
+
+    A notebook of which only the bytes of its PNG pictures would change is left as it is: a plot of measured times is never the
+    same twice, and fonts differ between machines. To have the pictures drawn anew, delete the notebook before building it.
+    """
+    stored = target.read_text(encoding="utf-8") if target.exists() else None
+    changed = stored is None or (
+        bool(difference(stored, text)) if target.suffix == ".ipynb" else stored != text
+    )
+    if changed:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
     print(f"{target.relative_to(root)}: {'written' if changed else 'unchanged'}")
     return True
 

@@ -164,6 +164,24 @@ def test_png_bytes_may_differ_but_a_picture_must_stay(built):
     assert any("[image/png]" in line for line in build.difference(with_png(None), with_png("iVBOR2")))
 
 
+def test_a_notebook_of_which_only_a_picture_would_change_is_left_alone(built, capsys):
+    target = built / "notebooks" / "07_tiny.ipynb"
+    book = json.loads(target.read_text(encoding="utf-8"))
+    texts = []
+    for data in ("iVBOR1", "iVBOR2"):
+        book["cells"][1]["outputs"][1]["data"]["image/png"] = data
+        texts.append(build.dump_plain(book))
+    target.write_text(texts[0], encoding="utf-8")
+    assert build.write_file(target, texts[1], built)
+    assert target.read_text(encoding="utf-8") == texts[0]
+    book["cells"][0]["source"] = "# Another title"
+    assert build.write_file(target, build.dump_plain(book), built)
+    assert target.read_text(encoding="utf-8") == build.dump_plain(book)
+    assert capsys.readouterr().out.splitlines() == [
+        f"notebooks/07_tiny.ipynb: {word}" for word in ("unchanged", "written")
+    ]
+
+
 def test_lint_problems_fail_the_build(project, fresh, monkeypatch, capsys):
     monkeypatch.setattr(lint, "MAX_CELLS", 2)
     assert build.main(["--root", str(project)]) == 1

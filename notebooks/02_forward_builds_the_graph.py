@@ -68,12 +68,14 @@ lab.reveal(prediction, b.grad_fn.name() if b.grad_fn else "None")
 # > **You may think** the graph is built by `backward()`.
 # >
 # > **That is not what happens.** Every operation records itself *while it runs forward*. `backward()`
-# > only walks through what is already there.
+# > only walks through what is already there. (Nor is it anomaly mode that keeps the history, as you may read. It
+# > is off; it only adds checks.)
 # >
 # > **Here it is**: the graph of `b`, with no `backward` anywhere.
 
 # %%
 assert b.grad_fn.name() == "MulBackward0"
+assert not torch.is_anomaly_enabled()
 lab.draw(b, params={"a": a})
 
 # %% [markdown]
@@ -157,6 +159,7 @@ b = a * a
 c = b * k
 c.backward()
 assert c.grad_fn.next_functions[1] == (None, 0)
+assert (b + 3).grad_fn.next_functions[1] == (None, 0)  # a plain number is a constant, too
 assert k.grad is None
 
 (left, _), (right, _) = b.grad_fn.next_functions

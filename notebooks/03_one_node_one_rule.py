@@ -9,7 +9,7 @@
 #       - apply the rules of sum, product, power, exp, relu and max by hand
 #       - recognize four patterns - copy, swap, scale, route - without computing anything
 #     refutes: []
-#     retests: [M01, M03]
+#     retests: [M01, M03, M27]
 #     points: 0
 # ---
 
@@ -26,10 +26,11 @@
 #
 # **Warm-up**, from memory. (1) In `a * c`, only `a` requires grad. What stands in the node's
 # `next_functions` where the edge for `c` would be: `"AccumulateGrad"` or `"None"`? (2) Nudging `x` up by
-# `0.01` moves `y` up by `0.05`. What is the derivative, about?
+# `0.01` moves `y` up by `0.05`. What is the derivative, about? (3) `torch.tensor(3, requires_grad=True)`: `"fine"` or
+# `"error"`?
 
 # %%
-place_of_c, derivative = ..., ...  # fill in, then run
+place_of_c, derivative, whole_number = ..., ..., ...  # fill in, then run
 
 import autograd_lab as torch
 from autograd_lab import lab
@@ -39,19 +40,26 @@ c = torch.tensor(3.0)
 (_, (edge, _)) = (a * c).grad_fn.next_functions
 lab.reveal(place_of_c, str(edge))
 lab.reveal(derivative, 0.05 / 0.01)
+try:
+    torch.tensor(3, requires_grad=True)
+    lab.reveal(whole_number, "fine")
+except RuntimeError:
+    lab.reveal(whole_number, "error")
 
 # %% [markdown]
 # ## Put a node on the bench
 #
 # Take one node out of its graph. On the way back it does exactly one thing: it receives the **gradient
 # of its output** (how much does the loss move when this output moves?) and sends, to each operand, the
-# **gradient of that operand**. You may call it like a function.
+# **gradient of that operand**. You may call it like a function, and so does the engine. (Nodes have no `.backward()`:
+# that is a method of tensors.)
 
 # %%
 a = torch.tensor(2.0, requires_grad=True)
 b = torch.tensor(5.0, requires_grad=True)
 node = (a * b).grad_fn
 print(node.name(), "receives 1, sends", [g.item() for g in node(torch.tensor(1.0))])
+assert not hasattr(node, "backward")
 
 # %% [markdown]
 # ## Predict

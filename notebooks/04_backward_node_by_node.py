@@ -39,6 +39,15 @@ to_p, to_q = (p * q).grad_fn(torch.tensor(2.0))
 lab.reveal(message_to_p, to_p)
 lab.reveal(gradient, -0.004 / 0.001)
 
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Time*: 8 minutes to the stepper, 14 to the engine they run themselves, 12 for the three
+# engines and the one that waits, 9 for the network, 2 for the ticket. Each vote adds 8.
+#
+# *Ask* `lab.classroom("M06")` in place of *Predict*, `lab.classroom("M07")` before the box on a tensor used
+# twice.
+#
+# *Short of time*: leave out *The real thing*. Whoever has run one pass by hand has what this notebook is for.
+
 # %% [markdown]
 # ## Predict
 #
@@ -72,6 +81,13 @@ with lab.record() as trace:
 
 # %%
 lab.step(trace, predict="grad")
+
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Stop at* step 18 of 35: a 12 lies at the node of `b`. *Ask*: "What is it waiting for,
+# and where is that now?" Let them follow the other message with a finger until step 24 of 35.
+#
+# *Expect* that they want to send the 12 on, which gives 48. The sentence that helps: "What it sends depends on
+# the whole sum, and the sum is not there yet."
 
 # %%
 lab.reveal(prediction, a.grad)
@@ -181,6 +197,14 @@ def run(engine):
 
 wrong = [run(engine) for engine in (resend, visit_once, children_first)]
 lab.reveal(prediction, wrong)
+
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** Without a screen: four students are `loss`, `c`, `b` and `a`, and a message is a slip of
+# paper. First they play `resend`, then `visit_once`, then the rule "nobody moves before all slips are there".
+# *Time*: 6 minutes, and nobody forgets who had to wait.
+#
+# *Expect* the question why anybody would write the wrong ones. "They are shorter, and right on every chain. Try
+# them on one."
 
 # %% [markdown]
 # > **You may think** recursion from the output is enough, in any order.
@@ -313,6 +337,7 @@ with lab.record() as trace:
 
 order = [trace.tensors[event["t"]]["name"] for event in trace if event["k"] == "accumulate"]
 lab.reveal(prediction, order[0])
+assert (x @ W1).grad_fn.next_functions[0] == (None, 0)  # for the images nothing is computed
 
 # %%
 lab.step(trace)

@@ -144,6 +144,7 @@ with lab.record():
     (good * bad).backward()
 print("good:", good.is_leaf, good.grad, "| bad:", bad.is_leaf)
 assert (good.is_leaf, bad.is_leaf) == (True, False)
+assert ((k * 1).is_leaf, (w * 1).is_leaf) == (True, False)
 assert good.grad == 0.5
 
 # %% [markdown]

@@ -64,6 +64,19 @@ with lab.record() as trace:
 # %%
 lab.step(trace, predict="grad")
 
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Time*: 8 minutes to here, 10 for the switches, 8 for the update, 6 for *Lost on the
+# way*, 3 for the ticket. Each vote adds 8.
+#
+# *Ask* `lab.classroom("M16")` in place of *Predict*, `lab.classroom("M15")` before *The update*,
+# `lab.classroom("M17")` before *Lost on the way*.
+#
+# *Stop at* step 2 of 17, where a second tensor with the same value appears, and at step 3 of 17: what does the
+# node save, and how many of its edges lead on? *Expect* "an error", or 0. The sentence that helps: "`detach` cuts
+# one value, not the program."
+#
+# *Short of time*: leave out *Modify*; exercise 07.3 has such a repair.
+
 # %%
 lab.reveal(prediction, x.grad)
 assert x.grad == 3
@@ -206,6 +219,11 @@ with torch.no_grad():
 for name, t in (("w", w), ("v", v), ("u", u)):
     print(f"{name} = {t.item():.1f}", end="   ")
     lab.reveal(prediction[name], [t.is_leaf, t.requires_grad])
+
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Expect* that all three are taken for right, since all three have the same number in the
+# end. The sentence that helps: "The right number, in the wrong tensor." Then *ask*: "Which of these tensors does
+# the optimizer hold?"
 
 # %% [markdown]
 # > **You may think** `w = w - lr * w.grad` updates the parameter.

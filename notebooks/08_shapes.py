@@ -40,6 +40,15 @@ for _ in range(2):
 lab.reveal(detached, a.grad)
 lab.reveal(twice, b.grad)
 
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Time*: 12 minutes to the refutation, 8 for *Which dimensions are summed?*, 8 for *Sum
+# or mean?*, 10 for moving numbers and the digits, 2 for the ticket. Each vote adds 8.
+#
+# *Ask* `lab.classroom("M18")` in place of *Predict*, `lab.classroom("M19")` before *Sum or mean?*.
+#
+# *Short of time*: leave out *Modify* and the second stepper. Do not leave out the micro-batches: that bug is
+# silent, and exercise 08.4 rests on it.
+
 # %% [markdown]
 # So far nearly every tensor was one number. From here on they are tables.
 #
@@ -69,6 +78,13 @@ lab.reveal(prediction, [x.grad.shape, b.grad.shape])
 
 # %%
 lab.step(trace, predict="grad")
+
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Stop at* step 16 of 26, a table of ones comes in, and let them write both outgoing
+# shapes on paper before step 17 of 26.
+#
+# *Expect* `(3, 4)` twice. The sentence that helps: "How many numbers has `b`? One answer for each of them, not
+# more." Then point at one number of `b` and *ask* which cells it feeds.
 
 # %% [markdown]
 # Twelve ones came in at the node of `h`. Where did they go? Broadcasting *uses a number several times*. To see

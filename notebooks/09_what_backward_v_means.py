@@ -41,6 +41,14 @@ e = torch.tensor(1.0, requires_grad=True).exp()
 e.backward()
 lab.reveal(drops, "saved values" if e.grad_fn.next_functions else "edges")
 
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Time*: 12 minutes to the two rows, 8 to the refutation, 12 for columns and costs, 8 for
+# the matrix product, 5 for the digit and the ticket. Each vote adds 8.
+#
+# *Ask* `lab.classroom("M20")` before *Predict*, `lab.classroom("M21")` before *The other way: columns*.
+#
+# *Short of time*: leave out *The real thing* and *Modify*.
+
 # %% [markdown]
 # So far each program ended in one number, the loss. This one ends in **two**, made from three:
 
@@ -82,6 +90,14 @@ lab.reveal(prediction, [y.shape, x.grad.shape])
 
 # %%
 lab.step(trace, predict="grad")
+
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Stop at* step 9 of 24, the seed. *Ask*: "Until today this was always 1. Who chose it?"
+# Go on to step 18 of 24 with the curtain down, and let one half of the room compute with the first row of the
+# Jacobian, the other with the second.
+#
+# *Expect* a `v` of shape `(3,)`, "like `x`". The sentence that helps: "`v` belongs to the end at which backward
+# starts."
 
 # %% [markdown]
 # How each output moves with each input is a table with two rows, one per output, and three columns, one
@@ -249,6 +265,13 @@ lab.reveal(half, "G.T @ X" if W.grad.shape == (G.T @ X).shape else "X.T @ G")
 M = torch.zeros(2, 3, requires_grad=True)
 (M @ torch.tensor([1.0, 2.0, 3.0])).backward(torch.tensor([5.0, 7.0]))
 lab.reveal(yours, [M.grad.shape, M.grad[0, 2]])
+
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** On the board use shapes only: `(5, 3)` times `(3, 2)` is `(5, 2)`. *Ask* for all ways to
+# make `(3, 2)` of a `(5, 3)` and a `(5, 2)`. There is one.
+#
+# *Expect* `G.T @ X`, the right product lying on its side, and somebody who mends it with `.T`. "That is right
+# too. Now choose the one you can remember."
 
 # %% [markdown]
 # ## The real thing

@@ -49,6 +49,16 @@ e = x.exp()
 e += 1
 lab.reveal(after_writing, outcome(e))
 
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Time*: 16 minutes to the trained network, 6 for half batches, 15 for *It does not
+# learn: too small, too large*, 11 for *What forward keeps*, 10 for *Debug*, 2 for the ticket.
+#
+# *Ask* `lab.classroom("M26")`, `lab.classroom("M28")` and `lab.classroom("M29")` as an opening, one after the
+# other; the notebook has no vote of its own.
+#
+# *Short of time*: leave out the clock at each node and the half batches (exercise 08.4 had them). Exercise 13.3,
+# the engine, is for the weeks after.
+
 # %% [markdown]
 # ## Predict
 #
@@ -90,6 +100,13 @@ with lab.record() as trace:
     loss = F.cross_entropy(scores, labels[:5])
     loss.backward()
 lab.step(trace, predict="next-node")
+
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Stop at* step 27 of 78, where everything is made and nothing has moved. *Ask* each row
+# of the room to name one thing on the screen and the notebook it comes from. Then go by nodes, and stop at step
+# 50 of 78: the first `.grad` is there, and it is a bias. Which one will be last?
+#
+# *Expect* the order of the program. The sentence that helps: "Read the program from its last line."
 
 # %% [markdown]
 # **Worked example**: the training step. Five lines, and each has had its notebook.
@@ -206,6 +223,12 @@ ratio = vanishing[-1] / vanishing[0]
 lab.reveal(
     prediction, "10000 times smaller" if ratio > 10000 else "10 times smaller" if ratio > 10 else "equal"
 )
+
+# %% [markdown] tags=["instructor"]
+# **For the instructor.** *Ask* for three lines on paper first, with the layers from left to right. *Expect* flat
+# ones, or a first layer with the largest gradient, "because it is the most important".
+#
+# The sentence that helps: "Nine factors in a row. What becomes of a quarter, nine times?"
 
 # %% [markdown]
 # Read each line from right to left: that is the way of the messages. The slope of the sigmoid is at most a

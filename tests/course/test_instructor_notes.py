@@ -45,6 +45,10 @@ def steppers(number):
 WITH_NOTES = [number for number in BOOKS if notes(number)]
 
 
+def test_every_notebook_has_notes():
+    assert list(BOOKS) == WITH_NOTES
+
+
 @pytest.mark.parametrize("number", WITH_NOTES)
 def test_notes_are_short_and_look_alike(number):
     found = notes(number)

@@ -201,7 +201,7 @@ def test_the_readme_s_table_of_notebooks():
          str(EXERCISES[number]["minutes"]), str(EXERCISES[number]["points"])]
         for number, notebook in NOTEBOOKS.items()
     ]  # fmt: skip
-    assert len(rows) == 14
+    assert len(rows) == 15
     both = (NOTEBOOKS, "minutes"), (EXERCISES, "minutes"), (EXERCISES, "points")
     assert total[2:] == [str(sum(one[key] for one in these.values())) for these, key in both]
 

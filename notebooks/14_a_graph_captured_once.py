@@ -1,0 +1,280 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "14"
+#     minutes: 45
+#     needs: ["06", "11"]
+#     goals:
+#       - say what of a function is in a captured graph, and what is not
+#       - predict which guard a call misses, and what breaks a capture
+#       - read what a compiled backward keeps, and what each pass takes away
+#     refutes: []
+#     retests: [M02, M12]
+#     points: 0
+# ---
+
+# %% [markdown]
+# # 14 · A graph captured once
+#
+# **45 minutes, a bonus. You need:** notebooks 06 and 11.
+#
+# **After this notebook you can**
+#
+# - say what of a function is in a captured graph, and what is not;
+# - predict which guard a call misses, and what breaks a capture;
+# - read what a compiled backward keeps, and what each pass takes away.
+#
+# **Warm-up**, from memory. (1) A class `Cube(torch.autograd.Function)`, `y = Cube.apply(x)`: what is the node of
+# `y` called? (2) Which line of a training step empties `.grad`: `"step"`, `"zero_grad"` or `"backward"`?
+
+# %%
+node_name, empties = ..., ...  # fill in, then run
+
+import autograd_lab as torch
+from autograd_lab import lab
+
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x**3
+
+
+x = torch.tensor(2.0, requires_grad=True)
+lab.reveal(node_name, Cube.apply(x).grad_fn.name())
+lab.reveal(empties, "zero_grad")
+
+# %% [markdown]
+# ## Predict
+#
+# So far every run of your code built a graph of its own: **define by run**. `torch.compile` does something else. It
+# watches **one** run, keeps the graph, and from then on runs the graph in place of your code.
+#
+# The function below has a loop and a branch. It is captured with `n = 3` and `flip = False`. **How many** `tanh`
+# are in the captured graph, how many loops, and how many `neg`?
+
+
+# %%
+def layers(x, w, n, flip):
+    h = x
+    for _ in range(n):
+        h = torch.tanh(h * w)
+    if flip:
+        h = -h
+    return (h * h + h * h).sum()
+
+
+prediction = [..., ..., ...]  # tanh, loops, neg
+
+x = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.3, -0.7]], requires_grad=True)
+w = torch.tensor([0.9, 0.4, -0.6], requires_grad=True)
+
+# %%
+both = lab.compare_static(layers, x, w, 3, False)
+ops = [step.op for step in both.compiled.graph.steps if step.part == "forward"]
+lab.reveal(prediction, [ops.count("tanh"), ops.count("loop"), ops.count("neg")])
+assert [ops.count("tanh"), ops.count("loop"), ops.count("neg")] == [3, 0, 0]
+
+# %% [markdown]
+# ## Step
+#
+# Left, the code and the operations as they run. In the middle the dynamic graph, which grows with **Step**. Right,
+# the captured one, which is there from the start. Step through the turns of the loop.
+
+# %%
+both
+
+# %% [markdown]
+# > **You may think** the captured graph holds your loop and your `if`, and decides anew each time.
+# >
+# > **That is not what happens.** Only operations on tensors were seen. The loop is unrolled: three turns are three
+# > `tanh`. Of the branch only the side that ran is there; the other side never existed.
+# >
+# > **Here it is.** Every step of the graph is one operation:
+
+# %%
+for step in both.compiled.graph.steps:
+    if step.part == "forward":
+        print(step)
+
+# %% [markdown]
+# ## Guards
+#
+# So the graph is right only as long as the loop has three turns and the branch is not taken. Who watches over that?
+# Before each call, conditions are checked, the **guards**: shapes, number types, `requires_grad`, grad mode, and every
+# Python constant. If one is missed, the function is captured anew.
+#
+# **Predict** for these four calls: `"holds"` or `"missed"`?
+#
+# 1. `x` with other numbers · 2. `n = 2` · 3. `x` with one row · 4. `x` without `requires_grad`
+
+# %%
+prediction = [..., ..., ..., ...]
+
+both = lab.compare_static(layers, x, w, 3, False)
+calls = [(x * 2 + 1, 3), (x, 2), (x[:1], 3), (x.detach(), 3)]
+for data, n in calls:
+    both.again(data, w, n, False)
+verdicts = [run["verdict"] for run in both.runs[1:]]
+lab.reveal(prediction, verdicts)
+for run in both.runs[1:]:
+    print(run["says"])
+assert verdicts == ["holds", "missed", "missed", "missed"]
+
+# %% [markdown]
+# ## What breaks a capture
+#
+# A guard can look at a shape before the call. It cannot look at a number that is only computed on the way. The
+# branch below asks for the sign of a sum. **Predict** what `torch.compile` does with it: `"captures one side"`,
+# `"raises an error"` or `"runs it as it is"`?
+
+# %%
+prediction = ...
+
+
+def choose(x):
+    if x.sum() > 0:
+        return x * 2
+    return x * 3
+
+
+compiled = torch.compile(choose)
+with lab.expect(UserWarning, "reads a number out of a tensor"):
+    first = compiled(x)
+second = compiled(-x)
+assert torch.equal(second, choose(-x))
+lab.reveal(prediction, "runs it as it is")
+
+# %% [markdown]
+# It is a **graph break**. The results stay right, only nothing is gained. `torch.compile(choose, fullgraph=True)`
+# makes it an error instead. `print`, `.item()`, hooks and random numbers break a capture too.
+#
+# ## Forward and backward in one graph
+#
+# The captured graph is differentiated at once, by the rules that you know, long before any backward is called.
+# Then everything stands in one **joint graph**, and one can see which numbers of the forward run the backward reads.
+#
+# **Predict**, for each of `a`, `b`, `c`: does the backward read it?
+
+
+# %%
+def chain(x):
+    a = torch.exp(x)
+    b = a * 3
+    c = torch.tanh(b)
+    return (c * c).sum()
+
+
+prediction = {"a": ..., "b": ..., "c": ...}  # True or False
+
+compiled = torch.compile(chain)
+compiled(x)
+names = dict(zip("abc", [step.outs[0] for step in compiled.graph.steps[:3]], strict=True))
+read = [value for step in compiled.graph.steps if step.part == "backward" for value in step.values()]
+truth = {name: value in read for name, value in names.items()}
+lab.reveal(prediction, truth)
+assert truth == {"a": True, "b": False, "c": True}
+
+# %% [markdown]
+# `exp` and `tanh` need their *results*, the product with 3 needs only the 3. It is notebook 06 again, only that now a
+# program reads it off the graph, and may decide to compute a value **again** rather than to keep it.
+#
+# ## Passes
+#
+# A **pass** takes a graph and returns a better one. **Worked:** in `h * h + h * h` both products are the same, so
+# one is computed for both (`share`). Look at each pass, before and after, with **Step**:
+
+# %%
+passes = lab.compare_static(layers, x, w, 3, False).show("passes")
+passes.stage = 2
+passes
+
+# %% [markdown]
+# **Half done.** *Fusing*: a value that is read **once**, by an elementwise step, gets no name; its step becomes a part
+# of that line. In `c = torch.tanh(x * 2 + 1)` two values lose their names. Which **one** step remains?
+#
+# **All yours:** how many lines are left of the function below, when no gradient is asked for? Count its operations,
+# then take away those whose result is read once, by another elementwise one. A sum is not elementwise.
+
+# %%
+half, yours = ..., ...  # the name of an operation; a number
+
+
+def bend(x):
+    h = torch.tanh(x) * 2 + 1
+    k = h * h
+    return (k - h).sum()
+
+
+compiled = torch.compile(bend)
+with torch.no_grad():
+    compiled(x)
+lab.reveal(half, "tanh")
+lines = compiled.entry.forward_graph.steps
+lab.reveal(yours, len(lines))
+print(compiled.forward_source)
+assert len(lines) == 3
+
+# %% [markdown]
+# ## Just another node
+#
+# What does autograd see of all this? **Predict** the name of the node that a compiled call leaves, and how many
+# edges it has. The function is `layers`; `x` and `w` require grad.
+
+# %%
+name, edges = ..., ...
+
+compiled = torch.compile(layers)
+with lab.record() as trace:
+    y = compiled(x, w, 3, False)
+    loss = y * 2
+    loss.backward()
+lab.reveal(name, y.grad_fn.name())
+lab.reveal(edges, len(y.grad_fn.next_functions))
+assert len(y.grad_fn.next_functions) == 2
+
+# %%
+lab.step(trace)
+
+# %% [markdown]
+# One node, as if you had written a `Function` with a very good backward. It saves values, waits for its message, and
+# sends one message along each edge: **the engine does not know that it is compiled.** Open it in the stepper at the
+# step where it runs: each line of its NumPy, and the rule it came from.
+#
+# ## Modify
+#
+# In `layers`, write `print(h.shape)` into the loop. **Predict** what the comparison says; then run its cell again.
+#
+# ## Exit ticket
+#
+# (1) A compiled call, then `y.backward()` twice: `"fails"` or `"works"`? (2) A function is captured with `n = 3`,
+# then called with 2, 3, 2 and 3. How many graphs does it have in the end?
+
+# %%
+twice, graphs = ..., ...
+
+y = compiled(x, w, 3, False)
+y.backward()
+with lab.expect(RuntimeError, "second time"):
+    y.backward()
+lab.reveal(twice, "fails")
+for n in (2, 3, 2, 3):
+    compiled(x, w, n, False)
+lab.reveal(graphs, len(compiled.entries))
+assert len(compiled.entries) == 2
+
+# %% [markdown]
+# ## The same in PyTorch
+#
+# ```python
+# import torch
+#
+# compiled = torch.compile(layers, backend="aot_eager")
+# y = compiled(x, w, 3, False)
+# y.grad_fn   # <torch.autograd.function.CompiledFunctionBackward object at ...>
+# ```
+#
+# PyTorch captures from Python's bytecode and goes on behind a break with a second graph; here the whole
+# function then runs as it is.
+#
+# **Where in the source?** `autograd_lab/compiler/`, one file for each stage. **Exercises:** `exercises/14`.

@@ -1,0 +1,471 @@
+# ---
+# jupyter:
+#   autograd_lab:
+#     id: "14"
+#     minutes: 45
+#     points: 15
+# ---
+
+# %% [markdown]
+# # 14 · Exercises: a graph captured once
+#
+# Put your answers in place of the dots and run the check below. `lab.hint("14.1")` gives the first of
+# three hints.
+
+# %%
+import autograd_lab as torch
+from autograd_lab import lab
+
+# %% [markdown]
+# ## 14.1 · The value worth saving (2 points)
+#
+# `x` and `w` are large matrices, both require grad, and both are there anyway. There is room to keep **one** more
+# value for the way back; the others are computed again. A matrix product must not be computed twice.
+#
+# ```python
+# p = x @ w
+# s = torch.sin(p)
+# t = torch.cos(s)
+# loss = t.sum()
+# ```
+#
+# Which one do you keep: `"p"`, `"s"`, `"t"` or `"none"`?
+
+# %%
+### BEGIN SOLUTION
+keep = "p"
+### END SOLUTION
+### BEGIN STUB
+# keep = ...
+### END STUB
+
+# %%
+lab.check("14.1", keep)
+
+# %% tags=["item"]
+item(
+    "14.1",
+    kind="predict",
+    points=2,
+    hints=[
+        "Write down the rule of each line. Which numbers of the forward run are in them?",
+        "cos needs s, sin needs p. From which of the two can the other be computed without a matrix product?",
+        "s is the sine of p. From a sine you do not get back to the angle.",
+    ],
+    wrong=[
+        wrong_answer(
+            "s",
+            "",
+            "The rule of sin is g * cos(p), and p cannot be had from s: many angles have the same sine. The product x @ w would "
+            "be computed twice.",
+        ),
+        wrong_answer(
+            "t",
+            "",
+            "No rule reads t: that of cos is -g * sin(s), that of the sum is g alone.",
+        ),
+        wrong_answer(
+            "none",
+            "",
+            "Then p has to come from x @ w again. The rules of sin and cos both need numbers of the forward run.",
+        ),
+        wrong_answer(
+            "x",
+            "",
+            "x is an argument, and there anyway. Which of the computed values is worth its room?",
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 14.2 · What fusing leaves (3 points)
+#
+# A value that is read **once**, by an elementwise step, gets no name: its step becomes a part of that line. No
+# gradient is asked for.
+#
+# ```python
+# def f(x, y):
+#     a = x * y
+#     b = torch.exp(a)
+#     c = b + x
+#     d = torch.tanh(c) * c
+#     return (d - 1).sum(0)
+# ```
+#
+# How many operations does `f` have, and how many lines are left?
+
+# %%
+### BEGIN SOLUTION
+operations, lines = 7, 3
+### END SOLUTION
+### BEGIN STUB
+# operations, lines = ..., ...
+### END STUB
+counted = [operations, lines]
+
+# %%
+lab.check("14.2", counted)
+
+# %% tags=["item"]
+item(
+    "14.2",
+    kind="number",
+    points=3,
+    partial=True,
+    hints=[
+        "An operation is each *, +, -, exp, tanh and sum. Some of them have no variable of their own.",
+        "Which results are read twice? Which are read by the sum? These keep their names.",
+        "c is read by tanh and by the product. d - 1 is read by the sum. And the sum itself is a line.",
+    ],
+    wrong=[
+        wrong_answer(
+            [7, 2],
+            "",
+            "c is read twice, by tanh and by the product: without a name it would be computed twice.",
+            score=1.5,
+        ),
+        wrong_answer(
+            [7, 1],
+            "",
+            "Not everything is one line: c is read twice, and a sum is not elementwise, so what it reads has a name.",
+            score=1.5,
+        ),
+        wrong_answer(
+            [7, 4],
+            "",
+            "One too many: tanh(c), the product d and d - 1 are each read once, up to the sum. They are one line.",
+            score=1.5,
+        ),
+        wrong_answer(
+            [5, 3],
+            "",
+            "The lines are right. But d = tanh(c) * c are two operations, and so are the difference and the sum.",
+            score=1.5,
+        ),
+        wrong_answer(
+            [6, 3],
+            "",
+            "The lines are right. Count again what happens in the last two lines of f: tanh, a product, a difference, a sum.",
+            score=1.5,
+        ),
+        wrong_answer(
+            [5, 5],
+            "",
+            "A line of Python may hold several operations; fusing goes by operations and by who reads their results.",
+            score=0,
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 14.3 · Break a guard (4 points)
+#
+# `f` is captured with `f(x, 2.0)`, where `x` is a float32 tensor of shape `[3, 4]` that does not require grad.
+#
+# ```python
+# SCALE = 10.0
+#
+# def f(x, k):
+#     return (x * k).sum() * SCALE
+# ```
+#
+# For each of these calls: `"holds"` or `"missed"`? Each comes right after the capture.
+#
+# 1. `f(x + 100, 2.0)` · 2. `f(x, 2)` · 3. `f(x.t(), 2.0)` · 4. `f(x, 2.0)` after `SCALE = 20.0`
+
+# %%
+### BEGIN SOLUTION
+guards = ["holds", "missed", "missed", "missed"]
+### END SOLUTION
+### BEGIN STUB
+# guards = [..., ..., ..., ...]
+### END STUB
+
+# %%
+lab.check("14.3", guards)
+
+# %% tags=["item"]
+item(
+    "14.3",
+    kind="predict",
+    points=4,
+    partial=True,
+    hints=[
+        "Guards know shapes, number types, flags and Python constants. They do not know the numbers in a tensor.",
+        "x.t() has another shape. 2 and 2.0 are equal, but are they the same constant? An int times a tensor may give another type.",
+        "SCALE is a constant of the graph, wherever it comes from.",
+    ],
+    wrong=[
+        wrong_answer(
+            ["missed", "missed", "missed", "missed"],
+            "",
+            "In 1 only the numbers in the tensor differ. The graph is made for any numbers: that is its use.",
+            score=3,
+        ),
+        wrong_answer(
+            ["holds", "holds", "missed", "missed"],
+            "",
+            "2 and 2.0 are different constants: an integer times a tensor of integers would give integers.",
+            score=3,
+        ),
+        wrong_answer(
+            ["holds", "missed", "holds", "missed"],
+            "",
+            "x.t() has the shape [4, 3], and the graph was captured for [3, 4].",
+            score=3,
+        ),
+        wrong_answer(
+            ["holds", "missed", "missed", "holds"],
+            "",
+            "SCALE went into the graph as the number 10. If nobody watched it, the old number would be used for ever.",
+            score=3,
+        ),
+        wrong_answer(
+            ["holds", "holds", "missed", "holds"],
+            "",
+            "Every Python constant that the function reaches is guarded, its type too: arguments, globals, what it closes over.",
+            score=2,
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 14.4 · Write a pass (6 points)
+#
+# A graph as plain data: `steps` is a list of `(name, op, operands)`, in the order in which they run, `outputs` a list
+# of names. Operands are names of arguments or of earlier steps.
+#
+# ```python
+# steps = [("a", "mul", ("x", "y")), ("b", "mul", ("x", "y")), ("c", "add", ("a", "b"))]
+# share(steps, ["c"])   # ([("a", "mul", ("x", "y")), ("c", "add", ("a", "a"))], ["c"])
+# ```
+#
+# Write `share`: of steps that compute the same, only the **first** stays, and who read another one reads the first.
+# The same means: the same `op` on the same operands in the same order. One exception: `"rand"` draws new numbers each
+# time, so two of them are never the same. The lists you are given must not change.
+
+
+# %%
+### BEGIN SOLUTION
+def share(steps, outputs):
+    """Compute once what is computed alike; returns (steps, outputs)."""
+    instead, seen, kept = {}, {}, []
+    for name, op, operands in steps:
+        operands = tuple(instead.get(one, one) for one in operands)
+        first = seen.get((op, operands)) if op != "rand" else None
+        if first is None:
+            seen[op, operands] = name
+            kept.append((name, op, operands))
+        else:
+            instead[name] = first
+    return kept, [instead.get(one, one) for one in outputs]
+
+
+### END SOLUTION
+### BEGIN STUB
+# def share(steps, outputs):
+#     """Compute once what is computed alike; returns (steps, outputs)."""
+#     ...
+### END STUB
+
+
+# %%
+lab.check("14.4", share)
+
+# %% tags=["item"]
+item(
+    "14.4",
+    kind="code",
+    hints=[
+        "Go through the steps once, in order. Keep a dict from (op, operands) to the name of the first step that computed it.",
+        "Before you look a step up, put the first one's name in place of each operand that was left out.",
+        "The outputs are names too: one of them may be a step that was left out.",
+    ],
+)
+
+
+@probe(points=1)
+def one_pair(share):
+    "Two equal products"
+    return list(share([("a", "mul", ("x", "y")), ("b", "mul", ("x", "y")), ("c", "add", ("a", "b"))], ["c"]))
+
+
+@probe(points=1)
+def a_chain_of_pairs(share):
+    "Equal steps that read equal steps"
+    steps = [("a", "exp", ("x",)), ("b", "exp", ("x",)), ("c", "neg", ("a",)), ("d", "neg", ("b",)), ("e", "add", ("c", "d"))]  # fmt: skip
+    return list(share(steps, ["e", "d"]))
+
+
+@probe(points=1)
+def not_the_same(share):
+    "Other operations, another order, random numbers"
+    steps = [("a", "sub", ("x", "y")), ("b", "sub", ("y", "x")), ("c", "add", ("x", "y")), ("d", "rand", ()), ("e", "rand", ())]  # fmt: skip
+    return list(share(steps, ["a", "b", "c", "d", "e"]))
+
+
+@probe(points=2, hidden=True, cases=[(0,), (1,), (2,), (3,)])
+def random_graphs(share, seed):
+    "Random graphs, the lists unchanged: seed {0}"
+    random = np.random.RandomState(seed)
+    names, steps = ["x", "y"], []
+    for i in range(25):
+        op = ["mul", "add", "sub", "neg", "rand"][random.randint(5)]
+        count = {"neg": 1, "rand": 0}.get(op, 2)
+        steps.append((f"v{i}", op, tuple(names[random.randint(len(names))] for _ in range(count))))
+        names.append(f"v{i}") if random.randint(3) else None
+    outputs = [f"v{i}" for i in range(20, 25)]
+    before = [list(steps), list(outputs)]
+    result = list(share(steps, outputs))
+    return [result, [steps, outputs], before]
+
+
+@probe(points=1, hidden=True)
+def the_last_word(share):
+    "An output that was left out, and one that is an argument"
+    steps = [("a", "neg", ("x",)), ("b", "neg", ("x",)), ("c", "neg", ("b",)), ("d", "neg", ("a",))]
+    return list(share(steps, ["b", "x", "d"]))
+
+
+@wrong(
+    "",
+    "Who read the step that is gone must read the first one: its name stands in no step any more.",
+    score=1,
+)
+def share(steps, outputs):
+    seen, kept = set(), []
+    for name, op, operands in steps:
+        if op == "rand" or (op, operands) not in seen:
+            seen.add((op, operands))
+            kept.append((name, op, operands))
+    return kept, list(outputs)
+
+
+@wrong(
+    "",
+    "You compare the operands before the left-out ones are replaced, so a pair that reads a pair is not found.",
+    score=4,
+)
+def share(steps, outputs):
+    instead, seen, kept = {}, {}, []
+    for name, op, operands in steps:
+        first = seen.get((op, operands)) if op != "rand" else None
+        if first is None:
+            seen[op, operands] = name
+            kept.append((name, op, tuple(instead.get(one, one) for one in operands)))
+        else:
+            instead[name] = first
+    return kept, [instead.get(one, one) for one in outputs]
+
+
+@wrong(
+    "",
+    'Two steps that draw random numbers got the same ones: "rand" must stay as often as it was written.',
+    score=3,
+)
+def share(steps, outputs):
+    instead, seen, kept = {}, {}, []
+    for name, op, operands in steps:
+        operands = tuple(instead.get(one, one) for one in operands)
+        if (op, operands) in seen:
+            instead[name] = seen[op, operands]
+        else:
+            seen[op, operands] = name
+            kept.append((name, op, operands))
+    return kept, [instead.get(one, one) for one in outputs]
+
+
+@wrong("", "x - y is not y - x: the order of the operands counts.", score=3)
+def share(steps, outputs):
+    instead, seen, kept = {}, {}, []
+    for name, op, operands in steps:
+        operands = tuple(instead.get(one, one) for one in operands)
+        key = (op, tuple(sorted(operands)))
+        if op != "rand" and key in seen:
+            instead[name] = seen[key]
+        else:
+            seen[key] = name
+            kept.append((name, op, operands))
+    return kept, [instead.get(one, one) for one in outputs]
+
+
+@wrong("", "The outputs are names as well, and one of them may be a step that you left out.", score=2)
+def share(steps, outputs):
+    instead, seen, kept = {}, {}, []
+    for name, op, operands in steps:
+        operands = tuple(instead.get(one, one) for one in operands)
+        if op != "rand" and (op, operands) in seen:
+            instead[name] = seen[op, operands]
+        else:
+            seen[op, operands] = name
+            kept.append((name, op, operands))
+    return kept, list(outputs)
+
+
+@wrong("", "The same operands are not enough: x * y and x + y are different steps.", score=3)
+def share(steps, outputs):
+    instead, seen, kept = {}, {}, []
+    for name, op, operands in steps:
+        operands = tuple(instead.get(one, one) for one in operands)
+        if op != "rand" and operands in seen:
+            instead[name] = seen[operands]
+        else:
+            if op != "rand":
+                seen[operands] = name
+            kept.append((name, op, operands))
+    return kept, [instead.get(one, one) for one in outputs]
+
+
+@wrong(
+    "",
+    "You wrote into the lists that you were given. Make new ones: the graph before the pass is still needed.",
+    score=4,
+)
+def share(steps, outputs):
+    instead, seen = {}, {}
+    for name, op, operands in list(steps):
+        new = tuple(instead.get(one, one) for one in operands)
+        i = next(i for i, step in enumerate(steps) if step[0] == name)
+        if op != "rand" and (op, new) in seen:
+            instead[name] = seen[op, new]
+            del steps[i]
+        else:
+            seen[op, new] = name
+            steps[i] = (name, op, new)
+    outputs[:] = [instead.get(one, one) for one in outputs]
+    return steps, outputs
+
+
+@wrong("", "Nothing is shared: the graph came back as it was.", score=1)
+def share(steps, outputs):
+    return list(steps), list(outputs)
+
+
+@right
+def share(steps, outputs):
+    kept, same = [], {}
+    for name, op, operands in steps:
+        now = (op, tuple(same.get(one, one) for one in operands))
+        twins = [other for other, *rest in kept if tuple(rest) == now and op != "rand"]
+        if twins:
+            same[name] = twins[0]
+        else:
+            kept.append((name, *now))
+    return kept, [same.get(one, one) for one in outputs]
+
+
+@right
+def share(steps, outputs):
+    steps, outputs, i = list(steps), list(outputs), 0
+    while i < len(steps):
+        name, *what = steps[i]
+        first = next((other for other, *rest in steps[:i] if rest == what and what[0] != "rand"), None)
+        if first is None:
+            i += 1
+            continue
+        del steps[i]
+        steps = [
+            (n, op, tuple(first if one == name else one for one in operands)) for n, op, operands in steps
+        ]
+        outputs = [first if one == name else one for one in outputs]
+    return steps, outputs

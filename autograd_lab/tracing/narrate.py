@@ -304,7 +304,8 @@ class Narrator:
         return ("{0} applies its rule to the incoming g = {1}: {2}.", name, incoming, "; ".join(steps))
 
     def _free(self, e: Record) -> Phrase:
-        if self.trace.nodes[e["n"]]["kind"] == "function":  # its saved values have places, not names
+        node = self.trace.nodes[e["n"]]
+        if node["kind"] == "function" and not node.get("compiled"):  # its saved values have places, not names
             return ("{0} has done its work and frees what it saved.", self.nodes[e["n"]])
         names = _list([str(name) for name in e["saved"]])
         return ("{0} has done its work and frees what it saved ({1}).", self.nodes[e["n"]], names)

@@ -152,5 +152,6 @@ def test_the_narration_and_the_text_say_what_ran():
         s.step()
     assert "from the" not in s.opened()
     assert "g10 *= x0" in s.opened()
+    assert "frees what it saved (x, w and v4)" in text
     assert "from a sum of two gradients, TanhBackward0" in s.opened()
     assert "v4 = np.tanh" in s.opened("forward")

@@ -628,7 +628,13 @@ def _main(options: argparse.Namespace, folder: Path) -> int:
             if case.kind == "honest" and len(case.files) == 1
         ][::2]
         ended = killed(cases, folder, options.kill)
-        print(json.dumps(asdict(ended), indent=2, ensure_ascii=False))
+        for name, value in asdict(ended).items():
+            found = sorted(set(value)) if isinstance(value, list) else None
+            print(
+                f"{name.replace('_', ' ')}: {value if found is None else len(found)}",
+                *(found or [])[:20],
+                sep="\n  ",
+            )
         return 1 if ended.lost or ended.doubled or ended.running or ended.other else 0
     if options.agreement:
         cases = [

@@ -609,7 +609,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             prefix="autograd-lab-bench-", ignore_cleanup_errors=True
         ) as temporary:
             return _main(options, Path(temporary).resolve())
-    except CannotGradeError as problem:
+    except (CannotGradeError, ValueError) as problem:
         print(f"autograd-lab bench: {problem}", file=sys.stderr)
         return 2
 

@@ -158,6 +158,8 @@ class Sitting:
         state, error = execute(self.shell, cell["source"])
         if os.getpid() != this:  # the cell has forked, and the copy would go on with the notebook as well
             os._exit(0)
+        with contextlib.suppress(OSError):  # a cell that made all descriptors non-blocking made this one so
+            self.channel.setblocking(True)
         message = {"cell": number, "state": state, "error": error, "answer": None}
         if cell["role"] == "check":
             message["answer"] = self.answer(cell["item"], error)

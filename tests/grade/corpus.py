@@ -378,7 +378,10 @@ def the_class(size: int = SIZE) -> list[Case]:
 
     cases = [solver(), untouched(), *from_the_bank(), *hostile_cases()[::5]]
     cases += [mixture(i, name) for i, name in enumerate(NAMES)]
-    assert len(cases) < size
+    if len(cases) >= size:
+        raise ValueError(
+            f"a class of {size} is too small for all that is in it; {len(cases) + 1} is the least"
+        )
     cases += [mixture(i) for i in range(len(NAMES), len(NAMES) + size - len(cases))]
     names = [case.student for case in cases]
     assert len(set(names)) == size, sorted(name for name in names if names.count(name) > 1)

@@ -440,35 +440,30 @@ def layers(*sizes):
     for place in range(1, len(sizes)):
         columns, rows = sizes[place - 1], sizes[place]
         layer = torch.nn.Linear(columns, rows)
-        with torch.no_grad():
-            layer.weight.copy_(
-                torch.arange(1.0, rows * columns + 1).reshape(rows, columns) / (rows * columns)
-            )
-            layer.bias.fill_(0.1 * place)
+        weights = np.arange(1, rows * columns + 1, dtype=np.float32).reshape(rows, columns) / (rows * columns)
+        layer.weight = torch.nn.Parameter(torch.tensor(weights))
+        layer.bias = torch.nn.Parameter(torch.tensor([0.1 * place] * rows))
         made.append(layer)
     return made
 
 
-@probe(points=1, cases=[(1, 1, 1, 1), (2, 1, 1, 1), (2, 3, 2, 1)], rtol=1e-3)
-def who_learns(backward_frozen, *sizes):
-    "Layers from {0} to {1} to {2} to {3} numbers: the gradients of the three weights and of middle's bias"
+@probe(points=1, cases=[("1-1-1-1",), ("2-1-1-1",), ("2-3-2-1",)], rtol=1e-3)
+def who_learns(backward_frozen, widths):
+    "Layers of the widths {0}: the gradients of the three weights, and of the bias of middle"
+    sizes = [int(width) for width in widths.split("-")]
     first, middle, last = layers(*sizes)
     backward_frozen(first, middle, last, torch.ones(sizes[0], sizes[0]) * 0.5)
-    return {
-        "bias": middle.bias.grad,
-        "first": first.weight.grad,
-        "last": last.weight.grad,
-        "middle": middle.weight.grad,
-    }
+    asked = {"bias": middle.bias, "first": first.weight, "last": last.weight, "middle": middle.weight}
+    return {name: None if p.grad is None else p.grad.tolist() for name, p in asked.items()}
 
 
 @probe(points=0.5)
 def flags(backward_frozen):
-    "Which weights require grad afterwards, and whether middle is in training mode"
+    "Which weights require grad afterwards, and the bias of middle; and whether middle is in training mode"
     first, middle, last = layers(1, 2, 2, 1)
     backward_frozen(first, middle, last, torch.tensor([[0.5]]))
-    found = {"first": first, "last": last, "middle": middle}
-    return {name: layer.weight.requires_grad for name, layer in found.items()} | {"training": middle.training}
+    asked = {"bias": middle.bias, "first": first.weight, "last": last.weight, "middle": middle.weight}
+    return {name: p.requires_grad for name, p in asked.items()} | {"training": middle.training}
 
 
 @probe(points=1.5, hidden=True, rtol=1e-3)
@@ -485,7 +480,7 @@ def trained_on(backward_frozen):
     return [p.detach() for p in parameters]
 
 
-@wrong("M16", "no_grad around the layer, and detach behind it, cut the way *through* it: first gets nothing either. Only the "
+@wrong("M16", "no_grad around the layer, and detach behind it, cut the way through it: first gets nothing either. Only the "
        "layer's own parameters are to be left out.")  # fmt: skip
 def backward_frozen(first, middle, last, x):
     h = torch.tanh(first(x))
@@ -514,7 +509,7 @@ def backward_frozen(first, middle, last, x):
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()
 
 
-@wrong("", "You froze the weight and forgot the bias. middle.parameters() has both.", score=0.5)
+@wrong("", "You froze the weight and forgot the bias. middle.parameters() has both.")
 def backward_frozen(first, middle, last, x):
     middle.weight.requires_grad_(False)
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()

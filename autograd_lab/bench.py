@@ -121,18 +121,158 @@ def classifier_numpy(sizes: tuple[int, int, int], batch: int) -> Program:
         y += b2
         y -= y.max(axis=1, keepdims=True)
         e = np.exp(y)
-        p = e / e.sum(axis=1, keepdims=True)
-        -np.log(p[rows, t]).mean()
-        p[rows, t] -= 1
-        p /= batch
-        gw2, gb2 = p.T @ h, p.sum(axis=0)
-        gh = p @ w2
+        total = e.sum(axis=1, keepdims=True)
+        (np.log(total[:, 0]) - y[rows, t]).sum() / batch  # the loss: log-sum-exp minus the right class
+        e /= total
+        e[rows, t] -= 1
+        e /= batch
+        gw2, gb2 = e.T @ h, e.sum(axis=0)
+        gh = e @ w2
         gh *= z > 0
         gw1, gb1 = gh.T @ x, gh.sum(axis=0)
         for w, g in ((w1, gw1), (b1, gb1), (w2, gw2), (b2, gb2)):
             w -= 0.01 * g
 
     return program
+
+
+def compiled_classifier(
+    sizes: tuple[int, int, int], batch: int, compile: Callable, loss_only: bool = False
+) -> Program:
+    """The same step with the loss compiled; `loss_only`: without backward and SGD."""
+    torch = autograd_lab
+    functional = torch.nn.functional
+    inputs, labels = _data(batch, sizes[0], sizes[2])
+    x, t = torch.tensor(inputs), torch.tensor(labels)
+    params = [torch.tensor(w, requires_grad=True) for w in _weights(sizes)]
+    w1, b1, w2, b2 = params
+
+    def loss_of(x, t):
+        h = functional.relu(functional.linear(x, w1, b1))
+        return functional.cross_entropy(functional.linear(h, w2, b2), t)
+
+    compiled = compile(loss_of)
+
+    def program() -> None:
+        loss = compiled(x, t)
+        if loss_only:
+            return
+        loss.backward()
+        with torch.no_grad():
+            for p in params:
+                p -= 0.01 * p.grad
+                p.grad = None
+
+    program.compiled = compiled  # type: ignore[attr-defined]
+    return program
+
+
+def pointwise(compile: Callable, shape: tuple[int, ...], n: int = 20) -> Program:
+    """A chain of n pointwise operations, forward and backward: multiply, add, tanh, and so on."""
+    torch = autograd_lab
+    x = torch.tensor(
+        np.linspace(-1, 1, int(np.prod(shape)), dtype=np.float32).reshape(shape), requires_grad=True
+    )
+    w = torch.tensor(np.full(shape, 1.1, np.float32), requires_grad=True)
+    g = torch.ones(*shape)
+
+    def chain(x, w):
+        y = x
+        for i in range(n):
+            y = (y * w, y + x, y.tanh(), y - w)[i % 4]
+        return y
+
+    compiled = compile(chain)
+
+    def program() -> None:
+        compiled(x, w).backward(g)
+        x.grad = w.grad = None
+
+    program.compiled = compiled  # type: ignore[attr-defined]
+    return program
+
+
+def peak(program: Program) -> int:
+    """The most bytes that one run of a program holds at a time beyond what was there before."""
+    program()
+    gc.collect()
+    tracemalloc.start()
+    program()
+    before = tracemalloc.get_traced_memory()[0]
+    tracemalloc.reset_peak()
+    program()
+    most = tracemalloc.get_traced_memory()[1] - before
+    tracemalloc.stop()
+    return most
+
+
+def compiled_figures(torch: ModuleType | None, seconds: float) -> None:
+    """What torch.compile gains, and what each pass has of it."""
+    from autograd_lab.compiler.compiled import STAGES, Compiled
+
+    def plain(fn: Callable) -> Callable:
+        return fn
+
+    sizes, batch = (64, 32, 10), 32
+    step = compiled_classifier(sizes, batch, Compiled)
+    programs = {
+        "compiled": step,
+        "eager": classifier(autograd_lab, sizes, batch),
+        "numpy": classifier_numpy(sizes, batch),
+    }
+    if torch is not None:
+        programs["torch"] = classifier(torch, sizes, batch)
+    times = best(programs, seconds, 5)
+    print(
+        "64-32-10 classifier step, batch 32: " + ", ".join(f"{k} {v * 1e6:.0f} us" for k, v in times.items())
+    )
+    print(f"    compiled / NumPy {times['compiled'] / times['numpy']:.2f}  (<= 1.25)")
+    if "torch" in times:
+        print(f"    compiled / PyTorch eager {times['compiled'] / times['torch']:.2f}  (<= 0.5)")
+    chain = best({"compiled": pointwise(Compiled, (4,)), "eager": pointwise(plain, (4,))}, seconds, 5)
+    print(
+        f"20 pointwise operations on 4 elements: compiled {chain['compiled'] * 1e6:.0f} us, eager {chain['eager'] * 1e6:.0f} us, "
+        f"ratio {chain['compiled'] / chain['eager']:.2f}  (<= 0.5)"
+    )
+    for label, make in {
+        "256-256-10 classifier step, batch 256": lambda c: compiled_classifier((256, 256, 10), 256, c),
+        "20 pointwise operations on 256 x 256": lambda c: pointwise(c, (256, 256)),
+    }.items():
+        print(
+            f"peak memory, {label}: compiled {peak(make(Compiled)) / 1024:.0f} KiB, eager {peak(make(plain)) / 1024:.0f} KiB"
+        )
+    for label, program in (
+        ("64-32-10 classifier", step),
+        ("20 pointwise operations", pointwise(Compiled, (4,))),
+    ):
+        program()
+        print(f"capture of the {label}: {program.compiled.entry.seconds * 1e3:.0f} ms")  # type: ignore[attr-defined]
+    print(
+        "without one pass: time of forward and backward, steps of the graph, lines of the source, bytes saved"
+    )
+    for label, build in {
+        "64-32-10 classifier": lambda c: compiled_classifier(sizes, batch, c),
+        "20 pointwise operations on 256 x 256": lambda c: pointwise(c, (256, 256)),
+    }.items():
+        made = {
+            name: build(lambda fn, n=name: Compiled(fn, without=() if n == "all passes" else (n,)))
+            for name in ("all passes", *STAGES)
+        }
+        made["no passes"] = build(lambda fn: Compiled(fn, passes=False))
+        times = best(made, seconds)
+        print(f"  {label}")
+        for name, program in made.items():
+            entry = program.compiled.entry  # type: ignore[attr-defined]
+            saved = sum(
+                v.bytes
+                for v in entry.backward_graph.inputs[: -len(entry.differentiable)]
+                if v not in entry.joint.inputs
+            )
+            lines = entry.forward.statements + entry.backward.statements
+            title = name if name.endswith("passes") else f"without {name}"
+            print(
+                f"    {title:<24}{times[name] * 1e6:>9.1f} us{len(entry.joint.steps):>6} steps{lines:>6} lines{saved:>12,} bytes"
+            )
 
 
 def long_chain(n: int) -> tuple[float, float]:
@@ -175,6 +315,13 @@ def main(argv: list[str] | None = None) -> int:
     """Print the table of figures; the targets stand beside what was measured."""
     parser = argparse.ArgumentParser(prog="python -m autograd_lab.bench", description=__doc__)
     parser.add_argument(
+        "what",
+        nargs="?",
+        choices=("all", "compile"),
+        default="all",
+        help="compile: only torch.compile's figures",
+    )
+    parser.add_argument(
         "--seconds", type=float, default=2.0, help="how long to measure each line (default 2)"
     )
     parser.add_argument("--no-long", action="store_true", help="leave out the chain of a million nodes")
@@ -190,6 +337,9 @@ def main(argv: list[str] | None = None) -> int:
     print(
         f"Python {sys.version.split()[0]}, NumPy {np.__version__}, PyTorch {getattr(torch, '__version__', '-')}"
     )
+    if args.what == "compile":
+        compiled_figures(torch, args.seconds)
+        return 0
     print(f"{'program':<46}{'ours':>11}{'PyTorch':>11}{'NumPy':>11}{'ratio':>8}  target")
 
     def line(label: str, programs: dict[str, Program], against: str, target: str, inner: int = 1) -> None:
@@ -222,6 +372,7 @@ def main(argv: list[str] | None = None) -> int:
         "numpy",
         "<= 3 x (NumPy column: not recorded)",
     )
+    compiled_figures(torch, args.seconds)
     if not args.no_long:
         short, held = long_chain(20_000)
         long, _ = long_chain(1_000_000)

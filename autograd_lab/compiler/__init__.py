@@ -4,7 +4,8 @@ guards.py    what must be as it was for a captured graph to hold
 capture.py   one run of the function, watched
 graph.py     the graph as data, and the reference that carries it out step by step
 joint.py     the backward graph, from the rules' own formulas
-passes.py    constants, common subexpressions, dead code; what is saved; fusing
+passes.py    constants, common subexpressions, dead code, fusing
+partition.py forward and backward apart: what is saved is a least cut
 emit.py      NumPy source
 compiled.py  torch.compile and the node it leaves: CompiledFunctionBackward
 opened.py    a compiled call opened: its lines of NumPy one by one, with the numbers they read and make

@@ -13,10 +13,11 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import math
 import random
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from operator import itemgetter
 from time import perf_counter
@@ -35,9 +36,14 @@ from .capture import Break, Tape, Watcher, alike, users_line, users_own
 from .emit import Emitted, Writer
 from .graph import Graph, NotAsCaptured, Value
 from .joint import UnsupportedError, _same_tapes, backward_of
+from .partition import RECOMPUTE_FROM, split
 
 LIMIT = 8
 """How many graphs one function may have before it is left to run as it is (PyTorch's recompile limit)."""
+
+
+STAGES = (*[title for title, _ in passes.PASSES], "compute again", "fuse", "write over")
+"""What is done to a captured graph, in this order: the passes, what is not saved but computed again, fusing, buffers used twice."""
 
 
 class GraphBreakError(RuntimeError):
@@ -238,7 +244,15 @@ class Entry:
 class Compiled:
     """A function that captures itself: what `torch.compile` returns."""
 
-    def __init__(self, fn: Callable[..., Any], *, fullgraph: bool = False, passes: bool = True) -> None:
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        *,
+        fullgraph: bool = False,
+        passes: bool = True,
+        without: Iterable[str] = (),
+    ) -> None:
+        """`passes`: whether the graph is improved at all; `without`: names of STAGES to leave out, to see what each gains."""
         functools.update_wrapper(self, fn, updated=())
         self.__name__ = getattr(fn, "__name__", type(fn).__name__)
         self.fn = fn
@@ -250,6 +264,10 @@ class Compiled:
         """For each capture after the first: which guard had failed."""
         self._eager = False
         self._passes = passes
+        self._without = frozenset(without)
+        unknown = self._without - set(STAGES)
+        if unknown:
+            raise ValueError(f"no such pass: {', '.join(sorted(unknown))}; there are {', '.join(STAGES)}")
         call = fn.forward if hasattr(fn, "_parameters") else fn
         try:
             self._names = [
@@ -341,7 +359,8 @@ class Compiled:
         except guards.UnguardedError as problem:
             self._give_up(Break(str(problem)))
             return self.fn(*args, **kwargs)
-        result, found = capture(self.fn, args, kwargs, world, run_passes=self._passes)
+        left_out = self._without if self._passes else frozenset(STAGES)
+        result, found = capture(self.fn, args, kwargs, world, left_out)
         if isinstance(found, Break):
             self._give_up(found)
             return result
@@ -368,7 +387,11 @@ class Compiled:
 
 
 def capture(
-    fn: Callable[..., Any], args: tuple, kwargs: dict, world: guards.World, *, run_passes: bool = True
+    fn: Callable[..., Any],
+    args: tuple,
+    kwargs: dict,
+    world: guards.World,
+    left_out: frozenset[str] = frozenset(),
 ) -> tuple[Any, Entry | Break]:
     """Run `fn` once and make a graph of it: (what it returned, the graph or why there is none).
 
@@ -426,7 +449,7 @@ def capture(
     if any(getattr(node, "hooks", None) is not None for node in tape.nodes.values()):
         return result, Break("it registers hooks")
     try:
-        entry = build(tape, inputs, outputs, outs, tensors, world, rebuild, run_passes)
+        entry = build(tape, inputs, outputs, outs, tensors, world, rebuild, left_out)
     except UnsupportedError as error:
         return result, Break(str(error))
     return result, entry
@@ -434,7 +457,7 @@ def capture(
 
 def build(
     tape: Tape, inputs: list[Value], outputs: list[Value], outs: list[Any], tensors: list[Any],
-    world: guards.World, rebuild: Callable[..., Any], run_passes: bool,
+    world: guards.World, rebuild: Callable[..., Any], left_out: frozenset[str],
 ) -> Entry:  # fmt: skip
     """From a tape to an entry: joint graph, passes, split, code."""
     differentiable = [i for i, t in enumerate(outs) if t.requires_grad]
@@ -444,12 +467,17 @@ def build(
     given, back, grads = backward_of(tape, [outputs[i] for i in differentiable], [inputs[i] for i in wanted])
     joint = Graph([*inputs, *given], [*tape.steps, *back], [*outputs, *grads])
     history = [("captured", joint)]
-    if run_passes:
-        for title, change in passes.PASSES:
+    for title, change in passes.PASSES:
+        if title not in left_out:
             joint = change(joint)
             history.append((title, joint))
     joint = passes.separate(joint, len(inputs), len(outputs)).named()
-    forward_graph, backward_graph, kept = passes.split(joint, len(inputs), len(outputs))
+    forward_graph, backward_graph, kept = split(
+        joint,
+        len(inputs),
+        len(outputs),
+        recompute_from=math.inf if "compute again" in left_out else RECOMPUTE_FROM,
+    )
     outputs = joint.outputs[: len(outs)]  # type: ignore[assignment]
     kept_inputs = [i for i, v in enumerate(inputs) if v in kept]
     kept_outputs = [i for i, v in enumerate(outputs) if v in kept and v not in inputs]
@@ -460,13 +488,17 @@ def build(
         [*order, *given], backward_graph.steps, _one_per_input(wanted, backward_graph.outputs, len(inputs))
     )
     gives = [i for i, g in enumerate(backward_graph.outputs) if g is not None]
-    if run_passes:
+    if "fuse" not in left_out:
         forward_graph, backward_graph = passes.fuse(forward_graph), passes.fuse(backward_graph)
         history.append(("fuse: forward", forward_graph))
         history.append(("fuse: backward", backward_graph))
-    forward = Writer(forward_graph, "forward", inplace=run_passes).emitted()
+    forward = Writer(forward_graph, "forward", inplace="write over" not in left_out).emitted()
     way_back = bool(wanted)  # even if nothing depends on anything: the results still require grad
-    backward = Writer(backward_graph, "backward", inplace=run_passes).emitted() if way_back else None
+    backward = (
+        Writer(backward_graph, "backward", inplace="write over" not in left_out).emitted()
+        if way_back
+        else None
+    )
     check, source = guards.guard_function(world)
     return Entry(
         world, check, source, joint, forward_graph, backward_graph if way_back else None, forward, backward, rebuild,

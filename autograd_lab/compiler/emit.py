@@ -19,7 +19,7 @@ from ..ops.rule import RULES
 from . import graph as ir
 from .capture import near
 from .graph import Graph, NotAsCaptured, Step, Value
-from .passes import pointwise
+from .passes import LARGE, pointwise
 
 Expression = Callable[..., str | None]
 Constant = Callable[[str, np.ndarray], str]
@@ -345,11 +345,26 @@ class Writer:
             self.names[value] = self._constant(value)
         for i, step in enumerate(self.graph.steps):
             self._write(i, step)
+            if self.inplace:
+                self._forget(i)
         results = [self.names[v] if v is not None else "None" for v in self.graph.outputs]
         head = f"def {self.name}({', '.join(v.name for v in self.graph.inputs)}):"
         tail = f"    return ({', '.join(results)}{',' if len(results) == 1 else ''})"
         body = [f"    {line}" for line in self.lines]
         return Emitted(self.name, "\n".join([head, *body, tail]) + "\n", self.space, len(self.lines))
+
+    def _forget(self, i: int) -> None:
+        """Large arrays that nobody reads after step i lose their name, and so their memory."""
+        gone = []
+        for step in self.graph.steps[: i + 1]:
+            for value in step.outs:
+                if value.bytes < LARGE or self.last.get(value, i) > i or value not in self.names:
+                    continue
+                name = self.names.pop(value)
+                if name not in self.names.values():  # else another was written over it
+                    gone.append(name)
+        if gone:
+            self.lines.append(f"del {', '.join(dict.fromkeys(gone))}")
 
     def _constant(self, value: Value) -> str:
         array = value.array

@@ -4,7 +4,8 @@ fold_constants   steps on constants only are carried out now
 simplify         x * 1, x + 0, two casts, a view of a view
 share            one step for two that compute the same (common subexpressions)
 drop             no step for what nobody reads (dead code)
-split            forward and backward apart: what is saved, and what is computed again
+separate         results get memory of their own
+(split)          forward and backward apart: see partition.py
 fuse             chains of pointwise steps become one statement, without names for what is between
 """
 
@@ -20,8 +21,8 @@ from ..ops.rule import RULES
 from . import graph as ir
 from .graph import Graph, Step, Value
 
-RECOMPUTE_FROM = 1 << 16
-"""Bytes from which on it is worth computing a pointwise value again instead of keeping it for the way back."""
+LARGE = 1 << 16
+"""Bytes from which on an array counts: it is dropped as soon as nobody reads it."""
 
 POINTWISE = frozenset(
     f"{name}Backward0"
@@ -239,88 +240,14 @@ def _key(x: Any) -> Any:
     return type(x).__name__, repr(x)
 
 
-# --- forward and backward apart --------------------------------------------------------------------
-
-
-def split(
-    graph: Graph, n_inputs: int, n_outputs: int, *, recompute_from: int = RECOMPUTE_FROM
-) -> tuple[Graph, Graph, list[Value]]:
-    """(forward, backward, saved): the joint graph cut in two.
-
-    forward   takes the inputs and returns the outputs, then the saved values
-    backward  takes the saved values, then the gradients of the outputs, and returns the gradients of the inputs
-
-    A value is saved if the way back reads it. Views are taken again instead, and so are pointwise values of `recompute_from`
-    bytes and more, where what they are computed from is there anyway.
-    """
-    outputs, grads = graph.outputs[:n_outputs], graph.outputs[n_outputs:]
-    inputs, given = graph.inputs[:n_inputs], graph.inputs[n_inputs:]
-    made_by = {out: step for step in graph.steps for out in step.outs}
-    ahead = _ahead(graph, outputs)  # what the results need: whatever else can wait for the way back
-    back = [step for step in graph.steps if step not in ahead]
-    tangent = set(given)
-    late = []
-    for step in back:
-        if any(v in tangent for v in step.values()):
-            tangent.update(step.outs)
-            late.append(step)
-    # A step that no result needs and that reads no gradient (a square for the way back) runs in the backward graph too.
-    early = set(ahead)
-    late_set = set(back)
-
-    def read_late(steps: set[Step]) -> dict[Value, None]:
-        read: dict[Value, None] = {}
-        for step in graph.steps:
-            if step in steps:
-                for v in step.values():
-                    if not v.constant and v not in tangent:
-                        maker = made_by.get(v)
-                        if maker is None or maker not in steps:
-                            read[v] = None
-        for g in grads:
-            if g is not None and not g.constant and g not in tangent and made_by.get(g) not in steps:
-                read[g] = None
-        return read
-
-    again = set(late_set)
-    while True:
-        saved = read_late(again)
-        found = None
-        for value in sorted(saved, key=lambda v: -v.bytes):
-            maker = made_by.get(value)
-            if maker is None or maker in again or maker not in early:
-                continue
-            free = all(v.constant or v in saved or v in inputs for v in maker.values())
-            cheap = maker.how == "view" or (pointwise(maker) and value.bytes >= recompute_from)
-            if free and cheap and not (maker.how != "view" and value in outputs):
-                found = maker
-                break
-        if found is None:
-            break
-        again.add(found)
-    kept = list(saved)
-    forward = Graph(inputs, [s for s in graph.steps if s in early], [*outputs, *kept])
-    backward = Graph([*kept, *given], [s for s in graph.steps if s in again], list(grads))
-    return forward, backward, kept
-
-
-def _ahead(graph: Graph, outputs: list[Value | None]) -> set[Step]:
-    read = {out for out in outputs if out is not None}
-    found = set()
-    for step in reversed(graph.steps):
-        if any(out in read for out in step.outs):
-            found.add(step)
-            read.update(step.values())
-    return found
-
-
 # --- fusing ----------------------------------------------------------------------------------------
 
 
 def fuse(graph: Graph) -> Graph:
     """Put chains of pointwise steps together: a value that is read once, by another pointwise step, gets no name.
 
-    A fused step keeps its parts in `body`, the last one's result is its own.
+    A fused step keeps its parts in `body`, the last one's result is its own. It runs where its last part stood; so a part is
+    left alone if it would be put off for long while more large arrays wait for it than it makes.
     """
     users = graph.users()
     reader: dict[Value, Step] = {}
@@ -330,14 +257,26 @@ def fuse(graph: Graph) -> Graph:
     graph = _softmax_minus_one(graph, users, reader)
     inside: dict[Step, list[Step]] = {}
     out = []
-    for step in graph.steps:
+    place = {step: i for i, step in enumerate(graph.steps)}
+    last = {v: i for i, step in enumerate(graph.steps) for v in step.values()}
+    given = {*graph.inputs, *graph.outputs}
+    for i, step in enumerate(graph.steps):
         if not pointwise(step):
             out.append(step)
             continue
         body = [*inside.pop(step, []), step]
         result = step.outs[0]
         heir = reader.get(result)
-        if users.get(result) == 1 and heir is not None and pointwise(heir) and heir.part == step.part:
+        waiting = {v for part in body for v in part.values() if v.bytes >= LARGE and last[v] <= i}
+        waiting -= {*given, *(v for part in body for v in part.outs)}
+        at_once = heir is not None and place[heir] == i + 1
+        if (
+            users.get(result) == 1
+            and heir is not None
+            and pointwise(heir)
+            and heir.part == step.part
+            and (at_once or len(waiting) < 2)
+        ):
             inside.setdefault(heir, []).extend(body)
         elif len(body) == 1:
             out.append(step)
@@ -393,5 +332,4 @@ __all__ = [
     "separate",
     "share",
     "simplify",
-    "split",
 ]

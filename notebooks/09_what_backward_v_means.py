@@ -297,10 +297,10 @@ with lab.record() as trace:
     scores = image @ W
     scores.backward(v)
 lab.reveal(prediction, "the image" if W.grad[:, 3].tolist() == images[4].tolist() else "noise")
-for row in W.grad[:, 3].reshape(8, 8).tolist():
-    print("".join(" .:oO@"[int(5 * pixel)] * 2 for pixel in row))
 
 # %%
+for row in W.grad[:, 3].reshape(8, 8).tolist():
+    print("".join(" .:oO@"[int(5 * pixel)] * 2 for pixel in row))
 assert W.numel() == 640
 assert 1400 * 10 * 640 == 8960000
 lab.step(trace, predict="shape")

@@ -298,6 +298,16 @@ def hvp(f, x, v):
 
 
 @wrong(
+    "M05",
+    "x may come without requires_grad, and then nothing of f(x) is recorded: begin with x.detach().requires_grad_().",
+    score=2,
+)
+def hvp(f, x, v):
+    (g,) = torch.autograd.grad(f(x), x, create_graph=True)
+    return torch.autograd.grad((g * v).sum(), x)[0]
+
+
+@wrong(
     "",
     "torch.autograd.grad returns a tuple, also for a single input. Take its first entry: (g,) = ... or [0].",
 )

@@ -74,6 +74,16 @@ item(
             "retain_graph=True keeps the saved values although no second backward comes: each turn has a graph of its own.",
         ),
         wrong_answer(
+            ["C", "E", "B", "A"],
+            "M14",
+            "retain_graph=True keeps the saved values although no second backward comes: each turn has a graph of its own.",
+        ),
+        wrong_answer(
+            ["C", "A", "D", "E"],
+            "M30",
+            "The optimizer steps between forward and backward: it writes into parameters whose values are saved for backward.",
+        ),
+        wrong_answer(
             ["C", "D", "A", "E"],
             "M10",
             "Clearing last works from the second turn on; but whatever is in .grad before the first turn goes into its step.",
@@ -353,6 +363,152 @@ def train(steps, w, b, lr):
             w -= lr * w.grad
             b -= lr * b.grad
         losses.append(total)
+    return losses
+
+
+@wrong(
+    "M15",
+    "w = w - ... gives the name w to a new tensor: the caller's parameter has not moved. Under no_grad write into it: w -= ...",
+)
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        rows = sum(len(y) for _, y in parts)
+        total = 0.0
+        w.grad = b.grad = None
+        for x, y in parts:
+            loss = ((x @ w + b - y) ** 2).sum() / rows
+            loss.backward()
+            total += loss.item()
+        with torch.no_grad():
+            w = w - lr * w.grad
+            b = b - lr * b.grad
+        losses.append(total)
+    return losses
+
+
+@wrong(
+    "M15",
+    "w and b are leaves that require grad, and an update in place would be recorded as a part of the computation: that is refused. "
+    "Put it under torch.no_grad().",
+)
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        rows = sum(len(y) for _, y in parts)
+        total = 0.0
+        w.grad = b.grad = None
+        for x, y in parts:
+            loss = ((x @ w + b - y) ** 2).sum() / rows
+            loss.backward()
+            total += loss.item()
+        w -= lr * w.grad
+        b -= lr * b.grad
+        losses.append(total)
+    return losses
+
+
+@wrong(
+    "M11",
+    "Before the first backward there is no gradient: w.grad is None, and None cannot be set to zero. Write w.grad = None.",
+)
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        rows = sum(len(y) for _, y in parts)
+        total = 0.0
+        w.grad.zero_(), b.grad.zero_()
+        for x, y in parts:
+            loss = ((x @ w + b - y) ** 2).sum() / rows
+            loss.backward()
+            total += loss.item()
+        with torch.no_grad():
+            w -= lr * w.grad
+            b -= lr * b.grad
+        losses.append(total)
+    return losses
+
+
+@wrong("M19", "You divide by the number of parts. The mean is over the rows of the step.")
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        rows = sum(len(y) for _, y in parts)
+        total = 0.0
+        w.grad = b.grad = None
+        for x, y in parts:
+            loss = ((x @ w + b - y) ** 2).sum() / len(parts)
+            loss.backward()
+            total += loss.item()
+        with torch.no_grad():
+            w -= lr * w.grad
+            b -= lr * b.grad
+        losses.append(total)
+    return losses
+
+
+@wrong(
+    "",
+    "The update is right, but the loss of a step is the sum over its parts, not that of the last part.",
+    score=3,
+)
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        rows = sum(len(y) for _, y in parts)
+        total = 0.0
+        w.grad = b.grad = None
+        for x, y in parts:
+            loss = ((x @ w + b - y) ** 2).sum() / rows
+            loss.backward()
+            total += loss.item()
+        with torch.no_grad():
+            w -= lr * w.grad
+            b -= lr * b.grad
+        losses.append(loss.item())
+    return losses
+
+
+@wrong(
+    "",
+    "You update after every part, so that the next part meets other weights. One update for each step, after all its parts.",
+    score=2,
+)
+def train(steps, w, b, lr):
+    losses = []
+    for parts in steps:
+        rows = sum(len(y) for _, y in parts)
+        total = 0.0
+        for x, y in parts:
+            w.grad = b.grad = None
+            loss = ((x @ w + b - y) ** 2).sum() / rows
+            loss.backward()
+            total += loss.item()
+            with torch.no_grad():
+                w -= lr * w.grad
+                b -= lr * b.grad
+        losses.append(total)
+    return losses
+
+
+@wrong(
+    "M15",
+    "w gets a gradient now, and that is one bug less. But the caller's w and b do not move: w = w - ... makes new tensors. Then look "
+    "at the loss, at what backward starts from, and at where .grad is cleared.",
+)
+def train(steps, w, b, lr):
+    losses = []
+    w.grad = b.grad = None
+    for parts in steps:
+        total = 0.0
+        for x, y in parts:
+            guess = x @ w + b
+            loss = ((guess - y) ** 2).mean()
+            total = total + loss
+            total.backward(retain_graph=True)
+        w = w - lr * w.grad
+        b = b - lr * b.grad
+        losses.append(total.item())
     return losses
 
 
@@ -908,6 +1064,18 @@ item(
             but(1, 12),
             "M23",
             "12 would be right, and nobody gets it: .data writes past the version counter, and the rule of the cube reads the 5.",
+            score=1.67,
+        ),
+        wrong_answer(
+            but(1, "error"),
+            "M23",
+            "An ordinary write in place would be an error. .data writes past the version counter, so nobody notices.",
+            score=1.67,
+        ),
+        wrong_answer(
+            but(2, "inf"),
+            "M26",
+            "The slope of log at 0 is infinite, but the message that comes from where() is 0, and 0 times infinity is not a number.",
             score=1.67,
         ),
         wrong_answer(

@@ -433,7 +433,6 @@ def train(steps, w, b, lr):
 def train(steps, w, b, lr):
     losses = []
     for parts in steps:
-        rows = sum(len(y) for _, y in parts)
         total = 0.0
         w.grad = b.grad = None
         for x, y in parts:

@@ -82,7 +82,7 @@ assert [ops.count("tanh"), ops.count("loop"), ops.count("neg")] == [3, 0, 0]
 # the captured one, which is there from the start. Step through the turns of the loop.
 
 # %%
-both
+both.first()
 
 # %% [markdown]
 # > **You may think** the captured graph holds your loop and your `if`, and decides anew each time.

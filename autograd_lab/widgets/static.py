@@ -190,6 +190,23 @@ class StaticComparison(Shown, anywidget.AnyWidget):
         """Go back by `n` operations or changes."""
         return self.step(-n)
 
+    def first(self) -> StaticComparison:
+        """Go to the beginning: before the first operation, or to the first pass."""
+        if self.view == "passes":
+            self.stage, self.change = 0, -1
+        else:
+            self.position = 0
+        return self
+
+    def last(self) -> StaticComparison:
+        """Go to the end: behind the last operation, or to the last change of the last pass."""
+        if self.view != "passes":
+            self.position = len(self.runs[self.run]["operations"])
+        elif self.stages:
+            self.stage = len(self.stages) - 1
+            self.change = len(self.stages[-1].changes) - 1
+        return self
+
     # What viewers without widgets see.
 
     def __repr__(self) -> str:

@@ -150,6 +150,7 @@ def test_the_methods_do_what_the_buttons_do():
     c = compared()
     assert c.step(-100).position == 0
     assert c.step(4).back().position == 3
+    assert (c.last().position, c.first().position) == (10, 0)
     c.show("passes")
     first = next(i for i, s in enumerate(c.stages) if s.changes)
     for _ in range(first + 1):
@@ -159,6 +160,9 @@ def test_the_methods_do_what_the_buttons_do():
     assert (c.stage, c.change) == (first - 1, -1)
     c.step(1000)
     assert (c.stage, c.change) == (len(c.stages) - 1, len(c.stages[-1].changes) - 1)
+    end = c.stage, c.change
+    assert (c.first().stage, c.change) == (0, -1)
+    assert (c.last().stage, c.change) == end
     c.stage, c.change = 0, 50
     assert c.change <= len(c.stages[0].changes) - 1
     with pytest.raises(TypeError, match="takes a function or a module, not int"):

@@ -143,7 +143,7 @@ def test_every_step_that_is_gone_is_accounted_for(operations):
         assert stage.bytes[0] >= stage.bytes[1] >= 0
     for graph in joints[1:]:
         for x, y in zip(run(graph, arrays), want, strict=True):
-            assert (x is None and y is None) or np.allclose(x, y, rtol=1e-4, atol=1e-6)
+            assert (x is None and y is None) or np.allclose(x, y, rtol=1e-4, atol=1e-6, equal_nan=True)
 
 
 def test_the_methods_do_what_the_buttons_do():

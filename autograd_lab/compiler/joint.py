@@ -29,6 +29,8 @@ OPENED = frozenset(
         "Sum", "Mean", "Mm", "Bmm", "Mv", "Dot", "Addmm", "LogSoftmax", "Softmax", "Silu", "Square", "Reciprocal",
         "View", "UnsafeView", "Reshape", "ReshapeAlias", "T", "Transpose", "Permute", "Expand", "Squeeze", "Unsqueeze", "Alias", "Clone",
         "Select", "Slice", "Split", "ToCopy", "Stack", "Cat",
+        "Exp2", "Log2", "Log10", "Tan", "Asin", "Acos", "Atan", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erf", "Erfc", "Deg2Rad",
+        "Rad2Deg", "Rsub", "Addcmul", "Flip",
     )
 )  # fmt: skip
 """Rules whose formula is the same whatever the numbers are. All others stay whole: a formula may look at its values (is one of

@@ -5,6 +5,7 @@ or keepdim dropped, `+=` made `=`. One that passes every probe is a survivor: ei
 lists it as `equivalent`), or the probes have a gap.
 
     python -m autograd_lab.course.bank [solutions/04_*.py ...]
+    python -m autograd_lab.course.bank --times          how long lab.check takes on every answer of the bank
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import ast
 import copy
 import signal
 import sys
+import time
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import probe
+from . import feedback, probe
 from .author import BEGIN, END, Draft, Sheet, catching, execute, problems, read
 from .items import judge
 
@@ -277,12 +279,40 @@ def table(rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
+def slowest(sheet: Sheet) -> Iterator[tuple[str, int, float]]:
+    """(item, how many answers, milliseconds of the slowest) for `lab.check` on all answers of a sheet, right and wrong.
+
+    The result that is shown is made, too. It is the processor's time, and of each answer the quickest of five checks: how
+    busy the machine is besides does not count.
+    """
+    for draft in sheet.drafts:
+        item = feedback.find(draft.item.id)
+        answers = [draft.reference, *draft.right]
+        answers += [wrong.answer if program is None else program for wrong, program in draft.wrong]
+        worst = 0.0
+        for answer in answers:
+            took = []
+            for _ in range(5):
+                start = time.process_time()
+                feedback.Result(feedback.verdict_on(item, answer), answer)._repr_html_()
+                took.append(1000 * (time.process_time() - start))
+            worst = max(worst, min(took))
+        yield draft.item.id, len(answers), worst
+
+
 def main(argv: list[str] | None = None) -> int:
     """Print the table for the given sources; 0 if every banked answer is caught and named and no mutant survives."""
     parser = argparse.ArgumentParser(prog="python -m autograd_lab.course.bank", description=__doc__)
     parser.add_argument("sources", nargs="*", type=Path, help="solutions/*.py (default: all)")
+    parser.add_argument("--times", action="store_true", help="print how long lab.check takes instead")
     options = parser.parse_args(argv)
     sources = options.sources or sorted(Path("solutions").glob("*.py"))
+    if options.times:
+        print(f"{'item':<7}{'answers':>8}{'slowest':>12}")
+        for source in sources:
+            for name, answers, worst in slowest(read(source)):
+                print(f"{name:<7}{answers:>8}{worst:>9.1f} ms")
+        return 0
     rows: list[Row] = []
     owed = 0
     for source in sources:

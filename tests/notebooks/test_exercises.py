@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,6 @@ from autograd_lab.course import author, bank, feedback, items, scores
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "solutions").glob("*.py"))
 SHEETS: dict[Path, author.Sheet] = {}
-ROWS: list[bank.Row] = []
 
 
 def sheet(source):
@@ -127,17 +126,10 @@ def test_every_gap_is_open_and_says_not_attempted(source, monkeypatch, tmp_path)
 @each
 def test_wrong_answers_are_caught_and_mutants_die(source, record_property):
     rows = bank.report(sheet(source))
-    ROWS.extend(rows)
+    record_property("bank", [asdict(row) for row in rows])  # conftest.py prints the table
     for row in rows:
         assert row.caught == row.named == row.banked
         assert row.survivors == [], f"{row.item}: add a probe that notices, or list it as equivalent"
-
-
-def test_the_table_of_the_bank(capsys):
-    """Printed, so that a run of the tests shows what the checks are worth."""
-    with capsys.disabled():
-        if ROWS:
-            print("\n" + bank.table(ROWS))
 
 
 def test_misconceptions_are_known():
@@ -147,3 +139,11 @@ def test_misconceptions_are_known():
         for item in sheet(source).items:
             for wrong in item.wrong:
                 assert wrong.id == "" or wrong.id in MISCONCEPTIONS, (item.id, wrong.id)
+
+
+def test_times_are_taken_of_every_answer(capsys):
+    assert bank.main(["--times", str(SOURCES[0])]) == 0
+    head, *rows = capsys.readouterr().out.splitlines()
+    assert head.split() == ["item", "answers", "slowest"]
+    counted = {row.split()[0]: int(row.split()[1]) for row in rows}
+    assert counted == {d.item.id: 1 + len(d.right) + len(d.wrong) for d in sheet(SOURCES[0]).drafts}

@@ -25,7 +25,7 @@ from typing import Any
 
 from . import feedback, probe
 from .author import BEGIN, END, Draft, Sheet, catching, execute, problems, read
-from .items import judge
+from .items import find, judge
 
 SECONDS = 2.0
 """How long one mutant may run; it is counted as caught if it takes longer."""
@@ -286,7 +286,7 @@ def slowest(sheet: Sheet) -> Iterator[tuple[str, int, float]]:
     busy the machine is besides does not count.
     """
     for draft in sheet.drafts:
-        item = feedback.find(draft.item.id)
+        item = find(draft.item.id)
         answers = [draft.reference, *draft.right]
         answers += [wrong.answer if program is None else program for wrong, program in draft.wrong]
         worst = 0.0

@@ -8,7 +8,8 @@ On Linux, from Python alone (ctypes), for root and for a plain user:
     ipc namespace        no shared memory or queues with others
     user namespace       what lets a plain user make the others; root takes a user number of its own instead
     Landlock             the kernel refuses files and TCP ports by path and number, signals to the outside, tracing
-    seccomp              the kernel refuses sockets, tracing, mounting, new namespaces, keys, bpf, io_uring
+    seccomp              the kernel refuses sockets, tracing, mounting, new namespaces, keys, bpf, io_uring; without a root of
+                         its own also to set the rights, owners and times of files, which Landlock does not know
     resource limits      memory, processor time, files, processes
     cgroup               memory and processes of a submission together, where a folder for it can be made
 
@@ -31,6 +32,7 @@ import platform
 import re
 import shutil
 import signal
+import socket
 import struct
 import sys
 import sysconfig
@@ -43,7 +45,7 @@ from typing import Any
 from autograd_lab.grade.model import Limits
 
 GUARDS: dict[str, tuple[tuple[str, ...], ...]] = {
-    "the files of this machine": (("mount namespace",), ("Landlock",)),
+    "the files of this machine": (("mount namespace",), ("Landlock", "seccomp")),
     "the network": (("network namespace", "mount namespace"), ("seccomp",)),
     "signals to other processes": (("pid namespace",), ("Landlock signals",), ("seccomp",)),
     "processes left running": (("pid namespace",), ("reaping",)),
@@ -137,6 +139,15 @@ _REFUSED: dict[str, tuple[int, int]] = {
     "open_by_handle_at": (304, 265), "socket": (41, 198),
     "shmget": (29, 194), "msgget": (68, 186), "semget": (64, 190), "mq_open": (240, 180),
 }  # fmt: skip
+_CHANGES: dict[str, tuple[int, int]] = {
+    "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452), "fchown": (93, 55), "fchownat": (260, 54),
+    "utimensat": (280, 88), "setxattr": (188, 5), "lsetxattr": (189, 6), "fsetxattr": (190, 7), "removexattr": (197, 14),
+    "lremovexattr": (198, 15), "fremovexattr": (199, 16), "setxattrat": (463, 463), "removexattrat": (466, 466),
+    # only x86-64 has these; the others once more
+    "chmod": (90, 53), "chown": (92, 54), "lchown": (94, 54), "utime": (132, 88), "utimes": (235, 88), "futimesat": (261, 88),
+}  # fmt: skip
+"""What Landlock does not know: rights, owners, times and attributes of files."""
+_SOCKETPAIR = (53, 199)
 _KILLS: dict[str, tuple[int, int]] = {"kill": (62, 129), "tgkill": (234, 131), "rt_sigqueueinfo": (129, 138)}
 _KILLS_OTHER: dict[str, tuple[int, int]] = {
     "tkill": (200, 130),
@@ -146,11 +157,14 @@ _KILLS_OTHER: dict[str, tuple[int, int]] = {
 _CLONE, _CLONE3 = (56, 220), 435
 _NAMESPACES = 0x7E020000  # the flags of clone that make namespaces
 _MACHINES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
+_AND = 0x54
 _ALLOW, _REFUSE, _NO_SUCH_CALL = 0x7FFF0000, 0x00050000 | 1, 0x00050000 | 38  # EPERM, ENOSYS
 
 
-def _filter(no_kill: bool) -> bytes:
+def _filter(no_kill: bool, no_change: bool) -> bytes:
     """The program that the kernel runs before each system call. With `no_kill`, signals only to the process itself.
+
+    With `no_change`, no rights, owners and times of files are set.
 
     Raises OSError for an architecture whose numbers are not known here.
     """
@@ -165,8 +179,15 @@ def _filter(no_kill: bool) -> bytes:
     number, machine, argument = 0, 4, 16  # offsets in what the program sees
     steps = [step(load, machine), step(equal, audit, 1, 0), step(leave, _REFUSE), step(load, number)]
     steps += [step(at_least, 0x40000000, 0, 1), step(leave, _REFUSE)]  # the x32 variants of the same calls
-    for numbers in [*_REFUSED.values(), *(_KILLS_OTHER.values() if no_kill else ())]:
+    others = [*(_KILLS_OTHER.values() if no_kill else ()), *(_CHANGES.values() if no_change else ())]
+    for numbers in [*_REFUSED.values(), *others]:
         steps += [step(equal, numbers[column], 0, 1), step(leave, _REFUSE)]
+    steps += [step(equal, _SOCKETPAIR[column], 0, 4), step(load, argument + 8), step(_AND, 0xF)]
+    steps += [
+        step(equal, socket.SOCK_STREAM, 1, 0),
+        step(leave, _REFUSE),
+        step(load, number),
+    ]  # others can be sent to names
     steps += [
         step(equal, _CLONE3, 0, 1),
         step(leave, _NO_SUCH_CALL),
@@ -185,8 +206,8 @@ def _filter(no_kill: bool) -> bytes:
     return b"".join(steps)
 
 
-def _refuse_calls(no_kill: bool) -> None:
-    program = _filter(no_kill)
+def _refuse_calls(no_kill: bool, no_change: bool) -> None:
+    program = _filter(no_kill, no_change)
     buffer = ctypes.create_string_buffer(program, len(program))
     header = struct.pack("@HP", len(program) // 8, ctypes.addressof(buffer))
     _call("prctl", PR_SET_SECCOMP, ctypes.c_ulong(2), header, ctypes.c_ulong(0), ctypes.c_ulong(0))
@@ -382,6 +403,7 @@ class Zone:
         self._pids = -1  # this process's own pid namespace, to come back to
         self._kills = -1  # the file in which the kernel counts processes ended for their memory
         self._killed = 0
+        self._proc = -1  # /proc as it is outside, which a root of its own may not have
 
     def _layer(self, name: str, action: Callable[[], object]) -> bool:
         """Put a layer on; whether it is on. What was on when it was tried has to be on for every submission."""
@@ -404,6 +426,7 @@ class Zone:
 
     def enter(self) -> None:
         """Take what only a process without threads can take. Returns in a new process if there is a pid namespace."""
+        self._proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         self._layer("cgroup pids", lambda: self._join("pids"))
         self._layer("cgroup memory", lambda: self._join("memory"))
         own = os.geteuid() == 0 and self._layer("mount namespace", lambda: _call("unshare", CLONE_NEWNS))
@@ -574,7 +597,7 @@ class Zone:
     def clean(self) -> bool:
         """After a submission has ended: nothing of it stays. Returns whether it was ended for its memory."""
         if "pid namespace" not in self.layers:
-            _reap()
+            _reap(self._proc)
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = ""
@@ -614,7 +637,8 @@ class Zone:
         _drop_rights()
         self._lock()
         known = {"pid namespace", "Landlock signals"} & set(self.layers)
-        self._layer("seccomp", lambda: _refuse_calls(no_kill=not known))
+        own_root = "mount namespace" in self.layers
+        self._layer("seccomp", lambda: _refuse_calls(no_kill=not known, no_change=not own_root))
 
     def _furnish(self) -> None:
         """A folder to write to, in memory, and a /proc that shows this submission only."""
@@ -722,11 +746,14 @@ def _processes_of(user: int) -> int:
     return count
 
 
-def _reap() -> None:
-    """End the processes that a submission has left running: as its orphans they are this process's children now."""
+def _reap(proc: int) -> None:
+    """End the processes that a submission has left running: as its orphans they are this process's children now.
+
+    `proc` is the open folder /proc.
+    """
     end = time.monotonic() + 10
     while time.monotonic() < end:
-        for child in _children():
+        for child in _children(proc):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
         try:
@@ -737,13 +764,18 @@ def _reap() -> None:
         time.sleep(0.001)
 
 
-def _children() -> list[int]:
+def _children(proc: int) -> list[int]:
+    def read(name: str) -> str:
+        with os.fdopen(os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=proc)) as file:
+            return file.read()
+
     own = os.getpid()
     with contextlib.suppress(FileNotFoundError):  # not every kernel is built with this list
-        return [int(pid) for pid in Path(f"/proc/self/task/{own}/children").read_text().split()]
+        return [int(pid) for pid in read(f"self/task/{own}/children").split()]
     found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if int((entry / "stat").read_text().rpartition(")")[2].split()[1]) == own:
-                found.append(int(entry.name))
+    for name in os.listdir(proc):
+        if name.isdigit():
+            with contextlib.suppress(OSError):  # it may end while we look
+                if int(read(f"{name}/stat").rpartition(")")[2].split()[1]) == own:
+                    found.append(int(name))
     return found

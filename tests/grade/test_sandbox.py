@@ -1,0 +1,381 @@
+"""Ways out of the sandbox (escapes.py) are tried from inside a submission: none may lead anywhere, as root or as a plain user.
+
+That the tries would find a way out is tested as well, with layers of the sandbox left out.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+import tiny
+
+from autograd_lab.grade.engine import Engine
+from autograd_lab.grade.model import Limits
+from autograd_lab.grade.sandbox import SandboxError, refusal
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the layers of the sandbox are Linux's")
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+SHM = 0x61676C00
+
+
+def hidden_pattern(data):
+    """A regular expression for these bytes that does not hold them in a row."""
+    return "".join(f"[\\x{part:02x}]" for part in data)
+
+
+class Surroundings:
+    """What a submission might reach: secrets in files, listeners, processes, memory; and what they notice."""
+
+    def __init__(self, folder):
+        self.noticed = []
+        self.folder = folder
+        self.files = {}
+        for name in (
+            "keys/01.json",
+            "submissions/bob/01_tiny.ipynb",
+            "results/gradebook.sqlite",
+            "home/.secret",
+            "trap/victim",
+        ):
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("SECRET")
+            path.chmod(0o666)
+            path.parent.chmod(0o777)
+        self.files = {
+            "key": f"{folder}/keys/01.json", "key of the course": str(next((ROOT / "solutions" / "keys").glob("*.json"), "")),
+            "submission": f"{folder}/submissions/bob/01_tiny.ipynb", "gradebook": f"{folder}/results/gradebook.sqlite",
+            "home": f"{folder}/home/.secret", "a victim": f"{folder}/trap/victim",
+        }  # fmt: skip
+
+    def __enter__(self):
+        self._open = contextlib.ExitStack()
+        name = f"agl-{os.getpid()}-{time.monotonic_ns()}"
+        self._tcp = self._open.enter_context(socket.create_server(("127.0.0.1", 0)))
+        port = self._tcp.getsockname()[1]
+        udp = self._open.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        udp.bind(("127.0.0.1", port))
+        unix = str(Path("/tmp") / name)
+        listeners = [self._tcp, udp]
+        for address, kind in (
+            (unix, socket.SOCK_STREAM), (f"{unix}-d", socket.SOCK_DGRAM), ("\0" + name, socket.SOCK_STREAM), (f"\0{name}-d", socket.SOCK_DGRAM)
+        ):  # fmt: skip
+            one = self._open.enter_context(socket.socket(socket.AF_UNIX, kind))
+            one.bind(address)
+            if kind == socket.SOCK_STREAM:
+                one.listen()
+            listeners.append(one)
+        for path in (unix, f"{unix}-d"):
+            Path(path).chmod(0o777)
+            self._open.callback(os.unlink, path)
+        self._listeners = listeners
+        code = "import ctypes, signal; ctypes.CDLL(None).prctl(15, b'agl-victim', 0, 0, 0)\nprint(flush=True)\nsignal.pause()"
+        environment = {"AGL_WORD": "SECRET"}
+        self._victim = self._open.enter_context(
+            subprocess.Popen([sys.executable, "-S", "-c", code], stdout=subprocess.PIPE, env=environment)
+        )
+        self._open.callback(self._victim.kill)
+        self._victim.stdout.read(1)
+        libc = ctypes.CDLL(None)
+        segment = libc.shmget(SHM, 4096, 0o1666)
+        self._open.callback(libc.shmctl, segment, 0, None)
+        os.environ["AGL_WORD"] = "SECRET"
+        self._open.callback(os.environ.pop, "AGL_WORD")
+        secret = str(tiny.SECRET).encode()
+        number = struct.pack("<q", tiny.SECRET)
+        self.trap = {
+            "files": self.files,
+            "folders": {"trap": f"{self.folder}/trap", "submissions": f"{self.folder}/submissions", "results": f"{self.folder}/results",
+                        "tmp": "/tmp", "var": "/var/tmp", "memory": "/run/shm", "start": str(Path.cwd()), "home": str(Path.home())},
+            "host": self._address(), "port": port, "unix": unix, "abstract": name,
+            "pids": {"victim": self._victim.pid, "grader": os.getpid()},
+            "shm": SHM,
+            "secret": hidden_pattern(secret),
+            "bytes": [hidden_pattern(secret), hidden_pattern(number),
+                      *(hidden_pattern(bytes([size, *[0] * 7]) + number[:4]) for size in (1, 8))],  # Python's numbers, 3.11 and 3.12
+        }  # fmt: skip
+        self._before = self._tree()
+        return self
+
+    @staticmethod
+    def _address():
+        with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+            one.connect(("192.0.2.1", 9))  # sends nothing
+            return one.getsockname()[0]
+        return "127.0.0.1"
+
+    def _tree(self):
+        return {str(p): (p.read_bytes() if p.is_file() else b"", p.stat().st_mode, p.stat().st_mtime_ns if p.is_file() else 0)
+                for p in sorted(self.folder.rglob("*"))}  # fmt: skip
+
+    def look(self):
+        """What came of it outside: texts."""
+        came = []
+        for one in self._listeners:
+            one.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                if one.type == socket.SOCK_STREAM:
+                    one.accept()[0].close()
+                else:
+                    one.recv(100)
+                came.append(f"something arrived at {one.getsockname()}")
+        if self._victim.poll() is not None:
+            came.append("the victim was ended")
+        if self._tree() != self._before:
+            came.append("files were changed")
+        for folder in [*self.trap["folders"].values(), "/dev/shm", *sys.path]:
+            path = Path(folder, "agl_escaped_probe")
+            if path.exists():
+                came.append(f"{path} was made")
+                path.unlink()
+        for entry in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                if (entry / "comm").read_text().strip() == "agl-outlived":
+                    came.append("a process is left")
+                    os.kill(int(entry.name), signal.SIGKILL)
+        return came
+
+    def __exit__(self, *_):
+        self._open.close()
+
+
+def tried(folder, without=(), require=True):
+    """Try to escape. {action: (how, what)}, and what was noticed outside."""
+    source = (HERE / "escapes.py").read_text()
+    folder = folder / "around"
+    with Surroundings(folder) as around:
+        cell = f"{source}\nTRAP.update({around.trap!r})\nreport()"
+        own = [folder / "keys", folder / "submissions", folder / "results"]
+        patient = Limits(cell_cpu=60, cell_wall=240, job_wall=400)
+        with Engine(
+            tiny.ITEMS, patient, workers=1, require_sandbox=require, private=own, without=without
+        ) as engine:
+            job = tiny.job(extra={"1.1": cell})
+            ((_, ran),) = engine.run([job])
+            (line,) = [line for line in ran.printed.splitlines() if line.startswith("REPORT ")] or [
+                str(ran)[:3000]
+            ]
+            assert line.startswith("REPORT "), line
+            assert tiny.earned(ran, job) == tiny.FULL
+            layers = engine.layers
+        return json.loads(line.removeprefix("REPORT ")), around.look(), layers
+
+
+def escaped(report):
+    return {name: what for name, (how, what) in report.items() if how == "ESCAPED"}
+
+
+@pytest.fixture
+def held():
+    """Skips where a sandbox cannot be had."""
+    try:
+        with Engine(tiny.ITEMS, workers=1):
+            pass
+    except SandboxError as error:
+        pytest.skip(str(error))
+
+
+def test_nothing_escapes(tmp_path, held):
+    report, noticed, _ = tried(tmp_path)
+    assert len(report) > 50
+    assert escaped(report) == {}
+    assert noticed == []
+    assert sum(how == "blocked" for how, _ in report.values()) > 50
+
+
+@pytest.mark.parametrize(
+    ("without", "leads"),
+    [
+        (["mount namespace", "Landlock"], {"read the keys", "read the course items", "write anothers submission", "read home"}),
+        (["pid namespace", "Landlock signals", "seccomp", "own user"], {"signal the grader"}),
+        (["resource limits"], {"raise limits"}),
+    ],
+)  # fmt: skip
+def test_the_tries_find_what_a_missing_layer_leaves_open(tmp_path, held, without, leads):
+    report, _, layers = tried(tmp_path, without, require=False)
+    if any(layer in layers for layer in without):
+        pytest.skip(f"{without} cannot be left out here")
+    assert leads <= escaped(report).keys()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "without",
+    [
+        "mount namespace",
+        "Landlock",
+        "network namespace",
+        "pid namespace",
+        "ipc namespace",
+        "own user",
+        "seccomp",
+    ],
+)
+def test_no_layer_stands_alone(tmp_path, held, without):
+    """With any one left out the others still keep the files, the network and the other processes."""
+    report, noticed, _ = tried(tmp_path, [without], require=False)
+    assert escaped(report).keys() <= INSIDE
+    assert noticed == []
+
+
+INSIDE = {"new namespaces", "new namespaces by clone", "mount", "unmount", "change the root", "kernel keys", "programs for the kernel",
+          "ring of requests", "listen", "raw sockets", "system v queues", "message queues", "old system calls", "trace them",
+          "read across", "steal a descriptor", "system v memory"}  # fmt: skip
+"""What only seccomp refuses where the kernel allows it: it makes the kernel's surface smaller, and reaches nobody else."""
+
+
+def plain_user(folder):
+    """The beginning of a command that runs as a plain user, for whom Python's own folders are shown if root keeps them closed."""
+    if os.geteuid() != 0:
+        return []
+    drop = "setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all --bounding-set=-all"
+    closed = [p for p in reversed(Path(sys.base_prefix).resolve().parents) if not p.stat().st_mode & 0o001]
+    show = ""
+    if closed:
+        top, inside = closed[0], Path(sys.base_prefix).resolve()
+        show = (
+            f"mount --bind {inside} {folder}/python && mount -t tmpfs -o mode=755 none {top} && mkdir -p {inside} && "
+            f"mount --bind {folder}/python {inside} && "
+        )
+        (folder / "python").mkdir()
+    return ["unshare", "-m", "sh", "-ec", f'{show}cd {folder}; exec {drop} "$@"', "sh"]
+
+
+def test_nothing_escapes_a_plain_user():
+    """The same in a process that is not root's."""
+    if os.geteuid() != 0:
+        pytest.skip("this is a plain user's already")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
+        folder, own = Path(place), Path(place, "own")
+        folder.chmod(0o755)
+        own.mkdir()
+        own.chmod(0o777)
+        command = [*plain_user(folder), sys.executable, str(Path(__file__).resolve()), "--in", str(own)]
+        environment = {**os.environ, "HOME": str(own), "TMPDIR": str(own)}
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=400, env=environment)
+    if "unshare" in ended.stderr or "so they do not run" in ended.stderr:
+        pytest.skip(f"no plain user, or no sandbox for one, to be had here: {ended.stderr[-500:]}")
+    assert ended.returncode == 0, ended.stderr
+    told = json.loads(ended.stdout.splitlines()[-1])
+    assert told["user"] == 65534
+    assert escaped(told["report"]) == {}
+    assert told["noticed"] == []
+
+
+# --- what is missing is said --------------------------------------------------------------------------------
+
+
+def test_what_is_not_kept_is_refused():
+    whole = ["mount namespace", "pid namespace", "network namespace", "resource limits", "process limit"]
+    assert refusal(whole, {}) == ""
+    assert (
+        refusal(
+            ["Landlock ABI 7", "Landlock signals", "seccomp", "reaping", "resource limits", "cgroup pids"], {}
+        )
+        == ""
+    )
+    for layer in whole:
+        why = refusal([other for other in whole if other != layer], {layer: "Operation not permitted"})
+        assert f"{layer}: Operation not permitted" in why
+        assert "What to do:" in why
+    assert "the network" in refusal(
+        ["mount namespace", "pid namespace", "resource limits", "process limit"], {}
+    )
+
+
+@pytest.mark.parametrize(
+    "without",
+    [["mount namespace", "Landlock"], ["resource limits"], ["pid namespace", "Landlock signals", "seccomp"]],
+)
+def test_a_sandbox_with_a_hole_is_refused(held, without):
+    with (
+        pytest.raises(SandboxError, match="so they do not run") as caught,
+        Engine(tiny.ITEMS, workers=1, without=without),
+    ):
+        pytest.fail("it started")
+    assert "left out on request" in str(caught.value)
+
+
+def test_an_older_landlock_is_enough(tmp_path, held):
+    """Without its signals, which came with ABI 6: the pid namespace or seccomp keep them."""
+    report, noticed, layers = tried(tmp_path, ["Landlock signals"])
+    assert "Landlock signals" not in layers
+    assert escaped(report) == {}
+    assert noticed == []
+
+
+# --- the weaker mode: a process started for each submission, as on macOS and Windows ------------------------------
+
+
+@pytest.fixture(scope="module")
+def spawned():
+    with Engine(tiny.ITEMS, tiny.BRIEF, workers=1, require_sandbox=False, fork=False) as engine:
+        yield engine
+
+
+def points(engine, job):
+    ((_, ran),) = engine.run([job])
+    return {result.item: (result.score, result.state) for result in tiny.results(ran, job)}
+
+
+RIGHT = {"1.1": (2, "passed"), "1.2": (3, "passed"), "1.3": (4, "passed")}
+
+
+def test_without_fork_the_same_is_earned(spawned):
+    assert points(spawned, tiny.job()) == RIGHT
+    assert points(spawned, tiny.job(a1="seven = 8"))["1.1"] == (0.5, "wrong")
+
+
+def test_without_fork_what_is_missing_is_said(spawned):
+    assert {"namespaces", "Landlock", "seccomp"} <= spawned.missing.keys()
+    assert "resource limits" in spawned.layers
+    with (
+        pytest.raises(SandboxError, match="files of this machine"),
+        Engine(tiny.ITEMS, workers=1, fork=False),
+    ):
+        pytest.fail("it started")
+
+
+@pytest.mark.parametrize(
+    ("source", "state"), [("import os\nos._exit(0)", "died"), ("while True:\n    pass", "timeout")]
+)
+def test_without_fork_a_cell_costs_its_own_item(spawned, source, state):
+    assert points(spawned, tiny.job(a2=source)) == RIGHT | {"1.2": (0, state)}
+
+
+def test_without_fork_a_probe_costs_itself(spawned):
+    source = "def double(x):\n    if x > 100:\n        import os\n        os._exit(0)\n    return 2 * x"
+    assert points(spawned, tiny.job(a2=source)) == RIGHT | {"1.2": (1, "died")}
+    assert points(spawned, tiny.job()) == RIGHT
+
+
+# --- by hand: python tests/grade/test_sandbox.py [LAYER ...]    what each try came to, with these layers left out -----
+
+
+def main(words):
+    if words[:1] == ["--in"]:
+        report, noticed, layers = tried(Path(words[1]))
+        print(json.dumps({"user": os.getuid(), "layers": layers, "report": report, "noticed": noticed}))
+        return
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o777)
+        report, noticed, layers = tried(Path(place), words, require=not words)
+    print("layers:", ", ".join(layers))
+    for name, (how, what) in report.items():
+        print(f"{how:9} {name:32} {what[:110]}")
+    print("outside:", noticed)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

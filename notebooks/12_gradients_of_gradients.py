@@ -309,4 +309,4 @@ lab.reveal(fills, x.grad is not None)
 # ```
 #
 # **Where in the source?** `autograd_lab/autograd/engine.py`: with `create_graph` the pass runs with recording
-# switched on. **Exercises:** `exercises/12`. **Next:** the last one, *Train, debug, build*.
+# switched on. **Exercises:** `exercises/12`. **Next:** *Train, debug, build*.

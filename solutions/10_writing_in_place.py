@@ -360,7 +360,7 @@ def one_step(learn):
 
 @probe(points=0.5, hidden=True, rtol=1e-4)
 def three_steps(learn):
-    "Three turns from w = 1, v = -2"
+    "Several turns"
     return after(learn, 1.0, -2.0, 0.02, turns=3)
 
 

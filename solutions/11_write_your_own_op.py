@@ -161,7 +161,7 @@ def with_a_message(op):
 
 @probe(points=1, hidden=True, rtol=1e-5)
 def no_overflow(op):
-    "x = (1000, 1001)"
+    "Numbers too large for exp"
     return run(op, [1000.0, 1001.0], 2.0)
 
 
@@ -345,13 +345,13 @@ def two_rows(rule):
 
 @probe(points=1, hidden=True)
 def three_rows_and_a_message(rule):
-    "Three rows, message 6"
+    "Several rows, another message"
     return ask(rule, [[0.1, 0.2, 0.4, 0.3], [0.5, 0.1, 0.1, 0.3], [0.25, 0.25, 0.3, 0.2]], [3, 2, 3], 6.0)[0]
 
 
 @probe(points=1, hidden=True)
 def one_row(rule):
-    "A single row, message -2"
+    "A single row, a negative message"
     return ask(rule, [[0.9, 0.1]], [1], -2.0)[0]
 
 

@@ -9,7 +9,7 @@
 # %% [markdown]
 # # 13 · Exercises: train, debug, build
 #
-# The last exercises. Put your answers in place of the dots and run the check below. `lab.hint("13.1")` gives
+# Put your answers in place of the dots and run the check below. `lab.hint("13.1")` gives
 # the first of three hints.
 
 # %%

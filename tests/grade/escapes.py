@@ -80,7 +80,7 @@ def write(path):
 
 def create(folder):
     """Make a file whose name a test looks for."""
-    path = os.path.join(folder, "agl_escaped_probe")
+    path = os.path.join(folder, TRAP["mark"])
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
     return f"made {path}"
 
@@ -217,7 +217,6 @@ def write_to_the_kernel():
     places = (
         "/proc/sys/kernel/core_pattern",
         "/proc/sysrq-trigger",
-        "/proc/self/uid_map",
         "/sys/power/state",
     )
     return each([lambda p=p: write(p) for p in places])
@@ -735,14 +734,14 @@ def named_memory():
     """A name in /dev/shm: it must not be another's, and others must not see it."""
     with contextlib.suppress(OSError):
         return read("/dev/shm/" + TRAP["abstract"])
-    with open("/dev/shm/agl_escaped_probe", "wb") as file:
+    with open("/dev/shm/" + TRAP["mark"], "wb") as file:
         file.write(b"x")
     return "harmless: a folder of its own, seen outside if it is not"
 
 
 @action
 def message_queues():
-    return f"made {system_call(240, 180, b'agl_escaped_probe', os.O_CREAT | os.O_RDWR, 0o600, None)}"
+    return f"made {system_call(240, 180, b'agl-probe', os.O_CREAT | os.O_RDWR, 0o600, None)}"
 
 
 @action
@@ -832,7 +831,7 @@ def outlive_the_submission():
     if os.fork() == 0:
         os.setsid()
         if os.fork() == 0:
-            libc.prctl(15, b"agl-outlived", 0, 0, 0)
+            libc.prctl(15, TRAP["mark"].encode(), 0, 0, 0)
             for number in range(64):
                 with contextlib.suppress(OSError):
                     os.close(number)

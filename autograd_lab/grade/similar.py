@@ -36,9 +36,9 @@ K = 6
 """Signs in a stretch."""
 WINDOW = 3
 """Of this many stretches in a row at least one is kept."""
-LEAST = 25
+LEAST = 40
 """Stretches beyond the released code that a submission needs to be compared."""
-ALIKE = 0.75
+ALIKE = 0.87
 """The similarity from which a pair is listed,"""
 BEYOND = 2.0
 """if it lies so many standard deviations above that of nearest classmates (both taken from medians, so that a few similar pairs do not shift them)."""

@@ -310,7 +310,8 @@ def execute(notebook: dict[str, Any], folder: Path, root: Path) -> None:
         store_widget_state=False,
         resources={"metadata": {"path": str(folder)}},
     )
-    asyncio.run(client.async_execute(env=environment))
+    # A manager that the client was given it would leave running, with its kernel and some twenty open files.
+    asyncio.run(client.async_execute(env=environment, cleanup_kc=True))
 
 
 def settle(notebook: dict[str, Any]) -> None:

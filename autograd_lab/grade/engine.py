@@ -22,7 +22,7 @@ import math
 import os
 import queue
 import re
-import select
+import selectors
 import signal
 import socket
 import struct
@@ -48,6 +48,7 @@ from autograd_lab.grade.sandbox import SandboxError, cpu_of, refusal
 START = 120.0  # seconds that a worker may take to load its libraries, on a busy machine
 DEPTH = 20  # of lists in lists, in an answer
 TEXT = 5_000  # characters of a text in an answer
+_Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)  # Windows has the latter only
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 
 
@@ -239,7 +240,7 @@ class _ForkServer:
         return ours
 
     def wait(self, channel: socket.socket, seconds: float) -> bytes | None:
-        ready, _, _ = select.select([channel, self._control], [], [], seconds)
+        ready = _readable([channel, self._control], seconds)
         if channel in ready:
             try:
                 return channel.recv(1 << 20)
@@ -302,8 +303,7 @@ class _Spawner:
         return self._now[1]
 
     def wait(self, channel: socket.socket, seconds: float) -> bytes | None:
-        ready, _, _ = select.select([channel], [], [], seconds)
-        if not ready:
+        if not _readable([channel], seconds):
             return None
         try:
             return channel.recv(1 << 20)
@@ -353,6 +353,14 @@ def _launch(mode: str, folder: Path) -> tuple[subprocess.Popen[bytes], socket.so
         )
     theirs.close()
     return process, ours, log
+
+
+def _readable(channels: Sequence[socket.socket], seconds: float) -> list[Any]:
+    """Those that have something to read, or have ended; waits so long for the first."""
+    with _Selector() as selector:  # not select.select, which refuses file numbers from 1024 on
+        for channel in channels:
+            selector.register(channel, selectors.EVENT_READ)
+        return [key.fileobj for key, _ in selector.select(seconds)]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

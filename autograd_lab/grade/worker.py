@@ -587,7 +587,10 @@ def main(arguments: list[str]) -> None:
     if sys.platform == "win32":
         channel = socket.fromshare(sys.stdin.buffer.read())
     else:
-        channel = socket.socket(fileno=int(arguments[1]))
+        # Under the lowest number there is: in an engine that holds thousands of files it is beyond what select() can watch.
+        number = os.dup(int(arguments[1]))
+        os.close(int(arguments[1]))
+        channel = socket.socket(fileno=number)
     with contextlib.suppress(
         EOFError, BrokenPipeError, ConnectionResetError
     ):  # the engine has gone, and so do we

@@ -4,6 +4,7 @@ Hostile code runs here, so only where the sandbox holds; elsewhere these tests a
 """
 
 import json
+import os
 import random
 from dataclasses import asdict, replace
 
@@ -46,6 +47,25 @@ def run(engine, job):
 
 
 RIGHT = {"1.1": (2, "passed"), "1.2": (3, "passed"), "1.3": (4, "passed")}
+
+
+def test_an_engine_in_a_process_that_holds_thousands_of_files():
+    """File numbers from 1024 on are beyond select(); a worker that died of that would cost every item of every student."""
+    resource = pytest.importorskip("resource", reason="needs POSIX")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if before[1] < 1200:
+        pytest.skip(f"a process may hold {before[1]} files at most here")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(before[0], 1200), before[1]))
+    held = [os.open(os.devnull, os.O_RDONLY) for _ in range(1024)]
+    try:
+        with Engine(tiny.ITEMS, tiny.BRIEF, workers=1, require_sandbox=False) as engine:
+            ((_, ran),) = engine.run([tiny.job("ada")])
+    finally:
+        for number in held:
+            os.close(number)
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert (ran.state, ran.careful) == ("ok", False)
+    assert tiny.earned(ran, tiny.job("ada")) == tiny.FULL
 
 
 # --- what costs an item its points -----------------------------------------------------------------------

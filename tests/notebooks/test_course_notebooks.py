@@ -5,6 +5,7 @@ import json
 import tomllib
 from pathlib import Path
 
+import nbformat
 import pytest
 
 from autograd_lab.course import author, build, lint
@@ -45,6 +46,17 @@ def test_every_cell_can_be_run_twice(source):
         cell["id"] = f"twice-{number}"
     notebook["cells"] = cells
     build.execute(notebook, source.parent, ROOT)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts open files in /proc")
+def test_an_execution_leaves_no_kernel_and_no_open_file():
+    """A hundred notebooks are executed in one test run: kernels and sockets left behind would add up to thousands of files."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("print(1)")])
+    build.execute(copy.deepcopy(notebook), ROOT, ROOT)
+    before = sum(1 for _ in Path("/proc/self/fd").iterdir())
+    build.execute(copy.deepcopy(notebook), ROOT, ROOT)
+    assert sum(1 for _ in Path("/proc/self/fd").iterdir()) == before
 
 
 def test_no_notebook_lacks_its_source():

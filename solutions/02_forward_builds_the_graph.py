@@ -2,8 +2,8 @@
 # jupyter:
 #   autograd_lab:
 #     id: "02"
-#     minutes: 35
-#     points: 10
+#     minutes: 40
+#     points: 12
 # ---
 
 # %% [markdown]
@@ -364,3 +364,170 @@ def build(a, b):
 @right
 def build(a, b):
     return torch.add(torch.mul(a, torch.exp(b)), a)
+
+
+# %% [markdown]
+# ## 02.5 · Switched on halfway (1 point)
+#
+# ```python
+# x = torch.tensor(5.0)
+# w = torch.tensor(2.0, requires_grad=True)
+# early = x * x
+# mixed = early * w
+# x.requires_grad_()
+# late = x * w
+# (mixed + late).backward()
+# ```
+#
+# What are `x.grad` and `w.grad` now? Give both, `x.grad` first; `None` counts as an answer.
+
+# %%
+### BEGIN SOLUTION
+both = [2, 30]
+### END SOLUTION
+### BEGIN STUB
+# both = [..., ...]  # x.grad, w.grad
+### END STUB
+
+# %%
+lab.check("02.5", both)
+
+# %% tags=["item"]
+item(
+    "02.5",
+    kind="number",
+    points=1,
+    hints=[
+        "Go through the lines one by one, and ask of each: which operand requires grad at this moment?",
+        "When x * x ran, neither operand required grad, so it left no node. mixed and late have one each.",
+        "x hears only from late, whose other factor is w. w hears from both: early = 25 from mixed, x = 5 from late.",
+    ],
+    wrong=[
+        wrong_answer(
+            [22, 30],
+            "M05",
+            "requires_grad_() works from its line on, not backwards. x * x ran before it and left no node, so no gradient "
+            "comes back through early: x hears only from late.",
+        ),
+        wrong_answer(
+            [20, 30],
+            "M05",
+            "You followed x through early, which ran before the switch and was not recorded. late ran after it, and that is where "
+            "x gets its gradient.",
+        ),
+        wrong_answer(
+            [None, 30],
+            "",
+            "x was switched on in time for one operation: late = x * w is recorded with an edge to x, and brings it a gradient.",
+        ),
+        wrong_answer(
+            [0, 30],
+            "M11",
+            "Through early nothing comes to x, not even a zero. But late = x * w ran after the switch, and sends x its other factor.",
+        ),
+        wrong_answer(
+            [2, 5],
+            "M03",
+            "early is a constant for mixed = early * w, but w is not: the product is recorded, and sends w the value of early.",
+        ),
+        wrong_answer(
+            [2, 25],
+            "M07",
+            "w is used twice, in mixed and in late. Both send it a message, and they are added.",
+        ),
+        wrong_answer([30, 2], "", "Both numbers are right; x.grad comes first."),
+        wrong_answer(
+            [10, 30],
+            "M05",
+            "10 is the slope of x * x, but that ran before x required a gradient: it was not recorded. x hears only from late.",
+        ),
+    ],
+)
+
+# %% [markdown]
+# ## 02.6 · Who may ask for a gradient? (1 point)
+#
+# Which of these lines run without an error? Give a list of six, `True` or `False` for each.
+#
+# ```python
+# torch.tensor([3, 4], requires_grad=True)
+# torch.tensor([3, 4.0], requires_grad=True)
+# torch.tensor([3.7, 4.2]).long().requires_grad_()
+# torch.tensor([3, 4]).double().requires_grad_()
+# torch.tensor([3, 4]) * torch.tensor(0.5, requires_grad=True)
+# torch.tensor([True, False], requires_grad=True)
+# ```
+
+# %%
+### BEGIN SOLUTION
+runs = [False, True, False, True, True, False]
+### END SOLUTION
+### BEGIN STUB
+# runs = [..., ..., ..., ..., ..., ...]
+### END STUB
+
+# %%
+lab.check("02.6", runs)
+
+# %% tags=["item"]
+item(
+    "02.6",
+    kind="predict",
+    points=1,
+    hints=[
+        "A gradient says what a small change does. Which values can change by a little?",
+        "What counts is the dtype of the tensor that is to require a gradient, at that moment. Print x.dtype if you are not sure.",
+        "One floating point number makes the whole list floating point; long() gives integers, double() gives floats. "
+        "An operand that requires no gradient may be anything.",
+    ],
+    wrong=[
+        wrong_answer(
+            [True, True, True, True, True, True],
+            "M27",
+            "Integers and truth values cannot change by a little, so there is no slope: only floating point tensors can require "
+            "a gradient.",
+        ),
+        wrong_answer(
+            [True, True, True, True, True, False],
+            "M27",
+            "You refuse truth values and let integers pass. Between 3 and 4 there is no integer either: without small changes, no "
+            "gradient.",
+        ),
+        wrong_answer(
+            [False, True, False, True, True, True],
+            "M27",
+            "Truth values are stored as whole numbers, 0 and 1: they cannot change by a little, so they cannot require a gradient.",
+        ),
+        wrong_answer(
+            [False, True, True, True, True, False],
+            "M27",
+            "long() makes a tensor of integers, 3 and 4. That it was made of floating point numbers does not help: its own dtype "
+            "counts.",
+        ),
+        wrong_answer(
+            [False, False, False, True, True, False],
+            "",
+            "A tensor has one dtype for all its elements. One 4.0 in the list makes both of them floating point.",
+        ),
+        wrong_answer(
+            [False, True, True, False, True, False],
+            "M27",
+            "Look at what the tensor is now, not at what it was made of: double() gives floating point numbers, long() gives integers.",
+        ),
+        wrong_answer(
+            [False, True, False, False, True, False],
+            "",
+            "double() makes a floating point tensor, and that one is asked to require a gradient.",
+        ),
+        wrong_answer(
+            [False, True, False, True, False, False],
+            "M03",
+            "Here the integers require nothing: they are a constant factor. Only what requires a gradient must be floating point.",
+        ),
+        wrong_answer(
+            [True, False, True, False, False, True],
+            "",
+            "You marked the lines that fail. True is for those that run.",
+        ),
+    ],
+)

@@ -21,14 +21,15 @@ from autograd_lab import lab
 #
 # `x = 4`. What is `x.grad` after `y.backward()`?
 #
-# 1. `y = x * x.detach()` · 2. `y = x * x * x.detach()` · 3. `y = (x * 3).detach() * x`
+# 1. `y = x * x.detach()` · 2. `y = x * x * x.detach()` · 3. `y = (x * 3).detach() * x` ·
+# 4. `y = x * (x * 2).item()`
 
 # %%
 ### BEGIN SOLUTION
-gradients = [4, 32, 12]
+gradients = [4, 32, 12, 8]
 ### END SOLUTION
 ### BEGIN STUB
-# gradients = [..., ..., ...]
+# gradients = [..., ..., ..., ...]
 ### END STUB
 
 # %%
@@ -41,65 +42,85 @@ item(
     points=2,
     partial=True,
     hints=[
-        "A detached tensor is a constant: put its number in its place.",
-        "1: x * 4. 2: x * x * 4. 3: 12 * x.",
-        "The slopes of 4x, 4x**2 and 12x at x = 4.",
+        "A detached tensor is a constant, and so is what item() gives: put the number in its place.",
+        "1: x * 4. 2: x * x * 4. 3: 12 * x. 4: x * 8.",
+        "The slopes of 4x, 4x**2, 12x and 8x at x = 4.",
     ],
     wrong=[
         wrong_answer(
-            [8, 48, 24],
+            [8, 48, 24, 16],
             "M16",
-            "This is the gradient without detach. The detached factor is a constant: nothing flows through it.",
+            "These are the gradients without detach and item(). The factor they cut off is a constant: nothing flows through it.",
         ),
         wrong_answer(
-            [0, 0, 0],
+            [0, 0, 0, 0],
             "M16",
-            "detach cuts one value, not the whole expression: the other factors still lead to x.",
+            "detach and item() cut one value off, not the whole expression: the other factors still lead to x.",
         ),
         wrong_answer(
-            [4, 16, 12],
+            [4, 16, 12, 8],
             "",
             "In the second, two factors are still connected: the slope of 4 * x * x is 8 * x.",
-            score=1.33,
+            score=1.5,
         ),
         wrong_answer(
-            [4, 32, 3],
+            [4, 32, 3, 8],
             "",
             "In the third, the detached factor is x * 3 as a whole: the constant 12.",
-            score=1.33,
+            score=1.5,
         ),
         wrong_answer(
-            [4, 48, 12],
+            [4, 48, 12, 8],
             "M16",
             "In the second the last factor is a constant too, 4. The slope of 4 * x * x is 8 * x.",
-            score=1.33,
+            score=1.5,
         ),
         wrong_answer(
-            [8, 32, 12],
+            [8, 32, 12, 8],
             "M16",
             "In the first, one of the two factors is the constant 4: the slope of 4 * x is 4.",
-            score=1.33,
+            score=1.5,
         ),
         wrong_answer(
-            [0, 32, 12],
+            [0, 32, 12, 8],
             "M16",
             "In the first, detach makes one of the two factors a constant. The other one still leads to x.",
-            score=1.33,
+            score=1.5,
         ),
         wrong_answer(
-            [4, 32, 24],
+            [4, 32, 24, 8],
             "M16",
             "In the third, (x * 3).detach() is the constant 12, and no gradient goes through it: the slope of 12 * x is 12.",
-            score=1.33,
+            score=1.5,
         ),
         wrong_answer(
-            [4, 32, 0],
+            [4, 32, 0, 8],
             "M16",
             "In the third, detach cuts the first factor. The second one, x itself, is still connected.",
-            score=1.33,
+            score=1.5,
         ),
-        wrong_answer(["None", "None", "None"], "M16", "In each of the three, one way to x is left open."),
-        wrong_answer([16, 64, 48], "", "These are the values of y, not the slopes.", score=0),
+        wrong_answer(
+            [4, 32, 12, 16],
+            "M17",
+            "In the fourth, item() hands out a plain Python number, 8, that knows nothing of x: the slope of x * 8 is 8.",
+            score=1.5,
+        ),
+        wrong_answer(
+            [4, 32, 12, 0],
+            "",
+            "In the fourth, item() makes a plain number of one factor only. The other one is x itself, and still connected.",
+            score=1.5,
+        ),
+        wrong_answer(
+            [4, 32, 12, 4],
+            "",
+            "In the fourth, the number taken out is that of x * 2, not that of x.",
+            score=1.5,
+        ),
+        wrong_answer(
+            ["None", "None", "None", "None"], "M16", "In each of the four, one way to x is left open."
+        ),
+        wrong_answer([16, 64, 48, 32], "", "These are the values of y, not the slopes.", score=0),
     ],
 )
 
@@ -283,7 +304,7 @@ def training_goes_on(step):
     p, q = two()
     p.grad = q.grad = None
     for _ in range(3):
-        ((p.sum() - q) ** 2).backward()
+        ((p.sum() * 2 - q) ** 2).backward()
         step([p, q], 0.1)
     return [p.detach(), q.detach()]
 
@@ -297,14 +318,14 @@ def one_without_a_gradient(step):
     return [unused.detach(), p.detach()]
 
 
-@wrong("M15", "p = p - ... makes a new tensor; the parameter in the list has not moved. Write into it: p -= ...", score=1)  # fmt: skip
+@wrong("M15", "p = p - ... makes a new tensor; the parameter in the list has not moved. Write into it: p -= ...")  # fmt: skip
 def step(parameters, lr):
     for p in parameters:
         p = p - lr * p.grad
         p.grad = None
 
 
-@wrong("M15", "Under no_grad the new tensor is made without a record, but it is still a new tensor. Write into the old one.", score=2)  # fmt: skip
+@wrong("M15", "Under no_grad the new tensor is made without a record, but it is still a new tensor. Write into the old one.", score=1)  # fmt: skip
 def step(parameters, lr):
     with torch.no_grad():
         for p in parameters:
@@ -324,7 +345,7 @@ def step(parameters, lr):
             p.grad = None
 
 
-@wrong("M10", "The gradients stay where they are: the next backward would add to them. Clear them.", score=3)
+@wrong("M10", "The gradients stay where they are: the next backward would add to them. Clear them.", score=2)
 def step(parameters, lr):
     with torch.no_grad():
         for p in parameters:
@@ -344,7 +365,7 @@ def step(parameters, lr):
             p.grad = None
 
 
-@wrong("", "Uphill: the gradient points to where the loss grows. Subtract it.", score=2)
+@wrong("", "Uphill: the gradient points to where the loss grows. Subtract it.", score=1)
 def step(parameters, lr):
     with torch.no_grad():
         for p in parameters:

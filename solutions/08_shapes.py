@@ -418,7 +418,7 @@ def equal_pieces(batch_gradient, rows, size):
 
 @probe(points=0.5)
 def rows_at_a_time(batch_gradient):
-    "Six rows, 2 at a time: after how many rows each gradient reaches w"
+    "Six rows, 2 at a time: after how many rows each gradient reaches w, and what comes of it"
     w, x, y = problem(6)
     rows, reached = [0], []
 
@@ -428,8 +428,8 @@ def rows_at_a_time(batch_gradient):
 
     w.register_hook(lambda g: reached.append(rows[0]))
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda saved: saved):
-        batch_gradient(w, x, y, 2)
-    return reached
+        found = batch_gradient(w, x, y, 2)
+    return [reached, found]
 
 
 @probe(points=1, hidden=True, cases=[(4,), (3,), (6,)])
@@ -438,18 +438,17 @@ def a_smaller_last_piece(batch_gradient, size):
     return batch_gradient(*problem(7), size)
 
 
-@probe(points=0.5, hidden=True)
-def all_at_once_and_old_gradients(batch_gradient):
-    "More places than rows, and a gradient left over from before"
+@probe(points=0.5, hidden=True, cases=[(8,), (3,)])
+def all_at_once_and_old_gradients(batch_gradient, size):
+    "A gradient left over from before, all rows at once and in pieces"
     w, x, y = problem(5)
     w.grad = torch.tensor([100.0, 200.0], dtype=torch.float64)
-    return batch_gradient(w, x, y, 8)
+    return batch_gradient(w, x, y, size)
 
 
 @wrong(
     "M19",
     "Each piece divides by its own number of rows, so their sum is too large. Weigh each by its share of the batch.",
-    score=1,
 )
 def batch_gradient(w, x, y, size):
     w.grad = None
@@ -463,7 +462,7 @@ def batch_gradient(w, x, y, size):
 @wrong(
     "M19",
     "Dividing by the number of pieces is right only if all have the same size. A small last piece would count too much.",
-    score=2,
+    score=1.5,
 )
 def batch_gradient(w, x, y, size):
     w.grad = None
@@ -492,7 +491,6 @@ def batch_gradient(w, x, y, size):
 @wrong(
     "M19",
     "The mean has divided by the rows of the piece already; now you divide by all rows as well.",
-    score=0.5,
 )
 def batch_gradient(w, x, y, size):
     w.grad = None
@@ -506,7 +504,6 @@ def batch_gradient(w, x, y, size):
 @wrong(
     "M19",
     "Sums of pieces do add up, but to the gradient of the sum. The mean is asked for: divide by all rows.",
-    score=0.5,
 )
 def batch_gradient(w, x, y, size):
     w.grad = None
@@ -520,7 +517,6 @@ def batch_gradient(w, x, y, size):
 @wrong(
     "M19",
     "The mean has divided by the rows of the piece already; now you divide by them once more.",
-    score=0.5,
 )
 def batch_gradient(w, x, y, size):
     w.grad = None
@@ -531,7 +527,7 @@ def batch_gradient(w, x, y, size):
     return w.grad
 
 
-@wrong("M19", "The share is upside down: a piece counts by its rows out of all, len(rows) / len(x).", score=1)
+@wrong("M19", "The share is upside down: a piece counts by its rows out of all, len(rows) / len(x).")
 def batch_gradient(w, x, y, size):
     w.grad = None
     for start in range(0, len(x), size):
@@ -569,7 +565,7 @@ def batch_gradient(w, x, y, size):
     return w.grad
 
 
-@wrong("", "Clearing inside the loop leaves only the last piece. Here adding up is what we want.", score=1)
+@wrong("", "Clearing inside the loop leaves only the last piece. Here adding up is what we want.")
 def batch_gradient(w, x, y, size):
     for start in range(0, len(x), size):
         rows, targets = x[start : start + size], y[start : start + size]

@@ -206,8 +206,10 @@ item(
 
 @probe(points=0.5, rtol=1e-4)
 def values(softmax):
-    "The values for (0, 1, 3)"
-    return softmax(torch.tensor([0.0, 1.0, 3.0], requires_grad=True)).detach()
+    "The values for (0, 1, 3), and whether backward gets through"
+    s = softmax(torch.tensor([0.0, 1.0, 3.0], requires_grad=True))
+    s.sum().backward()
+    return s.detach()
 
 
 @shared
@@ -236,13 +238,15 @@ def behind_a_layer(softmax):
 
 @probe(points=0.5, hidden=True, rtol=1e-4)
 def the_input_stays(softmax):
-    "The input holds the same numbers afterwards"
-    x = torch.tensor([0.5, 2.0, -1.0, 1.0])
+    "The input holds the same numbers afterwards, and backward reaches what it was made of"
+    w = torch.tensor([0.5, 2.0, -1.0, 1.0], requires_grad=True)
+    x = w * 1
     s = softmax(x)
-    return [x, s]
+    s.sum().backward()
+    return [x, s, w.grad is None]
 
 
-@wrong("M22", "exp saves its result e, because its slope is its result. e /= ... overwrites it: divide into a new tensor.", score=1)  # fmt: skip
+@wrong("M22", "exp saves its result e, because its slope is its result. e /= ... overwrites it: divide into a new tensor.")  # fmt: skip
 def softmax(x):
     e = x.exp()
     e /= e.sum()
@@ -262,7 +266,7 @@ def softmax(x):
     return e / e.sum().item()
 
 
-@wrong("M16", "detach stops the error and the gradient with it: nothing reaches x any more.", score=1)
+@wrong("M16", "detach stops the error and the gradient with it: nothing reaches x any more.")
 def softmax(x):
     e = x.detach().exp()
     e /= e.sum()
@@ -366,10 +370,10 @@ def three_steps(learn):
 
 @probe(points=0.5, hidden=True)
 def same_leaves(learn):
-    "The parameters are still leaves that require grad"
-    w, v = torch.tensor(1.5, requires_grad=True), torch.tensor(2.0, requires_grad=True)
+    "The parameters have moved, and are still leaves that require grad"
+    w, v = torch.tensor(1.5, requires_grad=True), torch.tensor(4.0, requires_grad=True)
     learn(w, v, 0.1)
-    return [w.is_leaf, w.requires_grad, v.is_leaf, v.requires_grad]
+    return [[p.item() != old, p.is_leaf, p.requires_grad] for p, old in ((w, 1.5), (v, 4.0))]
 
 
 @wrong("M30", "The first step writes into w and v, whose old values h = w * v has saved for the second backward. Step after both.")  # fmt: skip
@@ -405,7 +409,7 @@ def learn(w, v, lr):
     optimizer.zero_grad()
 
 
-@wrong("M15", "w = w - ... gives the name w to a new tensor inside the function; the caller's parameters have not moved.", score=0.5)  # fmt: skip
+@wrong("M15", "w = w - ... gives the name w to a new tensor inside the function; the caller's parameters have not moved.")  # fmt: skip
 def learn(w, v, lr):
     h = w * v
     ((h - 3) ** 2 + h * w).backward()

@@ -485,8 +485,11 @@ def slope(entropy, values):
 
 @probe(points=0.5, rtol=1e-4)
 def value(entropy):
-    "The value at (0, 0.25, 0.75)"
-    return entropy(torch.tensor([0.0, 0.25, 0.75])).item()
+    "The value at (0, 0.25, 0.75), and whether its gradient is finite everywhere"
+    p = torch.tensor([0.0, 0.25, 0.75], requires_grad=True)
+    y = entropy(p)
+    y.backward()
+    return {"value": y.item(), "all finite": bool(torch.isfinite(p.grad).all())}
 
 
 @probe(points=0.5, rtol=1e-4)
@@ -510,7 +513,7 @@ def only_zeros(entropy):
     return [y.item(), p.grad]
 
 
-@wrong("M26", "where hides the value of the branch not taken, not its derivative: 0 * inf is nan. Make the input of log safe.", score=0.5)  # fmt: skip
+@wrong("M26", "where hides the value of the branch not taken, not its derivative: 0 * inf is nan. Make the input of log safe.")  # fmt: skip
 def entropy(p):
     return torch.where(p > 0, -p * p.log(), 0.0).sum()
 

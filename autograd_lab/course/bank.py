@@ -4,6 +4,9 @@ A mutant is the reference answer with one small thing changed: an operator, a co
 or keepdim dropped, `+=` made `=`. One that passes every probe is a survivor: either it means the same (the item then
 lists it as `equivalent`), or the probes have a gap.
 
+An idle program does nothing of what is asked: the code as it was handed out, or with `return 0` and the like in place of the
+work. It must earn nothing: each probe has to see something that only the work brings about.
+
     python -m autograd_lab.course.bank [solutions/04_*.py ...]
     python -m autograd_lab.course.bank --times          how long lab.check takes on every answer of the bank
 """
@@ -24,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from . import feedback, probe
-from .author import BEGIN, END, Draft, Sheet, catching, execute, problems, read
+from .author import BEGIN, END, Draft, Sheet, catching, execute, problems, read, stub
 from .items import find, judge
 
 SECONDS = 2.0
@@ -38,6 +41,9 @@ _COMPARE: dict[type, type] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
 }  # fmt: skip
+
+IDLE = ("pass", "return 0", "return 1", "return True", "return []", "raise NotImplementedError")
+"""What may stand in place of the work; on top come the function's arguments, handed back as they are."""
 
 
 @dataclass
@@ -53,6 +59,8 @@ class Row:
     mutants: int = 0
     killed: int = 0
     survivors: list[str] = field(default_factory=list)
+    idle: list[str] = field(default_factory=list)
+    """Idle programs that earn something."""
 
 
 def report(sheet: Sheet) -> list[Row]:
@@ -72,32 +80,49 @@ def report(sheet: Sheet) -> list[Row]:
                 row.killed += not alive
                 if alive:
                     row.survivors.append(name)
+            row.idle = [f"{name}: {score:g}" for name, score in run_idle(sheet, draft) if score]
         rows.append(row)
     return rows
 
 
 def run_mutants(sheet: Sheet, draft: Draft) -> Iterator[tuple[str, bool]]:
     """(what was changed, whether every probe still passes) for each mutant of an item's reference answer."""
-    item = draft.item
+    attempt = _attempts(sheet, draft)
+    for name, text in mutants(sheet.code[draft.answer_cell]):
+        if name in draft.equivalent:
+            continue
+        outputs = attempt(text)
+        yield name, outputs is not None and judge(draft.item, outputs=outputs).state == "passed"
+
+
+def run_idle(sheet: Sheet, draft: Draft) -> Iterator[tuple[str, float]]:
+    """(what stands in place of the work, the points it earns) for each idle program of an item with probes."""
+    attempt = _attempts(sheet, draft)
+    for name, text in idle(stub(sheet.code[draft.answer_cell])):
+        outputs = attempt(text)
+        yield name, 0.0 if outputs is None else judge(draft.item, outputs=outputs).score
+
+
+def _attempts(sheet: Sheet, draft: Draft) -> Callable[[str], dict[str, Any] | None]:
+    """What the probes of an item return for another text of its answer's cell; None if it does not even get to them in time."""
     before: dict[str, Any] = {"__name__": "__main__"}
     with catching():
         for number, source in enumerate(sheet.code[: draft.answer_cell]):
             execute(source, before, f"{sheet.name}, code {number}")
     rest = sheet.code[draft.answer_cell + 1 :]
-    check = next(source for source in rest if f'"{item.id}"' in source)
-    for name, text in mutants(sheet.code[draft.answer_cell]):
-        if name in draft.equivalent:
-            continue
+    check = next(source for source in rest if f'"{draft.item.id}"' in source)
+
+    def attempt(text: str) -> dict[str, Any] | None:
         space = dict(before)
         try:
             with catching() as given, limit(SECONDS):
-                execute(text, space, "mutant")
+                execute(text, space, "attempt")
                 execute(check, space, "check")
-                outputs = probe.run(item.probes, given[-1][1])
+                return probe.run(draft.item.probes, given[-1][1])
         except (ValueError, TimeUp):
-            yield name, False
-            continue
-        yield name, judge(item, outputs=outputs).state == "passed"
+            return None
+
+    return attempt
 
 
 class TimeUp(BaseException):
@@ -143,6 +168,26 @@ def mutants(source: str) -> Iterator[tuple[str, str]]:
         new = _at(mutant, path)
         line = getattr(_at(tree, path), "lineno", 0)
         yield f"{line}: {old} -> {ast.unparse(new)}", text
+
+
+def idle(handed_out: str) -> Iterator[tuple[str, str]]:
+    """(name, text) of every idle program that can be made of what students find in an answer's cell."""
+    yield "as handed out", handed_out
+    found = [node for node in ast.walk(ast.parse(handed_out)) if isinstance(node, ast.FunctionDef)]
+    for work in (*IDLE, *range(max(len(function.args.args) for function in found))):
+        tree = ast.parse(handed_out)
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef):
+                names = [argument.arg for argument in function.args.args]
+                text = f"return {names[min(work, len(names) - 1)]}" if isinstance(work, int) else work
+                function.body = ast.parse(text).body
+        yield f"return argument {work + 1}" if isinstance(work, int) else work, ast.unparse(tree)
+    for value in (None, 0):
+        tree = ast.parse(handed_out)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and node.value is ...:
+                node.value = value
+        yield f"{value} in the gaps", ast.unparse(tree)
 
 
 def _at(tree: Any, path: tuple[Any, ...]) -> Any:
@@ -276,6 +321,7 @@ def table(rows: list[Row]) -> str:
             + "".join(f"{n:>{w}}" for n, w in zip(sums, (7, 8, 7, 9, 8), strict=True))
         )
     lines += [f"{row.item} survivor  {name}" for row in rows for name in row.survivors]
+    lines += [f"{row.item} earns points for nothing  {name}" for row in rows for name in row.idle]
     return "\n".join(lines)
 
 
@@ -301,7 +347,7 @@ def slowest(sheet: Sheet) -> Iterator[tuple[str, int, float]]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the table for the given sources; 0 if every banked answer is caught and named and no mutant survives."""
+    """Print the table for the given sources; 0 if every banked answer is caught and named, no mutant survives and nothing idle earns."""
     parser = argparse.ArgumentParser(prog="python -m autograd_lab.course.bank", description=__doc__)
     parser.add_argument("sources", nargs="*", type=Path, help="solutions/*.py (default: all)")
     parser.add_argument("--times", action="store_true", help="print how long lab.check takes instead")
@@ -324,12 +370,13 @@ def main(argv: list[str] | None = None) -> int:
     print(table(rows))
     return (
         1
-        if owed or any(row.survivors or row.caught < row.banked or row.named < row.banked for row in rows)
+        if owed
+        or any(row.survivors or row.idle or row.caught < row.banked or row.named < row.banked for row in rows)
         else 0
     )
 
 
-__all__ = ["Row", "limit", "mutants", "report", "run_mutants", "table"]
+__all__ = ["Row", "idle", "limit", "mutants", "report", "run_idle", "run_mutants", "table"]
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -248,3 +248,34 @@ def test_a_mutant_that_never_ends_is_caught(tmp_path, monkeypatch):
     row = bank.report(sheet_of(tmp_path, loop))[1]
     assert row.mutants > 5
     assert not any("-=" in name for name in row.survivors)
+
+
+def test_a_program_that_does_nothing_must_not_earn(tmp_path, capsys):
+    rows = bank.report(sheet_of(tmp_path))
+    assert [row.idle for row in rows] == [[], []]
+    known = [(name, text) for name, text in bank.idle("def twice(x):\n    return ...  # your code here\n")]
+    assert [name for name, _ in known] == [
+        "as handed out", "pass", "return 0", "return 1", "return True", "return []", "raise NotImplementedError", "return argument 1",
+        "None in the gaps", "0 in the gaps",
+    ]  # fmt: skip
+    assert known[7][1] == "def twice(x):\n    return x"
+    lazy = SOURCE.replace(
+        "return [f(x) for x in numbers()]", "return [bool(f(x)) for x in numbers()]"
+    ).replace(", score=1)", ", score=2)")
+    assert bank.report(sheet_of(tmp_path, lazy))[1].idle == [
+        "as handed out: 1", "return 1: 1", "return True: 1", "return argument 1: 1",
+    ]  # fmt: skip
+    source = tmp_path / "99_test.py"
+    assert bank.main([str(source)]) == 1
+    assert "99.2 earns points for nothing  return 1: 1" in capsys.readouterr().out
+
+
+def test_what_a_class_or_several_functions_do_nothing_with():
+    several = "class A:\n    def f(self, x):\n        ...\n\n\ndef g(a, b, c):\n    y = ...\n    return y\n"
+    known = dict(bank.idle(several))
+    assert known["return argument 2"] == (
+        "class A:\n\n    def f(self, x):\n        return x\n\ndef g(a, b, c):\n    return b"
+    )
+    assert "return argument 3" in known
+    assert known["0 in the gaps"].count("0") == 2
+    ast.parse(known["raise NotImplementedError"])

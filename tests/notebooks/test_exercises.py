@@ -132,6 +132,21 @@ def test_wrong_answers_are_caught_and_mutants_die(source, record_property):
         assert row.survivors == [], f"{row.item}: add a probe that notices, or list it as equivalent"
 
 
+@each
+def test_doing_nothing_earns_nothing(source):
+    """Neither the code as it was handed out nor a program that only returns something passes a single probe."""
+    tried = {
+        draft.item.id: dict(bank.run_idle(sheet(source), draft))
+        for draft in sheet(source).drafts
+        if draft.item.probes
+    }
+    assert all("as handed out" in scores and "return argument 1" in scores for scores in tried.values())
+    earned = [
+        (item, name, score) for item, scores in tried.items() for name, score in scores.items() if score
+    ]
+    assert earned == [], "a probe must see something that only the work brings about"
+
+
 def test_misconceptions_are_known():
     from autograd_lab.course.misconceptions import MISCONCEPTIONS
 
@@ -139,6 +154,19 @@ def test_misconceptions_are_known():
         for item in sheet(source).items:
             for wrong in item.wrong:
                 assert wrong.id == "" or wrong.id in MISCONCEPTIONS, (item.id, wrong.id)
+
+
+def test_every_misconception_is_graded_where_it_is_at_home():
+    """In the exercises of the notebook that refutes it, some item recognizes it in an answer."""
+    from autograd_lab.course.misconceptions import MISCONCEPTIONS
+
+    asked = {
+        (wrong.id, item.id.split(".")[0])
+        for source in SOURCES
+        for item in sheet(source).items
+        for wrong in item.wrong
+    }
+    assert [name for name, known in MISCONCEPTIONS.items() if (name, known.home) not in asked] == []
 
 
 def test_times_are_taken_of_every_answer(capsys):

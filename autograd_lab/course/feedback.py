@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from html import escape
 from typing import Any
 
@@ -41,6 +42,13 @@ class Result:
         """The id of the misconception that gives this answer, or ""."""
         return self.verdict.misconception
 
+    @property
+    def steppable(self) -> bool:
+        """Whether there is a failed case that runs with tensors, so that something would be recorded."""
+        if self.verdict.case is None:
+            return False
+        return "torch." in next(p for p in self.verdict.item.probes if p.name == self.verdict.case[0]).source
+
     def step(self) -> Any:
         """The case on which the answer failed, recorded and opened in the stepper. Raises ValueError if there is nothing to show."""
         from autograd_lab import widgets
@@ -51,7 +59,7 @@ class Result:
         name, i = self.verdict.case
         failed = next(p for p in self.verdict.item.probes if p.name == name)
         function = probe.load(failed)
-        title = f"{self.verdict.item.id}: {failed.names()[i]}"
+        title = f"{self.verdict.item.id}: {failed.about(i)}"
         with record(title=title) as trace, contextlib.suppress(Exception):  # the verdict knows what it raised
             function(self._answer, *failed.cases[i])
         if not len(trace):
@@ -74,8 +82,10 @@ class Result:
             detail = difference(about, verdict.got, verdict.want)
             if verdict.misconception or verdict.says not in (detail,):
                 lines += [detail] if detail not in lines and not verdict.says.startswith(about) else []
-            if "torch." in failed.source:  # else nothing would be recorded
-                lines.append(f'This case in the stepper: lab.check("{item.id}", ...).step()')
+            if self.steppable:
+                lines.append(
+                    f'This case in the stepper: lab.check("{item.id}", {_named(self._answer)}).step()'
+                )
         elif verdict.got is not None and not verdict.says:
             lines.append(f"{plain.show(verdict.got)} is not right.")
         if item.hints and _asked.get(item.id, 0) < len(item.hints):
@@ -91,11 +101,48 @@ class Result:
         mark, color = {"passed": ("\u2713", "#00795a"), "wrong": ("\u2717", "#b3246b")}.get(
             self.state, ("\u2026", "#6b7683")
         )
-        body = "".join(f"<div style='margin-top:4px'>{escape(line)}</div>" for line in lines)
-        return (
-            f"<div style='border-left:4px solid {color};padding:6px 12px;max-width:80ch'>"
-            f"<b>{mark} {escape(head)}</b>{body}</div>"
-        )
+        return _framed(color, f"{mark} {head}", lines)
+
+
+class Failed(Result):
+    """A verdict with a case to step through: in a notebook, a button below it opens the stepper."""
+
+    def _ipython_display_(self, **kwargs: Any) -> None:
+        from IPython.core.getipython import get_ipython
+        from IPython.display import display
+
+        if getattr(get_ipython(), "kernel", None) is None:  # a terminal
+            print(repr(self))
+            return
+        from autograd_lab.widgets import opener
+
+        page = opener.with_button(self._repr_html_())
+        display({"text/plain": repr(self), "text/html": page}, raw=True)
+        opener.show(self.step, "Step through this case")
+
+
+def _named(answer: Any) -> str:
+    """How the student's own cell names `answer`, as far as it tells; else dots."""
+    if isinstance(answer, list | tuple):
+        return f"[{', '.join(map(_named, answer))}]"
+    name = getattr(answer, "__name__", "")
+    return name if name.isidentifier() else "..."
+
+
+_CODE = re.compile(r"`([^`]+)`|(lab\.(?:check|hint)\(.*\))")
+
+
+def _marked_up(text: str) -> str:
+    """HTML of a sentence: what stands between backticks, and calls of lab, in the type of code."""
+    return _CODE.sub(lambda m: f"<code>{m[1] or m[2]}</code>", escape(text, quote=False))
+
+
+def _framed(color: str, head: str, lines: list[str]) -> str:
+    body = "".join(f"<div style='margin-top:4px'>{_marked_up(line)}</div>" for line in lines)
+    return (
+        f"<div style='border-left:4px solid {color};padding:6px 12px;max-width:80ch'>"
+        f"<b>{escape(head)}</b>{body}</div>"
+    )
 
 
 def _points(n: float, more: str = "") -> str:
@@ -114,7 +161,8 @@ def check(item_id: str, answer: Any = ...) -> Result | None:
     item = find(item_id)
     verdict = verdict_on(item, answer)
     scores.note(verdict)
-    return Result(verdict, answer)
+    result = Result(verdict, answer)
+    return Failed(verdict, answer) if result.steppable else result
 
 
 def verdict_on(item: Item, answer: Any) -> Verdict:
@@ -147,10 +195,15 @@ class Hint:
     def __init__(self, item: Item, level: int) -> None:
         self.item, self.level = item, level
 
+    @property
+    def _head(self) -> str:
+        return f"{self.item.id}, hint {self.level} of {len(self.item.hints)}"
+
     def __repr__(self) -> str:
-        return (
-            f"{self.item.id}, hint {self.level} of {len(self.item.hints)}: {self.item.hints[self.level - 1]}"
-        )
+        return f"{self._head}: {self.item.hints[self.level - 1]}"
+
+    def _repr_html_(self) -> str:
+        return _framed("#8a6100", self._head, [self.item.hints[self.level - 1]])
 
 
 def hint(item_id: str, level: int | None = None) -> Hint:

@@ -3,6 +3,7 @@
 import json
 import math
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -222,10 +223,40 @@ def test_an_open_gap_is_not_attempted(tmp_path):
 def test_the_failed_case_opens_in_the_stepper():
     result = feedback.Result(feedback.verdict_on(product_item(), lambda a: a * 2), lambda a: a * 2)
     stepper = result.step()
-    assert stepper.trace.title == "99.2: rows(2)"
+    assert stepper.trace.title == "99.2: Rows"
     assert any(e["k"] == "const" and e["op"] == "mul" for e in stepper.trace.events)
     with pytest.raises(ValueError, match="no failed case"):
         feedback.Result(judge(NUMBER, 96)).step()
+
+
+def test_the_call_that_opens_the_stepper_names_what_the_student_wrote(monkeypatch):
+    monkeypatch.setattr(items, "shipped", lambda: {"99.2": product_item()})
+
+    def rows(a):
+        return a * 2
+
+    result = lab.check("99.2", rows)
+    assert 'This case in the stepper: lab.check("99.2", rows).step()' in repr(result)
+    assert '<code>lab.check("99.2", rows).step()</code>' in result._repr_html_()
+    assert feedback._named([rows, lambda a: a]) == "[rows, ...]"
+
+
+def test_code_in_a_verdict_and_in_a_hint_looks_like_code(monkeypatch):
+    item = replace(product_item(), hints=["Look at `a < b`."])
+    monkeypatch.setattr(items, "shipped", lambda: {item.id: item})
+    page = lab.hint(item.id)._repr_html_()
+    assert "Look at <code>a &lt; b</code>." in page
+    assert "hint 1 of 1" in page
+    assert "Look at `a < b`." in repr(lab.hint(item.id))
+    monkeypatch.setattr(feedback, "_asked", {})
+    assert '<code>lab.hint("99.2")</code>' in lab.check("99.2", lambda a: a * 2)._repr_html_()
+
+
+def test_only_a_verdict_with_a_case_to_step_through_gets_a_button(monkeypatch):
+    monkeypatch.setattr(items, "shipped", lambda: {"99.1": NUMBER, "99.2": product_item()})
+    assert isinstance(lab.check("99.2", lambda a: a * 2), feedback.Failed)
+    for other in (lab.check("99.1", 48), lab.check("99.2", torch.relu), lab.check("99.2")):
+        assert not isinstance(other, feedback.Failed)
 
 
 def test_a_case_without_tensors_is_not_offered_to_the_stepper(monkeypatch):

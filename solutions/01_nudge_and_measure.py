@@ -21,8 +21,8 @@ from autograd_lab import lab
 # %% [markdown]
 # ## 01.1 · Which nudge? (2 points)
 #
-# A forward difference in ordinary Python numbers (sixteen digits) measures the slope of `math.exp` at
-# 1. With which `h` is it most accurate? Answer with a letter in quotes.
+# A forward difference in ordinary Python numbers (sixteen digits) measures the slope of `math.exp` at `x = 1`.
+# With which `h` is it most accurate? Answer with a letter in quotes.
 #
 # `"a"` 1e-2 · `"b"` 1e-8 · `"c"` 1e-13 · `"d"` 1e-20
 
@@ -309,6 +309,14 @@ def central_difference(f, x, h=1e-6):
         up[i] += h
         down[i] -= h
         gradient.append((f(up) - f(down)) / (2 * h))
+
+
+@wrong(
+    "",
+    "x is a list, and Python cannot add the number h to a list. Nudge one element: copy the list, then up[i] += h.",
+)
+def central_difference(f, x, h=1e-6):
+    return (f(x + h) - f(x - h)) / (2 * h)
 
 
 @wrong("", "Up and down are swapped: the sign of every slope is turned around.")

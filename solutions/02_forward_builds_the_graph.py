@@ -310,7 +310,10 @@ def build(a, b):
     return a * (torch.exp(b) + 1)
 
 
-@wrong("M17", "detach cuts: the second a has no history there, and its edge is a dead end.")
+@wrong(
+    "M17",
+    "The second a has no history in your sum, so its edge is a dead end. detach cuts it off, and so does a tensor made of its number.",
+)
 def build(a, b):
     return a * torch.exp(b) + a.detach()
 

@@ -152,12 +152,18 @@ def _judge_list(item: Item, answer: Any, accepted: list[Any]) -> tuple[float, st
     )
     right = [plain.same(a, b, item.rtol) for a, b in zip(answer, best, strict=True)]
     first = right.index(False) + 1
+    wanted, given = _sort(best[first - 1]), _sort(answer[first - 1])
     says = f"{sum(right)} of {len(right)} are right; look at number {first} first."
     if item.kind == "order":
         says = (
             f"Up to number {first - 1} the order is right; look at number {first}."
             if first > 1
             else "Look at the first one."
+        )
+    elif wanted and given and wanted != given:
+        says = (
+            f"{sum(right)} of {len(right)} are right; "
+            f"number {first} asks for {wanted}, and you gave {given}, {plain.show(answer[first - 1])}."
         )
     share = item.points * sum(right) / len(right) if item.partial else 0.0
     return round(share, 2), says
@@ -218,10 +224,17 @@ def recognize(item: Item, outputs: dict[str, Any]) -> Wrong | None:
 def difference(about: str, got: Any, want: Any) -> str:
     """One sentence on a case that failed; `about` says what was tried."""
     if isinstance(got, dict) and "error" in got:
-        return f"{about}: your code raised {plain.show(got).rstrip('.')}."
+        return f"{about}: your code raised {_first_sentence(plain.show(got))}."
     if isinstance(got, dict) and isinstance(want, dict) and got.get("shape") != want.get("shape"):
         return f"{about}: yours has shape {got.get('shape')}, it should be {want.get('shape')}."
     return f"{about}: you gave {plain.show(got)}, it should be {plain.show(want)}."
+
+
+def _first_sentence(message: str) -> str:
+    """The beginning of a long error message, without the dot; what probe.run has kept of it may end anywhere."""
+    if len(message) > 160:
+        message = message.split("\n")[0].split(". ")[0]
+    return message.rstrip(".") if len(message) < 300 else message.rsplit(" ", 1)[0] + " .."
 
 
 # --- files ----------------------------------------------------------------------------------------

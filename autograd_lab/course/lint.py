@@ -9,6 +9,7 @@ names the cell.
 """
 
 import ast
+import itertools
 import json
 import re
 import sys
@@ -55,6 +56,7 @@ def problems(notebook: dict[str, Any], name: str, graded: bool = False) -> list[
     code = [(number, cell) for number, cell in cells if cell["cell_type"] == "code"]
     prose = [(number, cell) for number, cell in cells if cell["cell_type"] == "markdown"]
     real = [
+        *no_list_by_accident(prose),
         *executed_in_order(code),
         *errors_only_where_announced(code),
         *nothing_excused(code),
@@ -72,6 +74,22 @@ def problems(notebook: dict[str, Any], name: str, graded: bool = False) -> list[
         *numbers_are_asserted(its_code, prose, notebook["metadata"]),
         *metadata_complete(notebook["metadata"], name),
     ]
+
+
+# --- what a line break does to prose ---------------------------------------------------------------
+
+_STARTS = re.compile(r"\s*(1[.)]|[-+*]|>|#{1,6})\s")
+_LISTED = re.compile(r"\s*(\d+[.)]|[-+*]|>|#{1,6})(\s|$)|\s{2,}\S|\|")
+
+
+def no_list_by_accident(prose: list[tuple[int, Cell]]) -> Iterator[str]:
+    """A sentence whose next line happens to begin with "1. " or "- " is shown as a list from there on."""
+    for number, cell in prose:
+        text = re.sub(r"^```.*?^```", "", source(cell), flags=re.DOTALL | re.MULTILINE)
+        lines = text.split("\n")
+        for line, after in itertools.pairwise(lines):
+            if line.strip() and not _LISTED.match(line) and _STARTS.match(after):
+                yield f"cell {number}: Markdown makes a list or heading of the line {after[:40]!r}; break the line elsewhere"
 
 
 # --- nbval's vacuous passes -----------------------------------------------------------------------

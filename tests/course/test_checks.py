@@ -148,6 +148,12 @@ def test_a_list_says_where_it_goes_wrong_and_earns_its_share():
     assert (verdict.score, verdict.says) == (2, "Up to number 2 the order is right; look at number 3.")
     assert judge(item, ["a"]).says == "A list of 4 is asked for; you gave 1 of them."
     assert judge(item, 3).score == 0
+    flags = Item("99.5", "predict", 2, expected=[False, True, False])
+    assert (
+        judge(flags, [0, 1, 0]).says
+        == "0 of 3 are right; number 1 asks for True or False, and you gave a number, 0."
+    )
+    assert judge(flags, [False, True, True]).says == "2 of 3 are right; look at number 3 first."
 
 
 def test_code_is_judged_by_its_probes():
@@ -270,6 +276,20 @@ def test_a_case_without_tensors_is_not_offered_to_the_stepper(monkeypatch):
     assert 'This case in the stepper: lab.check("99.2", ...).step()' in repr(
         lab.check("99.2", lambda a: a * 2)
     )
+
+
+def test_a_long_error_message_ends_with_its_first_sentence():
+    second = (
+        "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+        "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify"
+    )
+    says = items.difference("Twice", {"error": "RuntimeError", "message": second}, 1)
+    assert says.endswith("after they have already been freed).")
+    assert says.startswith("Twice: your code raised RuntimeError: Trying to backward")
+    assert (
+        items.difference("x", {"error": "E", "message": "One. Two."}, 1) == "x: your code raised E: One. Two."
+    )
+    assert items.difference("x", {"error": "E", "message": "word " * 60}, 1).endswith("word ...")
 
 
 def test_what_is_shown_is_the_same_in_text_and_html(monkeypatch):

@@ -44,6 +44,24 @@ def an_instructors_cell_leaves_a_name(book):
     book["cells"].append(code("room = 1", 3, tags=("instructor",)))
 
 
+@breaks("cell 1: Markdown makes a list or heading of the line '1. With which h is it")
+def a_number_stands_first_in_its_line(book):
+    book["cells"][0]["source"] += "\n\nThe slope of exp at\n1. With which h is it most accurate?"
+
+
+@breaks("Markdown makes a list or heading of the line '- b, not a + b.'")
+def a_minus_stands_first_in_its_line(book):
+    book["cells"][0]["source"] += "\n\nThis is a\n- b, not a + b."
+
+
+def test_a_list_that_is_meant_is_left_alone():
+    book = good()
+    book["cells"][0]["source"] += (
+        "\n\n1. one\n2. two\n   more\n1. three\n\n- a\n- b\n\n| a |\n|---|\n\n```text\nsee\n- this\n```\n"
+    )
+    assert lint.problems(book, "07_good") == []
+
+
 def test_the_instructors_cells_do_not_count():
     book = good()
     notes = {

@@ -212,7 +212,7 @@ def _tuple_of(inputs, where):
 def _gradients(gradients, count):
     """The gradients given for `count` roots, as a tuple."""
     if gradients is None:
-        return (None,) * count
+        return _IMPLIED * count
     if isinstance(gradients, Variable):
         return (gradients,)
     return tuple(gradients)
@@ -229,6 +229,10 @@ def _input_edge(t):
     return pair_of(edge)
 
 
+_IMPLIED = (None,)
+"""The gradients given for one root: none, so that it is 1."""
+
+
 def _checked(outputs, gradients, create_graph):
     """The roots of a pass; a recorder is told if they cannot be."""
     try:
@@ -241,6 +245,10 @@ def _checked(outputs, gradients, create_graph):
 
 def _roots(outputs, gradients, create_graph):
     """[((node, nr), gradient)] for the roots of a pass, with every gradient checked, or made where it is implied."""
+    if len(outputs) == 1 and gradients == _IMPLIED and not create_graph and isinstance(outputs[0], Variable):
+        data, edge = outputs[0]._data, pair_of(edge_of(outputs[0]))
+        if not data.shape and edge[0] is not None:  # the loss of every training loop
+            return [(edge, data.dtype.type(1))]
     checked = []
     for i, (y, g) in enumerate(zip(outputs, gradients, strict=False)):
         if isinstance(y, Variable):

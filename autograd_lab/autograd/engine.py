@@ -22,7 +22,7 @@ import numpy as np
 from . import anomaly
 from .hooks import as_tensor, check_value, run_node_hooks, run_tensor_hooks
 from .modes import THREAD
-from .node import AccumulateGrad
+from .node import LEAVES, AccumulateGrad
 from .variable import Variable, wrap
 
 _ids = itertools.count().__next__
@@ -91,6 +91,8 @@ class BackwardPass:
         ready, deps, buffers, needed, watch = self.ready, self.deps, self.buffers, self.needed, self.watch
         tensors, keep = self.tensors, self.keep_graph
         special = watch is not None or THREAD.state.anomaly
+        # A leaf is served before all nodes, so it need not queue if nobody looks on and no other leaf is in front of it.
+        leaf = AccumulateGrad if limit < 0 and needed is None and not special and not tensors else None
         get = buffers.get
         while ready and limit:
             limit -= 1
@@ -122,14 +124,17 @@ class BackwardPass:
                         self._deliver(fn, nr, g, None, None)
                 elif needed is None or fn in needed:
                     held = get(fn)
-                    if held is None:
-                        buffers[fn] = g
-                    elif g is not None:
-                        buffers[fn] = held + g
+                    if held is not None:
+                        g = held if g is None else held + g
                     left = deps[fn] - 1
                     if left:
                         deps[fn] = left
+                        buffers[fn] = g
+                    elif type(fn) is leaf and fn.hooks is None and (not ready or ready[0][0] > LEAVES):
+                        buffers.pop(fn, None)
+                        fn.vjp(g)
                     else:
+                        buffers[fn] = g
                         heappush(ready, (fn.priority, fn))
 
     def _deliver(self, fn, nr, g, sender, i):
@@ -363,7 +368,8 @@ def count_dependencies(roots):
                 deps[fn] += 1
             elif fn is not None:
                 deps[fn] = 1
-                stack.append(fn)
+                if fn._next:
+                    stack.append(fn)
     return deps
 
 

@@ -32,6 +32,8 @@ count_down = itertools.count(-1, -1).__next__
 """Creation numbers, negated: the newest node is the smallest, as heapq likes it."""
 
 _accumulators = itertools.count(-(2**62)).__next__  # below every other priority: a leaf is served at once
+LEAVES = -(2**61)
+"""The priorities of leaves lie below this number, all others above."""
 
 
 class _Freed(tuple):

@@ -220,8 +220,8 @@ class AddmmBackward0(_TwoMatrices):
             # The layer of every net, written out. np.add.reduce costs half of what g.sum(0) does.
             return (
                 None if self._next[0] is NO_EDGE else _sum_rows(g, 0),
-                None if b is None else g @ b.T,
-                None if a is None else (g.T @ a).T if right[0] == size else a.T @ g,
+                None if b is None else g.dot(b.T),
+                None if a is None else g.T.dot(a).T if right[0] == size else a.T.dot(g),
             )
         to_c = None
         if self._edges[0] is not NO_EDGE:
@@ -346,7 +346,7 @@ def _layer(state, input, weight, bias):
 
 
 def _add_product(c, x, y):
-    product = x @ y
+    product = x.dot(y)  # what x @ y is for matrices, with less around it
     product += c
     return product
 

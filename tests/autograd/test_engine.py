@@ -116,6 +116,16 @@ def test_of_two_ready_nodes_the_newer_runs_first():
         assert order == ["cos", "a", "sin", "b"]
 
 
+@pytest.mark.parametrize(("swapped", "there"), [(False, False), (True, True)])
+def test_leaves_are_served_in_the_order_of_their_edges(swapped, there):
+    """A leaf without hooks does not overtake one with hooks that stands before it."""
+    a, b = scalar(2), scalar(3)
+    seen = []
+    a.register_post_accumulate_grad_hook(lambda _: seen.append(b.grad is not None))
+    (b * a if swapped else a * b).backward()
+    assert seen == [there]
+
+
 def test_stepping_runs_the_same_loop():
     """A pass stopped after each node gives what an uninterrupted one gives, and leaks no grad mode while it rests."""
     a = scalar(2)

@@ -70,7 +70,17 @@ def backward(
             node, _ = _input_edge(t)
             if node is not None:
                 only.append(node)
-    BackwardPass(roots, create_graph if retain_graph is None else retain_graph, create_graph, only=only).run()
+    keep = create_graph if retain_graph is None else retain_graph
+    (root, _), seed = roots[0] if len(roots) == 1 else ((None, 0), None)
+    if (
+        root is not None
+        and root.whole_pass
+        and only is None
+        and not create_graph
+        and root.whole_pass(seed, keep)
+    ):
+        return
+    BackwardPass(roots, keep, create_graph, only=only).run()
 
 
 def grad(

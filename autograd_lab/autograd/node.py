@@ -99,6 +99,7 @@ class Node(metaclass=NodeType):
     plain = True  # one output, and `vjp` is happy with NumPy arrays; the others have `n_outputs`
     skips_undefined = True  # with no gradient coming in, none goes out and the rule is not asked
     kind = "op"
+    whole_pass = None  # what may do the work of the engine where this node is all there is between a root and the leaves
 
     def vjp(self, g, *saved):
         """The vector-Jacobian product: from the gradient of the output to those of the operands.

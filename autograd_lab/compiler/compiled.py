@@ -28,7 +28,7 @@ import numpy as np
 from ..autograd.errors import FREED_TEXT, overwritten_text
 from ..autograd.function import BackwardCFunction, Function
 from ..autograd.modes import THREAD
-from ..autograd.node import count_down, new
+from ..autograd.node import AccumulateGrad, count_down, new
 from ..autograd.record import finish
 from ..autograd.variable import NO_EDGE, Registry, Variable, find_edge, wrap
 from . import guards, passes
@@ -124,6 +124,27 @@ class CompiledFunctionBackwardOfOne(CompiledFunctionBackward):
 
     __slots__ = ()
     plain = True
+
+    def whole_pass(self, g, keep_graph):
+        """Send `g` to the leaves at once, if this node and plain leaves are the whole graph; whether that was so."""
+        state = THREAD.state
+        leaves = [fn for fn in self._next if fn is not NO_EDGE]
+        if state.special or self.hooks is not None or len(set(leaves)) < len(leaves):
+            return False
+        for leaf in leaves:
+            if type(leaf) is not AccumulateGrad or leaf.hooks is not None:
+                return False
+        recording, state.grad = state.grad, False
+        try:
+            grads = self.vjp(g)
+            if not keep_graph:
+                self.release()
+            for fn, grad in zip(self._next, grads, strict=True):
+                if fn is not NO_EDGE:
+                    state.run(fn.vjp, grad)
+        finally:
+            state.grad = recording
+        return True
 
 
 for _cls in (CompiledFunctionBackward, CompiledFunctionBackwardOfOne):

@@ -419,6 +419,77 @@ def test_errors_of_the_function_are_its_own():
         fn(torch.ones(2, 3), torch.ones(2, 3))
 
 
+def _twice(x, w, y):
+    y.backward()
+    try:
+        y.backward()
+    except RuntimeError as error:
+        return str(error)[:60]
+
+
+def _kept(x, w, y):
+    y.backward(retain_graph=True)
+    y.backward()
+    return torch.is_grad_enabled()
+
+
+def _in_anomaly_mode(x, w, y):
+    with torch.autograd.detect_anomaly(check_nan=True):
+        y.backward()
+
+
+def _after_a_hook(x, w, y, register):
+    seen = []
+    register(x, w, y)(lambda *args: seen.append(len(args)))
+    y.backward()
+    return seen
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        lambda x, w, y: y.backward(),
+        lambda x, w, y: y.backward(torch.tensor(2.0)),
+        lambda x, w, y: y.backward(inputs=[w]),
+        lambda x, w, y: (y * 2).backward(),
+        lambda x, w, y: (y.retain_grad(), y.backward(), y.grad.item())[2],
+        lambda x, w, y: _after_a_hook(x, w, y, lambda x, w, y: y.register_hook),
+        lambda x, w, y: _after_a_hook(x, w, y, lambda x, w, y: y.grad_fn.register_hook),
+        lambda x, w, y: _after_a_hook(x, w, y, lambda x, w, y: x.register_hook),
+        lambda x, w, y: _after_a_hook(x, w, y, lambda x, w, y: w.register_post_accumulate_grad_hook),
+        _twice,
+        _kept,
+        _in_anomaly_mode,
+    ],
+)
+@pytest.mark.parametrize("leaves", [True, False])
+def test_a_backward_of_one_node_is_as_any_other(what, leaves):
+    """The engine's queue is left out where a compiled function and its leaves are the whole graph: nobody may notice."""
+
+    def fn(x, w):
+        return (x * w).sum() + (w * w).sum()
+
+    def outcome(f):
+        x, w = leaf(2, 3), leaf(3, seed=1)
+        w.grad = torch.ones(3)
+        y = f(x if leaves else x * 2, w)
+        said = what(x, w, y)
+        return said, x.grad.tolist() if x.grad is not None else None, w.grad.tolist(), torch.is_grad_enabled()
+
+    compiled = torch.compile(fn, fullgraph=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # anomaly mode says that it is on
+        want, got = outcome(fn), outcome(compiled)
+        again = outcome(compiled)
+    assert compiled.entries
+    assert got == again
+    assert got[0] == want[0]
+    assert got[3] is want[3] is True
+    for one, other in zip(got[1:3], want[1:3], strict=True):
+        assert (one is None) == (other is None)
+        np.testing.assert_allclose(one or [], other or [], rtol=1e-5)
+
+
 def test_watchers_and_packers_see_what_they_came_for():
     fn = torch.compile(lambda x: (x * x).sum())
     x = leaf(3)

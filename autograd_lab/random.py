@@ -8,6 +8,7 @@ import secrets
 
 import numpy as np
 
+from .autograd.modes import WATCHERS, tell
 from .autograd.variable import wrap
 
 
@@ -19,6 +20,8 @@ class Generator:
 
     def manual_seed(self, seed):
         """Start again from `seed`; returns the generator."""
+        if WATCHERS:
+            tell("seeded", self)
         self._seed = int(seed)
         self.rng = np.random.Generator(np.random.PCG64(self._seed % 2**64))
         return self
@@ -30,14 +33,20 @@ class Generator:
 
     def initial_seed(self):
         """The seed the generator last started from."""
+        if WATCHERS:
+            tell("seeded", self)
         return self._seed
 
     def get_state(self):
         """The state as a uint8 tensor, for set_state."""
+        if WATCHERS:
+            tell("seeded", self)
         return wrap(np.frombuffer(pickle.dumps((self._seed, self.rng.bit_generator.state)), np.uint8).copy())
 
     def set_state(self, state):
         """Go back to a state that get_state gave."""
+        if WATCHERS:
+            tell("seeded", self)
         self._seed, self.rng.bit_generator.state = pickle.loads(state._data.tobytes())
 
     def clone_state(self):
@@ -59,7 +68,9 @@ DEFAULT = Generator()
 
 
 def rng_of(generator=None):
-    """NumPy's generator behind `generator`, or behind the default one."""
+    """NumPy's generator behind `generator`, or behind the default one. Watchers are told that it is about to be used."""
+    if WATCHERS:
+        tell("drawing", generator)
     return (generator or DEFAULT).rng
 
 

@@ -166,7 +166,7 @@ def apply_inplace(rule, inputs, *args, name=None):
     if tangent is not None:
         state.dual.written(target, tangent)
     if state.special:
-        finish_inplace(state, rule, inputs, target, node, name or rule.op + "_")
+        finish_inplace(state, rule, inputs, target, node, name or rule.op + "_", args)
     return target
 
 
@@ -268,12 +268,12 @@ def finish(state, rule, inputs, outputs, node, args):
         state.watch.operation(rule, inputs, outputs, node, args)
 
 
-def finish_inplace(state, rule, inputs, target, node, name):
+def finish_inplace(state, rule, inputs, target, node, name, args=()):
     """The same for an in-place operation."""
     if node is not None:
         announce(state, node)
     if state.watch is not None:
-        state.watch.written(rule, inputs, target, node, name)
+        state.watch.written(rule, inputs, target, node, name, args)
 
 
 def announce(state, node):

@@ -7,6 +7,7 @@ joint.py     the backward graph, from the rules' own formulas
 passes.py    constants, common subexpressions, dead code, fusing
 partition.py forward and backward apart: what is saved is a least cut
 emit.py      NumPy source
+effects.py   what a call does beside its results: buffers written, random numbers drawn
 compiled.py  torch.compile and the node it leaves: CompiledFunctionBackward
 opened.py    a compiled call opened: its lines of NumPy one by one, with the numbers they read and make
 export.py    a captured graph as a JSON file, and back

@@ -25,6 +25,7 @@ from ..dtypes import Defaults
 from ..ops.rule import FUNCTIONS, RULES
 from ..random import DEFAULT
 from . import graph as ir
+from .effects import Both, Written
 from .graph import Step, Value
 
 HERE = __file__.rsplit("/", 2)[0].replace("\\", "/")
@@ -36,7 +37,7 @@ class Break:
 
     reason: str
     line: str = ""
-    """The place in the user's code: "cell 3, line 12: if x.sum() > 0:"."""
+    """The place in the user's code: "In [3], line 12: if x.sum() > 0:" or "model.py, line 12: ..."."""
 
     def __str__(self) -> str:
         return f"{self.reason} ({self.line})" if self.line else self.reason
@@ -58,6 +59,13 @@ class Tape:
     keep: list[Any] = field(default_factory=list)
     """The tensors themselves: an id means nothing once its object is gone."""
 
+    written: dict[int, Written] = field(default_factory=dict)
+    """By id: the tensors that were there before and are written."""
+    draws: bool = False
+    """Whether random numbers are drawn by steps."""
+    drawn_at: str = ""
+    """The first line that draws random numbers in a way that is no step."""
+
     def value_of(self, tensor: Any) -> Value | None:
         """The value that a tensor is, if it was seen."""
         return self.values.get(id(tensor))
@@ -66,25 +74,37 @@ class Tape:
 class Watcher:
     """Stands where a recorder stands, and fills a Tape."""
 
-    def __init__(self, inputs: dict[int, Value], keep: Iterable[Any] = ()) -> None:
+    running = True
+
+    def __init__(
+        self,
+        inputs: dict[int, Value],
+        keep: Iterable[Any] = (),
+        writable: Iterable[Any] = (),
+        recorder: Any = None,
+    ) -> None:
+        """`keep`: the tensors of the inputs; `writable`: those of them that may be written; `recorder`: who looks on too."""
         self.tape = Tape(values=dict(inputs), keep=list(keep))
-        self._own = set(inputs.values())
+        self._inputs = frozenset(inputs)
+        self._writable = frozenset(map(id, writable))
+        self._recorder = recorder
         self._before: tuple[Any, Any] | None = None  # what is being written, and what stood there
 
     def __enter__(self) -> Watcher:
         self.state = THREAD.state
-        self.outer, self.state.watch = self.state.watch, self
+        self.outer = self.state.watch
+        self.state.watch = self if self._recorder is None else Both(self, self._recorder)
         self.state.refresh()
         WATCHERS.append(self)
-        self._draws = DEFAULT.rng.bit_generator.state
+        self._rng, self._drawn = DEFAULT.rng, DEFAULT.rng.bit_generator.state
         return self
 
     def __exit__(self, *exc: object) -> None:
         WATCHERS.remove(self)
         self.state.watch = self.outer
         self.state.refresh()
-        if self._draws != DEFAULT.rng.bit_generator.state:
-            self.stop("random numbers are drawn, and a captured graph would give the same ones for ever")
+        if self._rng is not DEFAULT.rng or self._drawn != DEFAULT.rng.bit_generator.state:
+            self.tape.breaks.append(Break(RANDOM, self.tape.drawn_at))
 
     def stop(self, reason: str) -> None:
         """Note a break at the line of the user's code that is running."""
@@ -94,6 +114,8 @@ class Watcher:
 
     def operation(self, rule: Any, inputs: tuple, outputs: tuple, node: Any, args: tuple) -> None:
         """An operation ran."""
+        if self.tape.drawn_at:
+            return None  # not to be carried out again, for that would draw again
         if isinstance(rule, str):
             return self._named(rule, inputs, outputs, node, args)
         if rule.__name__ in COUNTED or (
@@ -208,32 +230,99 @@ class Watcher:
 
     # -- what is not an operation ---------------------------------------------------------------------
 
+    def drawing(self, generator: Any) -> None:
+        """Random numbers are about to be drawn: `drew` says by what, or nobody does."""
+        if not self.tape.drawn_at:
+            self.tape.drawn_at = users_line() or "?"
+
+    def drew(self, name: str, args: tuple, out: Any) -> None:
+        """A kernel has drawn `out` from the default generator: a step, if the same state gives the same numbers again."""
+        after = DEFAULT.rng.bit_generator.state
+        step = Step("draw", name, [], args, line=users_line())
+        step.outs = [Value(np.shape(out._data), np.asarray(out._data).dtype)]
+        if self._rng is not DEFAULT.rng:
+            return
+        DEFAULT.rng.bit_generator.state = self._drawn
+        (again,) = ir.perform(step, [])
+        same = alike(again, out._data) and DEFAULT.rng.bit_generator.state == after
+        DEFAULT.rng.bit_generator.state = after
+        if same:
+            self._drawn = after
+            self.tape.drawn_at = ""
+            self.tape.draws = True
+            self._add(step, (), (out,), None)
+
+    def seeded(self, generator: Any) -> None:
+        """A generator was asked for its state, or put into another."""
+        self.stop("the state of a generator of random numbers is read or set")
+
+    def moving(self, target: Any, name: str, inputs: tuple, args: tuple, data: Any) -> None:
+        """A running statistic is about to be overwritten with `data`, which a kernel has computed; no write is counted."""
+        if not self._may_write(target, None, name):
+            return
+        step = Step("kernel", name, [self.value(t) for t in inputs], args, line=users_line())
+        step.outs = [Value(np.shape(data), data.dtype)]
+        if data.dtype != target._data.dtype or not self._repeats(step, [t._data for t in inputs], [data]):
+            return self.stop(f"{name} has no form that can be repeated without the library's own handling")
+        self._first_write(target)
+        self._add(step, inputs, (target,), None)
+        return
+
+    def _may_write(self, target: Any, node: Any, name: str) -> bool:
+        """Whether a write into `target` can be captured; if not, that is a break."""
+        old = self.tape.values.get(id(target))
+        if id(target) in self._inputs:
+            if id(target) not in self._writable:
+                self.stop(f"{name} writes into a tensor that was there before the call")
+                return False
+            if node is not None or target.requires_grad:
+                self.stop(
+                    f"{name} writes into a tensor that was there before the call and has a history, or gets one"
+                )
+                return False
+        elif old is None or old.step is None:
+            self.stop(f"{name} writes into a tensor that no operation of this call has made")
+            return False
+        if any(t is not target and np.may_share_memory(t._data, target._data) for t in self.tape.keep):
+            self.stop(f"{name} writes into memory that another tensor looks at")
+            return False
+        return True
+
+    def _first_write(self, target: Any, before: Any = None) -> Written | None:
+        """What stood in a tensor that was there before the call, noted at the first write."""
+        if id(target) not in self._inputs:
+            return None
+        known = self.tape.written.get(id(target))
+        if known is None:
+            data = np.array(target._data)[()] if before is None else before
+            version = 0 if target._box is None else target._box[0]
+            known = self.tape.written[id(target)] = Written(target, data, version - (before is not None))
+        return known
+
     def writing(self, target: Any) -> None:
         """Memory is about to be written: what stood there is needed to repeat the step."""
         self._before = target, np.array(target._data)[()]
 
-    def written(self, rule: Any, inputs: tuple, target: Any, node: Any, name: str) -> None:
+    def written(self, rule: Any, inputs: tuple, target: Any, node: Any, name: str, args: tuple = ()) -> None:
         """A tensor was written in place: from here on it is another value, if nobody else looks at its memory."""
-        old = self.tape.values.get(id(target))
-        if old in self._own:
-            return self.stop(f"{name} writes into a tensor that was there before the call")
-        if old is None or old.step is None:
-            return self.stop(f"{name} writes into a tensor that no operation of this call has made")
+        if self.tape.drawn_at:
+            return None
+        if not self._may_write(target, node, name):
+            return None
         if self._before is None or self._before[0] is not target or rule is None or isinstance(rule, str):
             return self.stop(f"{name} writes into a tensor in a way that is no operation")
-        if any(t is not target and np.may_share_memory(t._data, target._data) for t in self.tape.keep):
-            return self.stop(f"{name} writes into memory that another tensor looks at")
         before, self._before = self._before[1], None
         arrays = [
             before if t is target else None if t is None else t._data if isinstance(t, Variable) else t
             for t in inputs
         ]
-        step = Step(
-            "call", rule.__name__, [self.value(t) for t in inputs], node_args(rule, node), line=users_line()
-        )
+        step = Step("call", rule.__name__, [self.value(t) for t in inputs], tuple(args), line=users_line())
         step.outs = [Value(target._data.shape, target._data.dtype)]
         if not self._settle(step, rule, inputs, arrays, [target._data]):
             return self.stop(f"{name} has no form that can be repeated without the library's own handling")
+        known = self._first_write(target, before)
+        if known is not None:
+            known.counted += 1
         self._add(step, inputs, (target,), node)
         return None
 
@@ -283,6 +372,8 @@ class Watcher:
     released = pruned = retained = failed = pass_done = _ignore
 
 
+RANDOM = "random numbers are drawn, and a captured graph would give the same ones for ever"
+
 COUNTED = frozenset(
     ("MaskedSelectBackward0", "Unique2Backward0", "UniqueConsecutiveBackward0", "UniqueDimBackward0")
 )
@@ -307,11 +398,6 @@ def _holds_tensor(data: Any) -> bool:
     return isinstance(data, Variable)
 
 
-def node_args(rule: Any, node: Any) -> tuple:
-    """The plain values of an in-place operation, which is told without them: those of its node."""
-    return tuple(node.args[: len(node.args) - len(rule.shape_names)]) if node is not None else ()
-
-
 def users_own(frame: Any) -> bool:
     """Whether a frame runs code that is not the library's."""
     return not frame.f_code.co_filename.replace("\\", "/").startswith(HERE)
@@ -328,8 +414,20 @@ def users_line() -> str:
 
     file, number = frame.f_code.co_filename, frame.f_lineno
     text = linecache.getline(file, number, frame.f_globals).strip()
-    name = "this cell" if "ipykernel" in file or file.startswith("<") else file.rsplit("/", 1)[-1]
-    return f"{name}, line {number}" + (f": {text}" if text else "")
+    return f"{place_name(file)}, line {number}" + (f": {text}" if text else "")
+
+
+def place_name(file: str) -> str:
+    """How the source of a frame is called: "In [3]" for a notebook's cell, by the number it ran under, else the file's name."""
+    try:
+        number = sys.modules["IPython"].get_ipython().compile._filename_map.get(file)
+    except (KeyError, AttributeError):
+        number = None
+    if number is not None:
+        return f"In [{number}]"
+    if "ipykernel" in file:
+        return "an earlier cell"
+    return file.strip("<>") if file.startswith("<") else file.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def alike(a: Any, b: Any) -> bool:

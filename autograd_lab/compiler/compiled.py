@@ -30,9 +30,11 @@ from ..autograd.function import BackwardCFunction, Function
 from ..autograd.modes import THREAD
 from ..autograd.node import AccumulateGrad, count_down, new
 from ..autograd.record import finish
-from ..autograd.variable import NO_EDGE, Registry, Variable, find_edge, wrap
+from ..autograd.variable import INFERENCE, NO_EDGE, Registry, Variable, find_edge, wrap
+from ..random import DEFAULT
 from . import guards, passes
-from .capture import Break, Tape, Watcher, alike, users_line, users_own
+from .capture import RANDOM, Break, Tape, Watcher, alike, users_line, users_own
+from .effects import Effects, Rewind, with_effects
 from .emit import Emitted, Writer
 from .graph import Graph, NotAsCaptured, Value
 from .joint import UnsupportedError, _same_tapes, backward_of
@@ -256,10 +258,14 @@ class Entry:
     history: list[tuple[str, Graph]] = field(default_factory=list)
     """The joint graph after each pass."""
     seconds: float = 0.0
+    effects: Effects = field(default_factory=Effects)
+    """What a call does beside its results."""
 
     def __post_init__(self) -> None:
         self.rule = CompiledFunctionBackwardOfOne if self.n_outputs == 1 else CompiledFunctionBackward
         self.call = caller(self)
+        if self.effects:
+            self.call = with_effects(self.call, self.effects, self.n_outputs - len(self.effects.writes))
 
 
 class Compiled:
@@ -381,7 +387,9 @@ class Compiled:
             self._give_up(Break(str(problem)))
             return self.fn(*args, **kwargs)
         left_out = self._without if self._passes else frozenset(STAGES)
-        result, found = capture(self.fn, args, kwargs, world, left_out)
+        watch = THREAD.state.watch
+        rewind = Rewind(watch if hasattr(watch, "restore") else None)
+        result, found = capture(self.fn, args, kwargs, world, left_out, rewind)
         if isinstance(found, Break):
             self._give_up(found)
             return result
@@ -391,9 +399,11 @@ class Compiled:
         state = THREAD.state
         if tensors is None or state.dual is not None or state.saved_hooks or state.saved_hooks_disabled:
             return result
+        rewind.back()
         try:
             return found.rebuild(found.call(tensors))  # as later calls will, and as PyTorch does
         except NotAsCaptured:
+            rewind.forth()
             return result
 
     def _give_up(self, why: Break) -> None:
@@ -413,11 +423,14 @@ def capture(
     kwargs: dict,
     world: guards.World,
     left_out: frozenset[str] = frozenset(),
+    rewind: Rewind | None = None,
 ) -> tuple[Any, Entry | Break]:
     """Run `fn` once and make a graph of it: (what it returned, the graph or why there is none).
 
     The result is that of the ordinary run in any case, so that nothing happens twice for a function that is left as it is.
+    `rewind` takes the run back, if the graph is to be run in its place.
     """
+    rewind = rewind or Rewind()
     inputs = [
         Value(np.shape(t._data), np.asarray(t._data).dtype, f"x{i}") for i, (_, t) in enumerate(world.tensors)
     ]
@@ -425,15 +438,16 @@ def capture(
     names = {id(t): v for t, v in zip(tensors, inputs, strict=True)}
     heard: list[Break] = []
     drawn = _drawn(world)
-    with _listening(heard), Watcher(names, tensors) as watcher:
+    writable = writable_of(world)
+    with _listening(heard), Watcher(names, tensors, writable, rewind.recorder) as watcher:
         result = fn(*args, **kwargs)
     tape = watcher.tape
+    written = list(tape.written.values())
+    rewind.ran(written)
     if tape.breaks or heard:
         return result, (tape.breaks or heard)[0]
     if _drawn(world) != drawn:
-        return result, Break(
-            "random numbers are drawn, and a captured graph would give the same ones for ever"
-        )
+        return result, Break(RANDOM, tape.drawn_at)
     if not all(world.snapshot(args, kwargs, fn)):
         i = world.snapshot(args, kwargs, fn).index(False)
         return result, Break(
@@ -449,13 +463,13 @@ def capture(
     problem = _aliases(outs, tensors)
     if problem:
         return result, Break(problem)
-    again = _second_run(fn, args, kwargs, names, tensors)
+    again = _second_run(fn, args, kwargs, names, world)
     if isinstance(again, Break):
         return result, again
     second, others = again
     if any(a is b for (_, a), (_, b) in zip(tape.strangers, second.strangers, strict=False)):
         return result, Break("it uses a tensor that was there before the call and that no guard can find")
-    if not _same_tapes(tape, second):
+    if not _same_tapes(tape, second) or not _same_effects(tape, second):
         return result, Break(
             "on other numbers it does something else: a step takes a number that was computed beside the operations"
         )
@@ -470,7 +484,10 @@ def capture(
     if any(getattr(node, "hooks", None) is not None for node in tape.nodes.values()):
         return result, Break("it registers hooks")
     try:
-        entry = build(tape, inputs, outputs, outs, tensors, world, rebuild, left_out)
+        place = {id(t): i for i, t in enumerate(tensors)}
+        effects = Effects([(place[id(w.tensor)], w.counted) for w in written], tape.draws)
+        outputs += [tape.value_of(w.tensor) for w in written]
+        entry = build(tape, inputs, outputs, outs, tensors, world, rebuild, left_out, effects)
     except UnsupportedError as error:
         return result, Break(str(error))
     return result, entry
@@ -478,9 +495,9 @@ def capture(
 
 def build(
     tape: Tape, inputs: list[Value], outputs: list[Value], outs: list[Any], tensors: list[Any],
-    world: guards.World, rebuild: Callable[..., Any], left_out: frozenset[str],
+    world: guards.World, rebuild: Callable[..., Any], left_out: frozenset[str], effects: Effects,
 ) -> Entry:  # fmt: skip
-    """From a tape to an entry: joint graph, passes, split, code."""
+    """From a tape to an entry: joint graph, passes, split, code. Behind the `outs`, `outputs` are what is written back."""
     differentiable = [i for i, t in enumerate(outs) if t.requires_grad]
     wanted = (
         [i for i, t in enumerate(tensors) if t.requires_grad] if THREAD.state.grad and differentiable else []
@@ -499,7 +516,7 @@ def build(
         len(outputs),
         recompute_from=math.inf if "compute again" in left_out else RECOMPUTE_FROM,
     )
-    outputs = joint.outputs[: len(outs)]  # type: ignore[assignment]
+    outputs = joint.outputs[: len(outputs)]  # type: ignore[assignment]
     kept_inputs = [i for i, v in enumerate(inputs) if v in kept]
     kept_outputs = [i for i, v in enumerate(outputs) if v in kept and v not in inputs]
     rest = [v for v in kept if v not in inputs and v not in outputs]
@@ -523,9 +540,14 @@ def build(
     check, source = guards.guard_function(world)
     return Entry(
         world, check, source, joint, forward_graph, backward_graph if way_back else None, forward, backward, rebuild,
-        len(outs), differentiable, [i for i in range(len(outs)) if i not in differentiable],
-        kept_inputs, kept_outputs, gives, len(inputs), history,
+        len(outputs), differentiable, [i for i in range(len(outputs)) if i not in differentiable],
+        kept_inputs, kept_outputs, gives, len(inputs), history, effects=effects,
     )  # fmt: skip
+
+
+def writable_of(world: guards.World) -> list[Any]:
+    """The tensors that a call may write: buffers of modules and what the function has at hand, but not its arguments."""
+    return [t for i, (path, t) in enumerate(world.tensors) if i >= world.explicit or "._buffers[" in path]
 
 
 def _one_per_input(wanted: list[int], grads: list[Value | None], n: int) -> list[Value | None]:
@@ -542,26 +564,41 @@ def _same_constant(one: Value, other: Value | None) -> bool:
     return not one.constant or alike(one.array, other.array)
 
 
+def _same_effects(one: Tape, other: Tape) -> bool:
+    """Whether two runs have written the same tensors, as often, with what the same step made."""
+
+    def told(tape: Tape) -> list[tuple[int, int, int]]:
+        place = {v: i for i, v in enumerate(v for step in tape.steps for v in step.outs)}
+        return [
+            (i, w.counted, place.get(tape.values[i], -1))  # type: ignore[call-overload]
+            for i, w in tape.written.items()
+        ]
+
+    return told(one) == told(other)
+
+
 def _second_run(
     fn: Callable[..., Any],
     args: tuple,
     kwargs: dict,
     names: dict[int, Value],
-    tensors: list[Any],
+    world: guards.World,
 ) -> tuple[Tape, list[Any]] | Break:
     """(tape, results) of the same function on other numbers: the tensors keep their identity, their memory is lent for the time.
 
     First on numbers of the other sign; a function that refuses these is asked again with the same numbers in another order.
     """
-    before = [t._data for t in tensors]
+    tensors = [t for _, t in world.tensors]
+    before = [(t._data, t._box, None if t._box is None else t._box[0]) for t in tensors]
+    generators = [(g, g.rng, g.rng.bit_generator.state, g._seed) for g in (DEFAULT, *world.generators)]
     python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 - what is drawn now is drawn for nobody
     found: Break = Break("")
     for other in (_turned, _stirred):
         rng = np.random.default_rng(1)
         try:
-            for t, data in zip(tensors, before, strict=True):
+            for t, (data, _, _) in zip(tensors, before, strict=True):
                 t._data = other(data, rng)
-            with _listening([]), Watcher(names, tensors) as watcher:
+            with _listening([]), Watcher(names, tensors, writable_of(world)) as watcher:
                 result = fn(*args, **kwargs)
         except Exception as error:
             found = Break(f"on other numbers it raises {type(error).__name__}: {error}")
@@ -569,8 +606,13 @@ def _second_run(
             values = [watcher.tape.value_of(t) for t in _flatten(result)[0]]
             return watcher.tape.breaks[0] if watcher.tape.breaks else (watcher.tape, values)
         finally:
-            for t, data in zip(tensors, before, strict=True):
-                t._data = data
+            for t, (data, box, version) in zip(tensors, before, strict=True):
+                t._data, t._box = data, box
+                if box is not None and box is not INFERENCE:
+                    box[0] = version
+            for g, numpys, state, seed in generators:
+                g.rng, g._seed = numpys, seed
+                g.rng.bit_generator.state = state
             random.setstate(python)
             np.random.set_state(numpy)  # noqa: NPY002 - the same
     return found
@@ -582,7 +624,7 @@ def _drawn(world: guards.World) -> Any:
     return (
         random.getstate(),
         [(k, np.array(v).tolist()) for k, v in numpy.items()],
-        [g.rng.bit_generator.state for g in world.generators],
+        [g.rng.bit_generator.state for g in world.generators if g is not DEFAULT],
     )
 
 

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.rule import RULES
+from ..ops.rule import KERNELS, RULES
+from ..random import DEFAULT, rng_of
 from . import graph as ir
 from .capture import near
 from .graph import Graph, NotAsCaptured, Step, Value
@@ -44,6 +45,10 @@ def expression(step: Step, names: list[str]) -> str | None:
         return _fold(step, names[0])
     if step.how == "named":
         return f"{names[0]} {COMPARISONS[rule]} {names[1]}" if rule in COMPARISONS and not args else None
+    if step.how == "draw":
+        return DRAWN[rule](*args) if rule in DRAWN else None
+    if step.how == "kernel":
+        return inlined(step, names, KERNELS[rule])
     if step.how != "call":
         return None
     if step.casts:
@@ -63,9 +68,9 @@ def expression(step: Step, names: list[str]) -> str | None:
     return inlined(step, names)
 
 
-def inlined(step: Step, names: list[str]) -> str | None:
+def inlined(step: Step, names: list[str], forward: Any = None) -> str | None:
     """The expression that the rule's own `forward` returns, if that is all it does, with the operands' names put in."""
-    forward = RULES[step.rule].forward
+    forward = forward or RULES[step.rule].forward
     if step.rule in ir.INDEXED_ALONG:
         return None  # it is called, so that the indices are looked at
     if isinstance(forward, np.ufunc):
@@ -106,6 +111,17 @@ def inlined(step: Step, names: list[str]) -> str | None:
             return words.get(node.id, node)
 
     return ast.unparse(ast.fix_missing_locations(Put().visit(value)))
+
+
+def _coins(shape: tuple, p: float) -> str:
+    return f"(rng().random({shape}) >= {p!r})"
+
+
+DRAWN: dict[str, Callable[..., str]] = {
+    "kept": lambda shape, p, dtype: f"{_coins(shape, p)}.astype(np.{dtype.name})",
+    "dropout_mask": lambda shape, p, dtype: f"{_coins(shape, p)} / np.{dtype.name}({1 - p!r})",
+}
+"""What random numbers are drawn with."""
 
 
 def _view(args: tuple, x: str) -> str | None:
@@ -323,7 +339,7 @@ class Writer:
 
     def __init__(self, graph: Graph, name: str, *, inplace: bool = True) -> None:
         self.graph, self.name, self.inplace = graph.named(), name, inplace
-        self.space: dict[str, Any] = {"np": np, "NotAsCaptured": NotAsCaptured}
+        self.space: dict[str, Any] = {"np": np, "NotAsCaptured": NotAsCaptured, "rng": rng_of}
         self.names: dict[Value, str] = {}
         self.lines: list[str] = []
         self.fresh: set[Value] = set()  # arrays made here and shared with nobody
@@ -419,6 +435,8 @@ class Writer:
 
     def _makes(self, final: Step, step: Step) -> bool:
         """Whether the result of a step is surely an array of its own."""
+        if final.how in ("kernel", "draw"):
+            return True
         if final.how == "call":
             return bool(step.body) or pointwise(final) or final.rule in MATRIX
         return final.how == "fold" and final.inputs[0].shape != final.outs[0].shape  # type: ignore[union-attr]
@@ -499,7 +517,11 @@ class Writer:
     def _agrees(self, step: Step, candidate: str, text: dict[Value, str], kind: str) -> bool:
         arrays: list[Any] = []
         numbers: dict[Value, Any] = {}
-        space: dict[str, Any] = {"np": np, **{self.names[v]: v.array for v in self.graph.constants()}}
+        space: dict[str, Any] = {
+            "np": np,
+            "rng": rng_of,
+            **{self.names[v]: v.array for v in self.graph.constants()},
+        }
         plain = candidate
         for j, v in enumerate(step.inputs):
             if v is None:
@@ -513,11 +535,17 @@ class Writer:
                 space[f"_{j}"] = x
             else:
                 space[word] = x
+        state = DEFAULT.rng.bit_generator.state
         try:
             want = ir.perform(step, arrays)
+            if step.how == "draw":
+                DEFAULT.rng.bit_generator.state = state
             got = ir.quietly(eval, plain, space)
         except Exception:  # the expression does not fit this step
             return False
+        finally:
+            if step.how == "draw":
+                DEFAULT.rng.bit_generator.state = state
         return len(want) == 1 and near(got, want[0]) and type(got) is type(want[0])
 
     def _over(self, i: int, step: Step, final: Step) -> str | None:

@@ -79,6 +79,7 @@ def save(compiled: Compiled, path: Any) -> None:
 def document(compiled: Compiled) -> Record:
     """What `save` writes, as Python lists and dicts. Raises as `save` does."""
     entry = compiled.entry
+    refuse_effects(entry, "saved")
     writer = _Table()
     for value in entry.joint.inputs[: entry.n_inputs]:
         writer.number(value)
@@ -107,6 +108,15 @@ def document(compiled: Compiled) -> Record:
         "values": writer.values,
         **graphs,
     }
+
+
+def refuse_effects(entry: Entry, done: str) -> None:
+    """Raise GraphExportError for a graph that does more than compute its results: a file has no buffers and no generator."""
+    if entry.effects:
+        what = "writes buffers" if entry.effects.writes else "draws random numbers"
+        raise GraphExportError(
+            f"a graph that {what} cannot be {done}: call model.eval(), call the compiled function, and try again"
+        )
 
 
 def arguments_of(compiled: Compiled) -> list[Argument]:
@@ -390,9 +400,7 @@ class _Reader:
         backward = None if found["backward"] is None else self.graph("backward")
         inplace = _is(found["inplace"], bool, "inplace")
         plain = found["entry"]
-        special = (
-            "world check guard_source joint forward_graph backward_graph forward backward rebuild history"
-        )
+        special = "world check guard_source joint forward_graph backward_graph forward backward rebuild history effects"
         names = {f.name for f in fields(Entry)} - set(special.split())
         required = {f.name for f in fields(Entry) if f.default is MISSING and f.default_factory is MISSING}
         _exactly(plain, tuple(names), "entry", optional=tuple(names - required))

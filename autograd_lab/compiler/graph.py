@@ -4,10 +4,12 @@
     Step    one operation: which rule, how it is carried out, on which values
     Graph   inputs, steps in order, outputs
 
-There are eight ways to carry out a step; `run` below is the reference that everything faster is compared with.
+There are ten ways to carry out a step; `run` below is the reference that everything faster is compared with.
 
     call    rule.forward(*arrays, *args)                   any operation of the rule book
     named   torch.<name>(*tensors, *args)                  an operation that has no way back: a comparison, argmax
+    kernel  KERNELS[name](*arrays, *args)                  what an operation computes beside its result: a running mean
+    draw    KERNELS[name](*args)                           random numbers, other ones each time
     view    the same numbers, placed otherwise             reshape, transpose, broadcast, slice, take
     cast    another number type
     views   several of these of one array                  split, unbind
@@ -28,9 +30,9 @@ from ..autograd.engine import sum_to
 from ..autograd.modes import THREAD
 from ..autograd.node import new
 from ..autograd.variable import NO_EDGE, wrap
-from ..ops.rule import FUNCTIONS, RULES
+from ..ops.rule import FUNCTIONS, KERNELS, RULES
 
-HOWS = ("call", "named", "view", "views", "cast", "fold", "vjp", "fused")
+HOWS = ("call", "named", "kernel", "draw", "view", "views", "cast", "fold", "vjp", "fused")
 
 
 class Value:
@@ -99,7 +101,7 @@ class Step:
             return "+".join(step.op for step in self.body)
         if self.how == "view":
             return str(self.args[0])
-        if self.how == "named":
+        if self.how in ("named", "kernel", "draw"):
             return self.rule
         rule = RULES.get(self.rule)
         name = (
@@ -199,6 +201,8 @@ def function_of(step: Step) -> Callable[..., Any]:
     return {
         "call": _call,
         "named": _named,
+        "kernel": _kernel,
+        "draw": _kernel,
         "view": _view,
         "views": _views,
         "cast": _cast,
@@ -262,6 +266,11 @@ def _named(step: Step) -> Callable[..., Any]:
             state.refresh()
 
     return named
+
+
+def _kernel(step: Step) -> Callable[..., Any]:
+    function, args = KERNELS[step.rule], step.args
+    return lambda *arrays: function(*arrays, *args)
 
 
 def _views(step: Step) -> Callable[..., Any]:

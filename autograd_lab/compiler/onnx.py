@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .compiled import Compiled
-from .export import GraphExportError, arguments_of
+from .export import GraphExportError, arguments_of, refuse_effects
 from .graph import Step, Value
 
 OPSET = 20
@@ -69,6 +69,7 @@ def model(compiled: Compiled) -> Any:
             'writing ONNX needs the package onnx: pip install onnx (or "autograd_lab[onnx]")'
         ) from None
     entry = compiled.entry
+    refuse_effects(entry, "written as ONNX")
     book = _Book(onnx)
     arguments, inputs = arguments_of(compiled), entry.joint.inputs[: entry.n_inputs]
     taken: set[str] = set()

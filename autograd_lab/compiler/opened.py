@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..autograd.variable import Variable
+from .effects import redrawn
 from .emit import Emitted, Writer
 from .graph import Graph, Step, quietly
 
@@ -121,7 +122,7 @@ def _copy(x: Any) -> Any:
 def forward_lines(node: Any, arrays: list[Any]) -> list[Line]:
     """The lines of the forward that made a CompiledFunctionBackward, for the arrays it was called with."""
     entry = node.entry
-    return run_lines(entry.forward_graph, entry.forward, "forward", arrays)
+    return redrawn(entry, lambda: run_lines(entry.forward_graph, entry.forward, "forward", arrays))
 
 
 def backward_lines(node: Any, slots: list[Any]) -> list[Line]:

@@ -54,6 +54,7 @@ def split(
     ahead = _makers(graph, outputs, set())
     saved, again = _cheapest(graph, list(needed), set(inputs), outputs, ahead, recompute_from)
     early = _makers(graph, [*outputs, *saved], set())
+    early.update(step for step in graph.steps if step.how == "draw")
     back = [step for step in graph.steps if step in late or any(out in again for out in step.outs)]
     forward = Graph(inputs, [s for s in graph.steps if s in early], [*outputs, *saved])
     backward = Graph([*saved, *given], _when_needed(back, late, grads), list(grads))
@@ -135,6 +136,8 @@ def _looks_into(step: Step) -> bool:
 
 def _effort(step: Step, ahead: set[Step], call: float) -> float:
     """What it costs to carry out a step on the way back, in bytes."""
+    if step.how == "draw":
+        return math.inf
     if step not in ahead:
         return 0.0  # no result needs it: it is carried out once in any case
     if step.how in ("view", "views") and _looks_into(step):

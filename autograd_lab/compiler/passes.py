@@ -66,11 +66,11 @@ def substituted(graph: Graph, instead: dict[Value, Value]) -> Graph:
 
 
 def drop(graph: Graph) -> Graph:
-    """Leave out every step of whose results none is read."""
+    """Leave out every step of whose results none is read. Random numbers are drawn in any case: who draws next gets the next."""
     read = {out for out in graph.outputs if out is not None}
     kept = []
     for step in reversed(graph.steps):
-        if any(out in read for out in step.outs):
+        if step.how == "draw" or any(out in read for out in step.outs):
             kept.append(step)
             read.update(step.values())
     return Graph(list(graph.inputs), kept[::-1], list(graph.outputs))
@@ -176,7 +176,7 @@ def _all(value: Value | None, number: float) -> bool:
 
 
 def share(graph: Graph) -> Graph:
-    """Compute once what two steps compute alike. Random numbers cannot be among them: a graph draws none."""
+    """Compute once what two steps compute alike. Two draws are never alike."""
     instead: dict[Value, Value] = {}
     seen: dict[Any, Step] = {}
     steps = []
@@ -186,7 +186,7 @@ def share(graph: Graph) -> Graph:
             step.how, step.rule, step.single, step.needs, step.gives, step.saved, _key(step.casts), _key(step.args),
             tuple(_value_key(v) for v in step.inputs),
         )  # fmt: skip
-        twin = seen.get(key)
+        twin = seen.get(key) if step.how != "draw" else None
         if twin is None:
             seen[key] = step
             steps.append(step)

@@ -20,7 +20,7 @@ from ..ops.convolution import (
     pad_by_mode,
     pad_constant,
 )
-from ..ops.embedding import drop, kept
+from ..ops.embedding import drawn, drop
 from ..ops.embedding import one_hot as _one_hot
 from ..ops.rule import FUNCTIONS, METHODS
 from ..ops.scalars import minus, norm_of, over, plus, times
@@ -209,10 +209,8 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
         return input * wrap(x.dtype.type(0))
     alpha = 1.7580993408473766
     a = 1 / math.sqrt((alpha**2 * p + 1) * (1 - p))
-    noise = kept(x.shape, p, x.dtype)
-    return input * wrap(noise * x.dtype.type(a)) + wrap(
-        (noise - 1) * x.dtype.type(alpha * a) + x.dtype.type(alpha * a * p)
-    )
+    noise = drawn("kept", x.shape, p, x.dtype)
+    return input * (noise * a) + ((noise - 1) * (alpha * a) + alpha * a * p)
 
 
 feature_alpha_dropout = alpha_dropout

@@ -6,7 +6,7 @@ from ..autograd.modes import WATCHERS, tell
 from ..autograd.record import apply
 from ..autograd.variable import Variable, wrap
 from . import both
-from .rule import FUNCTIONS, METHODS, Rule, function
+from .rule import FUNCTIONS, KERNELS, METHODS, Rule, function, kernel
 
 
 class EmbeddingBackward0(Rule):
@@ -124,9 +124,24 @@ def drop(input, p, training, shape=None):
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {ALL[x.dtype].type_name}"
         )
-    return input * wrap(kept(x.shape if shape is None else shape, p, x.dtype) / x.dtype.type(1 - p))
+    return input * drawn("dropout_mask", x.shape if shape is None else shape, p, x.dtype)
 
 
+@kernel
+def dropout_mask(shape, p, dtype):
+    """Coin tosses of the default generator: 1 / (1 - p) with probability 1 - p, else 0."""
+    return kept(shape, p, dtype) / dtype.type(max(1 - p, 1e-30))
+
+
+def drawn(name, *args):
+    """A tensor of random numbers that the kernel `name` draws from the default generator; watchers are told."""
+    out = wrap(KERNELS[name](*args))
+    if WATCHERS:
+        tell("drew", name, args, out)
+    return out
+
+
+@kernel
 def kept(shape, p, dtype):
     """Coin tosses of the default generator: 1 with probability 1 - p, else 0."""
     from ..random import rng_of
@@ -148,7 +163,7 @@ def dropout_(input, p, train):
     x = input._data
     if p == 0 or not train:
         return input
-    return METHODS["mul_"](input, wrap(kept(x.shape, p, x.dtype) / x.dtype.type(max(1 - p, 1e-30))))
+    return METHODS["mul_"](input, drawn("dropout_mask", x.shape, p, x.dtype))
 
 
-__all__ = ["drop", "embedding", "kept", "one_hot"]
+__all__ = ["drawn", "drop", "embedding", "kept", "one_hot"]

@@ -8,8 +8,10 @@ import math
 
 import numpy as np
 
+from ..autograd.modes import WATCHERS, tell
 from ..autograd.variable import Variable
 from .general import GeneralRule, call
+from .rule import kernel
 
 
 def _stats(x, dims, eps):
@@ -184,12 +186,29 @@ def batch_norm(input, running_mean, running_var, weight, bias, training, momentu
     if training and running_mean is not None:
         dims = _others(x.ndim)
         n = x.size // max(channels, 1)
-        for t, batch in ((running_mean, x.mean(dims)), (running_var, x.var(dims) * (n / max(n - 1, 1)))):
+        unbiased = n / max(n - 1, 1)
+        for t, moved, args in (
+            (running_mean, moved_mean, (dims, momentum)),
+            (running_var, moved_var, (dims, momentum, unbiased)),
+        ):
             old = t._array()
-            old[...] = (
-                old * (1 - momentum) + batch.astype(old.dtype) * momentum
-            )  # PyTorch counts no write here either
+            data = moved(old, x, *args)
+            if WATCHERS:
+                tell("moving", t, moved.__name__, (t, input), args, data)
+            old[...] = data  # PyTorch counts no write here either
     return out
+
+
+@kernel
+def moved_mean(old, x, dims, momentum):
+    """A running mean, moved towards the mean of `x` over `dims`."""
+    return old * (1 - momentum) + x.mean(dims).astype(old.dtype) * momentum
+
+
+@kernel
+def moved_var(old, x, dims, momentum, unbiased):
+    """A running variance, moved towards that of `x` over `dims`; `unbiased` is n / (n - 1)."""
+    return old * (1 - momentum) + (x.var(dims) * unbiased).astype(old.dtype) * momentum
 
 
 class NativeGroupNormBackward0(GeneralRule):

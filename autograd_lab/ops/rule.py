@@ -34,6 +34,9 @@ FUNCTIONS: dict[str, Callable] = {}
 METHODS: dict[str, Callable] = {}
 """Every method of Tensor that an operation defines, by name."""
 
+KERNELS: dict[str, Callable] = {}
+"""Functions of arrays that an operation calls beside its rule, by name: no gradient passes through them. Watchers are told of each call."""
+
 RULES: dict[str, type] = {}
 """Every rule by its node name: the rule book."""
 
@@ -117,6 +120,12 @@ def function(fn=None, *, name=None, method=True, namespace=True):
         return fn
 
     return register if fn is None else register(fn)
+
+
+def kernel(fn):
+    """Enter `fn` in KERNELS."""
+    KERNELS[fn.__name__] = fn
+    return fn
 
 
 def method(fn=None, *, name=None):
@@ -488,7 +497,7 @@ def pointwise_inplace(rule, inputs, *args, floats=False):
     if tangent is not None:
         state.dual.written(target, tangent)
     if state.special:
-        finish_inplace(state, rule, inputs, target, node, rule.op + "_")
+        finish_inplace(state, rule, inputs, target, node, rule.op + "_", args)
     return target
 
 

@@ -278,7 +278,7 @@ class Recorder:
         if id(target) not in self.grads:
             self._meet((target,), _user_frame())
 
-    def written(self, rule, inputs, target, node, name) -> None:
+    def written(self, rule, inputs, target, node, name, args=()) -> None:
         """A tensor was written in place by the operation `name`."""
         owner = self.grads.get(id(target), (None, None))[1]
         if owner is not None:
@@ -324,6 +324,18 @@ class Recorder:
 
     def looked(self, t, how) -> None:
         """A tensor was asked for a truth value or a number: the program may go on differently, the graph does not."""
+
+    def moving(self, target, name, inputs, args, data) -> None:
+        """A running statistic is about to be overwritten by the kernel `name`: no operation, and no write that is counted."""
+
+    def drawing(self, generator) -> None:
+        """Random numbers are about to be drawn."""
+
+    def drew(self, name, args, out) -> None:
+        """The kernel `name` has drawn `out`: a constant as all others."""
+
+    def seeded(self, generator) -> None:
+        """A generator was asked for its state, or put into another."""
 
     def flagged(self, t, how) -> None:
         """Whether `t` requires grad was changed by the method `how`."""
@@ -421,6 +433,25 @@ class Recorder:
     def pass_done(self, run) -> None:
         """The pass is complete."""
         self.notes.append(("pass_done", run))
+
+    # -- called by torch.compile: a run that is made again compiled is taken back -----------------------
+
+    def mark(self) -> tuple[Any, ...]:
+        """All there is now, for `restore`."""
+        return (
+            list(self.notes),
+            dict(self.met),
+            dict(self.grads),
+            dict(self.frames),
+            self.call,
+            self.frame,
+            self.failure,
+        )
+
+    def restore(self, mark: tuple[Any, ...]) -> None:
+        """Forget what was noted since `mark`, or take back what was forgotten."""
+        self.notes, self.met, self.grads, self.frames = (part.copy() for part in mark[:4])
+        self.call, self.frame, self.failure = mark[4:]
 
     # -- the rest -------------------------------------------------------------------------------------
 

@@ -49,6 +49,8 @@ START = 120.0  # seconds that a worker may take to load its libraries, on a busy
 DEPTH = 20  # of lists in lists, in an answer
 TEXT = 5_000  # characters of a text in an answer
 _Selector = getattr(selectors, "PollSelector", selectors.SelectSelector)  # Windows has the latter only
+_PLOTS = re.compile(r"matplotlib|pyplot|pylab|plt|png|gif|raster", re.IGNORECASE)
+"""What the cells say that need matplotlib. Elsewhere it is not loaded in advance: copies of a process cost by its size."""
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 
 
@@ -417,6 +419,9 @@ class _Pass:
         """The cells that are still to run; the first of them is running."""
         self.unanswered: dict[tuple[str, str], str] = {}
         """The probes, by item and name, that were asked and are not answered; and how their process ended, if it did."""
+        last = job.cells[-1] if job.cells else None
+        self.here = last.item if last and last.role == "check" and not careful else ""
+        """The item whose probes, after all others, may run in the process itself: no cell comes after its check."""
         self.asked = False
         self.finished = False
         self.stopped = ""
@@ -482,14 +487,17 @@ class _Pass:
             return wall > self.limits.cell_wall + 5  # it watches over its cells itself
         if self.order:
             return cpu > self.limits.cell_cpu or wall > self.limits.cell_wall
-        if not server.forks:
+        copies = [
+            item_id for (item_id, _), how in self.unanswered.items() if not how and item_id != self.here
+        ]
+        if not server.forks or not (self.careful or copies):
             return cpu > self.limits.probe_cpu or wall > self.limits.probe_wall
         return wall > self.limits.probe_wall * (3 + len(self.unanswered))  # it watches over its probes itself
 
     def _questions(self) -> dict[str, list[dict[str, Any]]]:
         """The probes for the answers that were given, without what they should give; not those that were lost before."""
         asked: dict[str, list[dict[str, Any]]] = {}
-        for item_id, answer in self.answers.items():
+        for item_id, answer in sorted(self.answers.items(), key=lambda pair: pair[0] == self.here):
             if answer.state != "given" or answer.error:
                 continue
             for probe in self.items[item_id].probes:
@@ -656,8 +664,9 @@ class Engine:
         self._private = [str(path) for path in private]
         self._fork = fork
         self._without = list(without)
-        self._stopping = False
+        self._stopping = threading.Event()
         self._servers: list[_Server] = []
+        self._plotters: list[_Server | None] = [None] * workers  # with matplotlib; started when one is needed
         self._threads: list[threading.Thread] = []
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[tuple[Job, Run] | BaseException] = queue.SimpleQueue()
@@ -671,7 +680,7 @@ class Engine:
             prefix="autograd-lab-grade-", ignore_cleanup_errors=True
         )
         try:
-            self._servers = [self._server() for _ in range(self._count)]
+            self._servers = [self._server(plots=not self._fork) for _ in range(self._count)]
             for server in self._servers:
                 said = server.hello()
                 self.layers, self.missing = tuple(said["layers"]), dict(said["missing"])
@@ -693,17 +702,21 @@ class Engine:
         self._stop()
 
     def _stop(self) -> None:
-        self._stopping = True
-        for server in self._servers:
-            server.close()
+        self._close()
         for _ in self._threads:
             self._jobs.put(None)
         for thread in self._threads:
             thread.join()
         self._temporary.cleanup()
 
-    def _server(self) -> _Server:
+    def _close(self) -> None:
+        self._stopping.set()
+        for server in [*self._servers, *filter(None, self._plotters)]:
+            server.close()
+
+    def _server(self, plots: bool) -> _Server:
         specification = {
+            "plots": plots,
             "items": [_public(item) for each in self._items.values() for item in each.values()],
             "sandbox": {"limits": asdict(self._limits), "private": self._private, "without": self._without},
         }
@@ -729,9 +742,7 @@ class Engine:
                     raise done
                 yield done
         except KeyboardInterrupt:  # at once: what is running is ended, not waited for
-            self._stopping = True
-            for server in self._servers:
-                server.close()
+            self._close()
             raise
         finally:
             with suppress(queue.Empty):  # the caller has had enough: nothing may be left for the next caller
@@ -750,16 +761,20 @@ class Engine:
 
     def _passes(self, slot: int, job: Job) -> Run:
         """Run a job until nothing stops it any more, or its time is over."""
-        start = time.monotonic()
         lost, first, lost_workers, careful = _Lost(), "", 0, False
+        plots = self._fork and any(_PLOTS.search(cell.source) for cell in job.cells)
+        if plots and not self._plotters[slot]:
+            self._replace(slot, plots)
+        start = time.monotonic()
         while True:
+            server = (plots and self._plotters[slot]) or self._servers[slot]
             this = _Pass(
                 job, self._items[job.notebook], self._limits, lost, careful, start + self._limits.job_wall
             )
             try:
-                this.run(self._servers[slot])
+                this.run(server)
             except WorkerError:
-                self._replace(slot)
+                self._replace(slot, plots)
                 lost_workers += 1
                 if lost_workers < 3:  # killed from outside, most likely: once more, and nobody is to blame
                     continue
@@ -767,16 +782,25 @@ class Engine:
             first = first or this.stopped or next(filter(None, this.unanswered.values()), "ok")
             if not this.blame() or time.monotonic() > this.end:
                 return this.result(first, time.monotonic() - start)
-            if not careful and self._servers[slot].forks:
+            if not careful and server.forks:
                 lost.doubt()
             careful = True
 
-    def _replace(self, slot: int) -> None:
-        self._servers[slot].close()
-        if self._stopping:
+    def _replace(self, slot: int, plots: bool) -> None:
+        """A new worker for a slot, in place of one that was lost, or the slot's first one with matplotlib."""
+        old = self._plotters[slot] if plots else self._servers[slot]
+        if old:
+            old.close()
+        if self._stopping.is_set():
             raise WorkerError("the engine has been closed")
-        self._servers[slot] = self._server()
-        self._servers[slot].hello()
+        new = self._server(plots or not self._fork)
+        if plots:
+            self._plotters[slot] = new
+        else:
+            self._servers[slot] = new
+        if self._stopping.is_set():  # closed by another thread, which may not have seen this one
+            new.close()
+        new.hello()
 
 
 def _public(item: Item) -> dict[str, Any]:

@@ -12,7 +12,9 @@ Messages are JSON with their length in front. What a submission's process sends:
     {"done": "probes"}
 
 A code answer is probed as it was when its check cell ran: there a copy of the process is made (a fork), which waits.
-What later cells redefine does not reach it, and what its probes break does not reach the others.
+What later cells redefine does not reach it, and what its probes break does not reach the others. Where the last cell of all
+is the check of a code answer there is nothing that either could reach, and no copy is made: its probes run in the process
+itself, after all others. (Half of what a submission costs is copies, and most notebooks end with such a cell.)
 
 In a careful pass each cell and each probe runs in a process of its own, and what ends or stops it is said of it alone:
 
@@ -25,10 +27,13 @@ A student's code may change anything in its own process. That spoils its own mes
 
 from __future__ import annotations
 
+import _thread
+import ast
 import contextlib
 import gc
 import io
 import json
+import linecache
 import os
 import random
 import select
@@ -123,6 +128,7 @@ class Sitting:
         self.limits = Limits(**job["limits"])
         self.given: list[tuple[str, Any]] = []  # what lab.check was called with in this cell
         self.waiting: dict[str, Any] = {}  # code answers: the process that holds one, or the answer itself
+        self.here = ""  # the item whose answer this process holds itself though there is fork
         self.printed = Printed(self.limits.printed)
         self.apart = job["fork"] and job["careful"]
         """Whether each cell and each probe gets a process of its own."""
@@ -144,8 +150,9 @@ class Sitting:
                 self.send(self.cell(number))
         sys.stdout = sys.stderr = self.printed = Printed(0)  # hidden inputs are not to be printed anywhere
         send(self.channel, {"done": "cells"})
-        for item_id, probes in receive(self.channel).items():
-            self.probe(item_id, probes)
+        asked = receive(self.channel)
+        for item_id in sorted(asked, key=lambda item_id: item_id == self.here):  # that one last
+            self.probe(item_id, asked[item_id])
         send(self.channel, {"done": "probes"})
 
     # --- cells
@@ -162,7 +169,8 @@ class Sitting:
             self.channel.setblocking(True)
         message = {"cell": number, "state": state, "error": error, "answer": None}
         if cell["role"] == "check":
-            message["answer"] = self.answer(cell["item"], error)
+            last = number == len(self.job["cells"]) - 1
+            message["answer"] = self.answer(cell["item"], error, last)
         message["printed"], message["dropped"] = self.printed.take()
         return message
 
@@ -217,8 +225,8 @@ class Sitting:
             message["answer"] = message["answer"] and {"state": "given", "value": None, "error": reason}
             send(self.channel, message)
 
-    def answer(self, item_id: str, error: str) -> dict[str, Any]:
-        """What the check of an item was given: its value, or why there is none."""
+    def answer(self, item_id: str, error: str, last: bool) -> dict[str, Any]:
+        """What the check of an item was given: its value, or why there is none. `last`: no cell comes after it."""
         given = [answer for name, answer in self.given if name == item_id]
         if not given:
             return {"state": "error", "error": error or "lab.check was not called by its own cell"}
@@ -234,7 +242,10 @@ class Sitting:
             if not callable(answer) and not isinstance(answer, list | tuple):
                 given_kind = feedback._kind(answer)
                 return {"state": "given", "error": f"A function is asked for; you gave {given_kind}."}
-            self.waiting[item_id] = self.copy(answer) if self.job["fork"] else answer
+            if last and self.job["fork"] and not self.apart and undisturbed():
+                self.here = item_id
+            stays = self.here == item_id or not self.job["fork"]
+            self.waiting[item_id] = answer if stays else self.copy(answer)
             return {"state": "given"}
         except plain.NotPlainError as reason:
             return {"state": "given", "error": f"This cannot be an answer: {reason}."}
@@ -266,7 +277,7 @@ class Sitting:
     def probe(self, item_id: str, probes: list[dict[str, Any]]) -> None:
         """Run the probes of one item, and say how that ended."""
         held = self.waiting.get(item_id)
-        if not self.job["fork"]:
+        if not self.job["fork"] or item_id == self.here:
             self.run_probes(item_id, probes, held)
             send(self.channel, {"item": item_id, "ended": "ok"})
         elif held is not None:
@@ -298,7 +309,7 @@ class Sitting:
                     send(self.channel, {"item": item_id, "probe": given["name"], "ended": how})
                     continue
             try:
-                if self.job["fork"]:
+                if self.job["fork"] and item_id != self.here:  # else the engine sees to it
                     sandbox.limit_cpu(self.limits.probe_cpu)
                 _seed(given["name"])
                 this = os.getpid()
@@ -335,6 +346,12 @@ def execute(shell: Any, source: str) -> tuple[str, str]:
     if error is None:
         return "ok", ""
     return ("memory" if isinstance(error, MemoryError) else "error"), describe(error)
+
+
+def undisturbed() -> bool:
+    """Whether nothing that earlier cells have started goes on in this process: threads, and alarms. No copy inherits these."""
+    timers = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
+    return not _thread._count() and not any(any(signal.getitimer(timer)) for timer in timers)
 
 
 def shell_command(command: str) -> None:
@@ -435,19 +452,76 @@ def _seed(name: str) -> None:
 # --- the process --------------------------------------------------------------------------------------
 
 
-def load(public: list[dict[str, Any]]) -> Any:
-    """Load what notebooks use, and make the shell that will run their cells. `public` are the items without their answers."""
-    import matplotlib
+WARM = (
+    "import autograd_lab as torch\nfrom autograd_lab import lab\nimport numpy as np\nimport math",
+    'def code(x, times=3):\n    """A loop."""\n    total = 0.0\n    for number in range(times):\n        total += x * number\n    return total',
+    "class Pair:\n    def __init__(self, one, other=()):\n        self.one, self.other = one, other\n\n    def both(self):\n        return [self.one, *self.other]",
+    'x = torch.tensor([1.0, 2.0, 3.0])\ny = (x * x + x).sum()\nvalue = [round(v, 4) for v in x.tolist()]\nprint(f"{value} {y.item():.2f}")\nvalue',
+)
+"""Cells that do a little of everything, but record no graph, whose nodes would count on in the students' notebooks."""
+WARM_PROBE = {
+    "name": "tries",
+    "points": 0,
+    "source": 'def tries(answer, times):\n    "{0}"\n    return {"a": answer(2.0, times), "b": np.ones(3) * times}',
+    "cases": [[1], [2]],
+}
 
-    matplotlib.use("Agg")
-    import matplotlib.font_manager
-    import matplotlib.pyplot
+
+def warm_up(shell: Any) -> None:
+    """Run a small notebook, so that what Python and IPython do only once is done before the copies are made, not in each."""
+    ours, theirs = socket.socketpair()
+    cells = [{"source": source, "role": "answer", "item": ""} for source in WARM]
+    cells += [
+        {"source": f'lab.check("{item}", {item})', "role": "check", "item": item}
+        for item in ("value", "code")
+    ]
+    job = {
+        "limits": {}, "fork": False, "careful": False, "skip": [], "cells": cells,
+        "items": {"value": {"stub": "", "code": False}, "code": {"stub": "def code(x): ...", "code": True}},
+    }  # fmt: skip
+    before, known, listeners = (sys.stdout, sys.stderr), set(linecache.cache), feedback.LISTENERS[:]
+    with ours, theirs:
+        for _ in range(3):  # Python rewrites code that it has run a few times
+            send(theirs, {"code": [WARM_PROBE]})
+            Sitting(ours, shell, job).run()
+            while receive(theirs).get("done") != "probes":
+                pass
+    sys.stdout, sys.stderr = before
+    feedback.LISTENERS[:] = listeners
+    shell.reset(new_session=True)
+    for name in set(linecache.cache) - known:
+        del linecache.cache[name]
+
+
+def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
+    """Load what notebooks use, and make the shell that will run their cells. `public` are the items without their answers.
+
+    Without `plots`, matplotlib is left out, which is half of all that would be copied. A notebook can import it still.
+    """
+    if plots:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        import matplotlib.font_manager
+        import matplotlib.pyplot
+    from IPython.core.inputtransformer2 import TransformerManager
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
     import autograd_lab.lab  # noqa: F401
 
     _forget_answers(public)
+
+    class Transformers(TransformerManager):
+        """What turns `%magic`, `!command` and `help?` into calls."""
+
+        def do_token_transforms(self, lines: list[str]) -> list[str]:
+            """Nothing of the kind is also Python; so in what is Python it is not looked for, which takes longer than most cells run."""
+            if self.token_transformers == usual:
+                with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+                    ast.parse("".join(lines))
+                    return lines
+            return list(super().do_token_transforms(lines))
 
     class Shell(InteractiveShell):
         """Cells as a notebook runs them, with nobody there to look: no windows, no pictures, no tracebacks."""
@@ -468,6 +542,16 @@ def load(public: list[dict[str, Any]]) -> Any:
         def showsyntaxerror(self, *_: Any, **__: Any) -> None:
             """The same."""
 
+        def should_run_async(
+            self, raw_cell: str, *, transformed_cell: str | None = None, **more: Any
+        ) -> bool:
+            """Whether there is an `await` in it, which need not be looked for in what it says if it does not say it."""
+            if transformed_cell is not None and not (
+                "await" in transformed_cell or "async" in transformed_cell
+            ):
+                return False
+            return bool(super().should_run_async(raw_cell, transformed_cell=transformed_cell, **more))
+
     settings = Config()
     settings.HistoryManager.enabled = False
     settings.InteractiveShell.colors = "nocolor"
@@ -475,16 +559,15 @@ def load(public: list[dict[str, Any]]) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["IPYTHONDIR"] = folder
         shell = Shell.instance(config=settings)
+    shell.input_transformer_manager = Transformers()
+    usual = list(shell.input_transformer_manager.token_transformers)
     # Nobody looks at these: text is kept, pictures and pages are not made.
     shell.display_formatter.active_types = ["text/plain"]
     shell.display_formatter.ipython_display_formatter.enabled = False
     shell.display_formatter.mimebundle_formatter.enabled = False
     for message in (".*FigureCanvasAgg is non-interactive.*", "To exit: use 'exit'.*"):
         warnings.filterwarnings("ignore", message=message)
-    execute(
-        shell, "import autograd_lab as torch\nfrom autograd_lab import lab\n1 + 1"
-    )  # warm up what loads late
-    shell.reset(new_session=True)
+    warm_up(shell)
     return shell
 
 
@@ -503,7 +586,7 @@ def serve(control: socket.socket) -> None:
     specification = receive(control)
     zone = sandbox.Zone(specification["sandbox"])
     zone.enter()
-    shell = load(specification["items"])
+    shell = load(specification["items"], specification["plots"])
     zone.close()
     gc.collect()
     gc.freeze()  # the pages of the libraries stay shared with the children
@@ -575,7 +658,7 @@ def once(channel: socket.socket) -> None:
     """One submission in a process that was started for it."""
     specification = receive(channel)
     zone = sandbox.Zone(specification["sandbox"])
-    shell = load(specification["items"])
+    shell = load(specification["items"], specification["plots"])
     zone.weaken()
     send(channel, report(zone))
     Sitting(channel, shell, receive(channel)).run()

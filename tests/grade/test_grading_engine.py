@@ -120,6 +120,39 @@ def test_a_probe_costs_itself_only(engine, name):
     assert run(engine, tiny.job(a2=hidden)) == RIGHT | {"1.2": (1, state)}
 
 
+def coda(**answers):
+    """The notebook with its program at the end: that one is probed in the process that ran the cells, without a copy."""
+    job = tiny.job(**answers)
+    return replace(job, cells=tuple(sorted(job.cells, key=lambda cell: cell.item == "1.2")))
+
+
+@pytest.mark.parametrize("name", IN_PROBE)
+def test_a_probe_costs_itself_only_without_a_copy(engine, name):
+    body, state = IN_PROBE[name]
+    hidden = f"def double(x):\n    if x < 100:\n        return 2 * x\n    {body}"
+    assert run(engine, coda(a2=hidden)) == RIGHT | {"1.2": (1, state)}
+
+
+def test_which_programs_are_copied(engine):
+    """Cells after it, or what goes on beside it: each asks whether the program runs where its cell ran."""
+    asks = "import os\nhome = os.getpid()\ndef double(x):\n    return 2 * x if os.getpid() == home else 0"
+    assert run(engine, coda(a2=asks)) == RIGHT
+    assert run(engine, tiny.job(a2=asks))["1.2"] == (0, "wrong")
+    timer = "import signal\nsignal.setitimer(signal.ITIMER_REAL, 3600)\n"
+    assert run(engine, coda(a1=f"{timer}seven = 7", a2=asks))["1.2"] == (0, "wrong")
+    assert run(engine, coda(a1=f"{timer}seven = 7")) == RIGHT
+
+
+def test_threads_do_not_reach_a_program(engine):
+    thread = (
+        "import threading, time\ncalled, factor = threading.Event(), 2\n"
+        "def spoil():\n    global factor\n    called.wait()\n    factor = 3\n"
+        "threading.Thread(target=spoil, daemon=True).start()\n"
+        "def double(x):\n    called.set()\n    time.sleep(0.2)\n    return factor * x"
+    )
+    assert run(engine, coda(a2=thread)) == RIGHT
+
+
 def test_a_program_that_always_ends_its_process(engine):
     assert run(engine, tiny.job(a2="def double(x):\n    import os\n    os._exit(0)"))["1.2"] == (0, "died")
 
@@ -198,6 +231,40 @@ def test_what_commands_say_is_printed(engine):
     ((_, ran),) = engine.run([tiny.job(extra={"1.1": "word = 'two'\n!echo one {word}\n!no-such-command"})])
     assert ran.printed.splitlines()[0] == "one two"
     assert "not found" in ran.printed
+
+
+def test_matplotlib_is_there_in_advance_for_those_who_draw(engine):
+    asks = "import sys\nprint('mat' + 'plotlib.py' + 'plot' in sys.modules, '{}')"
+    jobs = [
+        tiny.job(word, extra={"1.1": asks.format(word)}) for word in ("numpy", "plt", "%matplotlib inline")
+    ]
+    said = {job.student: ran.printed.split()[0] for job, ran in engine.run(jobs)}
+    assert said == {"numpy": "False", "plt": "True", "%matplotlib inline": "True"}
+    draws = "import importlib\nplots = importlib.import_module('mat' + 'plotlib.py' + 'plot')\nplots.plot([1, 2])\nprint(2)"
+    ((_, ran),) = engine.run([tiny.job(extra={"1.1": draws})])
+    assert (ran.state, ran.printed) == ("ok", "2\n")
+
+
+CELLS = [
+    "a = 1\nb = 2", "%time 1 + 1", "1 + 1\n%time 2", "x = !ls\nx", "len?\nlen", "?len\nlen", "  a = 1\n  b = a % 3", "\n\na = 1",
+    ">>> 1 + 1\n... 2", "In [1]: a = 1\n   ...: b = 2", "In[1]: a\nb", "# nothing\n...  # your code here\nb = 1", "...\n... # b\n",
+    'text = """\n%time\n!ls\nlen?\n"""\ntext', "/abs 3\nb", ",f a\nb", "a = (1\n% 2)\nb", "a = 1 \\\n    % 2\nb", "def f(:\n    pass",
+    "if True:\n    %time 2", "%%time\n1\n2", "await f()\nb", "a = 1;\nb", 'f"""{a\n!r}"""\nb', "files = %ls\nb", "\x00\nb", "exit", "",
+]  # fmt: skip
+
+
+def test_magics_are_what_ipython_takes_for_magics(engine):
+    """The worker does not search everything for magics, and makes the same of every cell."""
+    compares = (
+        "from IPython.core.inputtransformer2 import TransformerManager\n"
+        "shell = get_ipython()\nmine, plain = shell.input_transformer_manager, TransformerManager()\n"
+        "def made(manager, cell):\n    try:\n        return manager.transform_cell(cell)\n"
+        "    except Exception as error:\n        return repr(error)\n"
+        f"print([cell for cell in {CELLS!r} if made(mine, cell) != made(plain, cell)])\n"
+        "print(mine.do_token_transforms.__func__ is plain.do_token_transforms.__func__)"
+    )
+    ((_, ran),) = engine.run([tiny.job(extra={"1.1": compares})])
+    assert ran.printed.split("\n")[:2] == ["[]", "False"]
 
 
 def test_two_runs_are_the_same(engine):

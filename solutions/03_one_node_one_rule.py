@@ -302,6 +302,9 @@ wrong("", "You have the local derivatives, 1 / b and -a / b**2. The message g mu
 wrong(
     "", "b * 2 is not b squared, and Python divides and multiplies from left to right: write / b**2.", score=2
 )(_rules(divide=lambda g, a, b: (g / b, -g * a / b * 2)))
+wrong("", "A division has two operands, so two gradients go back: return a pair, (to a, to b).", score=2)(
+    _rules(divide=lambda g, a, b: g / b)
+)
 wrong("", "The two are swapped: first what goes to a, then what goes to b.", score=2)(
     _rules(divide=lambda g, a, b: (-g * a / b**2, g / b))
 )

@@ -186,7 +186,7 @@ item(
 # %%
 ### BEGIN SOLUTION
 def train(w, xs):
-    """h = tanh(w * h + x) for each x, loss h**2 per turn. Returns w.grad after each turn (cleared in between)."""
+    """h = tanh(w * h + x) for each x, loss h**2. Returns w.grad of each turn (cleared in between)."""
     h, grads = torch.tensor(0.5), []
     for x in xs:
         h = torch.tanh(w * h.detach() + x)
@@ -200,7 +200,7 @@ def train(w, xs):
 ### END SOLUTION
 ### BEGIN STUB
 # def train(w, xs):
-#     """h = tanh(w * h + x) for each x, loss h**2 per turn. Returns w.grad after each turn (cleared in between)."""
+#     """h = tanh(w * h + x) for each x, loss h**2. Returns w.grad of each turn (cleared in between)."""
 #     h, grads = torch.tensor(0.5), []
 #     for x in xs:
 #         h = torch.tanh(w * h + x)

@@ -433,7 +433,7 @@ def step(parameters, lr):
 
 # %%
 def backward_frozen(first, middle, last, x):
-    """Backward from last(tanh(middle(tanh(first(x))))).sum(); the parameters of `middle` get no gradient any more."""
+    """Backward from last(tanh(middle(tanh(first(x))))).sum(); `middle` gets no gradient any more."""
     ### BEGIN SOLUTION
     middle.requires_grad_(False)
     last(torch.tanh(middle(torch.tanh(first(x))))).sum().backward()

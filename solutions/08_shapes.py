@@ -320,7 +320,7 @@ def unbroadcast(g, shape):
 
 @wrong(
     "",
-    "reshape only rearranges numbers, and twelve do not fit into four places. The extra ones must be summed.",
+    "reshape only rearranges the numbers, and there are more of them than places. Those that share a place must be summed.",
 )
 def unbroadcast(g, shape):
     return g.reshape(shape)

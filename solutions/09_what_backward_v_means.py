@@ -170,7 +170,8 @@ item(
 passes = [4, 300, 700, 2, "backward", "forward"]
 ### END SOLUTION
 ### BEGIN STUB
-# passes = [..., ..., ..., ..., ..., ...]  # f backward, f forward, g backward, g forward, better for f, better for g
+# # f backward, f forward, g backward, g forward, better for f, better for g
+# passes = [..., ..., ..., ..., ..., ...]
 ### END STUB
 
 # %%

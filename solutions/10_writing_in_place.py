@@ -307,7 +307,7 @@ def softmax(x):
 # %%
 ### BEGIN SOLUTION
 def learn(w, v, lr):
-    """One step of gradient descent on (w * v - 3)**2 plus w * v * w, for leaves w and v. The gradients are None afterwards."""
+    """A descent step on (w * v - 3)**2 plus w * v * w, for leaves w, v. Gradients are None afterwards."""
     optimizer = torch.optim.SGD([w, v], lr=lr)
     h = w * v
     first, second = (h - 3) ** 2, h * w
@@ -320,7 +320,7 @@ def learn(w, v, lr):
 ### END SOLUTION
 ### BEGIN STUB
 # def learn(w, v, lr):
-#     """One step of gradient descent on (w * v - 3)**2 plus w * v * w, for leaves w and v. The gradients are None afterwards."""
+#     """A descent step on (w * v - 3)**2 plus w * v * w, for leaves w, v. Gradients are None afterwards."""
 #     optimizer = torch.optim.SGD([w, v], lr=lr)
 #     h = w * v
 #     first, second = (h - 3) ** 2, h * w

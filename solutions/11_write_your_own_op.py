@@ -194,6 +194,38 @@ class LogSumExp(torch.autograd.Function):
         return g * p
 
 
+@wrong(
+    "", "ctx.saved_tensors is a tuple, also when one tensor was saved. Take it out: (p,) = ctx.saved_tensors."
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        m = x.max()
+        e = (x - m).exp()
+        ctx.save_for_backward(e / e.sum())
+        return m + e.sum().log()
+
+    @staticmethod
+    def backward(ctx, g):
+        p = ctx.saved_tensors
+        return g * p
+
+
+@wrong(
+    "", "ctx.saved_tensors is a tuple, also when one tensor was saved. Take it out: (x,) = ctx.saved_tensors."
+)
+class LogSumExp(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.logsumexp(x, 0)
+
+    @staticmethod
+    def backward(ctx, g):
+        x = ctx.saved_tensors
+        return g * torch.exp(x) / torch.exp(x).sum()
+
+
 @wrong("", "You took m out and did not put it back: the value is log(sum(exp(x - m))).")
 class LogSumExp(torch.autograd.Function):
     @staticmethod
@@ -446,7 +478,7 @@ def rule(g, p, target):
 # %%
 ### BEGIN SOLUTION
 def entropy(p):
-    """The sum of -p * log(p) over the elements of p; elements that are 0 add nothing and get the gradient 0."""
+    """The sum of -p * log(p); elements that are 0 add nothing and get the gradient 0."""
     safe = torch.where(p > 0, p, 1.0)
     return torch.where(p > 0, -safe * safe.log(), 0.0).sum()
 
@@ -454,7 +486,7 @@ def entropy(p):
 ### END SOLUTION
 ### BEGIN STUB
 # def entropy(p):
-#     """The sum of -p * log(p) over the elements of p; elements that are 0 add nothing and get the gradient 0."""
+#     """The sum of -p * log(p); elements that are 0 add nothing and get the gradient 0."""
 #     return torch.where(p > 0, -p * p.log(), 0.0).sum()
 ### END STUB
 

@@ -375,7 +375,7 @@ def hvp(f, x, v):
 # %%
 ### BEGIN SOLUTION
 def penalized(f, w, x, strength):
-    """The gradient by w of f(w, x) + strength * sum((df/dx)**2). w and x are leaves that require grad."""
+    """The gradient by w of f(w, x) + strength * sum((df/dx)**2); w, x are leaves that require grad."""
     y = f(w, x)
     (slope,) = torch.autograd.grad(y, x, create_graph=True)
     loss = y + strength * (slope**2).sum()
@@ -385,7 +385,7 @@ def penalized(f, w, x, strength):
 ### END SOLUTION
 ### BEGIN STUB
 # def penalized(f, w, x, strength):
-#     """The gradient by w of f(w, x) + strength * sum((df/dx)**2). w and x are leaves that require grad."""
+#     """The gradient by w of f(w, x) + strength * sum((df/dx)**2); w, x are leaves that require grad."""
 #     y = f(w, x)
 #     (slope,) = torch.autograd.grad(y, x, retain_graph=True)
 #     loss = y + strength * (slope.detach()**2).sum()

@@ -112,7 +112,10 @@ item(
 # %%
 ### BEGIN SOLUTION
 def train(steps, w, b, lr):
-    """For each step, a list of parts (x, y), update the leaves w and b in place. Returns the mean loss of each step, as floats."""
+    """For each step, a list of parts (x, y), update the leaves w and b in place.
+
+    Returns the mean loss of each step, as floats.
+    """
     losses = []
     for parts in steps:
         rows = sum(len(y) for _, y in parts)
@@ -133,7 +136,10 @@ def train(steps, w, b, lr):
 ### END SOLUTION
 ### BEGIN STUB
 # def train(steps, w, b, lr):
-#     """For each step, a list of parts (x, y), update the leaves w and b in place. Returns the mean loss of each step, as floats."""
+#     """For each step, a list of parts (x, y), update the leaves w and b in place.
+#
+#     Returns the mean loss of each step, as floats.
+#     """
 #     losses = []
 #     w.grad = b.grad = None
 #     for parts in steps:

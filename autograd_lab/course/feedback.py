@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import re
+import warnings
+from dataclasses import replace
+from functools import cached_property
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import plain, probe, scores
-from .items import Item, Verdict, difference, find, judge
+from .items import Item, Probe, Verdict, difference, find, judge
+
+if TYPE_CHECKING:
+    from autograd_lab.tracing import Trace
 
 _asked: dict[str, int] = {}  # hints given, per item
 LISTENERS: list[list[tuple[str, Any]]] = []
@@ -42,28 +49,51 @@ class Result:
         """The id of the misconception that gives this answer, or ""."""
         return self.verdict.misconception
 
-    @property
+    @cached_property
     def steppable(self) -> bool:
-        """Whether there is a failed case that runs with tensors, so that something would be recorded."""
-        if self.verdict.case is None:
+        """Whether there is a failed case to step through: one that records something before it ends or fails."""
+        if self._case is None or "torch." not in self._case[0].source:
             return False
-        return "torch." in next(p for p in self.verdict.item.probes if p.name == self.verdict.case[0]).source
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            return len(self._record()) > 0  # what the student's code prints, the check has printed
+
+    @property
+    def _case(self) -> tuple[Probe, int] | None:
+        """The probe that failed, and the number of its case."""
+        if self.verdict.case is None:
+            return None
+        name, i = self.verdict.case
+        return next(p for p in self.verdict.item.probes if p.name == name), i
+
+    def _record(self) -> Trace:
+        """The failed case, recorded. Raises ValueError if there is none."""
+        from autograd_lab.tracing.recorder import record
+
+        if self._case is None:
+            raise ValueError(f"{self.verdict.item.id}: there is no failed case to step through")
+        failed, i = self._case
+        about = failed.about(i)
+        if failed.says:  # the stepper shows the probe's code: with the values of this case in its sentence
+            failed = replace(failed, source=failed.source.replace(failed.says, about))
+        function = probe.load(failed)
+        with (
+            record(title=f"{self.verdict.item.id}: {about}") as trace,
+            contextlib.suppress(Exception),  # the verdict knows what it raised
+            warnings.catch_warnings(),
+        ):
+            warnings.simplefilter("ignore")
+            function(self._answer, *failed.cases[i])
+        return trace
 
     def step(self) -> Any:
         """The case on which the answer failed, recorded and opened in the stepper. Raises ValueError if there is nothing to show."""
         from autograd_lab import widgets
-        from autograd_lab.tracing.recorder import record
 
-        if self.verdict.case is None:
-            raise ValueError(f"{self.verdict.item.id}: there is no failed case to step through")
-        name, i = self.verdict.case
-        failed = next(p for p in self.verdict.item.probes if p.name == name)
-        function = probe.load(failed)
-        title = f"{self.verdict.item.id}: {failed.about(i)}"
-        with record(title=title) as trace, contextlib.suppress(Exception):  # the verdict knows what it raised
-            function(self._answer, *failed.cases[i])
+        trace = self._record()
         if not len(trace):
-            raise ValueError(f"{title} runs without tensors: there is nothing that the stepper could show")
+            raise ValueError(
+                f"{trace.title} runs without tensors, or ends before the first: there is nothing that the stepper could show"
+            )
         return widgets.step(trace)
 
     def _lines(self) -> tuple[str, list[str]]:
@@ -75,9 +105,8 @@ class Result:
         if verdict.state == "passed":
             return f"{item.id}: passed, {verdict.score:g} of {_points(here)}{later}", []
         lines = [verdict.says] if verdict.says else []
-        if verdict.case is not None:
-            name, i = verdict.case
-            failed = next(p for p in item.probes if p.name == name)
+        if self._case is not None:
+            failed, i = self._case
             about = failed.about(i)
             detail = difference(about, verdict.got, verdict.want)
             if verdict.misconception or verdict.says not in (detail,):
@@ -105,7 +134,7 @@ class Result:
 
 
 class Failed(Result):
-    """A verdict with a case to step through: in a notebook, a button below it opens the stepper."""
+    """A verdict with a failed case: in a notebook, a button below it opens the stepper, if the case has anything to show."""
 
     def _ipython_display_(self, **kwargs: Any) -> None:
         from IPython.core.getipython import get_ipython
@@ -116,6 +145,9 @@ class Failed(Result):
             return
         from autograd_lab.widgets import opener
 
+        if not self.steppable:
+            display({"text/plain": repr(self), "text/html": self._repr_html_()}, raw=True)
+            return
         page = opener.with_button(self._repr_html_())
         display({"text/plain": repr(self), "text/html": page}, raw=True)
         opener.show(self.step, "Step through this case")
@@ -161,8 +193,7 @@ def check(item_id: str, answer: Any = ...) -> Result | None:
     item = find(item_id)
     verdict = verdict_on(item, answer)
     scores.note(verdict)
-    result = Result(verdict, answer)
-    return Failed(verdict, answer) if result.steppable else result
+    return Result(verdict, answer) if verdict.case is None else Failed(verdict, answer)
 
 
 def verdict_on(item: Item, answer: Any) -> Verdict:

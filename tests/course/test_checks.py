@@ -235,6 +235,15 @@ def test_the_failed_case_opens_in_the_stepper():
         feedback.Result(judge(NUMBER, 96)).step()
 
 
+def test_the_stepper_of_a_case_shows_the_probe_with_the_values_of_that_case():
+    source = 'def one(f, n):\n    "At n = {0}"\n    return f(torch.tensor(n)).item()\n'
+    item = Item("99.3", "code", 1, probes=[Probe("one", 1, source, "At n = {0}", [[2.0]], [4.0])])
+    stepper = feedback.Result(feedback.verdict_on(item, lambda a: a * 3), lambda a: a * 3).step()
+    assert stepper.trace.title == "99.3: At n = 2"
+    assert '"At n = 2' in stepper.trace.to_json().replace("\\", "")
+    assert "{0}" not in stepper.trace.to_json()
+
+
 def test_the_call_that_opens_the_stepper_names_what_the_student_wrote(monkeypatch):
     monkeypatch.setattr(items, "shipped", lambda: {"99.2": product_item()})
 
@@ -273,6 +282,16 @@ def test_a_case_without_tensors_is_not_offered_to_the_stepper(monkeypatch):
     assert "stepper" not in repr(plain)
     with pytest.raises(ValueError, match="runs without tensors"):
         plain.step()
+    stops = lab.check("99.2", lambda a: (a * 2).nonsense)
+    assert "stepper" in repr(stops), "the product is recorded"
+    late = "def late(f):\n    a = torch.tensor(3.0)\n    return f(a, a)\n"
+    item = Item("99.4", "code", 1, probes=[Probe("late", 1, late, "Late", expected=[9.0])])
+    monkeypatch.setattr(items, "shipped", lambda: {item.id: item})
+    stops = lab.check(item.id, lambda a: a)
+    assert "TypeError" in repr(stops)
+    assert "stepper" not in repr(stops), "nothing is recorded before it stops"
+    with pytest.raises(ValueError, match="nothing that the stepper could show"):
+        stops.step()
     assert 'This case in the stepper: lab.check("99.2", ...).step()' in repr(
         lab.check("99.2", lambda a: a * 2)
     )

@@ -286,10 +286,10 @@ def test_a_case_without_tensors_is_not_offered_to_the_stepper(monkeypatch):
     assert "stepper" in repr(stops), "the product is recorded"
     late = "def late(f):\n    a = torch.tensor(3.0)\n    return f(a, a)\n"
     item = Item("99.4", "code", 1, probes=[Probe("late", 1, late, "Late", expected=[9.0])])
-    monkeypatch.setattr(items, "shipped", lambda: {item.id: item})
+    monkeypatch.setattr(items, "shipped", lambda: {item.id: item, "99.2": product_item()})
     stops = lab.check(item.id, lambda a: a)
     assert "TypeError" in repr(stops)
-    assert "stepper" not in repr(stops), "nothing is recorded before it stops"
+    assert "in the stepper" not in repr(stops), "nothing is recorded before it stops"
     with pytest.raises(ValueError, match="nothing that the stepper could show"):
         stops.step()
     assert 'This case in the stepper: lab.check("99.2", ...).step()' in repr(

@@ -140,6 +140,21 @@ item(
 # `b = a * 2`, `c = b + a` and `loss = b * c`, at `a = 3`. The nodes are called `"loss"`, `"c"`, `"b"` and `"a"`
 # here (the last is the accumulator of `a`). In which order do they run, and which gradient does each receive?
 # Write pairs, first the node that runs first.
+#
+# Work on paper, or be the engine in the stepper below: choose each node and type what it sends. Then run
+# `lab.check("04.2", stepper)` in a cell of your own: it judges your first tries. `stepper.engine_answer` has them as
+# pairs. Clicks are not handed in, cells are: copy the pairs into your answer.
+
+# %%
+a = torch.tensor(3.0, requires_grad=True)
+with lab.record() as trace:
+    b = a * 2
+    c = b + a
+    loss = b * c
+    loss.backward()
+
+stepper = lab.step(trace, mode="engine")
+stepper
 
 # %%
 ### BEGIN SOLUTION
@@ -172,6 +187,38 @@ item(
             [["loss", 1], ["b", 9], ["c", 6], ["a", 36]],
             "M06",
             "b ran with 9 alone, before c had sent its message: then a would end at 24, not at 36. b must wait for c.",
+        ),
+        wrong_answer(
+            [["loss", 1], ["b", 9], ["c", 6], ["b", 15], ["a", 36]],
+            "M06",
+            "You took b when only 9 had arrived. c uses b as well, and its message was still to come: b must wait for it, and run "
+            "once.",
+        ),
+        wrong_answer(
+            [["loss", 1], ["a", None], ["c", 6], ["b", 15], ["a", 36]],
+            "M06",
+            "You went from the loss straight to the accumulator of a, where nothing had arrived yet. First come the nodes that send "
+            "to it, c and b.",
+        ),
+        wrong_answer(
+            [["loss", 1], ["c", 6], ["a", 6], ["b", 15], ["a", 36]],
+            "M06",
+            "You took the accumulator of a when only the 6 from c had arrived. b uses a as well, so it waits for the message from b.",
+        ),
+        wrong_answer(
+            [["loss", 1], ["c", 6], ["b", 6], ["a", 36]],
+            "M07",
+            "At b the second message, 6, does not replace the 9 that lies there. They are added: 15, and only with that a ends at 36.",
+        ),
+        wrong_answer(
+            [["loss", 1], ["c", 6], ["b", 9], ["a", 36]],
+            "M07",
+            "b does not keep its first message alone. The 6 from c is added to the 9: 15, and only with that a ends at 36.",
+        ),
+        wrong_answer(
+            [["loss", 1], ["c", 9], ["b", 15], ["a", 36]],
+            "",
+            "The message to c is not c's own value. A product sends each operand the value of the other one: c gets b = 6.",
         ),
         wrong_answer(
             [["loss", 1], ["b", 9], ["c", 6], ["b", 6], ["a", 36]],

@@ -100,10 +100,12 @@ class Result:
         verdict, item = self.verdict, self.verdict.item
         here = item.points - item.hidden_points
         if verdict.state == "not attempted":
-            return f"{item.id}: not attempted ({_points(item.points)})", []
+            asks = getattr(self._answer, "question", "")
+            going_on = [f"The stepper goes on asking: {asks}"] if asks and isinstance(asks, str) else []
+            return f"{item.id}: not attempted ({_points(item.points)})", going_on
         later = f"; {_points(item.hidden_points, 'more ')} at grading" if item.hidden_points else ""
         if verdict.state == "passed":
-            return f"{item.id}: passed, {verdict.score:g} of {_points(here)}{later}", []
+            return f"{item.id}: passed, {verdict.score:g} of {_points(here)}{later}", self._clicked()
         lines = [verdict.says] if verdict.says else []
         if self._case is not None:
             failed, i = self._case
@@ -117,9 +119,22 @@ class Result:
                 )
         elif verdict.got is not None and not verdict.says:
             lines.append(f"{plain.show(verdict.got)} is not right.")
+        lines += self._clicked()
         if item.hints and _asked.get(item.id, 0) < len(item.hints):
             lines.append(f'A hint: lab.hint("{item.id}")')
         return f"{item.id}: not right yet, {verdict.score:g} of {_points(here)}{later}", lines
+
+    def _clicked(self) -> list[str]:
+        """What else a student hears who was the engine in a stepper, instead of writing the answer."""
+        played = getattr(self._answer, "engine_answer", None)
+        if played is None:
+            return []
+        if self.passed:
+            told = f"Grading runs your cells, and cannot click. Write this as your answer: {played}"
+            return [told] if getattr(played, "clicked", False) else []
+        slip = getattr(played, "slip", "")
+        said = [f"What the stepper said to your first slip: {slip}"] if slip else []
+        return [*said, "Your first tries count. For a new round press Once more in the stepper."]
 
     def __repr__(self) -> str:
         head, lines = self._lines()
@@ -198,8 +213,7 @@ def check(item_id: str, answer: Any = ...) -> Result | None:
 
 def verdict_on(item: Item, answer: Any) -> Verdict:
     """The verdict on a live answer, with the probes that the item has here."""
-    if hasattr(answer, "engine_answer"):
-        answer = answer.engine_answer
+    answer = getattr(answer, "engine_answer", answer)
     if probe.unfinished(answer, item.stub):
         return Verdict(item, "not attempted")
     if item.probes:

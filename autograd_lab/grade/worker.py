@@ -508,7 +508,8 @@ def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
-    import autograd_lab.lab  # noqa: F401
+    import autograd_lab.lab
+    import autograd_lab.widgets.stepper  # noqa: F401 (notebook 04 shows one in its exercises)
 
     _forget_answers(public)
 

@@ -40,6 +40,7 @@ def step(what: Trace | Callable[..., Any], *inputs: Any, **options: Any) -> Step
 
     predict   True, or kinds out of "value", "grad", "shape", "next-node", "error": ask before showing
     mode      "watch" (the usual one), "predict", or "engine": you choose the next node and send the messages
+              (then `engine_answer` is what you did, for `lab.check`)
     position  the step to begin at
     """
     from .stepper import Stepper

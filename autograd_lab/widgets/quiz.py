@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import traitlets
 
 from autograd_lab.tracing import State, Trace, state
-from autograd_lab.tracing.answers import AnswerError, judge
+from autograd_lab.tracing.answers import AnswerError, Number, judge, read
 from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.questions import ALWAYS, ASKED, ENGINE, KINDS, STANDING, questions, standing
 from autograd_lab.tracing.trace import Record
@@ -41,6 +41,20 @@ class Outcome(dict[str, Any]):
             return str(note)
         told = f"It is {answer}." if self["mode"] == "predict" else "Try again."
         return f"Not {given}. {note} {told}".replace("  ", " ")
+
+
+class Played(list[tuple[str | None, Any]]):
+    """A run as the engine: a pair (node, gradient) for each choice. `lab.check` takes it for an answer."""
+
+    clicked = False
+    """Whether some of it happened in the browser, so that the notebook's cells do not say it."""
+    slip = ""
+    """What the stepper said to the first try that was wrong."""
+
+    @property
+    def engine_answer(self) -> Played:
+        """Itself."""
+        return self
 
 
 class Score(dict[str, int]):
@@ -86,6 +100,8 @@ class Quiz(traitlets.HasTraits):
     _seen = traitlets.Int(0).tag(sync=True)
     _run = traitlets.Int(0).tag(sync=True)
 
+    _written = 0  # records of engine_log that came from Python
+
     # ---- what is asked --------------------------------------------------------------------------------
 
     def _open_quiz(self, predict: bool | str | Iterable[str], mode: str) -> None:
@@ -109,8 +125,13 @@ class Quiz(traitlets.HasTraits):
 
     def _carry_quiz(self) -> None:
         """Have the questions along, for where no kernel can work them out."""
+        self._known()
+
+    def _known(self) -> list[Record]:
+        """Every question of the trace."""
         if not self._quiz:
             self._load_quiz()
+        return self._questions
 
     def _new_quiz(self) -> None:
         """Another trace is shown: its questions, a new round from here."""
@@ -143,13 +164,12 @@ class Quiz(traitlets.HasTraits):
 
     def _asked(self) -> list[tuple[int, Record]]:
         """The questions of this mode, with their numbers."""
-        if not self._quiz:
-            self._load_quiz()
+        known = self._known()
         if self.mode == "engine":
-            return [(i, q) for i, q in enumerate(self._questions) if q["level"] & ENGINE]
+            return [(i, q) for i, q in enumerate(known) if q["level"] & ENGINE]
         level = ASKED if self._asks else ALWAYS
         kinds = self._asks or KINDS
-        return [(i, q) for i, q in enumerate(self._questions) if q["level"] & level and q["kind"] in kinds]
+        return [(i, q) for i, q in enumerate(known) if q["level"] & level and q["kind"] in kinds]
 
     def _open(self) -> Iterable[tuple[int, Record]]:
         """The questions that are still to be answered, in order."""
@@ -219,6 +239,85 @@ class Quiz(traitlets.HasTraits):
         total = len(self._asked()) if self.mode != "watch" or self._quiz else 0
         return Score(counts | {"open": total - len(first), "of": total})
 
+    @property
+    def engine_answer(self) -> Any:
+        """What you did as the engine in this round: a pair (node, gradient that lay there) for each choice; `...` until it is finished.
+
+        A node is called like the tensor that it made, an accumulator like its leaf. Your first try at each question counts: a
+        choice that was refused stands before the right one, with what had arrived by then (None for nothing), and what was shown
+        to you is None.
+        """
+        asked = [(i, q) for i, q in enumerate(self._known()) if q["level"] & ENGINE]
+        first: dict[int, Record] = {}
+        done = set()
+        for record in self.engine_log:
+            if record["run"] == self._run:
+                first.setdefault(record["id"], record)
+                done |= {record["id"]} if _settles(record) else set()
+        if not asked or any(i not in done for i, _ in asked):
+            return ...
+        given: dict[int, list[Record]] = {}
+        for i, q in asked:
+            given.setdefault(q["k"], []).append(first[i])
+        played = self._replay(given)
+        played.clicked = len(self.engine_log) > self._written
+        slips = [record for record in first.values() if record["verdict"] == "wrong"]
+        played.slip = min(slips, key=lambda record: record["id"])["note"] if slips else ""
+        return played
+
+    def _replay(self, given: dict[int, list[Record]]) -> Played:
+        """The choices and sums of a round; `given` holds the records that belong to a step."""
+        names, narrator = self._names(), Narrator(self.trace)
+        sent: dict[int, Any] = {}  # what the node that runs sends, by operand
+        held: dict[tuple[int, int], Any] = {}  # what lies at a node, by slot
+        played = Played()
+        for k, event in enumerate(self.trace.events, 1):
+            records = iter(given.get(k, []))
+            kind, n = event["k"], event.get("n", -1)
+            if kind == "backward":
+                held.clear()
+            elif kind == "seed":
+                held[n, event.get("slot", 0)] = self._value(event["v"])
+            elif kind == "vjp":
+                values = [term.value for term in narrator.terms(event)]
+                sent = {i: self._taken(next(records, None), v) for i, v in enumerate(values) if v is not None}
+            elif kind == "deliver":
+                place = event["to"], event.get("slot", 0)
+                alone = event["old"] is None
+                held[place] = sent[event["i"]] if alone else self._taken(next(records, None), event["sum"])
+            elif kind == "pop":
+                choice = next(records, None)
+                if choice is not None and choice["verdict"] == "wrong" and choice["given"] in names:
+                    m = names.index(choice["given"])
+                    played.append((self._called(m), self._lying(held, m)))
+                shown = choice is not None and choice["verdict"] == "shown"
+                played.append((None if shown else self._called(n), self._lying(held, n)))
+        return played
+
+    def _taken(self, record: Record | None, v: int) -> Any:
+        """The number that was answered; what the trace says where only a shape was asked for, or nothing."""
+        if record is None or self._known()[record["id"]]["type"] != "number":
+            return self._value(v)
+        return None if record["given"] is None else _numbers(read(record["given"]))
+
+    def _value(self, v: int) -> Any:
+        """A recorded value as numbers; None where the trace holds only its summary."""
+        value = self.trace.values[v]
+        return _numbers(value["data"]) if "data" in value else None
+
+    def _called(self, n: int) -> str:
+        """A node's name in an answer: that of the tensor it made, or fills."""
+        node = self.trace.nodes[n]
+        tensors = [node["tensor"]] if node["kind"] == "accumulate" else node["outputs"]
+        names = [self.trace.tensors[t]["name"] for t in tensors if t is not None]
+        return names[0] if len(names) == 1 and names[0] else self._names()[n]
+
+    @staticmethod
+    def _lying(held: dict[tuple[int, int], Any], n: int) -> Any:
+        """What lies at a node: a gradient, a list of several where it made several tensors, or None."""
+        found = [value for (m, _), value in sorted(held.items(), key=lambda item: item[0]) if m == n]
+        return found[0] if len(found) == 1 else found or None
+
     def _next(self, mode: str) -> tuple[int, Record]:
         if self.mode != mode or mode == "watch":
             how = 'lab.step(..., mode="engine")' if mode == "engine" else "lab.step(..., predict=True)"
@@ -259,6 +358,7 @@ class Quiz(traitlets.HasTraits):
             answer=q["shown"], correct=right, attempt=attempt, **verdict,
         )  # fmt: skip
         if self.mode == "engine":
+            self._written += 1
             self.engine_log = [*log, dict(outcome)]
         else:
             self.predictions = [*log, dict(outcome)]
@@ -318,6 +418,15 @@ class Quiz(traitlets.HasTraits):
 def _settles(record: Record) -> bool:
     """Whether a question is done with: a prediction always, the engine's when it was right, ready or shown."""
     return record["mode"] == "predict" or record["verdict"] != "wrong"
+
+
+def _numbers(value: Any) -> Any:
+    """Numbers as one writes them: 12 for 12.0, in lists as they were."""
+    if isinstance(value, list):
+        return [_numbers(one) for one in value]
+    if isinstance(value, Number):
+        value = value.x
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _kinds(predict: bool | str | Iterable[str]) -> list[str]:

@@ -218,6 +218,16 @@ def test_being_the_engine_with_the_keyboard_alone(browser, lab, theme):
         notebook.evaluate("print(s.score['right'] + s.score['wrong'], s.score['of'])")
         == f"{len(asked)} {len(asked)}"
     )
+    played = json.loads(
+        notebook.evaluate("import json; p = s.engine_answer; print(json.dumps([p.clicked, p.slip, p]))")
+    )
+    assert played[0] is True
+    assert "still waits: 1 of 2 messages" in played[1]
+    names, gradients = zip(
+        *played[2], strict=True
+    )  # b twice: refused, and then with the 0.5 of the first try
+    assert names == ("MulBackward0 #3", "b", "c", "b", "a")
+    assert gradients == (1, 8.959, 2.89, 0.5, 60.92)
     assert notebook.cells() == 1
     notebook.close()
 

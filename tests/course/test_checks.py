@@ -384,3 +384,48 @@ def test_a_check_answers_at_once():
     for _ in range(20):
         feedback.verdict_on(item, torch.relu)
     assert (time.perf_counter() - start) / 20 < 0.5  # asked is 0.05; a busy machine is no failure
+
+
+def engine_of_04_2():
+    a = torch.tensor(3.0, requires_grad=True)
+    with lab.record() as trace:
+        b = a * 2
+        c = b + a
+        loss = b * c
+        loss.backward()
+    return lab.step(trace, mode="engine")
+
+
+def test_a_stepper_in_which_the_student_was_the_engine_is_an_answer():
+    s = engine_of_04_2()
+    assert repr(lab.check("04.2", s)) == (
+        "04.2: not attempted (3 points)\n  The stepper goes on asking: Which node does the engine take next?"
+    )
+    for node, *messages in (("#2", 9, 6), ("Add", 6, 6, 15), ("#1", 30, 36), ("Acc", 36)):
+        s.choose(node)
+        s.send(*messages)
+    for answer in (s, s.engine_answer):
+        assert repr(lab.check("04.2", answer)) == "04.2: passed, 3 of 3 points"
+    clicked = engine_of_04_2()
+    clicked.engine_log = s.engine_log  # as it comes from the browser
+    for answer in (clicked, clicked.engine_answer):
+        assert repr(lab.check("04.2", answer)) == (
+            "04.2: passed, 3 of 3 points\n  Grading runs your cells, and cannot click. "
+            "Write this as your answer: [('loss', 1), ('c', 6), ('b', 15), ('a', 36)]"
+        )
+
+
+def test_a_stepper_with_slips_is_a_wrong_answer_with_its_diagnosis():
+    s = engine_of_04_2()
+    for node, *messages in (("#2", 9, 6), ("#1",), ("Add", 6, 6, 15), ("#1", 30, 36), ("Acc", 36)):
+        s.choose(node)
+        if messages:
+            s.send(*messages)
+    result = lab.check("04.2", s)
+    assert (result.state, result.misconception) == ("wrong", "M06")
+    assert repr(result).splitlines()[1:4] == [
+        "  You took b when only 9 had arrived. c uses b as well, and its message was still to come: b must wait for it, and run once.",
+        "  What the stepper said to your first slip: MulBackward0 #1 still waits: 1 of 2 messages have arrived, so its gradient is "
+        "not complete yet.",
+        "  Your first tries count. For a new round press Once more in the stepper.",
+    ]

@@ -7,10 +7,14 @@ from autograd_lab.grade import bench, run, validate
 
 pytest.importorskip("nbval", reason="validate runs notebooks with nbval")
 BOOK, PROGRAMS = "04_backward_node_by_node", "11_write_your_own_op"
+PLAYED = """for node, *messages in (("#2", 9, 6), ("Add", 6, 6, 15), ("#1", 30, 36), ("Accumulate", 36)):
+    stepper.choose(node)
+    stepper.send(*messages)
+order = stepper"""
 
 
 def written(folder):
-    """Right, wrong, not attempted, an error in a cell, an error in a program, a cell that needs another that failed."""
+    """Right, wrong, not attempted, an error in a cell or in a program, a cell that needs another that failed, a run as the engine."""
     wrong = {item: bank[0].source for item, bank in banked(PROGRAMS).items()}
     several = {
         "04.1": solutions(BOOK)["04.1"],
@@ -19,13 +23,26 @@ def written(folder):
     }
     case = Case("ada", "honest", {f"{PROGRAMS}.ipynb": dump(handed_in(PROGRAMS, wrong))})
     case.files[f"{BOOK}.ipynb"] = dump(handed_in(BOOK, several))
-    write([case], folder)
+    played = Case("bea", "honest", {f"{BOOK}.ipynb": dump(handed_in(BOOK, {"04.2": PLAYED}))})
+    write([case, played], folder)
     return bench.jobs(folder, run.load_course())
 
 
 def test_item_for_item(tmp_path):
-    found = dict(bench.agreement(written(tmp_path), run.load_course(), workers=1))
-    assert {job.notebook: differ for job, differ in found.items()} == {BOOK: [], PROGRAMS: []}
+    found = bench.agreement(written(tmp_path), run.load_course(), workers=1)
+    assert {(job.student, job.notebook): differ for job, differ in found} == {
+        ("ada", BOOK): [],
+        ("ada", PROGRAMS): [],
+        ("bea", BOOK): [],
+    }
+
+
+def test_a_stepper_played_in_the_cells_earns_its_points(tmp_path):
+    played = Case("bea", "honest", {f"{BOOK}.ipynb": dump(handed_in(BOOK, {"04.2": PLAYED}))})
+    write([played], tmp_path / "in")
+    assert run.main([str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--workers", "1"]) == 0
+    rows = (tmp_path / "out/grades.csv").read_text(encoding="utf-8").splitlines()
+    assert f"bea,{BOOK},04.2,3,3,passed," in rows
 
 
 def test_a_difference_is_seen(tmp_path, monkeypatch):

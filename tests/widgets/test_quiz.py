@@ -176,3 +176,79 @@ def test_long_traces_carry_questions_only_when_asked():
     s.mode = "predict"
     assert wire.decode(s._quiz)["questions"]
     assert len(s._quiz) < 60_000
+
+
+def waiting(mode="engine"):
+    """The program of item 04.2."""
+    a = torch.tensor(3.0, requires_grad=True)
+    with lab.record() as trace:
+        b = a * 2
+        c = b + a
+        loss = b * c
+        loss.backward()
+    return lab.step(trace, mode=mode)
+
+
+def test_what_the_engine_did_is_an_answer():
+    s = waiting()
+    assert s.engine_answer is ...
+    s.choose("MulBackward0 #2")
+    s.send(9, 6)
+    s.choose("AddBackward0")
+    s.send(6, "2 * 3", 15)
+    s.choose("MulBackward0 #1")
+    s.send(30, 36)
+    assert s.engine_answer is ...
+    s.choose("AccumulateGrad")
+    s.send(36)
+    assert s.engine_answer == [("loss", 1), ("c", 6), ("b", 15), ("a", 36)]
+    assert (s.engine_answer.slip, s.engine_answer.clicked) == ("", False)
+    assert s.engine_answer.engine_answer == s.engine_answer  # so that both are taken by lab.check
+    assert waiting("watch").engine_answer is ...
+
+
+def test_first_tries_are_the_answer_and_what_was_shown_is_none():
+    s = waiting()
+    s.choose("AccumulateGrad")  # nothing has arrived
+    s.choose("MulBackward0 #2")
+    s.send(6)  # swapped
+    s.send(9)
+    s.send(6)
+    s.choose("MulBackward0 #1")  # one of two messages, which was said to be 6
+    s.choose("AccumulateGrad")  # a second try: not in the answer
+    s.choose("AddBackward0")
+    s.send(6, 6)
+    s.send(6)  # the last message for the sum
+    s.send(15)
+    s.choose("MulBackward0 #1")
+    s.show_me()
+    s.show_me()
+    s.show_me()
+    s.send(36)
+    assert s.question == ""
+    assert s.engine_answer == [("a", None), ("loss", 1), ("b", 6), ("c", 6), ("b", 6), (None, None)]
+    assert s.engine_answer.slip.startswith("AccumulateGrad of a still waits: 0 of 2")
+    s.mode = "watch"
+    s.mode = "engine"  # once more: a new round, a new answer
+    assert s.engine_answer is ...
+
+
+def test_an_answer_as_the_engine_from_the_browser_or_of_arrays_or_of_two_passes():
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    x = torch.tensor([3.0, 4.0, 5.0, 6.0, 7.0], requires_grad=True)
+    with lab.record() as trace:
+        y = (w * 3).sum()
+        z = (x * x).sum()
+        y.backward()
+        z.backward()
+    s = lab.step(trace, mode="engine")
+    played = lab.step(trace, mode="engine")
+    while s.question:
+        _, q = s._next("engine")
+        (s.choose if q["type"] == "node" else s.send)(q["shown"])
+    assert s.engine_answer == [
+        ("y", 1), ("MulBackward0 #1", [1, 1]), ("w", [3, 3]), ("z", 1), ("MulBackward0 #2", [1] * 5), ("x", [6, 8, 10, 12, 14]),
+    ]  # fmt: skip
+    played.engine_log = s.engine_log  # as it comes from the browser
+    assert played.engine_answer == s.engine_answer
+    assert (played.engine_answer.clicked, s.engine_answer.clicked) == (True, False)

@@ -20,7 +20,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -185,7 +185,16 @@ class Gradebook:
         self._db.close()
 
     @contextmanager
+    def together(self) -> Iterator[None]:
+        """What is recorded in here is recorded in one transaction: for many that cost nothing to make again."""
+        with self._transaction():
+            yield
+
+    @contextmanager
     def _transaction(self) -> Iterator[None]:
+        if self._db.in_transaction:
+            yield
+            return
         self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -334,8 +343,11 @@ class Gradebook:
                 entry.due = due.get(entry.notebook) or due.get("")
                 entry.penalty = min(1.0, rate * entry.days_late)
                 found[row[0], row[1]] = entry
-            for row in self._db.execute("SELECT * FROM results ORDER BY student, notebook, place, item"):
-                found[row["student"], row["notebook"]].results.append(_result(row))
+            for row in self._db.execute(
+                'SELECT student, notebook, item, score, points, state, says, misconception, probe, "case", hidden, got, want'
+                " FROM results ORDER BY student, notebook, place, item"
+            ):
+                found[row[0], row[1]].results.append(_result(*row))
             for student, notebook, item, points, reason, author, at in self._db.execute(
                 "SELECT student, notebook, item, points, reason, author, at FROM overrides ORDER BY number"
             ):
@@ -417,21 +429,13 @@ class Gradebook:
         ]
 
 
-def _result(row: sqlite3.Row) -> Result:
+def _result(
+    student: str, notebook: str, item: str, score: float, points: float, state: str, says: str, misconception: str,
+    probe: str, case: int, hidden: int, got: str, want: str,
+) -> Result:  # fmt: skip
+    plain = [None if text == "null" else json.loads(text) for text in (got, want)]
     return Result(
-        student=row["student"],
-        notebook=row["notebook"],
-        item=row["item"],
-        score=row["score"],
-        points=row["points"],
-        state=row["state"],
-        says=row["says"],
-        misconception=row["misconception"],
-        probe=row["probe"],
-        case=row["case"],
-        hidden=bool(row["hidden"]),
-        got=json.loads(row["got"]),
-        want=json.loads(row["want"]),
+        student, notebook, item, score, points, state, says, misconception, probe, case, bool(hidden), *plain
     )
 
 
@@ -448,7 +452,7 @@ def _text(value: Any) -> str:
 
 
 def _pack(value: Job | Run | None) -> bytes | None:
-    return None if value is None else zlib.compress(json.dumps(asdict(value)).encode())
+    return None if value is None else zlib.compress(json.dumps(value, default=vars).encode(), 1)
 
 
 def _unpack(data: bytes) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TextIO
 
@@ -253,12 +253,19 @@ def _look(one: Submission, most_bytes: int) -> Task:
 
 def basis(course: Course, notebook: str, task: Task, only: str = "") -> dict[str, str]:
     """{item: digest of all that its result depends on}."""
-    about = [task.digest, task.trouble, task.submission.file is None, course.asks[notebook]]
+    about = (task.digest, task.trouble, task.submission.file is None, course.asks[notebook])
     return {
-        item.id: _digest([*about, course.keys[item.id]])
+        item.id: _basis(*about, course.keys[item.id])
         for item in course.items[notebook]
         if only in ("", item.id)
     }
+
+
+@lru_cache(
+    1 << 14
+)  # it is asked for by the plan and for the record, and is the same for all who handed in nothing
+def _basis(*about: str | bool) -> str:
+    return _digest(about)
 
 
 def _digest(value: Any) -> str:
@@ -292,18 +299,24 @@ def grade(
     for one, _ in made.moved:
         book.touch(one.student, one.notebook, one.file.name if one.file else "", one.handed_in, one.notes)
     waiting: list[Task] = []
+    lacking = [task for task in made.tasks if task.submission.file is None or task.trouble]
+    if not stop.is_set():
+        with (
+            book.together()
+        ):  # a transaction for each would take longer than all the rest that is done about them
+            for task in lacking:
+                _record_without(book, course, task, only)
+        done.without += len(lacking)
     for task in made.tasks:
         if stop.is_set():
             break
         if task.submission.file is None or task.trouble:
-            _record_without(book, course, task, only)
-            done.without += 1
-        elif not (task.rescore and _rescore(book, course, task, only)):
+            continue
+        if not (task.rescore and _rescore(book, course, task, only)):
             waiting.append(task)
             continue
-        else:
-            done.rescored += 1
-            progress.step(task.submission.student)
+        done.rescored += 1
+        progress.step(task.submission.student)
     if waiting and not stop.is_set():
         by_job: dict[tuple[str, str], Task] = {}
         changed: list[Task] = []

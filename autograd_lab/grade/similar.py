@@ -144,45 +144,42 @@ def signs(source: str) -> list[str]:
     tree = parsed(source)
     if tree is None:
         return _tokens(source)
-    own = {
-        node.attr
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)
-    } | {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
-    out: list[str] = []
-    todo: list[ast.AST | str] = [tree]
-    while todo and len(out) < MOST_SIGNS:
+    nodes: list[ast.AST] = []
+    todo: list[ast.AST] = [tree]
+    while todo and len(nodes) < 4 * MOST_SIGNS:
         node = todo.pop()
-        if isinstance(node, str):
-            out.append(node)
-            continue
-        sign = _sign(node, own)
-        if sign is None:
-            continue
-        if sign:
-            out.append(sign)
-        children = [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr_context)]
-        todo.extend(reversed(children))
-    return out
+        if type(node) in _NOTHING or (type(node) is ast.Expr and type(node.value) is ast.Constant):
+            continue  # the latter is a docstring, or a comment in the form of one
+        nodes.append(node)
+        below: list[ast.AST] = []
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, ast.AST):
+                below.append(value)
+            elif isinstance(value, list):
+                below += [one for one in value if isinstance(one, ast.AST)]
+        todo += reversed(below)
+    own = {node.attr for node in nodes if type(node) is ast.Attribute and type(node.ctx) is ast.Store}
+    own |= {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    return [sign for node in nodes if (sign := _sign(node, own))][:MOST_SIGNS]
 
 
-def _sign(node: ast.AST, own: set[str]) -> str | None:
-    """What a node says of itself; "" for nothing, None where what is below it does not count either."""
-    if isinstance(node, ast.Import | ast.ImportFrom | ast.Pass | ast.Global | ast.Nonlocal):
-        return None
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-        return None  # a docstring, or a comment in the form of one
-    if isinstance(node, ast.Module | ast.Expr | ast.arguments):
-        return ""
-    if isinstance(node, ast.Name | ast.arg):
-        return "name"
+_NOTHING = {ast.Import, ast.ImportFrom, ast.Pass, ast.Global, ast.Nonlocal, ast.Load, ast.Store, ast.Del}
+"""What does not count, and neither does what is below it."""
+_SIGNS = {ast.Module: "", ast.Expr: "", ast.arguments: "", ast.Name: "name", ast.arg: "name"}
+
+
+def _sign(node: ast.AST, own: set[str]) -> str:
+    """What a node says of itself; "" for nothing."""
+    sign = _SIGNS.get(type(node))
+    if sign is not None:
+        return sign
     if isinstance(node, ast.Attribute):
         return "." if node.attr in own else f".{node.attr}"
     if isinstance(node, ast.keyword):
         return f"{node.arg}="
     if isinstance(node, ast.Constant):
-        text = repr(node.value)
-        return "text" if isinstance(node.value, str | bytes) else text[:20]
+        return "text" if isinstance(node.value, str | bytes) else repr(node.value)[:20]
     return type(node).__name__
 
 

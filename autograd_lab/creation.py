@@ -101,6 +101,8 @@ def leaf(array, requires_grad=False):
         if array.dtype.kind != "f":
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         t._set_requires_grad(True)
+    if WATCHERS:
+        tell("made", t)
     return t
 
 

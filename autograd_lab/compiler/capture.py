@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd.modes import THREAD, WATCHERS
-from ..autograd.variable import NO_EDGE, Variable
+from ..autograd.variable import NO_EDGE, Variable, pair_of
+from ..autograd.views import DEFAULT as DEFAULT_VIEW
 from ..dtypes import Defaults
 from ..ops.rule import FUNCTIONS, RULES
 from ..random import DEFAULT
@@ -63,6 +64,8 @@ class Tape:
     """By id: the tensors that were there before and are written."""
     draws: bool = False
     """Whether random numbers are drawn by steps."""
+    foreign: bool = False
+    """Whether a tensor that nobody computed requires grad."""
     drawn_at: str = ""
     """The first line that draws random numbers in a way that is no step."""
 
@@ -88,6 +91,9 @@ class Watcher:
         self._inputs = frozenset(inputs)
         self._writable = frozenset(map(id, writable))
         self._recorder = recorder
+        self._made: dict[int, Any] = {}  # tensors made of nothing in this call: zeros, arange
+        self._aliased: set[int] = set()  # what has an alias without history
+        self._stale: dict[int, Any] = {}  # views whose base was written since, and that base
         self._before: tuple[Any, Any] | None = None  # what is being written, and what stood there
 
     def __enter__(self) -> Watcher:
@@ -217,12 +223,16 @@ class Watcher:
         """The value of an operand; a tensor met for the first time is a stranger."""
         if tensor is None:
             return None
+        base = self._stale.pop(id(tensor), None)
+        if base is not None:
+            return self._fresh(tensor, base)
         known = self.tape.values.get(id(tensor))
         if known is None:
             data = tensor._data if isinstance(tensor, Variable) else tensor
             known = Value(np.shape(data), np.asarray(data).dtype, array=data)
             if isinstance(tensor, Variable):
                 known.array = np.array(data)[()]
+                self.tape.foreign |= tensor.requires_grad
                 self.tape.values[id(tensor)] = known
                 self.tape.strangers.append((known, tensor))
                 self.tape.keep.append(tensor)
@@ -258,6 +268,8 @@ class Watcher:
 
     def moving(self, target: Any, name: str, inputs: tuple, args: tuple, data: Any) -> None:
         """A running statistic is about to be overwritten with `data`, which a kernel has computed; no write is counted."""
+        if self._sharers(target):
+            return self.stop(f"{name} writes into memory that another tensor looks at")
         if not self._may_write(target, None, name):
             return
         step = Step("kernel", name, [self.value(t) for t in inputs], args, line=users_line())
@@ -270,23 +282,92 @@ class Watcher:
 
     def _may_write(self, target: Any, node: Any, name: str) -> bool:
         """Whether a write into `target` can be captured; if not, that is a break."""
-        old = self.tape.values.get(id(target))
-        if id(target) in self._inputs:
-            if id(target) not in self._writable:
-                self.stop(f"{name} writes into a tensor that was there before the call")
-                return False
-            if node is not None or target.requires_grad:
-                self.stop(
-                    f"{name} writes into a tensor that was there before the call and has a history, or gets one"
-                )
-                return False
-        elif old is None or old.step is None:
-            self.stop(f"{name} writes into a tensor that no operation of this call has made")
-            return False
-        if any(t is not target and np.may_share_memory(t._data, target._data) for t in self.tape.keep):
-            self.stop(f"{name} writes into memory that another tensor looks at")
-            return False
-        return True
+        why = self._why_not(target, node)
+        if why:
+            self.stop(f"{name} writes into {why}")
+        return not why
+
+    def _why_not(self, target: Any, node: Any) -> str:
+        base = self._base_of(target)
+        others = self._sharers(target)
+        if id(base) in self._inputs:
+            if id(base) not in self._writable:
+                return "a tensor that was there before the call"
+            if node is not None or base.requires_grad:
+                return "a tensor that was there before the call and has a history, or gets one"
+        elif self.tape.values.get(id(base)) is None or (
+            self.tape.values[id(base)].step is None and id(base) not in self._made
+        ):
+            return "a tensor that no operation of this call has made"
+        family = [base, target, *others]
+        if any(id(t) in self._aliased for t in family):
+            return "memory that a tensor without history looks at too"
+        if any(self._base_of(t) is not base or (t is not base and id(t) in self._inputs) for t in family):
+            return "memory that another tensor looks at"
+        if node is None and base.requires_grad:
+            return "a tensor with a history, without being recorded"
+        if node is not None and any(t._meta.creation is not DEFAULT_VIEW for t in family if t is not base):
+            return "memory that a view looks at that was made without recording, or is one of several"
+        return ""
+
+    def _base_of(self, t: Any) -> Any:
+        """The tensor whose memory `t` is a view of, or `t` itself, or the input that it is."""
+        if id(t) in self._inputs or t._meta is None or t._meta.base is None:
+            return t
+        return t._meta.base
+
+    def _sharers(self, target: Any) -> list[Any]:
+        """The other tensors that look at the memory of `target`, each once."""
+        found = {
+            id(t): t for t in self.tape.keep if t is not target and np.may_share_memory(t._data, target._data)
+        }
+        return list(found.values())
+
+    def _spread(self, target: Any, others: list[Any], node: Any) -> None:
+        """`target` was written: its base is another value now as well, and the other views are when they are next read.
+
+        So a write through a view becomes a copy of the base with some elements replaced: nothing in a graph is written.
+        """
+        base = self._base_of(target)
+        self._stale.pop(id(target), None)
+        for t in others:
+            if t is not base:
+                self._stale[id(t)] = base
+        if base is target:
+            return
+        tape = self.tape
+        piece, whole = tape.values[id(target)], tape.values[id(base)]
+        step = Step("put", "", [whole, piece], (), line=users_line())
+        kind = placement(base._data, target._data, step)
+        if kind is None or kind[0] == "broadcast" or not _once(kind):
+            return self.stop("a write through a view cannot be placed in its base")
+        if kind[0] in WHOLE:
+            step = Step("view", "", [piece], _back(kind, whole.shape), line=step.line)
+        else:
+            step.args = (*kind, whole.shape)
+        step.outs = [Value(whole.shape, whole.dtype)]
+        history = pair_of(base._edge)[0] if node is not None else None
+        before = history is not None and history._next[0] is not NO_EDGE
+        if not near(ir.perform(step, [x for x in self._numbers_of(step, base, target)])[0], base._data):
+            return self.stop("a write through a view cannot be placed in its base")
+        self._add(step, (), (base,), None if node is None else Placed(kind, (before, True), base))
+        return None
+
+    def _numbers_of(self, step: Step, base: Any, target: Any) -> list[Any]:
+        """Numbers to try a step of `_spread` on: those that stand there after the write."""
+        return [target._data] if step.how == "view" else [base._data, target._data]
+
+    def _fresh(self, view: Any, base: Any) -> Value:
+        """The value of a view whose base was written: looked at again in the new value of the base."""
+        step = Step("view", "", [self.value(base)], (), line=users_line())
+        kind = placement(base._data, view._data, step)
+        if kind is None:
+            self.stop("a view cannot be found in its base")
+            kind = ("same", None)
+        step.args = kind
+        step.outs = [Value(np.shape(view._data), view._data.dtype)]
+        self._add(step, (), (view,), Placed(kind, (True,), view) if base.requires_grad else None)
+        return step.outs[0]
 
     def _first_write(self, target: Any, before: Any = None) -> Written | None:
         """What stood in a tensor that was there before the call, noted at the first write."""
@@ -301,7 +382,9 @@ class Watcher:
 
     def writing(self, target: Any) -> None:
         """Memory is about to be written: what stood there is needed to repeat the step."""
-        self._before = target, np.array(target._data)[()]
+        self.value(target)
+        base = self._base_of(target)
+        self._before = target, np.array(target._data)[()], np.array(base._data)[()]
 
     def written(self, rule: Any, inputs: tuple, target: Any, node: Any, name: str, args: tuple = ()) -> None:
         """A tensor was written in place: from here on it is another value, if nobody else looks at its memory."""
@@ -311,7 +394,8 @@ class Watcher:
             return None
         if self._before is None or self._before[0] is not target or rule is None or isinstance(rule, str):
             return self.stop(f"{name} writes into a tensor in a way that is no operation")
-        before, self._before = self._before[1], None
+        (_, before, whole), self._before = self._before, None
+        others = self._sharers(target)
         arrays = [
             before if t is target else None if t is None else t._data if isinstance(t, Variable) else t
             for t in inputs
@@ -320,15 +404,21 @@ class Watcher:
         step.outs = [Value(target._data.shape, target._data.dtype)]
         if not self._settle(step, rule, inputs, arrays, [target._data]):
             return self.stop(f"{name} has no form that can be repeated without the library's own handling")
-        known = self._first_write(target, before)
+        known = self._first_write(self._base_of(target), whole)
         if known is not None:
             known.counted += 1
         self._add(step, inputs, (target,), node)
-        return None
+        return self._spread(target, others, node)
+
+    def made(self, t: Any) -> None:
+        """A tensor was made of nothing: whoever writes into it writes into memory of this call."""
+        self._made[id(t)] = t
+        self.tape.keep.append(t)
 
     def detached(self, source: Any, out: Any, how: str) -> None:
         """`detach()` or `.data`: the same value, and no way back."""
         self.tape.values[id(out)] = self.value(source)  # type: ignore[assignment]
+        self._aliased.update((id(source), id(out)))
         self.tape.keep.append(out)
 
     def copied(self, data: Any, out: Any) -> None:
@@ -390,6 +480,36 @@ PLAIN = frozenset(
     )
 )  # fmt: skip
 """Operations without a rule whose operands are all there is to know about a call."""
+
+
+@dataclass
+class Placed:
+    """Stands where the node of a step stands, for what the capture has put between: a base put together, a view looked up again.
+
+    kind    how the view lies in its base, as `placement` says
+    wants   for each operand whether it wants a gradient
+    tensor  whose history this is
+    """
+
+    kind: tuple[str, Any]
+    wants: tuple[bool, ...]
+    tensor: Any
+
+
+WHOLE = ("same", "reshape", "transpose")
+"""The kinds of views that show every element of their base."""
+
+
+def _back(kind: tuple[str, Any], shape: tuple[int, ...]) -> tuple[str, Any]:
+    """From a view of all elements to the base of this shape: the view the other way round."""
+    if kind[0] == "transpose":
+        return "transpose", tuple(int(i) for i in np.argsort(kind[1]))
+    return ("reshape", shape) if kind[0] == "reshape" else kind
+
+
+def _once(kind: tuple[str, Any]) -> bool:
+    """Whether a view shows no element of its base twice."""
+    return kind[0] != "take" or len(np.unique(kind[1])) == kind[1].size
 
 
 def _holds_tensor(data: Any) -> bool:

@@ -30,7 +30,7 @@ from ..autograd.function import BackwardCFunction, Function
 from ..autograd.modes import THREAD
 from ..autograd.node import AccumulateGrad, count_down, new
 from ..autograd.record import finish
-from ..autograd.variable import INFERENCE, NO_EDGE, Registry, Variable, find_edge, wrap
+from ..autograd.variable import INFERENCE, NO_EDGE, Registry, Variable, find_edge, pair_of, wrap
 from ..random import DEFAULT
 from . import guards, passes
 from .capture import RANDOM, Break, Tape, Watcher, alike, users_line, users_own
@@ -455,7 +455,7 @@ def capture(
         )
     if not world.same_tensors(args, kwargs, fn):
         return result, Break("the call puts another tensor where there was one")
-    if any(t.requires_grad for _, t in tape.strangers):
+    if tape.foreign:
         return result, Break("it uses a tensor that requires grad and that no guard can find")
     outs, rebuild = _flatten(result)
     if rebuild is None:
@@ -473,23 +473,24 @@ def capture(
         return result, Break(
             "on other numbers it does something else: a step takes a number that was computed beside the operations"
         )
-    outputs = []
+    outputs: list[Value] = []
     for t in outs:
-        value = tape.value_of(t)
-        if value is None:
+        if tape.value_of(t) is None:
             return result, Break("a result was not computed by operations")
-        outputs.append(value)
+        outputs.append(watcher.value(t))  # type: ignore[arg-type]
     if len(outputs) != len(others) or not all(map(_same_constant, outputs, others)):
         return result, Break("on other numbers it does something else: it returns something else")
-    if any(getattr(node, "hooks", None) is not None for node in tape.nodes.values()):
+    if any(
+        getattr(node, "hooks", None) is not None for node in [*tape.nodes.values(), *map(_history, tape.keep)]
+    ):
         return result, Break("it registers hooks")
     try:
         place = {id(t): i for i, t in enumerate(tensors)}
         effects = Effects([(place[id(w.tensor)], w.counted) for w in written], tape.draws)
-        outputs += [tape.value_of(w.tensor) for w in written]
+        outputs += [tape.values[id(w.tensor)] for w in written]
         entry = build(tape, inputs, outputs, outs, tensors, world, rebuild, left_out, effects)
     except UnsupportedError as error:
-        return result, Break(str(error))
+        return result, Break(str(error), error.line)
     return result, entry
 
 
@@ -543,6 +544,14 @@ def build(
         len(outputs), differentiable, [i for i in range(len(outputs)) if i not in differentiable],
         kept_inputs, kept_outputs, gives, len(inputs), history, effects=effects,
     )  # fmt: skip
+
+
+def _history(t: Any) -> Any:
+    """The node that a tensor has now, if it was looked up yet."""
+    edge = t._edge
+    if edge is None and t._meta is not None and t._meta.base is not None:
+        edge = t._meta.edge
+    return None if edge is None else pair_of(edge)[0]
 
 
 def writable_of(world: guards.World) -> list[Any]:
@@ -603,7 +612,8 @@ def _second_run(
         except Exception as error:
             found = Break(f"on other numbers it raises {type(error).__name__}: {error}")
         else:
-            values = [watcher.tape.value_of(t) for t in _flatten(result)[0]]
+            tape = watcher.tape
+            values = [None if tape.value_of(t) is None else watcher.value(t) for t in _flatten(result)[0]]
             return watcher.tape.breaks[0] if watcher.tape.breaks else (watcher.tape, values)
         finally:
             for t, (data, box, version) in zip(tensors, before, strict=True):

@@ -218,6 +218,8 @@ def statements(
         return _softmax_minus_one(step, dict(zip(step.inputs, names, strict=True)), outs[0], constant)
     if step.how == "vjp" and step.rule == "NllLossBackward0":
         return _nll_vjp(step, names, outs[0], constant)
+    if step.how == "put":
+        return _put(step, names, outs, dead, constant)
     rows = _sums_rows(step)
     if rows:
         return [f"{outs[0]} = {_ones(rows, step.outs[0].dtype, constant)}.dot({names[0]})"]
@@ -233,6 +235,23 @@ def statements(
     if step.rule == "NllLossBackward0":
         return _nll(step, names, outs, constant)
     return None
+
+
+def _put(step: Step, names: list[str], outs: list[str], dead: set[str], constant: Constant) -> list[str]:
+    """A copy, or zeros, or an array that nobody reads any more, with some elements replaced."""
+    kind, what, shape = step.args
+    base, piece = names
+    out = outs[0]
+    where = f"at_{out}"
+    lines = [f"{out} = {base}.copy()"]
+    if step.inputs[0] is None:
+        lines = [f"{out} = np.zeros({shape}, np.{step.outs[0].dtype.name})"]
+    elif base in dead:
+        outs[0] = out = base
+        lines = []
+    if kind == "take":
+        return [*lines, f"{out}.put({constant(where, what)}, {piece})"]
+    return [*lines, f"{out}[{', '.join(map(_index, what)) or '...'}] = {piece}"]
 
 
 def _ones(n: int, dtype: np.dtype, constant: Constant) -> str:
@@ -458,6 +477,11 @@ class Writer:
     def _several(self, i: int, step: Step) -> tuple[list[str], list[str]] | None:
         """(the lines of a step, the names of its results), if it has such a form that gives the numbers of the rule."""
         names = ["None" if v is None else self.names[v] for v in step.inputs]
+        if step.how == "put":  # a number is written as it is
+            names = [
+                self._numbers.get(v, n) if v is not None else n
+                for v, n in zip(step.inputs, names, strict=True)
+            ]
         dead = {self.names[v] for v in self._dead(i, step)} if self.inplace else set()
         outs = [v.name for v in step.outs]
         lines = statements(step, names, outs, dead, self._known)

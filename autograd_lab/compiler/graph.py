@@ -4,7 +4,7 @@
     Step    one operation: which rule, how it is carried out, on which values
     Graph   inputs, steps in order, outputs
 
-There are ten ways to carry out a step; `run` below is the reference that everything faster is compared with.
+There are eleven ways to carry out a step; `run` below is the reference that everything faster is compared with.
 
     call    rule.forward(*arrays, *args)                   any operation of the rule book
     named   torch.<name>(*tensors, *args)                  an operation that has no way back: a comparison, argmax
@@ -13,6 +13,7 @@ There are ten ways to carry out a step; `run` below is the reference that everyt
     view    the same numbers, placed otherwise             reshape, transpose, broadcast, slice, take
     cast    another number type
     views   several of these of one array                  split, unbind
+    put     a copy with some elements replaced             a write through a view; without a base: zeros elsewhere
     fold    summed back to the shape an operand had        (the way back of broadcasting)
     vjp     rule.vjp(g, *saved)                            a rule whose formula is not taken apart
     fused   several of these, one after the other          what a pass put together
@@ -32,7 +33,7 @@ from ..autograd.node import new
 from ..autograd.variable import NO_EDGE, wrap
 from ..ops.rule import FUNCTIONS, KERNELS, RULES
 
-HOWS = ("call", "named", "kernel", "draw", "view", "views", "cast", "fold", "vjp", "fused")
+HOWS = ("call", "named", "kernel", "draw", "view", "views", "put", "cast", "fold", "vjp", "fused")
 
 
 class Value:
@@ -205,6 +206,7 @@ def function_of(step: Step) -> Callable[..., Any]:
         "draw": _kernel,
         "view": _view,
         "views": _views,
+        "put": _put,
         "cast": _cast,
         "fold": _fold,
         "vjp": _vjp,
@@ -280,6 +282,20 @@ def _views(step: Step) -> Callable[..., Any]:
 
 def _view(step: Step) -> Callable[..., Any]:
     return placed(*step.args)
+
+
+def _put(step: Step) -> Callable[..., Any]:
+    kind, what, shape = step.args
+
+    def put(base: Any, piece: Any) -> Any:
+        result = np.zeros(shape, piece.dtype) if base is None else np.array(base, order="C")
+        if kind == "take":
+            result.reshape(-1)[what] = piece
+        else:
+            result[what] = piece
+        return result if shape else result[()]
+
+    return put
 
 
 def placed(kind: str, what: Any) -> Callable[..., Any]:

@@ -18,7 +18,7 @@ from ..autograd.node import Packed
 from ..autograd.variable import NO_EDGE, Variable, wrap
 from ..ops.rule import RULES
 from . import graph as ir
-from .capture import Tape, Watcher, alike
+from .capture import WHOLE, Placed, Tape, Watcher, _back, _once, alike
 from .graph import Graph, Step, Value
 
 OPENED = frozenset(
@@ -38,7 +38,9 @@ them zero? which is the largest?), and one look says nothing about the next. A r
 
 
 class UnsupportedError(Exception):
-    """A node whose way back cannot be written down."""
+    """A node whose way back cannot be written down; `line` is that of its operation."""
+
+    line = ""
 
 
 def backward_of(
@@ -66,11 +68,18 @@ def backward_of(
 
     for out, g in zip(outputs, given, strict=True):
         send(out, g)
-    for step in sorted(tape.nodes, key=lambda s: tape.nodes[s].priority):
+    for step in reversed(tape.steps):
+        if step not in tape.nodes:
+            continue
         slots = [sums.get(out) for out in step.outs]
         if all(slot is None for slot in slots):
             continue
-        for value, g in _way_back(tape, step, tape.nodes[step], slots, steps, rng):
+        try:
+            found = _way_back(tape, step, tape.nodes[step], slots, steps, rng)
+        except UnsupportedError as error:
+            error.line = step.line
+            raise
+        for value, g in found:
             send(value, g)
     return given, steps, [sums.get(value) for value in wanted]
 
@@ -84,6 +93,9 @@ def _way_back(
     rng: np.random.Generator,
 ) -> list[tuple[Value, Value]]:
     """What one node sends: (operand, gradient) for each that wants one. Its steps are appended to `steps`."""
+    if isinstance(node, Placed):
+        assert slots[0] is not None  # it has one result
+        return _way_back_of_a_place(step, node, slots[0], steps)
     saved = _saved_of(step, node, *tape.tensors[step])
     needs = tuple(edge is not NO_EDGE for edge in node._edges)
     traced = _trace(step, node, slots, saved, rng) if node.plain and type(node).__name__ in OPENED else None
@@ -105,6 +117,41 @@ def _way_back(
     for one in steps[start:]:
         one.of = type(node).__name__
     return found
+
+
+def _way_back_of_a_place(step: Step, node: Placed, g: Value, steps: list[Step]) -> list[tuple[Value, Value]]:
+    """Of a base put together: its old value gets the gradient without the elements replaced, the piece these elements.
+    Of a view looked up again: its base gets the gradient where the view lies, and zero elsewhere.
+    """
+    kind, what = node.kind
+
+    def make(how: str, inputs: list[Value | None], args: tuple, shape: tuple[int, ...]) -> Value:
+        out = Value(shape, g.dtype)
+        out.step = Step(how, "", inputs, args, [out], line=step.line, part="backward")
+        steps.append(out.step)
+        return out
+
+    operands = step.inputs
+    if step.how == "put":
+        whole, piece = operands
+        assert whole is not None  # the capture gives it both
+        assert piece is not None
+        zero = Value((), g.dtype, array=g.dtype.type(0))
+        found = [(piece, make("view", [g], node.kind, piece.shape))]
+        if node.wants[0]:
+            found.append((whole, make("put", [g, zero], step.args, whole.shape)))
+        return found
+    (source,) = operands
+    assert source is not None
+    if len(node.wants) == 2:  # all elements of the base were replaced
+        return [(source, make("view", [g], node.kind, source.shape))]
+    if kind in WHOLE:
+        return [(source, make("view", [g], _back(node.kind, source.shape), source.shape))]
+    if kind == "broadcast":
+        return [(source, make("fold", [g], (source.shape,), source.shape))]
+    if not _once(node.kind):
+        raise UnsupportedError("a view shows an element of its base twice")
+    return [(source, make("put", [None, g], (kind, what, source.shape), source.shape))]
 
 
 def _fitted(g: Value, operand: Value, steps: list[Step], line: str) -> Value:

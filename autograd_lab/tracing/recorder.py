@@ -328,6 +328,9 @@ class Recorder:
     def moving(self, target, name, inputs, args, data) -> None:
         """A running statistic is about to be overwritten by the kernel `name`: no operation, and no write that is counted."""
 
+    def made(self, t) -> None:
+        """A tensor was made of nothing (`zeros`, `arange`): a leaf, met when it is used."""
+
     def drawing(self, generator) -> None:
         """Random numbers are about to be drawn."""
 

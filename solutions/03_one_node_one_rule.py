@@ -24,7 +24,12 @@ from autograd_lab import lab
 # Each node receives the message `6`. What does it send **to `a`**? Throughout, `a = 2` and `b = 5`. Give a
 # list of six numbers.
 #
-# 1. `a + b` · 2. `b - a` · 3. `a * b` · 4. `a ** 3` · 5. `max(a, b)` · 6. `a / b`
+# 1. `a + b`
+# 2. `b - a`
+# 3. `a * b`
+# 4. `a ** 3`
+# 5. `max(a, b)`
+# 6. `a / b`
 
 # %%
 ### BEGIN SOLUTION
@@ -114,7 +119,10 @@ item(
 # On the way back the rule needs some numbers of the forward run. Which of them does the node save, at the
 # least, if both `a` and `b` require grad? Choose for each node from `"nothing"`, `"operands"`, `"result"`.
 #
-# 1. `a + b` · 2. `a * b` · 3. `torch.exp(a)` · 4. `torch.tanh(a)`
+# 1. `a + b`
+# 2. `a * b`
+# 3. `torch.exp(a)`
+# 4. `torch.tanh(a)`
 
 # %%
 ### BEGIN SOLUTION

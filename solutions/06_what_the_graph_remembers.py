@@ -388,7 +388,10 @@ def train(w, xs):
 # `a` and `b` require grad, `k` does not. Which of its two operands does the node of each product save: `"both"`,
 # `"first"`, `"second"` or `"none"`? (Where nothing is recorded, there is no node, and nothing is saved.)
 #
-# 1. `a * b` · 2. `k * b` · 3. `a * 7` · 4. `k * 7`
+# 1. `a * b`
+# 2. `k * b`
+# 3. `a * 7`
+# 4. `k * 7`
 
 # %%
 ### BEGIN SOLUTION

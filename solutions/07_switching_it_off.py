@@ -21,7 +21,9 @@ from autograd_lab import lab
 #
 # `x = 4`. What is `x.grad` after `y.backward()`?
 #
-# 1. `y = x * x.detach()` · 2. `y = x * x * x.detach()` · 3. `y = (x * 3).detach() * x` ·
+# 1. `y = x * x.detach()`
+# 2. `y = x * x * x.detach()`
+# 3. `y = (x * 3).detach() * x`
 # 4. `y = x * (x * 2).item()`
 
 # %%

@@ -22,7 +22,10 @@ from autograd_lab import lab
 # `x` has shape `(3,)`, `M` has `(4, 3)`, `X` has `(5, 3)` and `W` has `(3, 2)`. Which shape must `v` have in each of these
 # calls? Write tuples: `(2,)` for two numbers in a row, `()` for a single number.
 #
-# 1. `(M @ x).backward(v)` · 2. `(x * x).backward(v)` · 3. `x.sum().backward(v)` · 4. `(X @ W).backward(v)`
+# 1. `(M @ x).backward(v)`
+# 2. `(x * x).backward(v)`
+# 3. `x.sum().backward(v)`
+# 4. `(X @ W).backward(v)`
 
 # %%
 ### BEGIN SOLUTION

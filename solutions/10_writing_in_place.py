@@ -106,7 +106,10 @@ item(
 # `x = torch.tensor(4.0, requires_grad=True)` stands before each line, and `x.data.fill_(10.0)` and
 # `y.backward()` after it. What is `x.grad`?
 #
-# 1. `y = x * 5` · 2. `y = x * x` · 3. `y = x * x * x`, which is the product `(x * x) * x` · 4. `y = x.clone() * x.clone()`
+# 1. `y = x * 5`
+# 2. `y = x * x`
+# 3. `y = x * x * x`, which is the product `(x * x) * x`
+# 4. `y = x.clone() * x.clone()`
 
 # %%
 ### BEGIN SOLUTION

@@ -21,7 +21,11 @@ from autograd_lab import lab
 #
 # What is `x.grad` at `x = 0`? Answer with a number, or `"inf"`, `"nan"`, `"error"`.
 #
-# 1. `torch.relu(x) + x` · 2. `torch.maximum(x * 2, x * 5)` · 3. `(x * x).sqrt()` · 4. `x * x.abs()` · 5. `x.sqrt()`
+# 1. `torch.relu(x) + x`
+# 2. `torch.maximum(x * 2, x * 5)`
+# 3. `(x * x).sqrt()`
+# 4. `x * x.abs()`
+# 5. `x.sqrt()`
 
 # %%
 ### BEGIN SOLUTION
@@ -550,7 +554,17 @@ def entropy(p):
     return torch.where(p > 0, -p * p.log(), 0.0).sum()
 
 
-@wrong("M26", "Multiplying by a mask is worse: in the forward run, 0 * nan is nan already.")
+@wrong(
+    "M26", "Multiplying by a mask is worse: log(0) is -inf, and 0 * -inf is nan already in the forward run."
+)
+def entropy(p):
+    return -((p > 0) * p * p.log()).sum()
+
+
+@wrong(
+    "",
+    "-(p > 0) is a minus before True and False. Put it before the sum; but a mask that multiplies helps nobody: 0 * inf is nan.",
+)
 def entropy(p):
     return (-(p > 0) * p * p.log()).sum()
 

@@ -171,7 +171,10 @@ item(
 #
 # For each of these calls: `"holds"` or `"missed"`? Each comes right after the capture.
 #
-# 1. `f(x + 100, 2.0)` · 2. `f(x, 2)` · 3. `f(x.t(), 2.0)` · 4. `f(x, 2.0)` after `SCALE = 20.0`
+# 1. `f(x + 100, 2.0)`
+# 2. `f(x, 2)`
+# 3. `f(x.t(), 2.0)`
+# 4. `f(x, 2.0)` after `SCALE = 20.0`
 
 # %%
 ### BEGIN SOLUTION

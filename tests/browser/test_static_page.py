@@ -63,7 +63,7 @@ def test_the_dynamic_graph_grows_while_the_captured_one_stands(opened: Any) -> N
     expect(captured.locator(".agl-op[data-state='now']")).to_have_text("tanh2\N{MULTIPLICATION SIGN}3")
     expect(page.locator(".agl-line[data-lit]")).to_contain_text("h = torch.tanh(h * w)1 of 3 turns")
     page.get_by_label("Run", exact=True).select_option("1")
-    expect(page.locator(".agl-verdict")).to_contain_text("A guard is missed; at the capture it was: n is 3.")
+    expect(page.locator(".agl-held")).to_contain_text("A guard is missed; at the capture it was: n is 3.")
     expect(captured.locator(".agl-op")).to_have_count(8)
 
 

@@ -1,7 +1,12 @@
 """WCAG 2.2: text 4.5:1, outlines 3:1, in both themes, computed from the style sheet."""
 
+import itertools
+import re
+from pathlib import Path
+
 import pytest
 
+import autograd_lab
 from autograd_lab.widgets.svg import palette
 
 
@@ -41,3 +46,19 @@ def test_outlines(dark, name):
 def test_the_primary_button_can_be_read():
     assert contrast("#ffffff", palette(False)["blue"]) >= 4.5
     assert contrast("#0b1620", palette(True)["blue"]) >= 4.5
+
+
+def test_no_view_styles_a_class_of_another_view():
+    """All sheets are one page: a class that two views use for different things gets the padding and lines of both."""
+    assets = Path(autograd_lab.__file__).parent / "widgets" / "assets"
+
+    def styled(*names):
+        text = "".join((assets / name).read_text(encoding="utf-8") for name in names)
+        text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
+        selectors = [s for found in re.findall(r"([^{}]+)\{", text) for s in found.split(",")]
+        return {c for s in selectors for c in re.findall(r"\.(agl-[\w-]+)[^\s>+~]*\s*$", s)}
+
+    common = styled("stepper.css", "views.css", "graph.css")
+    views = {name: styled(name) - common for name in ("quiz.css", "classroom.css", "static.css")}
+    for one, other in itertools.combinations(views, 2):
+        assert not views[one] & views[other], f"{one} and {other}: {views[one] & views[other]}"

@@ -71,11 +71,11 @@ class Static {
     this.tabs = STATIC_VIEWS.map(([view, text]) => button(text, [text], () => this.set({ view }), { class: "agl-tab" }));
     this.runs = h("select", focusable({ "aria-label": "Run", onchange: () => this.set({ run: Number(this.runs.value), position: this.data.runs[this.runs.value].operations.length }) }),
       ...runs.map((run, i) => h("option", { value: i }, `run ${i + 1}: ${run.title}`)));
-    this.verdict = h("p", { class: "agl-verdict", role: "status", "aria-live": "polite" });
+    this.verdict = h("p", { class: "agl-held", role: "status", "aria-live": "polite" });
     this.code = h("div", focusable({ class: "agl-code", tabindex: "0", role: "region", "aria-label": "Code" }));
     this.list = h("ol", focusable({ class: "agl-operations", tabindex: "0", "aria-label": "Operations that ran" }));
     this.halves = ["Define by run", "Captured"].map((text) => {
-      const note = h("span", { class: "agl-note" }), place = h("div", focusable({ class: "agl-drawing", tabindex: "0", role: "region", "aria-label": text }));
+      const note = h("span", { class: "agl-beside" }), place = h("div", focusable({ class: "agl-drawing", tabindex: "0", role: "region", "aria-label": text }));
       return { root: h("section", { class: "agl-half" }, h("div", { class: "agl-side-name" }, h("b", {}, text), note), place), note, place };
     });
     this.running = h("div", { class: "agl-running" }, h("div", { class: "agl-text" }, this.code, this.list), ...this.halves.map((half) => half.root));

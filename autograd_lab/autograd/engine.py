@@ -91,6 +91,7 @@ class BackwardPass:
         ready, deps, buffers, needed, watch = self.ready, self.deps, self.buffers, self.needed, self.watch
         tensors, keep = self.tensors, self.keep_graph
         special = watch is not None or THREAD.state.anomaly
+        run_node = self._run_in_anomaly_mode if THREAD.state.anomaly else self._run_node
         # A leaf is served before all nodes, so it need not queue if nobody looks on and no other leaf is in front of it.
         leaf = AccumulateGrad if limit < 0 and needed is None and not special and not tensors else None
         get = buffers.get
@@ -99,7 +100,7 @@ class BackwardPass:
             node = heappop(ready)[1]
             g = buffers.pop(node)
             if special or node.hooks is not None or needed is not None or not node.plain or g is None:
-                grads = self._run_carefully(node, g)
+                grads = run_node(node, g)
                 if grads is None:
                     continue
             else:
@@ -169,13 +170,8 @@ class BackwardPass:
             elif self.watch is not None:
                 self.watch.pruned(self, node, i)
 
-    def _run_carefully(self, node, g):
-        """Run one node with everything that can be around it; in anomaly mode, say where it was made if it fails.
-
-        Returns its gradients, or None if it was only captured.
-        """
-        if not THREAD.state.anomaly:
-            return self._run_node(node, g)
+    def _run_in_anomaly_mode(self, node, g):
+        """Run one node; if it fails, or makes a nan, say where it was made."""
         self.node = node
         try:
             grads = self._run_node(node, g)
@@ -189,7 +185,10 @@ class BackwardPass:
         return grads
 
     def _run_node(self, node, g):
-        """Run one node with its hooks, captures, several outputs, and a recorder watching."""
+        """Run one node with everything that can be around it: hooks, captures, several outputs, a recorder watching.
+
+        Returns its gradients, or None if it was only captured.
+        """
         watch, hooks = self.watch, node.hooks
         if watch is not None:
             watch.popped(self, node, g)
@@ -244,7 +243,7 @@ class BackwardPass:
         watch = self.watch
         # Even if nothing arrived: PyTorch looks at the saved values, and complains of what was freed.
         values = node.unpack(self.tensors)
-        if all(s is None for s in slots) and node.skips_undefined:
+        if slots[0] is None and node.skips_undefined and not any(s is not None for s in slots):
             grads = (None,) * len(node._edges)
         else:
             grads = node.vjp(slots[0] if node.plain else slots, *values)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..autograd.modes import THREAD
+from ..autograd.modes import THREAD, WATCHERS, tell
 from ..autograd.node import Node, count_down, new, save
 from ..autograd.record import (
     apply,
@@ -321,7 +321,7 @@ def binary(op, *, floats=False):
 
         def in_place(input, other):
             state = THREAD.state
-            if ufunc is not None and not state.grad and not state.special and isinstance(other, Variable):
+            if ufunc is not None and not state.grad and state.dual is None and isinstance(other, Variable):
                 # What an optimizer does all day: nothing to record, and two arrays of one kind that own their memory.
                 x, y = input._data, other._data
                 if (
@@ -332,8 +332,12 @@ def binary(op, *, floats=False):
                     and x.base is None
                     and y.base is None
                 ):
+                    if WATCHERS:
+                        tell("writing", input)
                     bump_version(input)
                     state.run(ufunc, x, y, x)
+                    if state.special:
+                        finish_inplace(state, rule, (input, other), input, None, op + "_", default_args)
                     return input
             if refuse is not None:
                 refuse(input, other)

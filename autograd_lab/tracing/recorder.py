@@ -222,13 +222,15 @@ class Recorder:
         if frame is not self.frame:
             self._moved(frame)
         before, self.call = self.call, call
-        self._meet(inputs, frame)
+        met = self.met
+        for t in inputs:
+            if id(t) not in met:
+                self._meet((t,), frame)
         for t in outputs:
-            self.met[id(t)] = t
-        inputs = _operands(rule, inputs)
+            met[id(t)] = t
         self.notes.append((
-            "operation", rule, inputs, outputs, [_copy(t._data) for t in outputs], node, *_of_node(node),
-            None if frame is None else (frame.f_code, frame.f_lasti), self._mode(),
+            "operation", rule, _operands(rule, inputs), outputs, [_copy(t._data) for t in outputs], node, *_of_node(node),
+            None if frame is None else (frame.f_code, frame.f_lasti), "" if THREAD.state.grad else self._mode(),
             call is before and call is not None, self.frames.get(id(call), _NOBODY)[1],
         ))  # fmt: skip
         if isinstance(node, CompiledFunctionBackward):
@@ -467,15 +469,15 @@ class Recorder:
         for t in tensors:
             if id(t) not in met and isinstance(t, Variable):
                 met[id(t)] = t
+                wants, meta = t.requires_grad, t._meta
                 name = self.given.get(id(t), "")
                 if not name and frame is not None:
-                    name = name_in(frame, t, deep=t.requires_grad)
-                if not name and numbers and not t._data.ndim and t.grad_fn is None and not t.requires_grad:
+                    name = name_in(frame, t, deep=wants)
+                if not name and numbers and not wants and not t._data.ndim and t.grad_fn is None:
                     name = f"{t._data:g}"
-                base = t._meta.base if t._meta is not None else None
-                if base is not None:
-                    self._meet((base,), frame)
-                self.notes.append(("met", t, _copy(t._data), name, t.grad_fn, t.requires_grad))
+                if meta is not None and meta.base is not None:
+                    self._meet((meta.base,), frame)
+                self.notes.append(("met", t, _copy(t._data), name, t.grad_fn, wants))
 
     def finish(self, error, frame) -> None:
         """The recording ends; find the names that assignments inside the block gave."""

@@ -375,7 +375,8 @@ class Compiled:
     def _capture(self, args: tuple, kwargs: dict) -> Any:
         start = perf_counter()
         if self.entries:
-            self.misses.append(guards.first_broken(self.entries[-1].world, args, kwargs, self.fn))
+            worlds = [entry.world for entry in reversed(self.entries)]
+            self.misses.append(guards.nearest_miss(worlds, args, kwargs, self.fn))
             if len(self.entries) >= LIMIT:
                 self._give_up(
                     Break(f"captured {LIMIT} times already; the last guard to fail was: {self.misses[-1]}")

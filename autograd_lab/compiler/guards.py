@@ -13,7 +13,7 @@ import functools
 import math
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -391,13 +391,20 @@ def guard_function(world: World) -> tuple[Callable[..., Any], str]:
     return space["check"], source
 
 
-def first_broken(world: World, args: tuple, kwargs: dict, fn: Any) -> str:
-    """Which condition does not hold for a call, in words."""
+def broken(world: World, args: tuple, kwargs: dict, fn: Any) -> list[str]:
+    """The conditions that do not hold for a call, in words."""
+    found = []
     for condition in world.conditions:
         try:
             holds = eval(condition.text, {**world.space, "args": args, "kwargs": kwargs, "fn": fn})
         except (AttributeError, KeyError, IndexError, TypeError, ValueError):
             holds = False
         if not holds:
-            return condition.says
-    return ""
+            found.append(condition.says)
+    return found
+
+
+def nearest_miss(worlds: Iterable[World], args: tuple, kwargs: dict, fn: Any) -> str:
+    """What a call differs in from the capture it is most like: the first condition that it breaks there, in words."""
+    found = min((broken(world, args, kwargs, fn) for world in worlds), key=len)
+    return found[0] if found else ""

@@ -245,6 +245,14 @@ def test_a_changed_shape_or_type_or_flag_captures_anew_and_says_so():
     assert fn.misses[3] == "grad mode is on"
 
 
+def test_the_guard_named_is_that_of_the_capture_most_like_the_call():
+    fn = torch.compile(lambda x: x * 2)
+    fn(torch.ones(2, 3, requires_grad=True))
+    fn(torch.ones(1, 3, requires_grad=True))
+    fn(torch.ones(2, 3))
+    assert fn.misses == ["the shape of x is [2, 3]", "x requires grad"]
+
+
 def test_python_constants_are_guarded_wherever_they_come_from():
     global SCALE
     inner = 3.0

@@ -55,6 +55,10 @@ OF_THE_MACHINE = {"timeout", "memory", "died"}
 """States that other limits, or a less busy machine, may change."""
 
 
+WAITING = 5.0
+"""Seconds without a result after which the progress line says for whom it waits."""
+
+
 class Runner(Protocol):
     """What runs jobs; engine.Engine is one."""
 
@@ -338,6 +342,7 @@ def grade(
             progress.close()
             started(runner)
             progress.begin("")
+            progress.running = lambda: [student for student, _ in list(by_job)]
             for job, run in runner.run(jobs()):
                 task = by_job.pop((job.student, job.notebook))
                 _record(book, course, task, job, run, only)
@@ -415,7 +420,10 @@ def _record_without(book: Gradebook, course: Course, task: Task, only: str) -> N
 
 
 class Progress:
-    """One line that says how far it is and when it will be done; silent where nobody watches."""
+    """One line that says how far it is and when it will be done; silent where nobody watches.
+
+    A thread writes it anew each second, so that time passes in it while a submission takes its own; then it says which.
+    """
 
     def __init__(
         self,
@@ -428,25 +436,46 @@ class Progress:
         self.total, self.done = total, 0
         self._out = out or sys.stderr
         self._clock = clock
-        self._start = self._shown = clock()
+        self._start = self._shown = self._last = clock()
         self._before = 0
         self._quiet = quiet or not self._out.isatty()
         self._wide = 0
+        self._about = ""
+        self._lock = threading.RLock()  # a signal may close the line in the middle of a step
+        self._over: threading.Event | None = None
+        self.running: Callable[[], Iterable[str]] = tuple
+        """Who is being graded, those who have been longest first."""
 
     def step(self, about: str = "") -> None:
         """One more is done."""
         self.done += 1
-        now = self._clock()
+        now = self._last = self._clock()
         if self._quiet or (now - self._shown < 0.1 and self.done < self.total):
             return
-        self._shown = now
+        self._shown, self._about = now, about
         self._write(self.line(about, now - self._start))
 
     def begin(self, about: str) -> None:
         """What takes its time begins here: the time that is left is worked out from now on."""
-        self._start, self._before = self._clock(), self.done
+        self._start, self._before, self._about = self._clock(), self.done, about
+        self._last = self._start
         if not self._quiet:
             self._write(self.line(about, 0.0))
+
+    def tick(self) -> None:
+        """Time has passed and nothing else has happened."""
+        now = self._clock()
+        waiting, longest = now - self._last, next(iter(self.running()), "")
+        about = (
+            f"waiting for {longest}, {clock_time(waiting)}" if longest and waiting >= WAITING else self._about
+        )
+        self._write(self.line(about, now - self._start))
+
+    def _watch(self, over: threading.Event) -> None:
+        while not over.wait(1.0):
+            with self._lock:
+                if not over.is_set():
+                    self.tick()
 
     def line(self, about: str, seconds: float) -> str:
         """The line: a bar, numbers, the time that is left."""
@@ -458,13 +487,24 @@ class Progress:
 
     def close(self) -> None:
         """Take the line away."""
-        if not self._quiet and self._wide:
-            self._write("")
-            self._out.write("\r")
-            self._out.flush()
-            self._wide = 0
+        with self._lock:
+            if self._over:
+                self._over.set()
+                self._over = None
+            if not self._quiet and self._wide:
+                self._put("")
+                self._out.write("\r")
+                self._out.flush()
+                self._wide = 0
 
     def _write(self, text: str) -> None:
+        with self._lock:
+            self._put(text)
+            if self._over is None:
+                self._over = threading.Event()
+                threading.Thread(target=self._watch, args=[self._over], daemon=True).start()
+
+    def _put(self, text: str) -> None:
         width = max(20, shutil.get_terminal_size().columns - 1)
         text = text[:width]
         self._out.write("\r" + text.ljust(self._wide))

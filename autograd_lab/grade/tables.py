@@ -168,10 +168,10 @@ def dump(data: Mapping[str, Any]) -> str:
 def _lines(value: Any, new: str) -> str:
     """`value` as JSON; `new` begins a line of what is around it."""
     deeper = new + " "
-    if isinstance(value, Mapping) and any(isinstance(part, Mapping | list) for part in value.values()):
+    if isinstance(value, dict) and any(isinstance(part, (dict, list)) for part in value.values()):
         parts = [f"{_encode(key)}: {_lines(value[key], deeper)}" for key in sorted(value)]
         return f"{{{deeper}{f',{deeper}'.join(parts)}{new}}}"
-    if isinstance(value, list) and any(isinstance(part, Mapping | list) for part in value):
+    if isinstance(value, list) and any(isinstance(part, (dict, list)) for part in value):
         return f"[{deeper}{f',{deeper}'.join([_lines(part, deeper) for part in value])}{new}]"
     return _encode(value)
 

@@ -324,6 +324,37 @@ def test_the_line_says_how_far_and_how_long():
     assert out.getvalue().rstrip().endswith("\r[##########..........] 2 of 4, 0:20 left")
 
 
+def test_the_line_says_for_whom_it_waits():
+    out, now = Terminal(), [0.0]
+    line = run.Progress(4, out=out, clock=lambda: now[0])
+    line.running = lambda: ["bob", "eve"]
+    now[0] = 10.0
+    line.step("ada")
+    now[0] = 12.0
+    line.tick()
+    assert out.getvalue().endswith("\r[#####...............] 1 of 4, 0:36 left  ada")
+    now[0] = 30.0
+    line.tick()
+    assert out.getvalue().endswith("\r[#####...............] 1 of 4, 1:30 left  waiting for bob, 0:20")
+    line.close()
+    assert out.getvalue().endswith("\r")
+
+
+def test_the_line_lives_while_nothing_comes():
+    """It is written anew by itself, and never after it was taken away."""
+    out = Terminal()
+    line = run.Progress(4, out=out)
+    line.begin("starting")
+    before, end = len(out.getvalue()), time.monotonic() + 20
+    while len(out.getvalue()) == before and time.monotonic() < end:
+        time.sleep(0.05)
+    assert len(out.getvalue()) > before
+    line.close()
+    said = out.getvalue()
+    time.sleep(1.2)
+    assert out.getvalue() == said
+
+
 def test_the_line_counts_what_runs(top, tmp_path, monkeypatch, capsys):
     """Not the missing and the unreadable, which take no time."""
     totals = []

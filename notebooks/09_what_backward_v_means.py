@@ -163,6 +163,9 @@ assert x.grad.tolist() == both
 # %%
 prediction = [..., ...]
 
+import matplotlib.pyplot as plt
+import numpy
+
 import autograd_lab.autograd.forward_ad as forward_ad
 
 
@@ -175,8 +178,8 @@ def jvp(t):
 lab.reveal(prediction, jvp([0.0, 1.0, 0.0]))
 
 # %% [markdown]
-# Now uncover the whole table both ways. How many passes does each need? **Predict**, then run. A dot stands
-# for a number still covered.
+# Now uncover the whole table both ways. How many passes does each need? **Predict**, then run. What is gray is still
+# covered.
 
 # %%
 prediction = [..., ...]  # by rows (backward), by columns (forward)
@@ -189,14 +192,15 @@ def one_hot(n):
 rows = [vjp(v) for v in one_hot(2)]
 columns = [jvp(t) for t in one_hot(3)]
 lab.reveal(prediction, [len(rows), len(columns)])
-for passes in (1, 2, 3):
-    print("passes:", passes, "       backward   |  forward")
-    for i, row in enumerate(rows):
-        backward = [f"{n:4g}" if i < passes else "   ." for n in row]
-        forward = [f"{n:4g}" if k < passes else "   ." for k, n in enumerate(row)]
-        print(" " * 14, *backward, "  | ", *forward, sep="")
-assert rows == [list(row) for row in zip(*columns, strict=True)]
-assert columns[1] == jvp([0.0, 1.0, 0.0]) == [8, 4]
+J, (row, column) = numpy.array(rows), numpy.indices((2, 3))
+figure, axes = plt.subplots(2, 3, figsize=(7, 3.6), layout="constrained")
+for passes, pair in enumerate(axes.T, 1):
+    for axis, mode, covered in zip(pair, ("backward", "forward"), (row, column), strict=True):
+        axis.imshow(numpy.where(covered < passes, J, numpy.nan), cmap="YlOrBr", vmin=0, vmax=30)
+        axis.set(title=f"{mode}, passes: {passes}", xticks=[], yticks=[], facecolor="0.8")
+        for i, k in numpy.argwhere(covered < passes):
+            axis.text(k, i, f"{J[i, k]:g}", ha="center", va="center", fontsize=12)
+plt.show()
 
 # %% [markdown]
 # One backward pass per **output**, one forward pass per **input**. A loss is one output of perhaps
@@ -216,6 +220,8 @@ def curve(t):
     return torch.sin(t * torch.arange(50.0))
 
 
+assert rows == [list(row) for row in zip(*columns, strict=True)]
+assert columns[1] == jvp([0.0, 1.0, 0.0]) == [8, 4]
 t = torch.tensor(0.3, requires_grad=True)
 y = curve(t)
 by_rows = [torch.autograd.grad(y, t, torch.tensor(v), retain_graph=True)[0] for v in one_hot(50)]
@@ -299,8 +305,10 @@ with lab.record() as trace:
 lab.reveal(prediction, "the image" if W.grad[:, 3].tolist() == images[4].tolist() else "noise")
 
 # %%
-for row in W.grad[:, 3].reshape(8, 8).tolist():
-    print("".join(" .:oO@"[int(5 * pixel)] * 2 for pixel in row))
+plt.figure(figsize=(2, 2))
+plt.imshow(W.grad[:, 3].reshape(8, 8).numpy(), cmap="gray_r")
+plt.axis("off")
+plt.show()
 assert W.numel() == 640
 assert 1400 * 10 * 640 == 8960000
 lab.step(trace, predict="shape")
@@ -313,7 +321,7 @@ lab.step(trace, predict="shape")
 # ## Modify
 #
 # Seed two places: below `v[0, 3] = 1` write `v[0, 7] = 0.5`. **Predict** which columns of `W.grad` are filled now,
-# and how they compare. Then run from there, and print `W.grad[:, 7].reshape(8, 8)`.
+# and how they compare. Then run from there, and draw column 7 too.
 #
 # ## Exit ticket
 #

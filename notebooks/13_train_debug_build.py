@@ -50,8 +50,8 @@ e += 1
 lab.reveal(after_writing, outcome(e))
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** *Time*: 16 minutes to the trained network, 6 for half batches, 15 for *It does not
-# learn: too small, too large*, 11 for *What forward keeps*, 10 for *Debug*, 2 for the ticket.
+# **For the instructor.** *Time*: 16 minutes to the trained network, 6 for half batches, 17 for *It does not
+# learn: too small, too large*, 9 for *What forward keeps*, 10 for *Debug*, 2 for the ticket.
 #
 # *Ask* `lab.classroom("M26")`, `lab.classroom("M28")` and `lab.classroom("M29")` as an opening, one after the
 # other; the notebook has no vote of its own.
@@ -88,8 +88,7 @@ lab.reveal(prediction, round(first_loss.item(), 1))
 #
 # It is `log(10)`. A first loss far from it tells you of a mistake before you have waited for any training.
 #
-# Step through one batch of five images. It holds the whole course: a leaf table with four parameters, saved
-# values that are freed, messages with shapes. Where several nodes are ready, the stepper asks which comes next: click it. (The
+# Step through one batch of five images. Where several nodes are ready, the stepper asks which comes next: click it. (The
 # last recorded comes first, and accumulators before all others.) Which parameter gets its gradient last?
 
 # %%
@@ -109,7 +108,8 @@ lab.step(trace, predict="next-node")
 # *Expect* the order of the program. The sentence that helps: "Read the program from its last line."
 
 # %% [markdown]
-# **Worked example**: the training step. Five lines, and each has had its notebook.
+# **Worked example**: the training step. Five lines, and each has had its notebook. The loop takes 280 steps, a few
+# seconds. Then **predict** the share of right answers on the 397 images it has never seen, in percent.
 
 
 # %%
@@ -128,10 +128,6 @@ losses = []
 for _ in range(20):  # epochs
     for rows in shuffle.permutation(1400).reshape(14, 100):
         losses.append(training_step(images[rows], labels[rows]))
-
-# %% [markdown]
-# A few seconds at most. That was 280 steps. **Predict** the share of right answers on the 397 images it has
-# never seen, in percent.
 
 # %%
 percent = ...
@@ -234,10 +230,10 @@ lab.reveal(
 # Read each line from right to left: that is the way of the messages. The slope of the sigmoid is at most a
 # quarter, so every layer shrinks the message, and the first weights get next to nothing: the gradient
 # **vanishes**. With large weights each layer stretches it: the first weights get over 30 times what the last
-# ones do, and it **explodes**.
+# do, and it **explodes**.
 #
-# The cure is to keep the product of the factors near one. ReLU passes a message on unchanged or not at all, on
-# average half of them, and weights with variance `2 / inputs` make up for that half. The line is flat.
+# The cure is to keep the product of the factors near one. ReLU passes on about half of the messages, unchanged, and
+# weights with variance `2 / inputs` make up for the other half. The line is flat.
 #
 # The same nine layers, trained on 400 images: **predict** which of the two learns, `"sigmoid"`, `"relu"`, or `"both"`.
 
@@ -260,8 +256,30 @@ learned = [name for name in last if last[name] < 0.1]  # on 400 images
 lab.reveal(prediction, "both" if len(learned) == 2 else learned[0])
 
 # %% [markdown]
-# When a gradient explodes only now and then, it is cut: `torch.nn.utils.clip_grad_norm_(parameters, 1.0)`,
-# between backward and the update.
+# When a gradient explodes only now and then, **clip** it before the update: `clip_grad_norm_` shrinks all of them until their
+# common norm is 1. In the network that explodes the first was many times the last. **Predict** what it is after that:
+# `"equal"` · `"fewer times"` · `"as many times"`
+
+# %%
+prediction = ...
+
+assert last["sigmoid"] > 2.2
+weights = deep(6)
+deep_loss(weights, torch.tanh, 200).backward()
+total = torch.nn.utils.clip_grad_norm_(weights, 1.0)  # the norm of all of them, before
+clipped = [W.grad.norm().item() for W in weights]
+assert numpy.isclose(numpy.linalg.norm(clipped), 1)
+plt.figure(figsize=(6, 3))
+plt.semilogy(range(1, 10), exploding, "s-", color="C1", label=f"before: {total:.0f} in all")
+plt.semilogy(range(1, 10), clipped, "s:", color="C1", label="clipped: 1 in all")
+plt.gca().set(xlabel="layer", ylabel="norm of the gradient")
+plt.legend()
+plt.show()
+assert numpy.allclose(numpy.divide(exploding, clipped), total)  # layer by layer
+lab.reveal(prediction, "as many times" if clipped[0] > 30 * clipped[-1] else "fewer times")
+
+# %% [markdown]
+# All layers shrink alike: the update keeps its direction. The cure is in the weights.
 #
 # ## What forward keeps
 #
@@ -271,8 +289,6 @@ lab.reveal(prediction, "both" if len(learned) == 2 else learned[0])
 
 # %%
 from autograd_lab.utils.checkpoint import checkpoint
-
-assert last["sigmoid"] > 2.2
 
 
 def layers(h, weights):
@@ -314,38 +330,24 @@ lab.reveal(prediction, sorted(runs, key=lambda name: -runs[name][0]))
 # 64,000 numbers, 25,600, and none. The gradients are the same. Checkpointing pays with time: each half runs
 # forward twice. Use `no_grad` wherever no backward follows.
 #
-# And where does the time go? A node calls hooks before and after it runs, so we can stop the clock at every
-# one, several times over, and keep each node's shortest. **Predict**: which takes longest?
+# And where does the time go? A node calls hooks before and after it runs, so we can stop the clock, twenty times
+# over. **Predict**: which takes longest?
 
 # %%
 import time
 
-assert [runs[name][0] for name in ("plain", "checkpoint", "no_grad")] == [64000, 25600, 0]
-assert numpy.allclose(runs["plain"][1].numpy(), runs["checkpoint"][1].numpy())
-shortest, start = {}, {}
-
-
-def watch(i, node):
-    def after(inputs, outputs):
-        shortest[i] = min(shortest.get(i, 1), time.perf_counter() - start[i])
-
-    node.register_prehook(lambda g: start.update({i: time.perf_counter()}))
-    node.register_hook(after)
-
-
-# %%
 big = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 10)).double()
+clock, start, took = time.perf_counter, {}, {}
 for _ in range(20):
     loss = F.cross_entropy(big(images[:1400]), labels[:1400])
     nodes = [loss.grad_fn]
     for i, node in enumerate(nodes):  # the list grows as we go
         nodes.extend(child for child, _ in node.next_functions if child and child not in nodes)
-        watch(i, node)
+        node.register_prehook(lambda g, i=i: start.update({i: clock()}))
+        node.register_hook(lambda sent, got, i=i: took.setdefault(i, []).append(clock() - start[i]))
     loss.backward()
-
 plt.figure(figsize=(6, 3), layout="constrained")
-plt.barh(range(len(nodes)), [shortest[i] for i in range(len(nodes))])
-plt.yticks(range(len(nodes)), [node.name() for node in nodes])
+plt.barh([f"{i} {node.name()}" for i, node in enumerate(nodes)], [min(took[i]) for i in range(len(nodes))])
 plt.gca().set(xticks=[], xlabel="time in the node", ylim=(len(nodes), -1))  # the loss on top
 plt.show()
 
@@ -358,6 +360,8 @@ plt.show()
 # %%
 prediction = ...
 
+assert [runs[name][0] for name in ("plain", "checkpoint", "no_grad")] == [64000, 25600, 0]
+assert numpy.allclose(runs["plain"][1].numpy(), runs["checkpoint"][1].numpy())
 first, second = torch.nn.Linear(64, 32).double(), torch.nn.Linear(32, 10).double()
 with lab.record():
     hidden = torch.tensor(first(images[:50]).tolist())
@@ -366,8 +370,8 @@ with lab.record():
 lab.reveal(prediction, "None" if first.weight.grad is None else first.weight.grad.abs().sum())
 
 # %% [markdown]
-# `None`, not zero: there is no path. Numbers taken out with `tolist` and put into a new tensor have no history. The next
-# cell begins with the lab's report.
+# `None`, not zero: there is no path. Numbers taken out with `tolist` have no history. The next cell begins with the
+# lab's report.
 #
 # > **You may think** that a bug in training shows itself by an error.
 # >

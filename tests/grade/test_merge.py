@@ -28,8 +28,8 @@ def states(data):
     return {one.item: one.state for one in score(job, c.run_here(job), c.course().items)}
 
 
-RELEASED = ["04-02", "04-1-answer", "04-1-check", "04-2-answer", "04-2-check",
-            "04-3-answer", "04-3-check", "04-13", "04-4-answer", "04-4-check"]  # fmt: skip
+RELEASED = ["04-02", "04-1-answer", "04-1-check", "04-07", "04-2-answer", "04-2-check",
+            "04-3-answer", "04-3-check", "04-14", "04-4-answer", "04-4-check"]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", sorted(c.course().released))
@@ -50,7 +50,7 @@ def test_every_notebook_of_the_course_merges_into_itself(name):
 def test_the_roles_of_cells():
     job = merged(c.document())
     assert ids(job) == RELEASED
-    assert [cell.role for cell in job.cells if cell.id in ("04-02", "04-13")] == ["given", "given"]
+    assert [cell.role for cell in job.cells if cell.id in ("04-02", "04-07", "04-14")] == ["given"] * 3
     assert points(c.document()) == c.FULL
 
 
@@ -120,7 +120,7 @@ def test_an_emptied_answer_is_not_attempted():
 
 def test_deleted_given_cells_come_back_before_what_needs_them():
     data = c.document()
-    data["cells"] = [x for x in data["cells"] if x["id"] not in ("04-02", "04-13")]
+    data["cells"] = [x for x in data["cells"] if x["id"] not in ("04-02", "04-07", "04-14")]
     data["cells"].insert(0, c.code("x = torch.tensor(1.0)"))
     job = merged(data)
     assert ids(job)[:2] == ["04-02", "extra-1"]
@@ -142,7 +142,7 @@ def test_own_cells_stand_where_they_stood():
     data["cells"].append(c.code("%matplotlib inline\ntwo = 2"))
     last = len(data["cells"])
     job = merged(data)
-    assert ids(job)[3] == f"extra-{c.place(data, 'mine') + 1}"
+    assert ids(job)[4] == f"extra-{c.place(data, 'mine') + 1}"
     assert ids(job)[-1] == f"extra-{last}"
     assert job.cells[-1].source == "%matplotlib inline\ntwo = 2"
 

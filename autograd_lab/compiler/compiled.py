@@ -505,6 +505,12 @@ def build(
         [i for i, t in enumerate(tensors) if t.requires_grad] if THREAD.state.grad and differentiable else []
     )
     given, back, grads = backward_of(tape, [outputs[i] for i in differentiable], [inputs[i] for i in wanted])
+    for i, _ in effects.writes:
+        inputs[i].written = True
+    for step in tape.steps:
+        if step.how in ("view", "views") and any(v.written for v in step.values()):
+            for out in step.outs:
+                out.written = True
     joint = Graph([*inputs, *given], [*tape.steps, *back], [*outputs, *grads])
     history = [("captured", joint)]
     for title, change in passes.PASSES:

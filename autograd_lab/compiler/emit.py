@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ops.parts import at
 from ..ops.rule import KERNELS, RULES
 from ..random import DEFAULT, rng_of
 from . import graph as ir
@@ -220,6 +221,14 @@ def statements(
         return _nll_vjp(step, names, outs[0], constant)
     if step.how == "put":
         return _put(step, names, outs, dead, constant)
+    if step.how == "view" and step.args[0] == "take":
+        return [f"{outs[0]} = {names[0]}.take({constant(f'at_{outs[0]}', step.args[1])})"]
+    if step.rule in PUT_INTO_ZEROS and step.how == "call":
+        where = PUT_INTO_ZEROS[step.rule](*step.args)[:-1]  # without the dots that leave a view
+        return [
+            f"{outs[0]} = np.zeros({step.outs[0].shape}, np.{step.outs[0].dtype.name})",
+            f"{outs[0]}[{', '.join(map(_index, where))}] = {names[0]}",
+        ]
     rows = _sums_rows(step)
     if rows:
         return [f"{outs[0]} = {_ones(rows, step.outs[0].dtype, constant)}.dot({names[0]})"]
@@ -252,6 +261,15 @@ def _put(step: Step, names: list[str], outs: list[str], dead: set[str], constant
     if kind == "take":
         return [*lines, f"{out}.put({constant(where, what)}, {piece})"]
     return [*lines, f"{out}[{', '.join(map(_index, what)) or '...'}] = {piece}"]
+
+
+PUT_INTO_ZEROS: dict[str, Callable[..., tuple]] = {
+    "SelectBackwardBackward0": lambda dim, index, shape: at(len(shape), dim, index),
+    "SliceBackwardBackward0": lambda dim, start, end, step, shape: at(
+        len(shape), dim, slice(start, end, None if step == 1 else step)
+    ),
+}
+"""Rules that put an array into zeros, and where they do."""
 
 
 def _ones(n: int, dtype: np.dtype, constant: Constant) -> str:
@@ -443,7 +461,7 @@ class Writer:
         right = self._one(final, text)
         names = [v.name for v in final.outs]
         left = target if final.single else ", ".join(names) + ("," if len(names) == 1 else "")
-        self.lines.append(f"{left} = {right}")
+        self.lines.append(f"{left} = {_without_needless_parentheses(right)}")
         for v in final.outs:
             self.names[v] = v.name
         if final.how in ("view", "views"):
@@ -520,8 +538,11 @@ class Writer:
             "None" if v is None else text.get(v) or self._numbers.get(v) or self.names[v] for v in step.inputs
         ]
         exact = [("None" if v is None else text.get(v) or self.names[v]) for v in step.inputs]
-        for candidate in dict.fromkeys((expression(step, names), expression(step, exact))):
-            if candidate is not None and self._right(step, candidate, text):
+        places = [f"_{j}" if v in text else None for j, v in enumerate(step.inputs)]
+        for words in (names, exact):
+            candidate = expression(step, words)
+            probe = expression(step, [p or w for p, w in zip(places, words, strict=True)])
+            if candidate is not None and probe is not None and self._right(step, probe, text):
                 return candidate
         function = step.op if step.op.isidentifier() else "rule"
         key = self._bind(function, step)
@@ -535,7 +556,7 @@ class Writer:
         return key
 
     def _right(self, step: Step, candidate: str, text: dict[Value, str]) -> bool:
-        """Whether the expression gives the bits of the rule, tried out on numbers of each kind."""
+        """Whether the expression gives the bits of the rule, tried out on numbers of each kind; operand j of `text` is called _j."""
         return all(self._agrees(step, candidate, text, kind) for kind in KINDS)
 
     def _agrees(self, step: Step, candidate: str, text: dict[Value, str], kind: str) -> bool:
@@ -546,25 +567,19 @@ class Writer:
             "rng": rng_of,
             **{self.names[v]: v.array for v in self.graph.constants()},
         }
-        plain = candidate
         for j, v in enumerate(step.inputs):
             if v is None:
                 arrays.append(None)
                 continue
             x = v.array if v.constant else numbers.setdefault(v, sample(v, self.rng, kind))
             arrays.append(x)
-            word = text.get(v) or self.names[v]
-            if v in text:
-                plain = plain.replace(word, f"_{j}")
-                space[f"_{j}"] = x
-            else:
-                space[word] = x
+            space[f"_{j}" if v in text else self.names[v]] = x
         state = DEFAULT.rng.bit_generator.state
         try:
             want = ir.perform(step, arrays)
             if step.how == "draw":
                 DEFAULT.rng.bit_generator.state = state
-            got = ir.quietly(eval, plain, space)
+            got = ir.quietly(eval, candidate, space)
         except Exception:  # the expression does not fit this step
             return False
         finally:
@@ -602,6 +617,10 @@ class Writer:
         self.names[out] = self.names[value]
         self.fresh.add(out)
         return line
+
+
+def _without_needless_parentheses(text: str) -> str:
+    return ast.unparse(ast.parse(text, mode="eval"))
 
 
 KINDS = ("usual", "edges")

@@ -39,7 +39,7 @@ HOWS = ("call", "named", "kernel", "draw", "view", "views", "put", "cast", "fold
 class Value:
     """One array of a graph. Two values are the same only if they are the same object."""
 
-    __slots__ = ("array", "dtype", "name", "shape", "step")
+    __slots__ = ("array", "dtype", "name", "shape", "step", "written")
 
     def __init__(self, shape: tuple[int, ...], dtype: Any, name: str = "", array: Any = None) -> None:
         self.shape = tuple(shape)
@@ -49,6 +49,8 @@ class Value:
         """The numbers of a constant; None for everything else."""
         self.step: Step | None = None
         """The step that makes it; None for inputs and constants."""
+        self.written = False
+        """Whether its memory is written at the end of the call: an input that is a buffer, or a view of one."""
 
     @property
     def constant(self) -> bool:

@@ -142,6 +142,8 @@ def _effort(step: Step, ahead: set[Step], call: float) -> float:
         return 0.0  # no result needs it: it is carried out once in any case
     if step.how in ("view", "views") and _looks_into(step):
         return 0.0
+    if any(v.written for v in step.values()):
+        return math.inf  # on the way back other numbers stand there
     if step.how == "cast" or step.how == "named" or pointwise(step):
         share = 1.0 if step.rule in SLOW else 0.25
         return call + share * sum(out.bytes for out in step.outs)

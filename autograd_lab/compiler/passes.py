@@ -93,7 +93,10 @@ def fold_constants(graph: Graph) -> Graph:
 
 
 def simplify(graph: Graph) -> Graph:
-    """Leave out steps that change nothing, and turn a view of a view into one view where that is a reshape."""
+    """Leave out steps that change nothing, and turn a view of a view into one view where that is a reshape.
+
+    A copy of what is written at the end of the call is no such step: the backward may read it.
+    """
     instead: dict[Value, Value] = {}
 
     def now(value: Value | None) -> Value | None:
@@ -106,7 +109,12 @@ def simplify(graph: Graph) -> Graph:
     for step in graph.steps:
         step = replace(step, inputs=[now(v) for v in step.inputs])
         same = _same_as(step)
-        if same is not None and same.shape == step.outs[0].shape and same.dtype == step.outs[0].dtype:
+        if (
+            same is not None
+            and not (same.written and step.how == "call")
+            and same.shape == step.outs[0].shape
+            and same.dtype == step.outs[0].dtype
+        ):
             instead[step.outs[0]] = same
             continue
         source = step.inputs[0] if step.inputs else None
@@ -166,6 +174,8 @@ def _same_as(step: Step) -> Value | None:
         return a
     if step.rule == "MulBackward0" and _all(a, 1):
         return b
+    if step.rule == "CopyBackwards":
+        return b  # if it fits, what was there before is gone
     if step.rule in ("AliasBackward0", "CloneBackward0"):
         return a
     return None

@@ -161,6 +161,26 @@ def through_a_view(m, x):
     return x * m.mean
 
 
+def clone_of_a_statistic(m, x):
+    old = m.norm.running_mean.clone() + x.detach()[0] * 0
+    older = m.other.view(1, 3).clone()[0].clone()
+    m.other.add_(1)
+    return m.norm(x) * older + x * old.clone() * older
+
+
+def computed_from_what_is_written(m, x):
+    big = m.big * 2
+    y = x.sum() * big * torch.sigmoid(big)
+    m.big.add_(1)
+    return y.sum()
+
+
+def big_one():
+    model = Custom(computed_from_what_is_written)
+    model.register_buffer("big", torch.linspace(-1, 1, 40_000))
+    return model
+
+
 CAPTURED = {
     "batch norm": (lambda: nn.BatchNorm1d(3), rows),
     "batch norm of images": (lambda: nn.BatchNorm2d(2, momentum=0.5), lambda k: [numbers(k, 3, 2, 4, 4).requires_grad_()]),
@@ -175,6 +195,8 @@ CAPTURED = {
     "attention with dropout": (lambda: nn.TransformerEncoderLayer(4, 2, 8, dropout=0.2, batch_first=True), lambda k: [numbers(k, 2, 3, 4)]),
     "a mean by hand": (lambda: Custom(ema), rows),
     "read before and after": (lambda: Custom(read_before_and_after), rows),
+    "clone of a statistic": (lambda: Custom(clone_of_a_statistic), rows),
+    "computed from what is written": (big_one, rows),
     "two swapped": (lambda: Custom(swapped), rows),
     "written twice": (lambda: Custom(written_twice), rows),
     "one norm twice": (lambda: Custom(norm_twice), rows),

@@ -145,9 +145,9 @@ def test_the_narration_and_the_text_say_what_ran():
     s = lab.step(trace)
     text = s.to_text()
     assert "3 lines of compiled NumPy run: y = " in text
-    assert "\n        v4 = np.tanh((x0 * x1))\n" in text
+    assert "\n        v4 = np.tanh(x0 * x1)\n" in text
     assert "runs its compiled backward, 6 lines of NumPy, on the incoming g = 3: x gets" in text
-    assert "<br>v4 = np.tanh((x0 * x1))<br>" in s.to_html()
+    assert "<br>v4 = np.tanh(x0 * x1)<br>" in s.to_html()
     with pytest.raises(
         ValueError, match="nothing to open: no compiled node that ran its backward is on screen at step 0"
     ):

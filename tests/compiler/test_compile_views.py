@@ -316,3 +316,23 @@ def test_random_programs_of_views_and_writes_agree_with_the_plain_run(moves, res
         return eval(result, space)
 
     assert_agrees(fn, captured=None, grad=grad)
+
+
+def test_the_source_reads_as_one_would_write_it():
+    """No call of a rule where an expression is as good, no parentheses that say nothing."""
+
+    def layers(x, w):
+        h = x
+        for _ in range(3):
+            h = torch.tanh(h * w)
+        return (h * h + h * h).sum()
+
+    compiled = torch.compile(layers)
+    compiled(leaf(0, 2, 3), leaf(1, 3))
+    assert "tanh_backward" not in compiled.backward_source
+    assert "((" not in compiled.forward_source
+    assert " * x1 * (1 - " in compiled.backward_source
+    filled = assert_agrees(rows_filled)
+    for called in (" copy(", "select", "take("):
+        assert called not in filled.forward_source
+    assert "selectbackward" not in filled.backward_source

@@ -191,6 +191,8 @@ export class Panels {
     }
     const pass = this.details.second.get(n), compiled = node.compiled, own = node.kind === "function" && !compiled;
     let html = this.head(node.label, compiled ? "" : node.math ? this.math(node.math) : escape(node.op), compiled ? "compiled" : own ? "your Function" : pass ? `made in backward pass ${pass}` : "");
+    // First, so that the way to open it is never below the edge.
+    if (compiled) html += closed(node, n, backward && entry.out);
     if (!backward || !entry.g) {
       const ins = node.inputs.slice(0, 4).map((i) => this.tensorCard(i)).join("");
       if (p.name === "forward" || pass) html += `<div class="agl-flow">${ins}<span>\u2192</span>${node.outputs.slice(0, 2).map((i) => this.tensorCard(i, "agl-value")).join("")}</div>`;
@@ -205,7 +207,6 @@ export class Panels {
       html += `<div class="agl-vjp">${entry.g.map((v) => card(film, "incoming <i>g</i>", v, "agl-in")).join("")}<span>\u2192</span><div class="agl-sends">${sends.join("")}</div></div>`;
       if (own) html += "<p>The rule is the <code>backward</code> of your Function.</p>";
     }
-    if (compiled) html += closed(node, n, backward && entry.out);
     if (entry.error !== undefined && backward) html += this.failureText(k) + `<p class="agl-error">${escape(film.strings[entry.error])}</p>`;
     html += this.jacobianText(n);
     if (node.saved.length) {

@@ -168,7 +168,7 @@ item(
         "What does each part's backward add to .grad: its own gradient, or that of the running total? And how large a share of the step?",
         "No tolist; sum() / rows of the step; loss.backward(); w -= under no_grad; clear .grad in every step.",
     ],
-    equivalent=["11: guess - y -> y - guess"],  # the square is the same
+    equivalent=["14: guess - y -> y - guess"],  # the square is the same
 )
 
 

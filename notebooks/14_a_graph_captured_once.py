@@ -158,8 +158,19 @@ lab.reveal(prediction, "runs it as it is")
 
 # %% [markdown]
 # It is a **graph break**. The results stay right, only nothing is gained. `torch.compile(choose, fullgraph=True)`
-# makes it an error instead. `print`, `.item()`, hooks and random numbers break a capture too.
+# makes it an error instead. `print`, `.item()`, hooks, a write into an argument and random numbers of your own
+# (`torch.rand`) break a capture too.
 #
+# Two things look as if they had to break it and do not. **Dropout** is a step of the graph that draws anew at each
+# call. **Batch norm** in training writes its running statistics: the graph writes nothing, it returns the new ones,
+# and the call puts them in their place.
+
+# %%
+drop = torch.compile(lambda x: torch.nn.functional.dropout(x, 0.5))
+drop(x)
+print(drop.forward_source)
+
+# %% [markdown]
 # ## Forward and backward in one graph
 #
 # The captured graph is differentiated at once, by the rules that you know, long before any backward is called.

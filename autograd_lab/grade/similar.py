@@ -36,7 +36,7 @@ K = 6
 """Signs in a stretch."""
 WINDOW = 3
 """Of this many stretches in a row at least one is kept."""
-LEAST = 40
+LEAST = 35
 """Stretches beyond the released code that a submission needs to be compared."""
 ALIKE = 0.87
 """The similarity from which a pair is listed,"""

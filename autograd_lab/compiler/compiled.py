@@ -461,9 +461,9 @@ def capture(
     outs, rebuild = _flatten(result)
     if rebuild is None:
         return result, Break("it returns something that is neither a tensor nor a constant nor made of these")
-    problem = _aliases(outs, tensors)
-    if problem:
-        return result, Break(problem)
+    problem = _aliases(outs, tensors, tape)
+    if problem is not None:
+        return result, problem
     again = _second_run(fn, args, kwargs, names, world)
     if isinstance(again, Break):
         return result, again
@@ -747,15 +747,19 @@ def _flatten(result: Any) -> tuple[list[Any], Any]:
     return found, made
 
 
-def _aliases(outs: list[Any], tensors: list[Any]) -> str:
+def _aliases(outs: list[Any], tensors: list[Any], tape: Tape) -> Break | None:
+    """Why results cannot be given memory of their own, with the line that made the one in question."""
     for i, t in enumerate(outs):
+        value = tape.value_of(t)
+        line = value.step.line if value is not None and value.step is not None else ""
         for other in tensors:
             if t is other or np.may_share_memory(t._data, other._data):
-                return "it returns an argument, or a view of one: that must stay the caller's own memory"
+                text = "it returns an argument, or a view of one: that must stay the caller's own memory"
+                return Break(text, line)
         for other in outs[:i]:
             if np.may_share_memory(t._data, other._data):
-                return "two results share their memory"
-    return ""
+                return Break("two results share their memory: return a clone() of one", line)
+    return None
 
 
 def compile(

@@ -369,7 +369,7 @@ def _numpy(x):
         (_python_random, "random numbers", ""),
         (_appends, "changes something outside itself", ""),
         (_writes, "writes into a tensor that was there before", "x.mul_(2)"),
-        (_view, "a view of one", ""),
+        (_view, "a view of one", "return x.t()"),
         (_hook, "hooks", ""),
         (_numpy, r"numpy\(\) reads", "numpy()"),
     ],

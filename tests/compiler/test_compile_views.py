@@ -336,3 +336,26 @@ def test_the_source_reads_as_one_would_write_it():
     for called in (" copy(", "select", "take("):
         assert called not in filled.forward_source
     assert "selectbackward" not in filled.backward_source
+
+
+RESULTS_THAT_ARE_VIEWS = [
+    lambda x, w: (x * 2).t(), lambda x, w: (x * w)[1], lambda x, w: torch.tanh(x).view(12)[2:5], lambda x, w: both_ways(x, w).view(3, 4)[:, 1],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fn", RESULTS_THAT_ARE_VIEWS)
+def test_a_result_that_is_a_view_of_a_tensor_made_inside_may_be_written(fn):
+    assert_agrees(fn)
+    assert_agrees(fn, after=lambda y: y.add_(1))
+    assert_agrees(fn, after=lambda y: y.mul_(y.detach().clone()), grad=False)
+
+
+def test_two_results_that_share_memory_run_as_they_are_and_the_line_is_told():
+    def shared(x, w):
+        y = x * w
+        part = y[0]
+        return y, part
+
+    compiled = assert_agrees(shared, captured=False, after=lambda y, part: part.mul_(2))
+    assert "share their memory" in compiled.breaks[0].reason
+    assert compiled.breaks[0].line.endswith("part = y[0]")

@@ -51,7 +51,7 @@ h1 { font-size: 20px; font-weight: 600; margin: 2px 0 8px; }
 .agl-still img { max-width: 100%; background: #fff; }"""
 _ALONE = "@container (min-width: 701px) { .agl { height: max(480px, calc(100vh - 72px)); } }"
 _EMBEDDED = """.agl-root { margin: 0; }
-@container (min-width: 701px) { .agl, .agl[data-quiz] { height: 100vh; } }"""
+@container (min-width: 701px) { .agl, .agl[data-quiz], .agl-static .agl { height: 100vh; } }"""
 
 
 class Embedded:

@@ -149,6 +149,15 @@ def test_everything_fits_on_its_slide(deck, open_, width):
     assert all(high <= 768 and wide <= width for high, wide in heights), heights
 
 
+def test_a_stepper_leaves_room_for_the_number_of_the_slide_and_the_arrows(deck, open_):
+    page = open_(deck)
+    bottom = page.evaluate(
+        """() => { const frame = document.querySelector(".agl-embed iframe");
+                   return frame.getBoundingClientRect().bottom - frame.closest("section").getBoundingClientRect().top; }"""
+    )
+    assert bottom <= 768 - 36, bottom
+
+
 def test_a_deck_is_as_wide_as_the_screen_and_code_is_large(deck, open_):
     assert open_(deck, 1024, 768).evaluate("Reveal.options.width") == 1024
     page = open_(deck, 1920, 1080)

@@ -2,8 +2,9 @@
 
 personal(source, draw)      the same program as another student would write it: other statements for the same things
 copied(source, draw)        the same cell with other names, in another order, with other texts and comments
-python tests/grade/personal.py [CLASSES [CHANCE]]      what is found in so many classes for each notebook, and how much of
-                            it rightly; CHANCE is that of a copied statement to be rewritten as well
+python tests/grade/personal.py [CLASSES [CHANCE [FIRST]]]      what is found in so many classes for each notebook, and how
+                            much of it rightly, and in as many where nobody copied; CHANCE is that of a copied statement to be
+                            rewritten as well, FIRST the seed of the first class
 """
 
 import ast
@@ -220,14 +221,18 @@ def measure(stem: str, seed: int, **how: float) -> tuple[set[tuple[str, str]], s
 
 
 if __name__ == "__main__":
-    right = found = asked = 0
+    right = found = asked = alone = 0
+    classes, chance, first = [*sys.argv[1:], *("3", "0", "0")[len(sys.argv) - 1 :]]
+    seeds = range(int(first), int(first) + int(classes))
     for stem in stems():
         line = []
-        for seed in range(int(sys.argv[1]) if len(sys.argv) > 1 else 3):
-            got, pairs = measure(stem, seed, chance=float(sys.argv[2]) if len(sys.argv) > 2 else 0.0)
+        for seed in seeds:
+            got, pairs = measure(stem, seed, chance=float(chance))
+            alone += len(measure(stem, seed + 1000, copies=0)[0])
             right, found, asked = right + len(got & pairs), found + len(got), asked + len(pairs)
             line.append(f"{len(got & pairs)}/{len(pairs)} +{len(got - pairs)}")
         print(f"{stem:32}", *line)
     print(
         f"precision {right / max(1, found):.3f} ({right} of {found}), recall {right / asked:.3f} ({right} of {asked})"
     )
+    print(f"pairs found in {len(seeds) * len(stems())} classes where nobody copied: {alone}")

@@ -10,7 +10,7 @@ from classroom import BOOK, OTHER, ROOT, HereRunner, document, hand_in, solved
 
 from autograd_lab import cli
 from autograd_lab.course.ballots import BALLOTS
-from autograd_lab.grade import report, run
+from autograd_lab.grade import bench, report, run
 from autograd_lab.grade.model import Limits
 
 GUIDE = (ROOT / "autograd_lab" / "course" / "GRADING.md").read_text(encoding="utf-8")
@@ -74,6 +74,15 @@ def test_no_feedback_leaves_the_pages_out(here, tmp_path):
     assert 'href="feedback/' not in (tmp_path / "results" / "report.html").read_text(encoding="utf-8")
 
 
+def test_the_measurements_are_asked_for_in_words_that_the_bench_knows():
+    asked = [shlex.split(line)[3:] for line in LINES if line.startswith("python -m autograd_lab.grade.bench")]
+    read = [bench._parser().parse_args(words) for words in asked]
+    assert len(read) >= 3
+    (made,) = [line for line in LINES if line.startswith("python -m") and "autograd_lab" not in line]
+    assert made == bench.GET_NBGRADER
+    assert {str(one.nbgrader) for one in read if one.nbgrader} == {"nbgrader-env/bin/nbgrader"}
+
+
 def test_a_cluster_is_asked_for_by_its_address(here):
     (line,) = [line for line in COMMANDS if "--cluster" in line]
     assert cli.main([*shlex.split(line)[1:], "--regrade"]) == 0
@@ -83,7 +92,7 @@ def test_a_cluster_is_asked_for_by_its_address(here):
 
 
 def test_the_other_commands_are_those_of_dask_and_pip():
-    others = [line for line in LINES if not line.startswith("autograd-lab")]
+    others = [line for line in LINES if not line.startswith(("autograd-lab", "python -m"))]
     assert [shlex.split(line)[:2] for line in others] == [
         ["pip", "install"],
         ["dask", "scheduler"],
@@ -105,7 +114,7 @@ def test_what_it_names_is_there():
     assert set(re.findall(r"\bM\d\d\b", GUIDE)) <= set(BALLOTS)
     assert f"fewer than\n{report.FEWEST} submissions" in GUIDE
     options = set(re.findall(r"(--[a-z][a-z-]+)", GUIDE)) - {"--host"}
-    known = run._parser().format_help()
+    known = run._parser().format_help() + bench._parser().format_help()
     for option in options - {"--reason", "--state"}:
         assert option in known, option
     assert BOOK in GUIDE

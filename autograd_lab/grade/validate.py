@@ -420,8 +420,9 @@ def pytest_runtest_makereport(item: Any, call: Any) -> None:
     about = item.cell.metadata["autograd_lab"]
     shown = ""
     for output in item.test_outputs or []:
-        if output["output_type"] == "execute_result":
-            shown = str(output["data"].get("text/plain", ""))
+        # a verdict with a case to step through is displayed, with a button that says nothing below it
+        if output["output_type"] in ("execute_result", "display_data"):
+            shown = str(output["data"].get("text/plain", "")) or shown
     record = {
         "name": item.name, "role": about["role"], "id": about["id"], "shown": shown[:4000],
         "outcome": "passed" if call.excinfo is None else "failed", "says": _why(call.excinfo, item),

@@ -31,12 +31,15 @@ from ..autograd.modes import THREAD
 from ..autograd.node import AccumulateGrad, count_down, new
 from ..autograd.record import finish
 from ..autograd.variable import INFERENCE, NO_EDGE, Registry, Variable, find_edge, pair_of, wrap
+from ..autograd.views import DEFAULT as DEFAULT_VIEW
+from ..autograd.views import NO_GRAD as NO_GRAD_VIEW
+from ..autograd.views import as_strided_node, make_view
 from ..random import DEFAULT
 from . import guards, passes
-from .capture import RANDOM, Break, Tape, Watcher, alike, users_line, users_own
+from .capture import RANDOM, Break, Tape, Watcher, alike, placement, users_line, users_own
 from .effects import Effects, Rewind, with_effects
 from .emit import Emitted, Writer
-from .graph import Graph, NotAsCaptured, Value
+from .graph import Graph, NotAsCaptured, Step, Value, placed
 from .joint import UnsupportedError, _same_tapes, backward_of
 from .partition import RECOMPUTE_FROM, split
 
@@ -461,7 +464,8 @@ def capture(
     outs, rebuild = _flatten(result)
     if rebuild is None:
         return result, Break("it returns something that is neither a tensor nor a constant nor made of these")
-    problem = _aliases(outs, tensors, tape)
+    grown = _grown_from(outs, tape, watcher)
+    problem = _aliases(outs, tensors, tape, grown is not None)
     if problem is not None:
         return result, problem
     again = _second_run(fn, args, kwargs, names, world)
@@ -485,10 +489,15 @@ def capture(
         getattr(node, "hooks", None) is not None for node in [*tape.nodes.values(), *map(_history, tape.keep)]
     ):
         return result, Break("it registers hooks")
+    if grown is not None:
+        outs, plan = grown
+        outputs = [watcher.value(t) for t in outs]  # type: ignore[misc]
+        rebuild = _regrown(plan, rebuild)
     try:
         place = {id(t): i for i, t in enumerate(tensors)}
         effects = Effects([(place[id(w.tensor)], w.counted) for w in written], tape.draws)
         outputs += [tape.values[id(w.tensor)] for w in written]
+        effects.views = grown is not None
         entry = build(tape, inputs, outputs, outs, tensors, world, rebuild, left_out, effects)
     except UnsupportedError as error:
         return result, Break(str(error), error.line)
@@ -747,7 +756,62 @@ def _flatten(result: Any) -> tuple[list[Any], Any]:
     return found, made
 
 
-def _aliases(outs: list[Any], tensors: list[Any], tape: Tape) -> Break | None:
+def _grown_from(
+    outs: list[Any], tape: Tape, watcher: Watcher
+) -> tuple[list[Any], list[tuple[int, Any]]] | None:
+    """Where results share their memory: (the tensors that the graph gives, for each result (which of them, how it is seen in it)).
+
+    The graph gives the base of a family, also if that is no result, and the views are taken of it when the call is over: so a
+    write into one is seen in the others, as without compiling. None if no two results share memory, or it cannot be done.
+    """
+    shared = [any(t is not u and np.may_share_memory(t._data, u._data) for u in outs) for t in outs]
+    if not any(shared):
+        return None
+    creation = DEFAULT_VIEW if THREAD.state.grad else NO_GRAD_VIEW
+    given: list[Any] = []
+    plan: list[tuple[int, Any]] = []
+    for t, with_others in zip(outs, shared, strict=True):
+        base = watcher._base_of(t) if with_others else t
+        kind = None
+        if base is not t:
+            kind = placement(base._data, t._data, Step("view", "", []))
+            if (
+                kind is None
+                or kind[0] not in ("same", "reshape", "transpose", "slice")
+                or t._meta.creation is not creation
+                or id(base) in watcher._inputs
+                or tape.value_of(base) is None
+            ):
+                return None
+        elif with_others and id(t) in watcher._aliased:
+            return None
+        place = next((i for i, known in enumerate(given) if known is base), len(given))
+        if place == len(given):
+            given.append(base)
+        plan.append((place, kind))
+    if any(np.may_share_memory(t._data, u._data) for i, t in enumerate(given) for u in given[:i]):
+        return None
+    return given, plan
+
+
+def _regrown(plan: list[tuple[int, Any]], rebuild: Callable[..., Any]) -> Callable[[list[Any]], Any]:
+    """`rebuild` for results some of which are views of what the graph gives."""
+
+    def again(outputs: list[Any]) -> Any:
+        results = []
+        for place, kind in plan:
+            t = base = outputs[place]
+            if kind is not None:
+                t = make_view(base, placed(*kind)(base._array()))
+                if THREAD.state.grad and base.requires_grad:
+                    t._meta.edge = as_strided_node(t, base)
+            results.append(t)
+        return rebuild(results)
+
+    return again
+
+
+def _aliases(outs: list[Any], tensors: list[Any], tape: Tape, grown: bool) -> Break | None:
     """Why results cannot be given memory of their own, with the line that made the one in question."""
     for i, t in enumerate(outs):
         value = tape.value_of(t)
@@ -757,7 +821,7 @@ def _aliases(outs: list[Any], tensors: list[Any], tape: Tape) -> Break | None:
                 text = "it returns an argument, or a view of one: that must stay the caller's own memory"
                 return Break(text, line)
         for other in outs[:i]:
-            if np.may_share_memory(t._data, other._data):
+            if not grown and np.may_share_memory(t._data, other._data):
                 return Break("two results share their memory: return a clone() of one", line)
     return None
 

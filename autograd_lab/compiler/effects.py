@@ -28,6 +28,8 @@ class Effects:
     writes: list[tuple[int, int]] = field(default_factory=list)
     """(input, how many writes are counted), in the order of the outputs behind those of the function."""
     draws: bool = False
+    views: bool = False
+    """Whether some results are views of others, taken when the graph has run."""
     drawn_from: Any = None
     """The state of the default generator before the newest call."""
 

@@ -112,6 +112,10 @@ def document(compiled: Compiled) -> Record:
 
 def refuse_effects(entry: Entry, done: str) -> None:
     """Raise GraphExportError for a graph that does more than compute its results: a file has no buffers and no generator."""
+    if entry.effects.views:
+        raise GraphExportError(
+            f"a graph whose results share their memory cannot be {done}: return a clone() of one"
+        )
     if entry.effects:
         what = "writes buffers" if entry.effects.writes else "draws random numbers"
         raise GraphExportError(

@@ -95,9 +95,11 @@ def fold_constants(graph: Graph) -> Graph:
 def simplify(graph: Graph) -> Graph:
     """Leave out steps that change nothing, and turn a view of a view into one view where that is a reshape.
 
-    A copy of what is written at the end of the call is no such step: the backward may read it.
+    A copy of what is written at the end of the call is no such step, nor is a result that is a copy, for it is the caller's to
+    write: the backward may read what was copied.
     """
     instead: dict[Value, Value] = {}
+    results = set(graph.outputs)
 
     def now(value: Value | None) -> Value | None:
         while value is not None and value in instead:
@@ -109,9 +111,12 @@ def simplify(graph: Graph) -> Graph:
     for step in graph.steps:
         step = replace(step, inputs=[now(v) for v in step.inputs])
         same = _same_as(step)
+        copy = step.how == "call" and (
+            (same is not None and same.written) or (step.part == "forward" and step.outs[0] in results)
+        )
         if (
             same is not None
-            and not (same.written and step.how == "call")
+            and not copy
             and same.shape == step.outs[0].shape
             and same.dtype == step.outs[0].dtype
         ):

@@ -71,15 +71,10 @@ def backward(
             if node is not None:
                 only.append(node)
     keep = create_graph if retain_graph is None else retain_graph
-    (root, _), seed = roots[0] if len(roots) == 1 else ((None, 0), None)
-    if (
-        root is not None
-        and root.whole_pass
-        and only is None
-        and not create_graph
-        and root.whole_pass(seed, keep)
-    ):
-        return
+    if len(roots) == 1 and only is None and not create_graph:
+        (root, _), seed = roots[0]
+        if root.whole_pass and root.whole_pass(seed, keep):
+            return
     BackwardPass(roots, keep, create_graph, only=only).run()
 
 
@@ -222,7 +217,7 @@ def _tuple_of(inputs, where):
 def _gradients(gradients, count):
     """The gradients given for `count` roots, as a tuple."""
     if gradients is None:
-        return _IMPLIED * count
+        return (None,) * count
     if isinstance(gradients, Variable):
         return (gradients,)
     return tuple(gradients)
@@ -239,10 +234,6 @@ def _input_edge(t):
     return pair_of(edge)
 
 
-_IMPLIED = (None,)
-"""The gradients given for one root: none, so that it is 1."""
-
-
 def _checked(outputs, gradients, create_graph):
     """The roots of a pass; a recorder is told if they cannot be."""
     try:
@@ -255,7 +246,8 @@ def _checked(outputs, gradients, create_graph):
 
 def _roots(outputs, gradients, create_graph):
     """[((node, nr), gradient)] for the roots of a pass, with every gradient checked, or made where it is implied."""
-    if len(outputs) == 1 and gradients == _IMPLIED and not create_graph and isinstance(outputs[0], Variable):
+    implied = len(outputs) == len(gradients) == 1 and gradients[0] is None
+    if implied and not create_graph and isinstance(outputs[0], Variable):
         data, edge = outputs[0]._data, pair_of(edge_of(outputs[0]))
         if not data.shape and edge[0] is not None:  # the loss of every training loop
             return [(edge, data.dtype.type(1))]

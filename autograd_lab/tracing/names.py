@@ -68,13 +68,13 @@ def name_in(frame: FrameType, value: Any, deep: bool = True) -> str:
         variables, shared = here.f_locals, here.f_globals
         scopes = (variables, shared) if variables is not shared else (shared,)
         for scope in scopes:
-            for name, held in list(scope.items()):
+            for name, held in dict(scope).items():
                 if held is value and not name.startswith(("_", "@")):
                     return name
         if not deep:
             return ""
         for scope in scopes:
-            for name, held in list(scope.items()):
+            for name, held in dict(scope).items():
                 if _can_hold(type(held)) and not name.startswith(("_", "@")):  # type: ignore[arg-type]
                     found = _inside(name, held, value)
                     if found:

@@ -277,7 +277,7 @@ class Recorder:
 
     def writing(self, target) -> None:
         """A tensor is about to be written: if it has not been met, its value must be seen now."""
-        if id(target) not in self.grads:
+        if id(target) not in self.grads and id(target) not in self.met:
             self._meet((target,), _user_frame())
 
     def written(self, rule, inputs, target, node, name, args=()) -> None:
@@ -290,8 +290,9 @@ class Recorder:
         frame = _user_frame()
         if frame is not self.frame:
             self._moved(frame)
-        self._meet(inputs[:1], frame)
-        self._meet(inputs[1:], frame, numbers=True)
+        for i, t in enumerate(inputs):
+            if id(t) not in self.met:
+                self._meet((t,), frame, numbers=i > 0)
         self.notes.append((
             "written", rule, inputs, target, _copy(target._data), target._version, node, *_of_node(node), target.grad_fn, name,
             None if frame is None else (frame.f_code, frame.f_lasti),
@@ -353,7 +354,8 @@ class Recorder:
     def grad_set(self, t, how) -> None:
         """`.grad` of `t` was assigned, cleared or written to by the user's code."""
         frame = _user_frame()
-        self._meet((t,), frame)
+        if id(t) not in self.met:
+            self._meet((t,), frame)
         grad = t._meta.grad
         if grad is not None:
             self.grads[id(grad)] = grad, t
@@ -405,7 +407,8 @@ class Recorder:
         if isinstance(node, AccumulateGrad):
             leaf = node.variable
             if slots[0] is not None and leaf._meta.requires_grad:
-                self._meet((leaf,), None)
+                if id(leaf) not in self.met:
+                    self._meet((leaf,), None)
                 grad = leaf._meta.grad
                 self.grads[id(grad)] = grad, leaf
                 self.notes.append(("accumulated", node, slots[0], _copy(grad._data)))
@@ -491,7 +494,7 @@ class Recorder:
     def find_names(self, *namespaces) -> None:
         """Tensors without a name get the one they have in the first of these namespaces."""
         for scope in namespaces:
-            for name, value in list(scope.items()):
+            for name, value in dict(scope).items():
                 if id(value) in self.met and not name.startswith("_"):
                     self.given.setdefault(id(value), name)
 

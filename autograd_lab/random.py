@@ -1,19 +1,153 @@
 """Random numbers: the generator behind rand, randn, dropout and the like.
 
-The numbers come from NumPy's generator, so a seed gives the same numbers every time, but other ones than in PyTorch.
+The generator is the Mersenne Twister, and its words become numbers as PyTorch's CPU generator makes them: the same seed gives
+the same draws as in PyTorch (normal numbers to the last place or two, since the logarithm and the cosine are NumPy's).
 """
 
-import pickle
+import math
 import secrets
+import struct
 
 import numpy as np
 
 from .autograd.modes import WATCHERS, tell
 from .autograd.variable import wrap
 
+WORDS = 624
+"""The words of 32 bits in the state of the Mersenne Twister."""
+
+LAYOUT = struct.Struct(f"<QiiQ{WORDS}Q3di4xfB3x")
+"""PyTorch's layout of a generator's state: seed, words left, seeded, next word, words, normal x, y, rho, whether y is kept
+for the next draw; the kept number in single precision, which is not used here."""
+
+
+class Stream:
+    """The words of one Mersenne Twister, made into numbers. Arrays are drawn in the order of their elements.
+
+    `bit_generator.state` is the whole state, a value that can be compared, kept and set again.
+    """
+
+    def __init__(self, seed):
+        self._twister = np.random.MT19937()
+        self._twister._legacy_seeding(seed % 2**32)  # the initialization by one word, as PyTorch seeds
+        self._second = (
+            None  # the other number of the last pair of normal numbers, if it is still to be given out
+        )
+
+    @property
+    def bit_generator(self):
+        """Where NumPy's generators keep `state`: here it is the stream itself."""
+        return self
+
+    @property
+    def state(self):
+        """The words, the next one's place, and the normal number that is left over, if any."""
+        inner = self._twister.state["state"]
+        return inner["key"].tobytes(), int(inner["pos"]), self._second
+
+    @state.setter
+    def state(self, state):
+        key, pos, self._second = state
+        inner = {"key": np.frombuffer(key, np.uint32), "pos": pos}
+        self._twister.state = {"bit_generator": "MT19937", "state": inner}
+
+    def words(self, count):
+        """`count` words of 32 bits, as uint64."""
+        return self._twister.random_raw(count)
+
+    def long_words(self, count):
+        """`count` words of 64 bits; the first of two words is the high half."""
+        pairs = self.words(2 * count)
+        return (pairs[::2] << np.uint64(32)) | pairs[1::2]
+
+    def random(self, shape=(), dtype=np.float64):
+        """Uniform numbers from [0, 1): 53 bits for float64, 24 for the others (computed in float32)."""
+        count = math.prod(shape)
+        if np.dtype(dtype) == np.float64:
+            return ((self.long_words(count) & np.uint64(2**53 - 1)) * 2.0**-53).reshape(shape)
+        bits = (self.words(count) & np.uint64(2**24 - 1)).astype(np.float32)
+        return (bits * np.float32(2**-24)).reshape(shape)
+
+    def uniform(self, low, high, shape=(), dtype=np.float64):
+        """Uniform numbers from [low, high)."""
+        numbers = self.random(shape, dtype)
+        kind = numbers.dtype.type
+        return numbers * (kind(high) - kind(low)) + kind(low)
+
+    def normal(self, mean, std, shape=(), dtype=np.float64, in_a_row=True):
+        """Normal numbers (Box and Muller's method: two uniform numbers make two normal ones).
+
+        From 16 numbers on (and if they lie in a row in memory) they are made in blocks of 16 from uniform numbers of their own
+        precision; fewer are made one pair after the other in double precision, and the second of a pair is kept for later.
+        """
+        count = math.prod(shape)
+        if count < 16 or not in_a_row:
+            numbers = np.array([self._one_normal() for _ in range(count)])
+            return (numbers * std + mean).reshape(shape)
+        numbers = self.random((count,), dtype)
+        last = count - count % 16
+        if last < count:  # the numbers of the last, overlapping block are drawn once more
+            blocks = _normal_blocks(numbers[:last])
+            tail = _normal_blocks(self.random((16,), dtype))
+            numbers = np.concatenate([blocks[: count - 16], tail])
+        else:
+            numbers = _normal_blocks(numbers)
+        kind = numbers.dtype.type
+        return (numbers * kind(std) + kind(mean)).reshape(shape)
+
+    def _one_normal(self):
+        if self._second is not None:
+            number, self._second = self._second, None
+            return number
+        turn, length = self.random((2,))
+        radius, angle = np.sqrt(-2 * np.log1p(-length)), 2 * np.pi * turn
+        self._second = float(radius * np.sin(angle))
+        return float(radius * np.cos(angle))
+
+    def standard_normal(self, shape=()):
+        """Normal numbers in double precision."""
+        return self.normal(0.0, 1.0, shape)
+
+    def exponential(self, rate, shape=()):
+        """Exponential numbers with that rate, in double precision."""
+        return -np.log1p(-self.random(shape)) / rate
+
+    def integers(self, low, high, shape=(), long=None):
+        """Whole numbers from low (included) to high (excluded) of words of 64 bits (if not said: from a range of 2**28 on) or 32."""
+        count, span = math.prod(shape), int(high) - int(low)
+        long = span >= 2**28 if long is None else long
+        words = self.long_words(count) if long else self.words(count)
+        return ((words % np.uint64(span)).astype(np.int64) + int(low)).reshape(shape)
+
+    def permutation(self, n):
+        """0 to n - 1 in random order: every place in turn changes its number with one behind it, or keeps it."""
+        order = list(range(n))
+        if n > 1:
+            places = (self.words(n - 1) % np.arange(n, 1, -1, dtype=np.uint64)).tolist()
+            for i, step in enumerate(places):
+                order[i], order[i + step] = order[i + step], order[i]
+        return np.array(order, dtype=np.int64)
+
+
+def _normal_blocks(uniform):
+    """Normal numbers of uniform ones, 16 by 16: the first eight give the lengths, the other eight the angles."""
+    blocks = uniform.reshape(-1, 2, 8)
+    kind = uniform.dtype.type
+    radius = np.sqrt(kind(-2) * np.log(kind(1) - blocks[:, 0]))
+    angle = kind(2 * np.pi) * blocks[:, 1]
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1).reshape(-1)
+
+
+def laid_out(flat, like):
+    """Draws, in the order in which they were made, as an array whose elements lie in memory in `like`'s order."""
+    if like.flags.c_contiguous:
+        return flat.reshape(like.shape)
+    order = sorted(range(like.ndim), key=lambda d: -abs(like.strides[d]))
+    return flat.reshape([like.shape[d] for d in order]).transpose(np.argsort(order))
+
 
 class Generator:
-    """A source of random numbers with a state of its own (torch.Generator). `rng` is NumPy's generator."""
+    """A source of random numbers with a state of its own (torch.Generator). `rng` is its stream of numbers."""
 
     def __init__(self, device="cpu"):
         self.manual_seed(67280421310721)  # PyTorch's default seed
@@ -22,8 +156,8 @@ class Generator:
         """Start again from `seed`; returns the generator."""
         if WATCHERS:
             tell("seeded", self)
-        self._seed = int(seed)
-        self.rng = np.random.Generator(np.random.PCG64(self._seed % 2**64))
+        self._seed = int(seed) % 2**64
+        self.rng = Stream(self._seed)
         return self
 
     def seed(self):
@@ -38,16 +172,30 @@ class Generator:
         return self._seed
 
     def get_state(self):
-        """The state as a uint8 tensor, for set_state."""
+        """The state as a uint8 tensor in PyTorch's layout, for set_state."""
         if WATCHERS:
             tell("seeded", self)
-        return wrap(np.frombuffer(pickle.dumps((self._seed, self.rng.bit_generator.state)), np.uint8).copy())
+        key, pos, second = self.rng.state
+        words = np.frombuffer(key, np.uint32).tolist()
+        kept = (0.0, 0.0, 0.0, 0) if second is None else (0.0, second, 0.0, 1)
+        packed = LAYOUT.pack(self._seed, WORDS + 1 - pos, 1, pos % WORDS, *words, *kept, 0.0, 0)
+        return wrap(np.frombuffer(packed, np.uint8).copy())
 
     def set_state(self, state):
         """Go back to a state that get_state gave."""
         if WATCHERS:
             tell("seeded", self)
-        self._seed, self.rng.bit_generator.state = pickle.loads(state._data.tobytes())
+        data = state._data
+        if data.dtype != np.uint8:
+            raise TypeError("RNG state must be a torch.ByteTensor")
+        if data.size != LAYOUT.size:
+            raise RuntimeError(
+                f"Expected a CPUGeneratorImplState of size {LAYOUT.size} but found the input RNG state size to be {data.size}"
+            )
+        self._seed, left, _, place, *rest = LAYOUT.unpack(data.tobytes())
+        words, (_, second, _, kept) = rest[:WORDS], rest[WORDS : WORDS + 4]
+        place = WORDS if left == 1 else place
+        self.rng.state = np.array(words, np.uint32).tobytes(), place, second if kept else None
 
     def clone_state(self):
         """A second generator in the same state."""
@@ -68,7 +216,7 @@ DEFAULT = Generator()
 
 
 def rng_of(generator=None):
-    """NumPy's generator behind `generator`, or behind the default one. Watchers are told that it is about to be used."""
+    """The stream of numbers behind `generator`, or behind the default one. Watchers are told that it is about to be used."""
     if WATCHERS:
         tell("drawing", generator)
     return (generator or DEFAULT).rng

@@ -115,7 +115,7 @@ def inlined(step: Step, names: list[str], forward: Any = None) -> str | None:
 
 
 def _coins(shape: tuple, p: float) -> str:
-    return f"(rng().random({shape}) >= {p!r})"
+    return f"(rng().random({shape}) < {1 - p!r})"
 
 
 DRAWN: dict[str, Callable[..., str]] = {

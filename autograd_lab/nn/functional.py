@@ -123,7 +123,7 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     from ..random import rng_of
 
     x = logits._data
-    gumbels = wrap((-np.log(rng_of().exponential(size=x.shape))).astype(x.dtype))
+    gumbels = wrap(-np.log(rng_of().exponential(1.0, x.shape).astype(x.dtype)))
     soft = FUNCTIONS["softmax"]((logits + gumbels) / tau, dim)
     if not hard:
         return soft
@@ -201,6 +201,16 @@ dropout3d = _channel_dropout("dropout3d", (4, 5))
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):
     """Dropout for selu nets: dropped elements get selu's limit, and mean and variance are restored."""
+    return _alpha_dropout(input, p, training, input._data.shape)
+
+
+def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
+    """alpha_dropout of whole channels."""
+    shape = input._data.shape
+    return _alpha_dropout(input, p, training, (*shape[:2], *[1] * (len(shape) - 2)))
+
+
+def _alpha_dropout(input, p, training, shape):
     _check_p(p)
     x = input._data
     if p == 0 or not training or not x.size:
@@ -209,11 +219,9 @@ def alpha_dropout(input, p=0.5, training=False, inplace=False):
         return input * wrap(x.dtype.type(0))
     alpha = 1.7580993408473766
     a = 1 / math.sqrt((alpha**2 * p + 1) * (1 - p))
-    noise = drawn("kept", x.shape, p, x.dtype)
+    noise = drawn("kept", shape, p, x.dtype)
     return input * (noise * a) + ((noise - 1) * (alpha * a) + alpha * a * p)
 
-
-feature_alpha_dropout = alpha_dropout
 
 # -- embedding ----------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..autograd import no_grad
 from ..autograd.record import write
-from ..random import rng_of
+from ..random import laid_out, rng_of
 from ..warning import warn
 
 _GAINS = {
@@ -48,22 +48,23 @@ def _filled(tensor, values):
 
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
     """Uniform between a and b."""
-    return _filled(tensor, rng_of(generator).uniform(a, b, tensor._data.shape))
+    x = tensor._data
+    return _filled(tensor, laid_out(rng_of(generator).uniform(a, b, (x.size,), x.dtype), x))
 
 
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
     """Gaussian."""
-    return _filled(tensor, rng_of(generator).normal(mean, std, tensor._data.shape))
+    x = tensor._data
+    numbers = rng_of(generator).normal(mean, std, (x.size,), x.dtype, x.flags.c_contiguous)
+    return _filled(tensor, laid_out(numbers, x))
 
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     """Gaussian, redrawn until it lies between a and b."""
-    rng = rng_of(generator)
-    values = rng.normal(mean, std, tensor._data.shape)
-    outside = (values < a) | (values > b)
-    while outside.any():
-        values[outside] = rng.normal(mean, std, int(outside.sum()))
-        outside = (values < a) | (values > b)
+    rng, shape, dtype = rng_of(generator), tensor._data.shape, tensor._data.dtype
+    values = rng.normal(mean, std, shape, dtype).astype(dtype)
+    while (outside := (values < dtype.type(a)) | (values > dtype.type(b))).any():
+        values = np.where(outside, rng.normal(mean, std, shape, dtype), values)
     return _filled(tensor, values)
 
 
@@ -158,8 +159,8 @@ def orthogonal_(tensor, gain=1, generator=None):
     if not tensor._data.size:
         return tensor
     rows, cols = shape[0], tensor._data.size // shape[0]
-    flat = rng_of(generator).normal(size=(max(rows, cols), min(rows, cols)))
-    q, r = np.linalg.qr(flat)
+    flat = rng_of(generator).normal(0.0, 1.0, (rows, cols), tensor._data.dtype)
+    q, r = np.linalg.qr(flat if rows >= cols else flat.T)
     q *= np.sign(np.diag(r))
     return _filled(tensor, gain * (q if rows >= cols else q.T).reshape(shape))
 
@@ -170,9 +171,9 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
         raise ValueError("Only tensors with 2 dimensions are supported")
     rows, cols = tensor._data.shape
     rng = rng_of(generator)
-    values = rng.normal(0, std, (rows, cols))
-    for col in range(cols):
-        values[rng.permutation(rows)[: math.ceil(sparsity * rows)], col] = 0
+    values = rng.normal(0, std, (rows, cols), tensor._data.dtype)
+    for col in range(cols):  # the rows always come from the default generator, as in PyTorch
+        values[rng_of().permutation(rows)[: math.ceil(sparsity * rows)], col] = 0
     return _filled(tensor, values)
 
 

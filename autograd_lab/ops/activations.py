@@ -403,7 +403,9 @@ def _rrelu_noise(input, lower, upper, training):
     x = floats_of(input._data, "rrelu_with_noise_out_cpu")
     if not training:
         return wrap(np.zeros(x.shape, x.dtype))
-    return wrap(np.where(x > 0, 1, rng_of().uniform(lower, upper, x.shape)).astype(x.dtype))
+    noise = np.ones(x.shape, x.dtype)
+    noise[x <= 0] = rng_of().uniform(lower, upper, (int((x <= 0).sum()),))
+    return wrap(noise)
 
 
 @function(method=False)

@@ -7,7 +7,7 @@ from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
 from ..creation import array_like, float_type, leaf, on_cpu, size_of
 from ..dtypes import to_dtype
-from ..random import rng_of
+from ..random import laid_out, rng_of
 from . import both
 from .rule import FUNCTIONS, Rule, function, method
 
@@ -42,7 +42,7 @@ def _factory(name, kernel, draw, text):
         on_cpu(device)
         dtype = _float_only(float_type(dtype), kernel)
         shape = size_of(size or (named["size"],), name)
-        return leaf(np.asarray(draw(rng_of(generator), shape)).astype(dtype), requires_grad)
+        return leaf(draw(rng_of(generator), shape, dtype).astype(dtype, copy=False), requires_grad)
 
     def like(
         input,
@@ -56,7 +56,7 @@ def _factory(name, kernel, draw, text):
     ):
         x = array_like(input, name)
         dtype = _float_only(x.dtype if dtype is None else to_dtype(dtype).np, kernel)
-        return leaf(np.asarray(draw(rng_of(generator), x.shape)).astype(dtype), requires_grad)
+        return leaf(draw(rng_of(generator), x.shape, dtype).astype(dtype, copy=False), requires_grad)
 
     fn.__name__ = fn.__qualname__ = name
     like.__name__ = like.__qualname__ = name + "_like"
@@ -67,10 +67,16 @@ def _factory(name, kernel, draw, text):
 
 
 rand = _factory(
-    "rand", "check_uniform_bounds", lambda rng, shape: rng.random(shape), "Uniform numbers from [0, 1)"
+    "rand",
+    "check_uniform_bounds",
+    lambda rng, shape, dtype: rng.random(shape, dtype),
+    "Uniform numbers from [0, 1)",
 )
 randn = _factory(
-    "randn", "normal_kernel_cpu", lambda rng, shape: rng.standard_normal(shape), "Normal numbers"
+    "randn",
+    "normal_kernel_cpu",
+    lambda rng, shape, dtype: rng.normal(0.0, 1.0, shape, dtype),
+    "Normal numbers",
 )
 
 
@@ -126,7 +132,7 @@ class NormalBackward3(Rule, name="NormalBackward3"):
     def forward(mean, std, generator, _a, _b):
         shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
         dtype = (mean if isinstance(mean, (np.ndarray, np.generic)) else std).dtype
-        return (rng_of(generator).standard_normal(shape) * std + mean).astype(dtype)
+        return (rng_of(generator).normal(0.0, 1.0, shape, dtype).astype(dtype) * std + mean).astype(dtype)
 
     def vjp(self, g):
         return tuple([both.zeros(shape, g) for shape in self.args[1:]])
@@ -145,8 +151,9 @@ def normal(
         if (b._data < 0).any():
             raise RuntimeError("normal expects all elements of std >= 0.0")
         return apply(NormalBackward3, (a, b), generator, a._data.shape, b._data.shape)
-    numbers = np.asarray(rng_of(generator).standard_normal(size_of((size,), "normal"))) * std + mean
-    return leaf(np.asarray(numbers).astype(float_type(dtype)), requires_grad)
+    kind = float_type(dtype)
+    numbers = rng_of(generator).normal(mean, std, size_of((size,), "normal"), kind)
+    return leaf(np.asarray(numbers).astype(kind), requires_grad)
 
 
 @function(method=True)
@@ -167,12 +174,13 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
     if (rows.sum(1) <= 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     rng = rng_of(generator)
-    if replacement:
+    if replacement and num_samples > 1:
         sums = rows.cumsum(1)
-        drawn = [np.searchsorted(s, rng.random(num_samples) * s[-1], side="right") for s in sums]
+        drawn = [np.searchsorted(s, rng.random((num_samples,)) * s[-1]) for s in sums]
     else:  # the order of exponential waiting times: the heavier, the sooner
-        with np.errstate(divide="ignore"):
-            drawn = np.argsort(rng.standard_exponential(rows.shape) / rows, axis=1)[:, :num_samples]
+        waiting = rng.exponential(1.0, rows.shape).astype(weights.dtype)
+        speed = weights.reshape(rows.shape) / waiting
+        drawn = np.argsort(-speed, axis=1, kind="stable")[:, :num_samples]
     return wrap(np.array(drawn, dtype=np.int64).reshape(*weights.shape[:-1], num_samples))
 
 
@@ -218,7 +226,9 @@ def uniform_(self, from_=0, to=1, *, generator=None, **named):
     if from_ > to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
     return apply_inplace(
-        UniformBackward0, (self,), lambda x: rng_of(generator).random(x.shape) * (to - from_) + from_
+        UniformBackward0,
+        (self,),
+        lambda x: laid_out(rng_of(generator).uniform(from_, to, (x.size,), x.dtype), x),
     )
 
 
@@ -229,7 +239,9 @@ def normal_(self, mean=0, std=1, *, generator=None):
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
     return apply_inplace(
-        NormalBackward0, (self,), lambda x: rng_of(generator).standard_normal(x.shape) * std + mean
+        NormalBackward0,
+        (self,),
+        lambda x: laid_out(rng_of(generator).normal(mean, std, (x.size,), x.dtype, x.flags.c_contiguous), x),
     )
 
 
@@ -240,7 +252,7 @@ def exponential_(self, lambd=1, *, generator=None):
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     _float_only(self._data.dtype, "exponential")
     return apply_inplace(
-        ExponentialBackward0, (self,), lambda x: rng_of(generator).standard_exponential(x.shape) / lambd
+        ExponentialBackward0, (self,), lambda x: laid_out(rng_of(generator).exponential(lambd, (x.size,)), x)
     )
 
 
@@ -251,21 +263,26 @@ def random_(self, from_=None, to=None, *, generator=None, **named):
     kind = self._data.dtype
     rule = RandomBackward2 if from_ is None else RandomBackward1 if to is None else RandomBackward0
     low, high = (0, from_) if to is None else (from_ or 0, to)
+    long = None if high is not None else kind.itemsize > 4
     if high is None:  # all whole numbers the type holds exactly
         high = (
-            2 ** (np.finfo(kind).nmant + 1)
+            2 ** (np.finfo(kind).nmant + 1) + 1
             if kind.kind == "f"
             else 2
             if kind.kind == "b"
-            else int(np.iinfo(kind).max)
+            else int(np.iinfo(kind).max) + 1
         )
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    return apply_inplace(rule, (self,), lambda x: rng_of(generator).integers(low, high, x.shape))
+    return apply_inplace(
+        rule, (self,), lambda x: laid_out(rng_of(generator).integers(low, high, (x.size,), long), x)
+    )
 
 
 def _coin(p, generator):
-    return lambda x: rng_of(generator).random(x.shape) < p
+    if isinstance(p, np.ndarray):  # as many bits as the probabilities have
+        return lambda x: rng_of(generator).random(x.shape, p.dtype) < p
+    return lambda x: laid_out(rng_of(generator).random((x.size,)) < p, x)
 
 
 @method

@@ -146,7 +146,7 @@ def kept(shape, p, dtype):
     """Coin tosses of the default generator: 1 with probability 1 - p, else 0."""
     from ..random import rng_of
 
-    return (rng_of().random(shape) >= p).astype(dtype)
+    return (rng_of().random(shape) < 1 - p).astype(dtype)
 
 
 @function(method=False)

@@ -1,8 +1,13 @@
 """Datasets and batches: as much of torch.utils.data as a training loop in one process needs."""
 
+import itertools
+
 import numpy as np
 
 from ..autograd.variable import Registry, Variable, wrap
+from ..creation import as_tensor
+from ..dtypes import float64
+from ..random import Generator, rng_of
 
 
 class Dataset:
@@ -83,34 +88,248 @@ def random_split(dataset, lengths, generator=None):
     return [Subset(dataset, order[end - n : end]) for end, n in zip(ends, lengths, strict=True)]
 
 
+class StackDataset(Dataset):
+    """Datasets side by side: item i is the tuple (or, given by name, the dict) of their i-th items."""
+
+    def __init__(self, *args, **kwargs):
+        if args and kwargs:
+            raise ValueError("StackDataset takes datasets by position or by name, not both")
+        self.datasets = args or kwargs
+        if not self.datasets:
+            raise ValueError("At least one dataset should be passed")
+        self._length = len(args[0] if args else next(iter(kwargs.values())))
+        if any(len(d) != self._length for d in (args or kwargs.values())):
+            raise ValueError("Size mismatch between datasets")
+
+    def __getitem__(self, index):
+        if isinstance(self.datasets, dict):
+            return {name: dataset[index] for name, dataset in self.datasets.items()}
+        return tuple([dataset[index] for dataset in self.datasets])
+
+    def __len__(self):
+        return self._length
+
+
+class IterableDataset(Dataset):
+    """Items that come one after the other: subclass it and write `__iter__`."""
+
+    def __iter__(self):
+        raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
+
+    def __add__(self, other):
+        return ChainDataset([self, other])
+
+
+class ChainDataset(IterableDataset):
+    """Iterable datasets one after the other."""
+
+    def __init__(self, datasets):
+        self.datasets = datasets
+
+    def __iter__(self):
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            yield from dataset
+
+    def __len__(self):
+        return sum(len(dataset) for dataset in self.datasets)
+
+
+# -- in which order -----------------------------------------------------------------------------------
+
+
+class Sampler:
+    """In which order items are asked for: subclass it and write `__iter__`, over the items' numbers."""
+
+    def __iter__(self):
+        raise NotImplementedError("Subclasses of Sampler should implement __iter__.")
+
+
+class SequentialSampler(Sampler):
+    """0, 1, 2, ..."""
+
+    def __init__(self, data_source):
+        self.data_source = data_source
+
+    def __iter__(self):
+        return iter(range(len(self.data_source)))
+
+    def __len__(self):
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler):
+    """A new random order each time, or `num_samples` draws that may repeat (replacement=True).
+
+    The numbers come from `generator`; without one, from a new generator whose seed the default one draws.
+    """
+
+    def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
+        self.data_source, self.replacement, self.generator = data_source, replacement, generator
+        self._num_samples = num_samples
+        if not isinstance(replacement, bool):
+            raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
+        _positive("num_samples", self.num_samples)
+
+    @property
+    def num_samples(self):
+        """How many numbers one round gives; as many as there are items, if not given."""
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def __iter__(self):
+        count = len(self.data_source)
+        generator = self.generator
+        if generator is None:
+            generator = Generator()
+            generator.manual_seed(_drawn_seed(None))
+        rng = rng_of(generator)
+        if self.replacement:
+            for start in range(0, self.num_samples, 32):
+                yield from rng.integers(0, count, (min(32, self.num_samples - start),)).tolist()
+            return
+        for _ in range(self.num_samples // count):
+            yield from rng.permutation(count).tolist()
+        yield from rng.permutation(count).tolist()[: self.num_samples % count]
+
+    def __len__(self):
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler):
+    """The given numbers, in a new random order each time."""
+
+    def __init__(self, indices, generator=None):
+        self.indices, self.generator = indices, generator
+
+    def __iter__(self):
+        for i in rng_of(self.generator).permutation(len(self.indices)).tolist():
+            yield self.indices[i]
+
+    def __len__(self):
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler):
+    """`num_samples` draws, where item i comes up with a probability proportional to weights[i]."""
+
+    def __init__(self, weights, num_samples, replacement=True, generator=None):
+        _positive("num_samples", num_samples)
+        if not isinstance(replacement, bool):
+            raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
+        self.weights = as_tensor(weights, dtype=float64)
+        if self.weights.dim() != 1:
+            raise ValueError(
+                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
+            )
+        self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
+
+    def __iter__(self):
+        draw = Registry.functions["multinomial"]
+        yield from draw(self.weights, self.num_samples, self.replacement, generator=self.generator).tolist()
+
+    def __len__(self):
+        return self.num_samples
+
+
+class BatchSampler(Sampler):
+    """Lists of `batch_size` numbers that another sampler gives; drop_last leaves out a last list that is shorter."""
+
+    def __init__(self, sampler, batch_size, drop_last):
+        _positive("batch_size", batch_size)
+        if not isinstance(drop_last, bool):
+            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
+        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
+
+    def __iter__(self):
+        numbers = iter(self.sampler)
+        while batch := list(itertools.islice(numbers, self.batch_size)):
+            if len(batch) < self.batch_size and self.drop_last:
+                return
+            yield batch
+
+    def __len__(self):
+        count = len(self.sampler)
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+
+def _positive(name, value):
+    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+        raise ValueError(f"{name} should be a positive integer value, but got {name}={value}")
+
+
+def _drawn_seed(generator):
+    return int(rng_of(generator).integers(0, 2**63))
+
+
+# -- batches ------------------------------------------------------------------------------------------
+
+
 class DataLoader:
     """Goes through a dataset in batches, in order or (shuffle=True) in a new random order each time.
 
-    collate_fn  makes a batch of a list of items; the default stacks tensors and numbers, inside tuples and dicts too
-    drop_last   leave out the last batch if it is smaller
-    generator   where the random order comes from; the default generator if not given
+    batch_size     None: items are not put into batches
+    sampler        which items, in which order, instead of shuffle; batch_sampler: lists of them
+    collate_fn     makes a batch of a list of items; the default stacks tensors and numbers, inside tuples and dicts too
+    drop_last      leave out the last batch if it is smaller
+    generator      where the random order comes from; the default generator if not given
+    num_workers    read but not acted upon, as are the other arguments about processes and devices: items are loaded here
     """
 
     def __init__(
         self,
         dataset,
         batch_size=1,
-        shuffle=False,
-        *,
-        drop_last=False,
-        collate_fn=None,
-        generator=None,
+        shuffle=None,
+        sampler=None,
+        batch_sampler=None,
         num_workers=0,
+        collate_fn=None,
+        pin_memory=False,
+        drop_last=False,
+        timeout=0,
+        worker_init_fn=None,
+        multiprocessing_context=None,
+        generator=None,
+        *,
+        prefetch_factor=None,
+        persistent_workers=False,
+        pin_memory_device="",
+        in_order=True,
     ):
-        if num_workers:
-            raise ValueError("there are no worker processes here: num_workers must be 0")
-        if batch_size is None and drop_last:
+        if num_workers < 0:
+            raise ValueError(
+                "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
+            )
+        if num_workers == 0 and (prefetch_factor is not None or persistent_workers):
+            name = "prefetch_factor" if prefetch_factor is not None else "persistent_workers"
+            raise ValueError(f"{name} option needs num_workers > 0")
+        one_by_one = isinstance(dataset, IterableDataset)
+        if one_by_one:
+            given = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
+            for name, value in given.items():
+                if value is not None:
+                    raise ValueError(
+                        f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}"
+                    )
+        if sampler is not None and shuffle:
+            raise ValueError("sampler option is mutually exclusive with shuffle")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                raise ValueError(
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                )
+            batch_size = None
+        elif batch_size is None and drop_last:
             raise ValueError(
                 "batch_size=None option disables auto-batching and is mutually exclusive with drop_last"
             )
-        if batch_size is not None and (not isinstance(batch_size, int) or batch_size <= 0):
-            raise ValueError(
-                f"batch_size should be a positive integer value, but got batch_size={batch_size}"
+        if sampler is None and not one_by_one:
+            sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+        if batch_size is not None:
+            _positive("batch_size", batch_size)
+            batch_sampler = batch_sampler or (
+                None if one_by_one else BatchSampler(sampler, batch_size, drop_last)
             )
         self.dataset, self.batch_size, self.drop_last, self.generator = (
             dataset,
@@ -118,36 +337,61 @@ class DataLoader:
             drop_last,
             generator,
         )
-        self.shuffle = bool(shuffle)
-        self.collate_fn = collate_fn or (default_collate if batch_size is not None else _converted)
+        self.sampler, self.batch_sampler = sampler, batch_sampler
+        self.num_workers, self.pin_memory, self.timeout = num_workers, pin_memory, timeout
+        self.worker_init_fn, self.multiprocessing_context = worker_init_fn, multiprocessing_context
+        self.prefetch_factor, self.persistent_workers, self.in_order = (
+            prefetch_factor,
+            persistent_workers,
+            in_order,
+        )
+        in_batches = batch_size is not None or batch_sampler is not None
+        self.collate_fn = collate_fn or (default_collate if in_batches else default_convert)
 
     def __len__(self):
-        count = len(self.dataset)
-        if self.batch_size is None:
-            return count
-        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+        if isinstance(self.dataset, IterableDataset):
+            count = len(self.dataset)
+            if self.batch_size is None:
+                return count
+            return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+        return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
 
     def __iter__(self):
-        order = range(len(self.dataset))
-        if self.shuffle:
-            order = Registry.functions["randperm"](len(self.dataset), generator=self.generator).tolist()
-        if self.batch_size is None:
-            for i in order:
+        _drawn_seed(self.generator)  # the seed that PyTorch would give its workers: the draws after it agree
+        return self._batches()
+
+    def _batches(self):
+        if isinstance(self.dataset, IterableDataset):
+            items = iter(self.dataset)
+            if self.batch_size is None:
+                yield from map(self.collate_fn, items)
+                return
+            while batch := list(itertools.islice(items, self.batch_size)):
+                if len(batch) < self.batch_size and self.drop_last:
+                    return
+                yield self.collate_fn(batch)
+        elif self.batch_sampler is None:
+            for i in self.sampler:
                 yield self.collate_fn(self.dataset[i])
-            return
-        for k in range(len(self)):
-            rows = order[k * self.batch_size : (k + 1) * self.batch_size]
-            yield self.collate_fn([self.dataset[i] for i in rows])
+        else:
+            together = getattr(self.dataset, "__getitems__", None)
+            for rows in self.batch_sampler:
+                yield self.collate_fn(together(rows) if together else [self.dataset[i] for i in rows])
 
 
-def _converted(item):
+def get_worker_info():
+    """None: there are no worker processes here (torch.utils.data.get_worker_info)."""
+    return None
+
+
+def default_convert(item):
     """One item, not batched: its arrays become tensors, its tuple a list."""
     if isinstance(item, np.ndarray):
         return wrap(item)
     if isinstance(item, dict):
-        return {key: _converted(value) for key, value in item.items()}
+        return {key: default_convert(value) for key, value in item.items()}
     if isinstance(item, (tuple, list)):
-        return [_converted(value) for value in item]
+        return [default_convert(value) for value in item]
     return item
 
 
@@ -176,11 +420,22 @@ def default_collate(batch):
 
 
 __all__ = [
+    "BatchSampler",
+    "ChainDataset",
     "ConcatDataset",
     "DataLoader",
     "Dataset",
+    "IterableDataset",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "StackDataset",
     "Subset",
+    "SubsetRandomSampler",
     "TensorDataset",
+    "WeightedRandomSampler",
     "default_collate",
+    "default_convert",
+    "get_worker_info",
     "random_split",
 ]

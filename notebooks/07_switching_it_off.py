@@ -110,7 +110,8 @@ lab.why(x)
 # does the result require grad?
 
 # %%
-prediction = {"plain": ..., "detach": ..., "frozen": ..., "eval": ..., "no_grad": ..., "enable_grad": ...}
+prediction = {"plain": ..., "detach": ..., "frozen": ..., "eval": ...}
+prediction |= {"no_grad": ..., "enable_grad": ...}
 
 w = torch.tensor([2.0], requires_grad=True)
 frozen = torch.tensor([2.0], requires_grad=True).requires_grad_(False)

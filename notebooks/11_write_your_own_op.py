@@ -136,7 +136,8 @@ assert not passes
 assert (ignored, 10 * 2 * 3) == (6, 60)
 points = torch.tensor([1.0, 3.0, 2.0, 5.0, 4.0], dtype=torch.float64, requires_grad=True)
 messages = torch.eye(5, dtype=torch.float64)
-nudged = [(Square.apply(points + m / 10**6) - Square.apply(points - m / 10**6)) * 10**6 / 2 for m in messages]
+nudges = [m / 10**6 for m in messages]
+nudged = [(Square.apply(points + n) - Square.apply(points - n)) * 10**6 / 2 for n in nudges]
 sent = [torch.autograd.grad(Square.apply(points), points, m)[0] for m in messages]
 numerical, analytical = torch.stack(nudged).detach().numpy(), torch.stack(sent, 1).numpy()
 figure, axes = plt.subplots(1, 2, figsize=(7, 3))

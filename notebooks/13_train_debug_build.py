@@ -28,7 +28,7 @@
 # And is `x.grad` filled? (2) `e = x.exp()`, then `e += 1`, then backward: `"error"` or `"fine"`?
 
 # %%
-g_requires_grad, x_grad, after_writing = ..., ..., ...  # True or False; "None" or "filled"; "error" or "fine"
+g_requires_grad, x_grad, after_writing = ..., ..., ...  # True/False, "None"/"filled", "error"/"fine"
 
 import autograd_lab as torch
 from autograd_lab import lab
@@ -216,9 +216,8 @@ plt.gca().set(xlabel="layer", ylabel="norm of the gradient")
 plt.legend()
 plt.show()
 ratio = vanishing[-1] / vanishing[0]
-lab.reveal(
-    prediction, "10000 times smaller" if ratio > 10000 else "10 times smaller" if ratio > 10 else "equal"
-)
+size = "10000 times smaller" if ratio > 10000 else "10 times smaller" if ratio > 10 else "equal"
+lab.reveal(prediction, size)
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Ask* for three lines on paper first, with the layers from left to right. *Expect* flat
@@ -347,7 +346,7 @@ for _ in range(20):
         node.register_hook(lambda sent, got, i=i: took.setdefault(i, []).append(clock() - start[i]))
     loss.backward()
 plt.figure(figsize=(6, 3), layout="constrained")
-plt.barh([f"{i} {node.name()}" for i, node in enumerate(nodes)], [min(took[i]) for i in range(len(nodes))])
+plt.barh([f"{i} {node.name()}" for i, node in enumerate(nodes)], [min(took[i]) for i in sorted(took)])
 plt.gca().set(xticks=[], xlabel="time in the node", ylim=(len(nodes), -1))  # the loss on top
 plt.show()
 

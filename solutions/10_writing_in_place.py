@@ -310,7 +310,7 @@ def softmax(x):
 # %%
 ### BEGIN SOLUTION
 def learn(w, v, lr):
-    """A descent step on (w * v - 3)**2 plus w * v * w, for leaves w, v. Gradients are None afterwards."""
+    """A descent step on (w * v - 3)**2 plus w * v * w, for leaves w, v; then gradients are None."""
     optimizer = torch.optim.SGD([w, v], lr=lr)
     h = w * v
     first, second = (h - 3) ** 2, h * w
@@ -323,7 +323,7 @@ def learn(w, v, lr):
 ### END SOLUTION
 ### BEGIN STUB
 # def learn(w, v, lr):
-#     """A descent step on (w * v - 3)**2 plus w * v * w, for leaves w, v. Gradients are None afterwards."""
+#     """A descent step on (w * v - 3)**2 plus w * v * w, for leaves w, v; then gradients are None."""
 #     optimizer = torch.optim.SGD([w, v], lr=lr)
 #     h = w * v
 #     first, second = (h - 3) ** 2, h * w

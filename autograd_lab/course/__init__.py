@@ -6,6 +6,7 @@
     scores.py    `lab.progress()`: the points so far
     items.py     graded items as data, and the one function that judges
     probe.py     what runs beside the student's code
+    handed_out.py  is it still as it was handed out?
     plain.py     answers as plain data, and when two of them are the same
     misconceptions.py  what learners believe, by id
     student.py   a notebook as a student receives it, with no outputs in it

@@ -41,13 +41,13 @@ import json
 import linecache
 import re
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from . import feedback, plain, probe
+from . import feedback, handed_out, plain, probe
 from .items import Item, Probe, Wrong, judge
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
@@ -94,6 +94,20 @@ class Sheet:
     def public(self) -> list[Item]:
         """The items as they are shipped: visible probes, and the wrong answers that these recognize."""
         return [public(item) for item in self.items]
+
+
+def remember(sheet: Sheet, stored: Iterable[Item]) -> None:
+    """Keep with each item the stubs that were handed out before its present one; `stored` are the items as they were built last.
+
+    A stub of which only comments, docstring or layout have changed is the same stub. Gaps with `...` need no memory.
+    """
+    before = {item.id: item for item in stored}
+    for item in sheet.items:
+        if item.id not in before or not item.probes:
+            continue
+        for stub in (*before[item.id].earlier, before[item.id].stub):
+            if stub and not any(handed_out.same_code(stub, known) for known in item.stubs):
+                item.earlier.append(stub)
 
 
 def public(item: Item) -> Item:

@@ -99,15 +99,22 @@ def _each_file(source: Path, root: Path, treat: Callable[[Path, str, Path], bool
         except ValueError as error:
             print(f"{source.relative_to(root)}: {error}")
             return False
+        number = source.stem.split("_")[0]
+        key = root / "solutions/keys" / f"{number}.json"
+        if key.exists():
+            author.remember(sheet, items.from_json(key.read_text(encoding="utf-8")))
         for owed in author.problems(sheet):
             print(f"{source.relative_to(root)}: {owed}")
             fine = False
-        number = source.stem.split("_")[0]
         fine &= treat(
             root / "autograd_lab/course/items" / f"{number}.json", items.to_json(number, sheet.public()), root
         )
-        fine &= treat(root / "solutions/keys" / f"{number}.json", items.to_json(number, sheet.items), root)
-        fine &= treat(root / "exercises" / target.name, dump(graded_notebook(sheet, gaps=True)), root)
+        fine &= treat(key, items.to_json(number, sheet.items), root)
+        gaps = graded_notebook(sheet, gaps=True)
+        fine &= treat(root / "exercises" / target.name, dump(gaps), root)
+        for wide in lint.fits_its_cell(lint.code_cells(gaps)):
+            print(f"exercises/{target.name}: {wide}")
+            fine = False
     executed = attempt(source, root)
     return executed is not None and fine and treat(target, executed, root) and report_lint(target, root)
 

@@ -214,7 +214,7 @@ def check(item_id: str, answer: Any = ...) -> Result | None:
 def verdict_on(item: Item, answer: Any) -> Verdict:
     """The verdict on a live answer, with the probes that the item has here."""
     answer = getattr(answer, "engine_answer", answer)
-    if probe.unfinished(answer, item.stub):
+    if probe.unfinished(answer, item.stubs):
         return Verdict(item, "not attempted")
     if item.probes:
         if not callable(answer) and not isinstance(answer, list | tuple):

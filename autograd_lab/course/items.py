@@ -85,8 +85,15 @@ class Item:
     rtol: float = plain.RTOL
     stub: str = ""
     """Code that students find in place of a gap; handed in as it stands, it is not attempted."""
+    earlier: list[str] = field(default_factory=list)
+    """Stubs of earlier deliveries, which a student who has changed something else in the notebook still has."""
     probes: list[Probe] = field(default_factory=list)
     wrong: list[Wrong] = field(default_factory=list)
+
+    @property
+    def stubs(self) -> list[str]:
+        """All code that was ever handed out in place of a gap."""
+        return [stub for stub in (self.stub, *self.earlier) if stub]
 
     @property
     def hidden_points(self) -> float:

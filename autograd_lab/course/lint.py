@@ -23,6 +23,9 @@ MAX_CELLS = 30
 MAX_LINES = 15
 WORDS = (600, 900)
 FIRST_CODE_WITHIN = 3
+# Characters that a code cell shows at once in JupyterLab, in a window of 1024x768 with its side panel closed, or of 1280x800
+# with it open: 819 px of 7.83 px each. A longer line is read by scrolling sideways.
+MAX_WIDTH = 104
 
 # An address in memory, or a path on somebody's machine.
 VARIES = re.compile(r"\bat 0x[0-9a-fA-F]{6,}|/(?:tmp|home|Users|root|work)/\S+|[A-Z]:\\Users")
@@ -52,8 +55,8 @@ def lint_file(path: Path) -> list[str]:
 
 def problems(notebook: dict[str, Any], name: str, graded: bool = False) -> list[str]:
     """All problems of a notebook. `name` is its file name without suffix; `graded`: a notebook of exercises."""
-    cells = [(number, cell) for number, cell in enumerate(notebook["cells"], start=1)]
-    code = [(number, cell) for number, cell in cells if cell["cell_type"] == "code"]
+    cells = list(enumerate(notebook["cells"], start=1))
+    code = code_cells(notebook)
     prose = [(number, cell) for number, cell in cells if cell["cell_type"] == "markdown"]
     real = [
         *no_list_by_accident(prose),
@@ -61,6 +64,7 @@ def problems(notebook: dict[str, Any], name: str, graded: bool = False) -> list[
         *errors_only_where_announced(code),
         *nothing_excused(code),
         *nothing_that_varies(code),
+        *fits_its_cell(code),
     ]
     if graded:
         return [*real, *every_item_is_passed(code)]
@@ -171,6 +175,14 @@ def taken_out_without_loss(code: list[tuple[int, Cell]]) -> Iterator[str]:
 # --- the course's promises ------------------------------------------------------------------------
 
 
+def fits_its_cell(code: list[tuple[int, Cell]]) -> Iterator[str]:
+    """No line of code is wider than a cell on a small screen: its end would be out of sight."""
+    for number, cell in code:
+        for line in source(cell).splitlines():
+            if len(line) > MAX_WIDTH:
+                yield f"cell {number}: a line of {len(line)} characters, {MAX_WIDTH} at most: {line.strip()[:40]}..."
+
+
 def within_budget(
     cells: list[tuple[int, Cell]], code: list[tuple[int, Cell]], prose: list[tuple[int, Cell]]
 ) -> Iterator[str]:
@@ -237,6 +249,15 @@ def metadata_complete(metadata: dict[str, Any], name: str) -> Iterator[str]:
 
 
 # --- reading cells --------------------------------------------------------------------------------
+
+
+def code_cells(notebook: dict[str, Any]) -> list[tuple[int, Cell]]:
+    """The code cells of a notebook, each with its number."""
+    return [
+        (number, cell)
+        for number, cell in enumerate(notebook["cells"], start=1)
+        if cell["cell_type"] == "code"
+    ]
 
 
 def source(cell: Cell) -> str:

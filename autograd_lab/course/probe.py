@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import plain
+from . import handed_out, plain
 from .items import Probe
 
 STUB = "# your code here"
@@ -53,14 +53,18 @@ def run(probes: Iterable[Probe], answer: Any) -> dict[str, Any]:
     return outputs
 
 
-def unfinished(answer: Any, stub: str = "") -> bool:
-    """Whether an answer is as it was handed out: `...`, code with a `...  # your code here` in it, or the code of `stub`."""
+def unfinished(answer: Any, stubs: Iterable[str] = ()) -> bool:
+    """Whether an answer is as it was handed out: `...`, code with a `...  # your code here` in it, the code of one of
+    `stubs`, or a function that does nothing.
+    """
     if plain.unanswered(answer):
         return True
-    texts = [_text(function).strip() for function in _functions(answer)]
-    if stub and texts and all(text and text in stub for text in texts):
+    texts = [_text(function) for function in _functions(answer)]
+    if any(_OPEN.search(text) for text in texts):
         return True
-    return any(_OPEN.search(text) for text in texts)
+    if inspect.isfunction(answer) and handed_out.does_nothing(texts[0]):
+        return True
+    return bool(texts) and any(all(handed_out.same_code(text, stub) for text in texts) for stub in stubs)
 
 
 def _functions(answer: Any) -> list[Any]:

@@ -454,7 +454,7 @@ class _Pass:
             "careful": self.careful,
             "skip": sorted(self.lost.cells),
             "items": {
-                item.id: {"stub": item.stub, "code": bool(item.probes)} for item in self.items.values()
+                item.id: {"stubs": item.stubs, "code": bool(item.probes)} for item in self.items.values()
             },
             "cells": [
                 {"source": cell.source, "role": cell.role, "item": cell.item} for cell in self.job.cells
@@ -805,4 +805,4 @@ class Engine:
 
 def _public(item: Item) -> dict[str, Any]:
     """An item without its answers, as the notebook shows it."""
-    return {key: getattr(item, key) for key in ("id", "kind", "points", "title", "hints", "stub")}
+    return {key: getattr(item, key) for key in ("id", "kind", "points", "title", "hints", "stub", "earlier")}

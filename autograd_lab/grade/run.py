@@ -88,7 +88,7 @@ class Course:
 
     def _asked(self, notebook: str) -> str:
         asks = [
-            [i.id, i.stub, i.kind, [[p.name, p.source, p.cases] for p in i.probes]]
+            [i.id, i.stubs, i.kind, [[p.name, p.source, p.cases] for p in i.probes]]
             for i in self.items[notebook]
         ]
         return _digest([GRADING, __version__, self.released[notebook].digest, asks])

@@ -235,7 +235,7 @@ class Sitting:
             answer = getattr(answer, "engine_answer", answer)
             if isinstance(answer, list | tuple | set | frozenset | dict) and len(answer) > plain.MOST:
                 return {"state": "given", "error": f"This cannot be an answer: it has {len(answer):,} parts."}
-            if probe.unfinished(answer, self.job["items"][item_id]["stub"]):
+            if probe.unfinished(answer, self.job["items"][item_id]["stubs"]):
                 return {"state": "not attempted"}
             if not self.job["items"][item_id]["code"]:
                 return {"state": "given", "value": plain.plain(answer)}
@@ -477,7 +477,7 @@ def warm_up(shell: Any) -> None:
     ]
     job = {
         "limits": {}, "fork": False, "careful": False, "skip": [], "cells": cells,
-        "items": {"value": {"stub": "", "code": False}, "code": {"stub": "def code(x): ...", "code": True}},
+        "items": {"value": {"stubs": [], "code": False}, "code": {"stubs": ["def code(x): ..."], "code": True}},
     }  # fmt: skip
     before, known, listeners = (sys.stdout, sys.stderr), set(linecache.cache), feedback.LISTENERS[:]
     with ours, theirs:

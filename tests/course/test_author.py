@@ -202,8 +202,43 @@ def test_broken_code_can_stand_in_the_gap(tmp_path):
     space = {}
     author.execute(author.stub(cell), space, "as handed out")
     assert verdict_on(sheet.items[1], space["twice"]).state == "not attempted"
-    author.execute(author.stub(cell).replace("# a bug", "# a bug?"), space, "looked at")
+    author.execute(author.stub(cell).replace("# a bug", '"""Twice."""  # a bug?'), space, "looked at")
+    assert verdict_on(sheet.items[1], space["twice"]).state == "not attempted"
+    author.execute(author.stub(cell).replace("x ** 2", "x * x"), space, "tried")
     assert verdict_on(sheet.items[1], space["twice"]).misconception == "M01"
+
+
+def test_stubs_of_earlier_deliveries_are_remembered(tmp_path):
+    """A student who has changed something else in the notebook keeps the old stub when a new one comes."""
+
+    def built(*lines):
+        sheet = sheet_of(tmp_path, SOURCE)
+        sheet.items[1].stub = "\n    ".join(("def twice(x):", *lines))
+        return sheet
+
+    first = built("return x ** 2")
+    second = built("return x + 2")
+    author.remember(second, first.items)
+    assert second.items[1].earlier == ["def twice(x):\n    return x ** 2"]
+    third = built('"""Two times x."""', "return x + 2  # hm")
+    author.remember(third, second.items)
+    assert third.items[1].earlier == second.items[1].earlier, "only the code makes another stub"
+    back = built("return x**2")
+    author.remember(back, third.items)
+    assert [stub.splitlines()[-1].strip() for stub in back.items[1].earlier] == ["return x + 2  # hm"]
+    assert author.public(back.items[1]).earlier == back.items[1].earlier
+
+    from autograd_lab.course.feedback import verdict_on
+
+    space = {}
+    for text, state in (
+        ("x + 2", "not attempted"),
+        ("x ** 2", "not attempted"),
+        ("x * 2", "passed"),
+        ("x - 2", "wrong"),
+    ):
+        author.execute(f"def twice(x):\n    return {text}\n", space, text)
+        assert verdict_on(back.items[1], space["twice"]).state == state, text
 
 
 def test_mutants_change_one_thing_inside_the_solution():

@@ -226,6 +226,44 @@ def test_an_open_gap_is_not_attempted(tmp_path):
     assert feedback.verdict_on(item, kept).state == "wrong"
 
 
+STUB = '''def f(a, b):
+    """Their product."""
+    total = a + b
+    print(total)
+    return total
+'''
+
+
+@pytest.mark.parametrize(
+    ("text", "attempted"),
+    [
+        (STUB, False),
+        (STUB.replace("Their product", "Of an older delivery"), False),
+        (STUB.replace("total = a + b", "total = a+b  # hm").replace('    """Their product."""\n', ""), False),
+        (STUB.replace("    return total\n", ""), True),
+        (STUB.replace("a + b", "b + a"), True),
+        (STUB.replace("    return", "        return").replace("print(total)", "if a:"), True),
+        ("def f(a, b):\n    pass\n", False),
+        ('def f(a, b):\n    """Soon."""\n    raise NotImplementedError("soon")\n', False),
+        ("def f(a, b):\n    raise ValueError\n", True),
+        ("def f(a, b):\n    return None\n", True),
+        ("f = lambda a, b: a + b\n", True),
+        ("class f:\n    def g(self):\n        pass\n", True),
+    ],
+)
+def test_code_is_compared_with_its_stub_as_python_reads_it(text, attempted):
+    import linecache
+
+    name, space = "<kept from an older delivery>", {}
+    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+    exec(compile(text, name, "exec"), space)
+    item = product_item()
+    item.stub = STUB
+    assert (feedback.verdict_on(item, space["f"]).state != "not attempted") is attempted
+    item.stub, item.earlier = "def f(a, b):\n    return a - b\n", [STUB]
+    assert (feedback.verdict_on(item, space["f"]).state != "not attempted") is attempted
+
+
 def test_the_failed_case_opens_in_the_stepper():
     result = feedback.Result(feedback.verdict_on(product_item(), lambda a: a * 2), lambda a: a * 2)
     stepper = result.step()

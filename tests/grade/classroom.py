@@ -114,7 +114,7 @@ def run_here(job: Job, items_of: dict | None = None) -> Run:
             live.update(given)
     for item_id, answer in live.items():
         item = items[item_id]
-        if probe.unfinished(answer, item.stub):
+        if probe.unfinished(answer, item.stubs):
             made.answers[item_id] = Answer(item_id, "not attempted")
         elif item.probes:
             made.answers[item_id] = Answer(item_id, "given", outputs=probe.run(item.probes, answer))

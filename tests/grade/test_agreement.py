@@ -1,12 +1,12 @@
 """The grader and nbval say the same of the checks that students see. On the whole class: `python -m autograd_lab.grade.bench --agreement`."""
 
 import pytest
-from corpus import Case, banked, dump, handed_in, solutions, write
+from corpus import Case, answer_id, banked, cell, dump, handed_in, released, solutions, write
 
 from autograd_lab.grade import bench, run, validate
 
 pytest.importorskip("nbval", reason="validate runs notebooks with nbval")
-BOOK, PROGRAMS = "04_backward_node_by_node", "11_write_your_own_op"
+BOOK, PROGRAMS, VIEWS = "04_backward_node_by_node", "11_write_your_own_op", "10_writing_in_place"
 PLAYED = """for node, *messages in (("#2", 9, 6), ("Add", 6, 6, 15), ("#1", 30, 36), ("Accumulate", 36)):
     stepper.choose(node)
     stepper.send(*messages)
@@ -43,6 +43,28 @@ def test_a_stepper_played_in_the_cells_earns_its_points(tmp_path):
     assert run.main([str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--workers", "1"]) == 0
     rows = (tmp_path / "out/grades.csv").read_text(encoding="utf-8").splitlines()
     assert f"bea,{BOOK},04.2,3,3,passed," in rows
+
+
+def test_a_stub_kept_from_an_older_delivery_is_not_attempted(tmp_path):
+    """For the grader and for nbval: other comments, another docstring, nothing done. A line taken out is an attempt."""
+    stub = cell(released(VIEWS), answer_id("10.4"))["source"]
+    kept = {
+        "10.3": "def softmax(x):\n    raise NotImplementedError",
+        "10.4": stub.replace('"""A descent', '"""As it was: a descent').replace("h = w * v", "h = w*v  # hm"),
+    }
+    cut = {"10.4": stub.replace("    optimizer.zero_grad()", "")}
+    made = {"ada": kept, "bea": cut}
+    write(
+        [Case(name, "honest", {f"{VIEWS}.ipynb": dump(handed_in(VIEWS, made[name]))}) for name in made],
+        tmp_path / "in",
+    )
+    found = bench.agreement(bench.jobs(tmp_path / "in", run.load_course()), run.load_course(), workers=1)
+    assert [differ for _, differ in found] == [[], []]
+    assert run.main([str(tmp_path / "in"), "--out", str(tmp_path / "out"), "--workers", "1"]) == 0
+    rows = (tmp_path / "out/grades.csv").read_text(encoding="utf-8")
+    said = {tuple(row.split(",")[:1] + row.split(",")[2:3]): row.split(",")[5] for row in rows.splitlines()}
+    assert said["ada", "10.3"] == said["ada", "10.4"] == said["bea", "10.3"] == "not attempted"
+    assert said["bea", "10.4"] == "wrong"
 
 
 def test_a_difference_is_seen(tmp_path, monkeypatch):

@@ -56,6 +56,12 @@ def run(engine, job):
 RIGHT = {"1.1": (2, "passed"), "1.2": (3, "passed"), "1.3": (4, "passed")}
 
 
+def test_a_stub_of_an_earlier_delivery_is_not_attempted(engine):
+    kept = tiny.EARLIER.replace("x * x", "x*x  # as it was")
+    assert run(engine, tiny.job(a2=kept))["1.2"] == (0, "not attempted")
+    assert run(engine, tiny.job(a2=kept.replace("x*x", "x**2")))["1.2"] == (0, "wrong")
+
+
 def test_an_engine_in_a_process_that_holds_thousands_of_files():
     """File numbers from 1024 on are beyond select(); a worker that died of that would cost every item of every student."""
     resource = pytest.importorskip("resource", reason="needs POSIX")

@@ -13,6 +13,8 @@ from autograd_lab.grade.scoring import score
 
 BOOK = "01_tiny"
 STUB = "def double(x):\n    ...  # your code here\n"
+EARLIER = "def double(x):\n    return x * x\n"
+"""What stood in place of the stub in an earlier delivery."""
 SECRET = 86_420_975
 """What the hidden probe expects: it stands nowhere that a submission can see."""
 
@@ -24,6 +26,7 @@ ITEMS = {
             "code",
             3,
             stub=STUB,
+            earlier=[EARLIER],
             probes=[
                 Probe(
                     "small", 1, "def small(answer, x):\n    return answer(x)", "", [[1], [2]], [2, 4]

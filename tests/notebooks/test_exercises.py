@@ -18,6 +18,8 @@ SHEETS: dict[Path, author.Sheet] = {}
 def sheet(source):
     if source not in SHEETS:
         SHEETS[source] = author.read(source)
+        key = ROOT / "solutions/keys" / f"{source.stem.split('_')[0]}.json"
+        author.remember(SHEETS[source], items.from_json(key.read_text(encoding="utf-8")))
     return SHEETS[source]
 
 

@@ -134,6 +134,17 @@ def a_widget_stores_its_random_model(book):
     book["cells"].append(code("w", 3, shown(**{WIDGET: "id", "text/plain": "Stepper"})))
 
 
+@breaks("cell 5: a line of 105 characters, 104 at most")
+def a_line_runs_out_of_its_cell(book):
+    book["cells"].append(code("x = 1  # " + "x" * 96, 3))
+
+
+def test_a_line_that_just_fits_is_left_alone():
+    book = good()
+    book["cells"].append(code("x = 1  # " + "x" * 95, 3))
+    assert lint.problems(book, "07_good") == []
+
+
 @breaks("31 cells, 30 at most")
 def there_are_too_many_cells(book):
     book["cells"] += [markdown("more")] * 27
@@ -210,6 +221,7 @@ def test_every_rule_is_broken_by_some_fixture(monkeypatch):
         "errors_only_where_announced",
         "nothing_excused",
         "nothing_that_varies",
+        "fits_its_cell",
         "within_budget",
         "numbers_are_asserted",
         "metadata_complete",

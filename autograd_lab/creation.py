@@ -9,7 +9,18 @@ import numpy as np
 from . import printing, random, return_types, warning
 from .autograd.modes import THREAD, WATCHERS, tell
 from .autograd.variable import INFERENCE, Registry, Variable, wrap
-from .dtypes import ALL, Defaults, can_cast, dtype_of_number, finfo, iinfo, number_as, promote_np, to_dtype
+from .dtypes import (
+    ALL,
+    Defaults,
+    can_cast,
+    dtype_of_number,
+    finfo,
+    iinfo,
+    native,
+    number_as,
+    promote_np,
+    to_dtype,
+)
 from .dtypes import dtype as dtype_type
 from .warning import warn, warn_once
 
@@ -121,7 +132,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         )
         array = np.array(data._data, dtype, order="C")
     elif isinstance(data, (np.ndarray, np.generic)):
-        array = np.array(_usable(np.asarray(data)), dtype, order="C")
+        array = np.array(_usable(data), dtype, order="C")
     else:
         array = _from_python(data, dtype)
     out = leaf(array, requires_grad)
@@ -131,7 +142,8 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 
 
 def _usable(array):
-    """`array`, if its type and strides are such as tensors have. Raises TypeError or ValueError."""
+    """`array` as a plain one, if its type and strides are such as tensors have. Raises TypeError or ValueError."""
+    array = np.asarray(array)  # a np.matrix would multiply otherwise
     if array.dtype not in ALL:
         name = array.dtype.type.__name__
         raise TypeError(
@@ -144,7 +156,7 @@ def _usable(array):
             "are not currently supported. (You can probably work around this by making a copy of your "
             "array  with array.copy().) "
         )
-    return array
+    return native(array)
 
 
 def _from_python(data, dtype):
@@ -180,7 +192,7 @@ def _from_python(data, dtype):
         limits = np.iinfo(dtype)
         if array.max() > limits.max or array.min() < (limits.min or -limits.max):
             raise RuntimeError(f"value cannot be converted to type {_c_name(dtype)} without overflow")
-    return array if array.dtype == dtype else THREAD.state.run(array.astype, dtype)
+    return native(array) if array.dtype == dtype else THREAD.state.run(array.astype, dtype)
 
 
 def _c_name(dtype):

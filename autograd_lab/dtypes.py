@@ -59,6 +59,15 @@ half, float_, double, short, int_, long = float16, float32, float64, int16, int3
 ALL = {d.np: d for d in (float16, float32, float64, uint8, int8, int16, int32, int64, bool_)}
 
 
+def native(array):
+    """The same memory with the type object that all tensors of that type share: the rules compare types by identity.
+
+    NumPy may have several objects for one type; an array that was unpickled has one of its own.
+    """
+    shared = ALL[array.dtype].np
+    return array if array.dtype is shared else array.view(shared)
+
+
 class Defaults:
     """The default floating type (torch.set_default_dtype)."""
 

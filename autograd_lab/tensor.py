@@ -26,7 +26,7 @@ from .autograd.variable import (
     wrap,
 )
 from .autograd.views import move_retention
-from .dtypes import ALL, Size, to_dtype
+from .dtypes import ALL, Size, native, to_dtype
 from .ops import rule
 from .ops.arithmetic import OPERATORS
 
@@ -365,6 +365,10 @@ class Tensor(Variable):
 
     __array_priority__ = 1000
 
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        """What NumPy's functions make of a Tensor becomes one again; truth values as uint8, as in PyTorch."""
+        return wrap(native(array.astype("uint8") if array.dtype == bool else array))
+
     # -- numbers --------------------------------------------------------------------------------------
 
     def item(self):
@@ -481,6 +485,7 @@ class Tensor(Variable):
 
 
 def _rebuild(cls, data, requires_grad):
+    data = native(data)
     t = wrap(data if data.ndim else data[()])
     t.__class__ = cls
     return t.requires_grad_(requires_grad)

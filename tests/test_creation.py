@@ -205,6 +205,78 @@ def test_numpy_memory_is_shared_by_from_numpy_and_copied_by_tensor():
     assert torch.as_tensor(shared) is shared
 
 
+@pytest.mark.parametrize("make", [torch.from_numpy, torch.as_tensor, torch.tensor, torch.Tensor])
+@pytest.mark.parametrize(
+    "array",
+    [
+        pickle.loads(pickle.dumps(np.ones((2, 2), np.float32))),
+        np.ones((2, 2), np.dtype(np.float32, metadata={"unit": "m"})),
+        np.ones((2, 2), np.float32).view(np.matrix),
+    ],
+    ids=["unpickled", "with metadata", "matrix"],
+)
+def test_arrays_whose_type_object_is_their_own(make, array):
+    """NumPy has several objects for one type; the rules compare types by identity, and products must not notice."""
+    if make is not torch.from_numpy and isinstance(array, np.matrix):
+        array = np.asarray(array)
+    t = make(array)
+    assert type(t._data) is np.ndarray
+    assert t._data.dtype is np.dtype(np.float32)
+    assert (t @ torch.ones(2, 2)).tolist() == [[2.0, 2.0]] * 2
+    assert (t * t).tolist() == [[1.0, 1.0]] * 2
+    assert t.dtype is torch.float32
+
+
+def test_tensors_come_back_from_a_pickle():
+    w = pickle.loads(pickle.dumps(torch.ones(2, 2, requires_grad=True)))
+    (w @ torch.ones(2, 1)).sum().backward()
+    assert w.grad.tolist() == [[1.0, 1.0]] * 2
+
+
+ONES, TWOS = [1.0, 1.0], [2.0, 2.0]
+WITH_ARRAYS = {
+    "t + a": ("float64", [3.0, 3.0]), "t - a": ("float64", [-1.0, -1.0]), "t * a": ("float64", TWOS), "t / a": ("float64", [0.5, 0.5]),
+    "a / t": ("float64", TWOS), "t ** a": ("float64", ONES), "t @ a": ("float64", 4.0), "t % a": ("float64", ONES), "t // a": ("float64", [0.0, 0.0]),
+    "t == a": ("bool", [False, False]), "a == t": ("bool", [False, False]),
+    "np.exp(t * 0)": ("float32", ONES), "np.maximum(t, a)": ("float64", TWOS), "np.isnan(t)": ("uint8", [0, 0]), "np.argmax(t)": ("int64", 0),
+}  # fmt: skip
+"""Recorded: what PyTorch 2.13 makes of a float32 tensor of ones `t` and a float64 array of twos `a`."""
+
+
+@pytest.mark.filterwarnings("ignore:__array_wrap__ must accept:DeprecationWarning")  # PyTorch's own
+@pytest.mark.parametrize("library", ["autograd_lab", "torch"])
+@pytest.mark.parametrize("expression", WITH_ARRAYS)
+def test_operators_between_tensors_and_arrays(expression, library):
+    library = pytest.importorskip(library)
+    out = eval(expression, {"t": library.ones(2), "a": np.full(2, 2.0), "np": np})
+    assert isinstance(out, library.Tensor)
+    assert (str(out.dtype), out.tolist()) == (
+        "torch." + WITH_ARRAYS[expression][0],
+        WITH_ARRAYS[expression][1],
+    )
+
+
+@pytest.mark.filterwarnings("ignore:__array_wrap__ must accept:DeprecationWarning")
+@pytest.mark.parametrize("library", ["autograd_lab", "torch"])
+def test_an_array_added_in_place_gives_a_new_tensor(library):
+    library = pytest.importorskip(library)
+    t = before = library.ones(2)
+    t += np.full(2, 2.0)
+    assert (t.tolist(), before.tolist()) == ([3.0, 3.0], ONES)
+    for operator in ("+=", "-=", "*=", "/=", "//=", "%=", "**="):
+        space = {"t": library.ones(2, requires_grad=True), "a": np.full(2, 2.0)}
+        with pytest.raises(RuntimeError, match=r"Can't call numpy\(\) on Tensor that requires grad"):
+            exec(f"t {operator} a", space)
+
+
+@pytest.mark.parametrize("library", ["autograd_lab", "torch"])
+@pytest.mark.parametrize("expression", ["a + t", "a @ t", "a // t", "t < a", "a < t", "a & t"])
+def test_operators_that_no_array_has_with_a_tensor(expression, library):
+    library = pytest.importorskip(library)
+    with pytest.raises(TypeError):
+        eval(expression, {"t": library.ones(2), "a": np.full(2, 2.0)})
+
+
 def test_what_is_made_in_inference_mode_is_an_inference_tensor():
     with torch.inference_mode():
         assert torch.zeros(2).is_inference()

@@ -521,8 +521,10 @@ def test_a_net_can_be_pickled_and_copied():
 
     nn = autograd_lab.nn
     net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    x = autograd_lab.tensor([[1.0, 2.0], [3.0, 5.0]])
     for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
         assert repr(other) == repr(net)
+        assert other.eval()(x).tolist() == net.eval()(x).tolist()
         assert all(
             (a.numpy(force=True) == b.numpy(force=True)).all()
             for a, b in zip(net.parameters(), other.parameters(), strict=True)

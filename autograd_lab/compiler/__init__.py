@@ -9,6 +9,7 @@ partition.py forward and backward apart: what is saved is a least cut
 emit.py      NumPy source
 effects.py   what a call does beside its results: buffers written, random numbers drawn
 compiled.py  torch.compile and the node it leaves: CompiledFunctionBackward
+module.py    what torch.compile makes of a module
 opened.py    a compiled call opened: its lines of NumPy one by one, with the numbers they read and make
 export.py    a captured graph as a JSON file, and back
 onnx.py      its forward as an ONNX model
@@ -16,5 +17,8 @@ onnx.py      its forward as an ONNX model
 
 from .compiled import Compiled, GraphBreakError, compile
 from .export import GraphExportError, GraphFormatError, load, save
+from .module import OptimizedModule
 
-__all__ = ["Compiled", "GraphBreakError", "GraphExportError", "GraphFormatError", "compile", "load", "save"]
+__all__ = [
+    "Compiled", "GraphBreakError", "GraphExportError", "GraphFormatError", "OptimizedModule", "compile", "load", "save",
+]  # fmt: skip

@@ -369,6 +369,13 @@ class Compiled:
 
         save_onnx(self, path)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy captures anew: graphs belong to the very objects that they were captured with."""
+        made = functools.partial(
+            type(self), fullgraph=self.fullgraph, passes=self._passes, without=sorted(self._without)
+        )
+        return made, (self.fn,)
+
     def __repr__(self) -> str:
         state = f"{len(self.entries)} graphs" if len(self.entries) != 1 else "1 graph"
         return f"<compiled {self.__name__}: {state}{', runs as it is' if self._eager else ''}>"
@@ -443,6 +450,7 @@ def capture(
     heard: list[Break] = []
     drawn = _drawn(world)
     writable = writable_of(world)
+    hooks = [_hooks_on(t) for t in tensors]
     with _listening(heard), Watcher(names, tensors, writable, rewind.recorder) as watcher:
         result = fn(*args, **kwargs)
     tape = watcher.tape
@@ -461,9 +469,16 @@ def capture(
         return result, Break("the call puts another tensor where there was one")
     if tape.foreign:
         return result, Break("it uses a tensor that requires grad and that no guard can find")
+    inside = [_history(t) for t in tape.keep if id(t) not in names]
+    if [_hooks_on(t) for t in tensors] != hooks or any(
+        getattr(node, "hooks", None) is not None for node in [*tape.nodes.values(), *inside]
+    ):
+        return result, Break("it registers hooks")
     outs, rebuild = _flatten(result)
     if rebuild is None:
         return result, Break("it returns something that is neither a tensor nor a constant nor made of these")
+    if not THREAD.state.grad and any(t.requires_grad for t in outs):
+        return result, Break("called without recording, it switches recording on for a result")
     grown = _grown_from(outs, tape, watcher)
     problem = _aliases(outs, tensors, tape, grown is not None)
     if problem is not None:
@@ -485,10 +500,6 @@ def capture(
         outputs.append(watcher.value(t))  # type: ignore[arg-type]
     if len(outputs) != len(others) or not all(map(_same_constant, outputs, others)):
         return result, Break("on other numbers it does something else: it returns something else")
-    if any(
-        getattr(node, "hooks", None) is not None for node in [*tape.nodes.values(), *map(_history, tape.keep)]
-    ):
-        return result, Break("it registers hooks")
     if grown is not None:
         outs, plan = grown
         outputs = [watcher.value(t) for t in outs]  # type: ignore[misc]
@@ -568,6 +579,18 @@ def _history(t: Any) -> Any:
     if edge is None and t._meta is not None and t._meta.base is not None:
         edge = t._meta.edge
     return None if edge is None else pair_of(edge)[0]
+
+
+def _hooks_on(t: Any) -> list[Any]:
+    """The hooks that hang on a tensor, by their numbers."""
+    meta, node = t._meta, _history(t)
+    tables: list[Any] = []
+    if meta is not None:
+        tables += [meta.hooks, meta.post_accumulate_hooks]
+        node = node or (meta.accumulator and meta.accumulator())
+    if node is not None and node.hooks is not None:
+        tables += [node.hooks.pre, node.hooks.post, node.hooks.retain, *[on for _, on in node.hooks.tensor]]
+    return [number for table in tables for number in table or ()]
 
 
 def writable_of(world: guards.World) -> list[Any]:
@@ -842,7 +865,12 @@ def compile(
         return model
     if not callable(model):
         raise TypeError(f"torch.compile takes a function or a module, not a {type(model).__name__}")
-    return Compiled(model, fullgraph=fullgraph)
+    compiled = Compiled(model, fullgraph=fullgraph)
+    if not hasattr(model, "_parameters"):
+        return compiled
+    from .module import OptimizedModule
+
+    return OptimizedModule(compiled)
 
 
 __all__ = ["Compiled", "Entry", "GraphBreakError", "compile"]

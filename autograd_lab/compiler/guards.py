@@ -123,7 +123,7 @@ class _Walk:
         elif isinstance(thing, type) and _users(thing.__module__):
             self._is(thing, path, name)
             self._class(thing, self.world.bind(thing), name)
-        elif isinstance(thing, types.ModuleType) and _users(thing.__name__):
+        elif isinstance(thing, types.ModuleType) and (_users(thing.__name__) or _library(thing.__name__)):
             self._is(thing, path, name)
             self.modules.append((thing, path, name))
         elif isinstance(thing, functools.partial):
@@ -259,6 +259,8 @@ class _Walk:
                 self._is(item, where, f"{name}.{key}")
                 item = item.fget
             if isinstance(item, types.FunctionType):
+                if item is vars(cls)[key]:
+                    self._is(item, where, f"{name}.{key}")
                 self._function(item, self.world.bind(item), f"{name}.{key}")
             elif isinstance(item, (Variable, *CONSTANTS, tuple, list, dict)) and key[:2] != "__":
                 self.visit(item, where, f"{name}.{key}")
@@ -274,6 +276,7 @@ class _Walk:
         if _ours(fn.__module__) or id(fn.__code__) in self.read:
             return
         self.read.add(id(fn.__code__))
+        self._say(f"{path}.__code__ is {self.world.bind(fn.__code__)}", f"the code of {name} is the same")
         names = _names(fn.__code__)
         self.spoken.update(names)
         written = _written(fn.__code__)
@@ -326,6 +329,10 @@ def _users(module: str | None) -> bool:
 
 def _ours(module: str | None) -> bool:
     return (module or "").split(".")[0] in (LIBRARY, "numpy", "builtins")
+
+
+def _library(module: str | None) -> bool:
+    return (module or "").split(".")[0] == LIBRARY
 
 
 def _fixed(thing: Any) -> bool:

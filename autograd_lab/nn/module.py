@@ -125,6 +125,15 @@ class Module:
         finally:
             watch.left()
 
+    def compile(self, **options):
+        """Let calls of this very module run compiled code from now on; `options` are those of torch.compile.
+
+        (torch.nn.Module.compile) `torch.compile(module)` makes a second module instead and leaves this one as it is.
+        """
+        from ..compiler import compile
+
+        self.__dict__["forward"] = compile(self.forward, **options)
+
     def _call_with_hooks(self, args, kwargs):
         called = set()
         result = None

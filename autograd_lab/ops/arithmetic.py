@@ -16,6 +16,7 @@ from .rule import (
     function,
     method,
     number_operand,
+    operator_of,
     pointwise,
     pointwise_inplace,
     tensor_of,
@@ -399,7 +400,7 @@ def _rsub(self, other):
 
 
 def _rdiv(self, other):
-    if isinstance(other, (int, float, np.generic)):
+    if isinstance(other, (int, float, np.generic, np.ndarray)):
         return METHODS["reciprocal"](self) * other
     return NotImplemented
 
@@ -417,10 +418,10 @@ def _rpow(self, other):
 OPERATORS = {
     "__add__": AddBackward0.call,
     "__radd__": AddBackward0.call,
-    "__iadd__": add_,
+    "__iadd__": AddBackward0.call_,
     "__sub__": SubBackward0.call,
     "__rsub__": _rsub,
-    "__isub__": sub_,
+    "__isub__": SubBackward0.call_,
     "__mul__": MulBackward0.call,
     "__rmul__": MulBackward0.call,
     "__imul__": MulBackward0.call_,
@@ -430,7 +431,7 @@ OPERATORS = {
     "__neg__": METHODS["neg"],
     "__pow__": _pow,
     "__rpow__": _rpow,
-    "__ipow__": pow_,
+    "__ipow__": operator_of(pow_),
 }
 """Python's operators, for Tensor."""
 

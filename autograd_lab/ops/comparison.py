@@ -8,7 +8,7 @@ from ..autograd.errors import TYPE_NAMES
 from ..autograd.modes import THREAD, WATCHERS, tell
 from ..autograd.record import apply_inplace, finish
 from ..autograd.variable import Variable, wrap
-from ..dtypes import meet
+from ..dtypes import meet, native
 from . import both
 from .rule import (
     FUNCTIONS,
@@ -106,8 +106,17 @@ def _publish(name, call, call_, aliases=()):
     return call
 
 
+def _with_arrays(compared):
+    """In PyTorch `==` takes arrays too, element by element, and is the only comparison that does."""
+
+    def call(self, other):
+        return compared(self, wrap(native(np.asarray(other))) if isinstance(other, np.ndarray) else other)
+
+    return call
+
+
 METHODS.update(
-    __eq__=compare("eq", operator.eq),
+    __eq__=_with_arrays(compare("eq", operator.eq)),
     __ne__=compare("ne", operator.ne, "not_equal"),
     __lt__=compare("lt", operator.lt, "less"),
     __le__=compare("le", operator.le, "less_equal"),

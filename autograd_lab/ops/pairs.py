@@ -22,6 +22,7 @@ from .rule import (
     function,
     method,
     number_operand,
+    operator_of,
     pointwise,
     pointwise_inplace,
     tensor_of,
@@ -1084,10 +1085,10 @@ METHODS.update(
     __pos__=positive,
     __mod__=METHODS["remainder"],
     __rmod__=_reflected(_number_remainder),
-    __imod__=METHODS["remainder_"],
-    __floordiv__=floor_divide,
+    __imod__=operator_of(METHODS["remainder_"]),
+    __floordiv__=operator_of(floor_divide),
     __rfloordiv__=_reflected(floor_divide),
-    __ifloordiv__=floor_divide_,
+    __ifloordiv__=operator_of(floor_divide_),
 )
 
 for alias, name in {

@@ -162,6 +162,16 @@ def tensor_of(value, like=None):
     raise TypeError(f"expected a Tensor or a number, but got {type(value).__name__}")
 
 
+def operator_of(fn):
+    """`fn` as one of Python's operators: it declines arrays, which NumPy then computes with (see `Tensor.__array_wrap__`)."""
+
+    @functools.wraps(fn)
+    def operator(self, other):
+        return NotImplemented if isinstance(other, np.ndarray) else fn(self, other)
+
+    return operator
+
+
 def unary(op=None, *, inplace=True, integer=False, namespace=True, method=True):
     """Make the function and methods of a pointwise rule of one operand: `op(x)`, `x.op()` and `x.op_()`.
 
@@ -339,6 +349,8 @@ def binary(op, *, floats=False):
                     if state.special:
                         finish_inplace(state, rule, (input, other), input, None, op + "_", default_args)
                     return input
+            if isinstance(other, np.ndarray):
+                return NotImplemented
             if refuse is not None:
                 refuse(input, other)
             return pointwise_inplace(rule, (input, tensor_of(other, input)), *default_args, floats=floats)

@@ -17,8 +17,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from autograd_lab.compiler import Compiled
-from autograd_lab.compiler import compile as compile_function
+from autograd_lab.compiler import Compiled, OptimizedModule
 from autograd_lab.compiler.stages import Stage, _named, stages, told
 from autograd_lab.tracing.recorder import keep_last, record
 from autograd_lab.tracing.rules import describe
@@ -58,8 +57,8 @@ class StaticComparison(Shown, anywidget.AnyWidget):
     def __init__(self, fn: Any, *inputs: Any, **kwargs: Any) -> None:
         if not callable(fn):
             raise TypeError(f"compare_static() takes a function or a module, not {type(fn).__name__}")
-        self.fn = fn.fn if isinstance(fn, Compiled) else fn
-        self.compiled: Compiled = compile_function(self.fn)
+        self.fn = fn.fn if isinstance(fn, Compiled | OptimizedModule) else fn
+        self.compiled = Compiled(self.fn)
         self.runs: list[Record] = []
         self.stages: list[Stage] = []
         self._sources: list[Record] = []

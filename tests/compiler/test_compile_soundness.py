@@ -111,6 +111,65 @@ class Slotted:
 HOLDER, SLOTTED = Holder(), Slotted()
 
 
+def helper(x):
+    return x * 2
+
+
+def other_helper(x):
+    return x * 5
+
+
+CODES = helper.__code__, other_helper.__code__
+
+
+def patched(space, name):
+    """An action that puts another function in the place of one, for every second call."""
+
+    def act(f, inputs, k):
+        before = getattr(space, name)
+        try:
+            if k % 2:
+                setattr(space, name, lambda *args: args[-1] * 100.0)
+            return value(f, inputs, k)
+        finally:
+            setattr(space, name, before)
+
+    return act
+
+
+def without_recording(f, inputs, k):
+    with torch.no_grad():
+        out = f(*inputs)
+    return [out.tolist(), out.requires_grad]
+
+
+def records_anyway(x):
+    with torch.enable_grad():
+        return x * x
+
+
+def registers_hook(x):
+    x.register_hook(lambda g: g * 2)
+    return x * 3
+
+
+def registers_post_hook(x):
+    x.register_post_accumulate_grad_hook(lambda p: KEPT.append(1))
+    return x * 3
+
+
+def counting(f, inputs, k):
+    KEPT.clear()
+    return [gradients(f, inputs, k), len(KEPT)]
+
+
+def with_hook_on_computed_input(f, inputs, k):
+    x = inputs[0] * 1
+    x.register_hook(lambda g: g * 10)
+    f(x).sum().backward()
+    return inputs[0].grad.tolist()
+
+
 def setting(change):
     """An action that changes something before each call."""
 
@@ -216,6 +275,15 @@ CASES = {
     "a slot's tensor": (lambda x: x * SLOTTED.weight, three, setting(lambda k: SLOTTED.weight.fill_(k))),
     "a slot's number": (lambda x: x * SLOTTED.factor, three, setting(lambda k: setattr(SLOTTED, "factor", k / 2))),
     "a global in a global": (lambda x: x * NESTED["a"][0], three, setting(lambda k: NESTED["a"].__setitem__(0, k / 2))),
+    "a function's code": (lambda x: helper(x), three, setting(lambda k: setattr(helper, "__code__", CODES[k % 2]))),
+    "a method": (lambda x: HOLDER.by_global(x), three, patched(Holder, "by_global")),
+    "a function of the library": (lambda x: torch.sin(x), three, patched(torch, "sin")),
+    "a function of a module of the library": (lambda x: F.relu(x), three, patched(F, "relu")),
+    "a function three modules down": (lambda x: torch.nn.functional.relu(x), three, patched(F, "relu")),
+    "recording switched on inside": (records_anyway, three, without_recording),
+    "a hook on an argument": (registers_hook, three, gradients),
+    "a hook after accumulation": (registers_post_hook, three, counting),
+    "a hook that was there": (lambda x: x * x, three, with_hook_on_computed_input),
     "minus zero": (lambda x, s: x * s, lambda k: [leaf(k, 3), -0.0 if k % 2 else 0.0], lambda f, i, k: str(value(f, i, k))),
     "one and True": (lambda x, n: x * n, lambda k: [leaf(k, 3), (1, True, 1.0, 2)[k]], value),
     "the default dtype": (lambda x: x + torch.ones(3), lambda k: [torch.arange(3)], in_float64),

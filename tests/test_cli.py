@@ -444,7 +444,7 @@ def test_a_real_start_serves_the_notebooks_with_this_python_and_stops_cleanly(tm
 
         def get(path):
             with urllib.request.urlopen(
-                f"http://127.0.0.1:{free_port}{path}?token={token}", timeout=30
+                f"http://127.0.0.1:{free_port}{path}?token={token}", timeout=120
             ) as answer:
                 return json.load(answer)
 
@@ -453,7 +453,7 @@ def test_a_real_start_serves_the_notebooks_with_this_python_and_stops_cleanly(tm
         assert {path.name for path in (tmp_path / "w/notebooks").iterdir()} == served
         assert get("/api/kernelspecs")["kernelspecs"]["python3"]["spec"]["argv"][0] == sys.executable
         lab.send_signal(ending)
-        assert lab.wait(timeout=30) == 0
+        assert lab.wait(timeout=180) == 0
     finally:
         if lab.poll() is None:
             os.killpg(lab.pid, signal.SIGKILL)
@@ -473,7 +473,7 @@ def test_a_jupyterlab_that_fails_is_said(capfd, work, course, monkeypatch):
     assert "its exit status was 5" in capfd.readouterr().err
 
 
-def wait_for(condition, process, log, seconds=60):
+def wait_for(condition, process, log, seconds=300):
     """The first true value of `condition()`; fails when the process ends or the time is up."""
     end = time.monotonic() + seconds
     while not (value := condition()):

@@ -1,7 +1,8 @@
 """Measures the grader on the test class: `python -m autograd_lab.grade.bench`, in a checkout (tests/grade/corpus.py makes the class).
 
     (nothing)           seconds, memory, and whether two runs write the same bytes
-    --nbgrader PATH     the same cells under `nbgrader autograde`; PATH is an nbgrader executable
+    --nbgrader PATH     the same cells under `nbgrader autograde`; PATH is an nbgrader executable. It grades samples of the class:
+                        honest students, endless loops, other work that goes wrong; each counts for how many there are of its kind
     --hostile           submissions that break graders: tried, graded right, escaped, others harmed
     --kill 50           kill -9 at so many random moments: lost, doubled, left running
     --agreement         the grader against `autograd-lab validate`, item for item
@@ -19,6 +20,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -99,8 +101,8 @@ sys.exit(status if status >= 0 else 128 - status)
 """
 
 
-def measure(command: Sequence[str], **more: Any) -> Measured:
-    """Run a command to its end. Raises CannotGradeError, with what it said, if it fails."""
+def measure(command: Sequence[str], may_fail: bool = False, **more: Any) -> Measured:
+    """Run a command to its end. Raises CannotGradeError, with what it said, if it fails, unless that is expected of it."""
     import resource  # not on Windows
 
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
@@ -123,7 +125,7 @@ def measure(command: Sequence[str], **more: Any) -> Measured:
         wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
         log.seek(0)
         said = log.read().decode("utf-8", "replace")
-    if process.returncode:
+    if process.returncode and not may_fail:
         raise CannotGradeError(
             f"{Path(command[0]).name} failed with exit status {process.returncode}.",
             said.strip()[-1000:] or "it said nothing.",
@@ -484,6 +486,10 @@ def agreement(wanted: Sequence[Job], course: run.Course, workers: int = 2) -> It
 # --- beside nbgrader ------------------------------------------------------------------------------
 
 
+HOSTILE_SAMPLE = {"endless": 3, "broken": 6}
+"""How many of each kind nbgrader grades at most: of those that wait out its limits, and of those that go wrong by themselves."""
+
+
 class Nbgrader:
     """A course for nbgrader with the same notebooks, and the sample of the class that it grades."""
 
@@ -500,17 +506,19 @@ class Nbgrader:
             shutil.copy(path, source)
         self._run("generate_assignment", "course")
 
-    def autograde(self, cases: Sequence[Any]) -> Measured:
-        """Grade these students' notebooks, and no others."""
+    def autograde(self, cases: Sequence[Any], may_fail: bool = False) -> Measured:
+        """Grade these students' notebooks, and no others. `may_fail`: it may give up on some of them."""
         shutil.rmtree(self.folder / "submitted", ignore_errors=True)
         for case in cases:
             home = self.folder / "submitted" / case.student / "course"
             home.mkdir(parents=True)
             for name, content in case.files.items():
                 (home / name).write_bytes(content)
-        return self._run("autograde", "course", "--force")
+        took = self._run("autograde", "course", "--force", may_fail=may_fail)
+        self._end_kernels()
+        return took
 
-    def _run(self, *words: str) -> Measured:
+    def _run(self, *words: str, may_fail: bool = False) -> Measured:
         environment = {
             **os.environ,
             "JUPYTER_PATH": str(self.folder / "jupyter"),
@@ -520,9 +528,18 @@ class Nbgrader:
         }
         return measure(
             [str(self.executable), *words, f"--CourseDirectory.root={self.folder}"],
+            may_fail,
             env=environment,
             cwd=self.folder,
         )
+
+    def _end_kernels(self) -> None:
+        """End what is still running of submissions that loop."""
+        mark = f"JUPYTER_PATH={self.folder / 'jupyter'}".encode()
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            with suppress(OSError):
+                if mark in path.read_bytes().split(b"\0"):
+                    os.kill(int(path.parent.name), signal.SIGKILL)
 
 
 def sample(cases: Sequence[Any], count: int) -> list[Any]:
@@ -539,11 +556,62 @@ def sample(cases: Sequence[Any], count: int) -> list[Any]:
     return [case for *_, case in sorted(ranked, key=lambda entry: entry[:2])[:count]]
 
 
+def kinds(cases: Iterable[Any]) -> dict[str, list[Any]]:
+    """Hostile students by what they do where nothing protects from them: "endless", "broken", or "left out", who may not run there."""
+    named: dict[str, list[Any]] = {"endless": [], "broken": [], "left out": []}
+    outside = importlib.import_module("hostile").outside
+    for case in cases:
+        if case.kind != "honest":
+            named[outside(case) or "left out"].append(case)
+    return named
+
+
+def beside(other: Nbgrader, cases: Sequence[Any], ran: Sequence[str], count: int) -> dict[str, Any]:
+    """Seconds of nbgrader for the class: samples of each kind measured, each multiplied by how many notebooks of it `ran`.
+
+    `ran` has the student of each notebook that the grader ran. What is left out counts as an honest one.
+    """
+    chosen, hostile = sample(cases, count), kinds(cases)
+    alone, several = other.autograde(chosen[:1]), other.autograde(chosen)
+    units = ("wall", "cpu")
+    each = {"honest": [(getattr(several, u) - getattr(alone, u)) / (len(chosen) - 1) for u in units]}
+    taken = {"honest": chosen}
+    for kind, most in HOSTILE_SAMPLE.items():
+        drawn = random.Random(kind).sample(hostile[kind], min(most, len(hostile[kind])))
+        if drawn:
+            took = other.autograde([chosen[0], *drawn], may_fail=True)
+            each[kind] = [(getattr(took, u) - getattr(alone, u)) / len(drawn) for u in units]
+            taken[kind] = drawn
+    number = {
+        kind: sum(ran.count(case.listed) for case in hostile[kind]) for kind in each if kind != "honest"
+    }
+    number["honest"] = len(ran) - sum(number.values())
+    whole = [
+        getattr(alone, unit) - each["honest"][i] + sum(number[kind] * each[kind][i] for kind in each)
+        for i, unit in enumerate(units)
+    ]
+    left_out = [case.student for case in hostile["left out"]]
+    return {
+        "first submission": str(alone),
+        "measured": {
+            kind: {
+                "submissions": len(taken[kind]), "which": [case.student for case in taken[kind]],
+                "each further, seconds": round(each[kind][0], 3),
+                "each further, processor seconds": round(each[kind][1], 3),
+            }
+            for kind in each
+        },
+        "multiplied by, notebooks": number,
+        "left out and counted as honest (attacks, what takes memory or processes without end, what is no plain notebook)": left_out,
+        "the class, seconds": round(whole[0], 1), "the class, processor seconds": round(whole[1], 1),
+    }  # fmt: skip
+
+
 # --- the command ----------------------------------------------------------------------------------
 
 
 def speed(folder: Path, size: int, nbgrader: Path | None, count: int, honest: bool) -> dict[str, Any]:
-    """The class, twice; one submission, for what each further one costs; and a sample of it under nbgrader.
+    """The class, twice; one submission, for what each further one costs; and samples of each kind in it under nbgrader.
 
     Without pages of feedback, which nbgrader makes by another command.
     """
@@ -557,9 +625,9 @@ def speed(folder: Path, size: int, nbgrader: Path | None, count: int, honest: bo
     before = tree(folder / "submissions")
     took = [grade(folder / "submissions", folder / f"run{i}", "--no-feedback") for i in (1, 2)]
     first = grade(folder / "first", folder / "run3", "--no-feedback")
-    number = sum(
-        1 for row in json.loads((folder / "run1" / "grades.json").read_text())["timing"]["seconds"] if row[2]
-    )
+    timing = json.loads((folder / "run1" / "grades.json").read_text(encoding="utf-8"))["timing"]
+    ran = [student for student, _, seconds in timing["seconds"] if seconds]
+    number = len(ran)
     best = min(took, key=lambda one: one.wall)
     told: dict[str, Any] = {
         "students": len(cases), "notebooks run": number,
@@ -575,27 +643,17 @@ def speed(folder: Path, size: int, nbgrader: Path | None, count: int, honest: bo
             f"not measured; to compare: {GET_NBGRADER}, then --nbgrader nbgrader-env/bin/nbgrader"
         )
         return told
-    other = Nbgrader(nbgrader, folder / "nbgrader")
-    alone, several = other.autograde(chosen[:1]), other.autograde(chosen)
-    further = [
-        (getattr(several, unit) - getattr(alone, unit)) / (len(chosen) - 1) for unit in ("wall", "cpu")
-    ]
-    whole = [
-        getattr(alone, unit) + each * (number - 1)
-        for unit, each in zip(("wall", "cpu"), further, strict=True)
-    ]
-    told["nbgrader"] = {
-        "first submission": str(alone), f"{len(chosen)} submissions": str(several),
-        "each further, seconds": round(further[0], 3), "each further, processor seconds": round(further[1], 3),
-        "the class, worked out from these, seconds": round(whole[0]), "processor seconds": round(whole[1]),
-    }  # fmt: skip
+    told["nbgrader"] = theirs = beside(Nbgrader(nbgrader, folder / "nbgrader"), cases, ran, count)
+    further = theirs["measured"]["honest"]
     told["faster than nbgrader"] = {
-        "class": round(whole[0] / best.wall, 1),
-        "class, processor time": round(whole[1] / best.cpu, 1),
-        "each further": round(further[0] / max(1e-9, told["each further, seconds"]), 1),
-        "each further, processor time": round(
-            further[1] / max(1e-9, told["each further, processor seconds"]), 1
-        ),
+        "class": round(theirs["the class, seconds"] / best.wall, 1),
+        "class, processor time": round(theirs["the class, processor seconds"] / best.cpu, 1),
+        **{
+            unit.replace(", seconds", "").replace("processor seconds", "processor time"): round(
+                further[unit] / max(1e-9, told[unit]), 1
+            )
+            for unit in ("each further, seconds", "each further, processor seconds")
+        },
     }
     return told
 
@@ -690,7 +748,7 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         default=14,
         metavar="N",
-        help="students that nbgrader grades (default: %(default)s)",
+        help="honest students that nbgrader grades (default: %(default)s)",
     )
     return parser
 

@@ -422,7 +422,9 @@ def _record_without(book: Gradebook, course: Course, task: Task, only: str) -> N
 class Progress:
     """One line that says how far it is and when it will be done; silent where nobody watches.
 
-    A thread writes it anew each second, so that time passes in it while a submission takes its own; then it says which.
+    A thread writes it anew each second, so that time passes in it while a submission takes its own; then it says which. The time
+    that is left is worked out from the results that have come, and counted down from the last of them: waiting for one submission
+    says nothing of the others. Once it waits for one, the line has that one's limit in it, and says "up to".
     """
 
     def __init__(
@@ -430,10 +432,12 @@ class Progress:
         total: int,
         *,
         quiet: bool = False,
+        limit: float = 0.0,
         out: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.total, self.done = total, 0
+        self._limit = limit  # seconds that a submission may take; 0: there is no such limit
         self._out = out or sys.stderr
         self._clock = clock
         self._start = self._shown = self._last = clock()
@@ -453,23 +457,22 @@ class Progress:
         if self._quiet or (now - self._shown < 0.1 and self.done < self.total):
             return
         self._shown, self._about = now, about
-        self._write(self.line(about, now - self._start))
+        self._write(self.line(about))
 
     def begin(self, about: str) -> None:
         """What takes its time begins here: the time that is left is worked out from now on."""
         self._start, self._before, self._about = self._clock(), self.done, about
         self._last = self._start
         if not self._quiet:
-            self._write(self.line(about, 0.0))
+            self._write(self.line(about))
 
     def tick(self) -> None:
         """Time has passed and nothing else has happened."""
-        now = self._clock()
-        waiting, longest = now - self._last, next(iter(self.running()), "")
-        about = (
-            f"waiting for {longest}, {clock_time(waiting)}" if longest and waiting >= WAITING else self._about
-        )
-        self._write(self.line(about, now - self._start))
+        waiting, longest = self._clock() - self._last, next(iter(self.running()), "")
+        if longest and waiting >= WAITING:
+            self._write(self.line(f"waiting for {longest}, {clock_time(waiting)}", waiting, self._limit))
+        else:
+            self._write(self.line(self._about, waiting))
 
     def _watch(self, over: threading.Event) -> None:
         while not over.wait(1.0):
@@ -477,12 +480,20 @@ class Progress:
                 if not over.is_set():
                     self.tick()
 
-    def line(self, about: str, seconds: float) -> str:
-        """The line: a bar, numbers, the time that is left."""
+    def line(self, about: str, waiting: float = 0.0, limit: float = 0.0) -> str:
+        """The line: a bar, numbers, the time that is left when nothing has come for `waiting` seconds.
+
+        What runs was started when the last result came, if not before; so it is over when `limit` is, which counts if given.
+        """
         full = self.done / max(1, self.total)
         bar = ("#" * round(20 * full)).ljust(20, ".")
-        since = self.done - self._before
-        left = f", {clock_time(seconds / since * (self.total - self.done))} left" if since else ""
+        since, to_come = self.done - self._before, self.total - self.done
+        each = (self._last - self._start) / max(1, since)
+        left = ""
+        if limit and (since or to_come == 1):
+            left = f", up to {clock_time(max(0.0, limit - waiting) + each * (to_come - 1))} left"
+        elif since:
+            left = f", {clock_time(max(0.0, each * to_come - waiting))} left"
         return f"[{bar}] {self.done} of {self.total}{left}  {_printable(about)}".rstrip()
 
     def close(self) -> None:
@@ -696,7 +707,7 @@ def _main(options: argparse.Namespace) -> int:
         say = _quiet if options.quiet else print
         _say_plan(say, made, found, course)
         there = [task for task in made.tasks if task.submission.file and not task.trouble]
-        progress = Progress(len(there), quiet=options.quiet)
+        progress = Progress(len(there), quiet=options.quiet, limit=limits.job_wall)
         stop = threading.Event()
 
         def make_runner(course: Course = course) -> AbstractContextManager[Runner]:

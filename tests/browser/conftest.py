@@ -14,9 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "trace"))  # the samples
+
+expect.set_options(
+    timeout=60_000
+)  # not Playwright's 5 s: what is waited for comes on a slow machine too, only later
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -55,6 +59,6 @@ def browser() -> Iterator[Browser]:
             if os.environ.get("CI"):
                 pytest.fail(message)
             pytest.skip(message)
-        chromium = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        chromium = playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=180_000)
         yield chromium
         chromium.close()

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,24 +73,32 @@ def serve(folder: Path) -> Iterator[Lab]:
         finally:
             server.terminate()
             try:
-                server.wait(10)
+                server.wait(60)
             except subprocess.TimeoutExpired:
                 server.kill()
                 server.wait()
 
 
-def _wait_for(url: str, server: subprocess.Popen, log: Path, seconds: float = 90) -> None:
+def _wait_for(url: str, server: subprocess.Popen, log: Path, seconds: float = 300) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if server.poll() is not None:
             raise RuntimeError(f"JupyterLab ended at once:\n{log.read_text()[-3000:]}")
         try:
-            with urllib.request.urlopen(url, timeout=5) as answer:
+            with urllib.request.urlopen(url, timeout=30) as answer:
                 answer.read()
                 return
         except OSError:
             time.sleep(0.2)
     raise RuntimeError(f"JupyterLab did not answer within {seconds:.0f} s:\n{log.read_text()[-3000:]}")
+
+
+def eventually(read: Callable[[], Any], wanted: Any, seconds: float = 60) -> None:
+    """Read something until it is as wanted, for what happens a moment later: a move reaches the kernel, a window its size."""
+    end = time.monotonic() + seconds
+    while (got := read()) != wanted and time.monotonic() < end:
+        time.sleep(0.05)
+    assert got == wanted
 
 
 class Notebook:
@@ -136,19 +144,19 @@ class Notebook:
     ) -> Notebook:
         """Open a notebook that lies in the lab's folder."""
         page = browser.new_context(viewport={"width": size[0], "height": size[1]}, **context).new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(90_000)
         place = {"lab": "lab/tree/{}?reset", "notebook": "notebooks/{}"}[host].format(
             path.relative_to(lab.folder)
         )
         page.goto(f"{lab.url}/{place}", wait_until="domcontentloaded")
         self = cls(page, lab, path)
-        page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.sessionContext", timeout=90_000)
+        page.wait_for_function("window.jupyterapp?.shell?.currentWidget?.sessionContext", timeout=240_000)
         page.evaluate("window.jupyterapp.shell.collapseLeft?.()")
         self.theme(theme)  # the server remembers the last one
         page.wait_for_function(
             """() => { const s = window.jupyterapp.shell.currentWidget.sessionContext;
                        return s.isReady && s.session?.kernel?.status === "idle"; }""",
-            timeout=90_000,
+            timeout=240_000,
         )
         return self
 
@@ -160,7 +168,7 @@ class Notebook:
                        return w.sessionContext.session.kernel.status === "idle"
                          && c.filter((x) => x.model.type === "code" && x.model.sharedModel.getSource())
                              .every((x) => x.model.executionCount); }""",
-            timeout=90_000,
+            timeout=240_000,
         )
 
     def theme(self, name: str) -> None:
@@ -208,7 +216,7 @@ class Notebook:
 
     def wait_for_stage(self) -> None:
         """Until the stepper is drawn."""
-        expect(self.stage).to_be_visible(timeout=30_000)
+        expect(self.stage).to_be_visible()
         expect(self.stage.get_by_role("status")).not_to_be_empty()
 
     def close(self) -> None:

@@ -47,7 +47,7 @@ def pages(tmp_path_factory) -> Path:
 
 def visit(browser: Browser, path: Path, size=(1280, 800), **context) -> tuple[Page, list[str]]:
     page = browser.new_context(viewport={"width": size[0], "height": size[1]}, **context).new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(60_000)
     noted: list[str] = []
     page.on("pageerror", lambda error: noted.append(str(error)))
     page.on(

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import samples
 from axe_playwright_python.sync_playwright import Axe
+from labserver import eventually
 from playwright.sync_api import Browser, Page, expect
 
 from autograd_lab import lab
@@ -22,7 +23,7 @@ WORST = {"serious", "critical"}
 def visit(browser: Browser, path: Path, size=(1280, 800), **context) -> tuple[Page, list[str]]:
     """The page from disk, with the network cut off; and the list that its errors and requests are noted in."""
     page = browser.new_context(viewport={"width": size[0], "height": size[1]}, **context).new_page()
-    page.set_default_timeout(20_000)
+    page.set_default_timeout(60_000)
     noted: list[str] = []
     page.on("pageerror", lambda error: noted.append(str(error)))
     page.on(
@@ -137,11 +138,7 @@ def test_any_host_with_the_anywidget_model_will_do(browser, tmp_path):
     page.get_by_role("button", name="Last", exact=True).click()
     expect(page.get_by_role("status").first).to_have_text(narrate(TRACE, 35))
     # wait_for_function would evaluate a string in the page, which its policy forbids.
-    for _ in range(100):
-        if page.evaluate("window.data.position") == 35:
-            break
-        page.wait_for_timeout(50)
-    assert page.evaluate("window.data.position") == 35
+    eventually(lambda: page.evaluate("window.data.position"), 35)
     page.evaluate("window.close_it()")
     calls = page.evaluate("window.calls")
     events = {call[3:] for call in calls if call.startswith("on ")}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import labserver
 import pytest
-from labserver import Lab, Notebook
+from labserver import Lab, Notebook, eventually
 from playwright.sync_api import Browser, expect
 
 from autograd_lab.tracing import Trace
@@ -32,7 +32,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 def show(browser: Browser, lab: Lab, *cells: str, **options) -> Notebook:
     notebook = Notebook.open(browser, lab, list(cells), **options)
     notebook.run()
-    expect(notebook.stage.first).to_be_visible(timeout=30_000)
+    expect(notebook.stage.first).to_be_visible()
     expect(notebook.stage.first.get_by_role("status")).not_to_be_empty()
     return notebook
 
@@ -52,9 +52,14 @@ def everything(notebook: Notebook) -> str:
     return stage.evaluate("e => e.outerHTML") + fields + stage.aria_snapshot()
 
 
-def records(notebook: Notebook, name: str = "predictions") -> list[dict]:
-    notebook.page.wait_for_timeout(250)
-    return json.loads(notebook.evaluate(f"import json; print(json.dumps(s.{name}))"))
+def records(notebook: Notebook, questions: int, name: str = "predictions") -> list[dict]:
+    """What Python has of the answers, once those to so many questions have arrived."""
+
+    def read():
+        return json.loads(notebook.evaluate(f"import json; print(json.dumps(s.{name}))"))
+
+    eventually(lambda: len({record["id"] for record in read()}) >= questions, True)
+    return read()
 
 
 def test_nothing_tells_before_the_answer_is_committed(browser, lab):
@@ -99,10 +104,10 @@ def test_nothing_tells_before_the_answer_is_committed(browser, lab):
         expect(note).to_contain_text("Wrong" if i % 3 == 1 and q["type"] != "node" else "Right")
         page.keyboard.press("Enter")
     expect(stage.locator(".agl-count")).to_have_text("35 / 35")
-    found = records(notebook)
+    found = records(notebook, len(asked))
     assert [r["correct"] for r in found] == [i % 3 != 1 or q["type"] == "node" for i, q in enumerate(asked)]
     assert [r["question"] for r in found] == [q["ask"] for q in asked]
-    assert notebook.evaluate("print(repr(s.question), s.score['open'])") == "'' 0"
+    eventually(lambda: notebook.evaluate("print(repr(s.question), s.score['open'])"), "'' 0")
     assert notebook.cells() == 1
     notebook.close()
 
@@ -127,7 +132,7 @@ def test_no_way_leads_over_an_open_question(browser, lab):
     expect(stage.locator(".agl-note")).to_contain_text("Not answered")
     expect(stage.locator(".agl-note")).to_contain_text("2.89")
     expect(stage.locator(".agl-count")).to_have_text("2 / 35")
-    (record,) = records(notebook)
+    (record,) = records(notebook, 1)
     assert (record["given"], record["correct"], record["verdict"]) == (None, None, "shown")
     notebook.close()
 
@@ -146,7 +151,7 @@ def test_a_known_mistake_is_named_and_an_unreadable_answer_is_not_counted(browse
     page.keyboard.press("Enter")
     expect(stage.locator(".agl-note")).to_contain_text("The factors swap")
     expect(field).to_be_focused()
-    (record,) = records(notebook)
+    (record,) = records(notebook, 1)
     assert record["misconception"] == "swapped"
     assert record["note"] == json.loads(notebook.evaluate("print(json.dumps(s.predictions[0]['note']))"))
     notebook.close()
@@ -171,7 +176,7 @@ def test_two_views_of_one_stepper_stay_in_step(browser, lab):
     for view in (first, second):
         expect(view.locator(".agl-note")).to_contain_text("Wrong")
         expect(view.locator(".agl-note")).to_contain_text("8.959")
-    assert len(records(notebook)) == 2
+    assert len(records(notebook, 2)) == 2
     notebook.close()
 
 
@@ -211,7 +216,7 @@ def test_being_the_engine_with_the_keyboard_alone(browser, lab, theme):
             page.keyboard.type(q["shown"])
             page.keyboard.press("Enter")
     expect(stage.locator(".agl-count")).to_have_text("35 / 35")
-    log = records(notebook, "engine_log")
+    log = records(notebook, len(asked), "engine_log")
     assert [r["verdict"] for r in log].count("wrong") == sum(r["attempt"] > 1 for r in log)
     assert len({r["id"] for r in log}) == len(asked)
     assert (
@@ -233,7 +238,8 @@ def test_being_the_engine_with_the_keyboard_alone(browser, lab, theme):
 
 
 def test_a_node_is_chosen_by_a_click_on_the_graph(browser, lab):
-    notebook = show(browser, lab, CELL.format('mode="engine"'))
+    # without motion: a node that glides is not where it was when it is clicked
+    notebook = show(browser, lab, CELL.format('mode="engine"'), reduced_motion="reduce")
     stage = notebook.stage
     notebook.button("Go to the question").click()
     node = stage.locator(".agl-grad-fn", has_text="MulBackward0 #1").locator("ellipse").bounding_box()
@@ -243,7 +249,7 @@ def test_a_node_is_chosen_by_a_click_on_the_graph(browser, lab):
     notebook.page.mouse.click(node["x"] + node["width"] / 2, node["y"] + node["height"] / 2)
     expect(stage.locator(".agl-q")).to_contain_text("MulBackward0 #3 got g = 1.")
     expect(stage.locator(".agl-answer")).to_be_visible()
-    assert [r["verdict"] for r in records(notebook, "engine_log")] == ["wrong", "right"]
+    eventually(lambda: [r["verdict"] for r in records(notebook, 1, "engine_log")], ["wrong", "right"])
     notebook.close()
 
 
@@ -255,9 +261,9 @@ def test_the_modes_are_switched_in_the_widget(browser, lab):
     mode.select_option("predict")
     expect(stage.locator(".agl-count")).to_have_text("0 / 35")  # all had been seen: from the start
     expect(stage.locator(".agl-q")).to_have_text("The next question comes before step 2.")
-    notebook.page.wait_for_timeout(250)
-    assert notebook.evaluate("print(s.mode, s.position, s.question)") == (
-        "predict 0 Next, mul runs on a = 1.7 and a = 1.7. What is b?"
+    eventually(
+        lambda: notebook.evaluate("print(s.mode, s.position, s.question)"),
+        "predict 0 Next, mul runs on a = 1.7 and a = 1.7. What is b?",
     )
     mode.select_option("watch")
     expect(stage.locator(".agl-ask")).to_be_hidden()
@@ -306,9 +312,11 @@ def test_presenting(browser, lab, size):
     stage.locator(".agl-svg").focus()
     page.keyboard.press("p")
     expect(notebook.button("Present")).to_have_attribute("aria-pressed", "true")
-    page.wait_for_timeout(400)
-    box = stage.bounding_box()
-    assert (box["width"], box["height"]) == pytest.approx(size, abs=2)
+    box = stage.bounding_box
+    eventually(
+        lambda: [abs(box()[side] - most) <= 2 for side, most in zip(("width", "height"), size, strict=True)],
+        [True, True],
+    )
     small = stage.evaluate(
         """e => [...e.querySelectorAll("*")].filter((x) => x.checkVisibility() && !x.closest("svg.agl-heat, .agl-live, .agl-cap")
              && [...x.childNodes].some((c) => c.nodeType === 3 && c.textContent.trim())
@@ -337,8 +345,7 @@ def test_presenting(browser, lab, size):
     expect(stage.get_by_role("dialog", name="Keys")).to_be_hidden()
     page.keyboard.press("f")
     expect(notebook.button("Present")).to_have_attribute("aria-pressed", "false")
-    page.wait_for_timeout(400)
-    assert stage.bounding_box()["height"] < size[1]
+    eventually(lambda: box()["height"] < size[1], True)
     assert notebook.cells() == 1
     notebook.close()
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import labserver
 import pytest
 import samples
-from labserver import Lab, Notebook
+from labserver import Lab, Notebook, eventually
 from playwright.sync_api import Browser, expect
 
 from autograd_lab.tracing import Trace, narrate, state
@@ -155,7 +156,8 @@ def test_keyboard_alone(browser, lab):
     page.keyboard.press("Home")
     page.keyboard.press("Space")
     expect(notebook.button("Pause")).to_be_visible()
-    expect(notebook.stage.locator(".agl-count")).to_have_text(f"2 / {total}", timeout=5000)
+    # It runs by itself, at its own pace: where it is when that is seen, and when it is stopped, depends on the machine.
+    expect(notebook.stage.locator(".agl-count")).to_have_text(re.compile(rf"^([2-9]|\d\d) / {total}$"))
     page.keyboard.press("Space")
     expect(notebook.button("Play")).to_be_visible()
     page.keyboard.press("Home")
@@ -197,8 +199,8 @@ def test_buttons_scrubber_and_python_move_the_same_thing(browser, lab):
     assert notebook.narration == narrate(trace, 0)
     notebook.stage.get_by_role("slider", name="Position").fill("16")
     assert notebook.narration == narrate(trace, 16)
-    notebook.page.wait_for_timeout(200)  # moves are sent to the kernel a moment later, together
-    assert notebook.evaluate("print(s)") == "Stepper(backward 16/35: MulBackward0 #3)"
+    # moves are sent to the kernel a moment later, together
+    eventually(lambda: notebook.evaluate("print(s)"), "Stepper(backward 16/35: MulBackward0 #3)")
     notebook.evaluate("s.step(8)")
     expect(notebook.stage.get_by_role("status")).to_have_text(narrate(trace, 24))
     notebook.button("Next event of this kind").click()
@@ -216,10 +218,13 @@ def test_play_runs_to_the_end_and_stops(browser, lab):
     notebook = show(browser, lab, HAND_MADE.format("scalar"), reduced_motion="reduce")
     notebook.stage.get_by_label("Speed").select_option("10")
     notebook.button("Play").click()
-    expect(notebook.stage.get_by_role("status")).to_have_text(narrate(trace, len(trace)), timeout=15_000)
+    expect(notebook.stage.get_by_role("status")).to_have_text(narrate(trace, len(trace)))
     expect(notebook.button("Play")).to_be_visible()
     notebook.close()
 
+
+# Two frames later everything that watches sizes has been told, and has drawn itself.
+DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 FITS = """() => {
   const bad = [], slack = 1.5, stage = document.querySelector(".agl");
@@ -248,7 +253,8 @@ def test_nothing_is_cut_off(browser, lab, name):
     scrubber = notebook.stage.get_by_role("slider", name="Position")
     for width, height in [(1024, 768), (1280, 800), (1920, 1080)]:
         notebook.page.set_viewport_size({"width": width, "height": height})
-        notebook.page.wait_for_timeout(300)
+        eventually(lambda: notebook.page.evaluate("[innerWidth, innerHeight]"), [width, height])
+        notebook.page.evaluate(DRAWN)
         for k in range(0, len(samples.SMALL[name]()) + 1, 3):
             scrubber.fill(str(k))
             assert notebook.page.evaluate(FITS) == [], (width, k)

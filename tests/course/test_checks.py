@@ -418,10 +418,10 @@ def test_a_folder_that_cannot_be_written_costs_only_the_memory(monkeypatch, tmp_
 
 def test_a_check_answers_at_once():
     item = product_item()
-    start = time.perf_counter()
+    start = time.process_time()  # of the processor, not of the clock: a busy machine is no failure
     for _ in range(20):
         feedback.verdict_on(item, torch.relu)
-    assert (time.perf_counter() - start) / 20 < 0.5  # asked is 0.05; a busy machine is no failure
+    assert (time.process_time() - start) / 20 < 0.5  # asked is 0.05
 
 
 def engine_of_04_2():

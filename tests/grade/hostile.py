@@ -235,6 +235,42 @@ def broken() -> Iterator[Case]:
     yield from _rearranged()
 
 
+ENDLESS = {
+    *(
+        f"h-{name}"
+        for name in (
+            "endless",
+            "endless-stubborn",
+            "endless-in-c",
+            "sleeps",
+            "answer-endless-detach",
+            "endless-program",
+        )
+    ),
+    "t-ignores-signals",
+}
+"""Those that end only when they are stopped, and do nothing but use time."""
+INSIDE_ONLY = {
+    *(f"h-{name}" for name in ("memory-array", "memory-list", "stack", "child", "subprocess", "program-eats")),
+    "h-prints-100-mb", "h-writes-100-mb",
+}  # fmt: skip
+"""Of the work that goes wrong, what takes memory without end, fills a disk or leaves processes where nothing hinders it."""
+
+
+def outside(case: Case) -> str:
+    """What a submission does where no sandbox is: "endless", "broken" if it only fails; "" for what may not run there.
+
+    That is every attack, and whatever is no plain notebook.
+    """
+    if case.student in ENDLESS:
+        return "endless"
+    gone_wrong = {
+        *(f"h-{name}" for cells in (IN_A_CELL, ALL_THE_SAME, IN_A_PROGRAM) for name in cells),
+        *(f"h-answer-{name}" for name in STRANGE_ANSWERS),
+    }
+    return "broken" if case.student in gone_wrong - INSIDE_ONLY else ""
+
+
 def _damaged_files() -> Iterator[Case]:
     make = partial(_case, kind="broken")
     solved = dump(_solved())

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -142,16 +143,22 @@ def dask(tmp_path_factory):
     worker = [sys.executable, "-m", "distributed.cli.dask_worker", "--no-nanny", "--nthreads", "1", "--host", "127.0.0.1",
               "--local-directory", str(folder), *place]  # fmt: skip
     processes = [subprocess.Popen(scheduler, **common)]
+    patient = pytest.MonkeyPatch()
+    patient.setattr(
+        cluster, "WAIT", 300.0
+    )  # three of them load their libraries at once, perhaps on one slow processor
     try:
-        end = time.monotonic() + 120
-        while not file.is_file() and time.monotonic() < end:
+        end, address = time.monotonic() + 300, ""
+        while not address and time.monotonic() < end:
             time.sleep(0.1)
+            with suppress(OSError, ValueError):  # not there yet, or not all of it
+                address = json.loads(file.read_text())["address"]
         processes += [subprocess.Popen(worker, **common) for _ in range(3)]
-        address = json.loads(file.read_text())["address"]
         with cluster.connect(address) as client:
-            client.wait_for_workers(3, timeout=120)
+            client.wait_for_workers(3, timeout=300)
         yield address, processes[1:]
     finally:
+        patient.undo()
         for process in reversed(processes):
             process.kill()
             process.wait()

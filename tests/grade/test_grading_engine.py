@@ -19,10 +19,13 @@ from autograd_lab.grade.sandbox import SandboxError
 BOMB = "big = []\nwhile True:\n    big.append(bytearray(1 << 26))"
 
 
+PATIENT = replace(tiny.BRIEF, cell_cpu=Limits.cell_cpu, probe_cpu=Limits.probe_cpu)
+"""With the processor time that students get: what is tried here takes a second on some machines, and is not to be ended for that."""
+
+
 @pytest.fixture(scope="module")
 def engine():
-    """With the processor time that students get: what is tried here takes a second on some machines, and is not to be ended for that."""
-    yield from _engine(replace(tiny.BRIEF, cell_cpu=Limits.cell_cpu, probe_cpu=Limits.probe_cpu))
+    yield from _engine(PATIENT)
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +36,8 @@ def hasty():
 
 @pytest.fixture(scope="module")
 def impatient():
-    """With little time by the clock, for what waits."""
-    yield from _engine(replace(tiny.BRIEF, cell_wall=2.0, probe_wall=2.0))
+    """With less time by the clock, for what waits; still a thousand times what the honest cells beside it take."""
+    yield from _engine(replace(PATIENT, cell_wall=6.0, probe_wall=6.0))
 
 
 def _engine(limits):
@@ -71,7 +74,7 @@ def test_an_engine_in_a_process_that_holds_thousands_of_files():
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(before[0], 1200), before[1]))
     held = [os.open(os.devnull, os.O_RDONLY) for _ in range(1024)]
     try:
-        with Engine(tiny.ITEMS, tiny.BRIEF, workers=1, require_sandbox=False) as engine:
+        with Engine(tiny.ITEMS, PATIENT, workers=1, require_sandbox=False) as engine:
             ((_, ran),) = engine.run([tiny.job("ada")])
     finally:
         for number in held:
@@ -467,7 +470,7 @@ def test_files_are_bounded(engine):
         "import os\nsizes = []\nfor i in range(100):\n    try:\n        with open(f'f{i}', 'wb') as f:\n            f.write(bytes(6 << 20))\n"
         "    except OSError as error:\n        print(error.errno)\n        break\nprint(i < 50, os.listdir('.') != [])"
     )
-    small = replace(tiny.BRIEF, folder=32 << 20)
+    small = replace(PATIENT, folder=32 << 20)
     with Engine(tiny.ITEMS, small, workers=1) as own:
         if "mount namespace" not in own.layers:
             pytest.skip("the folder of a submission is bounded where it has a mount of its own")

@@ -43,14 +43,14 @@ def start(folder, out):
 
 def finish(process):
     """Wait until it is done."""
-    said = process.communicate(timeout=500)[1]
+    said = process.communicate(timeout=1800)[1]
     assert process.returncode == 0, said.decode()
 
 
 def left(folder):
-    """Processes of the command that are still there, a moment after it has gone."""
-    mark = f"TMPDIR={folder}/tmp".encode()
-    for _ in range(100):
+    """Processes of the command that do not end when it has gone: one that is still loading its libraries notices afterwards."""
+    mark, end = f"TMPDIR={folder}/tmp".encode(), time.monotonic() + 180
+    while True:
         there = []
         for entry in Path("/proc").glob("[0-9]*"):
             try:
@@ -58,10 +58,9 @@ def left(folder):
                     there.append(entry.name)
             except OSError:
                 continue
-        if not there:
-            break
+        if not there or time.monotonic() > end:
+            return there
         time.sleep(0.1)
-    return there
 
 
 def kill_and_resume(folder, kills):

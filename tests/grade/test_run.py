@@ -326,18 +326,68 @@ def test_the_line_says_how_far_and_how_long():
 
 def test_the_line_says_for_whom_it_waits():
     out, now = Terminal(), [0.0]
-    line = run.Progress(4, out=out, clock=lambda: now[0])
+    line = run.Progress(4, limit=180.0, out=out, clock=lambda: now[0])
     line.running = lambda: ["bob", "eve"]
     now[0] = 10.0
     line.step("ada")
     now[0] = 12.0
     line.tick()
-    assert out.getvalue().endswith("\r[#####...............] 1 of 4, 0:36 left  ada")
+    assert out.getvalue().endswith("\r[#####...............] 1 of 4, 0:28 left  ada")
     now[0] = 30.0
     line.tick()
-    assert out.getvalue().endswith("\r[#####...............] 1 of 4, 1:30 left  waiting for bob, 0:20")
+    assert out.getvalue().endswith("\r[#####...............] 1 of 4, up to 3:00 left  waiting for bob, 0:20")
     line.close()
     assert out.getvalue().endswith("\r")
+
+
+def test_the_time_that_is_left_never_grows_while_one_submission_hangs():
+    """It takes as long as its limit at most, and what it holds up takes what others took."""
+    out, now = Terminal(), [0.0]
+    line = run.Progress(100, limit=60.0, out=out, clock=lambda: now[0])
+    line.running = lambda: ["bob"]
+
+    def left():
+        text = re.findall(r"(?:(up to) )?(\d+):(\d\d) left", out.getvalue().rpartition("\r")[2])
+        return [(word, 60 * int(minutes) + int(seconds)) for word, minutes, seconds in text]
+
+    for second in range(1, 51):  # 50 results, one a second
+        now[0] = float(second)
+        line.step("ada")
+    assert left() == [("", 50)]
+    seen = []
+    for second in range(51, 110):
+        now[0] = float(second)
+        line.tick()
+        seen += left()
+    assert len(seen) == 59
+    at_once, waiting = seen[:4], seen[4:]
+    assert at_once == [("", 49), ("", 48), ("", 47), ("", 46)]
+    assert waiting == [
+        ("up to", 104 - number) for number in range(55)
+    ]  # 60 s less 5 to begin with, and 49 others
+    now[0] = 110.0
+    line.step("bob")
+    assert left() == [("", round(110 / 51 * 49))]
+
+
+def test_without_a_limit_or_a_result_it_promises_nothing():
+    out, now = Terminal(), [0.0]
+    line = run.Progress(2, out=out, clock=lambda: now[0])
+    line.running = lambda: ["bob"]
+    line.begin("")
+    now[0] = 20.0
+    line.tick()
+    assert out.getvalue().endswith("\r[....................] 0 of 2  waiting for bob, 0:20")
+    now[0] = 30.0
+    line.step("bob")
+    now[0] = 90.0
+    line.tick()
+    assert out.getvalue().endswith("\r[##########..........] 1 of 2, 0:00 left  waiting for bob, 1:00")
+    alone = run.Progress(1, limit=60.0, out=out, clock=lambda: now[0])
+    alone.running = lambda: ["eve"]
+    now[0] = 100.0
+    alone.tick()
+    assert out.getvalue().endswith("\r[....................] 0 of 1, up to 0:50 left  waiting for eve, 0:10")
 
 
 def test_the_line_lives_while_nothing_comes():
@@ -345,7 +395,7 @@ def test_the_line_lives_while_nothing_comes():
     out = Terminal()
     line = run.Progress(4, out=out)
     line.begin("starting")
-    before, end = len(out.getvalue()), time.monotonic() + 20
+    before, end = len(out.getvalue()), time.monotonic() + 120
     while len(out.getvalue()) == before and time.monotonic() < end:
         time.sleep(0.05)
     assert len(out.getvalue()) > before

@@ -158,7 +158,7 @@ def tried(folder, without=(), require=True):
     with Surroundings(folder) as around:
         cell = f"{source}\nTRAP.update({around.trap!r})\nreport()"
         own = [folder / "keys", folder / "submissions", folder / "results"]
-        patient = Limits(cell_cpu=60, cell_wall=240, job_wall=400)
+        patient = Limits(cell_cpu=600, cell_wall=1800, job_wall=2400)
         with Engine(
             tiny.ITEMS, patient, workers=1, require_sandbox=require, private=own, without=without
         ) as engine:
@@ -270,7 +270,7 @@ def test_nothing_escapes_a_plain_user():
         own.chmod(0o777)
         command = [*plain_user(folder), sys.executable, str(Path(__file__).resolve()), "--in", str(own)]
         environment = {**os.environ, "HOME": str(own), "TMPDIR": str(own)}
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=400, env=environment)
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=2700, env=environment)
     if "unshare" in ended.stderr or "so they do not run" in ended.stderr:
         pytest.skip(f"no plain user, or no sandbox for one, to be had here: {ended.stderr[-500:]}")
     assert ended.returncode == 0, ended.stderr

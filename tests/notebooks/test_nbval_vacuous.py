@@ -61,8 +61,8 @@ def outcome(tmp_path_factory):
         "-p",
         "no:cacheprovider",
     ]
-    command += ["--color=no", "--nbval-cell-timeout=60", "."]
-    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+    command += ["--color=no", "--nbval-cell-timeout=300", "--nbval-kernel-startup-timeout=300", "."]
+    ran = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=900, check=False)
     lines = re.findall(r"^(07_\w+)\S*::Cell 0 (PASSED|FAILED|SKIPPED)", ran.stdout, re.MULTILINE)
     assert len(lines) == len(books()), ran.stdout + ran.stderr
     return {name: word == "PASSED" for name, word in lines}

@@ -39,7 +39,7 @@ def outputs():
 
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in CELLS.values()])
     book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    NotebookClient(book, timeout=120, allow_errors=True).execute()
+    NotebookClient(book, timeout=300, startup_timeout=300, allow_errors=True).execute()
     return {name: cell.outputs for name, cell in zip(CELLS, book.cells, strict=True)}
 
 

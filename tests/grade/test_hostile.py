@@ -28,10 +28,6 @@ LIMITED = {"h-endless-stubborn", "h-endless-in-c", "h-os-exit", "h-endless-progr
 """Of these, the ones that a short limit of processor time ends soon."""
 
 
-CLOCK = ["--limit", "cell_wall=300", "--limit", "probe_wall=150", "--limit", "job_wall=1200"]
-"""A machine that does something else meanwhile ends nobody."""
-
-
 def quick():
     chosen = {case.student for case in [one for one in hostile_cases() if one.student not in SLOW][::2]}
     return [case for case in hostile_cases() if case.student in chosen | {"t-reads-descriptors"}]
@@ -50,7 +46,7 @@ def place(tmp_path_factory):
 
 def run(cases, place, *limits):
     try:
-        return bench.hostile(cases, place, *CLOCK, *limits)
+        return bench.hostile(cases, place, *limits)
     except CannotGradeError as error:
         if "cannot be isolated" in str(error):
             pytest.skip(f"hostile submissions run only where they can be isolated: {error}")

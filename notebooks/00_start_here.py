@@ -167,7 +167,7 @@ show(start, pixels.detach().numpy())
 # writes down each **operation** on a tensor that was made with `requires_grad=True`. `backward()` reads
 # these notes in reverse. A formula with one dial is enough to see it.
 #
-# **Predict**: how many operations will it write down for this one line? `1` · `2` · `3` · `4`
+# **Predict**: how many operations will it write down for the line `y = (2 * x + 1) ** 2`? `1` · `2` · `3` · `4`
 
 # %%
 prediction = ...

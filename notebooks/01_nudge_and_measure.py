@@ -38,7 +38,7 @@ x = torch.tensor(2.0, requires_grad=True)
 with lab.record() as trace:
     y = (x + 1) * 3
 lab.reveal(operations, sum(node["kind"] == "op" for node in trace.nodes))
-lab.reveal(knows, "how it was made")
+lab.reveal(knows, "how it was made" if y.grad_fn else "its gradient")
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Time*: 12 minutes to the two valleys, 6 for the hand calculations, 8 for stepper and
@@ -91,8 +91,6 @@ def error(h):
 
 best = min((1e-3, 1e-8, 1e-12, 1e-16), key=error)
 lab.reveal(prediction, best)
-assert best == 1e-8
-assert forward_difference(f, 2.0, 1e-16) == 0
 
 # %% [markdown]
 # With `1e-16` the answer is 0, off by all of 12: `2 + 1e-16` *is* 2, the nudge is lost, and nothing
@@ -116,6 +114,8 @@ plt.xlabel("nudge h")
 plt.ylabel("error")
 plt.legend()
 plt.show()
+assert best == 1e-8
+assert forward_difference(f, 2.0, 1e-16) == 0
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Ask* for the paper before you show the picture: "Hold up the curve you drew." *Expect*
@@ -243,9 +243,12 @@ assert 2 ** (6 - 1) == 32
 runs, passes = ..., ...
 
 parameters = 64 * 20 + 20 * 10
-lab.reveal(runs, parameters + 1)
-lab.reveal(passes, 2)
 assert parameters == 1480
+lab.reveal(runs, parameters + 1)
+with lab.record() as trace:  # from a number to its gradient
+    forward = [root(a)]
+    forward[0].backward()
+lab.reveal(passes, len(forward) + sum(event["k"] == "backward" for event in trace))
 
 # %% [markdown]
 # This is why nobody trains by nudging, and why everybody *tests* by nudging: it is slow and not exact,
@@ -261,8 +264,9 @@ assert parameters == 1480
 # %%
 cause, runs = ..., ...
 
-lab.reveal(cause, "lost")
-lab.reveal(runs, 2 * 3)
+lab.reveal(cause, "lost" if error(1e-15) > error(1e-8) else "bends")  # a smaller nudge bends less
+inputs, sides = 3, ("up", "down")
+lab.reveal(runs, inputs * len(sides))
 
 # %% [markdown]
 # ## The same in PyTorch

@@ -37,7 +37,8 @@ from autograd_lab import lab
 p, q = torch.tensor(5.0, requires_grad=True), torch.tensor(7.0, requires_grad=True)
 to_p, to_q = (p * q).grad_fn(torch.tensor(2.0))
 lab.reveal(message_to_p, to_p)
-lab.reveal(gradient, -0.004 / 0.001)
+nudged, moved = 0.001, -0.004
+lab.reveal(gradient, moved / nudged)
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Time*: 8 minutes to the stepper, 14 to the engine they run themselves, 12 for the three

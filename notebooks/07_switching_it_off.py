@@ -25,19 +25,24 @@
 # - find the place where a gradient was lost on its way.
 #
 # **Warm-up**, from memory. (1) A loop carries `h` from turn to turn, and the second backward fails. What is
-# the cure: `"retain_graph"` or `"detach"`? (2) In notebook 04, what made a node ready to run: its `"place"` in
-# the graph, or that all its `"messages"` had come?
+# the cure: `"retain_graph"` or `"detach"`? (2) `b = a * a`, the loss is `b * (b * 3)`. How many messages
+# does the node of `b` wait for before it runs?
 
 # %%
-cure, ready_by = ..., ...  # fill in, then run
+cure, waits_for = ..., ...  # fill in, then run
 
 import math
 
 import autograd_lab as torch
 from autograd_lab import lab
 
-lab.reveal(cure, "detach")
-lab.reveal(ready_by, "messages")
+a = torch.tensor(2.0, requires_grad=True)
+with lab.record() as trace:
+    b = a * a
+    (b * (b * 3)).backward()
+next_turn = {"retain_graph": b, "detach": b.detach()}  # what it would begin with
+lab.reveal(cure, next(way for way in next_turn if next_turn[way].grad_fn is None))
+lab.reveal(waits_for, max(event["of"] for event in trace if event["k"] == "deliver"))
 
 # %% [markdown]
 # ## Predict
@@ -96,9 +101,13 @@ with lab.record():
     x = torch.tensor(2.0, requires_grad=True)
     w = (x**3).detach()
     z = w + 2
-    with lab.expect(RuntimeError, "does not require grad"):
+    try:
         z.backward()
-lab.reveal(prediction, [str(z.grad_fn), "error", str(x.grad)])
+        call = "works"
+    except RuntimeError as error:
+        call = "error"
+        print(error)
+lab.reveal(prediction, [str(z.grad_fn), call, str(x.grad)])
 lab.why(x)
 
 # %% [markdown]
@@ -113,6 +122,7 @@ lab.why(x)
 prediction = {"plain": ..., "detach": ..., "frozen": ..., "eval": ...}
 prediction |= {"no_grad": ..., "enable_grad": ...}
 
+assert (z.grad_fn, call, x.grad) == (None, "error", None)  # the program before
 w = torch.tensor([2.0], requires_grad=True)
 frozen = torch.tensor([2.0], requires_grad=True).requires_grad_(False)
 layer = torch.nn.Linear(1, 1)
@@ -259,7 +269,6 @@ with lab.record():
     best = x.argmax()
     rounded = x.round().sum()
 lab.reveal(prediction, [t.requires_grad for t in (item, fresh, best, rounded)])
-assert rounded.requires_grad
 
 # %% [markdown]
 # > **You may think** a gradient passes through `item()`, `tensor([...])` or `argmax`.
@@ -270,6 +279,7 @@ assert rounded.requires_grad
 # > **Here it is**, as the lab reports it:
 
 # %%
+assert rounded.requires_grad
 print(lab.why("x", "item"))
 
 # %% [markdown]
@@ -296,13 +306,13 @@ switch, gradient, late = ..., ..., ...
 
 x = torch.tensor(3.0, requires_grad=True)
 (x * x.detach() + x).backward()
-lab.reveal(switch, "no_grad")
+kept = numbers_kept(torch.enable_grad())  # model.eval() is still on
+lab.reveal(switch, "no_grad" if kept else "eval")
 lab.reveal(gradient, x.grad)
 k = torch.tensor(2.0)
 y = k * k
 k.requires_grad_()
 lab.reveal(late, y.requires_grad)
-assert not y.requires_grad
 
 # %% [markdown]
 # ## The same in PyTorch

@@ -283,7 +283,7 @@ lab.reveal(yours, [M.grad.shape, M.grad[0, 2]])
 # ## The real thing
 #
 # One image goes through a layer to ten scores. We seed a single one: `v` is 1 at digit 3, elsewhere 0, so one row
-# of the Jacobian comes back. **Predict**: column 3 of `W.grad`, laid out as 8 by 8, is a picture of what?
+# of the Jacobian comes back. **Predict**: column 3 of `weights.grad`, laid out as 8 by 8, is a picture of what?
 # `"noise"` · `"the image"` · `"a three"`
 
 # %%
@@ -299,17 +299,18 @@ assert torch.allclose(W.grad, X.T @ G)
 prediction = ...
 
 with lab.record() as trace:
-    W = torch.zeros(64, 10, dtype=image.dtype, requires_grad=True)
-    scores = image @ W
+    weights = torch.zeros(64, 10, dtype=image.dtype, requires_grad=True)
+    scores = image @ weights
     scores.backward(v)
-lab.reveal(prediction, "the image" if W.grad[:, 3].tolist() == images[4].tolist() else "noise")
+back = weights.grad[:, 3].tolist()
+lab.reveal(prediction, "the image" if back == images[4].tolist() else "noise")
 
 # %%
 plt.figure(figsize=(2, 2))
-plt.imshow(W.grad[:, 3].reshape(8, 8).numpy(), cmap="gray_r")
+plt.imshow(weights.grad[:, 3].reshape(8, 8).numpy(), cmap="gray_r")
 plt.axis("off")
 plt.show()
-assert W.numel() == 640
+assert weights.numel() == 640
 assert 1400 * 10 * 640 == 8960000
 lab.step(trace, predict="shape")
 
@@ -320,8 +321,8 @@ lab.step(trace, predict="shape")
 #
 # ## Modify
 #
-# Seed two places: below `v[0, 3] = 1` write `v[0, 7] = 0.5`. **Predict** which columns of `W.grad` are filled now,
-# and how they compare. Then run from there, and draw column 7 too.
+# Seed two places: below `v[0, 3] = 1` write `v[0, 7] = 0.5`. **Predict** which columns of `weights.grad` are filled
+# now, and how they compare. Then run from there, and draw column 7 too.
 #
 # ## Exit ticket
 #

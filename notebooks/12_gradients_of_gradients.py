@@ -36,8 +36,9 @@ from autograd_lab import lab
 x = torch.tensor(0.0, requires_grad=True)
 torch.relu(x).backward()
 lab.reveal(at_zero, x.grad)
-y = torch.ones(2, 5) @ torch.ones(5)
-lab.reveal(passes, [y.numel(), 5])  # a row for each output, a column for each input
+x = torch.ones(5)
+y = torch.ones(2, 5) @ x
+lab.reveal(passes, [y.numel(), x.numel()])  # a row for each output, a column for each input
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Time*: 14 minutes to the second refutation, 12 to the hand calculations, 10 for the
@@ -204,8 +205,8 @@ lab.reveal(yours, twice(a * a * b, a, b))
 # A loss of `n` parameters has `n * n` second derivatives, the **Hessian**. For a network with 2410 parameters
 # these are 5,808,100 numbers. But often one wants only its product with one vector `v`. If `g` is the gradient, that is
 # the gradient of a number: of the sum of `g * v`, with `v` constant. **Predict**: how many backward passes does that take, for
-# any `n`? And work out the product below, by hand: at `x = (2, 3)` the Hessian of `f` has the rows `6, 4` and `4, 18`, and
-# `v` is `(1, 10)`.
+# any `n`? And work out the product below, by hand: at `x = (2, 3)` the Hessian of the `f` in the next cell has the rows `6, 4` and
+# `4, 18`, and `v` is `(1, 10)`.
 
 # %%
 passes, by_hand = ..., [..., ...]
@@ -271,8 +272,8 @@ y = w * x * x
 lab.reveal(prediction, w.grad)
 
 # %% [markdown]
-# `w.grad` is that of `y` alone; with `create_graph=True` in place of `retain_graph=True` it is 100. And this is the error of
-# before:
+# `w.grad` is that of `y` alone: the penalty took no part in it. With `create_graph=True` in place of `retain_graph=True` it
+# does, and the last line below says what you should have found then. Before it, the error of above:
 
 # %%
 assert penalty == 96

@@ -42,7 +42,9 @@ class Cube(torch.autograd.Function):
 
 x = torch.tensor(2.0, requires_grad=True)
 lab.reveal(node_name, Cube.apply(x).grad_fn.name())
-lab.reveal(empties, "zero_grad")
+x.grad, optimizer = torch.tensor(1.0), torch.optim.SGD([x], lr=0.1)
+lines = {"step": optimizer.step, "zero_grad": optimizer.zero_grad}
+lab.reveal(empties, next((name for name, run in lines.items() if run() or x.grad is None), "backward"))
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Time*: 14 minutes to *Guards*, 10 to the joint graph, 12 for it and the passes, 7 for
@@ -130,7 +132,6 @@ verdicts = [run["verdict"] for run in both.runs[1:]]
 lab.reveal(prediction, verdicts)
 for run in both.runs[1:]:
     print(run["says"])
-assert verdicts == ["holds", "missed", "missed", "missed"]
 
 # %% [markdown]
 # ## What breaks a capture
@@ -153,8 +154,8 @@ compiled = torch.compile(choose)
 with lab.expect(UserWarning, "reads a number out of a tensor"):
     first = compiled(x)
 second = compiled(-x)
-assert torch.equal(second, choose(-x))
-lab.reveal(prediction, "runs it as it is")
+right = torch.equal(second, choose(-x))
+lab.reveal(prediction, "runs it as it is" if right else "captures one side")
 
 # %% [markdown]
 # It is a **graph break**. The results stay right, only nothing is gained. `torch.compile(choose, fullgraph=True)`
@@ -166,6 +167,8 @@ lab.reveal(prediction, "runs it as it is")
 # and the call puts them in their place.
 
 # %%
+assert right
+assert verdicts == ["holds", "missed", "missed", "missed"]  # above, in Guards
 drop = torch.compile(lambda x: torch.nn.functional.dropout(x, 0.5))
 drop(x)
 print(drop.forward_source)
@@ -195,7 +198,6 @@ names = dict(zip("abc", [step.outs[0] for step in compiled.graph.steps[:3]], str
 read = [value for step in compiled.graph.steps if step.part == "backward" for value in step.values()]
 truth = {name: value in read for name, value in names.items()}
 lab.reveal(prediction, truth)
-assert truth == {"a": True, "b": False, "c": True}
 
 # %% [markdown]
 # `exp` and `tanh` need their *results*, the product with 3 needs only the 3. It is notebook 06 again, only that now a
@@ -207,6 +209,7 @@ assert truth == {"a": True, "b": False, "c": True}
 # one is computed for both (`share`). Look at each pass, before and after, with **Step**:
 
 # %%
+assert truth == {"a": True, "b": False, "c": True}
 passes = lab.compare_static(layers, x, w, 3, False).show("passes")
 passes.stage = 2
 passes
@@ -228,14 +231,13 @@ def bend(x):
     return (k - h).sum()
 
 
-compiled = torch.compile(bend)
+one, compiled = torch.compile(lambda x: torch.tanh(x * 2 + 1)), torch.compile(bend)
 with torch.no_grad():
-    compiled(x)
-lab.reveal(half, "tanh")
+    one(x), compiled(x)
+lab.reveal(half, one.entry.forward_graph.steps[-1].op.split("+")[-1])
 lines = compiled.entry.forward_graph.steps
 lab.reveal(yours, len(lines))
 print(compiled.forward_source)
-assert len(lines) == 3
 
 # %% [markdown]
 # ## Just another node
@@ -253,9 +255,9 @@ with lab.record() as trace:
     loss.backward()
 lab.reveal(name, y.grad_fn.name())
 lab.reveal(edges, len(y.grad_fn.next_functions))
-assert len(y.grad_fn.next_functions) == 2
 
 # %%
+assert (len(lines), len(y.grad_fn.next_functions)) == (3, 2)
 lab.step(trace)
 
 # %% [markdown]
@@ -277,13 +279,14 @@ twice, graphs = ..., ...
 
 y = compiled(x, w, 3, False)
 y.backward()
-with lab.expect(RuntimeError, "second time"):
+try:
     y.backward()
-lab.reveal(twice, "fails")
+    lab.reveal(twice, "works")
+except RuntimeError:
+    lab.reveal(twice, "fails")
 for n in (2, 3, 2, 3):
     compiled(x, w, n, False)
 lab.reveal(graphs, len(compiled.entries))
-assert len(compiled.entries) == 2
 
 # %% [markdown]
 # ## The same in PyTorch

@@ -424,6 +424,12 @@ item(
             "x was switched on in time for one operation: late = x * w is recorded with an edge to x, and brings it a gradient.",
         ),
         wrong_answer(
+            ["None", 30],
+            "",
+            "x was switched on in time for one operation: late = x * w is recorded with an edge to x, and brings it a gradient. "
+            "(None is written without quotes here.)",
+        ),
+        wrong_answer(
             [0, 30],
             "M11",
             "Through early nothing comes to x, not even a zero. But late = x * w ran after the switch, and sends x its other factor.",

@@ -923,6 +923,12 @@ class Value(Record):
         return self - other
 
 
+@wrong("", "A plain number has no .data. Make a Value of it first, in every operation that takes two.")
+class Value(Record):
+    def lift(self, other):
+        return other
+
+
 @wrong("", "The two slopes of a product are swapped: the slope for a is b, and the slope for b is a.")
 class Value(Record):
     def __mul__(self, other):

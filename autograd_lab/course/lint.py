@@ -75,6 +75,7 @@ def problems(notebook: dict[str, Any], name: str, graded: bool = False) -> list[
         *real,
         *taken_out_without_loss(code),
         *within_budget(cells, its_code, prose),
+        *asks_before_it_tells(its_code),
         *numbers_are_asserted(its_code, prose, notebook["metadata"]),
         *metadata_complete(notebook["metadata"], name),
     ]
@@ -200,6 +201,49 @@ def within_budget(
     low, high = WORDS
     if not low <= words <= high:
         yield f"{words} words of prose, {low} to {high} wanted"
+
+
+def asks_before_it_tells(code: list[tuple[int, Cell]]) -> Iterator[str]:
+    """No cell that asks for a prediction states the answer: as the truth written out, or in an assert of the same cell."""
+    for number, cell in code:
+        tree = ast.parse(re.sub(r"^\s*[%!].*$", "", source(cell), flags=re.MULTILINE))
+        asked: dict[str, list[ast.expr]] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "lab.reveal" and len(node.args) == 2:
+                asked.setdefault(ast.unparse(node.args[0]), []).append(node.args[1])
+        for name, truths in asked.items():
+            # a truth that depends on what happens has several lines: "fine" after the call, "error" in the except
+            if len(truths) == 1 and (told := [part for part in _members(truths[0]) if _written_out(part)]):
+                answer = ast.unparse(told[0])
+                yield f"cell {number}: the answer to `{name}` stands in the cell: {answer}; let the cell find it out"
+        if not any(isinstance(node, ast.Constant) and node.value is ... for node in ast.walk(tree)):
+            continue  # the prediction was made further up
+        revealed = {ast.dump(part) for truths in asked.values() for truth in truths for part in _parts(truth)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assert) and revealed & {ast.dump(part) for part in ast.walk(node.test)}:
+                yield f"cell {number}: asserts what it asks for; move it to a later cell: {ast.unparse(node)}"
+
+
+def _members(truth: ast.expr) -> list[ast.expr]:
+    return truth.elts if isinstance(truth, ast.List | ast.Tuple) else [truth]
+
+
+def _written_out(truth: ast.expr) -> bool:
+    """Whether it can be read off without running anything: no name stands in it."""
+    return not any(isinstance(node, ast.Name) for node in ast.walk(truth))
+
+
+def _parts(truth: ast.expr) -> Iterator[ast.expr]:
+    """What a revealed truth shows: itself, the members of a list, what an index or a call of one argument is taken of."""
+    yield truth
+    inner = _members(truth) if isinstance(truth, ast.List | ast.Tuple) else []
+    if isinstance(truth, ast.Subscript):
+        inner = [truth.value]
+    elif isinstance(truth, ast.Call) and len(truth.args) == 1:
+        inner = truth.args
+    for part in inner:
+        if not isinstance(part, ast.Constant):
+            yield from _parts(part)
 
 
 def numbers_are_asserted(

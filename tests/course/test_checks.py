@@ -203,6 +203,11 @@ def test_the_smallest_case_that_differs_is_shown_and_never_a_hidden_one_before_a
     assert (only_hidden.case, only_hidden.score) == (("tiny", 0), 2)
 
 
+def test_what_was_given_and_what_it_should_be_stand_in_one_order():
+    said = items.difference("Here", {"y": 8, "a.grad": 12}, {"a.grad": 8, "y": 8})
+    assert said == "Here: you gave {y: 8, a.grad: 12}, it should be {y: 8, a.grad: 8}."
+
+
 def test_an_open_gap_is_not_attempted(tmp_path):
     import linecache
 

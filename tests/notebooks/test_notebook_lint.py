@@ -170,6 +170,38 @@ def there_is_too_little_to_read(book):
     book["cells"][0] = markdown("word")
 
 
+ASKS = "guess = ...\nx = 6 * 16\n"
+
+
+@breaks("cell 5: the answer to `guess` stands in the cell: 'detach'")
+def the_answer_is_written_under_the_question(book):
+    book["cells"].append(code(ASKS + "lab.reveal(guess, 'detach')", 3))
+
+
+@breaks("cell 5: the answer to `guess` stands in the cell: 'error'")
+def a_part_of_the_answer_is_written_under_the_question(book):
+    book["cells"].append(code(ASKS + "lab.reveal(guess, [x, 'error'])", 3))
+
+
+@breaks("cell 5: asserts what it asks for; move it to a later cell: assert x == 96")
+def an_assert_gives_the_answer_away(book):
+    book["cells"].append(code(ASKS + "lab.reveal(guess, x)\nassert x == 96", 3))
+
+
+@breaks("cell 5: asserts what it asks for; move it to a later cell: assert (x, 1) == (96, 1)")
+def an_assert_gives_a_part_of_the_answer_away(book):
+    book["cells"].append(code(ASKS + "lab.reveal(guess, [str(x[0]), 1])\nassert (x, 1) == (96, 1)", 3))
+
+
+def test_answers_that_the_cell_finds_out_are_left_alone():
+    book = good()
+    tries = "try:\n    lab.reveal(guess, 'fine')\nexcept RuntimeError:\n    lab.reveal(guess, 'error')\n"
+    book["cells"].append(code(ASKS + tries + "assert 6 * 16 == 96", 3))
+    book["cells"].append(code(ASKS + "lab.reveal(guess, 'a' if x > 90 else 'b')", 4))
+    book["cells"].append(code("lab.reveal(guess, x)\nassert x == 96", 5))
+    assert lint.problems(book, "07_good") == []
+
+
 @breaks("cell 3: states 144, which no asserting cell contains")
 def a_number_is_stated_but_not_asserted(book):
     book["cells"][2] = markdown("The sum is 144.")
@@ -223,6 +255,7 @@ def test_every_rule_is_broken_by_some_fixture(monkeypatch):
         "nothing_that_varies",
         "fits_its_cell",
         "within_budget",
+        "asks_before_it_tells",
         "numbers_are_asserted",
         "metadata_complete",
     ]

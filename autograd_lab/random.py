@@ -138,6 +138,23 @@ def _normal_blocks(uniform):
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1).reshape(-1)
 
 
+def memory_order(array):
+    """The dims of an array from the one with the largest steps in memory to the smallest, if that is another order than theirs.
+
+    None if it is not, or if the array has gaps or elements that share memory: what is made like it then lies in order.
+    """
+    if array.flags.c_contiguous:
+        return None
+    order = sorted(range(array.ndim), key=lambda d: (-array.strides[d], d))
+    step = array.itemsize
+    for d in reversed(order):
+        if array.shape[d] != 1:
+            if array.strides[d] != step:
+                return None
+            step *= array.shape[d]
+    return order
+
+
 def laid_out(flat, like):
     """Draws, in the order in which they were made, as an array whose elements lie in memory in `like`'s order."""
     if like.flags.c_contiguous:

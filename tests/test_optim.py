@@ -12,6 +12,9 @@ OPTIMIZERS = [
     "AdamW(ps, lr=0.1)", "AdamW(ps, lr=0.1, weight_decay=0.3, amsgrad=True)", "RMSprop(ps, lr=0.1)", "RMSprop(ps, lr=0.1, alpha=0.8, momentum=0.9, weight_decay=0.01)", "RMSprop(ps, lr=0.1, centered=True)",
     "RMSprop(ps, lr=0.1, centered=True, momentum=0.3, maximize=True)", "Adagrad(ps, lr=0.1)", "Adagrad(ps, lr=0.5, lr_decay=0.1, weight_decay=0.02, initial_accumulator_value=0.3)", "Adadelta(ps)",
     "Adadelta(ps, lr=0.5, rho=0.7, weight_decay=0.1)", "Adamax(ps, lr=0.1)", "Adamax(ps, lr=0.1, betas=(0.5, 0.6), weight_decay=0.1)",
+    "NAdam(ps, lr=0.1)", "NAdam(ps, lr=0.1, betas=(0.4, 0.7), weight_decay=0.1, momentum_decay=0.1)", "NAdam(ps, lr=0.1, weight_decay=0.1, decoupled_weight_decay=True, maximize=True)",
+    "RAdam(ps, lr=0.1)", "RAdam(ps, lr=0.1, betas=(0.5, 0.9), weight_decay=0.1)", "RAdam(ps, lr=0.1, weight_decay=0.1, decoupled_weight_decay=True)", "Rprop(ps, lr=0.1)", "Rprop(ps, lr=0.1, etas=(0.3, 1.5), step_sizes=(0.01, 0.2))",
+    "ASGD(ps, lr=0.05)", "ASGD(ps, lr=0.05, lambd=0.1, alpha=0.5, t0=5, weight_decay=0.02)", "Adafactor(ps, lr=0.1)", "Adafactor(ps, lr=0.5, beta2_decay=-0.5, eps=(1e-6, 1e-2), d=2.0, weight_decay=0.1)",
 ]  # fmt: skip
 
 RUN = """
@@ -38,6 +41,7 @@ SCHEDULERS = [
     "StepLR(opt, 3)", "StepLR(opt, 2, gamma=0.5)", "MultiStepLR(opt, [2, 5, 5, 9], gamma=0.5)", "ExponentialLR(opt, 0.9)", "CosineAnnealingLR(opt, 5)", "CosineAnnealingLR(opt, 4, eta_min=0.01)",
     "LambdaLR(opt, lambda e: 1 / (e + 1))", "LambdaLR(opt, [lambda e: 0.9 ** e, lambda e: 1.0])", "MultiplicativeLR(opt, lambda e: 0.8)", "LinearLR(opt)", "LinearLR(opt, 0.2, 0.7, 8)", "ConstantLR(opt, 0.5, 4)",
     "PolynomialLR(opt, 6, 2.0)", "CosineAnnealingWarmRestarts(opt, 3)", "CosineAnnealingWarmRestarts(opt, 2, T_mult=2, eta_min=0.01)", "OneCycleLR(opt, 1.0, total_steps=13)",
+    "CyclicLR(opt, 0.01, 0.5, 3, cycle_momentum=False)", "CyclicLR(opt, [0.01, 0.1], 0.5, 2, 4, mode='triangular2', cycle_momentum=False)", "CyclicLR(opt, 0.01, 0.5, 3, mode='exp_range', gamma=0.9)", "CyclicLR(opt, 0.01, 0.5, 2, scale_fn=lambda x: 0.5 ** x, scale_mode='iterations', base_momentum=0.5, max_momentum=0.7)",
     "OneCycleLR(opt, [1.0, 2.0], total_steps=14, pct_start=0.4, anneal_strategy='linear', three_phase=True)",
     "SequentialLR(opt, [S.ConstantLR(opt, 0.1, 3), S.ExponentialLR(opt, 0.9)], milestones=[4])", "ChainedScheduler([S.ConstantLR(opt, 0.1, 3), S.ExponentialLR(opt, 0.9)])",
 ]  # fmt: skip

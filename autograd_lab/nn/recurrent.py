@@ -14,6 +14,7 @@ from . import functional as F
 from . import init
 from .module import Module
 from .parameter import Parameter
+from .utils.rnn import PackedSequence
 
 empty, zeros = FACTORIES["empty"], FACTORIES["zeros"]
 stack, cat, chunk = FUNCTIONS["stack"], FUNCTIONS["cat"], FUNCTIONS["unsafe_chunk"]
@@ -157,6 +158,8 @@ class RNNBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def forward(self, input, hx=None):
+        if isinstance(input, PackedSequence):
+            return self._forward_packed(input, hx)
         self._check_input(input)
         batched = input.dim() == 3
         if not batched:
@@ -174,6 +177,39 @@ class RNNBase(Module):
             out = out.squeeze(0 if self.batch_first else 1)
             last = tuple([s.squeeze(1) for s in last])
         return out, last if self.mode == "LSTM" else last[0]
+
+    def _forward_packed(self, packed, hx):
+        """Sequences of different lengths: at every step only those run that are not over yet."""
+        x, sizes = packed.data, packed.batch_sizes.tolist()
+        count = self.num_layers * len(self._directions)
+        self._check_input(x)
+        if hx is None:
+            widths = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
+            state = tuple([zeros(count, sizes[0], width, dtype=x.dtype) for width in widths])
+        else:
+            state = tuple(hx) if self.mode == "LSTM" else (hx,)
+            if packed.sorted_indices is not None:
+                state = tuple([s.index_select(1, packed.sorted_indices) for s in state])
+        step = _STEPS[self.mode][0]
+        state = [part.unbind(0) for part in state]
+        last = []
+        for i in range(self.num_layers):
+            both_ways = []
+            for ending in self._directions:
+                layer = _Direction(self, f"_l{i}{ending}")
+                first = tuple([part[len(last)] for part in state])
+                rows = linear(x, *layer.input).split(sizes)
+                run = _packed_backward if ending else _packed_forward
+                outputs, end = run(step, layer, rows, sizes, first)
+                both_ways.append(cat(outputs, 0))
+                last.append(end)
+            x = both_ways[0] if len(both_ways) == 1 else cat(both_ways, -1)
+            if self.dropout and self.training and i < self.num_layers - 1:
+                x = F.dropout(x, self.dropout, True)
+        ends = tuple([stack(s, 0) for s in zip(*last, strict=True)])
+        if packed.unsorted_indices is not None:
+            ends = tuple([s.index_select(1, packed.unsorted_indices) for s in ends])
+        return packed._replace(data=x), ends if self.mode == "LSTM" else ends[0]
 
     def _run(self, x, state):
         """All layers, one after the other; returns the output and the last states, each a list over layers."""
@@ -248,6 +284,31 @@ class RNNBase(Module):
         text = f"{self.input_size}, {self.hidden_size}"
         usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}  # fmt: skip
         return text + "".join(f", {k}={getattr(self, k)}" for k, v in usual.items() if getattr(self, k) != v)
+
+
+def _packed_forward(step, layer, rows, sizes, now):
+    """Step by step; the states of sequences that are over are laid aside. Returns the outputs and the last states."""
+    outputs, over = [], []
+    for by_input, n in zip(rows, sizes, strict=True):
+        if n < now[0].shape[0]:
+            over.append(tuple([s[n:] for s in now]))
+            now = tuple([s[:n] for s in now])
+        now = step(by_input, now, layer)
+        outputs.append(now[0])
+    over.append(now)
+    return outputs, tuple([cat(parts[::-1], 0) for parts in zip(*over, strict=True)])
+
+
+def _packed_backward(step, layer, rows, sizes, first):
+    """From the last step to the first; sequences join as soon as their last step comes."""
+    outputs, now = [], tuple([s[: sizes[-1]] for s in first])
+    for by_input, n in zip(rows[::-1], sizes[::-1], strict=True):
+        here = now[0].shape[0]
+        if n > here:
+            now = tuple([cat([s, f[here:n]], 0) for s, f in zip(now, first, strict=True)])
+        now = step(by_input, now, layer)
+        outputs.append(now[0])
+    return outputs[::-1], now
 
 
 class RNN(RNNBase):

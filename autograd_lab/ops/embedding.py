@@ -5,6 +5,7 @@ import numpy as np
 from ..autograd.modes import WATCHERS, tell
 from ..autograd.record import apply
 from ..autograd.variable import Variable, wrap
+from ..random import memory_order, rng_of
 from . import both
 from .rule import FUNCTIONS, KERNELS, METHODS, Rule, function, kernel
 
@@ -124,7 +125,11 @@ def drop(input, p, training, shape=None):
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {ALL[x.dtype].type_name}"
         )
-    return input * drawn("dropout_mask", x.shape if shape is None else shape, p, x.dtype)
+    order = memory_order(x) if shape is None else None
+    if order is None:
+        return input * drawn("dropout_mask", x.shape if shape is None else shape, p, x.dtype)
+    mask = drawn("dropout_mask", tuple([x.shape[d] for d in order]), p, x.dtype)
+    return input * mask.permute([order.index(d) for d in range(x.ndim)])
 
 
 @kernel
@@ -144,8 +149,6 @@ def drawn(name, *args):
 @kernel
 def kept(shape, p, dtype):
     """Coin tosses of the default generator: 1 with probability 1 - p, else 0."""
-    from ..random import rng_of
-
     return (rng_of().random(shape) < 1 - p).astype(dtype)
 
 

@@ -1,7 +1,26 @@
 """torch.optim: what changes parameters by their gradients, and how fast."""
 
-from . import lr_scheduler
+from . import lr_scheduler, swa_utils
+from .further import ASGD, Adafactor, NAdam, RAdam, Rprop
+from .lbfgs import LBFGS
 from .optimizer import Optimizer
 from .optimizers import SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, RMSprop
 
-__all__ = ["SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Optimizer", "RMSprop", "lr_scheduler"]
+__all__ = [
+    "ASGD",
+    "LBFGS",
+    "SGD",
+    "Adadelta",
+    "Adafactor",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "lr_scheduler",
+    "swa_utils",
+]

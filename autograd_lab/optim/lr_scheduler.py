@@ -479,15 +479,9 @@ class OneCycleLR(LRScheduler):
             self.use_beta1 = "betas" in optimizer.defaults
             if last_epoch == -1:
                 for group in groups:
-                    self._set_momentum(group, max_momentum)
+                    _set_momentum(group, max_momentum, self.use_beta1)
                     group["max_momentum"], group["base_momentum"] = max_momentum, base_momentum
         super().__init__(optimizer, last_epoch)
-
-    def _set_momentum(self, group, value):
-        if self.use_beta1:
-            group["betas"] = (value, *group["betas"][1:])
-        else:
-            group["momentum"] = value
 
     def _anneal(self, start, end, part):
         if self._anneal_func_type == "linear":
@@ -512,10 +506,126 @@ class OneCycleLR(LRScheduler):
                         momentum = self._anneal(
                             group[phase["start_momentum"]], group[phase["end_momentum"]], part
                         )
-                        self._set_momentum(group, momentum)
+                        _set_momentum(group, momentum, self.use_beta1)
                     break
                 start = end
         return rates
+
+
+class CyclicLR(LRScheduler):
+    """Up and down between base_lr and max_lr, step_size_up steps up and step_size_down (or as many) down, again and again.
+
+    mode "triangular": every cycle alike; "triangular2": each half as high as the last; "exp_range": the height falls by
+    `gamma` every step. scale_fn(number of the cycle, or of the step if scale_mode="iterations") says otherwise.
+    """
+
+    def __init__(
+        self,
+        optimizer,
+        base_lr,
+        max_lr,
+        step_size_up=2000,
+        step_size_down=None,
+        mode="triangular",
+        gamma=1.0,
+        scale_fn=None,
+        scale_mode="cycle",
+        cycle_momentum=True,
+        base_momentum=0.8,
+        max_momentum=0.9,
+        last_epoch=-1,
+    ):
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        self.optimizer = optimizer
+        groups = optimizer.param_groups
+        base_lrs, self.max_lrs = (
+            _for_groups("base_lr", base_lr, groups),
+            _for_groups("max_lr", max_lr, groups),
+        )
+        if last_epoch == -1:
+            for group, rate in zip(groups, base_lrs, strict=True):
+                set_rate(group, rate)
+        up = float(step_size_up)
+        self.total_size = up + (float(step_size_down) if step_size_down is not None else up)
+        self.step_ratio = up / self.total_size
+        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+            raise ValueError("mode is invalid and scale_fn is None")
+        self.mode, self.gamma, self._scale_fn_custom = mode, gamma, scale_fn
+        self.scale_mode = (
+            scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
+        )
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
+                raise ValueError(
+                    "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
+                )
+            self.use_beta1 = "betas" in optimizer.defaults
+            lows = _for_groups("base_momentum", base_momentum, groups)
+            highs = _for_groups("max_momentum", max_momentum, groups)
+            if last_epoch == -1:
+                for group, low, high in zip(groups, lows, highs, strict=True):
+                    _set_momentum(group, high, self.use_beta1)
+                    group["max_momentum"], group["base_momentum"] = high, low
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = base_lrs
+
+    def scale_fn(self, x):
+        """How high the cycle (or step) number x goes, as a part of the full height."""
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
+        if self.mode == "exp_range":
+            return self.gamma**x
+        return 1.0 if self.mode == "triangular" else 1 / 2.0 ** (x - 1)
+
+    def get_lr(self):
+        """The rates of this step."""
+        self._warn_direct_call()
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        x = 1.0 + self.last_epoch / self.total_size - cycle
+        part = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
+        part *= self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        if self.cycle_momentum:
+            for group in self.optimizer.param_groups:
+                height = group["max_momentum"] - group["base_momentum"]
+                _set_momentum(group, group["max_momentum"] - height * part, self.use_beta1)
+        return [low + (high - low) * part for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
+
+    def state_dict(self):
+        """Everything but the optimizer; a scale_fn of one's own only if it is an object with attributes."""
+        state = super().state_dict()
+        fn = state.pop("_scale_fn_custom")
+        plain = fn is None or isinstance(fn, types.FunctionType)
+        state["_scale_fn_custom"] = None if plain else fn.__dict__.copy()
+        return state
+
+    def load_state_dict(self, state_dict):
+        """Take over what state_dict() gave."""
+        state_dict = dict(state_dict)
+        attributes = state_dict.pop("_scale_fn_custom")
+        super().load_state_dict(state_dict)
+        if attributes is not None:
+            self._scale_fn_custom.__dict__.update(attributes)
+
+
+def _for_groups(name, value, groups):
+    """One value for each parameter group."""
+    if not isinstance(value, (list, tuple)):
+        return [value] * len(groups)
+    if len(value) != len(groups):
+        raise ValueError(
+            f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
+            f"param_groups has {len(groups)}."
+        )
+    return list(value)
+
+
+def _set_momentum(group, value, as_beta1):
+    if as_beta1:
+        group["betas"] = (value, *group["betas"][1:])
+    else:
+        group["momentum"] = value
 
 
 class SequentialLR(LRScheduler):
@@ -696,6 +806,7 @@ __all__ = [
     "ConstantLR",
     "CosineAnnealingLR",
     "CosineAnnealingWarmRestarts",
+    "CyclicLR",
     "ExponentialLR",
     "LRScheduler",
     "LambdaLR",

@@ -1,15 +1,16 @@
-"""torch.nn.utils: clipping of gradients, and all parameters as one vector."""
+"""torch.nn.utils: clipping of gradients, all parameters as one vector; packed sequences and parametrized weights beside it."""
 
+import importlib
 import math
 
 import numpy as np
 
-from ..autograd import no_grad
-from ..autograd.modes import WATCHERS, tell
-from ..autograd.record import write
-from ..autograd.variable import wrap
-from ..ops.rule import FUNCTIONS
-from ..tensor import Tensor
+from ...autograd import no_grad
+from ...autograd.modes import WATCHERS, tell
+from ...autograd.record import write
+from ...autograd.variable import wrap
+from ...ops.rule import FUNCTIONS
+from ...tensor import Tensor
 
 
 def _with_grad(parameters):
@@ -19,7 +20,7 @@ def _with_grad(parameters):
 
 def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=None):
     """The norm of all tensors seen as one vector."""
-    from ..linalg import vector_norm
+    from ...linalg import vector_norm
 
     tensors = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     norm_type = float(norm_type)
@@ -82,6 +83,19 @@ def vector_to_parameters(vec, parameters):
         n = p._data.size
         p.data = vec[start : start + n].view_as(p).data
         start += n
+
+
+def __getattr__(name):
+    if name in ("parametrizations", "parametrize", "rnn"):
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in (
+        "weight_norm",
+        "spectral_norm",
+    ):  # the older functions; the weight's parts have other names there
+        raise AttributeError(
+            f"module 'autograd_lab.nn.utils' has no attribute '{name}': use nn.utils.parametrizations.{name}, which replaces it"
+        )
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
 __all__ = [

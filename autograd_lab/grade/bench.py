@@ -590,12 +590,12 @@ def beside(other: Nbgrader, cases: Sequence[Any], ran: Sequence[str], count: int
         getattr(alone, unit) - each["honest"][i] + sum(number[kind] * each[kind][i] for kind in each)
         for i, unit in enumerate(units)
     ]
-    left_out = [case.student for case in hostile["left out"]]
+    left_out = [case.listed for case in hostile["left out"]]
     return {
         "first submission": str(alone),
         "measured": {
             kind: {
-                "submissions": len(taken[kind]), "which": [case.student for case in taken[kind]],
+                "submissions": len(taken[kind]), "which": [case.listed for case in taken[kind]],
                 "each further, seconds": round(each[kind][0], 3),
                 "each further, processor seconds": round(each[kind][1], 3),
             }

@@ -333,7 +333,7 @@ def _items(entries: Sequence[Entry], prompts: Prompts) -> str:
         heading = prompts.asked.get(one.item, ("", ""))[0] or one.item
         share = f"{one.share:.0%}" if one.share is not None else "\u2013"
         width = round(100 * one.share) if one.share is not None else 0
-        value = f"{one.discrimination:.2f}" if one.discrimination is not None else "\u2013"
+        value = f"{round(one.discrimination, 2) + 0.0:.2f}" if one.discrimination is not None else "\u2013"
         note = one.why or ("low" if one.discrimination is not None and one.discrimination < 0.1 else "")
         states = ", ".join(
             f"{n} {MARKS[name][2]}" for name, n in sorted(one.states.items(), key=lambda p: (-p[1], p[0]))

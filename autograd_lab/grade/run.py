@@ -433,10 +433,12 @@ class Progress:
         *,
         quiet: bool = False,
         limit: float = 0.0,
+        what: str = "",
         out: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.total, self.done = total, 0
+        self._what = f" {what}" if what else ""  # is counted
         self._limit = limit  # seconds that a submission may take; 0: there is no such limit
         self._out = out or sys.stderr
         self._clock = clock
@@ -494,7 +496,7 @@ class Progress:
             left = f", up to {clock_time(max(0.0, limit - waiting) + each * (to_come - 1))} left"
         elif since:
             left = f", {clock_time(max(0.0, each * to_come - waiting))} left"
-        return f"[{bar}] {self.done} of {self.total}{left}  {_printable(about)}".rstrip()
+        return f"[{bar}] {self.done} of {self.total}{self._what}{left}  {_printable(about)}".rstrip()
 
     def close(self) -> None:
         """Take the line away."""
@@ -734,7 +736,7 @@ def _main(options: argparse.Namespace) -> int:
         if options.feedback and not done.stopped:
             written += _write_feedback(book, course, out, make_runner, options.quiet)
         written.append(report.write(book, course, out, links=(out / feedback.FOLDER).is_dir()))
-        _say_done(say, book, found, made, done, written, time.monotonic() - start)
+        _say_done(print, book, found, made, done, written, time.monotonic() - start)
         return 130 if done.stopped else 0
 
 
@@ -748,7 +750,7 @@ def _write_feedback(
     shown: list[Progress] = []
 
     def watch(total: int) -> Callable[[str], None]:
-        shown.append(Progress(total, quiet=quiet))
+        shown.append(Progress(total, quiet=quiet, what="for the feedback pages"))
         return shown[0].step
 
     try:
@@ -920,9 +922,11 @@ def _say_plan(say: Callable[..., None], made: Plan, found: Found, course: Course
     students = {one.student for one in found.submissions}
     books = sorted({one.notebook for one in found.submissions})
     numbers = ", ".join(course.released[name].number for name in books)
-    say(
-        f"{len(students)} students, notebook{'s' if len(books) > 1 else ''} {numbers}: {len(found.submissions)} submissions."
-    )
+    counted = [
+        f"{number} {what}{'' if number == 1 else 's'}"
+        for number, what in ((len(students), "student"), (len(found.submissions), "submission"))
+    ]
+    say(f"{counted[0]}, notebook{'s' if len(books) > 1 else ''} {numbers}: {counted[1]}.")
     if made.same:
         say(f"{made.same} are graded already, from the same files with the same keys.")
     if made.gone:

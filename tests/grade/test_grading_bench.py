@@ -57,7 +57,7 @@ def test_each_kind_is_measured_and_multiplied_by_how_many_there_are():
     assert told["the class, seconds"] == pytest.approx(seconds)
     assert told["the class, processor seconds"] == pytest.approx(seconds / 2, abs=0.06)  # rounded
     (left_out,) = [names for title, names in told.items() if title.startswith("left out")]
-    assert left_out == [case.student for case in hostile["left out"]]
+    assert left_out == [case.listed for case in hostile["left out"]]
     json.dumps(told)
 
 

@@ -2,6 +2,7 @@
 
 import math
 import re
+from types import SimpleNamespace
 
 import pytest
 from classroom import BOOK, FULL, course
@@ -81,6 +82,15 @@ def test_an_item_is_not_compared_with_itself(book):
         put(book, f"s{i}", (4 * (i % 2), 0, 0, 0))
     assert figures(book)["04.1"].discrimination is None
     assert figures(book)["04.1"].why == "all have the same points in the others"
+
+
+def test_nothing_is_minus_nothing(monkeypatch):
+    """-0.003 is written as 0.00."""
+    one = report.ItemFigures(BOOK, "04.1", 300, 0.5, -0.003, "", {"passed": 300})
+    monkeypatch.setattr(report, "item_figures", lambda _: [one])
+    said = report._items([], SimpleNamespace(asked={}))
+    assert ">0.00<" in said
+    assert "-0.00" not in said
 
 
 def test_few_submissions_have_no_discrimination(book):

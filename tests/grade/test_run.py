@@ -417,6 +417,24 @@ def test_the_line_counts_what_runs(top, tmp_path, monkeypatch, capsys):
     assert totals[0] == 2
 
 
+def test_the_line_says_what_is_counted():
+    out = Terminal()
+    line = run.Progress(4, what="for the feedback pages", out=out, clock=lambda: 0.0)
+    line.begin("ada")
+    line.close()
+    assert "\r[....................] 0 of 4 for the feedback pages  ada\r" in out.getvalue()
+
+
+def test_quiet_says_the_outcome_and_nothing_before_it(top, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(run, "_engine", lambda *_: c.HereRunner())
+    words = [str(top), "--out", str(tmp_path / "out"), "--notebooks", "04", "--student", "bob"]
+    assert run.main([*words, "--quiet"]) == 0
+    said = capsys.readouterr().out
+    assert re.match(r"Done in 0:\d\d: 1 run\.\nItems: ", said)
+    assert run.main(words) == 0
+    assert capsys.readouterr().out.startswith("1 student, notebook 04: 1 submission.\n")
+
+
 def test_nobody_watches_nothing_is_said():
     out = io.StringIO()
     line = run.Progress(1, out=out)

@@ -25,7 +25,6 @@ from .autograd.variable import (
     version_of,
     wrap,
 )
-from .autograd.views import move_retention
 from .dtypes import ALL, Size, native, to_dtype
 from .ops import rule
 from .ops.arithmetic import OPERATORS
@@ -321,9 +320,7 @@ class Tensor(Variable):
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
         if self._meta is not None:
-            if self._meta.retains_grad:
-                move_retention(self, self._edge, NO_EDGE)
-            self._meta.requires_grad = False
+            self._meta.requires_grad = False  # what retain_grad asked for stays with the old history, as in PyTorch
         if self._edge is not None and self._edge is not NO_EDGE:
             self._ensure_meta().detached = count_down()
         self._edge = NO_EDGE

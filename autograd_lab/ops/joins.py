@@ -55,7 +55,7 @@ class CatBackward0(ShapeRule):
             arrays = promoted(arrays)
         if any([shape == (0,) for shape, _ in operands]):
             arrays = [x for x in arrays if x.shape != (0,)] or arrays[:1]
-        return np.concatenate(arrays, dim)
+        return np.asarray(np.concatenate(arrays, dim), order="C")  # NumPy would keep the order of transposed ones
 
     def vjp(self, g):
         dim, operands = self.args
@@ -82,7 +82,7 @@ class StackBackward0(ShapeRule):
 
     def forward(*arrays):
         *arrays, dim, _ = arrays
-        return np.stack(promoted(arrays), dim)
+        return np.asarray(np.stack(promoted(arrays), dim), order="C")
 
     def vjp(self, g):
         dim, dtypes = self.args

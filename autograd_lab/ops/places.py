@@ -788,7 +788,7 @@ class MaskedFillBackward0(ShapeRule):
     saves = ("mask",)
 
     def forward(x, mask, value, _shape):
-        return np.where(mask, number_as(value, x.dtype), x)
+        return np.asarray(np.where(mask, number_as(value, x.dtype), x), order="C")
 
     def vjp(self, g, mask):
         return _unfilled(g, mask, self.args[-1])
@@ -807,7 +807,7 @@ class MaskedFillBackward1(ShapeRule):
     saves = ("mask",)
 
     def forward(x, value, mask, _shape):
-        return np.where(mask, value.astype(x.dtype), x)
+        return np.asarray(np.where(mask, value.astype(x.dtype), x), order="C")
 
     def vjp(self, g, mask):
         to_value = None

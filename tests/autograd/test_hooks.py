@@ -276,3 +276,14 @@ def test_leaf_hooks_outlive_graphs():
     for k in (1, 2):
         (x * k).backward()
     assert log == [[1.0], [2.0]]
+
+
+def test_what_retain_grad_asked_for_stays_with_the_history_that_detach_cuts_off():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    s = x * 2
+    s.retain_grad()
+    y = s * 3
+    s.detach_()
+    y.sum().backward()
+    assert (s.grad.tolist(), x.grad.tolist()) == ([3.0, 3.0], [6.0, 6.0])
+    assert (s.requires_grad, s.retains_grad) == (False, True)

@@ -442,3 +442,14 @@ def test_a_saved_view_whose_leaf_was_overwritten_is_named_by_its_new_history(nam
     with pytest.raises(RuntimeError) as raised:
         y.sum().backward()
     assert text in str(raised.value)
+
+
+def test_what_is_joined_or_filled_lies_in_order_whatever_the_operands_do():
+    """NumPy keeps the order of transposed operands; PyTorch does not here, so that `view` works on the result."""
+    t = autograd_lab.arange(6.0).reshape(2, 3).t()
+    assert autograd_lab.cat([t, t], 1).view(-1).tolist() == [0, 3, 0, 3, 1, 4, 1, 4, 2, 5, 2, 5]
+    assert autograd_lab.stack([t, t]).stride() == (6, 2, 1)
+    assert autograd_lab.stack([t, t], 2).stride() == (4, 2, 1)
+    assert t.masked_fill(t > 2, 0.0).stride() == (2, 1)
+    assert t.masked_fill(t > 2, autograd_lab.tensor(0.0)).stride() == (2, 1)
+    assert (t * 2).stride() == (1, 3)

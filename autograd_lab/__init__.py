@@ -39,6 +39,7 @@ from .dtypes import float_ as float
 from .dtypes import int_ as int
 from .ops.arguments import publish, publish_methods
 from .ops.rule import FUNCTIONS, METHODS
+from .serialization import load, save
 from .tensor import Tensor, install
 
 install(publish_methods(METHODS))
@@ -51,7 +52,6 @@ _ABSENT = {
     "complex32": "there are no complex tensors here",
     "complex64": "there are no complex tensors here",
     "complex128": "there are no complex tensors here",
-    "func": "torch.func is not here; torch.autograd.functional has vjp, jvp, jacobian and hessian",
     "vmap": "torch.vmap is not here; write the loop",
     "cuda": "everything here runs on the CPU",
 }
@@ -61,10 +61,10 @@ _ABSENT = {
 def __getattr__(name):
     if name in _ABSENT:
         raise AttributeError(f"module 'autograd_lab' has no attribute '{name}': {_ABSENT[name]}")
-    if name == "lab":
+    if name in ("lab", "func", "distributions"):
         import importlib
 
-        return importlib.import_module(".lab", __name__)
+        return importlib.import_module(f".{name}", __name__)
     if name == "compile":
         from .compiler import compile
 

@@ -1035,6 +1035,19 @@ def triplet_margin_loss(
 # -- distances ----------------------------------------------------------------------------------------
 
 
+def triplet_margin_with_distance_loss(
+    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
+):
+    """max(0, d(a, p) - d(a, n) + margin), with a distance of your own (the Euclidean one if none is given)."""
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    distance = pairwise_distance if distance_function is None else distance_function
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = FUNCTIONS["minimum"](far, distance(positive, negative))
+    return _reduce((margin + near - far).clamp_min(0), reduction)
+
+
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """x1 . x2 / (|x1| |x2|) along `dim`, the norms at least eps."""
     if x1._data.shape != x2._data.shape:

@@ -5,6 +5,7 @@ This module is the torch-like namespace. The teaching side is `from autograd_lab
 
 from . import autograd, creation, dtypes, linalg, nn, ops, optim, special, utils
 from ._version import __version__
+from .absent import refuse
 from .autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.modes import (
     enable_grad,
@@ -73,4 +74,4 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module(".widgets.magic", __name__).load_ipython_extension
-    raise AttributeError(f"module 'autograd_lab' has no attribute '{name}'")
+    refuse("", name)

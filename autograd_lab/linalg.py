@@ -1,5 +1,6 @@
 """torch.linalg: linear algebra. The rules are in ops/linalg.py and ops/products.py."""
 
+from .absent import finder
 from .ops.arguments import publish
 from .ops.linalg import (
     LinAlgError,
@@ -34,6 +35,8 @@ def diagonal(A, *, offset=0, dim1=-2, dim2=-1):
     """The diagonals of matrices, as a view (torch.linalg.diagonal)."""
     return FUNCTIONS["diagonal"](A, offset, dim1, dim2)
 
+
+__getattr__ = finder("linalg")
 
 __all__ = [
     "LinAlgError",

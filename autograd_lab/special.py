@@ -2,6 +2,7 @@
 
 import math
 
+from .absent import finder
 from .autograd.record import apply
 from .autograd.variable import Variable
 from .ops import pairs
@@ -51,3 +52,5 @@ def xlog1py(input, other):
 
 
 globals().update(publish({k: v for k, v in globals().items() if k not in _IMPORTED}, "special.", __name__))
+
+__getattr__ = finder("special")

@@ -312,7 +312,13 @@ class AccumulateGrad(Node):
     def vjp(self, g):
         leaf = self.variable
         meta = leaf._meta
-        if g is None or not meta.requires_grad:
+        if g is None:
+            return ()
+        if not meta.requires_grad:
+            if (
+                leaf._edge is not None and leaf._edge is not NO_EDGE
+            ):  # detach_() made it a constant, a write gave it a history
+                raise RuntimeError("leaf variable has been moved into the graph interior")
             return ()
         old = meta.grad
         if isinstance(g, Variable) and THREAD.state.grad:

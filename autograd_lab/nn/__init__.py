@@ -1,5 +1,6 @@
 """torch.nn: parameters, modules, losses. Reading order: parameter, module, modules, functional."""
 
+from ..absent import finder
 from . import functional, init, utils
 from .activation import (
     CELU,
@@ -120,6 +121,8 @@ from .modules import (
 )
 from .parameter import Buffer, Parameter
 from .recurrent import GRU, LSTM, RNN, RNNBase
+
+__getattr__ = finder("nn")
 
 __all__ = [
     "CELU",

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from ..absent import finder
 from ..autograd import no_grad
 from ..autograd.record import apply
 from ..autograd.variable import wrap
@@ -1093,3 +1094,5 @@ upsample = interpolate
 
 
 globals().update(publish({k: v for k, v in globals().items() if k not in _IMPORTED}, "F.", __name__))
+
+__getattr__ = finder("nn.functional")

@@ -1,10 +1,13 @@
 """torch.optim: what changes parameters by their gradients, and how fast."""
 
+from ..absent import finder
 from . import lr_scheduler, swa_utils
 from .further import ASGD, Adafactor, NAdam, RAdam, Rprop
 from .lbfgs import LBFGS
 from .optimizer import Optimizer
 from .optimizers import SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, RMSprop
+
+__getattr__ = finder("optim")
 
 __all__ = [
     "ASGD",

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 
+from ..absent import finder
 from ..autograd.variable import Registry, Variable, wrap
 from ..creation import as_tensor
 from ..dtypes import float64
@@ -418,6 +419,8 @@ def default_collate(batch):
         f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first)}"
     )
 
+
+__getattr__ = finder("utils.data")
 
 __all__ = [
     "BatchSampler",

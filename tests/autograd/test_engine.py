@@ -258,3 +258,17 @@ def test_numpy_warnings_stay_silent_and_the_users_settings_untouched(recwarn):
     assert x.grad.tolist() == [-1.0, -float("inf")]
     assert not list(recwarn)
     assert np.geterr()["divide"] == "warn"
+
+
+def test_a_leaf_that_was_detached_and_then_given_a_history_is_refused():
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * 2
+    x.detach_()
+    x.add_(y)
+    with pytest.raises(RuntimeError, match="leaf variable has been moved into the graph interior"):
+        x.sum().backward()
+    quiet = torch.tensor([1.0], requires_grad=True)
+    z = quiet * 3
+    quiet.requires_grad_(False)
+    z.backward()
+    assert quiet.grad is None

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 
+from ...absent import refuse
 from ...autograd import no_grad
 from ...autograd.modes import WATCHERS, tell
 from ...autograd.record import write
@@ -95,7 +96,7 @@ def __getattr__(name):
         raise AttributeError(
             f"module 'autograd_lab.nn.utils' has no attribute '{name}': use nn.utils.parametrizations.{name}, which replaces it"
         )
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    refuse("nn.utils", name)
 
 
 __all__ = [

@@ -143,6 +143,31 @@ def test_axe_finds_no_serious_barrier(browser, tmp_path, scheme):
         page.context.close()
 
 
+BROKEN = """() => {
+  const code = document.querySelector(".agl-room-code"), bad = [];
+  if (code.scrollWidth > code.clientWidth) bad.push("the program scrolls sideways");
+  for (const answer of document.querySelectorAll(".agl-room-what code"))
+    if (!/\\s/.test(answer.textContent) && answer.getClientRects().length > 1) bad.push(`${answer.textContent} is broken`);
+  return bad;
+}"""
+
+
+@pytest.mark.parametrize("question", ["M02", "M04", "M09", "M21", "M24", "M26"])
+def test_programs_and_names_are_in_one_piece_on_a_small_screen(browser, tmp_path, question):
+    """In a cell of JupyterLab on 1024x768, which is 827 px wide, and presented there."""
+    path = saved(tmp_path, question)
+    for size, present in (((827, 768), False), ((1024, 768), True)):
+        page = browser.new_context(viewport={"width": size[0], "height": size[1]}).new_page()
+        page.goto(path.as_uri())
+        room = page.get_by_role("group", name=f"Question {question}")
+        expect(room).to_be_visible()
+        if present:
+            room.get_by_role("button", name="Present", exact=True).click()
+            expect(page.locator(".agl[data-present]")).to_be_visible()
+        assert page.evaluate(BROKEN) == [], (size, present)
+        page.context.close()
+
+
 @pytest.mark.parametrize("size", [*SIZES, (512, 384), (320, 640)])
 @pytest.mark.parametrize("revealed", [False, True])
 def test_no_control_is_cut_off(browser, tmp_path, size, revealed):

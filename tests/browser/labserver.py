@@ -73,7 +73,7 @@ def serve(folder: Path) -> Iterator[Lab]:
         finally:
             server.terminate()
             try:
-                server.wait(60)
+                server.wait(10)
             except subprocess.TimeoutExpired:
                 server.kill()
                 server.wait()

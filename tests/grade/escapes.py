@@ -862,12 +862,12 @@ def apart(function):
     pid = os.fork()
     if not pid:
         try:
-            signal.alarm(8)
+            signal.alarm(120)
             os.write(writer, json.dumps(attempt(function))[:3000].encode())
         finally:
             os._exit(0)
     os.close(writer)
-    ready = select.select([reader], [], [], 20)[0]
+    ready = select.select([reader], [], [], 180)[0]
     data = os.read(reader, 1 << 16) if ready else b""
     os.close(reader)
     with contextlib.suppress(OSError):

@@ -27,7 +27,7 @@ _NAMES = {
         LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d
         LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear LinearCrossEntropyLoss LinearCrossEntropyOptions MaxUnpool1d
         MaxUnpool2d MaxUnpool3d NLLLoss2d RNNCellBase ReflectionPad3d ReplicationPad3d SyncBatchNorm UninitializedBuffer
-        UninitializedParameter Upsample UpsamplingBilinear2d UpsamplingNearest2d ZeroPad3d
+        UninitializedParameter ZeroPad3d
     """,
     "nn.functional": """
         adaptive_avg_pool3d adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices adaptive_max_pool3d

@@ -36,6 +36,9 @@ LAYERS = {
     "Dropout(0.3).eval()": (2, 3), "Dropout2d().eval()": (2, 3, 2, 2), "AlphaDropout(0.2).eval()": (2, 3), "CosineSimilarity()": None, "PairwiseDistance()": None, "PixelShuffle(2)": (1, 4, 2, 2),
     "ReLU(inplace=True)": None, "SELU(inplace=True)": None, "LeakyReLU(0.1, True)": None, "Embedding(4, 3)": None, "Embedding(4, 3, padding_idx=1, max_norm=2.0)": None, "Dropout(0.5, inplace=True)": None,
     "MSELoss()": None, "CrossEntropyLoss()": None, "HuberLoss(delta=0.3)": None, "RNNCell(3, 2)": (4, 3), "GRUCell(3, 2)": (4, 3), "RNNCell(3, 2, nonlinearity='relu', bias=False)": (3,),
+    "Upsample(scale_factor=2)": (2, 3, 5, 4), "Upsample(size=(7, 3), mode='bilinear')": (2, 3, 5, 4), "Upsample(scale_factor=1.7, mode='bilinear', align_corners=True)": (2, 3, 5, 4),
+    "Upsample(scale_factor=(0.6, 2.5), mode='bicubic')": (2, 3, 5, 4), "Upsample(size=9, mode='linear')": (2, 3, 5), "Upsample(scale_factor=1.5, mode='trilinear')": (1, 2, 3, 4, 2),
+    "Upsample(size=(3, 3), mode='area')": (2, 3, 5, 4), "Upsample(scale_factor=1.7, mode='nearest-exact')": (2, 3, 5, 4), "UpsamplingBilinear2d(scale_factor=2)": (2, 3, 5, 4), "UpsamplingNearest2d(size=3)": (2, 3, 5, 4),
 }  # fmt: skip
 
 

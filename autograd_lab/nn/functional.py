@@ -11,6 +11,7 @@ from ..autograd.variable import wrap
 from ..ops import activations, attention, losses, normalization, pooling, products
 from ..ops.arguments import publish
 from ..ops.convolution import (
+    RESAMPLING,
     Col2ImBackward0,
     Im2ColBackward0,
     PixelShuffleBackward0,
@@ -20,6 +21,7 @@ from ..ops.convolution import (
     convolution,
     pad_by_mode,
     pad_constant,
+    resample,
 )
 from ..ops.embedding import drawn, drop
 from ..ops.embedding import one_hot as _one_hot
@@ -1077,18 +1079,62 @@ scaled_dot_product_attention = attention.scaled_dot_product_attention
 multi_head_attention_forward = attention.multi_head_attention_forward
 
 
-def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
-    """Nearest neighbors: every place of the result copies one element of the input."""
-    if mode != "nearest":
-        raise NotImplementedError(f"autograd_lab interpolates by nearest neighbors only, not by {mode!r}")
-    nd = input._data.ndim - 2
-    old = input._data.shape[2:]
-    if size is None:
-        factors = (scale_factor,) * nd if isinstance(scale_factor, (int, float)) else tuple(scale_factor)
-        size = tuple([int(n * f) for n, f in zip(old, factors, strict=True)])
-    size = (size,) * nd if isinstance(size, int) else tuple(size)
-    return UpsampleNearestBackward0.run(input, size)
+def interpolate(
+    input,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=None,
+    recompute_scale_factor=None,
+    antialias=False,
+):
+    """Another size: by the nearest neighbor, by lines (linear, bilinear, trilinear), cubically (bicubic), by means (area).
 
+    size or scale_factor, one number or one for each spatial dim.   align_corners: the first and last places stay in place.
+    """
+    nd, old = input._data.ndim - 2, input._data.shape[2:]
+    plain = mode in ("nearest", "area", "nearest-exact")
+    if plain and align_corners is not None:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
+        )
+    if antialias or mode == "lanczos":
+        raise NotImplementedError("autograd_lab interpolates without antialias, and not by 'lanczos'")
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    if size is None and scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    if recompute_scale_factor and size is not None:
+        raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+    given = size if size is not None else scale_factor
+    given = [given] * nd if isinstance(given, (int, float)) else list(given)
+    if len(given) != nd:
+        raise ValueError(
+            "Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of "
+            f"{list(old)} and {'output size' if size is not None else 'scale_factor'} of {tuple(given)}."
+        )
+    factors = None
+    if size is None:
+        factors = None if recompute_scale_factor or mode == "area" else [float(f) for f in given]
+        given = [math.floor(n * f) for n, f in zip(old, given, strict=True)]
+    given = tuple(given)
+    if mode == "area":
+        return _AREA[nd](input, given)
+    if mode in ("nearest", "nearest-exact"):
+        return UpsampleNearestBackward0.run(input, given, factors, mode == "nearest-exact")
+    if mode not in RESAMPLING:
+        raise NotImplementedError(
+            "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
+            f"{nd + 2}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
+        )
+    if RESAMPLING[mode][0] != nd:
+        raise NotImplementedError(
+            f"Got {nd + 2}D input, but {mode} mode needs {RESAMPLING[mode][0] + 2}D input"
+        )
+    return resample(input, given, factors, mode, bool(align_corners))
+
+
+_AREA = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d}
 
 upsample = interpolate
 

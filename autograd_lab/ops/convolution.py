@@ -597,21 +597,129 @@ class UpsampleNearestBackward0(_ByPlace):
     keeps = ("output_size", "where", "self_sym_sizes")
 
     @classmethod
-    def run(cls, input, size):
+    def run(cls, input, size, factors=None, exact=False):
         where = np.arange(input._data.size).reshape(input._data.shape)
         for i, (n, m) in enumerate(zip(input._data.shape[2:], size, strict=True)):
-            where = where.take(np.arange(m) * n // m, axis=2 + i)
-        return apply(_UPSAMPLE[len(size)], (input,), size, where)
+            if exact or factors is not None:
+                step = 1 / factors[i] if factors is not None else n / m
+                nearest = np.floor((np.arange(m) + 0.5 * exact) * np.float32(step)).astype(np.int64)
+                where = where.take(np.minimum(nearest, n - 1), axis=2 + i)
+            else:
+                where = where.take(np.arange(m) * n // m, axis=2 + i)
+        return apply((_UPSAMPLE_EXACT if exact else _UPSAMPLE)[len(size)], (input,), size, where)
 
     def vjp(self, g):
         return scatter(g, self.args[1], self.args[2])
 
+
+_UPSAMPLE_EXACT = {
+    n: type(f"UpsampleNearestExact{n}DBackward0", (UpsampleNearestBackward0,), {
+        "__doc__": UpsampleNearestBackward0.__doc__, "inputs": ("self",), "keeps": UpsampleNearestBackward0.keeps,
+    }) for n in (1, 2, 3)
+}  # fmt: skip
 
 _UPSAMPLE = {
     n: type(f"UpsampleNearest{n}DBackward0", (UpsampleNearestBackward0,), {
         "__doc__": UpsampleNearestBackward0.__doc__, "inputs": ("self",), "keeps": UpsampleNearestBackward0.keeps,
     }) for n in (1, 2, 3)
 }  # fmt: skip
+
+
+def linear_weights(n, m, factor, align_corners, dtype):
+    """The (m, n) matrix that makes m places of n by straight lines between neighbors."""
+    at = np.maximum(_sources(n, m, factor, align_corners), 0)
+    left = np.minimum(np.floor(at).astype(np.int64), n - 1)
+    part = at - left
+    matrix = np.zeros((m, n))
+    np.add.at(matrix, (np.arange(m), left), 1 - part)
+    np.add.at(matrix, (np.arange(m), np.minimum(left + 1, n - 1)), part)
+    return matrix.astype(dtype)
+
+
+def cubic_weights(n, m, factor, align_corners, dtype):
+    """The (m, n) matrix that makes m places of n by cubic convolution over four neighbors (a = -0.75); edges are repeated."""
+    at, a = _sources(n, m, factor, align_corners), -0.75
+    left = np.floor(at).astype(np.int64)
+    matrix = np.zeros((m, n))
+    for offset in (-1, 0, 1, 2):
+        d = np.abs(at - (left + offset))
+        near = ((a + 2) * d - (a + 3)) * d * d + 1
+        far = ((d - 5) * d + 8) * d * a - 4 * a
+        np.add.at(matrix, (np.arange(m), np.clip(left + offset, 0, n - 1)), np.where(d <= 1, near, far))
+    return matrix.astype(dtype)
+
+
+def _sources(n, m, factor, align_corners):
+    """Where, in the numbering of n places, each of m places lies; with align_corners the first and the last ones coincide."""
+    if align_corners:
+        return np.arange(m) * ((n - 1) / (m - 1) if m > 1 else 0.0)
+    return (np.arange(m) + 0.5) * (1 / factor if factor else n / m) - 0.5
+
+
+def _resampled(x, matrices):
+    """Each spatial dim of x multiplied by its matrix."""
+    for i, matrix in enumerate(matrices):
+        x = np.moveaxis(np.tensordot(x, matrix, (2 + i, 1)), -1, 2 + i)
+    return np.asarray(x, order="C")
+
+
+class UpsampleLinearBackward0(Rule):
+    """Another size by interpolation: every place of the result is a weighted sum of a few of the input's.
+
+    Math: y = M1 x M2^T, a matrix of weights for each spatial dim.   VJP: M1^T g M2.   Shapes: (n, c, *size) -> (n, c, *out).
+    Saves: nothing.   PyTorch: torch.nn.functional.interpolate
+    """
+
+    inputs = ("self",)
+    saves = ()
+
+    def forward(x, matrices):
+        return _resampled(x, matrices)
+
+    def vjp(self, g):
+        return both.run(self.gradient, (g,), tuple([m.T for m in self.args[0]]))
+
+
+class UpsampleLinearBackwardBackward0(Rule):
+    """The gradient of an interpolation: the same with the weights transposed.
+
+    Math: h = M1^T g M2.   VJP: M1 gg M2^T.   Shapes: (n, c, *out) -> (n, c, *size).   Saves: nothing.
+    """
+
+    inputs = ("grad_output",)
+    saves = ()
+
+    def forward(g, matrices):
+        return _resampled(g, matrices)
+
+    def vjp(self, gg):
+        return both.run(type(self), (gg,), tuple([m.T for m in self.args[0]]))
+
+
+def _resampling(name):
+    doc, back = UpsampleLinearBackward0.__doc__, UpsampleLinearBackwardBackward0
+    gradient = type(f"{name}BackwardBackward0", (back,), {"__doc__": back.__doc__})
+    return type(f"{name}Backward0", (UpsampleLinearBackward0,), {"__doc__": doc, "gradient": gradient})
+
+
+RESAMPLING = {
+    "linear": (1, _resampling("UpsampleLinear1D"), linear_weights),
+    "bilinear": (2, _resampling("UpsampleBilinear2D"), linear_weights),
+    "trilinear": (3, _resampling("UpsampleTrilinear3D"), linear_weights),
+    "bicubic": (2, _resampling("UpsampleBicubic2D"), cubic_weights),
+}
+"""Each mode's number of spatial dims, its rule, and what makes its weights."""
+
+
+def resample(input, size, factors, mode, align_corners):
+    """`input` (n, c, *) interpolated to `size`; factors as given by the user, or None."""
+    _nd, rule, weights = RESAMPLING[mode]
+    x = input._data
+    matrices = [
+        weights(n, m, None if factors is None else factors[i], align_corners, x.dtype)
+        for i, (n, m) in enumerate(zip(x.shape[2:], size, strict=True))
+    ]
+    return apply(rule, (input,), tuple(matrices))
 
 
 def pad_by_mode(input, pad, mode):

@@ -162,3 +162,18 @@ def test_misuse_says_what_pytorch_says(code):
     with pytest.raises(RuntimeError) as raised:
         eval(code, names)
     assert str(raised.value).startswith(MESSAGES[code])
+
+
+@pytest.mark.parametrize("mode", ["linear", "bilinear", "bicubic", "trilinear", "nearest-exact"])
+def test_interpolation_has_derivatives_of_any_order(mode):
+    shape = {"linear": (2, 3, 5), "trilinear": (1, 2, 3, 2, 4)}.get(mode, (1, 2, 3, 4))
+    size = (5, 2, 7)[: len(shape) - 2]
+    x = autograd_lab.tensor(np.random.default_rng(0).normal(size=shape), requires_grad=True)
+
+    def enlarged(t):
+        return autograd_lab.nn.functional.interpolate(t, size, mode=mode)
+
+    assert autograd_lab.autograd.gradcheck(enlarged, (x,))
+    assert autograd_lab.autograd.gradgradcheck(enlarged, (x,))
+    with pytest.raises(ValueError, match="only one of size or scale_factor"):
+        autograd_lab.nn.functional.interpolate(x, size, 2.0, mode)

@@ -93,6 +93,7 @@ def _inside(name: str, held: Any, value: Any) -> str:
     if hasattr(type(held), "named_parameters"):
         for inner, parameter in held.named_parameters():
             if parameter is value:
+                inner = inner.replace("_orig_mod.", "")  # a compiled module has its module's parts as its own
                 return inner if name == "self" else f"{name}.{inner}"
     elif type(held) in (list, tuple) and len(held) <= 100:
         for i, item in enumerate(held):

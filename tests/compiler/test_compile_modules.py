@@ -169,6 +169,7 @@ def test_what_a_compiled_function_shows_it_shows_as_well(net, tmp_path):
     with lab.record() as trace:
         net(X).sum().backward()
     assert "CompiledFunctionBackward" in [node["name"] for node in trace.nodes]
+    assert {t["name"] for t in trace.tensors} >= {"net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias"}
     assert "np.tanh" in net.forward_source
     assert "weight" in net.guard_source
     assert "def backward" in net.backward_source

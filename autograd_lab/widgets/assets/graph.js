@@ -1,5 +1,5 @@
 // The drawing of the graph: only what is in view is in the page; a camera follows the node at work.
-import { FOLLOW, SMALLEST, at, bounds, centre, clamp, cull, fitScale, head, path, visiblePath } from "./core.js";
+import { FOLLOW, SMALLEST, at, bounds, centre, clamp, covered, cull, fitScale, head, path, visiblePath } from "./core.js";
 import { brief, button, focusable, h, s, thumb } from "./dom.js";
 import { Finder } from "./finder.js";
 import { Census } from "./groups.js";
@@ -305,14 +305,16 @@ export class Graph {
     const [w, hh] = this.size, scale = fitScale(this.size, this.pane);
     if (this.mode === "fit") return [w / 2, hh / 2, scale];
     const big = this.free ? this.camera.scale : Math.max(FOLLOW, scale), view = this.pane.map((v) => v / big);
-    const unit = this.subject() ?? (this.fresh && this.film.units.length ? this.rects.get(this.scene.seen(0)) : undefined); // before the first step: where it will be
-    if (!unit) return [this.camera.x, this.camera.y, big];
+    // Before the first step: where it will be.
+    const unit = this.subject() ?? (this.fresh && this.film.units.length ? this.rects.get(this.scene.seen(0)) : undefined);
+    const { x: atX, y: atY } = this.camera;
+    if (!unit) return [atX, atY, big];
     const [x, y, uw, uh] = unit, margin = 46;
     const inside = !this.fresh && big === this.camera.scale &&
-      x - margin > this.camera.x - view[0] / 2 && x + uw + margin < this.camera.x + view[0] / 2 &&
-      y - margin > this.camera.y - view[1] / 2 && y + uh + margin < this.camera.y + view[1] / 2;
-    if (inside) return [this.camera.x, this.camera.y, big];
-    return [centre(x + uw / 2, w, view[0]), centre(y + uh / 2, hh, view[1]), big];
+      x - margin > atX - view[0] / 2 && x + uw + margin < atX + view[0] / 2 &&
+      y - margin > atY - view[1] / 2 && y + uh + margin < atY + view[1] / 2;
+    const [cx, cy] = inside ? [atX, atY] : [centre(x + uw / 2, w, view[0]), centre(y + uh / 2, hh, view[1])];
+    return [cx, cy + (this.map ? covered(unit, [cx, cy, big], this.pane, this.map.covers.map((c) => c / (this.magnify ?? 1))) : 0), big];
   }
 
   glide([x, y, scale]) {

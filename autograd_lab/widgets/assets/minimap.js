@@ -53,6 +53,8 @@ export class MiniMap {
     this.scale = [wide / size[0], tall / size[1]];
     this.canvas.width = wide * dpr;
     this.canvas.height = tall * dpr;
+    // Of the pane, with its border and a gap.
+    this.covers = [wide + 16, tall + 16];
     for (const el of [this.canvas, this.root]) { el.style.width = `${wide}px`; el.style.height = `${tall}px`; }
     const paint = this.canvas.getContext("2d"), style = getComputedStyle(this.root);
     paint.scale(dpr, dpr);

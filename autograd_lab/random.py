@@ -29,7 +29,8 @@ class Stream:
 
     def __init__(self, seed):
         self._twister = np.random.MT19937()
-        self._twister._legacy_seeding(seed % 2**32)  # the initialization by one word, as PyTorch seeds
+        by_one_word = np.random.RandomState(seed % 2**32)
+        self._twister.state = by_one_word.get_state(legacy=False)
         self._second = (
             None  # the other number of the last pair of normal numbers, if it is still to be given out
         )

@@ -361,7 +361,7 @@ def test_a_command_is_passed_its_arguments_and_gives_its_status(monkeypatch):
 
 @pytest.mark.parametrize(
     ("module", "said"),
-    [("autograd_lab.absent", "not part of this version"), ("os.absent", "needs the package")],
+    [("autograd_lab.no_such_part", "not part of this version"), ("os.absent", "needs the package")],
 )
 def test_a_command_that_is_not_there_is_said(capsys, monkeypatch, module, said):
     monkeypatch.setitem(cli.COMMANDS, "absent", (module, ""))

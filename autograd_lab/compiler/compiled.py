@@ -509,6 +509,8 @@ def capture(
         effects = Effects([(place[id(w.tensor)], w.counted) for w in written], tape.draws)
         outputs += [tape.values[id(w.tensor)] for w in written]
         effects.views = grown is not None
+        if tape.draws:  # random numbers are drawn in the order in which an array lies in memory
+            world.conditions += guards.layouts(world)
         entry = build(tape, inputs, outputs, outs, tensors, world, rebuild, left_out, effects)
     except UnsupportedError as error:
         return result, Break(str(error), error.line)
@@ -689,8 +691,18 @@ def _turned(data: Any, rng: np.random.Generator) -> Any:
         moved = rng.integers(min(low, 0) if low < 0 else 0, max(high, 1), array.shape, endpoint=True)
     else:
         moved = array
-    moved = np.asarray(moved).astype(array.dtype)
-    return moved if isinstance(data, np.ndarray) else moved[()]
+    return _laid_as(data, moved)
+
+
+def _laid_as(data: Any, moved: Any) -> Any:
+    """The numbers `moved` in the type and the memory layout of `data`, an array or a scalar."""
+    if not isinstance(data, np.ndarray):
+        return np.asarray(moved).astype(data.dtype)[()]
+    extent = sum((n - 1) * s for n, s in zip(data.shape, data.strides, strict=True)) if data.size else 0
+    memory = np.empty(extent // data.itemsize + 1, data.dtype)
+    out = np.lib.stride_tricks.as_strided(memory, data.shape, data.strides)
+    out[...] = moved
+    return out
 
 
 def _stirred(data: Any, rng: np.random.Generator) -> Any:
@@ -701,8 +713,7 @@ def _stirred(data: Any, rng: np.random.Generator) -> Any:
         moved = moved[::-1] if array.ndim else moved
     if array.dtype.kind == "f":
         moved = moved * (1 + 0.01 * rng.standard_normal(array.shape)) + 1e-3 * (moved == 0)
-    moved = np.ascontiguousarray(moved).astype(array.dtype).reshape(array.shape)
-    return moved if isinstance(data, np.ndarray) else moved[()]
+    return _laid_as(data, moved)
 
 
 STATE_OF_A_TENSOR = (

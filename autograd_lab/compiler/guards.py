@@ -380,6 +380,16 @@ def world_of(fn: Any, args: tuple, kwargs: dict, names: list[str]) -> World:
     return walk.world
 
 
+def layouts(world: World) -> list[Condition]:
+    """That each tensor lies in memory as it did."""
+    return [
+        Condition(
+            f"{path}._data.strides == {t._data.strides}", f"the strides of {path} are {t._data.strides} bytes"
+        )
+        for path, t in world.tensors
+    ]
+
+
 def guard_function(world: World) -> tuple[Callable[..., Any], str]:
     """(check, source): `check(args, kwargs, fn)` gives the tensors if all conditions hold, else None."""
     tests = "\n        and ".join(condition.text for condition in world.conditions)

@@ -519,3 +519,20 @@ def test_a_saved_buffer_that_the_function_writes_is_found_overwritten():
     assert type(out.grad_fn).__name__ == "CompiledFunctionBackward"
     with pytest.raises(RuntimeError, match=OVERWRITTEN):
         out.sum().backward()
+
+
+LAYOUTS = [
+    lambda: torch.ones(4, 6), lambda: torch.ones(6, 4).t(), lambda: torch.ones(8, 6)[::2], lambda: torch.ones(1, 6).expand(4, 6),
+    lambda: torch.ones(4, 3, 2).permute(1, 0, 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("first", range(5))
+def test_dropout_draws_in_the_order_of_memory_whatever_was_captured_first(first):
+    compiled = torch.compile(lambda x: F.dropout(x * 2.0, 0.5) * 3.0, fullgraph=True)
+    for make in (LAYOUTS[first], *LAYOUTS):
+        torch.manual_seed(3)
+        got = compiled(make())
+        torch.manual_seed(3)
+        want = F.dropout(make() * 2.0, 0.5) * 3.0
+        assert got.tolist() == want.tolist()

@@ -169,7 +169,7 @@ class RNNBase(Module):
             input = input.transpose(0, 1)
         if input.shape[0] == 0:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-        out, last = self._run(input, state)
+        out, last = self._run(input, state, self._sweep)
         if self.batch_first:
             out = out.transpose_(0, 1)
         last = tuple([stack(s, 0) for s in last])
@@ -191,47 +191,47 @@ class RNNBase(Module):
             if packed.sorted_indices is not None:
                 state = tuple([s.index_select(1, packed.sorted_indices) for s in state])
         step = _STEPS[self.mode][0]
-        state = [part.unbind(0) for part in state]
-        last = []
-        for i in range(self.num_layers):
-            both_ways = []
-            for ending in self._directions:
-                layer = _Direction(self, f"_l{i}{ending}")
-                first = tuple([part[len(last)] for part in state])
-                rows = linear(x, *layer.input).split(sizes)
-                run = _packed_backward if ending else _packed_forward
-                outputs, end = run(step, layer, rows, sizes, first)
-                both_ways.append(cat(outputs, 0))
-                last.append(end)
-            x = both_ways[0] if len(both_ways) == 1 else cat(both_ways, -1)
-            if self.dropout and self.training and i < self.num_layers - 1:
-                x = F.dropout(x, self.dropout, True)
-        ends = tuple([stack(s, 0) for s in zip(*last, strict=True)])
+
+        def sweep(layer, x, state, backwards):
+            rows = linear(x, *layer.input).split(sizes)
+            run = _packed_backward if backwards else _packed_forward
+            outputs, end = run(step, layer, rows, sizes, state)
+            return cat(outputs, 0), end
+
+        x, last = self._run(x, state, sweep)
+        ends = tuple([stack(s, 0) for s in last])
         if packed.unsorted_indices is not None:
             ends = tuple([s.index_select(1, packed.unsorted_indices) for s in ends])
         return packed._replace(data=x), ends if self.mode == "LSTM" else ends[0]
 
-    def _run(self, x, state):
-        """All layers, one after the other; returns the output and the last states, each a list over layers."""
-        step = _STEPS[self.mode][0]
+    def _run(self, x, state, sweep):
+        """All layers, one after the other; returns the output and the last states, each a list over layers.
+
+        `sweep(layer, x, state, backwards)` runs one layer in one direction over all steps: (outputs, last state).
+        """
         state = [part.unbind(0) for part in state]
         last = []
         for i in range(self.num_layers):
             both_ways = []
             for ending in self._directions:
-                layer = _Direction(self, f"_l{i}{ending}")
-                now = tuple([part[len(last)] for part in state])
-                at_once = list(linear(x, *layer.input).unbind(0))
-                outputs = []
-                for by_input in reversed(at_once) if ending else at_once:
-                    now = step(by_input, now, layer)
-                    outputs.append(now[0])
-                both_ways.append(stack(outputs[::-1] if ending else outputs, 0))
-                last.append(now)
-            x = both_ways[0] if len(both_ways) == 1 else cat(both_ways, 2)
+                first = tuple([part[len(last)] for part in state])
+                outputs, end = sweep(_Direction(self, f"_l{i}{ending}"), x, first, bool(ending))
+                both_ways.append(outputs)
+                last.append(end)
+            x = both_ways[0] if len(both_ways) == 1 else cat(both_ways, x.dim() - 1)
             if self.dropout and self.training and i < self.num_layers - 1:
                 x = F.dropout(x, self.dropout, True)
         return x, list(zip(*last, strict=True))
+
+    def _sweep(self, layer, x, state, backwards):
+        """One layer in one direction over sequences of one length."""
+        step = _STEPS[self.mode][0]
+        at_once = list(linear(x, *layer.input).unbind(0))
+        outputs = []
+        for by_input in reversed(at_once) if backwards else at_once:
+            state = step(by_input, state, layer)
+            outputs.append(state[0])
+        return stack(outputs[::-1] if backwards else outputs, 0), state
 
     def _check_input(self, input):
         weight = self.weight_ih_l0

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..autograd.variable import bump_version, wrap
-from .optimizer import Optimizer, count, counter, require, scalar, zeros_for
-from .optimizers import _lerp, _running
+from .optimizer import Optimizer, chosen, count, counter, require, scalar, zeros_for
+from .optimizers import check_adam, decayed, lerp, moments, running
 
 
 class NAdam(Optimizer):
@@ -29,23 +29,13 @@ class NAdam(Optimizer):
         capturable=False,
         differentiable=False,
     ):
-        _check_adam(lr, betas, eps, weight_decay)
+        check_adam(lr, betas, eps, weight_decay)
         require(momentum_decay >= 0.0, f"Invalid momentum_decay value: {momentum_decay}")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "momentum_decay": momentum_decay,
-                "decoupled_weight_decay": decoupled_weight_decay,
-                "maximize": maximize,
-                "foreach": foreach,
-                "capturable": capturable,
-                "differentiable": differentiable,
-            },
+        settings = (
+            "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize "
+            "foreach capturable differentiable"
         )
+        super().__init__(params, chosen(settings, locals()))
 
     def update(self, group, p, x, g):
         """One step of this rule."""
@@ -55,17 +45,14 @@ class NAdam(Optimizer):
             state["exp_avg"], state["exp_avg_sq"] = zeros_for(p), zeros_for(p)
         lr, (beta1, beta2), slowing = scalar(group["lr"]), group["betas"], group["momentum_decay"]
         t = count(state["step"])
-        g = _decayed(group, p, x, g, lr)
+        g = decayed(group, p, x, g, lr)
         now = beta1 * (1 - 0.5 * 0.96 ** (t * slowing))
         later = beta1 * (1 - 0.5 * 0.96 ** ((t + 1) * slowing))
         product = state["mu_product"]
         product._data = product._data * np.float32(now)
         bump_version(product)
         so_far = float(product._data)
-        m, v = _running(state["exp_avg"], 1), _running(state["exp_avg_sq"], 2)
-        _lerp(m, g, 1 - beta1)
-        v *= beta2
-        v += g * (1 - beta2) * g
+        m, v = moments(state, g, beta1, beta2)
         denominator = np.sqrt(v / (1 - beta2**t)) + group["eps"]
         x += g * (-lr * (1 - now) / (1 - so_far)) / denominator
         x += m * (-lr * later / (1 - so_far * later)) / denominator
@@ -93,21 +80,11 @@ class RAdam(Optimizer):
         capturable=False,
         differentiable=False,
     ):
-        _check_adam(lr, betas, eps, weight_decay)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "maximize": maximize,
-                "foreach": foreach,
-                "capturable": capturable,
-                "decoupled_weight_decay": decoupled_weight_decay,
-                "differentiable": differentiable,
-            },
+        check_adam(lr, betas, eps, weight_decay)
+        settings = (
+            "lr betas eps weight_decay maximize foreach capturable decoupled_weight_decay differentiable"
         )
+        super().__init__(params, chosen(settings, locals()))
 
     def update(self, group, p, x, g):
         """One step of this rule."""
@@ -116,11 +93,8 @@ class RAdam(Optimizer):
             state["step"], state["exp_avg"], state["exp_avg_sq"] = counter(), zeros_for(p), zeros_for(p)
         lr, (beta1, beta2) = scalar(group["lr"]), group["betas"]
         t = count(state["step"])
-        g = _decayed(group, p, x, g, lr)
-        m, v = _running(state["exp_avg"], 1), _running(state["exp_avg_sq"], 2)
-        _lerp(m, g, 1 - beta1)
-        v *= beta2
-        v += g * (1 - beta2) * g
+        g = decayed(group, p, x, g, lr)
+        m, v = moments(state, g, beta1, beta2)
         c1, c2 = 1 - beta1**t, 1 - beta2**t
         longest = 2 / (1 - beta2) - 1
         length = longest - 2 * t * beta2**t / c2
@@ -155,18 +129,8 @@ class Rprop(Optimizer):
     ):
         require(lr >= 0.0, f"Invalid learning rate: {lr}")
         require(0.0 < etas[0] < 1.0 < etas[1], f"Invalid eta values: {etas[0]}, {etas[1]}")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "etas": etas,
-                "step_sizes": step_sizes,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "capturable": capturable,
-            },
-        )
+        settings = "lr etas step_sizes foreach maximize differentiable capturable"
+        super().__init__(params, chosen(settings, locals()))
 
     def update(self, group, p, x, g):
         """One step of this rule."""
@@ -176,7 +140,7 @@ class Rprop(Optimizer):
             state["step_size"] = wrap(np.full_like(x, scalar(group["lr"])))
         count(state["step"])
         shrink, grow = group["etas"]
-        before, sizes = _running(state["prev"], 1), _running(state["step_size"], 2)
+        before, sizes = running(state["prev"], 1), running(state["step_size"], 2)
         agreement = np.sign(g * before)
         sizes *= np.where(agreement > 0, grow, np.where(agreement < 0, shrink, 1)).astype(x.dtype)
         np.clip(sizes, *group["step_sizes"], out=sizes)
@@ -207,20 +171,8 @@ class ASGD(Optimizer):
     ):
         require(lr >= 0.0, f"Invalid learning rate: {lr}")
         require(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "lambd": lambd,
-                "alpha": alpha,
-                "t0": t0,
-                "weight_decay": weight_decay,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "capturable": capturable,
-            },
-        )
+        settings = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
+        super().__init__(params, chosen(settings, locals()))
 
     def update(self, group, p, x, g):
         """One step of this rule."""
@@ -235,7 +187,7 @@ class ASGD(Optimizer):
         x *= 1 - group["lambd"] * eta
         x -= g * eta
         bump_version(p)
-        mean = _running(state["ax"], 1)
+        mean = running(state["ax"], 1)
         if mu != 1:
             mean += (x - mean) * mu
         else:
@@ -272,18 +224,8 @@ class Adafactor(Optimizer):
         require(eps[1] >= 0.0, f"epsilon2 should be >= 0 but is: {eps[1]}")
         require(d >= 1.0, f"Clipping threshold d should be >= 1 but is: {d}")
         require(weight_decay >= 0.0, f"weight_decay should be >= 0 but is: {weight_decay}")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "beta2_decay": beta2_decay,
-                "eps": eps,
-                "d": d,
-                "weight_decay": weight_decay,
-                "foreach": foreach,
-                "maximize": maximize,
-            },
-        )
+        settings = "lr beta2_decay eps d weight_decay foreach maximize"
+        super().__init__(params, chosen(settings, locals()))
 
     def update(self, group, p, x, g):
         """One step of this rule."""
@@ -304,36 +246,16 @@ class Adafactor(Optimizer):
             x *= 1 - lr * group["weight_decay"]
             bump_version(p)
         if g.ndim > 1:
-            rows, columns = _running(state["row_var"], 1), _running(state["col_var"], 1)
-            _lerp(rows, (g * g).mean(-1, keepdims=True), part)
-            _lerp(columns, (g * g).mean(-2, keepdims=True), part)
+            rows, columns = running(state["row_var"], 1), running(state["col_var"], 1)
+            lerp(rows, (g * g).mean(-1, keepdims=True), part)
+            lerp(columns, (g * g).mean(-2, keepdims=True), part)
             v = rows @ columns / np.maximum(rows.mean(-2, keepdims=True), least)
         else:
-            v = _running(state["variance"], 1)
-            _lerp(v, g * g, part)
+            v = running(state["variance"], 1)
+            lerp(v, g * g, part)
         step = g / np.sqrt(np.maximum(v, least * least))
         step_size = max(1.0, float(np.linalg.norm(step)) / (step.size**0.5 * group["d"]))
         x += step * (-size / step_size)
-
-
-def _check_adam(lr, betas, eps, weight_decay):
-    require(lr >= 0.0, f"Invalid learning rate: {lr}")
-    require(eps >= 0.0, f"Invalid epsilon value: {eps}")
-    require(0.0 <= betas[0] < 1.0, f"Invalid beta parameter at index 0: {betas[0]}")
-    require(0.0 <= betas[1] < 1.0, f"Invalid beta parameter at index 1: {betas[1]}")
-    require(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
-
-
-def _decayed(group, p, x, g, lr):
-    """The gradient with weight decay in it, or (decoupled) unchanged, the weights having decayed."""
-    decay = group["weight_decay"]
-    if decay == 0:
-        return g
-    if not group["decoupled_weight_decay"]:
-        return g + x * decay
-    x *= 1 - lr * decay
-    bump_version(p)
-    return g
 
 
 __all__ = ["ASGD", "Adafactor", "NAdam", "RAdam", "Rprop"]

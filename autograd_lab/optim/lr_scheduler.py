@@ -472,11 +472,7 @@ class OneCycleLR(LRScheduler):
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-                raise ValueError(
-                    "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
-                )
-            self.use_beta1 = "betas" in optimizer.defaults
+            self.use_beta1 = _has_beta1(optimizer)
             if last_epoch == -1:
                 for group in groups:
                     _set_momentum(group, max_momentum, self.use_beta1)
@@ -557,11 +553,7 @@ class CyclicLR(LRScheduler):
         )
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-                raise ValueError(
-                    "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
-                )
-            self.use_beta1 = "betas" in optimizer.defaults
+            self.use_beta1 = _has_beta1(optimizer)
             lows = _for_groups("base_momentum", base_momentum, groups)
             highs = _for_groups("max_momentum", max_momentum, groups)
             if last_epoch == -1:
@@ -619,6 +611,13 @@ def _for_groups(name, value, groups):
             f"param_groups has {len(groups)}."
         )
     return list(value)
+
+
+def _has_beta1(optimizer):
+    """Whether an optimizer's momentum is the first of its betas. Raises ValueError if it has neither."""
+    if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
+        raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
+    return "betas" in optimizer.defaults
 
 
 def _set_momentum(group, value, as_beta1):

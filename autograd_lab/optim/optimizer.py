@@ -313,10 +313,15 @@ def scalar(value):
     return value.item() if isinstance(value, Tensor) else value
 
 
+def chosen(names, arguments):
+    """{name: value} of an optimizer's settings: `names` in PyTorch's order, `arguments` the locals() of its __init__."""
+    return {name: arguments[name] for name in names.split()}
+
+
 def require(valid, message):
     """Raise ValueError with `message` unless `valid`."""
     if not valid:
         raise ValueError(message)
 
 
-__all__ = ["Optimizer", "count", "counter", "require", "scalar", "zeros_for"]
+__all__ = ["Optimizer", "chosen", "count", "counter", "require", "scalar", "zeros_for"]

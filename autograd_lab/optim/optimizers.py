@@ -7,7 +7,7 @@ PyTorch's do, so a graph that saved the old value notices.
 import numpy as np
 
 from ..autograd.variable import bump_version, wrap
-from .optimizer import Optimizer, count, counter, require, scalar, zeros_for
+from .optimizer import Optimizer, chosen, count, counter, require, scalar, zeros_for
 
 
 class SGD(Optimizer):
@@ -37,20 +37,8 @@ class SGD(Optimizer):
             not (nesterov and (momentum <= 0 or dampening != 0)),
             "Nesterov momentum requires a momentum and zero dampening",
         )
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "dampening": dampening,
-                "weight_decay": weight_decay,
-                "nesterov": nesterov,
-                "maximize": maximize,
-                "foreach": foreach,
-                "differentiable": differentiable,
-                "fused": fused,
-            },
-        )
+        settings = "lr momentum dampening weight_decay nesterov maximize foreach differentiable fused"
+        super().__init__(params, chosen(settings, locals()))
 
     def update(self, group, p, x, g):
         """One step of this rule."""
@@ -96,27 +84,12 @@ class Adam(Optimizer):
         fused=None,
         decoupled_weight_decay=False,
     ):
-        require(lr >= 0.0, f"Invalid learning rate: {lr}")
-        require(eps >= 0.0, f"Invalid epsilon value: {eps}")
-        require(0.0 <= betas[0] < 1.0, f"Invalid beta parameter at index 0: {betas[0]}")
-        require(0.0 <= betas[1] < 1.0, f"Invalid beta parameter at index 1: {betas[1]}")
-        require(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "amsgrad": amsgrad,
-                "maximize": maximize,
-                "foreach": foreach,
-                "capturable": capturable,
-                "differentiable": differentiable,
-                "fused": fused,
-                "decoupled_weight_decay": decoupled_weight_decay,
-            },
+        check_adam(lr, betas, eps, weight_decay)
+        settings = (
+            "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable "
+            "fused decoupled_weight_decay"
         )
+        super().__init__(params, chosen(settings, locals()))
 
     def update(self, group, p, x, g):
         """One step of this rule."""
@@ -126,19 +99,11 @@ class Adam(Optimizer):
             state["exp_avg"], state["exp_avg_sq"] = zeros_for(p), zeros_for(p)
             if group["amsgrad"]:
                 state["max_exp_avg_sq"] = zeros_for(p)
-        lr, (beta1, beta2), decay = scalar(group["lr"]), group["betas"], group["weight_decay"]
+        lr, (beta1, beta2) = scalar(group["lr"]), group["betas"]
         beta1, beta2 = scalar(beta1), scalar(beta2)
         t = count(state["step"])
-        if decay != 0:
-            if group["decoupled_weight_decay"]:
-                x *= 1 - lr * decay
-                bump_version(p)
-            else:
-                g = g + x * decay
-        m, v = _running(state["exp_avg"], 1), _running(state["exp_avg_sq"], 2)
-        _lerp(m, g, 1 - beta1)
-        v *= beta2
-        v += g * (1 - beta2) * g
+        g = decayed(group, p, x, g, lr)
+        m, v = moments(state, g, beta1, beta2)
         if group["amsgrad"]:
             peak = state["max_exp_avg_sq"]._array()
             v = np.maximum(peak, v, out=peak)
@@ -217,21 +182,8 @@ class RMSprop(Optimizer):
         require(momentum >= 0.0, f"Invalid momentum value: {momentum}")
         require(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
         require(alpha >= 0.0, f"Invalid alpha value: {alpha}")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "alpha": alpha,
-                "eps": eps,
-                "centered": centered,
-                "weight_decay": weight_decay,
-                "capturable": capturable,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-            },
-        )
+        settings = "lr momentum alpha eps centered weight_decay capturable foreach maximize differentiable"
+        super().__init__(params, chosen(settings, locals()))
 
     def update(self, group, p, x, g):
         """One step of this rule."""
@@ -246,16 +198,16 @@ class RMSprop(Optimizer):
         count(state["step"])
         if group["weight_decay"] != 0:
             g = g + x * group["weight_decay"]
-        v = _running(state["square_avg"], 2)
+        v = running(state["square_avg"], 2)
         v *= alpha
         v += g * (1 - alpha) * g
         if group["centered"]:
-            mean = _running(state["grad_avg"], 1)
-            _lerp(mean, g, 1 - alpha)
+            mean = running(state["grad_avg"], 1)
+            lerp(mean, g, 1 - alpha)
             v = v - mean * mean
         root = np.sqrt(v) + group["eps"]
         if group["momentum"] > 0:
-            b = _running(state["momentum_buffer"], 2)
+            b = running(state["momentum_buffer"], 2)
             b *= group["momentum"]
             b += g / root
             x -= b * lr
@@ -291,20 +243,10 @@ class Adagrad(Optimizer):
             f"Invalid initial_accumulator_value value: {initial_accumulator_value}",
         )
         require(eps >= 0.0, f"Invalid epsilon value: {eps}")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "lr_decay": lr_decay,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "initial_accumulator_value": initial_accumulator_value,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "fused": fused,
-            },
+        settings = (
+            "lr lr_decay eps weight_decay initial_accumulator_value foreach maximize differentiable fused"
         )
+        super().__init__(params, chosen(settings, locals()))
         for group in self.param_groups:
             for p in group["params"]:
                 sum_ = zeros_for(p)
@@ -318,7 +260,7 @@ class Adagrad(Optimizer):
         if group["weight_decay"] != 0:
             g = g + x * group["weight_decay"]
         lr = scalar(group["lr"]) / (1 + (t - 1) * group["lr_decay"])
-        s = _running(state["sum"], 1)
+        s = running(state["sum"], 1)
         s += g * g
         x += g * -lr / (np.sqrt(s) + group["eps"])
 
@@ -347,19 +289,8 @@ class Adadelta(Optimizer):
         require(0.0 <= rho <= 1.0, f"Invalid rho value: {rho}")
         require(eps >= 0.0, f"Invalid epsilon value: {eps}")
         require(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "rho": rho,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "maximize": maximize,
-                "capturable": capturable,
-                "foreach": foreach,
-                "differentiable": differentiable,
-            },
-        )
+        settings = "lr rho eps weight_decay maximize capturable foreach differentiable"
+        super().__init__(params, chosen(settings, locals()))
 
     def update(self, group, p, x, g):
         """One step of this rule."""
@@ -370,7 +301,7 @@ class Adadelta(Optimizer):
         count(state["step"])
         if group["weight_decay"] != 0:
             g = g + x * group["weight_decay"]
-        v, u = _running(state["square_avg"], 2), _running(state["acc_delta"], 2)
+        v, u = running(state["square_avg"], 2), running(state["acc_delta"], 2)
         v *= rho
         v += g * (1 - rho) * g
         d = np.sqrt(u + eps) / np.sqrt(v + eps) * g
@@ -398,24 +329,9 @@ class Adamax(Optimizer):
         differentiable=False,
         capturable=False,
     ):
-        require(lr >= 0.0, f"Invalid learning rate: {lr}")
-        require(eps >= 0.0, f"Invalid epsilon value: {eps}")
-        require(0.0 <= betas[0] < 1.0, f"Invalid beta parameter at index 0: {betas[0]}")
-        require(0.0 <= betas[1] < 1.0, f"Invalid beta parameter at index 1: {betas[1]}")
-        require(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "capturable": capturable,
-            },
-        )
+        check_adam(lr, betas, eps, weight_decay)
+        settings = "lr betas eps weight_decay foreach maximize differentiable capturable"
+        super().__init__(params, chosen(settings, locals()))
 
     def update(self, group, p, x, g):
         """One step of this rule."""
@@ -426,21 +342,51 @@ class Adamax(Optimizer):
         t = count(state["step"])
         if group["weight_decay"] != 0:
             g = g + x * group["weight_decay"]
-        m, u = _running(state["exp_avg"], 1), _running(state["exp_inf"], 2)
-        _lerp(m, g, 1 - beta1)
+        m, u = running(state["exp_avg"], 1), running(state["exp_inf"], 2)
+        lerp(m, g, 1 - beta1)
         u *= beta2
         np.maximum(u, np.abs(g) + group["eps"], out=u)
         x += m * -(scalar(group["lr"]) / (1 - beta1**t)) / u
 
 
-def _running(t, writes):
+def check_adam(lr, betas, eps, weight_decay):
+    """Raise ValueError, in PyTorch's words, for a setting that Adam and its kin cannot have."""
+    require(lr >= 0.0, f"Invalid learning rate: {lr}")
+    require(eps >= 0.0, f"Invalid epsilon value: {eps}")
+    require(0.0 <= betas[0] < 1.0, f"Invalid beta parameter at index 0: {betas[0]}")
+    require(0.0 <= betas[1] < 1.0, f"Invalid beta parameter at index 1: {betas[1]}")
+    require(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
+
+
+def decayed(group, p, x, g, lr):
+    """The gradient with weight decay in it, or (decoupled) unchanged, the weights having decayed."""
+    decay = group["weight_decay"]
+    if decay == 0:
+        return g
+    if not group["decoupled_weight_decay"]:
+        return g + x * decay
+    x *= 1 - lr * decay
+    bump_version(p)
+    return g
+
+
+def moments(state, g, beta1, beta2):
+    """The running means of g and of g^2, with this `g` in them."""
+    m, v = running(state["exp_avg"], 1), running(state["exp_avg_sq"], 2)
+    lerp(m, g, 1 - beta1)
+    v *= beta2
+    v += g * (1 - beta2) * g
+    return m, v
+
+
+def running(t, writes):
     """The array of a state tensor that is about to be written `writes` times."""
     for _ in range(writes):
         bump_version(t)
     return t._array()
 
 
-def _lerp(start, end, weight):
+def lerp(start, end, weight):
     """Start <- start + weight (end - start), in place, from the nearer side as PyTorch computes it."""
     if abs(weight) < 0.5:
         start += (end - start) * weight

@@ -160,6 +160,9 @@ def test_keyboard_alone(browser, lab):
     expect(notebook.stage.locator(".agl-count")).to_have_text(re.compile(rf"^([2-9]|\d\d) / {total}$"))
     page.keyboard.press("Space")
     expect(notebook.button("Play")).to_be_visible()
+    stopped = notebook.stage.locator(".agl-count").text_content()
+    page.wait_for_timeout(1500)  # longer than it stays at one step
+    expect(notebook.stage.locator(".agl-count")).to_have_text(stopped)
     page.keyboard.press("Home")
     for _ in range(40):  # Tab reaches Step, Enter presses it
         page.keyboard.press("Tab")

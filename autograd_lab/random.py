@@ -31,9 +31,7 @@ class Stream:
         self._twister = np.random.MT19937()
         by_one_word = np.random.RandomState(seed % 2**32)
         self._twister.state = by_one_word.get_state(legacy=False)
-        self._second = (
-            None  # the other number of the last pair of normal numbers, if it is still to be given out
-        )
+        self._second = None  # of the last pair of normal numbers, if it is still to be given out
 
     @property
     def bit_generator(self):

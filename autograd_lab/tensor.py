@@ -320,9 +320,8 @@ class Tensor(Variable):
                 "Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
         if self._meta is not None:
-            self._meta.requires_grad = (
-                False  # what retain_grad asked for stays with the old history, as in PyTorch
-            )
+            # What retain_grad asked for stays with the old history, as in PyTorch.
+            self._meta.requires_grad = False
         if self._edge is not None and self._edge is not NO_EDGE:
             self._ensure_meta().detached = count_down()
         self._edge = NO_EDGE

@@ -315,9 +315,8 @@ class AccumulateGrad(Node):
         if g is None:
             return ()
         if not meta.requires_grad:
-            if (
-                leaf._edge is not None and leaf._edge is not NO_EDGE
-            ):  # detach_() made it a constant, a write gave it a history
+            # detach_() may have made it a constant, and a write have given it a history since.
+            if leaf._edge is not None and leaf._edge is not NO_EDGE:
                 raise RuntimeError("leaf variable has been moved into the graph interior")
             return ()
         old = meta.grad

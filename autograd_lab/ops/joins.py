@@ -55,9 +55,8 @@ class CatBackward0(ShapeRule):
             arrays = promoted(arrays)
         if any([shape == (0,) for shape, _ in operands]):
             arrays = [x for x in arrays if x.shape != (0,)] or arrays[:1]
-        return np.asarray(
-            np.concatenate(arrays, dim), order="C"
-        )  # NumPy would keep the order of transposed ones
+        # NumPy would keep the memory order of transposed ones.
+        return np.asarray(np.concatenate(arrays, dim), order="C")
 
     def vjp(self, g):
         dim, operands = self.args

@@ -189,12 +189,14 @@ h.retain_grad()
 (h * h).backward()
 lab.reveal(with_retain_grad, [h.grad, a.grad])
 
+# %%
+assert (h.grad, a.grad, extra) == (12, 24, 26)  # the extra call has added 2
+
 # %% [markdown]
 # **Worked.** When do you need `retain_graph`? When two roots share a part of the graph that has saved
 # values: `h` below is used by both, and both need what its node saved.
 
 # %%
-assert (h.grad, a.grad, extra) == (12, 24, 26)  # the extra call has added 2
 a = torch.tensor(2.0, requires_grad=True)
 h = a * a
 first, second = h * 3, h * 5

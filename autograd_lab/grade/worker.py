@@ -389,7 +389,8 @@ def fork() -> int:
 def watch(pid: int, told: int, wall: float, cpu: float) -> tuple[str, bytes]:
     """How a child ended: "ok", "timeout" or "died". One that needs more time than it has is killed.
 
-    With `told`, a file to read, it is "ok" as soon as the child writes there, and what it wrote comes back as well.
+    With `told`, a file to read, it is "ok" as soon as the child writes there, and what it wrote comes back as well. A child that
+    has closed its end can say nothing any more, whatever it still does: it is killed.
     """
     end = time.monotonic() + wall
     handle = os.pidfd_open(pid)
@@ -398,8 +399,11 @@ def watch(pid: int, told: int, wall: float, cpu: float) -> tuple[str, bytes]:
     try:
         while not overdue:
             ready = select.select(files, [], [], 0.05)[0]
-            if told in ready and (said := os.read(told, _PID.size)):
-                return "ok", said
+            if told in ready:
+                if said := os.read(told, _PID.size):
+                    return "ok", said
+                os.kill(pid, signal.SIGKILL)  # changes nothing for one that is ending already
+                break
             if handle in ready:
                 break
             overdue = time.monotonic() > end or sandbox.cpu_of(pid) > cpu

@@ -98,6 +98,8 @@ IN_CELL = {
     "endless in C": ("sum(iter(int, 1))", "timeout"),
     "memory": (BOMB, "memory"),
     "fork bomb": ("import os\nwhile True:\n    os.fork()", "error"),
+    "closes everything": ("import os\nos.closerange(0, 1024)", "died"),
+    "closes everything and goes on": ("import os, time\nos.closerange(0, 1024)\ntime.sleep(10**6)", "died"),
     "sys.exit": ("import sys\nsys.exit(0)", "error"),
     "input": ("input('Your name? ')", "error"),
 }

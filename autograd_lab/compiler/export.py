@@ -72,6 +72,7 @@ def save(compiled: Compiled, path: Any) -> None:
 
     Raises RuntimeError if there is no graph yet, GraphExportError for a step that cannot be written down, OSError of the file.
     """
+    compiled = getattr(compiled, "_compiled", compiled)  # of a compiled module
     text = json.dumps(document(compiled), indent=1, allow_nan=False)
     Path(path).write_text(text + "\n", encoding="utf-8")
 

@@ -9,9 +9,9 @@ from .compiled import Compiled
 
 _OF_THE_CODE = frozenset([
     "__name__", "backward_source", "breaks", "entries", "entry", "fn", "forward_source", "fullgraph", "graph", "guard_source",
-    "misses", "save", "to_onnx", "_names", "_passes",
+    "misses", "save", "to_onnx",
 ])  # fmt: skip
-"""What is asked of the compiled code, not of the module."""
+"""What is asked of the compiled code, unless the module has something of that name itself."""
 
 
 class OptimizedModule(Module):
@@ -43,7 +43,9 @@ class OptimizedModule(Module):
     def __getattr__(self, name: str) -> Any:
         if name == "_orig_mod":
             return self._modules["_orig_mod"]
-        return getattr(self._compiled if name in _OF_THE_CODE else self._orig_mod, name)
+        if name in _OF_THE_CODE and not hasattr(self._orig_mod, name):
+            return getattr(self._compiled, name)
+        return getattr(self._orig_mod, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self.__dict__ or hasattr(type(self), name):

@@ -57,7 +57,9 @@ class StaticComparison(Shown, anywidget.AnyWidget):
     def __init__(self, fn: Any, *inputs: Any, **kwargs: Any) -> None:
         if not callable(fn):
             raise TypeError(f"compare_static() takes a function or a module, not {type(fn).__name__}")
-        self.fn = fn.fn if isinstance(fn, Compiled | OptimizedModule) else fn
+        self.fn = (
+            fn._orig_mod if isinstance(fn, OptimizedModule) else fn.fn if isinstance(fn, Compiled) else fn
+        )
         self.compiled = Compiled(self.fn)
         self.runs: list[Record] = []
         self.stages: list[Stage] = []

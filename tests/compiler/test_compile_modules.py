@@ -181,3 +181,23 @@ def test_what_a_compiled_function_shows_it_shows_as_well(net, tmp_path):
         save(path)
         assert compiler.load(path)(X).tolist() == net(X).tolist()
     assert lab.compare_static(net, X).fn is net._orig_mod
+
+
+class Saved(nn.Linear):
+    """A module with names of its own that the compiled code has as well."""
+
+    def __init__(self):
+        super().__init__(3, 1)
+        self.fn = self.graph = self.entry = "mine"
+
+    def save(self):
+        return "saved"
+
+
+def test_a_name_that_the_module_has_itself_is_the_modules(tmp_path):
+    net = torch.compile(Saved(), fullgraph=True)
+    out = net(X).tolist()
+    assert (net.fn, net.graph, net.entry, net.save()) == ("mine", "mine", "mine", "saved")
+    compiler.save(net, tmp_path / "net.json")
+    assert compiler.load(tmp_path / "net.json")(X).tolist() == out
+    assert lab.compare_static(net, X).fn is net._orig_mod

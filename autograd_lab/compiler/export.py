@@ -32,6 +32,7 @@ from .compiled import Compiled, Entry
 from .emit import Writer
 from .graph import Graph, Step, Value
 from .guards import World
+from .module import OptimizedModule, code_of
 
 FORMAT = "autograd-lab-graph"
 VERSION = 1
@@ -67,18 +68,18 @@ class Argument:
 # --- writing ---------------------------------------------------------------------------------------
 
 
-def save(compiled: Compiled, path: Any) -> None:
+def save(compiled: Compiled | OptimizedModule, path: Any) -> None:
     """Write the newest graph of a compiled function as JSON, with the tensors it had at hand (parameters, globals).
 
     Raises RuntimeError if there is no graph yet, GraphExportError for a step that cannot be written down, OSError of the file.
     """
-    compiled = getattr(compiled, "_compiled", compiled)  # of a compiled module
     text = json.dumps(document(compiled), indent=1, allow_nan=False)
     Path(path).write_text(text + "\n", encoding="utf-8")
 
 
-def document(compiled: Compiled) -> Record:
+def document(compiled: Compiled | OptimizedModule) -> Record:
     """What `save` writes, as Python lists and dicts. Raises as `save` does."""
+    compiled = code_of(compiled)
     entry = compiled.entry
     refuse_effects(entry, "saved")
     writer = _Table()

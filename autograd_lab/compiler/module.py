@@ -74,4 +74,9 @@ class OptimizedModule(Module):
         return type(self), (self._compiled,)
 
 
-__all__ = ["OptimizedModule"]
+def code_of(compiled: Compiled | OptimizedModule) -> Compiled:
+    """The compiled code itself, of a compiled function or module."""
+    return compiled._compiled if isinstance(compiled, OptimizedModule) else compiled
+
+
+__all__ = ["OptimizedModule", "code_of"]

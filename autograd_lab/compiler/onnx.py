@@ -20,6 +20,7 @@ import numpy as np
 from .compiled import Compiled
 from .export import GraphExportError, arguments_of, refuse_effects
 from .graph import Step, Value
+from .module import OptimizedModule, code_of
 
 OPSET = 20
 IR_VERSION = 9  # the format of the file: the first that goes with opset 20
@@ -51,12 +52,12 @@ WHOLE = {
 }
 
 
-def save_onnx(compiled: Compiled, path: Any) -> None:
+def save_onnx(compiled: Compiled | OptimizedModule, path: Any) -> None:
     """Write the forward of the newest graph as an ONNX file. Raises as `model` does, and OSError of the file."""
     Path(path).write_bytes(model(compiled).SerializeToString())
 
 
-def model(compiled: Compiled) -> Any:
+def model(compiled: Compiled | OptimizedModule) -> Any:
     """The forward of the newest graph as an onnx.ModelProto, checked by onnx's own checker.
 
     Raises RuntimeError if there is no graph yet, ImportError without the package onnx, GraphExportError for an operation that
@@ -68,6 +69,7 @@ def model(compiled: Compiled) -> Any:
         raise ImportError(
             'writing ONNX needs the package onnx: pip install onnx (or "autograd_lab[onnx]")'
         ) from None
+    compiled = code_of(compiled)
     entry = compiled.entry
     refuse_effects(entry, "written as ONNX")
     book = _Book(onnx)

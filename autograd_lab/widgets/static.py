@@ -18,6 +18,7 @@ import anywidget
 import traitlets
 
 from autograd_lab.compiler import Compiled, OptimizedModule
+from autograd_lab.compiler.module import code_of
 from autograd_lab.compiler.stages import Stage, _named, stages, told
 from autograd_lab.tracing.recorder import keep_last, record
 from autograd_lab.tracing.rules import describe
@@ -57,9 +58,7 @@ class StaticComparison(Shown, anywidget.AnyWidget):
     def __init__(self, fn: Any, *inputs: Any, **kwargs: Any) -> None:
         if not callable(fn):
             raise TypeError(f"compare_static() takes a function or a module, not {type(fn).__name__}")
-        self.fn = (
-            fn._orig_mod if isinstance(fn, OptimizedModule) else fn.fn if isinstance(fn, Compiled) else fn
-        )
+        self.fn = code_of(fn).fn if isinstance(fn, Compiled | OptimizedModule) else fn
         self.compiled = Compiled(self.fn)
         self.runs: list[Record] = []
         self.stages: list[Stage] = []

@@ -192,9 +192,10 @@ def test_a_stepper_wakes_with_its_slide_and_steps(deck, open_):
     inside = page.frame_locator(".agl-embed iframe")
     inside.get_by_role("button", name="Step", exact=True).click()
     inside.get_by_text("1 / ").wait_for()
-    assert page.evaluate("document.activeElement.tagName") == "IFRAME"
+    has_the_keys = "(name) => document.activeElement.tagName === name"
+    page.wait_for_function(has_the_keys, arg="IFRAME")
     page.get_by_role("button", name="Click into the stepper").click()
-    assert page.evaluate("document.activeElement.tagName") == "BODY"
+    page.wait_for_function(has_the_keys, arg="BODY")
     assert page.wrong == []
 
 

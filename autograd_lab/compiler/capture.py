@@ -68,6 +68,14 @@ class Tape:
     """Whether a tensor that nobody computed requires grad."""
     drawn_at: str = ""
     """The first line that draws random numbers in a way that is no step."""
+    roots: list[Any] = field(default_factory=list)
+    """The tensors from which a backward pass was run inside."""
+    grads: dict[int, Any] = field(default_factory=dict)
+    """By id: the tensors that were there before and whose `.grad` the call sets or fills."""
+    empty: set[int] = field(default_factory=set)
+    """Those of them whose `.grad` was None when it was filled, and not because the call had set it to None."""
+    left: dict[int, Any] = field(default_factory=dict)
+    """By id of these: the `.grad` at the end of the run."""
 
     def value_of(self, tensor: Any) -> Value | None:
         """The value that a tensor is, if it was seen."""
@@ -89,6 +97,10 @@ class Watcher:
         """`keep`: the tensors of the inputs; `writable`: those of them that may be written; `recorder`: who looks on too."""
         self.tape = Tape(values=dict(inputs), keep=list(keep))
         self._inputs = frozenset(inputs)
+        self._given = [(t, inputs[id(t)]) for t in self.tape.keep if id(t) in inputs]
+        self._root: Any = None  # from where a backward pass is asked for
+        self._filled: list[tuple[Any, Value]] = []  # what the pass that runs brings to which leaf
+        self._updated: set[int] = set()  # leaves that were written without recording
         self._writable = frozenset(map(id, writable))
         self._recorder = recorder
         self._made: dict[int, Any] = {}  # tensors made of nothing in this call: zeros, arange
@@ -107,6 +119,7 @@ class Watcher:
 
     def __exit__(self, *exc: object) -> None:
         WATCHERS.remove(self)
+        self.tape.left = {i: t._meta.grad for i, t in self.tape.grads.items()}
         self.state.watch = self.outer
         self.state.refresh()
         if self._rng is not DEFAULT.rng or self._drawn != DEFAULT.rng.bit_generator.state:
@@ -122,6 +135,8 @@ class Watcher:
         """An operation ran."""
         if self.tape.drawn_at:
             return None  # not to be carried out again, for that would draw again
+        if node is not None and any(id(t) in self._updated for t in inputs):
+            return self.stop("a leaf is used, and recorded, after it was written")
         if isinstance(rule, str):
             return self._named(rule, inputs, outputs, node, args)
         if rule.__name__ in COUNTED or (
@@ -225,6 +240,8 @@ class Watcher:
             return None
         base = self._stale.pop(id(tensor), None)
         if base is not None:
+            if id(base) in self._updated:
+                self.stop("a view of a leaf is used after the leaf was written")
             return self._fresh(tensor, base)
         known = self.tape.values.get(id(tensor))
         if known is None:
@@ -293,7 +310,7 @@ class Watcher:
         if id(base) in self._inputs:
             if id(base) not in self._writable:
                 return "a tensor that was there before the call"
-            if node is not None or base.requires_grad:
+            if node is not None or not (base.is_leaf and (base is target or not base.requires_grad)):
                 return "a tensor that was there before the call and has a history, or gets one"
         elif self.tape.values.get(id(base)) is None or (
             self.tape.values[id(base)].step is None and id(base) not in self._made
@@ -304,7 +321,7 @@ class Watcher:
             return "memory that a tensor without history looks at too"
         if any(self._base_of(t) is not base or (t is not base and id(t) in self._inputs) for t in family):
             return "memory that another tensor looks at"
-        if node is None and base.requires_grad:
+        if node is None and base.requires_grad and id(base) not in self._inputs:
             return "a tensor with a history, without being recorded"
         if node is not None and any(t._meta.creation is not DEFAULT_VIEW for t in family if t is not base):
             return "memory that a view looks at that was made without recording, or is one of several"
@@ -407,6 +424,8 @@ class Watcher:
         known = self._first_write(self._base_of(target), whole)
         if known is not None:
             known.counted += 1
+        if id(target) in self._inputs and target.requires_grad:
+            self._updated.add(id(target))
         self._add(step, inputs, (target,), node)
         return self._spread(target, others, node)
 
@@ -438,13 +457,90 @@ class Watcher:
         """requires_grad_, detach_, retain_grad."""
         self.stop(f"{how}() changes a tensor's flags")
 
+    # -- a backward pass inside ------------------------------------------------------------------------
+
     def grad_set(self, tensor: Any, how: str) -> None:
-        """`.grad` was assigned or written."""
-        self.stop("a .grad is changed")
+        """`.grad` was assigned: None, or what operations of this call have made. Or a function of the library wrote into it."""
+        grad = tensor._meta.grad
+        if how != "assigned" and grad is not None:
+            return self.stop(f"{how} writes into a .grad")
+        made = grad is None or (id(grad) in self.tape.values and self.tape.values[id(grad)].step is not None)
+        if id(tensor) not in self._inputs or not made:
+            return self.stop("a .grad is set to something that was there before the call")
+        self.tape.grads[id(tensor)] = tensor
+
+    def knows_grad(self, tensor: Any) -> bool:
+        """Whether `.grad` of a tensor is what this call has made it."""
+        return id(tensor) in self.tape.grads
 
     def asked(self, outputs: Any, inputs: Any) -> None:
-        """A backward pass was asked for inside."""
-        self.stop("a backward pass is run inside")
+        """A backward pass was asked for inside: from several tensors, or to chosen ones, it cannot be captured."""
+        self._root = outputs[0] if len(outputs) == 1 else None
+        if inputs is not None or not isinstance(self._root, Variable):
+            self.stop("a backward pass from several tensors, or to chosen ones, is run inside")
+
+    def pass_started(self, run: Any, roots: list, call: str) -> None:
+        """A backward pass begins: the way back of all that was recorded so far becomes steps, while the nodes still know it."""
+        root, seed = self.tape.values.get(id(self._root)), roots[0][1]
+        if self.tape.breaks or self.tape.drawn_at:
+            return None
+        if run.keep_graph or run.create_graph or run.tensors or self.state.anomaly:
+            return self.stop(
+                "a backward pass is run inside that keeps its graph, records itself or looks for nan"
+            )
+        if root is None or root.step is None or np.any(seed != 1):
+            return self.stop(
+                "a backward pass is run inside from something else than a loss that this call computes"
+            )
+        from .joint import UnsupportedError, backward_of
+
+        wanted = [(t, value) for t, value in self._given if t.requires_grad]
+        try:
+            given, steps, grads = backward_of(self.tape, [root], [value for _, value in wanted])
+        except UnsupportedError as error:
+            self.tape.breaks.append(Break(str(error), error.line))
+            return None
+        given[0].array = np.ones(root.shape, root.dtype)[()]
+        self.tape.steps += steps
+        self.tape.roots.append(self._root)
+        self._filled = []
+        for (t, _), g in zip(wanted, grads, strict=True):
+            if g is not None and not self._fill(t, g):
+                return None
+        return None
+
+    def _fill(self, leaf: Any, g: Value) -> bool:
+        """Note that a pass brings `g` to a leaf; whether that can be captured."""
+        if not leaf.is_leaf or hooks_on(leaf):
+            self.stop("a backward pass inside goes on beyond the call, or meets a hook")
+            return False
+        before = None if leaf._meta is None else leaf._meta.grad
+        if id(leaf) not in self.tape.grads:
+            if before is not None:
+                self.stop(
+                    "a backward pass inside adds to a .grad that was there before the call: set it to None first"
+                )
+                return False
+            self.tape.empty.add(id(leaf))
+        elif before is not None:
+            held = self.value(before)
+            if held is None or self._sharers(before):
+                self.stop("a backward pass inside adds to a .grad whose memory another tensor looks at")
+                return False
+            step = Step("call", "AddBackward0", [held, g], (1,), [Value(g.shape, g.dtype)], part="backward")
+            step.outs[0].step, g = step, step.outs[0]
+            self.tape.steps.append(step)
+        self.tape.grads[id(leaf)] = leaf
+        self._filled.append((leaf, g))
+        return True
+
+    def pass_done(self, run: Any) -> None:
+        """It is over: what stands in `.grad` now are the values worked out at its beginning."""
+        for leaf, g in self._filled:
+            grad = leaf._meta.grad
+            self.tape.values[id(grad)] = g
+            self.tape.keep.append(grad)
+        self._filled = []
 
     def mode(self, on: bool) -> None:
         """The grad mode changed: the nodes know."""
@@ -458,8 +554,8 @@ class Watcher:
     def _ignore(self, *args: Any) -> None:
         """What a backward pass tells: that there is one was told before."""
 
-    granted = pass_started = delivered = pushed = popped = hooked = applied = _ignore
-    released = pruned = retained = failed = pass_done = _ignore
+    granted = delivered = pushed = popped = hooked = applied = _ignore
+    released = pruned = retained = failed = _ignore
 
 
 RANDOM = "random numbers are drawn, and a captured graph would give the same ones for ever"
@@ -516,6 +612,26 @@ def _holds_tensor(data: Any) -> bool:
     if isinstance(data, tuple | list):
         return any(map(_holds_tensor, data))
     return isinstance(data, Variable)
+
+
+def history(t: Any) -> Any:
+    """The node that a tensor has now, if it was looked up yet."""
+    edge = t._edge
+    if edge is None and t._meta is not None and t._meta.base is not None:
+        edge = t._meta.edge
+    return None if edge is None else pair_of(edge)[0]
+
+
+def hooks_on(t: Any) -> list[Any]:
+    """The hooks that hang on a tensor, by their numbers."""
+    meta, node = t._meta, history(t)
+    tables: list[Any] = []
+    if meta is not None:
+        tables += [meta.hooks, meta.post_accumulate_hooks]
+        node = node or (meta.accumulator and meta.accumulator())
+    if node is not None and node.hooks is not None:
+        tables += [node.hooks.pre, node.hooks.post, node.hooks.retain, *[on for _, on in node.hooks.tensor]]
+    return [number for table in tables for number in table or ()]
 
 
 def users_own(frame: Any) -> bool:

@@ -30,14 +30,14 @@ from ..autograd.function import BackwardCFunction, Function
 from ..autograd.modes import THREAD
 from ..autograd.node import AccumulateGrad, count_down, new
 from ..autograd.record import finish
-from ..autograd.variable import INFERENCE, NO_EDGE, Registry, Variable, find_edge, pair_of, wrap
+from ..autograd.variable import INFERENCE, NO_EDGE, Registry, Variable, find_edge, wrap
 from ..autograd.views import DEFAULT as DEFAULT_VIEW
 from ..autograd.views import NO_GRAD as NO_GRAD_VIEW
 from ..autograd.views import as_strided_node, make_view
 from ..random import DEFAULT
 from . import guards, passes
-from .capture import RANDOM, Break, Tape, Watcher, alike, placement, users_line, users_own
-from .effects import Effects, Rewind, with_effects
+from .capture import RANDOM, Break, Tape, Watcher, alike, history, hooks_on, placement, users_line, users_own
+from .effects import Effects, Rewind, grad_of, set_grads, with_effects, writes_into
 from .emit import Emitted, Writer
 from .graph import Graph, NotAsCaptured, Step, Value, placed
 from .joint import UnsupportedError, _same_tapes, backward_of
@@ -53,6 +53,10 @@ STAGES = (*[title for title, _ in passes.PASSES], "compute again", "fuse", "writ
 
 class GraphBreakError(RuntimeError):
     """What `fullgraph=True` raises for a function that is not one graph."""
+
+
+_KEPT = ("kept",)
+"""Not empty, so that the engine frees the node after a pass; what is freed stands in `kept`."""
 
 
 class CompiledFunctionBackward(BackwardCFunction):
@@ -152,7 +156,23 @@ class CompiledFunctionBackwardOfOne(CompiledFunctionBackward):
         return True
 
 
-for _cls in (CompiledFunctionBackward, CompiledFunctionBackwardOfOne):
+class UsedUp(CompiledFunctionBackwardOfOne):
+    """The node of a result from which a backward pass was run inside the compiled function: there is nothing left to send back.
+
+    tensors  the inputs of the call: it led to those that require grad
+    """
+
+    __slots__ = ("tensors",)
+    fold = versions = kept = watched = results = None  # type: ignore[assignment]
+    args, saved, n_outputs = (), _KEPT, 1  # type: ignore[assignment]
+    _next = property(lambda self: tuple([t._edge or find_edge(t) for t in self.tensors]))
+
+    def vjp(self, g):
+        """Not possible any more."""
+        raise RuntimeError(FREED_TEXT)
+
+
+for _cls in (CompiledFunctionBackward, CompiledFunctionBackwardOfOne, UsedUp):
     _cls.__name__ = _cls.__qualname__ = "CompiledFunctionBackward"
 
 
@@ -173,18 +193,21 @@ class CompiledFunctionBackwardFn(Function):
 CompiledFunctionBackwardFn._backward_cls.__name__ = "CompiledFunctionBackwardBackward"
 
 
-def caller(entry: Entry) -> Callable[[tuple], list[Any]]:
+def caller(entry: Entry) -> Callable[[tuple], Any]:
     """What runs a captured graph on tensors for which its guards hold, and gives its output tensors.
 
+    With effects, it gives (output tensors, the arrays that belong to the effects).
     All that is the same for each call is looked up here, once. What is returned raises NotAsCaptured.
     """
-    forward, n, rule = entry.forward.function, entry.n_outputs, entry.rule
+    forward, rule, effects = entry.forward.function, entry.rule, bool(entry.effects)
+    n = entry.n_outputs - entry.effects.outputs
     kept_inputs, kept_outputs = _picker(entry.kept_inputs), entry.kept_outputs
-    kept_results = _picker([*entry.kept_outputs, *range(n, len(entry.forward_graph.outputs))])
+    kept_results = _picker([*entry.kept_outputs, *range(entry.n_outputs, len(entry.forward_graph.outputs))])
+    kept_outputs = [i for i in kept_outputs if i < n]
     differentiable = frozenset(entry.differentiable)
     has_backward = entry.backward is not None
 
-    def call(tensors: tuple) -> list[Any]:
+    def call(tensors: tuple) -> Any:
         state = THREAD.state
         arrays = [t._data for t in tensors]
         results = state.run(forward, *arrays)
@@ -215,9 +238,18 @@ def caller(entry: Entry) -> Callable[[tuple], list[Any]]:
             outputs = [wrap(x) for x in results[:n]]
         if state.special:
             finish(state, "CompiledFunction", tensors, tuple(outputs), node, ())
-        return outputs
+        return (outputs, results[n : entry.n_outputs]) if effects else outputs
 
     return call
+
+
+def used_up(entry: Entry, tensors: tuple) -> UsedUp:
+    """The node of a result from which a backward pass was run inside."""
+    node = new(UsedUp)
+    node.tensors = tensors
+    node.priority = count_down()
+    node.hooks, node.entry = None, entry
+    return node
 
 
 def _picker(places: list[int]) -> Callable[[Any], tuple]:
@@ -228,10 +260,6 @@ def _picker(places: list[int]) -> Callable[[Any], tuple]:
         only = places[0]
         return lambda sequence: (sequence[only],)
     return lambda sequence: ()
-
-
-_KEPT = ("kept",)
-"""Not empty, so that the engine frees the node after a pass; what is freed stands in `kept`."""
 
 
 @dataclass
@@ -265,10 +293,11 @@ class Entry:
     """What a call does beside its results."""
 
     def __post_init__(self) -> None:
-        self.rule = CompiledFunctionBackwardOfOne if self.n_outputs == 1 else CompiledFunctionBackward
+        one = self.n_outputs - self.effects.outputs == 1
+        self.rule = CompiledFunctionBackwardOfOne if one else CompiledFunctionBackward
         self.call = caller(self)
         if self.effects:
-            self.call = with_effects(self.call, self.effects, self.n_outputs - len(self.effects.writes))
+            self.call = with_effects(self.call, self.effects, functools.partial(used_up, self))
 
 
 class Compiled:
@@ -315,7 +344,10 @@ class Compiled:
             if tensors is not None:
                 state = THREAD.state
                 if state.special and (
-                    state.dual is not None or state.saved_hooks or state.saved_hooks_disabled
+                    state.dual is not None
+                    or state.saved_hooks
+                    or state.saved_hooks_disabled
+                    or (state.anomaly and entry.effects.passes)
                 ):
                     return self.fn(*args, **kwargs)  # what these want to see is inside
                 try:
@@ -450,12 +482,14 @@ def capture(
     heard: list[Break] = []
     drawn = _drawn(world)
     writable = writable_of(world)
-    hooks = [_hooks_on(t) for t in tensors]
-    with _listening(heard), Watcher(names, tensors, writable, rewind.recorder) as watcher:
+    hooks = [hooks_on(t) for t in tensors]
+    grads = [(t, grad_of(t)) for t in tensors]
+    watcher = Watcher(names, tensors, writable, rewind.recorder)
+    with _listening(heard, watcher), watcher:
         result = fn(*args, **kwargs)
     tape = watcher.tape
     written = list(tape.written.values())
-    rewind.ran(written)
+    rewind.ran(written, [(t, grad) for t, grad in grads if id(t) in tape.grads])
     if tape.breaks or heard:
         return result, (tape.breaks or heard)[0]
     if _drawn(world) != drawn:
@@ -469,8 +503,8 @@ def capture(
         return result, Break("the call puts another tensor where there was one")
     if tape.foreign:
         return result, Break("it uses a tensor that requires grad and that no guard can find")
-    inside = [_history(t) for t in tape.keep if id(t) not in names]
-    if [_hooks_on(t) for t in tensors] != hooks or any(
+    inside = [history(t) for t in tape.keep if id(t) not in names]
+    if [hooks_on(t) for t in tensors] != hooks or any(
         getattr(node, "hooks", None) is not None for node in [*tape.nodes.values(), *inside]
     ):
         return result, Break("it registers hooks")
@@ -479,11 +513,26 @@ def capture(
         return result, Break("it returns something that is neither a tensor nor a constant nor made of these")
     if not THREAD.state.grad and any(t.requires_grad for t in outs):
         return result, Break("called without recording, it switches recording on for a result")
+    spent = [i for i, t in enumerate(outs) if any(t is root for root in tape.roots)]
+    if any(t.requires_grad for i, t in enumerate(outs) if i not in spent):
+        if tape.roots or tape.grads:
+            return result, Break(
+                "it runs a backward pass, and returns something whose history is still to be used"
+            )
+        if any(w.tensor.requires_grad for w in written):
+            return result, Break("it writes into a leaf, and returns something with a history")
+    collected = [grad for grad in tape.left.values() if grad is not None]
+    if any(
+        (t is not u and np.may_share_memory(t._data, u._data)) or t is u
+        for i, t in enumerate(collected)
+        for u in [*outs, *collected[:i]]
+    ):
+        return result, Break("a .grad shares its memory with a result, or with another .grad")
     grown = _grown_from(outs, tape, watcher)
     problem = _aliases(outs, tensors, tape, grown is not None)
     if problem is not None:
         return result, problem
-    again = _second_run(fn, args, kwargs, names, world)
+    again = _second_run(fn, args, kwargs, names, world, grads)
     if isinstance(again, Break):
         return result, again
     second, others = again
@@ -508,6 +557,16 @@ def capture(
         place = {id(t): i for i, t in enumerate(tensors)}
         effects = Effects([(place[id(w.tensor)], w.counted) for w in written], tape.draws)
         outputs += [tape.values[id(w.tensor)] for w in written]
+        for i, t in enumerate(tensors):
+            if id(t) in tape.grads:
+                grad = tape.left[id(t)]
+                if grad is not None:
+                    outputs.append(watcher.value(grad))  # type: ignore[arg-type]
+                if grad is not None or id(t) not in tape.empty:
+                    effects.grads.append((i, None if grad is None else writes_into(grad)))
+        effects.spent = spent
+        effects.passes = bool(tape.roots)
+        world.conditions += guards.gradients(world, tape.grads, tape.empty)
         effects.views = grown is not None
         if tape.draws:  # random numbers are drawn in the order in which an array lies in memory
             world.conditions += guards.layouts(world)
@@ -522,7 +581,7 @@ def build(
     world: guards.World, rebuild: Callable[..., Any], left_out: frozenset[str], effects: Effects,
 ) -> Entry:  # fmt: skip
     """From a tape to an entry: joint graph, passes, split, code. Behind the `outs`, `outputs` are what is written back."""
-    differentiable = [i for i, t in enumerate(outs) if t.requires_grad]
+    differentiable = [i for i, t in enumerate(outs) if t.requires_grad and i not in effects.spent]
     wanted = (
         [i for i, t in enumerate(tensors) if t.requires_grad] if THREAD.state.grad and differentiable else []
     )
@@ -560,7 +619,10 @@ def build(
         forward_graph, backward_graph = passes.fuse(forward_graph), passes.fuse(backward_graph)
         history.append(("fuse: forward", forward_graph))
         history.append(("fuse: backward", backward_graph))
-    forward = Writer(forward_graph, "forward", inplace="write over" not in left_out).emitted()
+    into = {} if wanted else effects.replaced(len(outputs), tensors)
+    writer = Writer(forward_graph, "forward", inplace="write over" not in left_out, into=into)
+    forward = writer.emitted()
+    effects.direct = frozenset(into[k] for k in writer.direct)
     way_back = bool(wanted)  # even if nothing depends on anything: the results still require grad
     backward = (
         Writer(backward_graph, "backward", inplace="write over" not in left_out).emitted()
@@ -573,26 +635,6 @@ def build(
         len(outputs), differentiable, [i for i in range(len(outputs)) if i not in differentiable],
         kept_inputs, kept_outputs, gives, len(inputs), history, effects=effects,
     )  # fmt: skip
-
-
-def _history(t: Any) -> Any:
-    """The node that a tensor has now, if it was looked up yet."""
-    edge = t._edge
-    if edge is None and t._meta is not None and t._meta.base is not None:
-        edge = t._meta.edge
-    return None if edge is None else pair_of(edge)[0]
-
-
-def _hooks_on(t: Any) -> list[Any]:
-    """The hooks that hang on a tensor, by their numbers."""
-    meta, node = t._meta, _history(t)
-    tables: list[Any] = []
-    if meta is not None:
-        tables += [meta.hooks, meta.post_accumulate_hooks]
-        node = node or (meta.accumulator and meta.accumulator())
-    if node is not None and node.hooks is not None:
-        tables += [node.hooks.pre, node.hooks.post, node.hooks.retain, *[on for _, on in node.hooks.tensor]]
-    return [number for table in tables for number in table or ()]
 
 
 def writable_of(world: guards.World) -> list[Any]:
@@ -624,7 +666,16 @@ def _same_effects(one: Tape, other: Tape) -> bool:
             for i, w in tape.written.items()
         ]
 
-    return told(one) == told(other)
+    return told(one) == told(other) and _gradients(one) == _gradients(other)
+
+
+def _gradients(tape: Tape) -> list[Any]:
+    """Whose `.grad` a run has set, whether it was None before, and which value it is at the end."""
+    place = {v: i for i, v in enumerate(v for step in tape.steps for v in step.outs)}
+    return [
+        (i, i in tape.empty, None if grad is None else place.get(tape.values[id(grad)]))
+        for i, grad in tape.left.items()
+    ]
 
 
 def _second_run(
@@ -633,12 +684,15 @@ def _second_run(
     kwargs: dict,
     names: dict[int, Value],
     world: guards.World,
+    grads: list[tuple[Any, Any]],
 ) -> tuple[Tape, list[Any]] | Break:
     """(tape, results) of the same function on other numbers: the tensors keep their identity, their memory is lent for the time.
 
+    `grads` are the gradients that they had before the first run.
     First on numbers of the other sign; a function that refuses these is asked again with the same numbers in another order.
     """
     tensors = [t for _, t in world.tensors]
+    left = [(t, grad_of(t)) for t in tensors]
     before = [(t._data, t._box, None if t._box is None else t._box[0]) for t in tensors]
     generators = [(g, g.rng, g.rng.bit_generator.state, g._seed) for g in (DEFAULT, *world.generators)]
     python, numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 - what is drawn now is drawn for nobody
@@ -648,7 +702,9 @@ def _second_run(
         try:
             for t, (data, _, _) in zip(tensors, before, strict=True):
                 t._data = other(data, rng)
-            with _listening([]), Watcher(names, tensors, writable_of(world)) as watcher:
+            set_grads(grads)
+            watcher = Watcher(names, tensors, writable_of(world))
+            with _listening([], watcher), watcher:
                 result = fn(*args, **kwargs)
         except Exception as error:
             found = Break(f"on other numbers it raises {type(error).__name__}: {error}")
@@ -661,6 +717,7 @@ def _second_run(
                 t._data, t._box = data, box
                 if box is not None and box is not INFERENCE:
                     box[0] = version
+            set_grads(left)
             for g, numpys, state, seed in generators:
                 g.rng, g._seed = numpys, seed
                 g.rng.bit_generator.state = state
@@ -726,8 +783,9 @@ STATE_OF_A_TENSOR = (
 class _listening:  # noqa: N801 - reads as a statement
     """Notes where print is called, and where user code asks a tensor for its history or its place in memory."""
 
-    def __init__(self, heard: list[Break]) -> None:
+    def __init__(self, heard: list[Break], watcher: Watcher) -> None:
         self.heard = heard
+        self._watcher = watcher
 
     def __enter__(self) -> None:
         self._print = builtins.print
@@ -746,7 +804,8 @@ class _listening:  # noqa: N801 - reads as a statement
 
     def _noting(self, name: str, attribute: Any) -> property:
         def ask(t: Any) -> Any:
-            if THREAD.state is self._thread and users_own(sys._getframe(1)):
+            known = name == "grad" and self._watcher.knows_grad(t)
+            if THREAD.state is self._thread and users_own(sys._getframe(1)) and not known:
                 self.heard.append(
                     Break(f"it asks a tensor for {name}, which no guard compares", users_line())
                 )

@@ -1,4 +1,5 @@
-"""What a captured call does beside its results: buffers that it writes, random numbers that it draws.
+"""What a captured call does beside its results: buffers and parameters that it writes, gradients that a backward pass in it
+leaves, random numbers that it draws.
 
 The code of a graph writes nothing that was there before. It returns the new numbers of a buffer as one more output, and they
 are written back when all is computed, with as many counted writes as the plain function made. Random numbers are a step of
@@ -13,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.modes import THREAD
+from ..autograd.modes import THREAD, WATCHERS, tell
 from ..autograd.record import write
-from ..autograd.variable import INFERENCE, bump_version, version_of
+from ..autograd.variable import INFERENCE, bump_version, version_of, wrap
 from ..autograd.views import shares_places
 from ..random import DEFAULT
 from .graph import NotAsCaptured
@@ -30,57 +31,139 @@ class Effects:
     draws: bool = False
     views: bool = False
     """Whether some results are views of others, taken when the graph has run."""
+    direct: frozenset[int] = frozenset()
+    """The inputs among these over which the code of the graph writes itself."""
+    grads: list[tuple[int, int | None]] = field(default_factory=list)
+    """(input, the version of its new `.grad`, one of the last outputs); None for one whose `.grad` is set to None."""
+    spent: list[int] = field(default_factory=list)
+    """The results from which a backward pass was run inside: they have a history, and it is used up."""
+    passes: bool = False
+    """Whether a backward pass is run inside."""
     drawn_from: Any = None
     """The state of the default generator before the newest call."""
 
     def __bool__(self) -> bool:
-        return bool(self.writes) or self.draws
+        return bool(self.writes or self.draws or self.grads or self.passes)
+
+    def replaced(self, n_outputs: int, tensors: list[Any]) -> dict[int, int]:
+        """{output: input} for what is written in a way that the code of a graph with `n_outputs` outputs may do itself."""
+        first = n_outputs - self.outputs
+        return {
+            first + k: i
+            for k, (i, counted) in enumerate(self.writes)
+            if counted and isinstance(tensors[i]._data, np.ndarray) and tensors[i]._data.ndim
+        }
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs of the graph are no results of the function: first what is written, then gradients."""
+        return len(self.writes) + sum(version is not None for _, version in self.grads)
 
 
 def with_effects(
-    inner: Callable[[tuple], list[Any]], effects: Effects, n: int
+    inner: Callable[[tuple], Any], effects: Effects, used_up: Callable[[tuple], Any]
 ) -> Callable[[tuple], list[Any]]:
-    """`inner`, which runs a graph and gives `n` results and then the new numbers of what is written, with its effects."""
-    writes, draws = effects.writes, effects.draws
-    targets = [i for i, _ in writes]
+    """`inner`, which runs a graph and gives (results, new numbers of what is written and gradients), with its effects.
+
+    `used_up` makes the node of a result from which a backward pass was run inside, for these inputs.
+    """
+    writes, draws, grads, spent = effects.writes, effects.draws, effects.grads, effects.spent
+    targets, direct = [i for i, _ in writes], effects.direct
 
     def call(tensors: tuple) -> list[Any]:
         if targets:
             _check_apart(tensors, targets)
+            for i in direct:
+                _prepare(tensors[i])
         if draws:
             effects.drawn_from = DEFAULT.rng.bit_generator.state
         try:
-            outputs = inner(tensors)
+            outputs, left = inner(tensors)
         except NotAsCaptured:
             if draws:
                 DEFAULT.rng.bit_generator.state = effects.drawn_from
             raise
-        for (i, counted), new in zip(writes, outputs[n:], strict=True):
-            _store(tensors[i], new, counted)
-        return outputs[:n]
+        coming = iter(left)
+        for i, counted in writes:
+            if i in direct:
+                _count(tensors[i], counted)
+            else:
+                _store(tensors[i], next(coming), counted)
+        for i, version in grads:
+            tensors[i].grad = None if version is None else _gradient(next(coming), version)
+        for i in spent:
+            outputs[i]._edge = used_up(tensors)
+        return outputs
 
     return call
 
 
+def _prepare(target: Any) -> None:
+    """Before the code of a graph writes over a tensor. Raises NotAsCaptured if that is for the library to do."""
+    if not target._data.flags.writeable or target._box is INFERENCE or THREAD.state.mutation is not None:
+        raise NotAsCaptured("what is written is read-only, or watched")
+    if WATCHERS:
+        tell("writing", target)
+
+
+def _count(target: Any, counted: int) -> None:
+    """Count the writes of the plain function into what the code of a graph has written over."""
+    box = target._box
+    if box is None:
+        target._box = [counted]
+    else:
+        box[0] += counted
+    if WATCHERS:
+        tell("written", "copy_", (target,), target, None, "copy_")
+
+
+def _gradient(array: Any, version: int) -> Any:
+    """A gradient in memory that nothing else is in."""
+    if isinstance(array, np.ndarray) and array.base is not None:
+        array = array.copy()
+    return wrap(array, box=[version] if version else None)
+
+
+def grad_of(t: Any) -> Any:
+    """The `.grad` of a tensor, without a word about it."""
+    return None if t._meta is None else t._meta.grad
+
+
+def set_grads(grads: list[tuple[Any, Any]]) -> None:
+    """Put a `.grad` where it was, without a word about it."""
+    for t, grad in grads:
+        if t._meta is not None or grad is not None:
+            t._ensure_meta().grad = grad
+
+
 def _store(target: Any, new: Any, counted: int) -> None:
-    """Write the numbers of `new` into `target`, counting as many writes as the plain function does."""
+    """Write the numbers `new` into `target`, counting as many writes as the plain function does."""
     if not counted:
-        target._array()[...] = new._data
+        target._array()[...] = new
         return
-    write(target, new._data)
+    memory, box = target._data, target._box
+    plain = isinstance(memory, np.ndarray) and memory.flags.writeable and box and box is not INFERENCE
+    if plain and counted == 1 and not WATCHERS and THREAD.state.mutation is None:
+        box[0] += 1  # as `write` does, without its other cases
+        memory[...] = new
+        return
+    write(target, new)
     for _ in range(counted - 1):
         bump_version(target)
     state = THREAD.state
     if state.watch is not None:
-        state.watch.written("copy_", (target, new), target, None, "copy_")
+        state.watch.written("copy_", (target, wrap(new)), target, None, "copy_")
 
 
 def _check_apart(tensors: tuple, targets: list[int]) -> None:
     """Raise NotAsCaptured if a tensor that will be written shares its memory with another input, or with itself."""
     arrays = [t._data for t in tensors]
-    plain = all(x.base is None for x in arrays) and len({id(x) for x in arrays}) == len(arrays)
-    if plain:
-        return
+    for x in arrays:
+        if x.base is not None:
+            break
+    else:
+        if len(set(map(id, arrays))) == len(arrays):
+            return
     for i in targets:
         mine = arrays[i]
         if not isinstance(mine, np.ndarray):
@@ -114,19 +197,20 @@ class Rewind:
     def __init__(self, recorder: Any = None) -> None:
         self.recorder = recorder
         self._written: list[Written] = []
+        self._grads: list[tuple[Any, Any]] = []
         self._before = self._now()
         self._after = self._before
 
     def _now(self) -> Any:
-        data = [(w.tensor, np.array(w.tensor._data)[()], _version(w.tensor)) for w in self._written]
+        data = [(w.tensor, np.array(w.tensor._data)[()], writes_into(w.tensor)) for w in self._written]
         notes = None if self.recorder is None else self.recorder.mark()
-        return data, DEFAULT.rng.bit_generator.state, notes
+        return data, DEFAULT.rng.bit_generator.state, notes, [(t, grad_of(t)) for t, _ in self._grads]
 
-    def ran(self, written: list[Written]) -> None:
-        """The run is over; it wrote these."""
-        self._written = written
+    def ran(self, written: list[Written], grads: list[tuple[Any, Any]]) -> None:
+        """The run is over; it wrote these, and set the `.grad` of these, which was that before."""
+        self._written, self._grads = written, grads
         self._after = self._now()
-        self._before = [(w.tensor, w.before, w.version) for w in written], *self._before[1:]
+        self._before = [(w.tensor, w.before, w.version) for w in written], *self._before[1:3], grads
 
     def back(self) -> None:
         """All as it was before the run."""
@@ -137,7 +221,8 @@ class Rewind:
         self._set(self._after)
 
     def _set(self, what: Any) -> None:
-        data, state, notes = what
+        data, state, notes, grads = what
+        set_grads(grads)
         for t, x, version in data:
             if isinstance(t._data, np.ndarray):
                 np.copyto(t._data, x)
@@ -150,7 +235,8 @@ class Rewind:
             self.recorder.restore(notes)
 
 
-def _version(t: Any) -> int:
+def writes_into(t: Any) -> int:
+    """How many writes into a tensor were counted."""
     return 0 if t._box is INFERENCE else version_of(t)
 
 

@@ -372,15 +372,26 @@ class Emitted:
 
 
 class Writer:
-    """Writes one graph as one function."""
+    """Writes one graph as one function.
 
-    def __init__(self, graph: Graph, name: str, *, inplace: bool = True) -> None:
+    into    {place of an output: place of the input that it replaces}: if it is computed last, it is written over the input and
+            not returned; `direct` lists those for which that is so
+    """
+
+    def __init__(
+        self, graph: Graph, name: str, *, inplace: bool = True, into: dict[int, int] | None = None
+    ) -> None:
         self.graph, self.name, self.inplace = graph.named(), name, inplace
+        self.into = {self.graph.outputs[k]: self.graph.inputs[i] for k, i in (into or {}).items()}
+        self.direct: list[int] = []
+        self.placed: tuple[str, Value | None] | None = (
+            None  # the last line that says where the right classes stand, and of what
+        )
         self.space: dict[str, Any] = {"np": np, "NotAsCaptured": NotAsCaptured, "rng": rng_of}
         self.names: dict[Value, str] = {}
         self.lines: list[str] = []
         self.fresh: set[Value] = set()  # arrays made here and shared with nobody
-        self.last: dict[Value, int] = {}
+        self.last: dict[Value, float] = {}
         self.rng = np.random.default_rng(0)
         for i, step in enumerate(graph.steps):
             for value in step.values():
@@ -396,15 +407,58 @@ class Writer:
             self.names[value] = value.name
         for value in self.graph.constants():
             self.names[value] = self._constant(value)
+        tail = self._tail() if self.inplace else []
         for i, step in enumerate(self.graph.steps):
-            self._write(i, step)
+            if step in tail:
+                self._write_over_input(i, step)
+            else:
+                self._write(i, step)
             if self.inplace:
                 self._forget(i)
-        results = [self.names[v] if v is not None else "None" for v in self.graph.outputs]
+        replaced = {step.outs[0] for step in tail}
+        self.direct = [k for k, v in enumerate(self.graph.outputs) if v in replaced]
+        results = [
+            self.names[v] if v is not None else "None" for v in self.graph.outputs if v not in replaced
+        ]
         head = f"def {self.name}({', '.join(v.name for v in self.graph.inputs)}):"
-        tail = f"    return ({', '.join(results)}{',' if len(results) == 1 else ''})"
+        end = f"    return ({', '.join(results)}{',' if len(results) == 1 else ''})"
         body = [f"    {line}" for line in self.lines]
-        return Emitted(self.name, "\n".join([head, *body, tail]) + "\n", self.space, len(self.lines))
+        return Emitted(self.name, "\n".join([head, *body, end]) + "\n", self.space, len(self.lines))
+
+    def _tail(self) -> list[Step]:
+        """The last steps, as far as each makes what replaces an input that no later one looks at."""
+        root: dict[Value | None, Value | None] = {}
+        for step in self.graph.steps:
+            if step.how in ("view", "views"):
+                root.update(dict.fromkeys(step.outs, root.get(step.inputs[0], step.inputs[0])))
+        users = self.graph.users()
+        found: list[Step] = []
+        read: set[Value | None] = set()
+        for step in reversed(self.graph.steps):
+            target = self.into.get(step.outs[0])
+            plain = all(map(pointwise, step.body or [step]))
+            if target is None or target in read or users.get(step.outs[0]) != 1 or not plain:
+                break
+            found.append(step)
+            read.update(root.get(v, v) for v in step.values())
+        return found
+
+    def _write_over_input(self, i: int, step: Step) -> None:
+        """A step of the tail, part by part: the input that its result replaces is free when its last part reads it."""
+        out, parts = step.outs[0], step.body or [step]
+        target = self.into[out]
+        own = {v for v in step.values() if v is target or self.last[v] == i} | {
+            v for part in parts for v in part.outs
+        }
+        for k, part in enumerate(parts):
+            self.last.update((v, i + k / len(parts)) for v in part.values() if v in own)
+        self.fresh.add(target)
+        for k, part in enumerate(parts):
+            self._write(i + k / len(parts), part)
+        self.fresh.discard(target)
+        if self.names[out] != self.names[target]:
+            self.lines.append(f"{self.names[target]}[...] = {self.names[out]}")
+            self.names[out] = self.names[target]
 
     def _forget(self, i: int) -> None:
         """Large arrays that nobody reads after step i lose their name, and so their memory."""
@@ -436,11 +490,15 @@ class Writer:
     def _numbers(self) -> dict[Value, str]:
         return self.__dict__.setdefault("_known_numbers", {})
 
-    def _write(self, i: int, step: Step) -> None:
+    def _write(self, i: float, step: Step) -> None:
         several = self._several(i, step)
         if several is not None:
             lines, names = several
-            self.lines.extend(lines)
+            for line in lines:
+                placed = (line, (step.body or [step])[0].inputs[1]) if line.startswith("places = ") else None
+                if placed is None or placed != self.placed:
+                    self.lines.append(line)
+                self.placed = placed or self.placed
             self.names.update(zip(step.outs, names, strict=True))
             self.fresh.update(v for v in step.outs if v.shape)
             return
@@ -478,7 +536,7 @@ class Writer:
             return bool(step.body) or pointwise(final) or final.rule in MATRIX
         return final.how == "fold" and final.inputs[0].shape != final.outs[0].shape  # type: ignore[union-attr]
 
-    def _dead(self, i: int, step: Step) -> list[Value]:
+    def _dead(self, i: float, step: Step) -> list[Value]:
         """The operands that were made here, that nobody reads from here on, and nobody looks into."""
         return [
             v
@@ -492,7 +550,7 @@ class Writer:
         self.space[name] = array
         return name
 
-    def _several(self, i: int, step: Step) -> tuple[list[str], list[str]] | None:
+    def _several(self, i: float, step: Step) -> tuple[list[str], list[str]] | None:
         """(the lines of a step, the names of its results), if it has such a form that gives the numbers of the rule."""
         names = ["None" if v is None else self.names[v] for v in step.inputs]
         if step.how == "put":  # a number is written as it is
@@ -587,7 +645,7 @@ class Writer:
                 DEFAULT.rng.bit_generator.state = state
         return len(want) == 1 and near(got, want[0]) and type(got) is type(want[0])
 
-    def _over(self, i: int, step: Step, final: Step) -> str | None:
+    def _over(self, i: float, step: Step, final: Step) -> str | None:
         """The step written over an operand that nobody reads any more."""
         if not self.inplace or final.how != "call" or not final.single or any(final.casts):
             return None

@@ -120,6 +120,10 @@ def refuse_effects(entry: Entry, done: str) -> None:
         )
     if entry.effects:
         what = "writes buffers" if entry.effects.writes else "draws random numbers"
+        if entry.effects.passes:
+            raise GraphExportError(
+                f"a graph with a backward pass in it cannot be {done}: compile the function of the loss, and call backward() outside"
+            )
         raise GraphExportError(
             f"a graph that {what} cannot be {done}: call model.eval(), call the compiled function, and try again"
         )

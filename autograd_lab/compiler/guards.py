@@ -11,15 +11,17 @@ from __future__ import annotations
 import dis
 import functools
 import math
+import re
 import sys
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ..autograd.modes import THREAD
+from ..autograd.node import AccumulateGrad
 from ..autograd.variable import NO_EDGE, Variable
 from ..dtypes import Defaults
 from ..random import Generator
@@ -131,6 +133,10 @@ class _Walk:
             self.visit(thing.func, f"{path}.func", name)
             self.visit(thing.args, f"{path}.args", f"{name}'s arguments")
             self.visit(thing.keywords, f"{path}.keywords", f"{name}'s arguments")
+        elif type(thing).__module__.startswith(f"{LIBRARY}.optim"):
+            raise UnguardedError(
+                f"{name} changes parameters and itself in ways that are no operations: call it outside, or write the update with tensors"
+            )
         elif _fixed(thing):
             self._is(thing, path, name)
         elif hasattr(thing, "__next__"):
@@ -380,6 +386,38 @@ def world_of(fn: Any, args: tuple, kwargs: dict, names: list[str]) -> World:
     return walk.world
 
 
+def waits_for_gradient(t: Any, empty: bool) -> bool:
+    """Whether a leaf takes a gradient with nobody looking on, and, if asked, has none yet."""
+    meta, edge = t._meta, t._edge
+    if meta is None:
+        return True
+    if edge is None:
+        node = meta.accumulator and meta.accumulator()
+        leaf = meta.base is None
+    else:
+        node, leaf = edge, type(edge) is AccumulateGrad
+    return (
+        leaf
+        and not (empty and meta.grad is not None)
+        and not meta.hooks
+        and not meta.post_accumulate_hooks
+        and (node is None or node.hooks is None)
+    )
+
+
+def gradients(world: World, filled: Container[int], empty: Container[int]) -> list[Condition]:
+    """For the tensors (by id) whose `.grad` a backward pass inside fills: that it may, and that it is None where it has to be."""
+    check = world.bind(waits_for_gradient)
+    return [
+        Condition(
+            f"{check}({path}, {id(t) in empty})",
+            f"{path} is a leaf without hooks" + (" whose .grad is None" if id(t) in empty else ""),
+        )
+        for path, t in world.tensors
+        if id(t) in filled
+    ]
+
+
 def layouts(world: World) -> list[Condition]:
     """That each tensor lies in memory as it did."""
     return [
@@ -392,14 +430,20 @@ def layouts(world: World) -> list[Condition]:
 
 def guard_function(world: World) -> tuple[Callable[..., Any], str]:
     """(check, source): `check(args, kwargs, fn)` gives the tensors if all conditions hold, else None."""
-    tests = "\n        and ".join(condition.text for condition in world.conditions)
-    tensors = ", ".join(path for path, _ in world.tensors)
+    names = {path: f"x{i}" for i, (path, _) in enumerate(world.tensors)}
+    tests = "\n            and ".join(condition.text for condition in world.conditions)
+    if names:  # each is looked up once
+        longest_first = sorted(names, key=len, reverse=True)
+        found = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, longest_first))})(?![\w\[])")
+        tests = found.sub(lambda match: names[match[0]], tests)
+    looked_up = "".join(f"        {name} = {path}\n" for path, name in names.items())
     source = (
         "def check(args, kwargs, fn):\n"
         "    try:\n"
+        f"{looked_up}"
         f"        if not (\n            {tests}\n        ):\n"
         "            return None\n"
-        f"        return ({tensors}{',' if len(world.tensors) == 1 else ''})\n"
+        f"        return ({', '.join(names.values())}{',' if len(names) == 1 else ''})\n"
         "    except (AttributeError, KeyError, IndexError, TypeError, ValueError):\n"
         "        return None\n"
     )

@@ -42,7 +42,7 @@ class _Noting(Writer):
         self.origins: list[Step] = []
         return super().emitted()
 
-    def _write(self, i: int, step: Step) -> None:
+    def _write(self, i: float, step: Step) -> None:
         super()._write(i, step)
         self.origins.extend([step] * (len(self.lines) - len(self.origins)))
 
@@ -148,7 +148,7 @@ def kept_values(node: Any, outputs: tuple) -> list[tuple[str, Any, int]]:
     """What a CompiledFunctionBackward keeps: (its name in the source, the tensor or the array of its own, version)."""
     entry = node.entry
     names = [v.name for v in entry.backward_graph.inputs[: len(node.kept)]]
-    tensors = [*node.watched, *[(outputs[i], 0) for i in entry.kept_outputs]]
+    tensors = [*node.watched, *[(outputs[i], 0) for i in entry.kept_outputs if i < len(outputs)]]
     tensors += [(_copy(x), 0) for x in node.kept[len(tensors) :]]
     return [(name, t, version) for name, (t, version) in zip(names, tensors, strict=True)]
 

@@ -341,6 +341,7 @@ def binary(op, *, floats=False):
                     and x.shape == y.shape
                     and x.base is None
                     and y.base is None
+                    and x.flags.writeable
                 ):
                     if WATCHERS:
                         tell("writing", input)

@@ -290,7 +290,7 @@ def drawn_and_dropped(m, x):
 BREAKS = {
     "a buffer written through an alias": (through_an_alias, "no operation of this call|was there before"),
     "a buffer written through data": (by_data, "no operation of this call|was there before"),
-    "a weight written": (writes_the_weight, "has a history"),
+    "a weight written, then used": (writes_the_weight, "used, and recorded, after it was written"),
     "a buffer that gets a history": (gives_history, "gets one"),
     "a count read": (reads_the_count, "reads a number"),
     "an argument written": (writes_the_argument, "no operation of this call|was there before"),

@@ -1,0 +1,670 @@
+"""A whole training step as one graph: a backward pass inside a compiled function, and the writes into parameters behind it."""
+
+import copy
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import autograd_lab as torch
+from autograd_lab import lab, nn
+from autograd_lab.compiler import GraphBreakError, GraphExportError
+
+F = nn.functional
+
+
+def numbers(seed, *shape):
+    return torch.tensor(np.random.default_rng(seed).uniform(-1, 1, shape).astype(np.float32))
+
+
+def leaf(seed, *shape):
+    return numbers(seed, *shape).requires_grad_()
+
+
+def told(t):
+    """A tensor with all that a step may leave on it."""
+    if not isinstance(t, torch.Tensor):
+        return t
+    flags = [t.requires_grad, t.is_leaf, t._version, str(t.dtype), list(t.shape)]
+    return [t.detach().numpy().copy(), flags, None if not t.is_leaf or t.grad is None else told(t.grad)]
+
+
+def same(a, b):
+    if isinstance(a, list | tuple):
+        return isinstance(b, list | tuple) and len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, np.ndarray | np.generic):
+        return np.allclose(a, b, rtol=2e-5, atol=1e-6, equal_nan=True)
+    return a == b
+
+
+def runs(make, compile, between=None, calls=4, error=()):
+    """What some calls of a step give and leave behind, and the compiled function."""
+    torch.manual_seed(0)
+    step, tensors, inputs = make()
+    call, found = compile(step), []
+    for k in range(calls):
+        if between is not None:
+            between(k, tensors)
+        try:
+            out = call(*inputs(k))
+        except error as problem:
+            out = f"{type(problem).__name__}: {problem}"
+        found.append([told(t) for t in [*(out if isinstance(out, tuple) else (out,)), *tensors]])
+    return found, call
+
+
+def agrees(make, captured=True, entries=1, **more):
+    """Run a step as it is and compiled: all that is left behind must be the same. Gives the compiled function."""
+    expected, _ = runs(make, lambda fn: fn, **more)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error" if captured else "ignore")
+        found, call = runs(make, torch.compile, **more)
+    for k, (a, b) in enumerate(zip(expected, found, strict=True)):
+        assert same(a, b), (k, a, b)
+    assert len(call.entries) == (entries if captured else 0), call.breaks
+    return call
+
+
+def batches(k):
+    return numbers(10 + k, 5, 4), torch.tensor(np.random.default_rng(k).integers(0, 3, 5))
+
+
+def classifier(update, before=lambda params: None):
+    """A step of a small classifier: `before(params)`, the pass, then `update(params)`, returning the loss."""
+
+    def make():
+        params = [leaf(0, 6, 4), leaf(1, 6), leaf(2, 3, 6), leaf(3, 3)]
+        w1, b1, w2, b2 = params
+
+        def step(x, t):
+            before(params)
+            h = F.relu(F.linear(x, w1, b1))
+            loss = F.cross_entropy(F.linear(h, w2, b2), t)
+            loss.backward()
+            update(params)
+            return loss
+
+        return step, params, batches
+
+    return make
+
+
+def nothing(params):
+    pass
+
+
+def none(params):
+    for p in params:
+        p.grad = None
+
+
+@torch.no_grad()
+def sgd(params):
+    for p in params:
+        p -= 0.1 * p.grad
+        p.grad = None
+
+
+def sgd_in_a_block(params):
+    with torch.no_grad():
+        for p in params:
+            p.sub_(p.grad, alpha=0.1)
+            p.grad = None
+
+
+@torch.no_grad()
+def sgd_that_keeps_gradients(params):
+    for p in params:
+        p -= 0.1 * p.grad
+
+
+@torch.no_grad()
+def with_decay(params):
+    for p in params:
+        p *= 0.99
+        p -= 0.1 * p.grad
+        p.grad = None
+
+
+@torch.no_grad()
+def decay_in_one_line(params):
+    for p in params:
+        p.copy_(p * p * 0.9 - p + 0.05 * p.grad)
+        p.grad = None
+
+
+@torch.no_grad()
+def clipped(params):
+    total = sum((p.grad * p.grad).sum() for p in params).sqrt()
+    for p in params:
+        p.grad.mul_(torch.clamp(0.1 / total, max=1.0))
+        p -= p.grad
+    none(params)
+
+
+@torch.no_grad()
+def crosswise(params):
+    """Each reads another one, which is written as well."""
+    for p, q in zip(params, reversed(params), strict=True):
+        p -= 0.1 * p.grad * q.mean()
+        p.grad = None
+
+
+def sets_the_gradient(params):
+    with torch.no_grad():
+        for p in params:
+            p.grad = p.grad.clamp(-0.01, 0.01)
+
+
+STEPS = {
+    "gradient descent": classifier(sgd),
+    "in a block, with alpha": classifier(sgd_in_a_block),
+    "gradients are kept": classifier(sgd_that_keeps_gradients, none),
+    "only a backward pass": classifier(nothing, none),
+    "weight decay: two writes": classifier(with_decay),
+    "what is written is read twice": classifier(decay_in_one_line),
+    "clipping": classifier(clipped),
+    "parameters read one another": classifier(crosswise),
+    "gradients set": classifier(sets_the_gradient, none),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_whole_step_leaves_what_the_plain_one_leaves(name):
+    agrees(STEPS[name])
+
+
+def test_it_is_one_function_that_writes_over_the_parameters():
+    call = agrees(STEPS["gradient descent"])
+    assert call.backward_source == ""
+    assert "x2 -= g" in call.forward_source
+    assert call.forward_source.count("return") == 1
+    assert call.forward_source.rstrip().endswith(",)")  # the loss, and nothing else
+
+
+def test_the_returned_loss_is_spent():
+    step, _, inputs = STEPS["gradient descent"]()
+    call = torch.compile(step)
+    for k in range(2):
+        loss = call(*inputs(k))
+        assert type(loss.grad_fn).__name__ == "CompiledFunctionBackward"
+        assert not loss.is_leaf
+        with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+            loss.backward()
+        assert len(loss.grad_fn.next_functions) == 6
+        lab.draw(loss)
+
+
+def test_momentum_in_tensors_of_its_own():
+    def make():
+        w, v, count = leaf(0, 4), torch.zeros(4), torch.zeros(())
+
+        def step(x):
+            ((x @ w) ** 2).mean().backward()
+            with torch.no_grad():
+                count.add_(1)
+                v.mul_(0.9).add_(w.grad)
+                w.sub_(v / count.sqrt(), alpha=0.1)
+                w.grad = None
+
+        return step, [w, v, count], lambda k: (numbers(k, 5, 4),)
+
+    agrees(make)
+
+
+def test_a_module_with_statistics_and_dropout():
+    def make():
+        net = nn.Sequential(
+            nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Tanh(), nn.Dropout(0.3), nn.Linear(8, 3)
+        ).train()
+        torch.manual_seed(1)
+
+        def step(x, t):
+            net.zero_grad()
+            loss = F.cross_entropy(net(x), t)
+            loss.backward()
+            with torch.no_grad():
+                for p in net.parameters():
+                    p -= 0.1 * p.grad
+            return loss.detach()
+
+        return step, [*net.parameters(), *net.buffers()], batches
+
+    agrees(make, entries=2)  # at the first call zero_grad() finds nothing to do
+
+
+def test_two_passes_add_up():
+    def make():
+        w = leaf(0, 4)
+
+        def step(x, y):
+            w.grad = None
+            (x @ w).tanh().sum().backward()
+            (y @ w).exp().sum().backward()
+            with torch.no_grad():
+                w.sub_(w.grad * 0.01)
+
+        return step, [w], lambda k: (numbers(k, 5, 4), numbers(20 + k, 5, 4))
+
+    agrees(make)
+
+
+def test_a_parameter_that_is_one_number():
+    def make():
+        a, b = (torch.tensor(v, requires_grad=True) for v in (0.5, -0.25))
+
+        def step(x):
+            loss = ((a * x + b) ** 2).mean()
+            loss.backward()
+            with torch.no_grad():
+                for p in (a, b):
+                    p -= 0.1 * p.grad
+                    p.grad = None
+            return loss
+
+        return step, [a, b], lambda k: (numbers(k, 6),)
+
+    agrees(make)
+
+
+def test_a_parameter_that_gets_no_gradient_keeps_none():
+    def make():
+        w, unused = leaf(0, 4), leaf(1, 4)
+
+        def step(x):
+            unused.grad = None
+            (x * w).sum().backward()
+            with torch.no_grad():
+                w.copy_(w * 0.5)
+                w.grad = None
+            return unused.detach() * 2
+
+        return step, [w, unused], lambda k: (numbers(k, 4),)
+
+    agrees(make)
+
+
+# --- what may not be captured, and must still be right ----------------------------------------------
+
+
+def one(body, inputs=lambda k: (numbers(k, 3),)):
+    """A step over one leaf: `body(w, x)`."""
+
+    def make():
+        w = leaf(0, 3)
+        return lambda x: body(w, x), [w], inputs
+
+    return make
+
+
+def keeps_the_graph(w, x):
+    loss = (w * w * x).sum()
+    loss.backward(retain_graph=True)
+    return loss.detach() * 1
+
+
+def asks_for_gradients(w, x):
+    (g,) = torch.autograd.grad((w * w * x).sum(), [w])
+    return g * 2
+
+
+def passes_to_chosen_ones(w, x):
+    (w * w * x).sum().backward(inputs=[w])
+    return x * 2
+
+
+def uses_it_afterwards(w, x):
+    w.grad = None
+    (w * x).sum().backward()
+    with torch.no_grad():
+        w.sub_(w.grad * 0.1)
+    return (w * x).sum()
+
+
+def uses_a_view_afterwards(w, x):
+    w.grad = None
+    view = w[1:]
+    (w * x).sum().backward()
+    with torch.no_grad():
+        w.sub_(w.grad * 0.1)
+        return view * 2
+
+
+def returns_what_has_a_history(w, x):
+    w.grad = None
+    (w * x).sum().backward()
+    return (w * x).exp()
+
+
+def returns_the_gradient(w, x):
+    w.grad = None
+    (w * x).sum().backward()
+    return w.grad
+
+
+def adds_to_what_was_there(w, x):
+    (w * x).sum().backward()
+    return x * 2
+
+
+def hooks_it(w, x):
+    w.grad = None
+    handle = w.register_hook(lambda g: g * 2)
+    (w * x).sum().backward()
+    handle.remove()
+    return x * 2
+
+
+def weighs_the_loss(w, x):
+    w.grad = None
+    (w * x).backward(x)
+    return x * 2
+
+
+def gradient_from_outside(w, x):
+    w.grad = x
+    return x * 2
+
+
+def writes_only(w, x):
+    with torch.no_grad():
+        w.mul_(0.5)
+    return (x * 2).requires_grad_()
+
+
+BREAKS = {
+    keeps_the_graph: "keeps its graph",
+    asks_for_gradients: "to chosen ones",
+    passes_to_chosen_ones: "to chosen ones",
+    uses_it_afterwards: "used, and recorded, after it was written",
+    uses_a_view_afterwards: "a view of a leaf is used after",
+    returns_what_has_a_history: "whose history is still to be used",
+    returns_the_gradient: "shares its memory with a result",
+    hooks_it: "meets a hook",
+    weighs_the_loss: "something else than a loss",
+    gradient_from_outside: "something that was there before",
+}
+
+
+@pytest.mark.parametrize("body", BREAKS, ids=lambda body: body.__name__)
+def test_what_stays_a_break_is_said_and_right(body):
+    call = agrees(one(body), captured=False)
+    assert BREAKS[body] in call.breaks[0].reason, call.breaks
+
+
+def test_gradients_that_are_left_to_add_up_are_not_captured():
+    call = agrees(one(adds_to_what_was_there), captured=True, calls=1)
+    assert call.entries
+    expected, _ = runs(one(adds_to_what_was_there), lambda fn: fn)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, call = runs(one(adds_to_what_was_there), torch.compile)
+    assert same(expected, found)
+    assert "adds to a .grad that was there before" in call.breaks[0].reason
+
+
+def test_a_graph_from_outside_is_no_part_of_it():
+    def make():
+        w = leaf(0, 3)
+
+        def step(x):
+            w.grad = None
+            (w * x).sum().backward()
+
+        return step, [w], lambda k: ((leaf(k, 3) * 2),)
+
+    call = agrees(make, captured=False)
+    assert "goes on beyond the call" in call.breaks[0].reason
+
+
+def with_an_optimizer(net, optimizer, x, t):
+    optimizer.zero_grad()
+    loss = F.cross_entropy(net(x), t)
+    loss.backward()
+    optimizer.step()
+    return loss
+
+
+def only_the_optimizer(net, optimizer, x, t):
+    optimizer.step()
+    return x * 2
+
+
+def clipped_by_norm(net, optimizer, x, t):
+    net.zero_grad()
+    F.cross_entropy(net(x), t).backward()
+    nn.utils.clip_grad_norm_(net.parameters(), 0.01)
+    with torch.no_grad():
+        for p in net.parameters():
+            p -= p.grad
+
+
+def clipped_by_value(net, optimizer, x, t):
+    net.zero_grad()
+    F.cross_entropy(net(x), t).backward()
+    nn.utils.clip_grad_value_(net.parameters(), 0.01)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [with_an_optimizer, only_the_optimizer, clipped_by_norm, clipped_by_value],
+    ids=lambda f: f.__name__,
+)
+def test_what_writes_beside_the_operations_is_left_outside(body):
+    results = []
+    for compile in (lambda fn: fn, torch.compile):
+        torch.manual_seed(0)
+        net = nn.Sequential(nn.Linear(4, 6), nn.Tanh(), nn.Linear(6, 3))
+        params = list(net.parameters())
+        optimizer = None if "clipped" in body.__name__ else torch.optim.SGD(params, lr=0.1, momentum=0.9)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            call = compile(lambda x, t, net=net, optimizer=optimizer: body(net, optimizer, x, t))
+            for k in range(4):
+                call(*batches(k))
+                if body is only_the_optimizer:  # whose gradients come from outside, after its first call
+                    F.cross_entropy(net(batches(k)[0]), batches(k)[1]).backward()
+        results.append([told(p) for p in params])
+    assert same(*results)
+    wanted = "writes into a .grad" if "clipped" in body.__name__ else "call it outside"
+    assert wanted in call.breaks[0].reason
+
+
+def test_fullgraph_raises():
+    with pytest.raises(GraphBreakError, match="keeps its graph"):
+        torch.compile(lambda w, x: keeps_the_graph(w, x), fullgraph=True)(leaf(0, 3), numbers(1, 3))
+
+
+# --- guards -----------------------------------------------------------------------------------------
+
+
+def test_a_gradient_that_is_there_already_is_added_to():
+    def leaves_one(k, params):
+        if k == 2:
+            for p in params:
+                p.grad = torch.ones(*p.shape)
+
+    expected, _ = runs(STEPS["gradient descent"], lambda fn: fn, leaves_one)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, call = runs(STEPS["gradient descent"], torch.compile, leaves_one)
+    assert same(expected, found)
+    assert "whose .grad is None" in call.misses[0]
+
+
+@pytest.mark.parametrize("kind", ["tensor", "post", "node"])
+def test_a_hook_that_comes_later_is_called(kind):
+    seen = []
+
+    def hang(k, params):
+        w = params[0]
+        if k == 2 and kind == "tensor":
+            w.register_hook(lambda g: seen.append("tensor") or g * 3)
+        if k == 2 and kind == "post":
+            w.register_post_accumulate_grad_hook(lambda t: [seen.append("post"), t.grad.mul_(3)].clear())
+        if k == 2 and kind == "node":
+            hang.node = w.view_as(w).grad_fn.next_functions[0][0]
+            hang.node.register_prehook(lambda g: seen.append("node") or (g[0] * 3,))
+
+    expected, _ = runs(STEPS["gradients are kept"], lambda fn: fn, hang)
+    assert seen == [kind] * 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, _ = runs(STEPS["gradients are kept"], torch.compile, hang)
+    assert same(expected, found)
+    assert seen == [kind] * 4
+
+
+def test_memory_that_two_parameters_share():
+    def make():
+        w = leaf(0, 3)
+        v = w.detach().requires_grad_()
+
+        def step(x):
+            loss = (w * x + v * v).sum()
+            loss.backward()
+            with torch.no_grad():
+                for p in (w, v):
+                    p -= 0.1 * p.grad
+                    p.grad = None
+
+        return step, [w, v], lambda k: (numbers(k, 3),)
+
+    expected, _ = runs(make, lambda fn: fn)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, _ = runs(make, torch.compile)
+    assert same(expected, found)
+
+
+def test_memory_that_is_shared_later():
+    """The guards hold, but what is written is also read through another tensor."""
+    w, v = leaf(0, 3), leaf(1, 3)
+
+    def step(x):
+        (w * x + v * v).sum().backward()
+        with torch.no_grad():
+            for p in (w, v):
+                p -= 0.1 * p.grad
+                p.grad = None
+
+    call = torch.compile(step)
+    call(numbers(0, 3))
+    assert len(call.entries) == 1
+    v.data = w.data
+    start = w.detach().clone()
+    call(numbers(1, 3))
+    x = numbers(1, 3)
+    first = start - 0.1 * x
+    assert torch.allclose(w, first - 0.1 * 2 * start)  # w's step, then v's, into the same memory
+    assert torch.allclose(v, w)
+
+
+def test_a_target_that_is_no_class_changes_nothing():
+    step, params, inputs = STEPS["gradient descent"]()
+    call = torch.compile(step)
+    call(*inputs(0))
+    before = [told(p) for p in params]
+    x, t = inputs(1)
+    t[2] = 7
+    with pytest.raises(IndexError, match="Target 7 is out of bounds"):
+        call(x, t)
+    assert same(before, [told(p) for p in params])
+
+
+def test_under_anomaly_mode_and_without_recording_it_does_as_the_plain_step():
+    for make in (STEPS["gradient descent"], STEPS["gradients are kept"]):
+        step, params, inputs = make()
+        call = torch.compile(step)
+        call(*inputs(0))
+        with torch.no_grad():
+            params[0].fill_(float("nan"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with torch.autograd.detect_anomaly(), pytest.raises(RuntimeError, match="returned nan values"):
+                call(*inputs(1))
+            none(params)
+            with torch.no_grad(), pytest.raises(RuntimeError, match="does not require grad"):
+                call(*inputs(1))
+
+
+def test_a_recorder_sees_the_call_and_the_same_numbers():
+    (step, params, inputs), (plain, others, _) = STEPS["gradient descent"](), STEPS["gradient descent"]()
+    call = torch.compile(step)
+    for k in range(3):
+        with lab.record() as trace:
+            loss = call(*inputs(k))
+        assert same(told(loss)[0], told(plain(*inputs(k)))[0])
+        assert same([told(p) for p in params], [told(p) for p in others])
+        assert "CompiledFunction" in str(trace.to_dict())
+    assert len(call.entries) == 1
+
+
+def test_read_only_memory_is_left_to_the_library():
+    def freeze(k, tensors):
+        if k == 2:
+            tensors[0]._data.flags.writeable = False
+
+    agrees(STEPS["gradient descent"], between=freeze)
+
+
+def test_it_cannot_be_saved():
+    call = agrees(STEPS["gradient descent"])
+    with pytest.raises(GraphExportError, match="a backward pass in it"):
+        call.save("never.json")
+
+
+def test_a_copy_captures_for_itself():
+    step, params, inputs = STEPS["gradient descent"]()
+    call = torch.compile(step)
+    call(*inputs(0))
+    again = copy.copy(call)
+    again(*inputs(1))
+    assert len(again.entries) == 1
+    assert params[0]._version == 2
+
+
+OPERATIONS = {
+    "descend": lambda p, g: p.sub_(g * 0.1),
+    "decay": lambda p, g: p.mul_(0.9),
+    "sign": lambda p, g: p.add_(g.sign(), alpha=-0.01),
+    "whole": lambda p, g: p.copy_(p + p * g * 0.1),
+    "scale": lambda p, g: g.mul_(0.5),
+    "clamp": lambda p, g: p.clamp_(-0.8, 0.8),
+    "swap": lambda p, g: p.copy_(torch.flip(p, [0]) - g),
+    "divide": lambda p, g: p.addcdiv_(g, g * g + 1, value=-0.1),
+    "through a view": lambda p, g: p[:1].mul_(0.5),
+}
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.sampled_from(sorted(OPERATIONS))), max_size=5),
+    st.sampled_from(["before", "after", "never"]),
+)
+def test_updates_at_random(updates, clears):
+    def make():
+        params = [leaf(k, 3) for k in range(3)]
+
+        def step(x):
+            if clears == "before":
+                none(params)
+            a, b, c = params
+            loss = ((a * x + b) * c).tanh().sum() + (a * b).sum()
+            loss.backward()
+            with torch.no_grad():
+                for i, name in updates:
+                    OPERATIONS[name](params[i], params[i].grad)
+            if clears == "after":
+                none(params)
+            return loss.detach() * 1
+
+        return step, params, lambda k: (numbers(k, 3),)
+
+    expected, _ = runs(make, lambda fn: fn, calls=3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, _ = runs(make, torch.compile, calls=3)
+    assert same(expected, found), (expected, found)

@@ -542,6 +542,12 @@ class Watcher:
             self.tape.keep.append(grad)
         self._filled = []
 
+    def stepped(self, optimizer: Any) -> None:
+        """An optimizer is about to change its parameters."""
+        self.stop(
+            f"{type(optimizer).__name__} changes parameters, and its own state, in ways that are no operations: call it outside"
+        )
+
     def mode(self, on: bool) -> None:
         """The grad mode changed: the nodes know."""
 

@@ -200,7 +200,7 @@ def caller(entry: Entry) -> Callable[[tuple], Any]:
     All that is the same for each call is looked up here, once. What is returned raises NotAsCaptured.
     """
     forward, rule, effects = entry.forward.function, entry.rule, bool(entry.effects)
-    n = entry.n_outputs - entry.effects.outputs
+    n, end = entry.n_outputs - entry.effects.outputs, entry.n_outputs
     kept_inputs, kept_outputs = _picker(entry.kept_inputs), entry.kept_outputs
     kept_results = _picker([*entry.kept_outputs, *range(entry.n_outputs, len(entry.forward_graph.outputs))])
     kept_outputs = [i for i in kept_outputs if i < n]
@@ -238,7 +238,7 @@ def caller(entry: Entry) -> Callable[[tuple], Any]:
             outputs = [wrap(x) for x in results[:n]]
         if state.special:
             finish(state, "CompiledFunction", tensors, tuple(outputs), node, ())
-        return (outputs, results[n : entry.n_outputs]) if effects else outputs
+        return (outputs, results[n:end]) if effects else outputs
 
     return call
 

@@ -67,14 +67,16 @@ def with_effects(
 
     `used_up` makes the node of a result from which a backward pass was run inside, for these inputs.
     """
-    writes, draws, grads, spent = effects.writes, effects.draws, effects.grads, effects.spent
-    targets, direct = [i for i, _ in writes], effects.direct
+    draws, grads, spent = effects.draws, effects.grads, effects.spent
+    targets = [i for i, _ in effects.writes]
+    direct = [(i, counted) for i, counted in effects.writes if i in effects.direct]
+    writes = [(i, counted) for i, counted in effects.writes if i not in effects.direct]
 
     def call(tensors: tuple) -> list[Any]:
         if targets:
             _check_apart(tensors, targets)
-            for i in direct:
-                _prepare(tensors[i])
+        if direct:
+            _prepare([tensors[i] for i, _ in direct])
         if draws:
             effects.drawn_from = DEFAULT.rng.bit_generator.state
         try:
@@ -83,14 +85,15 @@ def with_effects(
             if draws:
                 DEFAULT.rng.bit_generator.state = effects.drawn_from
             raise
-        coming = iter(left)
-        for i, counted in writes:
-            if i in direct:
-                _count(tensors[i], counted)
-            else:
-                _store(tensors[i], next(coming), counted)
-        for i, version in grads:
-            tensors[i].grad = None if version is None else _gradient(next(coming), version)
+        for i, counted in direct:
+            _count(tensors[i], counted)
+        if left:
+            for (i, counted), new in zip(writes, left, strict=False):
+                _store(tensors[i], new, counted)
+        if grads:
+            coming = iter(left[len(writes) :])
+            for i, version in grads:
+                tensors[i].grad = None if version is None else _gradient(next(coming), version)
         for i in spent:
             outputs[i]._edge = used_up(tensors)
         return outputs
@@ -98,12 +101,16 @@ def with_effects(
     return call
 
 
-def _prepare(target: Any) -> None:
-    """Before the code of a graph writes over a tensor. Raises NotAsCaptured if that is for the library to do."""
-    if not target._data.flags.writeable or target._box is INFERENCE or THREAD.state.mutation is not None:
-        raise NotAsCaptured("what is written is read-only, or watched")
+def _prepare(targets: list[Any]) -> None:
+    """Before the code of a graph writes over tensors. Raises NotAsCaptured if that is for the library to do."""
+    for t in targets:
+        if not t._data.flags.writeable or t._box is INFERENCE:
+            raise NotAsCaptured("what is written is read-only, or may not be written")
+    if THREAD.state.mutation is not None:
+        raise NotAsCaptured("what is written is watched")
     if WATCHERS:
-        tell("writing", target)
+        for t in targets:
+            tell("writing", t)
 
 
 def _count(target: Any, counted: int) -> None:

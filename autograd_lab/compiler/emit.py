@@ -456,6 +456,7 @@ class Writer:
         for k, part in enumerate(parts):
             self._write(i + k / len(parts), part)
         self.fresh.discard(target)
+        self.last.update((v, i) for v in own if i < self.last.get(v, i) < i + 1)
         if self.names[out] != self.names[target]:
             self.lines.append(f"{self.names[target]}[...] = {self.names[out]}")
             self.names[out] = self.names[target]

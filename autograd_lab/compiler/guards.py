@@ -87,6 +87,7 @@ class _Walk:
         self.paths: dict[int, str] = {}  # id -> the expression under which it was found first
         self.keep: list[Any] = []
         self.modules: list[tuple[types.ModuleType, str, str]] = []
+        self.optimizers: list[tuple[Any, str, str]] = []  # and schedulers of learning rates
         self.read: set[int] = set()  # ids of the code that was met
         self.spoken: set[str] = set()  # the global names and attributes that the code met so far speaks of
 
@@ -133,12 +134,10 @@ class _Walk:
             self.visit(thing.func, f"{path}.func", name)
             self.visit(thing.args, f"{path}.args", f"{name}'s arguments")
             self.visit(thing.keywords, f"{path}.keywords", f"{name}'s arguments")
-        elif type(thing).__module__.startswith(f"{LIBRARY}.optim"):
-            raise UnguardedError(
-                f"{name} changes parameters and itself in ways that are no operations: call it outside, or write the update with tensors"
-            )
         elif _fixed(thing):
             self._is(thing, path, name)
+            if type(thing).__module__.startswith(f"{LIBRARY}.optim"):
+                self.optimizers.append((thing, path, name))
         elif hasattr(thing, "__next__"):
             raise UnguardedError(f"{name} is an iterator, which moves on with each call")
         elif isinstance(thing, np.ndarray | np.generic):
@@ -166,11 +165,21 @@ class _Walk:
                 for key in sorted(self.spoken & vars(module).keys())
                 if (id(module), key) not in done
             ]
-            if not open_:
+            if not open_ and not self.optimizers:
                 return
+            while self.optimizers:
+                self._optimizer(*self.optimizers.pop())
             for module, path, name, key in open_:
                 done.add((id(module), key))
                 self.visit(vars(module)[key], f"{path}.__dict__[{key!r}]", f"{name}.{key}")
+
+    def _optimizer(self, thing: Any, path: str, name: str) -> None:
+        """What the code can ask an optimizer for: its settings. A scheduler gives others each time."""
+        if hasattr(thing, "param_groups"):
+            if "param_groups" in self.spoken:
+                self.visit(thing.param_groups, f"{path}.param_groups", f"{name}.param_groups")
+        elif {"get_last_lr", "get_lr", "last_epoch"} & self.spoken:
+            raise UnguardedError(f"{name} says another learning rate each time: pass it as a tensor")
 
     def _say(self, text: str, says: str) -> None:
         self.world.conditions.append(Condition(text, says))

@@ -123,6 +123,8 @@ class Optimizer:
             with enable_grad():
                 loss = closure()
         state = THREAD.state
+        if WATCHERS:
+            tell("stepped", self)
         recording, state.grad = state.grad, False
         try:
             state.run(self._update_all)

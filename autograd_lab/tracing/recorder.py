@@ -298,6 +298,9 @@ class Recorder:
             None if frame is None else (frame.f_code, frame.f_lasti),
         ))  # fmt: skip
 
+    def stepped(self, optimizer) -> None:
+        """An optimizer is about to change its parameters: each write is told."""
+
     def mode(self, on) -> None:
         """Recording of the graph was switched on or off."""
         self.notes.append(("mode", on, _place(_user_frame())))

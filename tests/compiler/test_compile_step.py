@@ -368,11 +368,13 @@ def gradient_from_outside(w, x):
     return x * 2
 
 
-def writes_only(w, x):
+def writes_and_returns_a_history(w, x):
     with torch.no_grad():
         w.mul_(0.5)
-    return (x * 2).requires_grad_()
+    return x * OTHER
 
+
+OTHER = leaf(7, 3)
 
 BREAKS = {
     keeps_the_graph: "keeps its graph",
@@ -385,6 +387,7 @@ BREAKS = {
     hooks_it: "meets a hook",
     weighs_the_loss: "something else than a loss",
     gradient_from_outside: "something that was there before",
+    writes_and_returns_a_history: "writes into a leaf, and returns something with a history",
 }
 
 
@@ -468,8 +471,101 @@ def test_what_writes_beside_the_operations_is_left_outside(body):
                     F.cross_entropy(net(batches(k)[0]), batches(k)[1]).backward()
         results.append([told(p) for p in params])
     assert same(*results)
-    wanted = "writes into a .grad" if "clipped" in body.__name__ else "call it outside"
+    wanted = "writes into a .grad" if "clipped" in body.__name__ else "SGD changes parameters"
     assert wanted in call.breaks[0].reason
+
+
+def test_a_module_that_only_holds_an_optimizer_is_captured():
+    class Trained(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.part = nn.Linear(4, 2)
+            self.optimizer = torch.optim.SGD(self.part.parameters(), lr=0.1)
+            self.scheduler = torch.optim.lr_scheduler.StepLR(self.optimizer, 1)
+
+        def forward(self, x):
+            return self.part(x).tanh()
+
+    call = torch.compile(Trained())
+    for k in range(3):
+        call(batches(k)[0]).sum().backward()
+        call.optimizer.step()
+        call.scheduler.step()
+    assert len(call.entries) == 1
+
+
+def test_settings_of_an_optimizer_are_guarded():
+    w = leaf(0, 3)
+    optimizer = torch.optim.SGD([w], lr=0.5)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.5)
+
+    def step(x):
+        (w * x).sum().backward()
+        with torch.no_grad():
+            w.sub_(w.grad, alpha=optimizer.param_groups[0]["lr"])
+            w.grad = None
+
+    def asks(x):
+        return x * scheduler.get_last_lr()[0]
+
+    call = torch.compile(step)
+    start, x = w.detach().clone(), numbers(1, 3)
+    for _ in range(3):
+        call(x)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scheduler.step()
+    assert torch.allclose(w, start - 0.875 * x)
+    assert len(call.entries) == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        asking = torch.compile(asks)
+        asking(x)
+    assert "another learning rate each time" in asking.breaks[0].reason
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        lambda w, x: w.sum(),
+        lambda w, x: (w * x).sum(),
+        lambda w, x: w.T.reshape(-1)[1:4].prod(),
+        lambda w, x: (w + w.detach()).mean(),
+        lambda w, x: w.expand(2, 3, 4).sum(),
+    ],
+)
+def test_gradients_are_in_memory_of_their_own(loss):
+    def make():
+        w = leaf(0, 3, 4)
+
+        def step(x):
+            w.grad = None
+            loss(w, x).backward()
+
+        return step, [w], lambda k: (numbers(k, 3, 4),)
+
+    def spoils(k, tensors):
+        if tensors[0].grad is not None:
+            tensors[0].grad.mul_(0)
+
+    agrees(make, between=spoils)
+
+
+def test_a_write_alone_is_captured():
+    def make():
+        w = leaf(0, 3)
+
+        def step(x):
+            with torch.no_grad():
+                w.mul_(0.5)
+                w.add_(x)
+            return x * 2
+
+        return step, [w], lambda k: (numbers(k, 3),)
+
+    call = agrees(make)
+    with pytest.raises(GraphExportError, match="writes buffers"):
+        call.save("never.json")
 
 
 def test_fullgraph_raises():

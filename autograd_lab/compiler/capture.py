@@ -310,7 +310,7 @@ class Watcher:
         if id(base) in self._inputs:
             if id(base) not in self._writable:
                 return "a tensor that was there before the call"
-            if node is not None or not (base.is_leaf and (base is target or not base.requires_grad)):
+            if node is not None or not base.is_leaf:
                 return "a tensor that was there before the call and has a history, or gets one"
         elif self.tape.values.get(id(base)) is None or (
             self.tape.values[id(base)].step is None and id(base) not in self._made
@@ -421,11 +421,12 @@ class Watcher:
         step.outs = [Value(target._data.shape, target._data.dtype)]
         if not self._settle(step, rule, inputs, arrays, [target._data]):
             return self.stop(f"{name} has no form that can be repeated without the library's own handling")
-        known = self._first_write(self._base_of(target), whole)
+        base = self._base_of(target)
+        known = self._first_write(base, whole)
         if known is not None:
             known.counted += 1
-        if id(target) in self._inputs and target.requires_grad:
-            self._updated.add(id(target))
+        if id(base) in self._inputs and base.requires_grad:
+            self._updated.add(id(base))
         self._add(step, inputs, (target,), node)
         return self._spread(target, others, node)
 

@@ -489,7 +489,7 @@ def capture(
         result = fn(*args, **kwargs)
     tape = watcher.tape
     written = list(tape.written.values())
-    rewind.ran(written, [(t, grad) for t, grad in grads if id(t) in tape.grads])
+    rewind.ran(written)
     if tape.breaks or heard:
         return result, (tape.breaks or heard)[0]
     if _drawn(world) != drawn:

@@ -204,20 +204,19 @@ class Rewind:
     def __init__(self, recorder: Any = None) -> None:
         self.recorder = recorder
         self._written: list[Written] = []
-        self._grads: list[tuple[Any, Any]] = []
         self._before = self._now()
         self._after = self._before
 
     def _now(self) -> Any:
         data = [(w.tensor, np.array(w.tensor._data)[()], writes_into(w.tensor)) for w in self._written]
         notes = None if self.recorder is None else self.recorder.mark()
-        return data, DEFAULT.rng.bit_generator.state, notes, [(t, grad_of(t)) for t, _ in self._grads]
+        return data, DEFAULT.rng.bit_generator.state, notes
 
-    def ran(self, written: list[Written], grads: list[tuple[Any, Any]]) -> None:
-        """The run is over; it wrote these, and set the `.grad` of these, which was that before."""
-        self._written, self._grads = written, grads
+    def ran(self, written: list[Written]) -> None:
+        """The run is over; it wrote these. What it left in `.grad` need not be taken back: it is set again, or was None."""
+        self._written = written
         self._after = self._now()
-        self._before = [(w.tensor, w.before, w.version) for w in written], *self._before[1:3], grads
+        self._before = [(w.tensor, w.before, w.version) for w in written], *self._before[1:]
 
     def back(self) -> None:
         """All as it was before the run."""
@@ -228,8 +227,7 @@ class Rewind:
         self._set(self._after)
 
     def _set(self, what: Any) -> None:
-        data, state, notes, grads = what
-        set_grads(grads)
+        data, state, notes = what
         for t, x, version in data:
             if isinstance(t._data, np.ndarray):
                 np.copyto(t._data, x)

@@ -200,8 +200,8 @@ truth = {name: value in read for name, value in names.items()}
 lab.reveal(prediction, truth)
 
 # %% [markdown]
-# `exp` and `tanh` need their *results*, the product with 3 needs only the 3. It is notebook 06 again, only that now a
-# program reads it off the graph, and may decide to compute a value **again** rather than to keep it.
+# `exp` and `tanh` need their *results*, the product with 3 needs only the 3. It is notebook 06 again, but a program
+# reads it off the graph, and may compute a value **again**.
 #
 # ## Passes
 #
@@ -265,6 +265,34 @@ lab.step(trace)
 # sends one message along each edge: **the engine does not know that it is compiled.** Open it in the stepper at the
 # step where it runs: each line of its NumPy, and the rule it came from.
 #
+# ## A whole training step
+#
+# `backward()` may stand **inside**, the update behind it; PyTorch breaks the graph there. **Predict** the last
+# line's operator, `"="`, `"-="` or `"+="`; then read the source.
+
+# %%
+operator = ...
+
+data, weight = torch.randn(8, 4), torch.randn(4, 2, requires_grad=True)
+
+
+@torch.compile
+def train(data):
+    out = torch.tanh(data @ weight)
+    loss = (out * out).sum()
+    loss.backward()
+    with torch.no_grad():
+        weight.sub_(0.1 * weight.grad)
+        weight.grad = None
+    return loss
+
+
+first = train(data)
+lab.reveal(operator, train.forward_source.splitlines()[-2].split()[1])
+assert train(data) < first
+print(train.forward_source)
+
+# %% [markdown]
 # ## Modify
 #
 # In `layers`, write `print(h.shape)` into the loop. **Predict** what the comparison says; then run its cell again.

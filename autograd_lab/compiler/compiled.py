@@ -159,13 +159,19 @@ class CompiledFunctionBackwardOfOne(CompiledFunctionBackward):
 class UsedUp(CompiledFunctionBackwardOfOne):
     """The node of a result from which a backward pass was run inside the compiled function: there is nothing left to send back.
 
-    tensors  the inputs of the call: it led to those that require grad
+    leaves  the inputs of the call to which it led, by their places
     """
 
-    __slots__ = ("tensors",)
+    __slots__ = ("leaves",)
     fold = versions = kept = watched = results = None  # type: ignore[assignment]
     args, saved, n_outputs = (), _KEPT, 1  # type: ignore[assignment]
-    _next = property(lambda self: tuple([t._edge or find_edge(t) for t in self.tensors]))
+
+    @property
+    def _next(self):  # type: ignore[override]
+        edges = [NO_EDGE] * self.entry.n_inputs
+        for i, t in zip(self.entry.leaves, self.leaves, strict=True):
+            edges[i] = t._edge or find_edge(t)
+        return tuple(edges)
 
     def vjp(self, g):
         """Not possible any more."""
@@ -243,10 +249,10 @@ def caller(entry: Entry) -> Callable[[tuple], Any]:
     return call
 
 
-def used_up(entry: Entry, tensors: tuple) -> UsedUp:
-    """The node of a result from which a backward pass was run inside."""
+def used_up(entry: Entry, pick: Callable[[tuple], tuple], tensors: tuple) -> UsedUp:
+    """The node of a result from which a backward pass was run inside; `pick` finds the leaves among the inputs."""
     node = new(UsedUp)
-    node.tensors = tensors
+    node.leaves = pick(tensors)
     node.priority = count_down()
     node.hooks, node.entry = None, entry
     return node
@@ -293,11 +299,13 @@ class Entry:
     """What a call does beside its results."""
 
     def __post_init__(self) -> None:
+        self.leaves = [i for i, (_, t) in enumerate(self.world.tensors) if t.requires_grad]
         one = self.n_outputs - self.effects.outputs == 1
         self.rule = CompiledFunctionBackwardOfOne if one else CompiledFunctionBackward
         self.call = caller(self)
         if self.effects:
-            self.call = with_effects(self.call, self.effects, functools.partial(used_up, self))
+            node = functools.partial(used_up, self, _picker(self.leaves))
+            self.call = with_effects(self.call, self.effects, node)
 
 
 class Compiled:

@@ -200,12 +200,11 @@ class _Walk:
             self._is(thing, path, name)
         else:
             kind = self.world.bind(type(thing))
-            value = (
-                repr(thing)
-                if type(thing) in (int, float, str)
-                and np.all(np.isfinite(thing) if not isinstance(thing, str) else True)
-                else self.world.bind(thing)
-            )
+            plain = type(thing) in (int, float) and bool(np.isfinite(thing))
+            plain |= type(thing) is str and not set("[.") & set(
+                thing
+            )  # else it could read like one of the paths
+            value = repr(thing) if plain else self.world.bind(thing)
             sign = ""
             if type(thing) is float and thing == 0:
                 sign = f" and {self.world.bind(math.copysign)}(1.0, {path}) == {math.copysign(1.0, thing)}"

@@ -4,6 +4,7 @@ import copy
 import gc
 import os
 import warnings
+import weakref
 
 import numpy as np
 import pytest
@@ -209,8 +210,21 @@ def test_the_returned_loss_is_spent():
         assert not loss.is_leaf
         with pytest.raises(RuntimeError, match="backward through the graph a second time"):
             loss.backward()
-        assert len(loss.grad_fn.next_functions) == 6
+        leads = [fn is not None for fn, _ in loss.grad_fn.next_functions]
+        assert leads == [False, False, True, True, True, True]
         lab.draw(loss)
+
+
+def test_a_loss_that_is_kept_does_not_keep_the_batch():
+    step, _, inputs = STEPS["gradient descent"]()
+    call = torch.compile(step)
+    call(*inputs(0))
+    x, t = inputs(1)
+    alive = weakref.ref(x)
+    loss = call(x, t)
+    del x
+    assert alive() is None
+    assert loss.item() > 0
 
 
 def test_momentum_in_tensors_of_its_own():
@@ -574,6 +588,16 @@ def test_a_module_that_only_holds_an_optimizer_is_captured():
         call.optimizer.step()
         call.scheduler.step()
     assert len(call.entries) == 1
+
+
+def test_a_word_that_reads_like_a_guard_is_compared_as_it_is():
+    def fn(x, how):
+        return x * 2 if how == "args[0]" else x * 3
+
+    call, x = torch.compile(fn), numbers(0, 3)
+    for how, factor in (("args[0]", 2), ("x0", 3), ("args[0]", 2)):
+        assert torch.equal(call(x, how), x * factor)
+    assert len(call.entries) == 2
 
 
 def test_settings_of_an_optimizer_are_guarded():

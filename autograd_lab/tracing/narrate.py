@@ -130,6 +130,9 @@ class Narrator:
                 made,
             )
         if any(self.trace.tensors[t]["requires_grad"] for t in e["in"]):
+            if e["op"] == "CompiledFunction":
+                text = "{0} runs: {1}. It leaves no node: its results are detached in it, or its backward pass was run there."
+                return (text, e["op"], made)
             return ("{0} runs: {1}. Such numbers have no derivative, so it leaves no node.", e["op"], made)
         return ("{0} runs: {1}. None of its inputs requires grad, so it leaves no node.", e["op"], made)
 

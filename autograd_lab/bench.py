@@ -144,9 +144,9 @@ def classifier_numpy(sizes: tuple[int, int, int], batch: int) -> Program:
 
 
 def compiled_classifier(
-    sizes: tuple[int, int, int], batch: int, compile: Callable, loss_only: bool = False
+    sizes: tuple[int, int, int], batch: int, compile: Callable, whole: bool = False
 ) -> Program:
-    """The same step with the loss compiled; `loss_only`: without backward and SGD."""
+    """The same step with its loss compiled; `whole`: all of it is compiled."""
     torch = autograd_lab
     functional = torch.nn.functional
     inputs, labels = _data(batch, sizes[0], sizes[2])
@@ -158,34 +158,10 @@ def compiled_classifier(
         h = functional.relu(functional.linear(x, w1, b1))
         return functional.cross_entropy(functional.linear(h, w2, b2), t)
 
-    compiled = compile(loss_of)
-
-    def program() -> None:
-        loss = compiled(x, t)
-        if loss_only:
-            return
-        loss.backward()
-        with torch.no_grad():
-            for p in params:
-                p -= 0.01 * p.grad
-                p.grad = None
-
-    program.compiled = compiled  # type: ignore[attr-defined]
-    return program
-
-
-def compiled_step(sizes: tuple[int, int, int], batch: int, compile: Callable) -> Program:
-    """The same step, compiled as a whole: the loss, the backward pass and the update."""
-    torch = autograd_lab
-    functional = torch.nn.functional
-    inputs, labels = _data(batch, sizes[0], sizes[2])
-    x, t = torch.tensor(inputs), torch.tensor(labels)
-    params = [torch.tensor(w, requires_grad=True) for w in _weights(sizes)]
-    w1, b1, w2, b2 = params
+    forward = loss_of if whole else compile(loss_of)
 
     def step(x, t):
-        h = functional.relu(functional.linear(x, w1, b1))
-        loss = functional.cross_entropy(functional.linear(h, w2, b2), t)
+        loss = forward(x, t)
         loss.backward()
         with torch.no_grad():
             for p in params:
@@ -193,12 +169,12 @@ def compiled_step(sizes: tuple[int, int, int], batch: int, compile: Callable) ->
                 p.grad = None
         return loss
 
-    compiled = compile(step)
+    run = compile(step) if whole else step
 
     def program() -> None:
-        compiled(x, t)
+        run(x, t)
 
-    program.compiled = compiled  # type: ignore[attr-defined]
+    program.compiled = run if whole else forward  # type: ignore[attr-defined]
     return program
 
 
@@ -250,7 +226,7 @@ def compiled_figures(torch: ModuleType | None, seconds: float) -> None:
 
     sizes, batch = (64, 32, 10), 32
     step = compiled_classifier(sizes, batch, Compiled)
-    whole = compiled_step(sizes, batch, Compiled)
+    whole = compiled_classifier(sizes, batch, Compiled, whole=True)
     programs = {
         "compiled step": whole,
         "compiled loss": step,

@@ -86,7 +86,11 @@ def with_effects(
                 DEFAULT.rng.bit_generator.state = effects.drawn_from
             raise
         for i, counted in direct:
-            _count(tensors[i], counted)
+            box = tensors[i]._box
+            if box is None or WATCHERS:
+                _count(tensors[i], counted)
+            else:
+                box[0] += counted
         if left:
             for (i, counted), new in zip(writes, left, strict=False):
                 _store(tensors[i], new, counted)

@@ -51,9 +51,7 @@ def outcome(model, call, make, seed, calls=4):
         except (RuntimeError, ValueError, TypeError, IndexError) as problem:
             text = str(problem).split(", which is output")[0]
             if OVERWRITTEN in text:
-                text = text.partition(" is at version ")[
-                    0
-                ]  # of several such values, another may be found first
+                text = OVERWRITTEN  # of several such values, another may be found first, and it is named
             error = f"{type(problem).__name__}: {text}"
             for t in [*model.parameters(), *inputs]:
                 t.grad = None  # those that came before the error: a compiled backward is one step

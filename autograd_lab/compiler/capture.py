@@ -68,6 +68,8 @@ class Tape:
     """Whether a tensor that nobody computed requires grad."""
     drawn_at: str = ""
     """The first line that draws random numbers in a way that is no step."""
+    saved: list[Value] = field(default_factory=list)
+    """What the nodes keep, in the order in which a backward pass asks them for it; known when that pass was written down."""
     roots: list[Any] = field(default_factory=list)
     """The tensors from which a backward pass was run inside."""
     grads: dict[int, Any] = field(default_factory=dict)
@@ -787,7 +789,7 @@ def _slices(flat: np.ndarray, where: np.ndarray) -> list[tuple]:
     for d, (start, stop) in enumerate(zip(corner, far, strict=True)):
         rest = flat.ndim - d - 1
         n = where.shape[dim] if dim < where.ndim else None
-        if start == stop and (n is None or where.ndim - dim > rest or n != 1):
+        if start == stop and (n != 1 or where.ndim - dim <= rest):
             index.append(int(start))
         elif n is None or n < 1:
             return []

@@ -91,11 +91,25 @@ class CompiledFunctionBackward(BackwardCFunction):
         for t, version in self.watched:
             box = t._box
             if box is not None and box[0] != version:
-                raise RuntimeError(overwritten_text(t, None, None, version))
-        for t, nr in self.results:
+                raise RuntimeError(self._overwritten())
+        for t, _ in self.results:
             if t._box[0]:
-                raise RuntimeError(overwritten_text(t, self, nr, 0))
+                raise RuntimeError(self._overwritten())
         return kept
+
+    def _overwritten(self) -> str:
+        """What the plain backward would say: of what it looks at, the first that was overwritten."""
+        found = {
+            i: overwritten_text(t, None, None, version)
+            for i, (t, version) in zip(self.entry.kept_inputs, self.watched, strict=True)
+            if t._box is not None and t._box[0] != version
+        }
+        found.update(
+            (self.entry.n_inputs + nr, overwritten_text(t, self, nr, 0))
+            for t, nr in self.results
+            if t._box[0]
+        )
+        return found[min(found, key=lambda place: self.entry.looks.get(place, math.inf))]
 
     def vjp(self, g):
         """Run the compiled backward; under create_graph the gradients get a history that says that it ends here."""
@@ -297,6 +311,8 @@ class Entry:
     seconds: float = 0.0
     effects: Effects = field(default_factory=Effects)
     """What a call does beside its results."""
+    looks: dict[int, int] = field(default_factory=dict)
+    """When the plain backward looks at an input, or an output (behind the inputs), that it has saved."""
 
     def __post_init__(self) -> None:
         self.leaves = [i for i, (_, t) in enumerate(self.world.tensors) if t.requires_grad]
@@ -521,8 +537,7 @@ def capture(
         return result, Break("it returns something that is neither a tensor nor a constant nor made of these")
     if not THREAD.state.grad and any(t.requires_grad for t in outs):
         return result, Break("called without recording, it switches recording on for a result")
-    spent = [i for i, t in enumerate(outs) if any(t is root for root in tape.roots)]
-    if any(t.requires_grad for i, t in enumerate(outs) if i not in spent):
+    if any(t.requires_grad and not any(t is root for root in tape.roots) for t in outs):
         if tape.roots or tape.grads:
             return result, Break(
                 "it runs a backward pass, and returns something whose history is still to be used"
@@ -572,7 +587,7 @@ def capture(
                     outputs.append(watcher.value(grad))  # type: ignore[arg-type]
                 if grad is not None or id(t) not in tape.empty:
                     effects.grads.append((i, None if grad is None else writes_into(grad)))
-        effects.spent = spent
+        effects.spent = [i for i, t in enumerate(outs) if any(t is root for root in tape.roots)]
         effects.passes = bool(tape.roots)
         world.conditions += guards.gradients(world, tape.grads, tape.empty)
         effects.views = grown is not None
@@ -594,6 +609,7 @@ def build(
         [i for i, t in enumerate(tensors) if t.requires_grad] if THREAD.state.grad and differentiable else []
     )
     given, back, grads = backward_of(tape, [outputs[i] for i in differentiable], [inputs[i] for i in wanted])
+    looks = _looks(tape, [*inputs, *outputs])
     for i, _ in effects.writes:
         inputs[i].written = True
     for step in tape.steps:
@@ -641,8 +657,25 @@ def build(
     return Entry(
         world, check, source, joint, forward_graph, backward_graph if way_back else None, forward, backward, rebuild,
         len(outputs), differentiable, [i for i in range(len(outputs)) if i not in differentiable],
-        kept_inputs, kept_outputs, gives, len(inputs), history, effects=effects,
+        kept_inputs, kept_outputs, gives, len(inputs), history, effects=effects, looks=looks,
     )  # fmt: skip
+
+
+def _looks(tape: Tape, ends: list[Value]) -> dict[int, int]:
+    """{place among `ends`: when the backward of the tape first asks for that value, or for a view of it}."""
+    root: dict[Value | None, Value | None] = {}
+    for step in tape.steps:
+        if step.how in ("view", "views"):
+            root.update(dict.fromkeys(step.outs, root.get(step.inputs[0], step.inputs[0])))
+    place: dict[Value | None, int] = {}
+    for i, end in enumerate(ends):
+        place.setdefault(end, i)
+    found: dict[int, int] = {}
+    for when, value in enumerate(tape.saved):
+        for looked in (value, root.get(value)):
+            if looked in place:
+                found.setdefault(place[looked], when)
+    return found
 
 
 def writable_of(world: guards.World) -> list[Any]:

@@ -1,8 +1,9 @@
 """What a captured call does beside its results: buffers and parameters that it writes, gradients that a backward pass in it
 leaves, random numbers that it draws.
 
-The code of a graph writes nothing that was there before. It returns the new numbers of a buffer as one more output, and they
-are written back when all is computed, with as many counted writes as the plain function made. Random numbers are a step of
+The code of a graph returns the new numbers of a buffer as one more output, and they are written back when all is computed, with
+as many counted writes as the plain function made. What it computes last, without a way back, it writes over the old numbers
+itself. A gradient that a pass inside leaves is an output too, and becomes a new `.grad`. Random numbers are a step of
 the graph that draws from the same generator, in the same order, each time it runs.
 """
 

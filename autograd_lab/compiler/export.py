@@ -410,7 +410,7 @@ class _Reader:
         backward = None if found["backward"] is None else self.graph("backward")
         inplace = _is(found["inplace"], bool, "inplace")
         plain = found["entry"]
-        special = "world check guard_source joint forward_graph backward_graph forward backward rebuild history effects"
+        special = "world check guard_source joint forward_graph backward_graph forward backward rebuild history effects looks"
         names = {f.name for f in fields(Entry)} - set(special.split())
         required = {f.name for f in fields(Entry) if f.default is MISSING and f.default_factory is MISSING}
         _exactly(plain, tuple(names), "entry", optional=tuple(names - required))

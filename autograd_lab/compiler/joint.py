@@ -97,6 +97,7 @@ def _way_back(
         assert slots[0] is not None  # it has one result
         return _way_back_of_a_place(step, node, slots[0], steps)
     saved = _saved_of(step, node, *tape.tensors[step])
+    tape.saved += [value for value in saved if isinstance(value, Value)]
     needs = tuple(edge is not NO_EDGE for edge in node._edges)
     traced = _trace(step, node, slots, saved, rng) if node.plain and type(node).__name__ in OPENED else None
     if traced is None:

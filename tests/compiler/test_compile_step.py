@@ -216,6 +216,26 @@ def test_the_returned_loss_is_spent():
         lab.draw(loss)
 
 
+def test_a_loss_beside_results_that_share_their_memory():
+    def make():
+        w = leaf(0, 3)
+
+        def step(x):
+            y = x * 2
+            loss = (w * x).sum()
+            loss.backward()
+            w.grad = None
+            return y, y[:1], loss
+
+        return step, [w], lambda k: (numbers(k, 3),)
+
+    call = agrees(make)
+    y, part, loss = call(numbers(9, 3))
+    assert part._base is y
+    with pytest.raises(RuntimeError, match="a second time"):
+        loss.backward()
+
+
 def test_a_loss_that_is_kept_does_not_keep_the_batch():
     step, _, inputs = STEPS["gradient descent"]()
     call = torch.compile(step)

@@ -346,6 +346,17 @@ def test_the_source_reads_as_one_would_write_it():
     assert "selectbackward" not in filled.backward_source
 
 
+@pytest.mark.parametrize(
+    "index", ["[:1]", "[2:]", "[:, :1]", "[1:2, 2]", "[0, 1:2]", "[:1, 3:]", "[::2]", "[1]", "[:1, :, None]"]
+)
+def test_a_slice_is_written_as_a_slice(index):
+    """Also one of a single row: an array of places instead of it would be a copy and not a view."""
+    compiled = torch.compile(eval(f"lambda x: x{index} * 2"))
+    x = leaf(0, 3, 4)
+    assert compiled(x).tolist() == eval(f"x{index} * 2").tolist()
+    assert "take" not in compiled.forward_source, compiled.forward_source
+
+
 RESULTS_THAT_ARE_VIEWS = [
     lambda x, w: (x * 2).t(), lambda x, w: (x * w)[1], lambda x, w: torch.tanh(x).view(12)[2:5], lambda x, w: both_ways(x, w).view(3, 4)[:, 1],
 ]  # fmt: skip

@@ -27,7 +27,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -101,14 +101,23 @@ sys.exit(status if status >= 0 else 128 - status)
 """
 
 
-def measure(command: Sequence[str], may_fail: bool = False, **more: Any) -> Measured:
+def measure(
+    command: Sequence[str],
+    may_fail: bool = False,
+    env: Mapping[str, str] = os.environ,
+    cwd: Path | None = None,
+) -> Measured:
     """Run a command to its end. Raises CannotGradeError, with what it said, if it fails, unless that is expected of it."""
     import resource  # not on Windows
 
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     with tempfile.TemporaryFile() as log:
         counted = [sys.executable, "-c", _COUNTED, *command]
-        process = subprocess.Popen(counted, stdin=subprocess.DEVNULL, stdout=log, stderr=log, **more)
+        # where bytecode is switched off, all processes of both sides would compile what they import
+        usual = {name: value for name, value in env.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        process = subprocess.Popen(
+            counted, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=usual, cwd=cwd
+        )
         over, peak = threading.Event(), [0.0]
 
         def watch() -> None:

@@ -135,6 +135,9 @@ class Gradebook:
 
     def __init__(self, path: Path, create: bool = False) -> None:
         self.path = path
+        self._entries: list[Entry] = []
+        self._read_at: tuple[int, int] | None = None
+        """The state of the database in which the entries were read: what others, and this one, had written until then."""
         if not create and not path.is_file():
             raise CannotGradeError(
                 f"There is no gradebook in {path.parent}.",
@@ -329,7 +332,13 @@ class Gradebook:
     # --- what counts ---
 
     def entries(self) -> list[Entry]:
-        """All submissions as they count, sorted by student and notebook."""
+        """All submissions as they count, sorted by student and notebook. They are read again only if something was written."""
+        at = (self._db.execute("PRAGMA data_version").fetchone()[0], self._db.total_changes)
+        if at != self._read_at:
+            self._entries, self._read_at = self._read(), at
+        return list(self._entries)
+
+    def _read(self) -> list[Entry]:
         due = {name: datetime.fromisoformat(text) for name, text in self.setting("due", {}).items()}
         rate = self.setting("late penalty", 0.0)
         found: dict[tuple[str, str], Entry] = {}

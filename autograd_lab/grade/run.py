@@ -51,6 +51,7 @@ from .submissions import (
 
 GRADING = 1
 """Counted up when the same submission and keys may give another result: everything is then graded again."""
+_FOR_EVER = re.compile(rb"while +(True|1)\b")
 OF_THE_MACHINE = {"timeout", "memory", "died"}
 """States that other limits, or a less busy machine, may change."""
 
@@ -104,6 +105,8 @@ class Task:
     """Why it cannot be read."""
     rescore: bool = False
     """Its stored answers will do."""
+    loops: bool = False
+    """A loop without a condition is in it: it may wait out its limits."""
 
 
 @dataclass
@@ -252,7 +255,7 @@ def _look(one: Submission, most_bytes: int) -> Task:
         read(data)
     except UnreadableError as error:
         return Task(one, digest(data), f"{one.file.name}: {error}")
-    return Task(one, digest(data))
+    return Task(one, digest(data), loops=bool(_FOR_EVER.search(data)))
 
 
 def basis(course: Course, notebook: str, task: Task, only: str = "") -> dict[str, str]:
@@ -322,6 +325,7 @@ def grade(
         done.rescored += 1
         progress.step(task.submission.student)
     if waiting and not stop.is_set():
+        waiting.sort(key=lambda task: not task.loops)  # what takes long first, or all wait for it in the end
         by_job: dict[tuple[str, str], Task] = {}
         changed: list[Task] = []
 

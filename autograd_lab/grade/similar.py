@@ -27,6 +27,7 @@ import tokenize
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import combinations
 
 from .merge import Released, parsed
@@ -110,13 +111,13 @@ def similar(notebook: str, codes: Iterable[Code], released: Released) -> list[Pa
     return sorted(found, key=lambda pair: (-pair.similarity, pair.one, pair.other))
 
 
-def _of_parts(code: Code, given: set[int]) -> dict[str, set[int]]:
+def _of_parts(code: Code, given: set[int]) -> dict[str, frozenset[int]]:
     parts = {item: fingerprints(source) - given for item, source in sorted(code.parts.items())}
     return {item: own for item, own in parts.items() if own}
 
 
 def _where(
-    one: Mapping[str, set[int]], other: Mapping[str, set[int]], weight: Mapping[int, float]
+    one: Mapping[str, frozenset[int]], other: Mapping[str, frozenset[int]], weight: Mapping[int, float]
 ) -> tuple[str, ...]:
     both = set().union(*one.values()) & set().union(*other.values())
     much = {item: sum(weight.get(p, 0) for p in own & both) for item, own in one.items()}
@@ -126,13 +127,14 @@ def _where(
 # --- fingerprints -------------------------------------------------------------------------------------
 
 
-def fingerprints(source: str) -> set[int]:
+@lru_cache(1 << 12)  # in a class, many short answers are the same to the letter
+def fingerprints(source: str) -> frozenset[int]:
     """The numbers that stand for a piece of code."""
     read = signs(source)
     grams = [_number(read[i : i + K]) for i in range(len(read) - K + 1)]
     if len(grams) <= WINDOW:
-        return set(grams)
-    return {min(grams[i : i + WINDOW]) for i in range(len(grams) - WINDOW + 1)}
+        return frozenset(grams)
+    return frozenset(min(grams[i : i + WINDOW]) for i in range(len(grams) - WINDOW + 1))
 
 
 def _number(gram: Sequence[str]) -> int:

@@ -87,6 +87,10 @@ def file_name(student: str) -> str:
 # --- spreadsheets ---------------------------------------------------------------------------------
 
 
+_FORMULAS = frozenset("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+"""Signs with which a spreadsheet lets a formula begin."""
+
+
 def table(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     """A CSV text that no spreadsheet takes for formulas."""
     out = io.StringIO()
@@ -102,13 +106,7 @@ def cell(value: Any) -> str:
     if isinstance(value, float | int):
         return f"{value:.10g}"
     text = str(value)
-    return (
-        f"'{text}"
-        if text.lstrip(" ")[:1]
-        in ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-        and text
-        else text
-    )
+    return f"'{text}" if text.lstrip(" ")[:1] in _FORMULAS else text
 
 
 def grade_rows(entries: Iterable[Entry]) -> Iterable[tuple[Any, ...]]:
@@ -154,6 +152,7 @@ def _time(entry: Entry) -> str:
 # --- JSON -----------------------------------------------------------------------------------------
 
 
+_HOLDERS = {dict, list}
 _encode = json.JSONEncoder(sort_keys=True, ensure_ascii=False, allow_nan=False).encode
 
 
@@ -168,10 +167,10 @@ def dump(data: Mapping[str, Any]) -> str:
 def _lines(value: Any, new: str) -> str:
     """`value` as JSON; `new` begins a line of what is around it."""
     deeper = new + " "
-    if isinstance(value, dict) and any(isinstance(part, (dict, list)) for part in value.values()):
+    if isinstance(value, dict) and not _HOLDERS.isdisjoint(map(type, value.values())):
         parts = [f"{_encode(key)}: {_lines(value[key], deeper)}" for key in sorted(value)]
         return f"{{{deeper}{f',{deeper}'.join(parts)}{new}}}"
-    if isinstance(value, list) and any(isinstance(part, (dict, list)) for part in value):
+    if isinstance(value, list) and not _HOLDERS.isdisjoint(map(type, value)):
         return f"[{deeper}{f',{deeper}'.join([_lines(part, deeper) for part in value])}{new}]"
     return _encode(value)
 

@@ -41,6 +41,20 @@ def test_what_is_recorded_comes_back(book):
     assert book.known()["ada", "04"].results == {"04.1": "b1"}
 
 
+def test_entries_are_read_again_once_somebody_has_written(book):
+    fill(book)
+    (before,) = book.entries()
+    assert book.entries()[0] is before
+    with Gradebook(book.path) as other:
+        fill(other, result(score=3.0))
+        assert other.entries()[0].results[0].score == 3.0
+    assert book.entries()[0].results[0].score == 3.0
+    book.set("late penalty", 0.5)
+    assert book.entries()[0] is not before
+    fill(book, result(score=1.0))
+    assert book.entries()[0].results[0].score == 1.0
+
+
 def test_a_second_record_takes_the_place_of_the_first(book):
     fill(book)
     fill(book, result("04.2", 4.0, "passed"))

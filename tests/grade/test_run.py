@@ -71,6 +71,20 @@ def changed(course, item, **changes):
     return run.Course(course.released, items)
 
 
+def test_what_may_loop_for_ever_goes_first(top, tmp_path):
+    """Else all others are done, and wait for it, if it comes last; the rest stays in its order."""
+    for student, source in {
+        "yan": "while  1:\n    break",
+        "zoe": "while True:\n    break",
+        "cy": "while Truely: 1",
+    }.items():
+        data = c.document()
+        data["cells"].append(c.code(source))
+        c.hand_in(top, student, data)
+    runner, _ = grade(top, tmp_path / "out")
+    assert [student for student, _ in runner.ran] == ["yan", "zoe", "ada", "bob", "cy"]
+
+
 def test_a_class(top, tmp_path):
     _, done = grade(top, tmp_path / "out", find={"roster": ["ada", "bob", "eve", "gone"]})
     got = grades(tmp_path / "out")

@@ -21,13 +21,10 @@ _NAMES = {
         vander view_as_complex view_as_real zero_
     """,
     "nn": """
-        AdaptiveAvgPool3d AdaptiveLogSoftmaxWithLoss AdaptiveMaxPool3d CTCLoss ChannelShuffle CircularPad3d
-        ConstantPad3d ConvTranspose3d CrossMapLRN2d DataParallel FeatureAlphaDropout FractionalMaxPool2d
-        FractionalMaxPool3d InstanceNorm3d LPPool1d LPPool2d LPPool3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d
-        LazyConv1d LazyConv2d LazyConv3d LazyConvTranspose1d LazyConvTranspose2d LazyConvTranspose3d LazyInstanceNorm1d
-        LazyInstanceNorm2d LazyInstanceNorm3d LazyLinear LinearCrossEntropyLoss LinearCrossEntropyOptions MaxUnpool1d
-        MaxUnpool2d MaxUnpool3d NLLLoss2d RNNCellBase ReflectionPad3d ReplicationPad3d SyncBatchNorm UninitializedBuffer
-        UninitializedParameter ZeroPad3d
+        AdaptiveAvgPool3d AdaptiveLogSoftmaxWithLoss AdaptiveMaxPool3d CTCLoss ChannelShuffle ConvTranspose3d
+        CrossMapLRN2d DataParallel FeatureAlphaDropout FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d
+        LPPool3d LazyConvTranspose3d LinearCrossEntropyLoss LinearCrossEntropyOptions MaxUnpool1d MaxUnpool2d
+        MaxUnpool3d NLLLoss2d RNNCellBase SyncBatchNorm
     """,
     "nn.functional": """
         adaptive_avg_pool3d adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices adaptive_max_pool3d

@@ -100,6 +100,9 @@ class _MultiHandle(RemovableHandle):
         for handle in self.handles:
             handle.remove()
 
+    def __reduce__(self):
+        return _MultiHandle, (self.handles,)
+
 
 def register_multi_grad_hook(tensors, fn, *, mode="all"):
     """One hook for the gradients of several tensors; returns a handle.

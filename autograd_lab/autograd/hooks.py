@@ -15,19 +15,35 @@ _ids = itertools.count()
 
 
 class RemovableHandle:
-    """What registering a hook returns: `remove()` takes the hook out, as does leaving a `with` block."""
+    """What registering a hook returns: `remove()` takes the hook out, as does leaving a `with` block.
 
-    def __init__(self, hooks, fn=None):
-        self._hooks = weakref.ref(hooks)
+    `flags` are sets in which the id of the hook is noted until then. A copy of the handle belongs to the copy of the hooks.
+    """
+
+    def __init__(self, hooks, fn=None, flags=()):
         self.id = next(_ids)
+        self._hooks, self._flags = weakref.ref(hooks), flags
         if fn is not None:
             hooks[self.id] = fn
+        for flag in flags:
+            flag.add(self.id)
 
     def remove(self):
         """Take the hook out; doing so twice is harmless."""
         hooks = self._hooks()
         if hooks is not None:
             hooks.pop(self.id, None)
+        for flag in self._flags:
+            flag.discard(self.id)
+
+    def __getstate__(self):
+        return self._hooks(), self.id, self._flags
+
+    def __setstate__(self, state):
+        global _ids
+        hooks, self.id, self._flags = state
+        self._hooks = weakref.ref(HookDict() if hooks is None else hooks)
+        _ids = itertools.count(max(next(_ids), self.id + 1))  # it may come from another process
 
     def __enter__(self):
         return self

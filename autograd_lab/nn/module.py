@@ -10,7 +10,7 @@ from ..autograd.hooks import HookDict, RemovableHandle
 from ..autograd.modes import THREAD, WATCHERS
 from ..tensor import Tensor
 from .hooks import BackwardHook, warn_partial_hook
-from .parameter import Buffer, Parameter
+from .parameter import Buffer, Parameter, is_lazy
 
 EXTRA_STATE = "_extra_state"
 
@@ -41,14 +41,12 @@ def typename(value):
 
 def _add(hooks, hook, prepend=False, flags=()):
     """Register `hook` in the dict `hooks`, first if `prepend`, and note its id in each of the sets `flags`."""
-    handle = RemovableHandle(hooks, hook)
+    handle = RemovableHandle(hooks, hook, flags)
     if prepend:
         others = [(key, fn) for key, fn in hooks.items() if key != handle.id]
         hooks.clear()
         hooks[handle.id] = hook
         hooks.update(others)
-    for flag in flags:
-        flag.add(handle.id)
     return handle
 
 
@@ -656,9 +654,11 @@ class Module:
                 "checkpoint "
                 f"but received {type(value)}"
             )
-        if param._data.shape == () and value._data.shape == (1,):
+        if is_lazy(param) and is_lazy(value):
+            return None
+        if param._data.shape == () and value.shape == (1,):
             value = value[0]
-        if value._data.shape != param._data.shape:
+        if value.shape != param.shape:
             return (
                 f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the "
                 "shape in current "

@@ -743,6 +743,10 @@ ReplicationPad1d = _pad("ReplicationPad1d", 1, "replicate", "A border repeating 
 ReplicationPad2d = _pad("ReplicationPad2d", 2, "replicate", "A border repeating the edges of an image.")
 CircularPad1d = _pad("CircularPad1d", 1, "circular", "A border that goes on at the other end.")
 CircularPad2d = _pad("CircularPad2d", 2, "circular", "A border that goes on at the other side.")
+ZeroPad3d = _pad("ZeroPad3d", 3, "constant", "A border of zeros around a volume.")
+ReflectionPad3d = _pad("ReflectionPad3d", 3, "reflect", "A border mirrored from inside a volume.")
+ReplicationPad3d = _pad("ReplicationPad3d", 3, "replicate", "A border repeating the faces of a volume.")
+CircularPad3d = _pad("CircularPad3d", 3, "circular", "A border that goes on at the other face.")
 
 
 class ConstantPad1d(_Pad):
@@ -763,6 +767,12 @@ class ConstantPad2d(ConstantPad1d):
     """A border of one number around an image."""
 
     nd = 2
+
+
+class ConstantPad3d(ConstantPad1d):
+    """A border of one number around a volume."""
+
+    nd = 3
 
 
 # -- normalization ------------------------------------------------------------------------------------
@@ -1002,6 +1012,12 @@ class InstanceNorm2d(_InstanceNorm):
     """Every channel of every image normalized by itself."""
 
     nd = 2
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Every channel of every volume normalized by itself."""
+
+    nd = 3
 
 
 class LocalResponseNorm(Module):

@@ -2,8 +2,8 @@
 
 from collections import OrderedDict
 
-from ..autograd.variable import alias
-from ..creation import tensor
+from ..autograd.variable import NO_EDGE, Variable, alias, wrap
+from ..creation import empty, tensor
 from ..tensor import Tensor
 
 
@@ -76,4 +76,113 @@ class Buffer(Tensor, metaclass=_BufferMeta):
         return t
 
 
-__all__ = ["Buffer", "Parameter"]
+# -- without a shape ----------------------------------------------------------------------------------
+
+_MEMORY = Variable.__dict__["_data"]
+"""Where a tensor keeps its numbers. What has no shape yet keeps an empty array there, for its dtype, and hides it."""
+
+
+class _Uninitialized:
+    """A tensor whose shape is not known yet. It can be converted to a dtype, and made real by `materialize`."""
+
+    __slots__ = ()
+    cls_to_become = None
+    """The class that it has once it has a shape."""
+
+    @property
+    def _data(self):
+        name = type(self).__name__
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter. A {name} has no numbers before its layer has seen an input. Call "
+            "the network with a dummy batch first"
+        )
+
+    @property
+    def shape(self):
+        """There is none: raises RuntimeError."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. Either its layer has not seen an input yet, or "
+            "load_state_dict was given the state of such a layer: call the network with a dummy batch first"
+        )
+
+    @property
+    def dtype(self):
+        """The number type that it will have."""
+        return self.data.dtype
+
+    @property
+    def data(self):
+        """No numbers, in the dtype that it will have."""
+        return wrap(_MEMORY.__get__(self), NO_EDGE)
+
+    @data.setter
+    def data(self, value):
+        _MEMORY.__set__(self, value.data._array())
+
+    def is_floating_point(self):
+        """Whether it will hold floating point numbers."""
+        return self.data.is_floating_point()
+
+    def to(self, *args, **kwargs):
+        """The same in another dtype, as Tensor.to."""
+        return type(self)(self.requires_grad, dtype=self.data.to(*args, **kwargs).dtype)
+
+    def materialize(self, shape, device=None, dtype=None):
+        """Give it a shape: from now on it is an ordinary parameter (or buffer) of any numbers, the same object.
+
+        (torch.nn.parameter.UninitializedTensorMixin.materialize)
+        """
+        self.data = empty(*shape, dtype=dtype or self.dtype, device=device)
+        self.__class__ = self.cls_to_become
+
+    def __repr__(self, *, tensor_contents=None):
+        return f"<{type(self).__name__}>"
+
+    def __deepcopy__(self, memo):
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, dtype=self.dtype)
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol):
+        return type(self), (self.requires_grad, None, self.dtype)
+
+
+def _without_shape(cls, requires_grad, device, dtype):
+    made = alias(empty(0, dtype=dtype, device=device))
+    made.requires_grad_(requires_grad)
+    made.__class__ = cls
+    return made
+
+
+class UninitializedParameter(_Uninitialized, Parameter):
+    """A Parameter whose shape will be known when its layer sees an input. Computing with it raises ValueError.
+
+    (torch.nn.parameter.UninitializedParameter)
+    """
+
+    __slots__ = ()
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad=True, device=None, dtype=None):
+        return _without_shape(cls, requires_grad, device, dtype)
+
+
+class UninitializedBuffer(_Uninitialized, Tensor):
+    """The same for a buffer."""
+
+    __slots__ = ()
+    cls_to_become = Tensor
+
+    def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
+        made = _without_shape(cls, requires_grad, device, dtype)
+        made.persistent = persistent
+        made._is_buffer = True
+        return made
+
+
+def is_lazy(tensor):
+    """Whether it has no shape yet."""
+    return isinstance(tensor, _Uninitialized)
+
+
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]

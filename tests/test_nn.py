@@ -570,3 +570,23 @@ def test_the_derivatives_through_time_are_right(kind, settings):
     assert torch.autograd.gradcheck(run, (x, *first))
     assert torch.autograd.gradgradcheck(run, (x, *first))
     assert out.shape == run(x, *first)[0].shape
+
+
+def test_what_pytorch_has_in_both_places_is_in_both_places_here():
+    """`torch.conv2d` is `torch.nn.functional.conv2d`."""
+    reference = pytest.importorskip("torch")
+    ours, theirs = autograd_lab.nn.functional, reference.nn.functional
+    both = [
+        name for name, fn in vars(theirs).items()
+        if name[0] != "_" and callable(fn) and getattr(reference, name, None) is fn and name in vars(ours)
+    ]  # fmt: skip
+    assert len(both) > 20
+    assert [name for name in both if not hasattr(autograd_lab, name)] == []
+
+
+def test_layers_as_functions_of_torch():
+    """The ones whose first parameters are those of nn.functional."""
+    x = autograd_lab.arange(24.0).reshape(2, 3, 4)
+    for name, *more in (("layer_norm", (4,)), ("group_norm", 3), ("rms_norm", (4,)), ("max_pool1d", 2)):
+        got = getattr(autograd_lab, name)(x, *more)
+        assert got.tolist() == getattr(autograd_lab.nn.functional, name)(x, *more).tolist()

@@ -38,26 +38,6 @@ from .dtypes import (
 from .dtypes import bool_ as bool
 from .dtypes import float_ as float
 from .dtypes import int_ as int
-from .nn.functional import (
-    adaptive_avg_pool1d,
-    avg_pool1d,
-    bilinear,
-    conv1d,
-    conv2d,
-    conv3d,
-    conv_transpose1d,
-    conv_transpose2d,
-    cosine_similarity,
-    group_norm,
-    layer_norm,
-    max_pool1d,
-    max_pool2d,
-    max_pool3d,
-    pairwise_distance,
-    pixel_shuffle,
-    pixel_unshuffle,
-    rms_norm,
-)
 from .ops.arguments import publish, publish_methods
 from .ops.rule import FUNCTIONS, METHODS
 from .serialization import load, save
@@ -66,6 +46,15 @@ from .tensor import Tensor, install
 install(publish_methods(METHODS))
 globals().update(publish(creation.FACTORIES, "", __name__))
 globals().update(publish(FUNCTIONS, "", __name__))
+
+_LAYERS = """
+    adaptive_avg_pool1d avg_pool1d bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d cosine_similarity group_norm
+    max_pool1d max_pool2d max_pool3d pairwise_distance pixel_shuffle pixel_unshuffle
+"""
+"""What stands in torch and in nn.functional."""
+globals().update(
+    publish({name: getattr(nn.functional, name).__wrapped__ for name in _LAYERS.split()}, "", __name__)
+)
 
 
 _ABSENT = {

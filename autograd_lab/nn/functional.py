@@ -543,6 +543,8 @@ def _grid(input, output_size, n):
 
 def adaptive_avg_pool1d(input, output_size):
     """The means of `output_size` cells that cover the last dim."""
+    if output_size is None:  # which pooling in two dims takes for "as it is"
+        raise TypeError("output_size must be a number of cells, not None")
     (n,) = _grid(input, output_size, 1)
     return _as_row(pooling.adaptive_avg_pool2d, input, (1, n))
 

@@ -21,7 +21,6 @@ CALLS = [
 
 # These take something that PyTorch refuses: a number type that is converted, an option nobody looks at.
 LENIENT = [
-    "F.adaptive_avg_pool1d",
     "F.hardshrink",
     "F.softplus",
     "Tensor.bool",

@@ -226,6 +226,7 @@ def caller(entry: Entry) -> Callable[[tuple], Any]:
     kept_outputs = [i for i in kept_outputs if i < n]
     differentiable = frozenset(entry.differentiable)
     has_backward = entry.backward is not None
+    spent, leaves = entry.effects.spent, _picker(entry.leaves)
 
     def call(tensors: tuple) -> Any:
         state = THREAD.state
@@ -256,6 +257,8 @@ def caller(entry: Entry) -> Callable[[tuple], Any]:
         else:
             node = None
             outputs = [wrap(x) for x in results[:n]]
+            for i in spent:
+                node = outputs[i]._edge = used_up(entry, leaves(tensors))
         if state.special:
             finish(state, "CompiledFunction", tensors, tuple(outputs), node, ())
         return (outputs, results[n:end]) if effects else outputs
@@ -263,10 +266,10 @@ def caller(entry: Entry) -> Callable[[tuple], Any]:
     return call
 
 
-def used_up(entry: Entry, pick: Callable[[tuple], tuple], tensors: tuple) -> UsedUp:
-    """The node of a result from which a backward pass was run inside; `pick` finds the leaves among the inputs."""
+def used_up(entry: Entry, leaves: tuple) -> UsedUp:
+    """The node of a result from which a backward pass was run inside."""
     node = new(UsedUp)
-    node.leaves = pick(tensors)
+    node.leaves = leaves
     node.priority = count_down()
     node.hooks, node.entry = None, entry
     return node
@@ -320,8 +323,7 @@ class Entry:
         self.rule = CompiledFunctionBackwardOfOne if one else CompiledFunctionBackward
         self.call = caller(self)
         if self.effects:
-            node = functools.partial(used_up, self, _picker(self.leaves))
-            self.call = with_effects(self.call, self.effects, node)
+            self.call = with_effects(self.call, self.effects)
 
 
 class Compiled:

@@ -61,14 +61,9 @@ class Effects:
         return len(self.writes) + sum(version is not None for _, version in self.grads)
 
 
-def with_effects(
-    inner: Callable[[tuple], Any], effects: Effects, used_up: Callable[[tuple], Any]
-) -> Callable[[tuple], list[Any]]:
-    """`inner`, which runs a graph and gives (results, new numbers of what is written and gradients), with its effects.
-
-    `used_up` makes the node of a result from which a backward pass was run inside, for these inputs.
-    """
-    draws, grads, spent = effects.draws, effects.grads, effects.spent
+def with_effects(inner: Callable[[tuple], Any], effects: Effects) -> Callable[[tuple], list[Any]]:
+    """`inner`, which runs a graph and gives (results, new numbers of what is written and gradients), with its effects."""
+    draws, grads = effects.draws, effects.grads
     targets = [i for i, _ in effects.writes]
     direct = [(i, counted) for i, counted in effects.writes if i in effects.direct]
     writes = [(i, counted) for i, counted in effects.writes if i not in effects.direct]
@@ -99,8 +94,6 @@ def with_effects(
             coming = iter(left[len(writes) :])
             for i, version in grads:
                 tensors[i].grad = None if version is None else _gradient(next(coming), version)
-        for i in spent:
-            outputs[i]._edge = used_up(tensors)
         return outputs
 
     return call

@@ -112,7 +112,19 @@ class Builder:
                 self.scoped.append((what, group))
 
     def operation(
-        self, rule, inputs, outputs, copies, node, saved, versions, place, off, same_call, through
+        self,
+        rule,
+        inputs,
+        outputs,
+        copies,
+        node,
+        saved,
+        versions,
+        place,
+        off,
+        same_call,
+        through,
+        recorded=None,
     ) -> None:
         src, target = self._where(place)
         ins = [self._operand(t, src) for t in inputs]
@@ -138,7 +150,7 @@ class Builder:
         for nr, t in enumerate(outs):  # what a Function computed without recording has history now
             record = self.tensors[t]
             record.update(node=n, output_nr=nr, name=record["name"] or name)
-            if record["dtype"].startswith(("float", "bfloat")):  # the places of a maximum have none
+            if record["dtype"].startswith(("float", "bfloat")) and (recorded is None or recorded[nr]):
                 record.update(requires_grad=True, leaf=False)
         self._event("node", src, n=n, t=outs, saved=self.nodes[n]["saved"])
         self._edges(node, n, src)

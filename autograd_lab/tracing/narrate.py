@@ -100,11 +100,21 @@ class Narrator:
             return (text, lines, made, name, kept)
         if saved:
             return ("{0} runs: {1}. It leaves the node {2}, which saves {3}.", op, made, name, names)
+        if _used_up(node):
+            text = "Compiled NumPy runs: {0}. The backward pass was run in it, so the node that it leaves, {1}, is used up."
+            return (text, made, name)
         return ("{0} runs: {1}. It leaves the node {2}, which has nothing to save.", op, made, name)
 
     def _edge(self, e: Record) -> Phrase:
         target, nr = e["to"]
         where = self.nodes[target] + (f", output {nr}" if nr else "")
+        if _used_up(self.trace.nodes[e["n"]]):
+            return (
+                "Edge {0} of {1} leads to {2}: gradients went there.",
+                str(e["i"]),
+                self.nodes[e["n"]],
+                where,
+            )
         return (
             "Edge {0} of {1} leads to {2}: that is where this gradient will go.",
             str(e["i"]),
@@ -131,8 +141,7 @@ class Narrator:
             )
         if any(self.trace.tensors[t]["requires_grad"] for t in e["in"]):
             if e["op"] == "CompiledFunction":
-                text = "{0} runs: {1}. It leaves no node: its results are detached in it, or its backward pass was run there."
-                return (text, e["op"], made)
+                return ("{0} runs: {1}. Its results are detached in it, so it leaves no node.", e["op"], made)
             return ("{0} runs: {1}. Such numbers have no derivative, so it leaves no node.", e["op"], made)
         return ("{0} runs: {1}. None of its inputs requires grad, so it leaves no node.", e["op"], made)
 
@@ -437,6 +446,11 @@ class Narrator:
         name = self.trace.tensors[t]["name"]
         value = self._tensor_value(t)
         return f"{name} = {value}" if name and not is_number(name) else value
+
+
+def _used_up(node: Record) -> bool:
+    """Whether a compiled call left this node after its backward pass had been run in it: nothing of it can be opened."""
+    return node["name"] == "CompiledFunctionBackward" and not node.get("compiled")
 
 
 def _list(items: list[str], most: int = 6) -> str:

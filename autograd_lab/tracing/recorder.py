@@ -23,7 +23,7 @@ from ..autograd.function import BackwardCFunction
 from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.node import AccumulateGrad
 from ..autograd.variable import Variable
-from ..compiler.compiled import CompiledFunctionBackward
+from ..compiler.compiled import CompiledFunctionBackward, UsedUp
 from ..compiler.opened import backward_lines, forward_lines, kept_values
 from .builder import Builder, encode
 from .names import name_in
@@ -232,8 +232,9 @@ class Recorder:
             "operation", rule, _operands(rule, inputs), outputs, [_copy(t._data) for t in outputs], node, *_of_node(node),
             None if frame is None else (frame.f_code, frame.f_lasti), "" if THREAD.state.grad else self._mode(),
             call is before and call is not None, self.frames.get(id(call), _NOBODY)[1],
+            None if len(outputs) == 1 else [t.requires_grad for t in outputs],
         ))  # fmt: skip
-        if isinstance(node, CompiledFunctionBackward):
+        if isinstance(node, CompiledFunctionBackward) and not isinstance(node, UsedUp):
             lines = forward_lines(node, [t._data for t in inputs])
             self.notes.append(("opened", node, "forward", lines, kept_values(node, outputs)))
 

@@ -824,13 +824,16 @@ def test_a_recorder_sees_the_call_and_the_same_numbers():
             loss = call(*inputs(k))
         assert same(told(loss)[0], told(plain(*inputs(k)))[0])
         assert same([told(p) for p in params], [told(p) for p in others])
-        said = [
-            text
-            for i in range(1, len(trace) + 1)
-            if (text := narrate(trace, i)).startswith("CompiledFunction")
-        ]
+        said = [text for i in range(1, len(trace) + 1) if (text := narrate(trace, i)).startswith("Compiled")]
         assert len(said) == 1
-        assert "its backward pass was run there" in said[0]
+        assert "The backward pass was run in it, so the node that it leaves" in said[0]
+        (told_of,) = (t for t in trace.tensors if t["name"] == "loss")
+        assert (
+            (told_of["requires_grad"], told_of["leaf"]) == (loss.requires_grad, loss.is_leaf) == (True, False)
+        )
+        node = trace.nodes[told_of["node"]]
+        ends = [trace.nodes[edge[0]]["name"] for edge in node["edges"] if edge is not None]
+        assert ends == [type(fn).__name__ for fn, _ in loss.grad_fn.next_functions if fn is not None]
     assert len(call.entries) == 1
 
 

@@ -405,3 +405,24 @@ def test_what_a_function_returns_has_history():
     (made,) = [t for t in trace.tensors if t["name"] == "y"]
     assert (made["requires_grad"], made["leaf"]) == (True, False)
     assert y.requires_grad
+
+
+def test_an_output_without_history_beside_one_that_has_one():
+    class Both(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y, mark = x * 2, x * 3
+            ctx.mark_non_differentiable(mark)
+            return y, mark
+
+        @staticmethod
+        def backward(ctx, g, _):
+            return g * 2
+
+    w = torch.ones(3, requires_grad=True)
+    compiled = torch.compile(lambda x: ((w * x).sum(), (w * x).detach() * 3))
+    for fn in (Both.apply, compiled, compiled):
+        with lab.record() as trace:
+            y, mark = fn(w)
+        flags = {t["name"]: t["requires_grad"] for t in trace.tensors}
+        assert (flags["y"], flags["mark"]) == (y.requires_grad, mark.requires_grad) == (True, False)

@@ -23,6 +23,7 @@ from ..ops.convolution import (
     pad_constant,
     resample,
 )
+from ..ops.convolution import affine_grid as _affine_grid
 from ..ops.embedding import drawn, drop
 from ..ops.embedding import one_hot as _one_hot
 from ..ops.rule import FUNCTIONS, METHODS
@@ -1053,6 +1054,27 @@ def triplet_margin_with_distance_loss(
     return _reduce((margin + near - far).clamp_min(0), reduction)
 
 
+def ctc_loss(
+    log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False
+):
+    """How improbable each target is as the sequence of labels of an input, whatever the times at which they come.
+
+    log_probs       (t, n, classes) or (t, classes): log probabilities, as log_softmax makes them
+    targets         (n, s), of which the first target_lengths[i] labels of row i count, or all of them in one row
+    input_lengths   n numbers or a tensor of them: how many of the t times count;  target_lengths: how many labels
+    blank           the class that stands for no label
+    reduction       "none", "sum", or "mean": each loss divided by its target's length, then their mean
+    zero_infinity   whether a target too long for its input costs nothing, instead of inf
+    returns         a number, or (n,) without reduction
+
+    The gradient is right for log probabilities that log_softmax made (see CtcLossBackward0), and has no derivative.
+    Raises ValueError for an unknown reduction, RuntimeError for lengths and shapes that do not fit.
+    Source: torch.nn.functional.ctc_loss of PyTorch 2.13.
+    """
+    settings = blank, _enum(reduction), zero_infinity
+    return _CHECKED["ctc_loss"](log_probs, targets, input_lengths, target_lengths, *settings)
+
+
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """x1 . x2 / (|x1| |x2|) along `dim`, the norms at least eps."""
     if x1._data.shape != x2._data.shape:
@@ -1139,6 +1161,83 @@ def interpolate(
 _AREA = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d}
 
 upsample = interpolate
+
+
+def _corners(align_corners):
+    """The setting as a bool; unset it is False, with PyTorch's warning."""
+    if align_corners is None:
+        warn(
+            "Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please specify "
+            "align_corners=True if the old behavior is desired. See the documentation of grid_sample for details."
+        )
+    return bool(align_corners)
+
+
+def affine_grid(theta, size, align_corners=None):
+    """The grid with which grid_sample turns, stretches and shifts images: every place of the result times `theta`.
+
+    theta          (n, 2, 3), or (n, 3, 4) for volumes: the matrix of each, its last column a shift
+    size           (n, c, h, w) or (n, c, d, h, w): what grid_sample is to give
+    align_corners  whether -1 and 1 are the middles of the outermost places, or their outer edges
+    returns        (n, h, w, 2) or (n, d, h, w, 3)
+
+    Raises ValueError for a theta that does not fit, NotImplementedError for a size of other than 4 or 5 numbers.
+    Source: torch.nn.functional.affine_grid of PyTorch 2.13.
+    """
+    align_corners = _corners(align_corners)
+    if theta._data.dtype.kind != "f":
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    nd = len(size) - 2
+    if nd not in (2, 3):
+        raise NotImplementedError(
+            f"affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, respectively. Got size {size}."
+        )
+    if theta._data.ndim != 3 or theta._data.shape[1:] != (nd, nd + 1):
+        raise ValueError(
+            f"Expected a batch of {nd}D affine matrices of shape Nx{nd}x{nd + 1} for size {size}. Got {theta.shape}."
+        )
+    if align_corners and min(size[2:]) == 1:
+        warn(
+            "Since version 1.3.0, affine_grid behavior has changed for unit-size grids when align_corners=True. This is "
+            "not an intended use case of affine_grid. See the documentation of affine_grid for details."
+        )
+    elif min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {size}")
+    return _affine_grid(theta, size, align_corners)
+
+
+_SAMPLING = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+_OUTSIDE = {"zeros": 0, "border": 1, "reflection": 2}
+
+
+def grid_sample(input, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+    """`input` read at the places that `grid` names, between its elements too.
+
+    input          (n, c, h, w), or (n, c, d, h, w) with the first two modes
+    grid           (n, *out, 2 or 3): x, y (and z) of each place, from -1 to 1 across the image
+    mode           "bilinear", "nearest" or "bicubic": how neighbors are weighted
+    padding_mode   what is outside: "zeros", the nearest element of the "border", or the image mirrored ("reflection")
+    align_corners  whether -1 and 1 are the middles of the outermost places, or their outer edges
+    returns        (n, c, *out)
+
+    Raises ValueError for an unknown mode, RuntimeError for shapes that do not fit together.
+    Source: torch.nn.functional.grid_sample of PyTorch 2.13.
+    """
+    if mode not in _SAMPLING:
+        raise ValueError(
+            f"nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', but got: '{mode}'"
+        )
+    if padding_mode not in _OUTSIDE:
+        raise ValueError(
+            "nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or 'reflection', but got: "
+            f"'{padding_mode}'"
+        )
+    settings = _SAMPLING[mode], _OUTSIDE[padding_mode], _corners(align_corners)
+    return _CHECKED["grid_sampler"](input, grid, *settings)
+
+
+_CHECKED = publish({name: FUNCTIONS[name] for name in ("ctc_loss", "grid_sampler")}, "", __name__)
+"""Functions of the torch namespace that say themselves what is wrong with arguments passed on to them."""
 
 
 globals().update(publish({k: v for k, v in globals().items() if k not in _IMPORTED}, "F.", __name__))

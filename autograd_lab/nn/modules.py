@@ -1298,6 +1298,23 @@ class BCEWithLogitsLoss(_Loss):
         )
 
 
+class CTCLoss(_Loss):
+    """How improbable targets are as the sequences of labels of inputs, whatever the times at which the labels come.
+
+    blank          the class that stands for no label
+    reduction      "none", "sum", or "mean": each loss divided by its target's length, then their mean
+    zero_infinity  whether a target too long for its input costs nothing, instead of inf
+    """
+
+    def __init__(self, blank=0, reduction="mean", zero_infinity=False):
+        super().__init__(reduction=reduction)
+        self.blank, self.zero_infinity = blank, zero_infinity
+
+    def forward(self, log_probs, targets, input_lengths, target_lengths):
+        settings = self.blank, self.reduction, self.zero_infinity
+        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, *settings)
+
+
 class KLDivLoss(_Loss):
     """Kullback-Leibler divergence from log probabilities."""
 

@@ -6,10 +6,12 @@ the others.
     to_weight     g, x -> gw     what conv sends to w
 
 All for any number of spatial dims, by im2col: the windows of x side by side as a matrix, then one matrix product.
+Further down: borders, interpolation to another size, and sampling at places that a grid names.
 """
 
 import itertools
 import math
+import operator
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +22,7 @@ from ..autograd.views import gather, scatter
 from ..warning import warn_once
 from . import both
 from .general import GeneralRule, call
-from .rule import Rule
+from .rule import Rule, function
 
 # -- on arrays ----------------------------------------------------------------------------------------
 
@@ -743,6 +745,321 @@ def pad_by_mode(input, pad, mode):
                     f"padding ({pad[2 * i]}, {pad[2 * i + 1]}) at dimension {x.ndim - 1 - i} of input {list(x.shape)}"
                 )
     return _BORDERS[mode, nd].run(input, pad)
+
+
+# -- sampling where a grid says -----------------------------------------------------------------------
+
+BILINEAR, NEAREST, BICUBIC = 0, 1, 2
+ZEROS, BORDER, REFLECTION = 0, 1, 2
+
+_A = -0.75
+_TAPS = {
+    NEAREST: ((0, (1,)),),
+    BILINEAR: ((0, (-1, 1)), (1, (1, 0))),
+    BICUBIC: (
+        (-1, (_A, -2 * _A, _A, 0)),
+        (0, (_A + 2, -_A - 3, 0, 1)),
+        (1, (-_A - 2, 2 * _A + 3, -_A, 0)),
+        (2, (-_A, _A, 0, 0)),
+    ),
+}
+"""The neighbors each mode reads along one dim, counted from the place rounded (down, or to the nearest), and each one's weight: a
+polynomial in what the rounding took off, highest power first. Derivatives of any order are derivatives of these."""
+
+
+def _folded(at, n, padding, align_corners):
+    """Places outside of 0 .. n - 1 brought inside, and which way each then moves: 1, -1 (mirrored), 0 (held at the edge)."""
+    turn = np.ones_like(at)
+    if padding == REFLECTION:
+        low, span = (0, n - 1) if align_corners else (-0.5, n)
+        if span == 0:
+            return np.zeros_like(at), np.zeros_like(at)
+        away = np.abs(at - low)
+        rest, backwards = away % span, away // span % 2 == 1
+        turn[(at < low) != backwards] = -1
+        at = np.where(backwards, span - rest, rest) + low
+    # PyTorch counts the edge itself as held. fmin and fmax: a nan goes to place 0, as there.
+    turn[~((at > 0) & (at < n - 1))] = 0
+    return np.fmin(np.fmax(at, 0), n - 1), turn
+
+
+def _along(at, n, order, mode, padding, align_corners):
+    """[(place, weight)] for one dim of n places: what is read for the grid's numbers `at`, and each weight's derivative.
+
+    `order` says which derivative by `at`. -1 and 1 are the outermost places' middles (align_corners) or outer edges.
+    """
+    slope = (n - 1) / 2 if align_corners else n / 2
+    place = (at + 1) * slope - (0 if align_corners else 0.5)
+    if padding != ZEROS and mode != BICUBIC:
+        place, turn = _folded(place, n, padding, align_corners)
+        slope = slope * turn
+    first = np.rint(place) if mode == NEAREST else np.floor(place)
+    part = place - first
+    taps = []
+    for offset, weight in _TAPS[mode]:
+        place = first + offset
+        if padding != ZEROS and mode == BICUBIC:  # the curve goes on outside, through the values found there
+            place = _folded(place, n, padding, align_corners)[0]
+        weight = np.polyval(np.polyder(weight, order), part) * slope**order
+        taps.append((place, weight.astype(at.dtype)))
+    return taps
+
+
+def _neighbors(grid, size, orders, *how):
+    """Pairs (flat place in an image of `size`, weight), each (n, points): one pair for each combination of neighbors.
+
+    The weights are differentiated `orders[j]` times by the grid's j-th coordinate, which belongs to the last dim but j.
+    Neighbors outside of the image have the place behind its last one.
+    """
+    points = grid.reshape(len(grid), math.prod(grid.shape[1:-1]), len(size))
+    by_dim = np.moveaxis(points, -1, 0)[::-1]
+    taps = [_along(at, n, order, *how) for at, n, order in zip(by_dim, size, orders[::-1], strict=True)]
+    for combination in itertools.product(*taps):
+        flat, weight, inside = 0, 1, True
+        for n, (place, part) in zip(size, combination, strict=True):
+            flat, weight = flat * n + place, weight * part
+            inside &= (place >= 0) & (place <= n - 1)
+        yield np.where(inside, flat, math.prod(size)).astype(np.int64), weight
+
+
+def _sampled(x, grid, orders, *how):
+    """Each image of x (n, c, *size) read where `grid` (n, *out, nd) says."""
+    n, c, *size = x.shape
+    with np.errstate(invalid="ignore"):  # an infinite grid gives nan, without a warning
+        images = np.concatenate([x.reshape(n, c, math.prod(size)), np.zeros((n, c, 1), x.dtype)], 2)
+        y = np.zeros((n, c, math.prod(grid.shape[1:-1])), x.dtype)
+        for place, weight in _neighbors(grid, size, orders, *how):
+            y += np.take_along_axis(images, place[:, None], 2) * weight[:, None]
+    return y.reshape(n, c, *grid.shape[1:-1])
+
+
+def _spread(g, grid, size, orders, *how):
+    """The adjoint: each g (n, c, *out) added to the places that were read, as (n, c, *size)."""
+    n, c = g.shape[:2]
+    g = g.reshape(n, c, math.prod(g.shape[2:]))
+    images = np.zeros((n, c, math.prod(size) + 1), g.dtype)
+    rows, channels = np.ogrid[:n, :c]
+    with np.errstate(invalid="ignore"):
+        for place, weight in _neighbors(grid, size, orders, *how):
+            np.add.at(images, (rows[..., None], channels[..., None], place[:, None]), g * weight[:, None])
+    return images[..., :-1].reshape(n, c, *size)
+
+
+class GridSampler2DBackward0(Rule):
+    """An image read at places between its elements: y is a weighted sum of the neighbors of each place.
+
+    Math: y[n, c, p] = sum over the neighbors i of place p of w_i(grid[n, p]) x[n, c, i].
+    VJP: to x: w_i g added to each neighbor i;  to grid: sum over c of g[n, c, p] x[n, c, i] w_i'(grid[n, p]).
+    Shapes: x (n, c, *size), grid (n, *out, dims) -> (n, c, *out).   Saves: x and the grid.
+    PyTorch: torch.nn.functional.grid_sample
+    """
+
+    inputs = saves = ("input", "grid")
+    keeps = ("interpolation_mode", "padding_mode", "align_corners")
+
+    def forward(x, grid, *how):
+        return _sampled(x, grid, (0,) * grid.shape[-1], *how)
+
+    def vjp(self, g, x, grid):
+        orders = (0,) * grid.shape[-1]
+        return (
+            both.run(self.to_input, (g, grid), tuple(x.shape[2:]), orders, *self.args)
+            if self.needs(0)
+            else None,
+            _to_grid(self.sample, g, (x, grid), orders, self.args) if self.needs(1) else None,
+        )
+
+
+def _to_grid(rule, g, inputs, orders, how):
+    """The gradient of the grid from which a result was sampled: for each coordinate, g times the result's derivative, summed over channels."""
+    parts = []
+    for j in range(len(orders)):
+        higher = tuple([order + (i == j) for i, order in enumerate(orders)])
+        product = g * both.run(rule, inputs, higher, *how)
+        parts.append(product.sum(1).reshape((*inputs[1].shape[:-1], 1)))
+    return both.cat(parts, -1)
+
+
+class _Sample(Rule, name="GridSampler2DBackwardBackward0"):
+    """A sampling with differentiated weights, inside the gradient of a gradient: linear in x.
+
+    Math: y[n, c, p] = sum over i of w_i^(orders)(grid[n, p]) x[n, c, i].
+    VJP: to x: w_i^(orders) g added to each neighbor i;  to grid: sum over c of g times x sampled one order higher.
+    Shapes: x (n, c, *size), grid (n, *out, dims) -> (n, c, *out).   Saves: x and the grid.
+    """
+
+    inputs = saves = ("input", "grid")
+    keeps = ("orders", "interpolation_mode", "padding_mode", "align_corners")
+
+    def forward(x, grid, orders, *how):
+        return _sampled(x, grid, orders, *how)
+
+    def vjp(self, g, x, grid):
+        orders, *how = self.args
+        flat = how[0] == NEAREST and any(orders)  # nothing depends on x then, which PyTorch says with None
+        return (
+            both.run(self.to_input, (g, grid), tuple(x.shape[2:]), orders, *how)
+            if self.needs(0) and not flat
+            else None,
+            _to_grid(type(self), g, (x, grid), orders, how) if self.needs(1) else None,
+        )
+
+
+class _ToImage(Rule, name="GridSampler2DBackwardBackward0"):
+    """What a sampling sends to its image, as an operation of its own: the adjoint of `_Sample`.
+
+    Math: h[n, c, i] = sum over p of w_i^(orders)(grid[n, p]) g[n, c, p].
+    VJP: to g: hh sampled with the same weights;  to grid: sum over c of g times hh sampled one order higher.
+    Shapes: g (n, c, *out), grid (n, *out, dims) -> (n, c, *size).   Saves: g and the grid.
+    """
+
+    inputs = saves = ("grad_output", "grid")
+    keeps = ("size", "orders", "interpolation_mode", "padding_mode", "align_corners")
+
+    def forward(g, grid, size, orders, *how):
+        return _spread(g, grid, size, orders, *how)
+
+    def vjp(self, hh, g, grid):
+        _size, orders, *how = self.args
+        return (
+            both.run(self.sample, (hh, grid), orders, *how) if self.needs(0) else None,
+            _to_grid(self.sample, g, (hh, grid), orders, how) if self.needs(1) else None,
+        )
+
+
+class GridSampler3DBackward0(GridSampler2DBackward0):
+    """A volume read at places between its elements.
+
+    Math: y[n, c, p] = sum over the neighbors i of place p of w_i(grid[n, p]) x[n, c, i].
+    VJP: to x: w_i g added to each neighbor i;  to grid: sum over c of g[n, c, p] x[n, c, i] w_i'(grid[n, p]).
+    Shapes: x (n, c, d, h, w), grid (n, *out, 3) -> (n, c, *out).   Saves: x and the grid.
+    PyTorch: torch.nn.functional.grid_sample
+    """
+
+    inputs = saves = ("input", "grid")
+
+
+class _Sample3D(_Sample, name="GridSampler3DBackwardBackward0"):
+    """The same for volumes."""
+
+    inputs = saves = ("input", "grid")
+
+
+class _ToImage3D(_ToImage, name="GridSampler3DBackwardBackward0"):
+    """The same for volumes."""
+
+    inputs = saves = ("grad_output", "grid")
+
+
+for _rules in ((GridSampler2DBackward0, _Sample, _ToImage), (GridSampler3DBackward0, _Sample3D, _ToImage3D)):
+    for _rule in _rules:
+        _rule.sample, _rule.to_input = _rules[1:]
+
+
+class AffineGridGeneratorBackward0(Rule):
+    """The grid that makes a sampling turn, stretch and shift an image.
+
+    Math: y[n, p] = theta[n] (place p, 1), with places from -1 to 1 in every dim.   VJP: sum over p of g[n, p] (place p, 1)^T.
+    Shapes: theta (n, dims, dims + 1), size (n, c, *out) -> (n, *out, dims).   Saves: nothing.
+    PyTorch: torch.nn.functional.affine_grid
+    """
+
+    inputs = ("theta",)
+    keeps = ("size", "align_corners")
+
+    def forward(theta, size, align_corners):
+        places = _places(size[2:], align_corners, theta.dtype)
+        return (places @ theta.swapaxes(1, 2)).reshape(size[0], *size[2:], len(size) - 2)
+
+    def vjp(self, g):
+        size, align_corners = self.args
+        places = both.constant(_places(size[2:], align_corners, both.array_of(g).dtype), g)
+        columns = both.transpose(g.reshape((size[0], math.prod(size[2:]), len(size) - 2)))
+        return columns @ both.expand(places, (size[0], *places.shape))
+
+
+def _places(size, align_corners, dtype):
+    """The places of an image as rows (x, y, 1) or (x, y, z, 1); x runs along the last dim."""
+    axes = [
+        np.linspace(-1, 1, n) * (1 if align_corners else (n - 1) / n) if n > 1 else np.zeros(n) for n in size
+    ]
+    places = np.meshgrid(*axes, indexing="ij")[::-1]
+    return np.stack([*places, np.ones(size)], -1).reshape(math.prod(size), len(size) + 1).astype(dtype)
+
+
+def affine_grid(theta, size, align_corners):
+    """The grid of an affine map for images of `size`.
+
+    theta (n, 2, 3) for a size of 4 numbers, (n, 3, 4) for one of 5; returns (n, *size[2:], 2 or 3).
+    Raises RuntimeError where these do not fit together.
+    """
+    size, nd = tuple([operator.index(n) for n in size]), len(size) - 2
+    if nd not in (2, 3):
+        raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
+    want, have = (size[0], nd + 1), theta._data.shape
+    if (have[0], have[-1]) != want:
+        raise RuntimeError(
+            f"Expected size for first two dimensions of batch2 tensor to be: {list(want)} but got: "
+            f"{[have[0], have[-1]]}."
+        )
+    return apply(AffineGridGeneratorBackward0, (theta,), size, bool(align_corners))
+
+
+@function(method=False)
+def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
+    """`input` (n, c, *size) read where `grid` (n, *out, dims) says, as (n, c, *out) (torch.grid_sampler).
+
+    The modes are numbers: 0 bilinear, 1 nearest, 2 bicubic;  0 zeros, 1 border, 2 reflection.
+    Raises RuntimeError for shapes and types that do not fit together, NotImplementedError for integers, ValueError for
+    an unknown mode.
+    """
+    from ..dtypes import ALL
+
+    if interpolation_mode not in _TAPS or padding_mode not in (ZEROS, BORDER, REFLECTION):
+        raise ValueError(f"grid_sampler(): unknown mode {interpolation_mode} or padding {padding_mode}")
+    x, at = input._data, grid._data
+    have = f"input with sizes {list(x.shape)} and grid with sizes {list(at.shape)}"
+    if not x.ndim or not at.ndim or len(x) != len(at):
+        raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, but got {have}")
+    if at.shape[-1] != x.ndim - 2:
+        raise RuntimeError(
+            f"grid_sampler(): expected grid to have size {x.ndim - 2} in last dimension, but got grid with sizes "
+            f"{list(at.shape)}"
+        )
+    for dim, n in enumerate(x.shape[2:], 2):
+        if n == 0:
+            raise RuntimeError(
+                f"grid_sampler(): expected input to have non-empty spatial dimensions, but input has sizes {list(x.shape)} "
+                f"with dimension {dim} being empty"
+            )
+    if x.ndim not in (4, 5) or at.ndim != x.ndim:
+        kind = "4D" if x.ndim == 4 else "5D"
+        raise RuntimeError(
+            f"grid_sampler(): expected {kind} input and grid with same number of dimensions, but got {have}"
+        )
+    if x.ndim == 5 and interpolation_mode == BICUBIC:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    if x.dtype.kind != "f":
+        name = "grid_sampler_2d_cpu_kernel_impl" if x.ndim == 4 else "grid_sampler3d_cpu"
+        raise NotImplementedError(f"\"{name}\" not implemented for '{ALL[x.dtype].type_name}'")
+    if x.dtype is not at.dtype:
+        raise RuntimeError(
+            f"expected scalar type {ALL[x.dtype].type_name} but found {ALL[at.dtype].type_name}"
+        )
+    rule = GridSampler2DBackward0 if x.ndim == 4 else GridSampler3DBackward0
+    return apply(rule, (input, grid), interpolation_mode, padding_mode, bool(align_corners))
+
+
+@function(method=False)
+def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
+    """grid_sampler for images (n, c, h, w) and grids (n, *out, 2) (torch.grid_sampler_2d)."""
+    return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+@function(method=False)
+def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):
+    """grid_sampler for volumes (n, c, d, h, w) and grids (n, *out, 3) (torch.grid_sampler_3d)."""
+    return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
 
 
 __all__ = ["conv_transpose", "convolution", "pad_by_mode", "pad_constant", "unwindow", "windows"]

@@ -4,6 +4,7 @@
 """
 
 import math
+import operator
 
 import numpy as np
 
@@ -14,8 +15,9 @@ from ..autograd.variable import NO_EDGE, Variable, find_edge, new, wrap
 from . import both
 from . import rule as book
 from .general import GeneralRule, call
+from .pairs import NoDerivative
 from .reductions import LogSoftmaxBackward0
-from .rule import Rule
+from .rule import FUNCTIONS, Rule, function
 from .scalars import over
 
 NONE, MEAN, SUM = 0, 1, 2
@@ -348,6 +350,218 @@ def _check_nll(x, t, weight):
             "tensor of "
             f"shape: {list(weight._data.shape)}"
         )
+
+
+# -- sequences whose alignment is not known -----------------------------------------------------------
+
+
+def _labels(targets, lengths, blank):
+    """Each target with a blank before, between and behind its labels, as rows of one array, filled up with blanks."""
+    most = max(lengths, default=0)
+    rows = np.full((len(lengths), 2 * most + 1), blank, np.int64)
+    parts = np.split(targets, np.cumsum(lengths)[:-1]) if targets.ndim == 1 else targets
+    for row, labels, length in zip(rows, parts, lengths, strict=True):
+        row[1 : 2 * length : 2] = labels[:length]
+    return rows
+
+
+def _may_skip(labels):
+    """Whether a path may come to a state from two states before: over a blank, between different labels."""
+    skip = np.zeros(labels.shape, bool)
+    skip[:, 2:] = labels[:, 2:] != labels[:, :-2]
+    return skip
+
+
+def _arriving(paths, skip):
+    """The log of the sum of what comes to each state: from itself, from the one before and, where `skip`, from two before."""
+    total = paths.copy()
+    total[:, 1:] = np.logaddexp(total[:, 1:], paths[:, :-1])
+    total[:, 2:] = np.where(skip[:, 2:], np.logaddexp(total[:, 2:], paths[:, :-2]), total[:, 2:])
+    return total
+
+
+def _emissions(log_p, labels):
+    """(t, n, state): the log probability of each state's label at each time."""
+    return np.take_along_axis(log_p, np.broadcast_to(labels, (len(log_p), *labels.shape)), 2)
+
+
+def _forward_paths(log_p, labels, target_lengths):
+    """The alpha (n, t, state): the log probability of all ways to be in a state at a time, its own label included."""
+    emitted, skip = _emissions(log_p, labels), _may_skip(labels)
+    alpha = np.full((labels.shape[0], len(log_p), labels.shape[1]), -np.inf, log_p.dtype)
+    real = np.arange(labels.shape[1]) <= 2 * np.array(target_lengths)[:, None]
+    for t, now in enumerate(emitted):
+        if t == 0:
+            alpha[:, 0, :2] = now[:, :2]
+        else:
+            alpha[:, t] = _arriving(alpha[:, t - 1], skip) + now
+        alpha[:, t][~real] = -np.inf
+    return alpha
+
+
+def _backward_paths(log_p, labels, input_lengths, target_lengths):
+    """The beta (n, t, state): the log probability of all ways to go on from a state at a time to the end, its own label included."""
+    emitted, skip = _emissions(log_p, labels), _may_skip(labels)
+    beta = np.full((labels.shape[0], len(log_p), labels.shape[1]), -np.inf, log_p.dtype)
+    steps, last = np.array(input_lengths), 2 * np.array(target_lengths)
+    state = np.arange(labels.shape[1])
+    ends = (state == last[:, None]) | (state == last[:, None] - 1)
+    # To go on is to arrive with the states counted from behind; a skip then belongs to the state it leads away from.
+    away = np.zeros_like(skip)
+    away[:, :-2] = skip[:, 2:]
+    for t in reversed(range(len(log_p))):
+        if t + 1 < len(log_p):
+            beta[:, t] = _arriving(beta[:, t + 1, ::-1], away[:, ::-1])[:, ::-1] + emitted[t]
+        starts = (steps == t + 1)[:, None] & ends
+        beta[:, t][starts] = emitted[t][starts]
+    return beta
+
+
+class CtcLossBackward0(GeneralRule):
+    """How improbable a sequence of labels is, whatever the times at which they come (connectionist temporal classification).
+
+    Math: y = -log sum over paths of prod over t of p[t, path_t]; a path is the target, labels repeated and blanks put between.
+    VJP: g (p[t, c] - share of all paths that are at c at time t), zero behind the end of an input.
+    The derivative by log p has no p[t, c] in it: the term counts on log_softmax before the loss, which would bring it in anyway.
+    Shapes: log p (t, n, classes), targets (n, s) or (sum of lengths,) -> (n,).   Saves: log p, the targets, y, alpha.
+    PyTorch: torch.nn.functional.ctc_loss
+    """
+
+    op = "_ctc_loss"
+    inputs = ("log_probs", "targets", "result1")
+    saves = ("log_probs", "targets", "result1", "result0")
+    operands = extras = 1
+    results = {"result0": 0}
+    keeps = ("input_lengths", "target_lengths", "blank", "zero_infinity")
+
+    def forward(log_p, targets, input_lengths, target_lengths, blank, _zero_infinity):
+        labels = _labels(targets, target_lengths, blank)
+        alpha = _forward_paths(log_p, labels, target_lengths)
+        y = np.empty(len(labels), log_p.dtype)
+        for i, (steps, length) in enumerate(zip(input_lengths, target_lengths, strict=True)):
+            if steps == 0:
+                y[i] = -0.0 if length == 0 else np.inf
+            else:  # a path ends in the last label or in the blank behind it
+                y[i] = -np.logaddexp.reduce(alpha[i, steps - 1, max(2 * length - 1, 0) : 2 * length + 1])
+        return y, alpha
+
+    def vjp(self, g, log_p, targets, alpha, y):
+        return both.run(CtcLossGradient, (g, log_p, targets, alpha, y), "_ctc_loss_backward", *self.args)
+
+
+class CtcLossGradient(NoDerivative, name="NotImplemented"):
+    """The gradient of ctc_loss. PyTorch cannot differentiate it.
+
+    Math: h[t, c] = g (p[t, c] - exp(y - log p[t, c]) sum over states s of label c of exp(alpha[t, s] + beta[t, s])).
+    Shapes: g (n,), log p (t, n, classes) -> (t, n, classes).   Saves: nothing.
+    """
+
+    op = "_ctc_loss_backward"
+    inputs = ("grad", "log_probs", "targets", "log_alpha", "neg_log_likelihood")
+
+    def forward(g, log_p, targets, alpha, y, _what, input_lengths, target_lengths, blank, zero_infinity):
+        labels = _labels(targets, target_lengths, blank)
+        paths = alpha + _backward_paths(log_p, labels, input_lengths, target_lengths)
+        by_class = np.full(log_p.shape, -np.inf, log_p.dtype)
+        rows = np.arange(len(labels))
+        for s in range(labels.shape[1]):
+            at = by_class[:, rows, labels[:, s]]
+            by_class[:, rows, labels[:, s]] = np.logaddexp(at, paths[:, :, s].T)
+        # An impossible target makes inf - inf here: its gradient is nan, as in PyTorch.
+        with np.errstate(invalid="ignore"):
+            h = (np.exp(log_p) - np.exp(by_class + y[:, None] - log_p)) * g[:, None]
+        h[np.arange(len(log_p))[:, None] >= np.array(input_lengths)] = 0
+        if zero_infinity:
+            h[:, np.isinf(y)] = 0
+        return h
+
+
+@function(method=False)
+def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=NONE, zero_infinity=False):
+    """The loss of unaligned sequences (torch.ctc_loss); `reduction` is a number: 0 none, 1 mean, 2 sum.
+
+    Unless it is given nothing is reduced, as in PyTorch, whose messages say otherwise.
+    log_probs (t, n, classes) or (t, classes), targets (n, s) or one behind the other, lengths as tuples or tensors.
+    Raises RuntimeError for lengths and shapes that do not fit, IndexError for a label that is no class.
+    """
+    batched = log_probs._data.ndim != 2
+    kinds = {isinstance(lengths, Variable) for lengths in (input_lengths, target_lengths)}
+    if len(kinds) > 1 or isinstance(input_lengths, int) or isinstance(target_lengths, int):
+        raise TypeError(
+            "ctc_loss() received an invalid combination of arguments: the lengths are two tensors or two tuples of ints"
+        )
+    reduction = operator.index(reduction)
+    steps = _lengths(input_lengths, "input_lengths")
+    lengths = _lengths(target_lengths, "target_lengths")
+    targets = targets if targets._data.dtype.kind in "iu" else targets.long()
+    _check_ctc(log_probs._data, targets._data, steps, lengths, blank, batched)
+    inputs = (log_probs if batched else log_probs.unsqueeze(1), targets)
+    out = call(CtcLossBackward0, inputs, steps, lengths, blank, bool(zero_infinity))
+    if zero_infinity:
+        impossible = wrap(np.isposinf(out._data))
+        out = FUNCTIONS["where"](impossible, wrap(out._data.dtype.type(0)), out)
+    if reduction == MEAN:
+        return (out / wrap(np.maximum(lengths, 1).astype(out._data.dtype))).mean()
+    if reduction == SUM:
+        return out.sum()
+    return out if batched else out.squeeze(0)
+
+
+def _lengths(value, name):
+    """Lengths as a tuple of ints."""
+    if isinstance(value, Variable):
+        if value._data.dtype.kind not in "iu":
+            raise RuntimeError(f"{name} must be integral")
+        value = value._data.reshape(-1).tolist()
+    return tuple([int(v) for v in value])
+
+
+def _check_ctc(x, t, steps, lengths, blank, batched):
+    from ..dtypes import ALL
+
+    at = "(while checking arguments for ctc_loss_allocate_outputs)"
+    if not x.size:
+        raise RuntimeError("log_probs tensor must not be empty")
+    if x.dtype.name not in ("float32", "float64"):
+        raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{ALL[x.dtype].type_name}'")
+    if batched and x.ndim != 3:
+        raise RuntimeError(  # PyTorch has made room for a batch by then
+            f"Expected 3-dimensional tensor, but got {x.ndim + 1}-dimensional tensor for argument #1 'log_probs' {at}"
+        )
+    longest, n, classes = x.shape if batched else (x.shape[0], 1, x.shape[1])
+    if not 0 <= blank < classes:
+        raise RuntimeError("blank must be in label range")
+    for name, values in (("input_lengths", steps), ("target_lengths", lengths)):
+        if len(values) != n:
+            raise RuntimeError(f"{name} must be of size batch_size")
+    for name, values in (("target_lengths", lengths), ("input_lengths", steps)):
+        if min(values) < 0:
+            raise RuntimeError(f"Expected {name} to have value at least 0, but got value {min(values)} {at}")
+    if t.ndim == 1 and len(t) != sum(lengths):
+        raise RuntimeError(
+            f"Expected tensor to have size {sum(lengths)} at dimension 0, but got size {len(t)} for argument #2 'targets' {at}"
+        )
+    if t.ndim not in (1, 2):
+        raise RuntimeError(
+            f"Expected 1 to 2 dimensions, but got {t.ndim}-dimensional tensor for argument #2 'targets' {at}"
+        )
+    if t.ndim == 2 and len(t) != n:
+        raise RuntimeError(
+            f"Expected tensor to have size {n} at dimension 0, but got size {len(t)} for argument #2 'targets' {at}"
+        )
+    if t.ndim == 2 and t.shape[1] < max(lengths):
+        raise RuntimeError(
+            f"Expected tensor to have size at least {max(lengths)} at dimension 1, but got size {t.shape[1]} for argument "
+            f"#2 'targets' {at}"
+        )
+    if max(steps) > longest:
+        raise RuntimeError(
+            f"Expected input_lengths to have value at most {longest}, but got value {max(steps)} {at}"
+        )
+    labels = _labels(t, lengths, blank)
+    wrong = (labels < 0) | (labels >= classes)
+    if wrong.any():  # PyTorch reads whatever memory is there
+        raise IndexError(f"Target {labels[wrong][0]} is out of bounds.")
 
 
 # -- distances ----------------------------------------------------------------------------------------

@@ -1,8 +1,11 @@
 """Convolution, pooling, padding, normalization, embedding: values, graphs, gradients and second derivatives."""
 
+import itertools
+import re
+
 import numpy as np
 import pytest
-from helpers import Op, check_differences, compare
+from helpers import Op, array, check_differences, compare
 
 import autograd_lab
 
@@ -77,7 +80,21 @@ LOOKUPS = [
     Op("bilinear", lambda torch, x, y, w, b: torch.nn.functional.bilinear(x, y, w, b), [(2, 3), (2, 4), (5, 3, 4), (5,)]),
 ]  # fmt: skip
 
-ALL = CONVOLUTIONS + POOLS + PADS + NORMS + LOOKUPS
+SAMPLINGS = [
+    *[
+        f("grid_sample", (2, 3, 4, 5), (2, 3, 2, 2), low=-1.7, high=1.7, mode=mode, padding_mode=padding, align_corners=align)
+        for mode in ("bilinear", "nearest", "bicubic") for padding in ("zeros", "border", "reflection") for align in (False, True)
+    ],
+    f("grid_sample", (1, 2, 3, 2, 4), (1, 2, 2, 1, 3), low=-1.3, high=1.3, align_corners=False),
+    f("grid_sample", (1, 2, 3, 2, 4), (1, 2, 2, 1, 3), low=-1.3, high=1.3, padding_mode="reflection", align_corners=True),
+    f("grid_sample", (1, 2, 3, 2, 4), (1, 2, 2, 1, 3), low=-1.3, high=1.3, mode="nearest", padding_mode="border", align_corners=True),
+    f("affine_grid", (2, 2, 3), size=(2, 1, 3, 4), align_corners=False), f("affine_grid", (2, 2, 3), size=(2, 1, 3, 4), align_corners=True),
+    f("affine_grid", (2, 3, 4), size=(2, 1, 3, 1, 4), align_corners=False),
+    Op("grid_sample of affine_grid", lambda torch, x, theta: torch.nn.functional.grid_sample(
+        x, torch.nn.functional.affine_grid(theta, (1, 2, 3, 4), False), align_corners=False), [(1, 2, 5, 4), (1, 2, 3)]),
+]  # fmt: skip
+
+ALL = CONVOLUTIONS + POOLS + PADS + NORMS + LOOKUPS + SAMPLINGS
 
 # At equal numbers, PyTorch's graph differs where it uses a fused kernel; and it saves a mean and a spread of its own.
 OTHER_EDGES = {
@@ -152,6 +169,15 @@ MESSAGES = {
     "F.embedding(o(2), o(2, 3))": "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int;",
     "F.one_hot(z(2) + 3, 2)": "Class values must be smaller than num_classes.",
     "F.pad(o(2, 3), (1,))": "Padding length must be divisible by 2",
+    "F.grid_sample(o(1, 1, 2, 2), o(2, 2, 2, 2), align_corners=True)": "grid_sampler(): expected grid and input to have same batch size, but got",
+    "F.grid_sample(o(1, 1, 2, 2), o(1, 2, 2, 3), align_corners=True)": "grid_sampler(): expected grid to have size 2 in last dimension, but got",
+    "F.grid_sample(o(1, 1, 2, 2), o(1, 2, 2), align_corners=True)": "grid_sampler(): expected 4D input and grid with same number of dimensions",
+    "F.grid_sample(o(1, 1, 0, 2), o(1, 2, 2, 2), align_corners=True)": "grid_sampler(): expected input to have non-empty spatial dimensions",
+    "F.grid_sample(o(1, 1, 2, 2), o(1, 2, 2, 2).double(), align_corners=True)": "expected scalar type Float but found Double",
+    "F.grid_sample(z(1, 1, 2, 2), o(1, 2, 2, 2), align_corners=True)": "\"grid_sampler_2d_cpu_kernel_impl\" not implemented for 'Long'",
+    "F.grid_sample(o(1, 1, 2, 2, 2), o(1, 2, 2, 2, 3), 'bicubic', align_corners=True)": "grid_sampler(): bicubic interpolation only supports 4D",
+    "F.affine_grid(o(1, 2, 3), (2, 1, 2, 2), True)": "Expected size for first two dimensions of batch2 tensor to be: [2, 3] but got: [1, 3].",
+    "F.affine_grid(o(1, 2, 3), (1, 1, 2), True)": "affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms",
 }  # fmt: skip
 
 
@@ -177,3 +203,103 @@ def test_interpolation_has_derivatives_of_any_order(mode):
     assert autograd_lab.autograd.gradgradcheck(enlarged, (x,))
     with pytest.raises(ValueError, match="only one of size or scale_factor"):
         autograd_lab.nn.functional.interpolate(x, size, 2.0, mode)
+
+
+VALUE_ERRORS = {
+    "F.grid_sample(o(1, 1, 2, 2), o(1, 2, 2, 2), 'x')": "nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic'",
+    "F.grid_sample(o(1, 1, 2, 2), o(1, 2, 2, 2), padding_mode='x')": "nn.functional.grid_sample(): expected padding_mode to be 'zeros',",
+    "F.affine_grid(o(1, 2, 3).long(), (1, 1, 2, 2), True)": "Expected theta to have floating point type, but got torch.int64",
+    "F.affine_grid(o(1, 3, 3), (1, 1, 2, 2), True)": "Expected a batch of 2D affine matrices of shape Nx2x3 for size (1, 1, 2, 2). Got",
+    "F.affine_grid(o(1, 2, 3), (1, 1, 2, 2, 2), True)": "Expected a batch of 3D affine matrices of shape Nx3x4 for size (1, 1, 2, 2, 2). Got",
+    "F.affine_grid(o(1, 2, 3), (1, 1, 2, 0), True)": "Expected non-zero, positive output size. Got (1, 1, 2, 0)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", VALUE_ERRORS)
+def test_a_sampling_that_makes_no_sense_is_refused_in_pytorchs_words(code):
+    torch = autograd_lab
+    with pytest.raises(ValueError, match=re.escape(VALUE_ERRORS[code])):
+        eval(code, {"F": torch.nn.functional, "o": torch.ones})
+
+
+def test_corners_left_unsaid_and_grids_of_one_place_are_warned_of():
+    F = autograd_lab.nn.functional
+    theta = autograd_lab.ones(1, 2, 3)
+    with pytest.warns(
+        UserWarning, match="Default grid_sample and affine_grid behavior has changed to align_corners=False"
+    ):
+        unsaid = F.affine_grid(theta, (1, 1, 2, 3))
+    assert unsaid.tolist() == F.affine_grid(theta, (1, 1, 2, 3), False).tolist()
+    with pytest.warns(
+        UserWarning, match="Default grid_sample and affine_grid behavior has changed to align_corners=False"
+    ):
+        F.grid_sample(autograd_lab.ones(1, 1, 2, 2), unsaid)
+    with pytest.warns(
+        UserWarning, match="affine_grid behavior has changed for unit-size grids when align_corners=True"
+    ):
+        F.affine_grid(theta, (1, 1, 2, 1), True)
+
+
+def test_a_grid_far_away_or_not_a_number_is_no_error():
+    x = autograd_lab.arange(12.0).reshape(1, 1, 3, 4)
+    grid = autograd_lab.tensor([[[[float("nan"), 0.3], [float("inf"), 0.3], [-1e30, 0.3], [1e30, 0.3]]]])
+
+    def sampled(*modes):
+        return autograd_lab.nn.functional.grid_sample(x, grid, *modes, align_corners=True).flatten().tolist()
+
+    assert np.isnan(sampled("bilinear", "zeros")[:2]).all()
+    assert sampled("bilinear", "zeros")[2:] == [0, 0]
+    assert sampled("nearest", "border") == [4, 7, 4, 7]
+    assert np.isfinite(sampled("bilinear", "reflection")).all()
+
+
+def sampled_with_gradients(torch, x, grid, *settings):
+    """A sampling, its gradients, and the gradients of their squares."""
+    x, grid = (torch.tensor(a, requires_grad=True) for a in (x, grid))
+    y = torch.nn.functional.grid_sample(x, grid, *settings)
+    g = torch.tensor(
+        np.linspace(0.5, 1.5, y.numel()).reshape(tuple(y.shape)), dtype=x.dtype, requires_grad=True
+    )
+    first = torch.autograd.grad(y, (x, grid), g, create_graph=True)
+    squares = sum((t**2).sum() for t in first)
+    second = torch.autograd.grad(squares, (x, grid, g), allow_unused=True)
+    return [array(t.detach()) if t is not None else None for t in (y, *first, *second)]
+
+
+def sampling_cases():
+    """All modes, paddings and corners, in two and three dims, at random places and right on edges and middles."""
+    rng = np.random.default_rng(0)
+    modes = itertools.product(
+        (2, 3), ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection"), (False, True)
+    )
+    for nd, *settings in modes:
+        if nd == 3 and settings[0] == "bicubic":
+            continue
+        for dtype, exact in itertools.product((np.float32, np.float64), (False, True)):
+            size, out = rng.integers(1, 6, nd), rng.integers(1, 5, nd)
+            x = rng.normal(size=(2, 3, *size)).astype(dtype)
+            grid = rng.uniform(-2.3, 2.3, (2, *out, nd))
+            if exact:
+                grid = rng.choice([-3, -2, -1, -0.5, 0, 0.5, 1, 1.5, 2, 3], grid.shape)
+            yield x, grid.astype(dtype), *settings
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+def test_live_pytorch_samples_alike_inside_outside_and_on_edges(mode):
+    torch = pytest.importorskip("torch")
+    count = 0
+    for x, grid, *settings in sampling_cases():
+        if settings[0] != mode:
+            continue
+        ours, theirs = (sampled_with_gradients(lib, x, grid, *settings) for lib in (autograd_lab, torch))
+        tolerance = 1e-12 if x.dtype == np.float64 else 2e-5
+        for mine, wanted in zip(ours, theirs, strict=True):
+            assert (mine is None) == (wanted is None)
+            if mine is not None:
+                assert mine.dtype == wanted.dtype
+                scale = max(1, np.abs(wanted).max(initial=0))
+                np.testing.assert_allclose(
+                    mine, wanted, rtol=0, atol=tolerance * scale, err_msg=str((x.shape, settings))
+                )
+        count += 1
+    assert count == {"bilinear": 48, "nearest": 48, "bicubic": 24}[mode]

@@ -89,6 +89,15 @@ class _Lazy(LazyModuleMixin):
             self.reset_parameters()
 
 
+def _lazy(shared, layer):
+    doc = f"{layer.__name__} for as many channels as its first input has."
+    return type(
+        f"Lazy{layer.__name__}",
+        (shared, layer),
+        {"cls_to_become": layer, "__doc__": doc, "__module__": __name__},
+    )
+
+
 class LazyLinear(_Lazy, modules.Linear):
     """A Linear whose in_features is the size of the last dim of its first input."""
 
@@ -142,22 +151,9 @@ class _LazyConv(_Lazy):
         )
 
 
-class LazyConv1d(_LazyConv, modules.Conv1d):
-    """A Conv1d whose in_channels are those of its first input, (n, in, l) or (in, l)."""
-
-    cls_to_become = modules.Conv1d
-
-
-class LazyConv2d(_LazyConv, modules.Conv2d):
-    """A Conv2d whose in_channels are those of its first input, (n, in, h, w) or (in, h, w)."""
-
-    cls_to_become = modules.Conv2d
-
-
-class LazyConv3d(_LazyConv, modules.Conv3d):
-    """A Conv3d whose in_channels are those of its first input, (n, in, d, h, w) or (in, d, h, w)."""
-
-    cls_to_become = modules.Conv3d
+LazyConv1d = _lazy(_LazyConv, modules.Conv1d)
+LazyConv2d = _lazy(_LazyConv, modules.Conv2d)
+LazyConv3d = _lazy(_LazyConv, modules.Conv3d)
 
 
 class _LazyConvTranspose(_LazyConv):
@@ -171,16 +167,8 @@ class _LazyConvTranspose(_LazyConv):
         self._without_shapes(bias, device, dtype)
 
 
-class LazyConvTranspose1d(_LazyConvTranspose, modules.ConvTranspose1d):
-    """A ConvTranspose1d whose in_channels are those of its first input."""
-
-    cls_to_become = modules.ConvTranspose1d
-
-
-class LazyConvTranspose2d(_LazyConvTranspose, modules.ConvTranspose2d):
-    """A ConvTranspose2d whose in_channels are those of its first input."""
-
-    cls_to_become = modules.ConvTranspose2d
+LazyConvTranspose1d = _lazy(_LazyConvTranspose, modules.ConvTranspose1d)
+LazyConvTranspose2d = _lazy(_LazyConvTranspose, modules.ConvTranspose2d)
 
 
 class _LazyNorm(_Lazy):
@@ -206,37 +194,9 @@ class _LazyNorm(_Lazy):
             self._give_shapes(dict.fromkeys(names, (self.num_features,)))
 
 
-class LazyBatchNorm1d(_LazyNorm, modules.BatchNorm1d):
-    """A BatchNorm1d of as many channels as its first input has in dim 1."""
-
-    cls_to_become = modules.BatchNorm1d
-
-
-class LazyBatchNorm2d(_LazyNorm, modules.BatchNorm2d):
-    """A BatchNorm2d of as many channels as its first input has in dim 1."""
-
-    cls_to_become = modules.BatchNorm2d
-
-
-class LazyBatchNorm3d(_LazyNorm, modules.BatchNorm3d):
-    """A BatchNorm3d of as many channels as its first input has in dim 1."""
-
-    cls_to_become = modules.BatchNorm3d
-
-
-class LazyInstanceNorm1d(_LazyNorm, modules.InstanceNorm1d):
-    """An InstanceNorm1d of as many channels as its first input has in dim 1."""
-
-    cls_to_become = modules.InstanceNorm1d
-
-
-class LazyInstanceNorm2d(_LazyNorm, modules.InstanceNorm2d):
-    """An InstanceNorm2d of as many channels as its first input has in dim 1."""
-
-    cls_to_become = modules.InstanceNorm2d
-
-
-class LazyInstanceNorm3d(_LazyNorm, modules.InstanceNorm3d):
-    """An InstanceNorm3d of as many channels as its first input has in dim 1."""
-
-    cls_to_become = modules.InstanceNorm3d
+LazyBatchNorm1d = _lazy(_LazyNorm, modules.BatchNorm1d)
+LazyBatchNorm2d = _lazy(_LazyNorm, modules.BatchNorm2d)
+LazyBatchNorm3d = _lazy(_LazyNorm, modules.BatchNorm3d)
+LazyInstanceNorm1d = _lazy(_LazyNorm, modules.InstanceNorm1d)
+LazyInstanceNorm2d = _lazy(_LazyNorm, modules.InstanceNorm2d)
+LazyInstanceNorm3d = _lazy(_LazyNorm, modules.InstanceNorm3d)

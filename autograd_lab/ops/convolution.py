@@ -991,15 +991,12 @@ def affine_grid(theta, size, align_corners):
     """The grid of an affine map for images of `size`.
 
     theta (n, 2, 3) for a size of 4 numbers, (n, 3, 4) for one of 5; returns (n, *size[2:], 2 or 3).
-    Raises RuntimeError where these do not fit together.
+    Raises RuntimeError if they differ in n.
     """
-    size, nd = tuple([operator.index(n) for n in size]), len(size) - 2
-    if nd not in (2, 3):
-        raise RuntimeError("AffineGridGenerator needs 4d (spatial) or 5d (volumetric) inputs.")
-    want, have = (size[0], nd + 1), theta._data.shape
-    if (have[0], have[-1]) != want:
+    size, have = tuple([operator.index(n) for n in size]), theta._data.shape
+    if have[0] != size[0]:
         raise RuntimeError(
-            f"Expected size for first two dimensions of batch2 tensor to be: {list(want)} but got: "
+            f"Expected size for first two dimensions of batch2 tensor to be: {[size[0], have[-1]]} but got: "
             f"{[have[0], have[-1]]}."
         )
     return apply(AffineGridGeneratorBackward0, (theta,), size, bool(align_corners))

@@ -150,6 +150,7 @@ class Builder:
         for nr, t in enumerate(outs):  # what a Function computed without recording has history now
             record = self.tensors[t]
             record.update(node=n, output_nr=nr, name=record["name"] or name)
+            # Not the places of a maximum, nor what a Function marked; `recorded` says so where there are several results.
             if record["dtype"].startswith(("float", "bfloat")) and (recorded is None or recorded[nr]):
                 record.update(requires_grad=True, leaf=False)
         self._event("node", src, n=n, t=outs, saved=self.nodes[n]["saved"])

@@ -13,7 +13,7 @@ import pytest
 import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.autograd import Function
-from autograd_lab.tracing import Trace
+from autograd_lab.tracing import Trace, recorder
 from autograd_lab.tracing.why import CAUSES, Why
 
 
@@ -1177,6 +1177,13 @@ LIVE = [
 ]  # fmt: skip
 
 
+@pytest.fixture
+def nothing_recorded(monkeypatch):
+    """lab.why looks into the last recording of the thread, which may be another test's."""
+    monkeypatch.setattr(recorder._LAST, "recording", None)
+
+
+@pytest.mark.usefixtures("nothing_recorded")
 @pytest.mark.parametrize("case", LIVE)
 def test_without_a_recording(case):
     answer = live(torch, case)
@@ -1184,12 +1191,14 @@ def test_without_a_recording(case):
     assert "lab.record()" in repr(answer)
 
 
+@pytest.mark.usefixtures("nothing_recorded")
 @pytest.mark.parametrize("case", LIVE)
 def test_real_pytorch_tensors(case):
     real = pytest.importorskip("torch", reason="asks tensors of a real PyTorch")
     assert live(real, case).cause == case
 
 
+@pytest.mark.usefixtures("nothing_recorded")
 @pytest.mark.parametrize(("g", "state"), [(float("nan"), "nan"), (0.0, "zero"), (1.0, "what it is")])
 def test_a_gradient_without_a_recording(g, state):
     x = leaf(2.0)

@@ -236,6 +236,7 @@ def test_borders_of_volumes(name):
     out = layer(torch.tensor(x))
     assert out.shape == (2, 3, 5, 7, 5)
     assert out[:, :, :4, 2:6, 1:].tolist() == x.tolist()
+    assert getattr(nn, name)(1, *more)(torch.tensor(x)).shape == (2, 3, 6, 6, 6)
     reference = pytest.importorskip("torch")
     theirs = getattr(reference.nn, name)((1, 0, 2, 1, 0, 1), *more)
     assert repr(layer) == repr(theirs)

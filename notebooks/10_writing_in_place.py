@@ -94,7 +94,7 @@ lab.step(trace)
 
 # %% [markdown] tags=["instructor"]
 # **For the instructor.** *Stop at* step 5 of 16 and write on the board what the node keeps: "6, version 0",
-# twice. At step 10 of 16 write what is there now: "7, version 1". *Ask*: "Who notices, and when?"
+# twice. At step 9 of 16 write what is there now: "7, version 1". *Ask*: "Who notices, and when?"
 #
 # *Expect* "the line `y += 1` is the error". It is not: the write is never checked, the *use* is. Ask what happens
 # if nobody ever calls backward.
@@ -227,8 +227,8 @@ lab.reveal(prediction, tripled)
 lab.step(trace)
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** *Stop at* step 11 of 35: in one moment `v` has a new value and a new `grad_fn`. *Ask*:
-# "Who else has changed?" The answer is at step 23 of 35, where `CopySlices` lets two of the three messages pass
+# **For the instructor.** *Stop at* step 8 of 35: in one moment `v` has a new value and a new `grad_fn`. *Ask*:
+# "Who else has changed?" The answer is at step 22 of 35, where `CopySlices` lets two of the three messages pass
 # as they are.
 #
 # *Expect* 15 three times ("`b` was tripled") or 5 three times ("`v` is another tensor"). The sentence that helps:

@@ -299,15 +299,15 @@ def _index(where):
 class AsStridedBackward0(Node):
     """A view seen from its base: some elements of it.
 
-    Math: y[i] = base[where(i)];  base's gradient: g put back at where(i), zero elsewhere (added where places repeat).
+    Math: y = a[where].   VJP: g at those places, zero elsewhere (added where places repeat).
     Saves: no tensors.  PyTorch: torch.as_strided
     """
 
     __slots__ = ()
-    keeps = ("where", "base_shape")
+    keeps = ("size", "stride", "storage_offset")
 
     def vjp(self, g):
-        where, shape = self.args
+        where, shape = self.args[3:]
         return scatter(g, where, shape)
 
 
@@ -316,8 +316,8 @@ def as_strided_node(t, base):
     node = new(AsStridedBackward0)
     node._next = (edge_of(base),)
     node.priority = count_down()
-    whole = base._array()
-    node.args = (positions(t._array(), whole), whole.shape)
+    part, whole = t._array(), base._array()
+    node.args = (part.shape, t.stride(), t.storage_offset(), positions(part, whole), whole.shape)
     node.saved = ()
     node.versions = node.fold = node.hooks = None
     created(node)
@@ -327,8 +327,8 @@ def as_strided_node(t, base):
 class CopySlices(Node):
     """A base of which one slice was overwritten in place by another operation (`inner`).
 
-    Math: base' = base with base[where] = inner(base[where], ...).
-    VJP: the slice of g goes through inner; to the old base goes g with that slice replaced by inner's result.
+    Math: y = a, with a slice replaced by what inner made of it.
+    VJP: to a: g, with its slice sent back through inner; to inner's other operands: what inner sends for the slice of g.
     PyTorch: torch::autograd::CopySlices
     """
 

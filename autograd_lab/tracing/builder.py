@@ -14,6 +14,7 @@ import numpy as np
 from ..autograd.function import BackwardCFunction
 from ..autograd.node import AccumulateGrad, Node, Packed
 from ..autograd.variable import Variable
+from ..autograd.views import AsStridedBackward0
 from . import jacobian
 from .names import line_of
 from .scopes import Scopes
@@ -156,24 +157,68 @@ class Builder:
         self._event("node", src, n=n, t=outs, saved=self.nodes[n]["saved"])
         self._edges(node, n, src)
 
-    def written(self, rule, inputs, target, data, version, node, saved, versions, fn, name, place) -> None:
+    def written(
+        self, rule, inputs, target, data, version, node, saved, versions, fn, name, place, whole=None
+    ) -> None:
         src, _ = self._where(place)
         ins = [self._operand(t, src) for t in inputs]
-        t = ins[0]
-        old = self.tensors[t]["node"]
-        n = None
         before = self._overwritten(target, data)
-        if node is not None:
-            n = self._node(node, src, ins, [t], saved, versions)
+        if node is None:
+            self._written(src, ins, data, version, name, None, whole)
+        elif fn is not None and fn is not node:
+            inside: Any = type(node)
+            math, vjp = rule_texts(inside)
+            self._through_view(
+                src, ins, data, version, name, fn, place, whole, self._saved(node, ins, ins[:1], saved, versions),
+                math=math, vjp=vjp, params=_params(node),
+            )  # fmt: skip
+        else:
+            n = self._node(node, src, ins, ins[:1], saved, versions)
             self._jacobian(node, n, saved, versions, (target,), data, {id(target): before})
             self._scope(self.nodes[n], place)
+            self._written(src, ins, data, version, name, n, whole)
             self._edges(node, n, src)
-            if fn is not None and fn is not node:
-                n = self._known_with_edges(fn, src)
+
+    def _written(self, src, ins, data, version, op, n, whole) -> None:
+        """The event of a write into the first of `ins`, which has the node `n` now (None: no new one).
+
+        whole   of a view, what its base holds now; None if there is no base, or too many numbers in it
+        """
+        t = ins[0]
+        old, base = self.tensors[t]["node"], self.tensors[t]["base"]
+        if n is not None:
             self.tensors[t]["node"] = n
         self._event(
-            "inplace", src, t=t, op=name, version=version, n=n, old=old, v=self._value(data), **{"in": ins}
+            "inplace", src, t=t, op=op, version=version, n=n, old=old, v=self._value(data), **{"in": ins},
+            base=None if base is None else [base, self._value(whole)],
+        )  # fmt: skip
+
+    def _through_view(self, src, ins, data, version, op, fn, place, whole, saved, **inner) -> None:
+        """The operation `op` wrote into a view, whose new node is `fn`.
+
+        That leads to the new node of the base, a CopySlices, which has the operation's own node inside: gradients get there through
+        CopySlices alone, so that node is none of the graph's. What is known of its rule is kept as `inner`.
+        """
+        made = len(self.nodes)
+        n = self._known(fn, src)
+        t = ins[0]
+        base = self.tensors[t]["base"]
+        written = t if base is None else base  # a base that nobody has met goes by the name of its view
+        math, vjp = rule_texts(AsStridedBackward0)
+        copied, _ = self.nodes[n]["edges"][0]
+        self.nodes[n].update(op="as_strided", inputs=[written], outputs=[t], math=math, vjp=vjp)
+        self.nodes[copied].update(
+            op=op, inputs=[written, *ins[1:]], outputs=[written], saved=saved, inner={"view": t, **inner}
         )
+        for new in (copied, n):
+            self._scope(self.nodes[new], place)
+        self._written(src, ins, data, version, op, n, whole)
+        if base is not None:
+            self.tensors[base]["node"] = copied
+        for new in range(made, len(self.nodes)):
+            for i, edge in enumerate(self.nodes[new]["edges"]):
+                if edge is not None:
+                    self._event("edge", src, n=new, i=i, to=edge)
 
     def _overwritten(self, target, data) -> Any:
         """What `target` held before `data` was written into it, if that is known."""
@@ -487,16 +532,6 @@ class Builder:
                 if id(top) not in self.node_ids:
                     self._new_node(top, src if top is node else None)
         return self.node_ids[id(node)]
-
-    def _known_with_edges(self, node, src) -> int:
-        """The id of a node that came to be beside an operation; its edges, and those of nodes behind it, are told."""
-        before = len(self.nodes)
-        n = self._known(node, src)
-        for new in range(before, len(self.nodes)):
-            for i, edge in enumerate(self.nodes[new]["edges"]):
-                if edge is not None:
-                    self._event("edge", src, n=new, i=i, to=edge)
-        return n
 
     def _new_node(self, node: Node, src) -> None:
         rule: Any = type(node)

@@ -47,7 +47,10 @@ class Narrator:
             elif total[name] > 1:
                 name = f"{name} #{seen[name]}"
             self.nodes.append(name)
-        makers = {t: n for n, node in enumerate(trace.nodes) for t in node["outputs"]}
+        makers: dict[int, int] = {}
+        for n, node in enumerate(trace.nodes):
+            for t in node["outputs"]:
+                makers.setdefault(t, n)  # not those that wrote into it later
         self.tensors = [
             tensor["name"] or (f"the result of {self.nodes[makers[t]]}" if t in makers else "a tensor")
             for t, tensor in enumerate(trace.tensors)
@@ -56,6 +59,8 @@ class Narrator:
         for event in trace.events:
             if event["k"] == "inplace" and event.get("v") is not None and event.get("op") != "data =":
                 self.versions[event["t"], event["version"]] = event["v"]
+                if event.get("base") is not None:
+                    self.versions[event["base"][0], event["version"]] = event["base"][1]
         self._terms: dict[int, list[Term]] = {}
         self.filled: dict[int, set[int]] = {}  # per backward pass: the leaves whose .grad it wrote
         for event in trace.events:
@@ -150,6 +155,10 @@ class Narrator:
         text = "{0} is changed in place by {1}: now {2}, version {3}."
         parts = (self._name(e["t"]), e.get("op", "an operation"), value, str(e["version"]))
         if e.get("n") is not None and e.get("n") != e.get("old"):
+            copied = self.trace.rewritten(e)
+            if copied is not None and (base := self.trace.nodes[copied]["outputs"][0]) != e["t"]:
+                text += " Its grad_fn is now {4}, and that of {5}, whose memory it shares, is {6}."
+                return (text, *parts, self.nodes[e["n"]], self._name(base), self.nodes[copied])
             return (text + " Its grad_fn is now {4}.", *parts, self.nodes[e["n"]])
         return (text, *parts)
 

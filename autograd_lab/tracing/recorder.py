@@ -42,6 +42,7 @@ class _Ours(dict[str, bool]):
 
 _IS_OURS = _Ours()
 _NOBODY = None, -1
+SMALL = 1 << 12  # of so many numbers at most the base is copied when a view of it is written
 _LARGE = 1 << 16  # larger arrays are not copied but kept: 64k numbers are far more than a trace shows
 
 
@@ -296,7 +297,7 @@ class Recorder:
                 self._meet((t,), frame, numbers=i > 0)
         self.notes.append((
             "written", rule, inputs, target, _copy(target._data), target._version, node, *_of_node(node), target.grad_fn, name,
-            None if frame is None else (frame.f_code, frame.f_lasti),
+            None if frame is None else (frame.f_code, frame.f_lasti), _small_base(target),
         ))  # fmt: skip
 
     def stepped(self, optimizer) -> None:
@@ -612,6 +613,12 @@ def _of_node(node):
 
 def _copy(data):
     return data.copy() if isinstance(data, np.ndarray) and data.size <= _LARGE else data
+
+
+def _small_base(t):
+    """The numbers of the tensor that `t` is a view of, if they are few: a loop that writes row by row would copy them all each time."""
+    base = t._base
+    return None if base is None or base._data.size > SMALL else base._data.copy()
 
 
 def _copies(tensors):

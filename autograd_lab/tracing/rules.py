@@ -106,6 +106,9 @@ def describe(value: Record | None) -> str:
 def terms(trace: Trace, n: int, incoming: list[int | None], outgoing: list[int | None]) -> list[Term]:
     """What node `n` sends to each operand, for the gradients it got and gave (both as ids of values)."""
     node = trace.nodes[n]
+    if "inner" in node:
+        sent = zip(_slice_sends(trace, node), outgoing, strict=False)
+        return [Term(i, to, rule, "", v) for i, ((to, rule), v) in enumerate(sent)]
     clauses = split(node.get("vjp") or "")
     names = symbols(trace, n)
     values = {**_scalars(trace, n), "g": _scalar_at(trace, incoming[0] if len(incoming) == 1 else None)}
@@ -135,6 +138,8 @@ def _operand(trace: Trace, node: Record, i: int) -> str:
 def forward(trace: Trace, n: int) -> tuple[str, str]:
     """What node `n` computed: the maths in the user's names, and in numbers ("" where not scalars)."""
     node = trace.nodes[n]
+    if "inner" in node:
+        return _slice_forward(trace, node), ""
     left, equals, right = _plain(node.get("math") or "", node).rstrip(".").partition("=")
     if not equals or not node["outputs"]:
         return "", ""
@@ -155,10 +160,57 @@ def sends(trace: Trace, n: int) -> list[tuple[str, str]]:
     """
     node, names = trace.nodes[n], symbols(trace, n)
     wanted = [edge is not None for edge in node["edges"]]
-    return [
-        (names.get(to, to), rename(_plain(rule, node), names) if i >= len(wanted) or wanted[i] else "")
-        for i, (to, rule) in enumerate(split(node.get("vjp") or ""))
-    ]
+    if "inner" in node:
+        clauses = _slice_sends(trace, node)
+    else:
+        clauses = [
+            (names.get(to, to), rename(_plain(rule, node), names))
+            for to, rule in split(node.get("vjp") or "")
+        ]
+    return [(to, rule if i >= len(wanted) or wanted[i] else "") for i, (to, rule) in enumerate(clauses)]
+
+
+def _slice_names(trace: Trace, node: Record) -> dict[str, str]:
+    """The letters of the rule inside a CopySlices: its first operand is the view, and so is its result."""
+    inner = node["inner"]
+    base, *others = [trace.tensors[t]["name"] for t in node["inputs"]]
+    view = trace.tensors[inner["view"]]["name"] or f"{base or 'base'}[slice]"
+    formal = [letter for letter, _ in split(inner.get("vjp") or "")]
+    result = (inner.get("math") or "").partition("=")[0].strip()
+    return {result: view} | {
+        letter: name or letter for letter, name in zip(formal, [view, *others], strict=False)
+    }
+
+
+def _slice_sends(trace: Trace, node: Record) -> list[tuple[str, str]]:
+    """What a CopySlices sends: to the old base g, with its slice sent back through the rule inside; to the other operands their share."""
+    inner, names = node["inner"], _slice_names(trace, node)
+    clauses = split(inner.get("vjp") or "")
+    found = []
+    for i, t in enumerate(node["inputs"]):
+        rule = _plain(clauses[i][1], inner) if i < len(clauses) else ""
+        told = rule and not _WORDS.search(rule)
+        if i == 0:
+            through = (
+                f"{rename(rule, names)} in its slice" if told else f"its slice sent back through {node['op']}"
+            )
+            rule = "g" if rule == "g" else f"g, with {through}"
+        else:
+            rule = (
+                rename(rule, {**names, "g": "g[slice]"}) if told else f"what {node['op']} sends for the slice"
+            )
+        found.append((trace.tensors[t]["name"] or f"operand {i}", rule))
+    return found
+
+
+def _slice_forward(trace: Trace, node: Record) -> str:
+    """What a CopySlices did, as a formula: "b[slice] = v * 3"; "" where the rule inside says it in words."""
+    inner = node["inner"]
+    _, equals, right = _plain(inner.get("math") or "", inner).rstrip(".").partition("=")
+    right = _PROSE.sub("", right.strip())
+    if not equals or _WORDS.search(right):
+        return ""
+    return f"{trace.tensors[node['inputs'][0]]['name'] or 'base'}[slice] = {rename(right, _slice_names(trace, node))}"
 
 
 @lru_cache(4096)

@@ -127,11 +127,16 @@ class State:
         tensor.version = e["version"]
         if e.get("v") is not None:
             tensor.value = e["v"]
+        if e.get("base") is not None:
+            base, value = e["base"]
+            changed += self._show([base])
+            self.tensors[base].value, self.tensors[base].version = value, e["version"]
         if e.get("n") is not None:
             self.node = e["n"]
-            if e["n"] not in self.nodes:
-                self.nodes[e["n"]] = NodeState(saved=list(self.trace.nodes[e["n"]].get("saved") or ()))
-                changed.append(("node", e["n"]))
+            for n in (self.trace.rewritten(e), e["n"]):
+                if n is not None and n not in self.nodes:
+                    self.nodes[n] = NodeState(saved=list(self.trace.nodes[n].get("saved") or ()))
+                    changed.append(("node", n))
         return changed
 
     def _mode(self, e: Record) -> Changed:

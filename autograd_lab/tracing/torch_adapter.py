@@ -7,7 +7,7 @@ graph see a backward pass (torch_pass.py). Everything is taken out again when th
 What is written down are the notes of recorder.py, so one builder writes both kinds of trace. Where the trace of a program
 differs from the one `lab.record()` makes of it here:
 
-    a write through a view     the operation's own node is hidden in CopySlices: its edges are not told
+    a write through a view     the operation's own node is hidden in CopySlices: its rule, and what it saved, are not told
     tensors given to hooks     what a hook before has made is known; our engine wraps anew for each hook
     an optimizer's step        grad mode off, add_ and the like, grad mode on; ours is one write
     a checkpoint's early stop  the operation at which it stops has left its node; not so here
@@ -42,7 +42,7 @@ except ImportError as error:
 
 from .builder import MADE_INSIDE
 from .names import name_in
-from .recorder import _LAST, Recorder, Recording
+from .recorder import _LAST, SMALL, Recorder, Recording
 from .torch_builder import (
     TorchBuilder,
     count_results,
@@ -351,7 +351,9 @@ class TorchRecorder(Recorder):
             if (
                 node is not None and t._base is not None
             ):  # its base has CopySlices now, and it a node made afterwards
-                self.notes.append(("written_through_view", [t, *rest], t, copy, t._version, fn, op, place))
+                self.notes.append(
+                    ("written_through_view", [t, *rest], copy, t._version, fn, op, place, _small_base(t))
+                )
                 continue
             if self.inside is not None:
                 self.candidates.append(t)
@@ -360,7 +362,7 @@ class TorchRecorder(Recorder):
                 saved = self._saved(node, operands, [t])
                 self._ask(node, operands, [t])
             self.notes.append((
-                "written", op, [t, *rest], t, copy, t._version, node, saved, None, fn, op, place,
+                "written", op, [t, *rest], t, copy, t._version, node, saved, None, fn, op, place, _small_base(t),
             ))  # fmt: skip
 
     def _ask(self, node, operands, results) -> None:
@@ -663,6 +665,12 @@ def _is_same(t, data) -> bool:
         (t.shape, t.stride(), t.dtype) == (data.shape, data.stride(), data.dtype)
         and t.data_ptr() == data.data_ptr()
     )
+
+
+def _small_base(t) -> Any:
+    """What the tensor that `t` is a view of holds now, if that is few numbers (see recorder.py)."""
+    base = t._base
+    return None if base is None or base.numel() > SMALL else encode_tensor(base)
 
 
 def _operands(func, args, kwargs) -> tuple[list[Any], list[Any]]:

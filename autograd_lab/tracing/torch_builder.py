@@ -47,15 +47,11 @@ class TorchBuilder(Builder):
         })  # fmt: skip
         return i
 
-    def written_through_view(self, inputs, target, data, version, fn, name, place) -> None:
+    def written_through_view(self, inputs, data, version, fn, name, place, whole) -> None:
         """The operation's own node is hidden inside the base's CopySlices; what the view has is a new node of its own."""
         src, _ = self._where(place)
         ins = [self._operand(t, src) for t in inputs]
-        t, n = ins[0], self._known_with_edges(fn, src)
-        old, self.tensors[t]["node"] = self.tensors[t]["node"], n
-        self._event(
-            "inplace", src, t=t, op=name, version=version, n=n, old=old, v=self._value(data), **{"in": ins}
-        )
+        self._through_view(src, ins, data, version, name, fn, place, whole, [])
 
     def _overwritten(self, target, data) -> None:
         return None

@@ -89,6 +89,14 @@ class Trace:
 
         return why(self, tensor, loss, name)
 
+    def rewritten(self, event: Record) -> int | None:
+        """The CopySlices that a write through a view (an event "inplace") gave the view's base, None for other writes."""
+        n = event.get("n")
+        for edge in [] if n is None else self.nodes[n]["edges"][:1]:
+            if edge is not None and "inner" in self.nodes[edge[0]]:
+                return int(edge[0])
+        return None
+
     def number_of(self, tensor: Any) -> int:
         """The number of a tensor object; only a recording knows those. Raises KeyError."""
         raise KeyError(
@@ -145,6 +153,9 @@ class Trace:
                 _ref(t, self.tensors, f"node {i}: tensor")
             for edge in node["edges"]:
                 _ref(edge and edge[0], self.nodes, f"node {i}: edge to node")
+            if "inner" in node:
+                _need(node["inner"], ("view",), f"node {i}: inner")
+                _ref(node["inner"]["view"], self.tensors, f"node {i}: inner: view")
         for i, event in enumerate(self.events):
             where = f"event {i}"
             kind = event.get("k") if isinstance(event, dict) else None

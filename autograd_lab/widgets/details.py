@@ -72,6 +72,8 @@ def details(film: Film) -> Record:
         elif kind == "inplace":
             t, before = e["t"], current[e["t"]]
             current[t] = e["v"] if e.get("v") is not None else before
+            if e.get("base") is not None:
+                current[e["base"][0]] = e["base"][1]
             version[family[t]] = max(version.get(family[t], 0), e["version"])
             written[family[t], e["version"]] = current[t], _place(e)
             new, old = (-1 if e.get(key) is None else e[key] for key in ("n", "old"))
@@ -81,6 +83,8 @@ def details(film: Film) -> Record:
             )
             if new >= 0 and new not in held and new != old:
                 pin(k, new)
+                if (copied := trace.rewritten(e)) is not None:
+                    pin(k, copied)
                 row(k, t, new, 0, e)
         elif kind == "free":
             freed[e["n"]] = k

@@ -76,6 +76,9 @@ class Unit:
     tensors: list[int]
     node: int | None
     since: int
+    until: int = (
+        1 << 30
+    )  # from then on its tensor, written in place, has a box elsewhere; this one stays as it was
     scope: str | None = None  # of what leaves no node: where it was made; None for leaves
     left: float = 0  # how far it reaches from its anchor, the right edge of its last box
     right: float = 0
@@ -239,8 +242,7 @@ class Film:
             self.units[unit].scope = e.get("scope", "")
             self._data(e["from"], unit, 0, k, dotted=True)
         elif kind == "inplace" and e.get("n") is not None and e["n"] not in self.place:
-            before = self.home.get(e["t"])
-            self._operation(e["n"], [e["t"]], k, before)
+            self._rewritten(e["n"], e["t"], self.trace.rewritten(e), k)
         elif kind in ("accumulate", "retain") and e["t"] not in self.home:
             self._unit([e["t"]], None, k)
 
@@ -248,6 +250,8 @@ class Film:
         self.units.append(Unit(list(tensors), node, k))
         unit = len(self.units) - 1
         for t in tensors:
+            if t in self.home and len(self.units[self.home[t]].tensors) == 1:
+                self.units[self.home[t]].until = k - 1
             self.home[t] = unit
         if node is not None:
             self.place[node] = unit
@@ -262,6 +266,15 @@ class Film:
             self._data(t, unit, i, k, free, home)
         if before is not None and all(home != before for _, home in sources):
             self._data(outputs[0], unit, len(sources), k, False, before)
+
+    def _rewritten(self, n: int, t: int, copied: int | None, k: int) -> None:
+        """New boxes for what was written in place, beside its new node; after a write through a view, for the base as well."""
+        before = self.home.get(t)
+        whole = t if copied is None else self.trace.nodes[copied]["outputs"][0]
+        if copied is not None and whole != t:
+            self._operation(copied, [whole], k, before)
+            before = None
+        self._operation(n, [t], k, before)
 
     def _seat(self, t: int, k: int) -> int:
         if t not in self.home:
@@ -445,6 +458,7 @@ class Film:
                 "node": -1 if unit.node is None else unit.node,
                 "shape": [round(x) for x in unit.shape],
                 "since": unit.since,
+                "until": min(unit.until, len(self.trace)),
                 "fed": int(i in fed),
                 "group": group_of[i],
             }

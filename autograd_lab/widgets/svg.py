@@ -106,7 +106,7 @@ def _unit(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]
     color, parts = palette(), []
     for t, x, y, w, h in moved(unit, cx, cy):
         tensor = film["tensors"][t]
-        index = at(tensor["tl"], k)
+        index = at(tensor["tl"], min(k, unit["until"]))
         if index is None:
             continue
         value, version, grad, retains = film["states"][index]
@@ -117,7 +117,10 @@ def _unit(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]
                 f'<text x="{x + 1}" y="{y - 4}" class="s l">{"leaf" if tensor["grad"] else "data"}</text>'
             )
         if version:
-            parts.append(_text(x + w - 26, y - 4, f"version {version}", "s"))
+            halo = f"paint-order:stroke;stroke:{color['bg']};stroke-width:3px"  # lines end where it stands
+            parts.append(
+                f'<text x="{_n(x + w - 26)}" y="{_n(y - 4)}" class="s" style="{halo}">version {version}</text>'
+            )
         if tensor["name"]:
             parts.append(_text(middle, y + 17, tensor["name"], "b"))
         parts.append(_text(middle, y + (32 if tensor["name"] else 24.5), brief(film, value)))

@@ -335,3 +335,39 @@ def test_two_traces_in_lockstep(bare, size, dark):
         "[...document.querySelectorAll('.agl-half .agl-head, .agl-controls')].filter((e) => e.clientWidth && e.scrollWidth > e.clientWidth + 1).length"
     )
     assert over == 0
+
+
+def test_what_is_written_in_place_stays_in_its_older_box(bare):
+    """And on the projector code is wrapped, not cut off, with the line that runs in sight."""
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    with lab.record() as trace:
+        b = w * 3
+        total_of_both_elements_times_a_hundred = w.sum() * 100
+        b[0] = total_of_both_elements_times_a_hundred * 1.0 + total_of_both_elements_times_a_hundred * 2.0
+        (b * b).sum().backward()
+    page = bare().show(lab.step(trace))
+    page.locator("input[type=range]").fill(str(len(trace)))
+    page.get_by_role("button", name="Fit").click()  # what is out of sight is not drawn
+    boxes = page.locator(".agl-tensor", has=page.locator("text.agl-name:text-is('b')"))
+
+    def shown():
+        versions = boxes.locator("text.agl-right").all_text_contents()
+        return list(zip(versions, boxes.locator(".agl-thumb").evaluate_all("all => all.map((x) => x.innerHTML)"), strict=True))  # fmt: skip
+
+    older, newer = shown()
+    assert (older[0], newer[0]) == ("", "version 1")
+    assert older[1] != newer[1]
+    before = next(k for k, e in enumerate(trace.events, 1) if e["k"] == "inplace") - 1
+    page.locator("input[type=range]").fill(str(before))
+    assert shown() == [older, ("", "")]
+    page.locator("input[type=range]").fill(str(before + 2))  # the panel has moved on to the node
+    expect(page.locator(".agl-rule-head b")).to_have_text("CopySlices")
+    cards = page.locator(".agl-rule .agl-flow .agl-card").all_inner_texts()
+    assert (cards[0].split()[:3], cards[-1].split()[:3]) == (["b", "3", "6"], ["b", "900", "6"])
+    page.get_by_role("button", name="Present").click()
+    page.locator("input[type=range]").fill(str(len(trace)))
+    pane, line = page.locator(".agl-code"), page.locator(".agl-line[data-lit=now]")
+    assert pane.evaluate("(x) => x.scrollWidth <= x.clientWidth")
+    box, seen = pane.bounding_box(), line.bounding_box()
+    assert box["y"] <= seen["y"]
+    assert seen["y"] + seen["height"] <= box["y"] + box["height"]

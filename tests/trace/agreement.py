@@ -138,6 +138,11 @@ class Comparison:
                     assert a[1] == b[1], at
                     a, b = a[0], b[0]
                 self.node(a, b, at)
+            elif field == "base":
+                assert (a is None) == (b is None), at
+                if a is not None:
+                    self.tensor(a[0], b[0], at)
+                    self.value(a[1], b[1], at)
             elif field in ("roots", "queue"):
                 assert len(a) == len(b), at
                 for x, y in zip(a, b, strict=True):
@@ -167,6 +172,11 @@ class Comparison:
                 assert self.differs(ours, field, a, b), at
         if ours["k"] == "node" or (ours["k"] == "inplace" and ours["n"] is not None):
             self.contents(ours, self.native.nodes[ours["n"]], self.real.nodes[theirs["n"]])
+            if ours["k"] == "inplace":
+                copied = [t.rewritten(e) for t, e in ((self.native, ours), (self.real, theirs))]
+                assert (copied[0] is None) == (copied[1] is None), at
+                if copied[0] is not None:
+                    self.contents(ours, self.native.nodes[copied[0]], self.real.nodes[copied[1]])
 
     def saved(self, event: dict[str, Any], a: list[Any], b: list[Any], at: str) -> None:
         if event["k"] == "free":
@@ -183,8 +193,6 @@ class Comparison:
 
     def contents(self, event: dict[str, Any], a: dict[str, Any], b: dict[str, Any]) -> None:
         """What is written down about the node of an event."""
-        if not a["inputs"] and not b["inputs"]:
-            return  # the node that a view has after a write through it: no operation made it
         at = f"{self.where}{a}\n{b}\n"
         for field in ("name", "op", "kind", "math", "vjp", "made_in", "scope"):
             assert a[field] == b[field], at + field

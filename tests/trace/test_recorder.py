@@ -103,6 +103,66 @@ def test_in_place_write_shows_version_and_new_history():
     assert x.grad.tolist() == [6.0, 6.0]
 
 
+def test_a_write_through_a_view_gives_base_and_view_new_nodes():
+    """As PyTorch does it: the base's CopySlices has the write's own node inside, and the view leads to that."""
+    x, w = leaf(1.0, 2.0), leaf(5.0)
+    with lab.record() as trace:
+        b = x * 3.0
+        v = b[0]
+        v.mul_(w)
+        b.sum().backward()
+    at = next(k for k, e in enumerate(trace.events) if e["k"] == "inplace")
+    event = trace.events[at]
+    view, base = trace.nodes[event["n"]], trace.nodes[trace.rewritten(event)]
+    names = {node["name"] for node in trace.nodes}
+    assert [node["name"] for node in trace.nodes if node["op"].startswith("mul")] == [
+        "MulBackward0",
+        "CopySlices",
+    ]
+    assert (base["name"], base["op"], view["name"], view["op"]) == ("CopySlices", "mul_", "AsStridedBackward0", "as_strided")  # fmt: skip
+
+    def called(tensors):
+        return [trace.tensors[t]["name"] for t in tensors]
+
+    assert (called(base["inputs"]), called(base["outputs"])) == (["b", "w"], ["b"])
+    assert (called(view["inputs"]), called(view["outputs"])) == (["b"], ["v"])
+    assert [(name, trace.tensors[t]["name"]) for name, t, _ in base["saved"]] == [("other", "w")]
+    t, v = event["base"]
+    assert (trace.tensors[t]["name"], number(trace, v), number(trace, event["v"])) == ("b", [15.0, 6.0], 15.0)
+    assert (
+        narrate(trace, at + 1)
+        == "v is changed in place by mul_: now 15, version 1. Its grad_fn is now AsStridedBackward0, "
+        "and that of b, whose memory it shares, is CopySlices."
+    )
+    told = [trace.nodes[e["n"]]["name"] for e in trace.events[at + 1 :] if e["k"] == "edge"]
+    assert told == ["CopySlices", "CopySlices", "AsStridedBackward0", "SumBackward0"]
+    now = state(trace, at + 1)
+    assert (now.tensors[t].value, now.tensors[t].version) == (v, 1)
+    assert state(trace, at).tensors[t].version == 0
+    assert {event["n"], trace.rewritten(event)} <= now.nodes.keys()
+    assert trace.tensors[t]["node"] == trace.rewritten(event)
+    assert {"CopySlices", "AsStridedBackward0"} <= names
+    assert x.grad.tolist() == [15.0, 3.0]
+
+
+def test_what_has_no_name_is_called_by_what_made_it_not_by_who_wrote():
+    x = leaf(1.0, 2.0)
+    with lab.record() as trace:
+        (x * 2.0).add_(1.0)
+    k = next(k for k, e in enumerate(trace.events, 1) if e["k"] == "inplace")
+    assert narrate(trace, k).startswith("the result of MulBackward0 is changed in place by add_: now [3, 5]")
+
+
+def test_a_base_of_many_numbers_is_not_copied_at_each_write():
+    table = torch.zeros(100, 100)
+    with lab.record() as trace, torch.no_grad():
+        table[1].add_(1.0)
+    event = next(e for e in trace.events if e["k"] == "inplace")
+    t, v = event["base"]
+    assert (event["n"], trace.tensors[t]["name"], v) == (None, "table", None)
+    assert state(trace, len(trace)).tensors[t].value is None
+
+
 def test_no_grad_detach_and_constants_leave_no_node():
     """What is not recorded says why."""
     x = leaf(2.0)

@@ -1,6 +1,8 @@
 import pytest
 import samples
 
+import autograd_lab as torch
+from autograd_lab import lab
 from autograd_lab.tracing import rules
 
 
@@ -92,3 +94,27 @@ def test_what_was_broadcast_is_said_to_be_summed():
     trace.values.append({"shape": [5], "dtype": "float32", "data": [0.0] * 5})
     found = rules.terms(trace, n, vjp["in"], [vjp["out"][0], small])
     assert [term.rule for term in found] == ["g", "g summed to its shape"]
+
+
+@pytest.mark.parametrize(
+    ("write", "math", "sends"),
+    [
+        ("v.mul_(w)", "b[slice] = v * w", [("b", "g, with g * w in its slice"), ("w", "g[slice] * v")]),
+        ("v.mul_(10)", "b[slice] = v * 10", [("b", "g, with g * 10 in its slice"), ("10", "")]),
+        ("v.add_(w)", "b[slice] = v + w", [("b", "g"), ("w", "g[slice]")]),
+        ("v.exp_()", "b[slice] = exp(v)", [("b", "g, with g * v in its slice")]),
+        ("v.zero_()", "b[slice] = 0", [("b", "g, with zero in its slice")]),
+        ("b[0] = w", "", [("b", "g, with its slice sent back through fill_"), ("w", "what fill_ sends for the slice")]),
+        ("b[0].mul_(w)", "b[slice] = b[slice] * w", [("b", "g, with g * w in its slice"), ("w", "g[slice] * b[slice]")]),
+    ],
+)  # fmt: skip
+def test_what_copy_slices_sends_is_told_by_the_rule_inside(write, math, sends):
+    a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    w = torch.tensor(4.0, requires_grad=True)
+    with lab.record() as trace:
+        b = a * 1
+        v = b[0]
+        exec(write, {"b": b, "v": v, "w": w})
+    n = next(n for n, node in enumerate(trace.nodes) if node["name"] == "CopySlices")
+    assert rules.sends(trace, n) == sends
+    assert rules.forward(trace, n) == (math, "")

@@ -23,7 +23,7 @@ DIFFERENCES = {
         Field("free", "ConvolutionBackward0", "saved", ("input",), ("input", "weight")),
     ],
     "views": [
-        Only("native", "edge", "MulBackward0", times=2, line="row.mul_(w)"),
+        Only("native", "free", "CopySlices", line=""),
         Field("node", "UnsafeViewBackward0", "params", ("shape",), ()),
     ],
     "hooks": [

@@ -4,11 +4,40 @@ import json
 import pytest
 import samples
 
+import autograd_lab as torch
+from autograd_lab import lab
 from autograd_lab.tracing import narrate, state
 from autograd_lab.widgets.frames import at, film
 from autograd_lab.widgets.scene import scene
+from autograd_lab.widgets.svg import svg
 
-ALL = pytest.mark.parametrize("make", samples.SMALL.values(), ids=samples.SMALL)
+
+def written():
+    """A write into a tensor, and one through a view: v and b have three and two boxes, y two."""
+    a, w = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(4.0, requires_grad=True)
+    with lab.record() as trace:
+        y = a * 2.0
+        y += 1.0
+        b = y.clone()
+        v = b[0]
+        v *= w
+        b.sum().backward()
+    return trace
+
+
+def rewritten():
+    """A base that is saved after a write through a view, and then written itself."""
+    a, w = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(4.0, requires_grad=True)
+    with lab.record() as trace:
+        b = a * 3.0
+        b[0].mul_(w)
+        assert (b * b).requires_grad
+        b.mul_(w)
+    return trace
+
+
+EVERY = samples.SMALL | {"written": written}
+ALL = pytest.mark.parametrize("make", EVERY.values(), ids=EVERY)
 
 
 @ALL
@@ -89,6 +118,57 @@ def test_nothing_drawn_overlaps(make):
         assert a[2] <= b[0] + 1 or b[2] <= a[0] + 1 or a[3] <= b[1] + 1 or b[3] <= a[1] + 1
     width, height = picture["size"]
     assert all(x0 >= -1 and x1 <= width + 1 and y0 >= -1 and y1 <= height + 1 for x0, y0, x1, y1 in boxes)
+
+
+def test_what_is_written_in_place_has_a_box_beside_each_of_its_nodes():
+    """The older box stays as it was, the newer one shows what was written; a view's base gets one as well."""
+    trace = written()
+    doc = film(trace)
+    seats = {}
+    for unit in doc["units"]:
+        for t, *_ in unit["boxes"]:
+            name, node = doc["tensors"][t]["name"], doc["nodes"][unit["node"]]["name"]
+            index = at(doc["tensors"][t]["tl"], min(len(trace), unit["until"]))
+            value, version, *_ = doc["states"][index]
+            item = doc["values"][value]
+            seats.setdefault(name, []).append(
+                (node, item if isinstance(item, str) else item["data"], version)
+            )
+    assert seats["y"] == [("MulBackward0", [2, 4], 0), ("AddBackward0", [3, 5], 1)]
+    assert seats["b"] == [("CloneBackward0", [3, 5], 0), ("CopySlices", [12, 5], 1)]
+    assert seats["v"] == [("SelectBackward0", "3", 0), ("AsStridedBackward0", "12", 1)]
+    called = [
+        " ".join(
+            [*(doc["tensors"][t]["name"] for t, *_ in unit["boxes"]), doc["nodes"][unit["node"]]["name"]]
+        )
+        for unit in doc["units"]
+    ]
+    lines = {f"{called[line['u']]} > {called[line['v']]}" for line in doc["forward"] if line["free"] == 0}
+    assert lines == {
+        "a AccumulateGrad > y MulBackward0", "y MulBackward0 > y AddBackward0", "y AddBackward0 > b CloneBackward0",
+        "b CloneBackward0 > v SelectBackward0", "v SelectBackward0 > b CopySlices", "b CloneBackward0 > b CopySlices",
+        "w AccumulateGrad > b CopySlices", "b CopySlices > v AsStridedBackward0", "b CopySlices >  SumBackward0",
+    }  # fmt: skip
+
+
+def test_a_still_picture_has_the_version_at_the_newer_box_only():
+    assert svg(film(written())).count(">version 1<") == 3  # y, b, v
+
+
+def test_what_was_written_through_a_view_is_known_of_the_base():
+    trace = rewritten()
+    doc = film(trace)
+
+    def value(v):
+        return doc["values"][v]["data"]
+
+    names = [node["name"] for node in doc["nodes"]]
+    copied = names.index("CopySlices")
+    assert [value(v) for _, v, version in doc["nodes"][names.index("MulBackward0", copied)]["saved"] if version == 1] == [[12, 6]] * 2  # fmt: skip
+    at_write = next(k for k, e in enumerate(trace.events, 1) if e["k"] == "inplace")
+    assert [n for k, _, _, n, _ in doc["details"]["pins"] if k == at_write] == [copied]
+    second = doc["details"]["writes"][1]
+    assert (value(second[3]), value(second[4])) == ([12, 6], [48, 24])
 
 
 def test_forward_values_are_unknown_before_their_event():

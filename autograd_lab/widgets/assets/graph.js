@@ -216,7 +216,7 @@ export class Graph {
     }
     const unit = this.film.units[thing], node = this.film.nodes[unit.node], state = node && at(node.tl, this.stage.k);
     const values = unit.boxes.map(([t]) => {
-      const now = at(this.film.tensors[t].tl, this.stage.k);
+      const now = at(this.film.tensors[t].tl, Math.min(this.stage.k, unit.until));
       return now === undefined ? `${this.film.tensors[t].label}, not made yet` : `${this.film.tensors[t].label}, value ${brief(this.film, this.film.states[now][0])}`;
     });
     if (!node) return values.join("; ");
@@ -527,11 +527,11 @@ export class Graph {
   }
 
   draw_units(thing, id) {
-    const film = this.film, unit = film.units[this.things.units[id][0]], ghost = unit.since > this.stage.k;
+    const film = this.film, { k, kind } = this.stage, unit = film.units[this.things.units[id][0]], ghost = unit.since > k;
     this.set(thing, "g", thing.g, "data-s", ghost ? "ghost" : "made");
     for (const box of thing.boxes) {
-      const tensor = film.tensors[box.t], state = ghost ? undefined : at(tensor.tl, this.stage.k);
-      const now = film.subject[this.stage.k] === box.t || (this.stage.kind === "node" && film.focus[this.stage.k] === unit.node);
+      const tensor = film.tensors[box.t], state = ghost ? undefined : at(tensor.tl, Math.min(k, unit.until));
+      const now = k <= unit.until && film.subject[k] === box.t || (kind === "node" && film.focus[k] === unit.node);
       this.set(box, "g", box.g, "data-now", now && !ghost ? "1" : "0");
       if (box.state === state) continue;
       box.state = state;
@@ -548,9 +548,9 @@ export class Graph {
       }
     }
     if (!thing.node) return;
-    const node = film.nodes[unit.node], state = at(node.tl, this.stage.k);
+    const node = film.nodes[unit.node], state = at(node.tl, k);
     const [status, arrived, of] = state === undefined ? ["ghost", 0, 0] : film.states[state];
-    const now = film.focus[this.stage.k] === unit.node;
+    const now = film.focus[k] === unit.node;
     this.set(thing, "node", thing.node, "data-s", status + (now ? " now" : ""));
     const badge = status === "waiting" ? (of > 1 ? `${arrived}/${of}` : "") : { ready: "ready", done: "\u2713", error: "!" }[status] ?? "";
     if (thing.badgeWas !== badge) {

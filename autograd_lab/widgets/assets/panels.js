@@ -103,7 +103,6 @@ export class Panels {
 
   /** Sizes that stepping needs; read here, so that no step has to ask for layout. */
   measure() {
-    this.lineHeight = this.code.firstChild?.offsetHeight ?? 19;
     this.codeHeight = this.code.clientHeight;
     this.rowHeight = this.leaves.firstChild?.offsetHeight ?? 21;
     this.leavesHeight = this.leafpane.clientHeight;
@@ -130,8 +129,6 @@ export class Panels {
         this.rows.get(line)?.append(h("span", { class: "agl-mark", title: REASONS[why][1] }, REASONS[why][0]));
         this.rows.get(line)?.setAttribute("data-mark", why);
       }
-      let i = 0;
-      for (const row of this.rows.values()) row.index = i++;
       this.code.replaceChildren(...this.rows.values());
       this.measure();
       this.code.title = name;
@@ -144,7 +141,7 @@ export class Panels {
     lit?.setAttribute("data-lit", "now");
     [this.lit, this.made] = [lit, made];
     const row = made ?? lit;
-    if (row) this.code.scrollTop = (row.index + 0.5) * this.lineHeight - this.codeHeight / 2 + 4;
+    if (row) this.code.scrollTop = row.offsetTop + (row.offsetHeight - this.codeHeight) / 2; // lines may be wrapped
   }
 
   math(text) { return formula(text, this.names); }
@@ -194,7 +191,7 @@ export class Panels {
     // First, so that the way to open it is never below the edge.
     if (compiled) html += closed(node, n, backward && entry.out);
     if (!backward || !entry.g) {
-      const ins = node.inputs.slice(0, 4).map((i) => this.tensorCard(i)).join("");
+      const ins = node.inputs.slice(0, 4).map((i) => this.tensorCard(i, "", node.outputs.includes(i) ? film.units[node.unit].since - 1 : k)).join("");
       if (p.name === "forward" || pass) html += `<div class="agl-flow">${ins}<span>\u2192</span>${node.outputs.slice(0, 2).map((i) => this.tensorCard(i, "agl-value")).join("")}</div>`;
       if (p.name === "forward" && node.numbers) html += `<p class="agl-sum">${this.math(node.numbers)}</p>`;
       if (pass) html += `<p>Backward pass ${pass} ran with <code>create_graph=True</code>: the engine's own arithmetic is recorded, so that its result can be differentiated again.</p>`;
@@ -333,8 +330,8 @@ export class Panels {
     else this.zoom.show(name || "Value", everything(this.film.values[value], name || "Value"), target);
   }
 
-  tensorCard(t, extra = "") {
-    const tensor = this.film.tensors[t], state = at(tensor.tl, this.stage.k), v = state === undefined ? -1 : this.film.states[state][0];
+  tensorCard(t, extra = "", k = this.stage.k) {
+    const tensor = this.film.tensors[t], state = at(tensor.tl, k), v = state === undefined ? -1 : this.film.states[state][0];
     return card(this.film, tensor.name ? escape(tensor.name) : tensor.leaf ? "constant" : "result", v, extra);
   }
 

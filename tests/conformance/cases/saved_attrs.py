@@ -140,3 +140,12 @@ except RuntimeError as e:
     out["again"] = e
 y.sum().backward()
 out["g"] = x.grad
+
+# [case] view_after_a_write | what the new node of a view shows after a write through a member of its family
+x = torch.arange(6.0, requires_grad=True).reshape(2, 3) * 1
+v, w = x[:, 1:], x[1]
+v.mul_(2)
+keys = ("size", "stride", "storage_offset")
+out = {name: [getattr(t.grad_fn, "_saved_" + key) for key in keys] for name, t in (("v", v), ("w", w))}
+out["dir"] = [n for n in dir(v.grad_fn) if n.startswith("_saved")]
+out["base"] = [n for n in dir(x.grad_fn) if n.startswith("_saved")]

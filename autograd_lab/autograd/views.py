@@ -327,8 +327,8 @@ def as_strided_node(t, base):
 class CopySlices(Node):
     """A base of which one slice was overwritten in place by another operation (`inner`).
 
-    Math: y = a, with a slice replaced by what inner made of it.
-    VJP: to a: g, with its slice sent back through inner; to inner's other operands: what inner sends for the slice of g.
+    Math: y = a with a slice replaced by what the operation inside made of it.
+    VJP: to a: g whose slice has gone back through the operation inside; to the others: what that sends for the slice.
     PyTorch: torch::autograd::CopySlices
     """
 

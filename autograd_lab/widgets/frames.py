@@ -76,9 +76,7 @@ class Unit:
     tensors: list[int]
     node: int | None
     since: int
-    until: int = (
-        1 << 30
-    )  # from then on its tensor, written in place, has a box elsewhere; this one stays as it was
+    until: int = 1 << 30  # the last step before its tensor, written in place, got a box elsewhere
     scope: str | None = None  # of what leaves no node: where it was made; None for leaves
     left: float = 0  # how far it reaches from its anchor, the right edge of its last box
     right: float = 0

@@ -118,3 +118,15 @@ def test_what_copy_slices_sends_is_told_by_the_rule_inside(write, math, sends):
     n = next(n for n, node in enumerate(trace.nodes) if node["name"] == "CopySlices")
     assert rules.sends(trace, n) == sends
     assert rules.forward(trace, n) == (math, "")
+
+
+def test_a_copy_slices_from_before_the_recording_is_told_in_words():
+    b = torch.tensor([1.0, 2.0], requires_grad=True) * 2
+    b[0].mul_(3)
+    with lab.record() as trace:
+        b.sum().backward()
+    n = next(n for n, node in enumerate(trace.nodes) if node["name"] == "CopySlices")
+    assert rules.sends(trace, n) == [
+        ("a", "g whose slice has gone back through the operation inside"),
+        ("the others", ""),
+    ]

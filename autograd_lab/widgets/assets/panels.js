@@ -101,7 +101,7 @@ export class Panels {
     this.shownSource = undefined;
   }
 
-  /** Sizes that stepping needs; read here, so that no step has to ask for layout. */
+  /** Sizes that stepping needs; read here, so that a step asks for layout only if it comes to another line, which may be wrapped. */
   measure() {
     this.codeHeight = this.code.clientHeight;
     this.rowHeight = this.leaves.firstChild?.offsetHeight ?? 21;
@@ -141,7 +141,7 @@ export class Panels {
     lit?.setAttribute("data-lit", "now");
     [this.lit, this.made] = [lit, made];
     const row = made ?? lit;
-    if (row) this.code.scrollTop = row.offsetTop + (row.offsetHeight - this.codeHeight) / 2; // lines may be wrapped
+    if (row) this.code.scrollTop = row.offsetTop + (row.offsetHeight - this.codeHeight) / 2;
   }
 
   math(text) { return formula(text, this.names); }

@@ -194,11 +194,11 @@ columns = [jvp(t) for t in one_hot(3)]
 lab.reveal(prediction, [len(rows), len(columns)])
 J, (row, column) = numpy.array(rows), numpy.indices((2, 3))
 figure, axes = plt.subplots(2, 3, figsize=(7, 3.6), layout="constrained")
-for passes, pair in enumerate(axes.T, 1):
-    for axis, mode, covered in zip(pair, ("backward", "forward"), (row, column), strict=True):
-        axis.imshow(numpy.where(covered < passes, J, numpy.nan), cmap="YlOrBr", vmin=0, vmax=30)
-        axis.set(title=f"{mode}, passes: {passes}", xticks=[], yticks=[], facecolor="0.8")
-        for i, k in numpy.argwhere(covered < passes):
+for n, pair in enumerate(axes.T, 1):
+    for axis, way, seen in zip(pair, ("backward", "forward"), (row, column), strict=True):
+        axis.imshow(numpy.where(seen < n, J, numpy.nan), cmap="YlOrBr", vmin=0, vmax=30)
+        axis.set(title=f"{way} passes: {min(n, seen.max() + 1)}", facecolor="0.8", xticks=[], yticks=[])
+        for i, k in numpy.argwhere(seen < n):
             axis.text(k, i, f"{J[i, k]:g}", ha="center", va="center", fontsize=12)
 plt.show()
 

@@ -360,6 +360,8 @@ class Gradebook:
             for student, notebook, item, points, reason, author, at in self._db.execute(
                 "SELECT student, notebook, item, points, reason, author, at FROM overrides ORDER BY number"
             ):
+                if (student, notebook) not in found:
+                    continue  # withdrawn, and the notebook forgotten since
                 changed = found[student, notebook].overrides
                 changed.pop(item, None)
                 if points is not None:
@@ -406,25 +408,54 @@ class Gradebook:
                 "its points are the grader's.",
                 "see `autograd-lab gradebook RESULTS history`",
             )
-        if not reason.strip():
-            raise CannotGradeError(
-                "The override was not made.",
-                "it has no reason, and who reads the gradebook later will want one.",
-                'add --reason "..."',
-            )
+        reason = _reason(reason, "The override was not made.")
         was = next(entry.points(r) for r in entry.results if r.item == item)
         now = _now()
         self._db.execute("PRAGMA synchronous = FULL")  # nobody would type it again after a power cut
         with self._transaction():
             self._db.execute(
                 "INSERT INTO overrides (student, notebook, item, points, reason, author, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (student, entry.notebook, item, points, reason.strip(), author, now),
+                (student, entry.notebook, item, points, reason, author, now),
             )
             event = "overridden" if points is not None else "withdrawn"
             after = "" if points is None else f"{points:g}"
-            self._log(now, event, student, entry.notebook, item, f"{was:g}", after, reason.strip(), author)
+            self._log(now, event, student, entry.notebook, item, f"{was:g}", after, reason, author)
         self._db.execute("PRAGMA synchronous = NORMAL")
         return next(e for e in self.entries() if (e.student, e.notebook) == (student, entry.notebook))
+
+    def forget(self, notebook: str, reason: str, author: str) -> list[Entry]:
+        """Take a notebook, by its number or its name, out of the gradebook: it was graded by mistake. Returns what is forgotten.
+
+        Submissions stay where they are, so grading them brings it back. The history keeps each total. Raises
+        CannotGradeError if there is no such notebook, a person gave points in it, or there is no reason.
+        """
+        entries = self.entries()
+        gone = [e for e in entries if notebook in (e.notebook, e.notebook.split("_")[0])]
+        if not gone:
+            raise CannotGradeError(
+                f"The gradebook has no notebook {notebook!r}.",
+                f"it has {', '.join(sorted({e.notebook for e in entries})) or 'none yet'}.",
+                "give one of these, or its number",
+            )
+        by_hand = [f"{e.student} {item}" for e in gone for item in e.overrides]
+        if by_hand:
+            raise CannotGradeError(
+                f"{gone[0].notebook} was not forgotten.",
+                f"points were given by hand in it, which no grading brings back: {', '.join(by_hand[:5])}"
+                f"{f' and {len(by_hand) - 5} more' if len(by_hand) > 5 else ''}.",
+                "take them back first: `autograd-lab gradebook RESULTS withdraw STUDENT ITEM`",
+            )
+        reason = _reason(reason, "Nothing was forgotten.")
+        now = _now()
+        with self._transaction():
+            for entry in gone:
+                who = (entry.student, entry.notebook)
+                self._db.execute("DELETE FROM results WHERE student = ? AND notebook = ?", who)
+                self._db.execute("DELETE FROM submissions WHERE student = ? AND notebook = ?", who)
+                self._log(
+                    now, "forgotten", *who, "", f"{entry.total:g} of {entry.most:g}", "", reason, author
+                )
+        return gone
 
     def history(self, student: str = "", item: str = "") -> list[dict[str, str]]:
         """What happened, oldest first; to one student or one item, if these are given."""
@@ -446,6 +477,17 @@ def _result(
     return Result(
         student, notebook, item, score, points, state, says, misconception, probe, case, bool(hidden), *plain
     )
+
+
+def _reason(text: str, what: str) -> str:
+    """The reason that a person gives for a change, without spaces around it. Raises CannotGradeError if there is none."""
+    if not text.strip():
+        raise CannotGradeError(
+            what,
+            "it has no reason, and who reads the gradebook later will want one.",
+            'add --reason "..."',
+        )
+    return text.strip()
 
 
 def _now() -> str:
@@ -474,7 +516,7 @@ def _unpack(data: bytes) -> dict[str, Any]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """`autograd-lab gradebook RESULTS [show | override | withdraw | history | export]`; the exit status."""
+    """`autograd-lab gradebook RESULTS [show | override | withdraw | forget | history | export]`; the exit status."""
     options = _parser().parse_args(argv)
     try:
         with Gradebook(options.results / NAME if options.results.is_dir() else options.results) as book:
@@ -523,10 +565,12 @@ def _parser() -> argparse.ArgumentParser:
     withdraw.add_argument("student")
     withdraw.add_argument("item")
     withdraw.set_defaults(points=None)
-    for command in (override, withdraw):
+    forget = commands.add_parser("forget", help="take out a notebook that was graded by mistake")
+    forget.add_argument("notebook", metavar="NOTEBOOK", help="its number or its name, such as 05")
+    for command, do in ((override, _override), (withdraw, _override), (forget, _forget)):
         command.add_argument("--reason", required=True, help="why; it is kept")
         command.add_argument("--author", default="", help="who decided (default: your login name)")
-        command.set_defaults(do=_override)
+        command.set_defaults(do=do)
 
     history = commands.add_parser("history", help="what was graded, regraded and overridden, and when")
     history.add_argument("student", nargs="?", default="")
@@ -608,6 +652,24 @@ def _override(book: Gradebook, options: argparse.Namespace) -> int:
     from . import tables
 
     tables.write(book, book.path.parent)
+    return 0
+
+
+def _forget(book: Gradebook, options: argparse.Namespace) -> int:
+    gone = book.forget(options.notebook, options.reason, options.author or _login())
+    there = sum(entry.status != "missing" for entry in gone)
+    print(
+        f"{gone[0].notebook}: forgotten for {len(gone)} students, {there} of whom had handed it in. "
+        "Run `autograd-lab grade` to renew the pages."
+    )
+    from . import feedback, tables
+
+    folder = book.path.parent
+    tables.write(book, folder)
+    for student in {e.student for e in gone} - {e.student for e in book.entries()}:
+        name = tables.file_name(student)
+        (folder / "gradescope" / name / "results.json").unlink(missing_ok=True)
+        (folder / feedback.FOLDER / f"{name}.html").unlink(missing_ok=True)
     return 0
 
 

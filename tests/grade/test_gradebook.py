@@ -135,6 +135,46 @@ def test_lateness_takes_its_part_but_not_of_overrides(book):
     assert book.entries()[0].total == 5.0
 
 
+def test_a_notebook_is_forgotten_and_can_be_graded_again(tmp_path, capsys):
+    def command(*words):
+        return gradebook.main([str(tmp_path), *words])
+
+    with Gradebook(tmp_path / gradebook.NAME, create=True) as book:
+        fill(book)
+        book.record(
+            "ada", "05_more", [Result("ada", "05_more", "05.1", 0.0, 4.0, "missing")], {}, status="missing"
+        )
+        book.record("eve", "05_more", [Result("eve", "05_more", "05.1", 3.0, 4.0, "wrong")], {})
+        book.override("eve", "05.1", 4.0, "spoke to her", "prof")
+    assert command("export") == 0
+    page = tmp_path / "feedback" / "eve.html"
+    page.parent.mkdir()
+    page.touch()
+    assert (
+        command("forget", "05", "--reason", "not assigned") == 2
+    )  # what a person gave cannot be had again by grading
+    assert "eve 05.1" in capsys.readouterr().err
+    assert command("withdraw", "eve", "05.1", "--reason", "before I forget the notebook") == 0
+    for words, says in (
+        (["06", "--reason", "x"], "it has 04, 05_more"),
+        (["05", "--reason", " "], "no reason"),
+    ):
+        assert command("forget", *words) == 2
+        assert says in capsys.readouterr().err
+    assert command("forget", "05", "--reason", "not assigned", "--author", "prof") == 0
+    assert "05_more: forgotten for 2 students, 1 of whom had handed it in" in capsys.readouterr().out
+    assert "05_more" not in (tmp_path / "grades.csv").read_text() + (tmp_path / "submissions.csv").read_text()
+    assert {path.parent.name for path in (tmp_path / "gradescope").rglob("results.json")} == {"ada"}
+    assert not page.exists()
+    with Gradebook(tmp_path / gradebook.NAME) as book:
+        assert [(e.student, e.notebook) for e in book.entries()] == [("ada", "04")]
+        assert book.known().keys() == {("ada", "04")}
+        gone = [(row["student"], row["before"], row["reason"], row["author"]) for row in book.history() if row["event"] == "forgotten"]  # fmt: skip
+        assert gone == [("ada", "0 of 4", "not assigned", "prof"), ("eve", "3 of 4", "not assigned", "prof")]
+        book.record("eve", "05_more", [Result("eve", "05_more", "05.1", 3.0, 4.0, "wrong")], {})
+        assert book.entries()[1].total == 3.0
+
+
 def test_files_that_are_no_gradebook(tmp_path):
     with pytest.raises(CannotGradeError, match="There is no gradebook"):
         Gradebook(tmp_path / gradebook.NAME)

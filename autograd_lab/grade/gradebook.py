@@ -361,7 +361,7 @@ class Gradebook:
                 "SELECT student, notebook, item, points, reason, author, at FROM overrides ORDER BY number"
             ):
                 if (student, notebook) not in found:
-                    continue  # withdrawn, and the notebook forgotten since
+                    continue  # the notebook was forgotten; if it is graded again, this counts again
                 changed = found[student, notebook].overrides
                 changed.pop(item, None)
                 if points is not None:
@@ -426,8 +426,8 @@ class Gradebook:
     def forget(self, notebook: str, reason: str, author: str) -> list[Entry]:
         """Take a notebook, by its number or its name, out of the gradebook: it was graded by mistake. Returns what is forgotten.
 
-        Submissions stay where they are, so grading them brings it back. The history keeps each total. Raises
-        CannotGradeError if there is no such notebook, a person gave points in it, or there is no reason.
+        Submissions stay where they are, so grading them brings it back. The history keeps each total. Raises CannotGradeError
+        if there is no such notebook, if a person gave points in it (that was no mistake), or if there is no reason.
         """
         entries = self.entries()
         gone = [e for e in entries if notebook in (e.notebook, e.notebook.split("_")[0])]
@@ -441,7 +441,7 @@ class Gradebook:
         if by_hand:
             raise CannotGradeError(
                 f"{gone[0].notebook} was not forgotten.",
-                f"points were given by hand in it, which no grading brings back: {', '.join(by_hand[:5])}"
+                f"points were given by hand in it, so somebody counts on it: {', '.join(by_hand[:5])}"
                 f"{f' and {len(by_hand) - 5} more' if len(by_hand) > 5 else ''}.",
                 "take them back first: `autograd-lab gradebook RESULTS withdraw STUDENT ITEM`",
             )

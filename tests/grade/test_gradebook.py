@@ -150,9 +150,7 @@ def test_a_notebook_is_forgotten_and_can_be_graded_again(tmp_path, capsys):
     page = tmp_path / "feedback" / "eve.html"
     page.parent.mkdir()
     page.touch()
-    assert (
-        command("forget", "05", "--reason", "not assigned") == 2
-    )  # what a person gave cannot be had again by grading
+    assert command("forget", "05", "--reason", "not assigned") == 2  # a person gave points in it
     assert "eve 05.1" in capsys.readouterr().err
     assert command("withdraw", "eve", "05.1", "--reason", "before I forget the notebook") == 0
     for words, says in (

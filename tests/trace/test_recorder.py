@@ -114,7 +114,6 @@ def test_a_write_through_a_view_gives_base_and_view_new_nodes():
     at = next(k for k, e in enumerate(trace.events) if e["k"] == "inplace")
     event = trace.events[at]
     view, base = trace.nodes[event["n"]], trace.nodes[trace.rewritten(event)]
-    names = {node["name"] for node in trace.nodes}
     assert [node["name"] for node in trace.nodes if node["op"].startswith("mul")] == [
         "MulBackward0",
         "CopySlices",
@@ -141,7 +140,6 @@ def test_a_write_through_a_view_gives_base_and_view_new_nodes():
     assert state(trace, at).tensors[t].version == 0
     assert {event["n"], trace.rewritten(event)} <= now.nodes.keys()
     assert trace.tensors[t]["node"] == trace.rewritten(event)
-    assert {"CopySlices", "AsStridedBackward0"} <= names
     assert x.grad.tolist() == [15.0, 3.0]
 
 

@@ -23,7 +23,7 @@ DIFFERENCES = {
         Field("free", "ConvolutionBackward0", "saved", ("input",), ("input", "weight")),
     ],
     "views": [
-        Only("native", "free", "CopySlices", line=""),
+        Only("native", "free", "CopySlices"),
         Field("node", "UnsafeViewBackward0", "params", ("shape",), ()),
     ],
     "hooks": [

@@ -13,7 +13,7 @@ from autograd_lab.widgets.svg import svg
 
 
 def written():
-    """A write into a tensor, and one through a view: v and b have three and two boxes, y two."""
+    """A write into a tensor, and one through a view: y, b and v have two boxes each."""
     a, w = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(4.0, requires_grad=True)
     with lab.record() as trace:
         y = a * 2.0

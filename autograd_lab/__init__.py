@@ -3,9 +3,9 @@
 This module is the torch-like namespace. The teaching side is `from autograd_lab import lab`.
 """
 
-from . import autograd, creation, dtypes, linalg, nn, ops, optim, special, utils
+from . import autograd, creation, dtypes, linalg, machine, nn, ops, optim, special, utils
 from ._version import __version__
-from .absent import refuse
+from .absent import finder
 from .autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .autograd.modes import (
     enable_grad,
@@ -46,6 +46,7 @@ from .tensor import Tensor, install
 install(publish_methods(METHODS))
 globals().update(publish(creation.FACTORIES, "", __name__))
 globals().update(publish(FUNCTIONS, "", __name__))
+globals().update(machine.NAMES)
 
 _LAYERS = """
     adaptive_avg_pool1d avg_pool1d bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d cosine_similarity group_norm
@@ -63,15 +64,17 @@ _ABSENT = {
     "complex64": "there are no complex tensors here",
     "complex128": "there are no complex tensors here",
     "vmap": "torch.vmap is not here; write the loop",
-    "cuda": "everything here runs on the CPU",
 }
 """What PyTorch has and this library leaves out, with the reason."""
+
+
+_find = finder("")
 
 
 def __getattr__(name):
     if name in _ABSENT:
         raise AttributeError(f"module 'autograd_lab' has no attribute '{name}': {_ABSENT[name]}")
-    if name in ("lab", "func", "distributions"):
+    if name in ("compiler", "distributions", "func", "lab", "testing"):
         import importlib
 
         return importlib.import_module(f".{name}", __name__)
@@ -83,4 +86,4 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module(".widgets.magic", __name__).load_ipython_extension
-    refuse("", name)
+    return _find(name)

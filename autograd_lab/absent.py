@@ -1,9 +1,10 @@
 """What PyTorch has and this library leaves out: so that a missing name says so, and is not taken for a typing error."""
 
+from .places import find_place
+
 _NAMES = {
     "": """
-        adaptive_max_pool1d addmv_ affine_grid_generator alpha_dropout alpha_dropout_ amp angle
-        are_deterministic_algorithms_enabled as_strided_ autocast bartlett_window batch_norm
+        adaptive_max_pool1d addmv_ affine_grid_generator alpha_dropout alpha_dropout_ angle as_strided_ bartlett_window batch_norm
         binary_cross_entropy_with_logits binomial blackman_window channel_shuffle clear_autocast_cache complex
         conj_physical conj_physical_ conv_tbc conv_transpose3d cosine_embedding_loss dequantize distributed eig
         empty_permuted empty_quantized feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ fft
@@ -71,7 +72,10 @@ def finder(module):
     """The `__getattr__` of a module: it is asked for names that are not there."""
 
     def find(name):
-        refuse(module, name)
+        found = find_place(module, name)
+        if found is None:
+            refuse(module, name)
+        return found
 
     return find
 

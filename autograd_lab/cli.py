@@ -5,6 +5,7 @@ how their edits are kept) and opens JupyterLab there, on the first notebook:
 
     autograd-lab [--dir FOLDER] [--port N] [--no-browser]
     autograd-lab build [--check]            for authors: write the notebooks from their text sources
+    autograd-lab run train.py [ARGUMENTS]               a program written for PyTorch, on autograd_lab
     autograd-lab slides 04                              for instructors: a notebook as slides
     autograd-lab grade SUBMISSIONS --out RESULTS        for instructors: grade a class
     autograd-lab gradebook RESULTS [show ...]           for instructors: look at the grades, change them
@@ -41,6 +42,7 @@ FIRST_PORT = 8888
 # Subcommands: the module whose `main(argv) -> int` carries each one out, imported only when it is asked for.
 COMMANDS = {
     "build": ("autograd_lab.course.build", "for authors: write the notebooks from their text sources"),
+    "run": ("autograd_lab.standin", "run a program written for PyTorch, with autograd_lab in its place"),
     "slides": (
         "autograd_lab.course.slides",
         "for instructors: slides of a notebook, with live steppers and your notes",

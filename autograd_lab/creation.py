@@ -565,6 +565,23 @@ def legacy_tensor(cls, *data, dtype=None):
     return out
 
 
+def legacy_variable(cls, data=None, requires_grad=False, volatile=False):
+    """Variable(data), as old programs have it: a tensor over the same memory, without history (torch.autograd.Variable).
+
+    Raises TypeError if `data` is no tensor. `volatile` has no effect but a warning.
+    """
+    if volatile:
+        warn("volatile was removed and now has no effect. Use `with torch.no_grad():` instead.")
+    if data is None:
+        return Registry.tensor()
+    if not isinstance(data, Variable):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+    return data.detach().requires_grad_(requires_grad)
+
+
+Variable.__new__ = legacy_variable  # Tensors have one of their own: this is for those who ask for a Variable
+
+
 # -- the rest of the namespace ------------------------------------------------------------------------
 
 
@@ -599,8 +616,28 @@ def set_num_threads(n):
         raise TypeError(f"set_num_threads expects an int, but got {type(n).__name__}")
 
 
+_deterministic = False
+
+
 def use_deterministic_algorithms(mode, *, warn_only=False):
-    """Does nothing: all algorithms here are deterministic (torch.use_deterministic_algorithms)."""
+    """Keeps the setting; all algorithms here are deterministic whatever it is (torch.use_deterministic_algorithms)."""
+    global _deterministic
+    _deterministic = bool(mode)
+
+
+def are_deterministic_algorithms_enabled():
+    """The setting made by `use_deterministic_algorithms`."""
+    return _deterministic
+
+
+def typename(obj):
+    """The full name of the type of `obj`, for a tensor its legacy name (torch.typename)."""
+    if isinstance(obj, Variable):
+        return obj.type()
+    kind = obj if isinstance(obj, type) else type(obj)
+    return (
+        kind.__qualname__ if kind.__module__ in ("", "builtins") else f"{kind.__module__}.{kind.__qualname__}"
+    )
 
 
 def set_default_device(where):
@@ -620,31 +657,11 @@ def set_default_tensor_type(what):
     set_default_dtype(legacy_dtype(what))
 
 
-class _NoDevice:
-    """torch.cuda and the like: nothing is available."""
-
-    def __init__(self, name):
-        self._name = name
-
-    def is_available(self):
-        return False
-
-    def device_count(self):
-        return 0
-
-    def manual_seed(self, seed):
-        """Harmless without a device, as in PyTorch."""
-
-    manual_seed_all = manual_seed
-
-    def synchronize(self, device=None):
-        """Harmless without a device."""
-
-
 _FUNCTIONS = (
     tensor, from_numpy, as_tensor, asarray, scalar_tensor, zeros, zeros_like, ones, ones_like, empty, empty_like, full,
     full_like, empty_strided, eye, arange, linspace, logspace, tril_indices, triu_indices, device, layout, is_tensor,
-    is_floating_point, is_complex, get_num_threads, set_num_threads, use_deterministic_algorithms, set_default_device,
+    is_floating_point, is_complex, get_num_threads, set_num_threads, use_deterministic_algorithms,
+    are_deterministic_algorithms_enabled, typename, set_default_device,
     get_default_device, set_default_tensor_type, finfo, iinfo, can_cast, printing.set_printoptions,
     printing.get_printoptions, warning.set_warn_always, warning.is_warn_always_enabled, random.Generator,
     random.manual_seed, random.seed, random.initial_seed, random.get_rng_state, random.set_rng_state,
@@ -659,7 +676,6 @@ FACTORIES = {
     "default_generator": random.DEFAULT,
     "random": random,
     "return_types": return_types,
-    "cuda": _NoDevice("cuda"),
     "strided": strided,
     "contiguous_format": layout("contiguous_format"),
     "preserve_format": layout("preserve_format"),

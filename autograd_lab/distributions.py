@@ -11,6 +11,7 @@ from .creation import FACTORIES, tensor
 from .dtypes import Size
 from .linalg import cholesky, inv, solve_triangular
 from .ops.rule import FUNCTIONS
+from .places import find_place
 
 
 def _broadcast(*values):
@@ -465,6 +466,9 @@ def _refuse(distribution, name, value, what):
 
 
 def __getattr__(name):
+    found = find_place("distributions", name)
+    if found is not None:
+        return found
     raise AttributeError(
         f"module 'autograd_lab.distributions' has no attribute '{name}': here are {', '.join(__all__)} only"
     )

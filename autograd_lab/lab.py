@@ -83,6 +83,16 @@ def compare_static(fn: Any, *inputs: Any, **kwargs: Any) -> Any:
     return widgets.compare_static(fn, *inputs, **kwargs)
 
 
+def stand_in() -> Any:
+    """Let `import torch` give autograd_lab from now on, so that a program written for PyTorch runs as it is (see standin.py).
+
+    Returns the module. Raises ImportError if PyTorch itself has been imported in this process.
+    """
+    from . import standin
+
+    return standin.stand_in()
+
+
 def save_html(path: Any, *steppers: Any, title: str | None = None) -> None:
     """Write steppers as one web page that needs no kernel and no network (see widgets/export.py)."""
     from .widgets import export
@@ -92,7 +102,7 @@ def save_html(path: Any, *steppers: Any, title: str | None = None) -> None:
 
 __all__ = [
     "Trace", "Why", "check", "classroom", "compare", "compare_static", "draw", "expect", "hint", "narrate", "progress", "record", "record_torch", "reveal",
-    "save_html", "scope", "state", "step", "why", "wrong_order",
+    "save_html", "scope", "stand_in", "state", "step", "why", "wrong_order",
 ]  # fmt: skip
 
 

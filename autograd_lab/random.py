@@ -28,9 +28,8 @@ class Stream:
     """
 
     def __init__(self, seed):
-        self._twister = np.random.MT19937()
-        by_one_word = np.random.RandomState(seed % 2**32)
-        self._twister.state = by_one_word.get_state(legacy=False)
+        self._twister = np.random.MT19937(0)
+        np.random.RandomState(self._twister).seed(seed % 2**32)  # as PyTorch: from one word
         self._second = None  # of the last pair of normal numbers, if it is still to be given out
 
     @property

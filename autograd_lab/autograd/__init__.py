@@ -10,11 +10,20 @@ from math import prod
 
 import numpy as np
 
+from ..places import find_place
 from .anomaly import detect_anomaly, set_detect_anomaly
 from .engine import BackwardPass, cast
 from .function import Function
 from .graph import GradientEdge, meaning_of
-from .modes import WATCHERS, enable_grad, inference_mode, no_grad, set_grad_enabled, tell
+from .modes import (
+    WATCHERS,
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+    tell,
+)
 from .node import Node
 from .variable import NO_EDGE, Registry, Variable, edge_of, pair_of, wrap
 
@@ -296,10 +305,14 @@ from .gradcheck import gradcheck, gradgradcheck  # noqa: E402 - it needs `grad`
 def __getattr__(name):
     if name in ("forward_ad", "functional"):
         return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    found = find_place("autograd", name)
+    if found is None:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return found
 
 
 __all__ = [
     "Function", "GradientEdge", "Node", "Variable", "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck",
     "gradgradcheck", "inference_mode", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "set_multithreading_enabled",
 ]  # fmt: skip

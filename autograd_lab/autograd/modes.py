@@ -238,6 +238,19 @@ class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
     __repr__ = __str__
 
 
+class set_multithreading_enabled:  # noqa: N801 - PyTorch's name
+    """Has no effect, for a backward pass runs in one thread here (torch.autograd.set_multithreading_enabled)."""
+
+    def __init__(self, mode):
+        self.mode = bool(mode)
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, *exc):
+        pass
+
+
 class inference_mode(_Switch):  # noqa: N801 - PyTorch's name
     """Like `no_grad`, and what is made inside keeps no version and may never enter a graph (torch.inference_mode)."""
 

@@ -15,10 +15,12 @@ export.py    a captured graph as a JSON file, and back
 onnx.py      its forward as an ONNX model
 """
 
+from .capture import is_compiling
 from .compiled import Compiled, GraphBreakError, compile
 from .export import GraphExportError, GraphFormatError, load, save
 from .module import OptimizedModule
 
 __all__ = [
-    "Compiled", "GraphBreakError", "GraphExportError", "GraphFormatError", "OptimizedModule", "compile", "load", "save",
+    "Compiled", "GraphBreakError", "GraphExportError", "GraphFormatError", "OptimizedModule", "compile", "is_compiling", "load",
+    "save",
 ]  # fmt: skip

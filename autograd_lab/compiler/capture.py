@@ -84,6 +84,11 @@ class Tape:
         return self.values.get(id(tensor))
 
 
+def is_compiling():
+    """Whether a function is being captured in this thread (torch.compiler.is_compiling)."""
+    return any(isinstance(one, Watcher) and one.state is THREAD.state for one in WATCHERS)
+
+
 class Watcher:
     """Stands where a recorder stands, and fills a Tape."""
 

@@ -1,10 +1,13 @@
 """Layers: modules with parameters, buffers or settings. Each one's forward is a function of nn.functional."""
 
+import importlib
 import math
+from collections.abc import Iterable
 
 from ..creation import FACTORIES
 from ..ops.pooling import pair
 from ..ops.products import linear
+from ..places import find_place
 from . import functional as F
 from . import init
 from .module import Module
@@ -124,7 +127,7 @@ class Unflatten(Module):
 # -- dropout and embedding ----------------------------------------------------------------------------
 
 
-class _Dropout(Module):
+class _DropoutNd(Module):
     fn = None
 
     def __init__(self, p=0.5, inplace=False):
@@ -140,31 +143,31 @@ class _Dropout(Module):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_Dropout):
+class Dropout(_DropoutNd):
     """In training every element is zeroed with probability p, the others are divided by 1 - p."""
 
     fn = staticmethod(F.dropout)
 
 
-class Dropout1d(_Dropout):
+class Dropout1d(_DropoutNd):
     """Dropout of whole channels of (n, c, l)."""
 
     fn = staticmethod(F.dropout1d)
 
 
-class Dropout2d(_Dropout):
+class Dropout2d(_DropoutNd):
     """Dropout of whole channels of (n, c, h, w)."""
 
     fn = staticmethod(F.dropout2d)
 
 
-class Dropout3d(_Dropout):
+class Dropout3d(_DropoutNd):
     """Dropout of whole channels of (n, c, d, h, w)."""
 
     fn = staticmethod(F.dropout3d)
 
 
-class AlphaDropout(_Dropout):
+class AlphaDropout(_DropoutNd):
     """Dropout for nets of SELUs."""
 
     fn = staticmethod(F.alpha_dropout)
@@ -344,7 +347,7 @@ class EmbeddingBag(Module):
 # -- convolution --------------------------------------------------------------------------------------
 
 
-class _Conv(Module):
+class _ConvNd(Module):
     nd = 1
     fn = None
     transposed = False
@@ -439,28 +442,28 @@ class _Conv(Module):
         return text
 
 
-class Conv1d(_Conv):
+class Conv1d(_ConvNd):
     """A weight (out, in / groups, k) slid along a sequence (n, in, l)."""
 
     nd = 1
     fn = staticmethod(F.conv1d)
 
 
-class Conv2d(_Conv):
+class Conv2d(_ConvNd):
     """A weight (out, in / groups, kh, kw) slid over images (n, in, h, w)."""
 
     nd = 2
     fn = staticmethod(F.conv2d)
 
 
-class Conv3d(_Conv):
+class Conv3d(_ConvNd):
     """A weight (out, in / groups, kd, kh, kw) slid over volumes (n, in, d, h, w)."""
 
     nd = 3
     fn = staticmethod(F.conv3d)
 
 
-class _ConvTranspose(_Conv):
+class _ConvTransposeNd(_ConvNd):
     transposed = True
 
     def __init__(
@@ -511,14 +514,14 @@ class _ConvTranspose(_Conv):
         )
 
 
-class ConvTranspose1d(_ConvTranspose):
+class ConvTranspose1d(_ConvTransposeNd):
     """The map that sends the gradient of Conv1d to its input, as a layer."""
 
     nd = 1
     fn = staticmethod(F.conv_transpose1d)
 
 
-class ConvTranspose2d(_ConvTranspose):
+class ConvTranspose2d(_ConvTransposeNd):
     """The map that sends the gradient of Conv2d to its input, as a layer."""
 
     nd = 2
@@ -528,7 +531,7 @@ class ConvTranspose2d(_ConvTranspose):
 # -- pooling ------------------------------------------------------------------------------------------
 
 
-class _MaxPool(Module):
+class _MaxPoolNd(Module):
     fn = None
 
     def __init__(
@@ -562,19 +565,19 @@ class _MaxPool(Module):
         )
 
 
-class MaxPool1d(_MaxPool):
+class MaxPool1d(_MaxPoolNd):
     """The largest element of each window of a sequence."""
 
     fn = staticmethod(F.max_pool1d)
 
 
-class MaxPool2d(_MaxPool):
+class MaxPool2d(_MaxPoolNd):
     """The largest element of each window of an image."""
 
     fn = staticmethod(F.max_pool2d)
 
 
-class MaxPool3d(_MaxPool):
+class MaxPool3d(_MaxPoolNd):
     """The largest element of each window of a volume."""
 
     fn = staticmethod(F.max_pool3d)
@@ -870,7 +873,7 @@ class GroupNorm(Module):
         return f"{shown}, bias={self.bias is not None}"
 
 
-class _Norm(Module):
+class _NormBase(Module):
     """What batch and instance norm share: scale and shift, and running statistics."""
 
     _version = 2
@@ -923,7 +926,7 @@ class _Norm(Module):
         )
 
 
-class _BatchNorm(_Norm):
+class _BatchNorm(_NormBase):
     def forward(self, input):
         self._check_input_dim(input)
         momentum = 0.0 if self.momentum is None else self.momentum
@@ -969,7 +972,7 @@ class BatchNorm3d(_BatchNorm):
             raise ValueError(f"expected 5D input (got {input.dim()}D input)")
 
 
-class _InstanceNorm(_Norm):
+class _InstanceNorm(_NormBase):
     nd = 1
 
     def __init__(
@@ -1517,6 +1520,38 @@ class TripletMarginLoss(_Loss):
             swap=self.swap,
             reduction=self.reduction,
         )
+
+
+def _ntuple(n, name):
+    """A function that repeats a number `n` times and leaves what has several as it is (torch.nn.modules.utils)."""
+
+    def parse(x):
+        return tuple(x) if isinstance(x, Iterable) else (x,) * n
+
+    parse.__name__ = name
+    return parse
+
+
+_single, _pair = _ntuple(1, "_single"), _ntuple(2, "_pair")
+_triple, _quadruple = _ntuple(3, "_triple"), _ntuple(4, "_quadruple")
+
+
+def consume_prefix_in_state_dict_if_present(state_dict, prefix):
+    """Take `prefix` off the names in a saved state, such as the "module." that DataParallel puts there (torch.nn.modules.utils)."""
+    for key in [key for key in state_dict if key.startswith(prefix)]:
+        state_dict[key.removeprefix(prefix)] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", {})
+    for key in [key for key in metadata if key == prefix.removesuffix(".") or key.startswith(prefix)]:
+        metadata[key[len(prefix) :]] = metadata.pop(key)
+
+
+def __getattr__(name):
+    found = find_place("nn.modules", name)
+    if found is not None:
+        return found
+    if name.startswith("__"):
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(importlib.import_module(__package__), name)  # PyTorch has all layers in nn.modules
 
 
 __all__ = [

@@ -109,6 +109,10 @@ def paths(node, counts):
     return counts[node]
 
 
+WRITTEN_BEFORE = ("modified by an inplace operation", " is a view", "A view was created in no_grad mode and its base")
+"""Programs without a gradient, in PyTorch as well: they wrote to what was saved, or viewed without recording."""
+
+
 @EXAMPLES
 @given(programs.program(10, PLAIN))
 def test_gradients_are_the_sum_over_all_paths(program):
@@ -134,8 +138,9 @@ def test_gradients_are_the_sum_over_all_paths(program):
             by_all_paths(loss.grad_fn, 0, torch.ones_like(loss), found)
         loss.backward()
     except RuntimeError as error:
-        assume("modified by an inplace operation" not in str(error) and " is a view" not in str(error))
-        raise
+        if not any(text in str(error) for text in WRITTEN_BEFORE):
+            raise
+        assume(False)
     for leaf in leaves:
         if leaf.requires_grad and leaf.is_leaf:
             if id(leaf) in found:

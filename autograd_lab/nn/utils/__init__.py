@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from ...absent import refuse
+from ...absent import finder
 from ...autograd import no_grad
 from ...autograd.modes import WATCHERS, tell
 from ...autograd.record import write
@@ -86,6 +86,9 @@ def vector_to_parameters(vec, parameters):
         start += n
 
 
+find = finder("nn.utils")
+
+
 def __getattr__(name):
     if name in ("parametrizations", "parametrize", "rnn"):
         return importlib.import_module(f"{__name__}.{name}")
@@ -96,7 +99,7 @@ def __getattr__(name):
         raise AttributeError(
             f"module 'autograd_lab.nn.utils' has no attribute '{name}': use nn.utils.parametrizations.{name}, which replaces it"
         )
-    refuse("nn.utils", name)
+    return find(name)
 
 
 __all__ = [

@@ -1,0 +1,277 @@
+"""What a program asks about the machine before it starts: there is the CPU, and nothing else.
+
+    device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+
+The answers are those of PyTorch as it is built for the CPU: nothing is available, switches for devices can be read and
+turned without effect, and what needs a device raises the error that PyTorch raises there.
+"""
+
+import functools
+import sys
+import warnings
+from types import ModuleType
+
+from . import amp
+from ._version import __version__
+from .creation import device as device_of
+
+REFERENCE = "2.13.0"
+"""The version of PyTorch that this library follows."""
+
+
+def _module(path, doc, **names):
+    """A module of the torch-like namespace that has no file of its own; `import autograd_lab.<path>` finds it."""
+    made = ModuleType(f"autograd_lab.{path}", doc)
+    vars(made).update(names)
+    sys.modules[made.__name__] = made
+    parent, _, last = path.rpartition(".")
+    if parent:
+        setattr(sys.modules[f"autograd_lab.{parent}"], last, made)
+    return made
+
+
+def _answers(value):
+    """A function that gives `value`, whatever it is asked."""
+    return lambda *args, **kwargs: value
+
+
+def _raises(kind, text):
+    """A function that raises, whatever it is asked."""
+
+    def refuse(*args, **kwargs):
+        raise kind(text)
+
+    return refuse
+
+
+class _Around:
+    """A context that switches to a device or a stream. Without one it changes nothing; there is none to be switched to."""
+
+    error, text = None, ""
+
+    def __init__(self, device=None):
+        self.device = device
+
+    def __enter__(self):
+        if self.error is not None and self.device not in (None, -1):
+            raise self.error(self.text)
+        return self
+
+    def __exit__(self, *exc):
+        return False
+
+
+def _switch(error, text):
+    return type("device", (_Around,), {"error": error, "text": text})
+
+
+_nothing = _answers(None)
+
+
+def _device(path, kind):
+    """The module of a kind of device that is not there."""
+    absent = _raises(AssertionError, f"Torch not compiled with {path.upper()} enabled")
+    return _module(
+        path,
+        f"torch.{path}: there is no {kind} here.",
+        is_available=_answers(False),
+        device_count=_answers(0),
+        is_initialized=_answers(False),
+        manual_seed=_nothing,
+        manual_seed_all=_nothing,
+        seed_all=_nothing,
+        empty_cache=_nothing,
+        device=_switch(RuntimeError, f"PyTorch was compiled without {path.upper()} support"),
+        device_of=_Around,
+        stream=_Around,
+        **dict.fromkeys(
+            [
+                "synchronize", "current_device", "get_device_name", "get_device_properties", "get_device_capability",
+                "initial_seed", "get_rng_state", "current_stream", "default_stream", "init", "ipc_collect", "mem_get_info",
+                "set_device",
+            ],
+            absent,
+        ),
+    )  # fmt: skip
+
+
+cuda = _device("cuda", "GPU of NVIDIA's")
+vars(cuda).update(
+    seed=_nothing,
+    set_rng_state=_nothing,
+    get_rng_state_all=lambda: [],
+    is_bf16_supported=_answers(False),
+    is_tf32_supported=_answers(False),
+    get_arch_list=lambda: [],
+    Stream=_raises(RuntimeError, "torch.cuda.Stream requires CUDA support"),
+    Event=_raises(RuntimeError, "Tried to instantiate dummy base class Event"),
+    **dict.fromkeys(
+        ["memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"], _answers(0)
+    ),
+)
+
+
+class _CudaAutocast(amp.autocast):
+    """torch.cuda.amp.autocast, the older name."""
+
+    def __init__(self, enabled=True, dtype=None, cache_enabled=True):
+        _older_name("autocast")
+        super().__init__("cuda", dtype, enabled, cache_enabled)
+
+
+class _CudaGradScaler(amp.GradScaler):
+    """torch.cuda.amp.GradScaler, the older name."""
+
+    def __init__(self, *args, **kwargs):
+        _older_name("GradScaler")
+        super().__init__("cuda", *args, **kwargs)
+
+
+def _older_name(name):
+    warnings.warn(
+        f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use `torch.amp.{name}('cuda', args...)` instead.",
+        FutureWarning,
+        stacklevel=3,
+    )
+
+
+_module(
+    "cuda.amp",
+    "torch.cuda.amp: the older names of what is in torch.amp.",
+    autocast=_CudaAutocast,
+    GradScaler=_CudaGradScaler,
+    custom_fwd=functools.partial(amp.custom_fwd, device_type="cuda"),
+    custom_bwd=functools.partial(amp.custom_bwd, device_type="cuda"),
+)
+xpu = _device("xpu", "GPU of Intel's")
+mps = _module(
+    "mps",
+    "torch.mps: there is no GPU of Apple's here.",
+    is_available=_answers(False),
+    device_count=_answers(0),
+    manual_seed=_nothing,
+    **{
+        name: _raises(RuntimeError, f"Cannot execute {theirs}() without MPS backend.")
+        for name, theirs in {
+            "synchronize": "deviceSynchronize",
+            "empty_cache": "emptyCache",
+            "seed": "getDefaultGenerator",
+        }.items()
+    },
+)
+_NO_ACCELERATOR = "Cannot access accelerator device when none is available."
+accelerator = _module(
+    "accelerator",
+    "torch.accelerator: there is none.",
+    is_available=_answers(False),
+    device_count=_answers(0),
+    current_accelerator=_nothing,
+    device_index=_switch(RuntimeError, _NO_ACCELERATOR),
+    **dict.fromkeys(
+        ["current_device_index", "set_device_index", "synchronize", "empty_cache", "memory_allocated"],
+        _raises(RuntimeError, _NO_ACCELERATOR),
+    ),
+)
+cpu = _module(
+    "cpu",
+    "torch.cpu: the device there always is.",
+    is_available=_answers(True),
+    device_count=_answers(1),
+    current_device=_answers("cpu"),
+    synchronize=_nothing,
+    is_initialized=_answers(True),
+)
+
+backends = _module("backends", "torch.backends: switches of libraries that are not used here.")
+_module(
+    "backends.cudnn",
+    "torch.backends.cudnn: not here; its switches have no effect.",
+    is_available=_answers(False),
+    version=_nothing,
+    enabled=True,
+    benchmark=False,
+    deterministic=False,
+    allow_tf32=True,
+)
+_module(
+    "backends.mps", "torch.backends.mps: not here.", is_available=_answers(False), is_built=_answers(False)
+)
+_module(
+    "backends.cuda",
+    "torch.backends.cuda: not here; its switches have no effect.",
+    is_built=_answers(False),
+    **{f"{name}_sdp_enabled": _answers(True) for name in ("flash", "mem_efficient", "math", "cudnn")},
+    **{f"enable_{name}_sdp": _nothing for name in ("flash", "mem_efficient", "math", "cudnn")},
+)
+_module(
+    "backends.cuda.matmul",
+    "torch.backends.cuda.matmul: switches without effect.",
+    allow_tf32=False,
+    allow_fp16_reduced_precision_reduction=True,
+    allow_bf16_reduced_precision_reduction=True,
+)
+for _name in ("mkl", "mkldnn", "openmp", "opt_einsum"):
+    _module(
+        f"backends.{_name}", f"torch.backends.{_name}: NumPy computes here.", is_available=_answers(False)
+    )
+
+version = _module(
+    "version",
+    "torch.version: the version of PyTorch that is followed here.",
+    __version__=f"{REFERENCE}+autograd.lab.{__version__}",
+    cuda=None,
+    hip=None,
+    xpu=None,
+    debug=False,
+)
+
+_precision = "highest"
+
+
+def get_float32_matmul_precision():
+    """The setting made by `set_float32_matmul_precision`; float32 is computed as float32 whatever it is."""
+    return _precision
+
+
+def set_float32_matmul_precision(precision):
+    """Keeps the setting: "highest", "high" or "medium". There is one way to multiply here (torch.set_float32_matmul_precision)."""
+    global _precision
+    if precision in ("highest", "high", "medium"):
+        _precision = precision
+    else:
+        warnings.warn(
+            f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
+            "setFloat32MatmulPrecision call has no effect.",
+            stacklevel=2,
+        )
+
+
+def get_device_module(device=None):
+    """The module of a kind of device: torch.cpu (torch.get_device_module)."""
+    name = "cpu" if device is None else device_of(device).type
+    found = sys.modules.get(f"autograd_lab.{name}")
+    if found not in (cpu, cuda, mps, xpu):
+        raise RuntimeError(
+            f"Device '{name}' does not have a corresponding module registered as 'torch.{name}'."
+        )
+    return found
+
+
+NAMES = {
+    "cuda": cuda,
+    "xpu": xpu,
+    "mps": mps,
+    "cpu": cpu,
+    "accelerator": accelerator,
+    "backends": backends,
+    "version": version,
+    "get_float32_matmul_precision": get_float32_matmul_precision,
+    "set_float32_matmul_precision": set_float32_matmul_precision,
+    "get_device_module": get_device_module,
+    "amp": amp,
+    "autocast": amp.autocast,
+    "is_autocast_enabled": amp.is_autocast_enabled,
+}
+"""What of this page belongs in the torch-like namespace."""
+
+__all__ = ["NAMES", "REFERENCE"]

@@ -63,7 +63,6 @@ _ABSENT = {
     "complex32": "there are no complex tensors here",
     "complex64": "there are no complex tensors here",
     "complex128": "there are no complex tensors here",
-    "vmap": "torch.vmap is not here; write the loop",
 }
 """What PyTorch has and this library leaves out, with the reason."""
 
@@ -78,6 +77,10 @@ def __getattr__(name):
         import importlib
 
         return importlib.import_module(f".{name}", __name__)
+    if name == "vmap":
+        from .func import vmap
+
+        return vmap
     if name == "compile":
         from .compiler import compile
 

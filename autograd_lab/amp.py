@@ -6,7 +6,6 @@ GradScaler    keeps small gradients from vanishing in narrow types: multiplies t
 """
 
 import functools
-import warnings
 from collections.abc import Iterable
 from contextlib import ContextDecorator
 
@@ -17,6 +16,7 @@ from .autograd.record import write
 from .autograd.variable import Variable, wrap
 from .creation import device as device_of
 from .dtypes import float16
+from .warning import warn
 
 
 class autocast(ContextDecorator):  # noqa: N801 - PyTorch's name
@@ -32,13 +32,12 @@ class autocast(ContextDecorator):  # noqa: N801 - PyTorch's name
         self.device = device_of(device_type).type
         self.fast_dtype = dtype
         if enabled and self.device == "cuda":
-            warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=2)
+            warn("CUDA is not available or torch_xla is imported. Disabling autocast.")
         if enabled and self.device == "cpu":
             if dtype is not None and dtype is not float16:
-                warnings.warn(
+                warn(
                     "In CPU autocast, but the target dtype is not supported. Disabling autocast.\n"
-                    "CPU Autocast only supports dtypes of torch.bfloat16, torch.float16 currently.",
-                    stacklevel=2,
+                    "CPU Autocast only supports dtypes of torch.bfloat16, torch.float16 currently."
                 )
                 return
             raise RuntimeError(
@@ -93,9 +92,7 @@ class GradScaler:
         self._device = device
         if enabled and device == "cuda":
             enabled = False
-            warnings.warn(
-                "torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2
-            )
+            warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.")
         self._enabled = enabled
         if not enabled:
             return

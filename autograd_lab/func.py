@@ -1,6 +1,21 @@
-"""torch.func, as far as it is here: `functional_call` runs a module with other tensors in place of its own."""
+"""torch.func: derivatives as functions of functions, which can be nested; and a module called with other parameters."""
 
 import contextlib
+import functools
+from collections import defaultdict
+
+from .autograd import enable_grad
+from .autograd import grad as gradient_of
+from .autograd.modes import is_grad_enabled
+from .autograd.node import AccumulateGrad
+from .autograd.variable import Variable
+from .creation import FACTORIES
+from .ops.rule import FUNCTIONS
+
+zeros, zeros_like, stack = FACTORIES["zeros"], FACTORIES["zeros_like"], FUNCTIONS["stack"]
+get_rng_state, set_rng_state = FACTORIES["get_rng_state"], FACTORIES["set_rng_state"]
+
+# -- modules with other parameters ----------------------------------------------------------------------
 
 
 @contextlib.contextmanager
@@ -58,13 +73,552 @@ def functional_call(
         return module(*args, **(kwargs or {}))
 
 
-def __getattr__(name):
-    if name in ("grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "vjp", "vmap"):
-        raise AttributeError(
-            f"module 'autograd_lab.func' has no attribute '{name}': the transforms are not here; torch.autograd.functional has "
-            "vjp, jvp, jacobian and hessian, and a loop does what vmap does"
+# -- nested values: lists, tuples and dicts of tensors, as arguments and results ------------------------
+
+
+def _flatten(tree):
+    """The leaves of nested lists, tuples and dicts, and a function that puts others in their places."""
+    if isinstance(tree, dict):
+        keys, children = list(tree), list(tree.values())
+
+        def join(parts):
+            if isinstance(tree, defaultdict):
+                return defaultdict(tree.default_factory, zip(keys, parts, strict=True))
+            return type(tree)(zip(keys, parts, strict=True))
+
+    elif isinstance(tree, (list, tuple)):
+        children = list(tree)
+
+        def join(parts):
+            return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
+
+    else:
+        return [tree], lambda leaves: next(leaves)
+    flat = [_flatten(child) for child in children]
+    return [leaf for leaves, _ in flat for leaf in leaves], lambda leaves: join(
+        [put(leaves) for _, put in flat]
+    )
+
+
+def _mapped(fn, tree):
+    """The same structure with fn(leaf) for each leaf."""
+    leaves, put = _flatten(tree)
+    return put(iter([fn(leaf) for leaf in leaves]))
+
+
+def _shape_of(tree):
+    """What two trees of one structure have in common, as text."""
+    return _mapped(lambda _: _Star(), tree)
+
+
+class _Star:
+    def __repr__(self):
+        return "*"
+
+    def __eq__(self, other):
+        return isinstance(other, _Star)
+
+    __hash__ = None
+
+
+# -- derivatives ----------------------------------------------------------------------------------------
+#
+# A transform gives the function tensors of its own to differentiate by, and hands out results that do not depend on these:
+# what is left in their history is of the surroundings, be it an outer transform or a parameter of a model.
+
+
+class _Inputs:
+    """The tensors by which one transform differentiates."""
+
+    def __init__(self, given):
+        self.tensors, self._put = _flatten(given)
+        for t in self.tensors:
+            if not isinstance(t, Variable):
+                raise ValueError(f"Thing passed to transform API must be Tensor, got {type(t)}")
+        with enable_grad():
+            self.tensors = [
+                t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in self.tensors
+            ]
+        for t in self.tensors:
+            if t.is_leaf:
+                t.__dict__["_transform"] = self
+        self.running = False  # whether the function is being called
+        self._recorded_outside = is_grad_enabled()
+
+    def tree(self):
+        """What the function is given."""
+        return self._put(iter(self.tensors))
+
+    def put(self, results):
+        """One result for each of the tensors, in the structure they were given in."""
+        return self._put(iter(results))
+
+    def gradients(self, outputs, grad_outputs=None, again=True):
+        """Of `outputs` by the inputs, zeros where there is no dependence; recorded if they may be differentiated `again`."""
+        weights = grad_outputs or [None] * len(outputs)
+        pairs = [(y, g) for y, g in zip(outputs, weights, strict=True) if y.requires_grad]
+        if not pairs:
+            return [zeros_like(t) for t in self.tensors]
+        found = gradient_of(
+            [y for y, _ in pairs],
+            self.tensors,
+            None if grad_outputs is None else [g for _, g in pairs],
+            retain_graph=True,
+            create_graph=again,
+            allow_unused=True,
         )
-    raise AttributeError(f"module 'autograd_lab.func' has no attribute '{name}'")
+        return [zeros_like(t) if g is None else g for g, t in zip(found, self.tensors, strict=True)]
+
+    def leave(self, t):
+        """A result without what of its history belongs to this transform alone."""
+        if not isinstance(t, Variable):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(t)}")
+        return t.detach() if t.requires_grad and not self.outlive([t]) else t
+
+    def outlive(self, tensors):
+        """Whether the history of some of these tensors is of the surroundings too, and these record it."""
+        return self._recorded_outside and any(
+            t.requires_grad and self._comes_from_outside(t) for t in tensors
+        )
+
+    def _comes_from_outside(self, t):
+        if t.grad_fn is None:
+            return self._is_outside(t)
+        seen, waiting = {t.grad_fn}, [t.grad_fn]
+        while waiting:
+            for node, _ in waiting.pop().next_functions:
+                if node is not None and node not in seen:
+                    if isinstance(node, AccumulateGrad) and self._is_outside(node.variable):
+                        return True
+                    seen.add(node)
+                    waiting.append(node)
+        return False
+
+    def _is_outside(self, leaf):
+        """Whether a leaf is the user's, or of a transform that runs around this one."""
+        whose = leaf.__dict__.get("_transform")
+        return whose is None or (whose is not self and whose.running)
+
+    def call(self, func, args, kwargs, has_aux, who):
+        """(outputs, aux or None) of func(*args) with recording switched on."""
+        self.running = True
+        try:
+            with enable_grad():
+                outputs = func(*args, **kwargs)
+        finally:
+            self.running = False
+        if not has_aux:
+            return outputs, None
+        if not (isinstance(outputs, tuple) and len(outputs) == 2):
+            raise RuntimeError(
+                f"{who}: output of function f should be a tuple: (output, aux) if has_aux is True"
+            )
+        return outputs
 
 
-__all__ = ["functional_call"]
+def _numbers(argnums, count):
+    """`argnums` as a tuple of places from 0. Raises RuntimeError for places that are not there."""
+    numbers = argnums if isinstance(argnums, tuple) else (argnums,)
+    for n in numbers:
+        if not isinstance(n, int):
+            raise RuntimeError(f"argnum must be int, got: {type(n)}")
+        if not -count <= n < count:
+            raise RuntimeError(f"Got argnum={n}, but only {count} positional inputs")
+    numbers = tuple([n % count for n in numbers])
+    if len(set(numbers)) != len(numbers):
+        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+    return numbers
+
+
+def _chosen(args, argnums):
+    """Give the inputs to differentiate by, and all arguments with these in their places."""
+    numbers = _numbers(argnums, len(args))
+    inputs = _Inputs(tuple([args[n] for n in numbers]))
+    inner = list(args)
+    for n, arg in zip(numbers, inputs.tree(), strict=True):
+        inner[n] = arg
+    return inputs, inner
+
+
+def _per_argument(argnums, results):
+    return results if isinstance(argnums, tuple) else results[0]
+
+
+def grad_and_value(func, argnums=0, has_aux=False):
+    """A function that gives (the gradient of func by its argument number `argnums`, func's value) (torch.func.grad_and_value).
+
+    `func` returns a tensor with one element and no dims; or, with has_aux, a pair of it and other results, which are handed on:
+    (gradient, (value, aux)). `argnums` may be a tuple: the gradient is then one of gradients. Raises RuntimeError for other results.
+    """
+
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        inputs, inner = _chosen(args, argnums)
+        y, aux = inputs.call(func, inner, kwargs, has_aux, "grad_and_value(f)(*args)")
+        if not isinstance(y, Variable):
+            raise RuntimeError(
+                f"grad_and_value(f)(*args): Expected f(*args) to return a Tensor, got {type(y)}"
+            )
+        if y.dim() != 0:
+            raise RuntimeError(
+                "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
+                f"{y.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
+            )
+        grads = inputs.put([inputs.leave(g) for g in inputs.gradients([y], again=inputs.outlive([y]))])
+        value = inputs.leave(y)
+        return _per_argument(argnums, grads), (value, _mapped(inputs.leave, aux)) if has_aux else value
+
+    return wrapper
+
+
+def grad(func, argnums=0, has_aux=False):
+    """A function that gives the gradient of func by its argument number `argnums` (torch.func.grad).
+
+    Can be applied again to what it gives: grad(grad(f)) is the second derivative. See `grad_and_value` for the rest.
+    """
+    both = grad_and_value(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        grads, value = both(*args, **kwargs)
+        return (grads, value[1]) if has_aux else grads
+
+    return wrapper
+
+
+def vjp(func, *primals, has_aux=False):
+    """(func(*primals), a function from the gradient of this to those of the primals) (torch.func.vjp).
+
+    With has_aux, func returns (output, aux), and aux comes third. The function may be called any number of times.
+    """
+    inputs = _Inputs(primals)
+    outputs, aux = inputs.call(func, inputs.tree(), {}, has_aux, "vjp(f, *primals)")
+    leaves, _ = _tensors(outputs, "vjp(f, *primals)", "f(*primals)")
+
+    def backwards(cotangents, retain_graph=True, create_graph=None):
+        if _shape_of(cotangents) != _shape_of(outputs):
+            raise RuntimeError(
+                "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
+                f"cotangents: {_shape_of(cotangents)}, primal output: {_shape_of(outputs)}"
+            )
+        given = _flatten(cotangents)[0]
+        grads = inputs.gradients(leaves, given, again=inputs.outlive([*leaves, *given]))
+        return inputs.put([inputs.leave(g) for g in grads])
+
+    result = _mapped(inputs.leave, outputs), backwards
+    return (*result, _mapped(inputs.leave, aux)) if has_aux else result
+
+
+def _tensors(outputs, who, what):
+    """The leaves of `outputs`, all of which must be tensors, and what puts them back."""
+    leaves, put = _flatten(outputs)
+    for leaf in leaves:
+        if not isinstance(leaf, Variable):
+            raise RuntimeError(
+                f"{who}: expected {what} to return only tensors, got unsupported type {type(leaf)}"
+            )
+    return leaves, put
+
+
+def jvp(func, primals, tangents, *, strict=False, has_aux=False):
+    """(func(*primals), its change along `tangents`) (torch.func.jvp): two trees of tensors of one structure.
+
+    Computed by differentiating the vjp, which is linear in its argument, once more; so any nesting of transforms is allowed.
+    """
+    who = "jvp(f, primals, tangents)"
+    for name, given in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(given, tuple):
+            raise RuntimeError(
+                f"{who}: Expected {name} to be a tuple. E.g. it should be valid to call f(*{name})."
+            )
+    if not _flatten(primals)[0]:
+        raise RuntimeError(f"{who}: Expected primals to contain at least one Tensor.")
+    if _shape_of(primals) != _shape_of(tangents):
+        raise RuntimeError(
+            f"{who}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 tensors, "
+            f"tangents also must be. Got primals with structure {_shape_of(primals)} and tangents with structure {_shape_of(tangents)}"
+        )
+    inputs = _Inputs(primals)
+    outputs, aux = inputs.call(func, inputs.tree(), {}, has_aux, who)
+    leaves, put = _tensors(outputs, who, "f(*args)")
+    along = _flatten(tangents)[0]
+    for x, t in zip(inputs.tensors, along, strict=True):
+        if x.shape != t.shape:
+            raise RuntimeError(
+                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
+                f"supported. Tensor is of size {list(x.shape)} while the given forward gradient is of size {list(t.shape)}."
+            )
+    changes = [inputs.leave(change) for change in _pushed(inputs, leaves, along)]
+    result = _mapped(inputs.leave, outputs), put(iter(changes))
+    return (*result, _mapped(inputs.leave, aux)) if has_aux else result
+
+
+def _pushed(inputs, outputs, tangents):
+    """The change of each output along the tangents: the vjp's derivative by its argument."""
+    with enable_grad():
+        weights = [zeros_like(y).requires_grad_() for y in outputs]
+        grads = inputs.gradients(outputs, weights)
+        total = sum((g * t).sum() for g, t in zip(grads, tangents, strict=True))
+        if not total.requires_grad:
+            return [zeros_like(y) for y in outputs]
+        changes = gradient_of(total, weights, create_graph=True, allow_unused=True)
+    return [zeros_like(y) if c is None else c for c, y in zip(changes, outputs, strict=True)]
+
+
+def linearize(func, *primals):
+    """(func(*primals), a function from tangents to the change along them) (torch.func.linearize)."""
+    inputs = _Inputs(primals)
+    outputs, _ = inputs.call(func, inputs.tree(), {}, False, "linearize(f, *primals)")
+    leaves, put = _tensors(outputs, "linearize(f, *primals)", "f(*primals)")
+
+    def along(*tangents):
+        if _shape_of(tangents) != _shape_of(primals):
+            raise RuntimeError(
+                f"linearize: expected tangents with structure {_shape_of(primals)}, but got {_shape_of(tangents)}"
+            )
+        return put(iter([inputs.leave(c) for c in _pushed(inputs, leaves, _flatten(tangents)[0])]))
+
+    return _mapped(inputs.leave, outputs), along
+
+
+def _jacobian(func, argnums, has_aux, derivatives):
+    """What jacrev and jacfwd have in common; `derivatives(inputs, outputs)` gives for each output those by each input."""
+
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        inputs, inner = _chosen(args, argnums)
+        outputs, aux = inputs.call(func, inner, kwargs, has_aux, "jacobian(f)(*args)")
+        leaves, put = _tensors(outputs, "vjp(f, *primals)", "f(*primals)")
+        found = [
+            _per_argument(argnums, inputs.put([inputs.leave(block) for block in blocks]))
+            for blocks in derivatives(inputs, leaves)
+        ]
+        jacobian = put(iter(found))
+        return (jacobian, _mapped(inputs.leave, aux)) if has_aux else jacobian
+
+    return wrapper
+
+
+def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
+    """A function that gives the Jacobian of func, row by row in reverse mode: of shape y.shape + x.shape (torch.func.jacrev)."""
+
+    def derivatives(inputs, outputs):
+        again = inputs.outlive(outputs)
+        for y in outputs:
+            rows = [inputs.gradients([entry], again=again) for entry in y.reshape(-1).unbind()]
+            yield [
+                stack([row[i] for row in rows]).reshape(y.shape + x.shape)
+                if rows
+                else zeros(y.shape + x.shape, dtype=y.dtype)
+                for i, x in enumerate(inputs.tensors)
+            ]
+
+    return _jacobian(func, argnums, has_aux, derivatives)
+
+
+def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
+    """A function that gives the Jacobian of func, column by column in forward mode: of shape y.shape + x.shape (torch.func.jacfwd)."""
+
+    def derivatives(inputs, outputs):
+        blocks = [[] for _ in outputs]  # of each output, one for each input
+        for i, x in enumerate(inputs.tensors):
+            columns = []
+            for j in range(x.numel()):
+                tangents = [zeros_like(t) for t in inputs.tensors]
+                tangents[i].view(-1)[j] = 1
+                columns.append(_pushed(inputs, outputs, tangents))
+            for k, y in enumerate(outputs):
+                block = stack([column[k] for column in columns], -1) if columns else zeros((*y.shape, 0))
+                blocks[k].append(block.reshape(y.shape + x.shape))
+        return blocks
+
+    return _jacobian(func, argnums, has_aux, derivatives)
+
+
+def hessian(func, argnums=0):
+    """A function that gives the second derivatives of func: jacfwd of jacrev (torch.func.hessian)."""
+    return jacfwd(jacrev(func, argnums), argnums)
+
+
+# -- many at once -----------------------------------------------------------------------------------------
+
+
+def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+    """A function that applies func to each slice of its arguments and stacks the results (torch.func.vmap).
+
+    in_dims     the dim along which arguments are sliced: an int for all, or a tuple (nested like the arguments); None: not at all
+    out_dims    the dim along which results are stacked: likewise
+    randomness  "error": random numbers are refused; "different": each call draws its own; "same": all draw the same
+
+    Here it is a loop, so it is no faster than one, and functions may do in it what they may do in a loop (in PyTorch, .item()
+    and branches on numbers raise). Raises ValueError for dims that do not fit the arguments or results.
+    """
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(
+            f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
+        )
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+    name = getattr(func, "__name__", repr(func))
+
+    @functools.wraps(func)
+    def wrapper(*args, **kwargs):
+        leaves, put = _flatten(args)
+        dims = _in_dims(in_dims, args, leaves, name)
+        sizes = {t.shape[d] for t, d in zip(leaves, dims, strict=True) if d is not None}
+        if len(sizes) > 1:
+            found = [t.shape[d] for t, d in zip(leaves, dims, strict=True) if d is not None]
+            raise ValueError(
+                f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {found} for the mapped dimension"
+            )
+        (count,) = sizes
+        if count:
+            slices = (
+                [t if d is None else t.select(d, i) for t, d in zip(leaves, dims, strict=True)]
+                for i in _turns(count, randomness)
+            )
+        else:  # one turn on zeros shows what the results look like
+            slices = [
+                [
+                    t if d is None else t.new_zeros([*t.shape[:d], *t.shape[d + 1 :]])
+                    for t, d in zip(leaves, dims, strict=True)
+                ]
+            ]
+        results = [func(*put(iter(given)), **kwargs) for given in slices]
+        return _stacked(results, out_dims, count, name)
+
+    return wrapper
+
+
+def _in_dims(in_dims, args, leaves, name):
+    """The dim (or None) for each leaf of the arguments."""
+    if not isinstance(in_dims, (int, tuple)):
+        raise ValueError(
+            f"vmap({name}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple "
+            f"matching the structure of inputs, got: {type(in_dims)}."
+        )
+    if not args:
+        raise ValueError(
+            f"vmap({name})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function "
+            "with no inputs. The latter is unsupported."
+        )
+    dims = _spread(in_dims, args)
+    where = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
+    if dims is None:
+        raise ValueError(
+            f"{where}: in_dims is not compatible with the structure of `inputs`. in_dims has structure {_shape_of(in_dims)} but "
+            f"inputs has structure {_shape_of(args)}."
+        )
+    for k, (t, d) in enumerate(zip(leaves, dims, strict=True)):
+        if d is None:
+            continue
+        if not isinstance(d, int):
+            raise ValueError(
+                f"{where}: Got in_dim={d} for an input but in_dim must be either an integer dimension or None."
+            )
+        if not isinstance(t, Variable):
+            raise ValueError(
+                f"{where}: Got in_dim={d} for an input but the input is of type {type(t)}. We cannot vmap over non-Tensor "
+                "arguments, please use None as the respective in_dim"
+            )
+        if not -t.dim() <= d < t.dim():
+            raise ValueError(
+                f"{where}: Got in_dim={d} for some input, but that input is a Tensor of dimensionality {t.dim()} so expected "
+                f"in_dim to satisfy -{t.dim()} <= in_dim < {t.dim()}."
+            )
+        dims[k] = d % t.dim()
+    if all(d is None for d in dims):
+        raise ValueError(f"{where}: at least one of the in_dims must be an int: nothing would be mapped over")
+    return dims
+
+
+def _spread(dims, tree):
+    """`dims` for each leaf of `tree`: one that stands for a whole branch is repeated. None if the two do not fit."""
+    if dims is None or isinstance(dims, int):
+        return [dims] * len(_flatten(tree)[0])
+    if isinstance(dims, dict) and isinstance(tree, dict) and dims.keys() == tree.keys():
+        pairs = [(dims[key], tree[key]) for key in tree]
+    elif isinstance(dims, (tuple, list)) and isinstance(tree, (tuple, list)) and len(dims) == len(tree):
+        pairs = list(zip(dims, tree, strict=True))
+    else:
+        return None
+    parts = [_spread(d, branch) for d, branch in pairs]
+    return None if any(part is None for part in parts) else [d for part in parts for d in part]
+
+
+def _turns(count, randomness):
+    """0 to count - 1, with an eye on the random numbers that are drawn meanwhile."""
+    before = get_rng_state() if randomness != "different" else None
+    for i in range(count):
+        if randomness == "same" and i:
+            set_rng_state(before)
+        yield i
+        if randomness == "error" and not get_rng_state().equal(before):
+            raise RuntimeError(
+                "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
+                "randomness flags on vmap or perform the randomness operation out of vmap"
+            )
+
+
+def _stacked(results, out_dims, count, name):
+    """The results of all turns as one, along `out_dims`."""
+    dims = _spread(
+        out_dims,
+        results[0] if isinstance(results[0], tuple) or not isinstance(out_dims, tuple) else (results[0],),
+    )
+    if dims is None:
+        raise ValueError(
+            f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. out_dims "
+            f"has structure {_shape_of(out_dims)} but outputs has structure {_shape_of(results[0])}."
+        )
+    flat = [_flatten(result) for result in results]
+    stacks = []
+    for k, d in enumerate(dims):
+        parts = [leaves[k] for leaves, _ in flat]
+        if d is None:
+            if any(not _same(part, parts[0]) for part in parts):
+                raise ValueError(
+                    f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
+                )
+            stacks.append(parts[0])
+            continue
+        for part in parts:
+            if not isinstance(part, Variable):
+                raise ValueError(
+                    f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(part)}. Did you mean to set out_dims= to "
+                    "None for output?"
+                )
+        whole = stack(parts, d)
+        stacks.append(whole if count else whole.narrow(d, 0, 0))
+    return flat[0][1](iter(stacks))
+
+
+def _same(a, b):
+    return a.equal(b) if isinstance(a, Variable) and isinstance(b, Variable) else a is b or a == b
+
+
+def stack_module_state(models):
+    """(parameters, buffers) of several modules of one kind, each stacked along a new dim 0 (torch.func.stack_module_state)."""
+    models = list(models)
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if len({m.training for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if len({type(m) for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    parameters = {
+        name: stack([dict(m.named_parameters())[name].detach() for m in models]).requires_grad_(
+            p.requires_grad
+        )
+        for name, p in models[0].named_parameters()
+    }
+    buffers = {
+        name: stack([dict(m.named_buffers())[name] for m in models]) for name, _ in models[0].named_buffers()
+    }
+    return parameters, buffers
+
+
+__all__ = [
+    "functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize", "stack_module_state", "vjp",
+    "vmap",
+]  # fmt: skip

@@ -8,12 +8,12 @@ turned without effect, and what needs a device raises the error that PyTorch rai
 
 import functools
 import sys
-import warnings
 from types import ModuleType
 
 from . import amp
 from ._version import __version__
 from .creation import device as device_of
+from .warning import warn
 
 REFERENCE = "2.13.0"
 """The version of PyTorch that this library follows."""
@@ -128,10 +128,9 @@ class _CudaGradScaler(amp.GradScaler):
 
 
 def _older_name(name):
-    warnings.warn(
+    warn(
         f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use `torch.amp.{name}('cuda', args...)` instead.",
         FutureWarning,
-        stacklevel=3,
     )
 
 
@@ -239,10 +238,9 @@ def set_float32_matmul_precision(precision):
     if precision in ("highest", "high", "medium"):
         _precision = precision
     else:
-        warnings.warn(
+        warn(
             f"{precision} is not one of 'highest', 'high', or 'medium'; the current"
-            "setFloat32MatmulPrecision call has no effect.",
-            stacklevel=2,
+            "setFloat32MatmulPrecision call has no effect."
         )
 
 

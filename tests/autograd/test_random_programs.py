@@ -109,7 +109,11 @@ def paths(node, counts):
     return counts[node]
 
 
-WRITTEN_BEFORE = ("modified by an inplace operation", " is a view", "A view was created in no_grad mode and its base")
+WRITTEN_BEFORE = (
+    "modified by an inplace operation",
+    " is a view",
+    "A view was created in no_grad mode and its base",
+)
 """Programs without a gradient, in PyTorch as well: they wrote to what was saved, or viewed without recording."""
 
 

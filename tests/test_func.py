@@ -1,0 +1,247 @@
+"""torch.func: derivatives as functions of functions, and vmap; as PyTorch gave them, recorded and live."""
+
+import importlib
+
+import pytest
+from recorded import differences, run, stored
+
+import autograd_lab
+
+START = """
+from torch.func import *
+vmap = torch.vmap
+x, y = torch.arange(6.0).view(2, 3), torch.arange(9.0).view(3, 3)
+r = x.clone().requires_grad_()
+w = torch.ones(2, 3, requires_grad=True)
+
+def f(a):
+    return (a**3).sum()
+
+def told(fn):
+    try:
+        return fn()
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error).split(' has structure ')[0].split(' with structure ')[0]}"
+
+"""
+
+CASES = {
+    "vmap": """
+vmap(lambda a, b: a + b)(x, x)
+vmap(lambda a, b: a + b)(x, y)
+vmap(lambda a: 1.0)(x)
+vmap(lambda a: a, in_dims=None)(x)
+vmap(lambda a: a, in_dims=(0, 0))(x)
+vmap(lambda a: a, in_dims=2)(x)
+vmap(lambda a: a, in_dims=-1)(x)
+vmap(lambda a: a, out_dims=1)(x)
+vmap(lambda a: a, out_dims=-1)(x)
+vmap(lambda a: (a, a.sum()), out_dims=(1, 0))(x)
+vmap(lambda a: (a, a.sum()), out_dims=(1,))(x)
+vmap(lambda a: a + torch.rand(3))(x)
+vmap(lambda a: a)()
+vmap(lambda a: a)(3)
+vmap(lambda a, b: a * b, in_dims=(0, None))(x, 3)
+vmap(lambda a, b: a[0] * b, in_dims=(1, 0))(x, y)
+vmap(lambda d: d["a"])({"a": x})
+vmap(lambda d, e: d["a"] * d["b"] + e[0], in_dims=({"a": 0, "b": None}, [1]))({"a": x, "b": x[0]}, [x.t()])
+vmap(lambda a: a, in_dims=0.5)(x)
+vmap(lambda a: torch.zeros(2))(x)
+vmap(vmap(lambda a: a * 2))(x)
+vmap(vmap(lambda a, b: a * b, in_dims=(0, None)), in_dims=(None, 0))(x[0], x[1])
+vmap(lambda a: a, chunk_size=0)(x)
+vmap(lambda a: a, chunk_size=1)(x)
+vmap(lambda a: a, randomness="foo")(x)
+vmap(lambda a: None)(x)
+vmap(lambda a: a)(torch.ones(0, 3))
+vmap(lambda a: (a.sum(), a), out_dims=(0, 1))(torch.ones(0, 3))
+vmap(lambda a: (a, 3))(x)
+vmap(lambda a: a, out_dims=None)(x)
+vmap(lambda a: (a, torch.ones(2)), out_dims=(0, None))(x)
+vmap(lambda a: [a, {"k": a}])(x)
+vmap(lambda a: a, out_dims=5)(x)
+vmap(lambda a: a)(torch.tensor(1.0))
+vmap(lambda a, k=1: a * k)(x, k=3)
+vmap(lambda a: a + torch.rand(3), randomness="same")(torch.zeros(2, 3)).std(0)
+vmap(lambda a: a + torch.rand(3), randomness="different")(torch.zeros(2, 3)).std(0) > 0
+vmap(torch.dot)(x, x)
+vmap(lambda a: (a * w[0]).sum())(r).requires_grad
+""",
+    "grad": """
+grad(f)(x)
+grad(lambda a: a * 2)(x)
+grad(lambda a: (a.sum(), 1))(x)
+grad(lambda a: (a.sum(), a * 2), has_aux=True)(x)
+grad(lambda a: (a.sum(), "aux"), has_aux=True)(x)
+grad(lambda a, b: (a * b).sum(), argnums=(0, 1))(x, x)
+grad(lambda a, b: (a * b).sum(), argnums=1)(x, x + 1)
+grad(lambda a, b: (a * b).sum(), argnums=-1)(x, x + 1)
+grad(lambda a, b: (a * b).sum(), argnums=5)(x, x + 1)
+grad(f)(3)
+grad(lambda a: torch.tensor(1.0))(x)
+grad(grad(lambda a: a**4))(torch.tensor(2.0))
+grad(grad(grad(lambda a: a**4)))(torch.tensor(2.0))
+grad(lambda a: f(a) * 2)(r).requires_grad
+grad_and_value(f)(x)
+grad_and_value(lambda a: (f(a), a + 1), has_aux=True)(x)
+grad(lambda d: (d["a"] * d["b"][0]).sum())({"a": x, "b": [x + 1]})
+grad(lambda a: a.sum().long())(x)
+grad(lambda a: 3.0)(x)
+grad(lambda a: (a * w).sum())(x)
+grad(lambda a: (a * a * w).sum())(x).sum()
+grad(lambda a: a.detach().sum())(x)
+grad(lambda a, k=1: (a * k).sum())(x, k=3)
+grad(f, argnums=(0, 0))(x)
+grad(lambda a: grad(lambda b: (a * b * b).sum())(a).sum())(x)
+grad(lambda a: vmap(grad(lambda b: (b**3).sum()))(a).sum())(x)
+""",
+    "vjp and jvp": """
+vjp(lambda a: a * 2, x)[0], vjp(lambda a: a * 2, x)[1](torch.ones(2, 3))
+vjp(lambda a: a * 2, x)[1](torch.ones(3))
+vjp(lambda a, b: (a * b, a), x, x + 1)[1]((x, x))
+vjp(lambda a, b: (a * b, a), x, x + 1)[1](x)
+vjp(lambda a: (a * 2, a + 1), x, has_aux=True)[2]
+vjp(lambda a: (a * 2, "aux"), x, has_aux=True)[2]
+vjp(lambda a: 3, x)
+vjp(lambda a: a * 2, x, has_aux=True)
+grad(lambda v: vjp(lambda a: a**2, x)[1](v)[0].sum())(x)
+grad(lambda a: vjp(lambda b: b**3, a)[1](torch.ones(2, 3))[0].sum())(x)
+jvp(lambda a: a**2, (x,), (x,))
+jvp(lambda a, b: a * b, (x, x), (x, x + 1))
+jvp(lambda a: a**2, x, x)
+jvp(lambda a: a**2, (x,), (x, x))
+jvp(lambda a: (a * 2, a + 1), (x,), (x,), has_aux=True)
+jvp(lambda a: torch.ones(2), (x,), (x,))
+jvp(lambda a: a**2, (), ())
+jvp(lambda d: {"s": d["a"] * d["b"]}, ({"a": x, "b": x},), ({"a": x, "b": torch.zeros(2, 3)},))
+jvp(grad(f), (x,), (torch.ones(2, 3),))
+jvp(lambda a: jvp(lambda b: b**3, (a,), (torch.ones(2, 3),))[1], (x,), (torch.ones(2, 3),))
+grad(lambda t: jvp(lambda b: b**3, (x,), (t,))[1].sum())(x)
+linearize(lambda a: a**2, x)[0], linearize(lambda a: a**2, x)[1](x)
+""",
+    "jacobians": """
+jacrev(lambda a: a**2)(x[0])
+jacfwd(lambda a: a**2)(x[0])
+jacrev(lambda a, b: (a * b, {"s": a.sum()}), argnums=(0, 1))(x[0], x[1])
+jacfwd(lambda a, b: (a * b, {"s": a.sum()}), argnums=(0, 1))(x[0], x[1])
+jacrev(lambda a: a.t() @ a)(x)
+jacfwd(lambda a: a.t() @ a)(x)
+hessian(f)(x[0])
+hessian(lambda a, b: (a * b).sum(), argnums=(0, 1))(x[0], x[1])
+jacrev(lambda a: (a**2, a + 1), has_aux=True)(x[0])
+jacfwd(lambda a: (a**2, a + 1), has_aux=True)(x[0])
+jacrev(lambda a: (a**2, "aux"), has_aux=True)(x[0])
+jacrev(lambda d: d["a"] * 2)({"a": x[0]})
+jacrev(lambda a: 3)(x)
+vmap(jacrev(lambda a: a**2))(x)
+vmap(hessian(f))(x)
+jacfwd(jacrev(f))(x[0])
+jacrev(jacrev(lambda a: a**3))(x[0])
+jacrev(lambda a: a * w[0])(x[0]).requires_grad, jacfwd(lambda a: a * w[0])(x[0]).requires_grad
+jacrev(f, argnums=(0, 0))(x)
+jacrev(lambda a: torch.ones(2))(x[0])
+jacrev(lambda a: a[:0])(x[0])
+""",
+}
+
+MODELS = {
+    "the gradients of each example, and of an ensemble": """
+model = fill(nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1)))
+params = {name: p.detach() for name, p in model.named_parameters()}
+
+def loss(params, a, t):
+    return (functional_call(model, params, (a.unsqueeze(0),)) - t).square().sum()
+
+each = vmap(grad(loss), in_dims=(None, 0, 0))(params, x, torch.ones(2))
+out["each"] = each, [(g.shape, g.requires_grad) for g in each.values()]
+out["all"] = grad(lambda p: sum(loss(p, a, 1.0) for a in x))(params)
+models = [fill(nn.Linear(3, 2)) for _ in range(3)]
+stacked, buffers = stack_module_state(models)
+out["stacked"] = {k: (v, v.is_leaf) for k, v in stacked.items()}, buffers
+out["ensemble"] = vmap(lambda p, b, a: functional_call(models[0], (p, b), (a,)), in_dims=(0, 0, None))(stacked, buffers, x)
+out["ensemble"].sum().backward()
+out["grads"] = [v.grad for v in stacked.values()]
+out["refused"] = told(lambda: stack_module_state([])), told(lambda: stack_module_state([nn.Linear(1, 1), nn.Linear(1, 1).eval()]))
+""",
+    "the surroundings differentiate the results": """
+for name, g in {"grad": grad(lambda a: (a * a * w).sum())(x), "jacrev": jacrev(lambda a: (a * a * w).sum(0))(x),
+                "jacfwd": jacfwd(lambda a: (a * a * w).sum(0))(x), "vjp": vjp(lambda a: a * a * w, x)[1](torch.ones(2, 3))[0],
+                "jvp": jvp(lambda a: a * a * w, (x,), (x,))[1], "given": grad(f)(r)}.items():
+    leaf = r if name == "given" else w
+    out[name] = torch.autograd.grad(g.sum(), leaf)
+with torch.no_grad():
+    out["without"] = grad(f)(r), grad(lambda a: (a * w).sum())(x)
+def quiet(a):
+    with torch.no_grad():
+        b = a**2
+    return (a * b).sum()
+out["inside"] = grad(quiet)(x)
+out["leaf"] = grad(lambda a: (a + w).sum())(x), w.grad is None
+""",
+    "a step inside a step": """
+weight = torch.tensor([0.5, -1.0], requires_grad=True)
+tasks = torch.tensor([[[1.0, 2.0], [0.5, 1.0]], [[-1.0, 1.0], [2.0, 0.0]]])
+
+def loss(wt, data):
+    return ((data[0] * wt).sum() - data[1].sum()).square()
+
+def adapted(wt, data):
+    return loss(wt - 0.1 * grad(loss)(wt, data), data)
+
+total = vmap(adapted, in_dims=(None, 0))(weight, tasks).sum()
+total.backward()
+out["maml"] = total, weight.grad, grad(lambda wt: adapted(wt, tasks[0]))(weight.detach())
+""",
+    "a differential equation": """
+net = fill(nn.Sequential(nn.Linear(1, 5), nn.Tanh(), nn.Linear(5, 1)))
+u = lambda t: net(t.view(1, 1)).squeeze()
+points = torch.linspace(-1, 1, 4)
+residual = vmap(grad(grad(u)))(points) + vmap(u)(points)
+loss = residual.square().mean()
+loss.backward()
+out["pinn"] = loss, [p.grad for p in net.parameters()]
+""",
+    "a model by its parameters": """
+model = fill(nn.Linear(3, 2))
+params = dict(model.named_parameters())
+out["hessian"] = hessian(lambda p: functional_call(model, p, (x,)).square().sum())({k: v.detach() for k, v in params.items()})
+g = grad(lambda p: functional_call(model, p, (x,)).square().sum())(params)
+out["recorded"] = {k: (v, v.requires_grad) for k, v in g.items()}
+""",
+}
+
+PROGRAMS = {
+    **{
+        line: START + f"out['r'] = told(lambda: ({line}))"
+        for lines in CASES.values()
+        for line in lines.strip().splitlines()
+    },
+    **{name: START + code for name, code in MODELS.items()},
+}
+STORED = stored(__file__)
+
+
+def without_nodes(value):
+    """The result without the names of nodes: those of a batched rule differ from those of a loop."""
+    if isinstance(value, dict):
+        return {k: without_nodes(v) for k, v in value.items() if k not in ("node", "warnings")}
+    return [without_nodes(v) for v in value] if isinstance(value, list) else value
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_it_is_as_pytorch_left_it(name, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "torch.func", autograd_lab.func)
+    mine, theirs = run(PROGRAMS[name], autograd_lab), STORED["results"][name]
+    assert not differences(without_nodes(mine), without_nodes(theirs))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_record_is_what_live_pytorch_leaves(name):
+    torch = pytest.importorskip(
+        "torch", reason="PyTorch is not installed: only the recorded results are compared"
+    )
+    if torch.__version__.split("+")[0] != STORED["torch"]:
+        pytest.skip(f"recorded on PyTorch {STORED['torch']}, not {torch.__version__}")
+    mine = run(PROGRAMS[name], importlib.import_module("torch"))
+    assert not differences(without_nodes(mine), without_nodes(STORED["results"][name]))

@@ -420,7 +420,7 @@ class Tensor(Variable):
         return printing.tensor_str(self)
 
     def __format__(self, spec):
-        if self._data.ndim == 0 and spec:
+        if not self._data.ndim and type(self) is Tensor:
             return self.item().__format__(spec)
         return object.__format__(self, spec)
 

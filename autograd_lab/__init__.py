@@ -46,7 +46,7 @@ from .tensor import Tensor, install
 install(publish_methods(METHODS))
 globals().update(publish(creation.FACTORIES, "", __name__))
 globals().update(publish(FUNCTIONS, "", __name__))
-globals().update(machine.NAMES)
+globals().update(publish(machine.NAMES, "", __name__))
 
 _LAYERS = """
     adaptive_avg_pool1d avg_pool1d bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d cosine_similarity group_norm

@@ -54,6 +54,8 @@ class autocast(ContextDecorator):  # noqa: N801 - PyTorch's name
 
 def is_autocast_enabled(device_type=None):
     """Always False (torch.is_autocast_enabled)."""
+    if device_type is not None:
+        device_of(device_type)
     return False
 
 

@@ -130,9 +130,9 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
             "sourceTensor.detach().clone().requires_grad_(True), rather than torch.tensor(sourceTensor).",
             UserWarning,
         )
-        array = np.array(data._data, dtype, order="C")
+        array = np.array(data._data, dtype, order="K")
     elif isinstance(data, (np.ndarray, np.generic)):
-        array = np.array(_usable(data), dtype, order="C")
+        array = np.array(_usable(data), dtype, order="K")
     else:
         array = _from_python(data, dtype)
     out = leaf(array, requires_grad)
@@ -195,6 +195,15 @@ def _from_python(data, dtype):
     return native(array) if array.dtype == dtype else THREAD.state.run(array.astype, dtype)
 
 
+def warn_of_scalar(t):
+    """The warning of float(t) and the like, where the number would leave the graph: once in a process, as PyTorch gives it."""
+    if THREAD.state.grad and t.requires_grad:
+        warn_once(
+            "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
+            "Consider using tensor.detach() first."
+        )
+
+
 def _c_name(dtype):
     return {"int16": "short", "int32": "int"}.get(dtype.name, dtype.name)
 
@@ -204,11 +213,7 @@ def _without_tensors(data, found):
     if isinstance(data, Variable):
         if data._data.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
-        if data.requires_grad:
-            warn_once(
-                "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-                "Consider using tensor.detach() first.",
-            )
+        warn_of_scalar(data)
         found.append(data._data.dtype)
         return data._data.item()
     if isinstance(data, (list, tuple)):

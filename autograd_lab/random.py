@@ -70,7 +70,9 @@ class Stream:
         """Uniform numbers from [low, high)."""
         numbers = self.random(shape, dtype)
         kind = numbers.dtype.type
-        return numbers * (kind(high) - kind(low)) + kind(low)
+        wide = np.float64 if kind is np.float32 else np.longdouble
+        # PyTorch rounds once, after both operations, so this is computed with more places.
+        return (numbers * wide(kind(high) - kind(low)) + wide(kind(low))).astype(kind)
 
     def normal(self, mean, std, shape=(), dtype=np.float64, in_a_row=True):
         """Normal numbers (Box and Muller's method: two uniform numbers make two normal ones).
@@ -139,25 +141,19 @@ def _normal_blocks(uniform):
 def memory_order(array):
     """The dims of an array from the one with the largest steps in memory to the smallest, if that is another order than theirs.
 
-    None if it is not, or if the array has gaps or elements that share memory: what is made like it then lies in order.
+    None if it is not, or if elements share memory: what is made like it then lies in order.
     """
-    if array.flags.c_contiguous:
+    if array.flags.c_contiguous or 0 in array.strides:
         return None
-    order = sorted(range(array.ndim), key=lambda d: (-array.strides[d], d))
-    step = array.itemsize
-    for d in reversed(order):
-        if array.shape[d] != 1:
-            if array.strides[d] != step:
-                return None
-            step *= array.shape[d]
-    return order
+    order = sorted(range(array.ndim), key=lambda d: (-abs(array.strides[d]), d))
+    return order if order != list(range(array.ndim)) else None
 
 
 def laid_out(flat, like):
     """Draws, in the order in which they were made, as an array whose elements lie in memory in `like`'s order."""
-    if like.flags.c_contiguous:
+    order = memory_order(like)
+    if order is None:
         return flat.reshape(like.shape)
-    order = sorted(range(like.ndim), key=lambda d: -abs(like.strides[d]))
     return flat.reshape([like.shape[d] for d in order]).transpose(np.argsort(order))
 
 

@@ -25,14 +25,10 @@ from .autograd.variable import (
     version_of,
     wrap,
 )
+from .creation import warn_of_scalar
 from .dtypes import ALL, Size, native, to_dtype
 from .ops import rule
 from .ops.arithmetic import OPERATORS
-
-_SCALAR_WARNING = (
-    "Converting a tensor with requires_grad=True to a scalar may lead to unexpected behavior.\n"
-    "Consider using tensor.detach() first."
-)
 
 
 class Tensor(Variable):
@@ -387,8 +383,7 @@ class Tensor(Variable):
     def _scalar(self):
         if self._data.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
-        if self.requires_grad:
-            warnings.warn(_SCALAR_WARNING, stacklevel=3)
+        warn_of_scalar(self)
         return self.item()
 
     def __float__(self):

@@ -99,6 +99,7 @@ class Node(metaclass=NodeType):
     plain = True  # one output, and `vjp` is happy with NumPy arrays; the others have `n_outputs`
     skips_undefined = True  # with no gradient coming in, none goes out and the rule is not asked
     kind = "op"
+    layout = None  # how the result is laid out in memory, if otherwise than NumPy does it
     whole_pass = None  # what may do the work of the engine where this node is all there is between a root and the leaves
 
     def vjp(self, g, *saved):

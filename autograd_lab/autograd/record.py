@@ -49,6 +49,8 @@ def apply(rule, inputs, *args):
     data = state.run(rule.forward, *[t._data for t in inputs], *args)
     if not rule.plain:
         return _apply_multi(state, rule, inputs, data, args)
+    if rule.layout is not None:
+        data = rule.layout(data, inputs[0]._data)
     out = wrap(data)
     node = None
     if state.grad:
@@ -82,6 +84,8 @@ def node_for(rule, edges, inputs, outputs, args):
 
 def _apply_multi(state, rule, inputs, data, args):
     own = inputs[0]._data  # a result is never the operand itself, even if sorting one element changes nothing
+    if rule.layout is not None:
+        data = [rule.layout(d, own) for d in data]
     outputs = tuple([wrap(d if d is not own else d.copy()) for d in data])
     node = None
     if state.grad:

@@ -164,43 +164,47 @@ def dropout(input, p=0.5, training=True, inplace=False):
     return FUNCTIONS["dropout_"](input, p, training) if inplace else drop(input, p, training)
 
 
-def _channel_dropout(name, dims):
+def _channel_dropout(name, spatial):
     def fn(input, p=0.5, training=True, inplace=False):
         _check_p(p)
-        x = input._data
-        if x.ndim == dims[0] or (name == "dropout2d" and x.ndim == 3):
-            shape = x.shape[:2] if name == "dropout2d" and x.ndim == 3 else x.shape[:1]
-            if name == "dropout2d":
-                warn(
-                    "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
-                    "behavior is "
-                    "desired - input is interpreted as shape (N, C, L), where C is the channel dim. This "
-                    "behavior will "
-                    "change in a future release to interpret the input as one without a batch dimension, i.e. shape "
-                    "(C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to using dropout1d "
-                    "instead.",
-                )
-        else:
-            if x.ndim != dims[1] and name == "dropout1d":
+        n = input._data.ndim
+        sizes = f"{spatial + 1}D or {spatial + 2}D input"
+        purpose = (
+            f"exists to provide channel-wise dropout on inputs with {spatial} spatial dimension{'s' * (spatial > 1)}, a channel "
+            "dimension, and an optional batch dimension"
+        )
+        if n not in (spatial + 1, spatial + 2):
+            if spatial == 1:
                 raise RuntimeError(
-                    f"{name}: Expected {dims[0]}D or {dims[1]}D input, but received a {x.ndim}D input. Note "
-                    f"that {name} "
-                    "exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel "
-                    "dimension, and an "
-                    "optional batch dimension (i.e. 2D or 3D inputs)."
+                    f"{name}: Expected {sizes}, but received a {n}D input. Note that {name} {purpose} (i.e. {sizes}s)."
                 )
-            shape = x.shape[:2]
-        shape = (*shape, *[1] * (x.ndim - len(shape)))
-        return drop(input, p, training, shape)
+            warn(
+                f"{name}: Received a {n}-D input to {name}, which is deprecated and will result in an error in a future "
+                "release. To retain the behavior and silence this warning, please use dropout instead. Note that "
+                f"{name} {purpose} (i.e. {sizes}s)."
+            )
+        batched = n == spatial + 2 or spatial == 2
+        if spatial == 2 and n == 3:
+            warn(
+                "dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
+                "desired - input is interpreted as shape (N, C, L), where C is the channel dim. This behavior will "
+                "change in a future release to interpret the input as one without a batch dimension, i.e. shape "
+                "(C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to using dropout1d "
+                "instead.",
+            )
+        if n < 1 + batched:
+            raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+        tossed = input._data.shape[: 1 + batched]
+        return drop(input, p, training, (*tossed, *[1] * (n - len(tossed))))
 
     fn.__name__ = fn.__qualname__ = name
     fn.__doc__ = "dropout of whole channels."
     return fn
 
 
-dropout1d = _channel_dropout("dropout1d", (2, 3))
-dropout2d = _channel_dropout("dropout2d", (-1, 4))
-dropout3d = _channel_dropout("dropout3d", (4, 5))
+dropout1d = _channel_dropout("dropout1d", 1)
+dropout2d = _channel_dropout("dropout2d", 2)
+dropout3d = _channel_dropout("dropout3d", 3)
 
 
 def alpha_dropout(input, p=0.5, training=False, inplace=False):

@@ -12,6 +12,7 @@ from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import wrap
 from ..random import rng_of
 from . import both, numerics
+from .layout import rows
 from .pointwise import not_for
 from .rule import Rule, function, pointwise, unary
 
@@ -740,6 +741,7 @@ class LogSigmoidBackward0(Rule):
     PyTorch: torch.nn.functional.logsigmoid
     """
 
+    layout = rows
     op = "log_sigmoid_forward"
     inputs = saves = ("self", "buffer")
     operands = 1

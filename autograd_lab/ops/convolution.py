@@ -22,6 +22,7 @@ from ..autograd.views import gather, scatter
 from ..warning import warn_once
 from . import both
 from .general import GeneralRule, call
+from .layout import channels
 from .rule import Rule, function
 
 # -- on arrays ----------------------------------------------------------------------------------------
@@ -135,6 +136,7 @@ class ConvolutionBackward0(GeneralRule):
     torch.conv2d
     """
 
+    layout = channels
     op = "convolution"
     inputs = ("input", "weight", "bias")
     saves = ("input", "weight")
@@ -453,6 +455,7 @@ class PixelUnshuffleBackward0(Rule):
     VJP: pixel_shuffle of g.   Saves: nothing.   PyTorch: torch.nn.functional.pixel_unshuffle
     """
 
+    layout = channels
     keeps = ("downscale_factor",)
 
     def forward(y, r):
@@ -477,6 +480,7 @@ class ConstantPadNdBackward0(Rule):
     Saves: nothing.   PyTorch: torch.nn.functional.pad
     """
 
+    layout = channels
     inputs = ("self",)
     keeps = ("pad",)
 
@@ -549,6 +553,7 @@ class ReflectionPad1DBackward0(_ByPlace):
     Saves: the input.   PyTorch: torch.nn.functional.pad(mode="reflect")
     """
 
+    layout = channels
     inputs = saves = ("self",)
     mode = "reflect"
 
@@ -560,6 +565,7 @@ class ReplicationPad1DBackward0(_ByPlace):
     Saves: the input.   PyTorch: torch.nn.functional.pad(mode="replicate")
     """
 
+    layout = channels
     inputs = saves = ("self",)
     mode = "edge"
 
@@ -594,6 +600,7 @@ class UpsampleNearestBackward0(_ByPlace):
     PyTorch: torch.nn.functional.interpolate
     """
 
+    layout = channels
     inputs = ("self",)
     saves = ()
     keeps = ("output_size", "where", "self_sym_sizes")
@@ -672,6 +679,7 @@ class UpsampleLinearBackward0(Rule):
     Saves: nothing.   PyTorch: torch.nn.functional.interpolate
     """
 
+    layout = channels
     inputs = ("self",)
     saves = ()
 

@@ -56,7 +56,8 @@ def _factory(name, kernel, draw, text):
     ):
         x = array_like(input, name)
         dtype = _float_only(x.dtype if dtype is None else to_dtype(dtype).np, kernel)
-        return leaf(draw(rng_of(generator), x.shape, dtype).astype(dtype, copy=False), requires_grad)
+        numbers = draw(rng_of(generator), (x.size,), dtype, x.flags.c_contiguous)
+        return leaf(laid_out(numbers.astype(dtype, copy=False), x), requires_grad)
 
     fn.__name__ = fn.__qualname__ = name
     like.__name__ = like.__qualname__ = name + "_like"
@@ -69,13 +70,13 @@ def _factory(name, kernel, draw, text):
 rand = _factory(
     "rand",
     "check_uniform_bounds",
-    lambda rng, shape, dtype: rng.random(shape, dtype),
+    lambda rng, shape, dtype, in_a_row=True: rng.random(shape, dtype),
     "Uniform numbers from [0, 1)",
 )
 randn = _factory(
     "randn",
     "normal_kernel_cpu",
-    lambda rng, shape, dtype: rng.normal(0.0, 1.0, shape, dtype),
+    lambda rng, shape, dtype, in_a_row=True: rng.normal(0.0, 1.0, shape, dtype, in_a_row),
     "Normal numbers",
 )
 
@@ -107,7 +108,9 @@ def randint(*args, low=0, high=None, size=None, generator=None, dtype=None, devi
 def randint_like(input, low, high=None, *, dtype=None, device=None, requires_grad=False):
     """Whole numbers from low to high in the size and type of `input` (torch.randint_like)."""
     low, high = (0, low) if high is None else (low, high)
-    return randint(low, high, input._data.shape, dtype=dtype or input.dtype, requires_grad=requires_grad)
+    x = input._data
+    numbers = randint(low, high, (x.size,), dtype=dtype or input.dtype)._data
+    return leaf(laid_out(numbers, x), requires_grad)
 
 
 @function(method=False)
@@ -178,8 +181,8 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
         sums = rows.cumsum(1)
         drawn = [np.searchsorted(s, rng.random((num_samples,)) * s[-1]) for s in sums]
     else:  # the order of exponential waiting times: the heavier, the sooner
-        waiting = rng.exponential(1.0, rows.shape).astype(weights.dtype)
-        speed = weights.reshape(rows.shape) / waiting
+        waiting = laid_out(rng.exponential(1.0, (weights.size,)), weights).astype(weights.dtype)
+        speed = (weights / waiting).reshape(rows.shape)
         drawn = np.argsort(-speed, axis=1, kind="stable")[:, :num_samples]
     return wrap(np.array(drawn, dtype=np.int64).reshape(*weights.shape[:-1], num_samples))
 

@@ -109,7 +109,7 @@ def one_hot(tensor, num_classes=-1):
         raise RuntimeError("num_classes should be positive")
     elif index.max() >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return wrap((index[..., None] == np.arange(num_classes)).astype(np.int64))
+    return wrap((index[..., None] == np.arange(num_classes)).astype(np.int64, order="C"))
 
 
 def drop(input, p, training, shape=None):
@@ -125,11 +125,16 @@ def drop(input, p, training, shape=None):
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {ALL[x.dtype].type_name}"
         )
-    order = memory_order(x) if shape is None else None
+    return input * (_mask_for(x, p) if shape is None else drawn("dropout_mask", shape, p, x.dtype))
+
+
+def _mask_for(x, p):
+    """Coin tosses for each element of `x`, made in the order of its memory."""
+    order = memory_order(x)
     if order is None:
-        return input * drawn("dropout_mask", x.shape if shape is None else shape, p, x.dtype)
+        return drawn("dropout_mask", x.shape, p, x.dtype)
     mask = drawn("dropout_mask", tuple([x.shape[d] for d in order]), p, x.dtype)
-    return input * mask.permute([order.index(d) for d in range(x.ndim)])
+    return mask.permute([order.index(d) for d in range(x.ndim)])
 
 
 @kernel
@@ -166,7 +171,7 @@ def dropout_(input, p, train):
     x = input._data
     if p == 0 or not train:
         return input
-    return METHODS["mul_"](input, drawn("dropout_mask", x.shape, p, x.dtype))
+    return METHODS["mul_"](input, _mask_for(x, p))
 
 
 __all__ = ["drawn", "drop", "embedding", "kept", "one_hot"]

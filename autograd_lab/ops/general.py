@@ -30,6 +30,8 @@ def call(rule, inputs, *args):
     if rule.extras:
         data, *extras = data
         inputs = (*inputs, *[wrap(e) for e in extras])
+    if rule.layout is not None:
+        data = rule.layout(data, arrays[0])
     out = wrap(data)
     node = None
     if state.grad:

@@ -13,6 +13,7 @@ from ..autograd.variable import Variable, wrap
 from ..dtypes import promote_np
 from ..warning import warn_once
 from . import both
+from .layout import channels, like, rows
 from .rule import FUNCTIONS, METHODS, function, method
 from .shapes import (
     ShapeRule,
@@ -45,6 +46,7 @@ class CatBackward0(ShapeRule):
     Saves: nothing.   PyTorch: torch.cat
     """
 
+    layout = channels
     inputs = ("tensors",)
     keeps = ("dim",)
 
@@ -55,8 +57,7 @@ class CatBackward0(ShapeRule):
             arrays = promoted(arrays)
         if any([shape == (0,) for shape, _ in operands]):
             arrays = [x for x in arrays if x.shape != (0,)] or arrays[:1]
-        # NumPy would keep the memory order of transposed ones.
-        return np.asarray(np.concatenate(arrays, dim), order="C")
+        return np.concatenate(arrays, dim)
 
     def vjp(self, g):
         dim, operands = self.args
@@ -393,6 +394,7 @@ class FlipBackward0(ShapeRule):
     Math: y[i] = a[n - 1 - i].   VJP: g flipped.   Shapes: the same.   Saves: nothing.   PyTorch: torch.flip
     """
 
+    layout = like
     keeps = ("dims",)
 
     def forward(x, dims):
@@ -438,6 +440,7 @@ class RollBackward0(ShapeRule):
     PyTorch: torch.roll
     """
 
+    layout = rows
     keeps = ("shifts", "dims")
 
     def forward(x, shifts, dims):
@@ -509,6 +512,7 @@ class TrilBackward0(ShapeRule):
     PyTorch: torch.tril
     """
 
+    layout = rows
     op = "tril"
     keeps = ("diagonal",)
 
@@ -528,6 +532,7 @@ class TriuBackward0(ShapeRule):
     PyTorch: torch.triu
     """
 
+    layout = rows
     op = "triu"
     keeps = ("diagonal",)
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..autograd.modes import WATCHERS, tell
 from ..autograd.variable import Variable
 from .general import GeneralRule, call
+from .layout import channels, rows
 from .rule import kernel
 
 
@@ -45,6 +46,7 @@ class NativeLayerNormBackward0(GeneralRule):
     Shapes: w and b have the shape of the normalized dims.   Saves: x, w, b, mean, 1 / spread.   PyTorch: layer_norm
     """
 
+    layout = rows
     op = "native_layer_norm"
     inputs = saves = ("input", "weight", "bias", "result1", "result2")
     operands, extras = 3, 2
@@ -119,6 +121,7 @@ class NativeBatchNormBackward0(GeneralRule):
     Saves: x, w, the running statistics, mean, 1 / spread.   PyTorch: torch.nn.functional.batch_norm
     """
 
+    layout = channels
     op = "native_batch_norm"
     inputs = ("input", "weight", "bias", "running_mean", "running_var", "result1", "result2")
     operands, extras = 3, 2
@@ -219,6 +222,7 @@ class NativeGroupNormBackward0(GeneralRule):
     PyTorch: group_norm
     """
 
+    layout = channels
     op = "native_group_norm"
     inputs = ("input", "weight", "bias", "result1", "result2")
     operands, extras = 3, 2

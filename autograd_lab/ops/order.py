@@ -8,6 +8,7 @@ from ..autograd.record import apply, edges_of, finish, make_node
 from ..autograd.variable import NO_EDGE, Variable, wrap
 from . import both
 from .comparison import constant_result
+from .layout import like
 from .reductions import MaxBackward1, Selection, not_empty, pick, wrap_dim
 from .rule import FUNCTIONS, METHODS, Rule, function, tensor_of
 
@@ -42,6 +43,7 @@ class SortBackward0(Ordering):
     PyTorch: torch.sort
     """
 
+    layout = like
     op = "sort"
 
     def forward(x, dim, _, descending):
@@ -68,7 +70,7 @@ def argsort(input, dim=-1, descending=False, *, stable=False):
     x = input._data
     dim = wrap_dim(dim, x.ndim)
     order = ranking(x, dim, descending) if x.ndim else np.int64(0)
-    return constant_result((input,), np.asarray(order, np.int64, order="C").reshape(x.shape)[()], "argsort")
+    return constant_result((input,), like(np.asarray(order, np.int64).reshape(x.shape), x)[()], "argsort")
 
 
 @function

@@ -14,6 +14,7 @@ from ..dtypes import ALL, number_as
 from ..warning import warn, warn_once
 from . import both
 from .indexing import added_at
+from .layout import like, rows
 from .parts import diagonal_of, select, take_slice, unbind
 from .rule import METHODS, broadcast_error, function, method, shape_error
 from .shapes import ShapeRule, at, dim_of, expand, infer_size, placed, reshape, sizes_of
@@ -214,6 +215,7 @@ class IndexFillBackward0(ShapeRule):
     PyTorch: torch.index_fill
     """
 
+    layout = like
     inputs = ("self", "index")
     operands = 1
     saves = ("index",)
@@ -238,6 +240,7 @@ class IndexFillBackward1(ShapeRule):
     Shapes: c is 0-d.   Saves: the index.   PyTorch: torch.index_fill
     """
 
+    layout = like
     inputs = ("self", "value", "index")
     operands = 2
     saves = ("index",)
@@ -906,6 +909,7 @@ class MaskedScatterBackward0(ShapeRule):
     Shapes: a and mask broadcast.   Saves: the mask.   PyTorch: torch.masked_scatter
     """
 
+    layout = rows
     inputs = ("self", "source", "mask")
     operands = 2
     saves = ("mask",)
@@ -997,6 +1001,7 @@ class SelectScatterBackward0(ShapeRule):
     Saves: nothing.   PyTorch: torch.select_scatter
     """
 
+    layout = like
     inputs = ("self", "src")
     keeps = ("dim", "index")
 
@@ -1019,6 +1024,7 @@ class SliceScatterBackward0(ShapeRule):
     Shapes: b as that slice.   Saves: nothing.   PyTorch: torch.slice_scatter
     """
 
+    layout = like
     inputs = ("self", "src")
     keeps = ("dim", "start", "end", "step")
 
@@ -1042,6 +1048,7 @@ class DiagonalScatterBackward0(ShapeRule):
     Saves: nothing.   PyTorch: torch.diagonal_scatter
     """
 
+    layout = like
     inputs = ("self", "src")
     keeps = ("offset", "dim1", "dim2")
 

@@ -11,6 +11,7 @@ from ..autograd.views import gather, scatter
 from . import both
 from .convolution import unwindow, windows
 from .general import GeneralRule, call
+from .layout import channels
 from .rule import Rule
 
 
@@ -134,6 +135,7 @@ class MaxPool2DWithIndicesBackward0(GeneralRule):
     torch.nn.functional.max_pool2d
     """
 
+    layout = channels
     op = "max_pool2d_with_indices"
     inputs = saves = ("self", "result1")
     operands = extras = 1
@@ -193,6 +195,7 @@ class AvgPool2DBackward0(Rule):
     Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a.   PyTorch: torch.nn.functional.avg_pool2d
     """
 
+    layout = channels
     op = "avg_pool2d"
     saves = ("self",)
     keeps = ("kernel_size", "stride", "padding", "ceil_mode", "count_include_pad", "divisor_override")
@@ -299,6 +302,7 @@ class AdaptiveAvgPool2DBackward0(Rule):
     Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a.   PyTorch: torch.nn.functional.adaptive_avg_pool2d
     """
 
+    layout = channels
     op = "_adaptive_avg_pool2d"
     saves = ("self",)
 
@@ -355,6 +359,7 @@ class AdaptiveMaxPool2DBackward0(GeneralRule):
     PyTorch: torch.nn.functional.adaptive_max_pool2d
     """
 
+    layout = channels
     op = "adaptive_max_pool2d"
     inputs = saves = ("self", "result1")
     operands = extras = 1

@@ -13,6 +13,7 @@ from ..warning import warn
 from . import both, numerics
 from .arithmetic import no_bool_difference
 from .comparison import both_tensors, constant_result
+from .layout import rows
 from .pairs import MaximumBackward0, MinimumBackward0
 from .pointwise import not_for
 from .rule import FUNCTIONS, METHODS, Rule, function, method, pointwise
@@ -118,6 +119,7 @@ class SumBackward1(Reduction):
     Saves: nothing.   PyTorch: torch.sum
     """
 
+    layout = rows
     op = "sum"
     keeps = ("dim", "keepdim", "self_sym_sizes")
 
@@ -162,6 +164,7 @@ class MeanBackward1(Reduction):
     Saves: nothing.   PyTorch: torch.mean
     """
 
+    layout = rows
     op = "mean"
     keeps = ("dim", "keepdim", "self_sym_numel", "self_sym_sizes")
 
@@ -197,6 +200,7 @@ class NansumBackward0(Reduction):
     PyTorch: torch.nansum
     """
 
+    layout = rows
     op = "nansum"
     saves = ("self",)
     keeps = ("dim", "keepdim")
@@ -294,6 +298,7 @@ class ProdBackward1(Reduction):
     Shapes: the dim goes, or stays with size 1.   Saves: a and the result.   PyTorch: torch.prod
     """
 
+    layout = rows
     op = "prod"
     saves = ("self", "result")
     keeps = ("dim", "keepdim")
@@ -349,6 +354,7 @@ class VarBackward0(Reduction):
     Shapes: as sum.   Saves: a.   PyTorch: torch.var
     """
 
+    layout = rows
     op = "var"
     saves = ("self",)
     keeps = ("dim", "correction", "keepdim")
@@ -367,6 +373,7 @@ class StdBackward0(Reduction):
     Shapes: as sum.   Saves: a and the result.   PyTorch: torch.std
     """
 
+    layout = rows
     op = "std"
     saves = ("self", "result")
     keeps = ("dim", "correction", "keepdim")
@@ -384,6 +391,7 @@ class VarMeanBackward0(Reduction):
     Math: y0 = var(a), y1 = mean(a).   VJP: the sum of both.   Shapes: as sum.   Saves: a.   PyTorch: torch.var_mean
     """
 
+    layout = rows
     op = "var_mean"
     plain = False
     saves = ("self",)
@@ -403,6 +411,7 @@ class StdMeanBackward0(Reduction):
     PyTorch: torch.std_mean
     """
 
+    layout = rows
     op = "std_mean"
     plain = False
     saves = ("self", "result0")
@@ -605,6 +614,7 @@ class AmaxBackward0(Reduction):
     PyTorch: torch.amax
     """
 
+    layout = rows
     op = "amax"
     saves = ("self", "result")
     keeps = ("dim", "keepdim")
@@ -657,6 +667,7 @@ class AminmaxBackward0(Reduction):
     Saves: a and both results.   PyTorch: torch.aminmax
     """
 
+    layout = rows
     op = "aminmax"
     plain = False
     saves = ("self", "min", "max")
@@ -710,7 +721,7 @@ _index_of("argmin", np.argmin)
 def _ask(op, fn):
     def call(input, dim=None, keepdim=False):
         x = input._data
-        data = np.asarray(fn(x, axis=wrap_dims(dims_given(op, dim), x.ndim), keepdims=keepdim))
+        data = np.asarray(fn(x, axis=wrap_dims(dims_given(op, dim), x.ndim), keepdims=keepdim), order="C")
         return constant_result((input,), data.astype(x.dtype if x.dtype == np.uint8 else bool)[()], op)
 
     call.__name__ = call.__qualname__ = op
@@ -727,7 +738,7 @@ def count_nonzero(input, dim=None):
     """How many elements are not zero (torch.count_nonzero)."""
     x = input._data
     count = np.count_nonzero(x, axis=wrap_dims(dims_given("count_nonzero", dim), x.ndim))
-    return constant_result((input,), np.asarray(count, np.int64)[()], "count_nonzero")
+    return constant_result((input,), np.asarray(count, np.int64, order="C")[()], "count_nonzero")
 
 
 # -- norms --------------------------------------------------------------------------------------------
@@ -773,6 +784,7 @@ class LinalgVectorNormBackward0(Reduction):
     Shapes: as sum.   Saves: a and the result.   PyTorch: torch.linalg.vector_norm
     """
 
+    layout = rows
     op = "linalg_vector_norm"
     saves = ("self", "result")
     keeps = ("ord", "dim", "keepdim")
@@ -852,6 +864,7 @@ class LogsumexpBackward0(Reduction):
     PyTorch: torch.logsumexp
     """
 
+    layout = rows
     op = "logsumexp"
     saves = ("self", "result")
     keeps = ("dim", "keepdim")
@@ -886,6 +899,7 @@ class CumsumBackward0(Reduction):
     PyTorch: torch.cumsum
     """
 
+    layout = rows
     op = "cumsum"
     keeps = ("dim",)
 
@@ -905,6 +919,7 @@ class CumprodBackward0(Reduction):
     Shapes: unchanged.   Saves: a and the result.   PyTorch: torch.cumprod
     """
 
+    layout = rows
     op = "cumprod"
     saves = ("self", "result")
     keeps = ("dim",)
@@ -941,6 +956,7 @@ class LogcumsumexpBackward0(Reduction):
     Shapes: unchanged.   Saves: a and the result.   PyTorch: torch.logcumsumexp
     """
 
+    layout = rows
     op = "logcumsumexp"
     saves = ("self", "result")
     keeps = ("dim",)
@@ -999,6 +1015,7 @@ class CummaxBackward0(Selection):
     Saves: a and the indices.   PyTorch: torch.cummax
     """
 
+    layout = rows
     op = "cummax"
     saves = ("self", "indices")
     keeps = ("dim",)
@@ -1074,6 +1091,7 @@ class SoftmaxBackward0(Rule):
     Saves: the result.   PyTorch: torch.softmax
     """
 
+    layout = rows
     op = "_softmax"
     saves = ("result",)
     keeps = ("dim",)
@@ -1138,6 +1156,7 @@ class LogSoftmaxBackward0(Rule):
     Saves: the result.   PyTorch: torch.log_softmax
     """
 
+    layout = rows
     op = "_log_softmax"
     saves = ("result",)
     keeps = ("dim",)

@@ -76,6 +76,8 @@ class Rule(Node):
         forward = cls.__dict__.get("forward")
         if forward is not None and not isinstance(forward, staticmethod):
             cls.forward = staticmethod(forward)
+        if "layout" in cls.__dict__ and cls.layout is not None:
+            cls.layout = staticmethod(cls.layout)
         if "refuse" in cls.__dict__:
             cls.refuse = staticmethod(cls.refuse)
         plan = []

@@ -8,6 +8,7 @@ import numpy as np
 from ..autograd.record import apply, apply_inplace
 from . import both, order, reductions
 from .arithmetic import DivBackward1, MulBackward1
+from .layout import rows
 from .reductions import wrap_dim
 from .rule import FUNCTIONS, METHODS, Rule, function, method
 
@@ -86,6 +87,7 @@ class RenormBackward0(Rule):
     Shapes: unchanged.   Saves: a.   PyTorch: torch.renorm
     """
 
+    layout = rows
     op = "renorm"
     saves = ("self",)
     keeps = ("p", "dim", "maxnorm")

@@ -17,6 +17,10 @@ from .autograd.modes import (
 )
 from .dtypes import (
     Size,
+    bfloat16,
+    complex32,
+    complex64,
+    complex128,
     double,
     dtype,
     float16,
@@ -36,6 +40,8 @@ from .dtypes import (
     uint8,
 )
 from .dtypes import bool_ as bool
+from .dtypes import complex64 as cfloat
+from .dtypes import complex128 as cdouble
 from .dtypes import float_ as float
 from .dtypes import int_ as int
 from .ops.arguments import publish, publish_methods
@@ -58,21 +64,10 @@ globals().update(
 )
 
 
-_ABSENT = {
-    "bfloat16": "NumPy has no bfloat16; use torch.float16 or torch.float32",
-    "complex32": "there are no complex tensors here",
-    "complex64": "there are no complex tensors here",
-    "complex128": "there are no complex tensors here",
-}
-"""What PyTorch has and this library leaves out, with the reason."""
-
-
 _find = finder("")
 
 
 def __getattr__(name):
-    if name in _ABSENT:
-        raise AttributeError(f"module 'autograd_lab' has no attribute '{name}': {_ABSENT[name]}")
     if name in ("compiler", "distributions", "func", "lab", "testing"):
         import importlib
 

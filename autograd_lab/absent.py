@@ -6,11 +6,11 @@ _NAMES = {
     "": """
         adaptive_max_pool1d addmv_ affine_grid_generator alpha_dropout alpha_dropout_ angle as_strided_ bartlett_window batch_norm
         binary_cross_entropy_with_logits binomial blackman_window channel_shuffle clear_autocast_cache complex
-        conj_physical conj_physical_ conv_tbc conv_transpose3d cosine_embedding_loss dequantize distributed eig
+        conj_physical conj_physical_ conv_tbc conv_transpose3d cosine_embedding_loss dequantize eig
         empty_permuted empty_quantized feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ fft
         fill_ frobenius_norm from_dlpack from_file frombuffer futures fx gcd_ geqrf gradient gru gru_cell hamming_window
         hann_window hinge_embedding_loss histogram histogramdd hub igamma igammac imag index_put_ instance_norm istft
-        jit kaiser_window kl_div layer_norm lcm_ lobpcg lstm lstm_cell lstsq lu lu_solve lu_unpack margin_ranking_loss
+        kaiser_window kl_div layer_norm lcm_ lobpcg lstm lstm_cell lstsq lu lu_solve lu_unpack margin_ranking_loss
         matrix_rank max_pool1d_with_indices multiprocessing negative_ nested nonzero_static norm_except_dim nuclear_norm
         orgqr ormqr overrides pca_lowrank pdist poisson poisson_nll_loss polar profiler quantization
         quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic resize_as_ resize_as_sparse_ resolve_conj
@@ -21,7 +21,7 @@ _NAMES = {
     """,
     "nn": """
         AdaptiveAvgPool3d AdaptiveLogSoftmaxWithLoss AdaptiveMaxPool3d ChannelShuffle ConvTranspose3d CrossMapLRN2d
-        DataParallel FeatureAlphaDropout FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d
+        FeatureAlphaDropout FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d
         LazyConvTranspose3d LinearCrossEntropyLoss LinearCrossEntropyOptions MaxUnpool1d MaxUnpool2d MaxUnpool3d
         NLLLoss2d RNNCellBase SyncBatchNorm
     """,
@@ -47,7 +47,7 @@ _NAMES = {
         shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w spherical_bessel_j0 zeta
     """,
     "nn.utils": """
-        clip_grad_norm fuse_conv_bn_eval fuse_conv_bn_weights remove_spectral_norm remove_weight_norm skip_init
+        clip_grad_norm fuse_conv_bn_eval fuse_conv_bn_weights  skip_init
         stateless
     """,
     "utils.data": """

@@ -52,10 +52,10 @@ class autocast(ContextDecorator):  # noqa: N801 - PyTorch's name
         return False
 
 
-def is_autocast_enabled(device_type=None):
-    """Always False (torch.is_autocast_enabled)."""
-    if device_type is not None:
-        device_of(device_type)
+def is_autocast_enabled(*device_type):
+    """Always False, for any kind of device or none (torch.is_autocast_enabled)."""
+    if device_type:
+        device_of(*device_type)
     return False
 
 

@@ -22,6 +22,15 @@ from .dtypes import (
     to_dtype,
 )
 from .dtypes import dtype as dtype_type
+from .layout import (
+    channels_last,
+    channels_last_3d,
+    contiguous_format,
+    layout,
+    memory_format,
+    preserve_format,
+    strided,
+)
 from .warning import warn, warn_once
 
 # -- devices ------------------------------------------------------------------------------------------
@@ -58,6 +67,13 @@ class device:  # noqa: N801 - PyTorch's name
             raise RuntimeError(f"Invalid device string: '{type}'")
         self.type, self.index = kind, index
 
+    def __enter__(self):
+        on_cpu(self)
+        return self
+
+    def __exit__(self, *exc):
+        pass
+
     def __repr__(self):
         return f"device(type='{self.type}'" + (")" if self.index is None else f", index={self.index})")
 
@@ -87,18 +103,6 @@ def on_cpu(where):
     if where.type != "cpu":
         raise RuntimeError(f"autograd_lab computes on the CPU only: there is no device '{where}' here")
 
-
-class layout:  # noqa: N801 - PyTorch's name
-    """How the elements lie in memory; here always torch.strided."""
-
-    def __init__(self, name):
-        self._name = name
-
-    def __repr__(self):
-        return f"torch.{self._name}"
-
-
-strided = layout("strided")
 
 # -- from data ----------------------------------------------------------------------------------------
 
@@ -348,14 +352,16 @@ def _constant(name, make, text):
             if "size" not in named:
                 raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
             size = (named["size"],)
-        return leaf(make(size_of(size, name), float_type(dtype)), requires_grad)
+        out = make(size_of(size, name), float_type(dtype))
+        return leaf(out if memory_format is None else memory_format.lay(out), requires_grad)
 
     def like(input, *, dtype=None, layout=None, device=None, requires_grad=False, memory_format=None):
         x = array_like(input, name)
         if device is not None:
             on_cpu(device)
         out = make(x.shape, x.dtype if dtype is None else to_dtype(dtype).np)
-        return leaf(_strides_like(out, x), requires_grad)
+        asked = memory_format not in (None, preserve_format)
+        return leaf(memory_format.lay(out) if asked else _strides_like(out, x), requires_grad)
 
     fn.__name__ = fn.__qualname__ = name
     like.__name__ = like.__qualname__ = name + "_like"
@@ -395,6 +401,8 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, requires_gra
             f"full(): argument 'size' (position 1) must be tuple of ints, not {type(size).__name__}"
         )
     if isinstance(fill_value, Variable):
+        if fill_value.requires_grad:
+            raise TypeError("expected a number")
         dtype = dtype or fill_value.dtype
         fill_value = fill_value.item()
     dtype = dtype_of_number(fill_value).np if dtype is None else to_dtype(dtype).np
@@ -682,8 +690,11 @@ FACTORIES = {
     "random": random,
     "return_types": return_types,
     "strided": strided,
-    "contiguous_format": layout("contiguous_format"),
-    "preserve_format": layout("preserve_format"),
+    "memory_format": memory_format,
+    "contiguous_format": contiguous_format,
+    "preserve_format": preserve_format,
+    "channels_last": channels_last,
+    "channels_last_3d": channels_last_3d,
     "pi": math.pi,
     "e": math.e,
     "inf": math.inf,

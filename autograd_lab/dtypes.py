@@ -41,6 +41,30 @@ class dtype:  # noqa: N801 - PyTorch's name
         raise RuntimeError(f"autograd_lab has no complex numbers, so {self!r} has no complex counterpart")
 
 
+class foreign(dtype):  # noqa: N801 - one of the dtypes
+    """A number type of PyTorch's that no tensor has here: programs may name it and compare with it, not compute in it."""
+
+    __slots__ = ("why",)
+
+    def __init__(self, name, itemsize, why):
+        self.name, self.itemsize, self.why = name, itemsize, why
+        self.is_floating_point = not name.startswith("complex")
+        self.is_signed = True
+
+    @property
+    def is_complex(self):
+        """Whether it is one of the complex types."""
+        return not self.is_floating_point
+
+    @property
+    def np(self):
+        """Raises TypeError."""
+        raise TypeError(f"there are no tensors of {self!r} here: {self.why}")
+
+    def __reduce__(self):
+        return self.name
+
+
 def _named(name):
     return ALL[np.dtype(name)]
 
@@ -55,6 +79,13 @@ uint8, int8, int16, int32, int64 = (
 )
 bool_ = dtype("bool")
 half, float_, double, short, int_, long = float16, float32, float64, int16, int32, int64
+
+_NO_BFLOAT, _NO_COMPLEX = (
+    "NumPy has no bfloat16; use torch.float32 or torch.float16",
+    "autograd_lab has no complex numbers",
+)
+bfloat16 = foreign("bfloat16", 2, _NO_BFLOAT)
+complex32, complex64, complex128 = [foreign(f"complex{n}", n // 8, _NO_COMPLEX) for n in (32, 64, 128)]
 
 ALL = {d.np: d for d in (float16, float32, float64, uint8, int8, int16, int32, int64, bool_)}
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-from collections import defaultdict
 
 from .autograd import enable_grad
 from .autograd import grad as gradient_of
@@ -11,6 +10,7 @@ from .autograd.node import AccumulateGrad
 from .autograd.variable import Variable
 from .creation import FACTORIES
 from .ops.rule import FUNCTIONS
+from .utils._pytree import LEAF, tree_flatten, tree_leaves, tree_map, tree_structure
 
 zeros, zeros_like, stack = FACTORIES["zeros"], FACTORIES["zeros_like"], FUNCTIONS["stack"]
 get_rng_state, set_rng_state = FACTORIES["get_rng_state"], FACTORIES["set_rng_state"]
@@ -73,54 +73,6 @@ def functional_call(
         return module(*args, **(kwargs or {}))
 
 
-# -- nested values: lists, tuples and dicts of tensors, as arguments and results ------------------------
-
-
-def _flatten(tree):
-    """The leaves of nested lists, tuples and dicts, and a function that puts others in their places."""
-    if isinstance(tree, dict):
-        keys, children = list(tree), list(tree.values())
-
-        def join(parts):
-            if isinstance(tree, defaultdict):
-                return defaultdict(tree.default_factory, zip(keys, parts, strict=True))
-            return type(tree)(zip(keys, parts, strict=True))
-
-    elif isinstance(tree, (list, tuple)):
-        children = list(tree)
-
-        def join(parts):
-            return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
-
-    else:
-        return [tree], lambda leaves: next(leaves)
-    flat = [_flatten(child) for child in children]
-    return [leaf for leaves, _ in flat for leaf in leaves], lambda leaves: join(
-        [put(leaves) for _, put in flat]
-    )
-
-
-def _mapped(fn, tree):
-    """The same structure with fn(leaf) for each leaf."""
-    leaves, put = _flatten(tree)
-    return put(iter([fn(leaf) for leaf in leaves]))
-
-
-def _shape_of(tree):
-    """What two trees of one structure have in common, as text."""
-    return _mapped(lambda _: _Star(), tree)
-
-
-class _Star:
-    def __repr__(self):
-        return "*"
-
-    def __eq__(self, other):
-        return isinstance(other, _Star)
-
-    __hash__ = None
-
-
 # -- derivatives ----------------------------------------------------------------------------------------
 #
 # A transform gives the function tensors of its own to differentiate by, and hands out results that do not depend on these:
@@ -131,7 +83,7 @@ class _Inputs:
     """The tensors by which one transform differentiates."""
 
     def __init__(self, given):
-        self.tensors, self._put = _flatten(given)
+        self.tensors, self._spec = tree_flatten(given)
         for t in self.tensors:
             if not isinstance(t, Variable):
                 raise ValueError(f"Thing passed to transform API must be Tensor, got {type(t)}")
@@ -147,11 +99,11 @@ class _Inputs:
 
     def tree(self):
         """What the function is given."""
-        return self._put(iter(self.tensors))
+        return self._spec.unflatten(self.tensors)
 
     def put(self, results):
         """One result for each of the tensors, in the structure they were given in."""
-        return self._put(iter(results))
+        return self._spec.unflatten(results)
 
     def gradients(self, outputs, grad_outputs=None, again=True):
         """Of `outputs` by the inputs, zeros where there is no dependence; recorded if they may be differentiated `again`."""
@@ -266,7 +218,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
             )
         grads = inputs.put([inputs.leave(g) for g in inputs.gradients([y], again=inputs.outlive([y]))])
         value = inputs.leave(y)
-        return _per_argument(argnums, grads), (value, _mapped(inputs.leave, aux)) if has_aux else value
+        return _per_argument(argnums, grads), (value, tree_map(inputs.leave, aux)) if has_aux else value
 
     return wrapper
 
@@ -296,28 +248,33 @@ def vjp(func, *primals, has_aux=False):
     leaves, _ = _tensors(outputs, "vjp(f, *primals)", "f(*primals)")
 
     def backwards(cotangents, retain_graph=True, create_graph=None):
-        if _shape_of(cotangents) != _shape_of(outputs):
+        if tree_structure(cotangents) != tree_structure(outputs):
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
-                f"cotangents: {_shape_of(cotangents)}, primal output: {_shape_of(outputs)}"
+                f"cotangents: {_shown(cotangents)}, primal output: {_shown(outputs)}"
             )
-        given = _flatten(cotangents)[0]
+        given = tree_leaves(cotangents)
         grads = inputs.gradients(leaves, given, again=inputs.outlive([*leaves, *given]))
         return inputs.put([inputs.leave(g) for g in grads])
 
-    result = _mapped(inputs.leave, outputs), backwards
-    return (*result, _mapped(inputs.leave, aux)) if has_aux else result
+    result = tree_map(inputs.leave, outputs), backwards
+    return (*result, tree_map(inputs.leave, aux)) if has_aux else result
+
+
+def _shown(tree):
+    """How a nested value is built, as messages show it: (*, {'a': *})."""
+    return tree_map(lambda _: LEAF, tree)
 
 
 def _tensors(outputs, who, what):
-    """The leaves of `outputs`, all of which must be tensors, and what puts them back."""
-    leaves, put = _flatten(outputs)
+    """The leaves of `outputs`, all of which must be tensors, and how they are nested."""
+    leaves, spec = tree_flatten(outputs)
     for leaf in leaves:
         if not isinstance(leaf, Variable):
             raise RuntimeError(
                 f"{who}: expected {what} to return only tensors, got unsupported type {type(leaf)}"
             )
-    return leaves, put
+    return leaves, spec
 
 
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
@@ -331,17 +288,17 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
             raise RuntimeError(
                 f"{who}: Expected {name} to be a tuple. E.g. it should be valid to call f(*{name})."
             )
-    if not _flatten(primals)[0]:
+    if not tree_leaves(primals):
         raise RuntimeError(f"{who}: Expected primals to contain at least one Tensor.")
-    if _shape_of(primals) != _shape_of(tangents):
+    if tree_structure(primals) != tree_structure(tangents):
         raise RuntimeError(
             f"{who}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 tensors, "
-            f"tangents also must be. Got primals with structure {_shape_of(primals)} and tangents with structure {_shape_of(tangents)}"
+            f"tangents also must be. Got primals with structure {tree_structure(primals)} and tangents with structure {tree_structure(tangents)}"
         )
     inputs = _Inputs(primals)
     outputs, aux = inputs.call(func, inputs.tree(), {}, has_aux, who)
-    leaves, put = _tensors(outputs, who, "f(*args)")
-    along = _flatten(tangents)[0]
+    leaves, spec = _tensors(outputs, who, "f(*args)")
+    along = tree_leaves(tangents)
     for x, t in zip(inputs.tensors, along, strict=True):
         if x.shape != t.shape:
             raise RuntimeError(
@@ -349,8 +306,8 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
                 f"supported. Tensor is of size {list(x.shape)} while the given forward gradient is of size {list(t.shape)}."
             )
     changes = [inputs.leave(change) for change in _pushed(inputs, leaves, along)]
-    result = _mapped(inputs.leave, outputs), put(iter(changes))
-    return (*result, _mapped(inputs.leave, aux)) if has_aux else result
+    result = tree_map(inputs.leave, outputs), spec.unflatten(changes)
+    return (*result, tree_map(inputs.leave, aux)) if has_aux else result
 
 
 def _pushed(inputs, outputs, tangents):
@@ -369,16 +326,16 @@ def linearize(func, *primals):
     """(func(*primals), a function from tangents to the change along them) (torch.func.linearize)."""
     inputs = _Inputs(primals)
     outputs, _ = inputs.call(func, inputs.tree(), {}, False, "linearize(f, *primals)")
-    leaves, put = _tensors(outputs, "linearize(f, *primals)", "f(*primals)")
+    leaves, spec = _tensors(outputs, "linearize(f, *primals)", "f(*primals)")
 
     def along(*tangents):
-        if _shape_of(tangents) != _shape_of(primals):
+        if tree_structure(tangents) != tree_structure(primals):
             raise RuntimeError(
-                f"linearize: expected tangents with structure {_shape_of(primals)}, but got {_shape_of(tangents)}"
+                f"linearize: expected tangents with structure {tree_structure(primals)}, but got {tree_structure(tangents)}"
             )
-        return put(iter([inputs.leave(c) for c in _pushed(inputs, leaves, _flatten(tangents)[0])]))
+        return spec.unflatten([inputs.leave(c) for c in _pushed(inputs, leaves, tree_leaves(tangents))])
 
-    return _mapped(inputs.leave, outputs), along
+    return tree_map(inputs.leave, outputs), along
 
 
 def _jacobian(func, argnums, has_aux, derivatives):
@@ -388,13 +345,13 @@ def _jacobian(func, argnums, has_aux, derivatives):
     def wrapper(*args, **kwargs):
         inputs, inner = _chosen(args, argnums)
         outputs, aux = inputs.call(func, inner, kwargs, has_aux, "jacobian(f)(*args)")
-        leaves, put = _tensors(outputs, "vjp(f, *primals)", "f(*primals)")
+        leaves, spec = _tensors(outputs, "vjp(f, *primals)", "f(*primals)")
         found = [
             _per_argument(argnums, inputs.put([inputs.leave(block) for block in blocks]))
             for blocks in derivatives(inputs, leaves)
         ]
-        jacobian = put(iter(found))
-        return (jacobian, _mapped(inputs.leave, aux)) if has_aux else jacobian
+        jacobian = spec.unflatten(found)
+        return (jacobian, tree_map(inputs.leave, aux)) if has_aux else jacobian
 
     return wrapper
 
@@ -463,7 +420,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
 
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
-        leaves, put = _flatten(args)
+        leaves, spec = tree_flatten(args)
         dims = _in_dims(in_dims, args, leaves, name)
         sizes = {t.shape[d] for t, d in zip(leaves, dims, strict=True) if d is not None}
         if len(sizes) > 1:
@@ -484,7 +441,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
                     for t, d in zip(leaves, dims, strict=True)
                 ]
             ]
-        results = [func(*put(iter(given)), **kwargs) for given in slices]
+        results = [func(*spec.unflatten(given), **kwargs) for given in slices]
         return _stacked(results, out_dims, count, name)
 
     return wrapper
@@ -506,8 +463,8 @@ def _in_dims(in_dims, args, leaves, name):
     where = f"vmap({name}, in_dims={in_dims}, ...)(<inputs>)"
     if dims is None:
         raise ValueError(
-            f"{where}: in_dims is not compatible with the structure of `inputs`. in_dims has structure {_shape_of(in_dims)} but "
-            f"inputs has structure {_shape_of(args)}."
+            f"{where}: in_dims is not compatible with the structure of `inputs`. in_dims has structure {tree_structure(in_dims)} but "
+            f"inputs has structure {tree_structure(args)}."
         )
     for k, (t, d) in enumerate(zip(leaves, dims, strict=True)):
         if d is None:
@@ -535,7 +492,7 @@ def _in_dims(in_dims, args, leaves, name):
 def _spread(dims, tree):
     """`dims` for each leaf of `tree`: one that stands for a whole branch is repeated. None if the two do not fit."""
     if dims is None or isinstance(dims, int):
-        return [dims] * len(_flatten(tree)[0])
+        return [dims] * len(tree_leaves(tree))
     if isinstance(dims, dict) and isinstance(tree, dict) and dims.keys() == tree.keys():
         pairs = [(dims[key], tree[key]) for key in tree]
     elif isinstance(dims, (tuple, list)) and isinstance(tree, (tuple, list)) and len(dims) == len(tree):
@@ -569,9 +526,9 @@ def _stacked(results, out_dims, count, name):
     if dims is None:
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`. out_dims "
-            f"has structure {_shape_of(out_dims)} but outputs has structure {_shape_of(results[0])}."
+            f"has structure {tree_structure(out_dims)} but outputs has structure {tree_structure(results[0])}."
         )
-    flat = [_flatten(result) for result in results]
+    flat = [tree_flatten(result) for result in results]
     stacks = []
     for k, d in enumerate(dims):
         parts = [leaves[k] for leaves, _ in flat]
@@ -590,7 +547,7 @@ def _stacked(results, out_dims, count, name):
                 )
         whole = stack(parts, d)
         stacks.append(whole if count else whole.narrow(d, 0, 0))
-    return flat[0][1](iter(stacks))
+    return flat[0][1].unflatten(stacks)
 
 
 def _same(a, b):

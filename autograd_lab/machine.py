@@ -13,6 +13,7 @@ from types import ModuleType
 from . import amp
 from ._version import __version__
 from .creation import device as device_of
+from .ops.linalg import LinAlgError
 from .warning import warn
 
 REFERENCE = "2.13.0"
@@ -199,6 +200,7 @@ _module(
     "backends.cuda",
     "torch.backends.cuda: not here; its switches have no effect.",
     is_built=_answers(False),
+    sdp_kernel=lambda **switches: _Around(),
     **{f"{name}_sdp_enabled": _answers(True) for name in ("flash", "mem_efficient", "math", "cudnn")},
     **{f"enable_{name}_sdp": _nothing for name in ("flash", "mem_efficient", "math", "cudnn")},
 )
@@ -255,6 +257,29 @@ def get_device_module(device=None):
     return found
 
 
+_module(
+    "distributed",
+    "torch.distributed: there is one process.",
+    is_available=_answers(False),
+    is_initialized=_answers(False),
+)
+
+
+def _as_it_is(obj=None, *args, **kwargs):
+    """What torch.jit makes of a function or module: itself, for there is no TorchScript here."""
+    return obj if obj is not None else _as_it_is
+
+
+_module(
+    "jit",
+    "torch.jit: there is no TorchScript here; functions and modules stay what they are.",
+    is_scripting=_answers(False),
+    is_tracing=_answers(False),
+    **dict.fromkeys(["script", "script_if_tracing", "ignore", "unused", "export"], _as_it_is),
+)
+_module("onnx", "torch.onnx: not here; a compiled function has to_onnx.")
+_module("_C", "torch._C: PyTorch's compiled part; what programs name of it.", _LinAlgError=LinAlgError)
+
 NAMES = {
     "cuda": cuda,
     "xpu": xpu,
@@ -266,6 +291,7 @@ NAMES = {
     "get_float32_matmul_precision": get_float32_matmul_precision,
     "set_float32_matmul_precision": set_float32_matmul_precision,
     "get_device_module": get_device_module,
+    **{name: sys.modules[f"autograd_lab.{name}"] for name in ("_C", "distributed", "jit", "onnx")},
     "amp": amp,
     "autocast": amp.autocast,
     "is_autocast_enabled": amp.is_autocast_enabled,

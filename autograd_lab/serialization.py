@@ -26,6 +26,7 @@ _PLAIN = {
     ("autograd_lab.tensor", "Tensor"),
     ("autograd_lab.nn.parameter", "_rebuild_parameter"),
     ("autograd_lab.nn.parameter", "Parameter"),
+    ("autograd_lab.autograd.hooks", "HookDict"),
     ("autograd_lab.dtypes", "_named"),
     ("autograd_lab.dtypes", "Size"),
     ("builtins", "set"),
@@ -37,13 +38,57 @@ _PLAIN = {
 """What a file may name that is loaded with weights_only=True: it makes data, and runs nothing else."""
 
 
+_allowed: list = []  # what the user trusts besides
+
+
+class safe_globals:  # noqa: N801 - PyTorch's name
+    """Inside, `load` may make objects of these classes too, and call these functions (torch.serialization.safe_globals)."""
+
+    def __init__(self, safe_globals):
+        self._trusted = list(safe_globals)
+
+    def __enter__(self):
+        self._before = list(_allowed)
+        _allowed.extend(self._trusted)
+
+    def __exit__(self, *exc):
+        _allowed[:] = self._before
+
+
+def add_safe_globals(safe_globals):
+    """Let `load` make objects of these classes and call these functions, from now on (torch.serialization.add_safe_globals)."""
+    _allowed.extend(safe_globals)
+
+
+def get_safe_globals():
+    """What was added by `add_safe_globals`."""
+    return list(_allowed)
+
+
+def clear_safe_globals():
+    """Forget what was added."""
+    _allowed.clear()
+
+
+def _is_allowed(module, name):
+    for one in _allowed:
+        thing, path = one if isinstance(one, tuple) else (one, f"{one.__module__}.{one.__qualname__}")
+        if path == f"{module}.{name}":
+            return thing
+    return None
+
+
 class _WeightsOnly(pickle.Unpickler):
     def find_class(self, module, name):
         if (module, name) in _PLAIN:
             return super().find_class(module, name)
+        allowed = _is_allowed(module, name)
+        if allowed is not None:
+            return allowed
         raise pickle.UnpicklingError(
             "Weights only load failed. The file holds more than tensors and plain containers: "
-            f"{module}.{name}. If you trust where it comes from, load it with weights_only=False, which can run any code."
+            f"{module}.{name}. If you trust where it comes from, name it to torch.serialization.add_safe_globals, or load the file with "
+            "weights_only=False, which can run any code."
         )
 
 
@@ -83,4 +128,4 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=True, mmap=No
     return (pickle_module or pickle).load(stream, **pickle_load_args)
 
 
-__all__ = ["load", "save"]
+__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]

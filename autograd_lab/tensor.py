@@ -390,7 +390,9 @@ class Tensor(Variable):
         return float(self._scalar())
 
     def __int__(self):
-        return int(self._scalar())
+        if self._data.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return int(self.item())
 
     def __complex__(self):
         return complex(self._scalar())

@@ -1,7 +1,7 @@
 """torch.nn: parameters, modules, losses. Reading order: parameter, module, modules, functional."""
 
 from ..absent import finder
-from . import functional, init, utils
+from . import functional, init, parallel, utils
 from .activation import (
     CELU,
     ELU,
@@ -143,6 +143,7 @@ from .modules import (
     ZeroPad2d,
     ZeroPad3d,
 )
+from .parallel import DataParallel
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 from .recurrent import GRU, LSTM, RNN, RNNBase
 

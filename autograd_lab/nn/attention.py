@@ -1,6 +1,8 @@
 """Attention and the transformer: layers that let every place of a sequence look at every other."""
 
+import contextlib
 import copy
+import enum
 import math
 
 from ..creation import FACTORIES
@@ -14,6 +16,27 @@ from .modules import Dropout, LayerNorm, Linear
 from .parameter import Parameter
 
 empty = FACTORIES["empty"]
+
+
+class SDPBackend(enum.IntEnum):
+    """The ways in which PyTorch computes attention (torch.nn.attention.SDPBackend); here there is one."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+@contextlib.contextmanager
+def sdpa_kernel(backends, set_priority=False):
+    """Inside, PyTorch chooses among these ways to compute attention; nothing changes here (torch.nn.attention.sdpa_kernel)."""
+    if not isinstance(backends, (list, SDPBackend)):
+        raise AssertionError(
+            f"Backend must be an instance of SDPBackend or a list of SDPBackend instances, got {type(backends).__name__}"
+        )
+    yield {}
 
 
 class NonDynamicallyQuantizableLinear(Linear):

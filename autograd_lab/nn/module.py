@@ -502,7 +502,15 @@ class Module:
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
-        return self if dtype is None else self._convert(dtype)
+        done = self if dtype is None else self._convert(dtype)
+        order = kwargs.get("memory_format")
+        if order is not None:
+            self._apply(lambda t: t.contiguous(memory_format=order) if t.dim() == order.rank else t)
+        return done
+
+    def share_memory(self):
+        """The module itself: its memory is that of one process (torch.nn.Module.share_memory)."""
+        return self
 
     def _convert(self, dtype):
         return self._apply(lambda t: t.to(dtype) if t.is_floating_point() else t)

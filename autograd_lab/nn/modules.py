@@ -5,8 +5,8 @@ import math
 from collections.abc import Iterable
 
 from ..creation import FACTORIES
+from ..ops import products
 from ..ops.pooling import pair
-from ..ops.products import linear
 from ..places import find_place
 from . import functional as F
 from . import init
@@ -47,7 +47,7 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input):
-        return linear(input, self.weight, self.bias)
+        return products.linear(input, self.weight, self.bias)
 
     def extra_repr(self):
         return (
@@ -1130,7 +1130,9 @@ class _Cell(Module):
         return input, tuple(fresh if s is None else s if batched else s.unsqueeze(0) for s in states), batched
 
     def _two_products(self, input, hidden):
-        return linear(hidden, self.weight_hh, self.bias_hh), linear(input, self.weight_ih, self.bias_ih)
+        return products.linear(hidden, self.weight_hh, self.bias_hh), products.linear(
+            input, self.weight_ih, self.bias_ih
+        )
 
     def extra_repr(self):
         text = f"{self.input_size}, {self.hidden_size}"
@@ -1551,6 +1553,8 @@ def __getattr__(name):
         return found
     if name.startswith("__"):
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    if name == "NonDynamicallyQuantizableLinear":
+        return importlib.import_module(f"{__package__}.attention").NonDynamicallyQuantizableLinear
     return getattr(importlib.import_module(__package__), name)  # PyTorch has all layers in nn.modules
 
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import wrap
+from ..layout import rows
 from ..random import rng_of
 from . import both, numerics
-from .layout import rows
 from .pointwise import not_for
 from .rule import Rule, function, pointwise, unary
 

@@ -56,15 +56,16 @@ def _public(fn, key, module):
                 return fn(*args, **kwargs)
             return write_out(key, fn(*args, **kwargs), out)
         except Exception as error:
-            renamed = own_names(key, kwargs, error)
-            if renamed is None:
+            otherwise = other_form(key, args, kwargs, error)
+            if otherwise is None:
                 if out is not None:
                     kwargs["out"] = out
                 complaint = why(key, fn, args, kwargs, error)
                 if complaint is None:
                     raise
-        if renamed is not None:
-            return call(*args, out=out, **renamed)
+        if otherwise is not None:
+            args, kwargs = otherwise
+            return call(*args, out=out, **kwargs)
         raise TypeError(complaint)
 
     call.__module__ = module
@@ -77,16 +78,17 @@ def _public_method(fn, key):
             result = fn(self, *args, **kwargs)
             if result is not NotImplemented:
                 return result
-            renamed = None
+            otherwise = None
             complaint = why(key, fn, args, kwargs, None)
         except Exception as error:
-            renamed = own_names(key, kwargs, error)
-            if renamed is None:
+            otherwise = other_form(key, args, kwargs, error)
+            if otherwise is None:
                 complaint = why(key, fn, args, kwargs, error)
                 if complaint is None:
                     raise
-        if renamed is not None:
-            return call(self, *args, **renamed)
+        if otherwise is not None:
+            args, kwargs = otherwise
+            return call(self, *args, **kwargs)
         raise TypeError(complaint)
 
     call.__module__ = fn.__module__
@@ -203,6 +205,74 @@ _ELEMENTS = {
 }
 
 
+def other_form(key, args, kwargs, error):
+    """(args, kwargs) of a call of `key` that failed, written in the form that functions here expect; None if they are."""
+    renamed = own_names(key, kwargs, error)
+    return (args, renamed) if renamed is not None else with_numbers(key, args, kwargs)
+
+
+def with_numbers(key, args, kwargs):
+    """The arguments with Python numbers where tensors of one element stand for a dim, a size, a rate; None if there are none.
+
+    For the first form of the function that the call fits.
+    """
+    if not any(map(_holds_tensor, (*args[1:], *kwargs.values()))) and not key.startswith("Tensor."):
+        return None
+    known = forms_of(key)
+    if known is None and key not in _WITH_SIZES:
+        return None
+    if known is None:
+        numbers = (*args[:1], *map(_whole, args[1:]))
+        named_numbers = {k: _whole(v) for k, v in kwargs.items()}
+        return _if_changed(args, kwargs, numbers, named_numbers)
+    form = next((form for form in known[1] if form.complaint(known[0], args, kwargs) is None), None)
+    if form is None:
+        return None
+    if form.takes_ints and len(args) > 1:
+        kinds = ["int"] * len(args)
+    else:
+        kinds = [kind for kind, *_ in form.params]
+    named = {name: kind for kind, name, *_ in form.params}
+    numbers = [_as_number(kind, value) for kind, value in zip(kinds, args, strict=False)]
+    named_numbers = {k: _as_number(named.get(k, ""), v) for k, v in kwargs.items()}
+    return _if_changed(args, kwargs, (*numbers, *args[len(numbers) :]), named_numbers)
+
+
+_WITH_SIZES = {
+    f"F.{name}"
+    for name in (
+        "adaptive_avg_pool2d", "adaptive_max_pool1d", "adaptive_max_pool2d", "interpolate", "max_pool1d", "max_pool2d", "pad",
+    )
+}  # fmt: skip
+"""Functions that are written in Python in PyTorch, and hand sizes on to one that takes tensors for them."""
+
+
+def _if_changed(args, kwargs, numbers, named_numbers):
+    same = all(a is b for a, b in zip(numbers, args, strict=True))
+    return (
+        None if same and all(named_numbers[k] is v for k, v in kwargs.items()) else (numbers, named_numbers)
+    )
+
+
+def _holds_tensor(value):
+    return isinstance(value, Variable) or (
+        isinstance(value, (tuple, list)) and any(map(_holds_tensor, value))
+    )
+
+
+def _whole(value):
+    return _as_number("int", value) if _is_int(value) or isinstance(value, (tuple, list)) else value
+
+
+def _as_number(kind, value):
+    if kind in ("int", "float", "Number", "tuple of ints", "tuple of floats"):
+        if isinstance(value, Variable):
+            return value.item() if value._data.size == 1 and not value.requires_grad else value
+        if isinstance(value, (tuple, list)) and _holds_tensor(value):
+            return type(value)([_as_number("Number", v) for v in value])
+    return value
+
+
 def own_names(key, kwargs, error):
     """`kwargs` with NumPy's names replaced by PyTorch's, if that is what a call of `key` failed of; else None."""
     known = forms_of(key) if kwargs and isinstance(error, TypeError) else None
@@ -228,7 +298,7 @@ def _is_int(v):
 
 def _is_number(v):
     return isinstance(v, (int, float, complex, np.number, np.bool_)) or (
-        isinstance(v, Variable) and v._data.ndim == 0
+        isinstance(v, Variable) and v._data.ndim == 0 and not v.requires_grad
     )
 
 
@@ -242,7 +312,7 @@ _KINDS = {
     "tuple of ints": lambda v: _is_int(v) or (isinstance(v, (tuple, list)) and all(map(_is_int, v))),
     "tuple of Tensors": lambda v: isinstance(v, (tuple, list)) and all(isinstance(t, Variable) for t in v),
     "tuple of floats": lambda v: isinstance(v, (tuple, list)) and all(map(_is_number, v)),
-    "torch.dtype": lambda v: isinstance(v, dtype) or v in (float, int, bool),
+    "torch.dtype": lambda v: isinstance(v, dtype) or (isinstance(v, type) and v in (float, int, bool)),
     "torch.device": lambda v: not isinstance(v, (Variable, float, tuple, list)),
 }
 

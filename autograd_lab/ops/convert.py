@@ -10,9 +10,15 @@ from ..autograd.variable import Variable, wrap
 from ..autograd.views import check_overlap
 from ..dtypes import ALL, number_as, to_dtype
 from ..dtypes import dtype as dtype_type
+from ..layout import contiguous_format, preserve_format
 from . import both
 from .rule import FUNCTIONS, METHODS, Rule, function, method, tensor_of
 from .shapes import cast, sizes_of
+
+
+def keeps(memory_format):
+    """Whether no order in memory is asked for."""
+    return memory_format is None or memory_format is preserve_format
 
 
 class CloneBackward0(Rule):
@@ -24,6 +30,9 @@ class CloneBackward0(Rule):
     def forward(x, order):
         if not isinstance(x, np.ndarray):
             return x
+        if order not in ("C", "K"):
+            laid = order.lay(x)
+            return laid.copy("K") if np.may_share_memory(laid, x) else laid
         return x.copy("C" if 0 in x.strides else order)
 
     def vjp(self, g):
@@ -33,16 +42,17 @@ class CloneBackward0(Rule):
 @function
 def clone(input, *, memory_format=None):
     """A copy that gradients flow through; strides are kept unless memory_format asks for contiguous (torch.clone)."""
-    return apply(CloneBackward0, (input,), "C" if str(memory_format).endswith("contiguous") else "K")
+    return apply(CloneBackward0, (input,), "K" if keeps(memory_format) else memory_format)
 
 
 @method
 def contiguous(self, memory_format=None):
-    """The tensor itself if it lies in row-major order, else a copy that does."""
+    """The tensor itself if it lies in row-major order (or that of `memory_format`), else a copy that does."""
     data = self._data
-    if not isinstance(data, np.ndarray) or data.flags.c_contiguous:
+    asked = contiguous_format if keeps(memory_format) else memory_format
+    if not isinstance(data, np.ndarray) or asked.holds(data):
         return self
-    return apply(CloneBackward0, (self,), "C")
+    return apply(CloneBackward0, (self,), asked)
 
 
 class ToCopyBackward0(Rule):
@@ -87,7 +97,8 @@ def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, mem
         elif a is not None:
             creation.on_cpu(a)
     creation.on_cpu(device)
-    return convert(self, to_dtype(dtype).np if dtype is not None else self._data.dtype, copy)
+    out = convert(self, to_dtype(dtype).np if dtype is not None else self._data.dtype, copy)
+    return out if keeps(memory_format) else contiguous(out, memory_format)
 
 
 def _converter(name, dtype):
@@ -307,12 +318,44 @@ def new(self, *data):
     return creation.legacy_tensor(type(self), *data, dtype=self.dtype)
 
 
-METHODS["is_cuda"] = property(lambda self: False, doc="Always False.")
-METHODS["is_sparse"] = property(lambda self: False, doc="Always False.")
-METHODS["is_quantized"] = property(lambda self: False, doc="Always False.")
-METHODS["is_meta"] = property(lambda self: False, doc="Always False.")
+for _kind in (
+    "cuda",
+    "ipu",
+    "meta",
+    "mkldnn",
+    "mps",
+    "nested",
+    "quantized",
+    "sparse",
+    "sparse_csr",
+    "vulkan",
+    "xpu",
+):
+    METHODS[f"is_{_kind}"] = property(lambda self: False, doc="Always False.")
 METHODS["is_cpu"] = property(lambda self: True, doc="Always True.")
 METHODS["layout"] = property(lambda self: creation.strided, doc="Always torch.strided.")
+
+
+@method
+def share_memory_(self):
+    """The tensor itself: its memory is that of one process."""
+    return self
+
+
+@method
+def is_shared(self):
+    """Always False."""
+    return False
+
+
+@method
+def to_dense(self, dtype=None, *, masked_grad=None):
+    """The tensor itself, for it is dense; or in another number type (torch.Tensor.to_dense)."""
+    if dtype is None:
+        return self
+    if not isinstance(dtype, dtype_type):
+        raise TypeError(f"to_dense(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    return convert(self, dtype.np)
 
 
 @method

@@ -19,10 +19,10 @@ import numpy as np
 from ..autograd.record import apply
 from ..autograd.variable import Variable
 from ..autograd.views import gather, scatter
+from ..layout import channels
 from ..warning import warn_once
 from . import both
 from .general import GeneralRule, call
-from .layout import channels
 from .rule import Rule, function
 
 # -- on arrays ----------------------------------------------------------------------------------------
@@ -341,6 +341,11 @@ def _check_conv(x, w, b, stride, padding, dilation, groups):
         raise RuntimeError("non-positive stride is not supported")
     if any(d <= 0 for d in dilation):
         raise RuntimeError("dilation should be greater than zero")
+    if w.shape[0] < groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
+            f"{list(w.shape)} instead"
+        )
     if x.shape[1] != w.shape[1] * groups:
         raise RuntimeError(
             f"Given groups={groups}, weight of size {list(w.shape)}, expected input{list(x.shape)} to have "

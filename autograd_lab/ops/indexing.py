@@ -101,7 +101,14 @@ class IndexPutBackward0(ShapeRule):
             to_values = _index(g, pattern, indices)
         else:
             to_values = picked(g, numpy_index(pattern, indices))
-        return to_self, sum_to(to_values, shape) if to_values.shape != shape else to_values
+        if to_values.shape == shape:
+            return to_self, to_values
+        more = (
+            len(shape) - to_values.ndim
+        )  # an assignment takes values with more dims, of size one, than it fills
+        return to_self, sum_to(to_values, shape[more:]).reshape(shape) if more > 0 else sum_to(
+            to_values, shape
+        )
 
     def _read_saved(self, name):
         return saved_indices(self, self.args[1]) if name == "indices" else super()._read_saved(name)

@@ -11,9 +11,9 @@ import numpy as np
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
 from ..dtypes import promote_np
+from ..layout import channels, contiguous_format, like, rows
 from ..warning import warn_once
 from . import both
-from .layout import channels, like, rows
 from .rule import FUNCTIONS, METHODS, function, method
 from .shapes import (
     ShapeRule,
@@ -378,7 +378,7 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None):
     if isinstance(repeats, int):
         shape = input._data.shape
         wide = expand(unsqueeze(input, d + 1), (*shape[: d + 1], repeats, *shape[d + 1 :]))
-        return flatten(METHODS["clone"](wide, memory_format="contiguous"), d, d + 1)
+        return flatten(METHODS["clone"](wide, memory_format=contiguous_format), d, d + 1)
     n = input._data.shape[d]
     if repeats._data.shape != (n,):
         raise RuntimeError(

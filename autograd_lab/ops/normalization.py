@@ -10,8 +10,8 @@ import numpy as np
 
 from ..autograd.modes import WATCHERS, tell
 from ..autograd.variable import Variable
+from ..layout import channels, rows
 from .general import GeneralRule, call
-from .layout import channels, rows
 from .rule import kernel
 
 

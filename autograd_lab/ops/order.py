@@ -6,9 +6,9 @@ from .. import return_types
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, edges_of, finish, make_node
 from ..autograd.variable import NO_EDGE, Variable, wrap
+from ..layout import like
 from . import both
 from .comparison import constant_result
-from .layout import like
 from .reductions import MaxBackward1, Selection, not_empty, pick, wrap_dim
 from .rule import FUNCTIONS, METHODS, Rule, function, tensor_of
 

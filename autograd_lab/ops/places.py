@@ -11,10 +11,10 @@ from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
 from ..autograd.views import shares_places
 from ..dtypes import ALL, number_as
+from ..layout import like, rows
 from ..warning import warn, warn_once
 from . import both
 from .indexing import added_at
-from .layout import like, rows
 from .parts import diagonal_of, select, take_slice, unbind
 from .rule import METHODS, broadcast_error, function, method, shape_error
 from .shapes import ShapeRule, at, dim_of, expand, infer_size, placed, reshape, sizes_of

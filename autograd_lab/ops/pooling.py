@@ -8,10 +8,10 @@ import numpy as np
 from ..autograd.record import apply
 from ..autograd.variable import wrap
 from ..autograd.views import gather, scatter
+from ..layout import channels
 from . import both
 from .convolution import unwindow, windows
 from .general import GeneralRule, call
-from .layout import channels
 from .rule import Rule
 
 

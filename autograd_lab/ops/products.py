@@ -152,6 +152,9 @@ def mm(input, mat2):
     return out
 
 
+FUNCTIONS["spmm"] = mm  # PyTorch takes dense matrices there too
+
+
 def _check_mm(x, y):
     if x.ndim != 2:
         raise RuntimeError("self must be a matrix")

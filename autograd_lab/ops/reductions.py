@@ -9,11 +9,11 @@ from ..autograd.errors import TYPE_NAMES
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import NO_EDGE, Variable, edge_of, wrap
 from ..dtypes import Defaults, meet, to_dtype
+from ..layout import rows
 from ..warning import warn
 from . import both, numerics
 from .arithmetic import no_bool_difference
 from .comparison import both_tensors, constant_result
-from .layout import rows
 from .pairs import MaximumBackward0, MinimumBackward0
 from .pointwise import not_for
 from .rule import FUNCTIONS, METHODS, Rule, function, method, pointwise

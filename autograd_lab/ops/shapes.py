@@ -24,6 +24,7 @@ from ..autograd.variable import Variable, bump_version, wrap
 from ..autograd.views import check_writable, move_retention
 from ..dtypes import ALL, Size
 from ..dtypes import dtype as dtype_type
+from ..layout import contiguous_format
 from ..warning import warn_once
 from .rule import FUNCTIONS, METHODS, Rule, function, method
 
@@ -246,7 +247,7 @@ def reshape(input, *shape):
     data = reshaped(x, shape)
     if data is not None:
         return apply_view(ViewBackward0 if x.flags.c_contiguous else ReshapeAliasBackward0, input, data)
-    return apply(UnsafeViewBackward0, (METHODS["clone"](input, memory_format="contiguous"),), shape)
+    return apply(UnsafeViewBackward0, (METHODS["clone"](input, memory_format=contiguous_format),), shape)
 
 
 @method
@@ -647,6 +648,13 @@ def _reversed_dims(self):
 METHODS["T"] = property(_reversed_dims, doc="All dims in reverse order, as a view.")
 METHODS["mT"], METHODS["mH"] = _matrices_only("mT", False), _matrices_only("mH", False)
 METHODS["H"] = _matrices_only("H", True)
+
+
+def _imag(self):
+    raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+
+
+METHODS["imag"] = property(_imag, doc="Raises RuntimeError: there are no complex numbers here.")
 METHODS["real"] = property(lambda self: self, doc="The tensor itself: there are no complex numbers here.")
 
 
@@ -831,8 +839,8 @@ def storage_offset(self):
 
 @method
 def is_contiguous(self, memory_format=None):
-    """Whether the elements lie in memory in row-major order without gaps."""
-    return not isinstance(self._data, np.ndarray) or self._data.flags.c_contiguous
+    """Whether the elements lie in memory in row-major order (or that of `memory_format`) without gaps."""
+    return not isinstance(self._data, np.ndarray) or (memory_format or contiguous_format).holds(self._data)
 
 
 @method

@@ -6,9 +6,9 @@ import inspect
 import numpy as np
 
 from ..autograd.record import apply, apply_inplace
+from ..layout import rows
 from . import both, order, reductions
 from .arithmetic import DivBackward1, MulBackward1
-from .layout import rows
 from .reductions import wrap_dim
 from .rule import FUNCTIONS, METHODS, Rule, function, method
 
@@ -122,7 +122,7 @@ def renorm_(self, p, dim, maxnorm):
     return apply_inplace(RenormBackward0, (self,), p, dim, maxnorm)
 
 
-@function
+@function(method=False)
 def real(input):
     """`input` itself: it is not complex (torch.real)."""
     return input

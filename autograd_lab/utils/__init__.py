@@ -4,7 +4,7 @@ import importlib
 
 
 def __getattr__(name):
-    if name in ("checkpoint", "data", "hooks"):
+    if name in ("_pytree", "checkpoint", "data", "hooks"):
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 

@@ -92,13 +92,8 @@ find = finder("nn.utils")
 def __getattr__(name):
     if name in ("parametrizations", "parametrize", "rnn"):
         return importlib.import_module(f"{__name__}.{name}")
-    if name in (
-        "weight_norm",
-        "spectral_norm",
-    ):  # the older functions; the weight's parts have other names there
-        raise AttributeError(
-            f"module 'autograd_lab.nn.utils' has no attribute '{name}': use nn.utils.parametrizations.{name}, which replaces it"
-        )
+    if name in ("remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"):
+        return getattr(importlib.import_module(f"{__name__}.older"), name)
     return find(name)
 
 

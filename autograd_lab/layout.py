@@ -1,0 +1,98 @@
+"""In which order the numbers of a tensor lie in memory.
+
+It shows in strides, in what `view` accepts, and in the random numbers that fill a tensor in the order of its memory. Where
+NumPy would lay out a result otherwise than PyTorch, a rule names one of these functions as its `layout`; each takes the
+result and the first operand. The others are the memory formats that a user can ask for.
+"""
+
+import numpy as np
+
+
+def rows(data, x):
+    """Row by row, whatever the operand's order: reductions, softmax, norms, cumulative sums."""
+    return data if data.flags.c_contiguous else np.ascontiguousarray(data)
+
+
+def like(data, x):
+    """In the order of the operand's dims: flips, sorts, copies with a part replaced."""
+    if x.flags.c_contiguous or data.ndim != x.ndim:
+        return rows(data, x)
+    return ordered(data, order_of(x))
+
+
+def channels(data, x):
+    """With the channels last if the operand has them last: convolution, pooling, padding, resizing."""
+    if x.flags.c_contiguous or not (x.ndim == data.ndim and x.ndim in (4, 5) and has_channels_last(x)):
+        return rows(data, x)
+    return ordered(data, last_order(x.ndim))
+
+
+def order_of(x):
+    """The dims of an array from the farthest apart in memory to the nearest."""
+    return tuple(sorted(range(x.ndim), key=lambda d: -abs(x.strides[d])))
+
+
+def ordered(data, order):
+    """The same numbers with their dims in this order in memory."""
+    laid = np.ascontiguousarray(data.transpose(order))
+    return laid.transpose(np.argsort(order))
+
+
+def last_order(rank):
+    """The dims of an image or volume in the order that has the channels last."""
+    return (0, *range(2, rank), 1)
+
+
+def has_channels_last(x):
+    """Whether an image or volume (batch, channels, ...) has the numbers of all channels of a place side by side."""
+    least = 0
+    if x.strides[1] == 0:
+        return False
+    for d in (1, *range(x.ndim - 1, 1, -1), 0):
+        n, stride = x.shape[d], x.strides[d] // x.itemsize
+        if n == 0 or stride < least or (d == 0 and least == x.strides[1] // x.itemsize):
+            return False
+        least = stride * n if n > 1 else stride
+    return True
+
+
+class layout:  # noqa: N801 - PyTorch's name
+    """How the elements lie in memory; here always torch.strided."""
+
+    def __init__(self, name):
+        self._name = name
+
+    def __repr__(self):
+        return f"torch.{self._name}"
+
+
+class memory_format(layout):  # noqa: N801 - PyTorch's name
+    """The order in memory that a copy is asked to have (torch.memory_format)."""
+
+    def __init__(self, name, rank=None):
+        super().__init__(name)
+        self.rank = rank  # how many dims a tensor must have for it
+
+    def holds(self, array):
+        """Whether the array lies in this order, without gaps."""
+        if self.rank is None:
+            return array.flags.c_contiguous
+        return array.ndim == self.rank and array.transpose(last_order(self.rank)).flags.c_contiguous
+
+    def lay(self, array):
+        """`array` in this order, copied if it is not. Raises RuntimeError if it has not as many dims as that takes."""
+        if self.rank is None:
+            return rows(array, array)
+        if array.ndim != self.rank:
+            raise RuntimeError(f"required rank {self.rank} tensor to use {self._name} format")
+        return ordered(array, last_order(self.rank))
+
+
+strided = layout("strided")
+contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
+channels_last, channels_last_3d = memory_format("channels_last", 4), memory_format("channels_last_3d", 5)
+
+__all__ = [
+    "channels", "channels_last", "channels_last_3d", "contiguous_format", "layout", "like", "memory_format", "preserve_format", "rows",
+    "strided",
+]  # fmt: skip

@@ -27,6 +27,46 @@ def channels(data, x):
     return ordered(data, last_order(x.ndim))
 
 
+def elementwise(data, *operands):
+    """Of operands that lie in different orders: the first one decides, the others where it says nothing (it is broadcast there)."""
+    if all([x.flags.c_contiguous for x in operands]):
+        return data
+    rank = data.ndim
+    strides = [_steps(x, data.shape) for x in operands]
+    nearest = list(range(rank - 1, -1, -1))  # the dims from the nearest in memory to the farthest
+    for i in range(
+        1, rank
+    ):  # sorted by insertion, as PyTorch does it: what no operand decides stays where it is
+        moving = i
+        for j in range(i - 1, -1, -1):
+            verdict = _compared(strides, data.shape, nearest[j], nearest[moving])
+            if verdict < 0:
+                break
+            if verdict > 0:
+                nearest[j], nearest[moving] = nearest[moving], nearest[j]
+                moving = j
+    return ordered(data, nearest[::-1])
+
+
+def _steps(x, shape):
+    """The strides of an operand as one of the result's rank; 0 where it is broadcast."""
+    more = len(shape) - x.ndim
+    own = [0 if n == 1 != whole else s for n, s, whole in zip(x.shape, x.strides, shape[more:], strict=True)]
+    return [0] * more + own
+
+
+def _compared(strides, shape, near, far):
+    """1 if dim `far` should be nearer in memory than `near`, -1 if not, 0 if no operand tells."""
+    for s in strides:
+        a, b = s[near], s[far]
+        if a and b:
+            if a != b:
+                return 1 if a > b else -1
+            if shape[near] > shape[far]:
+                return 1
+    return 0
+
+
 def order_of(x):
     """The dims of an array from the farthest apart in memory to the nearest."""
     return tuple(sorted(range(x.ndim), key=lambda d: -abs(x.strides[d])))
@@ -34,8 +74,8 @@ def order_of(x):
 
 def ordered(data, order):
     """The same numbers with their dims in this order in memory."""
-    laid = np.ascontiguousarray(data.transpose(order))
-    return laid.transpose(np.argsort(order))
+    turned = data.transpose(order)
+    return data if turned.flags.c_contiguous else np.ascontiguousarray(turned).transpose(np.argsort(order))
 
 
 def last_order(rank):

@@ -22,13 +22,28 @@ fortran = np.ones((3, 4), order="F")
 """
 
 STRIDES = """
+F.normalize(p,dim=1)
+torch.kron(t,t)
+torch.zeros(3,4).t()+torch.zeros(4,3)
+cl+torch.zeros(2,3,4,4)
+F.local_response_norm(cl,2)
+F.normalize(p,dim=0)
+(p-p.mean(1,keepdim=True))/(p.var(1,keepdim=True)+1)
+cl-cl.mean(1,keepdim=True)
+torch.ones(1,3,1,1)*cl
+torch.ones(4)*p.transpose(0,2)
+torch.zeros(4,3)+torch.zeros(3,4).t()
+torch.maximum(t,torch.zeros(3,4))
+torch.addcmul(t,torch.zeros(3,4),torch.zeros(3,4))
+torch.lerp(torch.zeros(3,4),t,0.5)
+t.pow(torch.zeros(3,4))
+torch.arange(4.0).view(1,4)+torch.zeros(4,3).t()
 t.softmax(-1)
 t.log_softmax(-1)
 p.softmax(0)
 p.softmax(1)
 F.softmin(t,-1)
 F.layer_norm(p,[3])
-F.rms_norm(p,[3])
 F.group_norm(p,2)
 F.batch_norm(q,torch.zeros(4),torch.ones(4))
 F.batch_norm(q,None,None,training=True)
@@ -265,7 +280,6 @@ F.adaptive_avg_pool2d(cl,1)
 F.avg_pool1d(q,2)
 torch.einsum('ij,kj->ki',t,t)
 torch.einsum('ij,jk->ki',torch.ones(2,3),torch.ones(3,4))
-F.normalize(p,dim=1)
 torch.linalg.inv(torch.eye(3).t()+1)
 torch.linalg.cholesky((torch.eye(3)*2).t())
 torch.linalg.solve(torch.eye(3),t)
@@ -273,15 +287,15 @@ torch.linalg.qr(t)[0]
 torch.linalg.eigh(torch.eye(3))[1]
 torch.linalg.svd(t)[0]
 torch.rot90(t)
-torch.kron(t,t)
-torch.zeros(3,4).t()+torch.zeros(4,3)
-cl+torch.zeros(2,3,4,4)
 p[:,::2]+1
-F.local_response_norm(cl,2)
+F.rms_norm(p,[3])
 """
 """Where the strides are others here, on purpose or not: see the README of autograd/."""
 
 DRAWS = """
+F.dropout(torch.ones(3,4)+torch.ones(4,3).t(),.5)
+F.dropout(torch.ones(4,3).t()+torch.ones(3,4),.5)
+F.dropout(F.normalize(torch.arange(1.0,25.0).view(2,3,4).permute(2,0,1),dim=1),.5)
 F.dropout(torch.ones(4,3).t().softmax(-1),.5)
 F.dropout(F.conv2d(torch.ones(1,2,2,2).permute(0,2,3,1).contiguous().permute(0,3,1,2),torch.ones(2,2,1,1)),.5)
 torch.randn_like(torch.ones(2,3).t())

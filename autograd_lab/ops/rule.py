@@ -27,6 +27,7 @@ from ..autograd.record import (
 from ..autograd.variable import NO_EDGE, Registry, Variable, bump_version, find_edge, wrap
 from ..autograd.views import check_overlap, check_writable, rebase_history
 from ..dtypes import Defaults, meet, meet_number, promote_np
+from ..layout import elementwise
 
 FUNCTIONS: dict[str, Callable] = {}
 """Every function of the torch-like namespace that an operation defines, by name."""
@@ -295,9 +296,11 @@ def binary(op, *, floats=False):
             state = THREAD.state
             out = new(Tensor)
             try:
-                out._data = state.run(forward, x, y)
+                out._data = data = state.run(forward, x, y)
             except ValueError:
                 raise shape_error(x.shape, y.shape) from None
+            if data.ndim > 1 and y.__class__ is np.ndarray:
+                out._data = elementwise(data, x, y)
             out._box = out._meta = None
             ea = input._edge or find_edge(input)
             if (ea is NO_EDGE and eb is NO_EDGE) or not state.grad:
@@ -387,6 +390,8 @@ def pointwise(rule, inputs, *args, floats=False):
         )
     except ValueError:
         raise broadcast_error(arrays) from None
+    if data.ndim > 1:
+        data = elementwise(data, *arrays)
     out = wrap(data)
     node = None
     if state.grad:

@@ -20,11 +20,11 @@ def like(data, x):
     return ordered(data, order_of(x))
 
 
-def channels(data, x):
-    """With the channels last if the operand has them last: convolution, pooling, padding, resizing."""
-    if x.flags.c_contiguous or not (x.ndim == data.ndim and x.ndim in (4, 5) and has_channels_last(x)):
-        return rows(data, x)
-    return ordered(data, last_order(x.ndim))
+def channels(data, *operands):
+    """With the channels last if the operands have them last: convolution, pooling, padding, resizing, joining."""
+    if all([x.ndim == data.ndim and has_channels_last(x) for x in operands]):
+        return ordered(data, last_order(data.ndim))
+    return rows(data, data)
 
 
 def elementwise(data, *operands):
@@ -85,9 +85,9 @@ def last_order(rank):
 
 def has_channels_last(x):
     """Whether an image or volume (batch, channels, ...) has the numbers of all channels of a place side by side."""
-    least = 0
-    if x.strides[1] == 0:
+    if x.flags.c_contiguous or x.ndim not in (4, 5) or x.strides[1] == 0:
         return False
+    least = 0
     for d in (1, *range(x.ndim - 1, 1, -1), 0):
         n, stride = x.shape[d], x.strides[d] // x.itemsize
         if n == 0 or stride < least or (d == 0 and least == x.strides[1] // x.itemsize):

@@ -277,6 +277,14 @@ _module(
     is_tracing=_answers(False),
     **dict.fromkeys(["script", "script_if_tracing", "ignore", "unused", "export"], _as_it_is),
 )
+_module("distributed.nn", "torch.distributed.nn: there is one process, and nothing to exchange.")
+
+_module(
+    "_dynamo",
+    "torch._dynamo: what programs tell PyTorch's compiler; torch.compile here needs none of it.",
+    reset=_nothing,
+    **dict.fromkeys(["allow_in_graph", "disable"], _as_it_is),
+)
 _module("onnx", "torch.onnx: not here; a compiled function has to_onnx.")
 _module("_C", "torch._C: PyTorch's compiled part; what programs name of it.", _LinAlgError=LinAlgError)
 
@@ -291,7 +299,7 @@ NAMES = {
     "get_float32_matmul_precision": get_float32_matmul_precision,
     "set_float32_matmul_precision": set_float32_matmul_precision,
     "get_device_module": get_device_module,
-    **{name: sys.modules[f"autograd_lab.{name}"] for name in ("_C", "distributed", "jit", "onnx")},
+    **{name: sys.modules[f"autograd_lab.{name}"] for name in ("_C", "_dynamo", "distributed", "jit", "onnx")},
     "amp": amp,
     "autocast": amp.autocast,
     "is_autocast_enabled": amp.is_autocast_enabled,

@@ -20,7 +20,18 @@ from .compiled import Compiled, GraphBreakError, compile
 from .export import GraphExportError, GraphFormatError, load, save
 from .module import OptimizedModule
 
+
+def allow_in_graph(fn):
+    """`fn` itself: whatever it calls is captured anyhow (torch.compiler.allow_in_graph)."""
+    return fn
+
+
+def disable(fn=None, recursive=True, *, reason=None):
+    """`fn` as it is, which is not compiled unless the function that calls it is (torch.compiler.disable); also a decorator."""
+    return fn if fn is not None else disable
+
+
 __all__ = [
-    "Compiled", "GraphBreakError", "GraphExportError", "GraphFormatError", "OptimizedModule", "compile", "is_compiling", "load",
-    "save",
+    "Compiled", "GraphBreakError", "GraphExportError", "GraphFormatError", "OptimizedModule", "allow_in_graph", "compile", "disable",
+    "is_compiling", "load", "save",
 ]  # fmt: skip

@@ -46,7 +46,6 @@ class CatBackward0(ShapeRule):
     Saves: nothing.   PyTorch: torch.cat
     """
 
-    layout = channels
     inputs = ("tensors",)
     keeps = ("dim",)
 
@@ -57,7 +56,7 @@ class CatBackward0(ShapeRule):
             arrays = promoted(arrays)
         if any([shape == (0,) for shape, _ in operands]):
             arrays = [x for x in arrays if x.shape != (0,)] or arrays[:1]
-        return np.concatenate(arrays, dim)
+        return channels(np.concatenate(arrays, dim), *arrays)
 
     def vjp(self, g):
         dim, operands = self.args

@@ -95,6 +95,7 @@ T(5),T(8)
 T([1.,nan]),T([1.,2.])
 T([[1.,2.]]),T([[1.,nan]])
 [object()],[object()]
+[1.0,object()],[2.0,object()]
 {'a':[1,'x']},{'a':[1,'x']}
 [torch.ones(2),1],[torch.ones(2),'a']
 """

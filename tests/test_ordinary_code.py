@@ -157,6 +157,9 @@ s(torch.ones(1, 3)).sum().backward()
 out["grad"] = s.weight_orig.grad
 remove_spectral_norm(s)
 out["removed"] = list(s.state_dict()), s.weight, s.training
+d = spectral_norm(fill(nn.Linear(3, 2)))
+(d(torch.ones(1, 3)) + d(2 * torch.ones(1, 3))).sum().backward()
+out["twice"] = d.weight_orig.grad
 c = spectral_norm(fill(nn.ConvTranspose2d(2, 3, 2)), n_power_iterations=2)
 out["conv"] = c.weight_u.shape, c(torch.ones(1, 2, 2, 2)).detach()
 out["refused"] = told(lambda: remove_spectral_norm(nn.Linear(2, 2))), told(lambda: spectral_norm(nn.Linear(2, 2), n_power_iterations=0)), told(lambda: spectral_norm(s and spectral_norm(nn.Linear(2, 2))))

@@ -15,6 +15,7 @@ PROGRAMS = {
     "normal in every size": "out['r'] = [torch.randn(n, dtype=d) for n in (1, 2, 5, 15, 16, 17, 33) for d in (torch.float32, torch.float64)]",
     "normal, the second of a pair is kept": "out['r'] = torch.randn(3), torch.rand(2), torch.randn(2), torch.randn(20), torch.randn(1)",
     "normal of numbers and tensors": "out['r'] = torch.normal(1.0, 2.0, (20,)), torch.normal(torch.arange(20.0), 0.5 * torch.ones(20)), torch.normal(0.5, torch.arange(3.0))",
+    "uniform between bounds, to the last bit": "out['r'] = [[x.hex() for x in torch.empty(50, dtype=d).uniform_(*b).tolist()] for d in (torch.float32, torch.float16) for b in ((-0.1, 0.1), (-3.3, 0.7))]",
     "randint": "out['r'] = torch.randint(10, (5,)), torch.randint(-3, 9, (2, 2)), torch.randint(0, 2**28 - 1, (3,)), torch.randint(0, 2**28, (3,)), torch.randint(-5, 2**40, (3,)), torch.rand(1)",
     "randperm": "out['r'] = [torch.randperm(n) for n in (0, 1, 2, 30)], torch.rand(1)",
     "bernoulli": "out['r'] = torch.bernoulli(torch.full((20,), 0.3)), torch.bernoulli(torch.zeros(20), 0.3), torch.zeros(20).bernoulli_(0.7), torch.zeros(5).bernoulli_(torch.full((5,), 0.4, dtype=torch.float64)), torch.rand(1)",

@@ -103,12 +103,9 @@ class IndexPutBackward0(ShapeRule):
             to_values = picked(g, numpy_index(pattern, indices))
         if to_values.shape == shape:
             return to_self, to_values
-        more = (
-            len(shape) - to_values.ndim
-        )  # an assignment takes values with more dims, of size one, than it fills
-        return to_self, sum_to(to_values, shape[more:]).reshape(shape) if more > 0 else sum_to(
-            to_values, shape
-        )
+        # An assignment takes values with more dims, of size one, than it fills.
+        fitting = shape[max(0, len(shape) - to_values.ndim) :]
+        return to_self, sum_to(to_values, fitting).reshape(shape)
 
     def _read_saved(self, name):
         return saved_indices(self, self.args[1]) if name == "indices" else super()._read_saved(name)

@@ -112,6 +112,19 @@ def stored(test_file):
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
+def live(recorded, code):
+    """What `code` leaves in live PyTorch. Skips the test if it is not installed, or not the version of the record."""
+    import pytest
+
+    torch = pytest.importorskip(
+        "torch", reason="PyTorch is not installed: only the recorded results are compared"
+    )
+    version = torch.__version__.split("+")[0]
+    if version != recorded["torch"]:
+        pytest.skip(f"recorded on PyTorch {recorded['torch']}, not {version}")
+    return run(code, torch)
+
+
 def record(test_file):
     """Run the PROGRAMS of a test file in PyTorch and store what they leave."""
     import torch

@@ -3,7 +3,8 @@
     device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
 
 The answers are those of PyTorch as it is built for the CPU: nothing is available, switches for devices can be read and
-turned without effect, and what needs a device raises the error that PyTorch raises there.
+turned without effect, and what needs a device raises the error that PyTorch raises there. Beside them stand the modules
+that programs import for several processes, for TorchScript and for PyTorch's compiler, with what can be answered here.
 """
 
 import functools

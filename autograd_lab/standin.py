@@ -43,6 +43,15 @@ class _Torch(ModuleType):
         return dir(autograd_lab)
 
 
+def _import_all(package: ModuleType) -> None:
+    """Import what is inside `package`, and inside that, of the torch-like namespace: later the names would be missed."""
+    for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        if found.name.split(".")[1] not in _OURS:
+            module = importlib.import_module(found.name)
+            if found.ispkg:
+                _import_all(module)
+
+
 def stand_in() -> ModuleType:
     """Let `import torch` give autograd_lab in this process, and return it.
 
@@ -56,9 +65,7 @@ def stand_in() -> ModuleType:
             "autograd_lab cannot take the name torch: PyTorch itself has been imported in this process. Restart the kernel (or "
             "Python), and call stand_in() before the first import of torch"
         )
-    for found in pkgutil.walk_packages(autograd_lab.__path__, "autograd_lab."):
-        if found.name.split(".")[1] not in _OURS:
-            importlib.import_module(found.name)
+    _import_all(autograd_lab)
     torch = _Torch()
     for name, module in list(sys.modules.items()):
         package, _, rest = name.partition(".")

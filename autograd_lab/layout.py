@@ -73,9 +73,11 @@ def order_of(x):
 
 
 def ordered(data, order):
-    """The same numbers with their dims in this order in memory."""
+    """The same numbers with their dims in this order in memory, those of size one too."""
     turned = data.transpose(order)
-    return data if turned.flags.c_contiguous else np.ascontiguousarray(turned).transpose(np.argsort(order))
+    if turned.flags.c_contiguous and 1 not in data.shape:
+        return data
+    return turned.copy("C").transpose(np.argsort(order))
 
 
 def last_order(rank):

@@ -17,6 +17,7 @@ cn = torch.arange(150.0).view(2, 5, 5, 3).permute(0, 3, 1, 2)
 idx = torch.zeros(3, 4, dtype=torch.int64).t()
 b = p > 3
 fortran = np.ones((3, 4), order="F")
+batch_of_one = torch.arange(24.0).view(4, 6, 1, 1).view(1, 2, 2, 6).permute(0, 3, 1, 2).squeeze(0).unsqueeze(0)
 """
 
 STRIDES = """
@@ -124,7 +125,10 @@ F.max_pool2d(cl,2)
 F.avg_pool2d(cl,2)
 F.adaptive_avg_pool2d(cl,2)
 F.adaptive_max_pool2d(cl,2)
-F.max_pool1d(q,2)
+F.avg_pool1d(q,2)
+F.batch_norm(q.unsqueeze(-1),None,None,training=True)
+F.max_pool1d(q.detach().repeat(1,1,2),2)
+F.conv2d(batch_of_one-batch_of_one.mean(1,keepdim=True),torch.ones(2,6,1,1))
 F.conv1d(q,torch.ones(2,4,1))
 F.interpolate(cl,scale_factor=2)
 F.interpolate(cl,scale_factor=2,mode='bilinear')
@@ -273,13 +277,11 @@ torch.tensor(np.ones((4, 6))[:, ::2].T)
 """
 
 DIFFERENT = """
-F.batch_norm(q.unsqueeze(-1),None,None,training=True)
 p[:,torch.tensor([0,1])]
 p[:,:,torch.tensor([0,1])]
 p[b[0,0,0]]
 torch.stack([cl,cl])
 F.adaptive_avg_pool2d(cl,1)
-F.avg_pool1d(q,2)
 torch.einsum('ij,kj->ki',t,t)
 torch.einsum('ij,jk->ki',torch.ones(2,3),torch.ones(3,4))
 torch.linalg.inv(torch.eye(3).t()+1)
@@ -291,6 +293,7 @@ torch.linalg.svd(t)[0]
 torch.rot90(t)
 p[:,::2]+1
 F.rms_norm(p,[3])
+F.max_pool1d(q,2)
 """
 """Where the strides are others here, on purpose or not: see the README of autograd/."""
 

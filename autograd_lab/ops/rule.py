@@ -51,6 +51,7 @@ class Rule(Node):
     keeps     names of the plain values given to `forward` after the arrays; one that ends in _sym_sizes is filled in with
               the shape of that operand
     operands  how many of the inputs can want a gradient, if not all: the indices and masks after them have no edge
+    layout    a function of layout.py, where the result must lie in memory otherwise than NumPy makes it
     """
 
     op = ""

@@ -47,8 +47,7 @@ _NAMES = {
         shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w spherical_bessel_j0 zeta
     """,
     "nn.utils": """
-        clip_grad_norm fuse_conv_bn_eval fuse_conv_bn_weights  skip_init
-        stateless
+        clip_grad_norm fuse_conv_bn_eval fuse_conv_bn_weights skip_init stateless
     """,
     "utils.data": """
         DistributedSampler

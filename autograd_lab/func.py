@@ -79,6 +79,12 @@ def functional_call(
 # what is left in their history is of the surroundings, be it an outer transform or a parameter of a model.
 
 
+class _Level:
+    """What the inputs of one transform have in common. They hold this and not the transform, which holds them."""
+
+    running = False  # whether the function is being called
+
+
 class _Inputs:
     """The tensors by which one transform differentiates."""
 
@@ -91,10 +97,10 @@ class _Inputs:
             self.tensors = [
                 t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in self.tensors
             ]
+        self._level = _Level()
         for t in self.tensors:
             if t.is_leaf:
-                t.__dict__["_transform"] = self
-        self.running = False  # whether the function is being called
+                t.__dict__["_level"] = self._level
         self._recorded_outside = is_grad_enabled()
 
     def tree(self):
@@ -148,17 +154,17 @@ class _Inputs:
 
     def _is_outside(self, leaf):
         """Whether a leaf is the user's, or of a transform that runs around this one."""
-        whose = leaf.__dict__.get("_transform")
-        return whose is None or (whose is not self and whose.running)
+        level = leaf.__dict__.get("_level")
+        return level is None or (level is not self._level and level.running)
 
     def call(self, func, args, kwargs, has_aux, who):
         """(outputs, aux or None) of func(*args) with recording switched on."""
-        self.running = True
+        self._level.running = True
         try:
             with enable_grad():
                 outputs = func(*args, **kwargs)
         finally:
-            self.running = False
+            self._level.running = False
         if not has_aux:
             return outputs, None
         if not (isinstance(outputs, tuple) and len(outputs) == 2):
@@ -385,7 +391,11 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
                 tangents[i].view(-1)[j] = 1
                 columns.append(_pushed(inputs, outputs, tangents))
             for k, y in enumerate(outputs):
-                block = stack([column[k] for column in columns], -1) if columns else zeros((*y.shape, 0))
+                block = (
+                    stack([column[k] for column in columns], -1)
+                    if columns
+                    else zeros((*y.shape, 0), dtype=y.dtype)
+                )
                 blocks[k].append(block.reshape(y.shape + x.shape))
         return blocks
 

@@ -33,10 +33,10 @@ def elementwise(data, *operands):
         return data
     rank = data.ndim
     strides = [_steps(x, data.shape) for x in operands]
-    nearest = list(range(rank - 1, -1, -1))  # the dims from the nearest in memory to the farthest
-    for i in range(
-        1, rank
-    ):  # sorted by insertion, as PyTorch does it: what no operand decides stays where it is
+    # The dims from the nearest in memory to the farthest, sorted by insertion as PyTorch does it: what no operand decides
+    # stays where it is.
+    nearest = list(range(rank - 1, -1, -1))
+    for i in range(1, rank):
         moving = i
         for j in range(i - 1, -1, -1):
             verdict = _compared(strides, data.shape, nearest[j], nearest[moving])

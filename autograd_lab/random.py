@@ -12,6 +12,7 @@ import numpy as np
 
 from .autograd.modes import WATCHERS, tell
 from .autograd.variable import wrap
+from .layout import order_of
 
 WORDS = 624
 """The words of 32 bits in the state of the Mersenne Twister."""
@@ -145,8 +146,8 @@ def memory_order(array):
     """
     if array.flags.c_contiguous or 0 in array.strides:
         return None
-    order = sorted(range(array.ndim), key=lambda d: (-abs(array.strides[d]), d))
-    return order if order != list(range(array.ndim)) else None
+    order = order_of(array)
+    return order if order != tuple(range(array.ndim)) else None
 
 
 def laid_out(flat, like):

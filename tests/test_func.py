@@ -1,5 +1,8 @@
 """torch.func: derivatives as functions of functions, and vmap; as PyTorch gave them, recorded and live."""
 
+import gc
+import weakref
+
 import pytest
 from recorded import differences, live, run, stored
 
@@ -232,6 +235,35 @@ def test_it_is_as_pytorch_left_it(name, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "torch.func", autograd_lab.func)
     mine, theirs = run(PROGRAMS[name], autograd_lab), STORED["results"][name]
     assert not differences(without_nodes(mine), without_nodes(theirs))
+
+
+def test_the_inputs_of_a_transform_die_with_it():
+    """Without the garbage collector: nothing holds itself."""
+    torch, func = autograd_lab, autograd_lab.func
+    seen = []
+
+    def cube(a):
+        seen.append(weakref.ref(a))
+        return (a**3).sum()
+
+    gc.disable()
+    try:
+        func.grad(cube)(torch.ones(2))
+        func.jvp(cube, (torch.ones(2),), (torch.ones(2),))
+        func.hessian(cube)(torch.ones(2))
+        func.vjp(cube, torch.ones(2))[1](torch.tensor(1.0))
+        assert [ref() for ref in seen] == [None] * len(seen)
+    finally:
+        gc.enable()
+
+
+def test_the_jacobian_of_an_empty_input_has_the_type_of_the_result():
+    torch, func = autograd_lab, autograd_lab.func
+    for jacobian in (func.jacfwd, func.jacrev):
+        empty = jacobian(lambda a: torch.ones(2, dtype=torch.float64) + a.sum())(
+            torch.zeros(0, dtype=torch.float64)
+        )
+        assert (empty.shape, empty.dtype) == ((2, 0), torch.float64)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -1,4 +1,4 @@
-"""torch.nn.parallel, on a machine with one device: the wrappers hand everything through."""
+"""torch.nn.parallel, on a machine without devices to spread over."""
 
 from .module import Module
 

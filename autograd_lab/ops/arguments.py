@@ -216,7 +216,7 @@ def with_numbers(key, args, kwargs):
 
     For the first form of the function that the call fits.
     """
-    if not any(map(_holds_tensor, (*args[1:], *kwargs.values()))) and not key.startswith("Tensor."):
+    if not any(map(_holds_tensor, (*args, *kwargs.values()))):
         return None
     known = forms_of(key)
     if known is None and key not in _WITH_SIZES:

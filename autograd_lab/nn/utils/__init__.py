@@ -86,7 +86,7 @@ def vector_to_parameters(vec, parameters):
         start += n
 
 
-find = finder("nn.utils")
+_find = finder("nn.utils")
 
 
 def __getattr__(name):
@@ -94,7 +94,7 @@ def __getattr__(name):
         return importlib.import_module(f"{__name__}.{name}")
     if name in ("remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"):
         return getattr(importlib.import_module(f"{__name__}.older"), name)
-    return find(name)
+    return _find(name)
 
 
 __all__ = [

@@ -5,7 +5,7 @@ import functools
 
 from .autograd import enable_grad
 from .autograd import grad as gradient_of
-from .autograd.modes import is_grad_enabled
+from .autograd.modes import THREAD, is_grad_enabled
 from .autograd.node import AccumulateGrad
 from .autograd.variable import Variable
 from .creation import FACTORIES
@@ -77,6 +77,17 @@ def functional_call(
 #
 # A transform gives the function tensors of its own to differentiate by, and hands out results that do not depend on these:
 # what is left in their history is of the surroundings, be it an outer transform or a parameter of a model.
+
+
+@contextlib.contextmanager
+def _within(transform):
+    """Note that a function is called by a transform: custom Functions look for it."""
+    state = THREAD.state
+    before, state.transforms = state.transforms, (*state.transforms, transform)
+    try:
+        yield
+    finally:
+        state.transforms = before
 
 
 class _Level:
@@ -161,7 +172,7 @@ class _Inputs:
         """(outputs, aux or None) of func(*args) with recording switched on."""
         self._level.running = True
         try:
-            with enable_grad():
+            with enable_grad(), _within("grad"):
                 outputs = func(*args, **kwargs)
         finally:
             self._level.running = False
@@ -451,7 +462,8 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
                     for t, d in zip(leaves, dims, strict=True)
                 ]
             ]
-        results = [func(*spec.unflatten(given), **kwargs) for given in slices]
+        with _within("vmap"):
+            results = [func(*spec.unflatten(given), **kwargs) for given in slices]
         return _stacked(results, out_dims, count, name)
 
     return wrapper

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from .autograd.modes import THREAD
 from .dtypes import ALL, Defaults
 
 PROFILES = {
@@ -134,12 +135,18 @@ def tensor_str(t, contents=None):
     try:
         fn = t.grad_fn
         name = fn and type(fn).__name__
+        if name == "CppFunction":
+            name = fn.name().rpartition("::")[2]
     except RuntimeError:  # a view made under no_grad whose base was written to has no history to speak of
         name = "Invalid"
     if name is not None:
         suffixes.append(f"grad_fn=<{name}>")
     elif t.requires_grad:
         suffixes.append("requires_grad=True")
+    dual = THREAD.state.dual
+    tangent = dual and dual.tangent(t)
+    if tangent is not None:
+        suffixes.append(f"tangent={tangent}")
     return with_suffixes(
         prefix + (numbers_str(x, len(prefix)) if contents is None else contents), suffixes, len(prefix)
     )

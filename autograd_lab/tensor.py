@@ -51,7 +51,7 @@ class Tensor(Variable):
     @property
     def shape(self):
         """The size along each dim."""
-        return Size(self._data.shape)
+        return Size.of(self._data.shape)
 
     @property
     def dtype(self):
@@ -321,6 +321,8 @@ class Tensor(Variable):
         if self._edge is not None and self._edge is not NO_EDGE:
             self._ensure_meta().detached = count_down()
         self._edge = NO_EDGE
+        if THREAD.state.dual is not None:
+            THREAD.state.dual.forget(self)
         if WATCHERS:
             tell("flagged", self, "detach_")
         return self
@@ -337,15 +339,22 @@ class Tensor(Variable):
     def data(self, value):
         if not isinstance(value, Tensor):
             raise TypeError("Variable data has to be a tensor, but got " + type(value).__name__)
+        if self.requires_grad and value._data.dtype.kind != "f":
+            raise RuntimeError(
+                "data set to a tensor that requires gradients must be floating point or complex dtype"
+            )
         self._data = value._array()
         if WATCHERS:
             tell("written", None, (self, value), self, None, "data =")
 
     def numpy(self, *, force=False):
-        """The memory as a NumPy array. Raises RuntimeError if the tensor requires grad (unless `force`)."""
+        """The memory as a NumPy array.
+
+        Raises RuntimeError if the tensor requires grad and operations on it would be recorded (unless `force`).
+        """
         if force:
             return self.detach()._array()
-        if self.requires_grad:
+        if self.requires_grad and THREAD.state.enabled():
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             )
@@ -415,6 +424,15 @@ class Tensor(Variable):
 
     def __repr__(self, *, tensor_contents=None):
         return printing.tensor_str(self)
+
+    def __delattr__(self, name):
+        if name == "data":
+            raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
+        if name == "requires_grad":
+            raise RuntimeError("requires_grad must be a bool")
+        if name != "grad" and isinstance(getattr(type(self), name, None), property):
+            raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
+        super().__delattr__(name)
 
     def __format__(self, spec):
         if not self._data.ndim and type(self) is Tensor:

@@ -160,9 +160,9 @@ def _gradients_of(outputs, inputs, grad_outputs, keep, create_graph, allow_unuse
 
 
 def _zeros_for(t, requires_grad):
-    """The gradient of an input that was not used; a GradientEdge has none."""
+    """The gradient of an input that was not used. Raises RuntimeError for a GradientEdge, which has no shape."""
     if isinstance(t, GradientEdge):
-        return None
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     zeros = wrap(np.zeros(t._data.shape, t._data.dtype)[()])
     return zeros.requires_grad_() if requires_grad else zeros
 

@@ -1,5 +1,6 @@
 """Anomaly mode: remember where each node was made, and stop at the first nan of the backward pass."""
 
+import sys
 import traceback
 import warnings
 
@@ -88,7 +89,10 @@ def explain(node):
 def _tell(node, known, unknown):
     where = node.metadata.get("traceback_")
     text = known if where is not None else unknown
-    warnings.warn(text.format(type(node).name(node), "".join(where or ())), stacklevel=3)
+    try:
+        warnings.warn(text.format(type(node).name(node), "".join(where or ())), stacklevel=3)
+    except Warning as warning:  # warnings are errors here, but the failure itself is what has to come out
+        print(f"{type(warning).__name__}: {warning}", file=sys.stderr)
 
 
 def check(node, grads):

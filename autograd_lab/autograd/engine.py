@@ -67,8 +67,10 @@ class BackwardPass:
     def run(self, limit=-1):
         """Run `limit` nodes, or all that are left (the default). The grad mode is entered and left in here."""
         state = THREAD.state
-        before, outer = state.grad, state.running
+        before, outer, saved_hooks = state.grad, state.running, state.saved_hooks
         state.grad, state.running = self.create_graph, self
+        state.saved_hooks = list(saved_hooks)  # what a hook enters or leaves in here is over with the node
+        self.saved_hooks = tuple(saved_hooks)
         # The collector would walk a large graph again and again while the pass makes no garbage for it.
         paused = len(self.deps) > LARGE and gc.isenabled()
         if paused:
@@ -81,7 +83,8 @@ class BackwardPass:
                 self.watch.failed(self, error)
             raise
         finally:
-            state.grad, state.running = before, outer
+            state.grad, state.running, state.saved_hooks = before, outer, saved_hooks
+            state.refresh()
             if paused:
                 gc.enable()
         if self.watch is not None and not self.ready:
@@ -90,8 +93,9 @@ class BackwardPass:
     def _loop(self, limit):
         ready, deps, buffers, needed, watch = self.ready, self.deps, self.buffers, self.needed, self.watch
         tensors, keep = self.tensors, self.keep_graph
-        special = watch is not None or THREAD.state.anomaly
-        run_node = self._run_in_anomaly_mode if THREAD.state.anomaly else self._run_node
+        state = THREAD.state
+        special = watch is not None or state.anomaly
+        run_node = self._run_in_anomaly_mode if state.anomaly else self._run_node
         # A leaf is served before all nodes, so it need not queue if nobody looks on and no other leaf is in front of it.
         leaf = AccumulateGrad if limit < 0 and needed is None and not special and not tensors else None
         get = buffers.get
@@ -101,6 +105,8 @@ class BackwardPass:
             g = buffers.pop(node)
             if special or node.hooks is not None or needed is not None or not node.plain or g is None:
                 grads = run_node(node, g)
+                if state.grad is not self.create_graph or len(state.saved_hooks) != len(self.saved_hooks):
+                    self._settle(state)  # a hook changed what holds for all of the pass
                 if grads is None:
                     continue
             else:
@@ -137,6 +143,11 @@ class BackwardPass:
                     else:
                         buffers[fn] = g
                         heappush(ready, (fn.priority, fn))
+
+    def _settle(self, state):
+        """Every node runs in the grad mode and with the saved-tensor hooks of the pass, whatever was set in another."""
+        state.grad, state.saved_hooks = self.create_graph, list(self.saved_hooks)
+        state.refresh()
 
     def _deliver(self, fn, nr, g, sender, i):
         """Add message `g` to slot `nr` of `fn`, and queue `fn` if it was the last one awaited."""
@@ -242,11 +253,13 @@ class BackwardPass:
         """The rule itself. Returns a tuple with one gradient (or None) per operand."""
         watch = self.watch
         # Even if nothing arrived: PyTorch looks at the saved values, and complains of what was freed.
-        values = node.unpack(self.tensors)
+        # Methods are looked up in the class: a custom Function's node may have attributes of any name.
+        rule = type(node)
+        values = rule.unpack(node, self.tensors)
         if slots[0] is None and node.skips_undefined and not any(s is not None for s in slots):
             grads = (None,) * len(node._edges)
         else:
-            grads = node.vjp(slots[0] if node.plain else slots, *values)
+            grads = rule.vjp(node, slots[0] if node.plain else slots, *values)
             if not isinstance(grads, tuple):
                 grads = (grads,)
             if node.fold is not None:
@@ -254,7 +267,7 @@ class BackwardPass:
         if watch is not None:
             watch.applied(self, node, slots, grads)
         if not self.keep_graph:
-            node.release()
+            rule.release(node)
             if watch is not None:
                 watch.released(self, node)
         return grads

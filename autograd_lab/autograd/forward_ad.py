@@ -94,7 +94,9 @@ def unpack_dual(tensor, *, level=None):
     edge = NO_EDGE
     if THREAD.state.grad and edge_of(tensor) is not NO_EDGE:
         edge = make_node(Identity, (edge_of(tensor),))
-    return UnpackedDualTensor(make_view(tensor, tensor._array(), edge), tangent)
+    primal = make_view(tensor, tensor._array(), edge)
+    dual.store(primal, None, None)  # it does not move, though the memory is that of a tensor that does
+    return UnpackedDualTensor(primal, tangent)
 
 
 class Identity(Node):
@@ -144,7 +146,7 @@ class Level:
             return None if entry is None else entry.value
         with _aside():
             part = gather(whole, positions(t._array(), base._array()), None)
-        self._store(t, part, base)
+        self.store(t, part, base)
         return part
 
     def give(self, t, value):
@@ -159,9 +161,9 @@ class Level:
                 f"supported. Tensor is of size {list(t._data.shape)} while the given forward gradient is of size "
                 f"{list(value._data.shape)}."
             )
-        self._store(t, value, None)
+        self.store(t, value, None)
 
-    def _store(self, t, value, base):
+    def store(self, t, value, base):
         key = id(t)
         entries = self.entries
         entry = entries.get(key)
@@ -170,6 +172,10 @@ class Level:
         else:
             owner = entry.owner
         entries[key] = _Tangent(owner, value, base, t._shared_box()[0])
+
+    def forget(self, t):
+        """`t` has no tangent any more."""
+        self.entries.pop(id(t), None)
 
     def _base_of(self, t):
         """The tensor whose tangent holds that of `t`, if `t` is a view of a dual number or of a plain tensor."""
@@ -180,7 +186,7 @@ class Level:
         """`t` was made of a saved result of `node`, and has its tangent."""
         value = self.results.get((id(node), nr))
         if value is not None:
-            self._store(t, value, None)
+            self.store(t, value, None)
 
     # -- operations -----------------------------------------------------------------------------------
 
@@ -190,6 +196,10 @@ class Level:
             return
         tangents = self._push(rule, inputs, outputs, args)
         if tangents is None:
+            still = self.entries.get(id(inputs[0])) if inputs else None
+            for out in outputs:
+                if still is not None and still.value is None and isinstance(out, Variable) and out._is_view():
+                    self.store(out, None, None)
             return
         for out, value in zip(outputs, tangents, strict=True):
             if value is not None:
@@ -198,7 +208,7 @@ class Level:
                     source = inputs[0]
                     base = self._base_of(source)
                     base = source if base is None else base
-                self._store(out, value, base)
+                self.store(out, value, base)
         if node is not None and rule.result_names:
             weakref.finalize(node, self._forget, id(node), len(outputs))
             for nr, value in enumerate(tangents):
@@ -212,6 +222,11 @@ class Level:
         """Before `data` is written into the first input: the tangent that it will then have, or None."""
         if THREAD.state.inference:
             return None
+        if data.dtype.kind != "f":  # of a comparison, say, written over its operand: it does not move
+            known = [t for t in inputs if isinstance(t, Variable) and self.tangent(t) is not None]
+            if inputs[0]._data.dtype.kind != "f":
+                return None
+            return wrap(np.zeros(inputs[0]._data.shape, inputs[0]._data.dtype)) if known else None
         tangents = self._push(rule, inputs, (wrap(data),), args)
         return None if tangents is None else tangents[0]
 
@@ -229,15 +244,15 @@ class Level:
                 if whole is None:
                     whole = wrap(np.zeros(base._data.shape, base._data.dtype))
                 whole = scatter(value, where, base._data.shape, base=whole)
-            self._store(base, whole, self._base_of(base))
+            self.store(base, whole, self._base_of(base))
         elif old is not None and not value.requires_grad and not old.value.requires_grad:
             old.value._array()[...] = value._data
             value = old.value
-        self._store(target, value, base)
+        self.store(target, value, base)
 
     def reshaped(self, t, value):
         """After `t` itself took another shape, as by t_(): `value` is its tangent in that shape."""
-        self._store(t, value, self._base_of(t))
+        self.store(t, value, self._base_of(t))
 
     def _push(self, rule, inputs, outputs, args):
         """The tangents of `outputs`, None for one that has none; or None if no input has one."""
@@ -251,7 +266,7 @@ class Level:
 
     # -- custom functions -----------------------------------------------------------------------------
 
-    def function(self, ctx, args, outputs, dirty):
+    def function(self, ctx, args, outputs, dirty, constant=()):
         """After the forward of a custom Function: its jvp."""
         tangents = [self.tangent(a) if isinstance(a, Variable) else None for a in args]
         if all(t is None for t in tangents) or THREAD.state.inference:
@@ -283,10 +298,14 @@ class Level:
         for i, (out, value) in enumerate(zip(outputs, results, strict=True)):
             if value is None:
                 continue
-            if not isinstance(out, Variable) or out._data.dtype.kind != "f":
+            if (
+                not isinstance(out, Variable)
+                or out._data.dtype.kind != "f"
+                or any(out is c for c in constant)
+            ):
                 raise RuntimeError(
-                    f"Function's jvp returned a gradient at position {i}, but the corresponding forward output is not a "
-                    "differentiable Tensor"
+                    f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a "
+                    "differentiable Tensor.You should return None at that position instead."
                 )
             place = next((k for k, a in enumerate(args) if a is out), None)
             if place is not None and any(out is t for t in dirty):
@@ -296,7 +315,21 @@ class Level:
                 raise RuntimeError(
                     "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
                 )
+            if out._is_view():
+                self._check_same_view(out, value, args, given)
             self.give(out, value)
+
+    def _check_same_view(self, out, value, args, given):
+        """The tangent of a view must be that view of the tangent that was given."""
+        for a, tangent in zip(args, given, strict=True):
+            if not isinstance(a, Variable) or tangent is None:
+                continue
+            if out._base is (a if a._base is None else a._base) and value._base is not tangent:
+                entry = self.entries.get(id(a))
+                same = "same base as the " if entry is not None and entry.base is not None else ""
+                raise RuntimeError(
+                    f"A custom Function is returning a view but the jvp is not returning a view of the {same}given grad input."
+                )
 
     def _rewritten(self, out, given, version, value):
         text = "An inplace custom Function is not {} the forward mode gradients {}. If the forward is modifying an input inplace, "
@@ -310,7 +343,7 @@ class Level:
                 text.format("returning", "as-is")
                 + "then the jvp function must modify the gradient inplace and return it as-is."
             )
-        self._store(out, value, self._base_of(out))
+        self.store(out, value, self._base_of(out))
 
 
 def _jvp(rule, inputs, outputs, args, tangents, recorded):

@@ -101,7 +101,7 @@ class BackwardCFunction(Node, FunctionCtx):
             raise RuntimeError(FREED_TEXT)
         values = tuple([None if kept is None else kept.unpack(self) for kept in self._kept])
         if self._kept and self._forward_cls.clear_saved_tensors_on_access:
-            self.release()
+            type(self).release(self)
         return values
 
     @property
@@ -229,8 +229,8 @@ class BackwardCFunction(Node, FunctionCtx):
 
 
 _ENGINE_NAMES = frozenset((
-    "_edges", "_next", "fold", "hooks", "n_outputs", "next_functions", "plain", "priority", "release", "saved_tensors",
-    "share_result", "skips_undefined", "unpack",
+    "_edges", "_next", "fold", "hooks", "n_outputs", "next_functions", "plain", "priority", "saved_tensors",
+    "skips_undefined",
 ))  # fmt: skip
 
 
@@ -364,6 +364,8 @@ class Function(metaclass=FunctionMeta):
     def apply(cls, *args, **kwargs):
         """Run forward on `args` and record it, if a gradient is wanted by one of the tensors among them."""
         split = cls.setup_context is not Function.setup_context
+        if THREAD.state.transforms:
+            _check_transforms(cls, split, THREAD.state.transforms)
         if split:
             args, kwargs = _with_defaults(cls.forward, args, kwargs)
         if kwargs:
@@ -403,15 +405,30 @@ class Function(metaclass=FunctionMeta):
         raw = result if isinstance(result, tuple) else (result,)
         outputs = _outputs(ctx, args, raw, recorded, split)
         if dual is not None:
-            dual.function(ctx, args, outputs, ctx.dirty_tensors or ())
+            dual.function(ctx, args, outputs, ctx.dirty_tensors or (), ctx.non_differentiable or ())
         if recorded:
             put(ctx, "n_outputs", len(raw))
             if ctx.to_save is not None:
-                ctx.keep(ctx.to_save, outputs)
+                type(ctx).keep(ctx, ctx.to_save, outputs)
         if state.special:
             _finish(state, cls, ctx, args, outputs, recorded)
         ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None
         return tuple(outputs) if isinstance(result, tuple) else outputs[0]
+
+
+def _check_transforms(cls, split, transforms):
+    """Raise RuntimeError if torch.func cannot handle this Function, as PyTorch would not."""
+    more = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
+    if not split:
+        raise RuntimeError(
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
+            f"the setup_context staticmethod. {more}"
+        )
+    if "vmap" in transforms and not cls.generate_vmap_rule and cls.vmap is Function.vmap:
+        raise RuntimeError(
+            f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the "
+            f"vmap staticmethod or set generate_vmap_rule=True. {more}"
+        )
 
 
 def _outputs(ctx, args, raw, recorded, split):
@@ -422,13 +439,16 @@ def _outputs(ctx, args, raw, recorded, split):
         bump_version(t)
     saved_late = ctx.to_save if split and isinstance(ctx.to_save, tuple) else ()
     infos, outputs = [], []
+    left_out = (
+        () if ctx._materialize_non_diff_grads else constant
+    )  # these get None for their gradient, not zeros
     differentiable = 0
     for nr, out in enumerate(raw):
         if not isinstance(out, Variable):
             infos.append(None)
             outputs.append(out)
             continue
-        infos.append((out._data.shape, out._data.dtype))
+        infos.append(None if _among(out, left_out) else (out._data.shape, out._data.dtype))
         is_input = _among(out, args)
         is_dirty = _among(out, dirty)
         tracked = recorded and out._data.dtype.kind == "f" and not _among(out, constant)

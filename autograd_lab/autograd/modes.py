@@ -31,6 +31,7 @@ class State:
         "saved_hooks",
         "saved_hooks_disabled",
         "special",
+        "transforms",
         "watch",
     )
 
@@ -50,6 +51,7 @@ class State:
         self.check_nan = True
         self.dual = None  # the open level of forward_ad
         self.running = None  # the backward pass that is being run
+        self.transforms = ()  # which of torch.func run the function that is being called, outermost first
         self.mutation = (
             None  # the open allow_mutation_on_saved_tensors, which is told before memory is written
         )
@@ -214,6 +216,10 @@ class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
     """
 
     def __init__(self, mode):
+        if not isinstance(mode, (bool, np.bool_)):
+            raise TypeError(
+                f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}"
+            )
         state = THREAD.state
         self._before = state.enabled()
         self.mode = bool(mode)

@@ -261,9 +261,15 @@ class Node(metaclass=NodeType):
         return RemovableHandle(self._hooks().pre, fn)
 
     def __call__(self, *grads):
-        """Run the rule by hand: one gradient Tensor (or None) per output in, one per operand out."""
+        """Run the rule by hand: one gradient Tensor (or None) per output in, one per operand out.
+
+        Raises TypeError for another number of gradients.
+        """
+        count = 1 if self.plain else self.n_outputs
+        if len(grads) != count:
+            raise TypeError(f"expected {count} arguments, got {len(grads)} instead")
         g = grads[0] if self.plain else list(grads)
-        if self.plain and g is None:
+        if self.skips_undefined and all(g is None for g in grads):
             out = (None,) * len(self._edges)
         else:
             out = self.vjp(g, *self.unpack(True))
@@ -276,6 +282,12 @@ class Node(metaclass=NodeType):
             [g if fn is not None else None for g, (fn, _) in zip(out, self.next_functions, strict=False)]
         )
         return out[0] if len(out) == 1 else out
+
+
+def laid_out_like(x, dtype):
+    """Memory for the gradient of a leaf: in the order of the leaf's own, if that has no gaps and no overlaps."""
+    own = np.empty_like(x, dtype, subok=False)
+    return own if own.strides == x.strides else np.empty(x.shape, dtype)
 
 
 class AccumulateGrad(Node):
@@ -322,15 +334,23 @@ class AccumulateGrad(Node):
             return ()
         old = meta.grad
         if isinstance(g, Variable) and THREAD.state.grad:
-            meta.grad = wrap(np.empty(g._data.shape, g._data.dtype)).copy_(g) if old is None else old + g
+            meta.grad = wrap(laid_out_like(leaf._data, g._data.dtype)).copy_(g) if old is None else old + g
         else:
             g = g._data if isinstance(g, Variable) else g
             data = leaf._data
             if g.dtype is not data.dtype:
                 g = g.astype(data.dtype)
-            if old is None:
+            if old is None and isinstance(data, np.ndarray) and not data.flags.c_contiguous:
+                own = laid_out_like(data, g.dtype)
+                own[...] = g
+                meta.grad = wrap(own)
+            elif old is None:
                 meta.grad = wrap(g.copy() if isinstance(g, np.ndarray) else g)
             elif isinstance(old._data, np.ndarray):
+                if 0 in old._data.strides and old._data.size > 1:
+                    from .views import overlap_error
+
+                    raise overlap_error()
                 if old._box is INFERENCE:
                     np.add(old._data, g, out=old._data)
                     bump_version(old)

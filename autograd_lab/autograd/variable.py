@@ -75,7 +75,7 @@ class Variable:
             data = self._data = np.array(data)
             node, _ = pair_of(self._edge)
             if node is not None:
-                node.share_result(self, data)
+                type(node).share_result(node, self, data)
         return data
 
     def _shared_box(self):

@@ -116,6 +116,16 @@ def check_written_view(t, meta, indirect=False):
         from .errors import short_name
 
         text = f"Output {nr} of {short_name(node)} is a view and {how}. "
+        if meta.creation is IN_INFERENCE or meta.creation is NO_GRAD:
+            where = (
+                ("inference", "in normal mode")
+                if meta.creation is IN_INFERENCE
+                else ("no_grad", "with grad mode enabled")
+            )
+            text = (
+                f"Output {nr} of {short_name(node)} is a view of a view which was created in {where[0]} mode and {how} "
+                f"{where[1]}. "
+            )
     elif meta.creation is IN_INFERENCE:
         text = f"A view was created in inference mode and {how} in normal mode. "
     else:
@@ -351,11 +361,11 @@ class CopySlices(Node):
     def unpack(self, tensors):
         super().unpack(tensors)  # raises if this node was freed
         inner = self.inner
-        return [inner.unpack(tensors)] if inner.saved else [()]
+        return [type(inner).unpack(inner, tensors)] if inner.saved else [()]
 
     def release(self):
         self.saved = FREED
-        self.inner.release()
+        self.inner = None  # what it saved may still be needed: its result knows it as its own node
 
     def vjp(self, g, values):
         from .engine import fold
@@ -365,7 +375,7 @@ class CopySlices(Node):
         where, shape = self.args
         inner = self.inner
         piece = gather(g, where, shape)
-        results = inner.vjp(piece if inner.plain else [piece], *values)
+        results = type(inner).vjp(inner, piece if inner.plain else [piece], *values)
         if not isinstance(results, tuple):
             results = (results,)
         if inner.fold is not None:

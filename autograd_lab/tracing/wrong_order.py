@@ -154,7 +154,8 @@ class _Pass:
         recorder.notes.append(("popped", node, self.ready, slots[0] if node.plain else slots, None))
         grads: Any = (None,) * len(node.next_functions)
         if any(g is not None for g in slots) or not node.skips_undefined:
-            grads = node.vjp(slots[0] if node.plain else slots, *node.unpack(False))
+            rule = type(node)
+            grads = rule.vjp(node, slots[0] if node.plain else slots, *rule.unpack(node, False))
             grads = grads if isinstance(grads, tuple) else (grads,)
             if node.fold is not None:
                 grads = fold(node, grads)

@@ -14,10 +14,10 @@ from .dtypes import (
     Defaults,
     can_cast,
     dtype_of_number,
+    fill_value_as,
     finfo,
     iinfo,
     native,
-    number_as,
     promote_np,
     to_dtype,
 )
@@ -175,6 +175,10 @@ def _from_python(data, dtype):
     except ValueError:
         _explain_ragged(data)
         raise
+    if array.dtype.kind in "uO" and (
+        dtype.kind in "fb" if dtype is not None else _holds_float(data)
+    ):  # an int beyond int64
+        array = _as_floats(array, data)
     if array.dtype.kind not in "bif" and array.size:
         _explain_type(array, data)
     if dtype is None:
@@ -187,16 +191,33 @@ def _from_python(data, dtype):
                 "converting the list to a single numpy.ndarray with numpy.array() before converting to a "
                 "tensor.",
             )
-            dtype = array.dtype
-        elif isinstance(first, np.generic):
-            dtype = array.dtype
+            dtype = functools.reduce(promote_np, _dtypes(data))
+        elif any(issubclass(t, (np.generic, np.ndarray)) for t in _types(data, set())):
+            dtype = functools.reduce(promote_np, _dtypes(data))
         else:
             dtype = Defaults.np if array.dtype.kind == "f" or not array.size else array.dtype
     elif dtype.kind in "iu" and array.dtype.kind == "i" and array.size:
         limits = np.iinfo(dtype)
         if array.max() > limits.max or array.min() < (limits.min or -limits.max):
-            raise RuntimeError(f"value cannot be converted to type {_c_name(dtype)} without overflow")
+            raise _too_large(dtype)
+    elif dtype.kind in "iu" and array.dtype.kind == "f" and array.size:
+        limits = np.iinfo(dtype)
+        if not ((array >= limits.min) & (array <= limits.max)).all():  # nan is not within any limits
+            raise _too_large(dtype)
     return native(array) if array.dtype == dtype else THREAD.state.run(array.astype, dtype)
+
+
+def _holds_float(data):
+    if isinstance(data, (list, tuple)):
+        return any(_holds_float(d) for d in data)
+    return isinstance(data, float)
+
+
+def _as_floats(array, data):
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        return array  # there is something else in it, which will be complained of
 
 
 def warn_of_scalar(t):
@@ -208,8 +229,8 @@ def warn_of_scalar(t):
         )
 
 
-def _c_name(dtype):
-    return {"int16": "short", "int32": "int"}.get(dtype.name, dtype.name)
+def _too_large(dtype):
+    return RuntimeError(f"value cannot be converted to type {dtype.name} without overflow")
 
 
 def _without_tensors(data, found):
@@ -229,6 +250,27 @@ def _without_tensors(data, found):
     return data
 
 
+def _types(data, found):
+    """The Python types of the numbers in nested lists."""
+    if isinstance(data, (list, tuple)):
+        kinds = set(map(type, data))
+        if list in kinds or tuple in kinds:
+            for part in data:
+                _types(part, found)
+        else:
+            found |= kinds
+    else:
+        found.add(type(data))
+    return found
+
+
+def _dtypes(data):
+    """The number type of each number in nested lists, NumPy's own and what Python's count for."""
+    if isinstance(data, (list, tuple)):
+        return [d for part in data for d in _dtypes(part)]
+    return [data.dtype if isinstance(data, (np.generic, np.ndarray)) else dtype_of_number(data).np]
+
+
 def _first(data):
     while isinstance(data, (list, tuple)) and data:
         data = data[0]
@@ -237,7 +279,7 @@ def _first(data):
 
 def _explain_type(array, data):
     kind = array.dtype.kind
-    if kind in "uO" and isinstance(_first(data), int):
+    if kind in "uO" and isinstance(_first(data), (int, float)):
         raise ValueError("Overflow when unpacking long long")
     if kind == "U":
         raise ValueError("too many dimensions 'str'")
@@ -360,8 +402,7 @@ def _constant(name, make, text):
         if device is not None:
             on_cpu(device)
         out = make(x.shape, x.dtype if dtype is None else to_dtype(dtype).np)
-        asked = memory_format not in (None, preserve_format)
-        return leaf(memory_format.lay(out) if asked else _strides_like(out, x), requires_grad)
+        return leaf(_laid(out, x, memory_format), requires_grad)
 
     fn.__name__ = fn.__qualname__ = name
     like.__name__ = like.__qualname__ = name + "_like"
@@ -379,8 +420,10 @@ def array_like(input, name):
     return input._data
 
 
-def _strides_like(out, x):
-    """`out` laid out in memory as `x` is, if that is in another order than row-major."""
+def _laid(out, x, memory_format):
+    """`out` in the order in memory that is asked for, or in that of `x` if none is."""
+    if memory_format not in (None, preserve_format):
+        return memory_format.lay(out)
     if isinstance(x, np.ndarray) and not x.flags.c_contiguous and 0 not in x.strides:
         laid = np.empty_like(x, dtype=out.dtype)
         laid[...] = out
@@ -403,10 +446,12 @@ def full(size, fill_value, *, dtype=None, layout=None, device=None, requires_gra
     if isinstance(fill_value, Variable):
         if fill_value.requires_grad:
             raise TypeError("expected a number")
+        if fill_value._data.ndim:
+            raise TypeError("full(): argument 'fill_value' (position 2) must be Number, not Tensor")
         dtype = dtype or fill_value.dtype
         fill_value = fill_value.item()
     dtype = dtype_of_number(fill_value).np if dtype is None else to_dtype(dtype).np
-    return leaf(np.full(size_of((size,), "full"), number_as(fill_value, dtype)), requires_grad)
+    return leaf(np.full(size_of((size,), "full"), fill_value_as(fill_value, dtype)), requires_grad)
 
 
 def full_like(
@@ -416,8 +461,8 @@ def full_like(
     x = array_like(input, "full")
     on_cpu(device)
     fill_value = fill_value.item() if isinstance(fill_value, Variable) else fill_value
-    out = np.full(x.shape, number_as(fill_value, x.dtype if dtype is None else to_dtype(dtype).np))
-    return leaf(_strides_like(out, x), requires_grad)
+    out = np.full(x.shape, fill_value_as(fill_value, x.dtype if dtype is None else to_dtype(dtype).np))
+    return leaf(_laid(out, x, memory_format), requires_grad)
 
 
 def empty_strided(
@@ -464,17 +509,26 @@ def arange(*args, start=None, end=None, step=None, dtype=None, layout=None, devi
         _number(end),
         _number(1 if step is None else step),
     )
-    if step == 0:
-        raise RuntimeError("step must be nonzero")
-    if (end - start) * step < 0:
-        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if dtype is None:
         dtype = np.dtype(np.int64) if all(isinstance(n, int) for n in (start, end, step)) else Defaults.np
     else:
         dtype = to_dtype(dtype).np
+    _no_bools("arange", dtype)
+    if not (math.isfinite(start) and math.isfinite(end)):
+        raise RuntimeError(f"unsupported range: {start:g} -> {end:g}")
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if dtype == np.int64:  # PyTorch counts in the type of the result
+        start, end, step = int(start), int(end), int(step)
+        if step == 0:
+            raise ValueError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if all(isinstance(n, int) for n in (start, end, step)):
         return leaf(np.arange(start, end, step).astype(dtype, copy=False), requires_grad)
     n = math.ceil((end - start) / step)
+    if dtype.kind != "f":
+        start, step = int(start), int(step)
     return leaf((start + step * np.arange(n)).astype(dtype), requires_grad)
 
 
@@ -486,12 +540,38 @@ def range_(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
         "[start, end)."
     )
     start, end = (0, start) if end is None else (start, end)
+    if step == 0:
+        raise RuntimeError("step must be nonzero")
+    if (end - start) * step < 0:
+        raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     n = int((end - start) / step) + 1
     return leaf((start + step * np.arange(n)).astype(float_type(dtype)), requires_grad)
 
 
+def _no_bools(op, dtype):
+    if dtype.kind == "b":
+        raise NotImplementedError(f"\"{op}_cpu\" not implemented for 'Bool'")
+
+
+def _ends(op, start, end, dtype):
+    """The two ends of a range as numbers, whole ones for a result of whole numbers."""
+    bad = [
+        f"{name} with {t._data.ndim} dimension(s)"
+        for name, t in (("start", start), ("end", end))
+        if isinstance(t, Variable) and t._data.ndim
+    ]
+    if bad:
+        raise RuntimeError(
+            f"{op} only supports 0-dimensional start and end tensors, but got {' and '.join(bad)}."
+        )
+    if dtype.kind == "f":
+        return _number(start), _number(end)
+    if dtype.kind == "u" and min(_number(start), _number(end)) < 0:
+        raise RuntimeError("value cannot be converted to type uint8_t without overflow")
+    return int(_number(start)), int(_number(end))
+
+
 def _evenly(start, end, steps, dtype):
-    start, end = _number(start), _number(end)
     if steps < 0:
         raise RuntimeError("number of steps must be non-negative")
     if steps < 2:
@@ -506,23 +586,35 @@ def _evenly(start, end, steps, dtype):
 def linspace(start, end, steps, *, dtype=None, layout=None, device=None, requires_grad=False):
     """`steps` numbers from start to end at equal distances, both included (torch.linspace)."""
     on_cpu(device)
-    return leaf(_evenly(start, end, steps, float_type(dtype)), requires_grad)
+    dtype = float_type(dtype)
+    _no_bools("linspace", dtype)
+    steps = operator.index(steps)
+    return leaf(_evenly(*_ends("linspace", start, end, dtype), steps, dtype), requires_grad)
 
 
 def logspace(start, end, steps, base=10.0, *, dtype=None, layout=None, device=None, requires_grad=False):
     """Base to the power of linspace(start, end, steps) (torch.logspace)."""
     on_cpu(device)
     dtype = float_type(dtype)
-    return leaf((base ** _evenly(start, end, steps, np.dtype(np.float64))).astype(dtype), requires_grad)
+    _no_bools("logspace", dtype)
+    steps = operator.index(steps)
+    powers = _evenly(*_ends("logspace", start, end, dtype), steps, np.dtype(np.float64))
+    return leaf((base**powers).astype(dtype), requires_grad)
 
 
 def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None):
     """The row and column numbers of a lower triangle (torch.tril_indices)."""
+    for name, n in (("row", row), ("col", col)):
+        if n < 0:
+            raise RuntimeError(f"{name} must be non-negative, got{n}")
     return leaf(np.stack(np.tril_indices(row, offset, col)).astype(to_dtype(dtype or int).np))
 
 
 def triu_indices(row, col, offset=0, *, dtype=None, device=None, layout=None):
     """The row and column numbers of an upper triangle (torch.triu_indices)."""
+    for name, n in (("row", row), ("col", col)):
+        if n < 0:
+            raise RuntimeError(f"{name} must be non-negative, got{n}")
     return leaf(np.stack(np.triu_indices(row, offset, col)).astype(to_dtype(dtype or int).np))
 
 

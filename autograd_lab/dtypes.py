@@ -5,6 +5,7 @@ result (bool < integer < floating), never its width, and integers become the def
 """
 
 import contextlib
+import operator
 
 import numpy as np
 
@@ -253,6 +254,18 @@ _LIMITS.update(
 )
 
 
+def c_name(np_dtype):
+    """What a C++ compiler calls the type, as some of PyTorch's messages have it."""
+    own = {
+        "int64": "long int",
+        "int16": "short int",
+        "int8": "signed char",
+        "uint8": "unsigned char",
+        "bool": "bool",
+    }
+    return own.get(np_dtype.name) or _C_NAMES[np_dtype.name]
+
+
 def number_as(value, np_dtype):
     """A Python number as a NumPy scalar of that type. Raises RuntimeError if it is too large for it."""
     if np_dtype.kind == "b":
@@ -267,10 +280,33 @@ def number_as(value, np_dtype):
     return np_dtype.type(value) if np_dtype.kind == "f" else np.int64(value).astype(np_dtype)
 
 
+def fill_value_as(value, np_dtype):
+    """The same for filling memory, where PyTorch lets halves become infinite."""
+    if np_dtype == np.float16:
+        with np.errstate(over="ignore"):
+            return np_dtype.type(value)
+    return number_as(value, np_dtype)
+
+
+def _whole(i, n):
+    if not hasattr(type(n), "__index__"):
+        raise TypeError(f"torch.Size() takes an iterable of 'int' (item {i} is '{type(n).__name__}')")
+    return operator.index(n)
+
+
 class Size(tuple):
     """The shape of a tensor: a tuple that prints as torch.Size([2, 3])."""
 
     __slots__ = ()
+
+    def __new__(cls, items=()):
+        """The sizes as ints. Raises TypeError for what is none."""
+        return tuple.__new__(cls, [_whole(i, n) for i, n in enumerate(items)])
+
+    @classmethod
+    def of(cls, shape):
+        """The same for a tuple of ints, unchecked."""
+        return tuple.__new__(cls, shape)
 
     def __repr__(self):
         return f"torch.Size([{', '.join(map(repr, self))}])"
@@ -283,10 +319,14 @@ class Size(tuple):
         return n
 
     def __add__(self, other):
-        return Size(tuple.__add__(self, tuple(other)))
+        if isinstance(other, tuple):
+            return Size(tuple.__add__(self, other))
+        if hasattr(type(other), "__radd__"):
+            return NotImplemented
+        raise TypeError(f"can only concatenate tuple (not {type(other).__name__}) to torch.Size")
 
     def __radd__(self, other):
-        return Size(tuple(other) + tuple(self))
+        return Size(other + tuple(self)) if isinstance(other, tuple) else NotImplemented
 
     def __mul__(self, times):
         return Size(tuple.__mul__(self, times))

@@ -190,8 +190,14 @@ class HardtanhBackward0(Rule):
         return both.run(HardtanhBackwardBackward0, (g, x), *self.args)
 
 
+def _in_order(low, high):
+    if low > high:
+        raise ValueError("min_val cannot be greater than max_val")
+
+
 def hardtanh(input, min_val=-1.0, max_val=1.0):
     """`input` limited to [min_val, max_val] (torch.nn.functional.hardtanh)."""
+    _in_order(min_val, max_val)
     return apply(HardtanhBackward0, (input,), min_val, max_val)
 
 
@@ -401,6 +407,8 @@ class RreluWithNoiseBackward1(RreluWithNoiseBackward0):
 
 
 def _rrelu_noise(input, lower, upper, training):
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     x = floats_of(input._data, "rrelu_with_noise_out_cpu")
     if not training:
         return wrap(np.zeros(x.shape, x.dtype))
@@ -477,7 +485,16 @@ class EluBackward1(EluBackward0):
     saves = ("result",)
 
     def vjp(self, g, y):
+        _check_slope(self.args[0])
         return both.run(EluBackwardBackward0, (g, y), *self.args, True)
+
+
+def _check_slope(alpha):
+    if alpha < 0:
+        raise RuntimeError(
+            "In-place elu backward calculation is triggered with a negative slope which is not supported. This is caused by "
+            "calling in-place forward function with a negative slope, please call out-of-place version instead."
+        )
 
 
 class CeluBackward0(EluBackward0):
@@ -504,6 +521,7 @@ class CeluBackward1(CeluBackward0):
 
     def vjp(self, g, y):
         alpha = self.args[0]
+        _check_slope(alpha)
         return both.run(EluBackwardBackward0, (g, y), alpha, 1, 1 / alpha, True)
 
 
@@ -783,6 +801,12 @@ class PreluKernelBackward0(Rule):
 @function
 def prelu(input, weight):
     """`input` where positive, else weight * input, with one weight or one for each channel (torch.prelu)."""
+    if weight._data.ndim > 1:
+        raise RuntimeError(
+            f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight._data.ndim}"
+        )
+    if not input._data.ndim and weight._data.size != 1:
+        raise RuntimeError("Not allow zero-dim input tensor.")
     n, channels = weight._data.size, input._data.shape[1] if input._data.ndim > 1 else 1
     if n != 1 and n != channels:
         raise RuntimeError(

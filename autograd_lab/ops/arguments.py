@@ -17,7 +17,7 @@ import numpy as np
 from ..autograd.modes import THREAD
 from ..autograd.variable import Variable
 from ..dtypes import dtype
-from ..warning import warn
+from ..warning import warn, warn_once
 from .rule import METHODS
 
 
@@ -54,7 +54,7 @@ def _public(fn, key, module):
         try:
             if out is None:
                 return fn(*args, **kwargs)
-            return write_out(key, fn(*args, **kwargs), out)
+            return write_out(key, fn(*args, **_typed_as(out, key, kwargs)), out)
         except Exception as error:
             otherwise = other_form(key, args, kwargs, error)
             if otherwise is None:
@@ -190,7 +190,6 @@ TAKE_NUMBERS = {
     "divide",
     "true_divide",
     "floor_divide",
-    "rsub",
 }
 """The operations in which a number may stand for a tensor."""
 
@@ -208,7 +207,66 @@ _ELEMENTS = {
 def other_form(key, args, kwargs, error):
     """(args, kwargs) of a call of `key` that failed, written in the form that functions here expect; None if they are."""
     renamed = own_names(key, kwargs, error)
-    return (args, renamed) if renamed is not None else with_numbers(key, args, kwargs)
+    if renamed is not None:
+        return args, renamed
+    return (
+        number_first(key, args, kwargs)
+        or number_in_the_middle(key, args, kwargs)
+        or with_numbers(key, args, kwargs)
+    )
+
+
+def number_first(key, args, kwargs):
+    """(args, kwargs) of torch.add(2, x) or torch.add(1, 2), with a tensor for the first number; None if there is none."""
+    if key not in TAKE_NUMBERS and key != "remainder":
+        return None
+    if not args or not isinstance(args[0], (bool, int, float)):
+        return None
+    from .rule import tensor_of
+
+    like = args[1] if len(args) > 1 and isinstance(args[1], Variable) else None
+    return (tensor_of(args[0], like), *args[1:]), kwargs
+
+
+_SCALED = {"add": "alpha", "sub": "alpha", "addcmul": "value", "addcdiv": "value"}
+_PRODUCTS = ("addmm", "addmv", "addr", "addbmm", "baddbmm")
+
+
+def number_in_the_middle(key, args, kwargs):
+    """(args, kwargs) of a deprecated form such as x.add_(2, y), which means x.add_(y, alpha=2); None if it is none."""
+    name = key.rpartition(".")[2].rstrip("_")
+    method = key.startswith("Tensor.")
+    count = len(args) + method
+    if kwargs or not args:
+        return None
+    if name in _SCALED:
+        at = 0 if method else 1
+        if count != (3 if _SCALED[name] == "alpha" else 4) or not _is_factor(args[at]):
+            return None
+        new = (*args[:at], *args[at + 1 :]), {_SCALED[name]: args[at]}
+    elif name in _PRODUCTS:
+        if count not in (4, 5) or not _is_factor(args[0]):
+            return None
+        named = {"beta": args[0]}
+        rest = args[1:] if method else args[2:]
+        if count == 5:
+            if not _is_factor(rest[0]):
+                return None
+            named["alpha"], rest = rest[0], rest[1:]
+        new = rest if method else (args[1], *rest), named
+    else:
+        return None
+    if not all(isinstance(t, Variable) for t in new[0]):
+        return None
+    warn_once(
+        f"This overload of {name} is deprecated: a number stands among the tensors. Give it as "
+        f"{' and '.join(f'{k}={v}' for k, v in new[1].items())} instead."
+    )
+    return new
+
+
+def _is_factor(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def with_numbers(key, args, kwargs):
@@ -431,6 +489,30 @@ def _of_plain_python(fn, args, kwargs, error):
 # -- out ----------------------------------------------------------------------------------------------
 
 
+_MADE_IN_ROWS = ("arange", "range", "linspace", "logspace")
+
+
+def _typed_as(out, key, kwargs):
+    """The arguments of a function that only makes numbers, so that it makes them in the type of `out`."""
+    known = forms_of(key)
+    params = [p for f in (known[1] if known else ()) for p in f.params]
+    names = {p[1] for p in params}
+    makes = not any(
+        p[0] in ("Tensor", "tuple of Tensors") and p[1] not in ("out", "start", "end") for p in params
+    )
+    if not makes or "dtype" not in names or "out" not in names or not isinstance(out, Variable):
+        return kwargs
+    if kwargs.get("dtype") is not None:
+        from ..dtypes import to_dtype
+
+        given = to_dtype(kwargs["dtype"])
+        if given.np != out._data.dtype:
+            raise RuntimeError(
+                f"dtype {given.type_name} does not match dtype of out parameter ({out.dtype.type_name})"
+            )
+    return kwargs | {"dtype": out.dtype}
+
+
 def write_out(key, result, out):
     """Write what a function returned into `out` (a tensor, or a tuple of them) and return that.
 
@@ -468,7 +550,9 @@ def _write_one(out, result, name, computed):
         raise RuntimeError(
             f"result type {TYPE_NAMES[have.dtype.name]} can't be cast to the desired output type {TYPE_NAMES[want.dtype.name]}"
         )
-    if have.shape != want.shape:
+    if have.shape != want.shape and have.size == want.size and name in _MADE_IN_ROWS:
+        result = METHODS["reshape"](result, want.shape)
+    elif have.shape != want.shape:
         if want.size and name in ("arange", "range"):
             warn(
                 f"The number of elements in the out tensor of shape {list(want.shape)} is {want.size} which does not match "

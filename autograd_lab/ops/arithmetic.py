@@ -6,13 +6,15 @@ import operator
 import numpy as np
 
 from ..autograd.record import apply, apply_inplace
-from ..autograd.variable import Variable
+from ..autograd.variable import Variable, wrap
+from ..dtypes import number_as
 from . import both
 from .rule import (
     FUNCTIONS,
     METHODS,
     Rule,
     binary,
+    common_type,
     function,
     method,
     number_operand,
@@ -304,9 +306,12 @@ def _power_of_tensor(x, n):
 
 
 def _power(x, n):
+    given = n
     x, n = number_operand(x, n, False)
-    if x.dtype.kind in "iu" and n < 0:
-        raise RuntimeError("Integers to negative integer powers are not allowed.")
+    if x.dtype.kind in "iu":
+        if given < 0:
+            raise RuntimeError("Integers to negative integer powers are not allowed.")
+        number_as(given, x.dtype)  # raises if the type cannot hold it
     if x.dtype.kind == "f":
         # NumPy's float power of a small whole number is many times slower than multiplying.
         if n == 2:
@@ -345,22 +350,35 @@ METHODS["pow"], METHODS["pow_"], FUNCTIONS["pow"] = pow, pow_, pow
 _plain_add, _plain_sub = FUNCTIONS["add"], FUNCTIONS["sub"]
 
 
+def _factor(input, other, alpha):
+    """`alpha` in the type that `input` and `alpha * other` meet in. Raises RuntimeError if that cannot hold it."""
+    meeting = common_type([input._data, other._data])
+    if isinstance(alpha, bool) and meeting.kind != "b":
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if meeting.kind == "f":
+        return alpha
+    if isinstance(alpha, float):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    return number_as(alpha, meeting)
+
+
 @function
 def add(input, other, *, alpha=1):
     """`input + alpha * other` (torch.add)."""
-    if alpha == 1:
+    if type(alpha) is int and alpha == 1:
         return _plain_add(input, other)
-    return pointwise(AddBackward0, (input, tensor_of(other, input)), alpha)
+    other = tensor_of(other, input)
+    return pointwise(AddBackward0, (input, other), _factor(input, other, alpha))
 
 
 @function
 def sub(input, other, *, alpha=1):
     """`input - alpha * other` (torch.sub)."""
-    if alpha == 1:
+    if type(alpha) is int and alpha == 1:
         return _plain_sub(input, other)
     other = tensor_of(other, input)
     no_bool_difference(input._data, other._data)
-    return pointwise(SubBackward0, (input, other), alpha)
+    return pointwise(SubBackward0, (input, other), _factor(input, other, alpha))
 
 
 FUNCTIONS["subtract"] = METHODS["subtract"] = FUNCTIONS["sub"]
@@ -371,13 +389,23 @@ FUNCTIONS["negative"] = METHODS["negative"] = FUNCTIONS["neg"]
 @method
 def add_(self, other, *, alpha=1):
     """The in-place form of `add`."""
-    return AddBackward0.call_(self, other if alpha == 1 else tensor_of(other, self) * alpha)
+    return AddBackward0.call_(
+        self, other if type(alpha) is int and alpha == 1 else _times(self, other, alpha)
+    )
 
 
 @method
 def sub_(self, other, *, alpha=1):
     """The in-place form of `sub`."""
-    return SubBackward0.call_(self, other if alpha == 1 else tensor_of(other, self) * alpha)
+    return SubBackward0.call_(
+        self, other if type(alpha) is int and alpha == 1 else _times(self, other, alpha)
+    )
+
+
+def _times(input, other, alpha):
+    other = tensor_of(other, input)
+    factor = _factor(input, other, alpha)
+    return other * (factor if factor is alpha else wrap(factor))
 
 
 for _name, _alias in (("mul_", "multiply_"), ("neg_", "negative_"), ("sub_", "subtract_")):
@@ -389,11 +417,13 @@ def rsub(input, other, *, alpha=1):
     """`other - alpha * input` (torch.rsub)."""
     if isinstance(other, Variable):
         no_bool_difference(input._data, other._data)
-        return pointwise(RsubBackward0, (input, other), alpha)
+        return pointwise(RsubBackward0, (input, other), _factor(input, other, alpha))
     return apply(RsubBackward1, (input,), alpha, other)
 
 
 def _rsub(self, other):
+    if isinstance(other, Variable):  # called by name: a - b does not come here
+        return rsub(self, other)
     if isinstance(other, (int, float, np.generic)):
         return apply(RsubBackward1, (self,), 1, other)
     return NotImplemented
@@ -410,6 +440,8 @@ def _pow(self, other):
 
 
 def _rpow(self, other):
+    if isinstance(other, Variable):
+        return pow(other, self)
     if isinstance(other, (int, float, np.generic)):
         return apply(PowBackward2, (self,), other)
     return NotImplemented

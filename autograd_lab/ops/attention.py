@@ -298,11 +298,16 @@ def multi_head_attention_forward(
     else:
         if attn_mask is not None:
             one_for_all = attn_mask.dim() == 3 and attn_mask.shape[0] == 1
-            attn_mask = attn_mask.unsqueeze(0) if one_for_all else attn_mask.view(n, num_heads, -1, sources)
-        q, k, v = (t.view(n, num_heads, -1, head) for t in (q, k, v))
+            attn_mask = (
+                attn_mask.unsqueeze(0)
+                if one_for_all
+                else attn_mask.view(n, num_heads, attn_mask.shape[1], sources)
+            )
+        q, k, v = (t.view(n, num_heads, t.shape[1], head) for t in (q, k, v))
         out = scaled_dot_product_attention(q, k, v, attn_mask, dropout_p, is_causal)
         out = out.permute(2, 0, 1, 3).reshape(n * length, width)
-    out = linear(out, out_proj_weight, out_proj_bias).view(length, n, -1)
+    out = linear(out, out_proj_weight, out_proj_bias)
+    out = out.view(length, n, out.shape[1])
     if batched:
         return out, weights
     return out.squeeze(1), None if weights is None else weights.squeeze(0)

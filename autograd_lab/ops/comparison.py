@@ -85,11 +85,15 @@ def compare(name, fn, *aliases):
     def call_(input, other):
         return pointwise_inplace(Comparison, (input, tensor_of(other, input)))
 
-    return _publish(name, call, call_, aliases)
+    return _publish(name, call, call_, aliases, number_first=False)
 
 
-def _publish(name, call, call_, aliases=()):
+def _publish(name, call, call_, aliases=(), number_first=True):
     def checked(input, other):
+        if not number_first and not isinstance(input, Variable):
+            raise TypeError(
+                f"{name}(): argument 'input' (position 1) must be Tensor, not {type(input).__name__}"
+            )
         input = input if isinstance(input, Variable) else tensor_of(input, other)
         out = call(input, other)
         if out is NotImplemented:
@@ -282,6 +286,9 @@ def signbit(input):
 def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether |input - other| <= atol + rtol * |other|, element by element (torch.isclose)."""
     x, y = (t._data for t in both_tensors("isclose", input, other))
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
     if x.dtype is not y.dtype:
         raise RuntimeError(f"{TYPE_NAMES[x.dtype.name]} did not match {TYPE_NAMES[y.dtype.name]}")
     close = THREAD.state.run(np.isclose, x, y, rtol, atol, equal_nan)

@@ -8,7 +8,7 @@ from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
 from ..autograd.views import check_overlap
-from ..dtypes import ALL, number_as, to_dtype
+from ..dtypes import ALL, fill_value_as, to_dtype
 from ..dtypes import dtype as dtype_type
 from ..layout import contiguous_format, preserve_format
 from . import both
@@ -93,7 +93,7 @@ def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, mem
         elif isinstance(a, Variable):
             dtype = a.dtype
         elif a is True or a is False:  # to(dtype, non_blocking, copy)
-            copy = a if args.index(a) + 1 == len(args) and len(args) > 2 else copy
+            copy = a if a is args[-1] and args[-2] in (True, False) else copy
         elif a is not None:
             creation.on_cpu(a)
     creation.on_cpu(device)
@@ -103,7 +103,8 @@ def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, mem
 
 def _converter(name, dtype):
     def fn(self, memory_format=None):
-        return convert(self, dtype.np)
+        out = convert(self, dtype.np)
+        return out if keeps(memory_format) else contiguous(out, memory_format)
 
     fn.__name__ = fn.__qualname__ = name
     fn.__doc__ = f"The tensor as {dtype!r}; itself if it is that already."
@@ -201,7 +202,7 @@ class FillBackward0(Rule):
 
     def forward(x, value):
         y = np.empty(x.shape, x.dtype)
-        y.fill(value if isinstance(value, (np.ndarray, np.generic)) else number_as(value, x.dtype))
+        y.fill(value if isinstance(value, (np.ndarray, np.generic)) else fill_value_as(value, x.dtype))
         return y
 
     def vjp(self, g):
@@ -276,6 +277,9 @@ def fill_(self, value):
 def zero_(self):
     """Set all elements to zero."""
     return _fill(apply_inplace, ZeroBackward0, None, self, 0)
+
+
+FUNCTIONS["fill_"], FUNCTIONS["zero_"] = fill_, zero_
 
 
 # -- new tensors like this one ------------------------------------------------------------------------

@@ -19,6 +19,7 @@ import numpy as np
 from ..autograd.record import apply
 from ..autograd.variable import Variable
 from ..autograd.views import gather, scatter
+from ..dtypes import c_name, number_as
 from ..layout import channels
 from ..warning import warn_once
 from . import both
@@ -239,6 +240,13 @@ def convolution(nd, name, input, weight, bias, stride, padding, dilation, groups
             f"{list(x.shape)}"
         )
     wd = w.ndim - 2
+    if wd < 1:
+        raise RuntimeError("weight should have at least three dimensions")
+    if isinstance(padding, str) and w.ndim != nd + 2:
+        raise RuntimeError(
+            f"Expected {w.ndim}-dimensional input for {w.ndim}-dimensional weight{list(w.shape)}, but got "
+            f"{nd + 2}-dimensional input of size {list(x.shape)} instead"
+        )
     stride = _sizes(stride, wd, "stride", spread=nd)
     dilation = _sizes(dilation, wd, "dilation", spread=nd)
     if unbatched:
@@ -378,6 +386,10 @@ def _check_conv(x, w, b, stride, padding, dilation, groups):
             "MKLDNN tensor "
             "and weight is a dense tensor"
         )
+    if b is not None and b._data.dtype is not x.dtype:
+        raise RuntimeError(
+            f"Input type ({c_name(x.dtype)}) and bias type ({c_name(b._data.dtype)}) should be the same"
+        )
 
 
 # -- unfold and fold ----------------------------------------------------------------------------------
@@ -403,7 +415,7 @@ class Im2ColBackward0(Rule):
     def forward(x, kernel, dilation, padding, stride, h, w):
         columns = windows(_padded(x, padding), kernel, stride, dilation)
         n, c, *_ = x.shape
-        return columns.reshape(n, c * math.prod(kernel), -1)
+        return columns.reshape(n, c * math.prod(kernel), math.prod(columns.shape[-2:]))
 
     def vjp(self, g):
         kernel, dilation, padding, stride, h, w = self.args
@@ -425,7 +437,8 @@ class Col2ImBackward0(Rule):
             (s + 2 * p - d * (k - 1) - 1) // t + 1
             for s, p, d, k, t in zip(size, padding, dilation, kernel, stride, strict=True)
         ]
-        pieces = columns.reshape(columns.shape[0], -1, *kernel, *out)
+        n, rows, _ = columns.shape
+        pieces = columns.reshape(n, rows // math.prod(kernel), *kernel, *out)
         whole = unwindow(pieces, [s + 2 * p for s, p in zip(size, padding, strict=True)], stride, dilation)
         return np.ascontiguousarray(_crop(whole, padding))
 
@@ -474,6 +487,24 @@ class PixelUnshuffleBackward0(Rule):
         return both.run(PixelShuffleBackward0, (g,), *self.args)
 
 
+class ChannelShuffleBackward0(Rule):
+    """The channels dealt out anew: one of each group in turn.
+
+    Math: channel i of group k goes to place i * groups + k.   VJP: g dealt back.   Shapes: (n, c, *) unchanged.
+    Saves: nothing.   PyTorch: torch.nn.functional.channel_shuffle
+    """
+
+    layout = channels
+    keeps = ("groups",)
+
+    def forward(x, groups):
+        n, c, *size = x.shape
+        return x.reshape(n, groups, c // groups, *size).swapaxes(1, 2).reshape(x.shape)
+
+    def vjp(self, g):
+        return both.run(ChannelShuffleBackward0, (g,), g.shape[1] // self.args[0])
+
+
 # -- padding ------------------------------------------------------------------------------------------
 
 
@@ -505,6 +536,8 @@ class ConstantPadNdBackward0(Rule):
 
 def pad_constant(input, pad, value=0):
     """`input` with a border of `value`; `pad` gives (before, after) for the last dim first."""
+    if isinstance(value, (int, float)):
+        number_as(value, input._data.dtype)  # raises if the type cannot hold it
     return apply(ConstantPadNdBackward0, (input,), tuple(pad), value)
 
 
@@ -531,7 +564,6 @@ class _ByPlace(Rule):
     inputs = ("self",)
     saves = ("self",)
     keeps = ("padding",)
-    mode = "edge"
 
     @classmethod
     def run(cls, input, pad):
@@ -539,10 +571,13 @@ class _ByPlace(Rule):
         pairs = [(0, 0)] * (x.ndim - len(pad) // 2) + [
             (pad[i], pad[i + 1]) for i in range(len(pad) - 2, -1, -2)
         ]
-        where = np.arange(x.size).reshape(x.shape)
-        cut = tuple(slice(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(x.shape, pairs, strict=True))
-        where = np.pad(where[cut], [(max(0, a), max(0, b)) for a, b in pairs], mode=cls.mode)
+        places = [cls.inside(np.arange(-a, n + b), n) for n, (a, b) in zip(x.shape, pairs, strict=True)]
+        where = np.arange(x.size).reshape(x.shape)[np.ix_(*places)]
         return apply(cls, (input,), tuple(pad), where)
+
+    def inside(place, n):
+        """Which of the entries 0 to n - 1 of a dim stands at each place, which may lie outside."""
+        return np.clip(place, 0, n - 1)
 
     def forward(x, pad, where):
         return x.reshape(-1)[where]
@@ -560,7 +595,9 @@ class ReflectionPad1DBackward0(_ByPlace):
 
     layout = channels
     inputs = saves = ("self",)
-    mode = "reflect"
+
+    def inside(place, n):
+        return np.where(place < 0, -place, np.where(place < n, place, 2 * (n - 1) - place))
 
 
 class ReplicationPad1DBackward0(_ByPlace):
@@ -572,7 +609,6 @@ class ReplicationPad1DBackward0(_ByPlace):
 
     layout = channels
     inputs = saves = ("self",)
-    mode = "edge"
 
 
 def _with_gradient(rule):
@@ -813,7 +849,10 @@ def _along(at, n, order, mode, padding, align_corners):
         place = first + offset
         if padding != ZEROS and mode == BICUBIC:  # the curve goes on outside, through the values found there
             place = _folded(place, n, padding, align_corners)[0]
-        weight = np.polyval(np.polyder(weight, order), part) * slope**order
+        if mode == NEAREST:  # also where the place is nan, which is outside
+            weight = np.full(part.shape, float(not order))
+        else:
+            weight = np.polyval(np.polyder(weight, order), part) * slope**order
         taps.append((place, weight.astype(at.dtype)))
     return taps
 

@@ -6,7 +6,8 @@ from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
 from ..creation import array_like, float_type, leaf, on_cpu, size_of
-from ..dtypes import to_dtype
+from ..dtypes import c_name, number_as, to_dtype
+from ..layout import preserve_format
 from ..random import laid_out, rng_of
 from . import both
 from .rule import FUNCTIONS, Rule, function, method
@@ -57,7 +58,7 @@ def _factory(name, kernel, draw, text):
         x = array_like(input, name)
         dtype = _float_only(x.dtype if dtype is None else to_dtype(dtype).np, kernel)
         numbers = draw(rng_of(generator), (x.size,), dtype, x.flags.c_contiguous)
-        return leaf(laid_out(numbers.astype(dtype, copy=False), x), requires_grad)
+        return leaf(laid_out(numbers.astype(dtype, copy=False), _order(x, memory_format)), requires_grad)
 
     fn.__name__ = fn.__qualname__ = name
     like.__name__ = like.__qualname__ = name + "_like"
@@ -100,17 +101,34 @@ def randint(*args, low=0, high=None, size=None, generator=None, dtype=None, devi
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     on_cpu(device)
+    _check_bounds(low, high, np.dtype(np.int64) if dtype is None else to_dtype(dtype).np)
     numbers = np.asarray(rng_of(generator).integers(low, high, size_of((size,), "randint")))
     return leaf(numbers.astype(np.int64 if dtype is None else to_dtype(dtype).np), requires_grad)
 
 
+def _order(x, memory_format):
+    """An array that lies in memory as the result shall: `x` itself, unless another order is asked for."""
+    return x if memory_format in (None, preserve_format) else memory_format.lay(np.empty(x.shape, x.dtype))
+
+
+def _check_bounds(low, high, dtype):
+    """Raise RuntimeError if the type cannot hold the whole numbers from `low` to `high - 1`."""
+    if dtype.kind == "f":
+        least, most = -float(np.finfo(dtype).max), float(np.finfo(dtype).max)
+    else:
+        least, most = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    for name, n in (("from", low), ("to - 1", high - 1)):
+        if not least <= n <= most:
+            raise RuntimeError(f"{name} is out of bounds for {c_name(dtype)}")
+
+
 @function(method=False)
-def randint_like(input, low, high=None, *, dtype=None, device=None, requires_grad=False):
+def randint_like(input, low, high=None, *, dtype=None, device=None, requires_grad=False, memory_format=None):
     """Whole numbers from low to high in the size and type of `input` (torch.randint_like)."""
     low, high = (0, low) if high is None else (low, high)
     x = input._data
     numbers = randint(low, high, (x.size,), dtype=dtype or input.dtype)._data
-    return leaf(laid_out(numbers, x), requires_grad)
+    return leaf(laid_out(numbers, _order(x, memory_format)), requires_grad)
 
 
 @function(method=False)
@@ -120,7 +138,12 @@ def randperm(
     """The numbers from 0 to n - 1 in random order (torch.randperm)."""
     if n < 0:
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
-    order = rng_of(generator).permutation(n).astype(np.int64 if dtype is None else to_dtype(dtype).np)
+    kind = np.dtype(np.int64) if dtype is None else to_dtype(dtype).np
+    if kind.kind == "b":
+        raise NotImplementedError("\"randperm\" not implemented for 'Bool'")
+    if n > 0:
+        number_as(n - 1, kind)  # raises if the type cannot hold it
+    order = rng_of(generator).permutation(n).astype(kind)
     return leaf(order, requires_grad)
 
 
@@ -143,7 +166,16 @@ class NormalBackward3(Rule, name="NormalBackward3"):
 
 @function(method=False)
 def normal(
-    mean=0.0, std=1.0, size=None, *, generator=None, dtype=None, device=None, requires_grad=False, out=None
+    mean=0.0,
+    std=1.0,
+    size=None,
+    *,
+    generator=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    out=None,
 ):
     """Normal numbers with mean and standard deviation given as numbers (then with a size) or tensors (torch.normal)."""
     if not isinstance(std, Variable) and std < 0:
@@ -169,6 +201,8 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
         )
     if weights.ndim not in (1, 2):
         raise RuntimeError("prob_dist must be 1 or 2 dim")
+    if num_samples <= 0:
+        raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > weights.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
@@ -213,6 +247,9 @@ def _draw_rule(name, op):
 UniformBackward0 = _draw_rule("UniformBackward0", "uniform")
 NormalBackward0 = _draw_rule("NormalBackward0", "normal")
 ExponentialBackward0 = _draw_rule("ExponentialBackward0", "exponential")
+LogNormalBackward0 = _draw_rule("LogNormalBackward0", "log_normal")
+CauchyBackward0 = _draw_rule("CauchyBackward0", "cauchy")
+GeometricBackward0 = _draw_rule("GeometricBackward0", "geometric")
 RandomBackward0 = _draw_rule("RandomBackward0", "random")
 RandomBackward1 = _draw_rule("RandomBackward1", "random")
 RandomBackward2 = _draw_rule("RandomBackward2", "random")
@@ -228,6 +265,15 @@ def uniform_(self, from_=0, to=1, *, generator=None, **named):
     _float_only(self._data.dtype, "check_uniform_bounds")
     if from_ > to:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={from_} > to={to}")
+    most = float(np.finfo(self._data.dtype).max)
+    for name, n in (("from", from_), ("to", to)):
+        if not -most <= n <= most:
+            raise RuntimeError(f"{name} is out of bounds for {c_name(self._data.dtype)}")
+    if to - from_ > most:
+        raise RuntimeError(
+            f"uniform_ expects to-from <= std::numeric_limits<{self.dtype.type_name}>::max(), but found to={to:g} and "
+            f"from={from_:g} which result in to-from to exceed the limit"
+        )
     return apply_inplace(
         UniformBackward0,
         (self,),
@@ -260,6 +306,50 @@ def exponential_(self, lambd=1, *, generator=None):
 
 
 @method
+def log_normal_(self, mean=1, std=2, *, generator=None):
+    """Overwrite with numbers whose logarithms are normal with that mean and deviation."""
+    if std <= 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std:g}")
+    _float_only(self._data.dtype, "log_normal_cpu")
+    return apply_inplace(
+        LogNormalBackward0,
+        (self,),
+        lambda x: laid_out(np.exp(rng_of(generator).normal(mean, std, (x.size,), in_a_row=False)), x),
+    )
+
+
+@method
+def cauchy_(self, median=0, sigma=1, *, generator=None):
+    """Overwrite with numbers of a Cauchy distribution of that median and half width at half height."""
+    if sigma <= 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma:g}")
+    if self._data.dtype.kind != "f":
+        raise RuntimeError(
+            "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you specified "
+            + c_name(self._data.dtype)
+        )
+    return apply_inplace(
+        CauchyBackward0,
+        (self,),
+        lambda x: laid_out(median + sigma * np.tan(np.pi * (rng_of(generator).random((x.size,)) - 0.5)), x),
+    )
+
+
+@method
+def geometric_(self, p, *, generator=None):
+    """Overwrite with how many trials the first success took, if each succeeds with probability `p`."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    return apply_inplace(
+        GeometricBackward0,
+        (self,),
+        lambda x: laid_out(
+            np.ceil(np.log(rng_of(generator).random((x.size,))) / np.log1p(-p)).astype(x.dtype), x
+        ),
+    )
+
+
+@method
 def random_(self, from_=None, to=None, *, generator=None, **named):
     """Overwrite with whole numbers from [from, to); with one number, from [0, that)."""
     from_ = named.get("from", from_)
@@ -277,6 +367,7 @@ def random_(self, from_=None, to=None, *, generator=None, **named):
         )
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    _check_bounds(low, high, kind)
     return apply_inplace(
         rule, (self,), lambda x: laid_out(rng_of(generator).integers(low, high, (x.size,), long), x)
     )

@@ -15,8 +15,8 @@ from ..autograd.node import FREED
 from ..autograd.record import apply, apply_inplace, apply_view
 from ..autograd.variable import Variable, wrap
 from ..autograd.views import shares_places
-from ..dtypes import ALL, number_as
-from ..warning import warn, warn_once
+from ..dtypes import ALL, fill_value_as
+from ..warning import warn
 from . import both
 from .parts import AliasBackward0, SelectBackward0, SliceBackward0
 from .rule import METHODS, function, method
@@ -87,10 +87,7 @@ class IndexPutBackward0(ShapeRule):
             explain(x.shape, pattern, indices)
             raise
         except ValueError:
-            raise RuntimeError(
-                f"shape mismatch: value tensor of shape {list(shape)} cannot be broadcast to indexing result of shape "
-                f"{list(y[index].shape)}"
-            ) from None
+            raise misfit(shape, y[index].shape) from None
 
     def vjp(self, g, *indices):
         accumulate, pattern, shape = self.args
@@ -129,9 +126,6 @@ def numpy_index(pattern, indices):
             continue
         i = next(arrays)
         if i.dtype.kind == "u":
-            warn_once(
-                "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead."
-            )
             i = i.astype(bool)
         elif i.dtype.num not in INDEX_TYPES:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
@@ -169,8 +163,9 @@ def added_at(x, index, values):
         shape = where.shape
     values = np.broadcast_to(values, shape).reshape(-1).astype(x.dtype, copy=False)
     if x.dtype.kind == "b":
-        flat = x.reshape(-1)
-        flat[where.reshape(-1)] |= values
+        x.flat[where.reshape(-1)[values]] = (
+            True  # the place that occurs twice takes both; a reshape may be a copy
+        )
     elif x.flags.c_contiguous:
         np.add.at(x.reshape(-1), where.reshape(-1), values)
     else:
@@ -186,12 +181,48 @@ def index_put_of(g, pattern, indices, value):
 
 
 def _index(x, pattern, indices):
+    warn_of_bytes(indices)
     return apply(IndexBackward0, (x, *indices), pattern)
 
 
+def misfit(values, picked):
+    """The error of values that do not broadcast to what an index picks, both given as shapes."""
+    return RuntimeError(
+        f"shape mismatch: value tensor of shape {list(values)} cannot be broadcast to indexing result of shape "
+        f"{list(picked)}"
+    )
+
+
+def _check_fit(x, index, values):
+    picked = x[index].shape
+    try:
+        fits = np.broadcast_shapes(picked, values.shape) == picked
+    except ValueError:
+        fits = False
+    if not fits:
+        raise misfit(values.shape, picked)
+
+
+def warn_of_bytes(indices):
+    """PyTorch's warning for every mask of uint8."""
+    for i in indices:
+        if isinstance(i, Variable) and i._data.dtype == np.uint8:
+            warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
+
+
 def _index_put(x, pattern, indices, values, accumulate, inplace=False):
+    warn_of_bytes(indices)
     have, want = values._data.dtype, x._data.dtype
-    if have is not want:
+    if values._data.size == 1 and not accumulate and len(indices) == 1 and is_mask(indices[0]._data):
+        if indices[0]._data.dtype.kind != "b":
+            raise RuntimeError(
+                "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char"
+            )
+        values = METHODS["to"](
+            values, ALL[want]
+        )  # PyTorch fills where the mask says, and casts what it fills with
+    elif have is not want:
+        _check_fit(x._data, numpy_index(pattern, indices), values._data)
         raise RuntimeError(
             f"Index put requires the source and destination dtypes match, got {ALL[want].type_name} for the "
             f"destination and {ALL[have].type_name} for the source."
@@ -230,6 +261,8 @@ def explain(shape, pattern, indices):
             lengths.append((int(np.count_nonzero(i)),))
         else:
             wrong = [k for k in i.reshape(-1).tolist() if not -shape[d] <= k < shape[d]]
+            if wrong and not shape[d]:
+                raise IndexError("index is out of bounds for dimension with size 0")
             if wrong:
                 raise IndexError(f"index {wrong[0]} is out of bounds for dimension {nr} with size {shape[d]}")
             lengths.append(i.shape)
@@ -262,7 +295,7 @@ def _as_tuple(index):
         return False
     for i in index:
         if isinstance(i, (Variable, list, tuple, slice, str)) or i is None or i is Ellipsis:
-            warn_once(
+            warn(
                 "Using a non-tuple sequence for multidimensional indexing is deprecated and will be "
                 "changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be "
                 "interpreted as tensor index, x[torch.tensor(seq)], which will result either in an error "
@@ -418,7 +451,7 @@ def __setitem__(self, index, value):  # noqa: N807 - a method of Tensor
     if not isinstance(value, Variable):
         if not isinstance(value, (bool, int, float, np.generic)):
             raise TypeError(f"can't assign a {_type_name(value)} to a {self.type()}")
-        value = wrap(number_as(value, self._data.dtype))
+        value = wrap(fill_value_as(value, self._data.dtype))
     kind = type(index)
     if index is False:
         return
@@ -442,6 +475,11 @@ def __setitem__(self, index, value):  # noqa: N807 - a method of Tensor
         if value._data.shape != shape:
             value = value.expand(shape)
     METHODS["copy_"](t, value)
+
+
+@method
+def __delitem__(self, index):  # noqa: N807 - a method of Tensor
+    raise TypeError("Tensor does not support deleting items")
 
 
 def _type_name(value):

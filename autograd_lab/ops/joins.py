@@ -10,10 +10,11 @@ import numpy as np
 
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
-from ..dtypes import promote_np
+from ..dtypes import Defaults, promote_np
 from ..layout import channels, contiguous_format, like, rows
 from ..warning import warn_once
 from . import both
+from .pointwise import not_for
 from .rule import FUNCTIONS, METHODS, function, method
 from .shapes import (
     ShapeRule,
@@ -256,6 +257,8 @@ def _matrix_size(shape):
 @function(method=False)
 def block_diag(*tensors):
     """Matrices along the diagonal of a matrix of zeros; vectors count as one row (torch.block_diag)."""
+    if not tensors:
+        return wrap(np.empty((1, 0), Defaults.np))
     for k, t in enumerate(tensors):
         if t._data.ndim > 2:
             raise RuntimeError(
@@ -279,6 +282,8 @@ def meshgrid(*tensors, indexing=None):
     for t in tensors:
         if t._data.ndim > 1:
             raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {t}")
+        if t._data.dtype != tensors[0]._data.dtype:
+            raise RuntimeError("meshgrid expects all tensors to have the same dtype")
     if indexing not in ("ij", "xy"):
         raise RuntimeError(f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     order = list(range(len(tensors)))
@@ -304,6 +309,12 @@ def cartesian_prod(*tensors):
 @function
 def combinations(input, r=2, with_replacement=False):
     """All choices of r entries of a vector, one a row (torch.combinations)."""
+    if input._data.ndim != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {list(input._data.shape)}")
+    if r < 0:
+        raise RuntimeError(f"Expect a non-negative number, but got {r}")
+    if r == 0:
+        return wrap(np.empty(0, input._data.dtype))
     n = input._data.size
     places = np.indices((n,) * r)
     mask = np.ones((n,) * r, bool)
@@ -367,15 +378,25 @@ def tile(input, *dims, **named):
 
 
 @function
-def repeat_interleave(input, repeats, dim=None, *, output_size=None):
-    """Each entry repeated in its place (torch.repeat_interleave)."""
+def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
+    """Each entry repeated in its place; of one tensor alone, each number k as often as it says (torch.repeat_interleave)."""
+    if repeats is None:
+        if input._data.ndim != 1:
+            raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+        return wrap(_repeated_places(input._data))
     if dim is None:
         input, dim = view(METHODS["contiguous"](input), -1), 0
     d = dim_of(dim, input._data.ndim)
     if isinstance(repeats, Variable) and repeats._data.size == 1:
         repeats = repeats.item()
     if isinstance(repeats, int):
+        if repeats < 0:
+            raise RuntimeError("Repeats must be non-negative")
         shape = input._data.shape
+        if output_size is not None and output_size != repeats * shape[d]:
+            raise RuntimeError(
+                f"repeat_interleave: Invalid output_size, expected {repeats * shape[d]} but got {output_size}"
+            )
         wide = expand(unsqueeze(input, d + 1), (*shape[: d + 1], repeats, *shape[d + 1 :]))
         return flatten(METHODS["clone"](wide, memory_format=contiguous_format), d, d + 1)
     n = input._data.shape[d]
@@ -384,7 +405,16 @@ def repeat_interleave(input, repeats, dim=None, *, output_size=None):
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{repeats._data.size} and input.size({d}) = {n}"
         )
-    return METHODS["index_select"](input, dim, wrap(np.repeat(np.arange(n), repeats._data)))
+    return METHODS["index_select"](input, dim, wrap(_repeated_places(repeats._data)))
+
+
+def _repeated_places(repeats):
+    """0, 1, 2, ..., each as often as `repeats` says."""
+    if repeats.dtype not in (np.int64, np.int32):
+        raise not_for(repeats, "repeat_interleave_cpu")
+    if (repeats < 0).any():
+        raise RuntimeError("repeats can not be negative")
+    return np.repeat(np.arange(len(repeats)), repeats)
 
 
 class FlipBackward0(ShapeRule):
@@ -439,7 +469,7 @@ class RollBackward0(ShapeRule):
     PyTorch: torch.roll
     """
 
-    layout = rows
+    layout = channels
     keeps = ("shifts", "dims")
 
     def forward(x, shifts, dims):
@@ -455,12 +485,15 @@ class RollBackward0(ShapeRule):
 def roll(input, shifts, dims=()):
     """Entries shifted along `dims`, or through the flattened tensor (torch.roll)."""
     shifts = sizes_of((shifts,), "shifts")
+    dims = () if dims is None else dims
     dims = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
     if not shifts:
         raise RuntimeError("`shifts` required")
     if len(dims) != len(shifts) and (dims or len(shifts) > 1):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     dims_of(dims, input._data.ndim)
+    if dims and not input._data.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     return apply(RollBackward0, (input,), shifts, dims)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import return_types
 from ..autograd.engine import sum_to
+from ..autograd.errors import TYPE_NAMES
 from ..autograd.record import apply
 from ..autograd.variable import Variable, wrap
 from ..dtypes import ALL
@@ -993,7 +994,9 @@ class CdistBackward0(GeneralRule):
                 (np.abs(both.array_of(d)) == both.array_of(y)[..., None]).astype(both.array_of(d).dtype), d
             )
         else:
-            power = both.masked(both.abs_(d) / _column(y), apart[..., None]) ** (p - 1)
+            moves = (apart[..., None] & (both.array_of(d) != 0)) if p < 1 else apart[..., None]
+            share = both.masked(both.abs_(d) / _column(y), moves)
+            power = (share if p >= 1 else both.where(moves, share, 1)) ** (p - 1)  # 0 ** (p - 1) would be inf
             slope = both.sign(d) * power if p else d * 0
         moved = slope * _column(g)
         to_a = sum_to(moved.sum(-2), a.shape) if self.needs(0) else None
@@ -1007,6 +1010,10 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     for i, x in enumerate((a, b)):
         if x.ndim < 2:
             raise RuntimeError(f"cdist only supports at least 2D tensors, X{i + 1} got: {x.ndim}D")
+        if x.dtype.kind != "f":
+            raise RuntimeError(
+                f"cdist only supports floating-point dtypes, X{i + 1} got: {TYPE_NAMES[x.dtype.name]}"
+            )
     if a.shape[-1] != b.shape[-1]:
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {a.shape[-1]} X2: {b.shape[-1]}"
@@ -1081,9 +1088,11 @@ def cond(A, p=None):
 def matrix_rank(A, *, tol=None, atol=None, rtol=None, hermitian=False):
     """How many singular values are not negligible (torch.linalg.matrix_rank)."""
     values = np.linalg.svd(A._data, compute_uv=False)
+    tol, atol, rtol = (t._data if isinstance(t, Variable) else t for t in (tol, atol, rtol))
+    least = tol if tol is not None else 0.0 if atol is None else atol
     if rtol is None:
-        rtol = 0.0 if (tol or atol) else max(A._data.shape[-2:]) * np.finfo(values.dtype).eps
-    limit = np.maximum(tol or atol or 0.0, rtol * values.max(-1, initial=0))
+        rtol = np.where(np.asarray(least) > 0, 0.0, max(A._data.shape[-2:]) * np.finfo(values.dtype).eps)
+    limit = np.maximum(least, rtol * values.max(-1, initial=0))
     return wrap(np.asarray((values > limit[..., None]).sum(-1), np.int64)[()])
 
 

@@ -128,7 +128,10 @@ def _local(x, target, weight, total, ignore_index):
     """The derivative of the summed loss by x: -w[t_i] / total at the right classes, zero elsewhere."""
     rows, classes, factors = _picked(x, target, weight, ignore_index)
     local = np.zeros(x.shape, x.dtype)
-    local.reshape(-1, x.shape[-1])[rows, classes] = -factors / x.dtype.type(total)
+    count = np.flatnonzero(
+        target.reshape(-1) != ignore_index
+    )  # if none does, the total is 0 and must not divide
+    local.reshape(-1, x.shape[-1])[rows[count], classes[count]] = -factors[count] / x.dtype.type(total)
     return local
 
 
@@ -871,7 +874,7 @@ class MultiMarginLossBackward0(GeneralRule):
     def forward(x, target, weight, p, margin, reduction):
         margins, w = _margins(np.atleast_2d(x), target, weight, margin)
         values = (margins**p * w).sum(1) / x.shape[-1]
-        return reduced(values if x.ndim == 2 else values[0], reduction)
+        return reduced(values if target.ndim else values[0], reduction)
 
     def vjp(self, g, x, target, weight):
         p, margin, reduction = self.args

@@ -12,7 +12,7 @@ from ..autograd.modes import WATCHERS, tell
 from ..autograd.variable import Variable
 from ..layout import channels, rows
 from .general import GeneralRule, call
-from .rule import kernel
+from .rule import METHODS, kernel
 
 
 def _stats(x, dims, eps):
@@ -185,6 +185,11 @@ def batch_norm(input, running_mean, running_var, weight, bias, training, momentu
     ):
         if t is not None and t._data.size != channels:
             raise RuntimeError(f"{name} should contain {channels} elements not {t._data.size}")
+    if not x.size:  # nothing to learn from; the graph is PyTorch's
+        out = input.clone()
+        for combine, t in ((METHODS["mul"], weight), (METHODS["add"], bias)):
+            out = out if t is None else combine(out, t.select(0, 0))
+        return out
     out = call(NativeBatchNormBackward0, (input, weight, bias, running_mean, running_var), training, eps)
     if training and running_mean is not None:
         dims = _others(x.ndim)
@@ -230,7 +235,7 @@ class NativeGroupNormBackward0(GeneralRule):
     keeps = ("N", "C", "HxW", "group", "eps")
 
     def forward(x, w, b, n, c, hw, groups, eps):
-        grouped = x.reshape(n, groups, -1)
+        grouped = x.reshape(n, groups, c * hw // groups)
         mean, rstd = _stats(grouped, (2,), eps)
         y = ((grouped - mean) * rstd).reshape(x.shape)
         if w is not None:
@@ -238,9 +243,9 @@ class NativeGroupNormBackward0(GeneralRule):
         return y if b is None else y + _shaped(b, x.ndim), mean.reshape(n, groups), rstd.reshape(n, groups)
 
     def vjp(self, g, x, w, mean, rstd):
-        n, _c, _hw, groups, eps = self.args
+        n, c, hw, groups, eps = self.args
         shape, ndim = x.shape, len(x.shape)
-        x = x.reshape((n, groups, -1))
+        x = x.reshape((n, groups, c * hw // groups))
         if isinstance(x, Variable):
             mean, rstd = _stats(x, (2,), eps)
         else:
@@ -248,7 +253,7 @@ class NativeGroupNormBackward0(GeneralRule):
         xh = (x - mean) * rstd
         to_x = to_w = None
         if self.needs(0):
-            scaled = (g if w is None else g * _shaped(w, ndim)).reshape((n, groups, -1))
+            scaled = (g if w is None else g * _shaped(w, ndim)).reshape((n, groups, c * hw // groups))
             to_x = _centered(scaled, xh, rstd, (2,)).reshape(shape)
         if self.needs(1):
             to_w = (g * xh.reshape(shape)).sum(_others(ndim))

@@ -1,16 +1,22 @@
 """Rules that put numbers in order, or look one up by its rank: sort, topk, median, quantile, unique, searching."""
 
+import math
+
 import numpy as np
 
 from .. import return_types
+from ..autograd.errors import TYPE_NAMES
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, edges_of, finish, make_node
 from ..autograd.variable import NO_EDGE, Variable, wrap
 from ..layout import like
+from ..warning import warn_once
 from . import both
 from .comparison import constant_result
+from .pointwise import not_for
 from .reductions import MaxBackward1, Selection, not_empty, pick, wrap_dim
 from .rule import FUNCTIONS, METHODS, Rule, function, tensor_of
+from .scalars import times
 
 
 def ranking(x, dim, descending=False):
@@ -98,6 +104,8 @@ class TopkBackward0(Ordering):
 def topk(input, k, dim=-1, largest=True, sorted=True):
     """The `k` largest (or smallest) along `dim`, and where they were (torch.topk)."""
     shape = input._data.shape
+    if input._data.dtype.kind == "b":
+        raise RuntimeError("topk does not support bool dtypes on CPU")
     dim_ = wrap_dim(dim, len(shape))
     if not 0 <= k <= (shape[dim_] if shape else 1):
         raise RuntimeError("selected index k out of range")
@@ -136,6 +144,8 @@ def kthvalue(input, k, dim=-1, keepdim=False):
     """The `k`-th smallest along `dim`, and where it is; k counts from 1 (torch.kthvalue)."""
     shape = input._data.shape
     d = wrap_dim(dim, len(shape))
+    if shape and not shape[d]:
+        raise IndexError(f"kthvalue(): Expected reduction dim {d} to have non-zero size.")
     if not 1 <= k <= (shape[d] if shape else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
     return return_types.kthvalue(apply(KthvalueBackward0, (input,), dim, keepdim, shape, k))
@@ -266,9 +276,15 @@ def _quantile(op, input, q, dim, keepdim, interpolation, ignore_nan):
     if x.dtype.kind != "f" or x.dtype.itemsize < 4:
         raise RuntimeError(f"{op}() input tensor must be either float or double dtype")
     several = isinstance(q, Variable) and q._data.ndim > 0
-    q = q._data.reshape(-1) if isinstance(q, Variable) else np.array([q], x.dtype)
-    if not ((q >= 0) & (q <= 1)).all():
-        raise RuntimeError(f"{op}() q must be in the range [0, 1] but got {q[0]:g}")
+    if isinstance(q, Variable) and q._data.ndim > 1:
+        raise RuntimeError(f"{op}() q must be a scalar or 1D tensor")
+    if isinstance(q, Variable) and q._data.dtype != x.dtype:
+        raise RuntimeError(f"{op}() q tensor must be same dtype as the input tensor")
+    at = q.reshape(-1) if isinstance(q, Variable) else wrap(np.array([q], x.dtype))
+    if not ((at._data >= 0) & (at._data <= 1)).all():
+        if isinstance(q, Variable):
+            raise RuntimeError(f"{op}() q values must be in the range [0, 1]")
+        raise RuntimeError(f"{op}() q must be in the range [0, 1] but got {q:g}")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError(
             f"{op}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
@@ -287,27 +303,26 @@ def _quantile(op, input, q, dim, keepdim, interpolation, ignore_nan):
     if not keepdim and dim is not None:
         rest = [n for i, n in enumerate(x.shape) if i != dim]
     ordered = ordered.reshape([*rest, ordered._data.shape[-1] if ordered._data.ndim else 1])
-    ranks = _quantile_ranks(ordered._data, q, ignore_nan)
+    positions = _quantile_positions(ordered._data, at, ignore_nan)
+    ranks = positions._data
     if interpolation in ("lower", "higher", "nearest"):
         ranks = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}[interpolation](ranks)
     below = np.floor(ranks)
     out = ordered.gather(-1, wrap(below.astype(np.int64)))
     if interpolation in ("linear", "midpoint"):
-        weight = np.full_like(ranks, 0.5) if interpolation == "midpoint" else ranks - below
+        weight = wrap(np.full_like(ranks, 0.5)) if interpolation == "midpoint" else positions - wrap(below)
         above = ordered.gather(-1, wrap(np.ceil(ranks).astype(np.int64)))
-        out.lerp_(above, wrap(weight))
+        out.lerp_(above, weight)
     return out.unsqueeze_(0).transpose_(0, -1).squeeze_(-1) if several else out.squeeze_(-1)
 
 
-def _quantile_ranks(x, q, ignore_nan):
-    """Where in each sorted row of `x` the quantiles `q` lie, as fractional positions; nan is at the end of a row."""
-    n = x.shape[-1]
+def _quantile_positions(x, q, ignore_nan):
+    """Where in each sorted row of `x` the quantiles `q` lie, as a tensor of fractions; nan is at the end of a row."""
+    last = x.shape[-1] - 1
     nans = np.isnan(x).sum(axis=-1, keepdims=True)
     if ignore_nan:
-        return q * np.maximum(n - nans - 1, 0).astype(x.dtype)
-    return np.where(
-        nans > 0, x.dtype.type(n - 1), q * x.dtype.type(n - 1)
-    )  # a row with nan: every quantile is nan
+        return q * wrap(np.maximum(last - nans, 0).astype(x.dtype))
+    return times(q, last).masked_fill(wrap(nans > 0), last)  # a row with nan: every quantile is nan
 
 
 @function
@@ -357,7 +372,7 @@ class UniqueConsecutiveBackward0(Unique2Backward0):
 
 def _unique_result(rule, input, values, inverse, counts):
     state = THREAD.state
-    out = wrap(np.ascontiguousarray(values))
+    out = wrap(np.array(values, order="C"))
     edges = edges_of((input,))
     node = None
     if state.grad and edges[0] is not NO_EDGE:
@@ -365,15 +380,30 @@ def _unique_result(rule, input, values, inverse, counts):
         out._edge = node
     if state.special:
         finish(state, rule, (input,), (out,), node, ())
-    extras = [wrap(np.ascontiguousarray(e).astype(np.int64)) for e in (inverse, counts) if e is not None]
+    extras = [wrap(np.array(e, np.int64, order="C")) for e in (inverse, counts) if e is not None]
     return (out, *extras) if extras else out
+
+
+def _check_unique(x, dim):
+    if dim is None:
+        return
+    if not x.ndim:
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    empty = [i for i, n in enumerate(x.shape) if not n]
+    if len(empty) > 1:
+        raise RuntimeError("Number of zero sized dimensions is more than one, so unique cannot be applied ")
+    if empty and empty != [wrap_dim(dim, x.ndim)]:
+        raise RuntimeError(
+            "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied"
+        )
 
 
 @function
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """Each different element (or slice along `dim`) once, in ascending order (torch.unique)."""
     x = input._data
-    values, inverse, counts = np.unique(x, return_inverse=True, return_counts=True, axis=dim)
+    _check_unique(x, dim)
+    values, inverse, counts = np.unique(x, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
     inverse = inverse.reshape(x.shape if dim is None else -1)
     rule = Unique2Backward0 if dim is None else UniqueDimBackward0
     return _unique_result(
@@ -385,6 +415,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
 def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
     """Each run of equal elements (or slices along `dim`) once (torch.unique_consecutive)."""
     x = input._data
+    _check_unique(x, dim)
     rows = x.reshape(-1, 1) if dim is None else np.moveaxis(x, dim, 0).reshape(x.shape[dim], -1)
     new = np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)])[: len(rows)]
     starts = np.flatnonzero(new)
@@ -394,14 +425,51 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     return _unique_result(UniqueConsecutiveBackward0, input, values, inverse, counts)
 
 
+def _check_sorter(begin, edges, sorter):
+    if sorter.shape != edges.shape:
+        raise RuntimeError(
+            f"{begin}boundary and sorter must have the same size, but got boundary tensor {list(edges.shape)}and got "
+            f"sorter tensor {list(sorter.shape)}"
+        )
+    if sorter.dtype != np.int64:
+        raise RuntimeError(
+            f"{begin}sorter must be a tensor of long dtype but got dtype {TYPE_NAMES[sorter.dtype.name]}"
+        )
+    if sorter.size and (sorter.min() < 0 or sorter.max() >= edges.shape[-1]):
+        raise RuntimeError(f"{begin}sorter index out of range")
+
+
 @function
 def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=None, sorter=None):
     """Where each element of `input` would be put into `sorted_sequence` to keep it in order (torch.searchsorted)."""
+    begin = "torch.searchsorted(): "
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"{begin}side can only be 'left' or 'right' but got {side}")
+    if right and side == "left":
+        raise RuntimeError(
+            f"{begin}side and right can't be set to opposites, got side of {side} while right was True"
+        )
     right = right or side == "right"
     edges = sorted_sequence._data
-    if sorter is not None:
-        edges = np.take_along_axis(edges, sorter._data, -1)
     x = tensor_of(input, sorted_sequence)._data
+    if not edges.ndim:
+        raise RuntimeError(f"{begin}boundaries tensor should have positive dimension, but got 0 dimension")
+    if not x.ndim and edges.ndim > 1:
+        raise RuntimeError(
+            f"{begin}input value can be a scalar only when boundaries tensor dimension is 1, but we got boundaries tensor "
+            f"dim({edges.ndim}) and input value's dim(0) numel(1)"
+        )
+    if sorter is not None:
+        _check_sorter(begin, edges, sorter._data)
+        edges = np.take_along_axis(edges, sorter._data, -1)
+    if edges.dtype.kind == "b":
+        raise not_for(edges, "searchsorted_out_cpu")
+    for what, array in (("boundary", edges), ("input value", x)):
+        if isinstance(array, np.ndarray) and not array.flags.c_contiguous:
+            warn_once(
+                f"{begin}{what} tensor is non-contiguous, this will lower the performance due to extra data copy when "
+                f"converting non-contiguous tensor to contiguous, please use contiguous {what} tensor if possible."
+            )
     side = "right" if right else "left"
     if edges.ndim == 1:
         found = np.searchsorted(edges, x, side)
@@ -412,7 +480,8 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
                 "boundaries tensor and input value tensor must match, but we got boundaries tensor "
                 f"{list(edges.shape)} and input value tensor {list(x.shape)}"
             )
-        rows = zip(edges.reshape(-1, edges.shape[-1]), x.reshape(-1, x.shape[-1]), strict=True)
+        count = math.prod(x.shape[:-1])
+        rows = zip(edges.reshape(count, edges.shape[-1]), x.reshape(count, x.shape[-1]), strict=True)
         found = np.array([np.searchsorted(e, v, side) for e, v in rows], np.int64).reshape(x.shape)
     return constant_result(
         (sorted_sequence,), np.asarray(found).astype(np.int32 if out_int32 else np.int64)[()], "searchsorted"
@@ -422,6 +491,8 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
 @function(method=False)
 def bucketize(input, boundaries, *, out_int32=False, right=False):
     """Which bucket between the `boundaries` each element falls into (torch.bucketize)."""
+    if boundaries._data.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries._data.ndim})")
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
@@ -429,8 +500,14 @@ def bucketize(input, boundaries, *, out_int32=False, right=False):
 def bincount(input, weights=None, minlength=0):
     """How often each of 0, 1, 2, ... occurs in `input`, or the sum of its weights (torch.bincount)."""
     x = input._data
-    if x.dtype.kind == "f" or x.ndim != 1 or (x.size and x.min() < 0):
+    if x.dtype.kind in "fb":
+        raise not_for(x, "bincount_cpu")
+    if minlength < 0:
+        raise RuntimeError("minlength should be >= 0")
+    if x.ndim != 1 or (x.size and x.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if weights is not None and weights._data.shape != x.shape:
+        raise RuntimeError("weights should be 1-d and have the same length as input")
     counts = np.bincount(x, None if weights is None else weights._data, minlength)
     dtype = (
         np.int64
@@ -446,8 +523,16 @@ def bincount(input, weights=None, minlength=0):
 def histc(input, bins=100, min=0, max=0):
     """How many elements fall into each of `bins` equal parts of [min, max], by default of their range (torch.histc)."""
     x = input._data.reshape(-1)
-    if min == max == 0 and x.size:
+    if x.dtype.kind != "f":
+        raise not_for(x, "histogram_cpu")
+    if bins < 1:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    if max < min:
+        raise RuntimeError("torch.histc: max must be larger than min")
+    if min == max and x.size:
         min, max = x.min(), x.max()
+    if not (np.isfinite(min) and np.isfinite(max)):
+        raise RuntimeError(f"torch.histc: range of [{min:g}, {max:g}] is not finite")
     if min == max:
         min, max = min - 1, max + 1
     return constant_result((input,), np.histogram(x, bins, (min, max))[0].astype(x.dtype), "histc")

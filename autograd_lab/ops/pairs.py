@@ -7,7 +7,8 @@ import numpy as np
 from ..autograd.modes import THREAD, WATCHERS, tell
 from ..autograd.record import apply, apply_inplace, edges_of, finish, make_node, wanted
 from ..autograd.variable import Variable, pair_of, wrap
-from ..dtypes import float64, meet
+from ..dtypes import float64, meet, number_as
+from ..warning import warn_once
 from . import both, numerics
 from .arithmetic import pow
 from .comparison import both_tensors
@@ -45,7 +46,10 @@ class ClampBackward1(Rule):
     def forward(x, low, high):
         for limit, choose in ((low, np.maximum), (high, np.minimum)):
             if limit is not None:
+                given = limit
                 x, limit = number_operand(x, limit, False)
+                if x.dtype.kind != "f" or x.dtype.itemsize == 2:
+                    number_as(given, x.dtype)  # raises if the type cannot hold it
                 x = choose(x, limit)
         return x
 
@@ -242,10 +246,19 @@ def where(condition, input=None, other=None):
         if WATCHERS:
             tell("looked", condition, "where")
         return tuple([wrap(places) for places in np.nonzero(np.atleast_1d(condition._data))])
-    if condition._data.dtype.kind != "b":
+    if condition._data.dtype == np.uint8:
+        warn_once(
+            "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version "
+            "of PyTorch. Use a boolean condition instead."
+        )
+        condition = wrap(condition._data.astype(bool))
+    elif condition._data.dtype.kind != "b":
         raise RuntimeError(
             f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype.type_name}"
         )
+    for number, t in ((input, other), (other, input)):
+        if isinstance(t, Variable) and type(number) is int and t._data.dtype.kind in "iu":
+            number_as(number, t._data.dtype)  # raises if the type cannot hold it
     a = tensor_of(input, other if isinstance(other, Variable) else None)
     b = tensor_of(other, input if isinstance(input, Variable) else None)
     c, x, y = condition._data, a._data, b._data
@@ -490,7 +503,11 @@ def _no_zero_division(x, y):
 def _remainder(x, y):
     no_bools(x, "remainder_cpu")
     _no_zero_division(x, y)
-    return np.remainder(x, y)
+    r = np.remainder(x, y)
+    zero = r == 0
+    if r.dtype.kind == "f" and zero.any():  # NumPy gives a zero the sign of the divisor, C the dividend's
+        r = np.where(zero, np.copysign(r, x), r)
+    return r
 
 
 def _fmod(x, y):
@@ -860,8 +877,13 @@ def heaviside(input, values):
     return underived(
         "heaviside",
         (input, values),
-        run_numpy(np.heaviside, input._data, values._data).astype(input._data.dtype),
+        run_numpy(_heaviside, input._data, values._data).astype(input._data.dtype),
     )
+
+
+def _heaviside(x, values):
+    """NumPy's, but 0 for nan, as PyTorch has it."""
+    return np.where(x == 0, values, x > 0)
 
 
 class Heaviside(NoDerivative, name="NotImplemented"):
@@ -871,7 +893,7 @@ class Heaviside(NoDerivative, name="NotImplemented"):
     inputs = ("self", "values")
 
     def forward(x, values, _):
-        return np.heaviside(x, values).astype(x.dtype)
+        return _heaviside(x, values).astype(x.dtype)
 
 
 @method
@@ -1063,10 +1085,12 @@ _with_value("addcdiv", AddcdivBackward0)
 # -- operators and second names -----------------------------------------------------------------------
 
 
-def _reflected(fn):
-    """`number op tensor`: the number becomes a tensor."""
+def _reflected(fn, of_tensors):
+    """`number op tensor`: the number becomes a tensor; `of_tensors` is for two tensors, if somebody calls it by name."""
 
     def call(self, other):
+        if isinstance(other, Variable):
+            return of_tensors(other, self)
         if not isinstance(other, (int, float, np.generic)):
             return NotImplemented
         return fn(tensor_of(other, self), self)
@@ -1084,10 +1108,10 @@ METHODS.update(
     __abs__=METHODS["abs"],
     __pos__=positive,
     __mod__=METHODS["remainder"],
-    __rmod__=_reflected(_number_remainder),
+    __rmod__=_reflected(_number_remainder, METHODS["remainder"]),
     __imod__=operator_of(METHODS["remainder_"]),
     __floordiv__=operator_of(floor_divide),
-    __rfloordiv__=_reflected(floor_divide),
+    __rfloordiv__=_reflected(floor_divide, floor_divide),
     __ifloordiv__=operator_of(floor_divide_),
 )
 

@@ -138,6 +138,8 @@ def narrow(input, dim, start, length):
     if length < 0:
         raise RuntimeError("narrow(): length must be non-negative.")
     n = x.shape[dim_of(dim, x.ndim)]
+    if isinstance(start, Variable) and (start._data.ndim or start._data.dtype.kind not in "iu"):
+        raise RuntimeError("start must be an 0-dim integral Tensor.")
     start = operator.index(start)
     if not -n <= start <= n:
         raise IndexError(f"start out of range (expected to be in range of [{-n}, {n}], but got {start})")
@@ -324,7 +326,18 @@ def tensor_split(input, indices_or_sections, dim=0):
         )
     n = shape[dim_of(dim, len(shape))]
     if isinstance(indices_or_sections, Variable):
-        indices_or_sections = indices_or_sections.tolist()
+        where = indices_or_sections._data
+        if where.dtype != np.int64:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                f"{indices_or_sections.dtype.type_name}"
+            )
+        if where.ndim > 1:
+            raise RuntimeError(
+                "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but "
+                f"got a tensor with {where.ndim} dims"
+            )
+        indices_or_sections = where.tolist()
     if isinstance(indices_or_sections, int):
         k = indices_or_sections
         if k <= 0:
@@ -489,10 +502,14 @@ def fill_diagonal_(self, fill_value, wrap=False):
     if len(shape) > 2 and len(set(shape)) > 1:
         raise RuntimeError("all dimensions of input must be of equal length")
     if wrap and len(shape) == 2 and shape[0] > shape[1] + 1:
-        n = -(-self._data.size // (shape[1] + 1))
-        METHODS["fill_"](as_strided(self, (n,), (sum(self.stride()),)), fill_value)
+        turn = shape[1] + 1  # a row is left out before the diagonal starts again
+        starts = range(0, shape[0], turn)
     else:
-        METHODS["fill_"](as_strided(self, (min(shape),), (sum(self.stride()),)), fill_value)
+        starts = (0,)
+    step, down = sum(self.stride()), self.stride(0)
+    for start in starts:
+        n = min(min(shape), shape[0] - start)
+        METHODS["fill_"](as_strided(self, (n,), (step,), self.storage_offset() + start * down), fill_value)
     return self
 
 
@@ -584,6 +601,12 @@ def _strided_of(input, size, stride, storage_offset):
     size, stride = sizes_of((size,), "size"), sizes_of((stride,), "stride")
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
+    if any(s < 0 for s in stride):
+        raise RuntimeError(
+            f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
+        )
+    if storage_offset is not None and storage_offset < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {storage_offset}")
     x = input._array()
     memory = storage_of(x).view(x.dtype)
     offset = offset_of(x) if storage_offset is None else storage_offset

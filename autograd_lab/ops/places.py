@@ -3,6 +3,8 @@
 Each rule here either picks (its VJP puts, adding where a place was picked twice) or puts (its VJP picks).
 """
 
+import math
+
 import numpy as np
 
 from ..autograd.engine import sum_to
@@ -17,7 +19,7 @@ from . import both
 from .indexing import added_at
 from .parts import diagonal_of, select, take_slice, unbind
 from .rule import METHODS, broadcast_error, function, method, shape_error
-from .shapes import ShapeRule, at, dim_of, expand, infer_size, placed, reshape, sizes_of
+from .shapes import ShapeRule, at, dim_of, expand, infer_size, placed, reshape
 
 # -- for formulas: arrays and Tensors alike -----------------------------------------------------------
 
@@ -28,6 +30,8 @@ def along(index, dim, shape):
         return (...,)
     if not index.ndim:
         return (index,)
+    if not index.size:  # may have any number of dims
+        return (index,) * len(shape)
     n = index.ndim
     places = [np.arange(k).reshape((k,) + (1,) * (n - 1 - d)) for d, k in enumerate(index.shape)]
     places[dim % n] = index
@@ -71,7 +75,7 @@ def _index_kind(name, index, text):
         raise RuntimeError(f"{name}(): {text}")
 
 
-def _in_bounds(index, n, dim, error=RuntimeError, negative=False):
+def _in_bounds(index, n, dim, error=RuntimeError, negative=False, name=""):
     i = index._data
     if not i.size:
         return
@@ -81,7 +85,7 @@ def _in_bounds(index, n, dim, error=RuntimeError, negative=False):
         fits = i.view(f"u{i.itemsize}").max() < n  # a negative index is a huge unsigned one
     if not fits:
         wrong = next(k for k in i.reshape(-1).tolist() if not (-n if negative else 0) <= k < n)
-        raise error(f"index {wrong} is out of bounds for dimension {dim} with size {n}")
+        raise error(f"{name}index {wrong} is out of bounds for dimension {dim} with size {n}")
 
 
 def _register(name, build):
@@ -148,6 +152,10 @@ def index_select(input, dim, index):
     shape = input._data.shape
     d = dim_of(dim, len(shape))
     i = index._data
+    if not shape and i.size != 1:
+        raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {i.size} value(s)")
+    if shape and not shape[d] and i.size:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
     if i.size and i.view(f"u{i.itemsize}").max() >= (shape[d] if shape else 1):
         raise IndexError("index out of range in self")
     return apply(IndexSelectBackward0, (input, index), dim)
@@ -204,7 +212,15 @@ def _index_add(input, dim, index, source, *, alpha=1):
             f"index_add_(): Number of indices ({index._data.size}) should be equal to source.size(dim): "
             f"({rows}), for dim: {d}"
         )
+    other = source._data.shape
+    if [*shape[:d], *shape[d + 1 :]] != [*other[:d], *other[d + 1 :]] or len(shape) != len(other):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(shape)} source.shape = {list(other)}"
+        )
     _in_bounds(index, shape[d] if shape else 1, d)
+    if input._data.dtype.kind != "f":
+        alpha = number_as(alpha, input._data.dtype)
     return IndexAddBackward0, (input, source, index), (dim, alpha, source._data.ndim)
 
 
@@ -236,7 +252,8 @@ class IndexFillBackward0(ShapeRule):
 class IndexFillBackward1(ShapeRule):
     """Given entries of a dim set to a 0-d tensor.
 
-    Math: y = a; y[.., index[k], ..] = c.   VJP: to a: g, zero at those entries;  to c: the sum of g there.
+    Math: y = a; y[.., index[k], ..] = c.   VJP: to a: g, zero at those entries;  to c: the sum of g there, each
+    entry once however often the index has it.
     Shapes: c is 0-d.   Saves: the index.   PyTorch: torch.index_fill
     """
 
@@ -256,7 +273,8 @@ class IndexFillBackward1(ShapeRule):
             if isinstance(g, Variable)
             else IndexFillBackward0.forward(g, index, dim, 0)
         )
-        return to_self, rows_of(g, dim, index).sum() if self.needs(1) else None
+        once = METHODS["unique"](index) if isinstance(index, Variable) else np.unique(index)
+        return to_self, rows_of(g, dim, once).sum() if self.needs(1) else None
 
 
 def _index_fill(input, dim, index, value):
@@ -327,7 +345,7 @@ def _index_copy(input, dim, index, source):
         raise IndexError(
             f"index_copy_(): Number of indices ({index._data.size}) should be equal to source.size(dim) ({other[d]})"
         )
-    _in_bounds(index, shape[d] if shape else 1, d)
+    _in_bounds(index, shape[d] if shape else 1, d, IndexError, name="index_copy_(): ")
     return IndexCopyBackward0, (input, source, index), (dim, source._data.ndim)
 
 
@@ -427,7 +445,10 @@ class ScatterBackward1(ShapeRule):
 
     def forward(x, index, dim, value):
         y = np.array(x) if not isinstance(x, np.ndarray) else x.copy()
-        y[along(index, dim, y.shape)] = value
+        if y.ndim:
+            y[along(index, dim, y.shape)] = value
+        elif index.size:
+            y[...] = np.reshape(value, -1)[-1]  # a 0-d tensor has one place: the last one written stays
         return y
 
     def vjp(self, g, index):
@@ -456,6 +477,8 @@ class ScatterAddBackward0(ShapeRule):
 
     def forward(x, src, index, dim):
         y = np.array(x) if not isinstance(x, np.ndarray) else x.copy()
+        if not y.ndim:
+            return y + _cut(src, index).sum(dtype=y.dtype)
         np.add.at(y, along(index, dim, y.shape), _cut(src, index))
         return y
 
@@ -639,7 +662,8 @@ class IndexReduceBackward0(ScatterReduceBackward0):
         )
 
     def vjp(self, g, x, source, index, y):
-        return super().vjp(g, x, source, _repeated(both.array_of(index), self.args[0], source.shape), y)
+        repeated = _repeated(both.array_of(index), self.args[0], source.shape)
+        return super().vjp(g, x, source, wrap(repeated) if isinstance(g, Variable) else repeated, y)
 
 
 def _repeated(index, dim, shape):
@@ -670,6 +694,10 @@ _register("scatter_reduce", _scatter_reduce)
 @function
 def take_along_dim(input, indices, dim=None):
     """Gather with broadcasting; without a dim, from the flattened tensor (torch.take_along_dim)."""
+    if indices._data.dtype != np.int64:
+        raise RuntimeError(
+            f"torch.take_along_dim(): dtype of indices should be Long but got {indices.dtype.type_name}"
+        )
     if dim is None:
         return gather(input.view(-1) if input.is_contiguous() else reshape(input, -1), 0, indices.view(-1))
     n, m = input._data.ndim, indices._data.ndim
@@ -684,6 +712,8 @@ def take_along_dim(input, indices, dim=None):
         common = np.broadcast_shapes([*a[:d], 1, *a[d + 1 :]], [*b[:d], 1, *b[d + 1 :]])
     except ValueError:
         raise shape_error(tuple(a), tuple(b)) from None
+    if indices._data.size and indices._data.min() < 0:  # here, unlike in gather, they count from the end
+        indices = wrap(np.where(indices._data < 0, indices._data + a[d], indices._data))
     input = expand(input, (*common[:d], a[d], *common[d + 1 :]))
     return gather(input, d, expand(indices, (*common[:d], b[d], *common[d + 1 :])))
 
@@ -987,7 +1017,18 @@ def argwhere(input):
 @function(method=False)
 def unravel_index(indices, shape):
     """Flat positions as one tensor of positions for each dim (torch.unravel_index)."""
-    return tuple([wrap(np.asarray(i, np.int64)) for i in np.unravel_index(indices._data, sizes_of((shape,)))])
+    if indices._data.dtype.kind not in "iu":
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    shape = (shape,) if isinstance(shape, int) else shape
+    if not isinstance(shape, (tuple, list)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    wrong = [n for n in shape if not isinstance(n, int)]
+    if wrong:
+        raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(wrong[0])}")
+    if any(n < 0 for n in shape):
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(shape)}")
+    steps = np.array([math.prod(shape[i + 1 :]) for i in range(len(shape))], np.int64)
+    return METHODS["unbind"](wrap(indices._data[..., None] // steps % np.array(shape, np.int64)), -1)
 
 
 # -- a slice replaced, without writing in place -------------------------------------------------------

@@ -747,9 +747,20 @@ _round = FUNCTIONS["round"]
 
 
 @function
-def round(input, *, decimals=0):
+def round(input, *, decimals=None):
     """`input` rounded to `decimals` places, halves to even (torch.round)."""
-    return apply(RoundBackward1, (input,), decimals) if decimals else _round(input)
+    if decimals and input._data.dtype.kind != "f":
+        raise not_for(input._data, "round_cpu")
+    return _round(input) if decimals is None else apply(RoundBackward1, (input,), decimals)
+
+
+_round_ = METHODS["round_"]
+
+
+@method
+def round_(self, *, decimals=None):
+    """The in-place form of `round`."""
+    return _round_(self) if decimals is None else apply_inplace(RoundBackward1, (self,), decimals)
 
 
 @unary("frac", integer=True)

@@ -33,6 +33,8 @@ def _out_size(size, kernel, stride, padding, dilation, ceil_mode):
 
 
 def _check(x, kernel, stride, padding, dilation, ceil_mode):
+    if any(p < 0 for p in padding):
+        raise RuntimeError(f"pad must be non-negative, but got pad: {min(padding)}")
     if any(2 * p > d * (k - 1) + 1 for p, k, d in zip(padding, kernel, dilation, strict=True)):
         p, k, d = next(
             (p, k, d) for p, k, d in zip(padding, kernel, dilation, strict=True) if 2 * p > d * (k - 1) + 1
@@ -206,9 +208,8 @@ class AvgPool2DBackward0(Rule):
         planes = x.reshape(1, math.prod(x.shape[:-nd]), *x.shape[-nd:])
         seen = windows(_framed(planes, out, kernel, stride, padding, one, 0), kernel, stride, one)
         total = seen.sum(tuple(range(2, 2 + nd))).reshape(*x.shape[:-nd], *out)
-        return total / _counts(x.shape[-nd:], out, kernel, stride, padding, include_pad, divisor).astype(
-            x.dtype
-        )
+        counts = _counts(x.shape[-nd:], out, kernel, stride, padding, include_pad, divisor).astype(x.dtype)
+        return total / counts if x.dtype.kind == "f" else np.trunc(total / counts).astype(x.dtype)
 
     def vjp(self, g, x):
         return both.run(AvgPool2DBackwardBackward0, (g, x), *self.args)
@@ -334,14 +335,43 @@ class AdaptiveAvgPool2DBackwardBackward0(Adjoint):
         return both.run(AdaptiveAvgPool2DBackward0, (h,), self.args[0])
 
 
+class AdaptiveAvgPool3DBackward0(AdaptiveAvgPool2DBackward0):
+    """The same for (n, c, d, h, w).
+
+    PyTorch: torch.nn.functional.adaptive_avg_pool3d
+    """
+
+    op = "_adaptive_avg_pool3d"
+
+
 def adaptive_avg_pool2d(input, out):
     """The means of a grid of `out` cells."""
-    x = input._data
-    if x.ndim not in (3, 4):
-        raise RuntimeError(f"adaptive_avg_pool2d(): Expected 3D or 4D tensor, but got {list(x.shape)}")
-    if out == (1, 1):
-        return input.mean((-1, -2), keepdim=True)
-    return apply(AdaptiveAvgPool2DBackward0, (input,), out)
+    return _adaptive_avg_pool(AdaptiveAvgPool2DBackward0, "adaptive_avg_pool2d", input, out)
+
+
+def adaptive_avg_pool3d(input, out):
+    """The means of a grid of `out` cells."""
+    return _adaptive_avg_pool(AdaptiveAvgPool3DBackward0, "adaptive_avg_pool3d", input, out)
+
+
+def _adaptive_avg_pool(rule, name, input, out):
+    x, nd = input._data, int(name[-2])
+    if x.ndim not in (nd + 1, nd + 2):
+        raise RuntimeError(f"{name}(): Expected {nd + 1}D or {nd + 2}D tensor, but got {list(x.shape)}")
+    _check_out(name, out, nd)
+    if out == (1,) * nd:
+        return input.mean(tuple(range(-1, -1 - nd, -1)), keepdim=True)
+    return apply(rule, (input,), out)
+
+
+def _check_out(name, out, nd):
+    if len(out) != nd:
+        raise RuntimeError(f"{name}: output_size must be {nd}")
+    if any(n < 0 for n in out):
+        sizes = ", ".join(map(str, out))
+        raise RuntimeError(
+            f"{name}: elements of output_size must be greater than or equal to 0 but received {{{sizes}}}"
+        )
 
 
 class AdaptiveMaxPool2DBackwardBackward0(_Winners):
@@ -365,27 +395,59 @@ class AdaptiveMaxPool2DBackward0(GeneralRule):
     operands = extras = 1
 
     def forward(x, out):
-        *lead, h, w = x.shape
+        nd = len(out)
+        lead, size = x.shape[:-nd], x.shape[-nd:]
+        numbers = np.arange(math.prod(size)).reshape(size)
         y, place = np.empty((*lead, *out), x.dtype), np.empty((*lead, *out), np.int64)
-        for (i, j), (rows, cols) in _cells((h, w), out):
-            cell = x[..., rows, cols].reshape(*lead, -1)
-            best = cell.argmax(-1)
-            y[..., i, j] = np.take_along_axis(cell, best[..., None], -1)[..., 0]
-            wide = cols.stop - cols.start
-            place[..., i, j] = (rows.start + best // wide) * w + cols.start + best % wide
+        for cell, where in _cells(size, out):
+            inside = numbers[where].reshape(-1)
+            seen = x[(..., *where)].reshape(*lead, len(inside))
+            best = seen.argmax(-1)
+            y[(..., *cell)] = np.take_along_axis(seen, best[..., None], -1)[..., 0]
+            place[(..., *cell)] = inside[best]
         return y, place
 
     def vjp(self, g, x, place):
-        where = _place_in_all(both.array_of(place), tuple(x.shape), 2)
+        where = _place_in_all(both.array_of(place), tuple(x.shape), len(self.args[0]))
         return both.run(AdaptiveMaxPool2DBackwardBackward0, (g, x), where)
+
+
+class AdaptiveMaxPool3DBackward0(AdaptiveMaxPool2DBackward0):
+    """The same for (n, c, d, h, w).
+
+    PyTorch: torch.nn.functional.adaptive_max_pool3d
+    """
+
+    op = "adaptive_max_pool3d"
+    inputs = saves = ("self", "result1")
+    operands = extras = 1
 
 
 def adaptive_max_pool2d(input, out, return_indices=False):
     """The largest elements of a grid of `out` cells."""
-    result = call(AdaptiveMaxPool2DBackward0, (input,), out)
-    return (
-        (result, wrap(AdaptiveMaxPool2DBackward0.forward(input._data, out)[1])) if return_indices else result
-    )
+    return _adaptive_max_pool(AdaptiveMaxPool2DBackward0, input, out, return_indices)
 
 
-__all__ = ["adaptive_avg_pool2d", "adaptive_max_pool2d", "avg_pool", "max_pool", "pair"]
+def adaptive_max_pool3d(input, out, return_indices=False):
+    """The largest elements of a grid of `out` cells."""
+    return _adaptive_max_pool(AdaptiveMaxPool3DBackward0, input, out, return_indices)
+
+
+def _adaptive_max_pool(rule, input, out, return_indices):
+    if any(n < 0 for n in out):
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(out)}: {[*input.shape[: -len(out)], *out]}"
+        )
+    result = call(rule, (input,), out)
+    return (result, wrap(rule.forward(input._data, out)[1])) if return_indices else result
+
+
+__all__ = [
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "avg_pool",
+    "max_pool",
+    "pair",
+]

@@ -832,6 +832,8 @@ def _unsafe_view(x, shape):
 
 
 def _rmatmul(self, other):
+    if isinstance(other, Variable):
+        return matmul(other, self)
     return NotImplemented
 
 
@@ -936,6 +938,12 @@ def tensordot(a, b, dims=2):
         raise RuntimeError("both dimension lists should have same length")
     x, y = a._data, b._data
     for i, j in zip(over_a, over_b, strict=True):
+        if x.shape[i] == 1 != y.shape[j]:  # PyTorch lets a dim of size one go with any
+            b = b.sum(j, True)
+            y = b._data
+        elif y.shape[j] == 1 != x.shape[i]:
+            a = a.sum(i, True)
+            x = a._data
         if x.shape[i] != y.shape[j]:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {x.shape[i]} in dim {i} and "

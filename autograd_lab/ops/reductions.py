@@ -76,10 +76,15 @@ class Reduction(Rule):
 
 def reduce_as(rule, input, dtype, *args):
     """Run `rule` on `input` converted to `dtype` (if given); the gradient comes back in the input's own type."""
-    if dtype is None or to_dtype(dtype).np == input._data.dtype:
+    if dtype is None:
         return apply(rule, (input,), *args)
-    x = input._data
-    out = apply(rule, (wrap(x.astype(to_dtype(dtype).np), edge_of(input)),), *args)
+    x, dtype = input._data, to_dtype(dtype).np
+    if dtype.kind != "f":  # the rules give int64 for whole numbers of any type
+        out = apply(rule, (wrap(x.astype(dtype, copy=False)),), *args)
+        return out if out._data.dtype == dtype else wrap(out._data.astype(dtype))
+    if dtype == x.dtype:
+        return apply(rule, (input,), *args)
+    out = apply(rule, (wrap(x.astype(dtype), edge_of(input)),), *args)
     if out._edge is not NO_EDGE:
         out._edge.fold = ((x.shape, x.dtype),)
     return out
@@ -220,6 +225,13 @@ class NansumBackward0(Reduction):
 @function
 def nansum(input, dim=None, keepdim=False, *, dtype=None):
     """The sum of what is not nan (torch.nansum)."""
+    if dtype is not None and to_dtype(dtype).np.kind != "f":  # nan has no value as a whole number
+        input = (
+            METHODS["nan_to_num"](input.detach(), 0.0, math.inf, -math.inf)
+            if input._data.dtype.kind == "f"
+            else input
+        )
+        return sum(input, dim, keepdim, dtype=dtype)
     return reduce_as(NansumBackward0, input, dtype, dims_given("nansum", dim), keepdim)
 
 
@@ -686,7 +698,8 @@ class AminmaxBackward0(Reduction):
 @function
 def aminmax(input, *, dim=None, keepdim=False):
     """The smallest and the largest (torch.aminmax)."""
-    if input._data.size == 0:
+    shape = input._data.shape
+    if 0 in (shape if dim is None or not shape else (shape[wrap_dim(dim, len(shape))],)):
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )
@@ -721,7 +734,9 @@ _index_of("argmin", np.argmin)
 def _ask(op, fn):
     def call(input, dim=None, keepdim=False):
         x = input._data
-        data = np.asarray(fn(x, axis=wrap_dims(dims_given(op, dim), x.ndim), keepdims=keepdim), order="C")
+        none = isinstance(dim, (tuple, list)) and not dim  # here, unlike in sum, that means no dim at all
+        axis = () if none else wrap_dims(dims_given(op, dim), x.ndim)
+        data = np.asarray(fn(x, axis=axis, keepdims=keepdim), order="C")
         return constant_result((input,), data.astype(x.dtype if x.dtype == np.uint8 else bool)[()], op)
 
     call.__name__ = call.__qualname__ = op
@@ -809,6 +824,11 @@ def vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None):
     if x.dtype.kind != "f":
         raise RuntimeError(
             f"linalg.vector_norm: Expected a floating point or complex tensor as input. Got {TYPE_NAMES[x.dtype.name]}"
+        )
+    if dtype is not None and to_dtype(dtype).np.itemsize < x.dtype.itemsize:
+        raise RuntimeError(
+            f"linalg.vector_norm: the dtype of the input ({TYPE_NAMES[x.dtype.name]}) should be convertible without "
+            f"narrowing to the specified dtype ({to_dtype(dtype).type_name})"
         )
     dims = dims_given("linalg.vector_norm", dim)
     if numerics.count(x.shape, wrap_dims(dims, x.ndim)) == 0 and (math.isinf(ord) or ord < 0):
@@ -977,6 +997,8 @@ class LogcumsumexpBackward0(Reduction):
 def _running(op, rule):
     def call(input, dim, *, dtype=None):
         wrap_dim(dim, input._data.ndim)
+        if dtype is not None and to_dtype(dtype).np.kind == "b":
+            raise NotImplementedError(f"\"{op}_out_cpu\" not implemented for 'Bool'")
         return reduce_as(rule, input, dtype, dim)
 
     call.__name__ = call.__qualname__ = op
@@ -988,16 +1010,22 @@ _running("cumsum", CumsumBackward0)
 _running("cumprod", CumprodBackward0)
 
 
-@method
-def cumsum_(self, dim):
-    """The in-place form of `cumsum`."""
-    return apply_inplace(CumsumBackward0, (self,), dim)
+def _running_inplace(op, rule):
+    def call(self, dim, *, dtype=None):
+        if dtype is not None and to_dtype(dtype).np != self._data.dtype:
+            own, other = (TYPE_NAMES[d.name].lower() for d in (self._data.dtype, to_dtype(dtype).np))
+            raise RuntimeError(
+                f"Bad in-place call: input tensor dtype {own} and output tensor dtype {other} should match"
+            )
+        return apply_inplace(rule, (self,), dim)
+
+    call.__name__ = call.__qualname__ = op
+    call.__doc__ = f"The in-place form of `{op.rstrip('_')}`."
+    METHODS[op] = call
 
 
-@method
-def cumprod_(self, dim):
-    """The in-place form of `cumprod`."""
-    return apply_inplace(CumprodBackward0, (self,), dim)
+_running_inplace("cumsum_", CumsumBackward0)
+_running_inplace("cumprod_", CumprodBackward0)
 
 
 @function
@@ -1071,10 +1099,16 @@ def cummin(input, dim):
 @function
 def diff(input, n=1, dim=-1, prepend=None, append=None):
     """The differences of neighbours along `dim`, n times over (torch.diff)."""
+    if not input._data.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    if n == 0:
+        return wrap(np.zeros_like(input._data)).copy_(input)
     dim = wrap_dim(dim, input._data.ndim)
     parts = [t for t in (prepend, input, append) if t is not None]
     out = both.cat(parts, dim) if len(parts) > 1 else input
-    for _ in range(n):
+    for _ in range(min(n, out._data.shape[dim])):
         size = out._data.shape[dim]
         later, earlier = out.narrow(dim, 1, size - 1), out.narrow(dim, 0, size - 1)
         out = METHODS["logical_xor"](later, earlier) if out._data.dtype.kind == "b" else later - earlier

@@ -496,7 +496,11 @@ def pointwise_inplace(rule, inputs, *args, floats=False):
     if floats and meeting.kind != "f":
         meeting = Defaults.np
     if meeting is not own and not rule.makes_bool:
-        check_fits(target, np.empty(arrays[0].shape, meeting))
+        try:
+            shape = np.broadcast_shapes(*[x.shape for x in arrays])
+        except ValueError:
+            raise broadcast_error(arrays) from None
+        check_fits(target, np.broadcast_to(np.empty((), meeting), shape))
     state = THREAD.state
     try:
         data = state.run(

@@ -6,6 +6,8 @@ cross_entropy with label smoothing, for instance, does not.
 """
 
 from ..autograd.record import apply
+from ..autograd.variable import wrap
+from ..dtypes import Defaults
 from .arithmetic import DivBackward1, MulBackward1
 from .reductions import NormBackward1
 from .rule import Rule
@@ -41,24 +43,30 @@ class SubBackward1(Rule):
         return g
 
 
+def _float_with(x, number):
+    """`x`, in the default float type if it has whole numbers and `number` is none: the type that PyTorch gives both."""
+    whole = x._data.dtype.kind != "f" and isinstance(number, float)
+    return wrap(x._data.astype(Defaults.np)) if whole else x
+
+
 def plus(x, number):
     """X + number."""
-    return apply(AddBackward1, (x,), number)
+    return apply(AddBackward1, (_float_with(x, number),), number)
 
 
 def minus(x, number):
     """X - number."""
-    return apply(SubBackward1, (x,), number)
+    return apply(SubBackward1, (_float_with(x, number),), number)
 
 
 def times(x, number):
     """X * number."""
-    return apply(MulBackward1, (x,), number)
+    return apply(MulBackward1, (_float_with(x, number),), number)
 
 
 def over(x, number):
     """X / number."""
-    return apply(DivBackward1, (x,), number)
+    return apply(DivBackward1, (_float_with(x, float(number)),), number)
 
 
 def norm_of(x, p, dims, keepdim):

@@ -226,12 +226,31 @@ def view(self, *shape, size=None, dtype=None):
     return apply_view(ViewBackward0, self, data)
 
 
+def _check_view_as_dtype(t, data, dtype):
+    old, new = data.dtype.itemsize, dtype.np.itemsize
+    if old == new:
+        return
+    ending = f" to view {ALL[data.dtype].type_name} as {dtype.type_name} (different element sizes), but got "
+    steps = t.stride()
+    if steps[-1] != 1:
+        raise RuntimeError(f"self.stride(-1) must be 1{ending}{steps[-1]}")
+    ratio = new // old
+    if ratio > 1:
+        for name, n in (("size(-1)", data.shape[-1]), ("storage_offset()", t.storage_offset())):
+            if n % ratio:
+                raise RuntimeError(f"self.{name} must be divisible by {ratio}{ending}{n}")
+        for i, n in enumerate(steps[:-1]):
+            if n % ratio:
+                raise RuntimeError(f"self.stride({i}) must be divisible by {ratio}{ending}{n}")
+
+
 def _view_as_dtype(t, dtype):
     data = t._array()
     if dtype.np.itemsize != data.dtype.itemsize and not data.ndim:
         raise RuntimeError(
             f"self.dim() cannot be 0 to view {ALL[data.dtype].type_name} as {dtype.type_name} (different element sizes)"
         )
+    _check_view_as_dtype(t, data, dtype)
     if t.requires_grad:
         return wrap(data.view(dtype.np), box=t._shared_box())
     return apply_view(ViewBackward0, t, data.view(dtype.np))
@@ -609,6 +628,14 @@ def moveaxis(input, source, destination):
 @function
 def adjoint(input):
     """The last two dims swapped (torch.adjoint; there are no complex numbers to conjugate)."""
+    n = input._data.ndim
+    if n == 0:
+        warn_once("adjoint() is deprecated on 0-D tensors. Consider using x.conj().")
+        return input
+    if n == 1:
+        raise RuntimeError(
+            "tensor.adjoint() is only supported on matrices or batches of matrices. Got 1-D tensor."
+        )
     return transpose(input, -2, -1)
 
 
@@ -619,7 +646,9 @@ def _matrices_only(name, exact):
         n = self._data.ndim
         if n == 0:
             rest = (
-                "Consider using x.conj()." if name == "H" else "This function is the identity in these cases."
+                "Consider using x.conj()."
+                if name != "mT"
+                else "This function is the identity in these cases."
             )
             warn_once(f"Tensor.{name} is deprecated on 0-D tensors. {rest}")
             return self
@@ -719,14 +748,17 @@ def broadcast_to(input, size):
 @function(method=False)
 def broadcast_shapes(*shapes):
     """The shape that several shapes broadcast to (torch.broadcast_shapes)."""
+    for s in shapes:
+        if not isinstance(s, (int, tuple, list)):
+            raise RuntimeError(
+                f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {s}"
+            )
     shapes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
     out = [1] * max([len(s) for s in shapes], default=0)
     for k, shape in enumerate(shapes):
         for i in range(-1, -1 - len(shape), -1):
             if shape[i] < 0:
-                raise RuntimeError(
-                    f"Trying to create tensor with negative dimension ({shape[i]}): ({shape[i]})"
-                )
+                raise ValueError("Attempting to broadcast a dimension with negative length!")
             if shape[i] in (1, out[i]):
                 continue
             if out[i] != 1:
@@ -786,7 +818,7 @@ def size(self, dim=None):
     """The shape, or the size of one dim."""
     shape = self._data.shape
     if dim is None:
-        return Size(shape)
+        return Size.of(shape)
     if not shape:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     return shape[dim_of(dim, len(shape))]
@@ -819,13 +851,16 @@ def stride(self, dim=None):
 
 
 def _strides(x):
-    """The strides in elements. NumPy leaves those of a dim of size one open; PyTorch counts them as contiguous."""
+    """The strides in elements. NumPy leaves those of a dim of size one, and of a new array without elements, open;
+    PyTorch counts them as contiguous.
+    """
     steps = [0] * x.ndim
+    new = not x.size and not any(x.strides)
     following = 1
     for i in range(x.ndim - 1, -1, -1):
         n = x.shape[i]
         steps[i] = x.strides[i] // x.itemsize
-        if not x.size or (n == 1 and not steps[i]):
+        if new or (n <= 1 and not steps[i]):
             steps[i] = following
         following = max(n, 1) * steps[i]
     return tuple(steps)
@@ -883,6 +918,18 @@ class _Storage:
         return self._memory.tolist()
 
 
+class _TypedStorage(_Storage):
+    """What `storage()` gives: the same, counted in elements."""
+
+    def __len__(self):
+        return self._memory.size
+
+    size = __len__
+
+    def __getitem__(self, i):
+        return self._memory[i].tolist()
+
+
 @method
 def untyped_storage(self):
     """The memory behind the tensor, shared with its views."""
@@ -892,18 +939,29 @@ def untyped_storage(self):
 @method
 def storage(self):
     """The memory behind the tensor, shared with its views."""
-    return _Storage(self._array())
+    return _TypedStorage(self._array())
+
+
+@method
+def resize_as_(self, other):
+    """self.resize_(other.shape)."""
+    return resize_(self, *other._data.shape)
+
+
+FUNCTIONS["resize_as_"] = resize_as_
 
 
 @method
 def resize_(self, *size):
     """Give the tensor another shape, with new memory if it needs more. Raises RuntimeError if it requires grad."""
-    if self.requires_grad:
+    if self.requires_grad and not THREAD.state.inference:
         raise RuntimeError("cannot resize variables that require grad")
     size = sizes_of(size, "size")
-    memory = storage_of(self._array())
-    n = math.prod(size)
-    if n > memory.size:
-        memory = np.concatenate([memory, np.zeros(n - memory.size, memory.dtype)])
-    self._data = memory[:n].reshape(size)
+    if size != self._data.shape:
+        bump_version(self)
+    memory, start = storage_of(self._array()), self.storage_offset()
+    end = start + math.prod(size)
+    if end > memory.size:
+        memory = np.concatenate([memory, np.zeros(end - memory.size, memory.dtype)])
+    self._data = memory[start:end].reshape(size)
     return self

@@ -5,12 +5,14 @@ import inspect
 
 import numpy as np
 
+from ..autograd.errors import TYPE_NAMES
 from ..autograd.record import apply, apply_inplace
 from ..layout import rows
+from ..warning import warn
 from . import both, order, reductions
-from .arithmetic import DivBackward1, MulBackward1
 from .reductions import wrap_dim
 from .rule import FUNCTIONS, METHODS, Rule, function, method
+from .scalars import over, times
 
 
 @function
@@ -21,6 +23,8 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
             f"cov(): expected input to have two or fewer dimensions but got an input with {input._data.ndim} dimensions"
         )
     x = input.reshape(1, -1) if input._data.ndim < 2 else input
+    _check_weights("fweights", fweights, x._data.shape[1], "integral", "iu")
+    _check_weights("aweights", aweights, x._data.shape[1], "floating point", "f")
     weights = None
     for w in (fweights, aweights):
         weights = w if weights is None else weights if w is None else weights * w
@@ -33,8 +37,34 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
         center = x - (x * weights).sum(1, True) / total
         of_squares = (weights * (1 if aweights is None else aweights)).sum() / total
         free = total - correction * of_squares
+    if (free if isinstance(free, (int, float)) else free.item()) <= 0:
+        warn(
+            "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations."
+        )
+        free = free * 0
     right = center if weights is None else center * weights
     return ((right @ center.t()) / free).squeeze()
+
+
+def _check_weights(name, weights, observations, kind, kinds):
+    if weights is None:
+        return
+    w = weights._data
+    if w.ndim > 1:
+        raise RuntimeError(
+            f"cov(): expected {name} to have one or fewer dimensions but got {name} with {w.ndim} dimensions"
+        )
+    if w.dtype.kind not in kinds:
+        raise RuntimeError(
+            f"cov(): expected {name} to have {kind} dtype but got {name} with {TYPE_NAMES[w.dtype.name]} dtype"
+        )
+    if w.size != observations:
+        raise RuntimeError(
+            f"cov(): expected {name} to have the same numel as there are observations in the input but got "
+            f"{w.size} != {observations}"
+        )
+    if w.size and w.min() < 0:
+        raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
 @function
@@ -65,10 +95,10 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
     """The area under the points `y` along `dim`, `dx` or the differences of `x` apart (torch.trapezoid)."""
     pairs, width, dim = _panels(y, x, dx, dim)
     if x is not None:
-        return apply(DivBackward1, ((pairs * width).sum(dim),), 2.0)
+        return over((pairs * width).sum(dim), 2.0)
     n = y._data.shape[dim]
     ends = (y.select(dim, 0) + y.select(dim, n - 1)) * 0.5
-    return apply(MulBackward1, (y.sum(dim) - ends,), dx)
+    return times(y.sum(dim) - ends, dx)
 
 
 @function(method=False)
@@ -76,8 +106,8 @@ def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     """The running area under the points `y` along `dim` (torch.cumulative_trapezoid)."""
     pairs, width, _ = _panels(y, x, dx, dim)
     if x is not None:
-        return apply(DivBackward1, ((pairs * width).cumsum(dim),), 2.0)
-    return apply(MulBackward1, (pairs,), dx / 2).cumsum(dim)
+        return over((pairs * width).cumsum(dim), 2.0)
+    return times(pairs, dx / 2).cumsum(dim)
 
 
 class RenormBackward0(Rule):
@@ -113,6 +143,11 @@ def _others(x, dim):
 @function
 def renorm(input, p, dim, maxnorm):
     """`input` with each slice along `dim` scaled down to a p-norm of at most `maxnorm` (torch.renorm)."""
+    if input._data.dtype.kind != "f":
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            + TYPE_NAMES[input._data.dtype.name]
+        )
     return apply(RenormBackward0, (input,), p, dim, maxnorm)
 
 

@@ -333,6 +333,7 @@ def test_any_assignment_is_that_of_live_pytorch(data, a_number):
         ),
     ],
 )
+@pytest.mark.filterwarnings("ignore:Using a non-tuple sequence")
 def test_indices_that_do_not_fit(index, kind, text):
     with pytest.raises(kind) as caught:
         autograd_lab.zeros(2, 3, 4)[index]

@@ -47,6 +47,24 @@ class Sequential(Module):
         modules = list(self._modules.values())
         self._modules = OrderedDict(zip(map(str, range(len(modules))), modules, strict=True))
 
+    def __mul__(self, times):
+        return Sequential(*list(self._modules.values()) * self._factor(times))
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times):
+        own = list(self._modules.values())
+        for i, module in enumerate(own * (self._factor(times) - 1), len(own)):
+            self.add_module(str(i), module)
+        return self
+
+    def _factor(self, times):
+        if not isinstance(times, int):
+            raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(times)}")
+        if times <= 0:
+            raise ValueError(f"Non-positive multiplication factor {times} for {type(self)}")
+        return times
+
     def __len__(self):
         return len(self._modules)
 
@@ -359,8 +377,20 @@ class ParameterDict(Module):
     def update(self, parameters):
         """Add values from a mapping or from pairs."""
         pairs = parameters.items() if isinstance(parameters, (Mapping, ParameterDict)) else parameters
+        if isinstance(parameters, Mapping) and not isinstance(parameters, OrderedDict):
+            pairs = sorted(pairs)  # PyTorch does not rely on the order of a dict
         for key, value in pairs:
             self[key] = value
+
+    def __or__(self, other):
+        return ParameterDict(OrderedDict([*self.items(), *other.items()]))
+
+    def __ror__(self, other):
+        return ParameterDict(OrderedDict([*other.items(), *self.items()]))
+
+    def __ior__(self, other):
+        self.update(other)
+        return self
 
     def extra_repr(self):
         return "\n".join(

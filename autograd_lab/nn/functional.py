@@ -12,6 +12,7 @@ from ..ops import activations, attention, losses, normalization, pooling, produc
 from ..ops.arguments import publish
 from ..ops.convolution import (
     RESAMPLING,
+    ChannelShuffleBackward0,
     Col2ImBackward0,
     Im2ColBackward0,
     PixelShuffleBackward0,
@@ -354,6 +355,22 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """Every sample divided by the root of its mean square over the last dims."""
+    normalized_shape = tuple(normalized_shape)
+    if not normalized_shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    if weight is not None and weight._data.shape != normalized_shape:
+        raise RuntimeError(
+            f"Expected weight to be of same shape as normalized_shape, but got weight of shape {list(weight.shape)} and "
+            f"normalized_shape = {list(normalized_shape)}"
+        )
+    if input._data.shape[max(0, input._data.ndim - len(normalized_shape)) :] != normalized_shape:
+        raise RuntimeError(
+            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, "
+            f"{', '.join(map(str, normalized_shape))}], but got input of size{list(input.shape)}"
+        )
     dims = tuple(range(input._data.ndim - len(normalized_shape), input._data.ndim))
     if eps is None:
         eps = float(np.finfo(input._data.dtype).eps)
@@ -371,6 +388,10 @@ def batch_norm(
             raise ValueError(
                 f"Expected more than 1 value per channel when training, got input size {input.shape}"
             )
+        if eps <= 0:
+            raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
+    if eps < 0:
+        raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
     return normalization.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
 
 
@@ -408,6 +429,8 @@ def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
         raise ValueError(
             f"Expected 3D or higher dimensionality                          input (got {input._data.ndim} dimensions)"
         )
+    if not input._data.size:
+        return input
     square = (input * input).unsqueeze(1)
     if input._data.ndim == 3:
         mean = avg_pool2d(pad(square, (0, 0, size // 2, (size - 1) // 2)), (size, 1), stride=1).squeeze(1)
@@ -457,6 +480,13 @@ def conv_transpose2d(input, weight, bias=None, stride=1, padding=0, output_paddi
     )
 
 
+def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    """The map that sends the gradient of conv3d to its input."""
+    return conv_transpose(
+        3, "conv_transpose3d", input, weight, bias, stride, padding, output_padding, groups, dilation
+    )
+
+
 def _as_row(fn, input, *args):
     """A pool of one dim as one of two: an image of one row."""
     result = fn(input.unsqueeze(-2), *args)
@@ -474,6 +504,8 @@ def _one(value, before):
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The largest element of each window of the last dim."""
     stride = kernel_size if stride is None else stride
+    if _one(padding, 0)[-1] < 0:
+        raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {_one(padding, 0)[-1]}")
     return _as_row(
         max_pool2d,
         input,
@@ -542,7 +574,10 @@ def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 
 
 def _grid(input, output_size, n):
-    sizes = (output_size,) * n if output_size is None or isinstance(output_size, int) else tuple(output_size)
+    whole = output_size is None or isinstance(output_size, int)
+    sizes = (output_size,) * n if whole else tuple(output_size)
+    if not whole and len(sizes) >= input._data.ndim:
+        raise ValueError(f"Input dimension should be at least {len(sizes) + 1}")
     return tuple([s if s is not None else input._data.shape[i - n] for i, s in enumerate(sizes)])
 
 
@@ -559,6 +594,11 @@ def adaptive_avg_pool2d(input, output_size):
     return pooling.adaptive_avg_pool2d(input, _grid(input, output_size, 2))
 
 
+def adaptive_avg_pool3d(input, output_size):
+    """The means of a grid of cells that cover the last three dims."""
+    return pooling.adaptive_avg_pool3d(input, _grid(input, output_size, 3))
+
+
 def adaptive_max_pool1d(input, output_size, return_indices=False):
     """The largest elements of `output_size` cells that cover the last dim."""
     (n,) = _grid(input, output_size, 1)
@@ -570,12 +610,27 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
     return pooling.adaptive_max_pool2d(input, _grid(input, output_size, 2), return_indices)
 
 
+def adaptive_max_pool3d(input, output_size, return_indices=False):
+    """The largest elements of a grid of cells that cover the last three dims."""
+    return pooling.adaptive_max_pool3d(input, _grid(input, output_size, 3), return_indices)
+
+
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     """Every window of an image as a column."""
     x = input if input._data.ndim == 4 else input.unsqueeze(0)
     h, w = x._data.shape[2:]
-    pair = pooling.pair
-    out = apply(Im2ColBackward0, (x,), pair(kernel_size), pair(dilation), pair(padding), pair(stride), h, w)
+    settings = [pooling.pair(s) for s in (kernel_size, dilation, padding, stride)]
+    kernel, dilation, padding, stride = settings
+    blocks = tuple(
+        (n + 2 * p - d * (k - 1) - 1) // s + 1
+        for n, k, d, p, s in zip((h, w), kernel, dilation, padding, stride, strict=True)
+    )
+    if min(blocks) < 1:
+        raise RuntimeError(
+            f"Given input with spatial size ({h}, {w}), kernel_size={kernel}, dilation={dilation}, padding={padding}, "
+            f"calculated shape of the array of sliding blocks as {blocks}, but its components must be at least one."
+        )
+    out = apply(Im2ColBackward0, (x,), *settings, h, w)
     return out if x is input else out.squeeze(0)
 
 
@@ -632,21 +687,42 @@ def _pad_circular(input, pad):
         size = out._data.shape[dim]
         if max(before, after) > size:
             raise RuntimeError("Padding value causes wrapping around more than once.")
-        parts = (
-            [out.narrow(dim, size - before, before)] * (before > 0)
-            + [out]
-            + [out.narrow(dim, 0, after)] * (after > 0)
-        )
-        out = FUNCTIONS["cat"](parts, dim)
-        if before < 0 or after < 0:
+        if before + after + size < 0:
+            raise RuntimeError("Negative padding value is resulting in an empty dimension")
+        if before < 0 or after < 0:  # what is cut away does not come back at the other end
             start = max(-before, 0)
-            out = out.narrow(dim, start, out._data.shape[dim] - start - max(-after, 0))
+            size -= start + max(-after, 0)
+            out = out.narrow(dim, start, size)
+        parts = [out]
+        if before > 0:
+            parts.insert(0, out.narrow(dim, size - before, before))
+        if after > 0:
+            parts.append(out.narrow(dim, 0, after))
+        out = FUNCTIONS["cat"](parts, dim)
     return out
 
 
 def pixel_shuffle(input, upscale_factor):
     """(n, c r^2, h, w) rearranged as (n, c, h r, w r)."""
     return apply(PixelShuffleBackward0, (input,), upscale_factor)
+
+
+def channel_shuffle(input, groups):
+    """The channels (dim 1) dealt out anew: one of each group in turn."""
+    if input._data.ndim < 3:
+        raise RuntimeError(
+            f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(input.shape)}"
+        )
+    if groups <= 0:
+        raise RuntimeError(
+            f"Number of groups to divide channels in must be positive. Value of groups:{groups}"
+        )
+    c = input._data.shape[1]
+    if c % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
+        )
+    return apply(ChannelShuffleBackward0, (input,), groups)
 
 
 def pixel_unshuffle(input, downscale_factor):
@@ -708,6 +784,8 @@ def cross_entropy(
         plain = losses.cross_entropy(input, target, reduction, ignore_index)
         if plain is not None:
             return plain
+    if label_smoothing > 1:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     x, t = input._data, target._data
     class_dim = 0 if x.ndim == 1 else 1
     if x.shape == t.shape:
@@ -717,8 +795,6 @@ def cross_entropy(
     log_p = FUNCTIONS["log_softmax"](input, class_dim)
     if label_smoothing > 0.0:
         return _smoothed(log_p, target, weight, ignore_index, reduction, label_smoothing, class_dim)
-    if label_smoothing != 0.0:
-        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     return losses.nll_loss_nd(log_p, target, weight, reduction, ignore_index)
 
 
@@ -741,7 +817,7 @@ def _cross_entropy_of_probabilities(input, target, weight, ignore_index, reducti
         shape[class_dim] = n_classes
         product = product * weight.view(shape)
     if reduction == 1:
-        return over(-product.sum(), input._data.size // n_classes)
+        return over(-product.sum(), input._data.size // n_classes if n_classes else 0.0)
     return -product.sum() if reduction == 2 else -product.sum(class_dim)
 
 
@@ -974,6 +1050,12 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight._data.ndim != 1:
         raise ValueError("weight must be one-dimensional")
+    shape = input._data.shape
+    if len(shape) == 2 and target._data.shape != shape[:1]:
+        raise RuntimeError(
+            "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
+            f"Expected target size [{shape[0]}], but got {list(target.shape)}. Input has shape {list(shape)}."
+        )
     return losses.call(losses.MultiMarginLossBackward0, (input, target, weight), p, margin, reduction)
 
 
@@ -1020,6 +1102,15 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     )
 
 
+def _same_dims(anchor, positive, negative):
+    a, p, n = (t._data.ndim for t in (anchor, positive, negative))
+    if not a == p == n:
+        raise RuntimeError(
+            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
+            f"anchor {a}D, positive {p}D, and negative {n}D inputs"
+        )
+
+
 def triplet_margin_loss(
     anchor,
     positive,
@@ -1036,6 +1127,7 @@ def triplet_margin_loss(
     reduction = _enum(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
+    _same_dims(anchor, positive, negative)
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = FUNCTIONS["minimum"](far, pairwise_distance(positive, negative, p, eps))
@@ -1049,8 +1141,10 @@ def triplet_margin_with_distance_loss(
     anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
 ):
     """max(0, d(a, p) - d(a, n) + margin), with a distance of your own (the Euclidean one if none is given)."""
+    reduction = _enum(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
+    _same_dims(anchor, positive, negative)
     distance = pairwise_distance if distance_function is None else distance_function
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
@@ -1146,6 +1240,7 @@ def interpolate(
         factors = None if recompute_scale_factor or mode == "area" else [float(f) for f in given]
         given = [math.floor(n * f) for n, f in zip(old, given, strict=True)]
     given = tuple(given)
+    _check_sizes(input, old, given, mode)
     if mode == "area":
         return _AREA[nd](input, given)
     if mode in ("nearest", "nearest-exact"):
@@ -1162,7 +1257,21 @@ def interpolate(
     return resample(input, given, factors, mode, bool(align_corners))
 
 
-_AREA = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d}
+def _check_sizes(input, old, new, mode):
+    letters = "DHW"[3 - len(old) :]
+    if min(*old, *new, 1) < 1 and mode != "area":
+        was, will = (", ".join(f"{k}: {n}" for k, n in zip(letters, s, strict=True)) for s in (old, new))
+        joint = " and" if len(old) == 1 else ""
+        raise RuntimeError(
+            f"Input and output sizes should be greater than 0, but got input ({was}){joint} output ({will})"
+        )
+    if not input._data.shape[1] and mode != "area":
+        raise RuntimeError(
+            f"Non-empty {input._data.ndim}D data tensor expected but got a tensor with sizes {list(input.shape)}"
+        )
+
+
+_AREA = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d, 3: adaptive_avg_pool3d}
 
 upsample = interpolate
 

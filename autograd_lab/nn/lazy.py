@@ -169,6 +169,7 @@ class _LazyConvTranspose(_LazyConv):
 
 LazyConvTranspose1d = _lazy(_LazyConvTranspose, modules.ConvTranspose1d)
 LazyConvTranspose2d = _lazy(_LazyConvTranspose, modules.ConvTranspose2d)
+LazyConvTranspose3d = _lazy(_LazyConvTranspose, modules.ConvTranspose3d)
 
 
 class _LazyNorm(_Lazy):

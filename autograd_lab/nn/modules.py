@@ -2,6 +2,7 @@
 
 import importlib
 import math
+import warnings
 from collections.abc import Iterable
 
 from ..creation import FACTORIES
@@ -501,7 +502,12 @@ class _ConvTransposeNd(_ConvNd):
     def forward(self, input, output_size=None):
         extra = self.output_padding
         if output_size is not None:
-            size = input.shape[-self.nd :]
+            size, rank = input.shape[-self.nd :], input.dim()
+            if len(output_size) not in (self.nd, rank):
+                raise ValueError(
+                    f"ConvTranspose{self.nd}D: for {rank}D input, output_size must have {self.nd} or {rank} elements (got "
+                    f"{len(output_size)})"
+                )
             least = [
                 (n - 1) * s - 2 * p + d * (k - 1) + 1
                 for n, s, p, d, k in zip(
@@ -509,6 +515,12 @@ class _ConvTransposeNd(_ConvNd):
                 )
             ]
             extra = tuple(o - m for o, m in zip(output_size[-self.nd :], least, strict=True))
+            if any(not 0 <= e < s for e, s in zip(extra, self.stride, strict=True)):
+                most = [m + s - 1 for m, s in zip(least, self.stride, strict=True)]
+                raise ValueError(
+                    f"requested an output size of {output_size}, but valid sizes range from {least} to {most} (for an input of "
+                    f"{size})"
+                )
         return type(self).fn(
             input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
         )
@@ -526,6 +538,13 @@ class ConvTranspose2d(_ConvTransposeNd):
 
     nd = 2
     fn = staticmethod(F.conv_transpose2d)
+
+
+class ConvTranspose3d(_ConvTransposeNd):
+    """The map that sends the gradient of Conv3d to its input, as a layer."""
+
+    nd = 3
+    fn = staticmethod(F.conv_transpose3d)
 
 
 # -- pooling ------------------------------------------------------------------------------------------
@@ -664,6 +683,15 @@ class _Adaptive(Module):
         return f"output_size={self.output_size}"
 
 
+class _AdaptiveMax(_Adaptive):
+    def __init__(self, output_size, return_indices=False):
+        super().__init__(output_size)
+        self.return_indices = return_indices
+
+    def forward(self, input):
+        return type(self).fn(input, self.output_size, self.return_indices)
+
+
 class AdaptiveAvgPool1d(_Adaptive):
     """The means of cells that cover a sequence."""
 
@@ -676,16 +704,28 @@ class AdaptiveAvgPool2d(_Adaptive):
     fn = staticmethod(F.adaptive_avg_pool2d)
 
 
-class AdaptiveMaxPool1d(_Adaptive):
+class AdaptiveAvgPool3d(_Adaptive):
+    """The means of a grid of cells that cover a volume."""
+
+    fn = staticmethod(F.adaptive_avg_pool3d)
+
+
+class AdaptiveMaxPool1d(_AdaptiveMax):
     """The largest elements of cells that cover a sequence."""
 
     fn = staticmethod(F.adaptive_max_pool1d)
 
 
-class AdaptiveMaxPool2d(_Adaptive):
+class AdaptiveMaxPool2d(_AdaptiveMax):
     """The largest elements of a grid of cells that cover an image."""
 
     fn = staticmethod(F.adaptive_max_pool2d)
+
+
+class AdaptiveMaxPool3d(_AdaptiveMax):
+    """The largest elements of a grid of cells that cover a volume."""
+
+    fn = staticmethod(F.adaptive_max_pool3d)
 
 
 class Unfold(Module):
@@ -728,6 +768,8 @@ class _Pad(Module):
         self.padding = pair(padding, 2 * self.nd)
 
     def forward(self, input):
+        if self.mode == "circular" and input.dim() not in (self.nd + 1, self.nd + 2):
+            raise ValueError(f"expected {self.nd + 1}D or {self.nd + 2}D input (got {input.dim()}D input)")
         return F.pad(input, self.padding, self.mode)
 
     def extra_repr(self):
@@ -901,6 +943,13 @@ class _NormBase(Module):
         self.register_buffer("num_batches_tracked", tensor(0) if track else None)
         self.reset_parameters()
 
+    def _load_from_state_dict(self, state_dict, prefix, local_metadata, *rest):
+        version = local_metadata.get("version", None)
+        if (version is None or version < 2) and self.track_running_stats:  # older ones did not count batches
+            counted = self.num_batches_tracked
+            state_dict.setdefault(prefix + "num_batches_tracked", tensor(0) if counted is None else counted)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *rest)
+
     def reset_running_stats(self):
         """Mean 0, variance 1, no batch seen."""
         if self.track_running_stats:
@@ -993,6 +1042,18 @@ class _InstanceNorm(_NormBase):
         n = self.nd
         if input.dim() not in (n + 1, n + 2):
             raise ValueError(f"expected {n + 1}D or {n + 2}D input (got {input.dim()}D input)")
+        at = input.dim() - n - 1
+        if input.shape[at] != self.num_features:
+            if self.affine:
+                raise ValueError(
+                    f"expected input's size at dim={at} to match num_features ({self.num_features}), but got: "
+                    f"{input.shape[at]}."
+                )
+            warnings.warn(
+                f"input's size at dim={at} does not match num_features. You can silence this warning by not passing in "
+                "num_features, which is not used because affine=False",
+                stacklevel=4,
+            )
         batched = input if input.dim() == n + 2 else input.unsqueeze(0)
         out = F.instance_norm(
             batched,
@@ -1076,6 +1137,20 @@ class PixelShuffle(Module):
         return f"upscale_factor={self.upscale_factor}"
 
 
+class ChannelShuffle(Module):
+    """The channels dealt out anew: one of each group in turn."""
+
+    def __init__(self, groups):
+        super().__init__()
+        self.groups = groups
+
+    def forward(self, input):
+        return F.channel_shuffle(input, self.groups)
+
+    def extra_repr(self):
+        return f"groups={self.groups}"
+
+
 class PixelUnshuffle(Module):
     """(n, c, h r, w r) rearranged as (n, c r^2, h, w)."""
 
@@ -1117,17 +1192,29 @@ class _Cell(Module):
             raise ValueError(
                 f"{type(self).__name__}: Expected input to be 1D or 2D, got {input.dim()}D instead"
             )
-        states = hx if isinstance(hx, tuple) else (hx,)
-        for state in states:
+        states = tuple(hx) if isinstance(hx, (tuple, list)) else (hx,)
+        for i, state in enumerate(states):
             if state is not None and state.dim() not in (1, 2):
+                name = "hidden" if len(states) == 1 else f"hx[{i}]"
                 raise ValueError(
-                    f"{type(self).__name__}: Expected hidden to be 1D or 2D, got {state.dim()}D instead"
+                    f"{type(self).__name__}: Expected {name} to be 1D or 2D, got {state.dim()}D instead"
                 )
         batched = input.dim() == 2
         if not batched:
             input = input.unsqueeze(0)
-        fresh = zeros(input.size(0), self.hidden_size, dtype=input.dtype)
-        return input, tuple(fresh if s is None else s if batched else s.unsqueeze(0) for s in states), batched
+        n, size = input.shape
+        fresh = zeros(n, self.hidden_size, dtype=input.dtype)
+        states = tuple([fresh if s is None else s if batched else s.unsqueeze(0) for s in states])
+        if size != self.input_size:
+            raise RuntimeError(f"input has inconsistent input_size: got {size} expected {self.input_size}")
+        for i, s in enumerate(states):
+            if s.size(0) != n:
+                raise RuntimeError(f"Input batch size {n} doesn't match hidden{i} batch size {s.size(0)}")
+            if s.size(1) != self.hidden_size:
+                raise RuntimeError(
+                    f"hidden{i} has inconsistent hidden_size: got {s.size(1)}, expected {self.hidden_size}"
+                )
+        return input, states, batched
 
     def _two_products(self, input, hidden):
         return products.linear(hidden, self.weight_hh, self.bias_hh), products.linear(
@@ -1168,7 +1255,7 @@ class LSTMCell(_Cell):
     def forward(self, input, hx=None):
         input, (h, c), batched = self._batched(input, (None, None) if hx is None else hx)
         by_hidden, by_input = self._two_products(input, h)
-        i, f, g, o = (by_hidden + by_input).chunk(4, 1)
+        i, f, g, o = (by_hidden + by_input).unsafe_chunk(4, 1)
         c = f.sigmoid() * c + i.sigmoid() * g.tanh()
         h = o.sigmoid() * c.tanh()
         return (h, c) if batched else (h.squeeze(0), c.squeeze(0))
@@ -1182,8 +1269,8 @@ class GRUCell(_Cell):
     def forward(self, input, hx=None):
         input, (h,), batched = self._batched(input, hx)
         by_hidden, by_input = self._two_products(input, h)
-        hr, hz, hn = by_hidden.chunk(3, 1)
-        ir, iz, in_ = by_input.chunk(3, 1)
+        hr, hz, hn = by_hidden.unsafe_chunk(3, 1)
+        ir, iz, in_ = by_input.unsafe_chunk(3, 1)
         r, z = (ir + hr).sigmoid(), (iz + hz).sigmoid()
         n = (in_ + r * hn).tanh()
         out = (h - n) * z + n
@@ -1237,6 +1324,8 @@ class HuberLoss(_Loss):
 
     def __init__(self, reduction="mean", delta=1.0):
         super().__init__(reduction=reduction)
+        if not isinstance(delta, (int, float)):
+            raise TypeError(f"delta must be a float or int, got: {type(delta)}")
         self.delta = delta
 
     def forward(self, input, target):

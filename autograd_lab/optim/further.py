@@ -49,7 +49,7 @@ class NAdam(Optimizer):
         now = beta1 * (1 - 0.5 * 0.96 ** (t * slowing))
         later = beta1 * (1 - 0.5 * 0.96 ** ((t + 1) * slowing))
         product = state["mu_product"]
-        product._data = product._data * np.float32(now)
+        product._data = product._data * product._data.dtype.type(now)
         bump_version(product)
         so_far = float(product._data)
         m, v = moments(state, g, beta1, beta2)
@@ -196,7 +196,9 @@ class ASGD(Optimizer):
             ("eta", lr / (1 + group["lambd"] * lr * t) ** group["alpha"]),
             ("mu", 1 / max(1, t - group["t0"])),
         ):
-            state[name]._data = np.float32(value)
+            state[name]._data = state[name]._data.dtype.type(
+                np.float32(value)
+            )  # PyTorch rounds it on the way
             bump_version(state[name])
 
 

@@ -78,7 +78,8 @@ class LBFGS(Optimizer):
                 pairs.add(g - before, d * _like(t, d))
                 d = pairs.direction(g)
             before, loss_before = g.copy(), loss
-            t = lr if state["n_iter"] > 1 else min(1.0, 1.0 / float(np.abs(g).sum())) * lr
+            total = float(np.abs(g).sum())
+            t = lr if state["n_iter"] > 1 or not total else min(1.0, 1.0 / total) * lr
             slope = g.dot(d)
             if slope > -smallest:
                 break

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections import Counter
 from functools import wraps
 
+from ..autograd.variable import Variable
 from .optimizer import Optimizer
 
 _EPOCH = (
@@ -19,6 +20,11 @@ _EPOCH = (
     "case: https://github.com/pytorch/pytorch/issues/new/choose."
 )
 _ORDER = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+
+
+def _own(rate):
+    """A rate that a step does not change: a tensor is written in place."""
+    return rate.clone() if isinstance(rate, Variable) else rate
 
 
 class LRScheduler:
@@ -36,7 +42,7 @@ class LRScheduler:
         self.optimizer = optimizer
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", group["lr"])
+                group.setdefault("initial_lr", _own(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
@@ -46,7 +52,7 @@ class LRScheduler:
                     "loaded the optimizer state\n2. You're using last_epoch >= 0 for a fresh training run "
                     "(not recommended)"
                 )
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.base_lrs = [_own(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         _note_steps(optimizer)
         self._initial_step()

@@ -207,6 +207,9 @@ class Optimizer:
                 state[key] = value
         for group, settings in zip(groups, saved, strict=True):
             settings["params"] = group["params"]
+            for key, off in _NEWER.items():  # what optimizers of older versions did not have
+                if key in self.defaults:
+                    settings.setdefault(key, off)
             if "param_names" in group:
                 settings.setdefault("param_names", group["param_names"])
         self.__setstate__({"state": state, "param_groups": saved})
@@ -233,19 +236,19 @@ class Optimizer:
 
     def register_state_dict_pre_hook(self, hook, prepend=False):
         """Call hook(optimizer) before state_dict."""
-        return RemovableHandle(self._optimizer_state_dict_pre_hooks, hook)
+        return _hooked(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook, prepend=False):
         """Call hook(optimizer, state_dict) after state_dict."""
-        return RemovableHandle(self._optimizer_state_dict_post_hooks, hook)
+        return _hooked(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook, prepend=False):
         """Call hook(optimizer, state_dict) before loading."""
-        return RemovableHandle(self._optimizer_load_state_dict_pre_hooks, hook)
+        return _hooked(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook, prepend=False):
         """Call hook(optimizer) after loading."""
-        return RemovableHandle(self._optimizer_load_state_dict_post_hooks, hook)
+        return _hooked(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def __repr__(self):
         text = type(self).__name__ + " ("
@@ -253,6 +256,22 @@ class Optimizer:
             text += f"\nParameter Group {i}\n"
             text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
         return text + ")"
+
+
+_NEWER = dict.fromkeys(("amsgrad", "capturable", "differentiable", "maximize", "nesterov"), False) | {
+    "foreach": None,
+    "fused": None,
+}
+"""Settings that an older state_dict may lack, and what they are then."""
+
+
+def _hooked(table, hook, first):
+    """Register a hook, before all others if `first`."""
+    before = list(table) if first else ()
+    handle = RemovableHandle(table, hook)
+    for key in before:
+        table[key] = table.pop(key)  # behind the new one
+    return handle
 
 
 def _with_hooks(step):
@@ -286,6 +305,8 @@ def _cast(param, value, key=None):
     """A loaded state for `param`: floating tensors in its type (but `step` as it is), everything else as it is."""
     if isinstance(value, Tensor):
         return value if key == "step" or not param.is_floating_point() else value.to(param.dtype)
+    if key == "step" and isinstance(value, (int, float)):  # as older versions kept it
+        return counter(value)
     if isinstance(value, dict):
         return {k: _cast(param, v, k) for k, v in value.items()}
     if isinstance(value, (list, tuple)):

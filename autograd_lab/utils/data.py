@@ -1,6 +1,9 @@
 """Datasets and batches: as much of torch.utils.data as a training loop in one process needs."""
 
+import copy
 import itertools
+from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -10,8 +13,11 @@ from ..creation import as_tensor
 from ..dtypes import float64
 from ..random import Generator, rng_of
 
+T = TypeVar("T", covariant=True)
+"""What a dataset holds, for annotations such as Dataset[Tensor]."""
 
-class Dataset:
+
+class Dataset(Generic[T]):
     """Something with a length, whose items can be asked for by number: subclass it and write both."""
 
     def __getitem__(self, index):
@@ -111,7 +117,7 @@ class StackDataset(Dataset):
         return self._length
 
 
-class IterableDataset(Dataset):
+class IterableDataset(Dataset[T]):
     """Items that come one after the other: subclass it and write `__iter__`."""
 
     def __iter__(self):
@@ -140,7 +146,7 @@ class ChainDataset(IterableDataset):
 # -- in which order -----------------------------------------------------------------------------------
 
 
-class Sampler:
+class Sampler(Generic[T]):
     """In which order items are asked for: subclass it and write `__iter__`, over the items' numbers."""
 
     def __iter__(self):
@@ -266,7 +272,7 @@ def _drawn_seed(generator):
 # -- batches ------------------------------------------------------------------------------------------
 
 
-class DataLoader:
+class DataLoader(Generic[T]):
     """Goes through a dataset in batches, in order or (shuffle=True) in a new random order each time.
 
     batch_size     None: items are not put into batches
@@ -362,22 +368,25 @@ class DataLoader:
         return self._batches()
 
     def _batches(self):
+        # A map goes on after an item that could not be loaded, a generator would not.
         if isinstance(self.dataset, IterableDataset):
             items = iter(self.dataset)
             if self.batch_size is None:
-                yield from map(self.collate_fn, items)
+                return map(self.collate_fn, items)
+            return map(self.collate_fn, self._collected(items))
+        if self.batch_sampler is None:
+            return map(lambda i: self.collate_fn(self.dataset[i]), self.sampler)
+        return map(self._load, self.batch_sampler)
+
+    def _collected(self, items):
+        while batch := list(itertools.islice(items, self.batch_size)):
+            if len(batch) < self.batch_size and self.drop_last:
                 return
-            while batch := list(itertools.islice(items, self.batch_size)):
-                if len(batch) < self.batch_size and self.drop_last:
-                    return
-                yield self.collate_fn(batch)
-        elif self.batch_sampler is None:
-            for i in self.sampler:
-                yield self.collate_fn(self.dataset[i])
-        else:
-            together = getattr(self.dataset, "__getitems__", None)
-            for rows in self.batch_sampler:
-                yield self.collate_fn(together(rows) if together else [self.dataset[i] for i in rows])
+            yield batch
+
+    def _load(self, rows):
+        together = getattr(self.dataset, "__getitems__", None)
+        return self.collate_fn(together(rows) if together else [self.dataset[i] for i in rows])
 
 
 def get_worker_info():
@@ -386,21 +395,30 @@ def get_worker_info():
 
 
 def default_convert(item):
-    """One item, not batched: its arrays become tensors, its tuple a list."""
-    if isinstance(item, np.ndarray):
-        return wrap(item)
-    if isinstance(item, dict):
-        return {key: default_convert(value) for key, value in item.items()}
-    if isinstance(item, (tuple, list)):
+    """One item, not batched: arrays and NumPy's numbers in it become tensors, a tuple a list."""
+    if isinstance(item, (np.ndarray, np.generic)):
+        return item if item.dtype.kind in "SUO" else as_tensor(item)
+    if isinstance(item, Mapping):
+        return _like_mapping(item, {key: default_convert(value) for key, value in item.items()})
+    if isinstance(item, tuple) and hasattr(item, "_fields"):
+        return type(item)(*[default_convert(value) for value in item])
+    if isinstance(item, tuple):
         return [default_convert(value) for value in item]
+    if isinstance(item, Sequence) and not isinstance(item, (str, bytes)):
+        return _like_sequence(item, [default_convert(value) for value in item])
     return item
 
 
 def default_collate(batch):
-    """A list of items as one: tensors and arrays stacked, numbers as a tensor, tuples, lists and dicts entry by entry."""
+    """A list of items as one: tensors and arrays stacked, numbers as a tensor, tuples, lists and dicts entry by entry.
+
+    Raises TypeError for items of another kind, RuntimeError for lists of different lengths.
+    """
     first = batch[0]
     if isinstance(first, Variable):
         return Registry.functions["stack"](batch)
+    if isinstance(first, np.ndarray) and first.dtype.kind in "SUO":
+        raise _not_to_collate(first.dtype)
     if isinstance(first, (np.ndarray, np.generic)):
         return wrap(np.stack(batch))
     if isinstance(first, float):
@@ -409,15 +427,46 @@ def default_collate(batch):
         return wrap(np.array(batch))
     if isinstance(first, (str, bytes)):
         return batch
-    if isinstance(first, dict):
-        return {key: default_collate([item[key] for item in batch]) for key in first}
-    if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*[default_collate(column) for column in zip(*batch, strict=True)])
-    if isinstance(first, (tuple, list)):
-        return [default_collate(column) for column in zip(*batch, strict=True)]
-    raise TypeError(
-        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {type(first)}"
+    if isinstance(first, Mapping):
+        return _like_mapping(first, {key: default_collate([item[key] for item in batch]) for key in first})
+    if isinstance(first, Sequence):
+        if any(len(item) != len(first) for item in batch):
+            raise RuntimeError("each element in list of batch should be of equal size")
+        columns = [default_collate(column) for column in zip(*batch, strict=True)]
+        if isinstance(first, tuple):
+            return type(first)(*columns) if hasattr(first, "_fields") else columns
+        return _like_sequence(first, columns)
+    raise _not_to_collate(type(first))
+
+
+def _not_to_collate(kind):
+    return TypeError(
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {kind}"
     )
+
+
+def _like_mapping(kind, values):
+    """`values` in a mapping of the same class as `kind`, if that can be made."""
+    try:
+        if isinstance(kind, MutableMapping):
+            out = copy.copy(kind)
+            out.update(values)
+            return out
+        return type(kind)(values)
+    except TypeError:
+        return values
+
+
+def _like_sequence(kind, values):
+    try:
+        if isinstance(kind, MutableSequence):
+            out = copy.copy(kind)
+            for i, value in enumerate(values):
+                out[i] = value
+            return out
+        return type(kind)(values)
+    except TypeError:
+        return values
 
 
 __getattr__ = finder("utils.data")

@@ -95,6 +95,32 @@ def _value(module, name):
     return _CACHE["values"][key]
 
 
+def _check_next(parametrization, value, name):
+    """Raise ValueError if a further parametrization does not map tensors such as `value` to their like."""
+    new = parametrization(value)
+    if not isinstance(new, Variable):
+        raise ValueError(f"A parametrization must return a tensor. Got {type(new).__name__}.")
+    _same_kind(value, new, "Registering a parametrization may not change the {} of the tensor", name)
+    if hasattr(parametrization, "right_inverse"):
+        try:
+            old = parametrization.right_inverse(new)
+        except NotImplementedError:
+            return
+        if not isinstance(old, Variable):
+            raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(old).__name__}")
+        text = f"The tensor returned by parametrization.right_inverse must have the same {{}} as {name}"
+        _same_kind(value, old, text, name)
+
+
+def _same_kind(a, b, text, name):
+    for what in ("dtype", "shape"):
+        have, want = getattr(b, what), getattr(a, what)
+        if have != want:
+            raise ValueError(
+                f"{text.format(what)}, unless the `unsafe` flag is enabled.\n{name}.{what}: {want}\nreturned {what}: {have}"
+            )
+
+
 def register_parametrization(module, tensor_name, parametrization, *, unsafe=False):
     """Make module.<tensor_name> the result of `parametrization`(original); several ones follow on each other.
 
@@ -106,23 +132,7 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
         fns = module.parametrizations[tensor_name]
         value = getattr(module, tensor_name)
         if not unsafe:
-            new = parametrization(value)
-            if new.dtype is not value.dtype or new.shape != value.shape:
-                raise ValueError(
-                    "Registering a parametrization may not change the shape or the dtype of the tensor, unless the `unsafe` "
-                    f"flag is enabled.\nbefore: {tuple(value.shape)} {value.dtype}\nafter: {tuple(new.shape)} {new.dtype}"
-                )
-        if hasattr(parametrization, "right_inverse"):
-            with no_grad():
-                inverse = parametrization.right_inverse(value)
-            if not isinstance(inverse, Variable):
-                raise ValueError(
-                    "parametrization.right_inverse must return a tensor when it is not the first one"
-                )
-            if fns.is_tensor and not any(hasattr(fn, "right_inverse") for fn in fns):
-                fns.original.data = inverse.detach()
-            else:
-                fns.right_inverse(inverse)
+            _check_next(parametrization, value, f"module.{tensor_name}")
         fns.append(parametrization)
         fns.unsafe |= unsafe
         return module

@@ -1,0 +1,333 @@
+"""The samples that PyTorch keeps to test its own operators, run through both libraries: numbers, gradients, and all around them.
+
+PyTorch describes each operator by an OpInfo, which makes inputs of every shape and setting the operator knows. Some are Python
+functions over `torch`; these are run again with this library in its place. Needs PyTorch and expecttest, which its test tools import.
+"""
+
+import types
+import warnings
+
+import numpy as np
+import pytest
+
+import autograd_lab
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: its samples are not there")
+pytest.importorskip("expecttest", reason="PyTorch's samples need it: pip install expecttest")
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from torch.testing._internal.common_methods_invocations import op_db
+
+MANY = 12
+"""So many samples of each operator are run, spread over all of them."""
+
+# -- what is not compared -----------------------------------------------------------------------------
+
+ABSENT = [
+    "bfloat16",
+    "cdouble",
+    "cfloat",
+    "chalf",
+    "jiterator_2inputs_2outputs",
+    "jiterator_4inputs_with_extra_args",
+    "jiterator_binary",
+    "jiterator_binary_return_by_ref",
+    "jiterator_unary",
+    "lu",
+    "nn.functional.linear_cross_entropy",
+    "nn.functional.upsample_bilinear",
+    "nn.functional.upsample_nearest",
+    "nn.functional.fractional_max_pool2d",
+    "nn.functional.fractional_max_pool3d",
+    "nn.functional.max_unpool1d",
+    "nn.functional.max_unpool2d",
+    "nn.functional.max_unpool3d",
+    "max_pool2d_with_indices_backward",
+    "new_empty_strided",
+    "pca_lowrank",
+    "polar",
+    "stft",
+    "svd_lowrank",
+    "to_sparse",
+]
+"""Written in Python in PyTorch, over operators or types that are not here; so are all of `masked` and `signal`."""
+
+NOT_WRITTEN = "its numbers are whatever was in the memory"
+SIGNS = "a vector and its opposite are both right"
+DIFFERENT = {
+    "as_strided_scatter": ("gradient", "PyTorch's keeps what was overwritten and drops the rest; see the derivative in ops/parts.py"),
+    "empty": ("numbers", NOT_WRITTEN),
+    "empty_like": ("numbers", NOT_WRITTEN),
+    "empty_strided": ("numbers", NOT_WRITTEN),
+    "new_empty": ("numbers", NOT_WRITTEN),
+    "resize_": ("numbers", NOT_WRITTEN),
+    "linalg.eigh": ("numbers gradient second", SIGNS),
+    "linalg.eigvalsh": ("second", "defined for symmetric matrices only, and the samples are not"),
+    "linalg.svd": ("numbers gradient second", SIGNS),
+    "svd": ("numbers gradient second", SIGNS),
+    "linalg.lstsq": ("shape node", "residuals, rank and singular values are always given here"),
+    "nn.functional.scaled_dot_product_attention": ("second", "PyTorch's fused kernel has no second derivative"),
+    "cdist": ("node second", "PyTorch has no second derivative; its steps before that are others"),
+    "nn.functional.hardsigmoid": ("second", "PyTorch has none"),
+    "nn.functional.embedding_bag": ("second", "PyTorch has none for the weights of the samples"),
+    "nn.functional.multi_margin_loss": ("second", "PyTorch has none"),
+    "linalg.vecdot": ("node", "one more operation in PyTorch"),
+    "nn.functional.pad": ("node", "PyTorch's circular border is written into new memory, ours is joined"),
+    "nn.functional.dropout3d": ("node", "PyTorch adds and takes away a dim even if nothing is dropped"),
+    "nn.functional.local_response_norm": ("node", "of an empty image PyTorch gives the image"),
+    "normal": ("node", "one rule for the three forms"),
+    "to": ("node", "a copy for another order in memory is a clone here"),
+    "double": ("node", "the same"),
+    "float": ("node", "the same"),
+    "half": ("node", "the same"),
+}  # fmt: skip
+"""{operator: (which comparisons are left out, why)}."""
+
+STRANGE = {
+    "gather": "an empty index of uint8",
+    "index_reduce": "rows of a 0-d tensor",
+    "nn.functional.batch_norm": "a batch of no dims",
+    "nn.functional.multi_margin_loss": "a score without dims",
+    "nn.functional.multilabel_margin_loss": "a score without dims",
+}
+"""Operators with samples that this library refuses and PyTorch takes."""
+
+# -- the same call in both libraries ------------------------------------------------------------------
+
+DTYPES = {
+    getattr(torch, name): getattr(autograd_lab, name)
+    for name in ["float16", "float32", "float64", "uint8", "int8", "int16", "int32", "int64", "bool"]
+}
+
+
+class UntranslatedError(Exception):
+    """A sample holds something that is not here: a complex number, a sparse tensor."""
+
+
+def translated(value, known):
+    """The same arguments for this library; `known` gives each tensor its counterpart, so that shared ones stay shared."""
+    if isinstance(value, torch.Tensor):
+        if id(value) not in known:
+            if value.layout != torch.strided or value.dtype not in DTYPES:
+                raise UntranslatedError
+            t = autograd_lab.empty_strided(tuple(value.shape), value.stride(), dtype=DTYPES[value.dtype])
+            t.copy_(autograd_lab.tensor(value.detach().contiguous().numpy().copy()))
+            known[id(value)] = t.requires_grad_(value.requires_grad), value
+        return known[id(value)][0]
+    if isinstance(value, torch.dtype):
+        if value not in DTYPES:
+            raise UntranslatedError
+        return DTYPES[value]
+    if isinstance(value, (torch.memory_format, torch.layout)):
+        return getattr(autograd_lab, str(value).partition(".")[2])
+    if isinstance(value, torch.Size):
+        return autograd_lab.Size(value)
+    if isinstance(value, torch.device):
+        return autograd_lab.device(str(value))
+    if isinstance(value, complex):
+        raise UntranslatedError
+    if isinstance(value, slice):
+        return slice(*[translated(v, known) for v in (value.start, value.stop, value.step)])
+    if isinstance(value, (list, tuple)):
+        return type(value)([translated(v, known) for v in value])
+    if isinstance(value, dict):
+        return {k: translated(v, known) for k, v in value.items()}
+    if isinstance(value, torch.nn.Module):
+        raise UntranslatedError
+    return rewritten(value) if isinstance(value, types.FunctionType) else value
+
+
+def copied(value, known):
+    """The arguments with tensors of their own, so that what one sample writes is not seen in another."""
+    if isinstance(value, torch.Tensor):
+        if id(value) not in known:
+            t = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype)
+            known[id(value)] = t.copy_(value.detach()).requires_grad_(value.requires_grad)
+        return known[id(value)]
+    if isinstance(value, dict):
+        return {k: copied(v, known) for k, v in value.items()}
+    if isinstance(value, (list, tuple)) and not isinstance(value, torch.Size):
+        return type(value)([copied(v, known) for v in value])
+    return value
+
+
+def seeded(fn, *args, **kwargs):
+    """What PyTorch's samples of random operators are wrapped in."""
+    autograd_lab.manual_seed(42)
+    return fn(*args, **kwargs)
+
+
+def rewritten(fn, outer=()):
+    """The same Python function with this library where it says torch; `outer` are the functions whose closures it stands in."""
+    names = {"torch": autograd_lab, "F": autograd_lab.nn.functional, "wrapper_set_seed": seeded}
+    space = {**fn.__globals__, **{k: v for k, v in names.items() if k in fn.__globals__}}
+    cells = None
+    if fn.__closure__:
+        inside = [cell.cell_contents for cell in fn.__closure__]
+        around = (*outer, fn)
+        cells = tuple(
+            [types.CellType(counterpart(v, around) if callable(v) and v not in around else v) for v in inside]
+        )
+    copy = types.FunctionType(fn.__code__, space, fn.__name__, fn.__defaults__, cells)
+    copy.__kwdefaults__ = fn.__kwdefaults__
+    return copy
+
+
+def found(holder, path):
+    for name in path.split("."):
+        holder = getattr(holder, name, None)
+    return holder
+
+
+def counterpart(fn, outer=()):
+    """What this library has for a function of PyTorch's; the function itself if it is of neither."""
+    name = getattr(fn, "__name__", "")
+    for place in ("", "nn.functional", "linalg", "special", "Tensor"):
+        theirs, mine = ((found(library, place) if place else library) for library in (torch, autograd_lab))
+        if name and getattr(theirs, name, None) == fn and hasattr(mine, name):
+            return getattr(mine, name)
+    return rewritten(fn, outer) if isinstance(fn, types.FunctionType) else fn
+
+
+def mine(op):
+    """What this library has for an operator, None if it has nothing."""
+    if op.name in ABSENT or op.name.startswith(("masked.", "signal.")):
+        return None
+    own = found(autograd_lab, op.name) or getattr(autograd_lab.Tensor, op.name, None)
+    if found(torch, op.name) is op.op:
+        return own
+    fn = counterpart(op.op)
+    return fn if fn is not op.op else own
+
+
+OPERATORS = {
+    f"{op.name} {op.variant_test_name}".strip(): op
+    for op in op_db
+    if torch.float64 in op.dtypes and mine(op) is not None
+}
+
+
+def test_most_of_pytorchs_operators_are_among_them():
+    assert len(OPERATORS) > 480
+
+
+# -- the comparison -----------------------------------------------------------------------------------
+
+
+def tensors(value):
+    """The tensors in a result, in order."""
+    if isinstance(value, (torch.Tensor, autograd_lab.Tensor)):
+        return [value]
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return []
+    return [t for part in value for t in tensors(part)]
+
+
+def node(t):
+    return t.grad_fn and type(t.grad_fn).__name__
+
+
+def assert_close(a, b, what):
+    x, y = a.detach().numpy(force=True), b.detach().numpy()
+    assert x.shape == y.shape, what
+    assert str(a.dtype) == str(b.dtype), what
+    if x.dtype.kind != "f":
+        assert np.array_equal(x, y), what
+        return
+    tolerance = {"float64": 1e-7, "float32": 2e-3, "float16": 3e-2}[x.dtype.name]
+    size = np.abs(x[np.isfinite(x)]).max(initial=1)
+    np.testing.assert_allclose(y, x, rtol=tolerance, atol=tolerance / 10 * min(size, 1e6), err_msg=what)
+
+
+def derivatives(library, outputs, inputs, again):
+    """The gradients of weighted outputs by the inputs; None where there is no way."""
+    weights = np.random.default_rng(1)
+    sent = []
+    for y in outputs:
+        numbers = weights.standard_normal(tuple(y.shape)).astype(str(y.dtype).partition(".")[2])
+        sent.append(library.tensor(numbers, dtype=y.dtype))
+    return library.autograd.grad(outputs, inputs, sent, allow_unused=True, create_graph=again)
+
+
+def compare_derivatives(theirs, ours, their_inputs, our_inputs, left_out):
+    pairs = [(a, b) for a, b in zip(theirs, ours, strict=True) if a.requires_grad]
+    if not pairs or not their_inputs or "gradient" in left_out:
+        return
+    a = derivatives(torch, [a for a, _ in pairs], their_inputs, True)
+    b = derivatives(autograd_lab, [b for _, b in pairs], our_inputs, True)
+    for i, (x, y) in enumerate(zip(a, b, strict=True)):
+        assert (x is None) == (y is None), f"gradient {i}"
+        if x is not None:
+            assert_close(x, y, f"gradient {i}")
+    pairs = [
+        (x, y)
+        for x, y in zip(a, b, strict=True)
+        if x is not None and x.requires_grad and y.requires_grad and x.numel() < 5000
+    ]
+    if not pairs or "second" in left_out:
+        return
+    a = derivatives(torch, [x for x, _ in pairs], their_inputs, False)
+    b = derivatives(autograd_lab, [y for _, y in pairs], our_inputs, False)
+    for i, (x, y) in enumerate(zip(a, b, strict=True)):
+        if x is not None and y is not None:
+            assert_close(x, y, f"second derivative {i}")
+        else:  # no way, and a way that gives zeros, are the same
+            assert not (x if y is None else y).any() if (x is None) != (y is None) else True, (
+                f"second derivative {i}"
+            )
+
+
+def outcome(fn, *args, **kwargs):
+    try:
+        return fn(*args, **kwargs), None
+    except Exception as error:
+        return None, error
+
+
+def compare(op, fn, sample, left_out):
+    known, copies = {}, {}
+    args = copied((sample.input, *sample.args), copies)
+    kwargs = copied(dict(sample.kwargs), copies)
+    try:
+        own_args, own_kwargs = translated(args, known), translated(kwargs, known)
+    except UntranslatedError:
+        return
+    torch.manual_seed(0)
+    autograd_lab.manual_seed(0)
+    theirs, refused = outcome(op.op, *args, **kwargs)
+    ours, error = outcome(fn, *own_args, **own_kwargs)
+    if refused is not None:
+        assert type(error).__name__ == type(refused).__name__, f"PyTorch: {refused}"
+        return
+    if error is not None:
+        if op.name in STRANGE:
+            return
+        raise error
+    theirs, ours = tensors(theirs), tensors(ours)
+    assert len(theirs) == len(ours)
+    for i, (a, b) in enumerate(zip(theirs, ours, strict=True)):
+        if "shape" not in left_out:
+            assert tuple(a.shape) == tuple(b.shape)
+            assert str(a.dtype) == str(b.dtype)
+            assert a.requires_grad == b.requires_grad
+        if "node" not in left_out:
+            assert node(a) == node(b)
+        if not left_out & {"numbers", "shape"}:
+            assert_close(a, b, f"result {i}")
+    if not left_out & {"numbers", "shape"}:
+        wanted = [t for t in copies.values() if t.requires_grad]
+        compare_derivatives(theirs, ours, wanted, [known[id(t)][0] for t in wanted], left_out)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", OPERATORS)
+def test_samples(name):
+    op = OPERATORS[name]
+    fn = mine(op)
+    samples = list(op.sample_inputs("cpu", torch.float64, requires_grad=op.supports_autograd))
+    left_out = set(DIFFERENT.get(op.name, ("", ""))[0].split())
+    for sample in samples[:: -(-len(samples) // MANY)]:
+        compare(op, fn, sample, left_out)

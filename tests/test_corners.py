@@ -1,0 +1,914 @@
+"""Corners of operators, layers and the engine: strange sizes, types and orders, and what is refused.
+
+Found by running PyTorch's own tests and the samples of its operators on this library; each line once gave another number,
+another error, or none. Recorded and live.
+"""
+
+import importlib
+import sys
+
+import pytest
+from recorded import differences, live, run, stored
+
+import autograd_lab
+
+START = """
+import warnings
+warnings.simplefilter("ignore")
+torch.manual_seed(0)
+T, nan, inf = torch.tensor, float("nan"), float("inf")
+
+def told(fn):
+    try:
+        return fn()
+    except Exception as error:
+        return f"{type(error).__name__}: {str(error)[:140]}"
+
+leaf = torch.arange(4.0, requires_grad=True)
+square, cube = torch.arange(1.0, 5).view(2, 2), torch.arange(8.0).view(2, 2, 2)
+pair, three, wide = T([1.0, 2]), T([1.0, 2, 3]), torch.arange(6.0).view(2, 3)
+ints, bytes_ = torch.ones(3, dtype=torch.int32), torch.ones(3, dtype=torch.uint8)
+mask, truths = T([True, False, False]), T([True, False])
+none = torch.zeros((0, 4), dtype=torch.int64)
+block = torch.empty(2, 3, 4, 5)
+image = torch.ones(4, 3, 8, 8).contiguous(memory_format=torch.channels_last)
+ones = torch.ones(1, 2, 3, 3)
+"""
+
+LINES = """
+torch.arange(0.1, -7.9, -4.0, dtype=torch.int64)
+torch.arange(0.5, 5.7, 1.9, dtype=torch.int64)
+torch.arange(0.5, 5.7, 0.5, dtype=torch.int64)
+torch.arange(0.5, 5.7, 0.5, dtype=torch.int32)
+torch.arange(0, float('inf'))
+torch.arange(0, float('nan'))
+torch.arange(float('-inf'), 1)
+torch.arange(float('-inf'), 1, 2, dtype=torch.int64)
+torch.arange(5, 0)
+torch.arange(0, 5, 0)
+torch.linspace(4.3, -3, 6, dtype=torch.int64)
+torch.linspace(0, 9.7, 4, dtype=torch.int32)
+torch.logspace(0, 1.2, 2, dtype=torch.int64)
+torch.logspace(0, 3.9, 4, 2.5, dtype=torch.int64)
+torch.linspace(0, 1, 1, dtype=torch.int64)
+torch.linspace(torch.tensor([1, 2]), 2, 1)
+torch.linspace(torch.tensor([1, 2]), torch.tensor([1, 2]), 1)
+torch.linspace(1, torch.tensor([1, 2]), 1)
+torch.linspace(1, torch.tensor(5.0), 3)
+torch.logspace(1, torch.tensor([5.0]), 3)
+(torch.diff(leaf, 0), torch.diff(leaf, 0) is leaf, torch.diff(leaf, 0)._is_view(), torch.diff(leaf, 0, prepend=leaf))
+torch.diff(leaf, -1)
+torch.diff(torch.tensor(1.0))
+torch.diff(leaf, 5)
+mask.index_add(0, torch.tensor([1, 1]), torch.tensor([True, True]))
+mask.index_add(0, torch.tensor([1, 1]), torch.tensor([True, True]), alpha=False)
+mask.scatter_add(0, torch.tensor([1, 1]), torch.tensor([True, True]))
+mask.index_put((torch.tensor([1, 1]),), torch.tensor([True, True]), accumulate=True)
+mask.prod(dtype=torch.bool)
+mask.prod(0, dtype=torch.bool)
+torch.prod(torch.ones(2, 2), 1, dtype=torch.bool)
+mask.sum(dtype=torch.bool)
+mask.cumsum(0, dtype=torch.bool)
+torch.eq(2, torch.ones(2))
+torch.add(2, torch.ones(2))
+torch.sub(2, torch.ones(2))
+torch.rsub(2, torch.ones(2))
+torch.maximum(2, torch.ones(2))
+torch.atan2(2, torch.ones(2))
+torch.isclose(torch.ones(2), torch.ones(2), rtol=-0.4)
+torch.allclose(torch.ones(2), torch.ones(2), rtol=-0.4)
+torch.aminmax(torch.ones(5, 0, 5), dim=0)
+torch.amax(torch.ones(5, 0, 5), dim=0)
+torch.amax(torch.ones(5, 0, 5), dim=1)
+torch.max(torch.ones(5, 0, 5), dim=0)
+torch.ones(2, 3).cumsum_(1, dtype=torch.float64)
+torch.ones(2, 3, dtype=torch.int64).cumsum_(1, dtype=torch.int64)
+torch.ones(2, 3, dtype=torch.int64).cumprod_(1, dtype=torch.int64)
+torch.zeros(5).geometric_(0.3)
+torch.zeros(5, dtype=torch.float64).geometric_(0.3)
+torch.zeros(5, dtype=torch.int64).geometric_(0.3)
+torch.zeros(5).geometric_(-1)
+torch.rand(1)
+torch.roll(torch.tensor(1.0), 0, 0)
+torch.roll(torch.tensor(1.0), 1)
+torch.narrow(torch.ones(3, 4), 1, torch.tensor([1, 2]), 2)
+torch.narrow(torch.ones(3, 4), 1, torch.tensor(True), 2)
+torch.narrow(torch.ones(3, 4), 1, torch.tensor(1), 2)
+torch.nn.functional.hardtanh(torch.ones(3, 4), 1, 0)
+torch.nn.functional.triplet_margin_with_distance_loss(*[torch.ones(3, 4)] * 3, reduction='abc')
+torch.nn.functional.triplet_margin_loss(torch.ones(3), torch.ones(3, 4), torch.ones(3, 4))
+torch.nn.functional.triplet_margin_with_distance_loss(torch.ones(3), torch.ones(3, 4), torch.ones(3, 4))
+torch.nn.functional.pad(torch.arange(16.0).view(1, 1, 4, 4), (-4, 5, 0, 0), 'replicate')
+torch.nn.functional.pad(torch.arange(16.0).view(1, 1, 4, 4), (-1, 2, 0, 0), 'replicate')
+torch.nn.functional.pad(torch.arange(16.0).view(1, 1, 4, 4), (-1, 1, -2, 1), 'circular')
+torch.nn.functional.pad(torch.arange(16.0).view(1, 1, 4, 4), (-1, 1, -2, 1), 'reflect')
+torch.cov(torch.ones(5), fweights=torch.ones(5, 5))
+torch.unique(torch.tensor(3), return_inverse=True, return_counts=True)
+torch.unique_consecutive(torch.tensor(3), return_inverse=True, return_counts=True)
+torch.ones(5, 5, 5)[:, 0:0].stride()
+torch.ones(5, 5, 5).narrow(1, 0, 0).stride()
+torch.ones(1).expand(1, 1).stride()
+torch.ones(2, 3, 2, 3).bool(memory_format=torch.channels_last).stride()
+torch.ones(2, 3, 2, 3).byte(memory_format=torch.channels_last).stride()
+torch.ones(2, 3, 2, 3).double(memory_format=torch.channels_last).stride()
+torch.ones(2).to(torch.ones(2).double(), True, True)
+torch.ones(2).to(torch.float64, True, True)
+torch.ones(2).to('cpu', torch.float64, True, True)
+torch.trapz(torch.arange(3), torch.arange(3))
+torch.cumulative_trapezoid(torch.arange(3))
+torch.ones(2, 2, dtype=torch.int64).div_(torch.ones(3, 2, 2))
+torch.ones(2, 2, dtype=torch.int64).div_(2)
+torch.nn.functional.avg_pool1d(torch.arange(9).view(1, 1, 9), 3, padding=1)
+torch.nn.functional.avg_pool2d(torch.arange(-8, 8).view(1, 1, 4, 4), 3, padding=1)
+torch.nn.functional.avg_pool2d(torch.arange(-8, 8).view(1, 1, 4, 4), 2, padding=-1)
+torch.nn.functional.max_pool1d(torch.arange(-8, 8.0).view(1, 4, 4), 2, padding=-1)
+torch.nn.functional.max_pool2d(torch.arange(-8, 8.0).view(1, 1, 4, 4), 2, padding=-1)
+torch.nn.functional.conv1d(torch.ones(1, 1, 4).long(), torch.ones(1, 1, 2).long(), torch.ones(1).double())
+torch.nn.functional.conv1d(torch.ones(1, 1, 4), torch.ones(1, 2), torch.ones(1))
+torch.nn.functional.conv2d(torch.ones(1, 1, 4, 3), torch.ones(1, 2, 2), torch.ones(1), padding='same')
+torch.nn.functional.local_response_norm(torch.ones(1, 3, 4).long(), 2)
+torch.nn.functional.margin_ranking_loss(torch.ones(3).long(), torch.ones(3).long(), torch.ones(3).long(), margin=0.5)
+torch.nn.functional.pairwise_distance(torch.ones(3).long(), torch.ones(3).long())
+torch.nn.functional.cosine_embedding_loss(torch.ones(3, 2).long(), torch.ones(3, 2).long(), torch.ones(3).long(), margin=0.3)
+torch.unravel_index(torch.tensor([[1, 2], [3, 4]]), (4, 5))[0]._is_view()
+torch.unique(T([2.0, nan, 2, nan]), return_inverse=True, return_counts=True)
+torch.unique_consecutive(T([2.0, nan, nan, 2, 2]), return_inverse=True, return_counts=True)
+torch.unique(torch.empty(0, 2), dim=1)
+torch.unique_consecutive(torch.empty(0, 2), dim=1)
+torch.unique(torch.empty(0, 0), dim=1)
+torch.unique(torch.empty(0, 2), dim=0, return_inverse=True)
+torch.unique(T(2.0), dim=0)
+torch.unique_consecutive(T(2.0), dim=0)
+torch.nansum(T([1.7, 2.6, nan], dtype=torch.float64), dtype=torch.int32)
+T([1.7, 2.6]).sum(dtype=torch.int32)
+torch.ones(4, 4, 5, dtype=torch.int8)[:, :, 1:].view(torch.float32)
+torch.ones(4, 4, 5, dtype=torch.int8).as_strided((4, 4, 4), (4, 1, 1)).view(torch.float32)
+torch.ones(3, dtype=torch.int8).view(torch.float32)
+torch.ones(3, 4).t().view(torch.int16)
+torch.ones(3, 4).t().view(torch.int32).shape
+torch.ones(3, 4).view(torch.int16).shape
+torch.ones(3, 4)[:, ::2].view(torch.int16).shape
+torch.ones(3, 4)[::2].view(torch.float64).shape
+torch.ones(3, 4)[:, :2].view(torch.float64).shape
+torch.ones(3, 5)[:, :2].view(torch.float64).shape
+torch.adjoint(T([1.0, 2]))
+torch.adjoint(T(1.0))
+T(1.0).mH
+T(1.0).H
+torch.searchsorted(three, T([2.0]), right=True, side='left')
+torch.searchsorted(three, T([2.0]), side='bad')
+torch.searchsorted(T([True]), T([True]))
+torch.searchsorted(three, T([2.0]), sorter=T([0, 1]))
+torch.searchsorted(three, T([2.0]), sorter=T([0, 1, 5]))
+torch.searchsorted(three, T([2.0]), sorter=T([0, 1, 2.0]))
+torch.searchsorted(T(1.0), T([2.0]))
+torch.searchsorted(torch.ones(2, 3), 2.0)
+torch.searchsorted(three, 2.0)
+torch.searchsorted(three, T(2.0))
+torch.searchsorted(three, T([2]))
+torch.bucketize(T([2]), three)
+torch.bucketize(T([2.0]), torch.ones(2, 2))
+torch.searchsorted(torch.arange(6.0).view(3, 2).t(), torch.ones(2, 1))
+torch.bucketize(torch.arange(6.0).view(3, 2).t(), three)
+torch.searchsorted(torch.arange(6.0).view(2, 3), torch.ones(3, 1))
+torch.quantile(three, torch.ones(1, 1))
+torch.quantile(three, T(0.5, dtype=torch.float64))
+torch.quantile(three, T(1.5))
+torch.quantile(three, 1.5)
+torch.quantile(three, T(nan))
+torch.bincount(three)
+torch.bincount(T([True]))
+torch.bincount(T([1, 2]), weights=T([1.0]))
+torch.bincount(T([1, 2]), weights=torch.ones(2, 1))
+torch.bincount(T([1, 2]), minlength=-1)
+torch.bincount(T([-1, 2]))
+torch.bincount(torch.ones(2, 2).long())
+torch.bincount(T([1, 2]), weights=T([1, 2]))
+torch.bincount(torch.empty(0).long(), minlength=3)
+torch.kthvalue(torch.ones(2, 0), 1, dim=1)
+torch.kthvalue(torch.ones(2, 3), 4, dim=1)
+torch.histc(T([1.0, inf]))
+torch.histc(three, bins=0)
+torch.histc(three, bins=3, min=5, max=2)
+torch.histc(T([1, 2]), bins=3)
+torch.histc(torch.empty(0), bins=3)
+torch.histc(three, bins=3, min=2, max=2)
+torch.histc(three, bins=2, min=-5, max=2)
+torch.take_along_dim(torch.ones(2), T([0, 1], dtype=torch.int32), 0)
+torch.unravel_index(T(5), (2, 2))
+torch.linalg.vector_norm(torch.ones(2).double(), dtype=torch.float32)
+torch.ones(3)[[slice(0, 1)]]
+torch.ones(3)[T([1, 0, 1], dtype=torch.uint8)]
+torch.ones(3, 3)[T([1, 0, 1], dtype=torch.uint8), T([1, 0, 1], dtype=torch.uint8)]
+torch.ones(3, 0)[:, [0, 1]]
+torch.where(T([1, 0], dtype=torch.uint8), 1.0, 0.0)
+torch.tensor_split(torch.ones(4, 4), T(1.1))
+torch.broadcast_shapes((-1,))
+torch.broadcast_shapes(1.1)
+torch.broadcast_shapes(1, (2, 1))
+torch.addcmul(square, 0.5, square, square)
+torch.addcdiv(square, 0.5, square, square)
+torch.add(square, 2, square)
+torch.sub(square, 2, square)
+square.clone().add_(2, square)
+square.clone().sub_(2, square)
+square.add(2, square)
+square.sub(2, square)
+square.clone().addcmul_(0.5, square, square)
+square.clone().addcdiv_(-0.5, square, square)
+square.addcmul(0.5, square, square)
+square.addcdiv(0.5, square, square)
+torch.addmm(0.5, square, 0.5, square, square)
+torch.addmm(0.5, square, square, square)
+square.addmm(0.5, 0.5, square, square)
+square.addmm(0.5, square, square)
+square.clone().addmm_(0.5, square, square)
+square.clone().addmm_(0.5, 0.5, square, square)
+torch.addmv(0.5, pair, 0.5, square, pair)
+pair.addmv(0.5, square, pair)
+torch.baddbmm(0.5, cube, 0.5, cube, cube)
+torch.addbmm(0.5, square, 0.5, cube, cube)
+torch.addr(0.5, square, 0.5, pair, pair)
+square.addr(0.5, pair, pair)
+torch.add(ints, ints, alpha=1.1)
+torch.sub(ints, ints, alpha=1.1)
+ints.clone().add_(ints, alpha=1.1)
+torch.rsub(ints, ints, alpha=1.1)
+torch.add(truths, truths, alpha=1.1)
+torch.add(truths, truths, alpha=2)
+torch.add(ints, ints, alpha=True)
+torch.add(square, square, alpha=True)
+torch.add(truths, truths, alpha=True)
+torch.add(truths, truths, alpha=False)
+torch.add(bytes_, bytes_, alpha=-1)
+torch.add(bytes_.to(torch.int8), bytes_.to(torch.int8), alpha=300)
+torch.add(ints, 2, alpha=3)
+torch.add(ints, square[0, 0], alpha=1.5)
+torch.add(ints, 2.5, alpha=1.5)
+torch.sub(bytes_, bytes_, alpha=3)
+bytes_.index_add(0, T([0]), bytes_[:1], alpha=-1)
+torch.add(ints, ints, alpha=-3)
+torch.sub(truths, truths)
+1 - truths
+torch.sub(square, square, alpha=True)
+torch.add(1, 2)
+torch.mul(2, 3)
+torch.sub(3, 2)
+torch.true_divide(1, 2)
+torch.div(1, 2)
+torch.add(True, True)
+torch.add(1.5, 2)
+torch.remainder(5, ints)
+torch.floor_divide(7, 2)
+torch.pow(2, 3)
+torch.maximum(1, 2)
+torch.eq(1, ints)
+torch.fmod(5, ints)
+torch.bitwise_and(1, ints)
+torch.sub(1, ints)
+torch.rsub(ints, 1)
+torch.mul(2, ints)
+torch.div(2, ints)
+torch.cdist(T([[1.0, 2], [1, 3]]), T([[1.0, 2], [1, 2]]), p=0.5)
+torch.cdist(T([[1, 2]]), T([[1, 2]]))
+bytes_ ** (-1)
+torch.renorm(torch.ones(2, 2).long(), 2, 0, 1)
+torch.round(ints, decimals=1)
+torch.arange(0, 2, dtype=torch.bool)
+truths.topk(1)
+torch.linspace(0, 1, 2.5)
+torch.range(1, 0)
+torch.range(0, 1, 0)
+torch.full((2,), T([3]))
+torch.tril_indices(3, -1)
+torch.linspace(-2.7, 3.2, 5, dtype=torch.int64)
+torch.linspace(-2.7, 3.2, 5, dtype=torch.uint8)
+torch.arange(-2.5, 3, dtype=torch.int32)
+torch.arange(0, 3, 0.7, dtype=torch.int32)
+torch.arange(-2.5, 3, dtype=torch.int64)
+torch.tensor([np.float32(5), 1.0]).dtype
+torch.tensor([1.0, np.float32(5)]).dtype
+torch.tensor([np.float64(5), 1]).dtype
+torch.tensor(((7, 5), (9, np.array(5.0)))).dtype
+torch.tensor([np.int32(5), 1.0]).dtype
+torch.tensor([np.int32(5), 1]).dtype
+torch.tensor([np.float32(5), np.float64(1)]).dtype
+torch.tensor([1, np.float32(5)]).dtype
+torch.repeat_interleave(T([1, 0, 2]))
+torch.repeat_interleave(T([1.0, 0, 2]))
+torch.repeat_interleave(T([[1, 0, 2]]))
+torch.repeat_interleave(pair, T([-1, 2]))
+torch.repeat_interleave(pair, -1)
+torch.repeat_interleave(pair, 2, output_size=5)
+torch.repeat_interleave(pair, 2, output_size=4)
+torch.repeat_interleave(pair, T([1.0, 2]))
+pair.repeat_interleave(T([1, 2]), output_size=3)
+torch.repeat_interleave(T([1, 0, 2]), output_size=3)
+torch.randint(0, 300, (2,), dtype=torch.uint8)
+torch.empty(2, dtype=torch.uint8).random_(0, 300)
+torch.empty(2, dtype=torch.uint8).random_(257)
+torch.empty(2, dtype=torch.uint8).random_(-1, 3)
+torch.empty(2, dtype=torch.bool).random_(0, 3)
+torch.empty(2, dtype=torch.float16).random_(-70000, 3)
+torch.randint(0, 2 ** 40, (2,), dtype=torch.int32)
+torch.randperm(300, dtype=torch.uint8)
+torch.randperm(3, dtype=torch.bool)
+torch.empty(2).uniform_(-3e+38, 3e+38)
+torch.empty(2).uniform_(-3.5e+38, 3.4e+38)
+torch.meshgrid(pair, ints, indexing='ij')
+torch.combinations(pair, r=0)
+torch.combinations(pair, r=-1)
+torch.combinations(square)
+torch.as_strided(square, (1, 1), (-1, 1))
+torch.as_strided(square, (1, 1), (2, 1), -1)
+torch.block_diag().shape
+torch.roll(square, 1, dims=None)
+square.roll(1, dims=None)
+torch.arange(4.0).scatter(0, none, torch.zeros(0, 4))
+torch.arange(4.0).scatter_add(0, none, torch.zeros(0, 4))
+torch.arange(4.0).gather(0, none)
+torch.arange(4.0).scatter_reduce(0, none, torch.zeros(0, 4), 'sum')
+torch.index_select(torch.randn(0, 3), 0, T([0]))
+torch.index_select(T(1.0), 0, T([0, 0]))
+torch.index_add(torch.ones(2, 3), 0, T([0]), torch.ones(1, 4))
+torch.ones(2, 3).index_copy(0, T([5]), torch.ones(1, 3))
+torch.index_add(torch.tensor(1.0), 0, torch.tensor([0]), torch.ones(1))
+torch.Size([T(3)])
+torch.Size([True])
+torch.Size([1.0])
+torch.Size([1]) + [2]
+torch.Size([1]) + (2,)
+(2,) + torch.Size([1])
+torch.randn_like(image, memory_format=torch.contiguous_format).stride()
+torch.full_like(image, 1.0, memory_format=torch.contiguous_format).stride()
+torch.randint_like(image, 3, memory_format=torch.contiguous_format).stride()
+torch.rand_like(image, memory_format=torch.contiguous_format).stride()
+torch.roll(image, 1, 1).stride()
+torch.zeros_like(image, memory_format=torch.contiguous_format).stride()
+torch.ones_like(image.contiguous(), memory_format=torch.channels_last).stride()
+torch.zeros(3, 7).t().fill_diagonal_(1.0, wrap=True)
+torch.zeros(7, 3).fill_diagonal_(1.0, wrap=True)
+torch.zeros(7, 3).fill_diagonal_(1.0)
+torch.div(square, 2.0, rounding_mode=None)
+torch.arange(4, out=torch.empty(2, 2)).shape
+torch.rand(2, out=torch.empty(2, dtype=torch.float64))
+torch.randn(20, out=torch.empty(20, dtype=torch.float64))[:3]
+torch.zeros(2, dtype=torch.float32, out=torch.empty(2).double())
+F.adaptive_avg_pool2d(torch.ones(2, 2, 2), (-1, 2))
+F.adaptive_avg_pool2d(torch.ones(2, 2, 2), (1, 2, 3))
+F.group_norm(torch.ones(0, 4, 3), 2).shape
+F.channel_shuffle(torch.arange(6.0).view(1, 6, 1), 3).flatten()
+F.channel_shuffle(torch.arange(6.0).view(1, 6, 1), 4).flatten()
+nn.LazyConvTranspose3d(3, 2)
+F.rms_norm(torch.ones(2, 3), [])
+F.rms_norm(torch.ones(2, 3), [3], torch.ones(2))
+F.prelu(torch.tensor(1.0), torch.ones(2))
+F.prelu(torch.ones(2, 2), torch.ones(2, 1))
+F.rrelu(torch.ones(2), 0.5, 0.1)
+torch.all(wide > 0, dim=[])
+torch.any(wide > 0, dim=())
+torch.all(wide > 0, dim=(), keepdim=True)
+torch.all(wide > 0)
+torch.multinomial(torch.ones(2), 0)
+torch.multinomial(torch.ones(2), -1)
+F.cross_entropy(wide, T([0, 1]), label_smoothing=1.2)
+F.cross_entropy(wide, T([0, 1]), label_smoothing=-0.2)
+F.cross_entropy(torch.rand(5, 0), torch.rand(5, 0))
+F.triplet_margin_with_distance_loss(wide, wide, wide, reduction='none').shape
+F.triplet_margin_with_distance_loss(wide, wide, wide, reduction='sum')
+F.triplet_margin_with_distance_loss(wide, wide, wide, reduction='foo')
+F.interpolate(ones, size=0)
+F.interpolate(ones, scale_factor=0.1)
+F.interpolate(torch.randn(1, 0, 3, 3), size=2)
+F.interpolate(torch.randn(2, 2, 0), scale_factor=2.0, mode='linear')
+nn.LocalResponseNorm(2)(torch.zeros(0, 6, 2, 2)).shape
+nn.LocalResponseNorm(2)(torch.zeros(1, 0, 5, 2)).shape
+nn.HuberLoss(delta='a')
+nn.RNN(3, 5, bias=0)
+nn.LSTM(3.0, 5)
+nn.RNN(0, 5)
+nn.GRU(3, 5, batch_first=1)
+nn.RNNCell(10, 20)(torch.randn(3, 10), torch.randn(1, 20))
+nn.GRUCell(10, 20)(torch.randn(3, 11))
+nn.LSTMCell(10, 20)(torch.randn(3, 10), (torch.randn(3, 21), torch.randn(3, 20)))
+nn.LSTMCell(10, 20)(torch.randn(3, 10), (torch.randn(3, 2, 2, 2), torch.randn(3, 20)))
+nn.CircularPad1d(3)(torch.randn(2, 3, 4, 5))
+nn.BatchNorm1d(3, eps=0.0)(torch.randn(2, 3))
+nn.BatchNorm1d(3, eps=-1.0).eval()(torch.randn(2, 3))
+(ones.grad_fn.name(), m.running_mean, m.running_var, m.num_batches_tracked)
+(F.cross_entropy(wide, T([1, 1, 1]), ignore_index=1).backward(), wide.grad)
+(F.nll_loss(wide, T([1, 1, 1]), ignore_index=1).backward(), wide.grad)
+F.multi_margin_loss(torch.randn(5, 10), T([1, 2, 3]))
+nn.MultiMarginLoss(reduction='none')(torch.randn(8), T([0])).shape
+nn.MultiMarginLoss(reduction='none')(torch.randn(8), T(0)).shape
+nn.Unfold((2, 3))(torch.randn(1, 2, 2, 2))
+nn.InstanceNorm2d(3, affine=True)(torch.randn(2, 4, 5, 5))
+F.grid_sample(torch.ones(1, 1, 3, 3), torch.full((1, 1, 1, 2), float('nan')), mode='nearest', padding_mode='zeros', align_corners=False)
+F.grid_sample(torch.ones(1, 1, 3, 3), torch.full((1, 1, 1, 2), float('inf')), mode='nearest', padding_mode='zeros', align_corners=False)
+F.grid_sample(torch.ones(1, 1, 3, 3), torch.full((1, 1, 1, 2), float('inf')), mode='bilinear', padding_mode='zeros', align_corners=False)
+"""
+
+BLOCKS = {
+    "a write on a view is differentiated twice": """
+for name in ("relu_", "sigmoid_", "exp_", "sqrt_"):
+    x = T([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    y = getattr((x * 2).view(4), name)()
+    (g,) = torch.autograd.grad(y.pow(2).sum(), x, create_graph=True)
+    out[name] = torch.autograd.grad(g.pow(2).sum(), x)
+    whole = x * 2
+    getattr(whole.view(4)[1:], name)()
+    (g,) = torch.autograd.grad(whole.pow(2).sum(), x, create_graph=True)
+    out["part " + name] = torch.autograd.grad(g.pow(2).sum(), x)
+""",
+    "what a hook switches holds for its node only": """
+x = torch.ones(2, requires_grad=True)
+y, seen = x * 2, []
+def switch(g):
+    torch.set_grad_enabled(False)
+y.register_hook(switch)
+x.register_hook(lambda g: seen.append(torch.is_grad_enabled()))
+y.sum().backward(create_graph=True)
+out["mode"] = seen, torch.is_grad_enabled(), x.grad
+""",
+    "saved-tensor hooks that a hook enters or leaves": """
+import torch.autograd.graph as G
+packed = []
+c = G.saved_tensors_hooks(lambda t: packed.append(1) or t, lambda t: t)
+x = torch.ones(2, requires_grad=True)
+y = x * 2
+y.register_hook(lambda g: c.__enter__())
+y.sum().backward()
+x.sin()
+out["entered"] = packed
+
+def unpack(t):
+    inner.__exit__()
+    return t
+inner, outer = G.saved_tensors_hooks(lambda t: t, unpack), G.saved_tensors_hooks(lambda t: t, lambda t: t)
+with outer:
+    inner.__enter__()
+    z = torch.ones(2, requires_grad=True)
+    z.sin().sum().backward()
+inner.__exit__()
+out["left"] = z.grad
+""",
+    "a gradient lies in memory as its leaf does": """
+def strides(x, use, **options):
+    x.requires_grad_()
+    use(x).sum().backward(**options)
+    first = x.grad.stride()
+    use(x).sum().backward(**options)
+    return first, x.grad.stride()
+out["transposed"] = strides(torch.ones(3, 2).t(), lambda x: x * 2)
+out["channels"] = strides(torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last), lambda x: x + 1, create_graph=True)
+out["product"] = strides(torch.ones(2, 3).t(), lambda w: torch.ones(4, 3) @ w)
+out["gaps"] = strides(torch.ones(4, 4)[:, ::2], lambda x: x * 2)
+x = torch.ones(3, requires_grad=True)
+x.grad = torch.zeros(1).expand(3)
+out["expanded"] = told(lambda: (x * 2).sum().backward())
+""",
+    "names that a custom Function keeps on its ctx": """
+def run_with(name):
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            setattr(ctx, name, 2.0)
+            ctx.save_for_backward(x, x > 0)
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx, g, h):
+            x, positive = ctx.saved_tensors
+            return (g + h) * getattr(ctx, name) * positive
+
+    x = T([0.2, 0.8], requires_grad=True)
+    y, z = Double.apply(x)
+    (y + z).sum().backward(create_graph=True)
+    return x.grad.detach()
+
+for name in "keep vjp release unpack share_result inputs saves keeps saved args versions text kind op mask shape alpha".split():
+    out[name] = told(lambda: run_with(name))
+""",
+    "gradients of outputs marked as not differentiable": """
+class Two(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, flag):
+        a, b = x.clone(), x.clone()
+        ctx.mark_non_differentiable(b)
+        ctx._materialize_non_diff_grads = flag
+        return a, b
+
+    @staticmethod
+    def backward(ctx, g, h):
+        given.append(h)
+        return g, None
+
+given = []
+for flag in (True, False):
+    Two.apply(T(1.0, requires_grad=True), flag)[0].backward()
+out["given"] = given
+""",
+    "nodes called by hand": """
+node = (torch.ones(1, requires_grad=True) ** 2).grad_fn
+several = torch.ones(2, 2, requires_grad=True).unbind(0)[0].grad_fn
+g = torch.ones(1)
+out["one"] = [told(lambda: node(*args)) for args in ((g, g), (), (g,))]
+out["two"] = [told(lambda: several(*args)) for args in ((g,), (None, None), (torch.ones(2), None))]
+out["leaf"] = told(lambda: several.next_functions[0][0](g, g))
+""",
+    "attributes that cannot be deleted": """
+x = torch.ones(2, requires_grad=True)
+for name in "data grad_fn requires_grad is_leaf shape grad".split():
+    out[name] = told(lambda: delattr(x, name))
+""",
+    "numpy() where nothing is recorded": """
+x = torch.ones(2, requires_grad=True)
+out["recorded"] = told(lambda: x.numpy())
+with torch.no_grad():
+    out["not"] = x.numpy().tolist(), np.asarray(x).tolist()
+""",
+    "resize_": """
+x = torch.zeros(1)
+x.resize_(1, 2)
+out["versions"] = x._version, x.resize_(2, 1)._version, x.resize_(2, 1)._version
+v = torch.arange(6.0)[2:5]
+v.resize_(2)
+out["part"] = v, v.storage_offset()
+b = torch.zeros(8)
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    torch.sin(torch.ones(3), out=b[2:4])
+out["written"] = b
+with torch.inference_mode():
+    out["inference"] = torch.ones(1, 2, 3, requires_grad=True).resize_(1, 2).shape
+""",
+    "made into the memory of another": """
+x = torch.zeros(2, 3)
+out["as it is"] = torch.linspace(0, 3, 4, out=x.narrow(1, 1, 2)).shape, x.clone(), torch.arange(4, out=torch.empty(2, 2)).shape
+torch.manual_seed(1)
+out["drawn"] = torch.rand(2, out=torch.empty(2, dtype=torch.float64)), torch.randn(20, out=torch.empty(20, dtype=torch.float64))[:3]
+out["types"] = told(lambda: torch.zeros(2, dtype=torch.float32, out=torch.empty(2).double()))
+""",
+    "masks that fill": """
+def filled(values, mask, value):
+    values[mask] = value
+    return values
+a = lambda: torch.arange(4)
+odd = T([1, 0, 1, 0], dtype=torch.uint8)
+out["cast"] = filled(a(), a() > 1, T(1.5)), filled(a(), a() > 1, T([True]))
+out["many"] = told(lambda: filled(a(), a() > -1, T([1.0, 2, 3]))), told(lambda: filled(a(), a() > 1, T([1.0, 2])))
+out["bytes"] = told(lambda: filled(torch.ones(4), odd, 0)), told(lambda: filled(torch.ones(4), odd, T([5.0, 6])))
+out["deleted"] = told(lambda: a().__delitem__(0))
+""",
+    "warnings that come each time": """
+def count(fn):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        fn()
+    return len(found)
+odd = T([1, 0, 1], dtype=torch.uint8)
+out["bytes"] = [count(lambda: torch.ones(3)[odd]) for _ in range(2)], count(lambda: torch.ones(3, 3)[odd, odd])
+out["sequence"] = [count(lambda: torch.ones(3)[[slice(0, 1)]]) for _ in range(2)]
+""",
+    "a view of a view made without recording": """
+x = torch.zeros(2)
+with torch.no_grad():
+    y = x.view(2)
+def write(t):
+    t /= 2
+out["no_grad"] = told(lambda: write(y.requires_grad_().view(2)))
+base = torch.ones(2, requires_grad=True).clone()
+with torch.inference_mode():
+    v = base.view(2)
+out["inference"] = told(lambda: v.view(1, 2).mul_(torch.ones(2, requires_grad=True)))
+""",
+    "dual numbers": """
+import torch.autograd.forward_ad as fwAD
+tangent = lambda t: fwAD.unpack_dual(t).tangent
+with fwAD.dual_level():
+    d = fwAD.make_dual(torch.ones(3), torch.full((3,), 2.0))
+    p, _ = fwAD.unpack_dual(d * 3)
+    out["primal"] = tangent(p), tangent(p * 2), tangent(p.view(3, 1)), str(p), str(d * 3)
+    e = (d * 1).detach_()
+    out["detached"] = tangent(e), tangent(e * 2)
+    f = fwAD.make_dual(torch.zeros(2), torch.ones(2))
+    f.eq_(torch.zeros(2))
+    out["compared"] = f, tangent(f)
+    out["whole"] = torch.ones(3, dtype=torch.int64).copy_(d)
+""",
+    "views by custom Functions in forward mode": """
+import torch.autograd.forward_ad as fwAD
+class Part(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.narrow(0, 0, 2)
+
+    @staticmethod
+    def jvp(ctx, t):
+        other = t.narrow(0, 0, 2).clone()
+        return other.view_as(other)
+
+with fwAD.dual_level():
+    d = fwAD.make_dual(torch.ones(4), torch.ones(4))
+    out["refused"] = told(lambda: Part.apply(d)), told(lambda: Part.apply(d.view_as(d)))
+""",
+    "custom Functions under transforms": """
+class Old(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+class Bare(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x.sin()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.saved_tensors[0].cos()
+
+class Ruled(Bare):
+    generate_vmap_rule = True
+
+x, f = torch.ones(3), torch.func
+for F_ in (Old, Bare, Ruled):
+    out[F_.__name__] = [told(lambda: use()) for use in (lambda: f.grad(F_.apply)(x[0]), lambda: f.jacrev(F_.apply)(x[:2]) if F_ is Ruled else None, lambda: torch.vmap(F_.apply)(x), lambda: f.vjp(F_.apply, x)[0], lambda: F_.apply(x))]
+""",
+    "anomaly mode where warnings are errors": """
+import contextlib, io
+a = torch.ones(5, requires_grad=True)
+with torch.autograd.detect_anomaly(), contextlib.redirect_stderr(io.StringIO()):
+    warnings.simplefilter("error")
+    b = a + 1
+    c = b**2
+    b += 1
+    out["r"] = told(lambda: torch.autograd.grad(c.sum(), a))
+""",
+    "refused by the engine": """
+from torch.autograd.graph import GradientEdge
+x, y = torch.ones(2, requires_grad=True).clone(), torch.ones(2, requires_grad=True).clone()
+out["edge"] = told(lambda: torch.autograd.grad(x.sum(), (x, GradientEdge(y.grad_fn, 0)), allow_unused=True, materialize_grads=True))
+a = T(1.0, requires_grad=True)
+def give():
+    a.data = T(3)
+out["data"] = told(give), a
+out["mode"] = [told(lambda: torch.set_grad_enabled(m)) for m in (1, None, "a")]
+""",
+    "places that are named twice": """
+def gradients(fn, *shapes):
+    inputs = [torch.arange(1.0, 1 + T(s).prod()).view(s).requires_grad_() if s else T(2.0, requires_grad=True) for s in shapes]
+    fn(*inputs).sum().backward()
+    return [t.grad for t in inputs]
+twice = T([0, 0, 1])
+out["fill"] = gradients(lambda x, v: x.index_fill(1, twice, v), (2, 3), ())
+out["alone"] = gradients(lambda x: torch.gather(x, 0, twice * 0), ())
+out["scattered"] = torch.zeros(()).scatter_add(0, twice * 0, torch.ones(3)), torch.zeros(()).scatter(0, twice * 0, three)
+x, s = T([1.5], requires_grad=True), T([2.0, 3.0], requires_grad=True)
+g = torch.autograd.grad(torch.index_reduce(x, 0, T([0, 0]), s, "prod").sum(), (x, s), create_graph=True)
+out["product"] = [t.detach() for t in g], torch.autograd.grad(g[0].sum() + g[1].sum(), (x, s))
+m = lambda: T([True, False, False])
+out["truths"] = m().index_add(0, T([1, 1]), T([True, True])), torch.zeros(2, 3).bool().index_add(1, T([0, 0, 2]), torch.ones(2, 3).bool())
+""",
+    "quantiles by their ranks": """
+for name in ("quantile", "nanquantile"):
+    q = T([0.2, 0.7], requires_grad=True)
+    x = T([[3.0, 1.0, 2.0, 7.0], [nan, 1.0, 5.0, 2.0]], requires_grad=True)
+    getattr(torch, name)(x, q, 1).nan_to_num().sum().backward()
+    out[name] = q.grad, x.grad
+""",
+    "distances between equal points": """
+for p in (0.0, 0.3, 0.5, 1.0, 1.5, 2.0, 3.0, inf):
+    x = T([[1.0, 2], [1, 3]], requires_grad=True)
+    torch.cdist(x, T([[1.0, 2], [1, 2]]), p=p).sum().backward()
+    out[str(p)] = x.grad
+""",
+    "borders and what they cut": """
+x = torch.arange(16.0).view(1, 1, 4, 4)
+for mode in ("replicate", "reflect", "circular"):
+    out[mode] = [told(lambda: F.pad(x, pad, mode)) for pad in ((-1, 2, 0, 0), (-3, 5, 1, -1), (-1, 1, -2, 1), (2, 2, 1, 0))]
+out["more"] = [F.pad(x, pad, "replicate") for pad in ((-4, 5, 0, 0), (5, -4, 0, 0), (0, 0, -4, 4))]
+leaf = torch.arange(4.0, requires_grad=True)
+F.pad(leaf.view(1, 1, 4), (-4, 5), "replicate").sum().backward()
+out["grad"] = leaf.grad
+""",
+    "pooling and convolution in three dims": """
+x = torch.arange(240.0, dtype=torch.float64).view(1, 2, 4, 5, 6).sin().requires_grad_()
+def seen(module):
+    y = module(x)
+    y = y[0] if isinstance(y, tuple) else y
+    (g,) = torch.autograd.grad((y * torch.arange(y.numel(), dtype=y.dtype).view(y.shape).cos()).sum(), x, create_graph=True)
+    second = torch.autograd.grad((g**2).sum(), x, allow_unused=True)[0] is None if g.requires_grad else None
+    return str(module), y.detach(), type(y.grad_fn).__name__, g.detach(), second
+for i, module in enumerate((nn.AdaptiveAvgPool3d(2), nn.AdaptiveAvgPool3d((1, None, 3)), nn.AdaptiveAvgPool3d(1), nn.AdaptiveMaxPool3d((2, 3, 4)), nn.ChannelShuffle(2))):
+    out[str(i)] = seen(module)
+out["places"] = nn.AdaptiveMaxPool3d((2, 3, 2), return_indices=True)(x)[1]
+out["transposed"] = seen(fill(nn.ConvTranspose3d(2, 4, (2, 3, 2), stride=2, padding=1, output_padding=1, groups=2)).double())
+out["area"] = F.interpolate(x, (2, 3, 3), mode="area").detach(), F.interpolate(x, scale_factor=0.5, mode="area").detach()
+out["lazy"] = str(nn.LazyConvTranspose3d(3, 2))
+""",
+    "drawn numbers": """
+for name, args in dict(geometric_=(0.3,), log_normal_=(1, 0.5), cauchy_=(1, 0.5)).items():
+    for dtype in (torch.float32, torch.float64):
+        torch.manual_seed(0)
+        out[f"{name} {dtype}"] = getattr(torch.zeros(20, dtype=dtype), name)(*args), torch.rand(1)
+    out[name + " refused"] = told(lambda: getattr(torch.zeros(2), name)(*[-1.0 for _ in args])), told(lambda: getattr(torch.zeros(2).long(), name)(*args) is None)
+    out[name + " node"] = getattr(torch.zeros(2, requires_grad=True).clone(), name)(*args).grad_fn.name()
+""",
+    "numbers that do not fit": """
+for dtype in (torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool, torch.float16, torch.float32):
+    out[str(dtype)] = [told(lambda: torch.tensor(n, dtype=dtype)) for n in (1e30, nan, inf, -1.5, 2**40, 2**63, -200.7, 70000.0, [1.5, 2**70])]
+for dtype in (torch.uint8, torch.int32):
+    one = torch.ones(1, dtype=dtype)
+    uses = [lambda n: one.clamp(max=n), lambda n: one.clamp_min(n), lambda n: torch.where(T([True]), one, n), lambda n: one**n, lambda n: F.pad(one, (1, 1), value=n), lambda n: one.clone().fill_(n)]
+    out["use " + str(dtype)] = [told(lambda: use(n)) for use in uses for n in (300, 2**40)]
+out["halves"] = torch.ones(1).half().fill_(1e6), torch.full((1,), 1e6, dtype=torch.float16)
+""",
+    "lists of NumPy's numbers": """
+values = [np.float32(5), 1.0], [1.0, np.float64(5)], [np.float64(5), 1], ((7, 5), (9, np.array(5.0))), [np.int32(5), 1.0], [np.int32(5), 1], [1, np.float32(5)], [True, np.int64(2)], [np.array([1]), [2.0]], np.float16(1)
+out["r"] = [str(torch.tensor(v).dtype) for v in values]
+""",
+    "remainders of zero": """
+x = T([-4.0, 4.0, -0.0, 0.0, -5.0, 5.0])
+out["signs"] = [[str(n) for n in (x % d).tolist()] for d in (2, -2, 2.0)], [str(n) for n in torch.remainder(x, T(-2.0)).tolist()]
+""",
+    "layers that are given nothing": """
+m = nn.BatchNorm1d(3, momentum=0.3)
+y = m(torch.zeros(0, 3, requires_grad=True))
+out["norm"] = y.grad_fn.name(), m.running_mean, m.running_var, m.num_batches_tracked, nn.BatchNorm1d(3, affine=False)(torch.zeros(0, 3, requires_grad=True)).grad_fn.name()
+for shape in ((3, 0, 16), (0, 2, 16)):
+    x = torch.zeros(shape)
+    out[str(shape)] = [nn.MultiheadAttention(16, 2)(x, x, x, need_weights=w)[0].shape for w in (True, False)], nn.TransformerEncoderLayer(16, 2, 8)(x).shape
+out["columns"] = F.unfold(torch.ones(0, 2, 4, 4), 2).shape
+""",
+    "losses that nothing counts in": """
+x = torch.arange(12.0).view(3, 4).requires_grad_()
+for name, loss in dict(cross=F.cross_entropy, nll=F.nll_loss).items():
+    x.grad = None
+    value = loss(x, T([1, 1, 1]), ignore_index=1)
+    value.backward()
+    out[name] = value.detach(), x.grad
+a = T([-1.0, 1.0], requires_grad=True)
+out["slopes"] = told(lambda: F.elu_(a.clone(), alpha=-2).sum().backward()), told(lambda: F.celu_(a.clone(), alpha=-2).sum().backward())
+q = torch.zeros(3, requires_grad=True)
+out["flat"] = torch.optim.LBFGS([q], tolerance_grad=-1).step(lambda: (q * 0).sum()).detach(), q
+""",
+    "containers": """
+from collections import OrderedDict
+P = lambda: nn.Parameter(torch.ones(1))
+plain, ordered = nn.ParameterDict({"p8": P(), "p7": P()}), nn.ParameterDict(OrderedDict(z=P(), a=P()))
+out["order"] = list(plain), list(ordered), list(plain | ordered), list(ordered | plain)
+s = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+r = nn.Sequential(nn.ReLU())
+r *= 3
+out["times"] = str(s * 2), str(2 * s), (s * 2)[0] is s[0], str(r), told(lambda: s * 0)[:40], told(lambda: s * "a")[:40]
+""",
+    "states of older versions": """
+bn = nn.BatchNorm2d(3)
+old = {k: v for k, v in bn.state_dict().items() if k != "num_batches_tracked"}
+out["norm"] = str(nn.BatchNorm2d(3).load_state_dict(old)), str(nn.Sequential(nn.BatchNorm2d(3)).load_state_dict({"0." + k: v for k, v in old.items()}))
+p = nn.Parameter(torch.ones(2))
+p.grad = torch.ones(2)
+for name in "Adam AdamW SGD Adagrad Adadelta Adamax NAdam RAdam RMSprop Rprop ASGD".split():
+    o = getattr(torch.optim, name)([p], lr=0.1)
+    state = o.state_dict()
+    for key in ("maximize", "foreach", "differentiable", "capturable", "fused"):
+        state["param_groups"][0].pop(key, None)
+    o.load_state_dict(state)
+    o.step()
+    out[name] = sorted(o.param_groups[0]), p.detach().clone()
+o, log = torch.optim.SGD([p], lr=0.1), []
+o.register_state_dict_pre_hook(lambda o: log.append(1))
+o.register_state_dict_pre_hook(lambda o: log.append(2), prepend=True)
+o.state_dict()
+out["first"] = log
+""",
+    "rates that are tensors": """
+p = nn.Parameter(torch.ones(2))
+for make in (lambda o: torch.optim.lr_scheduler.LambdaLR(o, lambda e: 0.5**e), lambda o: torch.optim.lr_scheduler.ExponentialLR(o, 0.5), lambda o: torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(o, 3), lambda o: torch.optim.lr_scheduler.StepLR(o, 2)):
+    o = torch.optim.SGD([p], lr=T(0.1))
+    s, rates = make(o), []
+    for _ in range(5):
+        o.step()
+        s.step()
+        rates.append(float(o.param_groups[0]["lr"]))
+    out[type(s).__name__] = rates, [float(r) for r in s.base_lrs]
+""",
+    "states of another type": """
+for name in ("NAdam", "ASGD", "Adam"):
+    p = nn.Parameter(torch.ones(3, dtype=torch.float64))
+    o, log = getattr(torch.optim, name)([p], lr=0.1), []
+    for turn in range(5):
+        p.grad = torch.arange(3.0, dtype=torch.float64) - turn
+        o.step()
+        if turn == 2:
+            state = o.state_dict()
+            o.load_state_dict(state)
+        log.append(p.detach().clone())
+    state = o.state_dict()
+    state["state"][0]["step"] = 5.0
+    o.load_state_dict(state)
+    o.step()
+    out[name] = log, p.detach()
+""",
+    "sizes asked of a transposed convolution": """
+m = nn.ConvTranspose2d(3, 4, 3, stride=3)
+x = torch.ones(2, 3, 6, 6)
+out["r"] = [told(lambda: m(x, output_size=size).shape) for size in ((18, 19), (20, 20), (21, 21), (15, 15), (2, 4, 19, 20), (3,))]
+""",
+    "one parametrization after another": """
+import torch.nn.utils.parametrize as P
+class Twice(nn.Module):
+    def forward(self, x):
+        return 2 * x
+
+    def right_inverse(self, x):
+        return x / 2
+
+class Sum(nn.Module):
+    def forward(self, a, b):
+        return a + b
+
+    def right_inverse(self, w):
+        return w / 4, w * 3 / 4
+
+class Cut(nn.Module):
+    def forward(self, x):
+        return x[:1]
+
+for first in (Twice, Sum):
+    m = nn.Linear(2, 2, bias=False)
+    m.weight.data = torch.ones(2, 2)
+    P.register_parametrization(m, "weight", first())
+    one = m.weight.detach().clone()
+    P.register_parametrization(m, "weight", Twice())
+    out[first.__name__] = one, m.weight.detach(), told(lambda: P.register_parametrization(m, "weight", Cut()))
+    m.weight = torch.full((2, 2), 8.0)
+    out["set " + first.__name__] = m.weight.detach()
+""",
+    "batches": """
+import collections
+from torch.utils.data import DataLoader, Dataset, IterableDataset, default_collate, default_convert
+class Odd(Dataset[torch.Tensor]):
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, i):
+        if i % 2:
+            raise ValueError("odd")
+        return i
+
+class Five(IterableDataset[int]):
+    def __iter__(self):
+        return iter(range(5))
+
+batches, seen = iter(DataLoader(Odd())), []
+for _ in range(7):
+    seen.append(told(lambda: next(batches)))
+out["errors"] = seen
+out["iterated"] = list(DataLoader(Five(), batch_size=2)), list(DataLoader(Five(), batch_size=2, drop_last=True)), list(DataLoader(Five(), batch_size=None))
+d, o = collections.deque, collections.OrderedDict
+kinds = [(1, 2), (1, 2, 3)], [range(3), range(3)], [d([1, 2]), d([3, 4])], [o(a=1), o(a=2)], [collections.defaultdict(int, a=1)] * 2, [np.array(["a"])], ["a", "b"], [[1, 2], [3, 4]]
+out["collated"] = [(lambda r: (type(r).__name__, r if isinstance(r, str) else list(r.items()) if isinstance(r, dict) else list(r)))(told(lambda: default_collate(k))) for k in kinds]
+out["converted"] = [told(lambda: default_convert(k)) for k in (np.int64(3), range(3), (1, [2, np.float32(3)]), {"a": np.ones(2)})]
+""",
+    "a step as it was written long ago": """
+p = torch.ones(3)
+p.add_(-0.5, torch.arange(3.0)).addcdiv_(2, torch.ones(3), torch.full((3,), 4.0))
+out["step"] = p
+""",
+}  # fmt: skip
+
+PROGRAMS = {line: START + f"out['r'] = told(lambda: ({line}))" for line in LINES.strip().splitlines()}
+PROGRAMS |= {name: START + block for name, block in BLOCKS.items()}
+
+STORED = stored(__file__)
+
+
+@pytest.fixture
+def standing_in(monkeypatch):
+    """The library, which is also what a program finds under the name torch."""
+    for name in ("autograd.forward_ad", "autograd.graph", "nn.utils.parametrize", "utils.data"):
+        importlib.import_module(f"autograd_lab.{name}")
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "autograd_lab":
+            monkeypatch.setitem(sys.modules, name.replace("autograd_lab", "torch", 1), module)
+    return autograd_lab
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_it_is_as_pytorch_left_it(name, standing_in):
+    mine, theirs = run(PROGRAMS[name], standing_in), STORED["results"][name]
+    assert not differences(mine, theirs)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_record_is_what_live_pytorch_leaves(name):
+    assert not differences(live(STORED, PROGRAMS[name]), STORED["results"][name])

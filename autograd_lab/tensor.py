@@ -93,6 +93,10 @@ class Tensor(Variable):
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         self._set_requires_grad(value)
 
+    @requires_grad.deleter
+    def requires_grad(self):
+        raise RuntimeError("requires_grad must be a bool")
+
     def _set_requires_grad(self, value):
         if value and self._box is INFERENCE and not THREAD.state.inference:
             raise RuntimeError(
@@ -347,6 +351,10 @@ class Tensor(Variable):
         if WATCHERS:
             tell("written", None, (self, value), self, None, "data =")
 
+    @data.deleter
+    def data(self):
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
+
     def numpy(self, *, force=False):
         """The memory as a NumPy array.
 
@@ -425,15 +433,6 @@ class Tensor(Variable):
     def __repr__(self, *, tensor_contents=None):
         return printing.tensor_str(self)
 
-    def __delattr__(self, name):
-        if name == "data":
-            raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
-        if name == "requires_grad":
-            raise RuntimeError("requires_grad must be a bool")
-        if name != "grad" and isinstance(getattr(type(self), name, None), property):
-            raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
-        super().__delattr__(name)
-
     def __format__(self, spec):
         if not self._data.ndim and type(self) is Tensor:
             return self.item().__format__(spec)
@@ -504,12 +503,25 @@ def _rebuild(cls, data, requires_grad):
     return t.requires_grad_(requires_grad)
 
 
+def _close(name, attribute):
+    """`attribute`, with PyTorch's errors for what nobody may do with it.
+
+    A property says it itself: a `__delattr__` of Tensor would make every assignment to a slot slower as well.
+    """
+
+    def refuse(*_):
+        raise AttributeError(f"attribute '{name}' of 'torch._C.TensorBase' objects is not writable")
+
+    return property(attribute.fget, attribute.fset or refuse, attribute.fdel or refuse, attribute.__doc__)
+
+
 def install(methods):
-    """Give Tensor the methods that the rules define."""
+    """Give Tensor the methods and properties that the rules define."""
     for name, fn in methods.items():
-        setattr(Tensor, name, fn)
+        setattr(Tensor, name, _close(name, fn) if isinstance(fn, property) else fn)
 
 
+install({name: own for name, own in vars(Tensor).items() if isinstance(own, property)})
 rule.bind(Tensor)
 Registry.functions = rule.FUNCTIONS
 rule.FUNCTIONS["is_inference"] = Tensor.is_inference

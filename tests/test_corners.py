@@ -441,6 +441,15 @@ y.sum().backward()
 x.sin()
 out["entered"] = packed
 
+def fail(g):
+    c.__enter__()
+    raise ValueError("no")
+y = x * 2
+y.register_hook(fail)
+out["error"] = told(lambda: y.sum().backward())
+x.sin()
+out["entered before an error"] = packed
+
 def unpack(t):
     inner.__exit__()
     return t
@@ -516,10 +525,12 @@ out["one"] = [told(lambda: node(*args)) for args in ((g, g), (), (g,))]
 out["two"] = [told(lambda: several(*args)) for args in ((g,), (None, None), (torch.ones(2), None))]
 out["leaf"] = told(lambda: several.next_functions[0][0](g, g))
 """,
-    "attributes that cannot be deleted": """
+    "attributes that cannot be deleted or set": """
 x = torch.ones(2, requires_grad=True)
 for name in "data grad_fn requires_grad is_leaf shape grad".split():
     out[name] = told(lambda: delattr(x, name))
+for name in "grad_fn is_leaf shape ndim T device".split():
+    out["set " + name] = told(lambda: setattr(x, name, 1))
 """,
     "numpy() where nothing is recorded": """
 x = torch.ones(2, requires_grad=True)

@@ -67,10 +67,9 @@ class BackwardPass:
     def run(self, limit=-1):
         """Run `limit` nodes, or all that are left (the default). The grad mode is entered and left in here."""
         state = THREAD.state
-        before, outer, saved_hooks = state.grad, state.running, state.saved_hooks
+        before, outer = state.grad, state.running
         state.grad, state.running = self.create_graph, self
-        state.saved_hooks = list(saved_hooks)  # what a hook enters or leaves in here is over with the node
-        self.saved_hooks = tuple(saved_hooks)
+        self.saved_hooks = tuple(state.saved_hooks)
         # The collector would walk a large graph again and again while the pass makes no garbage for it.
         paused = len(self.deps) > LARGE and gc.isenabled()
         if paused:
@@ -83,8 +82,9 @@ class BackwardPass:
                 self.watch.failed(self, error)
             raise
         finally:
-            state.grad, state.running, state.saved_hooks = before, outer, saved_hooks
-            state.refresh()
+            if len(state.saved_hooks) != len(self.saved_hooks):
+                self._settle(state)  # a hook that raised had changed them
+            state.grad, state.running = before, outer
             if paused:
                 gc.enable()
         if self.watch is not None and not self.ready:

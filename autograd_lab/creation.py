@@ -56,9 +56,11 @@ class device:  # noqa: N801 - PyTorch's name
             raise TypeError(f"device(): argument 'type' must be str, not {builtin_type(type).__name__}")
         if isinstance(type, int):
             raise RuntimeError("Cannot access accelerator device when none is available.")
-        kind, _, number = type.partition(":")
-        if number:
-            if not number.isdigit():
+        if not type:
+            raise RuntimeError("Device string must not be empty")
+        kind, colon, number = type.partition(":")
+        if colon:
+            if not number.isdigit() or str(int(number)) != number:
                 raise RuntimeError(f"Invalid device string: '{type}'")
             index = int(number)
         if kind not in _KNOWN.split(", "):
@@ -281,6 +283,8 @@ def _explain_type(array, data):
     kind = array.dtype.kind
     if kind in "uO" and isinstance(_first(data), (int, float)):
         raise ValueError("Overflow when unpacking long long")
+    if kind == "U" and not isinstance(_first(data), str):
+        raise TypeError("new(): invalid data type 'str'")
     if kind == "U":
         raise ValueError("too many dimensions 'str'")
     if kind == "c":
@@ -337,6 +341,12 @@ def as_tensor(data, dtype=None, device=None):
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     """`obj` as a tensor; copied only if asked, or if there is no other way (torch.asarray)."""
+    if copy is False and not isinstance(obj, (Variable, np.ndarray)):
+        if isinstance(obj, np.generic):
+            raise RuntimeError(
+                "can't alias NumPy scalars. Either remove copy=False or transform it in a ndarray. "
+            )
+        raise ValueError("can't alias arbitrary sequence into a tensor.")
     out = as_tensor(obj, dtype, device)
     if copy and (out is obj or isinstance(obj, np.ndarray)):
         out = out.clone()
@@ -355,8 +365,13 @@ def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
 
 def size_of(args, name):
     """The shape given as name(2, 3) or name((2, 3)). Raises TypeError for what is no int."""
-    if len(args) == 1 and isinstance(args[0], (tuple, list)):
+    together = len(args) == 1 and isinstance(args[0], (tuple, list))
+    if together:
         args = args[0]
+    wrong = next(((i, n) for i, n in enumerate(args) if isinstance(n, bool)), None)
+    if wrong is not None:
+        found = f", but found element of type bool at pos {wrong[0]}" if together else ", not bool"
+        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints{found}")
     try:
         shape = tuple([operator.index(n) for n in args])
     except TypeError:
@@ -369,6 +384,8 @@ def size_of(args, name):
             if name == "zeros":
                 raise RuntimeError("zeros: Dimension size must be non-negative.")
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+    if math.prod(shape) >= 2**61:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
     return shape
 
 
@@ -394,6 +411,8 @@ def _constant(name, make, text):
             if "size" not in named:
                 raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
             size = (named["size"],)
+            if isinstance(size[0], int):
+                raise TypeError(f"{name}(): argument 'size' must be tuple of ints, not int")
         out = make(size_of(size, name), float_type(dtype))
         return leaf(out if memory_format is None else memory_format.lay(out), requires_grad)
 
@@ -719,6 +738,8 @@ def set_num_threads(n):
     """Does nothing: operations run in one thread here (torch.set_num_threads)."""
     if not isinstance(n, int):
         raise TypeError(f"set_num_threads expects an int, but got {type(n).__name__}")
+    if n <= 0:
+        raise RuntimeError("set_num_threads expects a positive integer")
 
 
 _deterministic = False

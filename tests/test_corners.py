@@ -406,6 +406,122 @@ nn.InstanceNorm2d(3, affine=True)(torch.randn(2, 4, 5, 5))
 F.grid_sample(torch.ones(1, 1, 3, 3), torch.full((1, 1, 1, 2), float('nan')), mode='nearest', padding_mode='zeros', align_corners=False)
 F.grid_sample(torch.ones(1, 1, 3, 3), torch.full((1, 1, 1, 2), float('inf')), mode='nearest', padding_mode='zeros', align_corners=False)
 F.grid_sample(torch.ones(1, 1, 3, 3), torch.full((1, 1, 1, 2), float('inf')), mode='bilinear', padding_mode='zeros', align_corners=False)
+nn.ReflectionPad1d(2)(torch.randn(3, 0, 10))
+nn.ReflectionPad2d(1)(torch.randn(2, 0, 4, 4))
+nn.ReplicationPad1d(2)(torch.randn(3, 0, 10))
+nn.ReplicationPad3d(1)(torch.randn(1, 0, 3, 4, 4))
+nn.ReplicationPad2d(1)(torch.randn(0, 3, 4, 4)).shape
+F.pad(torch.randn(1, 1, 3), (-1, -2), mode="replicate")
+F.pad(torch.randn(1, 1, 3), (-1, -2), mode="reflect")
+F.pad(torch.randn(1, 1, 3), (1, 1), mode="reflect", value=1.0)
+F.cosine_embedding_loss(torch.ones(1, 3, 4), torch.ones(1, 3, 4), torch.ones(1))
+F.cosine_embedding_loss(torch.ones(3), torch.ones(3), torch.ones(1))
+F.cosine_embedding_loss(torch.ones(1, 3), torch.ones(1, 3), torch.ones(1, 1))
+F.cosine_embedding_loss(torch.ones(1, 3), torch.ones(1, 3), torch.tensor(1.0))
+nn.MultiMarginLoss()(torch.randn(10, 0), torch.ones(10, dtype=torch.long))
+nn.MultiLabelMarginLoss()(torch.randn(10, 0), torch.ones(10, 0, dtype=torch.long))
+nn.PixelShuffle(2)(torch.ones(3))
+nn.PixelShuffle(3)(torch.ones(8, 2, 2))
+nn.PixelShuffle(0)(torch.ones(8, 2, 2))
+nn.PixelUnshuffle(3)(torch.ones(8, 4, 6))
+nn.PixelUnshuffle(3)(torch.ones(8, 6, 4))
+nn.PixelUnshuffle(-2)(torch.ones(8, 4, 4))
+nn.PixelUnshuffle(2)(torch.ones(4))
+F.interpolate(ones, size=(2, 3.5))
+F.interpolate(ones, size=(2, 3, 4))
+F.interpolate(ones, scale_factor=(1.0, 1.0, 1.0))
+F.interpolate(torch.ones(2, 2), size=2)
+F.interpolate(ones, scale_factor=1e300)
+F.interpolate(ones, scale_factor=float("nan"))
+F.interpolate(ones, size=2, mode="cubic")
+F.avg_pool2d(torch.randn(12, 0, 6, 6), 2)
+F.max_pool1d(torch.randn(8, 0, 16), 2)
+F.max_pool2d(torch.randn(1, 0, 5, 4), 2)
+F.max_pool3d(torch.randn(8, 0, 4, 4, 4), 2)
+F.avg_pool3d(torch.randn(1, 0, 4, 4, 4), 2)
+F.adaptive_avg_pool1d(torch.randn(1, 3, 0), 2)
+F.adaptive_avg_pool2d(torch.randn(1, 0, 4, 4), 2)
+F.adaptive_max_pool2d(torch.randn(1, 0, 4, 4), 2)
+F.avg_pool2d(torch.ones(1, 1, 4, 4, dtype=torch.int32), 2)
+F.adaptive_avg_pool2d(torch.ones(1, 1, 4, 4, dtype=torch.int16), 2)
+F.adaptive_max_pool1d(torch.randn(4), 2)
+F.adaptive_avg_pool1d(torch.randn(4), 2)
+F.max_pool1d(torch.randn(1, 1, 8), 2, dilation=-1)
+F.max_pool1d(torch.randn(1, 1, 8), 2, dilation=0)
+F.max_pool1d(torch.randn(1, 1, 8), 2, stride=0)
+F.max_pool1d(torch.randn(1, 1, 8), 0)
+F.max_pool1d(torch.randn(1, 1, 8), 9)
+F.max_pool1d(torch.randn(8), 2)
+F.max_pool2d(torch.randn(1, 1, 8, 8), (2, 2, 2))
+F.max_pool2d(torch.randn(1, 1, 8, 8), 2, stride=0)
+F.max_pool2d(torch.randn(1, 1, 8, 8), 0)
+F.max_pool2d(torch.randn(8), 2)
+F.avg_pool2d(torch.randn(1, 1, 8, 8), 2, stride=0)
+F.avg_pool2d(torch.randn(1, 1, 8, 8), 0)
+F.avg_pool2d(torch.randn(1, 1, 8, 8), 9)
+F.adaptive_avg_pool1d(torch.randn(1, 1, 8), -1)
+F.embedding_bag(T([[0, 1]]), torch.ones(3, 2), per_sample_weights=torch.ones(1, 2, dtype=torch.float64))
+F.embedding_bag(T([0, -1]), torch.ones(3, 2), T([0]), mode="max")
+F.embedding_bag(T([0, 5]), torch.ones(3, 2), T([0]), mode="mean", padding_idx=0)
+F.embedding_bag(T([0, 5]), torch.ones(3, 2), T([0]), mode="sum")
+F.conv1d(torch.randn(1, 2, 5), torch.randn(2, 2, 3), groups=0)
+F.conv1d(torch.randn(1, 2, 5), torch.randn(2, 2, 3), dilation=0)
+F.conv1d(torch.randn(1, 2, 5), torch.randn(3, 1, 3), groups=2)
+F.conv1d(torch.randn(1, 2, 5, dtype=torch.float64), torch.randn(2, 2, 3))
+F.conv_transpose2d(torch.randn(1, 0, 3, 3), torch.randn(0, 2, 3, 3))
+F.conv_transpose1d(torch.randn(1, 2, 3), torch.randn(2, 3, 2), output_padding=2)
+torch.nn.utils.rnn.pack_padded_sequence(torch.randn(0, 0), [])
+nn.UninitializedParameter().materialize(3)
+nn.Linear(2, 2).to(torch.device("cpu"), True)
+nn.Linear(2, 2).to(None, True)
+nn.Linear(2, 2).to([])
+nn.Linear(2, 2).to({}, non_blocking=True)
+nn.Linear(2, 2).to("cpu", copy=True)
+nn.Linear(2, 2).to(torch.float64, True).weight.dtype
+nn.Linear(2, 2).to("cpu", torch.float64, True).weight.dtype
+torch.ones(2, requires_grad=True).exp().acosh_().sum().backward()
+torch.ones(2, requires_grad=True).exp().asinh_().sum().backward()
+(torch.ones(2, requires_grad=True) * 0.5).atanh_().sum().backward()
+wide.squeeze((0, 0))
+wide.resize_((2, -1))
+torch.index_select(wide, 1, T([0, 5]))
+torch.ones(2, 2)[None, 2]
+T(1.0)[(1,)]
+T(1.0)[0:1]
+T(1.0)[0]
+torch.normal(torch.zeros(2, 3), torch.ones(4, 5))
+torch.ones(True)
+torch.ones(size=2)
+torch.manual_seed(2**64)
+torch.set_num_threads(0)
+torch.device("cuda:")
+torch.device("cuda:01")
+torch.device("")
+torch.cummax(T(1.0), 100)
+torch.empty(2**40, 2**40)
+torch.rand(2, 2).resize_([2, 4, 2**29, 2**29])
+torch.tensor([1, "a"])
+torch.asarray(np.float64(2.0), copy=False)
+torch.dot(truths, truths)
+torch.trace(T([[True]]))
+torch.isin(truths, truths)
+torch.median(truths)
+torch.cov(torch.empty(1, 0))
+torch.corrcoef(torch.empty(2, 0))
+nn.Linear(2, 2).to("cuda")
+nn.Linear(2, 2).to(device="cuda:0")
+nn.Linear(2, 2).to(torch.device("cuda"))
+nn.Linear(2, 2).to(torch.float64, True, True)
+nn.Linear(2, 2).to(torch.ones(1, dtype=torch.float64), True).weight.dtype
+nn.Linear(2, 2).to(None, torch.float64).weight.dtype
+nn.Linear(2, 2).to(float)
+nn.Linear(2, 2).to(dtype=torch.float64, non_blocking=True).weight.dtype
+nn.Linear(2, 2).to(3)
+nn.Linear(2, 2).to("foo")
+nn.Linear(2, 2).to(None).weight.dtype
+nn.Linear(2, 2).to().weight.dtype
+nn.Linear(2, 2).to(torch.int64)
+torch.ones(2).to("cuda")
 """
 
 BLOCKS = {
@@ -890,6 +1006,102 @@ kinds = [(1, 2), (1, 2, 3)], [range(3), range(3)], [d([1, 2]), d([3, 4])], [o(a=
 out["collated"] = [(lambda r: (type(r).__name__, r if isinstance(r, str) else list(r.items()) if isinstance(r, dict) else list(r)))(told(lambda: default_collate(k))) for k in kinds]
 out["converted"] = [told(lambda: default_convert(k)) for k in (np.int64(3), range(3), (1, [2, np.float32(3)]), {"a": np.ones(2)})]
 """,
+    "hooks of a call that fails": """
+import warnings
+class Fails(nn.Module):
+    def forward(self, x):
+        raise ValueError("forward failed")
+def hook(*args):
+    raise KeyError("hook failed")
+m = Fails()
+m.register_forward_hook(hook, always_call=True)
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    out["both fail"] = told(lambda: m(three)), [str(w.message)[:120] for w in seen]
+calls = []
+m = Fails()
+m.register_forward_hook(lambda *a: calls.append("own"), always_call=True)
+m.register_forward_hook(lambda *a: calls.append("usual"))
+handle = nn.modules.module.register_module_forward_hook(lambda *a: calls.append("global"), always_call=True)
+out["only forward"] = told(lambda: m(three)), calls
+handle.remove()
+m = nn.Linear(3, 1)
+m.register_forward_hook(hook)
+m.register_forward_hook(lambda *a: calls.append("after"), always_call=True)
+out["only a hook"] = told(lambda: m(three)), calls
+""",
+    "results with names under backward hooks": """
+import collections
+Pair = collections.namedtuple("Pair", "left right")
+class Two(nn.Module):
+    def forward(self, x):
+        return Pair(x * 2, x * 3)
+for register in ("register_full_backward_hook", "register_full_backward_pre_hook"):
+    m = Two()
+    getattr(m, register)(lambda *a: None)
+    r = m(leaf)
+    out[register] = type(r).__name__, told(lambda: r.left), told(lambda: r.right)
+""",
+    "hooks and the life of a module": """
+import gc, weakref
+gc.collect()
+gc.disable()
+m = nn.Linear(2, 2)
+m.register_load_state_dict_pre_hook(lambda *a: None)
+m.register_load_state_dict_post_hook(lambda *a: None)
+m.register_state_dict_pre_hook(lambda *a: None)
+state = m.state_dict()
+m.load_state_dict(state)
+alive = weakref.ref(m)
+del m, state
+out["alive"] = alive() is not None
+gc.enable()
+""",
+    "settings that optimizers refuse": """
+P, Q = nn.Parameter(torch.ones(2)), nn.Parameter(torch.ones(2))
+O = torch.optim
+out["rates"] = [told(lambda: type(k([P], lr=T([0.1, 0.2]))).__name__) for k in (O.SGD, O.Adam, O.RMSprop, O.Adagrad, O.Adadelta, O.AdamW, O.NAdam, O.RAdam, O.ASGD, O.Rprop, O.Adamax, O.LBFGS)]
+out["names"] = [told(lambda: type(O.SGD(g, lr=0.1)).__name__) for g in ([("a", P), Q], [Q, ("a", P)], [{"params": [P]}, {"params": [("a", Q)]}], [{"params": [("a", P)]}, {"params": [Q]}])]
+o = O.SGD([P], lr=0.1)
+out["added"] = told(lambda: o.add_param_group({"params": [("a", Q)]})), len(o.param_groups)
+out["kinds"] = [
+    told(lambda: type(k([P], **s)).__name__)
+    for k in (O.Adam, O.AdamW)
+    for s in (
+        dict(lr=T(0.1), foreach=True), dict(betas=(0.9, T(0.99))), dict(betas=(T(0.9), T(0.99)), foreach=True), dict(betas=(T(0.9), T(0.99))),
+        dict(betas=(T([0.9, 0.9]), T(0.99))), dict(betas=(T(0.9), T([0.99, 0.9]))), dict(lr=T(0.1), fused=True), dict(foreach=True, fused=True),
+        dict(lr=-1), dict(betas=(1.0, 0.9)), dict(eps=-1), dict(weight_decay=-1),
+    )
+]
+""",
+    "datasets and loaders that are refused": """
+from torch.utils.data import ConcatDataset, DataLoader, IterableDataset, StackDataset, TensorDataset, random_split
+import warnings
+data = TensorDataset(torch.arange(4.0))
+loader = DataLoader(data)
+out["set"] = [told(lambda: setattr(loader, name, None)) for name in "batch_size batch_sampler sampler drop_last dataset persistent_workers".split()]
+loader.collate_fn = len
+out["collate_fn"] = list(loader)
+out["made"] = [told(lambda: type(DataLoader(data, **s)).__name__) for s in (dict(timeout=-1), dict(multiprocessing_context="fork"), dict(prefetch_factor=2), dict(persistent_workers=True), dict(num_workers=-1), dict(batch_size=0))]
+class Endless(IterableDataset):
+    def __iter__(self):
+        return iter(range(3))
+out["joined"] = told(lambda: type(ConcatDataset([Endless()])).__name__), told(lambda: type(ConcatDataset([])).__name__)
+both = ConcatDataset([[1, 2], [3]])
+out["places"] = [told(lambda: both[i]) for i in (-4, -3, -1, 2, 3)], both.cumulative_sizes
+out["stacked"] = told(lambda: StackDataset(data, a=data)), told(lambda: StackDataset()), told(lambda: StackDataset(data, [1]))
+with warnings.catch_warnings(record=True) as seen:
+    warnings.simplefilter("always")
+    parts = random_split(range(2), [0.9, 0.1])
+    out["split"] = [len(p) for p in parts], [str(w.message)[:100] for w in seen]
+""",
+    "padded batches and their kinds": """
+from torch.nn.utils.rnn import pack_padded_sequence
+p = pack_padded_sequence(torch.arange(6.0).view(3, 2), [3, 2])
+out["itself"] = [told(lambda: f(p) is p) for f in (lambda p: p.to(torch.float32), lambda p: p.float(), lambda p: p.cpu(), lambda p: p.to("cpu"))]
+out["kinds"] = [str(getattr(p, k)().data.dtype) for k in "double long int short char byte half float".split()]
+out["pinned"] = p.is_pinned(), p.is_cuda
+""",
     "a step as it was written long ago": """
 p = torch.ones(3)
 p.add_(-0.5, torch.arange(3.0)).addcdiv_(2, torch.ones(3), torch.full((3,), 4.0))
@@ -906,7 +1118,13 @@ STORED = stored(__file__)
 @pytest.fixture
 def standing_in(monkeypatch):
     """The library, which is also what a program finds under the name torch."""
-    for name in ("autograd.forward_ad", "autograd.graph", "nn.utils.parametrize", "utils.data"):
+    for name in (
+        "autograd.forward_ad",
+        "autograd.graph",
+        "nn.utils.parametrize",
+        "nn.utils.rnn",
+        "utils.data",
+    ):
         importlib.import_module(f"autograd_lab.{name}")
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "autograd_lab":

@@ -89,6 +89,15 @@ def run_tensor_hooks(hooks, g):
     return g
 
 
+def add_hook(hooks, hook, prepend=False, flags=()):
+    """Register `hook` in the dict `hooks`, first if `prepend`, and note its id in each of the sets `flags`."""
+    before = list(hooks) if prepend else ()
+    handle = RemovableHandle(hooks, hook, flags)
+    for key in before:
+        hooks[key] = hooks.pop(key)  # behind the new one
+    return handle
+
+
 def check_value(fn, g, result):
     """Check what the hook `fn` returned in place of the gradient `g`: a Tensor of the same shape and dtype, or None."""
     if result is None:
@@ -135,5 +144,5 @@ def run_node_hooks(hooks, grads, *context):
 
 
 __all__ = [
-    "HookDict", "NodeHooks", "Registry", "RemovableHandle", "as_tensor", "check_value", "run_node_hooks", "run_tensor_hooks",
+    "HookDict", "NodeHooks", "Registry", "RemovableHandle", "add_hook", "as_tensor", "check_value", "run_node_hooks", "run_tensor_hooks",
 ]  # fmt: skip

@@ -27,6 +27,7 @@ from ..ops.convolution import (
 from ..ops.convolution import affine_grid as _affine_grid
 from ..ops.embedding import drawn, drop
 from ..ops.embedding import one_hot as _one_hot
+from ..ops.pointwise import not_for
 from ..ops.rule import FUNCTIONS, METHODS
 from ..ops.scalars import minus, norm_of, over, plus, times
 from ..warning import warn
@@ -504,8 +505,8 @@ def _one(value, before):
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The largest element of each window of the last dim."""
     stride = kernel_size if stride is None else stride
-    if _one(padding, 0)[-1] < 0:
-        raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {_one(padding, 0)[-1]}")
+    if not return_indices:
+        _check_max_pool1d(input._data, kernel_size, stride, padding, dilation, ceil_mode)
     return _as_row(
         max_pool2d,
         input,
@@ -516,6 +517,26 @@ def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
         ceil_mode,
         return_indices,
     )
+
+
+def _check_max_pool1d(x, *settings_and_mode):
+    *settings, ceil_mode = settings_and_mode
+    if x.ndim not in (2, 3) or 0 in x.shape[-2:]:
+        raise RuntimeError(
+            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
+            f"got:{list(x.shape)}"
+        )
+    if x.dtype.kind != "f":
+        raise not_for(x, "max_pool1d_impl")
+    kernel, stride, padding, dilation = (_one(value, 0)[-1] for value in settings)
+    for name, value in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
+        if value <= 0:
+            raise RuntimeError(f"max_pool1d() {name} must be greater than zero, but got {value}")
+    if padding < 0:
+        raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {padding}")
+    out = pooling.out_size(x.shape[-1], kernel, stride, padding, dilation, ceil_mode)
+    if out <= 0 and 2 * padding <= dilation * (kernel - 1) + 1:
+        raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
 
 
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
@@ -530,6 +551,7 @@ def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 
 def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     """The mean of each window of the last dim."""
+    _two_or_three_dims("avg_pool1d", input)
     stride = kernel_size if stride is None else stride
     return _as_row(
         avg_pool2d,
@@ -581,11 +603,20 @@ def _grid(input, output_size, n):
     return tuple([s if s is not None else input._data.shape[i - n] for i, s in enumerate(sizes)])
 
 
+def _two_or_three_dims(name, input):
+    if input._data.ndim not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {input._data.ndim}-dimensional tensor for argument #1 'self' (while "
+            f"checking arguments for {name})"
+        )
+
+
 def adaptive_avg_pool1d(input, output_size):
     """The means of `output_size` cells that cover the last dim."""
     if output_size is None:  # which pooling in two dims takes for "as it is"
         raise TypeError("output_size must be a number of cells, not None")
     (n,) = _grid(input, output_size, 1)
+    _two_or_three_dims("adaptive_avg_pool1d", input)
     return _as_row(pooling.adaptive_avg_pool2d, input, (1, n))
 
 
@@ -602,6 +633,13 @@ def adaptive_avg_pool3d(input, output_size):
 def adaptive_max_pool1d(input, output_size, return_indices=False):
     """The largest elements of `output_size` cells that cover the last dim."""
     (n,) = _grid(input, output_size, 1)
+    _two_or_three_dims("adaptive_max_pool1d", input)
+    x = input._data
+    if 0 in x.shape[1:]:
+        raise RuntimeError(
+            "adaptive_max_pool1d(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+            f"{list(x.shape)} with dimension {x.shape.index(0, 1)} being empty"
+        )
     return _as_row(pooling.adaptive_max_pool2d, input, (1, n), return_indices)
 
 
@@ -670,7 +708,7 @@ def pad(input, pad, mode="constant", value=None):
                 raise RuntimeError("narrow(): length must be non-negative.")
         return pad_constant(input, pad, 0 if value is None else value)
     if value is not None and value != 0:
-        raise ValueError(f'Padding mode "{mode}" doesn\'t take in value argument')
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
     if mode in ("reflect", "replicate"):
         return pad_by_mode(input, pad, mode)
     if mode == "circular":
@@ -702,8 +740,26 @@ def _pad_circular(input, pad):
     return out
 
 
+def _check_shuffle(op, input, name, factor):
+    """The shape of `input`, if its pixels can be moved by that factor."""
+    shape = input._data.shape
+    if len(shape) < 3:
+        raise RuntimeError(
+            f"{op} expects input to have at least 3 dimensions, but got input with {len(shape)} dimension(s)"
+        )
+    if factor <= 0:
+        raise RuntimeError(f"{op} expects a positive {name}, but got {factor}")
+    return shape
+
+
 def pixel_shuffle(input, upscale_factor):
     """(n, c r^2, h, w) rearranged as (n, c, h r, w r)."""
+    shape = _check_shuffle("pixel_shuffle", input, "upscale_factor", upscale_factor)
+    if shape[-3] % upscale_factor**2:
+        raise RuntimeError(
+            "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+            f"input.size(-3)={shape[-3]} is not divisible by {upscale_factor**2}"
+        )
     return apply(PixelShuffleBackward0, (input,), upscale_factor)
 
 
@@ -727,6 +783,13 @@ def channel_shuffle(input, groups):
 
 def pixel_unshuffle(input, downscale_factor):
     """(n, c, h r, w r) rearranged as (n, c r^2, h, w)."""
+    shape = _check_shuffle("pixel_unshuffle", input, "downscale_factor", downscale_factor)
+    for name, d in (("height", -2), ("width", -1)):
+        if shape[d] % downscale_factor:
+            raise RuntimeError(
+                f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({d})={shape[d]} is not "
+                f"divisible by {downscale_factor}"
+            )
     return apply(PixelUnshuffleBackward0, (input,), downscale_factor)
 
 
@@ -1041,6 +1104,13 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     )
 
 
+def _vector_or_matrix(shape):
+    if len(shape) not in (1, 2) or not shape[-1]:
+        raise RuntimeError(
+            f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
+        )
+
+
 def multi_margin_loss(
     input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"
 ):
@@ -1051,6 +1121,7 @@ def multi_margin_loss(
     if weight is not None and weight._data.ndim != 1:
         raise ValueError("weight must be one-dimensional")
     shape = input._data.shape
+    _vector_or_matrix(shape)
     if len(shape) == 2 and target._data.shape != shape[:1]:
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
@@ -1063,6 +1134,7 @@ def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduct
     """Every right class must stay 1 above every wrong one; a row of `target` lists the right ones and ends with -1."""
     reduction = _enum(reduction, size_average, reduce)
     x, t = input._data, target._data
+    _vector_or_matrix(x.shape)
     if t.shape != x.shape:
         raise RuntimeError(f"inconsistent target size: {list(t.shape)} for input of size: {list(x.shape)}")
     if t.dtype.name != "int64":
@@ -1089,6 +1161,13 @@ def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, r
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
     reduction = _enum(reduction, size_average, reduce)
     dim = target._data.ndim
+    if dim > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+    if input1._data.ndim != dim + 1 or input2._data.ndim != dim + 1:
+        raise RuntimeError(
+            f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes {list(input1.shape)} and "
+            f"{list(input2.shape)}."
+        )
     eps = 1e-12
     product = (input1 * input2).sum(dim)
     norm = (plus((input1 * input1).sum(dim), eps) * plus((input2 * input2).sum(dim), eps)).sqrt()
@@ -1201,6 +1280,9 @@ scaled_dot_product_attention = attention.scaled_dot_product_attention
 multi_head_attention_forward = attention.multi_head_attention_forward
 
 
+_FORMS = "output size in (o1, o2, ...,oK)", "scale_factor in (s1, s2, ...,sK)"
+
+
 def interpolate(
     input,
     size=None,
@@ -1215,6 +1297,8 @@ def interpolate(
     size or scale_factor, one number or one for each spatial dim.   align_corners: the first and last places stay in place.
     """
     nd, old = input._data.ndim - 2, input._data.shape[2:]
+    if not 1 <= nd <= 3:
+        raise _cannot_resize(nd, mode)
     plain = mode in ("nearest", "area", "nearest-exact")
     if plain and align_corners is not None:
         raise ValueError(
@@ -1232,9 +1316,18 @@ def interpolate(
     given = [given] * nd if isinstance(given, (int, float)) else list(given)
     if len(given) != nd:
         raise ValueError(
-            "Input and output must have the same number of spatial dimensions, but got input with spatial dimensions of "
-            f"{list(old)} and {'output size' if size is not None else 'scale_factor'} of {tuple(given)}."
+            f"Input and {'output' if size is not None else 'scale_factor'} must have the same number of spatial dimensions, "
+            f"but got input with spatial dimensions of {list(old)} and "
+            f"{'output size of' if size is not None else 'scale_factor of shape'} {tuple(given)}. Please provide input tensor "
+            f"in (N, C, d1, d2, ...,dK) format and {_FORMS[size is None]} format."
         )
+    if size is not None and not all(isinstance(n, int) for n in given):
+        raise TypeError(
+            "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with "
+            f"types {[type(n) for n in given]}"
+        )
+    if size is None and not all(abs(n * f) < 2**63 for n, f in zip(old, given, strict=True)):  # nor is nan
+        raise RuntimeError("value cannot be converted to type int64_t without overflow")
     factors = None
     if size is None:
         factors = None if recompute_scale_factor or mode == "area" else [float(f) for f in given]
@@ -1246,15 +1339,19 @@ def interpolate(
     if mode in ("nearest", "nearest-exact"):
         return UpsampleNearestBackward0.run(input, given, factors, mode == "nearest-exact")
     if mode not in RESAMPLING:
-        raise NotImplementedError(
-            "Input Error: Only 3D, 4D and 5D input Tensors supported (got "
-            f"{nd + 2}D) for the modes: nearest | linear | bilinear | bicubic | trilinear | area | nearest-exact (got {mode})"
-        )
+        raise _cannot_resize(nd, mode)
     if RESAMPLING[mode][0] != nd:
         raise NotImplementedError(
             f"Got {nd + 2}D input, but {mode} mode needs {RESAMPLING[mode][0] + 2}D input"
         )
     return resample(input, given, factors, mode, bool(align_corners))
+
+
+def _cannot_resize(nd, mode):
+    return NotImplementedError(
+        f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {nd + 2}D) for the modes: nearest | linear | bilinear | "
+        f"bicubic | trilinear | lanczos | area | nearest-exact (got {mode})"
+    )
 
 
 def _check_sizes(input, old, new, mode):

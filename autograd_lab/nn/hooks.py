@@ -37,6 +37,8 @@ class BackwardHook:
             outputs, lambda node: node.register_prehook(self._outputs_known)
         )
         self.n_outputs = len(outputs)
+        if hasattr(result, "_fields"):  # a namedtuple
+            return type(result)(*outputs)
         return outputs if isinstance(result, tuple) else outputs[0]
 
     def _outputs_known(self, grads):

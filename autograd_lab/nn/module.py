@@ -1,12 +1,12 @@
 """Module: a tree of layers that knows its parameters."""
 
-import functools
 import itertools
+import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
 
 from ..autograd import no_grad
-from ..autograd.hooks import HookDict, RemovableHandle
+from ..autograd.hooks import HookDict, add_hook
 from ..autograd.modes import THREAD, WATCHERS
 from ..tensor import Tensor
 from .hooks import BackwardHook, warn_partial_hook
@@ -18,6 +18,9 @@ GLOBAL_PRE_HOOKS, GLOBAL_HOOKS, GLOBAL_BACKWARD_PRE_HOOKS, GLOBAL_BACKWARD_HOOKS
     HookDict() for _ in range(4)
 )
 """Hooks of every module (torch.nn.modules.module.register_module_forward_hook and its kin)."""
+
+GLOBAL_WITH_KWARGS, GLOBAL_ALWAYS_CALLED = set(), set()
+"""The ids of those of GLOBAL_HOOKS that also take keyword arguments, and that are called after an error as well."""
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
@@ -37,17 +40,6 @@ def typename(value):
         return value.type()
     cls = value if isinstance(value, type) else type(value)
     return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
-
-
-def _add(hooks, hook, prepend=False, flags=()):
-    """Register `hook` in the dict `hooks`, first if `prepend`, and note its id in each of the sets `flags`."""
-    handle = RemovableHandle(hooks, hook, flags)
-    if prepend:
-        others = [(key, fn) for key, fn in hooks.items() if key != handle.id]
-        hooks.clear()
-        hooks[handle.id] = hook
-        hooks.update(others)
-    return handle
 
 
 class Module:
@@ -158,10 +150,24 @@ class Module:
                 warn_partial_hook(self, partial, args, result)
             return result
         except Exception:
-            for key, hook in self._forward_hooks.items():
-                if key in self._forward_hooks_always_called and key not in called:
-                    self._run_hook(key, hook, args, kwargs, result)
+            for kind, hooks, always in (
+                ("global module", GLOBAL_HOOKS, GLOBAL_ALWAYS_CALLED),
+                ("module", self._forward_hooks, self._forward_hooks_always_called),
+            ):
+                for key, hook in hooks.items():
+                    if key in always and key not in called:
+                        self._run_after_failure(kind, key, hook, args, kwargs, result)
             raise
+
+    def _run_after_failure(self, kind, key, hook, args, kwargs, result):
+        try:
+            self._run_hook(key, hook, args, kwargs, result)
+        except Exception as error:
+            warnings.warn(
+                f"{kind} forward hook with ``always_call=True`` raised an exception that was silenced as another error was "
+                f"raised in forward: {error}",
+                stacklevel=4,
+            )
 
     def _run_pre_hooks(self, args, kwargs):
         for key, hook in (*GLOBAL_PRE_HOOKS.items(), *self._forward_pre_hooks.items()):
@@ -181,13 +187,13 @@ class Module:
         return args, kwargs
 
     def _run_hook(self, key, hook, args, kwargs, result):
-        if key in self._forward_hooks_with_kwargs:
+        if key in self._forward_hooks_with_kwargs or key in GLOBAL_WITH_KWARGS:
             return hook(self, args, kwargs, result)
         return hook(self, args, result)
 
     def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
         """Call hook(module, args) before forward; what it returns, if not None, replaces the arguments."""
-        return _add(
+        return add_hook(
             self._forward_pre_hooks, hook, prepend, [self._forward_pre_hooks_with_kwargs] * with_kwargs
         )
 
@@ -196,21 +202,21 @@ class Module:
         flags = [self._forward_hooks_with_kwargs] * with_kwargs + [
             self._forward_hooks_always_called
         ] * always_call
-        return _add(self._forward_hooks, hook, prepend, flags)
+        return add_hook(self._forward_hooks, hook, prepend, flags)
 
     def register_full_backward_pre_hook(self, hook, prepend=False):
         """Call hook(module, grad_output) before the gradients of the module are computed."""
-        return _add(self._backward_pre_hooks, hook, prepend)
+        return add_hook(self._backward_pre_hooks, hook, prepend)
 
     def register_full_backward_hook(self, hook, prepend=False):
         """Call hook(module, grad_input, grad_output) when the gradients of the module's inputs are known."""
         self._one_kind(True)
-        return _add(self._backward_hooks, hook, prepend)
+        return add_hook(self._backward_hooks, hook, prepend)
 
     def register_backward_hook(self, hook):
         """The deprecated form, which sees only the last node of the module."""
         self._one_kind(False)
-        return _add(self._backward_hooks, hook)
+        return add_hook(self._backward_hooks, hook)
 
     def _one_kind(self, full):
         if self._is_full_backward_hook is (not full):
@@ -486,18 +492,42 @@ class Module:
         """Convert parameters and floating buffers to a dtype, or to the dtype of a tensor; the device can
         only be the CPU.
         """
-        from ..creation import device
+        from ..creation import device, on_cpu
+        from ..dtypes import dtype as dtype_type
+        from ..dtypes import to_dtype
+        from ..ops.arguments import type_name
 
-        dtype = kwargs.get("dtype")
-        for value in args:
-            if isinstance(value, Tensor):
-                dtype = value.dtype
-            elif hasattr(value, "is_floating_point"):
-                dtype = value
-            elif isinstance(value, str):
-                device(value)
-        if isinstance(kwargs.get("device"), str):
-            device(kwargs["device"])
+        where, dtype, rest = kwargs.get("device"), kwargs.get("dtype"), list(args)
+        if rest and isinstance(rest[0], Tensor):
+            dtype = rest.pop(0).dtype
+        else:
+            named = (
+                isinstance(rest[0], (str, int, device)) and not isinstance(rest[0], bool) if rest else False
+            )
+            if rest and (rest[0] is None or named):
+                where = rest.pop(0)
+            if rest and (rest[0] is None or isinstance(rest[0], dtype_type) or rest[0] in (float, int, bool)):
+                dtype = rest.pop(0)
+        copy = kwargs.get("copy", False)
+        if dtype is not None:
+            dtype = to_dtype(dtype)
+            if rest and isinstance(rest[0], bool):
+                del rest[0]  # non_blocking
+            if rest and isinstance(rest[0], bool):
+                copy = rest.pop(0)
+        if rest:
+            got = ", ".join([type_name(a) for a in args] + [f"{k}={type_name(v)}" for k, v in kwargs.items()])
+            end = (
+                "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n"
+            )
+            raise TypeError(
+                f"to() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+                f" * (torch.device device = None, torch.dtype dtype = None, {end} * (torch.dtype dtype, {end} * (Tensor tensor, "
+                f"{end}"
+            )
+        if copy:
+            raise RuntimeError(".to() does not accept copy argument")
+        on_cpu(where)
         if dtype is not None and not dtype.is_floating_point:
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
@@ -608,26 +638,26 @@ class Module:
 
     def register_state_dict_pre_hook(self, hook):
         """Call hook(module, prefix, keep_vars) before state_dict."""
-        return _add(self._state_dict_pre_hooks, hook)
+        return add_hook(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook):
         """Call hook(module, state_dict, prefix, local_metadata) after state_dict."""
-        return _add(self._state_dict_hooks, hook)
+        return add_hook(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook):
         """Call hook(module, state_dict, prefix, metadata, strict, missing, unexpected, errors) before loading."""
-        return _add(self._load_state_dict_pre_hooks, functools.partial(hook, self))
+        return add_hook(self._load_state_dict_pre_hooks, hook)
 
     def register_load_state_dict_post_hook(self, hook):
         """Call hook(module, incompatible_keys) after loading."""
-        return _add(self._load_state_dict_post_hooks, hook)
+        return add_hook(self._load_state_dict_post_hooks, hook)
 
     def _load_from_state_dict(
         self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
     ):
         """Load what belongs to this very module, noting what is missing, unexpected or wrong."""
         for hook in self._load_state_dict_pre_hooks.values():
-            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+            hook(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         persistent = ((k, v) for k, v in self._buffers.items() if k not in self._non_persistent_buffers_set)
         local = {k: v for k, v in itertools.chain(self._parameters.items(), persistent) if v is not None}
         for name, param in local.items():
@@ -788,22 +818,23 @@ def clear_grad(param, set_to_none):
 
 def register_module_forward_pre_hook(hook):
     """Call hook(module, args) before the forward of every module."""
-    return _add(GLOBAL_PRE_HOOKS, hook)
+    return add_hook(GLOBAL_PRE_HOOKS, hook)
 
 
-def register_module_forward_hook(hook):
+def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
     """Call hook(module, args, output) after the forward of every module."""
-    return _add(GLOBAL_HOOKS, hook)
+    flags = [GLOBAL_WITH_KWARGS] * with_kwargs + [GLOBAL_ALWAYS_CALLED] * always_call
+    return add_hook(GLOBAL_HOOKS, hook, flags=flags)
 
 
 def register_module_full_backward_pre_hook(hook):
     """Call hook(module, grad_output) before the gradients of every module."""
-    return _add(GLOBAL_BACKWARD_PRE_HOOKS, hook)
+    return add_hook(GLOBAL_BACKWARD_PRE_HOOKS, hook)
 
 
 def register_module_full_backward_hook(hook):
     """Call hook(module, grad_input, grad_output) after the gradients of every module."""
-    return _add(GLOBAL_BACKWARD_HOOKS, hook)
+    return add_hook(GLOBAL_BACKWARD_HOOKS, hook)
 
 
 __all__ = [

@@ -132,7 +132,7 @@ class _Uninitialized:
 
         (torch.nn.parameter.UninitializedTensorMixin.materialize)
         """
-        self.data = empty(*shape, dtype=dtype or self.dtype, device=device)
+        self.data = empty(shape, dtype=dtype or self.dtype, device=device)
         self.__class__ = self.cls_to_become
 
     def __repr__(self, *, tensor_contents=None):

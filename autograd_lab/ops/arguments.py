@@ -388,6 +388,8 @@ def type_name(value):
     if isinstance(value, dtype):
         return "torch.dtype"
     kind = type(value)
+    if kind.__module__.startswith("autograd_lab.") and kind.__name__ in ("device", "layout", "memory_format"):
+        return f"torch.{kind.__name__}"
     return kind.__name__ if kind.__module__ != "numpy" else f"numpy.{kind.__name__}"
 
 

@@ -126,7 +126,9 @@ def embedding_bag(
     wrong = np.flatnonzero((index < 0) | (index >= rows))
     if wrong.size:
         i, value = wrong[0], index[wrong[0]]
-        if w.dtype.name == "float32" and mode != MAX:  # there PyTorch has a kernel with words of its own
+        if (
+            w.dtype.name == "float32" and mode != MAX and padding_idx is None
+        ):  # there PyTorch has words of its own
             raise RuntimeError(
                 f"Index {i} of input takes value {value} which is not in the valid range [0, {rows})"
             )

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..autograd.errors import TYPE_NAMES
 from ..autograd.record import apply
 from ..autograd.variable import Variable
 from ..autograd.views import gather, scatter
@@ -292,11 +293,18 @@ def conv_transpose(nd, name, input, weight, bias, stride, padding, output_paddin
             (output_padding, "output_padding"),
         )
     )
+    if any(e < 0 for e in extra):
+        raise RuntimeError("negative output_padding is not supported")
+    _check_groups(w, groups)
     if x.shape[1] != w.shape[0]:
         raise RuntimeError(
             f"Given transposed=1, weight of size {list(w.shape)}, expected input{list(x.shape)} to have {w.shape[0]} "
             f"channels, but got {x.shape[1]} channels instead"
         )
+    if any(e >= max(t, d) for e, t, d in zip(extra, stride, dilation, strict=True)):
+        raise _too_much_extra(extra, stride, dilation)
+    if x.dtype is not w.dtype:
+        raise _other_type(x, w)
     kernel = w.shape[2:]
     size = tuple(
         (n - 1) * t - 2 * p + d * (k - 1) + e + 1
@@ -342,28 +350,57 @@ def _padding_by_name(input, w, stride, padding, dilation):
     return input, tuple(t // 2 for t in totals)
 
 
-def _check_conv(x, w, b, stride, padding, dilation, groups):
-    if any(p < 0 for p in padding):
-        raise RuntimeError("negative padding is not supported")
-    if any(t <= 0 for t in stride):
-        raise RuntimeError("non-positive stride is not supported")
-    if any(d <= 0 for d in dilation):
-        raise RuntimeError("dilation should be greater than zero")
+def _other_type(x, w):
+    return RuntimeError(
+        f"expected scalar type {TYPE_NAMES[x.dtype.name]} but found {TYPE_NAMES[w.dtype.name]}"
+    )
+
+
+def _too_much_extra(extra, stride, dilation):
+    names = ("depth", "height", "width") if len(extra) == 3 else ("height", "width")
+    parts = []
+    for what, numbers, missing in (
+        ("output_padding", extra, 0),
+        ("stride", stride, 1),
+        ("dilation", dilation, 1),
+    ):
+        both_dims = numbers if len(numbers) > 1 else (missing, *numbers)  # PyTorch sees an image of one row
+        parts += [f"{what}_{name}: {n}" for name, n in zip(names, both_dims, strict=True)]
+    return RuntimeError(
+        f"output padding must be smaller than either stride or dilation, but got {' '.join(parts)}"
+    )
+
+
+def _check_groups(w, groups):
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
     if w.shape[0] < groups:
         raise RuntimeError(
             f"Given groups={groups}, expected weight to be at least {groups} at dimension 0, but got weight of size "
             f"{list(w.shape)} instead"
         )
+    if w.shape[0] % groups:
+        raise RuntimeError(
+            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got weight of size "
+            f"[{list(w.shape)}] instead"
+        )
+
+
+def _check_conv(x, w, b, stride, padding, dilation, groups):
+    if any(p < 0 for p in padding):
+        raise RuntimeError("negative padding is not supported")
+    if any(t <= 0 for t in stride):
+        raise RuntimeError("non-positive stride is not supported")
+    if any(d < 0 for d in dilation):
+        raise RuntimeError("dilation should be greater than zero")
+    if 0 in dilation:
+        got = list(dilation) if len(dilation) > 1 else [1, *dilation]
+        raise RuntimeError(f"dilation should be greater than zero, but got {got}")
+    _check_groups(w, groups)
     if x.shape[1] != w.shape[1] * groups:
         raise RuntimeError(
             f"Given groups={groups}, weight of size {list(w.shape)}, expected input{list(x.shape)} to have "
             f"{w.shape[1] * groups} channels, but got {x.shape[1]} channels instead"
-        )
-    if w.shape[0] % groups:
-        raise RuntimeError(
-            f"Given groups={groups}, expected weight to be divisible by {groups} at dimension 0, but got "
-            "weight of size "
-            f"{list(w.shape)} instead"
         )
     if b is not None and b._data.shape != (w.shape[0],):
         raise RuntimeError(
@@ -379,13 +416,7 @@ def _check_conv(x, w, b, stride, padding, dilation, groups):
             f"({' x '.join(map(str, reach))}). Kernel size can't be greater than actual input size"
         )
     if x.dtype is not w.dtype:
-        names = {"float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int"}
-        raise RuntimeError(
-            f"Input type (torch.{names.get(x.dtype.name, x.dtype.name)}Tensor) and weight type "
-            f"(torch.{names.get(w.dtype.name, w.dtype.name)}Tensor) should be the same or input should be a "
-            "MKLDNN tensor "
-            "and weight is a dense tensor"
-        )
+        raise _other_type(x, w)
     if b is not None and b._data.dtype is not x.dtype:
         raise RuntimeError(
             f"Input type ({c_name(x.dtype)}) and bias type ({c_name(b._data.dtype)}) should be the same"
@@ -785,6 +816,11 @@ def pad_by_mode(input, pad, mode):
             "padding size = 4 (pads "
             "last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
+    if 0 in x.shape[x.ndim - nd - 1 :]:
+        raise RuntimeError(
+            f"Expected {nd + 1}D or {nd + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
+            f"for input, but got: {list(x.shape)}"
+        )
     if mode == "reflect":
         for i in range(nd):
             if max(pad[2 * i : 2 * i + 2]) >= x.shape[-1 - i]:
@@ -793,6 +829,13 @@ def pad_by_mode(input, pad, mode):
                     "dimension, but got: "
                     f"padding ({pad[2 * i]}, {pad[2 * i + 1]}) at dimension {x.ndim - 1 - i} of input {list(x.shape)}"
                 )
+    size = x.shape[-nd:]
+    out = [n + sum(pad[2 * (nd - 1 - i) :][:2]) for i, n in enumerate(size)]
+    if max(out) < 1:
+        letters = "DHW"[-nd:]
+        was = ", ".join(f"{k}: {n}" for k, n in zip(letters, size, strict=True))
+        will = " ".join(f"{k}: {n}" for k, n in zip(letters, out, strict=True))
+        raise RuntimeError(f"input ({was}) is too small. Calculated output {will}")
     return _BORDERS[mode, nd].run(input, pad)
 
 

@@ -10,7 +10,7 @@ from ..dtypes import c_name, number_as, to_dtype
 from ..layout import preserve_format
 from ..random import laid_out, rng_of
 from . import both
-from .rule import FUNCTIONS, Rule, function, method
+from .rule import FUNCTIONS, Rule, check_broadcast, function, method
 
 # -- new tensors --------------------------------------------------------------------------------------
 
@@ -185,6 +185,7 @@ def normal(
         a, b = [t if isinstance(t, Variable) else wrap(like._data.dtype.type(t)) for t in (mean, std)]
         if (b._data < 0).any():
             raise RuntimeError("normal expects all elements of std >= 0.0")
+        check_broadcast([a._data, b._data])
         return apply(NormalBackward3, (a, b), generator, a._data.shape, b._data.shape)
     kind = float_type(dtype)
     numbers = rng_of(generator).normal(mean, std, size_of((size,), "normal"), kind)

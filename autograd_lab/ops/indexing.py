@@ -325,7 +325,7 @@ def _index_tensor(i):
 
 
 def _select(t, dim, i, number):
-    """t.select(dim, i) with the messages of indexing; `number` is the dim's number in the tensor that was indexed."""
+    """t.select(dim, i) with the messages of indexing; `number` is how many dims and new ones stand before it."""
     x = t._array()
     if not x.ndim:
         raise IndexError(
@@ -380,10 +380,10 @@ def _walk(t, index):
             known += 1
     ndim = t._data.ndim
     if known > ndim:
-        if not ndim and len(items) == 1 and _is_number(items[0]):
-            return _select(t, 0, items[0], 0), None, ()
-        if not ndim and len(items) == 1 and isinstance(items[0], slice):
-            return _slice(t, 0, items[0], True), None, ()
+        if not ndim and _is_number(index):
+            return _select(t, 0, index, 0), None, ()
+        if not ndim and isinstance(index, slice):
+            return _slice(t, 0, index, True), None, ()
         raise IndexError(f"too many indices for tensor of dimension {ndim}")
     pattern, tensors = [], []
     dim = number = 0
@@ -401,7 +401,6 @@ def _walk(t, index):
                     raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
                 t = unsqueeze(t, dim)  # a lone truth value: a new dim of size one, kept or emptied
                 i = wrap(np.zeros(1 if i else 0, np.int64))
-                number -= 1
             pattern.append(True)
             tensors.append(i)
             wide = i._data.ndim if is_mask(i._data) else 1
@@ -411,6 +410,7 @@ def _walk(t, index):
             t = unsqueeze(t, dim)
             pattern.append(False)
             dim += 1
+            number += 1
         elif i is Ellipsis:
             pattern += [False] * (ndim - known)
             dim += ndim - known

@@ -18,6 +18,7 @@ from ..dtypes import ALL
 from ..warning import warn_once
 from . import both
 from .general import GeneralRule, call
+from .pointwise import no_bools
 from .products import matmul
 from .reductions import vector_norm
 from .rule import FUNCTIONS, METHODS, Rule, function
@@ -904,6 +905,7 @@ def trace(input):
     """The sum of the diagonal of a matrix (torch.trace)."""
     if input._data.ndim != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input._data.ndim}")
+    no_bools(input._data, "trace")
     return apply(TraceBackward0, (input,))
 
 

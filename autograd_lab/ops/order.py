@@ -13,7 +13,7 @@ from ..layout import like
 from ..warning import warn_once
 from . import both
 from .comparison import constant_result
-from .pointwise import not_for
+from .pointwise import no_bools, not_for
 from .reductions import MaxBackward1, Selection, not_empty, pick, wrap_dim
 from .rule import FUNCTIONS, METHODS, Rule, function, tensor_of
 from .scalars import times
@@ -221,6 +221,7 @@ class NanmedianBackward0(MaxBackward1):
 
 def _median_function(op, whole, along):
     def call(input, dim=None, keepdim=False):
+        no_bools(input._data, "median_cpu" if dim is None else "median_out")
         if dim is None:
             return apply(whole, (input,))
         wrap_dim(dim, input._data.ndim)
@@ -542,4 +543,7 @@ def histc(input, bins=100, min=0, max=0):
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """Whether each element is among `test_elements` (torch.isin)."""
     x, y = (t._data if isinstance(t, Variable) else t for t in (elements, test_elements))
+    for array in (x, y):
+        if isinstance(array, (np.ndarray, np.generic)) and array.dtype.kind == "b":
+            raise RuntimeError("Unsupported input type encountered for isin(): Bool")
     return constant_result((), np.asarray(np.isin(x, y, invert=invert))[()], "isin")

@@ -157,6 +157,9 @@ def index_select(input, dim, index):
     if shape and not shape[d] and i.size:
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
     if i.size and i.view(f"u{i.itemsize}").max() >= (shape[d] if shape else 1):
+        if d == 1 and isinstance(input._data, np.ndarray) and input._data.flags.c_contiguous:
+            wrong = next(k for k in i.reshape(-1).tolist() if not 0 <= k < shape[d])
+            raise RuntimeError(f"INDICES element is out of DATA bounds, id={wrong} axis_dim={shape[d]}")
         raise IndexError("index out of range in self")
     return apply(IndexSelectBackward0, (input, index), dim)
 

@@ -9,7 +9,7 @@ from ..autograd.errors import TYPE_NAMES
 from ..autograd.record import apply, apply_inplace
 from . import both, numerics
 from .arithmetic import pow
-from .rule import FUNCTIONS, METHODS, Rule, as_float, function, method, unary
+from .rule import FUNCTIONS, METHODS, Rule, as_float, function, in_place_of, method, publish_in_place, unary
 
 
 def not_for(x, name):
@@ -271,7 +271,7 @@ class CoshBackward0(Rule):
         return g * both.sinh(x)
 
 
-@unary("asinh")
+@unary("asinh", inplace=False)
 class AsinhBackward0(Rule):
     """Inverse hyperbolic sine.
 
@@ -285,7 +285,7 @@ class AsinhBackward0(Rule):
         return g * both.rsqrt(x**2 + 1)
 
 
-@unary("acosh")
+@unary("acosh", inplace=False)
 class AcoshBackward0(Rule):
     """Inverse hyperbolic cosine.
 
@@ -299,7 +299,7 @@ class AcoshBackward0(Rule):
         return g * both.rsqrt(x * x - 1)
 
 
-@unary("atanh")
+@unary("atanh", inplace=False)
 class AtanhBackward0(Rule):
     """Inverse hyperbolic tangent.
 
@@ -311,6 +311,42 @@ class AtanhBackward0(Rule):
 
     def vjp(self, g, x):
         return g / (1 - x**2)
+
+
+class AsinhBackward1(AsinhBackward0):
+    """The in-place form of AsinhBackward0, of which PyTorch has no derivative.
+
+    Math, Shapes: the same.   VJP: none, NotImplementedError.   Saves: nothing.   PyTorch: Tensor.asinh_
+    """
+
+    saves = ()
+
+    def vjp(self, g):
+        raise NotImplementedError(f"the derivative for 'inplace version of {self.op}' is not implemented.")
+
+
+class AcoshBackward1(AsinhBackward1):
+    """The same for acosh.
+
+    Math, Shapes: the same.   VJP: none, NotImplementedError.   Saves: nothing.   PyTorch: Tensor.acosh_
+    """
+
+    op = "acosh"
+    forward = np.arccosh
+
+
+class AtanhBackward1(AsinhBackward1):
+    """The same for atanh.
+
+    Math, Shapes: the same.   VJP: none, NotImplementedError.   Saves: nothing.   PyTorch: Tensor.atanh_
+    """
+
+    op = "atanh"
+    forward = np.arctanh
+
+
+for _rule in (AsinhBackward1, AcoshBackward1, AtanhBackward1):
+    publish_in_place(_rule.op, in_place_of(_rule))
 
 
 @unary("tanh")

@@ -12,6 +12,7 @@ from ..layout import channels
 from . import both
 from .convolution import unwindow, windows
 from .general import GeneralRule, call
+from .pointwise import not_for
 from .rule import Rule
 
 
@@ -23,7 +24,7 @@ def pair(value, n=2):
     return value * n if len(value) == 1 else value
 
 
-def _out_size(size, kernel, stride, padding, dilation, ceil_mode):
+def out_size(size, kernel, stride, padding, dilation, ceil_mode):
     """How many windows fit; with ceil_mode also those that start inside but end outside."""
     reach = size + 2 * padding - dilation * (kernel - 1) - 1
     out = -(-reach // stride) if ceil_mode else reach // stride
@@ -32,7 +33,43 @@ def _out_size(size, kernel, stride, padding, dilation, ceil_mode):
     return out + 1
 
 
+_COUNTS = {2: "two", 3: "three"}
+
+
+def _setting(op, nd, name, value):
+    """A setting of pooling in `nd` dims as a tuple. Raises RuntimeError for another number of them."""
+    out = pair(value, nd)
+    if len(out) != nd:
+        either = {"stride": "either be omitted, a single int,", "dilation": "be either a single int,"}
+        rest = "either be a single int,"
+        if op == "avg_pool3d" and name != "dilation":
+            either, rest = {"stride": "be omitted, a single int,"}, "be a single int,"
+        raise RuntimeError(f"{op}: {name} must {either.get(name, rest)} or a tuple of {_COUNTS[nd]} ints")
+    return out
+
+
+def _not_empty(op, x, nd):
+    """Raise RuntimeError if an image of the batch `x` has no elements."""
+    empty = [i for i, n in enumerate(x.shape) if not n and (i or x.ndim == nd + 1)]
+    if not empty:
+        return
+    if nd == 2:
+        raise RuntimeError(
+            "Expected 3D or 4D (batch mode) tensor with optional 0 dim batch size for input, but "
+            f"got:{list(x.shape)}"
+        )
+    op = "max_pool3d_with_indices_out_cpu_template" if op == "max_pool3d" else op
+    raise RuntimeError(
+        f"{op}(): Expected input's non-batch dimensions to have positive length, but input has a shape of "
+        f"{list(x.shape)} and non-batch dimension {empty[0] - (x.ndim == nd + 2)} has length zero!"
+    )
+
+
 def _check(x, kernel, stride, padding, dilation, ceil_mode):
+    if any(d <= 0 for d in dilation):
+        letters = "THW"[-len(dilation) :]
+        got = " ".join(f"dilation{k}: {d}" for k, d in zip(letters, dilation, strict=True))
+        raise RuntimeError(f"dilation should be greater than zero, but got {got}")
     if any(p < 0 for p in padding):
         raise RuntimeError(f"pad must be non-negative, but got pad: {min(padding)}")
     if any(2 * p > d * (k - 1) + 1 for p, k, d in zip(padding, kernel, dilation, strict=True)):
@@ -46,7 +83,7 @@ def _check(x, kernel, stride, padding, dilation, ceil_mode):
         raise RuntimeError("stride should not be zero")
     size = x.shape[-len(kernel) :]
     out = tuple(
-        _out_size(*each, ceil_mode) for each in zip(size, kernel, stride, padding, dilation, strict=True)
+        out_size(*each, ceil_mode) for each in zip(size, kernel, stride, padding, dilation, strict=True)
     )
     if any(o < 1 for o in out):
         channels = x.shape[-len(kernel) - 1]
@@ -179,9 +216,14 @@ def max_pool(nd, input, kernel, stride, padding, dilation, ceil_mode, return_ind
     x = input._data
     if x.ndim not in (nd + 1, nd + 2):
         raise RuntimeError(f"non-empty {nd + 1}D or {nd + 2}D (batch mode) tensor expected for input")
-    kernel, padding, dilation = pair(kernel, nd), pair(padding, nd), pair(dilation, nd)
+    op = f"max_pool{nd}d"
+    kernel = _setting(op, nd, "kernel_size", kernel)
     default = stride is None or stride == ()
-    steps = kernel if default else pair(stride, nd)
+    steps = kernel if default else _setting(op, nd, "stride", stride)
+    padding, dilation = _setting(op, nd, "padding", padding), _setting(op, nd, "dilation", dilation)
+    if x.dtype.kind == "b":
+        raise not_for(x, op)
+    _not_empty(op, x, nd)
     out = _check(x, kernel, steps, padding, dilation, ceil_mode)
     rule = MaxPool2DWithIndicesBackward0 if nd == 2 else MaxPool3DWithIndicesBackward0
     result = call(rule, (input,), kernel, steps, padding, dilation, ceil_mode, out, default)
@@ -276,9 +318,14 @@ def avg_pool(nd, input, kernel, stride, padding, ceil_mode, include_pad, divisor
         )
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")
-    kernel, padding = pair(kernel, nd), pair(padding, nd)
+    op = f"avg_pool{nd}d"
+    kernel = _setting(op, nd, "kernel_size", kernel)
     default = stride is None or stride == ()
-    steps = kernel if default else pair(stride, nd)
+    steps = kernel if default else _setting(op, nd, "stride", stride)
+    padding = _setting(op, nd, "padding", padding)
+    if x.dtype.kind != "f" and x.dtype != np.int64:
+        raise not_for(x, op if nd == 2 else f"{op}_out_frame")
+    _not_empty(op, x, nd)
     out = _check(x, kernel, steps, padding, (1,) * nd, ceil_mode)
     rule = AvgPool2DBackward0 if nd == 2 else AvgPool3DBackward0
     return apply(rule, (input,), kernel, steps, padding, ceil_mode, include_pad, divisor, out, default)
@@ -361,7 +408,20 @@ def _adaptive_avg_pool(rule, name, input, out):
     _check_out(name, out, nd)
     if out == (1,) * nd:
         return input.mean(tuple(range(-1, -1 - nd, -1)), keepdim=True)
+    _check_cells(name, x, range(x.ndim - 2, x.ndim) if nd == 2 else range(1, x.ndim))
+    if x.dtype.kind != "f":
+        raise not_for(x, name if nd == 2 else f"{name}_cpu")
     return apply(rule, (input,), out)
+
+
+def _check_cells(name, x, dims):
+    """Raise RuntimeError if `x` has no elements along one of `dims`."""
+    for i in dims:
+        if not x.shape[i]:
+            raise RuntimeError(
+                f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
+                f"{list(x.shape)} with dimension {i} being empty"
+            )
 
 
 def _check_out(name, out, nd):
@@ -434,6 +494,13 @@ def adaptive_max_pool3d(input, out, return_indices=False):
 
 
 def _adaptive_max_pool(rule, input, out, return_indices):
+    x, nd = input._data, len(out)
+    name = f"adaptive_max_pool{nd}d"
+    if x.ndim not in (nd + 1, nd + 2):
+        raise RuntimeError(f"{name}(): Expected {nd + 1}D or {nd + 2}D tensor, but got: {list(x.shape)}")
+    _check_cells(name, x, range(1, x.ndim))
+    if x.dtype.kind != "f":
+        raise not_for(x, name if nd == 2 else f"{name}_cpu")
     if any(n < 0 for n in out):
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {min(out)}: {[*input.shape[: -len(out)], *out]}"
@@ -449,5 +516,6 @@ __all__ = [
     "adaptive_max_pool3d",
     "avg_pool",
     "max_pool",
+    "out_size",
     "pair",
 ]

@@ -19,6 +19,7 @@ from ..autograd.views import check_writable, make_view
 from ..dtypes import ALL
 from ..warning import warn_once
 from . import rule as book
+from .pointwise import not_for
 from .rule import FUNCTIONS, METHODS, Rule, function
 from .shapes import TBackward0, UnsafeViewBackward0
 
@@ -463,6 +464,8 @@ def _check_dot(op, a, b):
         raise RuntimeError(
             f"dot : expected both vectors to have same dtype, but found {_name(x)} and {_name(y)}"
         )
+    if x.dtype.kind == "b":
+        raise not_for(x, "dot")
     if x.shape != y.shape:
         n, m = len(x), len(y)
         raise RuntimeError(

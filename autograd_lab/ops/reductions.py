@@ -1082,17 +1082,23 @@ def _running_extreme(x, dim, fn, reaches):
     return values, np.maximum.accumulate(np.where(hits, places, 0), axis=dim).astype(np.int64)
 
 
+def _check_running(op, input, dim):
+    if not input._data.ndim and dim not in (-1, 0):
+        raise IndexError(f"{op}(): Expected reduction dim -1 or 0 for scalar but got {dim}")
+    wrap_dim(dim, input._data.ndim)
+
+
 @function
 def cummax(input, dim):
     """The running maximum along `dim`, and where it is (torch.cummax)."""
-    wrap_dim(dim, input._data.ndim)
+    _check_running("cummax", input, dim)
     return return_types.cummax(apply(CummaxBackward0, (input,), dim))
 
 
 @function
 def cummin(input, dim):
     """The running minimum along `dim`, and where it is (torch.cummin)."""
-    wrap_dim(dim, input._data.ndim)
+    _check_running("cummin", input, dim)
     return return_types.cummin(apply(CumminBackward0, (input,), dim))
 
 

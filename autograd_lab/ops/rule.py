@@ -217,15 +217,21 @@ def unary(op=None, *, inplace=True, integer=False, namespace=True, method=True):
                 finish(state, rule, (input,), (out,), node, ())
             return out
 
-        def in_place(input):
-            if not integer and input._data.dtype.kind != "f":
-                check_fits(input, np.empty(input._data.shape, Defaults.np))
-            return apply_inplace(rule, (input,))
-
-        _publish(rule, op, fast, in_place if inplace else None, namespace, method)
+        _publish(rule, op, fast, in_place_of(rule, integer) if inplace else None, namespace, method)
         return rule
 
     return decorate
+
+
+def in_place_of(rule, integer=False):
+    """The in-place form of a pointwise rule of one operand."""
+
+    def in_place(input):
+        if not integer and input._data.dtype.kind != "f":
+            check_fits(input, np.empty(input._data.shape, Defaults.np))
+        return apply_inplace(rule, (input,))
+
+    return in_place
 
 
 IN_PLACE = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
@@ -240,11 +246,16 @@ def _publish(rule, op, fast, in_place, namespace, method):
     if method:
         METHODS[op] = fast
     if in_place is not None:
-        in_place.__name__ = in_place.__qualname__ = op + "_"
-        in_place.__doc__ = f"The in-place form of `{op}`: writes into the tensor and returns it."
-        METHODS[op + "_"] = in_place
-        if namespace:
-            FUNCTIONS[op + "_"] = in_place
+        publish_in_place(op, in_place, namespace)
+
+
+def publish_in_place(op, in_place, namespace=True):
+    """Make `in_place` known as `op_`."""
+    in_place.__name__ = in_place.__qualname__ = op + "_"
+    in_place.__doc__ = f"The in-place form of `{op}`: writes into the tensor and returns it."
+    METHODS[op + "_"] = in_place
+    if namespace:
+        FUNCTIONS[op + "_"] = in_place
 
 
 def binary(op, *, floats=False):
@@ -426,6 +437,14 @@ def broadcast_error(arrays):
         except ValueError:
             return shape_error(shape, x.shape)
     return RuntimeError("the operands do not fit together")
+
+
+def check_broadcast(arrays):
+    """Raise RuntimeError if the shapes of some arrays do not broadcast."""
+    try:
+        np.broadcast_shapes(*[x.shape for x in arrays])
+    except ValueError:
+        raise broadcast_error(arrays) from None
 
 
 def _mask(users):

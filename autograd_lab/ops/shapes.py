@@ -387,6 +387,9 @@ def _squeezed(input, dim):
     if dim is None:
         return x.reshape([n for n in shape if n != 1]), ()
     dims = dims_of(dim, len(shape))
+    twice = [d for d in dims if dims.count(d) > 1]
+    if twice:
+        raise RuntimeError(f"dim {twice[0]} appears multiple times in the list of dims")
     index = tuple([0 if n == 1 and d in dims else ALL_OF for d, n in enumerate(shape)])
     return x[(*index, ...)], (tuple(dim) if isinstance(dim, list) else dim,)
 
@@ -957,6 +960,10 @@ def resize_(self, *size):
     if self.requires_grad and not THREAD.state.inference:
         raise RuntimeError("cannot resize variables that require grad")
     size = sizes_of(size, "size")
+    if any(n < 0 for n in size):
+        raise RuntimeError("numel: integer multiplication overflow")
+    if math.prod(size) >= 2**61:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
     if size != self._data.shape:
         bump_version(self)
     memory, start = storage_of(self._array()), self.storage_offset()

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..autograd.variable import bump_version, wrap
-from .optimizer import Optimizer, chosen, count, counter, require, scalar, zeros_for
+from .optimizer import Optimizer, check_rate, chosen, count, counter, require, scalar, zeros_for
 from .optimizers import check_adam, decayed, lerp, moments, running
 
 
@@ -127,7 +127,7 @@ class Rprop(Optimizer):
         maximize=False,
         differentiable=False,
     ):
-        require(lr >= 0.0, f"Invalid learning rate: {lr}")
+        check_rate(lr)
         require(0.0 < etas[0] < 1.0 < etas[1], f"Invalid eta values: {etas[0]}, {etas[1]}")
         settings = "lr etas step_sizes foreach maximize differentiable capturable"
         super().__init__(params, chosen(settings, locals()))
@@ -169,7 +169,7 @@ class ASGD(Optimizer):
         differentiable=False,
         capturable=False,
     ):
-        require(lr >= 0.0, f"Invalid learning rate: {lr}")
+        check_rate(lr)
         require(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
         settings = "lr lambd alpha t0 weight_decay foreach maximize differentiable capturable"
         super().__init__(params, chosen(settings, locals()))

@@ -7,7 +7,7 @@ import numpy as np
 from ..autograd.modes import enable_grad, no_grad
 from ..autograd.record import write
 from ..autograd.variable import Variable, wrap
-from .optimizer import Optimizer, require, scalar
+from .optimizer import Optimizer, check_rate, require, scalar
 
 
 class LBFGS(Optimizer):
@@ -29,7 +29,7 @@ class LBFGS(Optimizer):
         history_size=100,
         line_search_fn=None,
     ):
-        require(lr >= 0.0, f"Invalid learning rate: {lr}")
+        check_rate(lr)
         super().__init__(
             params,
             {

@@ -8,7 +8,7 @@ from itertools import chain
 
 import numpy as np
 
-from ..autograd.hooks import HookDict, RemovableHandle
+from ..autograd.hooks import HookDict, add_hook
 from ..autograd.modes import THREAD, WATCHERS, enable_grad, tell
 from ..autograd.variable import bump_version, wrap
 from ..nn.module import clear_grad, typename
@@ -76,12 +76,14 @@ class Optimizer:
         else:
             param_group["params"] = list(params)
         params = param_group["params"]
-        if params and all(isinstance(p, tuple) for p in params):
-            param_group["params"], param_group["param_names"] = (
-                [p for _, p in params],
-                [name for name, _ in params],
+        named = [isinstance(p, tuple) for p in params]
+        if any(named) and not all(named):
+            raise ValueError(
+                "all optimizer params should be with/without names. Some param names are missing"
             )
-            params = param_group["params"]
+        if any(named):
+            param_group["param_names"] = [name for name, _ in params]
+            params = param_group["params"] = [p for _, p in params]
         for p in params:
             if not isinstance(p, Tensor):
                 raise TypeError(
@@ -97,6 +99,12 @@ class Optimizer:
                 "cause an error; see "
                 "github.com/pytorch/pytorch/issues/40967 for more information",
                 stacklevel=3,
+            )
+        names = "param_names" in param_group
+        if self.param_groups and names != ("param_names" in self.param_groups[0]):
+            raise ValueError(
+                "all optimizer param groups should be with/without names. cannot add param group "
+                f"{'with' if names else 'without'} names to the optimizer"
             )
         known = {id(p) for group in self.param_groups for p in group["params"]}
         if not known.isdisjoint({id(p) for p in params}):
@@ -228,27 +236,27 @@ class Optimizer:
 
     def register_step_pre_hook(self, hook):
         """Call hook(optimizer, args, kwargs) before each step; a pair it returns replaces the arguments."""
-        return RemovableHandle(self._optimizer_step_pre_hooks, hook)
+        return add_hook(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook):
         """Call hook(optimizer, args, kwargs) after each step."""
-        return RemovableHandle(self._optimizer_step_post_hooks, hook)
+        return add_hook(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook, prepend=False):
         """Call hook(optimizer) before state_dict."""
-        return _hooked(self._optimizer_state_dict_pre_hooks, hook, prepend)
+        return add_hook(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook, prepend=False):
         """Call hook(optimizer, state_dict) after state_dict."""
-        return _hooked(self._optimizer_state_dict_post_hooks, hook, prepend)
+        return add_hook(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook, prepend=False):
         """Call hook(optimizer, state_dict) before loading."""
-        return _hooked(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+        return add_hook(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook, prepend=False):
         """Call hook(optimizer) after loading."""
-        return _hooked(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+        return add_hook(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     def __repr__(self):
         text = type(self).__name__ + " ("
@@ -263,15 +271,6 @@ _NEWER = dict.fromkeys(("amsgrad", "capturable", "differentiable", "maximize", "
     "fused": None,
 }
 """Settings that an older state_dict may lack, and what they are then."""
-
-
-def _hooked(table, hook, first):
-    """Register a hook, before all others if `first`."""
-    before = list(table) if first else ()
-    handle = RemovableHandle(table, hook)
-    for key in before:
-        table[key] = table.pop(key)  # behind the new one
-    return handle
 
 
 def _with_hooks(step):
@@ -341,10 +340,17 @@ def chosen(names, arguments):
     return {name: arguments[name] for name in names.split()}
 
 
+def check_rate(lr):
+    """Raise ValueError, in PyTorch's words, for a learning rate that no optimizer can have."""
+    if isinstance(lr, Tensor):
+        require(lr.numel() == 1, "Tensor lr must be 1-element")
+    require(lr >= 0.0, f"Invalid learning rate: {lr}")
+
+
 def require(valid, message):
     """Raise ValueError with `message` unless `valid`."""
     if not valid:
         raise ValueError(message)
 
 
-__all__ = ["Optimizer", "chosen", "count", "counter", "require", "scalar", "zeros_for"]
+__all__ = ["Optimizer", "check_rate", "chosen", "count", "counter", "require", "scalar", "zeros_for"]

@@ -7,7 +7,8 @@ PyTorch's do, so a graph that saved the old value notices.
 import numpy as np
 
 from ..autograd.variable import bump_version, wrap
-from .optimizer import Optimizer, chosen, count, counter, require, scalar, zeros_for
+from ..tensor import Tensor
+from .optimizer import Optimizer, check_rate, chosen, count, counter, require, scalar, zeros_for
 
 
 class SGD(Optimizer):
@@ -30,7 +31,7 @@ class SGD(Optimizer):
         differentiable=False,
         fused=None,
     ):
-        require(not lr < 0.0, f"Invalid learning rate: {lr}")
+        check_rate(lr)
         require(not momentum < 0.0, f"Invalid momentum value: {momentum}")
         require(not weight_decay < 0.0, f"Invalid weight_decay value: {weight_decay}")
         require(
@@ -84,7 +85,10 @@ class Adam(Optimizer):
         fused=None,
         decoupled_weight_decay=False,
     ):
+        _check_tensors(lr, betas, foreach and not capturable)
         check_adam(lr, betas, eps, weight_decay)
+        if foreach and fused:
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         settings = (
             "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable "
             "fused decoupled_weight_decay"
@@ -177,7 +181,7 @@ class RMSprop(Optimizer):
         maximize=False,
         differentiable=False,
     ):
-        require(lr >= 0.0, f"Invalid learning rate: {lr}")
+        check_rate(lr)
         require(eps >= 0.0, f"Invalid epsilon value: {eps}")
         require(momentum >= 0.0, f"Invalid momentum value: {momentum}")
         require(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
@@ -235,7 +239,7 @@ class Adagrad(Optimizer):
         differentiable=False,
         fused=None,
     ):
-        require(lr >= 0.0, f"Invalid learning rate: {lr}")
+        check_rate(lr)
         require(lr_decay >= 0.0, f"Invalid lr_decay value: {lr_decay}")
         require(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
         require(
@@ -285,7 +289,7 @@ class Adadelta(Optimizer):
         maximize=False,
         differentiable=False,
     ):
-        require(lr >= 0.0, f"Invalid learning rate: {lr}")
+        check_rate(lr)
         require(0.0 <= rho <= 1.0, f"Invalid rho value: {rho}")
         require(eps >= 0.0, f"Invalid epsilon value: {eps}")
         require(weight_decay >= 0.0, f"Invalid weight_decay value: {weight_decay}")
@@ -349,9 +353,19 @@ class Adamax(Optimizer):
         x += m * -(scalar(group["lr"]) / (1 - beta1**t)) / u
 
 
+def _check_tensors(lr, betas, plain_foreach):
+    """Raise ValueError for tensors among Adam's settings where PyTorch has no code for them."""
+    text = "{} as a Tensor is not supported for capturable=False and foreach=True"
+    require(not (plain_foreach and isinstance(lr, Tensor)), text.format("lr"))
+    kinds = [isinstance(b, Tensor) for b in betas]
+    require(kinds[0] == kinds[1], "betas must be either both floats or both Tensors")
+    for i, tensor in enumerate(kinds):
+        require(not (plain_foreach and tensor), text.format(f"betas[{i}]"))
+
+
 def check_adam(lr, betas, eps, weight_decay):
     """Raise ValueError, in PyTorch's words, for a setting that Adam and its kin cannot have."""
-    require(lr >= 0.0, f"Invalid learning rate: {lr}")
+    check_rate(lr)
     require(eps >= 0.0, f"Invalid epsilon value: {eps}")
     require(0.0 <= betas[0] < 1.0, f"Invalid beta parameter at index 0: {betas[0]}")
     require(0.0 <= betas[1] < 1.0, f"Invalid beta parameter at index 1: {betas[1]}")

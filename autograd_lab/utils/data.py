@@ -1,7 +1,9 @@
 """Datasets and batches: as much of torch.utils.data as a training loop in one process needs."""
 
+import bisect
 import copy
 import itertools
+import warnings
 from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Generic, TypeVar
 
@@ -64,18 +66,20 @@ class ConcatDataset(Dataset):
         self.datasets = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
+        if any(isinstance(d, IterableDataset) for d in self.datasets):
+            raise AssertionError("ConcatDataset does not support IterableDataset")
+        self.cumulative_sizes = list(itertools.accumulate(len(d) for d in self.datasets))
 
     def __getitem__(self, index):
         if index < 0:
+            if -index > len(self):
+                raise ValueError("absolute value of index should not exceed dataset length")
             index += len(self)
-        for dataset in self.datasets:
-            if 0 <= index < len(dataset):
-                return dataset[index]
-            index -= len(dataset)
-        raise IndexError("index out of range")
+        i = bisect.bisect_right(self.cumulative_sizes, index)
+        return self.datasets[i][index - (self.cumulative_sizes[i - 1] if i else 0)]
 
     def __len__(self):
-        return sum(len(d) for d in self.datasets)
+        return self.cumulative_sizes[-1]
 
 
 def random_split(dataset, lengths, generator=None):
@@ -88,6 +92,11 @@ def random_split(dataset, lengths, generator=None):
         lengths = [int(np.floor(count * fraction)) for fraction in lengths]
         for i in range(count - sum(lengths)):
             lengths[i % len(lengths)] += 1
+    for i, n in enumerate(lengths):
+        if n == 0:
+            warnings.warn(
+                f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=2
+            )
     if sum(lengths) != count:
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     order = Registry.functions["randperm"](sum(lengths), generator=generator).tolist()
@@ -100,7 +109,10 @@ class StackDataset(Dataset):
 
     def __init__(self, *args, **kwargs):
         if args and kwargs:
-            raise ValueError("StackDataset takes datasets by position or by name, not both")
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both types are "
+                "given."
+            )
         self.datasets = args or kwargs
         if not self.datasets:
             raise ValueError("At least one dataset should be passed")
@@ -272,6 +284,10 @@ def _drawn_seed(generator):
 # -- batches ------------------------------------------------------------------------------------------
 
 
+_FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+"""What a DataLoader was made of, and stays."""
+
+
 class DataLoader(Generic[T]):
     """Goes through a dataset in batches, in order or (shuffle=True) in a new random order each time.
 
@@ -308,9 +324,19 @@ class DataLoader(Generic[T]):
             raise ValueError(
                 "num_workers option should be non-negative; use num_workers=0 to disable multiprocessing."
             )
-        if num_workers == 0 and (prefetch_factor is not None or persistent_workers):
-            name = "prefetch_factor" if prefetch_factor is not None else "persistent_workers"
-            raise ValueError(f"{name} option needs num_workers > 0")
+        if timeout < 0:
+            raise ValueError("timeout option should be non-negative")
+        if num_workers == 0 and prefetch_factor is not None:
+            raise ValueError(
+                "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable "
+                "multiprocessing, otherwise set prefetch_factor to None."
+            )
+        if num_workers == 0 and persistent_workers:
+            raise ValueError("persistent_workers option needs num_workers > 0")
+        if num_workers == 0 and multiprocessing_context is not None:
+            raise ValueError(
+                "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got num_workers=0"
+            )
         one_by_one = isinstance(dataset, IterableDataset)
         if one_by_one:
             given = {"shuffle": shuffle or None, "sampler": sampler, "batch_sampler": batch_sampler}
@@ -354,6 +380,12 @@ class DataLoader(Generic[T]):
         )
         in_batches = batch_size is not None or batch_sampler is not None
         self.collate_fn = collate_fn or (default_collate if in_batches else default_convert)
+        self._ready = True
+
+    def __setattr__(self, name, value):
+        if name in _FIXED and self.__dict__.get("_ready"):
+            raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
+        super().__setattr__(name, value)
 
     def __len__(self):
         if isinstance(self.dataset, IterableDataset):

@@ -6,6 +6,7 @@ functions over `torch`; these are run again with this library in its place. Need
 
 import types
 import warnings
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -15,7 +16,8 @@ import autograd_lab
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: its samples are not there")
 pytest.importorskip("expecttest", reason="PyTorch's samples need it: pip install expecttest")
 
-with warnings.catch_warnings():
+# Importing PyTorch's test tools would forbid the rest of this process to set flags of torch.backends, which other tests do.
+with warnings.catch_warnings(), mock.patch("torch.backends.disable_global_flags"):
     warnings.simplefilter("ignore")
     from torch.testing._internal.common_methods_invocations import op_db
 

@@ -27,15 +27,12 @@ class PackedSequence(namedtuple("PackedSequence", "data batch_sizes sorted_indic
 
     def to(self, *args, **kwargs):
         """The same sequences with `data` converted."""
-        return self._replace(data=self.data.to(*args, **kwargs))
+        data = self.data.to(*args, **kwargs)
+        return self if data is self.data else self._replace(data=data)
 
-    def double(self):
-        """The same sequences in float64."""
-        return self._replace(data=self.data.double())
-
-    def float(self):
-        """The same sequences in float32."""
-        return self._replace(data=self.data.float())
+    def is_pinned(self):
+        """False: nothing is pinned."""
+        return False
 
     def cpu(self):
         """Itself: everything is on the CPU."""
@@ -45,6 +42,19 @@ class PackedSequence(namedtuple("PackedSequence", "data batch_sizes sorted_indic
     def is_cuda(self):
         """False."""
         return False
+
+
+def _converter(name):
+    def fn(self):
+        return self.to(getattr(self.data, name)().dtype)
+
+    fn.__name__ = fn.__qualname__ = name
+    fn.__doc__ = f"The same sequences with `data` converted, as by Tensor.{name}."
+    return fn
+
+
+for _name in ("byte", "char", "double", "float", "half", "int", "long", "short"):
+    setattr(PackedSequence, _name, _converter(_name))
 
 
 def invert_permutation(permutation):
@@ -62,6 +72,8 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     lengths = np.array(lengths._data if isinstance(lengths, Tensor) else lengths, dtype=np.int64)
     if lengths.ndim != 1:
         raise RuntimeError(f"Expected `lengths` to be a 1-D tensor of n lengths, but got {lengths.ndim} dims")
+    if not input.numel():
+        raise RuntimeError("Cannot pack empty tensors.")
     if batch_first:
         input = input.transpose(0, 1)
     if lengths.size != input.shape[1]:

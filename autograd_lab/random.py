@@ -168,9 +168,10 @@ class Generator:
         """Start again from `seed`; returns the generator."""
         if WATCHERS:
             tell("seeded", self)
+        seed = int(seed)
         if not -(2**63) <= seed < 2**64:
             raise ValueError("Overflow when unpacking long long")
-        self._seed = int(seed) % 2**64
+        self._seed = seed % 2**64
         self.rng = Stream(self._seed)
         return self
 

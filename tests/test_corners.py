@@ -522,6 +522,85 @@ nn.Linear(2, 2).to(None).weight.dtype
 nn.Linear(2, 2).to().weight.dtype
 nn.Linear(2, 2).to(torch.int64)
 torch.ones(2).to("cuda")
+F.interpolate(ones, size=(np.int64(2), 2)).shape
+F.interpolate(ones, size=np.int64(2)).shape
+F.interpolate(ones, size=(T(2), 2)).shape
+F.interpolate(ones, size=T(2)).shape
+F.interpolate(ones, size=torch.Size([2, 2])).shape
+F.interpolate(ones, scale_factor=np.float64(2)).shape
+F.interpolate(ones, scale_factor=(np.float32(2), 2)).shape
+torch.ones(np.bool_(True))
+torch.zeros(T(2), 3).shape
+nn.AdaptiveAvgPool2d((None, 2))(ones).shape
+nn.MaxPool2d([2, 2])(torch.ones(1, 1, 4, 4)).shape
+nn.MaxPool2d(torch.Size([2, 2]))(torch.ones(1, 1, 4, 4)).shape
+nn.MaxPool2d((2,))(torch.ones(1, 1, 4, 4)).shape
+nn.AvgPool2d((2,), (1,))(torch.ones(1, 1, 4, 4)).shape
+nn.MaxPool1d((2,), (1,))(torch.ones(1, 1, 4)).shape
+nn.MaxPool1d(2, ceil_mode=True)(torch.ones(1, 1, 5)).shape
+nn.MaxPool1d(3, padding=1)(torch.ones(1, 1, 1)).shape
+nn.MaxPool1d(2, padding=2)(torch.ones(1, 1, 4)).shape
+F.max_pool2d(torch.ones(1, 1, 4, 4), 2, stride=[]).shape
+F.max_pool2d(torch.ones(1, 1, 4, 4), 2, stride=()).shape
+F.avg_pool2d(torch.ones(1, 1, 4, 4), 2, stride=[]).shape
+F.max_pool1d(torch.ones(1, 1, 4), 2, stride=[]).shape
+F.max_pool2d(torch.ones(1, 1, 4, 4), np.int64(2)).shape
+F.avg_pool1d(torch.ones(1, 1, 4), [2]).shape
+F.max_pool1d(torch.ones(1, 1, 4), [2]).shape
+F.pixel_shuffle(torch.ones(0, 4, 2, 2), 2).shape
+F.pixel_shuffle(torch.ones(4, 4, 2, 2), 2, ).shape
+F.conv2d(torch.ones(0, 2, 4, 4), torch.ones(3, 2, 2, 2)).shape
+F.conv_transpose2d(torch.ones(2, 3, 4, 4), torch.ones(3, 2, 2, 2), groups=3).shape
+F.conv_transpose2d(torch.ones(2, 3, 4, 4), torch.ones(3, 2, 2, 2), stride=2, output_padding=1).shape
+F.pad(torch.ones(1, 1, 4), (1, 1), mode="replicate", value=0).shape
+F.pad(torch.ones(1, 2, 3, 4), (0, 0, 1, 1), mode="reflect").shape
+F.pad(torch.ones(0, 2, 4), (1, 1), mode="reflect").shape
+torch.manual_seed(T(5)).initial_seed()
+torch.manual_seed(5.7).initial_seed()
+torch.manual_seed(np.int64(5)).initial_seed()
+torch.manual_seed(True).initial_seed()
+torch.manual_seed(-1).initial_seed()
+torch.asarray([1, 2], copy=True)
+torch.asarray(np.ones(2), copy=False)
+torch.asarray(torch.ones(2), copy=False)
+torch.device("cpu:0")
+torch.median(T([1, 2]))
+torch.isin(2, T([1, 2]))
+torch.isin(T([1.0, 2]), 2.0)
+torch.index_select(wide, -1, T([0, 2]))
+torch.index_select(wide, 1, T([], dtype=torch.long)).shape
+wide.squeeze(()).shape
+torch.ones(1, 2, 1).squeeze((0, 2)).shape
+torch.cummax(T(1.0), -1)
+torch.normal(torch.zeros(2, 1), torch.ones(3)).shape
+torch.normal(T(0.0), torch.ones(3)).shape
+torch.normal(0.0, torch.ones(3)).shape
+T(1.0)[...]
+T(1.0)[None].shape
+T(1.0)[True].shape
+torch.asinh_(torch.ones(2))
+torch.ones(2).arcsinh_()
+torch.ones(2, dtype=torch.int64).asinh_()
+torch.ones(2, requires_grad=True).asinh_()
+torch.ones(2, requires_grad=True).exp().acosh_()
+F.max_pool1d(torch.ones(1, 1, 8), 3, padding=2, dilation=2).shape
+F.max_pool1d(torch.ones(1, 1, 8), 3, padding=1, dilation=2).shape
+F.max_pool1d(torch.ones(1, 1, 1), 3, padding=1).shape
+F.max_pool2d(torch.ones(1, 1, 8, 8), 3, padding=2, dilation=2).shape
+F.avg_pool1d(torch.ones(1, 1, 4), 2, stride=[]).shape
+F.avg_pool1d(torch.ones(1, 1, 4), 2, stride=()).shape
+F.max_pool2d(torch.ones(1, 1, 8, 8), 2, padding=2)
+F.max_pool2d(torch.ones(1, 1, 8, 8), (2, 4), padding=(0, 3))
+F.max_pool2d(torch.ones(1, 1, 8, 8), 3, padding=2)
+F.max_pool2d(torch.ones(1, 1, 8, 8), 3, padding=3, dilation=2)
+F.max_pool3d(torch.ones(1, 1, 8, 8, 8), 3, padding=2)
+F.max_pool3d(torch.ones(1, 1, 8, 8, 8), 3, padding=2, dilation=2).shape
+F.avg_pool2d(torch.ones(1, 1, 8, 8), 2, padding=2)
+F.avg_pool2d(torch.ones(1, 1, 8, 8), 3, padding=2)
+F.avg_pool3d(torch.ones(1, 1, 8, 8, 8), 2, padding=2)
+F.max_pool1d(torch.ones(1, 1, 8), 3, padding=2, dilation=2, return_indices=True)
+F.max_pool2d(torch.ones(1, 1, 8, 8), 3, padding=2, dilation=2, return_indices=True)
+F.max_pool2d(torch.ones(1, 1, 8, 8, requires_grad=True), 3, padding=2, dilation=2).shape
 """
 
 BLOCKS = {

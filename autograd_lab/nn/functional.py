@@ -504,7 +504,7 @@ def _one(value, before):
 
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The largest element of each window of the last dim."""
-    stride = kernel_size if stride is None else stride
+    stride = kernel_size if stride is None or stride in ((), []) else stride
     if not return_indices:
         _check_max_pool1d(input._data, kernel_size, stride, padding, dilation, ceil_mode)
     return _as_row(
@@ -534,8 +534,13 @@ def _check_max_pool1d(x, *settings_and_mode):
             raise RuntimeError(f"max_pool1d() {name} must be greater than zero, but got {value}")
     if padding < 0:
         raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {padding}")
+    if padding > kernel // 2:
+        raise RuntimeError(
+            "max_pool1d() padding should be at most half of kernel size, but got "
+            f"padding={padding} and kernel_size={kernel}"
+        )
     out = pooling.out_size(x.shape[-1], kernel, stride, padding, dilation, ceil_mode)
-    if out <= 0 and 2 * padding <= dilation * (kernel - 1) + 1:
+    if out <= 0:
         raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
 
 
@@ -552,7 +557,7 @@ def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     """The mean of each window of the last dim."""
     _two_or_three_dims("avg_pool1d", input)
-    stride = kernel_size if stride is None else stride
+    stride = kernel_size if stride is None or stride in ((), []) else stride
     return _as_row(
         avg_pool2d,
         input,
@@ -1313,7 +1318,7 @@ def interpolate(
     if recompute_scale_factor and size is not None:
         raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
     given = size if size is not None else scale_factor
-    given = [given] * nd if isinstance(given, (int, float)) else list(given)
+    given = [given] * nd if isinstance(given, (int, float, np.number)) else list(given)
     if len(given) != nd:
         raise ValueError(
             f"Input and {'output' if size is not None else 'scale_factor'} must have the same number of spatial dimensions, "
@@ -1321,7 +1326,7 @@ def interpolate(
             f"{'output size of' if size is not None else 'scale_factor of shape'} {tuple(given)}. Please provide input tensor "
             f"in (N, C, d1, d2, ...,dK) format and {_FORMS[size is None]} format."
         )
-    if size is not None and not all(isinstance(n, int) for n in given):
+    if size is not None and not all(isinstance(n, (int, np.integer)) for n in given):
         raise TypeError(
             "expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but got size with "
             f"types {[type(n) for n in given]}"

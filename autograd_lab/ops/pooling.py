@@ -18,7 +18,7 @@ from .rule import Rule
 
 def pair(value, n=2):
     """A setting as a tuple of `n` numbers."""
-    if isinstance(value, int):
+    if isinstance(value, (int, np.integer)):
         return (value,) * n
     value = tuple(value)
     return value * n if len(value) == 1 else value
@@ -211,6 +211,17 @@ class MaxPool3DWithIndicesBackward0(MaxPool2DWithIndicesBackward0):
     gradient = MaxPool3DWithIndicesBackwardBackward0
 
 
+def _too_much_padding(padding, kernel):
+    text = "pad should be smaller than or equal to half of kernel size, but got "
+    if len(kernel) == 2:
+        return RuntimeError(
+            f"{text}padW = {padding[1]}, padH = {padding[0]}, kW = {kernel[1]}, kH = {kernel[0]}"
+        )
+    places = (("T", 0), ("W", 2), ("H", 1))
+    sizes = [f"k{k}: {kernel[i]}" for k, i in places] + [f"pad{k}: {padding[i]}" for k, i in places]
+    return RuntimeError(text + " ".join(sizes))
+
+
 def max_pool(nd, input, kernel, stride, padding, dilation, ceil_mode, return_indices):
     """max_pool2d and max_pool3d."""
     x = input._data
@@ -218,13 +229,15 @@ def max_pool(nd, input, kernel, stride, padding, dilation, ceil_mode, return_ind
         raise RuntimeError(f"non-empty {nd + 1}D or {nd + 2}D (batch mode) tensor expected for input")
     op = f"max_pool{nd}d"
     kernel = _setting(op, nd, "kernel_size", kernel)
-    default = stride is None or stride == ()
+    default = stride is None or stride in ((), [])
     steps = kernel if default else _setting(op, nd, "stride", stride)
     padding, dilation = _setting(op, nd, "padding", padding), _setting(op, nd, "dilation", dilation)
     if x.dtype.kind == "b":
         raise not_for(x, op)
     _not_empty(op, x, nd)
     out = _check(x, kernel, steps, padding, dilation, ceil_mode)
+    if any(p > k // 2 for p, k in zip(padding, kernel, strict=True)):
+        raise _too_much_padding(padding, kernel)
     rule = MaxPool2DWithIndicesBackward0 if nd == 2 else MaxPool3DWithIndicesBackward0
     result = call(rule, (input,), kernel, steps, padding, dilation, ceil_mode, out, default)
     if return_indices:
@@ -320,7 +333,7 @@ def avg_pool(nd, input, kernel, stride, padding, ceil_mode, include_pad, divisor
         raise RuntimeError("divisor must be not zero")
     op = f"avg_pool{nd}d"
     kernel = _setting(op, nd, "kernel_size", kernel)
-    default = stride is None or stride == ()
+    default = stride is None or stride in ((), [])
     steps = kernel if default else _setting(op, nd, "stride", stride)
     padding = _setting(op, nd, "padding", padding)
     if x.dtype.kind != "f" and x.dtype != np.int64:

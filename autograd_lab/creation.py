@@ -7,6 +7,7 @@ import operator
 import numpy as np
 
 from . import printing, random, return_types, warning
+from .autograd.errors import not_for
 from .autograd.modes import THREAD, WATCHERS, tell
 from .autograd.variable import INFERENCE, Registry, Variable, wrap
 from .dtypes import (
@@ -384,6 +385,11 @@ def size_of(args, name):
             if name == "zeros":
                 raise RuntimeError("zeros: Dimension size must be non-negative.")
             raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
+    return addressable(shape)
+
+
+def addressable(shape):
+    """`shape`, if memory could have that many elements. Raises RuntimeError otherwise."""
     if math.prod(shape) >= 2**61:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
     return shape
@@ -569,7 +575,7 @@ def range_(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
 
 def _no_bools(op, dtype):
     if dtype.kind == "b":
-        raise NotImplementedError(f"\"{op}_cpu\" not implemented for 'Bool'")
+        raise not_for(dtype, f"{op}_cpu")
 
 
 def _ends(op, start, end, dtype):

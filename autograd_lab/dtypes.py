@@ -254,18 +254,6 @@ _LIMITS.update(
 )
 
 
-def c_name(np_dtype):
-    """What a C++ compiler calls the type, as some of PyTorch's messages have it."""
-    own = {
-        "int64": "long int",
-        "int16": "short int",
-        "int8": "signed char",
-        "uint8": "unsigned char",
-        "bool": "bool",
-    }
-    return own.get(np_dtype.name) or _C_NAMES[np_dtype.name]
-
-
 def number_as(value, np_dtype):
     """A Python number as a NumPy scalar of that type. Raises RuntimeError if it is too large for it."""
     if np_dtype.kind == "b":

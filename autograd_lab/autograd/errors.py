@@ -50,6 +50,11 @@ CPP_NAMES = {
 """The names of the scalar types in C++, which some messages use instead."""
 
 
+def not_for(dtype, kernel):
+    """The error of an operation that has no code for arrays of the NumPy type `dtype`; `kernel` is PyTorch's name of the code."""
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{TYPE_NAMES[dtype.name]}'")
+
+
 def tensor_type(t):
     """The legacy type name of a tensor, such as torch.FloatTensor."""
     return f"torch.{TYPE_NAMES.get(t._data.dtype.name, t._data.dtype.name)}Tensor"

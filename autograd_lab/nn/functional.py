@@ -6,6 +6,7 @@ import numpy as np
 
 from ..absent import finder
 from ..autograd import no_grad
+from ..autograd.errors import not_for
 from ..autograd.record import apply
 from ..autograd.variable import wrap
 from ..ops import activations, attention, losses, normalization, pooling, products
@@ -27,7 +28,6 @@ from ..ops.convolution import (
 from ..ops.convolution import affine_grid as _affine_grid
 from ..ops.embedding import drawn, drop
 from ..ops.embedding import one_hot as _one_hot
-from ..ops.pointwise import not_for
 from ..ops.rule import FUNCTIONS, METHODS
 from ..ops.scalars import minus, norm_of, over, plus, times
 from ..warning import warn
@@ -506,7 +506,7 @@ def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     """The largest element of each window of the last dim."""
     stride = kernel_size if stride is None or stride in ((), []) else stride
     if not return_indices:
-        _check_max_pool1d(input._data, kernel_size, stride, padding, dilation, ceil_mode)
+        _check_max_pool1d(input._data, (kernel_size, stride, padding, dilation), ceil_mode)
     return _as_row(
         max_pool2d,
         input,
@@ -519,15 +519,14 @@ def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
     )
 
 
-def _check_max_pool1d(x, *settings_and_mode):
-    *settings, ceil_mode = settings_and_mode
+def _check_max_pool1d(x, settings, ceil_mode):
     if x.ndim not in (2, 3) or 0 in x.shape[-2:]:
         raise RuntimeError(
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
             f"got:{list(x.shape)}"
         )
     if x.dtype.kind != "f":
-        raise not_for(x, "max_pool1d_impl")
+        raise not_for(x.dtype, "max_pool1d_impl")
     kernel, stride, padding, dilation = (_one(value, 0)[-1] for value in settings)
     for name, value in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
         if value <= 0:
@@ -639,12 +638,7 @@ def adaptive_max_pool1d(input, output_size, return_indices=False):
     """The largest elements of `output_size` cells that cover the last dim."""
     (n,) = _grid(input, output_size, 1)
     _two_or_three_dims("adaptive_max_pool1d", input)
-    x = input._data
-    if 0 in x.shape[1:]:
-        raise RuntimeError(
-            "adaptive_max_pool1d(): Expected input to have non-zero size for non-batch dimensions, but input has sizes "
-            f"{list(x.shape)} with dimension {x.shape.index(0, 1)} being empty"
-        )
+    pooling.check_cells("adaptive_max_pool1d", input._data, range(1, input._data.ndim))
     return _as_row(pooling.adaptive_max_pool2d, input, (1, n), return_indices)
 
 
@@ -945,9 +939,7 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
         return _weighted((a - b) ** 2, weight, input, reduction)
     reduction = _enum(reduction)
     if a._data.dtype.kind != "f" and b._data.dtype.kind != "f":
-        from ..dtypes import ALL
-
-        raise NotImplementedError(f"\"mse_cpu\" not implemented for '{ALL[a._data.dtype].type_name}'")
+        raise not_for(a._data.dtype, "mse_cpu")
     return losses.call(losses.MseLossBackward0, (a, b), reduction)
 
 

@@ -13,15 +13,7 @@ from ..autograd.variable import wrap
 from ..layout import rows
 from ..random import rng_of
 from . import both, numerics
-from .pointwise import not_for
-from .rule import Rule, function, pointwise, unary
-
-
-def floats_of(x, name):
-    """The array `x`, which must be of floats."""
-    if x.dtype.kind != "f":
-        raise not_for(x, name)
-    return x
+from .rule import Rule, floats_only, function, pointwise, unary
 
 
 class Gate(Rule):
@@ -131,7 +123,7 @@ class LeakyReluBackward0(Rule):
     keeps = ("negative_slope",)
 
     def forward(x, slope):
-        floats_of(x, "leaky_relu_cpu")
+        floats_only(x, "leaky_relu_cpu")
         return np.where(x > 0, x, x * slope)
 
     def vjp(self, g, x):
@@ -231,7 +223,7 @@ class HardsigmoidBackward0(Rule):
     saves = ("self",)
 
     def forward(x):
-        return np.clip(floats_of(x, "hardsigmoid_cpu") + 3, 0, 6) / 6
+        return np.clip(floats_only(x, "hardsigmoid_cpu") + 3, 0, 6) / 6
 
     def vjp(self, g, x):
         return both.run(HardsigmoidBackwardBackward0, (g, x))
@@ -275,7 +267,7 @@ class HardswishBackward0(Rule):
     saves = ("self",)
 
     def forward(x):
-        return floats_of(x, "hardswish_cpu") * np.clip(x + 3, 0, 6) / 6
+        return floats_only(x, "hardswish_cpu") * np.clip(x + 3, 0, 6) / 6
 
     def vjp(self, g, x):
         return both.run(HardswishBackwardBackward0, (g, x))
@@ -313,7 +305,7 @@ class HardshrinkBackward0(Rule):
     keeps = ("lambd",)
 
     def forward(x, lambd):
-        floats_of(x, "hardshrink_cpu")
+        floats_only(x, "hardshrink_cpu")
         return np.where((x >= -lambd) & (x <= lambd), x.dtype.type(0), x)
 
     def vjp(self, g, x):
@@ -345,7 +337,7 @@ class SoftshrinkBackward0(Rule):
     keeps = ("lambd",)
 
     def forward(x, lambd):
-        floats_of(x, "softshrink_cpu")
+        floats_only(x, "softshrink_cpu")
         return np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, x * 0))
 
     def vjp(self, g, x):
@@ -409,7 +401,7 @@ class RreluWithNoiseBackward1(RreluWithNoiseBackward0):
 def _rrelu_noise(input, lower, upper, training):
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
-    x = floats_of(input._data, "rrelu_with_noise_out_cpu")
+    x = floats_only(input._data, "rrelu_with_noise_out_cpu")
     if not training:
         return wrap(np.zeros(x.shape, x.dtype))
     noise = np.ones(x.shape, x.dtype)
@@ -472,7 +464,7 @@ class EluBackward0(Rule):
     keeps = ("alpha", "scale", "input_scale")
 
     def forward(x, alpha, scale, input_scale):
-        floats_of(x, "elu_cpu")
+        floats_only(x, "elu_cpu")
         return np.where(x <= 0, np.expm1(x * input_scale) * (alpha * scale), x * scale)
 
     def vjp(self, g, x):
@@ -599,7 +591,7 @@ class GeluBackward0(Rule):
     keeps = ("approximate",)
 
     def forward(x, approximate):
-        floats_of(x, "GeluKernelImpl")
+        floats_only(x, "GeluKernelImpl")
         if approximate == "none":
             return x * 0.5 * (1 + numerics.erf(x * math.sqrt(0.5)))
         return 0.5 * x * (1 + _gelu_inside(x)[2])
@@ -643,7 +635,7 @@ class SiluBackward0(Rule):
     saves = ("self",)
 
     def forward(x):
-        return floats_of(x, "silu_cpu") / (1 + np.exp(-x))
+        return floats_only(x, "silu_cpu") / (1 + np.exp(-x))
 
     def vjp(self, g, x):
         s = both.sigmoid(x)
@@ -671,7 +663,7 @@ class MishBackward0(Rule):
     saves = ("self",)
 
     def forward(x):
-        return floats_of(x, "mish_cpu") * np.tanh(np.logaddexp(x, x.dtype.type(0)))
+        return floats_only(x, "mish_cpu") * np.tanh(np.logaddexp(x, x.dtype.type(0)))
 
     def vjp(self, g, x):
         t = both.tanh(both.softplus(x))
@@ -722,7 +714,7 @@ class SoftplusBackward0(Rule):
     keeps = ("beta", "threshold")
 
     def forward(x, beta, threshold):
-        floats_of(x, "softplus_cpu")
+        floats_only(x, "softplus_cpu")
         return np.where(x * beta > threshold, x, np.log1p(np.exp(x * beta)) / beta)
 
     def vjp(self, g, x):
@@ -773,7 +765,7 @@ class LogSigmoidBackward0(Rule):
 
 def logsigmoid(input):
     """log(sigmoid(input)) (torch.nn.functional.logsigmoid)."""
-    x = floats_of(input._data, "log_sigmoid_cpu")
+    x = floats_only(input._data, "log_sigmoid_cpu")
     return apply(LogSigmoidBackward0, (input, wrap(np.exp(-np.abs(x)))))
 
 

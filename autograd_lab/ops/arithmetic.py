@@ -5,6 +5,7 @@ import operator
 
 import numpy as np
 
+from ..autograd.errors import not_for
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
 from ..dtypes import number_as
@@ -301,7 +302,7 @@ class PowBackward2(Rule):
 
 def _power_of_tensor(x, n):
     if x.dtype.kind == "b":
-        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
+        raise not_for(x.dtype, "pow")
     return x**n
 
 

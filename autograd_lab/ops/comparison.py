@@ -4,7 +4,7 @@ import operator
 
 import numpy as np
 
-from ..autograd.errors import TYPE_NAMES
+from ..autograd.errors import TYPE_NAMES, not_for
 from ..autograd.modes import THREAD, WATCHERS, tell
 from ..autograd.record import apply_inplace, finish
 from ..autograd.variable import Variable, wrap
@@ -138,7 +138,7 @@ def bitwise(name, fn, symbol):
 
     def check(x):
         if x.dtype.kind == "f" or (x.dtype.kind == "b" and symbol.endswith("shift")):
-            raise NotImplementedError(f"\"{kernel}\" not implemented for '{TYPE_NAMES[x.dtype.name]}'")
+            raise not_for(x.dtype, kernel)
         return x
 
     def call(input, other):
@@ -176,7 +176,7 @@ def bitwise_not(input):
     """Every bit (or boolean) turned over (torch.bitwise_not)."""
     x = input._data
     if x.dtype.kind == "f":
-        raise NotImplementedError(f"\"bitwise_not_cpu\" not implemented for '{TYPE_NAMES[x.dtype.name]}'")
+        raise not_for(x.dtype, "bitwise_not_cpu")
     return constant_result((input,), ~x, "bitwise_not")
 
 
@@ -239,7 +239,7 @@ def whole(name, fn):
     def call(input, other):
         x, y = operands(*both_tensors(name, input, other))
         if x.dtype.kind not in "iu":
-            raise NotImplementedError(f"\"{name}_cpu\" not implemented for '{TYPE_NAMES[x.dtype.name]}'")
+            raise not_for(x.dtype, f"{name}_cpu")
         return constant_result((input, other), fn(x, y), name)
 
     call.__name__ = call.__qualname__ = name

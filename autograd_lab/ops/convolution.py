@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..autograd.errors import TYPE_NAMES
+from ..autograd.errors import CPP_NAMES, TYPE_NAMES, not_for
 from ..autograd.record import apply
 from ..autograd.variable import Variable
 from ..autograd.views import gather, scatter
-from ..dtypes import c_name, number_as
+from ..dtypes import number_as
 from ..layout import channels
 from ..warning import warn_once
 from . import both
@@ -419,7 +419,7 @@ def _check_conv(x, w, b, stride, padding, dilation, groups):
         raise _other_type(x, w)
     if b is not None and b._data.dtype is not x.dtype:
         raise RuntimeError(
-            f"Input type ({c_name(x.dtype)}) and bias type ({c_name(b._data.dtype)}) should be the same"
+            f"Input type ({CPP_NAMES[x.dtype.name]}) and bias type ({CPP_NAMES[b._data.dtype.name]}) should be the same"
         )
 
 
@@ -1133,7 +1133,7 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     if x.dtype.kind != "f":
         name = "grid_sampler_2d_cpu_kernel_impl" if x.ndim == 4 else "grid_sampler3d_cpu"
-        raise NotImplementedError(f"\"{name}\" not implemented for '{ALL[x.dtype].type_name}'")
+        raise not_for(x.dtype, name)
     if x.dtype is not at.dtype:
         raise RuntimeError(
             f"expected scalar type {ALL[x.dtype].type_name} but found {ALL[at.dtype].type_name}"

@@ -2,30 +2,23 @@
 
 import numpy as np
 
+from ..autograd.errors import CPP_NAMES, not_for
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
 from ..creation import array_like, float_type, leaf, on_cpu, size_of
-from ..dtypes import c_name, number_as, to_dtype
+from ..dtypes import number_as, to_dtype
 from ..layout import preserve_format
 from ..random import laid_out, rng_of
 from . import both
-from .rule import FUNCTIONS, Rule, check_broadcast, function, method
+from .rule import FUNCTIONS, Rule, broadcast_shape, function, method
 
 # -- new tensors --------------------------------------------------------------------------------------
 
 
 def _float_only(dtype, kernel):
     if dtype.kind != "f":
-        name = {
-            "int64": "Long",
-            "int32": "Int",
-            "int16": "Short",
-            "int8": "Char",
-            "uint8": "Byte",
-            "bool": "Bool",
-        }[dtype.name]
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{name}'")
+        raise not_for(dtype, kernel)
     return dtype
 
 
@@ -119,7 +112,7 @@ def _check_bounds(low, high, dtype):
         least, most = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
     for name, n in (("from", low), ("to - 1", high - 1)):
         if not least <= n <= most:
-            raise RuntimeError(f"{name} is out of bounds for {c_name(dtype)}")
+            raise RuntimeError(f"{name} is out of bounds for {CPP_NAMES[dtype.name]}")
 
 
 @function(method=False)
@@ -140,7 +133,7 @@ def randperm(
         raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]")
     kind = np.dtype(np.int64) if dtype is None else to_dtype(dtype).np
     if kind.kind == "b":
-        raise NotImplementedError("\"randperm\" not implemented for 'Bool'")
+        raise not_for(kind, "randperm")
     if n > 0:
         number_as(n - 1, kind)  # raises if the type cannot hold it
     order = rng_of(generator).permutation(n).astype(kind)
@@ -185,7 +178,7 @@ def normal(
         a, b = [t if isinstance(t, Variable) else wrap(like._data.dtype.type(t)) for t in (mean, std)]
         if (b._data < 0).any():
             raise RuntimeError("normal expects all elements of std >= 0.0")
-        check_broadcast([a._data, b._data])
+        broadcast_shape([a._data, b._data])
         return apply(NormalBackward3, (a, b), generator, a._data.shape, b._data.shape)
     kind = float_type(dtype)
     numbers = rng_of(generator).normal(mean, std, size_of((size,), "normal"), kind)
@@ -269,7 +262,7 @@ def uniform_(self, from_=0, to=1, *, generator=None, **named):
     most = float(np.finfo(self._data.dtype).max)
     for name, n in (("from", from_), ("to", to)):
         if not -most <= n <= most:
-            raise RuntimeError(f"{name} is out of bounds for {c_name(self._data.dtype)}")
+            raise RuntimeError(f"{name} is out of bounds for {CPP_NAMES[self._data.dtype.name]}")
     if to - from_ > most:
         raise RuntimeError(
             f"uniform_ expects to-from <= std::numeric_limits<{self.dtype.type_name}>::max(), but found to={to:g} and "
@@ -327,7 +320,7 @@ def cauchy_(self, median=0, sigma=1, *, generator=None):
     if self._data.dtype.kind != "f":
         raise RuntimeError(
             "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but you specified "
-            + c_name(self._data.dtype)
+            + CPP_NAMES[self._data.dtype.name]
         )
     return apply_inplace(
         CauchyBackward0,
@@ -396,9 +389,7 @@ def bernoulli(input, p=None, *, generator=None):
     if p is not None:
         return apply(BernoulliBackward1, (input,), _coin(p, generator))
     if input._data.dtype.kind != "f":
-        raise NotImplementedError(
-            f"\"bernoulli_tensor_cpu_p_\" not implemented for '{input.dtype.type_name}'"
-        )
+        raise not_for(input._data.dtype, "bernoulli_tensor_cpu_p_")
     return apply(BernoulliBackward0, (input,), _coin(_probabilities(input), generator))
 
 

@@ -8,13 +8,13 @@ import itertools
 
 import numpy as np
 
+from ..autograd.errors import not_for
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
 from ..dtypes import Defaults, promote_np
 from ..layout import channels, contiguous_format, like, rows
 from ..warning import warn_once
 from . import both
-from .pointwise import not_for
 from .rule import FUNCTIONS, METHODS, function, method
 from .shapes import (
     ShapeRule,
@@ -411,7 +411,7 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
 def _repeated_places(repeats):
     """0, 1, 2, ..., each as often as `repeats` says."""
     if repeats.dtype not in (np.int64, np.int32):
-        raise not_for(repeats, "repeat_interleave_cpu")
+        raise not_for(repeats.dtype, "repeat_interleave_cpu")
     if (repeats < 0).any():
         raise RuntimeError("repeats can not be negative")
     return np.repeat(np.arange(len(repeats)), repeats)

@@ -18,10 +18,9 @@ from ..dtypes import ALL
 from ..warning import warn_once
 from . import both
 from .general import GeneralRule, call
-from .pointwise import no_bools
 from .products import matmul
 from .reductions import vector_norm
-from .rule import FUNCTIONS, METHODS, Rule, function
+from .rule import FUNCTIONS, METHODS, Rule, function, no_bools
 
 
 class LinAlgError(RuntimeError):

@@ -8,6 +8,7 @@ import operator
 
 import numpy as np
 
+from ..autograd.errors import not_for
 from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
 from ..autograd.record import finish
@@ -336,7 +337,7 @@ def _check_nll(x, t, weight):
         raise RuntimeError(f"expected target dtype to be Long or Byte, but got {ALL[t.dtype].type_name}")
     if x.dtype.kind != "f":
         name = "nll_loss2d_forward_out_frame" if spatial else "nll_loss_out_frame"
-        raise NotImplementedError(f"\"{name}\" not implemented for '{ALL[x.dtype].type_name}'")
+        raise not_for(x.dtype, name)
     if spatial:
         if t.ndim != 3:
             raise RuntimeError(
@@ -520,13 +521,12 @@ def _lengths(value, name):
 
 
 def _check_ctc(x, t, steps, lengths, blank, batched):
-    from ..dtypes import ALL
 
     at = "(while checking arguments for ctc_loss_allocate_outputs)"
     if not x.size:
         raise RuntimeError("log_probs tensor must not be empty")
     if x.dtype.name not in ("float32", "float64"):
-        raise NotImplementedError(f"\"ctc_loss_cpu\" not implemented for '{ALL[x.dtype].type_name}'")
+        raise not_for(x.dtype, "ctc_loss_cpu")
     if batched and x.ndim != 3:
         raise RuntimeError(  # PyTorch has made room for a batch by then
             f"Expected 3-dimensional tensor, but got {x.ndim + 1}-dimensional tensor for argument #1 'log_probs' {at}"

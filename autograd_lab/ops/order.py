@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .. import return_types
-from ..autograd.errors import TYPE_NAMES
+from ..autograd.errors import TYPE_NAMES, not_for
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, edges_of, finish, make_node
 from ..autograd.variable import NO_EDGE, Variable, wrap
@@ -13,9 +13,8 @@ from ..layout import like
 from ..warning import warn_once
 from . import both
 from .comparison import constant_result
-from .pointwise import no_bools, not_for
 from .reductions import MaxBackward1, Selection, not_empty, pick, wrap_dim
-from .rule import FUNCTIONS, METHODS, Rule, function, tensor_of
+from .rule import FUNCTIONS, METHODS, Rule, function, no_bools, tensor_of
 from .scalars import times
 
 
@@ -464,7 +463,7 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         _check_sorter(begin, edges, sorter._data)
         edges = np.take_along_axis(edges, sorter._data, -1)
     if edges.dtype.kind == "b":
-        raise not_for(edges, "searchsorted_out_cpu")
+        raise not_for(edges.dtype, "searchsorted_out_cpu")
     for what, array in (("boundary", edges), ("input value", x)):
         if isinstance(array, np.ndarray) and not array.flags.c_contiguous:
             warn_once(
@@ -502,7 +501,7 @@ def bincount(input, weights=None, minlength=0):
     """How often each of 0, 1, 2, ... occurs in `input`, or the sum of its weights (torch.bincount)."""
     x = input._data
     if x.dtype.kind in "fb":
-        raise not_for(x, "bincount_cpu")
+        raise not_for(x.dtype, "bincount_cpu")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
     if x.ndim != 1 or (x.size and x.min() < 0):
@@ -525,7 +524,7 @@ def histc(input, bins=100, min=0, max=0):
     """How many elements fall into each of `bins` equal parts of [min, max], by default of their range (torch.histc)."""
     x = input._data.reshape(-1)
     if x.dtype.kind != "f":
-        raise not_for(x, "histogram_cpu")
+        raise not_for(x.dtype, "histogram_cpu")
     if bins < 1:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     if max < min:

@@ -12,7 +12,7 @@ from ..warning import warn_once
 from . import both, numerics
 from .arithmetic import pow
 from .comparison import both_tensors
-from .pointwise import no_bools, not_for, positive
+from .pointwise import positive
 from .rule import (
     FUNCTIONS,
     METHODS,
@@ -20,8 +20,10 @@ from .rule import (
     as_float,
     broadcast_error,
     common_type,
+    floats_only,
     function,
     method,
+    no_bools,
     number_operand,
     operator_of,
     pointwise,
@@ -311,13 +313,6 @@ def pair(op, *, floats=False, inplace=True, numbers=False):
         return rule
 
     return decorate
-
-
-def floats_only(x, name):
-    """The array `x`, which must be of floats."""
-    if x.dtype.kind != "f":
-        raise not_for(x, name)
-    return x
 
 
 def _to_winner(g, tie, loses):

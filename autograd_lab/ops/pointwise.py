@@ -5,24 +5,22 @@ import math
 import numpy as np
 
 from .. import return_types
-from ..autograd.errors import TYPE_NAMES
+from ..autograd.errors import not_for
 from ..autograd.record import apply, apply_inplace
 from . import both, numerics
 from .arithmetic import pow
-from .rule import FUNCTIONS, METHODS, Rule, as_float, function, in_place_of, method, publish_in_place, unary
-
-
-def not_for(x, name):
-    """The error of an operation that has no code for the type of the array `x`."""
-    return NotImplementedError(f"\"{name}\" not implemented for '{TYPE_NAMES[x.dtype.name]}'")
-
-
-def no_bools(x, name):
-    """The array `x`, which must not be of booleans."""
-    if x.dtype.kind == "b":
-        raise not_for(x, name)
-    return x
-
+from .rule import (
+    FUNCTIONS,
+    METHODS,
+    Rule,
+    as_float,
+    function,
+    in_place_of,
+    method,
+    no_bools,
+    publish_in_place,
+    unary,
+)
 
 # -- exponentials and logarithms ----------------------------------------------------------------------
 
@@ -786,7 +784,7 @@ _round = FUNCTIONS["round"]
 def round(input, *, decimals=None):
     """`input` rounded to `decimals` places, halves to even (torch.round)."""
     if decimals and input._data.dtype.kind != "f":
-        raise not_for(input._data, "round_cpu")
+        raise not_for(input._data.dtype, "round_cpu")
     return _round(input) if decimals is None else apply(RoundBackward1, (input,), decimals)
 
 
@@ -808,7 +806,7 @@ class FracBackward0(Rule):
 
     def forward(x):
         if x.dtype.kind != "f":
-            raise not_for(x, "frac_cpu")
+            raise not_for(x.dtype, "frac_cpu")
         return x - np.trunc(x)
 
     def vjp(self, g):

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 
+from ..autograd.errors import not_for
 from ..autograd.record import apply
 from ..autograd.variable import wrap
 from ..autograd.views import gather, scatter
@@ -12,7 +13,6 @@ from ..layout import channels
 from . import both
 from .convolution import unwindow, windows
 from .general import GeneralRule, call
-from .pointwise import not_for
 from .rule import Rule
 
 
@@ -233,7 +233,7 @@ def max_pool(nd, input, kernel, stride, padding, dilation, ceil_mode, return_ind
     steps = kernel if default else _setting(op, nd, "stride", stride)
     padding, dilation = _setting(op, nd, "padding", padding), _setting(op, nd, "dilation", dilation)
     if x.dtype.kind == "b":
-        raise not_for(x, op)
+        raise not_for(x.dtype, op)
     _not_empty(op, x, nd)
     out = _check(x, kernel, steps, padding, dilation, ceil_mode)
     if any(p > k // 2 for p, k in zip(padding, kernel, strict=True)):
@@ -337,7 +337,7 @@ def avg_pool(nd, input, kernel, stride, padding, ceil_mode, include_pad, divisor
     steps = kernel if default else _setting(op, nd, "stride", stride)
     padding = _setting(op, nd, "padding", padding)
     if x.dtype.kind != "f" and x.dtype != np.int64:
-        raise not_for(x, op if nd == 2 else f"{op}_out_frame")
+        raise not_for(x.dtype, op if nd == 2 else f"{op}_out_frame")
     _not_empty(op, x, nd)
     out = _check(x, kernel, steps, padding, (1,) * nd, ceil_mode)
     rule = AvgPool2DBackward0 if nd == 2 else AvgPool3DBackward0
@@ -421,13 +421,13 @@ def _adaptive_avg_pool(rule, name, input, out):
     _check_out(name, out, nd)
     if out == (1,) * nd:
         return input.mean(tuple(range(-1, -1 - nd, -1)), keepdim=True)
-    _check_cells(name, x, range(x.ndim - 2, x.ndim) if nd == 2 else range(1, x.ndim))
+    check_cells(name, x, range(x.ndim - 2, x.ndim) if nd == 2 else range(1, x.ndim))
     if x.dtype.kind != "f":
-        raise not_for(x, name if nd == 2 else f"{name}_cpu")
+        raise not_for(x.dtype, name if nd == 2 else f"{name}_cpu")
     return apply(rule, (input,), out)
 
 
-def _check_cells(name, x, dims):
+def check_cells(name, x, dims):
     """Raise RuntimeError if `x` has no elements along one of `dims`."""
     for i in dims:
         if not x.shape[i]:
@@ -511,9 +511,9 @@ def _adaptive_max_pool(rule, input, out, return_indices):
     name = f"adaptive_max_pool{nd}d"
     if x.ndim not in (nd + 1, nd + 2):
         raise RuntimeError(f"{name}(): Expected {nd + 1}D or {nd + 2}D tensor, but got: {list(x.shape)}")
-    _check_cells(name, x, range(1, x.ndim))
+    check_cells(name, x, range(1, x.ndim))
     if x.dtype.kind != "f":
-        raise not_for(x, name if nd == 2 else f"{name}_cpu")
+        raise not_for(x.dtype, name if nd == 2 else f"{name}_cpu")
     if any(n < 0 for n in out):
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {min(out)}: {[*input.shape[: -len(out)], *out]}"
@@ -528,6 +528,7 @@ __all__ = [
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
     "avg_pool",
+    "check_cells",
     "max_pool",
     "out_size",
     "pair",

@@ -11,6 +11,7 @@ import operator
 import numpy as np
 
 from ..autograd.engine import sum_to
+from ..autograd.errors import not_for
 from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
 from ..autograd.record import apply, apply_inplace, finish
@@ -19,7 +20,6 @@ from ..autograd.views import check_writable, make_view
 from ..dtypes import ALL
 from ..warning import warn_once
 from . import rule as book
-from .pointwise import not_for
 from .rule import FUNCTIONS, METHODS, Rule, function
 from .shapes import TBackward0, UnsafeViewBackward0
 
@@ -165,7 +165,7 @@ def _check_mm(x, y):
     if x.dtype is not y.dtype:
         raise RuntimeError(f"expected m1 and m2 to have the same dtype, but got: {_cpp(x)} != {_cpp(y)}")
     if x.dtype.kind == "b":
-        raise NotImplementedError("\"addmm_impl_cpu_\" not implemented for 'Bool'")
+        raise not_for(x.dtype, "addmm_impl_cpu_")
 
 
 def _check_inner(a, b):
@@ -465,7 +465,7 @@ def _check_dot(op, a, b):
             f"dot : expected both vectors to have same dtype, but found {_name(x)} and {_name(y)}"
         )
     if x.dtype.kind == "b":
-        raise not_for(x, "dot")
+        raise not_for(x.dtype, "dot")
     if x.shape != y.shape:
         n, m = len(x), len(y)
         raise RuntimeError(

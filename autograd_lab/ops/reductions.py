@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .. import return_types
-from ..autograd.errors import TYPE_NAMES
+from ..autograd.errors import TYPE_NAMES, not_for
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import NO_EDGE, Variable, edge_of, wrap
 from ..dtypes import Defaults, meet, to_dtype
@@ -15,8 +15,7 @@ from . import both, numerics
 from .arithmetic import no_bool_difference
 from .comparison import both_tensors, constant_result
 from .pairs import MaximumBackward0, MinimumBackward0
-from .pointwise import not_for
-from .rule import FUNCTIONS, METHODS, Rule, function, method, pointwise
+from .rule import FUNCTIONS, METHODS, Rule, floats_only, function, method, pointwise
 
 # -- dims ---------------------------------------------------------------------------------------------
 
@@ -998,7 +997,7 @@ def _running(op, rule):
     def call(input, dim, *, dtype=None):
         wrap_dim(dim, input._data.ndim)
         if dtype is not None and to_dtype(dtype).np.kind == "b":
-            raise NotImplementedError(f"\"{op}_out_cpu\" not implemented for 'Bool'")
+            raise not_for(to_dtype(dtype).np, f"{op}_out_cpu")
         return reduce_as(rule, input, dtype, dim)
 
     call.__name__ = call.__qualname__ = op
@@ -1032,7 +1031,7 @@ _running_inplace("cumprod_", CumprodBackward0)
 def logcumsumexp(input, dim):
     """The running log(sum(exp(input))) along `dim` (torch.logcumsumexp)."""
     if input._data.dtype.kind != "f":
-        raise not_for(input._data, "logcumsumexp_out_cpu")
+        raise not_for(input._data.dtype, "logcumsumexp_out_cpu")
     return apply(LogcumsumexpBackward0, (input,), dim)
 
 
@@ -1235,10 +1234,7 @@ def _softmax_function(op, rule):
     def call(input, dim, dtype=None):
         if dtype is not None and to_dtype(dtype).np != input._data.dtype:
             input = input.to(to_dtype(dtype))
-        if input._data.dtype.kind != "f":
-            raise NotImplementedError(
-                f"\"{op}_lastdim_kernel_impl\" not implemented for '{TYPE_NAMES[input._data.dtype.name]}'"
-            )
+        floats_only(input._data, f"{op}_lastdim_kernel_impl")
         wrap_dim(dim, input._data.ndim)
         return apply(rule, (input,), dim)
 

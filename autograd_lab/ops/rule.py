@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..autograd.errors import not_for
 from ..autograd.modes import THREAD, WATCHERS, tell
 from ..autograd.node import Node, count_down, new, save
 from ..autograd.record import (
@@ -439,10 +440,24 @@ def broadcast_error(arrays):
     return RuntimeError("the operands do not fit together")
 
 
-def check_broadcast(arrays):
-    """Raise RuntimeError if the shapes of some arrays do not broadcast."""
+def no_bools(x, kernel):
+    """The array `x`, which must not be of booleans."""
+    if x.dtype.kind == "b":
+        raise not_for(x.dtype, kernel)
+    return x
+
+
+def floats_only(x, kernel):
+    """The array `x`, which must be of floats."""
+    if x.dtype.kind != "f":
+        raise not_for(x.dtype, kernel)
+    return x
+
+
+def broadcast_shape(arrays):
+    """The shape that those of some arrays broadcast to. Raises RuntimeError if they do not."""
     try:
-        np.broadcast_shapes(*[x.shape for x in arrays])
+        return np.broadcast_shapes(*[x.shape for x in arrays])
     except ValueError:
         raise broadcast_error(arrays) from None
 
@@ -515,11 +530,7 @@ def pointwise_inplace(rule, inputs, *args, floats=False):
     if floats and meeting.kind != "f":
         meeting = Defaults.np
     if meeting is not own and not rule.makes_bool:
-        try:
-            shape = np.broadcast_shapes(*[x.shape for x in arrays])
-        except ValueError:
-            raise broadcast_error(arrays) from None
-        check_fits(target, np.broadcast_to(np.empty((), meeting), shape))
+        check_fits(target, np.broadcast_to(np.empty((), meeting), broadcast_shape(arrays)))
     state = THREAD.state
     try:
         data = state.run(

@@ -22,6 +22,7 @@ from ..autograd.record import (
 )
 from ..autograd.variable import Variable, bump_version, wrap
 from ..autograd.views import check_writable, move_retention
+from ..creation import addressable
 from ..dtypes import ALL, Size
 from ..dtypes import dtype as dtype_type
 from ..layout import contiguous_format
@@ -962,9 +963,7 @@ def resize_(self, *size):
     size = sizes_of(size, "size")
     if any(n < 0 for n in size):
         raise RuntimeError("numel: integer multiplication overflow")
-    if math.prod(size) >= 2**61:
-        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)}")
-    if size != self._data.shape:
+    if addressable(size) != self._data.shape:
         bump_version(self)
     memory, start = storage_of(self._array()), self.storage_offset()
     end = start + math.prod(size)

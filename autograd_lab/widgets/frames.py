@@ -442,13 +442,13 @@ class Film:
     # Which groups there are, how large the units are, and what joins them; where they stand is scene.py's affair.
 
     def _geometry(self) -> Record:
-        for unit in self.units:
-            self._measure(unit)
+        fed = {line.target for line in self.forward}
+        for i, unit in enumerate(self.units):
+            self._measure(unit, i in fed)
         lines = [*self.forward, *self.backward]
         groups, group_of = folded(self._paths(lines), [(line.source, line.target) for line in lines])
         for group in groups:
             group["size"] = [round(max(text_width(group["name"], 12, True) + 46, 150)), 50]
-        fed = {line.target for line in self.forward}
         units = [
             {
                 "size": [round(unit.left), round(unit.right), round(unit.height)],
@@ -506,13 +506,16 @@ class Film:
             for i, here in enumerate(paths)
         ]
 
-    def _measure(self, unit: Unit) -> None:
-        """Sizes within a unit: its boxes from left to right, then its node."""
+    def _measure(self, unit: Unit, fed: bool) -> None:
+        """Sizes within a unit: its boxes from left to right, then its node. `fed`: lines end at the top of its boxes."""
         x, gap = 0.0, 12.0
         leaf = any(self.trace.tensors[t]["leaf"] for t in unit.tensors)
         accumulates = unit.node is not None and self.trace.nodes[unit.node]["kind"] == "accumulate"
         for t in unit.tensors[:4]:
             w, h = self._box_size(t)
+            last = at(self.tensor_lines.get(t, []), unit.until)
+            if fed and last is not None and (version := self.states.items[last][1]):
+                x += text_width(f"version {version}", 10.9) + 7  # on its left, clear of those lines
             unit.boxes.append([x, -h / 2, w, h])
             unit.height = max(unit.height, h)
             x += w + gap

@@ -324,7 +324,7 @@ def _place(
                     weight = 1.0 if (x >= real) == (item >= real) else 0.02
                     total += (xs[x] + off) * weight
                     load += weight
-                wanted.append(total / load if near else xs[item])
+                wanted.append(total / load if near else 0.0)  # what nothing joins keeps to the middle
                 light = item in glued or not here[item]
                 weights.append(0.002 if light else 4.0 if item >= real else 1.0)
             _settle(row, wanted, weights, reach, gap, xs)

@@ -117,9 +117,10 @@ def _unit(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]
                 f'<text x="{x + 1}" y="{y - 4}" class="s l">{"leaf" if tensor["grad"] else "data"}</text>'
             )
         if version:
-            halo = f"paint-order:stroke;stroke:{color['bg']};stroke-width:3px"  # lines end where it stands
+            halo = f"paint-order:stroke;stroke:{color['bg']};stroke-width:3px;text-anchor:end"  # lines pass behind it
+            right, base = (x - 5, y + h / 2 + 3) if unit["fed"] else (x + w - 1, y - 4)
             parts.append(
-                f'<text x="{_n(x + w - 26)}" y="{_n(y - 4)}" class="s" style="{halo}">version {version}</text>'
+                f'<text x="{_n(right)}" y="{_n(base)}" class="s" style="{halo}">version {version}</text>'
             )
         if tensor["name"]:
             parts.append(_text(middle, y + 17, tensor["name"], "b"))

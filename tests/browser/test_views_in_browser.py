@@ -372,3 +372,30 @@ def test_what_is_written_in_place_stays_in_its_older_box(bare):
     box, seen = pane.bounding_box(), line.bounding_box()
     assert box["y"] <= seen["y"]
     assert seen["y"] + seen["height"] <= box["y"] + box["height"]
+
+
+def test_no_arrow_ends_on_a_version(bare):
+    """The caption of a box that lines enter stands on its left, and nothing else stands there."""
+    x, w = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, -1.0], requires_grad=True)
+    with lab.record() as trace:
+        y = x * w
+        y.mul_(w)
+        z = y + x
+        y.add_(1)
+        (y * z.sum()).sum().backward()
+        with torch.no_grad():
+            w.mul_(2)
+    page = bare(size=(1280, 900)).show(lab.step(trace))
+    page.locator("input[type=range]").fill(str(len(trace)))
+    page.get_by_role("button", name="Fit").click()
+    touched = page.evaluate("""() => {
+      const parts = (what) => [...document.querySelectorAll(what)].filter((e) => e.getClientRects().length && (e.tagName !== "text" || e.textContent));
+      const own = (e) => e.getBoundingClientRect(), met = [];
+      const captions = parts(".agl-svg .agl-cap.agl-right");
+      for (const c of captions) for (const o of parts(".agl-fhead, .agl-bhead, .agl-box, .agl-node, .agl-cap.agl-left")) {
+        const [a, b] = [own(c), own(o)];
+        if (a.left < b.right && b.left < a.right && a.top + 1 < b.bottom && b.top < a.bottom - 1) met.push(`${c.textContent} ${o.getAttribute("class")}`);
+      }
+      return [captions.map((c) => c.textContent), met];
+    }""")
+    assert touched == [["version 1", "version 1", "version 2"], []]

@@ -497,7 +497,7 @@ export class Graph {
         box.grad = s("text", { x: x + w / 2, y: y + 52, class: "agl-grad" });
         box.g.append(box.grad);
       }
-      box.version = s("text", { x: x + w - 1, y: y - 4, class: "agl-cap agl-right" });
+      box.version = s("text", { ...(unit.fed ? { x: x - 5, y: y + hh / 2 + 3 } : { x: x + w - 1, y: y - 4 }), class: "agl-cap agl-right" });
       box.g.append(box.name, box.value, box.thumb, box.version);
       g.append(box.g);
       thing.boxes.push(box);

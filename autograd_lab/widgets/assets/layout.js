@@ -212,7 +212,7 @@ function put(rows, up, down, reach, gap, real, glued, sweeps) {
           total += (xs[near[i]] + near[i + 1]) * weight;
           load += weight;
         }
-        wanted.push(near.length ? total / load : xs[item]);
+        wanted.push(near.length ? total / load : 0);
         weights.push(glued.has(item) || !here[item].length ? 0.002 : item >= real ? 4 : 1);
       }
       settle(row, wanted, weights, reach, gap, xs);

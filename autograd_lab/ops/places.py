@@ -154,10 +154,10 @@ def index_select(input, dim, index):
     i = index._data
     if not shape and i.size != 1:
         raise RuntimeError(f"index_select(): Index to scalar can have only 1 value, got {i.size} value(s)")
-    if shape and not shape[d] and i.size:
+    if len(shape) > 1 and not shape[d] and i.size:
         raise RuntimeError("index_select(): self indexing axis dim should be positive")
     if i.size and i.view(f"u{i.itemsize}").max() >= (shape[d] if shape else 1):
-        if d == 1 and isinstance(input._data, np.ndarray) and input._data.flags.c_contiguous:
+        if d == 1 or (len(shape) > 1 and 0 in shape):
             wrong = next(k for k in i.reshape(-1).tolist() if not 0 <= k < shape[d])
             raise RuntimeError(f"INDICES element is out of DATA bounds, id={wrong} axis_dim={shape[d]}")
         raise IndexError("index out of range in self")

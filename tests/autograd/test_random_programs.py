@@ -98,8 +98,12 @@ def by_all_paths(node, nr, g, found):
 
 
 def opposed(parts):
-    """Where one path brings inf and another -inf: their sum is nan, but that of the same terms before a factor need not be."""
-    return sum(g == math.inf for g in parts).bool() & sum(g == -math.inf for g in parts).bool()
+    """Where paths bring two of inf, -inf and nan: their sum is nan, but that of the same terms before a factor need not be.
+
+    (1 + 0) * inf is inf, 1 * inf + 0 * inf is not.
+    """
+    kinds = ([g == math.inf for g in parts], [g == -math.inf for g in parts], [g.isnan() for g in parts])
+    return sum(sum(kind).bool().long() for kind in kinds) > 1
 
 
 def paths(node, counts):
@@ -126,6 +130,9 @@ WRITTEN_BEFORE = (
 @example(
     ([(0, False, 0), (1, True, 1)], [("binary", 1, 0, 3), ("binary", 0, 0, 1), ("binary", 0, 1, 0)])
 )  # a / b with b = 0: one path brings inf, one -inf
+@example(
+    ([(0, True, 3)], [("with_number", 0, 0, 8), ("join", 0, 0, 0), ("set_item", 0, 0, 0)])
+)  # a factor inf, and a 0 on one of two paths to it
 def test_gradients_are_the_sum_over_all_paths(program):
     """Without PyTorch: the pass agrees with a recursion that knows no order, no counting and no buffers."""
     torch = autograd_lab

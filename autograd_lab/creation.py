@@ -553,8 +553,26 @@ def arange(*args, start=None, end=None, step=None, dtype=None, layout=None, devi
         return leaf(np.arange(start, end, step).astype(dtype, copy=False), requires_grad)
     n = math.ceil((end - start) / step)
     if dtype.kind != "f":
-        start, step = int(start), int(step)
-    return leaf((start + step * np.arange(n)).astype(dtype), requires_grad)
+        return leaf((int(start) + int(step) * np.arange(n)).astype(dtype), requires_grad)
+    return leaf(_steps(start, step, n, dtype), requires_grad)
+
+
+def _steps(start, step, n, dtype):
+    """start, start + step, ... with the last bits that PyTorch's vectors of 32 bytes give.
+
+    The first number of each vector is computed and rounded, the others from it; what is left at the end one by one.
+    """
+    lanes, wide = 32 // dtype.itemsize, np.float32 if dtype == np.float16 else np.float64
+    start, step = WIDE(wide(start)), WIDE(wide(step))
+    numbers = (step * np.arange(n) + start).astype(wide).astype(dtype)
+    whole = n - n % (2 * lanes)
+    for lane in range(1, lanes):
+        numbers[lane:whole:lanes] = (numbers[:whole:lanes] + lane * step).astype(wide)
+    return numbers
+
+
+WIDE = np.longdouble
+"""For a product and a sum that are rounded once, as processors with FMA do."""
 
 
 def range_(start, end=None, step=1, *, dtype=None, device=None, requires_grad=False):
@@ -604,8 +622,9 @@ def _evenly(start, end, steps, dtype):
     work = dtype if dtype.kind == "f" else np.dtype(np.float64)
     start, end = work.type(start), work.type(end)
     step = (end - start) / work.type(steps - 1)
-    k = np.arange(steps).astype(work)
-    return np.where(k < steps // 2, start + step * k, end - step * (work.type(steps - 1) - k)).astype(dtype)
+    wide = np.float16 if work == np.float16 else WIDE
+    k, step = np.arange(steps).astype(wide), wide(step)
+    return np.where(k < steps // 2, start + step * k, end - step * (wide(steps - 1) - k)).astype(dtype)
 
 
 def linspace(start, end, steps, *, dtype=None, layout=None, device=None, requires_grad=False):

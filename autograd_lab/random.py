@@ -68,12 +68,16 @@ class Stream:
         return (bits * np.float32(2**-24)).reshape(shape)
 
     def uniform(self, low, high, shape=(), dtype=np.float64):
-        """Uniform numbers from [low, high)."""
+        """Uniform numbers from [low, high); what is rounded up to `high` becomes `low`, as in PyTorch."""
         numbers = self.random(shape, dtype)
-        kind = numbers.dtype.type
-        wide = np.float64 if kind is np.float32 else np.longdouble
-        # PyTorch rounds once, after both operations, so this is computed with more places.
-        return (numbers * wide(kind(high) - kind(low)) + wide(kind(low))).astype(kind)
+        kind, own = numbers.dtype.type, np.dtype(dtype).type
+        if (low, high) != (0, 1):
+            wide = np.float64 if kind is np.float32 else np.longdouble
+            # PyTorch rounds once, after both operations, so this is computed with more places.
+            numbers = (numbers * wide(kind(high) - kind(low)) + wide(kind(low))).astype(kind)
+        numbers = numbers.astype(own, copy=False)
+        numbers[numbers == own(high)] = own(low)
+        return numbers
 
     def normal(self, mean, std, shape=(), dtype=np.float64, in_a_row=True):
         """Normal numbers (Box and Muller's method: two uniform numbers make two normal ones).
@@ -162,6 +166,10 @@ class Generator:
     """A source of random numbers with a state of its own (torch.Generator). `rng` is its stream of numbers."""
 
     def __init__(self, device="cpu"):
+        if device != "cpu":
+            from .creation import on_cpu
+
+            on_cpu(device)
         self.manual_seed(67280421310721)  # PyTorch's default seed
 
     def manual_seed(self, seed):

@@ -209,8 +209,12 @@ class Level:
                     base = self._base_of(source)
                     base = source if base is None else base
                 self.store(out, value, base)
-        if node is not None and rule.result_names:
-            weakref.finalize(node, self._forget, id(node), len(outputs))
+        self._keep_results(node, tangents)
+
+    def _keep_results(self, node, tangents):
+        """A result that `node` has saved moves as the result does."""
+        if node is not None and type(node).result_names:
+            weakref.finalize(node, self._forget, id(node), len(tangents))
             for nr, value in enumerate(tangents):
                 self.results[id(node), nr] = value
 
@@ -230,25 +234,41 @@ class Level:
         tangents = self._push(rule, inputs, (wrap(data),), args)
         return None if tangents is None else tangents[0]
 
-    def written(self, target, value):
-        """After it was written: `target`, and the tensor it is a view of, have a new tangent."""
+    def copied(self, copy, t):
+        """`copy` holds the value of `t`, which is about to be overwritten: it moves as `t` did."""
+        value = self.tangent(t)
+        if value is not None:
+            with _aside():
+                self.store(copy, value.clone(), None)
+
+    def written(self, target, value, node):
+        """After it was written: `target`, and the tensor it is a view of, have a new tangent.
+
+        A write that is not recorded does not change the history of the tangent either: it is written to.
+        """
         old = self.entries.get(id(target))
         base = self._base_of(target)
-        if value._data.shape != target._data.shape or value._data.dtype != target._data.dtype:
-            with _aside():
+        unrecorded = not THREAD.state.grad
+        with _aside():
+            if value._data.shape != target._data.shape or value._data.dtype != target._data.dtype:
                 value = cast(value.expand(target.shape), target._data.dtype)
-        if base is not None:
-            where = positions(target._array(), base._array())
-            whole = self.tangent(base)
-            with _aside():
-                if whole is None:
-                    whole = wrap(np.zeros(base._data.shape, base._data.dtype))
+            if base is not None:
+                where = positions(target._array(), base._array())
+                before = self.tangent(base)
+                whole = wrap(np.zeros(base._data.shape, base._data.dtype)) if before is None else before
                 whole = scatter(value, where, base._data.shape, base=whole)
-            self.store(base, whole, self._base_of(base))
-        elif old is not None and not value.requires_grad and not old.value.requires_grad:
-            old.value._array()[...] = value._data
-            value = old.value
+                if unrecorded and before is not None and before.requires_grad:
+                    whole = before.copy_(whole)
+                    value = gather(whole, where, None)
+                self.store(base, whole, self._base_of(base))
+            elif old is not None and old.value is not None:
+                if old.value.requires_grad:
+                    value = old.value.copy_(value) if unrecorded else value
+                elif not value.requires_grad:
+                    old.value._array()[...] = value._data
+                    value = old.value
         self.store(target, value, base)
+        self._keep_results(node, [value])
 
     def reshaped(self, t, value):
         """After `t` itself took another shape, as by t_(): `value` is its tangent in that shape."""

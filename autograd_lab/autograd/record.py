@@ -162,15 +162,21 @@ def apply_inplace(rule, inputs, *args, name=None):
         edges = edges_of(inputs[: rule.operands])
         if wanted(edges):
             node = node_for(rule, edges, inputs_to_save(rule, inputs, edges), (target,), args)
+    return overwrite(state, rule, inputs, data, node, name or rule.op + "_", args)
+
+
+def overwrite(state, rule, inputs, data, node, name, args):
+    """The second half of an in-place operation: `data` becomes the value of its first operand, `node` its history."""
+    target = inputs[0]
     tangent = state.dual.before_write(rule, inputs, data, args) if state.dual is not None else None
     write(target, data)
     if node is not None:
         refresh_results(node, rule, target)
         rebase_history(target, node)
     if tangent is not None:
-        state.dual.written(target, tangent)
+        state.dual.written(target, tangent, node)
     if state.special:
-        finish_inplace(state, rule, inputs, target, node, name or rule.op + "_", args)
+        finish_inplace(state, rule, inputs, target, node, name, args)
     return target
 
 
@@ -195,8 +201,12 @@ def inputs_to_save(rule, inputs, edges):
 
 
 def copy_of(t, edge):
-    """A copy of `t` whose gradient goes where that of `t` went."""
-    return wrap(t._data.copy() if isinstance(t._data, np.ndarray) else t._data, edge)
+    """A copy of `t` whose gradient goes where that of `t` went, and that moves as `t` did."""
+    copy = wrap(t._data.copy() if isinstance(t._data, np.ndarray) else t._data, edge)
+    dual = THREAD.state.dual
+    if dual is not None:
+        dual.copied(copy, t)
+    return copy
 
 
 def refresh_results(node, rule, target):

@@ -93,10 +93,14 @@ class MultiheadAttention(Module):
         order = list(shapes) if together else [*list(shapes)[1:4], "in_proj_weight", "in_proj_bias"]
         for name in order:
             shape = shapes[name]
-            self.register_parameter(name, None if shape is None else Parameter(empty(*shape, dtype=dtype)))
-        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, dtype=dtype)
+            self.register_parameter(
+                name, None if shape is None else Parameter(empty(*shape, device=device, dtype=dtype))
+            )
+        self.out_proj = NonDynamicallyQuantizableLinear(
+            embed_dim, embed_dim, bias=bias, device=device, dtype=dtype
+        )
         for name in ("bias_k", "bias_v"):
-            extra = Parameter(empty(1, 1, embed_dim, dtype=dtype)) if add_bias_kv else None
+            extra = Parameter(empty(1, 1, embed_dim, device=device, dtype=dtype)) if add_bias_kv else None
             if extra is None:
                 setattr(self, name, None)
             else:
@@ -173,13 +177,15 @@ def _activation(given):
 class _TransformerLayer(Module):
     """What the layers of both sides share: feed forward, norms and dropouts around each part."""
 
-    def _build(self, parts, d_model, dim_feedforward, dropout, activation, eps, norm_first, bias, dtype):
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, dtype=dtype)
+    def _build(
+        self, parts, d_model, dim_feedforward, dropout, activation, eps, norm_first, bias, device, dtype
+    ):
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, device=device, dtype=dtype)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, dtype=dtype)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, device=device, dtype=dtype)
         self.norm_first = norm_first
         for i in range(1, parts + 1):
-            setattr(self, f"norm{i}", LayerNorm(d_model, eps=eps, bias=bias, dtype=dtype))
+            setattr(self, f"norm{i}", LayerNorm(d_model, eps=eps, bias=bias, device=device, dtype=dtype))
         for i in range(1, parts + 1):
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = _activation(activation)
@@ -216,7 +222,9 @@ class TransformerEncoderLayer(_TransformerLayer):
         self.self_attn = MultiheadAttention(
             d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, dtype=dtype
         )
-        self._build(2, d_model, dim_feedforward, dropout, activation, layer_norm_eps, norm_first, bias, dtype)
+        self._build(
+            2, d_model, dim_feedforward, dropout, activation, layer_norm_eps, norm_first, bias, device, dtype
+        )
 
     def forward(self, src, src_mask=None, src_key_padding_mask=None, is_causal=False):
         src_key_padding_mask, src_mask = _masks(src_key_padding_mask, src_mask, src.dtype)
@@ -252,7 +260,9 @@ class TransformerDecoderLayer(_TransformerLayer):
                 d_model, nhead, dropout=dropout, bias=bias, batch_first=batch_first, dtype=dtype
             )
             setattr(self, name, attention)
-        self._build(3, d_model, dim_feedforward, dropout, activation, layer_norm_eps, norm_first, bias, dtype)
+        self._build(
+            3, d_model, dim_feedforward, dropout, activation, layer_norm_eps, norm_first, bias, device, dtype
+        )
 
     def forward(
         self,
@@ -404,7 +414,7 @@ class Transformer(Module):
         settings += (batch_first, norm_first, bias, device, dtype)
 
         def norm():
-            return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, dtype=dtype)
+            return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
 
         self.encoder = custom_encoder or TransformerEncoder(
             TransformerEncoderLayer(*settings), num_encoder_layers, norm()
@@ -452,7 +462,7 @@ class Transformer(Module):
     @staticmethod
     def generate_square_subsequent_mask(sz, device=None, dtype=None):
         """The (sz, sz) mask that forbids to look ahead: -inf above the diagonal, 0 elsewhere."""
-        return FACTORIES["full"]((sz, sz), -math.inf, dtype=dtype).triu(1)
+        return FACTORIES["full"]((sz, sz), -math.inf, device=device, dtype=dtype).triu(1)
 
 
 __all__ = [

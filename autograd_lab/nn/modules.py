@@ -33,9 +33,9 @@ class Linear(Module):
     def __init__(self, in_features, out_features, bias=True, device=None, dtype=None):
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        self.weight = Parameter(empty(out_features, in_features, dtype=dtype))
+        self.weight = Parameter(empty(out_features, in_features, device=device, dtype=dtype))
         if bias:
-            self.bias = Parameter(empty(out_features, dtype=dtype))
+            self.bias = Parameter(empty(out_features, device=device, dtype=dtype))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
@@ -64,9 +64,9 @@ class Bilinear(Module):
         if in1_features <= 0:
             raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
         self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
-        self.weight = Parameter(empty(out_features, in1_features, in2_features, dtype=dtype))
+        self.weight = Parameter(empty(out_features, in1_features, in2_features, device=device, dtype=dtype))
         if bias:
-            self.bias = Parameter(empty(out_features, dtype=dtype))
+            self.bias = Parameter(empty(out_features, device=device, dtype=dtype))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
@@ -201,7 +201,7 @@ class Embedding(Module):
         self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         if _weight is None:
             self.weight = Parameter(
-                empty(num_embeddings, embedding_dim, dtype=dtype), requires_grad=not _freeze
+                empty(num_embeddings, embedding_dim, device=device, dtype=dtype), requires_grad=not _freeze
             )
             self.reset_parameters()
         else:
@@ -285,7 +285,7 @@ class EmbeddingBag(Module):
             padding_idx %= num_embeddings
         self.padding_idx = padding_idx
         if _weight is None:
-            self.weight = Parameter(empty(num_embeddings, embedding_dim, dtype=dtype))
+            self.weight = Parameter(empty(num_embeddings, embedding_dim, device=device, dtype=dtype))
             self.reset_parameters()
         else:
             if list(_weight.shape) != [num_embeddings, embedding_dim]:
@@ -392,9 +392,9 @@ class _ConvNd(Module):
         self.output_padding = pair(output_padding, self.nd)
         self._reversed_padding_repeated_twice = self._border()
         rows, cols = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
-        self.weight = Parameter(empty(rows, cols // groups, *self.kernel_size, dtype=dtype))
+        self.weight = Parameter(empty(rows, cols // groups, *self.kernel_size, device=device, dtype=dtype))
         if bias:
-            self.bias = Parameter(empty(out_channels, dtype=dtype))
+            self.bias = Parameter(empty(out_channels, device=device, dtype=dtype))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
@@ -835,11 +835,11 @@ class LayerNorm(Module):
         )
         self.eps, self.elementwise_affine = eps, elementwise_affine
         if elementwise_affine:
-            self.weight = Parameter(empty(self.normalized_shape, dtype=dtype))
+            self.weight = Parameter(empty(self.normalized_shape, device=device, dtype=dtype))
         else:
             self.register_parameter("weight", None)
         if elementwise_affine and bias:
-            self.bias = Parameter(empty(self.normalized_shape, dtype=dtype))
+            self.bias = Parameter(empty(self.normalized_shape, device=device, dtype=dtype))
         else:
             self.register_parameter("bias", None)
         self.reset_parameters()
@@ -871,7 +871,7 @@ class RMSNorm(Module):
         )
         self.eps, self.elementwise_affine = eps, elementwise_affine
         if elementwise_affine:
-            self.weight = Parameter(empty(self.normalized_shape, dtype=dtype))
+            self.weight = Parameter(empty(self.normalized_shape, device=device, dtype=dtype))
         else:
             self.register_parameter("weight", None)
         self.reset_parameters()
@@ -897,7 +897,9 @@ class GroupNorm(Module):
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            self.register_parameter(name, Parameter(empty(num_channels, dtype=dtype)) if wanted else None)
+            self.register_parameter(
+                name, Parameter(empty(num_channels, device=device, dtype=dtype)) if wanted else None
+            )
         self.reset_parameters()
 
     def reset_parameters(self):
@@ -936,10 +938,14 @@ class _NormBase(Module):
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
         for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            self.register_parameter(name, Parameter(empty(num_features, dtype=dtype)) if wanted else None)
+            self.register_parameter(
+                name, Parameter(empty(num_features, device=device, dtype=dtype)) if wanted else None
+            )
         track = track_running_stats
-        self.register_buffer("running_mean", zeros(num_features, dtype=dtype) if track else None)
-        self.register_buffer("running_var", ones(num_features, dtype=dtype) if track else None)
+        self.register_buffer(
+            "running_mean", zeros(num_features, device=device, dtype=dtype) if track else None
+        )
+        self.register_buffer("running_var", ones(num_features, device=device, dtype=dtype) if track else None)
         self.register_buffer("num_batches_tracked", tensor(0) if track else None)
         self.reset_parameters()
 
@@ -1175,10 +1181,12 @@ class _Cell(Module):
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         rows = self.gates * hidden_size
-        self.weight_ih = Parameter(empty(rows, input_size, dtype=dtype))
-        self.weight_hh = Parameter(empty(rows, hidden_size, dtype=dtype))
+        self.weight_ih = Parameter(empty(rows, input_size, device=device, dtype=dtype))
+        self.weight_hh = Parameter(empty(rows, hidden_size, device=device, dtype=dtype))
         for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(name, Parameter(empty(rows, dtype=dtype)) if bias else None)
+            self.register_parameter(
+                name, Parameter(empty(rows, device=device, dtype=dtype)) if bias else None
+            )
         self.reset_parameters()
 
     def reset_parameters(self):

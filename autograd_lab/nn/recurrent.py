@@ -112,7 +112,8 @@ class RNNBase(Module):
                 if proj_size:
                     shapes["weight_hr"] = (proj_size, hidden_size)
                 for name, shape in shapes.items():
-                    self.register_parameter(f"{name}_l{layer}{ending}", Parameter(empty(*shape, dtype=dtype)))
+                    weight = Parameter(empty(*shape, device=device, dtype=dtype))
+                    self.register_parameter(f"{name}_l{layer}{ending}", weight)
         self.reset_parameters()
 
     def _check_settings(self, dropout):
@@ -144,12 +145,24 @@ class RNNBase(Module):
         return ("", "_reverse") if self.bidirectional else ("",)
 
     @property
-    def all_weights(self):
-        """The parameters of each layer and direction, as lists."""
-        own = dict(self.named_parameters(recurse=False))
+    def _all_weights(self):
+        """The names of the parameters of each layer and direction, as lists."""
         endings = [f"_l{i}{ending}" for i in range(self.num_layers) for ending in self._directions]
         names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
-        return [[own[name + e] for name in names if name + e in own] for e in endings]
+        return [[name + e for name in names if name + e in self._parameters] for e in endings]
+
+    @property
+    def all_weights(self):
+        """The parameters of each layer and direction, as lists."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    @property
+    def _flat_weights_names(self):
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self):
+        return [getattr(self, name) for name in self._flat_weights_names]
 
     def flatten_parameters(self):
         """Nothing to do: PyTorch lays the weights out anew for other devices."""

@@ -73,7 +73,8 @@ def unwindow(pieces, size, stride, dilation):
 def _crop(x, padding):
     if not any(padding):
         return x
-    return x[(slice(None), slice(None), *[slice(p, x.shape[i + 2] - p) for i, p in enumerate(padding)])]
+    inside = [slice(p, x.shape[i + 2] - p) for i, p in enumerate(padding)]
+    return np.ascontiguousarray(x[(slice(None), slice(None), *inside)])
 
 
 def conv(x, w, how):
@@ -471,7 +472,7 @@ class Col2ImBackward0(Rule):
         n, rows, _ = columns.shape
         pieces = columns.reshape(n, rows // math.prod(kernel), *kernel, *out)
         whole = unwindow(pieces, [s + 2 * p for s, p in zip(size, padding, strict=True)], stride, dilation)
-        return np.ascontiguousarray(_crop(whole, padding))
+        return _crop(whole, padding)
 
     def vjp(self, g):
         kernel, dilation, padding, stride, (h, w) = self.args
@@ -937,7 +938,7 @@ def _spread(g, grid, size, orders, *how):
     with np.errstate(invalid="ignore"):
         for place, weight in _neighbors(grid, size, orders, *how):
             np.add.at(images, (rows[..., None], channels[..., None], place[:, None]), g * weight[:, None])
-    return images[..., :-1].reshape(n, c, *size)
+    return np.ascontiguousarray(images[..., :-1]).reshape(n, c, *size)
 
 
 class GridSampler2DBackward0(Rule):

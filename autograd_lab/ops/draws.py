@@ -64,7 +64,7 @@ def _factory(name, kernel, draw, text):
 rand = _factory(
     "rand",
     "check_uniform_bounds",
-    lambda rng, shape, dtype, in_a_row=True: rng.random(shape, dtype),
+    lambda rng, shape, dtype, in_a_row=True: rng.uniform(0, 1, shape, dtype),
     "Uniform numbers from [0, 1)",
 )
 randn = _factory(

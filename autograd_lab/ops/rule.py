@@ -21,12 +21,11 @@ from ..autograd.record import (
     finish_inplace,
     inputs_to_save,
     node_for,
-    refresh_results,
+    overwrite,
     wanted,
-    write,
 )
 from ..autograd.variable import NO_EDGE, Registry, Variable, bump_version, find_edge, wrap
-from ..autograd.views import check_overlap, check_writable, rebase_history
+from ..autograd.views import check_overlap, check_writable
 from ..dtypes import Defaults, meet, meet_number, promote_np
 from ..layout import elementwise
 
@@ -546,18 +545,7 @@ def pointwise_inplace(rule, inputs, *args, floats=False):
             node = node_for(rule, edges, inputs_to_save(rule, inputs, edges), (target,), args)
             if not same or any(x.shape != data.shape for x in arrays):
                 node.fold = tuple([(x.shape, x.dtype) for x in arrays])
-    tangent = None
-    if state.dual is not None:
-        tangent = state.dual.before_write(rule, inputs, data, args)
-    write(target, data)
-    if node is not None:
-        refresh_results(node, rule, target)
-        rebase_history(target, node)
-    if tangent is not None:
-        state.dual.written(target, tangent)
-    if state.special:
-        finish_inplace(state, rule, inputs, target, node, rule.op + "_", args)
-    return target
+    return overwrite(state, rule, inputs, data, node, rule.op + "_", args)
 
 
 def shape_error(a, b):

@@ -28,7 +28,7 @@ from ..ops.convolution import (
 from ..ops.convolution import affine_grid as _affine_grid
 from ..ops.embedding import drawn, drop
 from ..ops.embedding import one_hot as _one_hot
-from ..ops.rule import FUNCTIONS, METHODS
+from ..ops.rule import FUNCTIONS, METHODS, floats_only
 from ..ops.scalars import minus, norm_of, over, plus, times
 from ..warning import warn
 
@@ -372,11 +372,12 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
             f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, "
             f"{', '.join(map(str, normalized_shape))}], but got input of size{list(input.shape)}"
         )
+    floats_only(input._data, "rms_norm")
     dims = tuple(range(input._data.ndim - len(normalized_shape), input._data.ndim))
     if eps is None:
         eps = float(np.finfo(input._data.dtype).eps)
     out = input * plus((input**2).mean(dims, True), eps).rsqrt()
-    return out if weight is None else out * weight
+    return out if weight is None else (out * weight).to(input.dtype)
 
 
 def batch_norm(

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from ..autograd.errors import TYPE_NAMES
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import wrap
 from ..layout import rows
@@ -799,6 +800,9 @@ def prelu(input, weight):
         )
     if not input._data.ndim and weight._data.size != 1:
         raise RuntimeError("Not allow zero-dim input tensor.")
+    if weight._data.dtype is not input._data.dtype:
+        kinds = [TYPE_NAMES[t._data.dtype.name] for t in (input, weight)]
+        raise RuntimeError("prelu: Type promoting not supported. Got {} and {}".format(*kinds))
     n, channels = weight._data.size, input._data.shape[1] if input._data.ndim > 1 else 1
     if n != 1 and n != channels:
         raise RuntimeError(

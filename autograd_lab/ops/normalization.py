@@ -8,11 +8,12 @@ import math
 
 import numpy as np
 
+from ..autograd.errors import TYPE_NAMES
 from ..autograd.modes import WATCHERS, tell
 from ..autograd.variable import Variable
 from ..layout import channels, rows
 from .general import GeneralRule, call
-from .rule import METHODS, kernel
+from .rule import METHODS, floats_only, kernel
 
 
 def _stats(x, dims, eps):
@@ -57,7 +58,7 @@ class NativeLayerNormBackward0(GeneralRule):
         y = (x - mean) * rstd
         if w is not None:
             y = y * w
-        return y if b is None else y + b, mean, rstd
+        return (y if b is None else y + b).astype(x.dtype, copy=False), mean, rstd
 
     def vjp(self, g, x, w, b, mean, rstd):
         shape, eps = self.args
@@ -100,17 +101,27 @@ def layer_norm(input, shape, weight, bias, eps):
             f"input of size{list(x.shape)}"
         )
     _same_type(x, weight, bias)
+    floats_only(x, "LayerNormKernelImpl")
     return call(NativeLayerNormBackward0, (input, weight, bias), shape, eps)
 
 
 def _same_type(x, *others):
-    for t in others:
-        if t is not None and t._data.dtype is not x.dtype and x.dtype.name != "float16":
-            from ..dtypes import ALL
+    """Raise RuntimeError unless all are of one type; to float16, all of the others may be float32.
 
+    Which error it is depends on the first of the others, as in PyTorch.
+    """
+    others = [t._data.dtype for t in others if t is not None]
+    for dtype in others:
+        if dtype is x.dtype:
+            continue
+        if others[0] is x.dtype:
             raise RuntimeError(
-                f"expected scalar type {ALL[x.dtype].type_name} but found {ALL[t._data.dtype].type_name}"
+                f"expected scalar type {TYPE_NAMES[x.dtype.name]} but found {TYPE_NAMES[dtype.name]}"
             )
+        if any(one.name != "float32" for one in others):
+            raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+        if x.dtype.name != "float16":
+            raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
 
 
 class NativeBatchNormBackward0(GeneralRule):
@@ -190,6 +201,8 @@ def batch_norm(input, running_mean, running_var, weight, bias, training, momentu
         for combine, t in ((METHODS["mul"], weight), (METHODS["add"], bias)):
             out = out if t is None else combine(out, t.select(0, 0))
         return out
+    floats_only(x, "batch_norm")
+    _same_type(x, weight, bias, running_mean, running_var)
     out = call(NativeBatchNormBackward0, (input, weight, bias, running_mean, running_var), training, eps)
     if training and running_mean is not None:
         dims = _others(x.ndim)
@@ -240,7 +253,8 @@ class NativeGroupNormBackward0(GeneralRule):
         y = ((grouped - mean) * rstd).reshape(x.shape)
         if w is not None:
             y = y * _shaped(w, x.ndim)
-        return y if b is None else y + _shaped(b, x.ndim), mean.reshape(n, groups), rstd.reshape(n, groups)
+        y = (y if b is None else y + _shaped(b, x.ndim)).astype(x.dtype, copy=False)
+        return y, mean.reshape(n, groups), rstd.reshape(n, groups)
 
     def vjp(self, g, x, w, mean, rstd):
         n, c, hw, groups, eps = self.args
@@ -277,6 +291,8 @@ def group_norm(input, groups, weight, bias, eps):
                 f"{name} of shape "
                 f"{list(t._data.shape)} and input of shape {list(x.shape)}"
             )
+    _same_type(x, weight, bias)
+    floats_only(x, "GroupNormKernelImpl")
     return call(NativeGroupNormBackward0, (input, weight, bias), n, c, math.prod(rest), groups, eps)
 
 
@@ -288,7 +304,7 @@ def instance_norm(input, running_mean, running_var, weight, bias, use_input_stat
     def each(t):
         return None if t is None else t.repeat(n)
 
-    mean, var = each(running_mean), each(running_var)
+    mean, var = (None if t is None else each(t).to(input.dtype) for t in (running_mean, running_var))
     flat = input.contiguous().view(1, n * c, *rest)
     out = batch_norm(flat, mean, var, each(weight), each(bias), use_input_stats, momentum, eps)
     if use_input_stats:

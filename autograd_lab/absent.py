@@ -9,7 +9,7 @@ _NAMES = {
         conj_physical conj_physical_ conv_tbc cosine_embedding_loss dequantize eig
         empty_permuted empty_quantized feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ fft
         frobenius_norm from_dlpack from_file frombuffer futures fx gcd_ geqrf gradient gru gru_cell hamming_window
-        hann_window hinge_embedding_loss histogram histogramdd hub igamma igammac imag index_put_ instance_norm istft
+        hann_window hinge_embedding_loss histogramdd hub igamma igammac imag index_put_ instance_norm istft
         kaiser_window kl_div layer_norm lcm_ lobpcg lstm lstm_cell lstsq lu lu_solve lu_unpack margin_ranking_loss
         matrix_rank max_pool1d_with_indices multiprocessing negative_ nested nonzero_static norm_except_dim nuclear_norm
         orgqr ormqr overrides pca_lowrank pdist poisson poisson_nll_loss polar profiler quantization

@@ -96,8 +96,12 @@ class device:  # noqa: N801 - PyTorch's name
 CPU = device("cpu")
 
 
-def on_cpu(where):
-    """Raise an error unless `where` (a device, its name or None) is the CPU: there is nothing else here."""
+def on_cpu(where, pin_memory=False):
+    """Raise an error unless `where` (a device, its name or None) is the CPU: there is nothing else here, nothing to pin memory for."""
+    if pin_memory:
+        raise RuntimeError(
+            "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on this system."
+        )
     if where is None or where == "cpu":
         return
     where = where if isinstance(where, device) else device(where)
@@ -129,7 +133,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
 
     Python floats become the default dtype, ints int64, bools bool; NumPy arrays keep their own type.
     """
-    on_cpu(device)
+    on_cpu(device, pin_memory)
     dtype = None if dtype is None else to_dtype(dtype, "tensor").np
     if isinstance(data, Variable):
         warn(
@@ -411,8 +415,7 @@ def _constant(name, make, text):
         memory_format=None,
         **named,
     ):
-        if device is not None:
-            on_cpu(device)
+        on_cpu(device, pin_memory)
         if not size:
             if "size" not in named:
                 raise TypeError(f'{name}() missing 1 required positional arguments: "size"')
@@ -805,6 +808,10 @@ def set_default_tensor_type(what):
     """The legacy way to set the default dtype (torch.set_default_tensor_type)."""
     from .dtypes import set_default_dtype
 
+    warning.warn_once(
+        "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
+        "torch.set_default_device() as alternatives."
+    )
     set_default_dtype(legacy_dtype(what))
 
 

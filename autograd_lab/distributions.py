@@ -55,6 +55,17 @@ class Distribution:
         with no_grad():
             return self.rsample(sample_shape)
 
+    def enumerate_support(self, expand=True):
+        """All values, along a new first dim; with `expand` for every element of the batch, else of its shape with ones."""
+        raise NotImplementedError(
+            f"{type(self).__name__} has no list of its values: they are too many, or nobody has counted them"
+        )
+
+    def _enumerated(self, values, expand):
+        values = values.reshape(-1, *(1,) * len(self._batch_shape), *self._event_shape)
+        shape = (-1, *self._batch_shape, *self._event_shape)
+        return values.expand(shape) if expand else values
+
     def rsample(self, sample_shape=()):
         """A draw with a gradient to the parameters."""
         raise NotImplementedError(
@@ -236,6 +247,9 @@ class Bernoulli(Distribution):
     mean = property(lambda self: self.probs, doc="The probability of a one.")
     variance = property(lambda self: self.probs * (1 - self.probs), doc="The variance.")
 
+    def enumerate_support(self, expand=True):
+        return self._enumerated(FACTORIES["arange"](2, dtype=self.probs.dtype), expand)
+
     def sample(self, sample_shape=()):
         with no_grad():
             return FUNCTIONS["bernoulli"](self.probs.expand(self._extended(sample_shape)))
@@ -282,6 +296,9 @@ class Categorical(Distribution):
         """The likeliest number."""
         return self.probs.argmax(-1)
 
+    def enumerate_support(self, expand=True):
+        return self._enumerated(FACTORIES["arange"](self._num_events), expand)
+
     def sample(self, sample_shape=()):
         count = math.prod(tuple(sample_shape))
         with no_grad():
@@ -314,11 +331,42 @@ class OneHotCategorical(Distribution):
         number = self._categorical.sample(sample_shape)
         return (number.unsqueeze(-1) == FACTORIES["arange"](self._event_shape[0])).to(self.probs.dtype)
 
+    def enumerate_support(self, expand=True):
+        return self._enumerated(FACTORIES["eye"](self._event_shape[0], dtype=self.probs.dtype), expand)
+
     def log_prob(self, value):
         return self._categorical.log_prob(value.max(-1)[1])
 
     def entropy(self):
         return self._categorical.entropy()
+
+
+class Multinomial(Distribution):
+    """How often each number came in `total_count` draws of a Categorical."""
+
+    names = ()
+
+    def __init__(self, total_count=1, probs=None, logits=None, validate_args=None):
+        if not isinstance(total_count, int):
+            raise NotImplementedError("inhomogeneous total_count is not supported")
+        self.total_count, self._categorical = total_count, Categorical(probs, logits)
+        super().__init__(self._categorical.batch_shape, (self._categorical._num_events,))
+
+    probs = property(lambda self: self._categorical.probs, doc="The probabilities of one draw.")
+    logits = property(lambda self: self._categorical.logits, doc="Their logarithms.")
+    mean = property(lambda self: self.probs * self.total_count, doc="The mean.")
+    variance = property(lambda self: self.total_count * self.probs * (1 - self.probs), doc="The variances.")
+
+    def sample(self, sample_shape=()):
+        drawn = self._categorical.sample((self.total_count, *tuple(sample_shape)))
+        drawn = drawn.permute(*range(1, drawn.dim()), 0)
+        counts = FACTORIES["zeros"](self._extended(sample_shape), dtype=self.probs.dtype)
+        return counts.scatter_add_(-1, drawn, FACTORIES["ones_like"](drawn, dtype=counts.dtype))
+
+    def log_prob(self, value):
+        logits, value = FUNCTIONS["broadcast_tensors"](self.logits, value)
+        logits = logits.masked_fill((value == 0) & (logits == -math.inf), 0)
+        return (value.sum(-1) + 1).lgamma() - (value + 1).lgamma().sum(-1) + (logits * value).sum(-1)
 
 
 class MultivariateNormal(Distribution):
@@ -481,6 +529,7 @@ __all__ = [
     "Exponential",
     "Independent",
     "LogNormal",
+    "Multinomial",
     "MultivariateNormal",
     "Normal",
     "OneHotCategorical",

@@ -462,8 +462,12 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
                     for t, d in zip(leaves, dims, strict=True)
                 ]
             ]
-        with _within("vmap"):
-            results = [func(*spec.unflatten(given), **kwargs) for given in slices]
+        state, again = THREAD.state, THREAD.state.again
+        try:
+            with _within("vmap"):
+                results = [func(*spec.unflatten(given), **kwargs) for given in slices]
+        finally:
+            state.again = again
         return _stacked(results, out_dims, count, name)
 
     return wrapper
@@ -528,7 +532,9 @@ def _spread(dims, tree):
 def _turns(count, randomness):
     """0 to count - 1, with an eye on the random numbers that are drawn meanwhile."""
     before = get_rng_state() if randomness != "different" else None
+    state, again = THREAD.state, THREAD.state.again
     for i in range(count):
+        state.again = again or i < count - 1
         if randomness == "same" and i:
             set_rng_state(before)
         yield i

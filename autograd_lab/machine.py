@@ -183,6 +183,24 @@ cpu = _module(
     is_initialized=_answers(True),
 )
 
+
+class _CudnnFlags:
+    """torch.backends.cudnn.flags: the switches are set, and put back."""
+
+    def __init__(self, enabled=False, benchmark=False, deterministic=False, allow_tf32=True):
+        self.switches = {
+            "enabled": enabled, "benchmark": benchmark, "deterministic": deterministic, "allow_tf32": allow_tf32
+        }  # fmt: skip
+
+    def __enter__(self):
+        switches = vars(sys.modules["autograd_lab.backends.cudnn"])
+        self.before = {name: switches[name] for name in self.switches}
+        switches.update(self.switches)
+
+    def __exit__(self, *exc):
+        vars(sys.modules["autograd_lab.backends.cudnn"]).update(self.before)
+
+
 backends = _module("backends", "torch.backends: switches of libraries that are not used here.")
 _module(
     "backends.cudnn",
@@ -193,6 +211,7 @@ _module(
     benchmark=False,
     deterministic=False,
     allow_tf32=True,
+    flags=_CudnnFlags,
 )
 _module(
     "backends.mps", "torch.backends.mps: not here.", is_available=_answers(False), is_built=_answers(False)
@@ -263,7 +282,14 @@ _module(
     "torch.distributed: there is one process.",
     is_available=_answers(False),
     is_initialized=_answers(False),
-)
+    **dict.fromkeys(
+        [
+            "init_process_group", "destroy_process_group", "get_rank", "get_world_size", "barrier", "all_reduce", "broadcast",
+            "all_gather",
+        ],
+        _raises(RuntimeError, "torch.distributed: autograd_lab runs in one process, and there is no process group. Leave the call out"),
+    ),
+)  # fmt: skip
 
 
 def _as_it_is(obj=None, *args, **kwargs):

@@ -29,7 +29,7 @@ PLACES = {
     **_below("utils.data", "dataloader dataset sampler _utils _utils.collate"),
     **_below(
         "distributions",
-        "bernoulli categorical distribution exponential independent kl log_normal multivariate_normal normal "
+        "bernoulli categorical distribution exponential independent kl log_normal multinomial multivariate_normal normal "
         "one_hot_categorical uniform",
     ),
 }

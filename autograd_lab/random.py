@@ -226,6 +226,13 @@ class Generator:
         other.set_state(self.get_state())
         return other
 
+    def exchange(self, other):
+        """Trade places with another generator: each goes on with the other's numbers."""
+        if WATCHERS:
+            tell("seeded", self)
+        self._seed, other._seed = other._seed, self._seed
+        self.rng, other.rng = other.rng, self.rng
+
     @property
     def device(self):
         """Always the CPU."""

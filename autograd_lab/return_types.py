@@ -36,6 +36,7 @@ _VALUES = ("values", "indices")
 
 max = _result_type("max", _VALUES)
 min = _result_type("min", _VALUES)
+histogram = _result_type("histogram", ("hist", "bin_edges"))
 sort = _result_type("sort", _VALUES)
 topk = _result_type("topk", _VALUES)
 median = _result_type("median", _VALUES)

@@ -23,6 +23,7 @@ import numpy as np
 
 from . import dtypes
 from .autograd.errors import TYPE_NAMES
+from .autograd.hooks import HookDict
 from .autograd.variable import wrap
 from .creation import device, on_cpu
 from .dtypes import Size
@@ -236,9 +237,7 @@ def _with_state(t, state):
 
 
 def _layout(name):
-    import autograd_lab
-
-    return getattr(autograd_lab, name.removeprefix("torch."))
+    return vars(sys.modules[layout.__module__])[name.removeprefix("torch.")]
 
 
 def _encode(text, encoding):
@@ -257,6 +256,7 @@ _KNOWN = {
     **{("torch", number.name): number for number in dtypes.ALL.values()},
     **{(one.module, one.name): np.dtype(name) for name, one in STORAGES.items()},
     **{("torch", f"{kind}Storage"): kind for kind in ELSEWHERE},
+    ("autograd_lab.autograd.hooks", "HookDict"): HookDict,
     ("collections", "OrderedDict"): OrderedDict,
     ("collections", "Counter"): Counter,
     ("_codecs", "encode"): _encode,
@@ -313,9 +313,7 @@ def _trusted(module, name):
 
 def _ours(module, name):
     """What is here for PyTorch's `module.name`: torch.nn.modules.linear.Linear is found in nn. Raises AttributeError if there is nothing."""
-    import autograd_lab
-
-    places = [autograd_lab]
+    places = [sys.modules[__package__]]
     for part in module.split(".")[1:]:
         place = getattr(places[-1], part, None)
         if place is None:

@@ -67,6 +67,8 @@ def stand_in() -> ModuleType:
         )
     _import_all(autograd_lab)
     torch = _Torch()
+    for kind in (autograd_lab.Tensor, autograd_lab.Size, autograd_lab.dtype, autograd_lab.device):
+        kind.__module__ = "torch"  # programs print type(x)
     for name, module in list(sys.modules.items()):
         package, _, rest = name.partition(".")
         if package == "autograd_lab" and rest and rest.split(".")[0] not in _OURS:

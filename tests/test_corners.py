@@ -601,6 +601,63 @@ F.avg_pool3d(torch.ones(1, 1, 8, 8, 8), 2, padding=2)
 F.max_pool1d(torch.ones(1, 1, 8), 3, padding=2, dilation=2, return_indices=True)
 F.max_pool2d(torch.ones(1, 1, 8, 8), 3, padding=2, dilation=2, return_indices=True)
 F.max_pool2d(torch.ones(1, 1, 8, 8, requires_grad=True), 3, padding=2, dilation=2).shape
+torch.index_select(torch.zeros(0), 0, T([0]))
+torch.index_select(torch.zeros(4, 0), 0, T([5]))
+torch.index_select(torch.ones(3, 3).t(), 1, T([-1]))
+[v.hex() for d in (torch.float32, torch.float64, torch.float16) for v in torch.linspace(-1, 1, 28, dtype=d).tolist()]
+[v.hex() for d in (torch.float32, torch.float64, torch.float16) for v in torch.linspace(5, -2.3, 45, dtype=d).tolist()]
+[v.hex() for d in (torch.float32, torch.float64, torch.float16) for v in torch.arange(-2, 2, 1 / 28, dtype=d).tolist()]
+[v.hex() for d in (torch.float32, torch.float64, torch.float16) for v in torch.arange(3, -3.1, -0.1, dtype=d).tolist()]
+(torch.rand(20000, dtype=torch.float16) == 1).sum(), (torch.empty(20000).uniform_(1e6, 1e6 + 1) == 1e6 + 1).sum(), torch.rand(1)
+nn.Linear(2, 2, device="cuda")
+nn.LSTM(2, 2, device="cuda")
+nn.BatchNorm1d(2, device="foo")
+nn.MultiheadAttention(4, 2, device="cuda")
+torch.Generator(device="foo")
+[(p, nn.GRU(2, 3, 2)._flat_weights_names[p]) for p in (0, 5)], len(nn.LSTM(2, 3, bidirectional=True)._flat_weights)
+nn.LSTM(2, 3, proj_size=2)._all_weights
+nn.BatchNorm2d(2)(torch.ones(2, 2, 2, 2, dtype=torch.int64))
+nn.BatchNorm2d(2)(torch.ones(2, 2, 2, 2, dtype=torch.float64))
+nn.BatchNorm2d(2).double()(torch.ones(2, 2, 2, 2))
+nn.BatchNorm2d(2).eval()(torch.ones(2, 2, 2, 2).half()).dtype
+F.batch_norm(torch.ones(2, 2), torch.zeros(2).double(), torch.ones(2).double(), torch.ones(2))
+nn.InstanceNorm2d(2, track_running_stats=True)(torch.ones(2, 2, 2, 2, dtype=torch.float64)).dtype
+nn.LayerNorm(2)(torch.ones(2, 2, dtype=torch.float64))
+F.layer_norm(torch.ones(2, 2), (2,), torch.ones(2), torch.ones(2).double())
+nn.LayerNorm(2, elementwise_affine=False)(torch.ones(2, 2, dtype=torch.int64))
+nn.LayerNorm(4)(torch.arange(8.0).view(2, 4).half()).dtype
+nn.GroupNorm(1, 2)(torch.ones(2, 2, 3, dtype=torch.int64))
+nn.GroupNorm(1, 2)(torch.ones(2, 2, 3).half()).dtype
+nn.RMSNorm(2)(torch.ones(2, 2, dtype=torch.int64))
+nn.PReLU()(torch.ones(2, dtype=torch.float64))
+nn.Conv2d(3, 2, 3)(torch.zeros(1, 3, 8, 8, dtype=torch.uint8))
+nn.Conv2d(3, 2, 3, bias=False)(torch.zeros(1, 3, 8, 8, dtype=torch.float64))
+nn.ConvTranspose2d(3, 2, 3)(torch.zeros(1, 3, 8, 8, dtype=torch.uint8))
+F.softmax(torch.ones(1, 3, 2, dtype=torch.uint8), 1), F.log_softmax(ints, 0)
+F.log_softmax(torch.ones(1, 3, 2, dtype=torch.uint8), 1)
+F.binary_cross_entropy_with_logits(wide, wide, weight=torch.ones(2, 3, dtype=torch.int64))
+F.binary_cross_entropy_with_logits(wide, wide, pos_weight=torch.ones(3, dtype=torch.float64))
+F.binary_cross_entropy(torch.full((2,), 0.3), torch.ones(2), weight=torch.tensor([1, 0]))
+[torch.autograd.grad(layer(x).sum(), x)[0].is_contiguous() for x in [torch.ones(1, 2, 5, 5, requires_grad=True)] for layer in (nn.Conv2d(2, 1, 3, padding=1), nn.ConvTranspose2d(2, 1, 3, padding=1))]
+[f(x).is_contiguous() for x in [torch.ones(1, 2, 5, 5, requires_grad=True)] for f in [lambda x: torch.autograd.grad(F.grid_sample(x, torch.zeros(1, 2, 2, 2), align_corners=False).sum(), x)[0]]]
+nn.Linear(2, 2).cuda()
+nn.Linear(2, 2).cuda(0)
+nn.Linear(2, 2).to_empty(device="cpu").weight.shape
+nn.Linear(2, 2).to_empty(device="cuda")
+pair.cuda(0)
+(pair.get_device(), pair.is_pinned())
+pair.pin_memory()
+torch.randn(2, pin_memory=True)
+torch.tensor([1.0], pin_memory=True)
+torch.histogram(T([1.0, 2, 1, 3]), 4)
+torch.histogram(T([1.0, 2, 1, 3]), bins=4, range=(0.0, 3.0), weight=T([1.0, 2, 4, 5]), density=True)
+torch.histogram(T([1.0, 2, 1, 3]), T([0.0, 1.5, 3]))
+T([1.0, 1]).histogram(2)
+torch.histogram(ints, 4)
+torch.histogram(pair, 0)
+torch.histogram(pair, 2, range=(2.0, 1.0))
+[list(t.storage()) for t in (pair, ints)], len(pair.untyped_storage()), pair.untyped_storage().tolist(), repr(pair.storage())
+torch.vmap(lambda v: torch.autograd.grad((leaf**2), leaf, v)[0])(torch.eye(4))
 """
 
 BLOCKS = {
@@ -1185,6 +1242,115 @@ out["pinned"] = p.is_pinned(), p.is_cuda
 p = torch.ones(3)
 p.add_(-0.5, torch.arange(3.0)).addcdiv_(2, torch.ones(3), torch.full((3,), 4.0))
 out["step"] = p
+""",
+    "forward mode over a backward pass through writes": """
+import torch.autograd.forward_ad as fw
+x = T([1.0, 2.0])
+def moved(g):
+    with fw.dual_level():
+        d = fw.make_dual(x.clone().requires_grad_(), torch.ones(2))
+        found, = torch.autograd.grad(g(d).sum(), d, create_graph=True)
+        return fw.unpack_dual(found).tangent.detach()
+def part(d):
+    z = d * d
+    z[0].mul_(d[1])
+    return z
+def seen(d):
+    z = d * d
+    z.view(2, 1).exp_()
+    return z
+def set_item(d):
+    z = d * 1
+    z[0] = d[1] ** 2
+    return z * z
+makers = dict(part=part, seen=seen, set_item=set_item, mul=lambda d: d.clone().mul_(d).mul_(d), cumsum=lambda d: d.clone().cumsum_(0).pow_(2), filled=lambda d: d.clone().masked_fill_(T([True, False]), 3.0).mul_(d), atan2=lambda d: d.clone().atan2_(d * 2 + 1), lerp=lambda d: d.clone().lerp_(d * d, 0.3), addcmul=lambda d: d.clone().addcmul_(d, d), pow=lambda d: d.clone().pow_(d), clamp=lambda d: d.clone().clamp_(min=1.5).mul_(d), copy=lambda d: torch.zeros(2).copy_(d * d) * d)
+for name, g in makers.items():
+    out[name] = told(lambda: moved(g))
+for name in "sin_ cos_ tanh_ sigmoid_ square_ reciprocal_ sqrt_ log_ exp_ expm1_ erf_ sinh_ atan_ asin_ neg_ abs_ log1p_ tan_ relu_".split():
+    out[name] = told(lambda: moved(lambda d: getattr((d * 0.3).clone(), name)() * d))
+out["hessian"] = torch.autograd.functional.hessian(lambda x: x.clone().pow_(3).sum(), x, vectorize=True, outer_jacobian_strategy="forward-mode")
+""",
+    "a backward pass over forward mode with unrecorded writes": """
+import torch.autograd.forward_ad as fw
+def slope(f, *start):
+    w = T(start, requires_grad=True)
+    with fw.dual_level():
+        tangent = fw.unpack_dual(f(fw.make_dual(w, torch.ones_like(w)))).tangent
+    return tangent.detach(), torch.autograd.grad(tangent.sum(), w)[0]
+def whole(d):
+    y = d**2
+    with torch.no_grad():
+        y.clamp_(min=1e-6)
+    return y * y
+def part(d):
+    y = d**2
+    with torch.no_grad():
+        y[0].mul_(3)
+    return y * y
+out["whole"], out["part"] = slope(whole, 2.0, 3.0), slope(part, 2.0, 3.0)
+out["cosine"] = slope(lambda d: F.cosine_similarity(d[None], T([[1.0, -2.0]])), 1.0, 2.0)
+out["nll"] = slope(lambda d: F.gaussian_nll_loss(torch.ones(2), torch.zeros(2), d), 1.0, 2.0)
+""",
+    "workers of a loader have random numbers of their own": """
+import random
+from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
+class Drawn(Dataset):
+    def __len__(self):
+        return 7
+    def __getitem__(self, i):
+        info = get_worker_info()
+        return torch.rand(1)[0], random.random(), np.random.rand(), i, info.id if info else -1
+class Counted(IterableDataset):
+    def __iter__(self):
+        info = get_worker_info()
+        yield from ((i, torch.rand(1)[0]) for i in range(info.id if info else 0, 7, info.num_workers if info else 1))
+for count in (0, 1, 2):
+    for name, options in dict(plain=dict(batch_size=2), shuffled=dict(batch_size=3, shuffle=True, drop_last=True), single=dict(batch_size=None)).items():
+        torch.manual_seed(0), random.seed(0), np.random.seed(0)
+        fork = dict(num_workers=count, multiprocessing_context="fork") if count else {}
+        loader = DataLoader(Drawn(), **fork, **options)
+        out[f"{name} {count}"] = [[list(batch) for batch in loader] for _ in range(2)], torch.rand(1), random.random(), np.random.rand()
+    out[f"iterable {count}"] = [list(batch) for batch in DataLoader(Counted(), batch_size=2, **fork)], torch.rand(1)
+lasting = DataLoader(Drawn(), batch_size=4, num_workers=2, persistent_workers=True, multiprocessing_context="fork")
+out["lasting"] = [[batch[0] for batch in lasting] for _ in range(2)], torch.rand(1)
+turn = iter(DataLoader(list(range(10)), batch_size=3))
+out["iterator"] = len(turn), type(turn).__name__, next(turn), turn._num_yielded, told(lambda: turn.next())
+out["nobody"] = get_worker_info() is None
+""",
+    "how random a check of second derivatives is": """
+for name, check in dict(one=lambda x: torch.autograd.gradgradcheck(torch.sin, x), two=lambda x: torch.autograd.gradgradcheck(lambda a, b: (a * b, a + b), (x, x)), gaps=lambda x: torch.autograd.gradgradcheck(torch.sin, x, gen_non_contig_grad_outputs=True), fast=lambda x: torch.autograd.gradgradcheck(torch.sin, x, fast_mode=True), first=lambda x: torch.autograd.gradcheck(torch.sin, x)).items():
+    torch.manual_seed(0)
+    out[name] = check(torch.zeros(3, requires_grad=True, dtype=torch.double)), torch.rand(1)
+""",
+    "the older names of initializations and of upsampling": """
+for name, more in dict(uniform=(), normal=(), constant=(2.0,), eye=(), xavier_uniform=(), xavier_normal=(), kaiming_uniform=(), kaiming_normal=(), orthogonal=(), sparse=(0.5,)).items():
+    torch.manual_seed(0)
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        out[name] = getattr(nn.init, name)(torch.zeros(3, 3), *more), [f"{w.category.__name__} {w.message}" for w in given]
+with warnings.catch_warnings(record=True) as given:
+    warnings.simplefilter("always")
+    out["upsample"] = F.upsample(torch.ones(1, 1, 2, 2), scale_factor=2).shape, [str(w.message) for w in given]
+    next(iter(torch.utils.data.DataLoader([1], pin_memory=True)))
+    out["pinned"] = [str(w.message) for w in given][1:]
+""",
+    "counts of many draws, and all values there are": """
+D = torch.distributions
+out["drawn"] = D.Multinomial(10, T([0.2, 0.3, 0.5])).sample(), D.multinomial.Multinomial(4, torch.ones(2, 3)).sample((3,))
+m = D.Multinomial(3, logits=T([0.1, 0.2, -inf]))
+out["about"] = m.probs, m.mean, m.variance, m.log_prob(T([1.0, 2.0, 0.0])), m.batch_shape, m.event_shape, told(lambda: D.Multinomial(T([1, 2]), torch.ones(2)))
+out["values"] = D.Categorical(torch.ones(2, 3)).enumerate_support(), D.Categorical(torch.ones(2, 3)).enumerate_support(expand=False), D.Bernoulli(T([0.2, 0.3])).enumerate_support(), D.OneHotCategorical(torch.ones(2, 3)).enumerate_support()
+""",
+    "storages are written to": """
+x = T([4.0, 1.0, 5.0])
+s = x.storage()
+s[0] = 2.0
+out["x"], out["shown"], out["bytes"] = x, str(s), str(T([1.0]).untyped_storage())
+with torch.backends.cudnn.flags(enabled=False):
+    out["inside"] = torch.backends.cudnn.enabled
+from torch.nn.parallel import DistributedDataParallel
+from torch.distributed import init_process_group, destroy_process_group
+out["alone"] = torch.distributed.is_initialized()
 """,
 }  # fmt: skip
 

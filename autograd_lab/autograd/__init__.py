@@ -16,6 +16,7 @@ from .engine import BackwardPass, cast
 from .function import Function
 from .graph import GradientEdge, meaning_of
 from .modes import (
+    THREAD,
     WATCHERS,
     enable_grad,
     inference_mode,
@@ -79,7 +80,7 @@ def backward(
             node, _ = _input_edge(t)
             if node is not None:
                 only.append(node)
-    keep = create_graph if retain_graph is None else retain_graph
+    keep = THREAD.state.again or (create_graph if retain_graph is None else retain_graph)
     if len(roots) == 1 and only is None and not create_graph:
         (root, _), seed = roots[0]
         if root.whole_pass and root.whole_pass(seed, keep):
@@ -117,7 +118,7 @@ def grad(
     if WATCHERS:
         tell("asked", outputs, inputs)
     grad_outputs = _gradients(grad_outputs, len(outputs))
-    keep = create_graph if retain_graph is None else retain_graph
+    keep = THREAD.state.again or (create_graph if retain_graph is None else retain_graph)
     if is_grads_batched:
         results = _batched(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize_grads)
     else:

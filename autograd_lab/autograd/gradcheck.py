@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 
+from ..random import rng_of
 from . import grad as _grad
 from .node import Node
 from .record import make_node
@@ -63,12 +64,7 @@ def gradgradcheck(
         raise AssertionError("Setting check_batched_grad=True requires check_rev_over_rev to be True")
     inputs = _tuple(inputs)
     if grad_outputs is None:
-        random = np.random.default_rng(0)
-        step = 2 if gen_non_contig_grad_outputs else 1
-        grad_outputs = tuple([
-            wrap(random.uniform(-1, 1, (*y.shape, step)).astype(y._data.dtype)[..., 0]).requires_grad_()
-            for y in _differentiable(func(*inputs))
-        ])  # fmt: skip
+        grad_outputs = tuple([_drawn(y, gen_non_contig_grad_outputs) for y in _differentiable(func(*inputs))])
     else:
         grad_outputs = _tuple(grad_outputs)
     count = len(inputs)
@@ -382,6 +378,13 @@ def _mismatch(analytical, numerical, output, place, forward):
         f"Jacobian {mode}mismatch for output {output:d} with respect to input {place:d},\n"
         f"numerical:{wrap(np.asarray(numerical))}\nanalytical:{wrap(np.asarray(analytical))}\n"
     )
+
+
+def _drawn(y, gaps):
+    """Random numbers like `y` to be differentiated by, from the default generator; with `gaps`, every second one in memory."""
+    step = 2 if gaps and y._data.size > 1 else 1
+    numbers = rng_of().uniform(-1, 1, (*y.shape, step), y._data.dtype)
+    return wrap(numbers[..., 0]).requires_grad_()
 
 
 def _direction(t, random):

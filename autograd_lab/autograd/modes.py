@@ -17,6 +17,7 @@ class State:
     """The switches of one thread."""
 
     __slots__ = (
+        "again",
         "anomaly",
         "asked",
         "check_nan",
@@ -50,6 +51,9 @@ class State:
         self.anomaly = False
         self.check_nan = True
         self.dual = None  # the open level of forward_ad
+        self.again = (
+            False  # whether what runs now runs again on the same graph, as under vmap: passes keep it
+        )
         self.running = None  # the backward pass that is being run
         self.transforms = ()  # which of torch.func run the function that is being called, outermost first
         self.mutation = (

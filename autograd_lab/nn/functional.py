@@ -997,6 +997,7 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
         raise RuntimeError(
             f"Found dtype {ALL[target._data.dtype].type_name} but expected {ALL[input._data.dtype].type_name}"
         )
+    weight = None if weight is None else weight.to(input.dtype)
     return losses.call(losses.BinaryCrossEntropyBackward0, (input, target, weight), reduction)
 
 
@@ -1013,6 +1014,7 @@ def binary_cross_entropy_with_logits(
         raise RuntimeError(
             f"result type Float can't be cast to the desired output type {ALL[target._data.dtype].type_name}"
         )
+    weight, pos_weight = (None if t is None else t.to(input.dtype) for t in (weight, pos_weight))
     return losses.call(
         losses.BinaryCrossEntropyWithLogitsBackward0, (input, target, weight, pos_weight), reduction
     )
@@ -1368,7 +1370,11 @@ def _check_sizes(input, old, new, mode):
 
 _AREA = {1: adaptive_avg_pool1d, 2: adaptive_avg_pool2d, 3: adaptive_avg_pool3d}
 
-upsample = interpolate
+
+def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=None):
+    """The older name of interpolate."""
+    warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
+    return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def _corners(align_corners):

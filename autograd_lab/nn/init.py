@@ -177,6 +177,23 @@ def sparse_(tensor, sparsity, std=0.01, generator=None):
     return _filled(tensor, values)
 
 
+def _older_name(fn):
+    name = fn.__name__[:-1]
+
+    def call(*args, **kwargs):
+        warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning)
+        return fn(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"The older name of {name}_."
+    return call
+
+
+for _fn in (
+    uniform_, normal_, constant_, eye_, dirac_, xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_, orthogonal_, sparse_
+):  # fmt: skip
+    globals()[_fn.__name__[:-1]] = _older_name(_fn)
+
 __all__ = [
     "calculate_gain",
     "constant_",

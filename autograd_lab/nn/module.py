@@ -571,6 +571,20 @@ class Module:
         """Does nothing: everything is on the CPU."""
         return self
 
+    def cuda(self, device=None):
+        """Raises an error, unless the module has no tensors: there is nothing but the CPU."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def xpu(self, device=None):
+        """Raises AssertionError: there is nothing but the CPU."""
+        raise AssertionError("Torch not compiled with XPU enabled")
+
+    def to_empty(self, *, device, recurse=True):
+        """Give parameters and buffers new memory, whose numbers are not set."""
+        from ..creation import empty_like
+
+        return self._apply(lambda t: empty_like(t, device=device), recurse)
+
     def train(self, mode=True):
         """Switch this module and all below it to training (or evaluation) behavior."""
         if not isinstance(mode, bool):

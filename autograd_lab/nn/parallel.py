@@ -15,9 +15,19 @@ class DataParallel(Module):
         return self.module(*inputs, **kwargs)
 
 
+class DistributedDataParallel(Module):
+    """A module trained by several processes together: raises RuntimeError, for there is one process here."""
+
+    def __init__(self, module, *args, **kwargs):
+        raise RuntimeError(
+            "DistributedDataParallel needs several processes, and autograd_lab runs in one. Use the module itself, which computes "
+            "the same on one process"
+        )
+
+
 def data_parallel(module, inputs, device_ids=None, output_device=None, dim=0, module_kwargs=None):
     """Raises RuntimeError, as PyTorch does without devices (torch.nn.parallel.data_parallel)."""
     raise RuntimeError("device type could not be determined")
 
 
-__all__ = ["DataParallel", "data_parallel"]
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]

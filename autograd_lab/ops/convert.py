@@ -133,8 +133,33 @@ def cpu(self):
 
 @method
 def cuda(self, device=None):
-    """Raises AssertionError: there is no other device than the CPU."""
+    """Raises AssertionError, or RuntimeError for a device by its number: there is no other than the CPU."""
+    if isinstance(device, int):
+        raise no_accelerator()
     creation.on_cpu("cuda")
+
+
+def no_accelerator():
+    """The error of whoever asks for the first, or any other, accelerator."""
+    return RuntimeError("Cannot access accelerator device when none is available.")
+
+
+@method
+def get_device(self):
+    """-1: it is on the CPU."""
+    return -1
+
+
+@method
+def pin_memory(self, device=None):
+    """Raises RuntimeError: there is no accelerator to pin memory for."""
+    raise no_accelerator()
+
+
+@method
+def is_pinned(self, device=None):
+    """Always False."""
+    return False
 
 
 @method

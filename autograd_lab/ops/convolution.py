@@ -25,7 +25,7 @@ from ..layout import channels
 from ..warning import warn_once
 from . import both
 from .general import GeneralRule, call
-from .rule import Rule, function
+from .rule import Rule, floats_only, function
 
 # -- on arrays ----------------------------------------------------------------------------------------
 
@@ -304,6 +304,7 @@ def conv_transpose(nd, name, input, weight, bias, stride, padding, output_paddin
         )
     if any(e >= max(t, d) for e, t, d in zip(extra, stride, dilation, strict=True)):
         raise _too_much_extra(extra, stride, dilation)
+    floats_only(x, f"slow_conv_transpose{max(nd, 2)}d_out_cpu")
     if x.dtype is not w.dtype:
         raise _other_type(x, w)
     kernel = w.shape[2:]
@@ -416,12 +417,12 @@ def _check_conv(x, w, b, stride, padding, dilation, groups):
             f"Calculated padded input size per channel: ({' x '.join(map(str, padded))}). Kernel size: "
             f"({' x '.join(map(str, reach))}). Kernel size can't be greater than actual input size"
         )
-    if x.dtype is not w.dtype:
-        raise _other_type(x, w)
     if b is not None and b._data.dtype is not x.dtype:
         raise RuntimeError(
             f"Input type ({CPP_NAMES[x.dtype.name]}) and bias type ({CPP_NAMES[b._data.dtype.name]}) should be the same"
         )
+    if x.dtype is not w.dtype:
+        raise _other_type(x, w)
 
 
 # -- unfold and fold ----------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def _factory(name, kernel, draw, text):
         pin_memory=False,
         **named,
     ):
-        on_cpu(device)
+        on_cpu(device, pin_memory)
         dtype = _float_only(float_type(dtype), kernel)
         shape = size_of(size or (named["size"],), name)
         return leaf(draw(rng_of(generator), shape, dtype).astype(dtype, copy=False), requires_grad)

@@ -9,12 +9,13 @@ from ..autograd.errors import TYPE_NAMES, not_for
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, edges_of, finish, make_node
 from ..autograd.variable import NO_EDGE, Variable, wrap
+from ..creation import FACTORIES
 from ..layout import like
 from ..warning import warn_once
 from . import both
 from .comparison import constant_result
 from .reductions import MaxBackward1, Selection, not_empty, pick, wrap_dim
-from .rule import FUNCTIONS, METHODS, Rule, function, no_bools, tensor_of
+from .rule import FUNCTIONS, METHODS, Rule, floats_only, function, method, no_bools, tensor_of
 from .scalars import times
 
 
@@ -536,6 +537,36 @@ def histc(input, bins=100, min=0, max=0):
     if min == max:
         min, max = min - 1, max + 1
     return constant_result((input,), np.histogram(x, bins, (min, max))[0].astype(x.dtype), "histc")
+
+
+@function
+@method
+def histogram(input, bins, *, range=None, weight=None, density=False):
+    """(how many elements fall between the edges of bins, the edges) (torch.histogram).
+
+    bins     a number of equal bins of `range` (low, high), by default that of the elements; or a tensor with the edges
+    weight   what each element counts;  density: the counts as a density, whose integral is one
+    """
+    x = input._data
+    floats_only(x, "histogramdd")
+    if isinstance(bins, Variable):
+        edges = bins._data
+    else:
+        if bins < 1:
+            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+        low, high = range or ((x.min(), x.max()) if x.size else (0, 1))
+        if not (np.isfinite(low) and np.isfinite(high)):
+            raise RuntimeError(f"torch.histogram(): dimension 0's range [{low:g}, {high:g}] is not finite")
+        if low > high:
+            raise RuntimeError(
+                f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension 0"
+            )
+        if low == high:
+            low, high = low - 0.5, high + 0.5
+        edges = FACTORIES["linspace"](float(low), float(high), bins + 1, dtype=input.dtype)._data
+    weights = None if weight is None else weight._data.reshape(-1)
+    counts = np.histogram(x.reshape(-1), edges, weights=weights, density=density)[0].astype(x.dtype)
+    return return_types.histogram((constant_result((input,), counts, "histogram"), wrap(edges)))
 
 
 @function

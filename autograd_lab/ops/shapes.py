@@ -904,11 +904,14 @@ METHODS["nbytes"] = property(lambda self: self._data.nbytes, doc="The bytes of a
 METHODS["itemsize"] = property(lambda self: self._data.dtype.itemsize, doc="The bytes of one element.")
 
 
-class _Storage:
-    """What `untyped_storage()` gives: enough to ask whether two tensors share memory."""
+class UntypedStorage:
+    """The memory of a tensor, byte by byte."""
 
     def __init__(self, x):
-        self._memory = storage_of(x)
+        self._memory = self._seen(storage_of(x))
+
+    def _seen(self, memory):
+        return memory.view(np.uint8)
 
     def data_ptr(self):
         return address_of(self._memory)
@@ -916,34 +919,53 @@ class _Storage:
     def nbytes(self):
         return self._memory.nbytes
 
-    size = __len__ = nbytes
+    def size(self):
+        return self._memory.size
+
+    __len__ = size
 
     def tolist(self):
         return self._memory.tolist()
 
-
-class _TypedStorage(_Storage):
-    """What `storage()` gives: the same, counted in elements."""
-
-    def __len__(self):
-        return self._memory.size
-
-    size = __len__
-
     def __getitem__(self, i):
         return self._memory[i].tolist()
+
+    def __setitem__(self, i, value):
+        self._memory[i] = value
+
+    def __repr__(self):
+        rows = "".join(f" {value}\n" for value in self.tolist())
+        return f"{rows}[torch.storage.{type(self).__name__}({self._about()}device=cpu) of size {len(self)}]"
+
+    def _about(self):
+        return ""
+
+
+class TypedStorage(UntypedStorage):
+    """The same, number by number."""
+
+    def _seen(self, memory):
+        return memory
+
+    def _about(self):
+        return f"dtype={ALL[self._memory.dtype]}, "
 
 
 @method
 def untyped_storage(self):
     """The memory behind the tensor, shared with its views."""
-    return _Storage(self._array())
+    return UntypedStorage(self._array())
 
 
 @method
 def storage(self):
     """The memory behind the tensor, shared with its views."""
-    return _TypedStorage(self._array())
+    warn_once(
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage class. This should "
+        "only matter to you if you are using storages directly.  To access UntypedStorage directly, use tensor.untyped_storage() "
+        "instead of tensor.storage()"
+    )
+    return TypedStorage(self._array())
 
 
 @method

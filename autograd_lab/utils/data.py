@@ -3,6 +3,7 @@
 import bisect
 import copy
 import itertools
+import random
 import warnings
 from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
 from typing import Generic, TypeVar
@@ -13,7 +14,7 @@ from ..absent import finder
 from ..autograd.variable import Registry, Variable, wrap
 from ..creation import as_tensor
 from ..dtypes import float64
-from ..random import Generator, rng_of
+from ..random import DEFAULT, Generator, rng_of
 
 T = TypeVar("T", covariant=True)
 """What a dataset holds, for annotations such as Dataset[Tensor]."""
@@ -296,7 +297,8 @@ class DataLoader(Generic[T]):
     collate_fn     makes a batch of a list of items; the default stacks tensors and numbers, inside tuples and dicts too
     drop_last      leave out the last batch if it is smaller
     generator      where the random order comes from; the default generator if not given
-    num_workers    read but not acted upon, as are the other arguments about processes and devices: items are loaded here
+    num_workers    how many streams of random numbers there are for what the items draw, as if so many processes loaded them;
+                   all are loaded here, and the other arguments about processes and devices are only read
     """
 
     def __init__(
@@ -396,34 +398,155 @@ class DataLoader(Generic[T]):
         return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
 
     def __iter__(self):
-        _drawn_seed(self.generator)  # the seed that PyTorch would give its workers: the draws after it agree
-        return self._batches()
+        if self.pin_memory:
+            warnings.warn(
+                "'pin_memory' argument is set as true but no accelerator is found, then device pinned memory won't be used.",
+                stacklevel=2,
+            )
+        kind = _MultiProcessingDataLoaderIter if self.num_workers else _SingleProcessDataLoaderIter
+        return kind(self)
 
-    def _batches(self):
-        # A map goes on after an item that could not be loaded, a generator would not.
-        if isinstance(self.dataset, IterableDataset):
-            items = iter(self.dataset)
-            if self.batch_size is None:
-                return map(self.collate_fn, items)
-            return map(self.collate_fn, self._collected(items))
-        if self.batch_sampler is None:
-            return map(lambda i: self.collate_fn(self.dataset[i]), self.sampler)
-        return map(self._load, self.batch_sampler)
 
-    def _collected(self, items):
-        while batch := list(itertools.islice(items, self.batch_size)):
-            if len(batch) < self.batch_size and self.drop_last:
-                return
-            yield batch
+class _SingleProcessDataLoaderIter:
+    """One time through the data of a loader. It goes on after an item that could not be loaded."""
 
-    def _load(self, rows):
-        together = getattr(self.dataset, "__getitems__", None)
-        return self.collate_fn(together(rows) if together else [self.dataset[i] for i in rows])
+    def __init__(self, loader):
+        self._loader, self._num_yielded = loader, 0
+        self._sampler_iter = iter(())
+        if not isinstance(loader.dataset, IterableDataset):
+            self._sampler_iter = iter(
+                loader.sampler if loader.batch_sampler is None else loader.batch_sampler
+            )
+        self._start(loader)
+
+    def _start(self, loader):
+        _drawn_seed(loader.generator)  # PyTorch draws it also where there are no workers that it is for
+        self._part = _Part(loader)
+
+    def __iter__(self):
+        return self
+
+    def __len__(self):
+        return len(self._loader)
+
+    def __next__(self):
+        batch = self._next_batch()
+        self._num_yielded += 1
+        return batch
+
+    def _next_batch(self):
+        return self._part.load(self._sampler_iter)
+
+
+class _Part:
+    """Loads what it is asked for, one batch at a time."""
+
+    def __init__(self, loader):
+        self.loader = loader
+        if isinstance(loader.dataset, IterableDataset):
+            self.items = iter(loader.dataset)
+
+    def load(self, wanted):
+        """The next batch, whose places in the dataset are next in `wanted`. Raises StopIteration if there is none."""
+        loader = self.loader
+        dataset = loader.dataset
+        if not isinstance(dataset, IterableDataset):
+            rows = next(wanted)
+            if loader.batch_sampler is None:
+                return loader.collate_fn(dataset[rows])
+            together = getattr(dataset, "__getitems__", None)
+            return loader.collate_fn(together(rows) if together else [dataset[i] for i in rows])
+        if loader.batch_size is None:
+            return loader.collate_fn(next(self.items))
+        batch = list(itertools.islice(self.items, loader.batch_size))
+        if not batch or (len(batch) < loader.batch_size and loader.drop_last):
+            raise StopIteration
+        return loader.collate_fn(batch)
+
+
+class _MultiProcessingDataLoaderIter(_SingleProcessDataLoaderIter):
+    """The same, as several workers would do it, each with random numbers of its own: batch k is made by worker k % num_workers."""
+
+    def _start(self, loader):
+        workers = loader.__dict__.get("_workers")
+        if workers is None:
+            base = _drawn_seed(loader.generator)
+            workers = [_Worker(loader, i, base) for i in range(loader.num_workers)]
+            if loader.persistent_workers:
+                loader._workers = workers
+        for worker in workers:
+            worker.start()
+        self._turns = workers
+
+    def _next_batch(self):
+        iterable = isinstance(self._loader.dataset, IterableDataset)
+        wanted = () if iterable else iter([next(self._sampler_iter)])
+        while self._turns:
+            worker, *others = self._turns
+            self._turns = [*others, worker]
+            try:
+                return worker.load(wanted)
+            except StopIteration:  # this worker's part of an iterable dataset is at its end
+                self._turns = others
+        raise StopIteration
+
+
+class WorkerInfo:
+    """Which worker this is: its number, how many there are, its seed and its dataset."""
+
+    def __init__(self, id, num_workers, seed, dataset):
+        self.id, self.num_workers, self.seed, self.dataset = id, num_workers, seed, dataset
+
+    def __repr__(self):
+        return f"WorkerInfo(id={self.id}, num_workers={self.num_workers}, seed={self.seed}, dataset={self.dataset!r})"
+
+
+class _Worker:
+    """A worker without a process: while it works, its random numbers stand in the place of the main program's."""
+
+    now = None
+    """What is known of the worker that works just now."""
+
+    def __init__(self, loader, number, base):
+        self.loader = loader
+        self.info = WorkerInfo(number, loader.num_workers, base + number, loader.dataset)
+        self.torch = Generator().manual_seed(base + number)
+        self.python = random.Random(base + number).getstate()
+        words = np.random.SeedSequence([number, base & 0xFFFFFFFF, base >> 32, 0]).generate_state(4)
+        self.numpy = np.random.RandomState(words).get_state(legacy=False)
+        if loader.worker_init_fn is not None:
+            with self:
+                loader.worker_init_fn(number)
+
+    def __enter__(self):
+        self._exchange()
+        self.before, _Worker.now = _Worker.now, self.info
+
+    def __exit__(self, *exc):
+        _Worker.now = self.before
+        self._exchange()
+
+    def _exchange(self):
+        DEFAULT.exchange(self.torch)
+        mine, self.python = self.python, random.getstate()
+        random.setstate(mine)
+        mine, self.numpy = self.numpy, np.random.get_state(legacy=False)  # noqa: NPY002 - what datasets draw from
+        np.random.set_state(mine)  # noqa: NPY002 - as above
+
+    def start(self):
+        """Begin with the data."""
+        with self:
+            self.part = _Part(self.loader)
+
+    def load(self, wanted):
+        """As `_Part.load`."""
+        with self:
+            return self.part.load(wanted)
 
 
 def get_worker_info():
-    """None: there are no worker processes here (torch.utils.data.get_worker_info)."""
-    return None
+    """Inside a worker of a DataLoader, which one it is; None elsewhere (torch.utils.data.get_worker_info)."""
+    return _Worker.now
 
 
 def default_convert(item):

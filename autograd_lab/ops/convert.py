@@ -12,6 +12,7 @@ from ..dtypes import ALL, fill_value_as, to_dtype
 from ..dtypes import dtype as dtype_type
 from ..layout import contiguous_format, preserve_format
 from . import both
+from .arguments import type_name
 from .rule import FUNCTIONS, METHODS, Rule, function, method, tensor_of
 from .shapes import cast, sizes_of
 
@@ -153,13 +154,22 @@ def get_device(self):
 @method
 def pin_memory(self, device=None):
     """Raises RuntimeError: there is no accelerator to pin memory for."""
+    _check_device("pin_memory", device)
     raise no_accelerator()
 
 
 @method
 def is_pinned(self, device=None):
     """Always False."""
+    _check_device("is_pinned", device)
     return False
+
+
+def _check_device(op, device):
+    if device is not None and not isinstance(device, (str, int, creation.device)):
+        raise TypeError(
+            f"{op}(): argument 'device' (position 1) must be torch.device, not {type_name(device)}"
+        )
 
 
 @method
@@ -377,6 +387,13 @@ def is_shared(self):
     return False
 
 
+def _check_device(op, device):
+    if device is not None and not isinstance(device, (str, int, creation.device)):
+        raise TypeError(
+            f"{op}(): argument 'device' (position 1) must be torch.device, not {type_name(device)}"
+        )
+
+
 @method
 def to_dense(self, dtype=None, *, masked_grad=None):
     """The tensor itself, for it is dense; or in another number type (torch.Tensor.to_dense)."""
@@ -391,6 +408,13 @@ def to_dense(self, dtype=None, *, masked_grad=None):
 def is_conj(self):
     """Always False."""
     return False
+
+
+def _check_device(op, device):
+    if device is not None and not isinstance(device, (str, int, creation.device)):
+        raise TypeError(
+            f"{op}(): argument 'device' (position 1) must be torch.device, not {type_name(device)}"
+        )
 
 
 def detach(input):

@@ -387,13 +387,6 @@ def is_shared(self):
     return False
 
 
-def _check_device(op, device):
-    if device is not None and not isinstance(device, (str, int, creation.device)):
-        raise TypeError(
-            f"{op}(): argument 'device' (position 1) must be torch.device, not {type_name(device)}"
-        )
-
-
 @method
 def to_dense(self, dtype=None, *, masked_grad=None):
     """The tensor itself, for it is dense; or in another number type (torch.Tensor.to_dense)."""
@@ -408,13 +401,6 @@ def to_dense(self, dtype=None, *, masked_grad=None):
 def is_conj(self):
     """Always False."""
     return False
-
-
-def _check_device(op, device):
-    if device is not None and not isinstance(device, (str, int, creation.device)):
-        raise TypeError(
-            f"{op}(): argument 'device' (position 1) must be torch.device, not {type_name(device)}"
-        )
 
 
 def detach(input):

@@ -210,6 +210,7 @@ def test_from_the_full_screen_question_to_the_full_screen_stepper_and_back(brows
     page.keyboard.press("PageDown")
     stage = page.get_by_role("group", name="Autograd stepper")
     expect(stage).to_have_attribute("data-present", "1")
+    expect(page.locator("[data-present]:focus-within")).not_to_have_count(0)  # keys go there from now on
     page.keyboard.press("PageDown")
     expect(page.locator(".agl-count")).not_to_have_text("0 / 35")
     page.keyboard.press("Escape")

@@ -18,6 +18,7 @@ import sys
 import zipfile
 from collections import Counter, OrderedDict
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from .autograd.hooks import HookDict
 from .autograd.variable import wrap
 from .creation import device, on_cpu
 from .dtypes import Size
-from .layout import layout
+from .layout import layout, strided
 from .nn.parameter import Parameter
 from .tensor import Tensor
 
@@ -237,7 +238,11 @@ def _with_state(t, state):
 
 
 def _layout(name):
-    return vars(sys.modules[layout.__module__])[name.removeprefix("torch.")]
+    if name != str(strided):
+        raise pickle.UnpicklingError(
+            f"the file holds a tensor whose layout is {name}: here all are {strided}"
+        )
+    return strided
 
 
 def _encode(text, encoding):
@@ -325,8 +330,8 @@ def _ours(module, name):
     raise AttributeError(f"the file holds {module}.{name}, which autograd_lab does not have")
 
 
-class _Unpickler(pickle.Unpickler):
-    """Reads a pickle whose storages are elsewhere: `storage(key, number type, how many)` has them."""
+class _Names:
+    """For an unpickler of a file whose storages are elsewhere: `storage(key, number type, how many)` has them."""
 
     storage = None
 
@@ -359,7 +364,24 @@ class _Unpickler(pickle.Unpickler):
         return memory
 
 
-class _WeightsOnly(_Unpickler):
+class _Unpickler(_Names, pickle.Unpickler):
+    """Makes whatever the file names."""
+
+
+class _WeightsOnly(_Names, pickle._Unpickler):
+    """Makes what is known or trusted, and changes nothing but what it made: a file may not write to a class."""
+
+    dispatch: ClassVar = dict(pickle._Unpickler.dispatch)
+
+    def load_build(self):
+        if isinstance(self.stack[-2], type):
+            raise pickle.UnpicklingError(
+                f"Weights only load failed. The file would change the class {self.stack[-2].__name__}"
+            )
+        super().load_build()
+
+    dispatch[pickle.BUILD[0]] = load_build
+
     def find_class(self, module, name):
         known = _KNOWN.get((module, name)) or _trusted(module, name)
         if known is not None:

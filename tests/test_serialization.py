@@ -171,6 +171,9 @@ def test_numbers_lie_where_they_can_be_mapped():
             assert entry.compress_type == zipfile.ZIP_STORED
 
 
+WHOLE = stored(torch.arange(40.0)).getvalue()
+
+
 def test_a_module_needs_trust():
     net = torch.nn.Linear(2, 1)
     with pytest.raises(pickle.UnpicklingError, match="weights_only=False"):
@@ -190,6 +193,40 @@ def test_code_in_a_file_does_not_run():
         there_and_back({"a": Evil()})
 
 
+@pytest.mark.parametrize("state", [{"relu": 1}, (None, {"relu": 1})])
+def test_a_file_does_not_write_to_classes(state):
+    relu = torch.Tensor.relu
+    with zipfile.ZipFile(io.BytesIO(WHOLE)) as old, zipfile.ZipFile(buffer := io.BytesIO(), "w") as new:
+        for entry in old.infolist():
+            write = (
+                b"\x80\x02ctorch\nTensor\n" + pickle.dumps(state, 2)[2:-1] + b"b."
+            )  # the class Tensor, BUILD
+            data = write if entry.filename.endswith("data.pkl") else old.read(entry)
+            new.writestr(entry.filename, data)
+    buffer.seek(0)
+    with pytest.raises(pickle.UnpicklingError, match="would change the class Tensor"):
+        torch.load(buffer)
+    assert torch.Tensor.relu is relu
+
+
+def test_what_stands_for_a_layout_is_no_way_to_other_names():
+    stored_layout = stored(torch.strided).getvalue()
+    assert torch.load(io.BytesIO(stored_layout)) is torch.strided
+    for name in (b"torch.np", b"torch.sys"):
+        text = b"X\x0d\x00\x00\x00torch.strided"
+        assert text in stored_layout
+        with (
+            zipfile.ZipFile(io.BytesIO(stored_layout)) as old,
+            zipfile.ZipFile(buffer := io.BytesIO(), "w") as new,
+        ):
+            for entry in old.infolist():
+                other = b"X" + struct.pack("<I", len(name)) + name
+                new.writestr(entry.filename, old.read(entry).replace(text, other))
+        buffer.seek(0)
+        with pytest.raises(pickle.UnpicklingError, match="layout is"):
+            torch.load(buffer)
+
+
 class Named(torch.Tensor):
     """A class of the user's."""
 
@@ -207,9 +244,6 @@ def test_a_class_of_the_users_needs_trust():
 def _trusting(value):
     with torch.serialization.safe_globals([Named]):
         return there_and_back(value)
-
-
-WHOLE = stored(torch.arange(40.0)).getvalue()
 
 
 @pytest.mark.parametrize(

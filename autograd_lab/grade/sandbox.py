@@ -54,8 +54,11 @@ GUARDS: dict[str, tuple[tuple[str, ...], ...]] = {
 }
 """What a submission is kept from, and the layers that do it: any one of the groups, all layers of it."""
 
-ROOM = Path("/work")
-"""The folder that a submission finds itself in, where it has a root of its own."""
+ROOM = Path("/autograd-lab-room")
+"""The folder that a submission finds itself in, where it has a root of its own.
+
+What the machine has under that name is hidden from the submission, libraries too: so it is a name that no machine has.
+"""
 
 
 class SandboxError(RuntimeError):

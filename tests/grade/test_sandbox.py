@@ -21,7 +21,7 @@ import tiny
 
 from autograd_lab.grade.engine import Engine
 from autograd_lab.grade.model import Limits
-from autograd_lab.grade.sandbox import SandboxError, refusal
+from autograd_lab.grade.sandbox import ROOM, SandboxError, libraries, refusal
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the layers of the sandbox are Linux's")
 HERE = Path(__file__).parent
@@ -252,6 +252,12 @@ def plain_user(folder):
         )
         (folder / "python").mkdir()
     return ["unshare", "-m", "sh", "-ec", f'{show}cd {folder}; exec {drop} "$@"', "sh"]
+
+
+def test_the_room_hides_nothing_of_the_machine():
+    """A checkout below a folder of that name would be gone: what answers import late would be missing, and count as wrong."""
+    assert not ROOM.exists()
+    assert not any(path.is_relative_to(ROOM) for path in libraries())
 
 
 def test_nothing_escapes_a_plain_user():

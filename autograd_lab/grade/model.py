@@ -50,6 +50,8 @@ class Limits:
     """Bytes of a file that it writes."""
     folder: int = 64 << 20
     """Bytes of all files that it writes together."""
+    depth: int = 1_000_000
+    """Calls of Python functions inside each other, however far a cell raises the recursion limit; so many take about a second."""
     processes: int = 64
     """Processes and threads at a time."""
     files: int = 256

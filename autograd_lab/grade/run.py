@@ -49,9 +49,12 @@ from .submissions import (
     read_times,
 )
 
-GRADING = 1
+GRADING = 2
 """Counted up when the same submission and keys may give another result: everything is then graded again."""
-_FOR_EVER = re.compile(rb"while +(True|1)\b")
+_LONG = re.compile(
+    rb"while +(True|1)\b|\bitertools\.(count|cycle|repeat)\b|\biter\(int\b|\b(2|10) ?\*\* ?\d\d?\b|\bsetrecursionlimit\b"
+)
+"""Endless loops, huge numbers: what waits out a limit often has one of them."""
 OF_THE_MACHINE = {"timeout", "memory", "died"}
 """States that other limits, or a less busy machine, may change."""
 
@@ -105,8 +108,8 @@ class Task:
     """Why it cannot be read."""
     rescore: bool = False
     """Its stored answers will do."""
-    loops: bool = False
-    """A loop without a condition is in it: it may wait out its limits."""
+    long: bool = False
+    """It may wait out its limits, as far as can be told from its text."""
 
 
 @dataclass
@@ -255,7 +258,7 @@ def _look(one: Submission, most_bytes: int) -> Task:
         read(data)
     except UnreadableError as error:
         return Task(one, digest(data), f"{one.file.name}: {error}")
-    return Task(one, digest(data), loops=bool(_FOR_EVER.search(data)))
+    return Task(one, digest(data), long=bool(_LONG.search(data)))
 
 
 def basis(course: Course, notebook: str, task: Task, only: str = "") -> dict[str, str]:
@@ -325,7 +328,7 @@ def grade(
         done.rescored += 1
         progress.step(task.submission.student)
     if waiting and not stop.is_set():
-        waiting.sort(key=lambda task: not task.loops)  # what takes long first, or all wait for it in the end
+        waiting.sort(key=lambda task: not task.long)  # what takes long first, or all wait for it in the end
         by_job: dict[tuple[str, str], Task] = {}
         changed: list[Task] = []
 

@@ -30,6 +30,7 @@ from __future__ import annotations
 import _thread
 import ast
 import contextlib
+import functools
 import gc
 import io
 import json
@@ -137,6 +138,7 @@ class Sitting:
     def run(self) -> None:
         """All the cells, then the probes."""
         feedback.LISTENERS[:] = [self.given]
+        limit_depth(self.limits.depth)
         sys.stdout = sys.stderr = self.printed
         _seed("the notebook")
         if self.apart:
@@ -367,6 +369,21 @@ def shell_command(command: str) -> None:
         sys.stdout.write(f"{error}\n")
 
 
+def limit_depth(most: int) -> None:
+    """Let `sys.setrecursionlimit` go up to `most` only.
+
+    A function that calls itself without end gets its RecursionError then, which says what is wrong, rather than filling the
+    memory frame by frame until its time is over.
+    """
+    set_limit = sys.setrecursionlimit
+
+    @functools.wraps(set_limit)
+    def setrecursionlimit(limit: int, /) -> None:
+        set_limit(most if isinstance(limit, int) and limit > most else limit)
+
+    sys.setrecursionlimit = setrecursionlimit
+
+
 def describe(error: BaseException) -> str:
     """An exception's type and message, without addresses, which differ from run to run."""
     try:
@@ -546,6 +563,10 @@ def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
 
         def showsyntaxerror(self, *_: Any, **__: Any) -> None:
             """The same."""
+
+        def _format_exception_for_storage(self, *_: Any, **__: Any) -> dict[str, str]:
+            """For a record that nobody reads IPython makes the text of each traceback, which takes half a minute for one 10,000 calls deep."""
+            return {}
 
         def should_run_async(
             self, raw_cell: str, *, transformed_cell: str | None = None, **more: Any

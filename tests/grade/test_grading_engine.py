@@ -111,6 +111,15 @@ def test_a_cell_costs_its_own_item(engine, hasty, name):
     assert run(hasty if state == "timeout" else engine, tiny.job(a2=source)) == RIGHT | {"1.2": (0, state)}
 
 
+def test_recursion_without_end_says_so(engine):
+    """Python has no other limit where a cell has raised it: it would fill the memory for half a minute, or run out of time."""
+    endless = "import sys\nsys.setrecursionlimit(10**9)\ndef down(n):\n    return down(n + 1) + 1\ndown(0)"
+    job = tiny.job(a2=endless)
+    assert run(engine, job) == RIGHT | {"1.2": (0, "error")}
+    ((_, ran),) = engine.run([job])
+    assert "RecursionError: maximum recursion depth exceeded" in [cell.error for cell in ran.cells]
+
+
 @pytest.mark.parametrize("source", ["os.kill(-1, 9)", "os.killpg(0, 9)", "os.kill(os.getppid(), 9)"])
 def test_signals_harm_nobody_else(engine, source):
     """The first process of a pid namespace may not even end itself so; without the namespace it costs the item."""
@@ -209,6 +218,7 @@ HARMLESS = {
     "standard input": "import sys\nsys.stdin.read()",
     "closed output": "import sys\nsys.stdout.close()",
     "a forgotten alarm": "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nsignal.alarm(1)",
+    "deep recursion": "import sys\nsys.setrecursionlimit(10**9)\ndef down(n):\n    return n and down(n - 1)\ndown(100_000)",
     "deaf to its children": "import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)",
 }  # fmt: skip
 

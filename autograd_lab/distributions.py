@@ -58,7 +58,7 @@ class Distribution:
     def enumerate_support(self, expand=True):
         """All values, along a new first dim; with `expand` for every element of the batch, else of its shape with ones."""
         raise NotImplementedError(
-            f"{type(self).__name__} has no list of its values: they are too many, or nobody has counted them"
+            f"{type(self).__name__} cannot list its values: its support is not a finite set of them"
         )
 
     def _enumerated(self, values, expand):

@@ -526,8 +526,7 @@ def _check_max_pool1d(x, settings, ceil_mode):
             "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
             f"got:{list(x.shape)}"
         )
-    if x.dtype.kind != "f":
-        raise not_for(x.dtype, "max_pool1d_impl")
+    floats_only(x, "max_pool1d_impl")
     kernel, stride, padding, dilation = (_one(value, 0)[-1] for value in settings)
     for name, value in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
         if value <= 0:

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..autograd.errors import TYPE_NAMES, not_for
 from ..autograd.modes import THREAD, WATCHERS, tell
-from ..autograd.record import apply_inplace, finish
-from ..autograd.variable import Variable, wrap
+from ..autograd.record import apply_inplace, edges_of, finish, make_node
+from ..autograd.variable import Variable, pair_of, wrap
 from ..dtypes import meet, native
 from . import both
 from .rule import (
@@ -30,6 +30,34 @@ def constant_result(inputs, array, op):
     if state.special:
         finish(state, op, inputs, (out,), None, ())
     return out
+
+
+class NoDerivative(Rule, name="NotImplemented"):
+    """An operation PyTorch has no derivative for: it can be computed, but backward through it is an error."""
+
+    keeps = ("what",)
+
+    def name(self):
+        return "torch::autograd::NotImplemented"
+
+    def vjp(self, g):
+        raise RuntimeError(f"derivative for aten::{self.args[0]} is not implemented")
+
+
+def underived(op, inputs, *arrays):
+    """The Tensors of an operation without a derivative: an error waits behind them if an operand requires grad."""
+    outs = tuple([wrap(array) for array in arrays])
+    state = THREAD.state
+    node = None
+    if state.grad and arrays[0].dtype.kind == "f":
+        edges = tuple([edge for edge in edges_of(inputs) if pair_of(edge)[0] is not None])
+        if edges:
+            node = make_node(NoDerivative, edges, (op,))
+            for i, out in enumerate(outs):
+                out._edge = (node, i) if i else node
+    if state.special:
+        finish(state, NoDerivative, inputs, outs, node, (op,))
+    return outs if len(outs) > 1 else outs[0]
 
 
 def operands(input, other):

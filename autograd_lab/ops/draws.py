@@ -11,7 +11,7 @@ from ..dtypes import number_as, to_dtype
 from ..layout import preserve_format
 from ..random import laid_out, rng_of
 from . import both
-from .rule import FUNCTIONS, Rule, broadcast_shape, function, method
+from .rule import FUNCTIONS, Rule, broadcast_shape, floats_only, function, method
 
 # -- new tensors --------------------------------------------------------------------------------------
 
@@ -388,8 +388,7 @@ def bernoulli(input, p=None, *, generator=None):
     """Ones with the probabilities in `input` (or with probability p), and zeros (torch.bernoulli)."""
     if p is not None:
         return apply(BernoulliBackward1, (input,), _coin(p, generator))
-    if input._data.dtype.kind != "f":
-        raise not_for(input._data.dtype, "bernoulli_tensor_cpu_p_")
+    floats_only(input._data, "bernoulli_tensor_cpu_p_")
     return apply(BernoulliBackward0, (input,), _coin(_probabilities(input), generator))
 
 

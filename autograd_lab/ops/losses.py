@@ -15,8 +15,8 @@ from ..autograd.record import finish
 from ..autograd.variable import NO_EDGE, Variable, find_edge, new, wrap
 from . import both
 from . import rule as book
+from .comparison import NoDerivative
 from .general import GeneralRule, call
-from .pairs import NoDerivative
 from .reductions import LogSoftmaxBackward0
 from .rule import FUNCTIONS, Rule, function
 from .scalars import over

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from .. import return_types
-from ..autograd.errors import TYPE_NAMES, not_for
+from ..autograd.errors import CPP_NAMES, TYPE_NAMES, not_for
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, edges_of, finish, make_node
 from ..autograd.variable import NO_EDGE, Variable, wrap
@@ -13,7 +13,7 @@ from ..creation import FACTORIES
 from ..layout import like
 from ..warning import warn_once
 from . import both
-from .comparison import constant_result
+from .comparison import constant_result, underived
 from .reductions import MaxBackward1, Selection, not_empty, pick, wrap_dim
 from .rule import FUNCTIONS, METHODS, Rule, floats_only, function, method, no_bools, tensor_of
 from .scalars import times
@@ -505,7 +505,9 @@ def bincount(input, weights=None, minlength=0):
         raise not_for(x.dtype, "bincount_cpu")
     if minlength < 0:
         raise RuntimeError("minlength should be >= 0")
-    if x.ndim != 1 or (x.size and x.min() < 0):
+    if x.ndim == 1 and not x.size:
+        return constant_result((input,), np.zeros(minlength, np.int64), "bincount")
+    if x.ndim != 1 or x.min() < 0:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if weights is not None and weights._data.shape != x.shape:
         raise RuntimeError("weights should be 1-d and have the same length as input")
@@ -517,17 +519,15 @@ def bincount(input, weights=None, minlength=0):
         if weights._data.dtype == np.float32
         else np.float64
     )
-    return constant_result((input,), counts.astype(dtype), "bincount")
+    return underived("bincount", (input,) if weights is None else (input, weights), counts.astype(dtype))
 
 
 @function
 def histc(input, bins=100, min=0, max=0):
     """How many elements fall into each of `bins` equal parts of [min, max], by default of their range (torch.histc)."""
     x = input._data.reshape(-1)
-    if x.dtype.kind != "f":
-        raise not_for(x.dtype, "histogram_cpu")
-    if bins < 1:
-        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    floats_only(x, "histogram_cpu")
+    _check_bins(bins)
     if max < min:
         raise RuntimeError("torch.histc: max must be larger than min")
     if min == max and x.size:
@@ -541,32 +541,95 @@ def histc(input, bins=100, min=0, max=0):
 
 @function
 @method
-def histogram(input, bins, *, range=None, weight=None, density=False):
+def histogram(input, bins=100, *, range=None, weight=None, density=False):
     """(how many elements fall between the edges of bins, the edges) (torch.histogram).
 
     bins     a number of equal bins of `range` (low, high), by default that of the elements; or a tensor with the edges
     weight   what each element counts;  density: the counts as a density, whose integral is one
+
+    The last bin holds its upper edge too. Elements outside, and nan, count nowhere. PyTorch has no derivative for it.
+    Raises RuntimeError if the edges, the range or the weight do not fit, NotImplementedError for elements that are not
+    floats, and for float16 with a number of bins.
     """
+    x = input._data.reshape(-1)
+    given = isinstance(bins, Variable)
+    if given and range is not None:
+        raise TypeError("histogram() takes a range with a number of bins, not with the edges of bins")
+    edges = _given_edges(x, bins) if given else _equal_edges(input, bins, range)
+    inputs = (input, bins) if given else (input,)
+    weights = np.ones_like(x)
+    if weight is not None:
+        inputs, weights = (*inputs, weight), weight._data.reshape(-1)
+        _check_weights(x, weights)
+    inside = (x >= edges[0]) & (x <= edges[-1])
+    bin_of = np.minimum(np.searchsorted(edges, x[inside], "right") - 1, len(edges) - 2)
+    counts = np.zeros(len(edges) - 1, x.dtype)
+    np.add.at(counts, bin_of, weights[inside])
+    if density:
+        counts /= counts.sum() * np.diff(edges)
+    return return_types.histogram(underived("histogram", inputs, counts, edges))
+
+
+def _given_edges(x, bins):
+    edges = bins._data
+    complaint = None
+    if edges.ndim != 1:
+        complaint = (
+            f"bins tensor should have one dimension, but got {edges.ndim} dimensions in the bins tensor"
+        )
+    elif not edges.size:
+        complaint = "bins tensor should have at least 1 element, but got 0 elements in the bins tensor"
+    if complaint:
+        raise RuntimeError(f"torch.histogramdd: {complaint} for dimension 0")
+    if edges.dtype is not x.dtype:
+        raise RuntimeError(
+            "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
+            f"{CPP_NAMES[x.dtype.name]} and bins for dimension 0 with dtype {CPP_NAMES[edges.dtype.name]}"
+        )
+    _check_bins(len(edges) - 1)
+    floats_only(x, "histogram_cpu")
+    return edges.copy()
+
+
+def _check_bins(bins):
+    if bins < 1:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+
+
+def _equal_edges(input, bins, range):
     x = input._data
-    floats_only(x, "histogramdd")
-    if isinstance(bins, Variable):
-        edges = bins._data
-    else:
-        if bins < 1:
-            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-        low, high = range or ((x.min(), x.max()) if x.size else (0, 1))
-        if not (np.isfinite(low) and np.isfinite(high)):
-            raise RuntimeError(f"torch.histogram(): dimension 0's range [{low:g}, {high:g}] is not finite")
-        if low > high:
-            raise RuntimeError(
-                f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension 0"
-            )
-        if low == high:
-            low, high = low - 0.5, high + 0.5
-        edges = FACTORIES["linspace"](float(low), float(high), bins + 1, dtype=input.dtype)._data
-    weights = None if weight is None else weight._data.reshape(-1)
-    counts = np.histogram(x.reshape(-1), edges, weights=weights, density=density)[0].astype(x.dtype)
-    return return_types.histogram((constant_result((input,), counts, "histogram"), wrap(edges)))
+    if floats_only(x, "histogramdd").dtype == np.float16:
+        raise not_for(x.dtype, "histogramdd")
+    _check_bins(bins)
+    if range is not None and len(range) != 2:
+        raise RuntimeError(
+            "torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, but got "
+            f"{len(range)}"
+        )
+    low, high = range or ((x.min(), x.max()) if x.size else (0, 1))
+    if not (np.isfinite(low) and np.isfinite(high)):
+        raise RuntimeError(f"torch.histogramdd: dimension 0's range [{low:g}, {high:g}] is not finite")
+    if low > high:
+        raise RuntimeError(
+            f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension 0"
+        )
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return FACTORIES["linspace"](float(low), float(high), bins + 1, dtype=input.dtype)._data
+
+
+def _check_weights(x, weights):
+    if weights.shape != x.shape:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+            f"excluding its innermost dimension, but got input with shape {[*x.shape, 1]} and weight with shape "
+            f"{list(weights.shape)}"
+        )
+    if weights.dtype is not x.dtype:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same "
+            f"dtype, but got input({CPP_NAMES[x.dtype.name]}), and weight({CPP_NAMES[weights.dtype.name]})"
+        )
 
 
 @function

@@ -4,14 +4,15 @@ import math
 
 import numpy as np
 
+from ..autograd.errors import CPP_NAMES
 from ..autograd.modes import THREAD, WATCHERS, tell
 from ..autograd.record import apply, apply_inplace, edges_of, finish, make_node, wanted
-from ..autograd.variable import Variable, pair_of, wrap
+from ..autograd.variable import Variable, wrap
 from ..dtypes import float64, meet, number_as
 from ..warning import warn_once
 from . import both, numerics
 from .arithmetic import pow
-from .comparison import both_tensors
+from .comparison import NoDerivative, both_tensors, underived
 from .pointwise import positive
 from .rule import (
     FUNCTIONS,
@@ -537,18 +538,6 @@ with_number("remainder", RemainderBackward0, RemainderBackward1)
 with_number("fmod", FmodBackward0, FmodBackward1)
 
 
-class NoDerivative(Rule, name="NotImplemented"):
-    """An operation PyTorch has no derivative for: it can be computed, but backward through it is an error."""
-
-    keeps = ("what",)
-
-    def name(self):
-        return "torch::autograd::NotImplemented"
-
-    def vjp(self, g):
-        raise RuntimeError(f"derivative for aten::{self.args[0]} is not implemented")
-
-
 class FloorDivide(NoDerivative, name="NotImplemented"):
     """A quotient rounded down, in place."""
 
@@ -557,21 +546,6 @@ class FloorDivide(NoDerivative, name="NotImplemented"):
 
     def forward(x, y, _):
         return _floor_quotient(x, y)
-
-
-def underived(op, inputs, data):
-    """The result of an operation without a derivative: an error waits behind it if an operand requires grad."""
-    out = wrap(data)
-    state = THREAD.state
-    node = None
-    if state.grad and data.dtype.kind == "f":
-        edges = tuple([edge for edge in edges_of(inputs) if pair_of(edge)[0] is not None])
-        if edges:
-            node = make_node(NoDerivative, edges, (op,))
-            out._edge = node
-    if state.special:
-        finish(state, NoDerivative, inputs, (out,), node, (op,))
-    return out
 
 
 def _floor_quotient(x, y):
@@ -987,11 +961,8 @@ def _between(a, b, w):
 def _same_type(input, **others):
     for name, t in others.items():
         if isinstance(t, Variable) and t._data.dtype is not input._data.dtype:
-            have, want = t._data.dtype.name, input._data.dtype.name
-            names = {"float32": "float", "float64": "double", "int64": "long int", "float16": "c10::Half"}
-            raise RuntimeError(
-                f"expected dtype {names.get(want, want)} for `{name}` but got dtype {names.get(have, have)}"
-            )
+            have, want = CPP_NAMES[t._data.dtype.name], CPP_NAMES[input._data.dtype.name]
+            raise RuntimeError(f"expected dtype {want} for `{name}` but got dtype {have}")
 
 
 @function

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from ..autograd.engine import sum_to
+from ..autograd.errors import CPP_NAMES
 from ..autograd.modes import WATCHERS, tell
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
@@ -873,7 +874,7 @@ def _masked_fill(input, mask, value):
     _fit(input, mask)
     if mask._data.dtype.kind != "b":
         raise RuntimeError(
-            f"masked_fill_ only supports boolean masks, but got mask with dtype {_c_type(mask)}"
+            f"masked_fill_ only supports boolean masks, but got mask with dtype {CPP_NAMES[mask._data.dtype.name]}"
         )
     if isinstance(value, Variable):
         if value._data.ndim:
@@ -883,16 +884,6 @@ def _masked_fill(input, mask, value):
             )
         return MaskedFillBackward1, (input, value, mask), (input._data.shape,)
     return MaskedFillBackward0, (input, mask), (value, input._data.shape)
-
-
-def _c_type(t):
-    return {
-        "float32": "float",
-        "float64": "double",
-        "int64": "long int",
-        "int32": "int",
-        "uint8": "unsigned char",
-    }.get(t._data.dtype.name, t._data.dtype.name)
 
 
 _register("masked_fill", _masked_fill)

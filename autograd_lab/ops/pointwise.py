@@ -5,7 +5,6 @@ import math
 import numpy as np
 
 from .. import return_types
-from ..autograd.errors import not_for
 from ..autograd.record import apply, apply_inplace
 from . import both, numerics
 from .arithmetic import pow
@@ -14,6 +13,7 @@ from .rule import (
     METHODS,
     Rule,
     as_float,
+    floats_only,
     function,
     in_place_of,
     method,
@@ -783,8 +783,8 @@ _round = FUNCTIONS["round"]
 @function
 def round(input, *, decimals=None):
     """`input` rounded to `decimals` places, halves to even (torch.round)."""
-    if decimals and input._data.dtype.kind != "f":
-        raise not_for(input._data.dtype, "round_cpu")
+    if decimals:
+        floats_only(input._data, "round_cpu")
     return _round(input) if decimals is None else apply(RoundBackward1, (input,), decimals)
 
 
@@ -805,8 +805,7 @@ class FracBackward0(Rule):
     """
 
     def forward(x):
-        if x.dtype.kind != "f":
-            raise not_for(x.dtype, "frac_cpu")
+        floats_only(x, "frac_cpu")
         return x - np.trunc(x)
 
     def vjp(self, g):

@@ -13,7 +13,7 @@ from ..layout import channels
 from . import both
 from .convolution import unwindow, windows
 from .general import GeneralRule, call
-from .rule import Rule
+from .rule import Rule, floats_only
 
 
 def pair(value, n=2):
@@ -422,8 +422,7 @@ def _adaptive_avg_pool(rule, name, input, out):
     if out == (1,) * nd:
         return input.mean(tuple(range(-1, -1 - nd, -1)), keepdim=True)
     check_cells(name, x, range(x.ndim - 2, x.ndim) if nd == 2 else range(1, x.ndim))
-    if x.dtype.kind != "f":
-        raise not_for(x.dtype, name if nd == 2 else f"{name}_cpu")
+    floats_only(x, name if nd == 2 else f"{name}_cpu")
     return apply(rule, (input,), out)
 
 
@@ -512,8 +511,7 @@ def _adaptive_max_pool(rule, input, out, return_indices):
     if x.ndim not in (nd + 1, nd + 2):
         raise RuntimeError(f"{name}(): Expected {nd + 1}D or {nd + 2}D tensor, but got: {list(x.shape)}")
     check_cells(name, x, range(1, x.ndim))
-    if x.dtype.kind != "f":
-        raise not_for(x.dtype, name if nd == 2 else f"{name}_cpu")
+    floats_only(x, name if nd == 2 else f"{name}_cpu")
     if any(n < 0 for n in out):
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {min(out)}: {[*input.shape[: -len(out)], *out]}"

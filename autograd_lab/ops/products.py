@@ -11,7 +11,7 @@ import operator
 import numpy as np
 
 from ..autograd.engine import sum_to
-from ..autograd.errors import not_for
+from ..autograd.errors import CPP_NAMES, not_for
 from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
 from ..autograd.record import apply, apply_inplace, finish
@@ -173,12 +173,8 @@ def _check_inner(a, b):
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a[0]}x{a[1]} and {b[0]}x{b[1]})")
 
 
-_CPP = {"float32": "float", "float64": "double", "float16": "c10::Half", "int64": "long int", "int32": "int",
-        "int16": "short int", "int8": "signed char", "uint8": "unsigned char", "bool": "bool"}  # fmt: skip
-
-
 def _cpp(x):
-    return _CPP[x.dtype.name]
+    return CPP_NAMES[x.dtype.name]
 
 
 def _name(x):

@@ -1030,8 +1030,7 @@ _running_inplace("cumprod_", CumprodBackward0)
 @function
 def logcumsumexp(input, dim):
     """The running log(sum(exp(input))) along `dim` (torch.logcumsumexp)."""
-    if input._data.dtype.kind != "f":
-        raise not_for(input._data.dtype, "logcumsumexp_out_cpu")
+    floats_only(input._data, "logcumsumexp_out_cpu")
     return apply(LogcumsumexpBackward0, (input,), dim)
 
 

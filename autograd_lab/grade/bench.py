@@ -1,6 +1,6 @@
 """Measures the grader on the test class: `python -m autograd_lab.grade.bench`, in a checkout (tests/grade/corpus.py makes the class).
 
-    (nothing)           seconds, memory, and whether two runs write the same bytes
+    (nothing)           seconds, memory, and whether two runs write the same bytes: for the class, and for its honest students
     --nbgrader PATH     the same cells under `nbgrader autograde`; PATH is an nbgrader executable. It grades samples of the class:
                         honest students, endless loops, other work that goes wrong; each counts for how many there are of its kind
     --hostile           submissions that break graders: tried, graded right, escaped, others harmed
@@ -581,90 +581,101 @@ def beside(other: Nbgrader, cases: Sequence[Any], ran: Sequence[str], count: int
     `ran` has the student of each notebook that the grader ran. What is left out counts as an honest one.
     """
     chosen, hostile = sample(cases, count), kinds(cases)
-    alone, several = other.autograde(chosen[:1]), other.autograde(chosen)
-    units = ("wall", "cpu")
-    each = {"honest": [(getattr(several, u) - getattr(alone, u)) / (len(chosen) - 1) for u in units]}
+    alone = other.autograde(chosen[:1])
+    each = {"honest": _further(other.autograde(chosen), alone, len(chosen) - 1)}
     taken = {"honest": chosen}
     for kind, most in HOSTILE_SAMPLE.items():
         drawn = random.Random(kind).sample(hostile[kind], min(most, len(hostile[kind])))
         if drawn:
-            took = other.autograde([chosen[0], *drawn], may_fail=True)
-            each[kind] = [(getattr(took, u) - getattr(alone, u)) / len(drawn) for u in units]
+            each[kind] = _further(other.autograde([chosen[0], *drawn], may_fail=True), alone, len(drawn))
             taken[kind] = drawn
     number = {
         kind: sum(ran.count(case.listed) for case in hostile[kind]) for kind in each if kind != "honest"
     }
     number["honest"] = len(ran) - sum(number.values())
-    whole = [
-        getattr(alone, unit) - each["honest"][i] + sum(number[kind] * each[kind][i] for kind in each)
-        for i, unit in enumerate(units)
-    ]
+    whole = {}
+    for unit, one in _UNITS.items():
+        further = f"each further, {unit}"
+        later = sum(number[kind] * each[kind][further] for kind in each) - each["honest"][further]
+        whole[f"the class, {unit}"] = round(getattr(alone, one) + later, 1)
+        whole[further] = round(later / (len(ran) - 1), 3)
     left_out = [case.listed for case in hostile["left out"]]
     return {
         "first submission": str(alone),
         "measured": {
             kind: {
-                "submissions": len(taken[kind]), "which": [case.listed for case in taken[kind]],
-                "each further, seconds": round(each[kind][0], 3),
-                "each further, processor seconds": round(each[kind][1], 3),
+                "submissions": len(taken[kind]), "which": [case.listed for case in taken[kind]], **each[kind],
             }
             for kind in each
         },
         "multiplied by, notebooks": number,
         "left out and counted as honest (attacks, what takes memory or processes without end, what is no plain notebook)": left_out,
-        "the class, seconds": round(whole[0], 1), "the class, processor seconds": round(whole[1], 1),
+        **whole,
     }  # fmt: skip
 
 
 # --- the command ----------------------------------------------------------------------------------
 
 
-def speed(folder: Path, size: int, nbgrader: Path | None, count: int, honest: bool) -> dict[str, Any]:
-    """The class, twice; one submission, for what each further one costs; and samples of each kind in it under nbgrader.
+def speed(folder: Path, size: int, nbgrader: Path | None, count: int) -> dict[str, Any]:
+    """The class and its honest students alone, each twice; the first submissions, for what each further one costs; and nbgrader.
 
     Without pages of feedback, which nbgrader makes by another command.
     """
     make = corpus()
     cases = make.the_class(size)
-    if honest:
-        cases = [case for case in cases if case.kind == "honest"]
-    make.write(cases, folder / "submissions")
+    classes = {"the class": cases, "its honest students": [case for case in cases if case.kind == "honest"]}
     chosen = sample(cases, count)
     make.write(chosen[:2], folder / "first")  # two, so that as many workers start as for the class
-    before = tree(folder / "submissions")
-    took = [grade(folder / "submissions", folder / f"run{i}", "--no-feedback") for i in (1, 2)]
-    first = grade(folder / "first", folder / "run3", "--no-feedback")
-    timing = json.loads((folder / "run1" / "grades.json").read_text(encoding="utf-8"))["timing"]
-    ran = [student for student, _, seconds in timing["seconds"] if seconds]
-    number = len(ran)
-    best = min(took, key=lambda one: one.wall)
-    told: dict[str, Any] = {
-        "students": len(cases), "notebooks run": number,
-        "runs": [str(one) for one in took], "first two submissions": str(first),
-        "each further, seconds": round((best.wall - first.wall) / (number - 2), 4),
-        "each further, processor seconds": round((best.cpu - first.cpu) / (number - 2), 4),
-        "files that differ between the runs": differing(folder / "run1", folder / "run2"),
-        "submissions changed": tree(folder / "submissions") != before,
-        "graded otherwise than deserved": unfair(cases, folder / "run1"),
-    }  # fmt: skip
+    first = grade(folder / "first", folder / "first graded", "--no-feedback")
+    told: dict[str, Any] = {"first two submissions": str(first)}
+    best, ran = {}, {}
+    for name, students in classes.items():
+        submissions, out = folder / name, [folder / f"{name}, run {i}" for i in (1, 2)]
+        make.write(students, submissions)
+        before = tree(submissions)
+        took = [grade(submissions, each, "--no-feedback") for each in out]
+        timing = json.loads((out[0] / "grades.json").read_text(encoding="utf-8"))["timing"]
+        ran[name] = [student for student, _, seconds in timing["seconds"] if seconds]
+        best[name] = min(took, key=lambda one: one.wall)
+        told[name] = {
+            "students": len(students), "notebooks run": len(ran[name]), "runs": [str(one) for one in took],
+            **_further(best[name], first, len(ran[name]) - 2),
+            "files that differ between the runs": differing(*out),
+            "submissions changed": tree(submissions) != before,
+            "graded otherwise than deserved": unfair(students, out[0]),
+        }  # fmt: skip
     if nbgrader is None:
         told["nbgrader"] = (
             f"not measured; to compare: {GET_NBGRADER}, then --nbgrader nbgrader-env/bin/nbgrader"
         )
         return told
-    told["nbgrader"] = theirs = beside(Nbgrader(nbgrader, folder / "nbgrader"), cases, ran, count)
-    further = theirs["measured"]["honest"]
-    told["faster than nbgrader"] = {
-        "class": round(theirs["the class, seconds"] / best.wall, 1),
-        "class, processor time": round(theirs["the class, processor seconds"] / best.cpu, 1),
-        **{
-            unit.replace(", seconds", "").replace("processor seconds", "processor time"): round(
-                further[unit] / max(1e-9, told[unit]), 1
-            )
-            for unit in ("each further, seconds", "each further, processor seconds")
-        },
-    }
+    theirs = beside(Nbgrader(nbgrader, folder / "nbgrader"), cases, ran["the class"], count)
+    told["nbgrader"] = theirs
+    told["faster than nbgrader"] = {}
+    for title, unit in (("", "seconds"), (", processor time", "processor seconds")):
+        each = f"each further, {unit}"
+        told["faster than nbgrader"] |= {
+            f"the class{title}": round(
+                theirs[f"the class, {unit}"] / getattr(best["the class"], _UNITS[unit]), 1
+            ),
+            f"each further of the class{title}": round(theirs[each] / told["the class"][each], 1),
+            f"each further honest one{title}": round(
+                theirs["measured"]["honest"][each] / told["its honest students"][each], 1
+            ),
+        }
     return told
+
+
+_UNITS = {"seconds": "wall", "processor seconds": "cpu"}
+
+
+def _further(several: Measured, first: Measured, number: int) -> dict[str, float]:
+    """What each of `number` submissions more has taken."""
+    return {
+        f"each further, {unit}": round((getattr(several, one) - getattr(first, one)) / number, 4)
+        for unit, one in _UNITS.items()
+    }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -726,9 +737,12 @@ def _main(options: argparse.Namespace, folder: Path) -> int:
             f"{total.items} items in {total.notebooks} notebooks, {len(total.differ)} differ: {total.percent:.2f} % agree"
         )
         return 1 if total.differ else 0
-    told = speed(folder, options.students, options.nbgrader, options.sample, options.honest)
+    told = speed(folder, options.students, options.nbgrader, options.sample)
     print(json.dumps(told, indent=2, ensure_ascii=False))
-    return 1 if told["files that differ between the runs"] or told["submissions changed"] else 0
+    classes = [one for one in told.values() if "submissions changed" in one]
+    return int(
+        any(one["files that differ between the runs"] or one["submissions changed"] for one in classes)
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -743,11 +757,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", default="", metavar="REGEX", help="of these, students whose names match")
     parser.add_argument(
         "--students", type=int, default=200, metavar="N", help="size of the class (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--honest",
-        action="store_true",
-        help="leave hostile submissions, which wait out limits, out of the class",
     )
     parser.add_argument(
         "--nbgrader", type=Path, metavar="PATH", help="an nbgrader executable to compare with"

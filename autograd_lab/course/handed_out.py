@@ -9,16 +9,26 @@ Neither looks for less than the whole of a function: one number changed, one lin
 from __future__ import annotations
 
 import ast
+import functools
 import textwrap
 
 
 def same_code(text: str, stub: str) -> bool:
     """Whether `text`, a function or some statements, stands in `stub` as it is; False for what cannot be read."""
-    given, known = _read(text), _read(stub)
-    if given is None or known is None or not given.body:
-        return False
-    there = {ast.dump(node) for node in ast.walk(known) if isinstance(node, ast.stmt)}
-    return all(ast.dump(node) in there for node in given.body)
+    given, there = _read(text), statements(stub)
+    return given is not None and bool(given.body) and all(ast.dump(node) in there for node in given.body)
+
+
+@functools.cache
+def statements(stub: str) -> frozenset[str]:
+    """All statements of what was handed out, at any depth; none if it cannot be read.
+
+    Kept, for there are few and many answers are compared with each.
+    """
+    known = _read(stub)
+    if known is None:
+        return frozenset()
+    return frozenset(ast.dump(node) for node in ast.walk(known) if isinstance(node, ast.stmt))
 
 
 def does_nothing(text: str) -> bool:

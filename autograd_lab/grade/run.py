@@ -52,7 +52,7 @@ from .submissions import (
 GRADING = 2
 """Counted up when the same submission and keys may give another result: everything is then graded again."""
 _LONG = re.compile(
-    rb"while +(True|1)\b|\bitertools\.(count|cycle|repeat)\b|\biter\(int\b|\b(2|10) ?\*\* ?\d\d?\b|\bsetrecursionlimit\b"
+    rb"while +(?:True|1)\b|itertools\.(?:count|cycle|repeat)\b|iter\(int\b|2 ?\*\* ?\d|10 ?\*\* ?\d|setrecursionlimit"
 )
 """Endless loops, huge numbers: what waits out a limit often has one of them."""
 OF_THE_MACHINE = {"timeout", "memory", "died"}

@@ -50,7 +50,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from autograd_lab.course import feedback, items, plain, probe
+from autograd_lab.course import feedback, handed_out, items, plain, probe
 from autograd_lab.grade import sandbox
 from autograd_lab.grade.model import Limits
 
@@ -533,6 +533,9 @@ def load(public: list[dict[str, Any]], plots: bool = True) -> Any:
     import autograd_lab.widgets.stepper  # noqa: F401 (notebook 04 shows one in its exercises)
 
     _forget_answers(public)
+    for item in public:
+        for stub in items.Item(**item).stubs:
+            handed_out.statements(stub)
 
     class Transformers(TransformerManager):
         """What turns `%magic`, `!command` and `help?` into calls."""

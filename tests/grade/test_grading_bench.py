@@ -55,6 +55,9 @@ def test_each_kind_is_measured_and_multiplied_by_how_many_there_are():
     }
     seconds = START + sum(COST[name] * number[name] for name in COST)
     assert told["the class, seconds"] == pytest.approx(seconds)
+    assert told["each further, seconds"] == pytest.approx(
+        (seconds - START - COST["honest"]) / (len(ran) - 1), abs=6e-4
+    )
     assert told["the class, processor seconds"] == pytest.approx(seconds / 2, abs=0.06)  # rounded
     (left_out,) = [names for title, names in told.items() if title.startswith("left out")]
     assert left_out == [case.listed for case in hostile["left out"]]

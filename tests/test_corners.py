@@ -748,6 +748,62 @@ x = torch.ones(3, requires_grad=True)
 x.grad = torch.zeros(1).expand(3)
 out["expanded"] = told(lambda: (x * 2).sum().backward())
 """,
+    "operations that forward mode does not go through": """
+import torch.nn.functional as F
+from torch.autograd import forward_ad
+i, t, grid = T([0, 1]), T([1, 0]), torch.zeros(1, 2, 2, 2)
+wide, heads, volume = torch.arange(6.0).view(2, 3), torch.ones(1, 2, 3, 4), torch.ones(1, 1, 2, 2, 2)
+def first(fn):  # of what is said; the second line is PyTorch's address for wishes
+    said = told(fn)
+    return said.partition("\\n")[0] if isinstance(said, str) else said
+refused = {
+    "cdist": (lambda x: torch.cdist(x, x), wide),
+    "multi_margin_loss": (lambda x: F.multi_margin_loss(x, t), wide),
+    "multilabel_margin_loss": (lambda x: F.multilabel_margin_loss(x, T([[0, 1, -1]] * 2)), wide),
+    "attention": (lambda x: F.scaled_dot_product_attention(x, x, x), heads),
+    "attention of three dims": (lambda x: F.scaled_dot_product_attention(x, x, x), heads[0]),
+    "index_reduce": (lambda x: x.index_reduce(0, i, wide, "amax"), wide),
+    "scatter": (lambda x: x.scatter(0, none[:, :3], wide, reduce="add"), wide),
+    "embedding_bag": (lambda x: F.embedding_bag(T([[0, 1]]), x), wide),
+    "grid_sample": (lambda x: F.grid_sample(ones, x, align_corners=False), grid),
+    "grid_sample of a volume": (lambda x: F.grid_sample(x, torch.zeros(1, 1, 1, 1, 3), align_corners=False), volume),
+    "ctc_loss": (lambda x: F.ctc_loss(x, T([[1]]), (2,), (1,)), torch.zeros(2, 1, 3)),
+    "unique": (lambda x: x.unique(), wide),
+    "unique of rows": (lambda x: x.unique(dim=0), wide),
+    "unique_consecutive": (lambda x: x.unique_consecutive(), wide),
+    "floor_divide": (lambda x: x // 2, wide),
+    "floor_divide_": (lambda x: x.clone().floor_divide_(2), wide),
+    "heaviside": (lambda x: torch.heaviside(x, x), wide),
+    "a number's remainder": (lambda x: 5 % (x + 1), wide),
+    "histogram": (lambda x: torch.histogram(x, 2).hist, wide),
+    "bincount": (lambda x: torch.bincount(t, weights=x[:, 0]), wide),
+}
+for name, (fn, x) in refused.items():
+    with forward_ad.dual_level():
+        out[name] = first(lambda: forward_ad.unpack_dual(fn(forward_ad.make_dual(x, torch.ones_like(x)))).tangent)
+        out[name + ", constant"] = first(lambda: fn(x))
+""",
+    "an embedding's rows are shortened in one write": """
+import torch.nn.functional as F
+w = T([[3.0, 4], [0.1, 0.2], [6, 8]], requires_grad=True)
+i = T([0, 2, 0])
+out["rows"] = F.embedding(i, w, max_norm=1.0), w.detach(), w._version
+out["short already"] = F.embedding(T([1]), w, max_norm=1.0), w._version
+out["sum"] = F.embedding(i, w, max_norm=0.5, norm_type=1.0), w._version
+out["bag"] = F.embedding_bag(i.view(1, 3), w, max_norm=0.25), w._version
+out["none"] = F.embedding(torch.empty(0, dtype=torch.int64), w, max_norm=0.5).shape, w._version
+out["outside"] = told(lambda: F.embedding(T([5]), w, max_norm=0.5)), w._version
+q = w * 3
+y = F.embedding(i, q, max_norm=0.1)
+y.sum().backward()
+out["no leaf"] = y, q._version, w.grad
+p = q * q
+F.embedding(T([1]), q, max_norm=100.0)
+out["saved"] = told(lambda: p.sum().backward())
+with torch.autograd.forward_ad.dual_level():
+    d = torch.autograd.forward_ad.make_dual(w.detach().clone(), torch.ones(3, 2))
+    out["tangent"] = torch.autograd.forward_ad.unpack_dual(F.embedding(i, d, max_norm=0.01)).tangent
+""",
     "names that a custom Function keeps on its ctx": """
 def run_with(name):
     class Double(torch.autograd.Function):

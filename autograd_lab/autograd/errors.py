@@ -60,6 +60,14 @@ def tensor_type(t):
     return f"torch.{TYPE_NAMES.get(t._data.dtype.name, t._data.dtype.name)}Tensor"
 
 
+def no_forward_mode(op):
+    """The error of an operation that forward mode does not go through, by PyTorch's name for it."""
+    return NotImplementedError(
+        f"Trying to use forward AD with {op} that does not support it because it has not been implemented yet.\n"
+        "More operations have a formula for the way back: torch.autograd.grad may do instead."
+    )
+
+
 def short_name(node):
     """A node's name without its suffix: MulBackward0 -> Mul, as in-place and view messages say it."""
     return re.sub(r"Backward\d*$", "", type(node).name(node))

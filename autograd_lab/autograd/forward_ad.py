@@ -279,6 +279,7 @@ class Level:
         tangents = [self.tangent(t) if isinstance(t, Variable) else None for t in inputs]
         if all(t is None for t in tangents):
             return None
+        rule.refuse_jvp(args)
         several = [t for t in (*inputs, *tangents) if isinstance(t, Variable)]
         recorded = THREAD.state.grad and any(t.requires_grad for t in several)
         with _aside(grad=True):

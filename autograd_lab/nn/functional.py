@@ -255,12 +255,20 @@ def embedding(
 
 
 def _shorten(weight, input, max_norm, norm_type):
-    """Scale the rows that will be looked up down to `max_norm`, in place."""
-    with no_grad():
-        for row in np.unique(input._data):
-            norm = float(METHODS["norm"](weight[int(row)], norm_type).item())
-            if norm > max_norm:
-                weight[int(row)] *= max_norm / (norm + 1e-7)
+    """Scale the rows that will be looked up down to `max_norm`: one write, which is not recorded."""
+    table = weight.detach()
+    picked = np.unique(input._data)
+    for row in picked:
+        if not -len(table) <= row < len(table):
+            raise IndexError(
+                f"select(): index {row} out of range for tensor of size {list(table.shape)} at dimension 0"
+            )
+    rows = table[wrap(picked)]
+    for row in rows:
+        norm = METHODS["norm"](row, norm_type).item()
+        if norm > max_norm:
+            row *= max_norm / (norm + 1e-7)
+    table[wrap(picked)] = rows
 
 
 _BAG_MODES = {"sum": 0, "mean": 1, "max": 2}

@@ -28,6 +28,7 @@ class ScaledDotProductFlashAttentionForCpuBackward0(GeneralRule):
     """
 
     op = "_scaled_dot_product_flash_attention_for_cpu"
+    no_jvp = "_scaled_dot_product_flash_attention_for_cpu"
     inputs = ("query", "key", "value", "attn_mask", "logsumexp")
     operands, extras = 3, 1
     saves = ("query", "key", "value", "attn_mask", "output", "logsumexp")

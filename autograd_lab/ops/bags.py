@@ -23,6 +23,7 @@ class EmbeddingBagBackward0(GeneralRule):
     """
 
     op = "_embedding_bag"
+    no_jvp = "_embedding_bag"
     inputs = ("weight", "per_sample_weights", "indices", "offsets", "result1", "result2", "result3")
     operands = 2
     saves = ("weight", "per_sample_weights", "indices", "offsets", "result1", "result2", "result3")

@@ -40,6 +40,10 @@ class NoDerivative(Rule, name="NotImplemented"):
     def name(self):
         return "torch::autograd::NotImplemented"
 
+    @classmethod
+    def refuse_jvp(cls, args):
+        raise NotImplementedError(f"Trying to use forward AD with aten::{args[0]} that does not support it.")
+
     def vjp(self, g):
         raise RuntimeError(f"derivative for aten::{self.args[0]} is not implemented")
 

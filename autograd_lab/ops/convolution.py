@@ -952,6 +952,7 @@ class GridSampler2DBackward0(Rule):
     """
 
     inputs = saves = ("input", "grid")
+    no_jvp = "grid_sampler_2d"
     keeps = ("interpolation_mode", "padding_mode", "align_corners")
 
     def forward(x, grid, *how):
@@ -1034,6 +1035,7 @@ class GridSampler3DBackward0(GridSampler2DBackward0):
     """
 
     inputs = saves = ("input", "grid")
+    no_jvp = "grid_sampler_3d"
 
 
 class _Sample3D(_Sample, name="GridSampler3DBackwardBackward0"):

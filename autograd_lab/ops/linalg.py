@@ -970,6 +970,7 @@ class CdistBackward0(GeneralRule):
     """
 
     op = "_cdist_forward"
+    no_jvp = "_cdist_forward"
     inputs = ("x1", "x2")
     saves = ("x1", "x2", "result")
     keeps = ("p",)

@@ -432,6 +432,7 @@ class CtcLossBackward0(GeneralRule):
     """
 
     op = "_ctc_loss"
+    no_jvp = "_ctc_loss"
     inputs = ("log_probs", "targets", "result1")
     saves = ("log_probs", "targets", "result1", "result0")
     operands = extras = 1
@@ -867,6 +868,7 @@ class MultiMarginLossBackward0(GeneralRule):
     """
 
     op = "multi_margin_loss"
+    no_jvp = "multi_margin_loss"
     inputs = saves = ("self", "target", "weight")
     operands = 1
     keeps = ("p", "margin", "reduction")
@@ -902,6 +904,7 @@ class MultilabelMarginLossBackward0(GeneralRule):
     """
 
     op = "multilabel_margin_loss"
+    no_jvp = "multilabel_margin_loss_forward"
     inputs = saves = ("self", "target", "is_target")
     operands = extras = 1
     keeps = ("reduction",)

@@ -345,6 +345,7 @@ class Unique2Backward0(Rule):
     """Each different element once. PyTorch has no derivative for it.   Saves: nothing.   PyTorch: torch.unique."""
 
     op = "_unique2"
+    no_jvp = "_unique2"
     text = "the derivative for '_unique2' is not implemented."
 
     def vjp(self, g):
@@ -358,6 +359,7 @@ class UniqueDimBackward0(Unique2Backward0):
     """
 
     op = "unique_dim"
+    no_jvp = "unique_dim"
     text = "the derivative for 'unique_dim' is not implemented."
 
 
@@ -368,6 +370,7 @@ class UniqueConsecutiveBackward0(Unique2Backward0):
     """
 
     op = "unique_consecutive"
+    no_jvp = "unique_consecutive"
     text = "the derivative for 'unique_consecutive' is not implemented."
 
 

@@ -511,6 +511,10 @@ class NotImplementedBackward(ShapeRule, name="NotImplemented"):
     def name(self):
         return "torch::autograd::NotImplemented"
 
+    @classmethod
+    def refuse_jvp(cls, args):
+        raise NotImplementedError("Trying to use forward AD with aten::scatter that does not support it.")
+
 
 def _check_src(name, input, d, index, src):
     shape, other, given = input._data.shape or (1,), index._data.shape or (1,), src._data.shape or (1,)
@@ -658,6 +662,7 @@ class IndexReduceBackward0(ScatterReduceBackward0):
     """
 
     inputs = ("self", "source", "index")
+    no_jvp = "index_reduce"
     saves = ("self", "source", "index", "result")
 
     def forward(x, source, index, dim, reduce, include_self):

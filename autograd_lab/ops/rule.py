@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..autograd.errors import not_for
+from ..autograd.errors import no_forward_mode, not_for
 from ..autograd.modes import THREAD, WATCHERS, tell
 from ..autograd.node import Node, count_down, new, save
 from ..autograd.record import (
@@ -52,6 +52,7 @@ class Rule(Node):
               the shape of that operand
     operands  how many of the inputs can want a gradient, if not all: the indices and masks after them have no edge
     layout    a function of layout.py, where the result must lie in memory otherwise than NumPy makes it
+    no_jvp    what PyTorch calls the operation, if it has no forward mode for it
     """
 
     op = ""
@@ -63,6 +64,7 @@ class Rule(Node):
     refuse: Callable | None = (
         None  # for `binary`: raises an error for operands of mixed types that have no meaning
     )
+    no_jvp = ""
     makes_bool = False  # whether the result is boolean, whatever the operands are
     save_plan: tuple = ()
     shape_names: tuple = ()
@@ -98,6 +100,12 @@ class Rule(Node):
         cls.shape_names = tuple(
             cls.inputs.index(k.removesuffix("_sym_sizes")) for k in cls.keeps if k.endswith("_sym_sizes")
         )
+
+    @classmethod
+    def refuse_jvp(cls, args):
+        """Raises NotImplementedError, as PyTorch does, if forward mode does not go through this operation."""
+        if cls.no_jvp:
+            raise no_forward_mode(cls.no_jvp)
 
     @classmethod
     def saves_first(cls, edges):

@@ -36,6 +36,13 @@ def show(browser: Browser, lab: Lab, *cells: str, **options) -> Notebook:
     return notebook
 
 
+def lies_still(place) -> bool:
+    """Whether it has not moved on the page for a moment: a click at something inside a frame that moves may miss it."""
+    before = place.bounding_box()
+    place.page.wait_for_timeout(300)
+    return before is not None and before == place.bounding_box()
+
+
 def count(stage) -> str:
     return stage.locator(".agl-count").inner_text()
 
@@ -207,6 +214,7 @@ def test_opened_again_and_not_run(browser, lab, saved, host, trusted):
     if trusted:
         inside = embedded.frame_locator("iframe")
         expect(inside.locator(".agl-count")).to_have_text("0 / 35")
+        eventually(lambda: lies_still(embedded.locator("iframe")), True)  # the opened table pushes it down
         inside.get_by_role("button", name="Last", exact=True).click()
         expect(inside.get_by_role("status").first).to_have_text(narrate(TRACE, 35))
     else:

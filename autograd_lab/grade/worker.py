@@ -375,13 +375,15 @@ def limit_depth(most: int) -> None:
     A function that calls itself without end gets its RecursionError then, which says what is wrong, rather than filling the
     memory frame by frame until its time is over.
     """
-    set_limit = sys.setrecursionlimit
 
-    @functools.wraps(set_limit)
+    @functools.wraps(_set_recursion_limit)
     def setrecursionlimit(limit: int, /) -> None:
-        set_limit(most if isinstance(limit, int) and limit > most else limit)
+        _set_recursion_limit(most if isinstance(limit, int) and limit > most else limit)
 
     sys.setrecursionlimit = setrecursionlimit
+
+
+_set_recursion_limit = sys.setrecursionlimit
 
 
 def describe(error: BaseException) -> str:

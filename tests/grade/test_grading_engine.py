@@ -120,6 +120,14 @@ def test_recursion_without_end_says_so(engine):
     assert "RecursionError: maximum recursion depth exceeded" in [cell.error for cell in ran.cells]
 
 
+@pytest.mark.parametrize("depth", [5_000, Limits.depth + 1])
+def test_the_limit_of_recursion_is_the_one_that_was_given(depth):
+    asks = "import sys\nsys.setrecursionlimit(10**9)\nprint(sys.getrecursionlimit())"
+    with Engine(tiny.ITEMS, replace(PATIENT, depth=depth), workers=1, require_sandbox=False) as engine:
+        ((_, ran),) = engine.run([tiny.job(extra={"1.1": asks})])
+    assert ran.printed.strip() == str(depth)
+
+
 @pytest.mark.parametrize("source", ["os.kill(-1, 9)", "os.killpg(0, 9)", "os.kill(os.getppid(), 9)"])
 def test_signals_harm_nobody_else(engine, source):
     """The first process of a pid namespace may not even end itself so; without the namespace it costs the item."""

@@ -41,11 +41,18 @@ class NoDerivative(Rule, name="NotImplemented"):
         return "torch::autograd::NotImplemented"
 
     @classmethod
+    def which(cls, args):
+        """What PyTorch calls the operation."""
+        return args[0]
+
+    @classmethod
     def refuse_jvp(cls, args):
-        raise NotImplementedError(f"Trying to use forward AD with aten::{args[0]} that does not support it.")
+        raise NotImplementedError(
+            f"Trying to use forward AD with aten::{cls.which(args)} that does not support it."
+        )
 
     def vjp(self, g):
-        raise RuntimeError(f"derivative for aten::{self.args[0]} is not implemented")
+        raise RuntimeError(f"derivative for aten::{self.which(self.args)} is not implemented")
 
 
 def underived(op, inputs, *arrays):

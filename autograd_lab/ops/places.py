@@ -17,6 +17,7 @@ from ..dtypes import ALL, number_as
 from ..layout import like, rows
 from ..warning import warn, warn_once
 from . import both
+from .comparison import NoDerivative
 from .indexing import added_at
 from .parts import diagonal_of, select, take_slice, unbind
 from .rule import METHODS, broadcast_error, function, method, shape_error
@@ -490,7 +491,7 @@ class ScatterAddBackward0(ShapeRule):
         return g if self.needs(0) else None, gathered(g, self.args[0], index) if self.needs(1) else None
 
 
-class NotImplementedBackward(ShapeRule, name="NotImplemented"):
+class ScatterReduced(NoDerivative, ShapeRule, name="NotImplemented"):
     """A scatter that reduces with the legacy `reduce=` argument, which has no derivative.
 
     Math: y = a; y[index] op= b.   VJP: none.   Shapes: as scatter.   Saves: nothing.
@@ -499,21 +500,16 @@ class NotImplementedBackward(ShapeRule, name="NotImplemented"):
 
     inputs = ("self", "src", "index")
     operands = 1
+    keeps = ()
+
+    @classmethod
+    def which(cls, _):
+        return "scatter"
 
     def forward(x, src, index, dim, reduce):
         y = np.array(x) if not isinstance(x, np.ndarray) else x.copy()
         (np.add if reduce == "add" else np.multiply).at(y, along(index, dim, y.shape), _cut(src, index))
         return y
-
-    def vjp(self, g):
-        raise RuntimeError("derivative for aten::scatter is not implemented")
-
-    def name(self):
-        return "torch::autograd::NotImplemented"
-
-    @classmethod
-    def refuse_jvp(cls, args):
-        raise NotImplementedError("Trying to use forward AD with aten::scatter that does not support it.")
 
 
 def _check_src(name, input, d, index, src):
@@ -551,7 +547,7 @@ def _scatter(input, dim, index, src=None, *, value=None, reduce=None):
             )
         else:
             src = wrap(np.full(index._data.shape, src, input._data.dtype))
-        return NotImplementedBackward, (input, src, index), (dim, reduce)
+        return ScatterReduced, (input, src, index), (dim, reduce)
     if isinstance(src, Variable):
         return ScatterBackward0, (input, src, index), (dim,)
     return ScatterBackward1, (input, index), (dim, number_as(src, input._data.dtype))

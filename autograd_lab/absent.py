@@ -8,15 +8,15 @@ _NAMES = {
         binary_cross_entropy_with_logits binomial blackman_window clear_autocast_cache complex
         conj_physical conj_physical_ conv_tbc cosine_embedding_loss dequantize eig
         empty_permuted empty_quantized feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ fft
-        frobenius_norm from_dlpack from_file frombuffer futures fx gcd_ geqrf gradient gru gru_cell hamming_window
+        frobenius_norm from_dlpack from_file frombuffer futures fx gcd_ gradient gru gru_cell hamming_window
         hann_window hinge_embedding_loss histogramdd hub igamma igammac imag index_put_ instance_norm istft
-        kaiser_window kl_div layer_norm lcm_ lobpcg lstm lstm_cell lstsq lu lu_solve lu_unpack margin_ranking_loss
+        kaiser_window kl_div layer_norm lcm_ lobpcg lstm lstm_cell lstsq margin_ranking_loss
         matrix_rank max_pool1d_with_indices multiprocessing negative_ nested nonzero_static norm_except_dim nuclear_norm
-        orgqr ormqr overrides pca_lowrank pdist poisson poisson_nll_loss polar profiler quantization
+        ormqr overrides pca_lowrank pdist poisson poisson_nll_loss polar profiler quantization
         quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic resize_as_sparse_ resolve_conj
         resolve_neg rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell signal solve sparse sparse_bsc_tensor
         sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor stft
-        svd_lowrank symeig to_dlpack triangular_solve triplet_margin_loss unsafe_split_with_sizes vander view_as_complex
+        svd_lowrank symeig to_dlpack triangular_solve triplet_margin_loss unsafe_split_with_sizes view_as_complex
         view_as_real
     """,
     "nn": """
@@ -36,8 +36,7 @@ _NAMES = {
         Muon SparseAdam
     """,
     "linalg": """
-        cholesky_ex eig eigvals householder_product inv_ex ldl_factor ldl_factor_ex ldl_solve lu lu_factor lu_factor_ex
-        lu_solve solve_ex tensorinv tensorsolve vander
+        eig eigvals ldl_factor ldl_factor_ex ldl_solve
     """,
     "special": """
         airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u

@@ -98,6 +98,16 @@ def transpose(x):
     return x.transpose(-2, -1) if isinstance(x, Variable) else x.swapaxes(-2, -1)
 
 
+def tril(x, k=0):
+    """What of the matrices `x` stands on the k-th diagonal or below it."""
+    return x.tril(k) if isinstance(x, Variable) else np.tril(x, k)
+
+
+def triu(x, k=0):
+    """What of the matrices `x` stands on the k-th diagonal or above it."""
+    return x.triu(k) if isinstance(x, Variable) else np.triu(x, k)
+
+
 def expand(x, shape):
     """`x` broadcast to `shape`."""
     if x.shape == shape:

@@ -17,10 +17,12 @@ from ..autograd.variable import Variable, wrap
 from ..dtypes import ALL
 from ..warning import warn_once
 from . import both
+from .comparison import constant_result
 from .general import GeneralRule, call
+from .numerics import packed_lu, permutation
 from .products import matmul
 from .reductions import vector_norm
-from .rule import FUNCTIONS, METHODS, Rule, function, no_bools
+from .rule import FUNCTIONS, METHODS, Rule, floats_only, function, no_bools
 
 
 class LinAlgError(RuntimeError):
@@ -30,7 +32,8 @@ class LinAlgError(RuntimeError):
 LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"
 
 
-def _check(name, *tensors, square=True):
+def check_matrices(name, *tensors, square=True):
+    """Raise RuntimeError for what is no matrix, or batch of matrices, of floats."""
     for t in tensors:
         x = t._data
         if x.ndim < 2:
@@ -54,14 +57,6 @@ T = both.transpose
 
 def _eye(n, like):
     return both.constant(np.eye(n, dtype=both.array_of(like).dtype), like)
-
-
-def _tril(x, k=0):
-    return x.tril(k) if isinstance(x, Variable) else np.tril(x, k)
-
-
-def _triu(x, k=0):
-    return x.triu(k) if isinstance(x, Variable) else np.triu(x, k)
 
 
 def _solve(a, b):
@@ -92,27 +87,6 @@ def _diagonal(v):
     return _column(v) * _eye(v.shape[-1], v)
 
 
-def lu(a):
-    """The factors of PA = LU packed in one array, and the row swaps (from 1), as LAPACK gives them."""
-    a = np.array(a)
-    n = a.shape[-1]
-    flat = a.reshape(-1, n, n)
-    pivots = np.empty((len(flat), n), np.int32)
-    each = np.arange(len(flat))
-    for k in range(n):
-        best = np.abs(flat[:, k:, k]).argmax(1) + k
-        pivots[:, k] = best + 1
-        rows = flat[each, best].copy()
-        flat[each, best] = flat[:, k]
-        flat[:, k] = rows
-        pivot = flat[:, k, k][:, None]
-        flat[:, k + 1 :, k] = np.divide(
-            flat[:, k + 1 :, k], pivot, out=np.zeros_like(flat[:, k + 1 :, k]), where=pivot != 0
-        )
-        flat[:, k + 1 :, k + 1 :] -= flat[:, k + 1 :, k, None] * flat[:, k, None, k + 1 :]
-    return flat.reshape(a.shape), pivots.reshape(a.shape[:-1])
-
-
 class _Factored(GeneralRule):
     """A rule in which PyTorch also keeps the LU factors; they are made here only if somebody looks."""
 
@@ -120,7 +94,7 @@ class _Factored(GeneralRule):
 
     def _read_saved(self, name):
         if name in ("LU", "pivots"):
-            return wrap(lu(super()._read_saved("A")._data)[name == "pivots"])
+            return wrap(packed_lu(super()._read_saved("A")._data)[name == "pivots"])
         return super()._read_saved(name)
 
 
@@ -171,7 +145,7 @@ def _cofactors(a):
 
 def det(A):
     """The determinant (torch.linalg.det)."""
-    _check("linalg.det", A)
+    check_matrices("linalg.det", A)
     return call(LinalgDetBackward0, (A,))
 
 
@@ -208,7 +182,7 @@ class LinalgSlogdetBackward0(_Factored):
 
 def slogdet(A):
     """(sign, log of the absolute value) of the determinant (torch.linalg.slogdet)."""
-    _check("linalg.slogdet", A)
+    check_matrices("linalg.slogdet", A)
     return return_types.linalg_slogdet(apply(LinalgSlogdetBackward0, (A,)))
 
 
@@ -238,36 +212,71 @@ class LinalgInvExBackward0(Rule):
     inputs = ("A",)
     saves = ("inverse",)
 
-    def forward(a):
+    def forward(a, name):
         try:
             return np.linalg.inv(a)
         except np.linalg.LinAlgError:
-            raise LinAlgError(_singular(a)) from None
+            if name:
+                raise LinAlgError(_singular(name, a)) from None
+            return _leftovers(a, np.eye(a.shape[-1], dtype=a.dtype))
 
     def vjp(self, g, y):
         return -(T(y) @ (g @ T(y)))
 
 
-def _singular(a):
+def _singular(name, a):
     """The message for the first matrix of a batch that has no inverse."""
-    factors = lu(a)[0]
-    diagonals = np.diagonal(factors, axis1=-2, axis2=-1).reshape(-1, a.shape[-1])
-    for i, pivots in enumerate(diagonals):
-        zero = np.flatnonzero(pivots == 0)
-        if len(zero):
-            which = f"(Batch element {i}): " if a.ndim > 2 else ""
-            return (
-                f"linalg.inv: {which}The diagonal element {zero[0] + 1} is zero, the inversion could not be "
-                "completed because "
-                "the input matrix is singular."
-            )
-    return "linalg.inv: The input matrix is singular."
+    which, pivot = first_flag(zero_pivots(packed_lu(a)[0]))
+    return (
+        f"{name}: {which}The diagonal element {pivot} is zero, the inversion could not be completed because the input "
+        "matrix is singular."
+    )
+
+
+def _leftovers(a, b):
+    """A^-1 b by way of the LU factors: inf and nan where a pivot is zero."""
+    packed, swaps = packed_lu(a)
+    n = a.shape[-1]
+    lower = np.tril(packed, -1) + np.eye(n, dtype=a.dtype)
+    return _substituted(packed, _substituted(lower, T(permutation(swaps, n, a.dtype)) @ b, False), True)
+
+
+def zero_pivots(packed):
+    """For each matrix the number of its first pivot that is zero, counted from 1; 0 if there is none."""
+    zero = np.diagonal(packed, axis1=-2, axis2=-1) == 0
+    first = np.where(zero.any(-1), zero.argmax(-1) + 1, 0) if zero.shape[-1] else np.zeros(zero.shape[:-1])
+    return np.asarray(first, np.int32)[()]
+
+
+def _singular_flags(a):
+    """`zero_pivots` of what NumPy cannot invert, zeros of the rest."""
+    try:
+        np.linalg.inv(a)
+    except np.linalg.LinAlgError:
+        return zero_pivots(packed_lu(a)[0])
+    return np.zeros(a.shape[:-2], np.int32)[()]
+
+
+def first_flag(flags):
+    """Which matrix of a batch has the first flag that is not zero, as messages begin, and that flag."""
+    flat = np.reshape(flags, -1)
+    i = int((flat != 0).argmax())
+    return f"(Batch element {i}): " if np.ndim(flags) else "", flat[i]
 
 
 def inv(A):
     """The inverse (torch.linalg.inv). Raises LinAlgError if there is none."""
-    _check("linalg.inv", A)
-    return apply(LinalgInvExBackward0, (A,))
+    check_matrices("linalg.inv", A)
+    return apply(LinalgInvExBackward0, (A,), "linalg.inv")
+
+
+def inv_ex(A, *, check_errors=False):
+    """(inverse, info): info is the number of the first pivot that is zero, or 0 (torch.linalg.inv_ex)."""
+    check_matrices("linalg.inv", A)
+    inverse = apply(LinalgInvExBackward0, (A,), "linalg.inv_ex" if check_errors else "")
+    return return_types.linalg_inv_ex(
+        (inverse, constant_result((A,), _singular_flags(A._data), "linalg_inv_ex"))
+    )
 
 
 @function
@@ -288,18 +297,23 @@ class LinalgSolveExBackward0(_Factored):
     saves = ("A", "result")
     keeps = ("left",)
 
-    def forward(a, b, left, vector, *_):
+    def forward(a, b, left, vector, _a_shape, _b_shape, name):
+        if vector:
+            b = b[..., None]
+        a, b = (a, b) if left else (T(a), T(b))
         try:
-            if vector:
-                return np.linalg.solve(a, b[..., None])[..., 0]
-            return np.linalg.solve(a, b) if left else T(np.linalg.solve(T(a), T(b)))
+            x = np.linalg.solve(a, b)
         except np.linalg.LinAlgError:
-            raise LinAlgError(
-                "torch.linalg.solve: The solver failed because the input matrix is singular."
-            ) from None
+            if name:
+                which, _ = first_flag(_singular_flags(a))
+                raise LinAlgError(
+                    f"torch.{name}: {which}The solver failed because the input matrix is singular."
+                ) from None
+            x = _leftovers(a, b)
+        return x[..., 0] if vector else x if left else T(x)
 
     def vjp(self, g, a, x):
-        left, vector, a_shape, b_shape = self.args
+        left, vector, a_shape, b_shape, _ = self.args
         if vector:
             g, x = _column(g), _column(x)
         to_b = _solve(T(a), g) if left else T(_solve(a, T(g)))
@@ -313,7 +327,19 @@ class LinalgSolveExBackward0(_Factored):
 
 def solve(A, B, *, left=True):
     """X with A X = B, or X A = B if not `left` (torch.linalg.solve). Raises LinAlgError if A is singular."""
-    _check("linalg.solve", A)
+    return _solution(A, B, left, "linalg.solve")
+
+
+def solve_ex(A, B, *, left=True, check_errors=False):
+    """(result, info): the solution, and the number of A's first pivot that is zero, or 0 (torch.linalg.solve_ex)."""
+    result = _solution(A, B, left, "linalg.solve_ex" if check_errors else "")
+    return return_types.linalg_solve_ex(
+        (result, constant_result((A,), _singular_flags(A._data), "linalg_solve_ex"))
+    )
+
+
+def _solution(A, B, left, name):
+    check_matrices("linalg.solve", A)
     a, b = A._data, B._data
     if a.dtype is not b.dtype:
         raise RuntimeError(
@@ -329,7 +355,7 @@ def solve(A, B, *, left=True):
             f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
             f"({a.shape[-2]}x{a.shape[-1]} and {rows if left else b.shape[-2]}x{columns})"
         )
-    return call(LinalgSolveExBackward0, (A, B), left, vector, a.shape, b.shape)
+    return call(LinalgSolveExBackward0, (A, B), left, vector, a.shape, b.shape, name)
 
 
 class LinalgSolveTriangularBackward0(Rule):
@@ -356,11 +382,11 @@ class LinalgSolveTriangularBackward0(Rule):
 
     def vjp(self, g, a, x):
         upper, left, unit, a_shape, b_shape = self.args
-        to_b = _triangular(T(a), g, not upper, left, unit)
+        to_b = triangular(T(a), g, not upper, left, unit)
         to_a = None
         if self.needs(0):
             whole = sum_to(-(to_b @ T(x) if left else T(x) @ to_b), a_shape)
-            to_a = _triu(whole, int(unit)) if upper else _tril(whole, -int(unit))
+            to_a = both.triu(whole, int(unit)) if upper else both.tril(whole, -int(unit))
         return to_a, sum_to(to_b, b_shape) if self.needs(1) else None
 
 
@@ -376,7 +402,8 @@ def _substituted(a, b, upper):
     return x
 
 
-def _triangular(a, b, upper, left=True, unit=False):
+def triangular(a, b, upper, left=True, unit=False):
+    """The solution of a triangular system of arrays or of Tensors."""
     if isinstance(a, Variable) or isinstance(b, Variable):
         return solve_triangular(a, b, upper=upper, left=left, unitriangular=unit)
     return LinalgSolveTriangularBackward0.forward(a, b, upper, left, unit)
@@ -384,7 +411,7 @@ def _triangular(a, b, upper, left=True, unit=False):
 
 def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
     """X with A X = B for a triangular A, of which only that triangle is read (torch.linalg.solve_triangular)."""
-    _check("linalg.solve_triangular", A)
+    check_matrices("linalg.solve_triangular", A)
     a, b = A._data, B._data
     return apply(LinalgSolveTriangularBackward0, (A, B), upper, left, unitriangular, a.shape, b.shape)
 
@@ -419,7 +446,7 @@ def _pinv_vjp(g, a, y):
 
 def pinv(A, *, atol=None, rtol=None, hermitian=False):
     """The pseudo-inverse (torch.linalg.pinv); singular values below rtol times the largest count as zero."""
-    _check("linalg.pinv", A, square=False)
+    check_matrices("linalg.pinv", A, square=False)
     x = A._data
     if rtol is None:
         rtol = 0.0 if atol else max(x.shape[-2:]) * float(np.finfo(x.dtype).eps)
@@ -461,7 +488,7 @@ class LinalgLstsqBackward0(Rule):
 
 def lstsq(A, B, rcond=None, *, driver=None):
     """(solution, residuals, rank, singular_values) of the least squares problem (torch.linalg.lstsq)."""
-    _check("linalg.lstsq", A, square=False)
+    check_matrices("linalg.lstsq", A, square=False)
     vector = B._data.ndim == A._data.ndim - 1
     solution = apply(LinalgLstsqBackward0, (A, B.unsqueeze(-1) if vector else B))
     if vector:
@@ -489,8 +516,8 @@ class LinalgCholeskyExBackward0(Rule):
     saves = ("L",)
     keeps = ("upper",)
 
-    def forward(a, upper):
-        factor = _cholesky("linalg.cholesky", a, upper)
+    def forward(a, upper, name):
+        factor = _cholesky(name, a, upper)
         return np.ascontiguousarray(T(factor)) if upper else factor
 
     def vjp(self, g, factor):
@@ -516,45 +543,61 @@ class CholeskyBackward0(Rule):
 
 
 def _cholesky(name, a, upper):
-    """NumPy's factor; only the lower (or upper) triangle of `a` is read."""
+    """NumPy's lower factor, only the lower (or upper) triangle of `a` being read. Of what has none: LinAlgError, or as
+    far as it goes if there is no `name` to complain in.
+    """
     half = np.tril(T(a) if upper else a)
-    whole = half + T(np.tril(half, -1))
     try:
-        return np.linalg.cholesky(whole)
+        return np.linalg.cholesky(half + T(np.tril(half, -1)))
     except np.linalg.LinAlgError:
-        raise LinAlgError(_not_definite(name, whole)) from None
+        factor, flags = _columns(half)
+        if not name:
+            return factor
+        which, order = first_flag(flags)
+        raise LinAlgError(
+            f"{name}: {which}The factorization could not be completed because the input is not positive-definite (the "
+            f"leading minor of order {order} is not positive-definite)."
+        ) from None
 
 
-def _not_definite(name, a):
-    n = a.shape[-1]
-    for i, m in enumerate(a.reshape(-1, n, n)):
-        for k in range(1, n + 1):
-            try:
-                np.linalg.cholesky(m[:k, :k])
-            except np.linalg.LinAlgError:
-                which = f"(Batch element {i}): " if a.ndim > 2 else ""
-                return (
-                    f"{name}: {which}The factorization could not be completed because the input is not "
-                    "positive-definite (the "
-                    f"leading minor of order {k} is not positive-definite)."
-                )
-    return f"{name}: The factorization could not be completed."
+def _columns(half):
+    """Cholesky's factorization column by column, which stops at a pivot that is not positive; (factor, where, from 1)."""
+    out = half.copy()
+    n = half.shape[-1]
+    flags = np.zeros(math.prod(half.shape[:-2]), np.int32)
+    for i, m in enumerate(out.reshape(len(flags), n, n)):
+        for j in range(n):
+            m[j, j] -= m[j, :j] @ m[j, :j]
+            if not m[j, j] > 0:
+                flags[i] = j + 1
+                break
+            m[j, j] = np.sqrt(m[j, j])
+            m[j + 1 :, j] = (m[j + 1 :, j] - m[j + 1 :, :j] @ m[j, :j]) / m[j, j]
+    return out, flags.reshape(half.shape[:-2])[()]
 
 
 def _cholesky_vjp(g, factor, upper):
     if upper:
         g, factor = T(g), T(factor)
     p = T(factor) @ g
-    p = _tril(p) - p * _eye(p.shape[-1], p) * 0.5
+    p = both.tril(p) - p * _eye(p.shape[-1], p) * 0.5
     p = (p + T(p)) * 0.5
-    right = _triangular(factor, p, False, left=False)
-    return _triangular(T(factor), right, True)
+    right = triangular(factor, p, False, left=False)
+    return triangular(T(factor), right, True)
 
 
 def cholesky(A, *, upper=False):
     """The Cholesky factor (torch.linalg.cholesky). Raises LinAlgError if A is not positive definite."""
-    _check("linalg.cholesky", A)
-    return apply(LinalgCholeskyExBackward0, (A,), upper)
+    check_matrices("linalg.cholesky", A)
+    return apply(LinalgCholeskyExBackward0, (A,), upper, "linalg.cholesky")
+
+
+def cholesky_ex(A, *, upper=False, check_errors=False):
+    """(L, info): info is the order of the first minor that is not positive definite, or 0 (torch.linalg.cholesky_ex)."""
+    check_matrices("linalg.cholesky", A)
+    factor = apply(LinalgCholeskyExBackward0, (A,), upper, "linalg.cholesky_ex" if check_errors else "")
+    flags = _columns(np.tril(T(A._data) if upper else A._data))[1]
+    return return_types.linalg_cholesky_ex((factor, constant_result((A,), flags, "linalg_cholesky_ex")))
 
 
 @function(name="cholesky")
@@ -569,7 +612,7 @@ def _old_cholesky(input, upper=False):
         "for all valid (symmetric "
         "positive definite) inputs."
     )
-    _check("cholesky", input)
+    check_matrices("cholesky", input)
     return apply(CholeskyBackward0, (input,), upper)
 
 
@@ -683,13 +726,13 @@ class LinalgQrBackward0(Rule):
 
 def _qr_vjp(gq, gr, q, r):
     low = r @ T(gr) - T(gq) @ q
-    middle = gq + q @ (_tril(low) + T(_tril(low, -1)))
-    return T(_triangular(r, T(middle), True))
+    middle = gq + q @ (both.tril(low) + T(both.tril(low, -1)))
+    return T(triangular(r, T(middle), True))
 
 
 def qr(A, mode="reduced"):
     """(Q, R) with A = Q R (torch.linalg.qr)."""
-    _check("linalg.qr", A, square=False)
+    check_matrices("linalg.qr", A, square=False)
     if mode not in ("reduced", "complete", "r"):
         raise RuntimeError(
             f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'"
@@ -708,6 +751,111 @@ def _old_qr(input, some=True):
         "torch.linalg.qr(A, 'reduced' if some else 'complete')"
     )
     return return_types.qr(qr(input, "reduced" if some else "complete"))
+
+
+class GeqrfBackward0(Rule):
+    """QR factorization as LAPACK leaves it: R, and below it the vectors of the reflections that make Q.
+
+    Math: A = H_1 ... H_k R with H_i = I - tau_i v_i v_i^T.   VJP: none, as in PyTorch.
+    Shapes: (..., m, n) -> (..., m, n), (..., k), k = min(m, n).   Saves: nothing.   PyTorch: torch.geqrf
+    """
+
+    op = "geqrf"
+    inputs = ("self",)
+    plain = False
+
+    def forward(a):
+        reflections, tau = np.linalg.qr(a, "raw")
+        return np.ascontiguousarray(T(reflections)), tau
+
+    def vjp(self, gs):
+        raise NotImplementedError("the derivative for 'geqrf' is not implemented.")
+
+
+@function
+def geqrf(input):
+    """(a, tau): R with the vectors of the reflections below it, and their factors (torch.geqrf)."""
+    if input._data.ndim < 2:
+        raise RuntimeError("torch.geqrf: input must have at least 2 dimensions.")
+    floats_only(input._data, "geqrf_cpu")
+    return return_types.geqrf(apply(GeqrfBackward0, (input,)))
+
+
+class LinalgHouseholderProductBackward0(Rule):
+    """The first columns of a product of reflections.
+
+    Math: Q_i = Q_(i+1) - tau_i v_i (v_i^T Q_(i+1)), from the identity down to Q_1; v_i is column i with a one at i and zeros
+    above.   VJP: with w = v^T Q_(i+1) and u = v^T G: -u w^T to tau_i, -tau_i (G w^T + Q_(i+1) u^T) to v_i, and G - tau_i v u on.
+    Shapes: (..., m, n), (..., k) -> (..., m, n), k <= n <= m.   Saves: both, and the result.
+    PyTorch: torch.linalg.householder_product
+    """
+
+    op = "linalg_householder_product"
+    inputs = ("input", "tau")
+    saves = ("input", "tau", "result")
+
+    def forward(a, tau):
+        return _reflected(a, tau)[0]
+
+    def vjp(self, g, a, tau, _result):
+        m, n = a.shape[-2:]
+        if not math.prod(a.shape) or not math.prod(tau.shape):
+            return None, None
+        states = _reflected(a, tau)
+        columns, factors = [], []
+        for i in range(tau.shape[-1]):
+            v, t, q = _reflection(a, i), _scalar(tau[..., i]), states[i + 1]
+            w, u = T(v) @ q, T(v) @ g
+            below = np.tri(m, 1, -i - 1, dtype=both.array_of(a).dtype)
+            columns.append(-t * (g @ T(w) + q @ T(u)) * both.constant(below, a))
+            factors.append(-(u @ T(w)))
+            g = g - t * (v @ u)
+        if tau.shape[-1] < n:
+            columns.append(both.zeros((*a.shape[:-1], n - tau.shape[-1]), a))
+        last = len(a.shape) - 1
+        return both.cat(columns, last), both.cat(factors, last).reshape(tau.shape)
+
+
+def _reflection(a, i):
+    """v_i, as a column."""
+    m = a.shape[-2]
+    kind = both.array_of(a).dtype
+    return a[..., i : i + 1] * both.constant(np.tri(m, 1, -i - 1, dtype=kind), a) + both.constant(
+        np.eye(m, 1, -i, dtype=kind), a
+    )
+
+
+def _reflected(a, tau):
+    """[Q_1, ..., Q_(k+1)]: the product after each reflection, the whole first and the identity last."""
+    states = [both.constant(np.broadcast_to(np.eye(*a.shape[-2:], dtype=both.array_of(a).dtype), a.shape), a)]
+    for i in reversed(range(tau.shape[-1])):
+        v, q = _reflection(a, i), states[0]
+        states.insert(0, q - _scalar(tau[..., i]) * (v @ (T(v) @ q)))
+    return states
+
+
+def householder_product(A, tau):
+    """The product of reflections, as `geqrf` gives them (torch.linalg.householder_product)."""
+    a, t = A._data, tau._data
+    if a.ndim < 2:
+        problem = "input must have at least 2 dimensions."
+    elif a.shape[-2] < a.shape[-1]:
+        problem = "input.shape[-2] must be greater than or equal to input.shape[-1]"
+    elif a.shape[-1] < t.shape[-1]:
+        problem = "input.shape[-1] must be greater than or equal to tau.shape[-1]"
+    elif a.ndim - t.ndim != 1:
+        problem = (
+            f"Expected tau to have one dimension less than input, but got tau.ndim equal to {t.ndim} and input.ndim is "
+            f"equal to {a.ndim}"
+        )
+    elif t.dtype is not a.dtype:
+        problem = f"tau dtype {ALL[t.dtype].type_name} does not match input dtype {ALL[a.dtype].type_name}"
+    else:
+        return apply(LinalgHouseholderProductBackward0, (A, tau))
+    raise RuntimeError(f"torch.linalg.householder_product: {problem}")
+
+
+FUNCTIONS["orgqr"] = METHODS["orgqr"] = householder_product
 
 
 class LinalgEighBackward0(Rule):
@@ -738,13 +886,13 @@ class LinalgEighBackward0(Rule):
 
 def eigh(A, UPLO="L"):
     """(eigenvalues, eigenvectors) of a symmetric matrix, of which one triangle is read (torch.linalg.eigh)."""
-    _check("linalg.eigh", A)
+    check_matrices("linalg.eigh", A)
     return return_types.linalg_eigh(apply(LinalgEighBackward0, (A,), UPLO))
 
 
 def eigvalsh(A, UPLO="L"):
     """The eigenvalues of a symmetric matrix (torch.linalg.eigvalsh)."""
-    _check("linalg.eigvalsh", A)
+    check_matrices("linalg.eigvalsh", A)
     return apply(LinalgEighBackward0, (A,), UPLO)[0]
 
 
@@ -795,7 +943,7 @@ class LinalgSvdBackward0(Rule):
 
 
 def _svd(name, A, full):
-    _check(name, A, square=False)
+    check_matrices(name, A, square=False)
     return apply(LinalgSvdBackward0, (A,), full, min(A._data.shape[-2:]))
 
 
@@ -823,7 +971,7 @@ def _old_svd(input, some=True, compute_uv=True):
 @function
 def matrix_power(input, n):
     """The n-th power of a square matrix, by repeated squaring (torch.matrix_power)."""
-    _check("linalg.matrix_power", input)
+    check_matrices("linalg.matrix_power", input)
     if n == 0:
         size = input._data.shape
         eye = np.broadcast_to(np.eye(size[-1], dtype=input._data.dtype), size)
@@ -879,7 +1027,7 @@ class LinalgMatrixExpBackward0(Rule):
 @function
 def matrix_exp(input):
     """The exponential of a square matrix (torch.matrix_exp)."""
-    _check("linalg.matrix_exp", input)
+    check_matrices("linalg.matrix_exp", input)
     return apply(LinalgMatrixExpBackward0, (input,))
 
 
@@ -1098,15 +1246,83 @@ def matrix_rank(A, *, tol=None, atol=None, rtol=None, hermitian=False):
     return wrap(np.asarray((values > limit[..., None]).sum(-1), np.int64)[()])
 
 
+def vander(x, *, N=None):
+    """The powers 0 .. N - 1 of each element, along a new last dim (torch.linalg.vander)."""
+    v = x._data
+    if v.dtype.kind == "b" or (v.dtype.itemsize == 2 and v.dtype.kind == "f"):
+        raise RuntimeError(
+            "linalg.vander supports floating point, complex, and integer tensors, but got "
+            + TYPE_NAMES[v.dtype.name].capitalize()
+        )
+    if not v.ndim:
+        x, v = x.unsqueeze(0), v[None]
+    n = v.shape[-1] if N is None else N
+    if n <= 1:
+        raise RuntimeError("N must be greater than 1.")
+    powers = x.unsqueeze(-1).expand(*v.shape, n - 1).cumprod(-1)
+    ones = wrap(np.ones((*v.shape, 1), powers._data.dtype))
+    return FUNCTIONS["cat"]((ones, powers), -1)
+
+
+@function(name="vander", method=False)
+def _falling_vander(x, N=None, increasing=False):
+    """The powers of each element of a vector, the highest first unless `increasing` (torch.vander)."""
+    v = x._data
+    if v.ndim != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
+    n = len(v) if N is None else N
+    if n < 0:
+        raise RuntimeError("N must be non-negative.")
+    # Written step by step as PyTorch does it, whose backward then finds the powers overwritten, and raises.
+    out = wrap(np.empty((len(v), n), v.dtype if v.dtype.kind == "f" else np.int64))
+    if n > 0:
+        out.select(1, 0).fill_(1)
+    if n > 1:
+        out.narrow(1, 1, n - 1).copy_(x.unsqueeze(1))
+        out.narrow(1, 1, n - 1).copy_(out.narrow(1, 1, n - 1).cumprod(1))
+    return out if increasing else out.flip(1)
+
+
+def tensorsolve(A, B, dims=None):
+    """X with tensordot(A, X, X.ndim) = B (torch.linalg.tensorsolve); `dims` of A are moved to its end first."""
+    if dims is not None:
+        A = A.movedim(tuple(dims), tuple(range(-len(dims), 0)))
+    rest = A._data.shape[B._data.ndim :]
+    n, m = math.prod(rest), B._data.size
+    if n != m:
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == prod(self.shape[:other.ndim]), "
+            f"but got {n} != {m}"
+        )
+    return solve(A.reshape(m, n), B.reshape(-1)).reshape(rest)
+
+
+def tensorinv(A, ind=2):
+    """The inverse of A seen as a matrix from its last dims to its first `ind` dims (torch.linalg.tensorinv)."""
+    if ind <= 0:
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    first, rest = A._data.shape[:ind], A._data.shape[ind:]
+    n, m = math.prod(rest), math.prod(first)
+    if n != m:
+        raise RuntimeError(
+            "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+            f"{n} != {m}"
+        )
+    return inv(A.reshape(m, n)).reshape(*rest, *first)
+
+
 __all__ = [
     "LinAlgError",
     "cholesky",
+    "cholesky_ex",
     "cond",
     "cross",
     "det",
     "eigh",
     "eigvalsh",
+    "householder_product",
     "inv",
+    "inv_ex",
     "lstsq",
     "matrix_exp",
     "matrix_norm",
@@ -1117,8 +1333,12 @@ __all__ = [
     "qr",
     "slogdet",
     "solve",
+    "solve_ex",
     "solve_triangular",
     "svd",
     "svdvals",
+    "tensorinv",
+    "tensorsolve",
+    "vander",
     "vecdot",
 ]

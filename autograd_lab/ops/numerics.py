@@ -207,3 +207,34 @@ def polygamma(x, n):
         factor *= (s + 2 * k - 1) * (s + 2 * k)
         power = power / (z * z)
     return (-1.0) ** s * math.factorial(n) * (total + tail)
+
+
+def packed_lu(a):
+    """The factors of PA = LU packed in one array, and the row swaps (from 1), as LAPACK gives them."""
+    a = np.array(a)
+    *batch, m, n = a.shape
+    flat = a.reshape(math.prod(batch), m, n)
+    pivots = np.empty((len(flat), min(m, n)), np.int32)
+    each = np.arange(len(flat))
+    for k in range(min(m, n)):
+        best = np.abs(flat[:, k:, k]).argmax(1) + k
+        pivots[:, k] = best + 1
+        rows = flat[each, best].copy()
+        flat[each, best] = flat[:, k]
+        flat[:, k] = rows
+        below, pivot = flat[:, k + 1 :, k], flat[:, k, k][:, None]
+        np.divide(below, pivot, out=below, where=pivot != 0)
+        flat[:, k + 1 :, k + 1 :] -= below[..., None] * flat[:, k, None, k + 1 :]
+    return flat.reshape(a.shape), pivots.reshape(*batch, min(m, n))
+
+
+def permutation(swaps, n, dtype):
+    """The n x n matrix P (or a batch) of P A = LU undone, A = P LU, for the row swaps of `packed_lu`."""
+    flat = swaps.reshape(math.prod(swaps.shape[:-1]), swaps.shape[-1])
+    order = np.tile(np.arange(n), (len(flat), 1))
+    each = np.arange(len(flat))
+    for k, row in enumerate(flat.T - 1):
+        order[each, row], order[:, k] = order[:, k].copy(), order[each, row]
+    out = np.zeros((len(flat), n, n), dtype)
+    out[each[:, None], order, np.arange(n)] = 1
+    return out.reshape(*swaps.shape[:-1], n, n)

@@ -69,8 +69,86 @@ def attempt(fn):
 o = lambda: torch.ones(2, requires_grad=True)
 """
 
+RECORDED_STEPS = [
+    "SGD([p], lr=rate, differentiable=True)", "SGD([p], lr=0.1, momentum=0.9, weight_decay=0.1, differentiable=True)", "SGD([p], momentum=0.9, nesterov=True, maximize=True, differentiable=True)",
+    "Adam([p], lr=0.1, weight_decay=0.1, differentiable=True)", "Adam([p], lr=rate, differentiable=True)", "AdamW([p], lr=rate, maximize=True, differentiable=True)", "Adagrad([p], weight_decay=0.1, differentiable=True)",
+    "Adadelta([p], differentiable=True)", "ASGD([p], lr=0.1, differentiable=True)", "NAdam([p], differentiable=True)", "RAdam([p], lr=0.1, weight_decay=0.1, differentiable=True)", "RMSprop([p], momentum=0.9, differentiable=True)",
+    "Adamax([p], differentiable=True)", "Rprop([p], differentiable=True)", "Adam([p], foreach=True, differentiable=True)", "SGD([p], fused=True, differentiable=True)",
+]  # fmt: skip
+
+STEPS_BEHIND_A_LOSS = """
+def trained():
+    w = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64, requires_grad=True)
+    rate = torch.tensor(0.1, dtype=torch.float64, requires_grad=True)
+    p = w.clone()
+    opt = torch.optim.{make}
+    for _ in range(3):
+        p.grad, = torch.autograd.grad((p * p * torch.tensor([1.0, 2, 3], dtype=torch.float64)).sum(), p, create_graph=True)
+        opt.step()
+    found = torch.autograd.grad((p ** 2).sum(), [w, rate], allow_unused=True)
+    return p.tolist(), [g if g is None else g.tolist() for g in found]
+out['r'] = attempt(trained)
+"""
+
+SETTINGS_AS_TENSORS = (
+    ATTEMPT
+    + """
+def stepped(**settings):
+    p = torch.tensor([1.0, -2.0], requires_grad=True)
+    opt = getattr(torch.optim, name)([p], **settings)
+    for _ in range(3):
+        p.grad = torch.full_like(p, 0.5)
+        opt.step()
+    return p, opt.param_groups[0][list(settings)[0]]
+t = torch.tensor
+for name in ('SGD', 'Adagrad', 'Adam', 'AdamW', 'Adadelta', 'Adamax', 'ASGD', 'NAdam', 'RAdam', 'RMSprop', 'Adafactor', 'Rprop'):
+    tries = dict(weight_decay=t(0.1)), dict(lr=t(0.1)), dict(lr=t([0.1])), dict(lr=t([0.1, 0.2])), dict(lr=float('nan')), dict(betas=(t(0.9), t(0.99))), dict(momentum=t(0.5)), dict(eps=t(1e-3)), dict(capturable=True), dict(fused=True, foreach=True)
+    out[name] = [attempt(lambda: stepped(**settings)) for settings in tries]
+wide = torch.ones(1).expand(3).detach().requires_grad_()
+wide.grad = torch.ones(3)
+out['one place three times'] = attempt(lambda: torch.optim.SGD([wide], lr=0.1).step())
+w = o()
+w.grad = torch.ones(2)
+out['no rule'] = attempt(lambda: torch.optim.Optimizer([w], {}).step())
+"""
+)
+
+RESUMED = """
+S = torch.optim.lr_scheduler
+def make():
+    p = torch.ones(1, requires_grad=True)
+    p.grad = torch.ones(1)
+    opt = torch.optim.SGD([p], lr=1.0, momentum=0.5)
+    return opt, S.{make}
+opt, s = make()
+for _ in range(4):
+    opt.step()
+    s.step()
+again, resumed = make()
+again.load_state_dict(opt.state_dict())
+state = s.state_dict()
+out['state'] = {{k: v if isinstance(v, (int, float, list, tuple, str, bool)) else None for k, v in state.items()}}
+resumed.load_state_dict(state)
+seen = []
+for _ in range(5):
+    again.step()
+    resumed.step()
+    seen.append(again.param_groups[0]['lr'])
+out['seen'], out['left alone'], out['last'] = seen, opt.param_groups[0]['lr'], resumed.get_last_lr()
+"""
+
 PROGRAMS = (
-    {f"20 steps of {make}": RUN.format(make=make) for make in OPTIMIZERS}
+    {
+        f"steps that are recorded, {make}": ATTEMPT + STEPS_BEHIND_A_LOSS.format(make=make)
+        for make in RECORDED_STEPS
+    }
+    | {
+        f"resumed {make}": ATTEMPT + RESUMED.format(make=make)
+        for make in SCHEDULERS
+        if "lambda" not in make and "[1.0, 2.0]" not in make and "[0.01" not in make
+    }
+    | {"settings as tensors, and those the CPU has not": SETTINGS_AS_TENSORS}
+    | {f"20 steps of {make}": RUN.format(make=make) for make in OPTIMIZERS}
     | {f"schedule {make}": SCHEDULE.format(make=make) for make in SCHEDULERS}
     | {
         "settings refused": ATTEMPT
@@ -219,6 +297,20 @@ opt4.step()
 s4.step()
 out['tensor lr'] = opt4.param_groups[0]['lr'], w
 """,
+        "schedulers made of schedulers, refused": ATTEMPT
+        + """
+S = torch.optim.lr_scheduler
+make = lambda: torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=1.0)
+a, b = make(), make()
+parts = dict(none=[], other=[S.ExponentialLR(a, 0.9), S.ExponentialLR(b, 0.9)], number=[3], plateau=[S.ConstantLR(a), S.ReduceLROnPlateau(a)])
+for name, schedulers in parts.items():
+    out[name] = attempt(lambda: S.ChainedScheduler(schedulers, optimizer=a)), attempt(lambda: S.SequentialLR(a, schedulers, [2][:len(schedulers) - 1]))
+once = S.OneCycleLR(a, max_lr=1.0, total_steps=5, cycle_momentum=False)
+out['too often'] = attempt(lambda: [once.step() for _ in range(7)])
+out['averages'] = attempt(lambda: torch.optim.swa_utils.SWALR(torch.optim.SGD([{'params': [torch.ones(1)]}, {'params': [torch.ones(1)]}], lr=1.0), swa_lr=[1]))
+cyclic = S.CyclicLR(torch.optim.SGD([torch.ones(1)], lr=1.0, momentum=0.9), 0.1, 1.0)
+out['cyclic'] = cyclic.base_momentums, cyclic.max_momentums
+""",
         "a leaf that is an integer view or zero-dim": """
 c = torch.tensor(2.0, requires_grad=True)
 opt = torch.optim.SGD([c], lr=0.25, momentum=0.5)
@@ -252,9 +344,3 @@ def test_what_pytorch_2_13_left(name):
 def test_the_record_is_what_live_pytorch_leaves(name):
     torch = pytest.importorskip("torch")
     assert not differences(run(PROGRAMS[name], torch), RECORDED[name])
-
-
-def test_steps_in_a_graph_are_refused():
-    w = autograd_lab.ones(1, requires_grad=True)
-    with pytest.raises(NotImplementedError, match="differentiable=True"):
-        autograd_lab.optim.SGD([w], lr=0.1, differentiable=True)

@@ -3,8 +3,10 @@
 import numpy as np
 
 from ..autograd.variable import bump_version, wrap
+from ..ops import both
+from ..tensor import Tensor
 from .optimizer import Optimizer, check_rate, chosen, count, counter, require, scalar, zeros_for
-from .optimizers import check_adam, decayed, lerp, moments, running
+from .optimizers import check_adam, decayed, lerp, moments, running, written_again
 
 
 class NAdam(Optimizer):
@@ -13,6 +15,8 @@ class NAdam(Optimizer):
     mu = beta1 (1 - 0.96^(t decay) / 2) is this step's momentum, mu' the next one's, M the product of all so far.
     PyTorch: torch.optim.NAdam
     """
+
+    captured = "params, mu_products and state_steps"
 
     def __init__(
         self,
@@ -43,7 +47,7 @@ class NAdam(Optimizer):
         if not state:
             state["step"], state["mu_product"] = counter(), counter(1.0)
             state["exp_avg"], state["exp_avg_sq"] = zeros_for(p), zeros_for(p)
-        lr, (beta1, beta2), slowing = scalar(group["lr"]), group["betas"], group["momentum_decay"]
+        lr, (beta1, beta2), slowing = group["lr"], group["betas"], group["momentum_decay"]
         t = count(state["step"])
         g = decayed(group, p, x, g, lr)
         now = beta1 * (1 - 0.5 * 0.96 ** (t * slowing))
@@ -53,10 +57,10 @@ class NAdam(Optimizer):
         bump_version(product)
         so_far = float(product._data)
         m, v = moments(state, g, beta1, beta2)
-        denominator = np.sqrt(v / (1 - beta2**t)) + group["eps"]
+        denominator = both.sqrt(v / (1 - beta2**t)) + group["eps"]
         x += g * (-lr * (1 - now) / (1 - so_far)) / denominator
         x += m * (-lr * later / (1 - so_far * later)) / denominator
-        bump_version(p)
+        written_again(p)
 
 
 class RAdam(Optimizer):
@@ -91,7 +95,7 @@ class RAdam(Optimizer):
         state = self.state[p]
         if not state:
             state["step"], state["exp_avg"], state["exp_avg_sq"] = counter(), zeros_for(p), zeros_for(p)
-        lr, (beta1, beta2) = scalar(group["lr"]), group["betas"]
+        lr, (beta1, beta2) = group["lr"], group["betas"]
         t = count(state["step"])
         g = decayed(group, p, x, g, lr)
         m, v = moments(state, g, beta1, beta2)
@@ -100,7 +104,7 @@ class RAdam(Optimizer):
         length = longest - 2 * t * beta2**t / c2
         step = m / c1 * lr
         if length > 5.0:
-            step = step * (c2**0.5 / (np.sqrt(v) + group["eps"]))
+            step = step * (c2**0.5 / (both.sqrt(v) + group["eps"]))
             step = (
                 step
                 * ((length - 4) * (length - 2) * longest / ((longest - 4) * (longest - 2) * length)) ** 0.5
@@ -137,15 +141,17 @@ class Rprop(Optimizer):
         state = self.state[p]
         if not state:
             state["step"], state["prev"] = counter(), zeros_for(p)
-            state["step_size"] = wrap(np.full_like(x, scalar(group["lr"])))
+            state["step_size"] = wrap(np.full_like(both.array_of(x), scalar(group["lr"])))
         count(state["step"])
         shrink, grow = group["etas"]
         before, sizes = running(state["prev"], 1), running(state["step_size"], 2)
-        agreement = np.sign(g * before)
-        sizes *= np.where(agreement > 0, grow, np.where(agreement < 0, shrink, 1)).astype(x.dtype)
-        np.clip(sizes, *group["step_sizes"], out=sizes)
-        g = np.where(agreement < 0, x.dtype.type(0), g)
-        x -= np.sign(g) * sizes
+        agreement = np.sign(both.array_of(g) * both.array_of(before))
+        kind = both.array_of(x).dtype
+        factors = np.where(agreement > 0, grow, np.where(agreement < 0, shrink, 1)).astype(kind)
+        sizes *= both.constant(factors, x)
+        sizes[...] = sizes.clip(*group["step_sizes"])
+        g = both.masked(g, ~(agreement < 0))
+        x -= both.sign(g) * sizes
         before[...] = g
 
 
@@ -155,6 +161,8 @@ class ASGD(Optimizer):
     x <- (1 - lambd eta) x - eta g with eta = lr / (1 + lambd lr t)^alpha; averaging starts after t0 steps.
     PyTorch: torch.optim.ASGD
     """
+
+    captured = "params, mus, etas, and state_steps"
 
     def __init__(
         self,
@@ -176,7 +184,7 @@ class ASGD(Optimizer):
 
     def update(self, group, p, x, g):
         """One step of this rule."""
-        state, lr = self.state[p], scalar(group["lr"])
+        state, lr = self.state[p], group["lr"]
         if not state:
             state["step"], state["eta"], state["mu"] = counter(), counter(lr), counter(1.0)
             state["ax"] = zeros_for(p)
@@ -186,7 +194,7 @@ class ASGD(Optimizer):
         eta, mu = float(state["eta"]._data), float(state["mu"]._data)
         x *= 1 - group["lambd"] * eta
         x -= g * eta
-        bump_version(p)
+        written_again(p)
         mean = running(state["ax"], 1)
         if mu != 1:
             mean += (x - mean) * mu
@@ -220,6 +228,8 @@ class Adafactor(Optimizer):
         foreach=None,
         maximize=False,
     ):
+        if isinstance(lr, Tensor):
+            require(lr.numel() == 1, "Tensor lr must be 1-element")
         require(lr >= 0.0, f"Learning rate should be >= 0 but is: {lr}")
         require(beta2_decay <= 0.0, f"beta2_decay should be <= 0 but is: {beta2_decay}")
         require(eps[0] is None or eps[0] >= 0.0, f"epsilon1 should be >= 0 but is: {eps[0]}")
@@ -239,7 +249,7 @@ class Adafactor(Optimizer):
                 state["col_var"] = wrap(np.zeros_like(g, shape=(*g.shape[:-2], 1, g.shape[-1])))
             else:
                 state["variance"] = zeros_for(p)
-        lr, (least, least_size) = scalar(group["lr"]), group["eps"]
+        lr, (least, least_size) = group["lr"], group["eps"]
         least = float(np.finfo(x.dtype).eps) if least is None else least
         t = count(state["step"])
         part = t ** group["beta2_decay"]

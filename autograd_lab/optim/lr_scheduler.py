@@ -457,7 +457,6 @@ class OneCycleLR(LRScheduler):
             raise ValueError(
                 f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
             )
-        self._anneal_func_type = anneal_strategy
         n, up = self.total_steps, float(pct_start * self.total_steps)
         phases = [(up - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")]
         if three_phase:
@@ -469,6 +468,7 @@ class OneCycleLR(LRScheduler):
             phases += [(n - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")]
         names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
         self._schedule_phases = [dict(zip(names, phase, strict=True)) for phase in phases]
+        self._anneal_func_type = anneal_strategy
         groups = optimizer.param_groups
         peaks = list(max_lr) if isinstance(max_lr, (list, tuple)) else [max_lr] * len(groups)
         if last_epoch == -1:
@@ -495,7 +495,9 @@ class OneCycleLR(LRScheduler):
         self._warn_direct_call()
         step = self.last_epoch
         if step > self.total_steps:
-            raise ValueError(f"Tried to step {step} times. The total number of steps is {self.total_steps}")
+            raise ValueError(
+                f"Tried to step {step} times. The specified number of total steps is {self.total_steps}"
+            )
         rates = []
         for group in self.optimizer.param_groups:
             start = 0.0
@@ -560,10 +562,10 @@ class CyclicLR(LRScheduler):
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self.use_beta1 = _has_beta1(optimizer)
-            lows = _for_groups("base_momentum", base_momentum, groups)
-            highs = _for_groups("max_momentum", max_momentum, groups)
+            self.base_momentums = _for_groups("base_momentum", base_momentum, groups)
+            self.max_momentums = _for_groups("max_momentum", max_momentum, groups)
             if last_epoch == -1:
-                for group, low, high in zip(groups, lows, highs, strict=True):
+                for group, low, high in zip(groups, self.base_momentums, self.max_momentums, strict=True):
                     _set_momentum(group, high, self.use_beta1)
                     group["max_momentum"], group["base_momentum"] = high, low
         super().__init__(optimizer, last_epoch)
@@ -633,14 +635,49 @@ def _set_momentum(group, value, as_beta1):
         group["momentum"] = value
 
 
-class SequentialLR(LRScheduler):
+class _Several(LRScheduler):
+    """What schedulers made of schedulers share: all of one optimizer, and their states in the state."""
+
+    def _take(self, schedulers, optimizer, nothing):
+        name = type(self).__name__
+        if len(schedulers) < 1:
+            raise ValueError(f"{name} expects at least one scheduler{nothing}, but got no scheduler.")
+        optimizer = optimizer or schedulers[0].optimizer
+        for i, scheduler in enumerate(schedulers):
+            if not hasattr(scheduler, "optimizer"):
+                raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
+            if isinstance(scheduler, ReduceLROnPlateau):
+                raise ValueError(
+                    f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be "
+                    f"specified when calling `step`, but got one at index {i} in the given schedulers sequence."
+                )
+            if scheduler.optimizer is not optimizer:
+                raise ValueError(
+                    f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
+                    f"{type(scheduler).__name__} at index {i} has {scheduler.optimizer}, which is different from "
+                    f"{type(optimizer).__name__}."
+                )
+        self._schedulers, self.optimizer = list(schedulers), optimizer
+
+    def state_dict(self):
+        """All settings, those of inner parts included."""
+        state = {key: value for key, value in super().state_dict().items() if key != "_schedulers"}
+        state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
+        return state
+
+    def load_state_dict(self, state_dict):
+        """Take over what state_dict() gave."""
+        state = dict(state_dict)
+        for scheduler, inner in zip(self._schedulers, state.pop("_schedulers"), strict=True):
+            scheduler.load_state_dict(inner)
+        super().load_state_dict(state)
+
+
+class SequentialLR(_Several):
     """One scheduler after another, changing at given epochs."""
 
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
-        if len(schedulers) < 1:
-            raise ValueError(
-                f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."
-            )
+        self._take(schedulers, optimizer, "")
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 "Sequential Schedulers expects number of schedulers provided to be one more than the "
@@ -648,9 +685,8 @@ class SequentialLR(LRScheduler):
                 f"points, but got number of schedulers {len(schedulers)} and the number of milestones to be equal to "
                 f"{len(milestones)}"
             )
-        self._schedulers, self._milestones = list(schedulers), list(milestones)
+        self._milestones = list(milestones)
         self.last_epoch = last_epoch + 1
-        self.optimizer = optimizer
         for group in optimizer.param_groups:
             set_rate(group, group["initial_lr"])
         for scheduler in self._schedulers:
@@ -673,32 +709,12 @@ class SequentialLR(LRScheduler):
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()
 
-    def state_dict(self):
-        """All settings, those of inner parts included."""
-        state = {
-            key: value for key, value in self.__dict__.items() if key not in ("optimizer", "_schedulers")
-        }
-        state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
-        return state
 
-    def load_state_dict(self, state_dict):
-        """Take over what state_dict() gave."""
-        state = dict(state_dict)
-        for scheduler, inner in zip(self._schedulers, state.pop("_schedulers"), strict=True):
-            scheduler.load_state_dict(inner)
-        self.__dict__.update(state)
-
-
-class ChainedScheduler(LRScheduler):
+class ChainedScheduler(_Several):
     """Several schedulers at once, each changing the rate the others left."""
 
     def __init__(self, schedulers, optimizer=None):
-        if len(schedulers) < 1:
-            raise ValueError(
-                f"{type(self).__name__} expects at least one scheduler to be chained, but got no scheduler."
-            )
-        self._schedulers = list(schedulers)
-        self.optimizer = optimizer or schedulers[0].optimizer
+        self._take(schedulers, optimizer, " to be chained")
         self._last_lr = self._now()
 
     def step(self):

@@ -11,6 +11,7 @@ import numpy as np
 from ..autograd.hooks import HookDict, add_hook
 from ..autograd.modes import THREAD, WATCHERS, enable_grad, tell
 from ..autograd.variable import bump_version, wrap
+from ..autograd.views import check_overlap
 from ..nn.module import clear_grad, typename
 from ..ops.arithmetic import AddBackward0
 from ..tensor import Tensor
@@ -22,14 +23,15 @@ class Optimizer:
     params    tensors, (name, tensor) pairs, or dicts {"params": ..., "lr": ...} with settings of their own
     defaults  the settings of groups that do not say otherwise
 
-    A subclass defines `update(group, p, x, g, state)`: change the array x of parameter p in place by its gradient g.
+    A subclass defines `update(group, p, x, g)`: change the array x of parameter p in place by its gradient g. With
+    `differentiable` the step is recorded: x is then p itself and g its gradient, as Tensors, and the formula serves both.
     """
 
     def __init__(self, params, defaults):
-        if defaults.get("differentiable"):
-            raise NotImplementedError(
-                "autograd_lab's optimizers change parameters outside the graph: differentiable=True is missing"
-            )
+        if defaults.get("fused") and defaults.get("differentiable"):
+            raise RuntimeError("`fused` does not support `differentiable`")
+        if defaults.get("fused") and defaults.get("foreach"):
+            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         self.defaults = defaults
         self._make_hooks()
         if isinstance(params, Tensor):
@@ -82,14 +84,14 @@ class Optimizer:
                 "all optimizer params should be with/without names. Some param names are missing"
             )
         if any(named):
-            param_group["param_names"] = [name for name, _ in params]
-            params = param_group["params"] = [p for _, p in params]
+            param_group["param_names"] = [p[0] for p in params]
+            params = param_group["params"] = [p[1] for p in params]
         for p in params:
             if not isinstance(p, Tensor):
                 raise TypeError(
                     "optimizer can only optimize Tensors, but one of the params is " + typename(p)
                 )
-            if not (p.is_leaf or p.retains_grad):
+            if not (self.defaults.get("differentiable") or p.is_leaf or p.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
             param_group.setdefault(name, default)
@@ -133,16 +135,31 @@ class Optimizer:
         state = THREAD.state
         if WATCHERS:
             tell("stepped", self)
-        recording, state.grad = state.grad, False
+        recorded = bool(self.defaults.get("differentiable"))
+        recording, state.grad = state.grad, recorded
         try:
-            state.run(self._update_all)
+            if recorded:
+                self._update_all_recorded()
+            else:
+                state.run(self._update_all)
         finally:
             state.grad = recording
         return loss
 
+    def _update_all_recorded(self):
+        for group in self.param_groups:
+            self._check_capturable(group)
+            if group.get("foreach"):
+                raise AssertionError("_foreach ops don't support autograd")
+            for p in group["params"]:
+                if p.grad is not None:
+                    self.update(group, p, p, -p.grad if group.get("maximize") else p.grad)
+
     def _update_all(self):
         watch = THREAD.state.watch
         for group in self.param_groups:
+            self._check_capturable(group)
+            group = numbers_of(group)
             for p in group["params"]:
                 meta = p._meta
                 grad = None if meta is None else meta.grad
@@ -151,17 +168,28 @@ class Optimizer:
                 x, g = p._data, grad._data
                 if not isinstance(x, np.ndarray):
                     x = p._array()
+                elif 0 in x.strides:
+                    check_overlap(p, ())
                 if watch is not None:
                     watch.writing(p)
-                self.update(group, p, x, -g if group["maximize"] else g)
+                self.update(group, p, x, -g if group.get("maximize") else g)
                 bump_version(p)
                 if watch is not None:
                     watch.written(self.rule, (p, grad), p, None, type(self).__name__)
 
+    def _check_capturable(self, group):
+        """Raise AssertionError, as PyTorch does when it comes to a step on the CPU."""
+        if group.get("capturable") and any(p.grad is not None for p in group["params"]):
+            raise AssertionError(
+                f"If capturable=True, {self.captured} must be on supported devices: "
+                "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']."
+            )
+
+    captured = "params and state_steps"  # what a graph of a GPU would have to hold
     rule = AddBackward0  # what a recorder shows as the operation that wrote to the parameter
 
     def update(self, group, p, x, g):
-        """One parameter's step: change its array `x` in place by the gradient `g`."""
+        """One parameter's step: change its array `x` (or itself) in place by the gradient `g`."""
         raise NotImplementedError
 
     # -- state ----------------------------------------------------------------------------------------
@@ -331,8 +359,15 @@ def count(step):
 
 
 def scalar(value):
-    """A setting that may be a one-element tensor, as a number."""
-    return value.item() if isinstance(value, Tensor) else value
+    """A setting that may be a one-element tensor, or a pair of them, in numbers."""
+    if isinstance(value, Tensor):
+        return value.item()
+    return tuple([scalar(v) for v in value]) if type(value) is tuple else value
+
+
+def numbers_of(group):
+    """The settings of a group, with numbers for one-element tensors."""
+    return {name: scalar(value) for name, value in group.items()}
 
 
 def chosen(names, arguments):

@@ -1,14 +1,18 @@
 """The optimizers: one rule each for moving a parameter by its gradient, in PyTorch's order of operations.
 
 x is the parameter's array, changed in place; g its gradient. Everything runs unrecorded; versions count as
-PyTorch's do, so a graph that saved the old value notices.
+PyTorch's do, so a graph that saved the old value notices. With differentiable=True the same formulas run on Tensors and
+are recorded.
 """
 
 import numpy as np
 
+from ..autograd.modes import THREAD
 from ..autograd.variable import bump_version, wrap
+from ..ops import both
+from ..ops.rule import FUNCTIONS
 from ..tensor import Tensor
-from .optimizer import Optimizer, check_rate, chosen, count, counter, require, scalar, zeros_for
+from .optimizer import Optimizer, check_rate, chosen, count, counter, require, zeros_for
 
 
 class SGD(Optimizer):
@@ -31,7 +35,8 @@ class SGD(Optimizer):
         differentiable=False,
         fused=None,
     ):
-        check_rate(lr)
+        if not (isinstance(lr, float) and lr != lr):  # PyTorch's SGD takes nan
+            check_rate(lr)
         require(not momentum < 0.0, f"Invalid momentum value: {momentum}")
         require(not weight_decay < 0.0, f"Invalid weight_decay value: {weight_decay}")
         require(
@@ -45,21 +50,19 @@ class SGD(Optimizer):
         """One step of this rule."""
         decay, momentum, lr = group["weight_decay"], group["momentum"], group["lr"]
         if decay != 0:
-            g = g + x * scalar(decay)
+            g = g + x * decay
         if momentum != 0:
             state = self.state[p]
             buffer = state.get("momentum_buffer")
             if buffer is None:
-                b = np.array(g)
-                state["momentum_buffer"] = wrap(b)
+                b = g.detach().clone() if isinstance(g, Tensor) else np.array(g)
+                state["momentum_buffer"] = b if isinstance(b, Tensor) else wrap(b)
             else:
-                b = buffer._array()
+                b = running(buffer, 2)
                 b *= momentum
                 b += g * (1 - group["dampening"])
-                bump_version(buffer)
-                bump_version(buffer)
             g = g + b * momentum if group["nesterov"] else b
-        x -= g * (lr if type(lr) is float else scalar(lr))
+        x -= g * lr
 
 
 class Adam(Optimizer):
@@ -87,8 +90,6 @@ class Adam(Optimizer):
     ):
         _check_tensors(lr, betas, foreach and not capturable)
         check_adam(lr, betas, eps, weight_decay)
-        if foreach and fused:
-            raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
         settings = (
             "lr betas eps weight_decay amsgrad maximize foreach capturable differentiable "
             "fused decoupled_weight_decay"
@@ -103,19 +104,16 @@ class Adam(Optimizer):
             state["exp_avg"], state["exp_avg_sq"] = zeros_for(p), zeros_for(p)
             if group["amsgrad"]:
                 state["max_exp_avg_sq"] = zeros_for(p)
-        lr, (beta1, beta2) = scalar(group["lr"]), group["betas"]
-        beta1, beta2 = scalar(beta1), scalar(beta2)
+        lr, (beta1, beta2) = group["lr"], group["betas"]
         t = count(state["step"])
         g = decayed(group, p, x, g, lr)
         m, v = moments(state, g, beta1, beta2)
         if group["amsgrad"]:
-            peak = state["max_exp_avg_sq"]._array()
-            v = np.maximum(peak, v, out=peak)
-            bump_version(state["max_exp_avg_sq"])
-        denominator = np.sqrt(v)
-        denominator /= (1 - beta2**t) ** 0.5
-        denominator += group["eps"]
-        x += m * (-(lr / (1 - beta1**t))) / denominator
+            peak = running(state["max_exp_avg_sq"], 1)
+            peak[...] = larger(peak, v)
+            v = peak
+        denominator = both.sqrt(v) / correction(beta2, t) ** 0.5 + group["eps"]
+        x += m * (-(lr / correction(beta1, t))) / denominator
 
 
 class AdamW(Adam):
@@ -198,7 +196,7 @@ class RMSprop(Optimizer):
                 state["momentum_buffer"] = zeros_for(p)
             if group["centered"]:
                 state["grad_avg"] = zeros_for(p)
-        lr, alpha = scalar(group["lr"]), group["alpha"]
+        lr, alpha = group["lr"], group["alpha"]
         count(state["step"])
         if group["weight_decay"] != 0:
             g = g + x * group["weight_decay"]
@@ -209,7 +207,7 @@ class RMSprop(Optimizer):
             mean = running(state["grad_avg"], 1)
             lerp(mean, g, 1 - alpha)
             v = v - mean * mean
-        root = np.sqrt(v) + group["eps"]
+        root = both.sqrt(v) + group["eps"]
         if group["momentum"] > 0:
             b = running(state["momentum_buffer"], 2)
             b *= group["momentum"]
@@ -263,10 +261,10 @@ class Adagrad(Optimizer):
         t = count(state["step"])
         if group["weight_decay"] != 0:
             g = g + x * group["weight_decay"]
-        lr = scalar(group["lr"]) / (1 + (t - 1) * group["lr_decay"])
+        lr = group["lr"] / (1 + (t - 1) * group["lr_decay"])
         s = running(state["sum"], 1)
         s += g * g
-        x += g * -lr / (np.sqrt(s) + group["eps"])
+        x += g * -lr / (both.sqrt(s) + group["eps"])
 
 
 class Adadelta(Optimizer):
@@ -308,10 +306,10 @@ class Adadelta(Optimizer):
         v, u = running(state["square_avg"], 2), running(state["acc_delta"], 2)
         v *= rho
         v += g * (1 - rho) * g
-        d = np.sqrt(u + eps) / np.sqrt(v + eps) * g
+        d = both.sqrt(u + eps) / both.sqrt(v + eps) * g
         u *= rho
         u += d * (1 - rho) * d
-        x -= d * scalar(group["lr"])
+        x -= d * group["lr"]
 
 
 class Adamax(Optimizer):
@@ -349,8 +347,8 @@ class Adamax(Optimizer):
         m, u = running(state["exp_avg"], 1), running(state["exp_inf"], 2)
         lerp(m, g, 1 - beta1)
         u *= beta2
-        np.maximum(u, np.abs(g) + group["eps"], out=u)
-        x += m * -(scalar(group["lr"]) / (1 - beta1**t)) / u
+        u[...] = larger(u, both.abs_(g) + group["eps"])
+        x += m * -(group["lr"] / (1 - beta1**t)) / u
 
 
 def _check_tensors(lr, betas, plain_foreach):
@@ -380,8 +378,15 @@ def decayed(group, p, x, g, lr):
     if not group["decoupled_weight_decay"]:
         return g + x * decay
     x *= 1 - lr * decay
-    bump_version(p)
+    written_again(p)
     return g
+
+
+def correction(beta, t):
+    """1 - beta^t, in a recorded step in single precision, in which PyTorch counts steps."""
+    if THREAD.state.grad and not isinstance(beta, Tensor):
+        return float(np.float32(1) - np.float32(beta) ** np.float32(t))
+    return 1 - beta**t
 
 
 def moments(state, g, beta1, beta2):
@@ -390,14 +395,29 @@ def moments(state, g, beta1, beta2):
     lerp(m, g, 1 - beta1)
     v *= beta2
     v += g * (1 - beta2) * g
-    return m, v
+    return (
+        m.clone() if isinstance(m, Tensor) else m
+    ), v  # the next step writes to m, which this one may save
 
 
 def running(t, writes):
-    """The array of a state tensor that is about to be written `writes` times."""
+    """The array of a state tensor that is about to be written `writes` times; in a recorded step the tensor itself."""
+    if THREAD.state.grad:
+        return t
     for _ in range(writes):
         bump_version(t)
     return t._array()
+
+
+def written_again(p):
+    """Count a write to the array of `p` beside the one that every step counts; recorded writes count themselves."""
+    if not THREAD.state.grad:
+        bump_version(p)
+
+
+def larger(a, b):
+    """The elementwise maximum of two arrays or Tensors, in memory of its own."""
+    return FUNCTIONS["maximum"](a.clone(), b) if isinstance(a, Tensor) else np.maximum(a, b)
 
 
 def lerp(start, end, weight):

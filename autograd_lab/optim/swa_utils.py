@@ -127,8 +127,8 @@ class SWALR(LRScheduler):
         rates = swa_lr if isinstance(swa_lr, (list, tuple)) else [swa_lr] * len(optimizer.param_groups)
         if len(rates) != len(optimizer.param_groups):
             raise ValueError(
-                f"swa_lr must have the same length as optimizer.param_groups: swa_lr has {len(rates)}, "
-                f"optimizer.param_groups has {len(optimizer.param_groups)}"
+                f"swa_lr must have the same length as optimizer.param_groups. swa_lr has {len(rates)} values, "
+                f"param_groups has {len(optimizer.param_groups)}."
             )
         for rate, group in zip(rates, optimizer.param_groups, strict=True):
             group["swa_lr"] = rate

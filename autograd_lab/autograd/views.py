@@ -254,17 +254,18 @@ def rebase_history(t, node):
 
 
 def positions(part, whole):
-    """Where the elements of the array `part` lie in the flattened array `whole`, whose memory it shares."""
+    """Where the elements of the array `part` lie in the flattened array `whole`, whose memory it shares; -1: nowhere."""
     step = whole.itemsize
     start = whole.__array_interface__["data"][0]
     offset = (part.__array_interface__["data"][0] - start) // step
     where = _locations(part, offset, step)
     if whole.flags.c_contiguous:
-        return where
+        return np.where((where >= 0) & (where < whole.size), where, -1) if where.size else where
     own = _locations(whole, 0, step)
-    inverse = np.zeros(int(own.max()) + 1 if own.size else 1, dtype=np.intp)
+    reach = int(own.max()) + 1 if own.size else 0
+    inverse = np.full(reach + 1, -1, dtype=np.intp)  # the last entry stands for all that lies outside
     inverse[own.reshape(-1)] = np.arange(own.size)
-    return inverse[where]
+    return inverse[np.where((where >= 0) & (where < reach), where, reach)]
 
 
 def _locations(array, offset, step):
@@ -300,6 +301,14 @@ def scatter(g, where, shape, base=None):
     return flat.reshape(shape)
 
 
+def scatter_found(g, where, shape):
+    """`scatter` of those elements of `g` that have a place (see `positions`): as_strided reaches beyond its operand."""
+    found = where >= 0
+    if found.all():
+        return scatter(g, where, shape)
+    return scatter(gather(g, np.flatnonzero(found), None), where[found], shape)
+
+
 def _index(where):
     from .variable import wrap
 
@@ -318,7 +327,7 @@ class AsStridedBackward0(Node):
 
     def vjp(self, g):
         where, shape = self.args[3:]
-        return scatter(g, where, shape)
+        return scatter_found(g, where, shape)
 
 
 def as_strided_node(t, base):

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..autograd.record import apply, apply_view, apply_views
 from ..autograd.variable import Variable
-from ..autograd.views import MULTI_OUTPUT, gather, positions, scatter
+from ..autograd.views import MULTI_OUTPUT, gather, positions, scatter, scatter_found
 from . import both
 from .rule import FUNCTIONS, METHODS, function, method
 from .shapes import (
@@ -586,7 +586,7 @@ def unfold(self, dimension, size, step):
 class AsStrided(ShapeRule, name="AsStridedBackward0"):
     """Any elements of the memory, by size and strides.
 
-    Math: y[i] = memory[offset + sum(i * stride)].   VJP: each g added where its element came from.
+    Math: y[i] = memory[offset + sum(i * stride)].   VJP: each g added where its element came from, if that is in the operand.
     Shapes: any.   Saves: nothing.   PyTorch: torch.as_strided
     """
 
@@ -594,7 +594,7 @@ class AsStrided(ShapeRule, name="AsStridedBackward0"):
 
     def vjp(self, g):
         where, shape = self.args[3:]
-        return scatter(g, where, shape)
+        return scatter_found(g, where, shape)
 
 
 def _strided_of(input, size, stride, storage_offset):

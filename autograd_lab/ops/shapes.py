@@ -985,8 +985,9 @@ def resize_(self, *size):
     size = sizes_of(size, "size")
     if any(n < 0 for n in size):
         raise RuntimeError("numel: integer multiplication overflow")
-    if addressable(size) != self._data.shape:
-        bump_version(self)
+    if addressable(size) == self._data.shape:
+        return self  # and its strides stay what they are
+    bump_version(self)
     memory, start = storage_of(self._array()), self.storage_offset()
     end = start + math.prod(size)
     if end > memory.size:

@@ -8,7 +8,7 @@ _NAMES = {
         binary_cross_entropy_with_logits binomial blackman_window clear_autocast_cache complex
         conj_physical conj_physical_ conv_tbc cosine_embedding_loss dequantize eig
         empty_permuted empty_quantized feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ fft
-        frobenius_norm from_dlpack from_file frombuffer futures fx gcd_ gradient gru gru_cell hamming_window
+        frobenius_norm from_dlpack from_file futures fx gcd_ gradient gru gru_cell hamming_window
         hann_window hinge_embedding_loss histogramdd hub igamma igammac imag index_put_ instance_norm istft
         kaiser_window kl_div layer_norm lcm_ lobpcg lstm lstm_cell lstsq margin_ranking_loss
         matrix_rank max_pool1d_with_indices multiprocessing negative_ nested nonzero_static norm_except_dim nuclear_norm

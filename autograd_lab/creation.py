@@ -346,6 +346,11 @@ def as_tensor(data, dtype=None, device=None):
 
 def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     """`obj` as a tensor; copied only if asked, or if there is no other way (torch.asarray)."""
+    if isinstance(obj, (bytearray, memoryview)):
+        obj = frombuffer(obj, dtype=dtype or Defaults.dtype)
+    if isinstance(obj, Variable) and copy is False and dtype is not None and obj.dtype is not to_dtype(dtype):
+        have, want = obj.dtype.type_name, to_dtype(dtype).type_name
+        raise ValueError(f"can't alias tensor with dtype '{have}' into dtype '{want}'.")
     if copy is False and not isinstance(obj, (Variable, np.ndarray)):
         if isinstance(obj, np.generic):
             raise RuntimeError(
@@ -358,6 +363,42 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     if requires_grad != out.requires_grad:
         out = (out.detach() if out is obj else out).requires_grad_(requires_grad)
     return out
+
+
+def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
+    """The numbers in some bytes, as a tensor over the same memory (torch.frombuffer).
+
+    Raises ValueError if the bytes are none, or do not hold `count` whole numbers from `offset` on.
+    """
+    try:
+        size = memoryview(buffer).nbytes
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
+    kind = to_dtype(dtype).np
+    if not (size and count):
+        raise ValueError(f"both buffer length ({size}) and count ({count}) must not be 0")
+    if not 0 <= offset < size:
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({size} bytes) minus 1"
+        )
+    if count < 0 and (size - offset) % kind.itemsize:
+        raise ValueError(
+            f"buffer length ({size - offset} bytes) after offset ({offset} bytes) must be a multiple of element size "
+            f"({kind.itemsize})"
+        )
+    if count > 0 and offset + count * kind.itemsize > size:
+        raise ValueError(
+            f"requested buffer length ({count} * {kind.itemsize} bytes) after offset ({offset} bytes) must not be greater "
+            f"than actual buffer length ({size} bytes)"
+        )
+    if memoryview(buffer).readonly:
+        warn_once(
+            "The given buffer is not writable, and PyTorch does not support non-writable tensors. This means you can write "
+            "to the underlying (supposedly non-writable) buffer using the tensor. You may want to copy the buffer to protect "
+            "its data or make it writable before converting it to a tensor. This type of warning will be suppressed for the "
+            "rest of this program."
+        )
+    return leaf(np.frombuffer(buffer, kind, count, offset), requires_grad)
 
 
 def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
@@ -553,8 +594,12 @@ def arange(*args, start=None, end=None, step=None, dtype=None, layout=None, devi
     if (end - start) * step < 0:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if all(isinstance(n, int) for n in (start, end, step)):
+        if (end - start) // step >= 2**62:
+            raise RuntimeError("invalid size, possible overflow?")
         return leaf(np.arange(start, end, step).astype(dtype, copy=False), requires_grad)
     n = math.ceil((end - start) / step)
+    if n >= 2**63:
+        raise RuntimeError("invalid size, possible overflow?")
     if dtype.kind != "f":
         return leaf((int(start) + int(step) * np.arange(n)).astype(dtype), requires_grad)
     return leaf(_steps(start, step, n, dtype), requires_grad)
@@ -627,7 +672,8 @@ def _evenly(start, end, steps, dtype):
     step = (end - start) / work.type(steps - 1)
     wide = np.float16 if work == np.float16 else WIDE
     k, step = np.arange(steps).astype(wide), wide(step)
-    return np.where(k < steps // 2, start + step * k, end - step * (wide(steps - 1) - k)).astype(dtype)
+    points = np.where(k < steps // 2, start + step * k, end - step * (wide(steps - 1) - k))
+    return points.astype(work).astype(dtype)
 
 
 def linspace(start, end, steps, *, dtype=None, layout=None, device=None, requires_grad=False):
@@ -816,7 +862,7 @@ def set_default_tensor_type(what):
 
 
 _FUNCTIONS = (
-    tensor, from_numpy, as_tensor, asarray, scalar_tensor, zeros, zeros_like, ones, ones_like, empty, empty_like, full,
+    tensor, from_numpy, as_tensor, asarray, frombuffer, scalar_tensor, zeros, zeros_like, ones, ones_like, empty, empty_like, full,
     full_like, empty_strided, eye, arange, linspace, logspace, tril_indices, triu_indices, device, layout, is_tensor,
     is_floating_point, is_complex, get_num_threads, set_num_threads, use_deterministic_algorithms,
     are_deterministic_algorithms_enabled, typename, set_default_device,

@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+from collections import Counter
 
 from .autograd import enable_grad
 from .autograd import grad as gradient_of
@@ -29,9 +30,14 @@ def _exchanged(module, tensors, tie_weights):
                     full = f"{prefix}.{name}" if prefix else name
                     places[full] = table, name
                     own.setdefault(id(t), []).append(full)
-    unknown = [name for name in tensors if name not in places]
-    if unknown:
-        raise KeyError(f"the module has no parameter or buffer named {unknown[0]!r}")
+    for name in tensors:
+        inside, _, _ = name.rpartition(".")
+        at = module
+        for part in inside.split(".") if inside else ():
+            if not hasattr(at, part):
+                raise AttributeError(f"{type(at).__name__} has no attribute `{part}`")
+            at = getattr(at, part)
+    tensors = {name: t for name, t in tensors.items() if name in places}
     new = {}
     for name, t in tensors.items():
         table, key = places[name]
@@ -55,19 +61,32 @@ def functional_call(
     """module(*args, **kwargs) with the tensors of a dict (or several) in place of its parameters and buffers of these names.
 
     Gradients reach the tensors that were given. tie_weights: tensors that the module shares between names stay shared.
-    Raises KeyError for a name that the module does not have, RuntimeError (strict=True) for one that is missing.
+    A name that the module does not have is passed over. Raises RuntimeError (strict=True) for such a name, and for one
+    that is missing; ValueError for a name that several dicts have.
     """
     dicts = parameter_and_buffer_dicts
-    tensors = {}
-    for d in [dicts] if isinstance(dicts, dict) else dicts:
-        for name, t in d.items():
-            if name in tensors:
-                raise ValueError(f"{name} appears in more than one dictionary")
-            tensors[name] = t
+    if not isinstance(dicts, (dict, list, tuple)):
+        raise ValueError(
+            f"Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, but got {type(dicts)}"
+        )
+    dicts = [dicts] if isinstance(dicts, dict) else dicts
+    if not all(isinstance(d, dict) for d in dicts):
+        raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
+    times = Counter(name for d in dicts for name in d)
+    if repeated := [name for name, n in times.items() if n > 1]:
+        raise ValueError(
+            f"{repeated!r} appeared in multiple dictionaries; behavior of functional call is ambiguous"
+        )
+    tensors = {name: t for d in dicts for name, t in d.items()}
     if strict:
         owned = {n for n, _ in module.named_parameters()} | {n for n, _ in module.named_buffers()}
-        if missing := sorted(owned - tensors.keys()):
-            raise RuntimeError(f"Error(s) in strict functional_call: missing keys {missing}")
+        problems = [
+            f"\n\t{what} key(s): {', '.join(map(repr, sorted(names)))}."
+            for what, names in (("Unexpected", tensors.keys() - owned), ("Missing", owned - tensors.keys()))
+            if names
+        ]
+        if problems:
+            raise RuntimeError(f"Error(s) in reparametrizing for {type(module).__name__}:{''.join(problems)}")
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     with _exchanged(module, tensors, tie_weights):
         return module(*args, **(kwargs or {}))

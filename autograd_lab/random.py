@@ -122,7 +122,10 @@ class Stream:
         count, span = math.prod(shape), int(high) - int(low)
         long = span >= 2**28 if long is None else long
         words = self.long_words(count) if long else self.words(count)
-        return ((words % np.uint64(span)).astype(np.int64) + int(low)).reshape(shape)
+        if span == 2**64:  # all there are: the words themselves
+            return words.astype(np.int64).reshape(shape)
+        # In uint64, which wraps around, for a range may be wider than int64 is.
+        return (words % np.uint64(span) + np.uint64(int(low) % 2**64)).astype(np.int64).reshape(shape)
 
     def permutation(self, n):
         """0 to n - 1 in random order: every place in turn changes its number with one behind it, or keeps it."""

@@ -4,7 +4,6 @@ import math
 
 from .absent import finder
 from .autograd.record import apply
-from .autograd.variable import Variable
 from .ops import pairs
 from .ops import pointwise as rules
 from .ops.arguments import publish
@@ -45,10 +44,7 @@ def ndtr(input):
 
 def xlog1py(input, other):
     """Input * log(1 + other), 0 where `input` is 0 (torch.special.xlog1py)."""
-    like = input if isinstance(input, Variable) else other
-    return pointwise(
-        pairs.SpecialXlog1PyBackward0, (tensor_of(input, like), tensor_of(other, like)), floats=True
-    )
+    return pointwise(pairs.SpecialXlog1PyBackward0, (tensor_of(input), tensor_of(other)), floats=True)
 
 
 globals().update(publish({k: v for k, v in globals().items() if k not in _IMPORTED}, "special.", __name__))

@@ -1,7 +1,9 @@
-"""Functions that teaching code meets now and then: factorizations, windows, special functions, and their corners.
+"""Functions that code meets now and then, factorizations among them, and corners found by PyTorch's own tests.
 
 Recorded and live; each line is one expression.
 """
+
+import sys
 
 import pytest
 from recorded import differences, live, run, stored
@@ -37,6 +39,20 @@ S, B = double([2.0, 1, 0], [4, 4, 1], [1, 3, 5]), double([1.0, 2], [3, 4], [5, 6
 Z = torch.zeros(2, 2)
 LU, swaps = L.lu_factor(S)
 x = T([1.0, 2, 3], requires_grad=True)
+six = torch.arange(6.0).view(2, 3).requires_grad_()
+PICKS = [lambda y: y[:, :1], lambda y: y[1], lambda y: y[:, ::2], lambda y: y[:, 1:], lambda y: y.diagonal(), lambda y: y[:0], lambda y: y.t(), lambda y: y]
+
+import torch.autograd.forward_ad as fw
+
+def moving(f):
+    with fw.dual_level():
+        return fw.unpack_dual(f(fw.make_dual(T([5.0, 6, 7]), T([1.0, 2, 4])), torch.zeros(3), T([0, 0, 0])))[:]
+
+def slope(f):
+    x = T([0.3, 0.5], dtype=torch.float64, requires_grad=True)
+    with fw.dual_level():
+        tangent = fw.unpack_dual(f(fw.make_dual(x, T([1.0, 2], dtype=torch.float64)))).tangent
+    return tangent.detach(), torch.autograd.grad(tangent.sum(), x)
 """
 
 LINES = """
@@ -103,6 +119,58 @@ L.tensorsolve(torch.eye(6).view(2, 3, 6).movedim(1, 2), torch.ones(2, 3), dims=(
 L.tensorinv(torch.eye(6).view(2, 3, 6), ind=2), L.tensorinv(torch.eye(6).view(6, 3, 2), ind=1).shape
 L.tensorinv(torch.eye(6).view(2, 3, 6), ind=0)
 L.tensorinv(torch.eye(6).view(2, 3, 6), ind=1)
+torch.autograd.grad(x[::2].as_strided((2,), (1,)).sum(), x)
+[torch.autograd.grad((pick(six).as_strided(*a) ** 2).sum(), six) for pick in PICKS for a in (((2,), (1,), 3), ((2, 2), (2, 1), 0), ((3,), (1,)), ((2, 2), (1, 1), 1), ((6,), (1,), 0))]
+torch.autograd.grad(torch.autograd.grad((six[:, :1].as_strided((2,), (1,), 3) ** 3).sum(), six, create_graph=True)[0].sum(), six)
+torch.zeros(6)[::2].resize_(3).fill_(7.0)._base, torch.zeros(5, 3).t().resize_(3, 5).stride(), torch.zeros(5, 3)[:, 1].resize_(5).stride()
+torch.randn(2, 2).t().resize_as_(torch.ones(2, 2)).stride()
+torch.block_diag(torch.ones(2, dtype=torch.int8), T(1.5)), torch.block_diag(torch.ones(2, dtype=torch.uint8), torch.ones(1, 1, dtype=torch.int16)).dtype
+torch.autograd.grad(torch.block_diag(x, torch.ones(1, 1, dtype=torch.float64)).sum(), x)[0].dtype
+torch.empty(4, dtype=torch.uint8).random_(3, None), torch.empty(2, dtype=torch.int64).random_(-2**63, None), torch.empty(4).random_(3, None), torch.empty(3).random_(9), torch.empty(3).random_(2, 9), torch.empty(3).random_()
+T([2, 1, -1, 0, 3]) ** T([-1, -2, -3, -1, 2]), T([2, 1, -1, 0, 3], dtype=torch.int8) ** T([-1, -2, -3, -4, 5], dtype=torch.int8), 2 ** T([1, -1]), (-1) ** T([-2, -1]), T([0, 1]) ** T(-1), T([2, 3]).pow_(T([-1, 2]))
+torch.linspace(1, 127, 50, dtype=torch.int64), torch.linspace(-7, 33, 37, dtype=torch.int32)
+torch.autograd.grad(torch.sinc(double([1e-300, 0.0, 1e-8]).view(-1)).sum(), double([1.0]), allow_unused=True), torch.autograd.functional.jacobian(torch.sinc, T([1e-300, 0.0, 0.5], dtype=torch.float64)).diagonal()
+[torch.autograd.grad(f(z, T([0.0, 0.0, 0.0])), z) for f in (F.smooth_l1_loss, F.huber_loss) for z in [T([nan, 0.5, 1.0], requires_grad=True)]]
+torch.special.xlog1py(T([1], dtype=torch.uint8), -1), torch.special.xlog1py(-1, T([1], dtype=torch.uint8))
+torch.digamma(T([-1e-8, -0.9999, -1e-300, -2.5, -1.0, 0.0, -0.0, 0.3], dtype=torch.float64))
+torch.polygamma(1, T([1.0, -0.5, 3.0, 0.2], dtype=torch.float64)), torch.polygamma(2, T([1.0, -0.5, 3.0, -1.0, -20.0, -20.5], dtype=torch.float64)), torch.polygamma(3, T([-2.0, -30.5], dtype=torch.float64))
+torch.polygamma(-1, x)
+[told(lambda: f()) for f in (lambda: x - True, lambda: True - x, lambda: torch.ones(2).sub_(True), lambda: torch.rsub(x, True), lambda: T([True]) - True, lambda: T([True]) - 1, lambda: x - T(True), lambda: torch.sub(x, False))]
+[told(lambda: f(torch.ones(2).int(), torch.ones(3).int())) for f in (torch.isclose, torch.allclose, torch.logical_and, torch.bitwise_and, torch.gcd, torch.eq, torch.bitwise_left_shift)]
+[getattr(torch.ones(2), n)(object()) is NotImplemented for n in "__floordiv__ __iadd__ __isub__ __imul__ __itruediv__ __ifloordiv__ __imod__ __ipow__ __iand__ __matmul__ __add__ __radd__ __rfloordiv__ __rpow__ __mod__ __lt__".split()]
+torch.ones(2) // object()
+[t.shape for t in torch.ones(3, 0).unsafe_chunk(3, 1)], torch.empty(0).unsafe_chunk(2), nn.GRUCell(10, 0)(torch.ones(3, 10)).shape
+list(reversed(nn.ParameterDict({"p": nn.Parameter(torch.ones(1)), "x": nn.Parameter(torch.ones(2))})))
+F.leaky_relu_(T([-1.0, 1.0]), -2.0)
+F.leaky_relu_(x * 1, -2.0).sum().backward()
+torch.cat([torch.empty(0), torch.empty(0)], dim=1), torch.arange(0, 3)
+torch.arange(0, 1e300)
+torch.asarray(torch.ones(2), dtype=torch.float64, copy=False)
+torch.asarray(bytearray(b"abcdefgh")), torch.asarray(bytearray(b"abcdefgh"), dtype=torch.int16), torch.frombuffer(bytearray(b"abcdefgh"), dtype=torch.int16, count=2, offset=2)
+[told(lambda: torch.frombuffer(b, dtype=torch.int32, **k)) for b, k in ((bytearray(8), dict(count=9)), (bytearray(8), dict(offset=2)), (bytearray(), {}), (bytearray(8), dict(offset=8)), (bytearray(8), dict(offset=-1)), ([1], {}), (bytearray(8), dict(count=0)), (bytearray(8), dict(requires_grad=True)))]
+[told(lambda: torch.autograd.grad(f().sum(), x)) for f in (lambda: torch.zeros(3).scatter(0, T([1]), x), lambda: torch.zeros(3).scatter_add(0, T([1]), x), lambda: torch.zeros(3).scatter_reduce(0, T([1]), x, "sum"), lambda: torch.zeros(3).scatter_reduce(0, T([1]), x, "mean"))]
+[told(f) for f in (lambda: x.clamp_(), lambda: x.tril_(), lambda: x.transpose_(0, 5), lambda: x.index_add_(0, T([5]), x), lambda: x.scatter_(0, T([9]), 1.0), lambda: x.fill_(torch.ones(2)), lambda: x.bernoulli_(2), lambda: x.uniform_(3, 1), lambda: x.unsqueeze_(7), lambda: x.resize_(4))]
+F.threshold(T([1, 5], dtype=torch.uint8), -1, 0), F.threshold(T([1, 5], dtype=torch.uint8), 2, 3.7), F.threshold(T([1, 5]), 3.7, 300)
+F.threshold(T([1, 5], dtype=torch.uint8), 2, 300)
+F.pad(torch.ones(1, dtype=torch.uint8), (1, 1), value=-1)
+torch.addr(torch.ones(2, 2, dtype=torch.int64), torch.ones(2), torch.ones(2)), torch.lerp(torch.ones(3), torch.ones(3), T(0.5, dtype=torch.float64))
+torch.rsub(torch.ones(2, dtype=torch.int64), 1, alpha=1.5)
+torch.addcdiv(torch.ones(2), torch.ones(2).int(), torch.ones(2).int())
+torch.repeat_interleave(torch.arange(3), T([1, 2, 3]), output_size=5)
+torch.cov(torch.randn(2, 3), fweights=T([0, 0, 0]))
+torch.func.vmap(lambda x: torch.max(x, 0))(torch.ones(2, 3))
+[(y, y.grad_fn.name(), torch.autograd.grad(y.sum(), x)) for y in [x * 1] if y.logical_and_(T([True, True, False])) is y]
+torch.det(T([[nan, 1], [1, 1]])), torch.linalg.inv(T([[nan, 1], [1, 1]])), torch.matrix_power(torch.ones(2, 2).int(), 2)
+L.cholesky(T([[nan, 1], [1, 1]]))
+L.svd(T([[nan, 1], [1, 1]]))
+torch.autograd.gradcheck(lambda x: x * 2, (torch.zeros(0, 3, 4, dtype=torch.double, requires_grad=True),))
+[told(lambda: torch.func.functional_call(nn.Linear(2, 1), d, torch.ones(2), **k)) for d, k in (({"foo": x}, dict(strict=True)), ({"weight": torch.ones(1, 2)}, dict(strict=True)), (({"weight": x}, {"weight": x}), {}), (5, {}), (({}, 3), {}), ({"sub.w": x}, {}), ({"weight": torch.ones(1, 2), "bias": torch.ones(1), "foo": x}, {}))]
+moving(lambda s, z, i: z.scatter(0, i, s)), moving(lambda s, z, i: z.index_copy(0, i, s)), moving(lambda s, z, i: z.index_put((i,), s)), moving(lambda s, z, i: z.put(i, s)), moving(lambda s, z, i: z.scatter_add(0, i, s))
+moving(lambda s, z, i: z.scatter(0, i[:1], s)), moving(lambda s, z, i: z.scatter_add(0, i[:1], s)), moving(lambda s, z, i: z.scatter_reduce(0, i[:1], s, "sum")), moving(lambda s, z, i: z.scatter_reduce(0, i[:2], s, "mean")), moving(lambda s, z, i: s.sinc())
+[slope(lambda d: getattr(d.clone() * d, n)()) for n in "sin_ cos_ tan_ exp_ log_ sqrt_ rsqrt_ tanh_ sigmoid_ square_ abs_ erf_ sinh_ cosh_ asin_ acos_ atan_ log1p_ expm1_ reciprocal_ relu_ exp2_ log2_ sinc_ lgamma_ erfinv_".split()]
+[slope(lambda d: (lambda z: (getattr(z[:1], n)(), z)[1])(d * d)) for n in "sin_ exp_ sqrt_ tanh_ square_ abs_".split()]
+[slope(lambda d: getattr(d * d, n)(T([0.4, 0.7], dtype=torch.float64))) for n in "pow_ atan2_ hypot_ xlogy_ copysign_ mul_ div_".split()]
+slope(lambda d: (d * d).cumprod_(0)), slope(lambda d: F.silu(d * d, inplace=True)), slope(lambda d: F.elu(-d * d, inplace=True)), slope(lambda d: d ** 3 + d.clone().exp_()), slope(lambda d: (d * d).view(2, 1).mul_(d[:1]).view(2)), slope(lambda d: torch.zeros(2, dtype=torch.float64).copy_(d * d))
 """
 
 PROGRAMS = {line: START + f"out['r'] = told(lambda: ({line}))" for line in LINES.strip().splitlines()}
@@ -110,9 +178,20 @@ PROGRAMS = {line: START + f"out['r'] = told(lambda: ({line}))" for line in LINES
 STORED = stored(__file__)
 
 
+@pytest.fixture
+def standing_in(monkeypatch):
+    """The library, whose forward mode is also what a program imports from torch.autograd."""
+    from autograd_lab.autograd import forward_ad
+
+    monkeypatch.setitem(sys.modules, "torch", autograd_lab)
+    monkeypatch.setitem(sys.modules, "torch.autograd", autograd_lab.autograd)
+    monkeypatch.setitem(sys.modules, "torch.autograd.forward_ad", forward_ad)
+    return autograd_lab
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_it_is_as_pytorch_left_it(name):
-    assert not differences(run(PROGRAMS[name], autograd_lab), STORED["results"][name])
+def test_it_is_as_pytorch_left_it(name, standing_in):
+    assert not differences(run(PROGRAMS[name], standing_in), STORED["results"][name])
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -297,6 +297,37 @@ opt4.step()
 s4.step()
 out['tensor lr'] = opt4.param_groups[0]['lr'], w
 """,
+        "a line search that may not evaluate for ever": """
+x = torch.tensor([-1.5, 2.0], dtype=torch.float64, requires_grad=True)
+opt = torch.optim.LBFGS([x], lr=1e-3, line_search_fn='strong_wolfe')
+seen = []
+def closure():
+    opt.zero_grad()
+    loss = (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2
+    loss.backward()
+    seen.append(loss.item())
+    return loss
+opt.step(closure)
+out['seen'], out['x'] = seen, x
+""",
+        "a state that was cleared, and rates that were noted": """
+p = torch.ones(2, requires_grad=True)
+opt = torch.optim.Adagrad([p], lr=0.1, initial_accumulator_value=0.5)
+p.grad = torch.ones(2)
+opt.step()
+opt.state.clear()
+opt.step()
+out['p'], out['state'] = p, opt.state[p]
+opt = torch.optim.SGD([p], lr=torch.tensor(0.5))
+s = torch.optim.lr_scheduler.ExponentialLR(opt, 0.5)
+noted = []
+for _ in range(3):
+    noted += s.get_last_lr()
+    opt.step()
+    s.step()
+out['noted'] = noted
+out['collated'] = torch.utils.data.default_collate([1, 2.5]), torch.utils.data.default_collate([1, 2]), torch.utils.data.default_collate([True, False])
+""",
         "schedulers made of schedulers, refused": ATTEMPT
         + """
 S = torch.optim.lr_scheduler

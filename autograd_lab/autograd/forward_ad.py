@@ -4,7 +4,7 @@
         d = make_dual(x, v)                 # x, and the direction v in which it moves
         value, jvp = unpack_dual(f(d))      # f(x), and how fast f(x) moves
 
-No rule has a forward formula. Its vjp is linear in the gradient u that comes in, u -> u @ J; so the derivative of
+Few rules have a forward formula (see Rule.linear). A vjp is linear in the gradient u that comes in, u -> u @ J; so the derivative of
 (u @ J) . v by u, which is one backward pass through the recorded vjp, is J @ v. Custom Functions bring their own `jvp`.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 from .engine import cast, sum_to
 from .modes import THREAD, _Switch
 from .node import Node
-from .record import make_node, node_for
+from .record import apply, copy_of, edges_of, make_node, node_for, wanted
 from .variable import NO_EDGE, Variable, alias, edge_of, wrap
 from .views import gather, make_view, positions, scatter
 
@@ -231,8 +231,26 @@ class Level:
             if inputs[0]._data.dtype.kind != "f":
                 return None
             return wrap(np.zeros(inputs[0]._data.shape, inputs[0]._data.dtype)) if known else None
-        tangents = self._push(rule, inputs, (wrap(data),), args)
+        out = wrap(data)
+        if THREAD.state.grad:
+            inputs, out = self._beside(rule, inputs, out, args)
+        tangents = self._push(rule, inputs, (out,), args)
         return None if tangents is None else tangents[0]
+
+    def _beside(self, rule, inputs, out, args):
+        """The operation as if it were not in place, with its history: the tangent may be differentiated, and depends on both."""
+        edges = edges_of(inputs[: rule.operands])
+        if not wanted(edges):
+            return inputs, out
+        target = inputs[0]
+        copy = copy_of(target, edges[0])
+        inputs = (copy, *[copy if t is target else t for t in inputs[1:]])
+        node = node_for(rule, edges, inputs, (out,), args)
+        arrays = [t._data for t in inputs[: rule.operands]]
+        if any(x.shape != out._data.shape or x.dtype is not out._data.dtype for x in arrays):
+            node.fold = tuple([(x.shape, x.dtype) for x in arrays])
+        out._edge = node
+        return inputs, out
 
     def copied(self, copy, t):
         """`copy` holds the value of `t`, which is about to be overwritten: it moves as `t` did."""
@@ -371,6 +389,12 @@ def _jvp(rule, inputs, outputs, args, tangents, recorded):
     """J @ v for one operation, by differentiating its vjp with respect to the gradient it is given."""
     from . import grad
 
+    if rule.linear(args):
+        moved = [
+            t if v is None and t._data.dtype.kind != "f" else wrap(np.zeros_like(t._data)) if v is None else v
+            for t, v in zip(inputs, tangents, strict=True)
+        ]
+        return [apply(rule, tuple(moved), *args)]
     if not recorded:
         inputs = [alias(t) if isinstance(t, Variable) else t for t in inputs]
         outputs = [alias(t) for t in outputs]

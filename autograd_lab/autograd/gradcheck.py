@@ -122,7 +122,9 @@ class _Check:
                     stacklevel=4,
                 )
             array = x._array()
-            if any(stride <= 0 and n > 1 for stride, n in zip(array.strides, array.shape, strict=True)):
+            if array.size and any(
+                stride <= 0 and n > 1 for stride, n in zip(array.strides, array.shape, strict=True)
+            ):
                 raise RuntimeError(
                     f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are non-overlapping "
                     "to be able to compute the numerical gradients correctly. You should call .contiguous on the input before "

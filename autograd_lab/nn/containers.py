@@ -349,8 +349,16 @@ class ParameterDict(Module):
     def __iter__(self):
         return iter(self._keys)
 
+    def __reversed__(self):
+        return reversed(self._keys)
+
     def __contains__(self, key):
         return key in self._keys
+
+    def clear(self):
+        """Take out all values."""
+        for key in list(self._keys):
+            del self[key]
 
     def keys(self):
         """The keys."""

@@ -11,6 +11,7 @@ import numpy as np
 from ..autograd.errors import TYPE_NAMES
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import wrap
+from ..dtypes import number_as
 from ..layout import rows
 from ..random import rng_of
 from . import both, numerics
@@ -93,13 +94,19 @@ class ThresholdBackward1(ThresholdBackward0):
 @function(method=False)
 def threshold(input, threshold, value):
     """`input` where it is above `threshold`, else `value` (torch.threshold)."""
-    return apply(ThresholdBackward0, (input,), threshold, value)
+    return apply(ThresholdBackward0, (input,), *_in_its_type(input, threshold, value))
+
+
+def _in_its_type(input, *numbers):
+    """Numbers as a tensor of integers takes them: cut to whole ones, -1 as 255 in a byte."""
+    kind = input._data.dtype
+    return numbers if kind.kind == "f" else tuple([number_as(n, kind).item() for n in numbers])
 
 
 @function(method=False, name="threshold_")
 def threshold_(input, threshold, value):
     """The in-place form of `threshold`."""
-    return apply_inplace(ThresholdBackward1, (input,), threshold, value)
+    return apply_inplace(ThresholdBackward1, (input,), *_in_its_type(input, threshold, value))
 
 
 class LeakyReluBackwardBackward0(Gate):
@@ -136,6 +143,15 @@ class LeakyReluBackward1(LeakyReluBackward0):
 
     saves = ("result",)
 
+    def vjp(self, g, x):
+        if self.args[0] < 0:
+            raise RuntimeError(
+                "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. "
+                "This is caused by calling in-place forward function with a negative slope, please call out-of-place "
+                "version instead."
+            )
+        return super().vjp(g, x)
+
 
 def leaky_relu(input, negative_slope=0.01):
     """`input` where positive, else negative_slope * input (torch.nn.functional.leaky_relu)."""
@@ -144,12 +160,6 @@ def leaky_relu(input, negative_slope=0.01):
 
 def leaky_relu_(input, negative_slope=0.01):
     """The in-place form of `leaky_relu`."""
-    if negative_slope < 0:
-        raise RuntimeError(
-            "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This "
-            "is caused by calling in-place forward function with a negative slope, please call out-of-place version "
-            "instead."
-        )
     return apply_inplace(LeakyReluBackward1, (input,), negative_slope)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..autograd.modes import THREAD
 from ..autograd.variable import Variable
+from ..autograd.views import check_writable
 from ..dtypes import dtype
 from ..warning import warn, warn_once
 from .rule import METHODS
@@ -85,6 +86,8 @@ def _public_method(fn, key):
             if otherwise is None:
                 complaint = why(key, fn, args, kwargs, error)
                 if complaint is None:
+                    if key[-1] == "_" and key not in _NO_WRITE:
+                        check_writable(self)  # a leaf that may not be written is what PyTorch sees first
                     raise
         if otherwise is not None:
             args, kwargs = otherwise
@@ -93,6 +96,12 @@ def _public_method(fn, key):
 
     call.__module__ = fn.__module__
     return _dressed(call, fn, key)
+
+
+_NO_WRITE = frozenset(
+    ["Tensor.resize_", "Tensor.resize_as_", "Tensor.requires_grad_", "Tensor.detach_", "Tensor.set_"]
+)
+"""Names with an underscore of methods that write no numbers."""
 
 
 def _dressed(call, fn, key):

@@ -62,7 +62,7 @@ class SubBackward0(Rule):
     default_args = (1,)
 
     def refuse(a, b):
-        no_bool_difference(a._data, b._data if isinstance(b, Variable) else None)
+        no_bool_difference(a._data, b._data if isinstance(b, Variable) else b)
 
     def forward(x, y, alpha=1):
         if x.dtype.kind == "b":
@@ -143,13 +143,14 @@ class DivBackward0(Rule):
 
 
 def no_bool_difference(x, y):
-    """Raise the error of a subtraction in which an array `x` or `y` (None: a number) is boolean."""
-    if y is not None and x.dtype.kind == y.dtype.kind == "b":
+    """Raise the error of a subtraction in which the array `x` or `y` (an array or a number) is boolean."""
+    truth = isinstance(y, bool) or (hasattr(y, "dtype") and y.dtype.kind == "b")
+    if truth and x.dtype.kind == "b":
         raise RuntimeError(
             "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
             "operator instead."
         )
-    if x.dtype.kind == "b" or (y is not None and y.dtype.kind == "b"):
+    if truth or x.dtype.kind == "b":
         raise RuntimeError(
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, "
             "use the `~` or `logical_not()` operator instead."
@@ -166,7 +167,7 @@ class RsubBackward1(Rule):
     keeps = ("alpha",)
 
     def forward(x, alpha, number):
-        no_bool_difference(x, None)
+        no_bool_difference(x, number)
         x, number = number_operand(x, number, False)
         return number - x if alpha == 1 else number - alpha * x
 
@@ -291,6 +292,8 @@ class PowBackward2(Rule):
 
     def forward(x, number):
         x, number = number_operand(x, number, False)
+        if x.dtype.kind in "iu":
+            return _whole_power(np.asarray(number, x.dtype), x)
         return number**x
 
     def vjp(self, g, a, y):
@@ -303,7 +306,17 @@ class PowBackward2(Rule):
 def _power_of_tensor(x, n):
     if x.dtype.kind == "b":
         raise not_for(x.dtype, "pow")
-    return x**n
+    return _whole_power(x, n) if x.dtype.kind in "iu" else x**n
+
+
+def _whole_power(x, n):
+    """Integers to integer powers; 1 / x ** -n is cut to a whole number where `n` is negative, 0 for x = 0."""
+    out = x ** np.maximum(n, 0)
+    negative = n < 0
+    if not negative.any():
+        return out
+    odd = np.where(n % 2 == 0, x.dtype.type(1), x)
+    return np.where(negative, np.where(np.abs(x) == 1, odd, x.dtype.type(0)), out)[()]
 
 
 def _power(x, n):
@@ -419,6 +432,7 @@ def rsub(input, other, *, alpha=1):
     if isinstance(other, Variable):
         no_bool_difference(input._data, other._data)
         return pointwise(RsubBackward0, (input, other), _factor(input, other, alpha))
+    _factor(input, tensor_of(other, input), alpha)
     return apply(RsubBackward1, (input,), alpha, other)
 
 
@@ -451,16 +465,16 @@ def _rpow(self, other):
 OPERATORS = {
     "__add__": AddBackward0.call,
     "__radd__": AddBackward0.call,
-    "__iadd__": AddBackward0.call_,
+    "__iadd__": operator_of(AddBackward0.call_),
     "__sub__": SubBackward0.call,
     "__rsub__": _rsub,
-    "__isub__": SubBackward0.call_,
+    "__isub__": operator_of(SubBackward0.call_),
     "__mul__": MulBackward0.call,
     "__rmul__": MulBackward0.call,
-    "__imul__": MulBackward0.call_,
+    "__imul__": operator_of(MulBackward0.call_),
     "__truediv__": DivBackward0.call,
     "__rtruediv__": _rdiv,
-    "__itruediv__": DivBackward0.call_,
+    "__itruediv__": operator_of(DivBackward0.call_),
     "__neg__": METHODS["neg"],
     "__pow__": _pow,
     "__rpow__": _rpow,

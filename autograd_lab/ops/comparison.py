@@ -18,6 +18,7 @@ from .rule import (
     function,
     method,
     number_operand,
+    operator_of,
     pointwise_inplace,
     tensor_of,
 )
@@ -95,6 +96,14 @@ def both_tensors(op, input, other, numbers=False):
     return input, other
 
 
+def fitting(fn, *arrays):
+    """Call fn(*arrays). Raises RuntimeError, in PyTorch's words, if their shapes do not broadcast."""
+    try:
+        return fn(*arrays)
+    except ValueError:
+        raise broadcast_error(arrays) from None
+
+
 def compare(name, fn, *aliases):
     """Make the function, the method and the in-place method of a comparison."""
 
@@ -102,11 +111,7 @@ def compare(name, fn, *aliases):
         x, y = operands(input, other)
         if y is NotImplemented:
             return NotImplemented
-        try:
-            data = fn(x, y)
-        except ValueError:
-            raise broadcast_error([x, y]) from None
-        return constant_result((input, other), data, name)
+        return constant_result((input, other), fitting(fn, x, y), name)
 
     class Comparison(Rule, name=name.capitalize() + "Backward0"):
         """A comparison written over one of its operands: the new values do not move with the old ones. VJP: 0."""
@@ -182,14 +187,15 @@ def bitwise(name, fn, symbol):
 
     def call(input, other):
         x, y = operands(input, other)
-        return (
-            NotImplemented if y is NotImplemented else constant_result((input, other), fn(check(x), y), name)
-        )
+        if y is NotImplemented:
+            return NotImplemented
+        return constant_result((input, other), fitting(fn, check(x), y), name)
 
     class Bitwise(Rule, name=f"_{name}"):
         """An operation on bits, in place."""
 
         op = name
+        operands = 0  # bits have no gradient; the history of what is written stays
 
         def forward(x, y):
             return fn(check(x), y)
@@ -198,7 +204,7 @@ def bitwise(name, fn, symbol):
         return pointwise_inplace(Bitwise, (input, tensor_of(other, input)))
 
     call = _publish(name, call, call_)
-    METHODS.update({f"__{symbol}__": call, f"__r{symbol}__": call, f"__i{symbol}__": call_})
+    METHODS.update({f"__{symbol}__": call, f"__r{symbol}__": call, f"__i{symbol}__": operator_of(call_)})
 
 
 bitwise("bitwise_and", operator.and_, "and")
@@ -229,6 +235,7 @@ class BitwiseNot(Rule, name="_bitwise_not"):
     """Every bit turned over, in place."""
 
     op = "bitwise_not"
+    operands = 0
 
     def forward(x):
         return bitwise_not(wrap(x))._data
@@ -246,7 +253,7 @@ def logical(name, fn, n):
 
     def call(input, *others):
         inputs = both_tensors(name, input, *others) if n == 2 else (input,)
-        return constant_result(inputs, np.asarray(fn(*[t._data for t in inputs]))[()], name)
+        return constant_result(inputs, np.asarray(fitting(fn, *[t._data for t in inputs]))[()], name)
 
     def call_(self, *others):
         return pointwise_inplace(Logical, (self, *others))
@@ -255,6 +262,7 @@ def logical(name, fn, n):
         """A logical operation, in place."""
 
         op = name
+        operands = 0
         makes_bool = True
 
         def forward(*arrays):
@@ -279,7 +287,7 @@ def whole(name, fn):
         x, y = operands(*both_tensors(name, input, other))
         if x.dtype.kind not in "iu":
             raise not_for(x.dtype, f"{name}_cpu")
-        return constant_result((input, other), fn(x, y), name)
+        return constant_result((input, other), fitting(fn, x, y), name)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__ = f"Elementwise {name} of two tensors of whole numbers (torch.{name})."
@@ -330,7 +338,7 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
             raise RuntimeError(f"{name} must be greater than or equal to zero, but got {value}")
     if x.dtype is not y.dtype:
         raise RuntimeError(f"{TYPE_NAMES[x.dtype.name]} did not match {TYPE_NAMES[y.dtype.name]}")
-    close = THREAD.state.run(np.isclose, x, y, rtol, atol, equal_nan)
+    close = THREAD.state.run(fitting, lambda x, y: np.isclose(x, y, rtol, atol, equal_nan), x, y)
     return constant_result((input, other), np.asarray(close)[()], "isclose")
 
 

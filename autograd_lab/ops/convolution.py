@@ -570,6 +570,8 @@ class ConstantPadNdBackward0(Rule):
 def pad_constant(input, pad, value=0):
     """`input` with a border of `value`; `pad` gives (before, after) for the last dim first."""
     if isinstance(value, (int, float)):
+        if value < 0 and input._data.dtype.kind == "u":
+            raise RuntimeError("value cannot be converted to type uint8_t without overflow")
         number_as(value, input._data.dtype)  # raises if the type cannot hold it
     return apply(ConstantPadNdBackward0, (input,), tuple(pad), value)
 

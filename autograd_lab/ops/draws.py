@@ -343,14 +343,21 @@ def geometric_(self, p, *, generator=None):
     )
 
 
+_NOT_GIVEN = object()
+
+
 @method
-def random_(self, from_=None, to=None, *, generator=None, **named):
-    """Overwrite with whole numbers from [from, to); with one number, from [0, that)."""
+def random_(self, from_=_NOT_GIVEN, to=_NOT_GIVEN, *, generator=None, **named):
+    """Overwrite with whole numbers from [from, to); with one number, from [0, that); with to=None, from `from` on."""
     from_ = named.get("from", from_)
     kind = self._data.dtype
-    rule = RandomBackward2 if from_ is None else RandomBackward1 if to is None else RandomBackward0
-    low, high = (0, from_) if to is None else (from_ or 0, to)
-    long = None if high is not None else kind.itemsize > 4
+    if to is _NOT_GIVEN:
+        rule, low, high = RandomBackward1, 0, from_
+        if from_ is _NOT_GIVEN:
+            rule, high = RandomBackward2, None
+    else:
+        rule, low, high = RandomBackward0, from_, to
+    long = kind.itemsize > 4 if rule is RandomBackward2 else None
     if high is None:  # all whole numbers the type holds exactly
         high = (
             2 ** (np.finfo(kind).nmant + 1) + 1

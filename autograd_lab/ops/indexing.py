@@ -77,6 +77,10 @@ class IndexPutBackward0(ShapeRule):
     saves_rest = True
     keeps = ("accumulate",)
 
+    @classmethod
+    def linear(cls, args):
+        return True
+
     def forward(x, values, *rest):
         *indices, accumulate, pattern, shape = rest
         index = numpy_index(pattern, indices)

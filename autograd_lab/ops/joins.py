@@ -131,7 +131,7 @@ def cat(tensors, dim=0, *, axis=None):
                 f"size {shape[i]} for tensor number {k} in the list."
             )
     if first is None:
-        dim_of(dim, 1)
+        dim = 0  # tensors of size (0,) are joined along any dim
     return apply(CatBackward0, tensors, dim, tuple([(t._data.shape, t._data.dtype) for t in tensors]))
 
 
@@ -230,9 +230,10 @@ class BlockDiagBackward0(ShapeRule):
     inputs = ("tensors",)
 
     def forward(*arrays):
-        *arrays, shapes = arrays
+        *arrays, shapes, _ = arrays
         sizes = [_matrix_size(s) for s in shapes]
-        whole = np.zeros((sum(n for n, _ in sizes), sum(m for _, m in sizes)), arrays[0].dtype)
+        kind = promoted(arrays)[0].dtype
+        whole = np.zeros((sum(n for n, _ in sizes), sum(m for _, m in sizes)), kind)
         i = j = 0
         for x, (n, m) in zip(arrays, sizes, strict=True):
             whole[i : i + n, j : j + m] = x
@@ -242,9 +243,9 @@ class BlockDiagBackward0(ShapeRule):
     def vjp(self, g):
         grads = []
         i = j = 0
-        for shape in self.args[0]:
+        for shape, dtype in zip(*self.args, strict=True):
             n, m = _matrix_size(shape)
-            block = piece(piece(g, 0, i, n), 1, j, m)
+            block = cast(piece(piece(g, 0, i, n), 1, j, m), dtype)
             grads.append(block if len(shape) == 2 else block.reshape(shape))
             i, j = i + n, j + m
         return tuple(grads)
@@ -265,7 +266,8 @@ def block_diag(*tensors):
                 f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {k} has "
                 f"{t._data.ndim} dimensions"
             )
-    return apply(BlockDiagBackward0, tensors, tuple([t._data.shape for t in tensors]))
+    shapes, kinds = zip(*[(t._data.shape, t._data.dtype) for t in tensors], strict=True)
+    return apply(BlockDiagBackward0, tensors, shapes, kinds)
 
 
 @function(method=False)
@@ -405,7 +407,10 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
             "repeats must have the same size as input along dim, but got repeats.size(0) = "
             f"{repeats._data.size} and input.size({d}) = {n}"
         )
-    return METHODS["index_select"](input, dim, wrap(_repeated_places(repeats._data)))
+    places = _repeated_places(repeats._data)
+    if output_size is not None and output_size != len(places):
+        raise RuntimeError("allocated size does not match required size")
+    return METHODS["index_select"](input, dim, wrap(places))
 
 
 def _repeated_places(repeats):

@@ -113,7 +113,8 @@ class LinalgDetBackward0(_Factored):
     saves = ("A", "result")
 
     def forward(a):
-        return np.linalg.det(a).astype(a.dtype)
+        det = np.linalg.det(a)
+        return np.where(np.isnan(a).any((-2, -1)), np.nan, det).astype(a.dtype)[()]  # of nan NumPy makes 0
 
     def vjp(self, g, a, det):
         size = np.abs(both.array_of(det))
@@ -216,7 +217,7 @@ class LinalgInvExBackward0(Rule):
         try:
             return np.linalg.inv(a)
         except np.linalg.LinAlgError:
-            if name:
+            if name and zero_pivots(packed_lu(a)[0]).any():
                 raise LinAlgError(_singular(name, a)) from None
             return _leftovers(a, np.eye(a.shape[-1], dtype=a.dtype))
 
@@ -548,7 +549,10 @@ def _cholesky(name, a, upper):
     """
     half = np.tril(T(a) if upper else a)
     try:
-        return np.linalg.cholesky(half + T(np.tril(half, -1)))
+        factor = np.linalg.cholesky(half + T(np.tril(half, -1)))
+        if np.isnan(factor).any():
+            raise np.linalg.LinAlgError
+        return factor
     except np.linalg.LinAlgError:
         factor, flags = _columns(half)
         if not name:
@@ -912,7 +916,12 @@ class LinalgSvdBackward0(Rule):
     plain = False
 
     def forward(a, full, _k):
-        return tuple(np.linalg.svd(a, full))
+        try:
+            return tuple(np.linalg.svd(a, full))
+        except np.linalg.LinAlgError:
+            raise LinAlgError(
+                "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
+            ) from None
 
     def vjp(self, gs, u, s, vh):
         gu, gs_, gvh = gs
@@ -971,7 +980,8 @@ def _old_svd(input, some=True, compute_uv=True):
 @function
 def matrix_power(input, n):
     """The n-th power of a square matrix, by repeated squaring (torch.matrix_power)."""
-    check_matrices("linalg.matrix_power", input)
+    if input._data.dtype.kind != "i" or input._data.ndim < 2:
+        check_matrices("linalg.matrix_power", input)
     if n == 0:
         size = input._data.shape
         eye = np.broadcast_to(np.eye(size[-1], dtype=input._data.dtype), size)

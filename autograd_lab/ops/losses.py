@@ -648,6 +648,11 @@ class MseLossBackward0(_Pointwise):
         return reduced(d * d, reduction)
 
 
+def _far(d, limit):
+    """Where an error is at least as large as `limit`; nan is not."""
+    return np.abs(both.array_of(d)) >= limit
+
+
 class SmoothL1LossBackwardBackward0(_Gradient):
     """The gradient of smooth_l1_loss.   Math: h = g (x - t) / beta near, g sign(x - t) further out."""
 
@@ -659,11 +664,11 @@ class SmoothL1LossBackwardBackward0(_Gradient):
 
     @staticmethod
     def slope(d, beta):
-        return both.where(np.abs(both.array_of(d)) < beta, d / beta, both.sign(d))
+        return both.where(_far(d, beta), both.sign(d), d / beta)
 
     @staticmethod
     def bend(d, beta):
-        near = np.abs(both.array_of(d)) < beta
+        near = ~_far(d, beta)
         return both.constant((near / beta).astype(both.array_of(d).dtype), d)
 
 
@@ -698,11 +703,11 @@ class HuberLossBackwardBackward0(_Gradient):
 
     @staticmethod
     def slope(d, delta):
-        return both.where(np.abs(both.array_of(d)) < delta, d, both.sign(d) * delta)
+        return both.where(_far(d, delta), both.sign(d) * delta, d)
 
     @staticmethod
     def bend(d, delta):
-        near = np.abs(both.array_of(d)) < delta
+        near = ~_far(d, delta)
         return both.constant(near.astype(both.array_of(d).dtype), d)
 
 

@@ -183,7 +183,7 @@ def digamma(x):
     for k, b in enumerate(_BERNOULLI, 1):
         series = series + b / (2 * k * z ** (2 * k))
     psi = np.log(z) - 0.5 / z - series - shift
-    frac = x - np.floor(x)
+    frac = np.modf(x)[0]  # towards zero, which keeps all digits of what is near it
     psi = np.where(reflected, psi - math.pi / np.tan(math.pi * frac), psi)
     psi = np.where(reflected & (frac == 0), np.nan, psi)
     return np.where(x == 0, np.copysign(np.inf, -x), psi)
@@ -194,11 +194,15 @@ def polygamma(x, n):
     """The n-th derivative of digamma: a sum of 1 / (x + k) ** (n + 1), its far end by Euler and Maclaurin."""
     if n == 0:
         return digamma(x)
+    if n == 1:
+        return trigamma(x)
     s = n + 1
     total = np.zeros(x.shape)
-    for k in range(12):
+    terms = max(12, math.ceil(12 - np.min(x, initial=0, where=np.isfinite(x))))
+    for k in range(terms):
         total = total + (x + k) ** -s
-    z = x + 12.0
+    total = np.where((x <= 0) & (x == np.floor(x)), np.inf, total)
+    z = x + terms
     tail = z ** (1 - s) / (s - 1) + 0.5 * z**-s
     factor = float(s)
     power = z ** (-s - 1)
@@ -207,6 +211,19 @@ def polygamma(x, n):
         factor *= (s + 2 * k - 1) * (s + 2 * k)
         power = power / (z * z)
     return (-1.0) ** s * math.factorial(n) * (total + tail)
+
+
+def trigamma(x):
+    """The derivative of digamma, with PyTorch's six steps and short series, so also with its last digits."""
+    reflected = x < 0.5
+    z = np.where(reflected, 1 - x, x)
+    total = np.where(reflected, -((math.pi / np.sin(math.pi * x)) ** 2), 0)
+    for _ in range(6):
+        total = total + 1 / (z * z)
+        z = z + 1
+    square = 1 / (z * z)
+    total = total + (1 + 1 / (2 * z) + square * (1 / 6 - square * (1 / 30 - square / 42))) / z
+    return np.where(reflected, -total, total)
 
 
 def packed_lu(a):

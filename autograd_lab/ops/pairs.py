@@ -968,7 +968,10 @@ def _same_type(input, **others):
 @function
 def lerp(input, end, weight):
     """The point between `input` and `end` at `weight`, a number or a tensor (torch.lerp)."""
-    _same_type(input, end=end, weight=weight)
+    if isinstance(weight, Variable) and not weight._data.ndim:
+        _same_type(input, end=end)  # a 0-d weight may be of another type
+    else:
+        _same_type(input, end=end, weight=weight)
     if isinstance(weight, Variable):
         return pointwise(LerpBackward1, (input, end, weight))
     return pointwise(LerpBackward0, (input, end), weight)
@@ -1003,6 +1006,14 @@ class AddcmulBackward0(Rule):
         return g, None if c is None else g * (c * v), None if b is None else g * (b * v)
 
 
+_WHOLE_ADDCDIV = (
+    "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division "
+    "of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
+    "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
+    "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes."
+)
+
+
 class AddcdivBackward0(Rule):
     """A quotient added to a tensor.
 
@@ -1018,10 +1029,7 @@ class AddcdivBackward0(Rule):
 
     def forward(a, b, c, value):
         if b.dtype.kind != "f":
-            raise RuntimeError(
-                "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a "
-                "true division of tensor1 and tensor2."
-            )
+            raise RuntimeError(_WHOLE_ADDCDIV)
         return a + a.dtype.type(value) * b / c
 
     def vjp(self, g, b, c):
@@ -1031,6 +1039,8 @@ class AddcdivBackward0(Rule):
 
 def _with_value(op, rule):
     def call(input, tensor1, tensor2, *, value=1):
+        if rule is AddcdivBackward0 and tensor1._data.dtype.kind != "f" != tensor2._data.dtype.kind:
+            raise RuntimeError(_WHOLE_ADDCDIV)
         return pointwise(rule, (input, tensor1, tensor2), value)
 
     def call_(self, tensor1, tensor2, *, value=1):

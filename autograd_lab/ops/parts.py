@@ -278,7 +278,11 @@ def unsafe_chunk(input, chunks, dim=0):
     """At most `chunks` pieces of equal length along `dim`, as tensors of their own (torch.unsafe_chunk)."""
     if chunks < 1:
         raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    if not input._data.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
     n = input._data.shape[dim_of(dim, input._data.ndim)]
+    if not n:
+        return tuple([METHODS["clone"](part) for part in chunk(input, chunks, dim)])
     return unsafe_split(input, max(1, -(-n // chunks)), dim)
 
 

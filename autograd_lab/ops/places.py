@@ -312,6 +312,10 @@ class IndexCopyBackward0(ShapeRule):
     saves_if = {"source": (1,)}
     keeps = ("dim", "source_dim")
 
+    @classmethod
+    def linear(cls, args):
+        return True
+
     def forward(x, source, index, dim, _):
         y = np.array(x) if not isinstance(x, np.ndarray) else x.copy()
         if not y.ndim:
@@ -425,14 +429,27 @@ class ScatterBackward0(ShapeRule):
     saves = ("index",)
     keeps = ("dim",)
 
-    def forward(x, src, index, dim):
+    @classmethod
+    def linear(cls, args):
+        return True
+
+    def forward(x, src, index, dim, *_):
         return ScatterBackward1.forward(x, index, dim, _cut(src, index))
 
     def vjp(self, g, index):
-        dim = self.args[0]
-        return _cleared(g, dim, index) if self.needs(0) else None, gathered(g, dim, index) if self.needs(
-            1
-        ) else None
+        dim, shape = self.args
+        to_self = _cleared(g, dim, index) if self.needs(0) else None
+        return to_self, _whole(self, gathered(g, dim, index), shape) if self.needs(1) else None
+
+
+def _whole(node, g, shape):
+    """The gradient of a source of `shape`. Raises RuntimeError, as PyTorch's engine does, if the index left some of it out."""
+    if g.shape != shape:
+        raise RuntimeError(
+            f"Function {node.name()} returned an invalid gradient at index 1 - got {list(g.shape)} but expected shape "
+            f"compatible with {list(shape)}"
+        )
+    return g
 
 
 class ScatterBackward1(ShapeRule):
@@ -480,7 +497,11 @@ class ScatterAddBackward0(ShapeRule):
     saves_if = {"index": (1,)}
     keeps = ("dim",)
 
-    def forward(x, src, index, dim):
+    @classmethod
+    def linear(cls, args):
+        return True
+
+    def forward(x, src, index, dim, *_):
         y = np.array(x) if not isinstance(x, np.ndarray) else x.copy()
         if not y.ndim:
             return y + _cut(src, index).sum(dtype=y.dtype)
@@ -488,7 +509,10 @@ class ScatterAddBackward0(ShapeRule):
         return y
 
     def vjp(self, g, index):
-        return g if self.needs(0) else None, gathered(g, self.args[0], index) if self.needs(1) else None
+        dim, shape = self.args
+        return g if self.needs(0) else None, _whole(self, gathered(g, dim, index), shape) if self.needs(
+            1
+        ) else None
 
 
 class ScatterReduced(NoDerivative, ShapeRule, name="NotImplemented"):
@@ -549,7 +573,7 @@ def _scatter(input, dim, index, src=None, *, value=None, reduce=None):
             src = wrap(np.full(index._data.shape, src, input._data.dtype))
         return ScatterReduced, (input, src, index), (dim, reduce)
     if isinstance(src, Variable):
-        return ScatterBackward0, (input, src, index), (dim,)
+        return ScatterBackward0, (input, src, index), (dim, src._data.shape)
     return ScatterBackward1, (input, index), (dim, number_as(src, input._data.dtype))
 
 
@@ -558,7 +582,7 @@ def _scatter_add(input, dim, index, src):
     d = _check_index("scatter", input, dim, index)
     _check_src("scatter", input, d, index, src)
     _in_bounds(index, (input._data.shape or (1,))[d], d)
-    return ScatterAddBackward0, (input, src, index), (dim,)
+    return ScatterAddBackward0, (input, src, index), (dim, src._data.shape)
 
 
 class ScatterReduceBackward0(ShapeRule):
@@ -575,6 +599,10 @@ class ScatterReduceBackward0(ShapeRule):
     saves = ("self", "src", "index", "result")
     keeps = ("dim", "reduce", "include_self")
     UFUNCS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+
+    @classmethod
+    def linear(cls, args):
+        return args[1] in ("sum", "mean")
 
     def forward(x, src, index, dim, reduce, include_self):
         y = np.array(x) if not isinstance(x, np.ndarray) else x.copy()
@@ -605,11 +633,11 @@ class ScatterReduceBackward0(ShapeRule):
         dim, reduce, include_self = self.args
         zeros, ones_src = both.zeros_like(x), both.zeros_like(src) + 1
         if reduce == "sum":
-            to_self, to_src = g, gathered(g, dim, index)
+            to_self, to_src = g, _whole(self, gathered(g, dim, index), src.shape)
         elif reduce == "mean":
             count = scattered(zeros + 1 if include_self else zeros, dim, index, ones_src)
             share = g / both.where(both.array_of(count) == 0, 1, count)
-            to_self, to_src = share, gathered(share, dim, index)
+            to_self, to_src = share, _whole(self, gathered(share, dim, index), src.shape)
         elif reduce == "prod":
             to_self, to_src = self._prod(g, x, src, index, y)
         else:
@@ -760,6 +788,10 @@ class PutBackward0(ShapeRule):
     saves = ("index", "source")
     saves_if = {"source": (1,)}
     keeps = ("accumulate",)
+
+    @classmethod
+    def linear(cls, args):
+        return True
 
     def forward(x, source, index, accumulate):
         y = np.array(x, order="C")

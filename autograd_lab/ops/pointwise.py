@@ -423,8 +423,9 @@ class SincBackward0(Rule):
         return np.where(x == 0, x.dtype.type(1), np.sin(t) / t)
 
     def vjp(self, g, x):
-        t = x * math.pi
-        return both.masked(g * ((t * both.cos(t) - both.sin(t)) / (t * x)), both.array_of(x) != 0)
+        t, square = x * math.pi, x * x * math.pi
+        moves = both.array_of(square) != 0
+        return both.masked(g * ((t * both.cos(t) - both.sin(t)) / both.where(moves, square, 1)), moves)
 
 
 @unary("deg2rad")
@@ -551,6 +552,8 @@ class PolygammaBackward0(Rule):
 @function(method=False)
 def polygamma(n, input):
     """The n-th derivative of digamma (torch.polygamma)."""
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
     return apply(PolygammaBackward0, (input,), n)
 
 

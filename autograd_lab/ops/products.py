@@ -569,6 +569,9 @@ def addr(input, vec1, vec2, *, beta=1, alpha=1):
         if x.ndim != 1:
             raise RuntimeError(f"addr: Expected 1-D argument vec{i + 1}, but got {x.ndim}-D")
     _check_expands(c.shape, (len(u), len(v)))
+    if not c.dtype is u.dtype is v.dtype:
+        meeting = ALL[book.common_type([c, u, v])]
+        input, vec1, vec2 = (t.to(meeting) for t in (input, vec1, vec2))
     return apply(AddrBackward0, (input, vec1, vec2), beta, alpha, c.shape)
 
 

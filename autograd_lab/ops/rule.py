@@ -102,6 +102,14 @@ class Rule(Node):
         )
 
     @classmethod
+    def linear(cls, args):
+        """Whether forward mode runs the operation itself on the tangents, where that is more than what the VJP says.
+
+        Of a scatter whose places repeat, say, the last value stays; its VJP, as PyTorch's, is that of distinct places.
+        """
+        return False
+
+    @classmethod
     def refuse_jvp(cls, args):
         """Raises NotImplementedError, as PyTorch does, if forward mode does not go through this operation."""
         if cls.no_jvp:
@@ -175,11 +183,14 @@ def tensor_of(value, like=None):
 
 
 def operator_of(fn):
-    """`fn` as one of Python's operators: it declines arrays, which NumPy then computes with (see `Tensor.__array_wrap__`)."""
+    """`fn` as one of Python's operators: it declines what is no tensor and no number, so that Python asks the other operand.
+
+    With arrays NumPy then computes (see `Tensor.__array_wrap__`).
+    """
 
     @functools.wraps(fn)
     def operator(self, other):
-        return NotImplemented if isinstance(other, np.ndarray) else fn(self, other)
+        return fn(self, other) if isinstance(other, (Variable, int, float, np.generic)) else NotImplemented
 
     return operator
 
@@ -307,7 +318,7 @@ def binary(op, *, floats=False):
                     x, y = x.astype(meeting), y.astype(meeting)
                 eb = other._edge or find_edge(other)
             else:
-                if refuse is not None and x.dtype.kind == "b":
+                if refuse is not None:
                     refuse(input, other)
                 x, y = number_operand(x, other, floats)
                 if y is NotImplemented:
@@ -375,8 +386,6 @@ def binary(op, *, floats=False):
                     if state.special:
                         finish_inplace(state, rule, (input, other), input, None, op + "_", default_args)
                     return input
-            if isinstance(other, np.ndarray):
-                return NotImplemented
             if refuse is not None:
                 refuse(input, other)
             return pointwise_inplace(rule, (input, tensor_of(other, input)), *default_args, floats=floats)
@@ -548,7 +557,7 @@ def pointwise_inplace(rule, inputs, *args, floats=False):
     check_fits(target, data)
     node = None
     if state.grad:
-        edges = edges_of(inputs)
+        edges = edges_of(inputs[: rule.operands])
         if wanted(edges):
             node = node_for(rule, edges, inputs_to_save(rule, inputs, edges), (target,), args)
             if not same or any(x.shape != data.shape for x in arrays):

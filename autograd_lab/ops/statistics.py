@@ -34,6 +34,8 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
         free = total - correction
     else:
         total = weights.sum()
+        if total.item() == 0:
+            raise RuntimeError("cov(): weights sum to zero, can't be normalized")
         center = x - (x * weights).sum(1, True) / total
         of_squares = (weights * (1 if aweights is None else aweights)).sum() / total
         free = total - correction * of_squares

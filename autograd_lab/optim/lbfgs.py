@@ -96,7 +96,8 @@ class LBFGS(Optimizer):
                         write(p, x)
                     return found
 
-                loss, g, t, new_calls = strong_wolfe(try_step, t, d, loss, g, slope, smallest)
+                left = group["max_eval"] - calls
+                loss, g, t, new_calls = strong_wolfe(try_step, t, d, loss, g, slope, smallest, most=left)
                 self._move(t, d)
             else:
                 self._move(t, d)

@@ -119,7 +119,7 @@ class LRScheduler:
         self._last_lr = self._now()
 
     def _now(self):
-        return [group["lr"] for group in self.optimizer.param_groups]
+        return [_own(group["lr"]) for group in self.optimizer.param_groups]
 
     def _scaled(self, factor):
         return [group["lr"] * factor for group in self.optimizer.param_groups]

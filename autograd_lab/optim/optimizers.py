@@ -251,13 +251,18 @@ class Adagrad(Optimizer):
         super().__init__(params, chosen(settings, locals()))
         for group in self.param_groups:
             for p in group["params"]:
-                sum_ = zeros_for(p)
-                sum_._array()[...] = initial_accumulator_value
-                self.state[p].update(step=counter(), sum=sum_)
+                self._begin(group, p)
+
+    def _begin(self, group, p):
+        sum_ = zeros_for(p)
+        sum_._array()[...] = group["initial_accumulator_value"]
+        self.state[p].update(step=counter(), sum=sum_)
 
     def update(self, group, p, x, g):
         """One step of this rule."""
         state = self.state[p]
+        if not state:
+            self._begin(group, p)
         t = count(state["step"])
         if group["weight_decay"] != 0:
             g = g + x * group["weight_decay"]

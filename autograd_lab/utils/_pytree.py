@@ -2,6 +2,8 @@
 
 from collections import OrderedDict, defaultdict, deque
 
+from ..dtypes import Size
+
 
 class TreeSpec:
     """How a nested value is built: its container, what is special about it (keys, a type), the specs of its children."""
@@ -63,7 +65,9 @@ def _children(tree):
         return [tree.default_factory, list(tree)], list(tree.values())
     if kind is deque:
         return tree.maxlen, list(tree)
-    if kind in (list, tuple) or (isinstance(tree, tuple) and hasattr(kind, "_fields")):
+    if kind in (list, tuple, Size) or (
+        isinstance(tree, tuple) and (hasattr(kind, "_fields") or hasattr(kind, "n_fields"))
+    ):
         return None, list(tree)
     return None
 

@@ -13,7 +13,7 @@ import numpy as np
 from ..absent import finder
 from ..autograd.variable import Registry, Variable, wrap
 from ..creation import as_tensor
-from ..dtypes import float64
+from ..dtypes import Defaults, float64
 from ..random import DEFAULT, Generator, rng_of
 
 T = TypeVar("T", covariant=True)
@@ -579,7 +579,8 @@ def default_collate(batch):
     if isinstance(first, float):
         return wrap(np.array(batch, dtype=np.float64))
     if isinstance(first, int):
-        return wrap(np.array(batch))
+        numbers = np.array(batch)
+        return wrap(numbers.astype(Defaults.np) if numbers.dtype.kind == "f" else numbers)
     if isinstance(first, (str, bytes)):
         return batch
     if isinstance(first, Mapping):

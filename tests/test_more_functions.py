@@ -171,6 +171,9 @@ moving(lambda s, z, i: z.scatter(0, i[:1], s)), moving(lambda s, z, i: z.scatter
 [slope(lambda d: (lambda z: (getattr(z[:1], n)(), z)[1])(d * d)) for n in "sin_ exp_ sqrt_ tanh_ square_ abs_".split()]
 [slope(lambda d: getattr(d * d, n)(T([0.4, 0.7], dtype=torch.float64))) for n in "pow_ atan2_ hypot_ xlogy_ copysign_ mul_ div_".split()]
 slope(lambda d: (d * d).cumprod_(0)), slope(lambda d: F.silu(d * d, inplace=True)), slope(lambda d: F.elu(-d * d, inplace=True)), slope(lambda d: d ** 3 + d.clone().exp_()), slope(lambda d: (d * d).view(2, 1).mul_(d[:1]).view(2)), slope(lambda d: torch.zeros(2, dtype=torch.float64).copy_(d * d))
+[f(h) for h in [T([[300.0, 400], [-300, 20]]).half()] for f in (torch.norm, torch.std, torch.mean, lambda h: F.layer_norm(h, (2,)), lambda h: F.batch_norm(h, None, None, training=True), F.normalize, lambda h: h.var(0), lambda h: h * 100000, lambda h: h / 1e5, lambda h: h.softmax(1), lambda h: h.renorm(2, 0, 5.0), lambda h: h.addcdiv(h, h, value=3.0))]
+torch.ones(70000).half().mean(), torch.ones(3000, 3).half().cumsum(0)[-1], torch.full((3000,), 0.1).half().cumsum(0)[-1], F.mse_loss(torch.full((200,), 200.0).half(), torch.zeros(200).half()), F.softplus(T([5.0, 12, 20, 21]).half()), F.hardswish(T([65504.0, 30000]).half()), torch.lerp(T([6e4]).half(), T([-6e4]).half(), 0.5)
+[torch.autograd.grad(f(h).sum(), h) for h in [T([[300.0, 400], [-300, 20]]).half().requires_grad_()] for f in (torch.norm, torch.mean, lambda h: F.layer_norm(h, (2,))[0, 0], lambda h: h.softmax(1)[0, 0], lambda h: h * 100000 / 1e5, F.softplus)]
 """
 
 PROGRAMS = {line: START + f"out['r'] = told(lambda: ({line}))" for line in LINES.strip().splitlines()}

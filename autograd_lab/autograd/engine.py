@@ -23,6 +23,7 @@ from . import anomaly
 from .hooks import as_tensor, check_value, run_node_hooks, run_tensor_hooks
 from .modes import THREAD
 from .node import LEAVES, AccumulateGrad
+from .record import HALF, in_single
 from .variable import Variable, wrap
 
 _ids = itertools.count().__next__
@@ -111,7 +112,10 @@ class BackwardPass:
                     continue
             else:
                 saved = node.saved
-                grads = node.vjp(g, *node.unpack(tensors)) if saved else node.vjp(g)
+                if not tensors and g.dtype is HALF and node.widens:
+                    grads = in_single(node.vjp)(g, *node.unpack(False))
+                else:
+                    grads = node.vjp(g, *node.unpack(tensors)) if saved else node.vjp(g)
                 if saved and not keep:
                     node.release()
                 if node.fold is not None:
@@ -259,7 +263,8 @@ class BackwardPass:
         if slots[0] is None and node.skips_undefined and not any(s is not None for s in slots):
             grads = (None,) * len(node._edges)
         else:
-            grads = rule.vjp(node, slots[0] if node.plain else slots, *values)
+            vjp = in_single(rule.vjp) if not self.tensors and _halves(slots) and rule.widens else rule.vjp
+            grads = vjp(node, slots[0] if node.plain else slots, *values)
             if not isinstance(grads, tuple):
                 grads = (grads,)
             if node.fold is not None:
@@ -310,6 +315,10 @@ class BackwardPass:
         if t is None or self.tensors or not isinstance(t, Variable):
             return t
         return t._data
+
+
+def _halves(slots):
+    return any(g is not None and g.dtype is HALF for g in slots)
 
 
 def keep_gradient(t, g):

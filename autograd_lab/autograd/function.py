@@ -71,6 +71,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     kind = "function"
     plain = False
+    widens = False
     skips_undefined = False
     to_save = dirty_tensors = non_differentiable = saved_for_forward = None
     materialize_grads = property(fset=FunctionCtx.set_materialize_grads)

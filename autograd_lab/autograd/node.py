@@ -99,6 +99,7 @@ class Node(metaclass=NodeType):
     plain = True  # one output, and `vjp` is happy with NumPy arrays; the others have `n_outputs`
     skips_undefined = True  # with no gradient coming in, none goes out and the rule is not asked
     kind = "op"
+    widens = True  # whether halves are computed in single precision
     layout = None  # how the result is laid out in memory, if otherwise than NumPy does it
     whole_pass = None  # what may do the work of the engine where this node is all there is between a root and the leaves
 
@@ -299,6 +300,7 @@ class AccumulateGrad(Node):
 
     __slots__ = ("variable",)
     kind = "accumulate"
+    widens = False
     priority = property(
         lambda _: _accumulators()
     )  # asked for when it becomes ready: the first to be ready is the first to run

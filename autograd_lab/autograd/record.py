@@ -12,6 +12,28 @@ from .node import count_down, new, save
 from .variable import INFERENCE, NO_EDGE, Variable, alias, bump_version, find_edge, wrap
 from .views import DEFAULT, check_overlap, check_writable, make_view, rebase_history, settled, shares_places
 
+HALF = np.dtype(np.float16)
+
+
+def in_single(forward):
+    """`forward` for halves: computed in single precision and rounded once, as PyTorch does it."""
+
+    def computed(*values):
+        out = forward(*[_widened(v) for v in values])
+        return tuple([_narrowed(part) for part in out]) if isinstance(out, (tuple, list)) else _narrowed(out)
+
+    return computed
+
+
+def _widened(value):
+    if type(value) is list:  # the gradients of several outputs
+        return [_widened(v) for v in value]
+    return value.astype(np.float32) if getattr(value, "dtype", None) is HALF else value
+
+
+def _narrowed(part):
+    return part.astype(HALF) if getattr(part, "dtype", None) == np.float32 else part
+
 
 def edges_of(inputs):
     """The edges of some operands: where their gradients are to go."""
@@ -46,7 +68,11 @@ def apply(rule, inputs, *args):
     Returns a new Tensor, or a tuple of them if the rule has several outputs.
     """
     state = THREAD.state
-    data = state.run(rule.forward, *[t._data for t in inputs], *args)
+    arrays = [t._data for t in inputs]
+    forward = rule.forward
+    if rule.widens and arrays and arrays[0].dtype is HALF:
+        forward = in_single(forward)
+    data = state.run(forward, *arrays, *args)
     if not rule.plain:
         return _apply_multi(state, rule, inputs, data, args)
     if rule.layout is not None:

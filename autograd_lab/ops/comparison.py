@@ -195,6 +195,7 @@ def bitwise(name, fn, symbol):
         """An operation on bits, in place."""
 
         op = name
+        widens = False
         operands = 0  # bits have no gradient; the history of what is written stays
 
         def forward(x, y):

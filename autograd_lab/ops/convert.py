@@ -63,6 +63,8 @@ class ToCopyBackward0(Rule):
     PyTorch: torch.Tensor.to
     """
 
+    widens = False
+
     def forward(x, dtype, old):
         return x.astype(dtype, order="K") if isinstance(x, np.ndarray) else dtype.type(x)
 

@@ -1,7 +1,7 @@
 """Rules with absent operands, and with further results that only the way back needs."""
 
 from ..autograd.modes import THREAD
-from ..autograd.record import finish, node_for
+from ..autograd.record import HALF, finish, in_single, node_for
 from ..autograd.variable import NO_EDGE, find_edge, wrap
 from .rule import Rule, common_type
 
@@ -26,7 +26,8 @@ def call(rule, inputs, *args):
     if rule.promotes and any(x.dtype is not arrays[0].dtype for x in arrays):
         meeting = common_type(arrays)
         arrays = [x.astype(meeting) for x in arrays]
-    data = state.run(rule.forward, *arrays, *args)
+    forward = in_single(rule.forward) if arrays[0].dtype is HALF else rule.forward
+    data = state.run(forward, *arrays, *args)
     if rule.extras:
         data, *extras = data
         inputs = (*inputs, *[wrap(e) for e in extras])

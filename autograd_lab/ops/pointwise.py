@@ -423,9 +423,9 @@ class SincBackward0(Rule):
         return np.where(x == 0, x.dtype.type(1), np.sin(t) / t)
 
     def vjp(self, g, x):
-        t, square = x * math.pi, x * x * math.pi
-        moves = both.array_of(square) != 0
-        return both.masked(g * ((t * both.cos(t) - both.sin(t)) / both.where(moves, square, 1)), moves)
+        t = x * math.pi
+        square = t * x
+        return both.masked(g * ((t * both.cos(t) - both.sin(t)) / square), both.array_of(square) != 0)
 
 
 @unary("deg2rad")

@@ -13,12 +13,14 @@ from ..autograd.errors import no_forward_mode, not_for
 from ..autograd.modes import THREAD, WATCHERS, tell
 from ..autograd.node import Node, count_down, new, save
 from ..autograd.record import (
+    HALF,
     apply,
     apply_inplace,
     check_fits,
     edges_of,
     finish,
     finish_inplace,
+    in_single,
     inputs_to_save,
     node_for,
     overwrite,
@@ -212,7 +214,7 @@ def unary(op=None, *, inplace=True, integer=False, namespace=True, method=True):
                 x = x.astype(Defaults.np)
             state = THREAD.state
             out = new(Tensor)
-            out._data = state.run(forward, x)
+            out._data = state.run(in_single(forward) if x.dtype is HALF else forward, x)
             out._box = out._meta = None
             edge = input._edge or find_edge(input)
             if edge is NO_EDGE or not state.grad:
@@ -298,7 +300,7 @@ def binary(op, *, floats=False):
 
         def fast(input, other):
             x = input._data
-            fold = None
+            fold, compute = None, forward
             written = input._box
             if isinstance(other, Variable):
                 y = other._data
@@ -324,10 +326,12 @@ def binary(op, *, floats=False):
                 if y is NotImplemented:
                     return NotImplemented
                 eb = NO_EDGE
+                if x.dtype is HALF:  # the number may be beyond its range
+                    compute = in_single(forward)
             state = THREAD.state
             out = new(Tensor)
             try:
-                out._data = data = state.run(forward, x, y)
+                out._data = data = state.run(compute, x, y)
             except ValueError:
                 raise shape_error(x.shape, y.shape) from None
             if data.ndim > 1 and y.__class__ is np.ndarray:
@@ -414,9 +418,8 @@ def pointwise(rule, inputs, *args, floats=False):
         meeting = Defaults.np
     state = THREAD.state
     try:
-        data = state.run(
-            rule.forward, *[x if x.dtype is meeting else x.astype(meeting) for x in arrays], *args
-        )
+        forward = in_single(rule.forward) if meeting is HALF and rule.widens else rule.forward
+        data = state.run(forward, *[x if x.dtype is meeting else x.astype(meeting) for x in arrays], *args)
     except ValueError:
         raise broadcast_error(arrays) from None
     if data.ndim > 1:
@@ -549,9 +552,8 @@ def pointwise_inplace(rule, inputs, *args, floats=False):
         check_fits(target, np.broadcast_to(np.empty((), meeting), broadcast_shape(arrays)))
     state = THREAD.state
     try:
-        data = state.run(
-            rule.forward, *[x if x.dtype is meeting else x.astype(meeting) for x in arrays], *args
-        )
+        forward = in_single(rule.forward) if meeting is HALF and rule.widens else rule.forward
+        data = state.run(forward, *[x if x.dtype is meeting else x.astype(meeting) for x in arrays], *args)
     except ValueError:
         raise broadcast_error(arrays) from None
     check_fits(target, data)

@@ -55,8 +55,8 @@ globals().update(publish(FUNCTIONS, "", __name__))
 globals().update(publish(machine.NAMES, "", __name__))
 
 _LAYERS = """
-    adaptive_avg_pool1d avg_pool1d bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d channel_shuffle cosine_similarity group_norm
-    max_pool1d max_pool2d max_pool3d pairwise_distance pixel_shuffle pixel_unshuffle
+    adaptive_avg_pool1d avg_pool1d bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d channel_shuffle cosine_similarity
+    max_pool1d max_pool2d max_pool3d pixel_shuffle pixel_unshuffle
 """
 """What stands in torch and in nn.functional."""
 globals().update(

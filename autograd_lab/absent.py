@@ -4,33 +4,18 @@ from .places import find_place
 
 _NAMES = {
     "": """
-        adaptive_max_pool1d addmv_ affine_grid_generator alpha_dropout alpha_dropout_ angle as_strided_ bartlett_window batch_norm
-        binary_cross_entropy_with_logits binomial blackman_window clear_autocast_cache complex
-        conj_physical conj_physical_ conv_tbc cosine_embedding_loss dequantize eig
-        empty_permuted empty_quantized feature_alpha_dropout feature_alpha_dropout_ feature_dropout feature_dropout_ fft
-        frobenius_norm from_dlpack from_file futures fx gcd_ gradient gru gru_cell hamming_window
-        hann_window hinge_embedding_loss histogramdd hub igamma igammac imag index_put_ instance_norm istft
-        kaiser_window kl_div layer_norm lcm_ lobpcg lstm lstm_cell lstsq margin_ranking_loss
-        matrix_rank max_pool1d_with_indices multiprocessing negative_ nested nonzero_static norm_except_dim nuclear_norm
-        ormqr overrides pca_lowrank pdist poisson poisson_nll_loss polar profiler quantization
-        quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic resize_as_sparse_ resolve_conj
-        resolve_neg rms_norm rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell signal solve sparse sparse_bsc_tensor
-        sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor stft
-        svd_lowrank symeig to_dlpack triangular_solve triplet_margin_loss unsafe_split_with_sizes view_as_complex
-        view_as_real
+        addmv_ angle as_strided_ bartlett_window binomial blackman_window clear_autocast_cache complex
+        conj_physical conj_physical_ dequantize eig empty_permuted empty_quantized fft frobenius_norm
+        from_dlpack from_file futures fx gcd_ gradient hamming_window hann_window histogramdd hub igamma igammac
+        imag index_put_ istft kaiser_window lcm_ lobpcg lstsq matrix_rank multiprocessing negative_ nested
+        nonzero_static norm_except_dim nuclear_norm ormqr overrides pca_lowrank poisson polar profiler
+        quantization quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic resize_as_sparse_
+        resolve_conj resolve_neg signal solve sparse sparse_bsc_tensor sparse_bsr_tensor
+        sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor stft svd_lowrank symeig
+        to_dlpack triangular_solve unsafe_split_with_sizes view_as_complex view_as_real
     """,
     "nn": """
-        AdaptiveLogSoftmaxWithLoss CrossMapLRN2d
-        FeatureAlphaDropout FractionalMaxPool2d FractionalMaxPool3d LPPool1d LPPool2d LPPool3d
-        LinearCrossEntropyLoss LinearCrossEntropyOptions MaxUnpool1d MaxUnpool2d MaxUnpool3d
-        NLLLoss2d RNNCellBase SyncBatchNorm
-    """,
-    "nn.functional": """
-        adaptive_max_pool1d_with_indices adaptive_max_pool2d_with_indices
-        adaptive_max_pool3d_with_indices conv_tbc fractional_max_pool2d
-        fractional_max_pool2d_with_indices fractional_max_pool3d fractional_max_pool3d_with_indices linear_cross_entropy
-        lp_pool3d max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices max_unpool1d max_unpool2d
-        max_unpool3d pdist rrelu_ upsample_bilinear upsample_nearest
+        LinearCrossEntropyOptions
     """,
     "optim": """
         Muon SparseAdam

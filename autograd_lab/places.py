@@ -19,10 +19,11 @@ PLACES = {
     **_below("autograd", "anomaly_mode", "autograd.anomaly"),
     **_below(
         "nn.modules",
-        "activation adaptive batchnorm channelshuffle container conv distance dropout flatten fold instancenorm linear "
+        "activation batchnorm channelshuffle container conv distance dropout flatten fold instancenorm linear "
         "loss normalization padding pixelshuffle pooling rnn sparse transformer upsampling utils",
     ),
     **_below("nn.modules", "lazy", "nn.lazy"),
+    "nn.modules.adaptive": "nn.adaptive",
     **_below("nn.modules", "module", "nn.module"),
     **_below("nn.utils", "clip_grad convert_parameters"),
     **_below("optim", "adadelta adagrad adam adamax adamw asgd nadam radam rmsprop rprop sgd"),

@@ -9,7 +9,7 @@ from ..autograd import no_grad
 from ..autograd.errors import not_for
 from ..autograd.record import apply
 from ..autograd.variable import wrap
-from ..ops import activations, attention, losses, normalization, pooling, products
+from ..ops import activations, attention, composed, losses, normalization, pooling, products
 from ..ops.arguments import publish
 from ..ops.convolution import (
     RESAMPLING,
@@ -26,10 +26,9 @@ from ..ops.convolution import (
     resample,
 )
 from ..ops.convolution import affine_grid as _affine_grid
-from ..ops.embedding import drawn, drop
 from ..ops.embedding import one_hot as _one_hot
 from ..ops.rule import FUNCTIONS, METHODS, floats_only
-from ..ops.scalars import minus, norm_of, over, plus, times
+from ..ops.scalars import over, plus, times
 from ..warning import warn
 
 _IMPORTED = {*globals()}
@@ -74,7 +73,7 @@ threshold = _with_inplace("threshold", "x where x > threshold, else value.")
 leaky_relu_, elu_, hardtanh_, threshold_ = (
     getattr(activations, name) for name in ("leaky_relu_", "elu_", "hardtanh_", "threshold_")
 )
-relu_, selu_, celu_ = METHODS["relu_"], activations.selu_, activations.celu_
+relu_, selu_, celu_, rrelu_ = METHODS["relu_"], activations.selu_, activations.celu_, activations.rrelu_
 gelu, softplus, logsigmoid, glu = (
     activations.gelu,
     activations.softplus,
@@ -141,6 +140,8 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
 # -- linear -------------------------------------------------------------------------------------------
 
 linear = products.linear
+pdist = FUNCTIONS["pdist"]
+conv_tbc = FUNCTIONS["conv_tbc"]
 
 
 def bilinear(input1, input2, weight, bias=None):
@@ -160,10 +161,22 @@ def _check_p(p):
         raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
 
 
-def dropout(input, p=0.5, training=True, inplace=False):
-    """In training: every element is zeroed with probability p, the others are divided by 1 - p."""
-    _check_p(p)
-    return FUNCTIONS["dropout_"](input, p, training) if inplace else drop(input, p, training)
+def _dropout(name, training):
+    """F.<name> over torch.<name>."""
+    plain, changing = FUNCTIONS[name], FUNCTIONS[name + "_"]
+
+    def fn(input, p=0.5, training=training, inplace=False):
+        _check_p(p)
+        return (changing if inplace else plain)(input, p, training)
+
+    fn.__name__ = fn.__qualname__ = name
+    fn.__doc__ = plain.__doc__
+    return fn
+
+
+dropout = _dropout("dropout", True)
+alpha_dropout = _dropout("alpha_dropout", False)
+feature_alpha_dropout = _dropout("feature_alpha_dropout", False)
 
 
 def _channel_dropout(name, spatial):
@@ -194,10 +207,12 @@ def _channel_dropout(name, spatial):
                 "(C, H, W). To maintain the 1D channel-wise dropout behavior, please switch to using dropout1d "
                 "instead.",
             )
-        if n < 1 + batched:
-            raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-        tossed = input._data.shape[: 1 + batched]
-        return drop(input, p, training, (*tossed, *[1] * (n - len(tossed))))
+        if not batched:
+            input = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
+        out = FUNCTIONS["feature_dropout_" if inplace else "feature_dropout"](input, p, training)
+        if batched:
+            return out
+        return out.squeeze_(0) if inplace else out.squeeze(0)
 
     fn.__name__ = fn.__qualname__ = name
     fn.__doc__ = "dropout of whole channels."
@@ -207,30 +222,6 @@ def _channel_dropout(name, spatial):
 dropout1d = _channel_dropout("dropout1d", 1)
 dropout2d = _channel_dropout("dropout2d", 2)
 dropout3d = _channel_dropout("dropout3d", 3)
-
-
-def alpha_dropout(input, p=0.5, training=False, inplace=False):
-    """Dropout for selu nets: dropped elements get selu's limit, and mean and variance are restored."""
-    return _alpha_dropout(input, p, training, input._data.shape)
-
-
-def feature_alpha_dropout(input, p=0.5, training=False, inplace=False):
-    """alpha_dropout of whole channels."""
-    shape = input._data.shape
-    return _alpha_dropout(input, p, training, (*shape[:2], *[1] * (len(shape) - 2)))
-
-
-def _alpha_dropout(input, p, training, shape):
-    _check_p(p)
-    x = input._data
-    if p == 0 or not training or not x.size:
-        return input
-    if p == 1:
-        return input * wrap(x.dtype.type(0))
-    alpha = 1.7580993408473766
-    a = 1 / math.sqrt((alpha**2 * p + 1) * (1 - p))
-    noise = drawn("kept", shape, p, x.dtype)
-    return input * (noise * a) + ((noise - 1) * (alpha * a) + alpha * a * p)
 
 
 # -- embedding ----------------------------------------------------------------------------------------
@@ -364,28 +355,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
 
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """Every sample divided by the root of its mean square over the last dims."""
-    normalized_shape = tuple(normalized_shape)
-    if not normalized_shape:
-        raise RuntimeError(
-            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
-            "normalized_shape = []"
-        )
-    if weight is not None and weight._data.shape != normalized_shape:
-        raise RuntimeError(
-            f"Expected weight to be of same shape as normalized_shape, but got weight of shape {list(weight.shape)} and "
-            f"normalized_shape = {list(normalized_shape)}"
-        )
-    if input._data.shape[max(0, input._data.ndim - len(normalized_shape)) :] != normalized_shape:
-        raise RuntimeError(
-            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*, "
-            f"{', '.join(map(str, normalized_shape))}], but got input of size{list(input.shape)}"
-        )
-    floats_only(input._data, "rms_norm")
-    dims = tuple(range(input._data.ndim - len(normalized_shape), input._data.ndim))
-    if eps is None:
-        eps = float(np.finfo(input._data.dtype).eps)
-    out = input * plus((input**2).mean(dims, True), eps).rsqrt()
-    return out if weight is None else (out * weight).to(input.dtype)
+    return normalization.rms_norm(input, normalized_shape, weight, eps)
 
 
 def batch_norm(
@@ -402,7 +372,9 @@ def batch_norm(
             raise ValueError(f"batch_norm eps must be positive during training, but got {eps}")
     if eps < 0:
         raise ValueError(f"batch_norm eps must be non-negative, but got {eps}")
-    return normalization.batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps)
+    return normalization.batch_norm(
+        input, weight, bias, running_mean, running_var, training, momentum, eps, True
+    )
 
 
 def instance_norm(
@@ -419,7 +391,7 @@ def instance_norm(
     if use_input_stats and math.prod(input._data.shape[2:]) == 1:
         raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     return normalization.instance_norm(
-        input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps
+        input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True
     )
 
 
@@ -497,35 +469,20 @@ def conv_transpose3d(input, weight, bias=None, stride=1, padding=0, output_paddi
     )
 
 
-def _as_row(fn, input, *args):
-    """A pool of one dim as one of two: an image of one row."""
-    result = fn(input.unsqueeze(-2), *args)
-    if isinstance(result, tuple):
-        return tuple(r.squeeze(-2) for r in result)
-    return result.squeeze(-2)
-
-
-def _one(value, before):
-    if value is None:
-        return None
-    return (before, value) if isinstance(value, int) else (before, *value)
+def _given(stride):
+    return stride is not None and stride not in ((), [])
 
 
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The largest element of each window of the last dim."""
-    stride = kernel_size if stride is None or stride in ((), []) else stride
     if not return_indices:
-        _check_max_pool1d(input._data, (kernel_size, stride, padding, dilation), ceil_mode)
-    return _as_row(
-        max_pool2d,
-        input,
-        _one(kernel_size, 1),
-        _one(stride, 1),
-        _one(padding, 0),
-        _one(dilation, 1),
-        ceil_mode,
-        return_indices,
-    )
+        _check_max_pool1d(
+            input._data,
+            (kernel_size, stride if _given(stride) else kernel_size, padding, dilation),
+            ceil_mode,
+        )
+    both = pooling.max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
+    return both if return_indices else both[0]
 
 
 def _check_max_pool1d(x, settings, ceil_mode):
@@ -535,7 +492,7 @@ def _check_max_pool1d(x, settings, ceil_mode):
             f"got:{list(x.shape)}"
         )
     floats_only(x, "max_pool1d_impl")
-    kernel, stride, padding, dilation = (_one(value, 0)[-1] for value in settings)
+    kernel, stride, padding, dilation = (pooling.of_row(value, 0)[-1] for value in settings)
     for name, value in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
         if value <= 0:
             raise RuntimeError(f"max_pool1d() {name} must be greater than zero, but got {value}")
@@ -563,14 +520,14 @@ def max_pool3d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
 
 def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
     """The mean of each window of the last dim."""
-    _two_or_three_dims("avg_pool1d", input)
-    stride = kernel_size if stride is None or stride in ((), []) else stride
-    return _as_row(
+    pooling.two_or_three_dims("avg_pool1d", input)
+    stride = stride if _given(stride) else kernel_size
+    return pooling.as_row(
         avg_pool2d,
         input,
-        _one(kernel_size, 1),
-        _one(stride, 1),
-        _one(padding, 0),
+        pooling.of_row(kernel_size, 1),
+        pooling.of_row(stride, 1),
+        pooling.of_row(padding, 0),
         ceil_mode,
         count_include_pad,
     )
@@ -594,17 +551,116 @@ def avg_pool3d(
     )
 
 
-def lp_pool2d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """The p-norm of each window."""
-    kh, kw = pooling.pair(kernel_size)
-    out = avg_pool2d(input**norm_type, kernel_size, stride, 0, ceil_mode)
-    return (out.sign() * relu(out.abs()) * (kh * kw)) ** (1.0 / norm_type)
+def _lp_pool(means, largest, nd):
+    """The p-norm of windows, from their means; an infinite p gives the largest element."""
+
+    def fn(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+        if norm_type == math.inf:
+            return largest(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+        places = kernel_size if nd == 1 else math.prod(_several(kernel_size, nd))
+        out = means(input**norm_type, kernel_size, stride, 0, ceil_mode)
+        return (out.sign() * relu(out.abs()) * places) ** (1.0 / norm_type)
+
+    fn.__name__ = fn.__qualname__ = f"lp_pool{nd}d"
+    fn.__doc__ = "The p-norm of each window."
+    return fn
 
 
-def lp_pool1d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
-    """The p-norm of each window."""
-    out = avg_pool1d(input**norm_type, kernel_size, stride, 0, ceil_mode)
-    return (out.sign() * relu(out.abs()) * kernel_size) ** (1.0 / norm_type)
+def _several(value, n):
+    """A setting as a tuple of `n` numbers. Raises ValueError for another number of them."""
+    value = tuple(value) if isinstance(value, (tuple, list)) else (value,) * n
+    if len(value) < n:
+        raise ValueError(f"not enough values to unpack (expected {n}, got {len(value)})")
+    if len(value) > n:
+        raise ValueError(f"too many values to unpack (expected {n})")
+    return value
+
+
+lp_pool1d = _lp_pool(avg_pool1d, max_pool1d, 1)
+lp_pool2d = _lp_pool(avg_pool2d, max_pool2d, 2)
+lp_pool3d = _lp_pool(avg_pool3d, max_pool3d, 3)
+
+
+def _fractional(nd):
+    def with_indices(
+        input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
+    ):
+        name = f"fractional_max_pool{nd}d"
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        if output_size is None:
+            if len(output_ratio) > nd:
+                raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
+            output_size = [int(input.size(i - nd) * output_ratio[i]) for i in range(nd)]
+        return pooling.fractional_max_pool(nd, input, kernel_size, output_size, _random_samples)
+
+    def plain(
+        input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
+    ):
+        both = with_indices(input, kernel_size, output_size, output_ratio, True, _random_samples)
+        return both if return_indices else both[0]
+
+    for fn, ending in ((plain, ""), (with_indices, "_with_indices")):
+        fn.__name__ = fn.__qualname__ = f"fractional_max_pool{nd}d{ending}"
+    plain.__doc__ = """The largest element of windows at random distances, as many as `output_size` or `output_ratio` says."""
+    with_indices.__doc__ = plain.__doc__ + " Returns the places as well."
+    return plain, with_indices
+
+
+fractional_max_pool2d, fractional_max_pool2d_with_indices = _fractional(2)
+fractional_max_pool3d, fractional_max_pool3d_with_indices = _fractional(3)
+
+
+def _unpooled(input, kernel_size, stride, padding, output_size, nd):
+    """The size that a max_unpool gives: the one asked for, if it is possible, or the smallest."""
+    have = input.shape
+    least = [(have[i - nd] - 1) * stride[i] + kernel_size[i] - 2 * padding[i] for i in range(nd)]
+    if output_size is None:
+        output_size = least
+    else:
+        if len(output_size) == nd + 2:
+            output_size = output_size[2:]
+        if len(output_size) != nd:
+            raise ValueError(
+                f"output_size should be a sequence containing {nd} or {nd + 2} elements, but it has a length of "
+                f"'{len(output_size)}'"
+            )
+        for i, n in enumerate(least):
+            low, high = n - stride[i], n + stride[i]
+            if not low < output_size[i] < high:
+                raise ValueError(
+                    f'invalid output_size "{output_size}" (dim {i} must be between {low} and {high})'
+                )
+    for i, n in enumerate(output_size):
+        if n < 0:
+            raise ValueError(
+                f"max_unpooling: output_size must contain non-negative spatial dimensions, but got output_size[{i}]={n}"
+            )
+    return tuple(output_size)
+
+
+def _max_unpool(nd):
+    def fn(input, indices, kernel_size, stride=None, padding=0, output_size=None):
+        kernel = pooling.pair(kernel_size, nd)
+        stride = kernel if stride is None else pooling.pair(stride, nd)
+        out = _unpooled(input, kernel, stride, pooling.pair(padding, nd), output_size, nd)
+        if nd > 1:
+            return pooling.max_unpool(input, indices, out, stride)
+        return pooling.max_unpool(input.unsqueeze(-1), indices.unsqueeze(-1), (*out, 1), stride).squeeze(-1)
+
+    fn.__name__ = fn.__qualname__ = f"max_unpool{nd}d"
+    fn.__doc__ = f"""The largest elements of max_pool{nd}d put back to the places they were taken from; zero between them.
+
+    indices      the places, as max_pool{nd}d(..., return_indices=True) gives them
+    output_size  the size before pooling, since several sizes are pooled to the same one
+
+    Raises ValueError for an output_size that no pooling leads from, RuntimeError for places outside of it.
+    Source: torch.nn.functional.max_unpool{nd}d of PyTorch 2.13.
+    """
+    return fn
+
+
+max_unpool1d, max_unpool2d, max_unpool3d = _max_unpool(1), _max_unpool(2), _max_unpool(3)
 
 
 def _grid(input, output_size, n):
@@ -615,21 +671,13 @@ def _grid(input, output_size, n):
     return tuple([s if s is not None else input._data.shape[i - n] for i, s in enumerate(sizes)])
 
 
-def _two_or_three_dims(name, input):
-    if input._data.ndim not in (2, 3):
-        raise RuntimeError(
-            f"Expected 2 to 3 dimensions, but got {input._data.ndim}-dimensional tensor for argument #1 'self' (while "
-            f"checking arguments for {name})"
-        )
-
-
 def adaptive_avg_pool1d(input, output_size):
     """The means of `output_size` cells that cover the last dim."""
     if output_size is None:  # which pooling in two dims takes for "as it is"
         raise TypeError("output_size must be a number of cells, not None")
     (n,) = _grid(input, output_size, 1)
-    _two_or_three_dims("adaptive_avg_pool1d", input)
-    return _as_row(pooling.adaptive_avg_pool2d, input, (1, n))
+    pooling.two_or_three_dims("adaptive_avg_pool1d", input)
+    return pooling.as_row(pooling.adaptive_avg_pool2d, input, (1, n))
 
 
 def adaptive_avg_pool2d(input, output_size):
@@ -644,10 +692,8 @@ def adaptive_avg_pool3d(input, output_size):
 
 def adaptive_max_pool1d(input, output_size, return_indices=False):
     """The largest elements of `output_size` cells that cover the last dim."""
-    (n,) = _grid(input, output_size, 1)
-    _two_or_three_dims("adaptive_max_pool1d", input)
-    pooling.check_cells("adaptive_max_pool1d", input._data, range(1, input._data.ndim))
-    return _as_row(pooling.adaptive_max_pool2d, input, (1, n), return_indices)
+    both = pooling.adaptive_max_pool1d(input, _grid(input, output_size, 1))
+    return both if return_indices else both[0]
 
 
 def adaptive_max_pool2d(input, output_size, return_indices=False):
@@ -658,6 +704,33 @@ def adaptive_max_pool2d(input, output_size, return_indices=False):
 def adaptive_max_pool3d(input, output_size, return_indices=False):
     """The largest elements of a grid of cells that cover the last three dims."""
     return pooling.adaptive_max_pool3d(input, _grid(input, output_size, 3), return_indices)
+
+
+def _with_indices(fn):
+    """The form of a pool that always returns the places as well."""
+    if "adaptive" in fn.__name__:
+
+        def both(input, output_size, return_indices=False):
+            return fn(input, output_size, True)
+
+    else:
+
+        def both(
+            input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False
+        ):
+            return fn(input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+    both.__name__ = both.__qualname__ = fn.__name__ + "_with_indices"
+    both.__doc__ = f"What `{fn.__name__}` returns with return_indices=True."
+    return both
+
+
+max_pool1d_with_indices, max_pool2d_with_indices, max_pool3d_with_indices = map(
+    _with_indices, (max_pool1d, max_pool2d, max_pool3d)
+)
+adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices, adaptive_max_pool3d_with_indices = map(
+    _with_indices, (adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d)
+)
 
 
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
@@ -826,8 +899,7 @@ def legacy_reduction(size_average, reduce):
     return name
 
 
-def _reduce(loss, reduction):
-    return loss if reduction == 0 else loss.mean() if reduction == 1 else loss.sum()
+_reduce = composed.reduced
 
 
 def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
@@ -915,6 +987,59 @@ def _smoothed(log_p, target, weight, ignore_index, reduction, smoothing, class_d
     elif reduction == 2:
         smooth = smooth.sum()
     return times(nll, 1 - smoothing) + times(smooth, smoothing / n_classes)
+
+
+def linear_cross_entropy(
+    input,
+    linear_weight,
+    target,
+    *,
+    linear_bias=None,
+    weight=None,
+    reduction="mean",
+    ignore_index=None,
+    label_smoothing=0.0,
+    options=None,
+):
+    """cross_entropy of linear(input, linear_weight, linear_bias).
+
+    input          (n, features) or (features,)
+    linear_weight  (classes, *d, features); with d the target is (n, *d), or (n, classes, *d) if it holds probabilities
+    linear_bias    (classes, *d)
+    options        must be None: PyTorch's way through the classes in pieces, which saves memory, is not here
+
+    Raises RuntimeError for shapes that do not fit together, NotImplementedError for options.
+    Source: torch.nn.functional.linear_cross_entropy of PyTorch 2.13.
+    """
+    if options is not None:
+        raise NotImplementedError(
+            "autograd_lab's linear_cross_entropy has no options: it takes all classes at once"
+        )
+    x, w = input._data, linear_weight._data
+    if w.ndim < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {w.ndim}")
+    if x.ndim not in (1, 2):
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {x.ndim}")
+    if x.shape[-1] != w.shape[-1]:
+        raise RuntimeError(
+            "expected equal input and linear_weight last dimensions (in_features), got "
+            f"{x.shape[-1]} and {w.shape[-1]}, respectively"
+        )
+    if w.ndim > 2 and x.ndim == 1:
+        raise RuntimeError(
+            f"K-dimensional loss defined by linear_weight shape {w.shape} requires batched input, (N, {x.shape[-1]}), got "
+            f"unbatched input with shape {x.shape}"
+        )
+    if linear_bias is not None and linear_bias._data.shape != w.shape[:-1]:
+        raise RuntimeError(f"expected linear_bias shape {w.shape[:-1]}, got {linear_bias._data.shape}")
+    if target._data.dtype.kind == "f" and ignore_index is not None:
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    if w.ndim > 2:
+        linear_weight = linear_weight.view(-1, w.shape[-1])
+        linear_bias = None if linear_bias is None else linear_bias.view(-1)
+    logits = linear(input, linear_weight, linear_bias).view(*x.shape[:-1], *w.shape[:-1])
+    ignored = -100 if ignore_index is None else ignore_index
+    return cross_entropy(logits, target, weight, None, ignored, None, reduction, label_smoothing)
 
 
 def _broadcast(input, target):
@@ -1015,16 +1140,7 @@ def binary_cross_entropy_with_logits(
     reduction = _enum(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
-    if target._data.dtype.kind != "f":
-        from ..dtypes import ALL
-
-        raise RuntimeError(
-            f"result type Float can't be cast to the desired output type {ALL[target._data.dtype].type_name}"
-        )
-    weight, pos_weight = (None if t is None else t.to(input.dtype) for t in (weight, pos_weight))
-    return losses.call(
-        losses.BinaryCrossEntropyWithLogitsBackward0, (input, target, weight, pos_weight), reduction
-    )
+    return composed.binary_cross_entropy_with_logits(input, target, weight, pos_weight, reduction)
 
 
 def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
@@ -1041,10 +1157,7 @@ def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_
                 "same as 'batchmean' in the next major release.",
             )
         enum = _enum("sum" if reduction == "batchmean" else reduction)
-    loss = (
-        target.exp() * (target - input) if log_target else FUNCTIONS["xlogy"](target, target) - target * input
-    )
-    loss = _reduce(loss, enum)
+    loss = composed.kl_div(input, target, enum, log_target=log_target)
     return loss / input.size()[0] if reduction == "batchmean" and input._data.ndim else loss
 
 
@@ -1053,11 +1166,7 @@ def poisson_nll_loss(
 ):
     """Negative log likelihood of a count under a Poisson distribution."""
     reduction = _enum(reduction, size_average, reduce)
-    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
-    if full:
-        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
-        loss = loss + stirling.masked_fill(target <= 1, 0)
-    return _reduce(loss, reduction)
+    return composed.poisson_nll_loss(input, target, log_input, full, eps, reduction)
 
 
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
@@ -1087,10 +1196,7 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
 
 def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
     """X where the target is 1, max(0, margin - x) where it is -1."""
-    reduction = _enum(reduction, size_average, reduce)
-    zero = wrap(np.zeros(input._data.shape, input._data.dtype))
-    apart = FUNCTIONS["where"](target != 1, (wrap(input._data.dtype.type(margin)) - input).clamp_min(0), zero)
-    return _reduce(apart + FUNCTIONS["where"](target != -1, input, zero), reduction)
+    return composed.hinge_embedding_loss(input, target, margin, _enum(reduction, size_average, reduce))
 
 
 def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
@@ -1101,7 +1207,7 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
             f"{input1.size()}, input2: {input2.size()}, target: {target.size()} "
         )
-    return _reduce(plus(-target * (input1 - input2), margin).clamp_min(0), reduction)
+    return composed.margin_ranking_loss(input1, input2, target, margin, reduction)
 
 
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
@@ -1167,34 +1273,7 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
     """1 - cos where the target is 1, max(0, cos - margin) where it is -1."""
     reduction = _enum(reduction, size_average, reduce)
-    dim = target._data.ndim
-    if dim > 1:
-        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
-    if input1._data.ndim != dim + 1 or input2._data.ndim != dim + 1:
-        raise RuntimeError(
-            f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes {list(input1.shape)} and "
-            f"{list(input2.shape)}."
-        )
-    eps = 1e-12
-    product = (input1 * input2).sum(dim)
-    norm = (plus((input1 * input1).sum(dim), eps) * plus((input2 * input2).sum(dim), eps)).sqrt()
-    cos = product / norm
-    one = wrap(np.ones(cos._data.shape, cos._data.dtype))
-    zero = wrap(np.zeros(cos._data.shape, cos._data.dtype))
-    where = FUNCTIONS["where"]
-    return _reduce(
-        where(target == 1, one - cos, zero) + where(target == -1, minus(cos, margin).clamp_min(0), zero),
-        reduction,
-    )
-
-
-def _same_dims(anchor, positive, negative):
-    a, p, n = (t._data.ndim for t in (anchor, positive, negative))
-    if not a == p == n:
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: "
-            f"anchor {a}D, positive {p}D, and negative {n}D inputs"
-        )
+    return composed.cosine_embedding_loss(input1, input2, target, margin, reduction)
 
 
 def triplet_margin_loss(
@@ -1213,11 +1292,7 @@ def triplet_margin_loss(
     reduction = _enum(reduction, size_average, reduce)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
-    _same_dims(anchor, positive, negative)
-    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
-    if swap:
-        far = FUNCTIONS["minimum"](far, pairwise_distance(positive, negative, p, eps))
-    return _reduce((plus(near, margin) - far).clamp_min(0), reduction)
+    return composed.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction)
 
 
 # -- distances ----------------------------------------------------------------------------------------
@@ -1230,7 +1305,7 @@ def triplet_margin_with_distance_loss(
     reduction = _enum(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
-    _same_dims(anchor, positive, negative)
+    composed.same_dims(anchor, positive, negative)
     distance = pairwise_distance if distance_function is None else distance_function
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
@@ -1277,11 +1352,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     return (unit[0] * unit[1]).sum(dim)
 
 
-def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
-    """The p-norm of x1 - x2 along the last dim (eps is added to every difference)."""
-    last = max(x1._data.ndim, x2._data.ndim) - 1
-    return norm_of(plus(x1 - x2, eps), float(p), (last,), keepdim)
-
+pairwise_distance = composed.pairwise_distance
 
 scaled_dot_product_attention = attention.scaled_dot_product_attention
 multi_head_attention_forward = attention.multi_head_attention_forward
@@ -1382,6 +1453,18 @@ def upsample(input, size=None, scale_factor=None, mode="nearest", align_corners=
     """The older name of interpolate."""
     warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.")
     return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def upsample_nearest(input, size=None, scale_factor=None):
+    """Enlarged by copying the nearest place: an older name for one mode of interpolate."""
+    warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.")
+    return interpolate(input, size, scale_factor, "nearest")
+
+
+def upsample_bilinear(input, size=None, scale_factor=None):
+    """Enlarged by lines between places, the corners staying in place: an older name for one mode of interpolate."""
+    warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.")
+    return interpolate(input, size, scale_factor, "bilinear", True)
 
 
 def _corners(align_corners):

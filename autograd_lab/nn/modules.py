@@ -6,9 +6,10 @@ import warnings
 from collections.abc import Iterable
 
 from ..creation import FACTORIES
-from ..ops import products
+from ..ops import normalization, products, recurrent
 from ..ops.pooling import pair
 from ..places import find_place
+from ..warning import warn
 from . import functional as F
 from . import init
 from .module import Module
@@ -172,6 +173,12 @@ class AlphaDropout(_DropoutNd):
     """Dropout for nets of SELUs."""
 
     fn = staticmethod(F.alpha_dropout)
+
+
+class FeatureAlphaDropout(_DropoutNd):
+    """Dropout of whole channels, for nets of SELUs."""
+
+    fn = staticmethod(F.feature_alpha_dropout)
 
 
 class Embedding(Module):
@@ -669,6 +676,123 @@ class AvgPool3d(AvgPool2d):
     fn = staticmethod(F.avg_pool3d)
 
 
+class _LPPoolNd(Module):
+    fn = None
+
+    def __init__(self, norm_type, kernel_size, stride=None, ceil_mode=False):
+        super().__init__()
+        self.norm_type, self.kernel_size, self.stride = norm_type, kernel_size, stride
+        self.ceil_mode = ceil_mode
+
+    def forward(self, input):
+        return type(self).fn(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
+
+    def extra_repr(self):
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
+
+
+class LPPool1d(_LPPoolNd):
+    """The p-norm of each window of a sequence."""
+
+    fn = staticmethod(F.lp_pool1d)
+
+
+class LPPool2d(_LPPoolNd):
+    """The p-norm of each window of an image."""
+
+    fn = staticmethod(F.lp_pool2d)
+
+
+class LPPool3d(_LPPoolNd):
+    """The p-norm of each window of a volume."""
+
+    fn = staticmethod(F.lp_pool3d)
+
+
+class _FractionalMaxPoolNd(Module):
+    nd, fn = 2, None
+
+    def __init__(
+        self, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
+    ):
+        super().__init__()
+        name = type(self).__name__
+        self.kernel_size = pair(kernel_size, self.nd)
+        if min(self.kernel_size) <= 0:
+            raise ValueError(f"kernel_size must be greater than 0, but got {kernel_size}")
+        self.return_indices = return_indices
+        self.register_buffer("_random_samples", _random_samples)
+        self.output_size = None if output_size is None else pair(output_size, self.nd)
+        self.output_ratio = (
+            (output_ratio,) * self.nd if isinstance(output_ratio, (int, float)) else output_ratio
+        )
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output size, or a pooling ratio")
+        if output_size is not None and output_ratio is not None:
+            raise ValueError("only one of output_size and output_ratio may be specified")
+        if output_ratio is not None and not all(0 < r < 1 for r in self.output_ratio):
+            raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
+
+    def forward(self, input):
+        return type(self).fn(
+            input,
+            self.kernel_size,
+            self.output_size,
+            self.output_ratio,
+            self.return_indices,
+            self._random_samples,
+        )
+
+
+class FractionalMaxPool2d(_FractionalMaxPoolNd):
+    """The largest element of windows of an image that lie at random distances."""
+
+    fn = staticmethod(F.fractional_max_pool2d)
+
+
+class FractionalMaxPool3d(_FractionalMaxPoolNd):
+    """The largest element of windows of a volume that lie at random distances."""
+
+    nd, fn = 3, staticmethod(F.fractional_max_pool3d)
+
+
+class _MaxUnpoolNd(Module):
+    nd, fn = 1, None
+
+    def __init__(self, kernel_size, stride=None, padding=0):
+        super().__init__()
+        self.kernel_size = pair(kernel_size, self.nd)
+        self.stride = self.kernel_size if stride is None else pair(stride, self.nd)
+        self.padding = pair(padding, self.nd)
+
+    def forward(self, input, indices, output_size=None):
+        return type(self).fn(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+
+    def extra_repr(self):
+        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+
+
+class MaxUnpool1d(_MaxUnpoolNd):
+    """The largest elements of a sequence put back to their places."""
+
+    fn = staticmethod(F.max_unpool1d)
+
+
+class MaxUnpool2d(_MaxUnpoolNd):
+    """The largest elements of an image put back to their places."""
+
+    nd, fn = 2, staticmethod(F.max_unpool2d)
+
+
+class MaxUnpool3d(_MaxUnpoolNd):
+    """The largest elements of a volume put back to their places."""
+
+    nd, fn = 3, staticmethod(F.max_unpool3d)
+
+
 class _Adaptive(Module):
     fn = None
 
@@ -1027,6 +1151,52 @@ class BatchNorm3d(_BatchNorm):
             raise ValueError(f"expected 5D input (got {input.dim()}D input)")
 
 
+class SyncBatchNorm(_BatchNorm):
+    """Batch norm whose statistics several processes share. Here, as in PyTorch without a process group, there is one process."""
+
+    def __init__(
+        self,
+        num_features,
+        eps=1e-5,
+        momentum=0.1,
+        affine=True,
+        track_running_stats=True,
+        process_group=None,
+        device=None,
+        dtype=None,
+        *,
+        bias=True,
+    ):
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input):
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module, process_group=None):
+        """`module` with a SyncBatchNorm, of the same parameters and buffers, for each batch norm in it."""
+        out = module
+        if isinstance(module, _BatchNorm):
+            out = cls(
+                module.num_features,
+                module.eps,
+                module.momentum,
+                module.affine,
+                module.track_running_stats,
+                process_group,
+                bias=module.bias is not None,
+            )
+            out.weight, out.bias = module.weight, module.bias
+            for name in ("running_mean", "running_var", "num_batches_tracked"):
+                setattr(out, name, getattr(module, name))
+            out.training = module.training
+        for name, child in module.named_children():
+            out.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return out
+
+
 class _InstanceNorm(_NormBase):
     nd = 1
 
@@ -1107,6 +1277,24 @@ class LocalResponseNorm(Module):
 # -- distances ----------------------------------------------------------------------------------------
 
 
+class CrossMapLRN2d(Module):
+    """Every channel of images divided by a power of what its neighbors' squares add up to.
+
+    PyTorch's layer keeps the first channel in every sum, and so does this one. PyTorch's gradient is that of other sums, ours is
+    the one of these.
+    """
+
+    def __init__(self, size, alpha=1e-4, beta=0.75, k=1):
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input):
+        return normalization.cross_map_lrn(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self):
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
 class CosineSimilarity(Module):
     """The cosine of the angle between two vectors along a dim."""
 
@@ -1174,13 +1362,13 @@ class PixelUnshuffle(Module):
 # -- recurrent cells ----------------------------------------------------------------------------------
 
 
-class _Cell(Module):
-    gates = 1
+class RNNCellBase(Module):
+    """What the cells share (torch.nn.RNNCellBase): weights for `num_chunks` gates, and how a state comes in and goes out."""
 
-    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+    def __init__(self, input_size, hidden_size, bias, num_chunks, device=None, dtype=None):
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        rows = self.gates * hidden_size
+        rows = num_chunks * hidden_size
         self.weight_ih = Parameter(empty(rows, input_size, device=device, dtype=dtype))
         self.weight_hh = Parameter(empty(rows, hidden_size, device=device, dtype=dtype))
         for name in ("bias_ih", "bias_hh"):
@@ -1196,6 +1384,7 @@ class _Cell(Module):
             init.uniform_(weight, -bound, bound)
 
     def _batched(self, input, hx):
+        """Input and states with a dim for the batch, and whether the input had it."""
         if input.dim() not in (1, 2):
             raise ValueError(
                 f"{type(self).__name__}: Expected input to be 1D or 2D, got {input.dim()}D instead"
@@ -1210,24 +1399,15 @@ class _Cell(Module):
         batched = input.dim() == 2
         if not batched:
             input = input.unsqueeze(0)
-        n, size = input.shape
-        fresh = zeros(n, self.hidden_size, dtype=input.dtype)
-        states = tuple([fresh if s is None else s if batched else s.unsqueeze(0) for s in states])
-        if size != self.input_size:
-            raise RuntimeError(f"input has inconsistent input_size: got {size} expected {self.input_size}")
-        for i, s in enumerate(states):
-            if s.size(0) != n:
-                raise RuntimeError(f"Input batch size {n} doesn't match hidden{i} batch size {s.size(0)}")
-            if s.size(1) != self.hidden_size:
-                raise RuntimeError(
-                    f"hidden{i} has inconsistent hidden_size: got {s.size(1)}, expected {self.hidden_size}"
-                )
-        return input, states, batched
-
-    def _two_products(self, input, hidden):
-        return products.linear(hidden, self.weight_hh, self.bias_hh), products.linear(
-            input, self.weight_ih, self.bias_ih
+        fresh = zeros(input.shape[0], self.hidden_size, dtype=input.dtype)
+        return (
+            input,
+            tuple([fresh if s is None else s if batched else s.unsqueeze(0) for s in states]),
+            batched,
         )
+
+    def _weights(self):
+        return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
 
     def extra_repr(self):
         text = f"{self.input_size}, {self.hidden_size}"
@@ -1238,50 +1418,43 @@ class _Cell(Module):
         return text
 
 
-class RNNCell(_Cell):
+class RNNCell(RNNCellBase):
     """h' = tanh(W_ih x + b_ih + W_hh h + b_hh)."""
 
     def __init__(self, input_size, hidden_size, bias=True, nonlinearity="tanh", device=None, dtype=None):
-        super().__init__(input_size, hidden_size, bias, device, dtype)
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 
     def forward(self, input, hx=None):
         input, (h,), batched = self._batched(input, hx)
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        by_hidden, by_input = self._two_products(input, h)
-        total = by_hidden + by_input
-        out = total.tanh() if self.nonlinearity == "tanh" else total.relu()
+        cell = recurrent.rnn_tanh_cell if self.nonlinearity == "tanh" else recurrent.rnn_relu_cell
+        out = cell(input, h, *self._weights())
         return out if batched else out.squeeze(0)
 
 
-class LSTMCell(_Cell):
+class LSTMCell(RNNCellBase):
     """Input, forget, cell and output gates: c' = f c + i g, h' = o tanh(c')."""
 
-    gates = 4
+    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input, hx=None):
-        input, (h, c), batched = self._batched(input, (None, None) if hx is None else hx)
-        by_hidden, by_input = self._two_products(input, h)
-        i, f, g, o = (by_hidden + by_input).unsafe_chunk(4, 1)
-        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-        h = o.sigmoid() * c.tanh()
+        input, states, batched = self._batched(input, (None, None) if hx is None else hx)
+        h, c = recurrent.lstm_cell(input, states, *self._weights())
         return (h, c) if batched else (h.squeeze(0), c.squeeze(0))
 
 
-class GRUCell(_Cell):
+class GRUCell(RNNCellBase):
     """Reset, update and new gates: h' = n + z (h - n)."""
 
-    gates = 3
+    def __init__(self, input_size, hidden_size, bias=True, device=None, dtype=None):
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input, hx=None):
         input, (h,), batched = self._batched(input, hx)
-        by_hidden, by_input = self._two_products(input, h)
-        hr, hz, hn = by_hidden.unsafe_chunk(3, 1)
-        ir, iz, in_ = by_input.unsafe_chunk(3, 1)
-        r, z = (ir + hr).sigmoid(), (iz + hz).sigmoid()
-        n = (in_ + r * hn).tanh()
-        out = (h - n) * z + n
+        out = recurrent.gru_cell(input, h, *self._weights())
         return out if batched else out.squeeze(0)
 
 
@@ -1353,6 +1526,18 @@ class NLLLoss(_WeightedLoss):
         )
 
 
+class NLLLoss2d(NLLLoss):
+    """The older name of NLLLoss for images."""
+
+    def __init__(self, *args, **kwargs):
+        warn(
+            "`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement and see "
+            "https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more details.",
+            FutureWarning,
+        )
+        super().__init__(*args, **kwargs)
+
+
 class CrossEntropyLoss(_WeightedLoss):
     """log_softmax and nll_loss in one."""
 
@@ -1376,6 +1561,59 @@ class CrossEntropyLoss(_WeightedLoss):
             ignore_index=self.ignore_index,
             reduction=self.reduction,
             label_smoothing=self.label_smoothing,
+        )
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """Cross entropy of a linear layer's outputs: num_classes of them, for each place of `out_features` if that is given."""
+
+    def __init__(
+        self,
+        in_features,
+        num_classes,
+        *,
+        out_features=(),
+        bias=False,
+        device=None,
+        dtype=None,
+        reduction="mean",
+        weight=None,
+        ignore_index=None,
+        label_smoothing=0.0,
+        options=None,
+    ):
+        super().__init__(weight, None, None, reduction)
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
+        self.num_classes, self.out_features = num_classes, tuple(out_features)
+        self.ignore_index, self.label_smoothing, self.options = ignore_index, label_smoothing, options
+        self.linear = Linear(
+            in_features, num_classes * math.prod(self.out_features), bias, device=device, dtype=dtype
+        )
+
+    def forward(self, input, target):
+        weight, bias = self.linear.weight, self.linear.bias
+        if self.out_features:
+            shape = self.num_classes, *self.out_features
+            weight = weight.view(*shape, -1)
+            bias = None if bias is None else bias.view(shape)
+        return F.linear_cross_entropy(
+            input,
+            weight,
+            target,
+            linear_bias=bias,
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+            options=self.options,
+        )
+
+    def extra_repr(self):
+        return (
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
+            f"bias={self.linear.bias is not None}, reduction={self.reduction}, ignore_index={self.ignore_index}, "
+            f"label_smoothing={self.label_smoothing}, options={self.options}"
         )
 
 

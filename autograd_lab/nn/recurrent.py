@@ -8,66 +8,17 @@ import numbers
 import warnings
 
 from ..creation import FACTORIES
-from ..ops.products import linear
+from ..ops.recurrent import GATES, Weights, packed_sweep, run_layers, whole_sweep
 from ..ops.rule import FUNCTIONS
-from . import functional as F
 from . import init
 from .module import Module
 from .parameter import Parameter
 from .utils.rnn import PackedSequence
 
 empty, zeros = FACTORIES["empty"], FACTORIES["zeros"]
-stack, cat, chunk = FUNCTIONS["stack"], FUNCTIONS["cat"], FUNCTIONS["unsafe_chunk"]
+stack = FUNCTIONS["stack"]
 
-
-def tanh_step(by_input, state, layer):
-    """H' = tanh(W x + W h)."""
-    return ((linear(state[0], *layer.hidden) + by_input).tanh(),)
-
-
-def relu_step(by_input, state, layer):
-    """H' = relu(W x + W h)."""
-    return ((linear(state[0], *layer.hidden) + by_input).relu(),)
-
-
-def gru_step(by_input, state, layer):
-    """Reset, update and new gates: h' = n + z (h - n)."""
-    (h,) = state
-    ir, iz, new = chunk(by_input, 3, 1)
-    hr, hz, hn = chunk(linear(h, *layer.hidden), 3, 1)
-    r, z = (hr + ir).sigmoid(), (hz + iz).sigmoid()
-    n = (new + hn * r).tanh()
-    return ((h - n) * z + n,)
-
-
-def lstm_step(by_input, state, layer):
-    """Input, forget, cell and output gates: c' = f c + i g, h' = o tanh(c'), projected if the layer does so."""
-    h, c = state
-    i, f, g, o = chunk(linear(h, *layer.hidden) + by_input, 4, 1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    h = o.sigmoid() * c.tanh()
-    return (h if layer.projection is None else linear(h, layer.projection)), c
-
-
-_STEPS = {
-    "RNN_TANH": (tanh_step, 1),
-    "RNN_RELU": (relu_step, 1),
-    "GRU": (gru_step, 3),
-    "LSTM": (lstm_step, 4),
-}
-"""Each mode's step, and how many gates its weights hold."""
-
-
-class _Direction:
-    """The weights of one layer in one direction."""
-
-    def __init__(self, module, suffix):
-        def get(name):
-            return getattr(module, name + suffix, None)
-
-        self.input = get("weight_ih"), get("bias_ih")
-        self.hidden = get("weight_hh"), get("bias_hh")
-        self.projection = get("weight_hr")
+_NAMES = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
 
 
 class RNNBase(Module):
@@ -101,7 +52,7 @@ class RNNBase(Module):
         self.bias, self.batch_first, self.dropout = bias, batch_first, float(dropout)
         self.bidirectional, self.proj_size = bidirectional, proj_size
         self._check_settings(dropout)
-        gates = _STEPS[mode][1] * hidden_size
+        gates = GATES[mode] * hidden_size
         out = proj_size or hidden_size
         for layer in range(num_layers):
             wide = input_size if layer == 0 else out * len(self._directions)
@@ -145,11 +96,13 @@ class RNNBase(Module):
         return ("", "_reverse") if self.bidirectional else ("",)
 
     @property
+    def _endings(self):
+        return [f"_l{i}{ending}" for i in range(self.num_layers) for ending in self._directions]
+
+    @property
     def _all_weights(self):
         """The names of the parameters of each layer and direction, as lists."""
-        endings = [f"_l{i}{ending}" for i in range(self.num_layers) for ending in self._directions]
-        names = ("weight_ih", "weight_hh", "bias_ih", "bias_hh", "weight_hr")
-        return [[name + e for name in names if name + e in self._parameters] for e in endings]
+        return [[name + e for name in _NAMES if name + e in self._parameters] for e in self._endings]
 
     @property
     def all_weights(self):
@@ -183,9 +136,7 @@ class RNNBase(Module):
         state = self._first_state(input, hx, batched)
         if self.batch_first:
             input = input.transpose(0, 1)
-        if input.shape[0] == 0:
-            raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
-        out, last = self._run(input, state, self._sweep)
+        out, last = self._run(input, state, whole_sweep(self.mode))
         if self.batch_first:
             out = out.transpose_(0, 1)
         last = tuple([stack(s, 0) for s in last])
@@ -206,48 +157,18 @@ class RNNBase(Module):
             state = tuple(hx) if self.mode == "LSTM" else (hx,)
             if packed.sorted_indices is not None:
                 state = tuple([s.index_select(1, packed.sorted_indices) for s in state])
-        step = _STEPS[self.mode][0]
-
-        def sweep(layer, x, state, backwards):
-            rows = linear(x, *layer.input).split(sizes)
-            run = _packed_backward if backwards else _packed_forward
-            outputs, end = run(step, layer, rows, sizes, state)
-            return cat(outputs, 0), end
-
-        x, last = self._run(x, state, sweep)
+        x, last = self._run(x, state, packed_sweep(self.mode, sizes))
         ends = tuple([stack(s, 0) for s in last])
         if packed.unsorted_indices is not None:
             ends = tuple([s.index_select(1, packed.unsorted_indices) for s in ends])
         return packed._replace(data=x), ends if self.mode == "LSTM" else ends[0]
 
     def _run(self, x, state, sweep):
-        """All layers, one after the other; returns the output and the last states, each a list over layers.
-
-        `sweep(layer, x, state, backwards)` runs one layer in one direction over all steps: (outputs, last state).
-        """
-        state = [part.unbind(0) for part in state]
-        last = []
-        for i in range(self.num_layers):
-            both_ways = []
-            for ending in self._directions:
-                first = tuple([part[len(last)] for part in state])
-                outputs, end = sweep(_Direction(self, f"_l{i}{ending}"), x, first, bool(ending))
-                both_ways.append(outputs)
-                last.append(end)
-            x = both_ways[0] if len(both_ways) == 1 else cat(both_ways, x.dim() - 1)
-            if self.dropout and self.training and i < self.num_layers - 1:
-                x = F.dropout(x, self.dropout, True)
-        return x, list(zip(*last, strict=True))
-
-    def _sweep(self, layer, x, state, backwards):
-        """One layer in one direction over sequences of one length."""
-        step = _STEPS[self.mode][0]
-        at_once = list(linear(x, *layer.input).unbind(0))
-        outputs = []
-        for by_input in reversed(at_once) if backwards else at_once:
-            state = step(by_input, state, layer)
-            outputs.append(state[0])
-        return stack(outputs[::-1] if backwards else outputs, 0), state
+        dropout = self.dropout if self.training else 0
+        layers = [
+            Weights(*[getattr(self, name + ending, None) for name in _NAMES]) for ending in self._endings
+        ]
+        return run_layers(x, state, layers, len(self._directions), sweep, dropout)
 
     def _check_input(self, input):
         weight = self.weight_ih_l0
@@ -300,31 +221,6 @@ class RNNBase(Module):
         text = f"{self.input_size}, {self.hidden_size}"
         usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}  # fmt: skip
         return text + "".join(f", {k}={getattr(self, k)}" for k, v in usual.items() if getattr(self, k) != v)
-
-
-def _packed_forward(step, layer, rows, sizes, now):
-    """Step by step; the states of sequences that are over are laid aside. Returns the outputs and the last states."""
-    outputs, over = [], []
-    for by_input, n in zip(rows, sizes, strict=True):
-        if n < now[0].shape[0]:
-            over.append(tuple([s[n:] for s in now]))
-            now = tuple([s[:n] for s in now])
-        now = step(by_input, now, layer)
-        outputs.append(now[0])
-    over.append(now)
-    return outputs, tuple([cat(parts[::-1], 0) for parts in zip(*over, strict=True)])
-
-
-def _packed_backward(step, layer, rows, sizes, first):
-    """From the last step to the first; sequences join as soon as their last step comes."""
-    outputs, now = [], tuple([s[: sizes[-1]] for s in first])
-    for by_input, n in zip(rows[::-1], sizes[::-1], strict=True):
-        here = now[0].shape[0]
-        if n > here:
-            now = tuple([cat([s, f[here:n]], 0) for s, f in zip(now, first, strict=True)])
-        now = step(by_input, now, layer)
-        outputs.append(now[0])
-    return outputs[::-1], now
 
 
 class RNN(RNNBase):

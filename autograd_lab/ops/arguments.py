@@ -169,7 +169,7 @@ class Form:
                     return f"expected Tensor as element {inner[0]} in argument {i}, but got {type_name(inner[1])}"
                 if inner is not None:
                     return f"{what} must be {kind}, but found element of type {type_name(inner[1])} at pos {inner[0]}"
-            return f"{what} must be {kind}, not {type_name(value)}"
+            return f"{what} must be {kind.removesuffix(' or None')}, not {type_name(value)}"
         for param in unused:
             if any(p[1] == param for p in self.params):
                 return f"{name}() got multiple values for argument '{param}'"
@@ -376,6 +376,7 @@ _KINDS = {
     "float": _is_number,
     "bool": lambda v: isinstance(v, (bool, np.bool_)),
     "str": lambda v: isinstance(v, str),
+    "Tensor or None": lambda v: v is None or isinstance(v, Variable),
     "tuple of ints": lambda v: _is_int(v) or (isinstance(v, (tuple, list)) and all(map(_is_int, v))),
     "tuple of Tensors": lambda v: isinstance(v, (tuple, list)) and all(isinstance(t, Variable) for t in v),
     "tuple of floats": lambda v: isinstance(v, (tuple, list)) and all(map(_is_number, v)),

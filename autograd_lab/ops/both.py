@@ -165,6 +165,13 @@ def cat(parts, dim):
     return np.concatenate(parts, axis=dim)
 
 
+def take_along(x, index, dim):
+    """The elements of `x` at the places `index` (an array) along `dim`."""
+    if isinstance(x, Variable):
+        return x.gather(dim, wrap(index))
+    return np.take_along_axis(x, index, dim)
+
+
 def put_along(g, index, dim, shape):
     """Zeros of `shape` with the values `g` at the places `index` (an array) along `dim`."""
     if isinstance(g, Variable):

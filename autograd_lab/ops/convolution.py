@@ -1088,6 +1088,7 @@ def _places(size, align_corners, dtype):
     return np.stack([*places, np.ones(size)], -1).reshape(math.prod(size), len(size) + 1).astype(dtype)
 
 
+@function(method=False, name="affine_grid_generator")
 def affine_grid(theta, size, align_corners):
     """The grid of an affine map for images of `size`.
 
@@ -1158,6 +1159,80 @@ def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners
 def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners):
     """grid_sampler for volumes (n, c, d, h, w) and grids (n, *out, 3) (torch.grid_sampler_3d)."""
     return grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+class ConvTbcBackward0(Rule):
+    """A convolution along time, the first dim.
+
+    Math: y[t] = sum_k a[t + k - pad] w[k] + b.   VJP: to a: sum over k of g[t - k + pad] w[k]^T;  to w[k]: sum over t of
+    a[t + k - pad]^T g[t];  to b: g summed.
+    Shapes: a (times, n, in), w (k, in, out), b (out,) -> (times + 2 pad - k + 1, n, out).   Saves: a, w.
+    PyTorch: torch.conv_tbc
+    """
+
+    op = "conv_tbc"
+    no_jvp = "conv_tbc"
+    inputs = ("self", "weight", "bias")
+    saves = ("self", "weight")
+    keeps = ("pad",)
+
+    def forward(x, w, b, pad):
+        width, times = len(w), len(x) + 2 * pad - len(w) + 1
+        out = np.empty((times, x.shape[1], w.shape[2]), x.dtype)
+        out[...] = b
+        for k in range(width):
+            there, here = _overlap(k - pad, len(x), times)
+            out[here] += x[there] @ w[k]
+        return out
+
+    def vjp(self, g, x, w):
+        (pad,) = self.args
+        to_x, to_w = both.zeros(tuple(x.shape), g), []
+        for k in range(w.shape[0]):
+            there, here = _overlap(k - pad, x.shape[0], g.shape[0])
+            after = (there.start, x.shape[0] - there.stop)
+            to_x = to_x + _with_zeros(g[here] @ both.transpose(w[k]), *after)
+            rows = x[there].reshape((-1, x.shape[2]))
+            to_w.append((both.transpose(rows) @ g[here].reshape((-1, g.shape[2]))).reshape((1, *w.shape[1:])))
+        return to_x, both.cat(to_w, 0), g.sum((0, 1))
+
+
+def _overlap(shift, count, times):
+    """The times t + shift of an input of `count` times that exist for some t of `times`, and these t, as slices."""
+    start = min(max(0, -shift), times)
+    stop = max(start, min(times, count - shift))
+    return slice(start + shift, stop + shift) if stop > start else slice(0, 0), slice(start, stop)
+
+
+def _with_zeros(x, before, after):
+    """`x` with as many rows of zeros before and after it."""
+    return both.cat([both.zeros((before, *x.shape[1:]), x), x, both.zeros((after, *x.shape[1:]), x)], 0)
+
+
+@function(method=False)
+def conv_tbc(input, weight, bias, pad=0):
+    """A convolution of (times, n, channels) along time (torch.conv_tbc)."""
+    x, w, b = input._data, weight._data, bias._data
+    for wrong, text in (
+        (x.ndim != 3, "Input must have 3 dims: time, batch, in_channel"),
+        (w.ndim != 3, "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels."),
+        (b.ndim != 1, "Bias must be 1-D"),
+    ):
+        if wrong:
+            raise RuntimeError(text)
+    if x.shape[2] != w.shape[1]:
+        raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor")
+    if len(b) != w.shape[2]:
+        raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels).")
+    if x.dtype != w.dtype:
+        kinds = [TYPE_NAMES[t.dtype.name] for t in (x, w)]
+        raise RuntimeError("self and mat2 must have the same dtype, but got {} and {}".format(*kinds))
+    times = len(x) + 2 * pad - len(w) + 1
+    if times < 0:
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {times}: {[times, x.shape[1], w.shape[2]]}"
+        )
+    return apply(ConvTbcBackward0, (input, weight, bias), pad)
 
 
 __all__ = ["conv_transpose", "convolution", "pad_by_mode", "pad_constant", "unwindow", "windows"]

@@ -1,5 +1,7 @@
 """The rules of embeddings, and dropout: rows picked by number, and elements thrown away by chance."""
 
+import math
+
 import numpy as np
 
 from ..autograd.modes import WATCHERS, tell
@@ -112,20 +114,60 @@ def one_hot(tensor, num_classes=-1):
     return wrap((index[..., None] == np.arange(num_classes)).astype(np.int64, order="C"))
 
 
-def drop(input, p, training, shape=None):
-    """Zero with probability `p`, everything else divided by 1 - p; `shape` is that of the coin tosses."""
+def drop(input, p, training):
+    """Zero with probability `p`, everything else divided by 1 - p."""
+    return throw(input, p, training, _dropped)
+
+
+def throw(input, p, training, way, in_place=False):
+    """Dropout in one of its forms.
+
+    way       a function of a tensor's array and p: what the tensor is multiplied by, and what is added after that (or None)
+    in_place  whether the tensor itself is changed, which is then returned
+    """
     x = input._data
     if p == 0 or not training or not x.size:
         return input
+    times = METHODS["mul_" if in_place else "mul"]
     if p == 1:
-        return input * wrap(x.dtype.type(0))
+        return times(input, wrap(x.dtype.type(0)))
     if x.dtype.kind != "f":
-        from ..dtypes import ALL
-
         raise RuntimeError(
-            f"result type Float can't be cast to the desired output type {ALL[x.dtype].type_name}"
+            f"result type Float can't be cast to the desired output type {input.dtype.type_name}"
         )
-    return input * (_mask_for(x, p) if shape is None else drawn("dropout_mask", shape, p, x.dtype))
+    factor, term = way(x, p)
+    out = times(input, factor)
+    return out if term is None else METHODS["add_" if in_place else "add"](out, term)
+
+
+def _dropped(x, p):
+    return _mask_for(x, p), None
+
+
+def _dropped_features(x, p):
+    return drawn("dropout_mask", _features(x), p, x.dtype), None
+
+
+def _features(x):
+    """The shape of a number for each channel of `x`."""
+    if x.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    return (*x.shape[:2], *[1] * (x.ndim - 2))
+
+
+def _to_selus_limit(noise, p):
+    """What is dropped becomes the least that selu gives, and all is stretched and shifted so that mean and variance stay."""
+    alpha = 1.7580993408473766
+    a = 1 / math.sqrt((alpha**2 * p + 1) * (1 - p))
+    return noise * a, (noise - 1) * (alpha * a) + alpha * a * p
+
+
+def _alpha_dropped(x, p):
+    return _to_selus_limit(drawn("kept", x.shape, p, x.dtype), p)
+
+
+def _alpha_dropped_features(x, p):
+    return _to_selus_limit(drawn("kept", _features(x), p, x.dtype), p)
 
 
 def _mask_for(x, p):
@@ -157,21 +199,31 @@ def kept(shape, p, dtype):
     return (rng_of().random(shape) < 1 - p).astype(dtype)
 
 
-@function(method=False)
-def dropout(input, p, train):
-    """torch.dropout."""
+def _publish(name, way, text):
+    def fn(input, p, train):
+        _check_p(p)
+        return throw(input, p, train, way)
+
+    def in_place(input, p, train):
+        _check_p(p)
+        return throw(input, p, train, way, in_place=True)
+
+    fn.__name__ = fn.__qualname__ = name
+    in_place.__name__ = in_place.__qualname__ = name + "_"
+    fn.__doc__ = f"{text} (torch.{name})."
+    in_place.__doc__ = f"The in-place form of `{name}`."
+    FUNCTIONS[name], FUNCTIONS[name + "_"] = fn, in_place
+
+
+def _check_p(p):
     if not 0 <= p <= 1:
-        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p}")
-    return drop(input, p, train)
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {p:g}")
 
 
-@function(method=False, name="dropout_")
-def dropout_(input, p, train):
-    """The in-place form of `dropout`."""
-    x = input._data
-    if p == 0 or not train:
-        return input
-    return METHODS["mul_"](input, _mask_for(x, p))
+_publish("dropout", _dropped, "Elements zeroed with probability `p`, the others divided by 1 - p")
+_publish("feature_dropout", _dropped_features, "Dropout of whole channels")
+_publish("alpha_dropout", _alpha_dropped, "Dropout for nets of SELUs")
+_publish("feature_alpha_dropout", _alpha_dropped_features, "Dropout of whole channels, for nets of SELUs")
 
 
-__all__ = ["drawn", "drop", "embedding", "kept", "one_hot"]
+__all__ = ["drawn", "drop", "embedding", "kept", "one_hot", "throw"]

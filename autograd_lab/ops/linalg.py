@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import return_types
 from ..autograd.engine import sum_to
-from ..autograd.errors import TYPE_NAMES
+from ..autograd.errors import TYPE_NAMES, not_for
 from ..autograd.record import apply
 from ..autograd.variable import Variable, wrap
 from ..dtypes import ALL
@@ -1134,33 +1134,39 @@ class CdistBackward0(GeneralRule):
     keeps = ("p",)
 
     def forward(a, b, p):
-        size = np.abs(a[..., :, None, :] - b[..., None, :, :])
-        if p == 2:
-            return np.sqrt((size * size).sum(-1))
-        if p == 0:
-            return (size != 0).sum(-1).astype(size.dtype)
-        return size.max(-1) if p == math.inf else (size**p).sum(-1) ** size.dtype.type(1 / p)
+        return _length(np.abs(a[..., :, None, :] - b[..., None, :, :]), p)
 
     def vjp(self, g, a, b, y):
-        p = self.args[0]
         d = a.reshape((*a.shape[:-1], 1, a.shape[-1])) - b.reshape((*b.shape[:-2], 1, *b.shape[-2:]))
-        apart = both.array_of(y) != 0
-        if p == 1:
-            slope = both.sign(d)
-        elif p == 2:
-            slope = both.masked(d / _column(y), apart[..., None])
-        elif p == math.inf:
-            slope = both.sign(d) * both.constant(
-                (np.abs(both.array_of(d)) == both.array_of(y)[..., None]).astype(both.array_of(d).dtype), d
-            )
-        else:
-            moves = (apart[..., None] & (both.array_of(d) != 0)) if p < 1 else apart[..., None]
-            share = both.masked(both.abs_(d) / _column(y), moves)
-            power = (share if p >= 1 else both.where(moves, share, 1)) ** (p - 1)  # 0 ** (p - 1) would be inf
-            slope = both.sign(d) * power if p else d * 0
-        moved = slope * _column(g)
+        moved = _length_slope(d, y, self.args[0]) * _column(g)
         to_a = sum_to(moved.sum(-2), a.shape) if self.needs(0) else None
         return to_a, sum_to(-moved.sum(-3), b.shape) if self.needs(1) else None
+
+
+def _length(size, p):
+    """The p-norm of sizes along the last dim."""
+    if p == 2:
+        return np.sqrt((size * size).sum(-1))
+    if p == 0:
+        return (size != 0).sum(-1).astype(size.dtype)
+    return size.max(-1) if p == math.inf else (size**p).sum(-1) ** size.dtype.type(1 / p)
+
+
+def _length_slope(d, y, p):
+    """The derivative of y, the p-norm of `d` along the last dim, by each element of `d`."""
+    apart = both.array_of(y) != 0
+    if p == 1:
+        return both.sign(d)
+    if p == 2:
+        return both.masked(d / _column(y), apart[..., None])
+    if p == math.inf:
+        return both.sign(d) * both.constant(
+            (np.abs(both.array_of(d)) == both.array_of(y)[..., None]).astype(both.array_of(d).dtype), d
+        )
+    moves = (apart[..., None] & (both.array_of(d) != 0)) if p < 1 else apart[..., None]
+    share = both.masked(both.abs_(d) / _column(y), moves)
+    power = (share if p >= 1 else both.where(moves, share, 1)) ** (p - 1)  # 0 ** (p - 1) would be inf
+    return both.sign(d) * power if p else d * 0
 
 
 @function(method=False)
@@ -1179,6 +1185,63 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
             f"X1 and X2 must have the same number of columns. X1: {a.shape[-1]} X2: {b.shape[-1]}"
         )
     return call(CdistBackward0, (x1, x2), float(p))
+
+
+class PdistBackwardBackward0(Rule):
+    """The gradient of pdist, of which PyTorch has no derivative.   Saves: nothing."""
+
+    op = "_pdist_backward"
+    no_jvp = "_pdist_backward"
+    inputs = ("grad", "self", "pdist")
+    keeps = ("p",)
+
+    def forward(g, x, y, p):
+        first, second = np.triu_indices(len(x), 1)
+        moved = _length_slope(x[first] - x[second], y, p) * g[:, None]
+        out = np.zeros(x.shape, x.dtype)
+        np.add.at(out, first, moved)
+        np.subtract.at(out, second, moved)
+        return out
+
+    def vjp(self, g):
+        raise NotImplementedError("the derivative for '_pdist_backward' is not implemented.")
+
+
+class PdistBackward0(Rule):
+    """Distances between each two rows.
+
+    Math: y[k] = p-norm of a_i - a_j, for the pairs i < j in order.   VJP: to a_i: g (d / y) (|d| / y)^(p - 2), d = a_i - a_j, 0
+    where y = 0; to a_j: minus that.   Shapes: (n, d) -> (n (n - 1) / 2,).   Saves: a, the result.   PyTorch: torch.pdist
+    """
+
+    op = "_pdist_forward"
+    no_jvp = "_pdist_forward"
+    saves = ("self", "result")
+    keeps = ("p",)
+
+    def forward(x, p):
+        first, second = np.triu_indices(len(x), 1)
+        if not x.size:
+            return np.zeros(len(first), x.dtype)
+        return _length(np.abs(x[first] - x[second]), p)
+
+    def vjp(self, g, x, y):
+        return both.run(PdistBackwardBackward0, (g, x, y), *self.args)
+
+
+@function(method=False)
+def pdist(input, p=2.0):
+    """The p-norm distances between each two rows of `input` (torch.pdist)."""
+    x = input._data
+    if x.ndim != 2:
+        raise RuntimeError(f"pdist only supports 2D tensors, got: {x.ndim}D")
+    if x.dtype.kind != "f":
+        raise RuntimeError("pdist only supports floating-point dtypes")
+    if not p >= 0:
+        raise RuntimeError("pdist only supports non-negative p values")
+    if x.dtype == np.float16:
+        raise not_for(x.dtype, "pdist")
+    return apply(PdistBackward0, (input,), float(p))
 
 
 # -- norms --------------------------------------------------------------------------------------------

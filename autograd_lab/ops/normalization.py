@@ -10,10 +10,13 @@ import numpy as np
 
 from ..autograd.errors import TYPE_NAMES
 from ..autograd.modes import WATCHERS, tell
+from ..autograd.record import apply
 from ..autograd.variable import Variable
 from ..layout import channels, rows
+from . import both
 from .general import GeneralRule, call
-from .rule import METHODS, floats_only, kernel
+from .rule import METHODS, Rule, floats_only, function, kernel
+from .scalars import plus
 
 
 def _stats(x, dims, eps):
@@ -78,10 +81,11 @@ def _summed(x, dims):
     return x.sum(dims) if dims else x
 
 
-def layer_norm(input, shape, weight, bias, eps):
-    """torch.nn.functional.layer_norm."""
+@function(method=False)
+def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_enable=True):
+    """Every sample normalized over its last dims (torch.layer_norm)."""
     x = input._data
-    shape = tuple(shape)
+    shape = tuple(normalized_shape)
     if not shape:
         raise RuntimeError(
             "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
@@ -180,8 +184,9 @@ def _others(ndim):
     return (0, *range(2, ndim))
 
 
-def batch_norm(input, running_mean, running_var, weight, bias, training, momentum, eps):
-    """torch.batch_norm: in training, the running statistics are moved a little towards those of the batch."""
+@function(method=False)
+def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
+    """Every channel normalized, in training over the batch, towards which the running statistics are moved a little (torch.batch_norm)."""
     x = input._data
     channels = x.shape[1]
     if not training and (running_mean is None or running_var is None):
@@ -274,15 +279,16 @@ class NativeGroupNormBackward0(GeneralRule):
         return to_x, to_w, g.sum(_others(ndim)) if self.needs(2) else None
 
 
-def group_norm(input, groups, weight, bias, eps):
-    """torch.group_norm."""
+@function(method=False)
+def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enabled=True):
+    """Every sample normalized over groups of channels (torch.group_norm)."""
     x = input._data
     n, c, *rest = x.shape
-    if c % groups:
+    if c % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "
             f"{list(x.shape)} and "
-            f"num_groups={groups}"
+            f"num_groups={num_groups}"
         )
     for name, t in (("weight", weight), ("bias", bias)):
         if t is not None and t._data.shape != (c,):
@@ -293,11 +299,18 @@ def group_norm(input, groups, weight, bias, eps):
             )
     _same_type(x, weight, bias)
     floats_only(x, "GroupNormKernelImpl")
-    return call(NativeGroupNormBackward0, (input, weight, bias), n, c, math.prod(rest), groups, eps)
+    return call(NativeGroupNormBackward0, (input, weight, bias), n, c, math.prod(rest), num_groups, eps)
 
 
-def instance_norm(input, running_mean, running_var, weight, bias, use_input_stats, momentum, eps):
-    """torch.instance_norm: a batch norm in which every sample is a batch of its own, its channels side by side."""
+@function(method=False)
+def instance_norm(
+    input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn_enabled
+):
+    """A batch norm in which every sample is a batch of its own, its channels side by side (torch.instance_norm)."""
+    if not use_input_stats and (running_mean is None or running_var is None):
+        raise RuntimeError(
+            "Expected running_mean and running_var to be defined when use_input_stats is false"
+        )
     x = input._data
     n, c, *rest = x.shape
 
@@ -306,7 +319,7 @@ def instance_norm(input, running_mean, running_var, weight, bias, use_input_stat
 
     mean, var = (None if t is None else each(t).to(input.dtype) for t in (running_mean, running_var))
     flat = input.contiguous().view(1, n * c, *rest)
-    out = batch_norm(flat, mean, var, each(weight), each(bias), use_input_stats, momentum, eps)
+    out = batch_norm(flat, each(weight), each(bias), mean, var, use_input_stats, momentum, eps, cudnn_enabled)
     if use_input_stats:
         for t, moved in ((running_mean, mean), (running_var, var)):
             if t is not None:
@@ -314,4 +327,72 @@ def instance_norm(input, running_mean, running_var, weight, bias, use_input_stat
     return out.view(*x.shape)
 
 
-__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm"]
+@function(method=False)
+def rms_norm(input, normalized_shape, weight=None, eps=None):
+    """Every sample divided by the root of its mean square over the last dims (torch.rms_norm)."""
+    normalized_shape = tuple(normalized_shape)
+    if not normalized_shape:
+        raise RuntimeError(
+            "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got "
+            "normalized_shape = []"
+        )
+    if weight is not None and weight._data.shape != normalized_shape:
+        raise RuntimeError(
+            f"Expected weight to be of same shape as normalized_shape, but got weight of shape {list(weight.shape)} and "
+            f"normalized_shape = {list(normalized_shape)}"
+        )
+    if input._data.shape[max(0, input._data.ndim - len(normalized_shape)) :] != normalized_shape:
+        raise RuntimeError(
+            f"Given normalized_shape={list(normalized_shape)}, expected input with shape [*"
+            f"{', '.join(map(str, normalized_shape))}], but got input of size{list(input.shape)}"
+        )
+    floats_only(input._data, "rms_norm")
+    dims = tuple(range(input._data.ndim - len(normalized_shape), input._data.ndim))
+    if eps is None:
+        eps = float(np.finfo(input._data.dtype).eps)
+    out = input * plus((input**2).mean(dims, True), eps).rsqrt()
+    return out if weight is None else (out * weight).to(input.dtype)
+
+
+class CrossMapLRN2dBackward(Rule):
+    """Every channel divided by a power of what its neighbors' squares add up to.
+
+    Math: y = a s^-beta, s = k + alpha / size * (sum of a^2 over the channels nearby).
+    VJP: g s^-beta - 2 alpha beta / size * a * (sum of g a s^(-beta - 1) over the channels that a is near to).
+    Shapes: (n, c, h, w).   Saves: a.   PyTorch: torch.nn.CrossMapLRN2d, whose VJP takes the sums over other channels
+    """
+
+    op = "CrossMapLRN2d"
+    saves = ("self",)
+
+    def forward(x, size, alpha, beta, k):
+        return x * _spread(x, size, alpha, k) ** -beta
+
+    def vjp(self, g, x):
+        size, alpha, beta, k = self.args
+        spread = _spread(x, size, alpha, k)
+        back = _near(g * x * spread ** (-beta - 1), size, backwards=True)
+        return g * spread**-beta - x * back * (2 * alpha * beta / size)
+
+
+def _spread(x, size, alpha, k):
+    return _near(x * x, size) * (alpha / size) + k
+
+
+def _near(x, size, backwards=False):
+    """For each channel of `x` the sum of those nearby; as in PyTorch's layer, the first is among them even if it is far."""
+    n, half = x.shape[1], (size - 1) // 2
+    c = np.arange(n)
+    near = (np.abs(c[:, None] - c) <= half) | ((c == 0) & (c[:, None] > half))
+    near = both.constant((near.T if backwards else near).astype(both.array_of(x).dtype), x)
+    return (near @ x.reshape((x.shape[0], n, -1))).reshape(x.shape)
+
+
+def cross_map_lrn(input, size, alpha, beta, k):
+    """The function of nn.CrossMapLRN2d."""
+    if input._data.ndim != 4:
+        raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input._data.ndim}D instead.")
+    return apply(CrossMapLRN2dBackward, (input,), size, alpha, beta, k)
+
+
+__all__ = ["batch_norm", "cross_map_lrn", "group_norm", "instance_norm", "layer_norm", "rms_norm"]

@@ -10,10 +10,12 @@ from ..autograd.record import apply
 from ..autograd.variable import wrap
 from ..autograd.views import gather, scatter
 from ..layout import channels
+from ..random import rng_of
 from . import both
 from .convolution import unwindow, windows
+from .embedding import drawn
 from .general import GeneralRule, call
-from .rule import Rule, floats_only
+from .rule import Rule, floats_only, function, kernel
 
 
 def pair(value, n=2):
@@ -103,6 +105,16 @@ def _framed(x, out, kernel, stride, padding, dilation, value):
     return x[(slice(None), slice(None), *[slice(0, n) for n in need])]
 
 
+def _winner(seen):
+    """The largest of the last dim and its number: the first of equal ones, but of several nan the last."""
+    best = seen.argmax(-1)
+    values = np.take_along_axis(seen, best[..., None], -1)[..., 0]
+    lost = np.isnan(values) if seen.dtype.kind == "f" else np.False_
+    if lost.any():
+        best[lost] = seen.shape[-1] - 1 - np.isnan(seen[lost][..., ::-1]).argmax(-1)
+    return values, best
+
+
 def _max_pool(x, kernel, stride, padding, dilation, out):
     """The winner of each window, and its place in the image; x has the spatial dims of the kernel last."""
     nd = len(kernel)
@@ -110,8 +122,7 @@ def _max_pool(x, kernel, stride, padding, dilation, out):
     planes = x.reshape(1, math.prod(x.shape[:-nd]), *x.shape[-nd:])
     seen = windows(_framed(planes, out, kernel, stride, padding, dilation, low), kernel, stride, dilation)
     flat = np.moveaxis(seen.reshape(*planes.shape[:2], math.prod(kernel), *out), 2, -1)
-    best = flat.argmax(-1)
-    values = np.take_along_axis(flat, best[..., None], -1)[..., 0]
+    values, best = _winner(flat)
     # The place: where the winner's window starts, plus its place in the window.
     place = np.zeros(best.shape, np.int64)
     offsets = np.unravel_index(best, kernel)
@@ -473,9 +484,7 @@ class AdaptiveMaxPool2DBackward0(GeneralRule):
         y, place = np.empty((*lead, *out), x.dtype), np.empty((*lead, *out), np.int64)
         for cell, where in _cells(size, out):
             inside = numbers[where].reshape(-1)
-            seen = x[(..., *where)].reshape(*lead, len(inside))
-            best = seen.argmax(-1)
-            y[(..., *cell)] = np.take_along_axis(seen, best[..., None], -1)[..., 0]
+            y[(..., *cell)], best = _winner(x[(..., *where)].reshape(*lead, len(inside)))
             place[(..., *cell)] = inside[best]
         return y, place
 
@@ -520,14 +529,277 @@ def _adaptive_max_pool(rule, input, out, return_indices):
     return (result, wrap(rule.forward(input._data, out)[1])) if return_indices else result
 
 
+def as_row(fn, input, *args):
+    """A pool of one dim as one of two: an image of one row."""
+    result = fn(input.unsqueeze(-2), *args)
+    if isinstance(result, tuple):
+        return tuple(r.squeeze(-2) for r in result)
+    return result.squeeze(-2)
+
+
+def of_row(value, before):
+    """The setting of a pool of one dim as that of two."""
+    if value is None:
+        return None
+    return (before, value) if isinstance(value, int) else (before, *value)
+
+
+def two_or_three_dims(name, input):
+    """Raise RuntimeError unless `input` is a sequence, or a batch of them."""
+    if input._data.ndim not in (2, 3):
+        raise RuntimeError(
+            f"Expected 2 to 3 dimensions, but got {input._data.ndim}-dimensional tensor for argument #1 'self' (while "
+            f"checking arguments for {name})"
+        )
+
+
+@function(method=False)
+def max_pool1d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """The largest element of each window of the last dim, and their places (torch.max_pool1d_with_indices)."""
+    stride = kernel_size if stride is None or stride in ((), []) else stride
+    two_or_three_dims("max_pool1d", input)
+    settings = of_row(kernel_size, 1), of_row(stride, 1), of_row(padding, 0), of_row(dilation, 1)
+    return as_row(lambda x: max_pool(2, x, *settings, ceil_mode, True), input)
+
+
+@function(method=False)
+def adaptive_max_pool1d(input, output_size):
+    """The largest elements of `output_size` cells that cover the last dim, and their places (torch.adaptive_max_pool1d)."""
+    out = pair(output_size, 1)
+    if len(out) != 1:
+        raise RuntimeError(
+            f"adaptive_max_pool1d() argument 'output_size' should contain one int (got {len(out)})"
+        )
+    two_or_three_dims("adaptive_max_pool1d", input)
+    check_cells("adaptive_max_pool1d", input._data, range(1, input._data.ndim))
+    return as_row(adaptive_max_pool2d, input, (1, *out), True)
+
+
+# -- at places of chance ------------------------------------------------------------------------------
+
+
+@kernel
+def window_samples(shape, dtype):
+    """Uniform numbers of the default generator, which shift the windows of fractional pooling."""
+    return rng_of().uniform(0, 1, shape, dtype)
+
+
+def _starts(u, size, kernel, out):
+    """Where `out` windows begin in a dim of `size`: steps of two lengths, in an order that `u` (planes,) decides -> (planes, out)."""
+    starts = np.full((len(u), out), size - kernel)
+    if out > 1:
+        step = u.dtype.type(size - kernel) / u.dtype.type(out - 1)
+        first = np.arange(out - 1, dtype=u.dtype)
+        starts[:, :-1] = ((first + u[:, None]) * step).astype(int) - (u[:, None] * step).astype(int)
+    return starts
+
+
+class FractionalMaxPool2DBackwardBackward0(_Winners):
+    """The gradient of fractional_max_pool2d.   VJP: gg at the winners."""
+
+    inputs = ("grad_output", "self")
+    forward = _Winners.forward
+
+
+class FractionalMaxPool2DBackward0(GeneralRule):
+    """The largest element of windows that lie at random distances, so that they are `out` in number.
+
+    VJP: g goes to the winner of each window.   Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the winners' places.
+    PyTorch: torch.nn.functional.fractional_max_pool2d
+    """
+
+    op = "fractional_max_pool2d"
+    inputs = ("self", "random_samples", "result1")
+    saves = ("self", "result1")
+    operands = extras = 1
+    keeps = ("kernel_size", "output_size")
+    gradient = FractionalMaxPool2DBackwardBackward0
+
+    def forward(x, samples, kernel, out):
+        nd = len(out)
+        size = x.shape[-nd:]
+        planes = x.reshape(math.prod(x.shape[:-nd]), math.prod(size))
+        n = x.shape[0] if x.ndim == nd + 2 else 1
+        samples = samples[:n].reshape(len(planes), nd)
+        samples = samples[:, ::-1] if nd == 2 else samples  # of an image the width comes first
+        place = np.zeros((len(planes), *[1] * (2 * nd)), np.int64)
+        for i in range(nd):
+            starts = _starts(samples[:, i], size[i], kernel[i], out[i])
+            inside = starts[..., None] + np.arange(kernel[i])
+            shape = [len(planes), *[1] * (2 * nd)]
+            shape[1 + i], shape[1 + nd + i] = out[i], kernel[i]
+            place = place * size[i] + inside.reshape(shape)
+        place = place.reshape(len(planes), math.prod(out), math.prod(kernel))
+        seen = np.take_along_axis(planes[:, None], place, 2)
+        values, best = _winner(seen)
+        where = np.take_along_axis(place, best[..., None], -1)
+        shape = (*x.shape[:-nd], *out)
+        return values.reshape(shape), where.reshape(shape)
+
+    def vjp(self, g, x, place):
+        where = _place_in_all(both.array_of(place), tuple(x.shape), len(self.args[0]))
+        return both.run(self.gradient, (g, x), where)
+
+
+class FractionalMaxPool3DBackwardBackward0(_Winners):
+    """The gradient of fractional_max_pool3d.   VJP: gg at the winners."""
+
+    inputs = ("grad_output", "self")
+    forward = _Winners.forward
+
+
+class FractionalMaxPool3DBackward0(FractionalMaxPool2DBackward0):
+    """The same for (n, c, d, h, w).
+
+    PyTorch: torch.nn.functional.fractional_max_pool3d
+    """
+
+    op = "fractional_max_pool3d"
+    inputs = ("self", "random_samples", "result1")
+    saves = ("self", "result1")
+    operands = extras = 1
+    gradient = FractionalMaxPool3DBackwardBackward0
+
+
+def fractional_max_pool(nd, input, kernel, out, samples):
+    """fractional_max_pool2d and fractional_max_pool3d: the values, and their places in the image.
+
+    samples  (n, c, nd) numbers from [0, 1), or None: drawn
+    """
+    x, op = input._data, f"fractional_max_pool{nd}d"
+    several = "Ints" if nd == 2 else "three Ints"
+    if x.ndim <= nd:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-x.ndim}, {x.ndim - 1}], but got {-nd - 1})"
+        )
+    n = 1 if x.ndim == nd + 1 else x.shape[0]
+    if samples is None:
+        floats_only(x, "check_uniform_bounds")
+        samples = drawn("window_samples", (n, x.shape[-nd - 1], nd), x.dtype)
+    kernel, out = pair(kernel, nd), pair(out, nd)
+    for name, value in (("kernel_size", kernel), ("output_size", out)):
+        if len(value) != nd:
+            raise RuntimeError(f"{op}: {name} must either be a single Int or tuple of {several}")
+    _check_samples(x, samples._data, n, nd)
+    place = op if nd == 2 else f"{op}_out"
+    for i in range(x.ndim - nd - 1, x.ndim):
+        if not x.shape[i]:
+            raise RuntimeError(
+                f"{place}(): Expected input to have non-zero size for non-batch dimensions, but got{list(x.shape)} with "
+                f"dimension {i} being empty."
+            )
+    for name, size, o, k in zip(("time", "height", "width")[-nd:], x.shape[-nd:], out, kernel, strict=True):
+        if o + k - (nd == 2) > size:  # volumes need a place more
+            raise RuntimeError(f"{place}(): pool {name} {k} too large relative to input {name} {size}")
+    if min(out) < 0:
+        raise RuntimeError(
+            f"Trying to create tensor with negative dimension {min(out)}: {[*x.shape[:-nd], *out]}"
+        )
+    rule = FractionalMaxPool2DBackward0 if nd == 2 else FractionalMaxPool3DBackward0
+    result = call(rule, (input, samples), kernel, out)
+    return result, wrap(rule.forward(x, samples._data, kernel, out)[1])
+
+
+def _check_samples(x, samples, n, nd):
+    """Raise RuntimeError if there is not a number for each dim of each plane."""
+    if samples.dtype != x.dtype:
+        raise RuntimeError("Expect _random_samples to have the same dtype as input")
+    if samples.ndim != 3:
+        raise RuntimeError(f"Expect _random_samples to have 3 dimensions, got {samples.ndim}")
+    if samples.shape[0] < n:
+        raise RuntimeError("Expect _random_samples.size(0) no less then input batch size.")
+    if samples.shape[1] != x.shape[-nd - 1]:
+        raise RuntimeError("Expect _random_samples.size(1) equals to input channel size.")
+    if samples.shape[2] != nd:
+        raise RuntimeError(f"Expect _random_samples.size(2) equals to {nd}; got {samples.shape[2]}.")
+
+
+# -- undone -------------------------------------------------------------------------------------------
+
+
+class MaxUnpool2DBackward0(Rule):
+    """Elements put back to the places they were taken from; zero between them.
+
+    Math: y[place[i]] = a[i] in each image; of two that meet the last one stays.   VJP: g at the places.
+    Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: the places.   PyTorch: torch.nn.functional.max_unpool2d
+    """
+
+    op = "max_unpool2d"
+    inputs = ("self", "indices")
+    operands = 1
+    saves = ("indices",)
+
+    def forward(x, place, out):
+        lead = x.shape[: -len(out)]
+        planes = np.zeros((math.prod(lead), math.prod(out)), x.dtype)
+        per_plane = (len(planes), math.prod(x.shape[-len(out) :]))
+        if planes.size:
+            np.put_along_axis(planes, place.reshape(per_plane), x.reshape(per_plane), 1)
+        return planes.reshape(*lead, *out)
+
+    def vjp(self, g, place):
+        place = both.array_of(place)
+        per_plane = (*place.shape[: -len(self.args[0])], -1)
+        return both.take_along(g.reshape(per_plane), place.reshape(per_plane), -1).reshape(place.shape)
+
+
+class MaxUnpool3DBackward0(MaxUnpool2DBackward0):
+    """The same for (n, c, d, h, w).
+
+    PyTorch: torch.nn.functional.max_unpool3d
+    """
+
+    op = "max_unpool3d"
+
+
+def max_unpool(input, indices, out, stride):
+    """max_unpool2d and max_unpool3d, according to the number of sizes in `out`."""
+    x, place, nd = input._data, indices._data, len(out)
+    if place.dtype != np.int64:
+        got = f" but got: {indices.dtype.type_name}" if nd == 2 else ""
+        raise RuntimeError(f"elements in indices should be type int64{got}")
+    if x.ndim not in (nd + 1, nd + 2):
+        raise RuntimeError(
+            f"Input to max_unpooling{nd}d should be a {nd + 1}d or {nd + 2}d Tensor, but got a tensor with {x.ndim} dimensions."
+        )
+    if place.shape != x.shape:
+        raise RuntimeError(
+            f"Expected shape of indices to be same as that of the input tensor ({list(x.shape)}) but got indices tensor with "
+            f"shape: {list(place.shape)}"
+        )
+    if nd == 3 and min(stride) <= 0:
+        raise RuntimeError(f"strides should be greater than zero, but got stride: {list(stride)}")
+    for i in range(1, x.ndim):
+        if not x.shape[i]:
+            raise RuntimeError(
+                f"max_unpooling{nd}d_forward_out_cpu(): Expected input to have non-zero size for non-batch dimensions, but got "
+                f"{list(x.shape)} with dimension {i} being empty."
+            )
+    floats_only(x, f"max_unpool{nd}d")
+    count = math.prod(out)
+    wrong = place[(place < 0) | (place >= count)] if count else place[:0]
+    if wrong.size:
+        raise RuntimeError(
+            f"Found an invalid max index: {wrong.flat[-1]} (output volumes are of size {'x'.join(map(str, out))})"
+        )
+    return apply(MaxUnpool2DBackward0 if nd == 2 else MaxUnpool3DBackward0, (input, indices), tuple(out))
+
+
 __all__ = [
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "as_row",
     "avg_pool",
     "check_cells",
+    "fractional_max_pool",
     "max_pool",
+    "max_pool1d_with_indices",
+    "max_unpool",
+    "of_row",
     "out_size",
     "pair",
+    "two_or_three_dims",
 ]

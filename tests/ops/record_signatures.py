@@ -76,7 +76,10 @@ def forms(fn, stand_in, keyword_names):
             break
         name, _, kind = says.groups()
         refuses_none = f"'{name}'" in answer(fn, [*args, None])
-        parts.append(f"{kind} {name}" + ("" if name in needed else " = ..." if refuses_none else " = None"))
+        if name in needed:
+            parts.append(f"{kind} {name}" if refuses_none else f"{kind} or None {name}")
+        else:
+            parts.append(f"{kind} {name}" + (" = ..." if refuses_none else " = None"))
         args.append(stand_in[kind])
     count = sum("=" not in p for p in parts)
     keywords = []

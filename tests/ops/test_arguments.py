@@ -78,6 +78,7 @@ LENIENT = [
     "logical_xor",
     "logit",
     "logsumexp",
+    "margin_ranking_loss",
     "max",
     "median",
     "min",
@@ -115,11 +116,15 @@ OTHER_WORDS = [
     "Tensor.nonzero",
     "Tensor.sub_",
     "Tensor.type",
+    "affine_grid_generator",
     "as_strided",
     "broadcast_to",
     "flip",
+    "layer_norm",
+    "lstm",
     "permute",
     "reshape",
+    "rms_norm",
     "split_with_sizes",
 ]
 

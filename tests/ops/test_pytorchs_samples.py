@@ -36,14 +36,8 @@ ABSENT = [
     "jiterator_binary",
     "jiterator_binary_return_by_ref",
     "jiterator_unary",
-    "nn.functional.linear_cross_entropy",
-    "nn.functional.upsample_bilinear",
-    "nn.functional.upsample_nearest",
-    "nn.functional.fractional_max_pool2d",
-    "nn.functional.fractional_max_pool3d",
-    "nn.functional.max_unpool1d",
-    "nn.functional.max_unpool2d",
-    "nn.functional.max_unpool3d",
+    "nn.functional.linear_cross_entropy chunked",
+    "nn.functional.linear_cross_entropy chunked_none",
     "max_pool2d_with_indices_backward",
     "new_empty_strided",
     "pca_lowrank",
@@ -69,6 +63,7 @@ DIFFERENT = {
     "svd": ("numbers gradient second", SIGNS),
     "linalg.lstsq": ("shape node", "residuals, rank and singular values are always given here"),
     "nn.functional.scaled_dot_product_attention": ("second", "PyTorch's fused kernel has no second derivative"),
+    "nn.functional.pdist": ("second", "PyTorch has none"),
     "cdist": ("node second", "PyTorch has no second derivative; its steps before that are others"),
     "nn.functional.hardsigmoid": ("second", "PyTorch has none"),
     "nn.functional.embedding_bag": ("second", "PyTorch has none for the weights of the samples"),
@@ -76,7 +71,6 @@ DIFFERENT = {
     "linalg.tensorinv": ("node", "PyTorch's inverse lies in memory column by column"),
     "linalg.vecdot": ("node", "one more operation in PyTorch"),
     "nn.functional.pad": ("node", "PyTorch's circular border is written into new memory, ours is joined"),
-    "nn.functional.dropout3d": ("node", "PyTorch adds and takes away a dim even if nothing is dropped"),
     "nn.functional.local_response_norm": ("node", "of an empty image PyTorch gives the image"),
     "normal": ("node", "one rule for the three forms"),
     "to": ("node", "a copy for another order in memory is a clone here"),
@@ -192,9 +186,14 @@ def counterpart(fn, outer=()):
     return rewritten(fn, outer) if isinstance(fn, types.FunctionType) else fn
 
 
+def label(op):
+    """The name of an operator and of its variant."""
+    return f"{op.name} {op.variant_test_name}".strip()
+
+
 def mine(op):
     """What this library has for an operator, None if it has nothing."""
-    if op.name in ABSENT or op.name.startswith(("masked.", "signal.")):
+    if {op.name, label(op)} & {*ABSENT} or op.name.startswith(("masked.", "signal.")):
         return None
     own = found(autograd_lab, op.name) or getattr(autograd_lab.Tensor, op.name, None)
     if found(torch, op.name) is op.op:
@@ -203,11 +202,7 @@ def mine(op):
     return fn if fn is not op.op else own
 
 
-OPERATORS = {
-    f"{op.name} {op.variant_test_name}".strip(): op
-    for op in op_db
-    if torch.float64 in op.dtypes and mine(op) is not None
-}
+OPERATORS = {label(op): op for op in op_db if torch.float64 in op.dtypes and mine(op) is not None}
 
 
 def test_most_of_pytorchs_operators_are_among_them():

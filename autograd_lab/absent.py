@@ -18,7 +18,7 @@ _NAMES = {
         LinearCrossEntropyOptions
     """,
     "optim": """
-        Muon SparseAdam
+        SparseAdam
     """,
     "linalg": """
         eig eigvals ldl_factor ldl_factor_ex ldl_solve
@@ -29,12 +29,6 @@ _NAMES = {
         hermite_polynomial_he i0e i1e laguerre_polynomial_l legendre_polynomial_p modified_bessel_i0 modified_bessel_i1
         modified_bessel_k0 modified_bessel_k1 ndtri shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u
         shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w spherical_bessel_j0 zeta
-    """,
-    "nn.utils": """
-        clip_grad_norm fuse_conv_bn_eval fuse_conv_bn_weights skip_init stateless
-    """,
-    "utils.data": """
-        DistributedSampler
     """,
 }
 

@@ -25,9 +25,9 @@ PLACES = {
     **_below("nn.modules", "lazy", "nn.lazy"),
     "nn.modules.adaptive": "nn.adaptive",
     **_below("nn.modules", "module", "nn.module"),
-    **_below("nn.utils", "clip_grad convert_parameters"),
+    **_below("nn.utils", "clip_grad convert_parameters init memory_format"),
     **_below("optim", "adadelta adagrad adam adamax adamw asgd nadam radam rmsprop rprop sgd"),
-    **_below("utils.data", "dataloader dataset sampler _utils _utils.collate"),
+    **_below("utils.data", "dataloader dataset distributed sampler _utils _utils.collate"),
     **_below(
         "distributions",
         "bernoulli categorical distribution exponential independent kl log_normal multinomial multivariate_normal normal "

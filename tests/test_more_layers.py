@@ -4,6 +4,8 @@ Each line runs in both libraries, each block leaves what it put into `out`. Reco
 """
 
 import importlib
+import json
+import subprocess
 import sys
 
 import pytest
@@ -340,6 +342,222 @@ old = nn.BatchNorm1d(3)
 new = nn.SyncBatchNorm.convert_sync_batchnorm(old, process_group="x")
 out["one"] = new, new.process_group, new.weight is old.weight, new.running_mean is old.running_mean, new.num_batches_tracked is old.num_batches_tracked
 """,
+    "pruning": """
+from torch.nn.utils import prune
+def shown(value):
+    return str(value).partition(" at 0x")[0].rpartition(".")[2]
+m = nn.Linear(3, 4)
+w = m.weight
+first = prune.l1_unstructured(m, "weight", amount=2)
+out["one"] = first is m, str(m), list(m.state_dict()), m.weight_orig is w, m.weight, m.weight_mask, prune.is_pruned(m), "weight" in m.__dict__
+prune.random_unstructured(m, "weight", 0.5)
+hook, = m._forward_pre_hooks.values()
+out["two"] = shown(hook), len(hook), [shown(h) for h in hook], shown(hook[1]), hook._tensor_name, m.weight_mask
+prune.ln_structured(m, "weight", 1, 2, 0)
+out["three"] = m.weight_mask, len(list(m._forward_pre_hooks.values())[0])
+m(torch.randn(2, 3)).sum().backward()
+out["grad"] = m.weight_orig.grad, m.weight.grad_fn.name()
+with torch.no_grad():
+    m.weight_orig += 1
+out["moved"] = m.weight, m(torch.ones(3)), m.weight
+again = nn.Linear(3, 4)
+prune.identity(again, "weight")
+again.load_state_dict(m.state_dict())
+out["loaded"] = again(torch.ones(3)), told(lambda: nn.Linear(3, 4).load_state_dict(m.state_dict()))
+out["removed"] = prune.remove(m, "weight") is m, m.weight, m.weight is w, list(m.state_dict()), len(m._forward_pre_hooks), prune.is_pruned(m)
+for dim in (0, 1, -1):
+    torch.manual_seed(3)
+    part = nn.Linear(3, 4)
+    prune.random_structured(part, "weight", 2, dim)
+    out[f"random {dim}"] = part.weight_mask, torch.rand(1)
+part = nn.Linear(3, 4)
+prune.custom_from_mask(part, "bias", T([1, 0, 1, 0]))
+out["custom"] = part.bias, part.bias_mask
+conv = nn.Conv2d(2, 5, 2)
+prune.ln_structured(conv, "weight", 0.5, float("-inf"), 0)
+out["conv"] = conv.weight_mask[:, 0, 0, 0], conv(torch.ones(1, 2, 3, 3)), told(lambda: copy.deepcopy(conv))
+prune.ln_structured(conv, "weight", 1, n=1, dim=1, importance_scores=torch.rand(5, 2, 2, 2))
+out["conv again"] = conv.weight_mask[:, :, 0, 0]
+def fresh(): return nn.Linear(3, 4)
+for label, fn in {
+    "less": lambda m: prune.l1_unstructured(m, "weight", amount=-1), "share": lambda m: prune.l1_unstructured(m, "weight", amount=1.5),
+    "more": lambda m: prune.l1_unstructured(m, "weight", amount=100), "text": lambda m: prune.l1_unstructured(m, "weight", amount="a"),
+    "name": lambda m: prune.l1_unstructured(m, "nope", amount=1), "bare": lambda m: prune.remove(m, "weight"),
+    "dims": lambda m: prune.ln_structured(m, "bias", 1, 2, 0), "dim": lambda m: prune.ln_structured(m, "weight", 1, 2, 5),
+    "rows": lambda m: prune.random_structured(m, "weight", 9, 1), "mask": lambda m: prune.custom_from_mask(m, "weight", torch.ones(2)),
+    "scores": lambda m: prune.l1_unstructured(m, "weight", 1, torch.ones(2)), "abstract": lambda m: prune.BasePruningMethod(),
+    "whole": lambda m: prune.global_unstructured(5, prune.L1Unstructured, amount=1), "structured": lambda m: prune.global_unstructured([(m, "weight")], prune.LnStructured, amount=1, n=2),
+    "dict": lambda m: prune.global_unstructured([(m, "weight")], prune.L1Unstructured, importance_scores=5, amount=1),
+}.items():
+    m = fresh()
+    out[label] = str(told(lambda: fn(m)))[:94], sorted(m.state_dict())
+a, b = nn.Linear(3, 2), nn.Linear(2, 2)
+out["global"] = prune.global_unstructured(((a, "weight"), (b, "weight")), prune.L1Unstructured, amount=0.5), a.weight_mask, b.weight_mask
+out["global again"] = prune.global_unstructured([(a, "weight"), (b, "weight")], prune.RandomUnstructured, amount=1), a.weight_mask, b.weight_mask, [shown(h) for h in list(a._forward_pre_hooks.values())[0]]
+out["scored"] = prune.global_unstructured([(b, "bias")], prune.L1Unstructured, {(b, "bias"): T([2.0, 1.0])}, amount=1), b.bias_mask
+t = torch.arange(6.0) - 2
+out["prune"] = prune.L1Unstructured(amount=2).prune(t), prune.L1Unstructured(0.5).prune(t, importance_scores=torch.arange(6.0)), prune.RandomUnstructured(2).prune(torch.ones(2, 3), T([[1, 1, 1], [0, 0, 1]])), prune.LnStructured(1, 1, 0).prune(torch.arange(6.0).view(3, 2))
+class EveryOther(prune.BasePruningMethod):
+    PRUNING_TYPE = "unstructured"
+    def compute_mask(self, t, default_mask):
+        mask = default_mask.clone()
+        mask.view(-1)[::2] = 0
+        return mask
+class Strange(EveryOther):
+    PRUNING_TYPE = "x"
+m = fresh()
+EveryOther.apply(m, "bias")
+EveryOther.apply(m, "bias")
+out["own"] = m.bias_mask, told(lambda: EveryOther.apply(m, "weight", 3)), told(lambda: (Strange.apply(m, "bias"), Strange.apply(m, "bias")))
+one, other = prune.L1Unstructured(1), prune.L1Unstructured(1)
+one._tensor_name, other._tensor_name = "weight", "bias"
+container = prune.PruningContainer(one)
+out["container"] = told(lambda: container.add_pruning_method(other))[:80], told(lambda: container.add_pruning_method(3)), prune.PruningContainer()._pruning_methods
+""",
+    "helpers of modules": """
+utils = nn.utils
+l = nn.Linear(2, 2)
+l(torch.ones(2)).sum().backward()
+out["clip"] = utils.clip_grad_norm(l.parameters(), 0.1), l.weight.grad
+conv, bn = nn.Conv2d(2, 3, 2, bias=False).eval(), nn.BatchNorm2d(3)
+bn(torch.randn(4, 3, 2, 2))
+bn.eval()
+x = torch.randn(1, 2, 4, 4)
+f = utils.fuse_conv_bn_eval(conv, bn)
+out["conv"] = str(f), f is conv, type(f.bias).__name__, f.weight.requires_grad, f.bias.requires_grad, f(x).detach(), bn(conv(x)).detach()
+back = nn.ConvTranspose2d(2, 3, 2).eval()
+out["transposed"] = utils.fuse_conv_bn_eval(back, bn, True)(x).detach()
+out["training"] = told(lambda: utils.fuse_conv_bn_eval(nn.Conv2d(2, 3, 2), bn)), told(lambda: utils.fuse_conv_bn_eval(conv, nn.BatchNorm2d(3, track_running_stats=False).eval()))
+w = conv.weight.detach()
+out["weights"] = utils.fuse_conv_bn_weights(w.half(), None, bn.running_mean, bn.running_var, 1e-5, None, None), utils.fusion.fuse_conv_bn_weights(w, torch.ones(3), bn.running_mean, bn.running_var, 1e-5, bn.weight, bn.bias)
+l, bn = nn.Linear(2, 3).eval(), nn.BatchNorm1d(3)
+bn(torch.randn(4, 3))
+bn.eval()
+f = utils.fuse_linear_bn_eval(l, bn)
+out["linear"] = str(f), f(torch.ones(2, 2)).detach(), told(lambda: utils.fuse_linear_bn_eval(nn.Linear(2, 2).eval(), bn)), told(lambda: utils.fuse_linear_bn_eval(nn.Linear(2, 3), bn)), utils.fuse_linear_bn_eval(l, nn.BatchNorm1d(1).eval()).weight.shape
+torch.manual_seed(0)
+out["skip"] = str(utils.skip_init(nn.Linear, 2, 3)), utils.skip_init(nn.Linear, 2, 3, dtype=torch.float64).weight.dtype, torch.rand(1), told(lambda: utils.skip_init(nn.ReLU)), told(lambda: utils.skip_init(int))
+net = nn.Sequential(nn.Conv2d(2, 3, 2), nn.Linear(2, 2), nn.ConvTranspose2d(2, 3, 2), nn.Conv3d(2, 3, 2))
+out["laid"] = utils.convert_conv2d_weight_memory_format(net, torch.channels_last) is net, [m.weight.stride() for m in net]
+out["laid 3d"] = utils.convert_conv3d_weight_memory_format(net, torch.channels_last_3d) is net, [m.weight.stride() for m in net]
+out["stateless"] = utils.stateless.functional_call(l, {"weight": torch.zeros(3, 2), "bias": torch.ones(3)}, torch.ones(2))
+""",
+    "parametrizations handed on": """
+import torch.nn.utils.parametrize as P
+class Symmetric(nn.Module):
+    def forward(self, x): return x.triu() + x.triu(1).T
+    def right_inverse(self, x): return x.triu()
+class Twice(nn.Module):
+    def forward(self, x): return x * 2
+a = nn.Linear(3, 3)
+P.register_parametrization(a, "weight", Symmetric())
+P.register_parametrization(a, "bias", Twice())
+b = nn.Linear(3, 3)
+out["all"] = P.transfer_parametrizations_and_params(a, b) is b, str(b), [n for n, _ in b.named_parameters()], b.weight, b.parametrizations.weight[0] is a.parametrizations.weight[0], b.parametrizations.weight.original is a.parametrizations.weight.original
+b = nn.Linear(3, 3)
+P.transfer_parametrizations_and_params(a, b, "bias")
+out["one"] = [n for n, _ in b.named_parameters()], b.weight, b.bias
+out["none"] = str(P.transfer_parametrizations_and_params(nn.Linear(3, 3), b)), str(P.transfer_parametrizations_and_params(a, nn.Identity())), told(lambda: P.transfer_parametrizations_and_params(a, nn.Linear(3, 3), "nope"))
+c = P.transfer_parametrizations_and_params(nn.utils.parametrizations.weight_norm(nn.Linear(3, 3)), nn.Linear(3, 3))
+out["norm"] = [n for n, _ in c.named_parameters()], c.weight.detach()
+""",
+    "hooks of all modules that see what is registered": """
+import torch.nn.modules.module as M
+log = []
+def seen(kind):
+    return lambda m, n, v: log.append((kind, type(m).__name__, n, type(v).__name__))
+handles = [M.register_module_parameter_registration_hook(seen("p")), M.register_module_buffer_registration_hook(seen("b")), M.register_module_module_registration_hook(seen("m"))]
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(2, 2)
+        self.register_module("z", None)
+        self.register_buffer("q", torch.ones(2))
+        self.q = torch.zeros(3)
+        self.w = nn.Parameter(torch.ones(1))
+        self.w = nn.Parameter(torch.ones(2))
+        self.w = None
+        self.q = None
+        self.a = nn.Identity()
+        self.a = None
+        self.e = nn.Buffer(torch.ones(1))
+        self.register_parameter("none", None)
+        self.register_buffer("n", None)
+Net()
+out["net"] = list(log)
+log.clear()
+nn.BatchNorm1d(2), nn.BatchNorm1d(2, affine=False, track_running_stats=False), nn.Sequential(nn.ReLU()), nn.ModuleList([nn.ReLU()]).append(nn.ReLU()), nn.ModuleDict({"a": nn.ReLU()}), nn.ParameterList([torch.ones(1)]), nn.ParameterDict({"a": torch.ones(1)})
+out["layers"] = list(log)
+for h in handles:
+    h.remove()
+log.clear()
+nn.Linear(2, 2)
+handles = [M.register_module_parameter_registration_hook(lambda m, n, p: nn.Parameter(p.detach() * 0)), M.register_module_buffer_registration_hook(lambda m, n, b: b + 5), M.register_module_module_registration_hook(lambda m, n, c: nn.Tanh() if isinstance(c, nn.ReLU) else None)]
+class Small(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.r = nn.ReLU()
+        self.w = nn.Parameter(torch.ones(2))
+        self.register_buffer("c", torch.ones(1))
+        self.c = torch.ones(2)
+n = Small()
+for h in handles:
+    h.remove()
+out["changed"] = log, str(n), n.w, n.c, str(nn.Sequential(nn.ReLU()))
+""",
+    "hooks of all optimizers": """
+from torch.optim.optimizer import register_optimizer_step_pre_hook, register_optimizer_step_post_hook
+log = []
+before = register_optimizer_step_pre_hook(lambda o, args, kwargs: log.append(("before", type(o).__name__, len(args), len(kwargs))))
+after = register_optimizer_step_post_hook(lambda o, args, kwargs: log.append(("after", type(o).__name__, len(args), len(kwargs))))
+p = nn.Parameter(torch.ones(2))
+p.grad = torch.ones(2)
+o = torch.optim.SGD([p], 0.1)
+o.register_step_pre_hook(lambda *a: log.append("own before"))
+o.register_step_post_hook(lambda *a: log.append("own after"))
+o.step()
+out["log"] = list(log)
+before.remove(), after.remove()
+o.step()
+out["removed"] = list(log)
+h = register_optimizer_step_pre_hook(lambda o, args, kwargs: (args, {"closure": lambda: 7.0}))
+out["changed"] = o.step(), h.remove(), p
+h = register_optimizer_step_pre_hook(lambda o, args, kwargs: 5)
+out["wrong"] = told(o.step)[:23], h.remove()
+""",
+    "Muon": """
+def trained(shape, **kw):
+    w = nn.Parameter(torch.sin(torch.arange(float(shape[0] * shape[1]))).view(shape))
+    o = torch.optim.Muon([w], **kw)
+    for i in range(4):
+        w.grad = torch.cos(torch.arange(float(shape[0] * shape[1])) * (i + 1.3)).view(shape)
+        o.step()
+    return w, o.state[w]["momentum_buffer"]
+out["w"] = trained((4, 6)), trained((6, 4)), trained((5, 5), nesterov=False, lr=0.02), trained((3, 7), adjust_lr_fn="match_rms_adamw", weight_decay=0.0), trained((1, 3), momentum=0.3, ns_steps=2, lr=T(0.1))
+w, v = nn.Parameter(torch.randn(4, 6)), nn.Parameter(torch.ones(2))
+o = torch.optim.Muon([w])
+out["o"] = str(o), o.state_dict(), o.defaults
+w.grad = torch.ones(4, 6)
+for label, fn in {
+    "vector": lambda: torch.optim.Muon([v]), "lr": lambda: torch.optim.Muon([w], lr=-1), "momentum": lambda: torch.optim.Muon([w], momentum=-1),
+    "decay": lambda: torch.optim.Muon([w], weight_decay=-1), "fn": lambda: torch.optim.Muon([w], adjust_lr_fn="x"), "steps": lambda: torch.optim.Muon([w], ns_steps=100).step(),
+    "rates": lambda: torch.optim.Muon([w], lr=T([1.0, 2.0])), "coefficients": lambda: torch.optim.Muon([w], ns_coefficients=(1, 2)).step(),
+}.items():
+    out[label] = told(fn)
+""",
+    "a share of the samples": """
+from torch.utils.data import DistributedSampler, DataLoader
+from torch.utils.data.distributed import DistributedSampler
+items = range(11)
+for label, kw in {"0": dict(rank=0), "2": dict(rank=2), "in order": dict(rank=1, shuffle=False), "drop": dict(rank=1, shuffle=False, drop_last=True), "seed": dict(rank=1, seed=5, drop_last=True)}.items():
+    s = DistributedSampler(items, num_replicas=3, **kw)
+    first = list(s)
+    s.set_epoch(2)
+    out[label] = first, list(s), len(s), s.num_samples, s.total_size, s.epoch
+out["few"] = list(DistributedSampler(range(2), 7, 6, False)), list(DistributedSampler([], 2, 0))
+out["rank"] = told(lambda: DistributedSampler(items, 2, 2)), told(lambda: DistributedSampler(items, 2, -1))
+out["loader"] = [b for b in DataLoader(list(items), batch_size=2, sampler=DistributedSampler(items, 2, 1))]
+""",
 }  # fmt: skip
 
 PROGRAMS = {line: START + f"out['r'] = told(lambda: ({line}))" for line in LINES.strip().splitlines()}
@@ -351,7 +569,7 @@ STORED = stored(__file__)
 @pytest.fixture
 def standing_in(monkeypatch):
     """The library, which is also what a program finds under the name torch."""
-    for name in ("nn.utils.parametrize", "nn.utils.rnn", "utils.data"):
+    for name in ("nn.utils.parametrize", "nn.utils.prune", "utils.data"):
         importlib.import_module(f"autograd_lab.{name}")
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == "autograd_lab":
@@ -368,3 +586,51 @@ def test_it_is_as_pytorch_left_it(name, standing_in):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_record_is_what_live_pytorch_leaves(name):
     assert not differences(live(STORED, PROGRAMS[name]), STORED["results"][name])
+
+
+LAST_NODE = """
+import json, sys
+torch = __import__(sys.argv[1])
+nn, register = torch.nn, __import__("importlib").import_module(sys.argv[1] + ".nn.modules.module")
+
+def told(fn):
+    try:
+        return fn()
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+
+log = []
+handle = register.register_module_backward_hook(
+    lambda m, gi, go: log.append((type(m).__name__, [g if g is None else list(g.shape) for g in gi], [list(g.shape) for g in go]))
+)
+net = nn.Sequential(nn.Linear(2, 3), nn.Tanh())
+net(torch.ones(1, 2)).sum().backward()
+refused = told(lambda: register.register_module_full_backward_hook(print))
+handle.remove()
+print(json.dumps([log, refused, told(lambda: register.register_module_full_backward_hook(print))]))
+"""
+"""What is left behind says for the whole process which kind of hook may follow: it runs in one of its own."""
+
+
+def left_behind(library):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", LAST_NODE, library], capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def test_the_older_hook_of_all_modules_sees_their_last_node():
+    log, *refused = left_behind("autograd_lab")
+    assert log == [
+        ["Tanh", [[1, 3]], [[1, 3]]],
+        ["Sequential", [[1, 3]], [[1, 3]]],
+        ["Linear", [[3], None, [2, 3]], [[1, 3]]],
+    ]
+    assert all(
+        text.startswith("RuntimeError: Cannot use both regular backward hooks and full") for text in refused
+    )
+
+
+def test_it_does_so_in_live_pytorch():
+    pytest.importorskip("torch")
+    assert left_behind("autograd_lab") == left_behind("torch")

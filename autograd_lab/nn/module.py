@@ -22,6 +22,24 @@ GLOBAL_PRE_HOOKS, GLOBAL_HOOKS, GLOBAL_BACKWARD_PRE_HOOKS, GLOBAL_BACKWARD_HOOKS
 GLOBAL_WITH_KWARGS, GLOBAL_ALWAYS_CALLED = set(), set()
 """The ids of those of GLOBAL_HOOKS that also take keyword arguments, and that are called after an error as well."""
 
+REGISTRATION_HOOKS = {kind: HookDict() for kind in ("parameter", "buffer", "module")}
+"""Hooks that see what is registered in any module, and may put something else in its place."""
+
+
+class _GlobalKind:
+    """Which kind of backward hooks all modules have: full ones, or those of the last node (None: none was registered yet)."""
+
+    full = None
+
+
+def _seen(kind, module, name, part):
+    """What is to be registered: `part`, unless a hook gives something else."""
+    for hook in list(REGISTRATION_HOOKS[kind].values()):
+        changed = hook(module, name, part)
+        if changed is not None:
+            part = changed
+    return part
+
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     __slots__ = ()
@@ -129,8 +147,8 @@ class Module:
         result = None
         try:
             args, kwargs = self._run_pre_hooks(args, kwargs)
-            full = [*GLOBAL_BACKWARD_HOOKS.values()]
-            partial = []
+            full, partial = [], []
+            (full if _GlobalKind.full is not False else partial).extend(GLOBAL_BACKWARD_HOOKS.values())
             (full if self._is_full_backward_hook is not False else partial).extend(
                 self._backward_hooks.values()
             )
@@ -257,7 +275,7 @@ class Module:
                 "explicitly. To "
                 f"express '{name}' as a function of another Tensor, compute the value in the forward() method."
             )
-        self._parameters[name] = param
+        self._parameters[name] = param if param is None else _seen("parameter", self, name, param)
 
     def register_buffer(self, name, tensor, persistent=True):
         """Add a Tensor (or None) that is part of the state but not trained; `persistent`: and of state_dict."""
@@ -268,7 +286,7 @@ class Module:
             raise TypeError(
                 f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
-        self._buffers[name] = tensor
+        self._buffers[name] = _seen("buffer", self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -279,7 +297,7 @@ class Module:
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name("module", name, self._modules, f'can\'t contain ".", got: {name}')
-        self._modules[name] = module
+        self._modules[name] = _seen("module", self, name, module)
 
     register_module = add_module
 
@@ -308,13 +326,13 @@ class Module:
             if "_modules" not in parts:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             self._forget(name, "_parameters", "_buffers")
-            self._modules[name] = value
+            self._modules[name] = _seen("module", self, name, value)
         elif name in parts.get("_modules", ()):
             if value is not None:
                 raise TypeError(
                     f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)"
                 )
-            self._modules[name] = value
+            self._modules[name] = _seen("module", self, name, value)
         elif isinstance(value, Buffer) or name in parts.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(
@@ -848,13 +866,47 @@ def register_module_full_backward_pre_hook(hook):
 
 def register_module_full_backward_hook(hook):
     """Call hook(module, grad_input, grad_output) after the gradients of every module."""
+    return _register_global(hook, True)
+
+
+def register_module_backward_hook(hook):
+    """The deprecated form, which sees only the last node of each module."""
+    return _register_global(hook, False)
+
+
+def _register_global(hook, full):
+    if _GlobalKind.full is (not full):
+        raise RuntimeError(
+            "Cannot use both regular backward hooks and full backward hooks as a global Module hook. Please use only one of "
+            "them."
+        )
+    _GlobalKind.full = full
     return add_hook(GLOBAL_BACKWARD_HOOKS, hook)
+
+
+def register_module_parameter_registration_hook(hook):
+    """Call hook(module, name, parameter) when a parameter is registered; what it returns, if not None, takes its place."""
+    return add_hook(REGISTRATION_HOOKS["parameter"], hook)
+
+
+def register_module_buffer_registration_hook(hook):
+    """Call hook(module, name, buffer) when a buffer is registered; what it returns, if not None, takes its place."""
+    return add_hook(REGISTRATION_HOOKS["buffer"], hook)
+
+
+def register_module_module_registration_hook(hook):
+    """Call hook(module, name, submodule) when a module is registered in another; what it returns, if not None, takes its place."""
+    return add_hook(REGISTRATION_HOOKS["module"], hook)
 
 
 __all__ = [
     "Module",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
     "register_module_forward_hook",
     "register_module_forward_pre_hook",
     "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
 ]

@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Iterable
 
 from ..creation import FACTORIES
-from ..ops import normalization, products, recurrent
+from ..ops import products, recurrent
+from ..ops.normalization import cross_map_lrn
 from ..ops.pooling import pair
 from ..places import find_place
 from ..warning import warn
@@ -1289,7 +1290,7 @@ class CrossMapLRN2d(Module):
         self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
 
     def forward(self, input):
-        return normalization.cross_map_lrn(input, self.size, self.alpha, self.beta, self.k)
+        return cross_map_lrn(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

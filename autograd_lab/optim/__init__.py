@@ -4,6 +4,7 @@ from ..absent import finder
 from . import lr_scheduler, swa_utils
 from .further import ASGD, Adafactor, NAdam, RAdam, Rprop
 from .lbfgs import LBFGS
+from .muon import Muon
 from .optimizer import Optimizer
 from .optimizers import SGD, Adadelta, Adagrad, Adam, Adamax, AdamW, RMSprop
 
@@ -19,6 +20,7 @@ __all__ = [
     "Adam",
     "AdamW",
     "Adamax",
+    "Muon",
     "NAdam",
     "Optimizer",
     "RAdam",

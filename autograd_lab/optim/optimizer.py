@@ -301,15 +301,30 @@ _NEWER = dict.fromkeys(("amsgrad", "capturable", "differentiable", "maximize", "
 """Settings that an older state_dict may lack, and what they are then."""
 
 
+GLOBAL_STEP_PRE_HOOKS, GLOBAL_STEP_POST_HOOKS = HookDict(), HookDict()
+"""Hooks of every optimizer."""
+
+
+def register_optimizer_step_pre_hook(hook):
+    """Call hook(optimizer, args, kwargs) before each step of every optimizer; a pair it returns replaces the arguments."""
+    return add_hook(GLOBAL_STEP_PRE_HOOKS, hook)
+
+
+def register_optimizer_step_post_hook(hook):
+    """Call hook(optimizer, args, kwargs) after each step of every optimizer."""
+    return add_hook(GLOBAL_STEP_POST_HOOKS, hook)
+
+
 def _with_hooks(step):
     """`step` with the user's hooks around it."""
 
     @wraps(step)
     def call(self, *args, **kwargs):
-        if not self._optimizer_step_pre_hooks and not self._optimizer_step_post_hooks:
+        before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
+        if not (before or after or GLOBAL_STEP_PRE_HOOKS or GLOBAL_STEP_POST_HOOKS):
             return step(self, *args, **kwargs)
         args = (self, *args)
-        for hook in list(self._optimizer_step_pre_hooks.values()):
+        for hook in [*GLOBAL_STEP_PRE_HOOKS.values(), *before.values()]:
             changed = hook(self, args, kwargs)
             if changed is not None:
                 if not (isinstance(changed, tuple) and len(changed) == 2):
@@ -318,7 +333,7 @@ def _with_hooks(step):
                     )
                 args, kwargs = changed
         out = step(*args, **kwargs)
-        for hook in list(self._optimizer_step_post_hooks.values()):
+        for hook in [*after.values(), *GLOBAL_STEP_POST_HOOKS.values()]:
             hook(self, args, kwargs)
         return out
 
@@ -388,4 +403,15 @@ def require(valid, message):
         raise ValueError(message)
 
 
-__all__ = ["Optimizer", "check_rate", "chosen", "count", "counter", "require", "scalar", "zeros_for"]
+__all__ = [
+    "Optimizer",
+    "check_rate",
+    "chosen",
+    "count",
+    "counter",
+    "register_optimizer_step_post_hook",
+    "register_optimizer_step_pre_hook",
+    "require",
+    "scalar",
+    "zeros_for",
+]

@@ -252,6 +252,46 @@ class WeightedRandomSampler(Sampler):
         return self.num_samples
 
 
+class DistributedSampler(Sampler):
+    """The share of one process in the items' numbers: process `rank` of `num_replicas` takes every num_replicas-th one.
+
+    shuffle    in an order that `seed` and the epoch (set_epoch) decide, the same in all processes
+    drop_last  whether items that are left over are dropped; else some are given out twice, so that all shares are equal
+
+    Without num_replicas and rank the process group is asked. Raises ValueError for a rank that is not there.
+    """
+
+    def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):
+        from ..machine import NAMES
+
+        if num_replicas is None:
+            num_replicas = NAMES["distributed"].get_world_size()
+        if rank is None:
+            rank = NAMES["distributed"].get_rank()
+        if rank >= num_replicas or rank < 0:
+            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
+        self.dataset, self.num_replicas, self.rank, self.epoch = dataset, num_replicas, rank, 0
+        self.drop_last, self.shuffle, self.seed = drop_last, shuffle, seed
+        count = len(dataset)
+        self.num_samples = count // num_replicas if drop_last else -(-count // num_replicas)
+        self.total_size = self.num_samples * num_replicas
+
+    def __iter__(self):
+        count = len(self.dataset)
+        order = list(range(count))
+        if self.shuffle:
+            order = Generator().manual_seed(self.seed + self.epoch).rng.permutation(count).tolist()
+        repeated = itertools.islice(itertools.cycle(order), self.total_size)
+        return itertools.islice(repeated, self.rank, None, self.num_replicas)
+
+    def __len__(self):
+        return self.num_samples
+
+    def set_epoch(self, epoch):
+        """Say which epoch begins: each has an order of its own."""
+        self.epoch = epoch
+
+
 class BatchSampler(Sampler):
     """Lists of `batch_size` numbers that another sampler gives; drop_last leaves out a last list that is shorter."""
 
@@ -633,6 +673,7 @@ __all__ = [
     "ConcatDataset",
     "DataLoader",
     "Dataset",
+    "DistributedSampler",
     "IterableDataset",
     "RandomSampler",
     "Sampler",

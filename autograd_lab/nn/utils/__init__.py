@@ -1,6 +1,7 @@
-"""torch.nn.utils: clipping of gradients, all parameters as one vector; packed sequences and parametrized weights beside it."""
+"""torch.nn.utils: clipping of gradients, all parameters as one vector; packed sequences, parametrized, pruned and fused weights beside it."""
 
 import importlib
+import inspect
 import math
 
 import numpy as np
@@ -11,7 +12,9 @@ from ...autograd.modes import WATCHERS, tell
 from ...autograd.record import write
 from ...autograd.variable import wrap
 from ...ops.rule import FUNCTIONS
+from ...random import fork_rng
 from ...tensor import Tensor
+from ...warning import warn
 
 
 def _with_grad(parameters):
@@ -61,6 +64,15 @@ def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=Fals
     return total
 
 
+def clip_grad_norm(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
+    """The older name of clip_grad_norm_."""
+    warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+        FutureWarning,
+    )
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+
+
 def clip_grad_value_(parameters, clip_value, foreach=None):
     """Cut every element of every gradient off at +- clip_value."""
     limit = float(clip_value)
@@ -86,22 +98,68 @@ def vector_to_parameters(vec, parameters):
         start += n
 
 
+def skip_init(module_cls, *args, **kwargs):
+    """A module whose parameters hold whatever numbers: no random numbers are drawn for them.
+
+    Raises RuntimeError for what is no Module class, or takes no device.
+    """
+    from ..module import Module
+
+    if not issubclass(module_cls, Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise RuntimeError("Module must support a 'device' arg to skip initialization")
+    with fork_rng():
+        return module_cls(*args, **kwargs)
+
+
+def _laid(module, memory_format, kinds):
+    from .. import modules
+
+    if isinstance(module, tuple(getattr(modules, kind) for kind in kinds)):
+        module.weight.data = module.weight.detach().clone(memory_format=memory_format)
+    for child in module.children():
+        _laid(child, memory_format, kinds)
+    return module
+
+
+def convert_conv2d_weight_memory_format(module, memory_format):
+    """Lay the weights of all Conv2d and ConvTranspose2d in the module out in a memory format; returns it."""
+    return _laid(module, memory_format, ("Conv2d", "ConvTranspose2d"))
+
+
+def convert_conv3d_weight_memory_format(module, memory_format):
+    """Lay the weights of all Conv3d and ConvTranspose3d in the module out in a memory format; returns it."""
+    return _laid(module, memory_format, ("Conv3d", "ConvTranspose3d"))
+
+
 _find = finder("nn.utils")
+
+_ELSEWHERE = {
+    "older": ("remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"),
+    "fusion": ("fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights"),
+}
+"""Names of this module that stand in one below it, which is loaded when the first of them is asked for."""
 
 
 def __getattr__(name):
-    if name in ("parametrizations", "parametrize", "rnn"):
+    if name in ("fusion", "parametrizations", "parametrize", "prune", "rnn", "stateless"):
         return importlib.import_module(f"{__name__}.{name}")
-    if name in ("remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"):
-        return getattr(importlib.import_module(f"{__name__}.older"), name)
+    for page, names in _ELSEWHERE.items():
+        if name in names:
+            return getattr(importlib.import_module(f"{__name__}.{page}"), name)
     return _find(name)
 
 
 __all__ = [
+    "clip_grad_norm",
     "clip_grad_norm_",
     "clip_grad_value_",
     "clip_grads_with_norm_",
+    "convert_conv2d_weight_memory_format",
+    "convert_conv3d_weight_memory_format",
     "get_total_norm",
     "parameters_to_vector",
+    "skip_init",
     "vector_to_parameters",
 ]

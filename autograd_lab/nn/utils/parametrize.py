@@ -197,6 +197,24 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
     return module
 
 
+def transfer_parametrizations_and_params(from_module, to_module, tensor_name=None):
+    """Give a module the parametrizations of another (of one tensor, or of all), and the originals under them. Returns it."""
+    if not is_parametrized(from_module):
+        return to_module
+    names = list(from_module.parametrizations) if tensor_name is None else [tensor_name]
+    for name in names:
+        value = getattr(from_module, name)
+        fns = from_module.parametrizations[name]
+        if not hasattr(to_module, name):
+            setattr(to_module, name, Parameter(value))
+        for fn in fns:
+            register_parametrization(to_module, name, fn)
+        own = to_module.parametrizations[name]
+        for key in [k for k in vars(fns)["_parameters"] if k.startswith("original")]:
+            setattr(own, key, getattr(fns, key))
+    return to_module
+
+
 def type_before_parametrizations(module):
     """The class that the module had before its first parametrization."""
     return type(module).__bases__[0] if is_parametrized(module) else type(module)
@@ -208,5 +226,6 @@ __all__ = [
     "is_parametrized",
     "register_parametrization",
     "remove_parametrizations",
+    "transfer_parametrizations_and_params",
     "type_before_parametrizations",
 ]

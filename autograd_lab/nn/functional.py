@@ -12,6 +12,7 @@ from ..autograd.variable import wrap
 from ..ops import activations, attention, composed, losses, normalization, pooling, products
 from ..ops.arguments import publish
 from ..ops.convolution import (
+    FILTERED,
     RESAMPLING,
     ChannelShuffleBackward0,
     Col2ImBackward0,
@@ -1373,6 +1374,7 @@ def interpolate(
     """Another size: by the nearest neighbor, by lines (linear, bilinear, trilinear), cubically (bicubic), by means (area).
 
     size or scale_factor, one number or one for each spatial dim.   align_corners: the first and last places stay in place.
+    antialias: images of mode "bilinear", "bicubic" or "lanczos" are shrunk without losing what lies between the places.
     """
     nd, old = input._data.ndim - 2, input._data.shape[2:]
     if not 1 <= nd <= 3:
@@ -1382,8 +1384,10 @@ def interpolate(
         raise ValueError(
             "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
         )
-    if antialias or mode == "lanczos":
-        raise NotImplementedError("autograd_lab interpolates without antialias, and not by 'lanczos'")
+    if antialias and (mode not in FILTERED or nd != 2):
+        raise ValueError(
+            "Anti-alias option is restricted to bilinear, bicubic, and lanczos modes and requires a 4-D tensor as input"
+        )
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     if size is None and scale_factor is None:
@@ -1416,6 +1420,13 @@ def interpolate(
         return _AREA[nd](input, given)
     if mode in ("nearest", "nearest-exact"):
         return UpsampleNearestBackward0.run(input, given, factors, mode == "nearest-exact")
+    if mode == "lanczos" and nd == 2:
+        if align_corners:
+            raise ValueError("Lanczos mode does not support align_corners=True")
+        if not antialias:
+            raise ValueError("Lanczos mode requires antialias=True")
+    if antialias:
+        return resample(input, given, factors, mode, bool(align_corners), True)
     if mode not in RESAMPLING:
         raise _cannot_resize(nd, mode)
     if RESAMPLING[mode][0] != nd:

@@ -734,6 +734,44 @@ def cubic_weights(n, m, factor, align_corners, dtype):
     return matrix.astype(dtype)
 
 
+def _triangle(d):
+    return np.maximum(1 - np.abs(d), 0)
+
+
+def _cubic(d):
+    d, a = np.abs(d), -0.5
+    near, far = ((a + 2) * d - (a + 3)) * d * d + 1, (((d - 5) * d + 8) * d - 4) * a
+    return np.where(d < 1, near, np.where(d < 2, far, 0))
+
+
+def _lanczos(d):
+    return np.where(np.abs(d) < 3, np.sinc(d) * np.sinc(d / 3), 0)
+
+
+def filter_weights(curve, reach):
+    """What makes matrices like the others, but from a curve that grows wider as the image shrinks, so that every place counts.
+
+    curve  the weight of a place at a distance;  reach: beyond which distance it is zero
+    """
+
+    def weights(n, m, factor, align_corners, dtype):
+        if n == m:
+            return np.eye(n, dtype=dtype)
+        if align_corners:
+            step = (n - 1) / (m - 1) if m > 1 else 0.0
+        else:
+            step = 1 / factor if factor else n / m
+        stretch = max(step, 1)
+        at, place = step * (np.arange(m) + 0.5)[:, None], np.arange(n)
+        first = np.maximum((at - reach * stretch + 0.5).astype(np.int64), 0)
+        last = np.minimum((at + reach * stretch + 0.5).astype(np.int64), n)
+        matrix = np.where((place >= first) & (place < last), curve((place - at + 0.5) / stretch), 0)
+        total = matrix.sum(1, keepdims=True)
+        return (matrix / np.where(total == 0, 1, total)).astype(dtype)
+
+    return weights
+
+
 def _sources(n, m, factor, align_corners):
     """Where, in the numbering of n places, each of m places lies; with align_corners the first and the last ones coincide."""
     if align_corners:
@@ -796,11 +834,20 @@ RESAMPLING = {
 }
 """Each mode's number of spatial dims, its rule, and what makes its weights."""
 
+FILTERED = {
+    "bilinear": (2, _resampling("UpsampleBilinear2DAa"), filter_weights(_triangle, 1)),
+    "bicubic": (2, _resampling("UpsampleBicubic2DAa"), filter_weights(_cubic, 2)),
+    "lanczos": (2, _resampling("UpsampleLanczos2DAa"), filter_weights(_lanczos, 3)),
+}
+"""The same with antialias=True."""
 
-def resample(input, size, factors, mode, align_corners):
+
+def resample(input, size, factors, mode, align_corners, antialias=False):
     """`input` (n, c, *) interpolated to `size`; factors as given by the user, or None."""
-    _nd, rule, weights = RESAMPLING[mode]
+    _nd, rule, weights = (FILTERED if antialias else RESAMPLING)[mode]
     x = input._data
+    if antialias:
+        floats_only(x, "compute_index_ranges_weights")
     matrices = [
         weights(n, m, None if factors is None else factors[i], align_corners, x.dtype)
         for i, (n, m) in enumerate(zip(x.shape[2:], size, strict=True))
@@ -1166,14 +1213,13 @@ class ConvTbcBackward0(Rule):
 
     Math: y[t] = sum_k a[t + k - pad] w[k] + b.   VJP: to a: sum over k of g[t - k + pad] w[k]^T;  to w[k]: sum over t of
     a[t + k - pad]^T g[t];  to b: g summed.
-    Shapes: a (times, n, in), w (k, in, out), b (out,) -> (times + 2 pad - k + 1, n, out).   Saves: a, w.
+    Shapes: a (times, n, in), w (k, in, out), b (out,) -> (times + 2 pad - k + 1, n, out).   Saves: a, w, b.
     PyTorch: torch.conv_tbc
     """
 
     op = "conv_tbc"
     no_jvp = "conv_tbc"
-    inputs = ("self", "weight", "bias")
-    saves = ("self", "weight")
+    inputs = saves = ("self", "weight", "bias")
     keeps = ("pad",)
 
     def forward(x, w, b, pad):
@@ -1185,7 +1231,7 @@ class ConvTbcBackward0(Rule):
             out[here] += x[there] @ w[k]
         return out
 
-    def vjp(self, g, x, w):
+    def vjp(self, g, x, w, _bias):
         (pad,) = self.args
         to_x, to_w = both.zeros(tuple(x.shape), g), []
         for k in range(w.shape[0]):

@@ -24,6 +24,17 @@ def f(name, *shapes, low=-1.0, high=1.0, second=True, tolerance=1e-9, **settings
     )
 
 
+SPREAD = [0, 2, 4, 7, 9, 11, 1, 3, 5, 6, 8, 10]
+"""Places for unpooling, each named once."""
+
+
+def fractional(torch, x, nd):
+    """Fractional pooling at places that are always the same."""
+    samples = torch.linspace(0.1, 0.9, x.shape[0] * x.shape[1] * nd, dtype=torch.float64)
+    pool = getattr(torch.nn.functional, f"fractional_max_pool{nd}d")
+    return pool(x, 2, 3, _random_samples=samples.view(x.shape[0], x.shape[1], nd))
+
+
 CONVOLUTIONS = [
     f("conv1d", (2, 3, 7), (4, 3, 3), (4,)), f("conv1d", (2, 3, 7), (4, 3, 3), stride=2, padding=1), f("conv1d", (2, 4, 7), (6, 2, 3), (6,), groups=2, dilation=2),
     f("conv1d", (3, 7), (4, 3, 2)), f("conv2d", (2, 3, 5, 6), (4, 3, 3, 2), (4,)), f("conv2d", (2, 3, 5, 6), (4, 3, 3, 2), stride=(2, 3), padding=(1, 2)),
@@ -44,6 +55,16 @@ POOLS = [
     f("adaptive_avg_pool2d", (3, 7, 6), output_size=(3, None)), f("adaptive_avg_pool1d", (2, 3, 7), output_size=3), f("adaptive_max_pool2d", (2, 3, 7, 6), output_size=(2, 4)),
     f("adaptive_max_pool1d", (2, 3, 7), output_size=3), f("unfold", (2, 3, 5, 6), kernel_size=(3, 2), dilation=(1, 2), padding=1, stride=2), f("unfold", (2, 3, 5, 6), kernel_size=2),
     f("fold", (2, 12, 20), output_size=(5, 6), kernel_size=2), f("fold", (2, 12, 12), output_size=(5, 6), kernel_size=2, padding=1, stride=2),
+    f("lp_pool1d", (2, 3, 4), norm_type=2, kernel_size=2, low=0.2), f("lp_pool3d", (1, 2, 4, 4, 4), norm_type=3, kernel_size=2, low=0.2),
+    Op("fractional_max_pool2d", lambda torch, x: fractional(torch, x, 2), [(2, 3, 7, 6)]), Op("fractional_max_pool3d", lambda torch, x: fractional(torch, x, 3), [(1, 2, 5, 6, 5)]),
+    Op("max_unpool2d", lambda torch, x: torch.nn.functional.max_unpool2d(x, torch.tensor(SPREAD).view(2, 1, 2, 3), (2, 1)), [(2, 1, 2, 3)]),
+    Op("max_unpool1d", lambda torch, x: torch.nn.functional.max_unpool1d(x, torch.tensor(SPREAD).view(2, 1, 6), 2), [(2, 1, 6)]),
+    Op("max_unpool3d", lambda torch, x: torch.nn.functional.max_unpool3d(x, torch.tensor(SPREAD).view(2, 1, 2, 3, 1), 2), [(2, 1, 2, 3, 1)]),
+    Op("conv_tbc", lambda torch, x, w, b: torch.conv_tbc(x, w, b, 1), [(5, 2, 3), (2, 3, 4), (4,)], skip=("edges",)),
+    *[
+        Op(f"{mode} antialias", lambda torch, x, mode=mode: torch.nn.functional.interpolate(x, (3, 9), mode=mode, antialias=True), [(1, 2, 7, 6)], skip=("saved",))
+        for mode in ("bilinear", "bicubic", "lanczos")
+    ],
     f("lp_pool2d", (2, 3, 4, 4), norm_type=2, kernel_size=2, low=0.2), f("max_pool3d", (1, 2, 4, 4, 4), kernel_size=2), f("avg_pool3d", (1, 2, 4, 4, 5), kernel_size=2),
 ]  # fmt: skip
 
@@ -54,6 +75,7 @@ PADS = [
 ]  # fmt: skip
 
 NORMS = [
+    Op("CrossMapLRN2d", lambda torch, x: torch.nn.CrossMapLRN2d(3, 0.4, 0.6, 1.3)(x), [(2, 5, 2, 3)]),
     Op("layer_norm", lambda torch, x, w, b: torch.nn.functional.layer_norm(x, (3,), w, b), [(2, 3), (3,), (3,)]),
     Op("layer_norm 2", lambda torch, x, w, b: torch.nn.functional.layer_norm(x, (2, 3), w, b, 0.1), [(4, 2, 3), (2, 3), (2, 3)]),
     Op("layer_norm plain", lambda torch, x: torch.nn.functional.layer_norm(x, (4,)), [(2, 4)]),
@@ -122,6 +144,8 @@ def test_derivatives_agree_with_central_differences(op):
 @pytest.mark.parametrize("op", ALL, ids=ids(ALL))
 def test_live_pytorch_does_the_same(op):
     torch = pytest.importorskip("torch")
+    if op.name == "CrossMapLRN2d":
+        pytest.skip("PyTorch's gradient is not the derivative, and has none itself")
     name = op.name.split(" size=")[0]
     assert not compare(op, torch, {"saved", "edges"} if name in OTHER_EDGES else ())
 

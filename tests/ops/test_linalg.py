@@ -188,6 +188,7 @@ FACTORS = [
     Op("householder_product batch", lambda torch, a, t: torch.orgqr(a, t), [(2, 3, 3), (2, 2)]),
     Op("linalg.vander", lambda torch, a: torch.linalg.vander(a, N=4), [(2, 3)]),
     Op("tensorsolve", lambda torch, a, b: torch.linalg.tensorsolve(a, b, dims=(1,)), [(2, 6, 3), (2, 3)]),
+    *[Op(f"pdist {p}", lambda torch, a, p=p: torch.pdist(a, p), [(4, 3)], second=False) for p in (0.5, 1.0, 2.0, 3.0, INF)],
     Op("cdist", lambda torch, a, b: torch.cdist(a, b), [(2, 3), (4, 3)]), Op("cdist batch", lambda torch, a, b: torch.cdist(a, b), [(2, 2, 3), (2, 4, 3)]),
     *[Op(f"cdist {p}", lambda torch, a, b, p=p: torch.cdist(a, b, p=p), [(2, 3), (4, 3)]) for p in (1.0, 3.0, 1.5, INF)],
     Op("diagonal", lambda torch, a: torch.linalg.diagonal(a), [(2, 3, 3)]),

@@ -17,8 +17,11 @@ _NAMES = {
     "nn": """
         LinearCrossEntropyOptions
     """,
+    "nn.functional": """
+        grouped_mm native_channel_shuffle scaled_grouped_mm scaled_mm
+    """,
     "optim": """
-        SparseAdam
+        SparseAdam swap_in_optimizer_params_and_state
     """,
     "linalg": """
         eig eigvals ldl_factor ldl_factor_ex ldl_solve

@@ -41,7 +41,7 @@ from .attention import (
     TransformerEncoder,
     TransformerEncoderLayer,
 )
-from .containers import ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
+from .containers import Container, ModuleDict, ModuleList, ParameterDict, ParameterList, Sequential
 from .lazy import (
     LazyBatchNorm1d,
     LazyBatchNorm2d,
@@ -204,6 +204,7 @@ __all__ = [
     "ConstantPad1d",
     "ConstantPad2d",
     "ConstantPad3d",
+    "Container",
     "Conv1d",
     "Conv2d",
     "Conv3d",

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 
 from ..tensor import Tensor
+from ..warning import warn
 from .module import Module, indent, typename
 from .parameter import Parameter
 
@@ -16,6 +17,19 @@ def _absolute(index, n):
     if not -n <= index < n:
         raise IndexError(f"index {index} is out of range")
     return index % n
+
+
+class Container(Module):
+    """Modules by name: what every Module does now (torch.nn.Container, deprecated)."""
+
+    def __init__(self, **kwargs):
+        super().__init__()
+        warn(
+            "`nn.Container` is deprecated. All of its functionality is now implemented in `nn.Module`. Subclass that instead.",
+            FutureWarning,
+        )
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class Sequential(Module):
@@ -413,4 +427,4 @@ class ParameterDict(Module):
         raise RuntimeError("ParameterDict should not be called.")
 
 
-__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+__all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]

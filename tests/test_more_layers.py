@@ -388,6 +388,14 @@ prune.ln_structured(conv, "weight", 0.5, float("-inf"), 0)
 out["conv"] = conv.weight_mask[:, 0, 0, 0], conv(torch.ones(1, 2, 3, 3)), told(lambda: copy.deepcopy(conv))
 prune.ln_structured(conv, "weight", 1, n=1, dim=1, importance_scores=torch.rand(5, 2, 2, 2))
 out["conv again"] = conv.weight_mask[:, :, 0, 0]
+part = nn.Linear(3, 4)
+with torch.no_grad():
+    part.weight.copy_(T([[3, 0.1, 0.1], [0.2, 2, 2.1], [1, 1.1, 1.2], [0.5, 0.6, 0.7]]))
+prune.custom_from_mask(part, "weight", T([[0, 1, 1], [1, 1, 1], [1, 1, 1], [0, 0, 0]]))
+prune.ln_structured(part, "weight", 1, 2, 0)
+out["the least that is left"] = part.weight_mask
+prune.l1_unstructured(part, "weight", 2)
+out["of the rest"] = part.weight_mask
 def fresh(): return nn.Linear(3, 4)
 for label, fn in {
     "less": lambda m: prune.l1_unstructured(m, "weight", amount=-1), "share": lambda m: prune.l1_unstructured(m, "weight", amount=1.5),

@@ -748,10 +748,10 @@ def _lanczos(d):
     return np.where(np.abs(d) < 3, np.sinc(d) * np.sinc(d / 3), 0)
 
 
-def filter_weights(curve, reach):
-    """What makes matrices like the others, but from a curve that grows wider as the image shrinks, so that every place counts.
+def filter_weights(curve):
+    """What makes matrices like the others, but of a curve that grows wider as the image shrinks, so that every place counts.
 
-    curve  the weight of a place at a distance;  reach: beyond which distance it is zero
+    curve  the weight of a place by its distance
     """
 
     def weights(n, m, factor, align_corners, dtype):
@@ -761,11 +761,8 @@ def filter_weights(curve, reach):
             step = (n - 1) / (m - 1) if m > 1 else 0.0
         else:
             step = 1 / factor if factor else n / m
-        stretch = max(step, 1)
-        at, place = step * (np.arange(m) + 0.5)[:, None], np.arange(n)
-        first = np.maximum((at - reach * stretch + 0.5).astype(np.int64), 0)
-        last = np.minimum((at + reach * stretch + 0.5).astype(np.int64), n)
-        matrix = np.where((place >= first) & (place < last), curve((place - at + 0.5) / stretch), 0)
+        at = step * (np.arange(m) + 0.5)[:, None]
+        matrix = curve((np.arange(n) - at + 0.5) / max(step, 1))
         total = matrix.sum(1, keepdims=True)
         return (matrix / np.where(total == 0, 1, total)).astype(dtype)
 
@@ -835,9 +832,9 @@ RESAMPLING = {
 """Each mode's number of spatial dims, its rule, and what makes its weights."""
 
 FILTERED = {
-    "bilinear": (2, _resampling("UpsampleBilinear2DAa"), filter_weights(_triangle, 1)),
-    "bicubic": (2, _resampling("UpsampleBicubic2DAa"), filter_weights(_cubic, 2)),
-    "lanczos": (2, _resampling("UpsampleLanczos2DAa"), filter_weights(_lanczos, 3)),
+    "bilinear": (2, _resampling("UpsampleBilinear2DAa"), filter_weights(_triangle)),
+    "bicubic": (2, _resampling("UpsampleBicubic2DAa"), filter_weights(_cubic)),
+    "lanczos": (2, _resampling("UpsampleLanczos2DAa"), filter_weights(_lanczos)),
 }
 """The same with antialias=True."""
 

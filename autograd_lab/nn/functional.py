@@ -482,8 +482,7 @@ def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode
             (kernel_size, stride if _given(stride) else kernel_size, padding, dilation),
             ceil_mode,
         )
-    both = pooling.max_pool1d_with_indices(input, kernel_size, stride, padding, dilation, ceil_mode)
-    return both if return_indices else both[0]
+    return pooling.max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 def _check_max_pool1d(x, settings, ceil_mode):
@@ -583,26 +582,28 @@ lp_pool3d = _lp_pool(avg_pool3d, max_pool3d, 3)
 
 
 def _fractional(nd):
-    def with_indices(
+    name = f"fractional_max_pool{nd}d"
+
+    def plain(
         input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
     ):
-        name = f"fractional_max_pool{nd}d"
         if output_size is None and output_ratio is None:
             raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
         if output_size is None:
             if len(output_ratio) > nd:
                 raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
             output_size = [int(input.size(i - nd) * output_ratio[i]) for i in range(nd)]
-        return pooling.fractional_max_pool(nd, input, kernel_size, output_size, _random_samples)
+        return pooling.fractional_max_pool(
+            nd, input, kernel_size, output_size, _random_samples, return_indices
+        )
 
-    def plain(
+    def with_indices(
         input, kernel_size, output_size=None, output_ratio=None, return_indices=False, _random_samples=None
     ):
-        both = with_indices(input, kernel_size, output_size, output_ratio, True, _random_samples)
-        return both if return_indices else both[0]
+        return plain(input, kernel_size, output_size, output_ratio, True, _random_samples)
 
     for fn, ending in ((plain, ""), (with_indices, "_with_indices")):
-        fn.__name__ = fn.__qualname__ = f"fractional_max_pool{nd}d{ending}"
+        fn.__name__ = fn.__qualname__ = name + ending
     plain.__doc__ = """The largest element of windows at random distances, as many as `output_size` or `output_ratio` says."""
     with_indices.__doc__ = plain.__doc__ + " Returns the places as well."
     return plain, with_indices
@@ -693,8 +694,7 @@ def adaptive_avg_pool3d(input, output_size):
 
 def adaptive_max_pool1d(input, output_size, return_indices=False):
     """The largest elements of `output_size` cells that cover the last dim."""
-    both = pooling.adaptive_max_pool1d(input, _grid(input, output_size, 1))
-    return both if return_indices else both[0]
+    return pooling.adaptive_max_pool1d(input, _grid(input, output_size, 1), return_indices)
 
 
 def adaptive_max_pool2d(input, output_size, return_indices=False):

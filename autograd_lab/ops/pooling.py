@@ -553,26 +553,36 @@ def two_or_three_dims(name, input):
         )
 
 
-@function(method=False)
-def max_pool1d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
-    """The largest element of each window of the last dim, and their places (torch.max_pool1d_with_indices)."""
+def max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
+    """The largest element of each window of the last dim."""
     stride = kernel_size if stride is None or stride in ((), []) else stride
     two_or_three_dims("max_pool1d", input)
     settings = of_row(kernel_size, 1), of_row(stride, 1), of_row(padding, 0), of_row(dilation, 1)
-    return as_row(lambda x: max_pool(2, x, *settings, ceil_mode, True), input)
+    return as_row(lambda x: max_pool(2, x, *settings, ceil_mode, return_indices), input)
 
 
 @function(method=False)
-def adaptive_max_pool1d(input, output_size):
+def max_pool1d_with_indices(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False):
+    """The largest element of each window of the last dim, and their places (torch.max_pool1d_with_indices)."""
+    return max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, True)
+
+
+def adaptive_max_pool1d(input, out, return_indices):
+    """The largest elements of cells that cover the last dim."""
+    two_or_three_dims("adaptive_max_pool1d", input)
+    check_cells("adaptive_max_pool1d", input._data, range(1, input._data.ndim))
+    return as_row(adaptive_max_pool2d, input, (1, *out), return_indices)
+
+
+@function(method=False, name="adaptive_max_pool1d")
+def _adaptive_max_pool1d(input, output_size):
     """The largest elements of `output_size` cells that cover the last dim, and their places (torch.adaptive_max_pool1d)."""
     out = pair(output_size, 1)
     if len(out) != 1:
         raise RuntimeError(
             f"adaptive_max_pool1d() argument 'output_size' should contain one int (got {len(out)})"
         )
-    two_or_three_dims("adaptive_max_pool1d", input)
-    check_cells("adaptive_max_pool1d", input._data, range(1, input._data.ndim))
-    return as_row(adaptive_max_pool2d, input, (1, *out), True)
+    return adaptive_max_pool1d(input, out, True)
 
 
 # -- at places of chance ------------------------------------------------------------------------------
@@ -661,8 +671,8 @@ class FractionalMaxPool3DBackward0(FractionalMaxPool2DBackward0):
     gradient = FractionalMaxPool3DBackwardBackward0
 
 
-def fractional_max_pool(nd, input, kernel, out, samples):
-    """fractional_max_pool2d and fractional_max_pool3d: the values, and their places in the image.
+def fractional_max_pool(nd, input, kernel, out, samples, return_indices):
+    """fractional_max_pool2d and fractional_max_pool3d.
 
     samples  (n, c, nd) numbers from [0, 1), or None: drawn
     """
@@ -697,7 +707,7 @@ def fractional_max_pool(nd, input, kernel, out, samples):
         )
     rule = FractionalMaxPool2DBackward0 if nd == 2 else FractionalMaxPool3DBackward0
     result = call(rule, (input, samples), kernel, out)
-    return result, wrap(rule.forward(x, samples._data, kernel, out)[1])
+    return (result, wrap(rule.forward(x, samples._data, kernel, out)[1])) if return_indices else result
 
 
 def _check_samples(x, samples, n, nd):
@@ -796,7 +806,7 @@ __all__ = [
     "check_cells",
     "fractional_max_pool",
     "max_pool",
-    "max_pool1d_with_indices",
+    "max_pool1d",
     "max_unpool",
     "of_row",
     "out_size",

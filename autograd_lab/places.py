@@ -30,9 +30,17 @@ PLACES = {
     **_below("utils.data", "dataloader dataset distributed sampler _utils _utils.collate"),
     **_below(
         "distributions",
-        "bernoulli categorical distribution exponential independent kl log_normal multinomial multivariate_normal normal "
-        "one_hot_categorical uniform",
+        "bernoulli beta binomial categorical cauchy chi2 continuous_bernoulli dirichlet exp_family exponential fishersnedecor "
+        "gamma generalized_pareto geometric gumbel half_cauchy half_normal independent inverse_gamma kumaraswamy laplace "
+        "log_normal logistic_normal mixture_same_family multinomial negative_binomial normal one_hot_categorical pareto "
+        "poisson studentT transformed_distribution uniform von_mises weibull",
     ),
+    **_below(
+        "distributions",
+        "lkj_cholesky lowrank_multivariate_normal multivariate_normal wishart",
+        "distributions.multivariate",
+    ),
+    **_below("distributions", "relaxed_bernoulli relaxed_categorical", "distributions.relaxed"),
 }
 """PyTorch's path: the module that holds its names here."""
 

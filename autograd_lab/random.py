@@ -50,6 +50,15 @@ class Stream:
         inner = {"key": np.frombuffer(key, np.uint32), "pos": pos}
         self._twister.state = {"bit_generator": "MT19937", "state": inner}
 
+    @property
+    def second(self):
+        """The normal number that is left over from a pair, or None."""
+        return self._second
+
+    @second.setter
+    def second(self, number):
+        self._second = number
+
     def words(self, count):
         """`count` words of 32 bits, as uint64."""
         return self._twister.random_raw(count)

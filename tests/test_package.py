@@ -52,13 +52,13 @@ GROUPS = [
     {"tracing"},
     {"widgets"},
     {"course"},
-    {"lab", "__init__", "standin"},
+    {"lab", "__init__", "standin", "distributions"},
     {"_resources"},
     {"grade"},
     {"cli", "__main__", "bench"},
 ]
 RANK = {part: rank for rank, group in enumerate(GROUPS) for part in group}
-CORE = {"small", "autograd", "ops", "tensor", "nn", "optim", "utils", "compiler"}
+CORE = {"small", "autograd", "ops", "tensor", "nn", "optim", "utils", "compiler", "distributions"}
 WIDGET_PACKAGES = {"anywidget", "ipywidgets", "traitlets"}
 
 # IPython takes its settings as an object of traitlets; the process that runs students' code sets up a shell.

@@ -188,11 +188,11 @@ class MixtureSameFamily(Distribution):
     def __init__(self, mixture_distribution, component_distribution, validate_args=None):
         if not isinstance(mixture_distribution, Categorical):
             raise ValueError(
-                "The Mixture distribution needs to be an instance of torch.distributions.Categorical"
+                " The Mixture distribution needs to be an  instance of torch.distributions.Categorical"
             )
         if not isinstance(component_distribution, Distribution):
             raise ValueError(
-                "The Component distribution need to be an instance of torch.distributions.Distribution"
+                "The Component distribution needs to be an instance of torch.distributions.Distribution"
             )
         self._mixture_distribution = mixture_distribution
         self._component_distribution = component_distribution

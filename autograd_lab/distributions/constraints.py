@@ -81,10 +81,12 @@ class _IndependentConstraint(Constraint):
 
     def __init__(self, base_constraint, reinterpreted_batch_ndims):
         if not isinstance(base_constraint, Constraint):
-            raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint)}")
+            raise AssertionError(
+                f"base_constraint must be a Constraint, got {type(base_constraint).__name__}"
+            )
         if not isinstance(reinterpreted_batch_ndims, int):
             raise AssertionError(
-                f"reinterpreted_batch_ndims must be an int, got {type(reinterpreted_batch_ndims)}"
+                f"reinterpreted_batch_ndims must be an int, got {type(reinterpreted_batch_ndims).__name__}"
             )
         if reinterpreted_batch_ndims < 0:
             raise AssertionError(f"reinterpreted_batch_ndims must be >= 0, got {reinterpreted_batch_ndims}")
@@ -111,7 +113,9 @@ class MixtureSameFamilyConstraint(Constraint):
 
     def __init__(self, base_constraint):
         if not isinstance(base_constraint, Constraint):
-            raise AssertionError(f"base_constraint must be a Constraint, got {type(base_constraint)}")
+            raise AssertionError(
+                f"base_constraint must be a Constraint, got {type(base_constraint).__name__}"
+            )
         self.base_constraint = base_constraint
 
     is_discrete = property(lambda self: self.base_constraint.is_discrete)
@@ -121,7 +125,7 @@ class MixtureSameFamilyConstraint(Constraint):
         if value.dim() < self.event_dim:
             raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
         valid = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
-        dims = valid.dim() - self.event_dim
+        dims = value.dim() - self.event_dim
         return valid.reshape(valid.shape[:dims] + (-1,)).all(-1)
 
     def __repr__(self):
@@ -151,9 +155,7 @@ class _Cat(_Parts):
         super().__init__(cseq, dim)
         self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.cseq):
-            raise AssertionError(
-                f"Number of lengths {len(self.lengths)} must match number of constraints {len(self.cseq)}"
-            )
+            raise AssertionError(f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})")
 
     def check(self, value):
         self._check_dim(value)
@@ -166,6 +168,11 @@ class _Cat(_Parts):
 
 class _Stack(_Parts):
     """Parts as torch.stack joins them."""
+
+    @property
+    def event_dim(self):
+        own = max(c.event_dim for c in self.cseq)
+        return own + 1 if self.dim + own < 0 else own
 
     def check(self, value):
         self._check_dim(value)

@@ -116,7 +116,7 @@ class Distribution:
     def sample_n(self, n):
         """`n` draws; an older name."""
         warnings.warn(
-            "sample_n(n) will be deprecated. Use .sample((n,)) instead.", FutureWarning, stacklevel=2
+            "`sample_n(n)` will be deprecated. Use `sample((n,))` instead.", FutureWarning, stacklevel=2
         )
         return self.sample(torch.Size((n,)))
 

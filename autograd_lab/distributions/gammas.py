@@ -101,6 +101,28 @@ class InverseGamma(TransformedFamily):
         return a + self.rate.log() + a.lgamma() - (1 + a) * a.digamma()
 
 
+class _Dirichlet(torch.autograd.Function):
+    """Draws of the simplex and how they move with their concentrations.
+
+    The slope of a part by its own concentration is x -> x + (1 - x) s da; the other parts give way in proportion.
+    """
+
+    @staticmethod
+    def forward(ctx, concentration):
+        """The draw."""
+        x = torch._sample_dirichlet(concentration)
+        ctx.save_for_backward(x, concentration)
+        return x
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, g):
+        """The slopes times what g exceeds its mean by, weighted with the parts."""
+        x, concentration = ctx.saved_tensors
+        total = concentration.sum(-1, True).expand_as(concentration)
+        return torch._dirichlet_grad(x, concentration, total) * (g - (x * g).sum(-1, True))
+
+
 class Dirichlet(Family, ExponentialFamily):
     """Vectors of probabilities that add up to one."""
 
@@ -115,7 +137,7 @@ class Dirichlet(Family, ExponentialFamily):
         super().__init__(concentration.shape[:-1], concentration.shape[-1:], validate_args=validate_args)
 
     def rsample(self, sample_shape=()):
-        return torch._sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
+        return _Dirichlet.apply(self.concentration.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value):
         if self._validate_args:

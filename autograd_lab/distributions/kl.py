@@ -328,30 +328,48 @@ def _mean_exp(p, loc, scale):
     return ends * scale / (p.high - p.low)
 
 
-def _outside(p, low=None, high=None):
-    """Where a uniform p reaches below `low` or above `high`; of other p the support fits."""
-    if not isinstance(p, Uniform):
-        return torch.zeros(p.batch_shape, dtype=torch.bool)
-    return (p.low < low) if high is None else (p.low < low) | (p.high > high)
+def _moments(p):
+    """Mean and variance under p; Pareto's by their formulas also where they are infinite, so that gradients stay finite."""
+    if not isinstance(p, Pareto):
+        return p.mean, p.variance
+    a = p.alpha
+    return a * p.scale / (a - 1), p.scale.pow(2) * a / ((a - 1).pow(2) * (a - 2))
+
+
+def _none(p):
+    return torch.zeros(p.batch_shape, dtype=torch.bool)
+
+
+def _without_moment(p, order):
+    """Where the mean (order 1) or the variance (2) under p is infinite."""
+    return p.alpha <= order if isinstance(p, Pareto) else _none(p)
+
+
+def _below_zero(p):
+    """Where p gives negative numbers, of the p that may."""
+    return p.low < 0 if isinstance(p, Uniform) else _none(p)
 
 
 @_of_pairs((Beta, ContinuousBernoulli, Gamma, Pareto, Uniform), Exponential)
 def _kl_to_exponential(p, q):
-    kl = -p.entropy() - q.rate.log() + q.rate * p.mean
-    return _infinite_where(_outside(p, 0), kl)
+    kl = -p.entropy() - q.rate.log() + q.rate * _moments(p)[0]
+    return _infinite_where(_below_zero(p) | _without_moment(p, 1), kl)
 
 
 @_of_pairs((Beta, Exponential, Pareto, Uniform), Gamma)
 def _kl_to_gamma(p, q):
     a = q.concentration
-    kl = -p.entropy() + a.lgamma() - a * q.rate.log() - (a - 1) * _mean_log(p) + q.rate * p.mean
-    return _infinite_where(_outside(p, 0), kl)
+    normalizer = a.lgamma() - a * q.rate.log()
+    kl = -p.entropy() + normalizer - (a - 1) * _mean_log(p) + q.rate * _moments(p)[0]
+    return _infinite_where(_below_zero(p) | _without_moment(p, 1), kl)
 
 
 @_of_pairs((Beta, ContinuousBernoulli, Exponential, Gamma, Gumbel, Laplace, Pareto, Uniform), Normal)
 def _kl_to_normal(p, q):
-    away = (p.mean - q.loc).pow(2) + p.variance
-    return -p.entropy() + 0.5 * math.log(2 * math.pi) + q.scale.log() + 0.5 * away / q.scale.pow(2)
+    mean, variance = _moments(p)
+    away = (mean - q.loc).pow(2) + variance
+    kl = -p.entropy() + 0.5 * math.log(2 * math.pi) + q.scale.log() + 0.5 * away / q.scale.pow(2)
+    return _infinite_where(_without_moment(p, 2), kl)
 
 
 @_of_pairs((Exponential, Gamma, Normal, Uniform), Gumbel)
@@ -393,7 +411,7 @@ def _kl_uniform_beta(p, q):
     mirrored = (_x_log_x(1 - p.low) - _x_log_x(1 - p.high)) / (p.high - p.low) - 1
     normalizer = a.lgamma() + b.lgamma() - (a + b).lgamma()
     kl = -p.entropy() - (a - 1) * _mean_log(p) - (b - 1) * mirrored + normalizer
-    return _infinite_where(_outside(p, 0, 1), kl)
+    return _infinite_where((p.low < 0) | (p.high > 1), kl)
 
 
 @register_kl(Uniform, Pareto)

@@ -46,11 +46,13 @@ def _factor_of_inverse(precision):
 class WithCovariance(Family):
     """Families with a covariance matrix, which may be given by its inverse or its lower Cholesky factor instead."""
 
+    _wrong_number: type[Exception] = ValueError
+
     def _given_matrix(self, **matrices):
         """The name and value of the one matrix that is given; ValueError unless there is exactly one, of two dims or more."""
         given = {name: m for name, m in matrices.items() if m is not None}
         if len(given) != 1:
-            raise ValueError(
+            raise self._wrong_number(
                 "Exactly one of covariance_matrix or precision_matrix or scale_tril may be specified."
             )
         return next(iter(given.items()))
@@ -274,6 +276,7 @@ class Wishart(WithCovariance, ExponentialFamily):
     """Sums of `df` outer products of Gaussian vectors with themselves."""
 
     support = constraints.positive_definite
+    _wrong_number = AssertionError
     has_rsample = True
     _mean_carrier_measure = 0
 
@@ -348,25 +351,23 @@ class Wishart(WithCovariance, ExponentialFamily):
         return chol @ chol.mT
 
     def rsample(self, sample_shape=(), max_try_correction=None):
-        """Draws; singular ones (by rounding) are drawn again, `max_try_correction` times at most."""
-        tries = 10 if max_try_correction is None else max_try_correction
-        sample_shape = torch.Size(sample_shape)
-        sample = self._bartlett_sampling(sample_shape)
-        singular = self._singular(sample)
-        for _ in range(tries):
-            if not singular.any():
-                return sample
-            new = self._bartlett_sampling(singular[singular].shape)
-            sample[singular] = new
-            again = self._singular(new)
-            singular[singular.clone()] = again
-        if singular.any():
+        """Draws; what fails is drawn again, `max_try_correction` times at most.
+
+        PyTorch takes the first draws for singular where they are not, and says so: to have its numbers, that is followed.
+        """
+        sample = self._bartlett_sampling(torch.Size(sample_shape))
+        again = self._any_of_batch(self.support.check(sample))
+        for _ in range(10 if max_try_correction is None else max_try_correction):
+            if not again.any():
+                break
             warnings.warn("Singular sample detected.", stacklevel=2)
+            new = self._bartlett_sampling(again[again].shape)
+            sample[again] = new
+            again[again.clone()] = self._any_of_batch(~self.support.check(new))
         return sample
 
-    def _singular(self, sample):
-        singular = ~self.support.check(sample)
-        return singular.amax(tuple(range(-len(self._batch_shape), 0))) if self._batch_shape else singular
+    def _any_of_batch(self, flags):
+        return flags.amax(tuple(range(-len(self._batch_shape), 0))) if self._batch_shape else flags
 
     def log_prob(self, value):
         if self._validate_args:

@@ -669,7 +669,7 @@ class CorrCholeskyTransform(Transform):
     def log_abs_det_jacobian(self, x, y):
         left = 1 - (y * y).cumsum(dim=-1)
         stretched = 0.5 * tril_matrix_to_vec(left, diag=-2).log().sum(-1)
-        return stretched - 2 * (x + F.softplus(-2 * x) - math.log(2.0)).sum(dim=-1)
+        return stretched + -2 * (x + F.softplus(-2 * x) - math.log(2.0)).sum(dim=-1)
 
     def forward_shape(self, shape):
         count = _same_ends(shape)[-1]
@@ -702,7 +702,7 @@ class _PartsTransform(Transform):
 
     def _check_dim(self, x):
         if not -x.dim() <= self.dim < x.dim():
-            raise AssertionError(f"dim {self.dim} is out of range for input with {x.dim()} dimensions")
+            raise AssertionError(f"dim {self.dim} out of range for tensor with {x.dim()} dimensions")
 
 
 class CatTransform(_PartsTransform):
@@ -713,7 +713,7 @@ class CatTransform(_PartsTransform):
         self.lengths = [1] * len(self.transforms) if lengths is None else list(lengths)
         if len(self.lengths) != len(self.transforms):
             raise AssertionError(
-                f"lengths must have same size as transforms: {len(self.lengths)} vs {len(self.transforms)}"
+                f"lengths ({len(self.lengths)}) must match transforms ({len(self.transforms)})"
             )
 
     @property
@@ -775,7 +775,7 @@ class StackTransform(_PartsTransform):
         self._check_dim(x)
         if x.size(self.dim) != len(self.transforms):
             raise AssertionError(
-                f"x.size({self.dim}) = {x.size(self.dim)} must equal number of transforms {len(self.transforms)}"
+                f"x.size({self.dim}) = {x.size(self.dim)} must equal len(transforms) {len(self.transforms)}"
             )
         return [(t, x.select(self.dim, i)) for i, t in enumerate(self.transforms)]
 

@@ -18,6 +18,7 @@ from ..autograd.modes import THREAD
 from ..autograd.variable import Variable
 from ..autograd.views import check_writable
 from ..dtypes import dtype
+from ..random import Generator
 from ..warning import warn, warn_once
 from .rule import METHODS
 
@@ -382,6 +383,7 @@ _KINDS = {
     "tuple of floats": lambda v: isinstance(v, (tuple, list)) and all(map(_is_number, v)),
     "torch.dtype": lambda v: isinstance(v, dtype) or (isinstance(v, type) and v in (float, int, bool)),
     "torch.device": lambda v: not isinstance(v, (Variable, float, tuple, list)),
+    "torch.Generator": lambda v: isinstance(v, Generator),
 }
 
 

@@ -6,9 +6,9 @@ _NAMES = {
     "": """
         addmv_ angle as_strided_ bartlett_window blackman_window clear_autocast_cache complex conj_physical
         conj_physical_ dequantize eig empty_permuted empty_quantized fft frobenius_norm from_dlpack from_file
-        futures fx gcd_ gradient hamming_window hann_window histogramdd hub igamma igammac imag index_put_ istft
-        kaiser_window lcm_ lobpcg lstsq matrix_rank multiprocessing negative_ nested nonzero_static
-        norm_except_dim nuclear_norm ormqr overrides pca_lowrank polar profiler quantization
+        futures fx gcd_ gradient hamming_window hann_window histogramdd hub imag index_put_ istft kaiser_window
+        lcm_ lobpcg lstsq matrix_rank multiprocessing negative_ nested nonzero_static norm_except_dim
+        nuclear_norm ormqr overrides pca_lowrank polar profiler quantization
         quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic resize_as_sparse_ resolve_conj
         resolve_neg signal solve sparse sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
         sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor stft svd_lowrank symeig to_dlpack triangular_solve
@@ -28,7 +28,7 @@ _NAMES = {
     """,
     "special": """
         airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u
-        chebyshev_polynomial_v chebyshev_polynomial_w erfcx gammainc gammaincc hermite_polynomial_h
+        chebyshev_polynomial_v chebyshev_polynomial_w erfcx hermite_polynomial_h
         hermite_polynomial_he i0e i1e laguerre_polynomial_l legendre_polynomial_p modified_bessel_i0 modified_bessel_i1
         modified_bessel_k0 modified_bessel_k1 ndtri shifted_chebyshev_polynomial_t shifted_chebyshev_polynomial_u
         shifted_chebyshev_polynomial_v shifted_chebyshev_polynomial_w spherical_bessel_j0 zeta

@@ -112,7 +112,8 @@ for k, parameters in enumerate(PARAMETERS):
         for name in ("entropy", "perplexity", "enumerate_support"):
             r[name] = told(lambda: seen(getattr(d, name)()))
         r["log_prob"] = d.log_prob(drawn)
-        r["cdf"] = told(lambda: seen(d.cdf(drawn))) if KIND not in (D.Gamma, D.Chi2, D.InverseGamma) else None
+        if KIND is not D.Gamma or dtype == torch.float32:  # PyTorch's gammainc is right to ten places only, near x = a
+            r["cdf"] = told(lambda: seen(d.cdf(drawn)))
         r["icdf"] = told(lambda: seen(d.icdf(torch.full((), 0.3, dtype=dtype))))
         wanted = [v for v in given.values() if isinstance(v, torch.Tensor) and v.requires_grad]
         slopes = lambda y: torch.autograd.grad((y * torch.linspace(0.5, 1.5, y.numel(), dtype=y.dtype).view(y.shape)).sum(), wanted, allow_unused=True)
@@ -353,6 +354,15 @@ torch._sample_dirichlet(T([1, 2]))
 torch._sample_dirichlet(torch.ones(0, 3)).shape
 torch._sample_dirichlet(T([1.0, 2.0], requires_grad=True))
 torch._standard_gamma_grad(T([1.0]), T([1.0]).double())
+[f(T([0.0, 0.0, 1.0, -1.0, inf, 1.0, nan, inf, 1.0]), T([0.0, 1.0, 0.0, 1.0, 1.0, inf, 1.0, inf, -1.0])) for f in (torch.igamma, torch.igammac)]
+[f(torch.logspace(-3, 4, 15, dtype=torch.float64)[:, None], 2 * torch.logspace(-3, 4, 15, dtype=torch.float64)) for f in (torch.special.gammainc, torch.special.gammaincc)]
+[f(torch.logspace(-2, 3, 11)[:, None], torch.logspace(-2, 3, 11)) for f in (torch.special.gammainc, torch.special.gammaincc)]
+[torch.autograd.grad(f(T([0.5, 3.0]), x).sum(), x, create_graph=True) for x in [T([0.5, 2.0], requires_grad=True)] for f in (torch.igamma, torch.igammac)]
+[torch.autograd.grad(torch.autograd.grad(f(T([0.5, 3.0]), x).sum(), x, create_graph=True)[0].sum(), x) for x in [T([0.5, 2.0], requires_grad=True)] for f in (torch.igamma, torch.igammac)]
+torch.igamma(T([0.5, 3.0], requires_grad=True), T([0.5, 3.0])).sum().backward()
+torch.igamma(T([1, 2]), T([1, 2]))
+torch.igamma(T(1.0), 1.0)
+T([1.0, 2.0]).igammac_(T(2.0))
 """.strip().splitlines()
 
 BLOCKS = {

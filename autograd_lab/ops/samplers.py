@@ -92,9 +92,8 @@ def _gamma_number(supply, exponent, d):
             return factor * d * v
 
 
-def _transformed(supply, spread, b):
+def _transformed(supply, a, b, centre):
     """One proposal of Hoermann's methods: the uniform numbers behind it, and the whole number that it is."""
-    a, centre = spread
     u, v = supply.uniform() - 0.5, supply.uniform()
     us = 0.5 - abs(u)
     return us, v, math.floor((2 * a / us + b) * u + centre) if us else -1
@@ -115,7 +114,7 @@ def poisson_number(supply, rate):
     a = -0.059 + 0.02483 * b
     inverse, sure = 1.1239 + 1.1328 / (b - 3.4), 0.9277 - 3.6224 / (b - 2)
     while True:
-        us, v, k = _transformed(supply, (a, rate + 0.43), b)
+        us, v, k = _transformed(supply, a, b, rate + 0.43)
         if us >= 0.07 and v <= sure:
             return float(k)
         if k < 0 or (us < 0.013 and v > us):
@@ -125,19 +124,33 @@ def poisson_number(supply, rate):
             return float(k)
 
 
-def binomial_number(supply, count, p):
-    """A binomial number: of many trials by rejection (Hoermann's BTRS), of few by the waiting times between successes."""
+def binomial_numbers(generator, count, p):
+    """Binomial numbers: of many trials by rejection (Hoermann's BTRS), of few by the waiting times between successes.
+
+    More than half are counted by what they lack. What the methods need to know of `count` and `p` is rounded to their type.
+    """
+    with np.errstate(all="ignore"):
+        often = p > 0.5
+        rare = np.where(often & (p < 1), 1 - p, p)
+        deviation = np.sqrt(count * rare * (1 - rare))
+        b = 1.15 + 2.53 * deviation
+        a = -0.0873 + 0.0248 * b + 0.01 * rare
+        sure, odds = 0.92 - 4.2 / b, rare / (1 - rare)
+        alpha = (2.83 + 5.1 / b) * deviation
+        centre, m = count * rare + 0.5, np.floor((count + 1) * rare)
+        many = count * rare >= 10
+    numbers = drawn(_binomial_number, generator, *(count, rare, many, a, b, centre, sure, odds, alpha, m))
+    return np.where(often & (p < 1) & (count > 0), count - numbers, numbers)
+
+
+def _binomial_number(supply, count, p, many, *known):
     if count <= 0 or p <= 0:
         return 0.0
     if p >= 1:
         return count
-    if p > 0.5:
-        return count - _of_rare(supply, count, 1 - p)
-    return _of_rare(supply, count, p) if p == p else math.nan
-
-
-def _of_rare(supply, count, p):
-    return (_by_rejection if count * p >= 10 else _by_waiting)(supply, count, p)
+    if p != p:
+        return math.nan
+    return _by_rejection(supply, count, *known) if many else _by_waiting(supply, count, p)
 
 
 def _by_waiting(supply, count, p):
@@ -158,15 +171,9 @@ def _stirling_rest(k):
     return (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (k + 1)
 
 
-def _by_rejection(supply, count, p):
-    deviation = math.sqrt(count * p * (1 - p))
-    b = 1.15 + 2.53 * deviation
-    a = -0.0873 + 0.0248 * b + 0.01 * p
-    sure, odds = 0.92 - 4.2 / b, p / (1 - p)
-    alpha = (2.83 + 5.1 / b) * deviation
-    m = math.floor((count + 1) * p)
+def _by_rejection(supply, count, a, b, centre, sure, odds, alpha, m):
     while True:
-        us, v, k = _transformed(supply, (a, count * p + 0.5), b)
+        us, v, k = _transformed(supply, a, b, centre)
         if us >= 0.07 and v <= sure:
             return float(k)
         if k < 0 or k > count:
@@ -466,7 +473,7 @@ def binomial(count, prob, generator=None):
     _same_types(count, prob)
     shape = broadcast_shape([count._data, prob._data])
     trials, chances = [np.broadcast_to(t._data, shape) for t in (count, prob)]
-    numbers = drawn(binomial_number, generator, trials, chances).astype(count._data.dtype)
+    numbers = binomial_numbers(generator, trials, chances).astype(count._data.dtype)
     return underived("binomial", (count, prob), numbers)
 
 

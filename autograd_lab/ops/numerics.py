@@ -182,11 +182,11 @@ def _incomplete_gamma(a, x):
     a, x = np.broadcast_arrays(np.asarray(a, np.float64), np.asarray(x, np.float64))
     with np.errstate(all="ignore"):
         density = np.exp(a * np.log(x) - x - lgamma(a))
-        left = x < a + 1
+        left, large = x < a + 1, a > 1e6
         part = np.empty(x.shape)
-        part[left] = _gamma_series(a[left], x[left])
-        part[~left] = _gamma_fraction(a[~left], x[~left])
-        part = np.clip(density * part, 0, 1)
+        for here, fn in ((left & ~large, _gamma_series), (~left & ~large, _gamma_fraction)):
+            part[here] = np.clip(density[here] * fn(a[here], x[here]), 0, 1)
+        part[large] = _gamma_large(a[large], x[large])
     below = np.where(left, part, 1 - part)
     above = np.where(left, 1 - part, part)
     ends = [(x == 0) | np.isinf(a), (a == 0) | np.isinf(x)]
@@ -200,11 +200,11 @@ def _incomplete_gamma(a, x):
 def _gamma_series(a, x):
     """The sum of x ** n / (a (a + 1) ... (a + n))."""
     term = total = 1 / a
-    n = 0
-    while (term > total * 1e-17).any():
-        n += 1
+    for n in range(1, 10000):
         term = term * (x / (a + n))
         total = total + term
+        if not (term > total * 1e-17).any():
+            break
     return total
 
 
@@ -221,6 +221,16 @@ def _gamma_fraction(a, x):
         if not (np.abs(c * d - 1) > 1e-16).any():
             break
     return result
+
+
+def _gamma_large(a, x):
+    """The smaller part for large a, by Temme's expansion: the normal distribution's and its first correction."""
+    away = x / a - 1
+    eta = np.copysign(np.sqrt(2 * (away - np.log1p(away))), away)
+    slope = np.where(np.abs(away) < 1e-5, -1 / 3, 1 / away - 1 / eta)
+    correction = np.exp(-a * eta * eta / 2) / np.sqrt(2 * math.pi * a) * slope
+    side = np.where(x < a + 1, -1, 1)
+    return np.clip(0.5 * erfc(side * eta * np.sqrt(a / 2)) + side * correction, 0, 1)
 
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)

@@ -303,6 +303,7 @@ D.TransformedDistribution(Normal(0.0, 1.0), [1])
 D.TransformedDistribution(Normal(0.0, 1.0), X.StickBreakingTransform())
 D.TransformedDistribution(Normal(0.0, 1.0), X.ExpTransform()).log_prob(T(-1.0))
 D.TransformedDistribution(Normal(0.0, 1.0), X.ExpTransform()).mean
+(D.TransformedDistribution(Normal(0.0, 1.0), X.ExpTransform(), validate_args=False).cdf(T(-1.0)), told(lambda: D.TransformedDistribution(Normal(0.0, 1.0), X.ExpTransform()).cdf(T(-1.0))))
 (lambda d: (repr(d), d.batch_shape, d.event_shape, repr(d.support), d.has_rsample, d.rsample((2,)), d.log_prob(T([[0.2, 0.3, 0.5]])), d.expand((3,)).batch_shape, repr(d.base_dist)))(D.TransformedDistribution(Normal(torch.zeros(2), 1.0), [X.AffineTransform(1.0, 2.0), X.StickBreakingTransform()]))
 (lambda d: (d.cdf(T(0.3)), d.icdf(T(0.3)), d.log_prob(T(0.3)), d.sample(), repr(d.support)))(D.TransformedDistribution(Normal(0.0, 1.0), [X.SigmoidTransform(), X.AffineTransform(1.0, -2.0)]))
 (lambda d: (d.batch_shape, d.event_shape, d.sample().shape))(D.TransformedDistribution(Normal(0.0, 1.0), X.AffineTransform(torch.zeros(3), 1.0)))

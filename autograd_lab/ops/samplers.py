@@ -304,7 +304,11 @@ def _gamma_middle(a, x):
 
 
 def beta_slope(x, a, total):
-    """dx/da / (1 - x) of beta draws x with concentrations a and total - a (torch._dirichlet_grad)."""
+    """dx/da / (1 - x) of beta draws x with concentrations a and total - a (torch._dirichlet_grad).
+
+    Computed in double precision. PyTorch computes single numbers in single precision, and where two nearly equal digammas
+    are subtracted (the other concentration is small beside a) its results lose up to two places.
+    """
     kind = x.dtype
     x, a, total = [np.asarray(v, np.float64) for v in (x, a, total)]
     b, edge, rise = total - a, total * x * (1 - x), numerics.digamma(total) - numerics.digamma(a)

@@ -350,8 +350,9 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     dims = tuple(range(input._data.ndim - len(normalized_shape), input._data.ndim))
     if eps is None:
         eps = float(np.finfo(input._data.dtype).eps)
-    out = input * plus((input**2).mean(dims, True), eps).rsqrt()
-    return out if weight is None else (out * weight).to(input.dtype)
+    x = input.float() if input._data.dtype.itemsize < 4 else input  # the squares of halves would be infinite
+    out = x * plus((x**2).mean(dims, True), eps).rsqrt()
+    return (out if weight is None else out * weight).to(input.dtype)
 
 
 class CrossMapLRN2dBackward(Rule):

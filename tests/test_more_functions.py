@@ -174,6 +174,13 @@ slope(lambda d: (d * d).cumprod_(0)), slope(lambda d: F.silu(d * d, inplace=True
 [f(h) for h in [T([[300.0, 400], [-300, 20]]).half()] for f in (torch.norm, torch.std, torch.mean, lambda h: F.layer_norm(h, (2,)), lambda h: F.rms_norm(h, (2,)), lambda h: F.batch_norm(h, None, None, training=True), F.normalize, lambda h: h.var(0), lambda h: h * 100000, lambda h: h / 1e5, lambda h: h.softmax(1), lambda h: h.renorm(2, 0, 5.0), lambda h: h.addcdiv(h, h, value=3.0))]
 torch.ones(70000).half().mean(), torch.ones(3000, 3).half().cumsum(0)[-1], torch.full((3000,), 0.1).half().cumsum(0)[-1], F.mse_loss(torch.full((200,), 200.0).half(), torch.zeros(200).half()), F.softplus(T([5.0, 12, 20, 21]).half()), F.hardswish(T([65504.0, 30000]).half()), torch.lerp(T([6e4]).half(), T([-6e4]).half(), 0.5)
 [torch.autograd.grad(f(h).sum(), h) for h in [T([[300.0, 400], [-300, 20]]).half().requires_grad_()] for f in (torch.norm, torch.mean, lambda h: F.layer_norm(h, (2,))[0, 0], lambda h: h.softmax(1)[0, 0], lambda h: h * 100000 / 1e5, F.softplus)]
+[[told(lambda: f(*a)) for a in ((5,), (5, False), (1,), (0,), (4, True), (-1,), (3.5,))] for f in (torch.hann_window, torch.hamming_window, torch.blackman_window, torch.bartlett_window, torch.kaiser_window)]
+torch.hamming_window(5, True, 0.5, 0.4), torch.kaiser_window(6, True, 6.0), torch.hann_window(5, dtype=torch.float64, requires_grad=True)
+torch.gradient(x ** 2), torch.gradient(x ** 2, spacing=2.0), torch.gradient(x ** 3, spacing=(T([0.0, 1, 3]),)), torch.gradient(x ** 3, edge_order=2), chain(torch.gradient(x)[0]), torch.autograd.grad((torch.gradient(x ** 2)[0] ** 2).sum(), x)
+torch.gradient(torch.arange(12.0).view(3, 4) ** 2, spacing=[2.0, 0.5]), torch.gradient(torch.arange(12.0).view(3, 4) ** 2, dim=(0, 1), spacing=(T([0.0, 2, 3]), T([0.0, 1, 2, 4])), edge_order=2), torch.gradient(torch.arange(6).view(2, 3), dim=1)
+[told(lambda: torch.gradient(x, **k)) for k in (dict(edge_order=3), dict(dim=(0, 0)), dict(spacing=[1.0, 2.0]), dict(dim=0, spacing=[1.0, 2.0]))], told(lambda: torch.gradient(x[:1]))
+[told(lambda: f(torch.ones(2, dtype=k), torch.ones(2, dtype=k))) for f in (F.smooth_l1_loss, F.huber_loss, F.mse_loss) for k in (torch.int32, torch.bool)]
+(lambda m, seen: [m._register_load_state_dict_pre_hook(lambda sd, prefix, *a: seen.append((prefix, len(a)))), m._register_load_state_dict_pre_hook(lambda mod, sd, prefix, *a: seen.append((type(mod).__name__, prefix, len(a))), with_module=True), m._register_state_dict_hook(lambda mod, sd, prefix, meta: {**sd, "extra": 1}), list(m.state_dict()), told(lambda: m.load_state_dict(m.state_dict())), seen][3:])(nn.Linear(1, 1), [])
 """
 
 PROGRAMS = {line: START + f"out['r'] = told(lambda: ({line}))" for line in LINES.strip().splitlines()}

@@ -6,7 +6,6 @@ import numpy as np
 
 from ..absent import finder
 from ..autograd import no_grad
-from ..autograd.errors import not_for
 from ..autograd.record import apply
 from ..autograd.variable import wrap
 from ..ops import activations, attention, composed, losses, normalization, pooling, products
@@ -1071,10 +1070,7 @@ def mse_loss(input, target, size_average=None, reduce=None, reduction="mean", we
         reduction = legacy_reduction(size_average, reduce)
     if weight is not None:
         return _weighted((a - b) ** 2, weight, input, reduction)
-    reduction = _enum(reduction)
-    if a._data.dtype.kind != "f" and b._data.dtype.kind != "f":
-        raise not_for(a._data.dtype, "mse_cpu")
-    return losses.call(losses.MseLossBackward0, (a, b), reduction)
+    return losses.MseLossBackward0.run(a, b, _enum(reduction))
 
 
 def l1_loss(input, target, size_average=None, reduce=None, reduction="mean", weight=None):
@@ -1095,7 +1091,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
         return _reduce((a - b).abs(), reduction)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
-    return losses.call(losses.SmoothL1LossBackward0, (a, b), reduction, beta)
+    return losses.SmoothL1LossBackward0.run(a, b, reduction, beta)
 
 
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
@@ -1104,10 +1100,10 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if weight is None:
-        return losses.call(losses.HuberLossBackward0, (a, b), _enum(reduction), delta)
+        return losses.HuberLossBackward0.run(a, b, _enum(reduction), delta)
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
-    loss = losses.call(losses.HuberLossBackward0, (a, b), 0, delta) * weight
+    loss = losses.HuberLossBackward0.run(a, b, 0, delta) * weight
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"Invalid reduction mode: {reduction}. Expected one of 'none', 'mean', 'sum'.")
     return _reduce(loss, _enum(reduction))

@@ -41,6 +41,27 @@ def _seen(kind, module, name, part):
     return part
 
 
+class _Older:
+    """A hook in the form of older code."""
+
+    def __init__(self, hook):
+        self.hook = hook
+
+    def __call__(self, *args):
+        return self.hook(*args)
+
+
+class _Replacing(_Older):
+    """A hook after state_dict that may give another one."""
+
+
+class _WithoutModule(_Older):
+    """A hook before loading that does not get the module."""
+
+    def __call__(self, module, *args):
+        return self.hook(*args)
+
+
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     __slots__ = ()
 
@@ -664,8 +685,10 @@ class Module:
             if module is not None:
                 module.state_dict(destination=destination, prefix=prefix + name + ".", keep_vars=keep_vars)
         for hook in self._state_dict_hooks.values():
-            if hook(self, destination, prefix, metadata) is not None:
+            result = hook(self, destination, prefix, metadata)
+            if result is not None and not isinstance(hook, _Replacing):
                 raise RuntimeError("state_dict post-hook must return None")
+            destination = destination if result is None else result
         return destination
 
     def register_state_dict_pre_hook(self, hook):
@@ -675,6 +698,14 @@ class Module:
     def register_state_dict_post_hook(self, hook):
         """Call hook(module, state_dict, prefix, local_metadata) after state_dict."""
         return add_hook(self._state_dict_hooks, hook)
+
+    def _register_state_dict_hook(self, hook):
+        """The older form: what the hook returns, if not None, takes the place of the state_dict."""
+        return add_hook(self._state_dict_hooks, _Replacing(hook))
+
+    def _register_load_state_dict_pre_hook(self, hook, with_module=False):
+        """The older form: unless `with_module`, the hook does not get the module."""
+        return add_hook(self._load_state_dict_pre_hooks, hook if with_module else _WithoutModule(hook))
 
     def register_load_state_dict_pre_hook(self, hook):
         """Call hook(module, state_dict, prefix, metadata, strict, missing, unexpected, errors) before loading."""

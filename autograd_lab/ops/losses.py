@@ -582,6 +582,13 @@ class _Pointwise(GeneralRule):
     promotes = True
     gradient = None
 
+    @classmethod
+    def run(cls, input, target, *args):
+        """The loss. Raises NotImplementedError for whole numbers."""
+        if input._data.dtype.kind != "f" != target._data.dtype.kind:
+            raise not_for(input._data.dtype, cls.op.removesuffix("_loss") + "_cpu")
+        return call(cls, (input, target), *args)
+
     def vjp(self, g, x, t):
         return (
             both.run(self.gradient, (g, x, t), *self.args) if self.needs(0) else None,

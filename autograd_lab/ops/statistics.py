@@ -7,6 +7,7 @@ import numpy as np
 
 from ..autograd.errors import TYPE_NAMES
 from ..autograd.record import apply, apply_inplace
+from ..autograd.variable import Variable
 from ..layout import rows
 from ..warning import warn
 from . import both, order, reductions
@@ -212,3 +213,75 @@ for _name in (
     *("fix_", "ldexp_", "logit_", "nan_to_num_", "square_", "xlogy_"),
 ):
     FUNCTIONS[_name] = METHODS[_name]
+
+
+@function(method=False)
+def gradient(input, *, spacing=None, dim=None, edge_order=1):
+    """The slopes along some dims (all of them), by central differences inside and one-sided ones at the ends (torch.gradient).
+
+    spacing     the distance of neighbours: a number, one for each dim, or the coordinates along each dim, as tensors
+    edge_order  1 or 2: how many neighbours the slope at an end is made of
+    Raises RuntimeError for a spacing that does not fit the dims, and for dims with fewer than edge_order + 1 entries.
+    """
+    ndim = input._data.ndim
+    dims = list(range(ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    dims = list(reductions.wrap_dims(dims, ndim))
+    if edge_order not in (1, 2):
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
+    several = isinstance(spacing, (tuple, list))
+    if several and len(spacing) != len(dims):
+        if dim is None:
+            raise RuntimeError(
+                "torch.gradient expected spacing to be unspecified, a scalar, or a list of length equal to 'self.dim() = "
+                f"{ndim}', since dim argument was not given, but got a list of length {len(spacing)}"
+            )
+        raise RuntimeError(
+            "torch.gradient expected spacing to be unspecified, a scalar or it's spacing and dim arguments to have the same "
+            f"length, but got a spacing argument of length {len(spacing)} and a dim argument of length {len(dims)}."
+        )
+    if any(input._data.shape[d] < edge_order + 1 for d in dims):
+        raise RuntimeError("torch.gradient expected each dimension size to be at least edge_order+1")
+    steps = spacing if several else [1.0 if spacing is None else spacing] * len(dims)
+    return tuple([_slopes(input, d, step, edge_order) for d, step in zip(dims, steps, strict=True)])
+
+
+def _slopes(x, d, step, edge_order):
+    n = x._data.shape[d]
+
+    def at(start, count=1):
+        return x.narrow(d, start, count)
+
+    if isinstance(step, Variable):
+        shape = [-1 if k == d else 1 for k in range(x._data.ndim)]
+        gaps = step.reshape(-1).diff()
+        before, after = (gaps.narrow(0, k, n - 2).reshape(shape) for k in (0, 1))
+        first, last = gaps[0], gaps[-1]
+        inside = (
+            at(0, n - 2) * (-after / (before * (before + after)))
+            + at(1, n - 2) * ((after - before) / (before * after))
+            + at(2, n - 2) * (before / (after * (before + after)))
+        )
+    else:
+        gaps, first, last = None, step, step
+        inside = over(at(2, n - 2) - at(0, n - 2), 2 * step)
+    if edge_order == 1:
+        ends = _ratio(at(1) - at(0), first), _ratio(at(n - 1) - at(n - 2), last)
+    else:
+        near = (first, first) if gaps is None else (gaps[0], gaps[1])
+        far = (last, last) if gaps is None else (gaps[-1], gaps[-2])
+        ends = _end(at(0), at(1), at(2), *near), -_end(at(n - 1), at(n - 2), at(n - 3), *far)
+    return both.cat([ends[0], inside, ends[1]], d)
+
+
+def _ratio(x, step):
+    return x / step if isinstance(step, Variable) else over(x, step)
+
+
+def _end(a, b, c, first, second):
+    """The slope at an end: that of the parabola through the end and its two neighbours, `first` and `second` apart."""
+    whole = first + second
+    return (
+        a * (-(first + whole) / (first * whole))
+        + b * (whole / (first * second))
+        - c * (first / (second * whole))
+    )

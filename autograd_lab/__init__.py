@@ -76,6 +76,10 @@ def __getattr__(name):
         from .func import vmap
 
         return vmap
+    if name == "GradScaler":
+        from .amp import GradScaler
+
+        return GradScaler
     if name == "compile":
         from .compiler import compile
 

@@ -181,6 +181,11 @@ torch.gradient(torch.arange(12.0).view(3, 4) ** 2, spacing=[2.0, 0.5]), torch.gr
 [told(lambda: torch.gradient(x, **k)) for k in (dict(edge_order=3), dict(dim=(0, 0)), dict(spacing=[1.0, 2.0]), dict(dim=0, spacing=[1.0, 2.0]))], told(lambda: torch.gradient(x[:1]))
 [told(lambda: f(torch.ones(2, dtype=k), torch.ones(2, dtype=k))) for f in (F.smooth_l1_loss, F.huber_loss, F.mse_loss) for k in (torch.int32, torch.bool)]
 (lambda m, seen: [m._register_load_state_dict_pre_hook(lambda sd, prefix, *a: seen.append((prefix, len(a)))), m._register_load_state_dict_pre_hook(lambda mod, sd, prefix, *a: seen.append((type(mod).__name__, prefix, len(a))), with_module=True), m._register_state_dict_hook(lambda mod, sd, prefix, meta: {**sd, "extra": 1}), list(m.state_dict()), told(lambda: m.load_state_dict(m.state_dict())), seen][3:])(nn.Linear(1, 1), [])
+[[getattr(nn.grad, c + "_input")(t.shape, w, g, 2, 1, 2, 2), getattr(nn.grad, c + "_weight")(t, w.shape, g, 2, 1, 2, 2)] for nd, c in ((1, "conv1d"), (2, "conv2d"), (3, "conv3d")) for t, w in [(torch.randn(2, 4, *[5] * nd, dtype=torch.float64), torch.randn(4, 2, *[2] * nd, dtype=torch.float64))] for g in [torch.randn_like(getattr(F, c)(t, w, None, 2, 1, 2, 2))]]
+nn.grad.conv2d_input((1, 1, 3, 3), torch.ones(1, 1, 2, 2, requires_grad=True), torch.ones(1, 1, 2, 2)), told(lambda: nn.grad.conv2d_input(None, x, x))
+T([1.0, 2]).apply_(lambda v: v * 2), T([1.0, 2]).map_(torch.ones(1), lambda a, b: a + b), torch.arange(4).view(2, 2).t().apply_(lambda v: v + 1), T([1.0]).map2_(torch.ones(1), torch.ones(1), lambda a, b, c: a + b + c)
+[told(f) for f in (lambda: x.apply_(abs), lambda: torch.ones(2).map_(torch.ones(2).double(), max), lambda: torch.ones(3).map_(x, max), lambda: torch.ones(2).apply_(3), lambda: torch.ones(2).apply_(str))]
+torch.GradScaler is torch.amp.GradScaler
 """
 
 PROGRAMS = {line: START + f"out['r'] = told(lambda: ({line}))" for line in LINES.strip().splitlines()}

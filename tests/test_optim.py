@@ -375,3 +375,22 @@ def test_what_pytorch_2_13_left(name):
 def test_the_record_is_what_live_pytorch_leaves(name):
     torch = pytest.importorskip("torch")
     assert not differences(run(PROGRAMS[name], torch), RECORDED[name])
+
+
+def test_older_optimizers_say_which_settings_must_be_given():
+    from autograd_lab.optim.optimizer import Optimizer, required
+
+    class Old(Optimizer):
+        def __init__(self, params, lr=required):
+            super().__init__(params, {"lr": lr})
+
+    w = autograd_lab.ones(1)
+    assert (
+        Old([w], lr=1.0).param_groups[0]["lr"]
+        == Old([{"params": [w], "lr": 1.0}]).param_groups[0]["lr"]
+        == 1.0
+    )
+    with pytest.raises(
+        ValueError, match="parameter group didn't specify a value of required optimization parameter lr"
+    ):
+        Old([w])

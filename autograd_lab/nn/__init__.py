@@ -1,7 +1,7 @@
 """torch.nn: parameters, modules, losses. Reading order: parameter, module, modules, functional."""
 
 from ..absent import finder
-from . import functional, init, parallel, utils
+from . import functional, grad, init, parallel, utils
 from .activation import (
     CELU,
     ELU,

@@ -100,9 +100,10 @@ def _public_method(fn, key):
 
 
 _NO_WRITE = frozenset(
-    ["Tensor.resize_", "Tensor.resize_as_", "Tensor.requires_grad_", "Tensor.detach_", "Tensor.set_"]
+    f"Tensor.{name}"
+    for name in ["resize_", "resize_as_", "requires_grad_", "detach_", "set_", "apply_", "map_", "map2_"]
 )
-"""Names with an underscore of methods that write no numbers."""
+"""Names with an underscore of methods that write no numbers, or refuse a leaf in words of their own."""
 
 
 def _dressed(call, fn, key):

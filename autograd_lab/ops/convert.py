@@ -435,4 +435,34 @@ def is_nonzero(input):
     return bool(input._data.item())
 
 
+def _each(name):
+    """Make a method that writes `fn(number, ...)` of each element, and of those of other tensors, over the element."""
+
+    def written(self, *args):
+        *others, fn = args
+        if any(t.requires_grad for t in (self, *others)):
+            raise RuntimeError(
+                f"Can't call {name}() on Variable that requires grad. Use var.detach().{name}() instead."
+            )
+        for t in others:
+            if t.dtype is not self.dtype:
+                raise TypeError(f"{name}: expected {self.type()} for 'other' (got {t.type()})")
+        rows = [t.expand(self._data.shape)._data.reshape(-1).tolist() for t in (self, *others)]
+        numbers = [fn(*row) for row in zip(*rows, strict=True)]
+        for number in numbers:
+            if not isinstance(number, (bool, int, float)):
+                raise TypeError(f"must be real number, not {type(number).__name__}")
+        self._array()[...] = np.array(numbers, self._data.dtype).reshape(self._data.shape)
+        return self
+
+    written.__name__ = written.__qualname__ = name
+    written.__doc__ = f"A Python function of each element over the element, slowly (torch.Tensor.{name})."
+    METHODS[name] = written
+
+
+_each("apply_")
+_each("map_")
+_each("map2_")
+
+
 __all__ = ["ALL", "convert"]

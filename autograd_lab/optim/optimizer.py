@@ -17,6 +17,16 @@ from ..ops.arithmetic import AddBackward0
 from ..tensor import Tensor
 
 
+class _RequiredParameter:
+    """What older optimizers give as the default of a setting that has none."""
+
+    def __repr__(self):
+        return "<required parameter>"
+
+
+required = _RequiredParameter()
+
+
 class Optimizer:
     """Changes parameters by their gradients (torch.optim.Optimizer).
 
@@ -94,6 +104,10 @@ class Optimizer:
             if not (self.defaults.get("differentiable") or p.is_leaf or p.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(
+                    f"parameter group didn't specify a value of required optimization parameter {name}"
+                )
             param_group.setdefault(name, default)
         if len(params) != len({id(p) for p in params}):
             warnings.warn(

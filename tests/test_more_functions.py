@@ -44,6 +44,24 @@ PICKS = [lambda y: y[:, :1], lambda y: y[1], lambda y: y[:, ::2], lambda y: y[:,
 
 import torch.autograd.forward_ad as fw
 
+def overwritten(f):
+    y = f()
+    z = y.sin()
+    torch.autograd.graph.increment_version(y)
+    try:
+        z.sum().backward()
+    except RuntimeError as error:
+        return str(error)[:200]
+
+def packed(f):
+    seen = []
+    def pack(t):
+        seen.append((str(t.dtype), t.requires_grad, t.grad_fn and t.grad_fn.name()))
+        return t
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        y = f()
+    return seen, torch.autograd.grad((y[0] if isinstance(y, tuple) else y).sum(), x)
+
 def moving(f):
     with fw.dual_level():
         return fw.unpack_dual(f(fw.make_dual(T([5.0, 6, 7]), T([1.0, 2, 4])), torch.zeros(3), T([0, 0, 0])))[:]
@@ -186,6 +204,8 @@ nn.grad.conv2d_input((1, 1, 3, 3), torch.ones(1, 1, 2, 2, requires_grad=True), t
 T([1.0, 2]).apply_(lambda v: v * 2), T([1.0, 2]).map_(torch.ones(1), lambda a, b: a + b), torch.arange(4).view(2, 2).t().apply_(lambda v: v + 1), T([1.0]).map2_(torch.ones(1), torch.ones(1), lambda a, b, c: a + b + c)
 [told(f) for f in (lambda: x.apply_(abs), lambda: torch.ones(2).map_(torch.ones(2).double(), max), lambda: torch.ones(3).map_(x, max), lambda: torch.ones(2).apply_(3), lambda: torch.ones(2).apply_(str))]
 torch.GradScaler is torch.amp.GradScaler
+[overwritten(lambda: f(x)) for f in (lambda x: x ** x, lambda x: x ** 2, lambda x: 2 ** x, lambda x: x.sum(0), lambda x: x.mean(0), lambda x: x.clamp(0), lambda x: x + 1, lambda x: x.clone(), lambda x: torch.autograd.grad(x.sigmoid().sum(), x, create_graph=True)[0])]
+[packed(f) for f in (lambda: (x * 1).max(0), lambda: (x * 1).sort(), lambda: (x * 1).topk(2), lambda: (x * 1).cummax(0), lambda: x.exp(), lambda: (x * 1).kthvalue(1))]
 """
 
 PROGRAMS = {line: START + f"out['r'] = told(lambda: ({line}))" for line in LINES.strip().splitlines()}

@@ -69,8 +69,8 @@ def no_forward_mode(op):
 
 
 def short_name(node):
-    """A node's name without its suffix: MulBackward0 -> Mul, as in-place and view messages say it."""
-    return re.sub(r"Backward\d*$", "", type(node).name(node))
+    """A node's name without its suffix: MulBackward0 -> Mul, PowBackward1 -> Pow1, as in-place and view messages say it."""
+    return re.sub(r"Backward0?(\d*)$", r"\1", type(node).name(node))
 
 
 def modified_text(node, t, i):

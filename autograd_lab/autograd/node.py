@@ -382,7 +382,8 @@ class Packed:
         hooks, state.saved_hooks = state.saved_hooks, []
         state.refresh()
         # A hook that keeps the result itself, history and all, makes a cycle; that is its affair.
-        handed = alias(t, (node, result_nr)) if result_nr is not None else t
+        history = result_nr is not None and t._data.dtype.kind == "f"  # places, as those of a sort, have none
+        handed = alias(t, (node, result_nr)) if history else t
         try:
             self.content = pack(handed)
         finally:

@@ -7,32 +7,11 @@ the result and, if recording is on and some operand wants a gradient, make a nod
 import numpy as np
 
 from . import anomaly
+from .halves import HALF, in_single
 from .modes import THREAD, WATCHERS, tell
 from .node import count_down, new, save
 from .variable import INFERENCE, NO_EDGE, Variable, alias, bump_version, find_edge, wrap
 from .views import DEFAULT, check_overlap, check_writable, make_view, rebase_history, settled, shares_places
-
-HALF = np.dtype(np.float16)
-
-
-def in_single(forward):
-    """`forward` for halves: computed in single precision and rounded once, as PyTorch does it."""
-
-    def computed(*values):
-        out = forward(*[_widened(v) for v in values])
-        return tuple([_narrowed(part) for part in out]) if isinstance(out, (tuple, list)) else _narrowed(out)
-
-    return computed
-
-
-def _widened(value):
-    if type(value) is list:  # the gradients of several outputs
-        return [_widened(v) for v in value]
-    return value.astype(np.float32) if getattr(value, "dtype", None) is HALF else value
-
-
-def _narrowed(part):
-    return part.astype(HALF) if getattr(part, "dtype", None) == np.float32 else part
 
 
 def edges_of(inputs):

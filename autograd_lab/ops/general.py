@@ -1,7 +1,8 @@
 """Rules with absent operands, and with further results that only the way back needs."""
 
+from ..autograd.halves import HALF, in_single
 from ..autograd.modes import THREAD
-from ..autograd.record import HALF, finish, in_single, node_for
+from ..autograd.record import finish, node_for
 from ..autograd.variable import NO_EDGE, find_edge, wrap
 from .rule import Rule, common_type
 

@@ -10,17 +10,16 @@ from collections.abc import Callable
 import numpy as np
 
 from ..autograd.errors import no_forward_mode, not_for
+from ..autograd.halves import HALF, in_single
 from ..autograd.modes import THREAD, WATCHERS, tell
 from ..autograd.node import Node, count_down, new, save
 from ..autograd.record import (
-    HALF,
     apply,
     apply_inplace,
     check_fits,
     edges_of,
     finish,
     finish_inplace,
-    in_single,
     inputs_to_save,
     node_for,
     overwrite,

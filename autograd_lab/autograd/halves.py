@@ -1,0 +1,28 @@
+"""Halves (float16): PyTorch computes with them in single precision and rounds once, forward and backward."""
+
+import numpy as np
+
+HALF = np.dtype(np.float16)
+
+
+def in_single(forward):
+    """`forward` for halves: computed in single precision, its results rounded to halves."""
+
+    def computed(*values):
+        out = forward(*[_widened(v) for v in values])
+        return tuple([_narrowed(part) for part in out]) if isinstance(out, (tuple, list)) else _narrowed(out)
+
+    return computed
+
+
+def _widened(value):
+    if type(value) is list:  # the gradients of several outputs
+        return [_widened(v) for v in value]
+    return value.astype(np.float32) if getattr(value, "dtype", None) is HALF else value
+
+
+def _narrowed(part):
+    return part.astype(HALF) if getattr(part, "dtype", None) == np.float32 else part
+
+
+__all__ = ["HALF", "in_single"]

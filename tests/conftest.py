@@ -1,7 +1,10 @@
 """Settings every test shares."""
 
+import importlib
 import os
+import sys
 from collections.abc import Iterator
+from types import ModuleType
 
 import matplotlib
 import pytest
@@ -29,3 +32,22 @@ def grad_mode_is_put_back() -> Iterator[None]:
     if leaked:
         autograd_lab.set_grad_enabled(True)
     assert not leaked, "grad mode was left changed"
+
+
+@pytest.fixture
+def standing_in(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The library, which is also what a program finds under the name torch."""
+    for name in (
+        "autograd.forward_ad",
+        "autograd.graph",
+        "distributions",
+        "nn.utils.parametrize",
+        "nn.utils.prune",
+        "nn.utils.rnn",
+        "utils.data",
+    ):
+        importlib.import_module(f"autograd_lab.{name}")
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] == "autograd_lab":
+            monkeypatch.setitem(sys.modules, name.replace("autograd_lab", "torch", 1), module)
+    return autograd_lab

@@ -4,13 +4,8 @@ Found by running PyTorch's own tests and the samples of its operators on this li
 another error, or none. Recorded and live.
 """
 
-import importlib
-import sys
-
 import pytest
 from recorded import differences, live, run, stored
-
-import autograd_lab
 
 START = """
 import warnings
@@ -1434,23 +1429,6 @@ PROGRAMS = {line: START + f"out['r'] = told(lambda: ({line}))" for line in LINES
 PROGRAMS |= {name: START + block for name, block in BLOCKS.items()}
 
 STORED = stored(__file__)
-
-
-@pytest.fixture
-def standing_in(monkeypatch):
-    """The library, which is also what a program finds under the name torch."""
-    for name in (
-        "autograd.forward_ad",
-        "autograd.graph",
-        "nn.utils.parametrize",
-        "nn.utils.rnn",
-        "utils.data",
-    ):
-        importlib.import_module(f"autograd_lab.{name}")
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == "autograd_lab":
-            monkeypatch.setitem(sys.modules, name.replace("autograd_lab", "torch", 1), module)
-    return autograd_lab
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

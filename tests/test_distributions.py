@@ -1,12 +1,7 @@
 """torch.distributions: every family, transform, constraint and divergence against what PyTorch left. Recorded and live."""
 
-import importlib
-import sys
-
 import pytest
 from recorded import differences, live, run, stored
-
-import autograd_lab
 
 START = """
 import re, warnings
@@ -510,16 +505,6 @@ PROGRAMS |= {line: START + f"out['r'] = told(lambda: ({line}))" for line in LINE
 PROGRAMS |= {name: START + block for name, block in BLOCKS.items()}
 
 STORED = stored(__file__)
-
-
-@pytest.fixture
-def standing_in(monkeypatch):
-    """The library, which is also what a program finds under the name torch."""
-    importlib.import_module("autograd_lab.distributions")
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == "autograd_lab":
-            monkeypatch.setitem(sys.modules, name.replace("autograd_lab", "torch", 1), module)
-    return autograd_lab
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -3,12 +3,8 @@
 Recorded and live; each line is one expression.
 """
 
-import sys
-
 import pytest
 from recorded import differences, live, run, stored
-
-import autograd_lab
 
 START = """
 import warnings
@@ -211,17 +207,6 @@ torch.GradScaler is torch.amp.GradScaler
 PROGRAMS = {line: START + f"out['r'] = told(lambda: ({line}))" for line in LINES.strip().splitlines()}
 
 STORED = stored(__file__)
-
-
-@pytest.fixture
-def standing_in(monkeypatch):
-    """The library, whose forward mode is also what a program imports from torch.autograd."""
-    from autograd_lab.autograd import forward_ad
-
-    monkeypatch.setitem(sys.modules, "torch", autograd_lab)
-    monkeypatch.setitem(sys.modules, "torch.autograd", autograd_lab.autograd)
-    monkeypatch.setitem(sys.modules, "torch.autograd.forward_ad", forward_ad)
-    return autograd_lab
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

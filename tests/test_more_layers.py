@@ -3,15 +3,12 @@
 Each line runs in both libraries, each block leaves what it put into `out`. Recorded and live.
 """
 
-import importlib
 import json
 import subprocess
 import sys
 
 import pytest
 from recorded import differences, live, run, stored
-
-import autograd_lab
 
 START = """
 import copy, warnings
@@ -582,17 +579,6 @@ PROGRAMS = {line: START + f"out['r'] = told(lambda: ({line}))" for line in LINES
 PROGRAMS |= {name: START + block for name, block in BLOCKS.items()}
 
 STORED = stored(__file__)
-
-
-@pytest.fixture
-def standing_in(monkeypatch):
-    """The library, which is also what a program finds under the name torch."""
-    for name in ("nn.utils.parametrize", "nn.utils.prune", "utils.data"):
-        importlib.import_module(f"autograd_lab.{name}")
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] == "autograd_lab":
-            monkeypatch.setitem(sys.modules, name.replace("autograd_lab", "torch", 1), module)
-    return autograd_lab
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -328,6 +328,14 @@ for _ in range(3):
 out['noted'] = noted
 out['collated'] = torch.utils.data.default_collate([1, 2.5]), torch.utils.data.default_collate([1, 2]), torch.utils.data.default_collate([True, False])
 """,
+        "what users keep in the groups is left alone": """
+p = torch.ones(2, requires_grad=True)
+p.grad = torch.ones(2)
+opt = torch.optim.Adam([{'params': [p], 'prior': torch.zeros(3, 2), 'names': ('a', 'b'), 'rate': torch.tensor(2.0)}], lr=0.1)
+opt.step()
+group = opt.param_groups[0]
+out['p'], out['kept'] = p, [group[k] for k in ('prior', 'names', 'rate')]
+""",
         "schedulers made of schedulers, refused": ATTEMPT
         + """
 S = torch.optim.lr_scheduler

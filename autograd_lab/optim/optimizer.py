@@ -388,9 +388,9 @@ def count(step):
 
 
 def scalar(value):
-    """A setting that may be a one-element tensor, or a pair of them, in numbers."""
+    """A setting that may be a one-element tensor, or a pair of them, in numbers; anything else as it is."""
     if isinstance(value, Tensor):
-        return value.item()
+        return value.item() if value.numel() == 1 else value
     return tuple([scalar(v) for v in value]) if type(value) is tuple else value
 
 

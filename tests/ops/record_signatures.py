@@ -14,6 +14,9 @@ from pathlib import Path
 TARGET = Path(__file__).parents[2] / "autograd_lab" / "ops" / "signatures.txt"
 PLACES = ("", "F.", "linalg.", "special.", "Tensor.")
 SKIP = {
+    "apply_",
+    "map_",
+    "map2_",
     "requires_grad_",
     "new_tensor",
     "numpy",

@@ -31,7 +31,7 @@ class Stream:
     def __init__(self, seed):
         self._twister = np.random.MT19937(0)
         np.random.RandomState(self._twister).seed(seed % 2**32)  # as PyTorch: from one word
-        self._second = None  # of the last pair of normal numbers, if it is still to be given out
+        self.second = None  # of the last pair of normal numbers, if it is still to be given out
 
     @property
     def bit_generator(self):
@@ -42,22 +42,13 @@ class Stream:
     def state(self):
         """The words, the next one's place, and the normal number that is left over, if any."""
         inner = self._twister.state["state"]
-        return inner["key"].tobytes(), int(inner["pos"]), self._second
+        return inner["key"].tobytes(), int(inner["pos"]), self.second
 
     @state.setter
     def state(self, state):
-        key, pos, self._second = state
+        key, pos, self.second = state
         inner = {"key": np.frombuffer(key, np.uint32), "pos": pos}
         self._twister.state = {"bit_generator": "MT19937", "state": inner}
-
-    @property
-    def second(self):
-        """The normal number that is left over from a pair, or None."""
-        return self._second
-
-    @second.setter
-    def second(self, number):
-        self._second = number
 
     def words(self, count):
         """`count` words of 32 bits, as uint64."""
@@ -110,12 +101,12 @@ class Stream:
         return (numbers * kind(std) + kind(mean)).reshape(shape)
 
     def _one_normal(self):
-        if self._second is not None:
-            number, self._second = self._second, None
+        if self.second is not None:
+            number, self.second = self.second, None
             return number
         turn, length = self.random((2,))
         radius, angle = np.sqrt(-2 * np.log1p(-length)), 2 * np.pi * turn
-        self._second = float(radius * np.sin(angle))
+        self.second = float(radius * np.sin(angle))
         return float(radius * np.cos(angle))
 
     def standard_normal(self, shape=()):

@@ -9,7 +9,7 @@ import autograd_lab as torch
 from . import constraints
 from .discrete import Categorical
 from .distribution import Distribution, Family
-from .transforms import ComposeTransform, Transform
+from .transforms import ComposeTransform, as_transforms
 from .utils import sum_rightmost
 
 
@@ -79,7 +79,7 @@ class TransformedDistribution(Distribution):
     arg_constraints: dict = {}
 
     def __init__(self, base_distribution, transforms, validate_args=None):
-        self.transforms = _as_list(transforms)
+        self.transforms = as_transforms(transforms)
         base, whole = base_distribution, ComposeTransform(self.transforms)
         shape = base.batch_shape + base.event_shape
         if len(shape) < whole.domain.event_dim:
@@ -165,16 +165,6 @@ class TransformedFamily(Family, TransformedDistribution):
         new = self._get_checked_instance(self._family(), _instance)
         self._expand_parameters(new, torch.Size(batch_shape))
         return TransformedDistribution.expand(self, batch_shape, _instance=new)
-
-
-def _as_list(transforms):
-    if isinstance(transforms, Transform):
-        return [transforms]
-    if not isinstance(transforms, list):
-        raise ValueError(f"transforms must be a Transform or list, but was {transforms}")
-    if not all(isinstance(t, Transform) for t in transforms):
-        raise ValueError("transforms must be a Transform or a list of Transforms")
-    return transforms
 
 
 class MixtureSameFamily(Distribution):

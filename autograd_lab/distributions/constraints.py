@@ -384,16 +384,7 @@ class _PositiveDefinite(_Symmetric):
         symmetric = super().check(value)
         if not symmetric.all():
             return symmetric
-        each = value.detach().reshape(-1, *value.shape[-2:])
-        return torch.tensor([_has_factor(m) for m in each], dtype=torch.bool).reshape(symmetric.shape)
-
-
-def _has_factor(matrix):
-    try:
-        torch.linalg.cholesky(matrix)
-    except torch.linalg.LinAlgError:
-        return False
-    return True
+        return torch.linalg.cholesky_ex(value).info.eq(0)
 
 
 dependent = _Dependent()

@@ -400,9 +400,9 @@ def moments(state, g, beta1, beta2):
     lerp(m, g, 1 - beta1)
     v *= beta2
     v += g * (1 - beta2) * g
-    return (
-        m.clone() if isinstance(m, Tensor) else m
-    ), v  # the next step writes to m, which this one may save
+    if isinstance(m, Tensor):
+        m = m.clone()  # the next step writes to m, which this one may save
+    return m, v
 
 
 def running(t, writes):

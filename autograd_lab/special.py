@@ -3,11 +3,11 @@
 import math
 
 from .absent import finder
+from .autograd.modes import as_formula
 from .autograd.record import apply
 from .ops import pairs
 from .ops import pointwise as rules
 from .ops.arguments import publish
-from .ops.arithmetic import MulBackward1
 from .ops.rule import FUNCTIONS, pointwise, tensor_of
 
 _IMPORTED = {*globals()}
@@ -38,9 +38,10 @@ def log_ndtr(input):
     return apply(rules.SpecialLogNdtrBackward0, (input,))
 
 
+@as_formula
 def ndtr(input):
     """The normal distribution function: the chance that a normal number is below `input` (torch.special.ndtr)."""
-    return apply(MulBackward1, (1 + erf(input * math.sqrt(0.5)),), 0.5)
+    return 0.5 * (1 + erf(input * math.sqrt(0.5)))
 
 
 def xlog1py(input, other):

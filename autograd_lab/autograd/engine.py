@@ -22,7 +22,7 @@ import numpy as np
 from . import anomaly
 from .halves import HALF, in_single
 from .hooks import as_tensor, check_value, run_node_hooks, run_tensor_hooks
-from .modes import THREAD
+from .modes import THREAD, in_formula
 from .node import LEAVES, AccumulateGrad
 from .variable import Variable, wrap
 
@@ -112,10 +112,12 @@ class BackwardPass:
                     continue
             else:
                 saved = node.saved
-                if not tensors and g.dtype is HALF and node.widens:
+                if tensors:
+                    grads = in_formula(node.vjp, g, *node.unpack(True))
+                elif g.dtype is HALF and node.widens:
                     grads = in_single(node.vjp)(g, *node.unpack(False))
                 else:
-                    grads = node.vjp(g, *node.unpack(tensors)) if saved else node.vjp(g)
+                    grads = node.vjp(g, *node.unpack(False)) if saved else node.vjp(g)
                 if saved and not keep:
                     node.release()
                 if node.fold is not None:
@@ -263,8 +265,12 @@ class BackwardPass:
         if slots[0] is None and node.skips_undefined and not any(s is not None for s in slots):
             grads = (None,) * len(node._edges)
         else:
-            vjp = in_single(rule.vjp) if not self.tensors and _halves(slots) and rule.widens else rule.vjp
-            grads = vjp(node, slots[0] if node.plain else slots, *values)
+            given = slots[0] if node.plain else slots
+            if self.tensors:
+                grads = in_formula(rule.vjp, node, given, *values)
+            else:
+                vjp = in_single(rule.vjp) if rule.widens and _halves(slots) else rule.vjp
+                grads = vjp(node, given, *values)
             if not isinstance(grads, tuple):
                 grads = (grads,)
             if node.fold is not None:

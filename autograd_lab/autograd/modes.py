@@ -23,6 +23,7 @@ class State:
         "check_nan",
         "creation_hooks",
         "dual",
+        "formula",
         "grad",
         "in_creation_hook",
         "inference",
@@ -51,6 +52,7 @@ class State:
         self.anomaly = False
         self.check_nan = True
         self.dual = None  # the open level of forward_ad
+        self.formula = False  # whether what runs is the formula of a VJP that is itself recorded
         self.again = (
             False  # whether what runs now runs again on the same graph, as under vmap: passes keep it
         )
@@ -108,6 +110,30 @@ def tell(event, *args):
     watch = THREAD.state.watch
     if watch is not None:
         getattr(watch, event)(*args)
+
+
+def in_formula(fn, *args, on=True, **kwargs):
+    """Call `fn` with its steps recorded as those of PyTorch's C++ are: `2 * g` is a MulBackward1 with one edge.
+
+    So are the steps of a VJP when they are recorded. In Python `2 * g` makes the number a tensor first (MulBackward0); that is
+    how the user's own code is recorded, also where a formula calls it (`on=False`).
+    """
+    state = THREAD.state
+    before, state.formula = state.formula, on
+    try:
+        return fn(*args, **kwargs)
+    finally:
+        state.formula = before
+
+
+def as_formula(fn):
+    """The decorator of functions that PyTorch composes in C++."""
+
+    @functools.wraps(fn)
+    def call(*args, **kwargs):
+        return in_formula(fn, *args, **kwargs)
+
+    return call
 
 
 def is_grad_enabled():

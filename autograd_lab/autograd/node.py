@@ -11,7 +11,7 @@ import numpy as np
 
 from .errors import DETACHED_TEXT, FREED_TEXT, modified_text
 from .hooks import NodeHooks, RemovableHandle
-from .modes import THREAD
+from .modes import THREAD, in_formula
 from .variable import (
     INFERENCE,
     NO_EDGE,
@@ -273,7 +273,7 @@ class Node(metaclass=NodeType):
         if self.skips_undefined and all(g is None for g in grads):
             out = (None,) * len(self._edges)
         else:
-            out = self.vjp(g, *self.unpack(True))
+            out = in_formula(self.vjp, g, *self.unpack(True))
         out = out if isinstance(out, tuple) else (out,)
         if self.fold is not None:
             from .engine import fold
@@ -399,7 +399,7 @@ class Packed:
         self.edge = edge_of(t) if result_nr is None else None
 
     def unpack(self, node, i):
-        t = self.unpack_hook(self.content)
+        t = in_formula(self.unpack_hook, self.content, on=False)
         if not isinstance(t, Variable):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "

@@ -6,10 +6,11 @@ import operator
 import numpy as np
 
 from ..autograd.errors import not_for
+from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
 from ..dtypes import number_as
-from . import both
+from . import both, scalars
 from .rule import (
     FUNCTIONS,
     METHODS,
@@ -37,6 +38,7 @@ class AddBackward0(Rule):
     """
 
     inputs = ("self", "other")
+    with_number = scalars.plus
     keeps = ("alpha",)
     default_args = (1,)
     fast_forward = operator.add
@@ -58,6 +60,7 @@ class SubBackward0(Rule):
     """
 
     inputs = ("self", "other")
+    with_number = scalars.minus
     keeps = ("alpha",)
     default_args = (1,)
 
@@ -84,45 +87,13 @@ class MulBackward0(Rule):
     """
 
     inputs = ("self", "other")
+    with_number = scalars.times
     saves = ("self", "other")
     saves_if = {"self": (1,), "other": (0,)}
     forward = operator.mul
 
     def vjp(self, g, a, b):
         return None if b is None else g * b, None if a is None else g * a
-
-
-class MulBackward1(Rule):
-    """Product with a number that PyTorch's own code supplies, in functions made of others.
-
-    Math: y = c * a.   VJP: g * c.   Shapes: elementwise.   Saves: nothing.   PyTorch: inside torch.special.ndtr
-    """
-
-    op = "mul"
-    keeps = ("other",)
-
-    def forward(x, number):
-        return x * number
-
-    def vjp(self, g):
-        return g * self.args[0]
-
-
-class DivBackward1(Rule):
-    """Quotient by a number that PyTorch's own code supplies, in functions made of others.
-
-    Math: y = a / c.   VJP: g / c.   Shapes: elementwise.   Saves: nothing.
-    PyTorch: inside cross_entropy with soft targets
-    """
-
-    op = "div"
-    keeps = ("other",)
-
-    def forward(x, number):
-        return x / number
-
-    def vjp(self, g):
-        return g / self.args[0]
 
 
 @binary("div", floats=True)
@@ -134,6 +105,7 @@ class DivBackward0(Rule):
     """
 
     inputs = ("self", "other")
+    with_number = scalars.over
     saves = ("self", "other")
     saves_if = {"self": (1,)}
     forward = operator.truediv
@@ -440,6 +412,8 @@ def _rsub(self, other):
     if isinstance(other, Variable):  # called by name: a - b does not come here
         return rsub(self, other)
     if isinstance(other, (int, float, np.generic)):
+        if THREAD.state.formula:
+            return SubBackward0.call(tensor_of(other, self), self)
         return apply(RsubBackward1, (self,), 1, other)
     return NotImplemented
 

@@ -9,11 +9,14 @@ import operator
 
 import numpy as np
 
+from ..autograd.modes import as_formula
+from ..autograd.record import apply
 from ..autograd.variable import wrap
 from . import losses
 from .losses import MEAN, NONE, SUM
+from .reductions import NormBackward1
 from .rule import FUNCTIONS, function
-from .scalars import minus, norm_of, plus
+from .scalars import minus, plus
 
 
 def reduced(loss, reduction):
@@ -30,7 +33,7 @@ def _zeros(like):
 def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     """The p-norm of x1 - x2 along the last dim, eps being added to every difference (torch.pairwise_distance)."""
     last = max(x1._data.ndim, x2._data.ndim) - 1
-    return norm_of(plus(x1 - x2, eps), float(p), (last,), keepdim)
+    return apply(NormBackward1, (plus(x1 - x2, eps),), float(p), (last,), keepdim)
 
 
 @function(method=False)
@@ -42,6 +45,7 @@ def kl_div(input, target, reduction=NONE, *, log_target=False):
 
 
 @function(method=False)
+@as_formula
 def poisson_nll_loss(input, target, log_input, full, eps, reduction):
     """Negative log likelihood of a count under a Poisson distribution (torch.poisson_nll_loss)."""
     loss = input.exp() - target * input if log_input else input - target * (input + eps).log()

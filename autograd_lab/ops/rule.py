@@ -67,6 +67,7 @@ class Rule(Node):
     )
     no_jvp = ""
     makes_bool = False  # whether the result is boolean, whatever the operands are
+    with_number: Callable | None = None  # for `binary`: what a number as second operand means in a formula
     save_plan: tuple = ()
     shape_names: tuple = ()
     result_names: tuple = ()
@@ -83,8 +84,9 @@ class Rule(Node):
             cls.forward = staticmethod(forward)
         if "layout" in cls.__dict__ and cls.layout is not None:
             cls.layout = staticmethod(cls.layout)
-        if "refuse" in cls.__dict__:
-            cls.refuse = staticmethod(cls.refuse)
+        for name in ("refuse", "with_number"):
+            if name in cls.__dict__:
+                setattr(cls, name, staticmethod(cls.__dict__[name]))
         plan = []
         results = []
         for saved in cls.saves:
@@ -301,6 +303,7 @@ def binary(op, *, floats=False):
             x = input._data
             fold, compute = None, forward
             written = input._box
+            state = THREAD.state
             if isinstance(other, Variable):
                 y = other._data
                 written = written or other._box
@@ -319,6 +322,8 @@ def binary(op, *, floats=False):
                     x, y = x.astype(meeting), y.astype(meeting)
                 eb = other._edge or find_edge(other)
             else:
+                if state.formula and rule.with_number is not None:
+                    return rule.with_number(input, other)
                 if refuse is not None:
                     refuse(input, other)
                 x, y = number_operand(x, other, floats)
@@ -327,7 +332,6 @@ def binary(op, *, floats=False):
                 eb = NO_EDGE
                 if x.dtype is HALF:  # the number may be beyond its range
                     compute = in_single(forward)
-            state = THREAD.state
             out = new(Tensor)
             try:
                 out._data = data = state.run(compute, x, y)

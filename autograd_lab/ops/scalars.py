@@ -1,15 +1,14 @@
-"""A tensor and a plain number, as PyTorch's own composite functions record them: one edge, and the number
-kept as it is.
+"""A tensor and a plain number, as PyTorch's own code records them: one edge, and the number kept as it is.
 
-In Python `x * 0.9` makes the number a tensor first (MulBackward0, with an edge for it); the C++ code behind
-cross_entropy with label smoothing, for instance, does not.
+In Python `x * 0.9` makes the number a tensor first (MulBackward0, with an edge for it). The C++ code behind cross_entropy with
+label smoothing, for instance, does not, and neither do the formulas of VJPs (see modes.as_formula).
 """
+
+import numpy as np
 
 from ..autograd.record import apply
 from ..autograd.variable import wrap
 from ..dtypes import Defaults
-from .arithmetic import DivBackward1, MulBackward1
-from .reductions import NormBackward1
 from .rule import Rule
 
 
@@ -43,35 +42,64 @@ class SubBackward1(Rule):
         return g
 
 
-def _float_with(x, number):
-    """`x`, in the default float type if it has whole numbers and `number` is none: the type that PyTorch gives both."""
-    whole = x._data.dtype.kind != "f" and isinstance(number, float)
-    return wrap(x._data.astype(Defaults.np)) if whole else x
+class MulBackward1(Rule):
+    """A tensor times a number.
+
+    Math: y = c * a.   VJP: g * c.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.mul
+    """
+
+    op = "mul"
+    keeps = ("other",)
+
+    def forward(x, number):
+        return x * number
+
+    def vjp(self, g):
+        return g * self.args[0]
+
+
+class DivBackward1(Rule):
+    """A tensor divided by a number.
+
+    Math: y = a / c.   VJP: g / c.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.div
+    """
+
+    op = "div"
+    keeps = ("other",)
+
+    def forward(x, number):
+        return x / number
+
+    def vjp(self, g):
+        return g / self.args[0]
+
+
+def _with_number(rule, x, number):
+    if isinstance(number, np.generic):
+        number = number.item()
+    if isinstance(number, float) and x._data.dtype.kind != "f":  # the type that PyTorch gives both
+        x = wrap(x._data.astype(Defaults.np))
+    return apply(rule, (x,), number)
 
 
 def plus(x, number):
     """X + number."""
-    return apply(AddBackward1, (_float_with(x, number),), number)
+    return _with_number(AddBackward1, x, number)
 
 
 def minus(x, number):
     """X - number."""
-    return apply(SubBackward1, (_float_with(x, number),), number)
+    return _with_number(SubBackward1, x, number)
 
 
 def times(x, number):
     """X * number."""
-    return apply(MulBackward1, (_float_with(x, number),), number)
+    return _with_number(MulBackward1, x, number)
 
 
 def over(x, number):
     """X / number."""
-    return apply(DivBackward1, (_float_with(x, float(number)),), number)
+    return _with_number(DivBackward1, x, float(number))
 
 
-def norm_of(x, p, dims, keepdim):
-    """The p-norm over a tuple of dims."""
-    return apply(NormBackward1, (x,), p, dims, keepdim)
-
-
-__all__ = ["minus", "norm_of", "over", "plus", "times"]
+__all__ = ["minus", "over", "plus", "times"]

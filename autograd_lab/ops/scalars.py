@@ -74,10 +74,10 @@ class DivBackward1(Rule):
         return g / self.args[0]
 
 
-def _with_number(rule, x, number):
+def _with_number(rule, x, number, floats=False):
     if isinstance(number, np.generic):
         number = number.item()
-    if isinstance(number, float) and x._data.dtype.kind != "f":  # the type that PyTorch gives both
+    if (floats or isinstance(number, float)) and x._data.dtype.kind != "f":  # the type that PyTorch gives both
         x = wrap(x._data.astype(Defaults.np))
     return apply(rule, (x,), number)
 
@@ -99,7 +99,7 @@ def times(x, number):
 
 def over(x, number):
     """X / number."""
-    return _with_number(DivBackward1, x, float(number))
+    return _with_number(DivBackward1, x, number, floats=True)
 
 
 __all__ = ["minus", "over", "plus", "times"]

@@ -108,6 +108,11 @@ def triu(x, k=0):
     return x.triu(k) if isinstance(x, Variable) else np.triu(x, k)
 
 
+def plus(a, b):
+    """The sum of two gradients, the first of which may be missing (None)."""
+    return b if a is None else a + b
+
+
 def expand(x, shape):
     """`x` broadcast to `shape`."""
     if x.shape == shape:

@@ -24,7 +24,7 @@ from ..dtypes import number_as
 from ..layout import channels
 from ..warning import warn_once
 from . import both
-from .general import GeneralRule, call
+from .general import GeneralRule, call, gradients
 from .rule import Rule, floats_only, function
 
 # -- on arrays ----------------------------------------------------------------------------------------
@@ -143,19 +143,13 @@ class ConvolutionBackward0(GeneralRule):
     op = "convolution"
     inputs = ("input", "weight", "bias")
     saves = ("input", "weight")
-    saves_if = {"input": (1,), "weight": (0,)}
     keeps = ("stride", "padding", "dilation", "groups", "transposed", "output_padding", "bias_sym_sizes_opt")
 
     def forward(x, w, b, *args):
         return _biased(conv(x, w, args[-1]), b)
 
     def vjp(self, g, x, w):
-        how = self.args[-1]
-        return (
-            _dual(_ToInput, g, w, how) if self.needs(0) else None,
-            _dual(_ToWeight, g, x, how) if self.needs(1) else None,
-            g.sum((0, *range(2, len(g.shape)))) if self.needs(2) else None,
-        )
+        return _gradients(self, ConvolutionBackwardBackward0, g, x, w)
 
 
 class ConvTransposeBackward0(ConvolutionBackward0, name="ConvolutionBackward0"):
@@ -170,12 +164,12 @@ class ConvTransposeBackward0(ConvolutionBackward0, name="ConvolutionBackward0"):
         return _biased(to_input(x, w, args[-1]), b)
 
     def vjp(self, g, x, w):
-        how = self.args[-1]
-        return (
-            _dual(_Conv, g, w, how) if self.needs(0) else None,
-            _dual(_ToWeight, x, g, how) if self.needs(1) else None,
-            g.sum((0, *range(2, len(g.shape)))) if self.needs(2) else None,
-        )
+        return _gradients(self, ConvTransposeBackwardBackward0, g, x, w)
+
+
+def _gradients(node, rule, g, x, w):
+    wanted = node.needs(0), node.needs(1), node.needs(2)
+    return gradients(rule, wanted, (g, x, w), *node.args[:6], node.args[-1])
 
 
 def _biased(out, b):
@@ -184,40 +178,110 @@ def _biased(out, b):
     return out
 
 
-def _dual(rule, a, b, how):
+class ConvolutionBackwardBackward0(GeneralRule):
+    """The VJP of a convolution as an operation of three results.
+
+    Math: (g sent to x, g sent to w, g summed).   VJP: from gradients a, c, d of these to g: conv(a, w) + conv(x, c) + d;
+    to x: g sent through c;  to w: g sent to the weight of a convolution of a.   Shapes: those of g, x and w.   Saves: all three.
+    """
+
+    op = "convolution_backward"
+    inputs = saves = ("grad_output", "input", "weight")
+    keeps = ("stride", "padding", "dilation", "groups", "transposed", "output_padding")
+    plain = False
+
+    def forward(g, x, w, *args):
+        how, wanted = args[-2:]
+        return (
+            to_input(g, w, how) if wanted[0] else None,
+            to_weight(g, x, how) if wanted[1] else None,
+            _over_places(g) if wanted[2] else None,
+        )
+
+    def vjp(self, grads, g, x, w):
+        a, c, d = grads
+        how = self.args[-1]
+        to_g = None if a is None else _map(_Conv, a, w, how)
+        if c is not None:
+            to_g = both.plus(to_g, _map(_Conv, x, c, how))
+        if d is not None:
+            to_g = both.plus(to_g, _at_all_places(d, g))
+        return (
+            to_g,
+            None if c is None else _map(_ToInput, g, c, how),
+            None if a is None else _map(_ToWeight, g, a, how),
+        )
+
+
+class ConvTransposeBackwardBackward0(ConvolutionBackwardBackward0, name="ConvolutionBackwardBackward0"):
+    """The VJP of a transposed convolution as an operation of three results.
+
+    Math: (conv(g, w), x sent to the weight of a convolution of g, g summed).   VJP: as above, x and g swapped.
+    Shapes: those of g, x and w.   Saves: all three.
+    """
+
+    def forward(g, x, w, *args):
+        how, wanted = args[-2:]
+        return (
+            conv(g, w, how) if wanted[0] else None,
+            to_weight(x, g, how) if wanted[1] else None,
+            _over_places(g) if wanted[2] else None,
+        )
+
+    def vjp(self, grads, g, x, w):
+        a, c, d = grads
+        how = self.args[-1]
+        to_g = None if a is None else _map(_ToInput, a, w, how)
+        if c is not None:
+            to_g = both.plus(to_g, _map(_ToInput, x, c, how))
+        if d is not None:
+            to_g = both.plus(to_g, _at_all_places(d, g))
+        return (
+            to_g,
+            None if c is None else _map(_Conv, g, c, how),
+            None if a is None else _map(_ToWeight, a, g, how),
+        )
+
+
+def _over_places(g):
+    return g.sum((0, *range(2, len(g.shape))))
+
+
+def _at_all_places(d, g):
+    return both.expand(d.reshape((1, -1) + (1,) * (len(g.shape) - 2)), g.shape)
+
+
+def _map(rule, a, b, how):
     """One of the three maps: on arrays as it is, on Tensors as a recorded operation."""
     if isinstance(a, Variable) or isinstance(b, Variable):
         return call(rule, (a, b), how)
     return rule.forward(a, b, how)
 
 
-class _Conv(GeneralRule, name="ConvolutionBackwardBackward0"):
+class _Conv(GeneralRule, name="ConvolutionBackward0"):
     """A convolution inside the gradient of a gradient."""
 
     inputs = saves = ("input", "weight")
-    saves_if = {"input": (1,), "weight": (0,)}
     forward = conv
 
     def vjp(self, g, x, w):
         return _two(self, (_ToInput, g, w), (_ToWeight, g, x))
 
 
-class _ToInput(GeneralRule, name="ConvolutionBackwardBackward0"):
+class _ToInput(GeneralRule, name="ConvolutionBackward0"):
     """What a convolution sends to its input, as an operation of its own."""
 
     inputs = saves = ("grad", "weight")
-    saves_if = {"grad": (1,), "weight": (0,)}
     forward = to_input
 
     def vjp(self, h, g, w):
         return _two(self, (_Conv, h, w), (_ToWeight, g, h))
 
 
-class _ToWeight(GeneralRule, name="ConvolutionBackwardBackward0"):
+class _ToWeight(GeneralRule, name="ConvolutionBackward0"):
     """What a convolution sends to its weight, as an operation of its own."""
 
     inputs = saves = ("grad", "input")
-    saves_if = {"grad": (1,), "input": (0,)}
     forward = to_weight
 
     def vjp(self, h, g, x):
@@ -226,7 +290,7 @@ class _ToWeight(GeneralRule, name="ConvolutionBackwardBackward0"):
 
 def _two(node, *maps):
     """The gradients of a bilinear map: each of them one of the three maps again."""
-    return tuple(_dual(*m, node.args[0]) if node.needs(i) else None for i, m in enumerate(maps))
+    return tuple(_map(*m, node.args[0]) if node.needs(i) else None for i, m in enumerate(maps))
 
 
 # -- functions ----------------------------------------------------------------------------------------

@@ -1,9 +1,11 @@
 """Rules with absent operands, and with further results that only the way back needs."""
 
+import numpy as np
+
 from ..autograd.halves import HALF, in_single
 from ..autograd.modes import THREAD
 from ..autograd.record import finish, node_for
-from ..autograd.variable import NO_EDGE, find_edge, wrap
+from ..autograd.variable import NO_EDGE, Variable, find_edge, wrap
 from .rule import Rule, common_type
 
 
@@ -50,6 +52,31 @@ def call(rule, inputs, *args):
     return out
 
 
+def gradients(rule, wanted, inputs, *args):
+    """What a VJP sends to several operands, computed by `rule`: on arrays as it is, on Tensors recorded as one node.
+
+    `wanted` says of each result whether anybody wants it; the others are None.
+    """
+    if not isinstance(inputs[0], Variable):
+        return rule.forward(*inputs, *args, wanted)
+    state = THREAD.state
+    arrays = [t if t is None else t._data for t in inputs]
+    forward = in_single(rule.forward) if arrays[0].dtype is HALF else rule.forward
+    data = state.run(forward, *arrays, *args, wanted)
+    outputs = tuple([wrap(np.zeros(0) if d is None else d) for d in data])
+    node = None
+    if state.grad:
+        edges = tuple([NO_EDGE if t is None else t._edge or find_edge(t) for t in inputs[: rule.operands]])
+        if any(edge is not NO_EDGE for edge in edges):
+            node = node_for(rule, edges, inputs, outputs, args)
+            node.n_outputs = len(outputs)
+            for nr, out in enumerate(outputs):
+                out._edge = (node, nr)
+    if state.special:
+        finish(state, rule, inputs, outputs, node, args)
+    return tuple([out if w else None for out, w in zip(outputs, wanted, strict=True)])
+
+
 def _fold(operands, data):
     """What the engine must undo: operands of different types were computed in one."""
     if all(t is None or t._data.dtype is data.dtype for t in operands):
@@ -57,4 +84,4 @@ def _fold(operands, data):
     return tuple([((), data.dtype) if t is None else (t._data.shape, t._data.dtype) for t in operands])
 
 
-__all__ = ["GeneralRule", "call"]
+__all__ = ["GeneralRule", "call", "gradients"]

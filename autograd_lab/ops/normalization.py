@@ -14,7 +14,7 @@ from ..autograd.record import apply
 from ..autograd.variable import Variable
 from ..layout import channels, rows
 from . import both
-from .general import GeneralRule, call
+from .general import GeneralRule, call, gradients
 from .rule import METHODS, Rule, floats_only, function, kernel
 from .scalars import plus
 
@@ -36,6 +36,51 @@ def _centered(g, xh, rstd, dims):
     keep = {"keepdim": True} if isinstance(g, Variable) else {"keepdims": True}
     mean_g, mean_gx = g.sum(dims, **keep) / n, (g * xh).sum(dims, **keep) / n
     return (g - mean_g - xh * mean_gx) * rstd
+
+
+def _sent(g, x, w, mean, rstd, dims, lead, wanted, moving=True):
+    """What a normalization over `dims` sends to x, to w and to b, which repeat along `lead`; None for what is not wanted.
+
+    `moving`: whether mean and rstd come from x.
+    """
+    xh = (x - mean) * rstd
+    to_x = None
+    if wanted[0]:
+        scaled = g if w is None else g * w
+        to_x = _centered(scaled, xh, rstd, dims) if moving else scaled * rstd
+    return to_x, _summed(g * xh, lead) if wanted[1] else None, _summed(g, lead) if wanted[2] else None
+
+
+def _sent_twice(grads, g, x, w, mean, rstd, dims, lead, moving=True):
+    """The VJP of `_sent`: from the gradients of what it gives to those of g, x and w.
+
+    With p(v) = (v - mean(v) - xh mean(v xh)) / spread, which is its own transpose, the gradient of x was p(g'), and
+    moving x changes xh by p. So a gradient h of it sends p(h) w to g, and to x
+    -(xh mean(h p(g')) + mean(g' xh) p(h) + mean(h xh) p(g')) / spread.
+    """
+    to_x, to_w, to_b = grads
+    xh = (x - mean) * rstd
+
+    def p(v):
+        return _centered(v, xh, rstd, dims) if moving else v * rstd
+
+    def mean_of(v):
+        return both.mean_over(v, dims, True)
+
+    back_g = back_x = back_w = None
+    if to_x is not None:
+        ph = p(to_x)
+        back_g = ph if w is None else ph * w
+        back_w = None if w is None else _summed(g * ph, lead)
+        if moving:
+            scaled = g if w is None else g * w
+            pg = p(scaled)
+            back_x = -rstd * (xh * mean_of(to_x * pg) + mean_of(scaled * xh) * ph + mean_of(to_x * xh) * pg)
+    if to_w is not None:
+        back_g, back_x = both.plus(back_g, to_w * xh), both.plus(back_x, p(to_w * g))
+    if to_b is not None:
+        back_g = both.plus(back_g, both.expand(to_b, g.shape))
+    return back_g, back_x, back_w
 
 
 def _shaped(v, ndim, dim=1):
@@ -64,17 +109,39 @@ class NativeLayerNormBackward0(GeneralRule):
         return (y if b is None else y + b).astype(x.dtype, copy=False), mean, rstd
 
     def vjp(self, g, x, w, b, mean, rstd):
+        wanted = self.needs(0), self.needs(1), self.needs(2)
+        return gradients(NativeLayerNormBackwardBackward0, wanted, (g, x, mean, rstd, w, b), *self.args)
+
+
+class NativeLayerNormBackwardBackward0(GeneralRule):
+    """The VJP of layer norm as an operation of three results.
+
+    VJP: to g, x and w: see `_sent_twice`; b has none, for it only shifts.   Shapes: as layer norm.
+    Saves: g, x, mean, 1 / spread, w.
+    """
+
+    op = "native_layer_norm_backward"
+    inputs = ("grad_out", "input", "mean", "rstd", "weight", "bias")
+    saves = inputs[:5]
+    keeps = ("normalized_shape",)
+    plain = False
+
+    def forward(g, x, mean, rstd, w, b, shape, eps, wanted):
+        return _sent(g, x, w, mean, rstd, *_split(x, shape), wanted)
+
+    def vjp(self, grads, g, x, mean, rstd, w):
         shape, eps = self.args
-        ndim = len(x.shape)
-        dims, lead = tuple(range(ndim - len(shape), ndim)), tuple(range(ndim - len(shape)))
+        dims, lead = _split(x, shape)
         if isinstance(x, Variable):
             mean, rstd = _stats(x, dims, eps)
-        xh = (x - mean) * rstd
-        return (
-            _centered(g if w is None else g * w, xh, rstd, dims) if self.needs(0) else None,
-            _summed(g * xh, lead) if self.needs(1) else None,
-            _summed(g, lead) if self.needs(2) else None,
-        )
+        to_g, to_x, to_w = _sent_twice(grads, g, x, w, mean, rstd, dims, lead)
+        return to_g, to_x, None, None, to_w, None
+
+
+def _split(x, shape):
+    """The dims of `x` that are normalized, the last ones, and those before them."""
+    ndim = len(x.shape)
+    return tuple(range(ndim - len(shape), ndim)), tuple(range(ndim - len(shape)))
 
 
 def _summed(x, dims):
@@ -157,26 +224,49 @@ class NativeBatchNormBackward0(GeneralRule):
             y = y * _shaped(w, x.ndim)
         return (y if b is None else y + _shaped(b, x.ndim)).astype(x.dtype, copy=False), *saved
 
-    def vjp(self, g, x, w, running_mean, running_var, mean, rstd):
-        training, eps = self.args[:2]
+    def vjp(self, g, x, *saved):
+        wanted = self.needs(0), self.needs(1), self.needs(2)
+        return gradients(NativeBatchNormBackwardBackward0, wanted, (g, x, *saved), *self.args[:2])
+
+
+class NativeBatchNormBackwardBackward0(GeneralRule):
+    """The VJP of batch norm as an operation of three results.
+
+    VJP: to g, x and w: see `_sent_twice`.   Shapes: as batch norm.   Saves: all it is given.
+    """
+
+    op = "native_batch_norm_backward"
+    inputs = saves = ("grad_out", "input", "weight", "running_mean", "running_var", "save_mean", "save_invstd")
+    operands = 5
+    keeps = ("train", "eps")
+    plain = False
+
+    def forward(g, x, w, running_mean, running_var, mean, rstd, training, eps, wanted):
+        if training:
+            mean, rstd = _shaped(mean, x.ndim), _shaped(rstd, x.ndim)
+        else:
+            mean, rstd = _running(running_mean, running_var, x.ndim, eps)
+        dims = _others(x.ndim)
+        return _sent(g, x, _shaped(w, x.ndim), mean, rstd, dims, dims, wanted, training)
+
+    def vjp(self, grads, g, x, w, running_mean, running_var, mean, rstd):
+        training, eps = self.args
         ndim = len(x.shape)
         dims = _others(ndim)
         if not training:
-            mean, rstd = _shaped(running_mean, ndim), (_shaped(running_var, ndim) + eps) ** -0.5
+            mean, rstd = _running(running_mean, running_var, ndim, eps)
         elif isinstance(x, Variable):
             mean, rstd = _stats(x, dims, eps)
         else:
             mean, rstd = _shaped(mean, ndim), _shaped(rstd, ndim)
-        xh = (x - mean) * rstd
-        to_x = None
-        if self.needs(0):
-            scaled = g if w is None else g * _shaped(w, ndim)
-            to_x = _centered(scaled, xh, rstd, dims) if training else scaled * rstd
-        return (
-            to_x,
-            (g * xh).sum(dims) if self.needs(1) else None,
-            g.sum(dims) if self.needs(2) else None,
-        )
+        to_x, to_w, to_b = grads
+        grads = to_x, _shaped(to_w, ndim), _shaped(to_b, ndim)
+        return *_sent_twice(grads, g, x, _shaped(w, ndim), mean, rstd, dims, dims, training), None, None
+
+
+def _running(mean, var, ndim, eps):
+    """The running statistics as factors: the mean, and 1 / sqrt(variance + eps)."""
+    return _shaped(mean, ndim), (_shaped(var, ndim) + eps) ** -0.5
 
 
 def _others(ndim):

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from ..autograd.engine import sum_to
 from ..autograd.errors import TYPE_NAMES
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import wrap
@@ -15,6 +16,7 @@ from ..dtypes import number_as
 from ..layout import rows
 from ..random import rng_of
 from . import both, numerics
+from .general import GeneralRule, gradients
 from .rule import Rule, floats_only, function, pointwise, unary
 
 
@@ -797,8 +799,34 @@ class PreluKernelBackward0(Rule):
         return np.where(x > 0, x, w * x)
 
     def vjp(self, g, x, w):
+        return gradients(PreluKernelBackwardBackward0, (self.needs(0), self.needs(1)), (g, x, w))
+
+
+class PreluKernelBackwardBackward0(GeneralRule):
+    """The VJP of prelu as an operation of two results: (g, or g * w where a <= 0;  g * a where a <= 0).
+
+    VJP from h and k, the gradients of these: to g: h, or h * w + k * a where a <= 0;  to a: k * g and to w: h * g, where a <= 0.
+    Shapes: w broadcasts.   Saves: g, a, w.
+    """
+
+    op = "_prelu_kernel_backward"
+    inputs = saves = ("grad_output", "self", "weight")
+    plain = False
+
+    def forward(g, x, w, _wanted):
+        positive = x > 0
+        return np.where(positive, g, g * w), np.where(positive, g.dtype.type(0), g * x)
+
+    def vjp(self, grads, g, x, w):
+        h, k = grads
         positive = both.array_of(x) > 0
-        return both.where(positive, g, g * w), both.masked(g * x, ~positive)
+        to_g = to_x = to_w = None
+        if h is not None:
+            to_g, to_w = both.where(positive, h, h * w), sum_to(both.masked(h * g, ~positive), w.shape)
+        if k is not None:
+            to_g = both.plus(to_g, both.masked(k * x, ~positive))
+            to_x = both.masked(k * g, ~positive)
+        return to_g, to_x, to_w
 
 
 @function
@@ -846,10 +874,44 @@ class GluBackward0(Rule):
         return both.slice_of(x, dim, 0, half) * numerics.sigmoid(both.slice_of(x, dim, half, None))
 
     def vjp(self, g, x):
-        dim = self.args[0] % len(x.shape)
-        half = x.shape[dim] // 2
-        first, s = both.slice_of(x, dim, 0, half), both.sigmoid(both.slice_of(x, dim, half, None))
+        return both.run(GluBackwardBackward0, (g, x), *self.args)
+
+
+class GluBackwardBackward0(Rule):
+    """The VJP of glu as an operation: h1 = g * s, h2 = g * a1 * s * (1 - s).
+
+    VJP: to g: gg1 * s + gg2 * a1 * s';  to a1: gg2 * g * s';  to a2: gg1 * g * s' + gg2 * g * a1 * s' * (1 - 2 s), where
+    s' = s * (1 - s).   Shapes: g is half of a.   Saves: g, a.
+    """
+
+    op = "glu_backward"
+    inputs = saves = ("grad_output", "self")
+    keeps = ("dim",)
+
+    def forward(g, x, dim):
+        first, s = _gated(x, dim)
         return both.cat([g * s, g * first * s * (1 - s)], dim)
+
+    def vjp(self, gg, g, x):
+        (dim,) = self.args
+        first, s = _gated(x, dim)
+        one, two = _halves(gg, dim)
+        slope = s * (1 - s)
+        to_g = one * s + two * first * slope
+        to_first = two * g * slope
+        return to_g, both.cat([to_first, one * g * slope + to_first * first * (1 - 2 * s)], dim)
+
+
+def _halves(x, dim):
+    dim = dim % len(x.shape)
+    half = x.shape[dim] // 2
+    return both.slice_of(x, dim, 0, half), both.slice_of(x, dim, half, None)
+
+
+def _gated(x, dim):
+    """The first half of `x`, and the sigmoid of the second."""
+    first, second = _halves(x, dim)
+    return first, both.sigmoid(second)
 
 
 def glu(input, dim=-1):

@@ -1069,13 +1069,45 @@ class GridSampler2DBackward0(Rule):
         return _sampled(x, grid, (0,) * grid.shape[-1], *how)
 
     def vjp(self, g, x, grid):
+        return gradients(self.gradient, (self.needs(0), self.needs(1)), (g, x, grid), *self.args)
+
+
+class GridSampler2DBackwardBackward0(GeneralRule):
+    """The VJP of grid_sample as an operation of two results: what it sends to x, and to the grid.
+
+    VJP from h and k, the gradients of these: to g: h sampled, and k_j times x sampled with derived weights;  to x: g k_j sent
+    through these weights;  to grid: what the two samplings send there.   Shapes: those of g, x and the grid.   Saves: all three.
+    """
+
+    inputs = saves = ("grad_output", "input", "grid")
+    keeps = ("interpolation_mode", "padding_mode", "align_corners")
+    plain = False
+
+    def forward(g, x, grid, *how):
+        *how, wanted = how
         orders = (0,) * grid.shape[-1]
         return (
-            both.run(self.to_input, (g, grid), tuple(x.shape[2:]), orders, *self.args)
-            if self.needs(0)
-            else None,
-            _to_grid(self.sample, g, (x, grid), orders, self.args) if self.needs(1) else None,
+            _spread(g, grid, x.shape[2:], orders, *how) if wanted[0] else None,
+            _to_grid(_Sample, g, (x, grid), orders, how) if wanted[1] else None,
         )
+
+    def vjp(self, grads, g, x, grid):
+        how, orders = self.args, (0,) * grid.shape[-1]
+        h, k = grads
+        to_g = to_x = to_grid = None
+        if h is not None:
+            to_g = both.run(self.sample, (h, grid), orders, *how)
+            to_grid = _to_grid(self.sample, g, (h, grid), orders, how)
+        for j in range(len(orders) if k is not None else 0):
+            along = tuple([int(i == j) for i in range(len(orders))])
+            factor = k[..., j][:, None]
+            to_g = both.plus(to_g, factor * both.run(self.sample, (x, grid), along, *how))
+            to_grid = both.plus(to_grid, _to_grid(self.sample, g * factor, (x, grid), along, how))
+            if how[0] != NEAREST:
+                to_x = both.plus(
+                    to_x, both.run(self.to_input, (g * factor, grid), tuple(x.shape[2:]), along, *how)
+                )
+        return to_g, to_x, to_grid
 
 
 def _to_grid(rule, g, inputs, orders, how):
@@ -1088,7 +1120,7 @@ def _to_grid(rule, g, inputs, orders, how):
     return both.cat(parts, -1)
 
 
-class _Sample(Rule, name="GridSampler2DBackwardBackward0"):
+class _Sample(Rule, name="GridSampler2DBackward0"):
     """A sampling with differentiated weights, inside the gradient of a gradient: linear in x.
 
     Math: y[n, c, p] = sum over i of w_i^(orders)(grid[n, p]) x[n, c, i].
@@ -1113,7 +1145,7 @@ class _Sample(Rule, name="GridSampler2DBackwardBackward0"):
         )
 
 
-class _ToImage(Rule, name="GridSampler2DBackwardBackward0"):
+class _ToImage(Rule, name="GridSampler2DBackward0"):
     """What a sampling sends to its image, as an operation of its own: the adjoint of `_Sample`.
 
     Math: h[n, c, i] = sum over p of w_i^(orders)(grid[n, p]) g[n, c, p].
@@ -1148,21 +1180,30 @@ class GridSampler3DBackward0(GridSampler2DBackward0):
     no_jvp = "grid_sampler_3d"
 
 
-class _Sample3D(_Sample, name="GridSampler3DBackwardBackward0"):
+class GridSampler3DBackwardBackward0(GridSampler2DBackwardBackward0):
+    """The same for volumes."""
+
+    inputs = saves = ("grad_output", "input", "grid")
+
+
+class _Sample3D(_Sample, name="GridSampler3DBackward0"):
     """The same for volumes."""
 
     inputs = saves = ("input", "grid")
 
 
-class _ToImage3D(_ToImage, name="GridSampler3DBackwardBackward0"):
+class _ToImage3D(_ToImage, name="GridSampler3DBackward0"):
     """The same for volumes."""
 
     inputs = saves = ("grad_output", "grid")
 
 
-for _rules in ((GridSampler2DBackward0, _Sample, _ToImage), (GridSampler3DBackward0, _Sample3D, _ToImage3D)):
+for _rules in (
+    (GridSampler2DBackward0, GridSampler2DBackwardBackward0, _Sample, _ToImage),
+    (GridSampler3DBackward0, GridSampler3DBackwardBackward0, _Sample3D, _ToImage3D),
+):
     for _rule in _rules:
-        _rule.sample, _rule.to_input = _rules[1:]
+        _, _rule.gradient, _rule.sample, _rule.to_input = _rules
 
 
 class AffineGridGeneratorBackward0(Rule):

@@ -868,7 +868,29 @@ class SoftMarginLossBackward0(GeneralRule):
         return reduced(-logsigmoid(t * x), reduction)
 
     def vjp(self, g, x, t):
-        return -(t * both.sigmoid(-(t * x))) * spread(g, x, self.args[0])
+        return both.run(SoftMarginLossBackwardBackward0, (g, x, t), *self.args)
+
+
+class SoftMarginLossBackwardBackward0(Rule):
+    """The gradient of soft_margin_loss as an operation: h = -g t s, s = sigmoid(-t x).
+
+    VJP: to g: -gg t s, reduced as the loss was;  to x: gg g t^2 s (1 - s).   Shapes: as the loss.   Saves: g, x, t.
+    """
+
+    op = "soft_margin_loss_backward"
+    inputs = saves = ("grad_output", "self", "target")
+    operands = 2
+    keeps = ("reduction",)
+
+    def forward(g, x, t, reduction):
+        return -(t * both.sigmoid(-(t * x))) * spread(g, x, reduction)
+
+    def vjp(self, gg, g, x, t):
+        (reduction,) = self.args
+        s = both.sigmoid(-(t * x))
+        to_g = spread(gg * -(t * s), x, reduction)
+        to_x = gg * t * t * s * (1 - s) * spread(g, x, reduction)
+        return to_g if reduction == NONE else to_g.sum(), to_x
 
 
 class MultiMarginLossBackward0(GeneralRule):

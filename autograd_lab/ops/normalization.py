@@ -236,7 +236,15 @@ class NativeBatchNormBackwardBackward0(GeneralRule):
     """
 
     op = "native_batch_norm_backward"
-    inputs = saves = ("grad_out", "input", "weight", "running_mean", "running_var", "save_mean", "save_invstd")
+    inputs = saves = (
+        "grad_out",
+        "input",
+        "weight",
+        "running_mean",
+        "running_var",
+        "save_mean",
+        "save_invstd",
+    )
     operands = 5
     keeps = ("train", "eps")
     plain = False

@@ -153,6 +153,11 @@ class Adjoint(Rule):
         return self.back(h), both.zeros(self.args[-1], h)
 
 
+def _paired(pool, gradient):
+    """Tell a pool and the rule of its gradient of each other."""
+    pool.gradient, gradient.pool = gradient, pool
+
+
 class _Winners(Adjoint):
     """Each g added to the winner of its window, found at `where` in the flattened input."""
 
@@ -278,7 +283,7 @@ class AvgPool2DBackward0(Rule):
         return total / counts if x.dtype.kind == "f" else np.trunc(total / counts).astype(x.dtype)
 
     def vjp(self, g, x):
-        return both.run(AvgPool2DBackwardBackward0, (g, x), *self.args)
+        return both.run(self.gradient, (g, x), *self.args)
 
     def kept(self, name, value):
         return () if name == "stride" and self.args[-1] else super().kept(name, value)
@@ -314,7 +319,15 @@ class AvgPool2DBackwardBackward0(Adjoint):
         return np.ascontiguousarray(whole[(slice(None), slice(None), *inside)]).reshape(x.shape)
 
     def back(self, h):
-        return both.run(AvgPool2DBackward0, (h,), *self.args[:-1])
+        return both.run(self.pool, (h,), *self.args[:-1])
+
+
+class AvgPool3DBackwardBackward0(AvgPool2DBackwardBackward0):
+    """The same for (n, c, d, h, w)."""
+
+
+_paired(AvgPool2DBackward0, AvgPool2DBackwardBackward0)
+_paired(AvgPool3DBackward0, AvgPool3DBackwardBackward0)
 
 
 def _counts(size, out, kernel, stride, padding, include_pad, divisor):
@@ -386,7 +399,7 @@ class AdaptiveAvgPool2DBackward0(Rule):
         return y
 
     def vjp(self, g, x):
-        return both.run(AdaptiveAvgPool2DBackwardBackward0, (g, x), *self.args)
+        return both.run(self.gradient, (g, x), *self.args)
 
 
 class AdaptiveAvgPool2DBackwardBackward0(Adjoint):
@@ -403,7 +416,7 @@ class AdaptiveAvgPool2DBackwardBackward0(Adjoint):
         return whole
 
     def back(self, h):
-        return both.run(AdaptiveAvgPool2DBackward0, (h,), self.args[0])
+        return both.run(self.pool, (h,), self.args[0])
 
 
 class AdaptiveAvgPool3DBackward0(AdaptiveAvgPool2DBackward0):
@@ -413,6 +426,14 @@ class AdaptiveAvgPool3DBackward0(AdaptiveAvgPool2DBackward0):
     """
 
     op = "_adaptive_avg_pool3d"
+
+
+class AdaptiveAvgPool3DBackwardBackward0(AdaptiveAvgPool2DBackwardBackward0):
+    """The same for (n, c, d, h, w)."""
+
+
+_paired(AdaptiveAvgPool2DBackward0, AdaptiveAvgPool2DBackwardBackward0)
+_paired(AdaptiveAvgPool3DBackward0, AdaptiveAvgPool3DBackwardBackward0)
 
 
 def adaptive_avg_pool2d(input, out):
@@ -476,6 +497,7 @@ class AdaptiveMaxPool2DBackward0(GeneralRule):
     op = "adaptive_max_pool2d"
     inputs = saves = ("self", "result1")
     operands = extras = 1
+    gradient = AdaptiveMaxPool2DBackwardBackward0
 
     def forward(x, out):
         nd = len(out)
@@ -490,7 +512,14 @@ class AdaptiveMaxPool2DBackward0(GeneralRule):
 
     def vjp(self, g, x, place):
         where = _place_in_all(both.array_of(place), tuple(x.shape), len(self.args[0]))
-        return both.run(AdaptiveMaxPool2DBackwardBackward0, (g, x), where)
+        return both.run(self.gradient, (g, x), where)
+
+
+class AdaptiveMaxPool3DBackwardBackward0(_Winners):
+    """The gradient of adaptive_max_pool3d.   VJP: gg at the winners."""
+
+    inputs = ("grad_output", "self")
+    forward = _Winners.forward
 
 
 class AdaptiveMaxPool3DBackward0(AdaptiveMaxPool2DBackward0):
@@ -502,6 +531,7 @@ class AdaptiveMaxPool3DBackward0(AdaptiveMaxPool2DBackward0):
     op = "adaptive_max_pool3d"
     inputs = saves = ("self", "result1")
     operands = extras = 1
+    gradient = AdaptiveMaxPool3DBackwardBackward0
 
 
 def adaptive_max_pool2d(input, out, return_indices=False):

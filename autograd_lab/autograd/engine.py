@@ -113,7 +113,7 @@ class BackwardPass:
             else:
                 saved = node.saved
                 if tensors:
-                    grads = in_formula(node.vjp, g, *node.unpack(True))
+                    grads = in_formula(type(node), node.vjp, g, *node.unpack(True))
                 elif g.dtype is HALF and node.widens:
                     grads = in_single(node.vjp)(g, *node.unpack(False))
                 else:
@@ -267,7 +267,7 @@ class BackwardPass:
         else:
             given = slots[0] if node.plain else slots
             if self.tensors:
-                grads = in_formula(rule.vjp, node, given, *values)
+                grads = in_formula(rule, rule.vjp, node, given, *values)
             else:
                 vjp = in_single(rule.vjp) if rule.widens and _halves(slots) else rule.vjp
                 grads = vjp(node, given, *values)

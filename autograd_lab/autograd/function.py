@@ -16,7 +16,7 @@ import numpy as np
 from .engine import cast, sum_to
 from .errors import FREED_TEXT, overwritten_text
 from .hooks import NodeHooks
-from .modes import THREAD, in_formula, no_grad
+from .modes import THREAD, no_grad
 from .node import Node, Packed, count_down, new
 from .variable import INFERENCE, NO_EDGE, Variable, accumulator_of, alias, bump_version, find_edge, wrap
 from .views import IN_CUSTOM, MULTI_OUTPUT, check_writable, created, make_view, move_retention, rebase_history
@@ -70,6 +70,7 @@ class BackwardCFunction(Node, FunctionCtx):
     __slots__ = ("__dict__", "_given", "_infos", "_kept", "_operands", "n_outputs")
 
     kind = "function"
+    plain_numbers = False
     plain = False
     widens = False
     skips_undefined = False
@@ -188,7 +189,7 @@ class BackwardCFunction(Node, FunctionCtx):
                 given.append(g if isinstance(g, Variable) else wrap(g))
             else:
                 given.append(wrap(np.zeros(*info)[()]) if info is not None and self._materialize else None)
-        result = in_formula(self.apply, *given, on=False)
+        result = self.apply(*given)
         if not isinstance(result, tuple):
             result = (result,)
         name, count = type(self).__name__, len(self._operands)

@@ -100,6 +100,7 @@ class Node(metaclass=NodeType):
     skips_undefined = True  # with no gradient coming in, none goes out and the rule is not asked
     kind = "op"
     widens = True  # whether halves are computed in single precision
+    plain_numbers = True  # whether a number in `vjp` is no tensor under create_graph; see modes.in_formula
     layout = None  # how the result is laid out in memory, if otherwise than NumPy does it
     whole_pass = None  # what may do the work of the engine where this node is all there is between a root and the leaves
 
@@ -273,7 +274,7 @@ class Node(metaclass=NodeType):
         if self.skips_undefined and all(g is None for g in grads):
             out = (None,) * len(self._edges)
         else:
-            out = in_formula(self.vjp, g, *self.unpack(True))
+            out = in_formula(self, self.vjp, g, *self.unpack(True))
         out = out if isinstance(out, tuple) else (out,)
         if self.fold is not None:
             from .engine import fold
@@ -399,7 +400,7 @@ class Packed:
         self.edge = edge_of(t) if result_nr is None else None
 
     def unpack(self, node, i):
-        t = in_formula(self.unpack_hook, self.content, on=False)
+        t = self.unpack_hook(self.content)
         if not isinstance(t, Variable):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "

@@ -10,7 +10,7 @@ from . import anomaly
 from .halves import HALF, in_single
 from .modes import THREAD, WATCHERS, tell
 from .node import count_down, new, save
-from .variable import INFERENCE, NO_EDGE, Variable, alias, bump_version, find_edge, wrap
+from .variable import INFERENCE, NO_EDGE, Registry, Variable, alias, bump_version, find_edge, wrap
 from .views import DEFAULT, check_overlap, check_writable, make_view, rebase_history, settled, shares_places
 
 
@@ -206,7 +206,9 @@ def inputs_to_save(rule, inputs, edges):
 
 
 def copy_of(t, edge):
-    """A copy of `t` whose gradient goes where that of `t` went, and that moves as `t` did."""
+    """A clone of `t` whose gradient goes where that of `t` went, and that moves as `t` did."""
+    if edge is not NO_EDGE:
+        edge = make_node(Registry.clone, (edge,), ("K",))
     copy = wrap(t._data.copy() if isinstance(t._data, np.ndarray) else t._data, edge)
     dual = THREAD.state.dual
     if dual is not None:

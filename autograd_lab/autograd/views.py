@@ -8,7 +8,7 @@ makes it anew, as an AsStridedBackward0 on the base: "these elements of the base
 
 import numpy as np
 
-from .modes import THREAD
+from .modes import THREAD, in_formula
 from .node import FREED, Node, count_down, new, weak
 from .variable import (
     DEAD_END,
@@ -384,7 +384,7 @@ class CopySlices(Node):
         where, shape = self.args
         inner = self.inner
         piece = gather(g, where, shape)
-        results = type(inner).vjp(inner, piece if inner.plain else [piece], *values)
+        results = in_formula(type(inner), type(inner).vjp, inner, piece if inner.plain else [piece], *values)
         if not isinstance(results, tuple):
             results = (results,)
         if inner.fold is not None:

@@ -17,6 +17,7 @@ from ..layout import rows
 from ..random import rng_of
 from . import both, numerics
 from .general import GeneralRule, gradients
+from .pointwise import SigmoidBackwardBackward0
 from .rule import Rule, floats_only, function, pointwise, unary
 
 
@@ -456,12 +457,11 @@ class EluBackwardBackward0(Rule):
         return np.where(x <= 0, g * (input_scale * alpha * scale) * np.exp(x * input_scale), g * scale)
 
     def vjp(self, gg, g, x):
-        alpha, scale, input_scale, is_result = self.args
-        if is_result:
-            bend = gg * g * input_scale
-        else:
-            bend = gg * g * (input_scale * input_scale * alpha * scale) * both.exp(x * input_scale)
-        return both.run(type(self), (gg, x), *self.args), both.masked(bend, both.array_of(x) < 0)
+        _, _, input_scale, is_result = self.args
+        bend = gg * g * input_scale
+        if not is_result:
+            bend = both.run(type(self), (bend, x), *self.args)
+        return both.run(type(self), (gg, x), *self.args), bend * both.indicator(both.array_of(x) < 0, x)
 
 
 class EluBackward0(Rule):
@@ -584,7 +584,9 @@ class GeluBackwardBackward0(Rule):
     def vjp(self, gg, g, x):
         approximate = self.args[0]
         if approximate == "none":
-            bend = (2 - x * x) * both.exp(x * x / -2) / math.sqrt(2 * math.pi)
+            square = x * x
+            density = both.exp(square * -0.5) * (1 / math.sqrt(2 * math.pi))
+            bend = density * 2 - square * density
         else:
             _, du, t = _gelu_inside(x)
             s = 1 - t * t
@@ -652,7 +654,8 @@ class SiluBackward0(Rule):
 
     def vjp(self, g, x):
         s = both.sigmoid(x)
-        return g * s * (1 + x * (1 - s))
+        slope = 1 + x * (1 - s)
+        return g * s * slope
 
 
 def silu(input):
@@ -709,9 +712,10 @@ class SoftplusBackwardBackward0(Rule):
 
     def vjp(self, gg, g, x):
         beta, threshold = self.args
-        s = both.sigmoid(x * beta)
-        bend = both.masked(gg * g * s * (1 - s) * beta, ~(both.array_of(x) * beta > threshold))
-        return both.run(type(self), (gg, x), beta, threshold), bend
+        scaled = x * beta
+        bend = both.run(SigmoidBackwardBackward0, (gg * g, both.sigmoid(scaled)))
+        curved = both.indicator(both.array_of(scaled) < threshold, x)
+        return both.run(type(self), (gg, x), beta, threshold), bend * curved * beta
 
 
 class SoftplusBackward0(Rule):

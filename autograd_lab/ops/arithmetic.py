@@ -86,6 +86,7 @@ class MulBackward0(Rule):
     Saves: each factor that the other's gradient needs.   PyTorch: torch.mul
     """
 
+    plain_numbers = False
     inputs = ("self", "other")
     with_number = scalars.times
     saves = ("self", "other")
@@ -104,6 +105,7 @@ class DivBackward0(Rule):
     Shapes: as mul.   Saves: b, and a if b wants a gradient.   PyTorch: torch.div
     """
 
+    plain_numbers = False
     inputs = ("self", "other")
     with_number = scalars.over
     saves = ("self", "other")

@@ -62,6 +62,11 @@ def constant(array, like):
     return wrap(np.asarray(array)) if isinstance(like, Variable) else array
 
 
+def indicator(condition, like):
+    """1 where the array `condition` is true, 0 elsewhere, in the type of `like`."""
+    return constant(condition.astype(array_of(like).dtype), like)
+
+
 def where(condition, a, b):
     """`a` where the array `condition` is true, `b` elsewhere; `a` and `b` may be numbers."""
     if isinstance(a, Variable) or isinstance(b, Variable):

@@ -1184,7 +1184,7 @@ class SoftmaxBackwardDataBackward0(Rule):
     def vjp(self, gg, g, y):
         dims = self.args if len(y.shape) else ()
         to_g = both.run(type(self), (gg, y), *self.args)
-        return to_g, gg * g - gg * both.sum_over(g * y, dims, True) - g * both.sum_over(gg * y, dims, True)
+        return to_g, g * gg - both.sum_over(y * g, dims, True) * gg - g * both.sum_over(y * gg, dims, True)
 
 
 class LogSoftmaxBackward0(Rule):
@@ -1225,8 +1225,9 @@ class LogSoftmaxBackwardDataBackward0(Rule):
 
     def vjp(self, gg, g, y):
         dims = self.args if len(y.shape) else ()
-        weighed = gg * both.exp(y)
-        return gg - both.sum_over(weighed, dims, True), -weighed * both.sum_over(g, dims, True)
+        share = both.exp(y)
+        to_y = -both.sum_over(g, dims, True) * share * gg
+        return gg - both.sum_over(gg * share, dims, True), to_y
 
 
 def _softmax_function(op, rule):

@@ -295,30 +295,46 @@ def compiled_figures(torch: ModuleType | None, seconds: float) -> None:
             )
 
 
-def long_chain(n: int) -> tuple[float, float]:
-    """(seconds per node, forward, backward and freeing; peak bytes per node) of a chain of n additions."""
+def long_chain(n: int, times: int = 1) -> Program:
+    """A chain of n additions, forward, backward and freed, so many times."""
     torch = autograd_lab
 
-    def once() -> float:
-        gc.collect()
-        x = torch.tensor(1.0, requires_grad=True)
-        start = perf_counter()
-        y = x
-        for _ in range(n):
-            y = y + 1.0
-        y.backward()
-        del y
-        return (perf_counter() - start) / n
+    def program() -> None:
+        for _ in range(times):
+            y = torch.tensor(1.0, requires_grad=True)
+            for _ in range(n):
+                y = y + 1.0
+            y.backward()
+            del y
 
-    time = min(once() for _ in range(3))
+    return program
+
+
+def held_by_chain(n: int) -> float:
+    """The bytes that a chain of n additions holds for each node."""
     tracemalloc.start()
-    x = torch.tensor(1.0, requires_grad=True)
-    y = x
-    for _ in range(min(n, 20_000)):
+    y = autograd_lab.tensor(1.0, requires_grad=True)
+    for _ in range(n):
         y = y + 1.0
-    held = tracemalloc.get_traced_memory()[0] / min(n, 20_000)
+    held = tracemalloc.get_traced_memory()[0] / n
     tracemalloc.stop()
-    return time, held
+    return held
+
+
+def long_figures() -> None:
+    """What a node costs in a long chain and in short ones.
+
+    Both programs make a million nodes, for the longer a program runs, the less often it meets the machine at its quickest. Some
+    milliseconds of a single short chain would find a moment that no long one can.
+    """
+    n, parts = 1_000_000, 50
+    times = best({"long": long_chain(n), "short": long_chain(n // parts, parts)}, seconds=60)
+    alone = best({"one": long_chain(n // parts)}, seconds=3)["one"] * parts
+    print(
+        f"chain of {n:,} nodes: {times['long'] / n * 1e6:.2f} us a node, {times['long'] / times['short']:.2f} x that of "
+        f"{parts} chains of {n // parts:,} (<= 1.3), {times['long'] / alone:.2f} x that of the quickest one of these; "
+        f"{held_by_chain(n // parts):.0f} bytes a node"
+    )
 
 
 def recorded(program: Program) -> Program:
@@ -400,11 +416,7 @@ def main(argv: list[str] | None = None) -> int:
     )
     compiled_figures(torch, args.seconds)
     if not args.no_long:
-        short, held = long_chain(20_000)
-        long, _ = long_chain(1_000_000)
-        print(
-            f"chain of 1,000,000 nodes: {long * 1e6:.2f} us a node, {long / short:.2f} x that of 20,000 nodes (<= 1.3); {held:.0f} bytes a node"
-        )
+        long_figures()
     return 0
 
 

@@ -120,10 +120,10 @@ def plus(a, b):
 
 def expand(x, shape):
     """`x` broadcast to `shape`."""
-    if x.shape == shape:
-        return x
     if isinstance(x, Variable):
         return x.expand(shape)
+    if x.shape == shape:
+        return x
     out = np.empty(shape, x.dtype)  # faster for small arrays than np.broadcast_to, and it may be written to
     out[...] = x
     return out

@@ -24,6 +24,11 @@ def call(rule, inputs, *args):
     """Run a GeneralRule on Tensors (or None for an absent one) and plain values; record it if a gradient is
     wanted.
     """
+    return call_for_all(rule, inputs, *args)[0]
+
+
+def call_for_all(rule, inputs, *args):
+    """The same for the result and the extras, which are the very tensors that are saved."""
     state = THREAD.state
     arrays = [t if t is None else t._data for t in inputs]
     if rule.promotes and any(x.dtype is not arrays[0].dtype for x in arrays):
@@ -31,9 +36,11 @@ def call(rule, inputs, *args):
         arrays = [x.astype(meeting) for x in arrays]
     forward = in_single(rule.forward) if arrays[0].dtype is HALF else rule.forward
     data = state.run(forward, *arrays, *args)
+    extras = ()
     if rule.extras:
         data, *extras = data
-        inputs = (*inputs, *[wrap(e) for e in extras])
+        extras = [wrap(e) for e in extras]
+        inputs = (*inputs, *extras)
     if rule.layout is not None:
         data = rule.layout(data, arrays[0])
     out = wrap(data)
@@ -49,7 +56,7 @@ def call(rule, inputs, *args):
                 break
     if state.special:
         finish(state, rule, inputs, (out,), node, args)
-    return out
+    return out, *extras
 
 
 def gradients(rule, wanted, inputs, *args):
@@ -84,4 +91,4 @@ def _fold(operands, data):
     return tuple([((), data.dtype) if t is None else (t._data.shape, t._data.dtype) for t in operands])
 
 
-__all__ = ["GeneralRule", "call", "gradients"]
+__all__ = ["GeneralRule", "call", "call_for_all", "gradients"]

@@ -7,14 +7,13 @@ import numpy as np
 
 from ..autograd.errors import not_for
 from ..autograd.record import apply
-from ..autograd.variable import wrap
 from ..autograd.views import gather, scatter
 from ..layout import channels
 from ..random import rng_of
 from . import both
 from .convolution import unwindow, windows
 from .embedding import drawn
-from .general import GeneralRule, call
+from .general import GeneralRule, call_for_all
 from .rule import Rule, floats_only, function, kernel
 
 
@@ -255,10 +254,8 @@ def max_pool(nd, input, kernel, stride, padding, dilation, ceil_mode, return_ind
     if any(p > k // 2 for p, k in zip(padding, kernel, strict=True)):
         raise _too_much_padding(padding, kernel)
     rule = MaxPool2DWithIndicesBackward0 if nd == 2 else MaxPool3DWithIndicesBackward0
-    result = call(rule, (input,), kernel, steps, padding, dilation, ceil_mode, out, default)
-    if return_indices:
-        return result, wrap(_max_pool(x, kernel, steps, padding, dilation, out)[1])
-    return result
+    both_results = call_for_all(rule, (input,), kernel, steps, padding, dilation, ceil_mode, out, default)
+    return both_results if return_indices else both_results[0]
 
 
 class AvgPool2DBackward0(Rule):
@@ -555,8 +552,8 @@ def _adaptive_max_pool(rule, input, out, return_indices):
         raise RuntimeError(
             f"Trying to create tensor with negative dimension {min(out)}: {[*input.shape[: -len(out)], *out]}"
         )
-    result = call(rule, (input,), out)
-    return (result, wrap(rule.forward(input._data, out)[1])) if return_indices else result
+    both_results = call_for_all(rule, (input,), out)
+    return both_results if return_indices else both_results[0]
 
 
 def as_row(fn, input, *args):
@@ -736,8 +733,8 @@ def fractional_max_pool(nd, input, kernel, out, samples, return_indices):
             f"Trying to create tensor with negative dimension {min(out)}: {[*x.shape[:-nd], *out]}"
         )
     rule = FractionalMaxPool2DBackward0 if nd == 2 else FractionalMaxPool3DBackward0
-    result = call(rule, (input, samples), kernel, out)
-    return (result, wrap(rule.forward(x, samples._data, kernel, out)[1])) if return_indices else result
+    both_results = call_for_all(rule, (input, samples), kernel, out)
+    return both_results if return_indices else both_results[0]
 
 
 def _check_samples(x, samples, n, nd):

@@ -3,7 +3,7 @@
 import math
 
 from .absent import finder
-from .autograd.modes import as_formula
+from .autograd.formulas import as_formula
 from .autograd.record import apply
 from .ops import pairs
 from .ops import pointwise as rules

@@ -20,9 +20,10 @@ from heapq import heappop, heappush
 import numpy as np
 
 from . import anomaly
+from .formulas import in_formula
 from .halves import HALF, in_single
 from .hooks import as_tensor, check_value, run_node_hooks, run_tensor_hooks
-from .modes import THREAD, in_formula
+from .modes import THREAD
 from .node import LEAVES, AccumulateGrad
 from .variable import Variable, wrap
 

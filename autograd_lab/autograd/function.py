@@ -14,10 +14,11 @@ import warnings
 import numpy as np
 
 from .engine import cast, sum_to
-from .errors import FREED_TEXT, overwritten_text
+from .errors import FREED_TEXT, INFERENCE_SAVED, overwritten_text
 from .hooks import NodeHooks
 from .modes import THREAD, no_grad
-from .node import Node, Packed, count_down, new
+from .node import Node, count_down, new
+from .saved import Packed, check_saved_hooks
 from .variable import INFERENCE, NO_EDGE, Variable, accumulator_of, alias, bump_version, find_edge, wrap
 from .views import IN_CUSTOM, MULTI_OUTPUT, check_writable, created, make_view, move_retention, rebase_history
 
@@ -243,8 +244,6 @@ class Kept:
 
     def __init__(self, node, t, result):
         if t._box is INFERENCE:
-            from .node import INFERENCE_SAVED
-
             raise RuntimeError(INFERENCE_SAVED)
         self.result = result
         self.packed = None
@@ -275,8 +274,6 @@ class _Handle:
 
     def register_hooks(self, pack_hook, unpack_hook):
         """Pack the saved tensor now with `pack_hook`, and unpack it with `unpack_hook` when it is needed."""
-        from .node import check_saved_hooks
-
         kept = self._kept
         check_saved_hooks(self._node._kept is None, kept.packed, pack_hook, unpack_hook)
         kept.packed, kept.tensor = (

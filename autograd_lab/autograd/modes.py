@@ -112,31 +112,6 @@ def tell(event, *args):
         getattr(watch, event)(*args)
 
 
-def in_formula(rule, fn, *args, **kwargs):
-    """Call `fn`, a VJP, with its steps recorded as those of PyTorch's C++ are: `2 * g` is a MulBackward1 with one edge.
-
-    In Python `2 * g` makes the number a tensor first (MulBackward0). So it is in the user's own code, and in the rules of products
-    and quotients, where the number may be one that the user gave: their `plain_numbers` says False.
-    """
-    state = THREAD.state
-    before, state.formula = state.formula, rule.plain_numbers
-    try:
-        return fn(*args, **kwargs)
-    finally:
-        state.formula = before
-
-
-def as_formula(fn):
-    """The decorator of functions that PyTorch composes in C++."""
-    fn.plain_numbers = True
-
-    @functools.wraps(fn)
-    def call(*args, **kwargs):
-        return in_formula(fn, fn, *args, **kwargs)
-
-    return call
-
-
 def is_grad_enabled():
     """Whether operations are recorded in this thread (torch.is_grad_enabled)."""
     return THREAD.state.enabled()

@@ -9,21 +9,19 @@ from functools import partial
 
 import numpy as np
 
-from .errors import DETACHED_TEXT, FREED_TEXT, modified_text
+from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, modified_text
+from .formulas import in_formula
 from .hooks import NodeHooks, RemovableHandle
-from .modes import THREAD, in_formula
+from .modes import THREAD
+from .saved import FREED, Packed, SavedTensor, as_packed
 from .variable import (
     INFERENCE,
     NO_EDGE,
-    AutogradMeta,
     Registry,
     Variable,
-    alias,
     bump_version,
-    edge_of,
     new,
     pair_of,
-    version_of,
     weak,
     wrap,
 )
@@ -34,18 +32,6 @@ count_down = itertools.count(-1, -1).__next__
 _accumulators = itertools.count(-(2**62)).__next__  # below every other priority: a leaf is served at once
 LEAVES = -(2**61)
 """The priorities of leaves lie below this number, all others above."""
-
-
-class _Freed(tuple):
-    """What stands in `saved` once the saved values are gone. Not empty, so that asking for them is noticed."""
-
-    __slots__ = ()
-
-    def __repr__(self):
-        return "FREED"
-
-
-FREED = _Freed((None,))
 
 
 class NodeType(type):
@@ -100,7 +86,7 @@ class Node(metaclass=NodeType):
     skips_undefined = True  # with no gradient coming in, none goes out and the rule is not asked
     kind = "op"
     widens = True  # whether halves are computed in single precision
-    plain_numbers = True  # whether a number in `vjp` is no tensor under create_graph; see modes.in_formula
+    plain_numbers = True  # whether a number in `vjp` is no tensor under create_graph; see formulas.py
     layout = None  # how the result is laid out in memory, if otherwise than NumPy does it
     whole_pass = None  # what may do the work of the engine where this node is all there is between a root and the leaves
 
@@ -369,93 +355,6 @@ class AccumulateGrad(Node):
 Registry.accumulator = AccumulateGrad
 
 
-class Packed:
-    """A saved tensor that went through pack and unpack hooks (torch.autograd.graph.saved_tensors_hooks)."""
-
-    __slots__ = ("content", "edge", "nr", "unpack_hook")
-
-    def __init__(self, t, pack, unpack_hook, result_nr, node):
-        before = version_of(t)
-        self.nr = result_nr
-        self.unpack_hook = unpack_hook
-        state = THREAD.state
-        grad, state.grad = state.grad, False
-        hooks, state.saved_hooks = state.saved_hooks, []
-        state.refresh()
-        # A hook that keeps the result itself, history and all, makes a cycle; that is its affair.
-        history = result_nr is not None and t._data.dtype.kind == "f"  # places, as those of a sort, have none
-        handed = alias(t, (node, result_nr)) if history else t
-        try:
-            self.content = pack(handed)
-        finally:
-            state.grad = grad
-            state.saved_hooks = hooks
-            state.refresh()
-        if version_of(t) != before:
-            raise RuntimeError(
-                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
-                "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open "
-                "an issue if you need to perform in-place operations on the input to a pack hook."
-            )
-        self.edge = edge_of(t) if result_nr is None else None
-
-    def unpack(self, node, i):
-        t = self.unpack_hook(self.content)
-        if not isinstance(t, Variable):
-            raise TypeError(
-                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                + type(t).__name__
-            )
-        edge = self.edge if self.nr is None else (node, self.nr)
-        if edge is NO_EDGE:
-            return t.detach() if t.requires_grad else t
-        # Whatever the hook made of the numbers: the gradient goes where that of the saved tensor would have gone.
-        out = alias(t, edge)
-        if isinstance(edge, AccumulateGrad):
-            out._edge, out._meta = None, AutogradMeta(True)
-            out._meta.accumulator = weak(edge)
-        return out
-
-
-class SavedTensor:
-    """A handle on one saved tensor of one node: `node._raw_saved_<name>` (torch._C._autograd.SavedTensor)."""
-
-    def __init__(self, node, name):
-        if name not in node.saves:  # the class of `node` inherits from one that saves more
-            raise AttributeError(f"'{type(node).__name__}' object has no attribute '_raw_saved_{name}'")
-        self._node, self._i = node, node.saves.index(name)
-
-    def register_hooks(self, pack_hook, unpack_hook):
-        """Pack the saved tensor now with `pack_hook`, and unpack it with `unpack_hook` when it is needed."""
-        node, i = self._node, self._i
-        t = None if node.saved is FREED else node.saved[i]
-        check_saved_hooks(node.saved is FREED, isinstance(t, Packed), pack_hook, unpack_hook)
-        if t is None:
-            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        packed = Packed(t, pack_hook, unpack_hook, node.result_number(i), node)
-        node.saved = (*node.saved[:i], packed, *node.saved[i + 1 :])
-
-
-def check_saved_hooks(freed, packed, pack_hook, unpack_hook):
-    """Raise what SavedTensor.register_hooks raises for values that are gone, hooked already, or hooks that are none."""
-    if freed:
-        raise RuntimeError(
-            "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
-            "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through "
-            "the graph a second time or if you need to access saved variables after calling backward."
-        )
-    if packed:
-        raise RuntimeError(
-            "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
-            "allowed at a time."
-        )
-    if not callable(pack_hook) or not callable(unpack_hook):
-        raise TypeError(
-            "register_hooks(): incompatible function arguments. The following argument types are supported:\n"
-            "    1. (self: SavedTensor, arg0: Callable, arg1: Callable) -> None"
-        )
-
-
 def save(node, tensors):
     """Keep `tensors` (or None, or numbers) for the rule of `node`, with their versions.
 
@@ -464,7 +363,7 @@ def save(node, tensors):
     """
     state = THREAD.state
     if state.special:
-        tensors = _save_specially(node, tensors, state)
+        tensors = as_packed(node, tensors, state)
     node.saved = tensors
     versions = None
     for t in tensors:
@@ -478,32 +377,4 @@ def save(node, tensors):
     node.versions = versions
 
 
-def _save_specially(node, tensors, state):
-    """The slow path of `save`: hooks on saved tensors."""
-    if state.saved_hooks:
-        pack, unpack = state.saved_hooks[-1]
-        tensors = list(tensors)
-        for i in node.packing_order(len(tensors)):
-            if isinstance(tensors[i], Variable):
-                tensors[i] = Packed(tensors[i], pack, unpack, node.result_number(i), node)
-    return tuple(tensors)
-
-
-INFERENCE_SAVED = (
-    "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
-    "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it in "
-    "autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
-)
-
-__all__ = [
-    "FREED",
-    "NO_EDGE",
-    "AccumulateGrad",
-    "Node",
-    "Packed",
-    "SavedTensor",
-    "count_down",
-    "new",
-    "save",
-    "weak",
-]
+__all__ = ["NO_EDGE", "AccumulateGrad", "Node", "count_down", "new", "save", "weak"]

@@ -8,8 +8,10 @@ makes it anew, as an AsStridedBackward0 on the base: "these elements of the base
 
 import numpy as np
 
-from .modes import THREAD, in_formula
-from .node import FREED, Node, count_down, new, weak
+from .formulas import in_formula
+from .modes import THREAD
+from .node import Node, count_down, new, weak
+from .saved import FREED
 from .variable import (
     DEAD_END,
     INFERENCE,

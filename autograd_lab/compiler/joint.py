@@ -14,7 +14,7 @@ import numpy as np
 
 from ..autograd.engine import fold
 from ..autograd.modes import THREAD, no_grad
-from ..autograd.node import Packed
+from ..autograd.saved import Packed
 from ..autograd.variable import NO_EDGE, Variable, wrap
 from ..ops.rule import RULES
 from . import graph as ir

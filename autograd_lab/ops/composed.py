@@ -9,7 +9,7 @@ import operator
 
 import numpy as np
 
-from ..autograd.modes import as_formula
+from ..autograd.formulas import as_formula
 from ..autograd.record import apply
 from ..autograd.variable import wrap
 from . import losses

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..autograd.engine import sum_to
 from ..autograd.errors import FREED_TEXT
-from ..autograd.node import FREED
 from ..autograd.record import apply, apply_inplace, apply_view
+from ..autograd.saved import FREED
 from ..autograd.variable import Variable, wrap
 from ..autograd.views import shares_places
 from ..dtypes import ALL, fill_value_as

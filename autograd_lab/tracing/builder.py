@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd.function import BackwardCFunction
-from ..autograd.node import AccumulateGrad, Node, Packed
+from ..autograd.node import AccumulateGrad, Node
+from ..autograd.saved import Packed
 from ..autograd.variable import Variable
 from ..autograd.views import AsStridedBackward0
 from . import jacobian

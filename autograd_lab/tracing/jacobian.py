@@ -18,7 +18,8 @@ import numpy as np
 
 from ..autograd.engine import fold
 from ..autograd.modes import THREAD
-from ..autograd.node import FREED, Node, Packed
+from ..autograd.node import Node
+from ..autograd.saved import FREED, Packed
 from ..autograd.variable import Variable
 from ..ops.rule import Rule
 

@@ -18,10 +18,6 @@ pytest.importorskip("torch.utils.checkpoint")
 
 #: Every difference there is; autograd_lab/tracing/README.md says why.
 DIFFERENCES = {
-    "convolution": [
-        Field("node", "ConvolutionBackward0", "saved", ("input",), ("input", "weight")),
-        Field("free", "ConvolutionBackward0", "saved", ("input",), ("input", "weight")),
-    ],
     "views": [
         Only("native", "free", "CopySlices"),
         Field("node", "UnsafeViewBackward0", "params", ("shape",), ()),

@@ -1,0 +1,117 @@
+"""What a node keeps instead of a tensor once its values are freed, or while hooks pack what is saved; and the handle on one saved tensor."""
+
+from .modes import THREAD
+from .variable import NO_EDGE, AutogradMeta, Registry, Variable, alias, edge_of, version_of, weak
+
+
+class _Freed(tuple):
+    """What stands in `saved` once the saved values are gone. Not empty, so that asking for them is noticed."""
+
+    __slots__ = ()
+
+    def __repr__(self):
+        return "FREED"
+
+
+FREED = _Freed((None,))
+
+
+class Packed:
+    """A saved tensor that went through pack and unpack hooks (torch.autograd.graph.saved_tensors_hooks)."""
+
+    __slots__ = ("content", "edge", "nr", "unpack_hook")
+
+    def __init__(self, t, pack, unpack_hook, result_nr, node):
+        before = version_of(t)
+        self.nr = result_nr
+        self.unpack_hook = unpack_hook
+        state = THREAD.state
+        grad, state.grad = state.grad, False
+        hooks, state.saved_hooks = state.saved_hooks, []
+        state.refresh()
+        # A hook that keeps the result itself, history and all, makes a cycle; that is its affair.
+        history = result_nr is not None and t._data.dtype.kind == "f"  # places, as those of a sort, have none
+        handed = alias(t, (node, result_nr)) if history else t
+        try:
+            self.content = pack(handed)
+        finally:
+            state.grad = grad
+            state.saved_hooks = hooks
+            state.refresh()
+        if version_of(t) != before:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+                "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open "
+                "an issue if you need to perform in-place operations on the input to a pack hook."
+            )
+        self.edge = edge_of(t) if result_nr is None else None
+
+    def unpack(self, node, i):
+        t = self.unpack_hook(self.content)
+        if not isinstance(t, Variable):
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                + type(t).__name__
+            )
+        edge = self.edge if self.nr is None else (node, self.nr)
+        if edge is NO_EDGE:
+            return t.detach() if t.requires_grad else t
+        # Whatever the hook made of the numbers: the gradient goes where that of the saved tensor would have gone.
+        out = alias(t, edge)
+        if isinstance(edge, Registry.accumulator):
+            out._edge, out._meta = None, AutogradMeta(True)
+            out._meta.accumulator = weak(edge)
+        return out
+
+
+class SavedTensor:
+    """A handle on one saved tensor of one node: `node._raw_saved_<name>` (torch._C._autograd.SavedTensor)."""
+
+    def __init__(self, node, name):
+        if name not in node.saves:  # the class of `node` inherits from one that saves more
+            raise AttributeError(f"'{type(node).__name__}' object has no attribute '_raw_saved_{name}'")
+        self._node, self._i = node, node.saves.index(name)
+
+    def register_hooks(self, pack_hook, unpack_hook):
+        """Pack the saved tensor now with `pack_hook`, and unpack it with `unpack_hook` when it is needed."""
+        node, i = self._node, self._i
+        t = None if node.saved is FREED else node.saved[i]
+        check_saved_hooks(node.saved is FREED, isinstance(t, Packed), pack_hook, unpack_hook)
+        if t is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        packed = Packed(t, pack_hook, unpack_hook, node.result_number(i), node)
+        node.saved = (*node.saved[:i], packed, *node.saved[i + 1 :])
+
+
+def check_saved_hooks(freed, packed, pack_hook, unpack_hook):
+    """Raise what SavedTensor.register_hooks raises for values that are gone, hooked already, or hooks that are none."""
+    if freed:
+        raise RuntimeError(
+            "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
+            "freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward through "
+            "the graph a second time or if you need to access saved variables after calling backward."
+        )
+    if packed:
+        raise RuntimeError(
+            "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
+            "allowed at a time."
+        )
+    if not callable(pack_hook) or not callable(unpack_hook):
+        raise TypeError(
+            "register_hooks(): incompatible function arguments. The following argument types are supported:\n"
+            "    1. (self: SavedTensor, arg0: Callable, arg1: Callable) -> None"
+        )
+
+
+def as_packed(node, tensors, state):
+    """What `node` saves of `tensors` while something unusual goes on: with hooks on saved tensors, what these made of them."""
+    if state.saved_hooks:
+        pack, unpack = state.saved_hooks[-1]
+        tensors = list(tensors)
+        for i in node.packing_order(len(tensors)):
+            if isinstance(tensors[i], Variable):
+                tensors[i] = Packed(tensors[i], pack, unpack, node.result_number(i), node)
+    return tuple(tensors)
+
+
+__all__ = ["FREED", "Packed", "SavedTensor", "as_packed", "check_saved_hooks"]

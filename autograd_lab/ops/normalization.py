@@ -15,6 +15,7 @@ from ..autograd.variable import Variable
 from ..layout import channels, rows
 from . import both
 from .general import GeneralRule, call, gradients
+from .reductions import NormBackward1
 from .rule import METHODS, Rule, floats_only, function, kernel
 from .scalars import plus
 
@@ -415,9 +416,10 @@ def instance_norm(
     def each(t):
         return None if t is None else t.repeat(n)
 
+    weights = each(weight), each(bias)
     mean, var = (None if t is None else each(t).to(input.dtype) for t in (running_mean, running_var))
     flat = input.contiguous().view(1, n * c, *rest)
-    out = batch_norm(flat, each(weight), each(bias), mean, var, use_input_stats, momentum, eps, cudnn_enabled)
+    out = batch_norm(flat, *weights, mean, var, use_input_stats, momentum, eps, cudnn_enabled)
     if use_input_stats:
         for t, moved in ((running_mean, mean), (running_var, var)):
             if t is not None:
@@ -451,6 +453,63 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     x = input.float() if input._data.dtype.itemsize < 4 else input  # the squares of halves would be infinite
     out = x * plus((x**2).mean(dims, True), eps).rsqrt()
     return (out if weight is None else out * weight).to(input.dtype)
+
+
+class WeightNormInterfaceBackward0(GeneralRule):
+    """A weight by length and direction.
+
+    Math: w = v g / |v|, the norm over all dims but one.   VJP, s the sum of gw * v over these dims: to v: (gw - v s / |v|^2) g / |v|;
+    to g: s / |v|.   Shapes: w as v; g and the norms have size 1 in the dims that are summed.   Saves: v, g, the norms.
+    PyTorch: torch._weight_norm, whose second derivative takes the norms for constants
+    """
+
+    op = "_weight_norm_interface"
+    inputs = saves = ("v", "g", "result1")
+    operands, extras = 2, 1
+    keeps = ("dim",)
+
+    def forward(v, g, dim):
+        norms = np.sqrt((v * v).sum(_but(dim, v.ndim), keepdims=True))
+        return v * (g / norms), norms
+
+    def vjp(self, gw, v, g, norms):
+        dims = _but(self.args[0], len(v.shape))
+        if isinstance(v, Variable):
+            norms = both.sum_over(v * v, dims, True).sqrt()
+        along = both.sum_over(gw * v, dims, True) / norms
+        return (gw - v * (along / norms)) * (g / norms) if self.needs(0) else None, along
+
+
+def _but(dim, ndim):
+    return tuple(d for d in range(ndim) if d != dim)
+
+
+@function(name="_weight_norm", method=False)
+def weight_norm(v, g, dim=0):
+    """V times g over the norm of each slice of v along `dim`; -1: over the norm of all of it (torch._weight_norm)."""
+    if dim in (0, v._data.ndim - 1):
+        return call(WeightNormInterfaceBackward0, (v, g), dim)
+    return v * (g / norm_except_dim(v, 2, dim))
+
+
+class NormBackward0(NormBackward1):
+    """The norm of all elements, inside other functions.   PyTorch: torch.norm_except_dim."""
+
+    op = "norm"
+
+
+@function(method=False)
+def norm_except_dim(v, pow=2, dim=0):
+    """The norm of every slice of v along `dim`, in a shape that broadcasts with v; -1: of all of it (torch.norm_except_dim)."""
+    shape = v._data.shape
+    if dim == -1:
+        return apply(NormBackward0, (v,), float(pow), tuple(range(len(shape))), False)
+    if dim not in (0, len(shape) - 1):
+        return norm_except_dim(v.transpose(0, dim), pow, 0).transpose(0, dim)
+    n, ones = shape[dim], (1,) * (len(shape) - 1)
+    if dim == 0:
+        return apply(NormBackward1, (v.contiguous().view(n, -1),), float(pow), (1,), False).view(n, *ones)
+    return apply(NormBackward1, (v.contiguous().view(-1, n),), float(pow), (0,), False).view(*ones, n)
 
 
 class CrossMapLRN2dBackward(Rule):
@@ -494,4 +553,13 @@ def cross_map_lrn(input, size, alpha, beta, k):
     return apply(CrossMapLRN2dBackward, (input,), size, alpha, beta, k)
 
 
-__all__ = ["batch_norm", "cross_map_lrn", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
+__all__ = [
+    "batch_norm",
+    "cross_map_lrn",
+    "group_norm",
+    "instance_norm",
+    "layer_norm",
+    "norm_except_dim",
+    "rms_norm",
+    "weight_norm",
+]

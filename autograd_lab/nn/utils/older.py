@@ -5,11 +5,11 @@
 """
 
 from ...autograd import no_grad
+from ...ops import normalization as rules
 from ...ops.rule import FUNCTIONS
 from ...warning import warn
 from ..functional import normalize
 from ..parameter import Parameter
-from .parametrizations import _norm_except
 
 
 class _Before:
@@ -34,8 +34,7 @@ class _WeightNorm(_Before):
         self.dim = -1 if dim is None else dim
 
     def compute(self, module):
-        v = self.part(module, "v")
-        return v * (self.part(module, "g") / _norm_except(v, self.dim))
+        return rules.weight_norm(self.part(module, "v"), self.part(module, "g"), self.dim)
 
 
 class _SpectralNorm(_Before):
@@ -99,7 +98,7 @@ def weight_norm(module, name="weight", dim=0):
     )
     hook = _WeightNorm(name, dim)
     weight = _apply(module, hook, "weight_norm")
-    module.register_parameter(name + "_g", Parameter(_norm_except(weight, hook.dim).detach()))
+    module.register_parameter(name + "_g", Parameter(rules.norm_except_dim(weight, 2, hook.dim).detach()))
     module.register_parameter(name + "_v", Parameter(weight.detach()))
     setattr(module, name, hook.compute(module))
     module.register_forward_pre_hook(hook)

@@ -2,18 +2,11 @@
 
 from ...autograd import no_grad
 from ...linalg import matrix_exp, qr
+from ...ops import normalization as rules
 from ...ops.rule import FUNCTIONS
 from ..functional import normalize
 from ..module import Module
 from .parametrize import register_parametrization
-
-
-def _norm_except(weight, dim):
-    """The norm of every slice along `dim`, in a shape that broadcasts with the weight (dim -1: of the whole)."""
-    if dim == -1:
-        return weight.norm()
-    others = [d for d in range(weight.dim()) if d != dim % weight.dim()]
-    return weight.norm(2, others, keepdim=True) if others else weight.abs()
 
 
 class _WeightNorm(Module):
@@ -24,11 +17,11 @@ class _WeightNorm(Module):
         self.dim = -1 if dim is None else dim
 
     def forward(self, weight_g, weight_v):
-        return weight_v * (weight_g / _norm_except(weight_v, self.dim))
+        return rules.weight_norm(weight_v, weight_g, self.dim)
 
     def right_inverse(self, weight):
         """Length and direction of a weight."""
-        return _norm_except(weight, self.dim), weight
+        return rules.norm_except_dim(weight, 2, self.dim), weight
 
 
 def weight_norm(module, name="weight", dim=0):

@@ -354,6 +354,11 @@ def solve_ex(A, B, *, left=True, check_errors=False):
     )
 
 
+def _is_vector(a, b):
+    """Whether the right side of a system is a vector for each matrix of `a`, or one for all."""
+    return b.ndim == 1 or b.shape == a.shape[:-1]
+
+
 def _solution(A, B, left, name):
     check_matrices("linalg.solve", A)
     a, b = A._data, B._data
@@ -363,7 +368,7 @@ def _solution(A, B, left, name):
             f"{ALL[a.dtype].type_name} and B of type "
             f"{ALL[b.dtype].type_name} instead"
         )
-    vector = b.ndim == 1 or (a.ndim - 1 == b.ndim and b.shape == a.shape[:-1])
+    vector = _is_vector(a, b)
     m, n = (b.shape[-1], 1) if vector else b.shape[-2:]
     if (m if left else n) != a.shape[-1]:
         raise RuntimeError(
@@ -480,37 +485,86 @@ def _pinverse(input, rcond=1e-15):
 class LinalgLstsqBackward0(Rule):
     """Least squares solution.
 
-    Math: X with the smallest |A X - B|, X = A^+ B.   VJP: to B: (A^+)^T g;  to A: that of the pseudo-inverse
-    for g B^T.
-    Shapes: A (..., m, n), B (..., m, k).   Saves: A, B and the result.   PyTorch: torch.linalg.lstsq
+    Math: X with the smallest |A X - B|, X = A^+ B, and r = |A X - B|^2 for each column.   VJP: from X to B: (A^+)^T g;
+    to A: that of the pseudo-inverse for g B^T;  from r, with D = (A X - B) diag(g): 2 D X^T to A, -2 D to B.
+    Shapes: A (..., m, n), B (..., m, k) or (..., m).   Saves: A, B and the solution.   PyTorch: torch.linalg.lstsq
     """
 
     op = "linalg_lstsq"
     inputs = ("self", "b")
     saves = ("self", "b", "solution")
+    results = {"solution": 0}
+    plain = False
 
-    def forward(a, b):
-        return (
-            np.linalg.pinv(a, max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)).astype(a.dtype, copy=False)
-            @ b
-        )
+    def forward(a, b, vector, rcond, measured):
+        if vector:
+            b = b[..., None]
+        x = np.linalg.pinv(a, rcond).astype(a.dtype, copy=False) @ b
+        residuals = ((a @ x - b) ** 2).sum(-2) if measured else np.zeros(0, a.dtype)
+        n, m = x.shape[-2], a.shape[-2]
+        room = np.zeros((*x.shape[:-2], x.shape[-1], max(m, n)), x.dtype)  # LAPACK writes X over B
+        room[..., :n] = T(x)
+        x = T(room[..., :n])
+        return x[..., 0] if vector else x, residuals
 
-    def vjp(self, g, a, b, _x):
-        y = pinv(a) if isinstance(a, Variable) else np.linalg.pinv(a).astype(a.dtype, copy=False)
-        to_a = sum_to(_pinv_vjp(g @ T(b), a, y), a.shape) if self.needs(0) else None
-        return to_a, sum_to(T(y) @ g, b.shape) if self.needs(1) else None
+    def vjp(self, gs, a, b, x):
+        g, of_residuals = gs
+        vector, _, measured = self.args
+        shaped = _vector if vector else lambda column: column
+        if vector:
+            g, b, x = None if g is None else _column(g), _column(b), _column(x)
+        to_a = to_b = None
+        if g is not None:
+            y = pinv(a) if isinstance(a, Variable) else np.linalg.pinv(a).astype(a.dtype, copy=False)
+            to_a = _pinv_vjp(g @ T(b), a, y) if self.needs(0) else None
+            to_b = shaped(T(y) @ g) if self.needs(1) else None
+        if of_residuals is not None and measured:
+            off, g = a @ x - b, _row(of_residuals)
+            if self.needs(0):
+                more = 2 * ((g * off) @ T(x))
+                to_a = more if to_a is None else to_a + more
+            if self.needs(1):
+                more = shaped(-2 * g * off)
+                to_b = more if to_b is None else to_b + more
+        return to_a, to_b
 
 
 def lstsq(A, B, rcond=None, *, driver=None):
-    """(solution, residuals, rank, singular_values) of the least squares problem (torch.linalg.lstsq)."""
+    """(solution, residuals, rank, singular_values) of the least squares problem (torch.linalg.lstsq).
+
+    What the `driver`, by default "gelsy", does not compute is empty: "gels" has no rank, only "gelsd" and "gelss" have singular
+    values, and all but "gelsy" have residuals if there are more equations than unknowns, all of which are determined.
+    """
     check_matrices("linalg.lstsq", A, square=False)
-    vector = B._data.ndim == A._data.ndim - 1
-    solution = apply(LinalgLstsqBackward0, (A, B.unsqueeze(-1) if vector else B))
-    if vector:
-        solution = solution.squeeze(-1)
-    nothing = wrap(np.zeros(0, A._data.dtype))
-    rank = wrap(np.asarray(np.linalg.matrix_rank(A._data), np.int64)[()])
-    return _linalg_lstsq((solution, nothing, rank, nothing))
+    driver = driver or "gelsy"
+    if driver not in ("gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(
+            "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
+        )
+    a, b = A._data, B._data
+    m, n = a.shape[-2:]
+    if a.ndim - b.ndim not in (0, 1):
+        raise RuntimeError(
+            "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
+        )
+    vector = _is_vector(a, b)
+    if b.shape[-1 if vector else -2] != m:
+        raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
+    if rcond is None or driver == "gels":
+        rcond = max(m, n) * float(np.finfo(a.dtype).eps)
+    values = np.linalg.svd(a, compute_uv=False)
+    rank = np.asarray((values > rcond * values.max(-1, initial=0)[..., None]).sum(-1), np.int64)
+    measured = driver != "gelsy" and m > n and (driver == "gels" or bool((rank == n).all()))
+    solution, residuals = apply(LinalgLstsqBackward0, (A, B), vector, rcond, measured)
+    nothing = np.zeros(0, a.dtype)
+    return _linalg_lstsq(
+        (
+            solution,
+            residuals,
+            wrap(rank[()] if driver != "gels" else np.zeros(0, np.int64)),
+            wrap(values if driver in ("gelsd", "gelss") else nothing),
+        )
+    )
 
 
 _linalg_lstsq = return_types._result_type(

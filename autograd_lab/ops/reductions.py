@@ -954,10 +954,27 @@ class CumprodBackward0(Reduction):
             return g
         if (both.array_of(x) != 0).all():
             return both.reversed_cumsum(y * g, dim) / x
+        if isinstance(x, Variable):
+            return _omitting_each(g, x, dim)
         n = x.shape[dim]
         one = both.zeros_like(both.slice_of(y, dim, 0, 1)) + 1
         before = both.cat([one, both.slice_of(y, dim, 0, n - 1)], dim)
         return before * _tails(g, both.slice_of(x, dim, 1, n), dim)
+
+
+def _omitting_each(g, x, dim):
+    """The VJP of cumprod as PyTorch records it where there are zeros: to x[k] the sum over j of g[j] and the product of the rest."""
+    n = x.shape[dim]
+    out = both.zeros(x.shape, g)
+    for k in range(n):
+        products = (
+            both.narrow(x, dim, 0, k).prod(dim, True) if k else both.zeros_like(both.narrow(x, dim, 0, 1)) + 1
+        )
+        if k < n - 1:
+            after = both.narrow(x, dim, k + 1, n - 1 - k).cumprod(dim)
+            products = both.cat([products, products.expand(after.shape) * after if k else after], dim)
+        both.put(out.select(dim, k), (both.narrow(g, dim, k, n - k) * products).sum(dim))
+    return out
 
 
 def _tails(g, factors, dim):

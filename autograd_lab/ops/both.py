@@ -10,7 +10,7 @@ import numpy as np
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
 from . import numerics
-from .rule import FUNCTIONS, RULES
+from .rule import FUNCTIONS, METHODS, RULES
 
 
 def _pointwise(name, on_arrays):
@@ -79,6 +79,13 @@ def masked(g, condition):
     if isinstance(g, Variable):
         return _where(condition, g, 0)
     return np.where(condition, g, g.dtype.type(0))
+
+
+def filled(g, condition, value=0):
+    """`value` where the array `condition` is true, else `g`: `masked` turned round, recorded as masked_fill."""
+    if isinstance(g, Variable):
+        return METHODS["masked_fill"](g, wrap(np.asarray(condition)), value)
+    return np.where(condition, g.dtype.type(value), g)
 
 
 def zeros(shape, like):

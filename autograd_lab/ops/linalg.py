@@ -1209,6 +1209,21 @@ def vecdot(x, y, *, dim=-1):
     return (x * y).sum(dim)
 
 
+class CdistBackwardBackward0(Rule):
+    """The gradient of cdist for its first operand, of which PyTorch has no derivative.   Saves: nothing."""
+
+    op = "_cdist_backward"
+    no_jvp = "_cdist_backward"
+    inputs = ("grad", "x1", "x2", "cdist")
+    keeps = ("p",)
+
+    def forward(g, a, b, y, p):
+        return _cdist_moves(g, a, b, y, p).sum(-2) if g.size else np.zeros_like(a)
+
+    def vjp(self, g):
+        raise NotImplementedError("the derivative for '_cdist_backward' is not implemented.")
+
+
 class CdistBackward0(GeneralRule):
     """Distances between all pairs of rows.
 
@@ -1227,10 +1242,43 @@ class CdistBackward0(GeneralRule):
         return _length(np.abs(a[..., :, None, :] - b[..., None, :, :]), p)
 
     def vjp(self, g, a, b, y):
-        d = a.reshape((*a.shape[:-1], 1, a.shape[-1])) - b.reshape((*b.shape[:-2], 1, *b.shape[-2:]))
-        moved = _length_slope(d, y, self.args[0]) * _column(g)
-        to_a = sum_to(moved.sum(-2), a.shape) if self.needs(0) else None
-        return to_a, sum_to(-moved.sum(-3), b.shape) if self.needs(1) else None
+        p = self.args[0]
+        if not isinstance(g, Variable):
+            moved = _cdist_moves(g, a, b, y, p)
+            to_a = sum_to(moved.sum(-2), a.shape) if self.needs(0) else None
+            return to_a, sum_to(-moved.sum(-3), b.shape) if self.needs(1) else None
+        to_a = to_b = None
+        if self.needs(0):
+            to_a = sum_to(apply(CdistBackwardBackward0, (g.contiguous(), a, b, y), p), a.shape)
+        if self.needs(1):
+            turned = T(g).contiguous(), b, a, T(y).contiguous()
+            to_b = sum_to(apply(CdistBackwardBackward0, turned, p), b.shape)
+        return to_a, to_b
+
+
+def _cdist_moves(g, a, b, y, p):
+    """What each pair of rows brings to the gradient of the first of them."""
+    return _length_slope(a[..., :, None, :] - b[..., None, :, :], y, p) * g[..., None]
+
+
+class EuclideanDistBackward0(Rule):
+    """Distances between all pairs of many rows, whose gradients are matrix products.
+
+    Math: y[i, j] = |a_i - b_j|.   VJP, with r = g / y, 0 where y = 0: to a: a_i sum_j r[i, j] - r b; to b: b_j sum_i r[i, j] - r^T a.
+    Shapes: (..., n, d), (..., m, d) -> (..., n, m).   Saves: a, b, the result.   PyTorch: torch.cdist
+    """
+
+    op = "_euclidean_dist"
+    no_jvp = "_euclidean_dist"
+    inputs = ("x1", "x2")
+    saves = ("x1", "x2", "result")
+
+    def forward(a, b):
+        return CdistBackward0.forward(a, b, 2)
+
+    def vjp(self, g, a, b, y):
+        r = both.filled(g / y, both.array_of(y) == 0)
+        return a * both.sum_over(r, (-1,), True) - r @ b, b * _column(both.sum_over(r, (-2,))) - T(r) @ a
 
 
 def _length(size, p):
@@ -1274,7 +1322,23 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {a.shape[-1]} X2: {b.shape[-1]}"
         )
-    return call(CdistBackward0, (x1, x2), float(p))
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    n, m, d = a.shape[-2], b.shape[-2], a.shape[-1]
+    modes = {
+        "use_mm_for_euclid_dist_if_necessary": max(n, m) > 25,
+        "use_mm_for_euclid_dist": True,
+        "donot_use_mm_for_euclid_dist": False,
+    }
+    if compute_mode not in modes:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    k = math.prod(batch)
+    if p != 2 or not modes[compute_mode] or 0 in (k, n, m, d):
+        return call(CdistBackward0, (x1, x2), float(p))
+    if k > 1:
+        x1, x2 = (x.expand(*batch, *x._data.shape[-2:]).contiguous().view(k, -1, d) for x in (x1, x2))
+    return apply(EuclideanDistBackward0, (x1, x2)).view(*batch, n, m)
 
 
 class PdistBackwardBackward0(Rule):

@@ -20,6 +20,14 @@ def like(data, x):
     return ordered(data, order_of(x))
 
 
+def columns(data, x=None):
+    """Each matrix column after column, as LAPACK leaves factors, inverses and solutions."""
+    turned = data.swapaxes(-2, -1)
+    if turned.flags.c_contiguous and 1 not in data.shape:
+        return data
+    return turned.copy("C").swapaxes(-2, -1)
+
+
 def channels(data, *operands):
     """With the channels last if the operands have them last: convolution, pooling, padding, resizing, joining."""
     if all([x.ndim == data.ndim and has_channels_last(x) for x in operands]):
@@ -135,6 +143,6 @@ contiguous_format, preserve_format = memory_format("contiguous_format"), memory_
 channels_last, channels_last_3d = memory_format("channels_last", 4), memory_format("channels_last_3d", 5)
 
 __all__ = [
-    "channels", "channels_last", "channels_last_3d", "contiguous_format", "layout", "like", "memory_format", "preserve_format", "rows",
+    "channels", "channels_last", "channels_last_3d", "columns", "contiguous_format", "layout", "like", "memory_format", "preserve_format", "rows",
     "strided",
 ]  # fmt: skip

@@ -140,17 +140,9 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
 # -- linear -------------------------------------------------------------------------------------------
 
 linear = products.linear
+bilinear = FUNCTIONS["bilinear"]
 pdist = FUNCTIONS["pdist"]
 conv_tbc = FUNCTIONS["conv_tbc"]
-
-
-def bilinear(input1, input2, weight, bias=None):
-    """x1^T W_k x2 (+ bias) for every output k."""
-    shape = input1._data.shape[:-1]
-    left = input1.reshape(-1, input1._data.shape[-1])
-    right = input2.reshape(-1, input2._data.shape[-1])
-    out = FUNCTIONS["einsum"]("bi,kij,bj->bk", left, weight, right).view(*shape, weight._data.shape[0])
-    return out if bias is None else out + bias
 
 
 # -- dropout ------------------------------------------------------------------------------------------

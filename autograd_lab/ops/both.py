@@ -7,10 +7,10 @@ methods .sum, .reshape need no help: arrays and Tensors share them.
 
 import numpy as np
 
-from ..autograd.record import apply
+from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
 from . import numerics
-from .rule import FUNCTIONS, RULES
+from .rule import FUNCTIONS, METHODS, RULES
 
 
 def _pointwise(name, on_arrays):
@@ -84,6 +84,13 @@ def masked(g, condition):
     if isinstance(g, Variable):
         return _where(condition, g, 0)
     return np.where(condition, g, g.dtype.type(0))
+
+
+def filled(g, condition, value=0):
+    """`value` where the array `condition` is true, else `g`: `masked` turned round, recorded as masked_fill."""
+    if isinstance(g, Variable):
+        return METHODS["masked_fill"](g, wrap(np.asarray(condition)), value)
+    return np.where(condition, g.dtype.type(value), g)
 
 
 def zeros(shape, like):
@@ -166,6 +173,36 @@ def reversed_cumsum(x, dim):
 def slice_of(x, dim, start, stop):
     """The part start:stop of `x` along `dim`."""
     return x[(slice(None),) * dim + (slice(start, stop),)]
+
+
+def narrow(x, dim, start, length):
+    """The `length` places of `x` along `dim` from `start` on: a view, which `put` may write to."""
+    if isinstance(x, Variable):
+        return x.narrow(dim, start, length)
+    return slice_of(x, dim % x.ndim, start, start + length)
+
+
+def diagonal(x):
+    """The diagonals of matrices: a view, which `put` may write to."""
+    return x.diagonal(0, -2, -1) if isinstance(x, Variable) else np.einsum("...ii->...i", x)
+
+
+def put(part, value):
+    """Write `value`, or a number, over `part`, a view of what the formula itself has made."""
+    if not isinstance(part, Variable):
+        part[...] = value
+    elif isinstance(value, Variable):
+        part.copy_(value)
+    else:
+        part.fill_(value)
+
+
+def scale(part, number):
+    """Multiply `part`, a view of what the formula itself has made, by `number` in place."""
+    if isinstance(part, Variable):
+        apply_inplace(RULES["MulBackward1"], (part,), number)
+    else:
+        part *= number
 
 
 def cat(parts, dim):

@@ -2,8 +2,12 @@
 
 import math
 
+import numpy as np
+
+from ..autograd.record import apply
+from . import both
 from .products import bmm
-from .rule import function
+from .rule import Rule, function
 
 ELLIPSIS = "..."
 
@@ -243,6 +247,61 @@ def _sum_of_products(a, b, over):
     order = batch + rows + over + columns
     back = [order.index(i) for i in range(len(order))]
     return bmm(left, right).view(shape).permute(*back)
+
+
+class TrilinearBackward0(Rule):
+    """Sums of products of three tensors over common dims.
+
+    Math: y = sum over the dims `sumdim` of a b c, each of one size along the dims it lacks (a: `expand1`, ...).
+    VJP: the same with g in place of that factor, summed over the dims it lacks.
+    Shapes: each has the common dims that it does not lack, the result those not summed.
+    Saves: each factor that another's gradient needs.   PyTorch: torch.nn.functional.bilinear
+    """
+
+    op = "_trilinear"
+    inputs = saves = ("i1", "i2", "i3")
+    saves_if = {"i1": (1, 2), "i2": (0, 2), "i3": (0, 1)}
+    keeps = ("expand1", "expand2", "expand3", "sumdim")
+
+    def forward(a, b, c, *lacks):
+        common = range(a.ndim + len(lacks[0]))
+        of_a, of_b, of_c, of_y = ([d for d in common if d not in absent] for absent in lacks)
+        return np.einsum(a, of_a, b, of_b, c, of_c, of_y, optimize=_FROM_THE_LEFT)
+
+    def vjp(self, g, a, b, c):
+        d1, d2, d3, summed = self.args
+        return (
+            both.run(TrilinearBackward0, (g, b, c), summed, d2, d3, d1) if self.needs(0) else None,
+            both.run(TrilinearBackward0, (a, g, c), d1, summed, d3, d2) if self.needs(1) else None,
+            both.run(TrilinearBackward0, (a, b, g), d1, d2, summed, d3) if self.needs(2) else None,
+        )
+
+
+_FROM_THE_LEFT = ["einsum_path", (0, 1), (0, 1)]
+
+
+@function(method=False)
+def bilinear(input1, input2, weight, bias=None):
+    """x1^T W_k x2 (+ bias) for every output k (torch.nn.functional.bilinear)."""
+    x, y, w = input1._data, input2._data, weight._data
+    if x.ndim != y.ndim:
+        raise RuntimeError(f"bilinear(): input dimensions do not match: got {x.ndim} and {y.ndim}")
+    for i, (n, m) in enumerate(zip(x.shape[:-1], y.shape[:-1], strict=True)):
+        if n != m:
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {i}: got {n} and {m}")
+    for i, (n, m) in enumerate(((x.shape[-1], w.shape[1]), (y.shape[-1], w.shape[2])), 1):
+        if n != m:
+            raise RuntimeError(
+                f"bilinear(): input{i} size does not match weight size: got {n} but expected {m}"
+            )
+    if bias is not None and bias._data.shape[0] != w.shape[0]:
+        raise RuntimeError(
+            f"bilinear(): bias size does not match weight size: got {bias._data.shape[0]} but expected {w.shape[0]}"
+        )
+    rows = math.prod(x.shape[:-1])
+    flat = input1.reshape(rows, x.shape[-1]), weight, input2.reshape(rows, y.shape[-1])
+    out = apply(TrilinearBackward0, flat, (1, 3), (0,), (1, 2), (2, 3)).reshape(*x.shape[:-1], w.shape[0])
+    return out if bias is None else out + bias
 
 
 __all__ = ["einsum"]

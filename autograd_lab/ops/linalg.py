@@ -15,13 +15,14 @@ from ..autograd.errors import TYPE_NAMES, not_for
 from ..autograd.record import apply
 from ..autograd.variable import Variable, wrap
 from ..dtypes import ALL
+from ..layout import columns
 from ..warning import warn_once
 from . import both
 from .comparison import constant_result
 from .general import GeneralRule, call
 from .numerics import packed_lu, permutation
 from .products import matmul
-from .reductions import vector_norm
+from .reductions import times_others, vector_norm
 from .rule import FUNCTIONS, METHODS, Rule, floats_only, function, no_bools
 
 
@@ -59,32 +60,43 @@ def _eye(n, like):
     return both.constant(np.eye(n, dtype=both.array_of(like).dtype), like)
 
 
-def _solve(a, b):
-    """a^-1 b for a matrix (or batch) b."""
-    return solve(a, b) if isinstance(a, Variable) or isinstance(b, Variable) else np.linalg.solve(a, b)
-
-
-def _inverse(a):
-    return inv(a) if isinstance(a, Variable) else np.linalg.inv(a)
+def _solve(a, b, left=True):
+    """a^-1 b for a matrix (or batch) b, or b a^-1."""
+    if isinstance(a, Variable) or isinstance(b, Variable):
+        return solve(a, b, left=left)
+    return np.linalg.solve(a, b) if left else T(np.linalg.solve(T(a), T(b)))
 
 
 def _column(v):
     """A vector (or batch of vectors) as a column."""
-    return v.reshape((*v.shape, 1))
+    return v.unsqueeze(-1) if isinstance(v, Variable) else v[..., None]
 
 
 def _row(v):
-    return v.reshape((*v.shape[:-1], 1, v.shape[-1]))
+    """A vector (or batch of vectors) as a row."""
+    return v.unsqueeze(-2) if isinstance(v, Variable) else v[..., None, :]
 
 
 def _scalar(v):
     """A number for each matrix as a 1x1 matrix."""
-    return v.reshape((*v.shape, 1, 1))
+    return _column(_column(v))
+
+
+def _vector(column):
+    """A matrix of one column (or a batch of them) as a vector."""
+    return column.squeeze(-1) if isinstance(column, Variable) else column[..., 0]
 
 
 def _diagonal(v):
     """A diagonal matrix."""
-    return _column(v) * _eye(v.shape[-1], v)
+    return v.diag_embed() if isinstance(v, Variable) else _column(v) * _eye(v.shape[-1], v)
+
+
+def _times_identity(v, n):
+    """A number for each matrix times the n x n identity."""
+    if isinstance(v, Variable):
+        return T(_column(v).expand(*v.shape, n).diag_embed())
+    return v[..., None, None] * np.eye(n, dtype=v.dtype)
 
 
 class _Factored(GeneralRule):
@@ -104,7 +116,7 @@ class _Factored(GeneralRule):
 class LinalgDetBackward0(_Factored):
     """Determinant.
 
-    Math: y = det A.   VJP: g times the matrix of cofactors, which is det(A) A^-T where A can be inverted.
+    Math: y = det A.   VJP: g times the matrix of cofactors, which is G with A^T G = det(A) I where A can be inverted.
     Shapes: (..., n, n) -> (...).   Saves: A and the result.   PyTorch: torch.linalg.det
     """
 
@@ -117,31 +129,32 @@ class LinalgDetBackward0(_Factored):
         return np.where(np.isnan(a).any((-2, -1)), np.nan, det).astype(a.dtype)[()]  # of nan NumPy makes 0
 
     def vjp(self, g, a, det):
+        n = a.shape[-1]
+        if n < 2 or 0 in a.shape:
+            return both.expand(_scalar(g), a.shape) if n == 1 else both.zeros_like(a)
         size = np.abs(both.array_of(det))
-        if np.all(size > 100 * np.finfo(size.dtype).eps) and np.isfinite(size).all():
-            return _scalar(g * det) * T(_inverse(a))
-        return _scalar(g) * (_cofactors(a) if isinstance(a, Variable) else _cofactors_of_array(a))
+        singular = np.asarray(size < 100 * np.finfo(size.dtype).eps)
+        if not singular.any():
+            return _solve(T(a), _times_identity(g * det, n))
+        if singular.all() or not isinstance(a, Variable):
+            return _det_vjp_by_svd(g, a)
+        some, others = wrap(singular), wrap(~singular)
+        by_solving = _solve(T(a[others]), _times_identity(g * det, n)[others])
+        return (
+            both.zeros_like(a)
+            .index_put((some,), _det_vjp_by_svd(g[some], a[some]))
+            .index_put((others,), by_solving)
+        )
 
 
-def _cofactors_of_array(a):
-    """From A = U S V^T: det(U) det(V) U diag(products of the other singular values) V^T; right also for
-    singular A.
-    """
-    u, s, vh = np.linalg.svd(a)
-    n = s.shape[-1]
-    rest = np.stack([np.prod(np.delete(s, i, -1), -1) for i in range(n)], -1) if n else s
-    return (np.linalg.det(u) * np.linalg.det(vh))[..., None, None] * ((u * rest[..., None, :]) @ vh)
-
-
-def _cofactors(a):
-    """The same from its definition, by the minors: differentiable to any depth."""
-    n = a.shape[-1]
-    if n == 1:
-        return a * 0 + 1
-    others = np.array([[j for j in range(n) if j != i] for i in range(n)])
-    rows, cols = wrap(others.reshape(n, 1, n - 1, 1)), wrap(others.reshape(1, n, 1, n - 1))
-    signs = (-1.0) ** np.add.outer(np.arange(n), np.arange(n))
-    return det(a[..., rows, cols]) * wrap(signs.astype(a._data.dtype))
+def _det_vjp_by_svd(g, a):
+    """From A = U S V^T: g det(U) det(V) U diag(products of the other singular values) V^T; right also for singular A."""
+    if isinstance(a, Variable):
+        (u, s, vh), of = svd(a), det
+    else:
+        (u, s, vh), of = np.linalg.svd(a), np.linalg.det
+    rest = times_others(_column(of(u) * of(vh) * g), s, len(s.shape) - 1)
+    return (u * _row(rest)) @ vh
 
 
 def det(A):
@@ -175,10 +188,9 @@ class LinalgSlogdetBackward0(_Factored):
         if g is None:
             return None
         try:
-            inverse = _inverse(a)
-        except (LinAlgError, np.linalg.LinAlgError):
-            inverse = both.constant(np.full(a.shape, np.nan, both.array_of(a).dtype), a)
-        return _scalar(g) * T(inverse)
+            return _solve(T(a), _times_identity(g, a.shape[-1]))
+        except np.linalg.LinAlgError:
+            return np.full(a.shape, np.nan, a.dtype)
 
 
 def slogdet(A):
@@ -209,6 +221,7 @@ class LinalgInvExBackward0(Rule):
     Math: Y = A^-1.   VJP: -Y^T g Y^T.   Shapes: (..., n, n).   Saves: the result.   PyTorch: torch.linalg.inv
     """
 
+    layout = columns
     op = "linalg_inv_ex"
     inputs = ("A",)
     saves = ("inverse",)
@@ -311,18 +324,20 @@ class LinalgSolveExBackward0(_Factored):
                     f"torch.{name}: {which}The solver failed because the input matrix is singular."
                 ) from None
             x = _leftovers(a, b)
-        return x[..., 0] if vector else x if left else T(x)
+        if vector:
+            return columns(x[..., 0]) if x.ndim > 2 else x[:, 0]
+        return columns(x) if left else np.ascontiguousarray(T(x))
 
     def vjp(self, g, a, x):
         left, vector, a_shape, b_shape, _ = self.args
         if vector:
             g, x = _column(g), _column(x)
-        to_b = _solve(T(a), g) if left else T(_solve(a, T(g)))
+        to_b = _solve(T(a), g, left)
         to_a = None
         if self.needs(0):
             to_a = sum_to(-(to_b @ T(x) if left else T(x) @ to_b), a_shape)
         if vector:
-            to_b = to_b.reshape(to_b.shape[:-1])
+            to_b = _vector(to_b)
         return to_a, sum_to(to_b, b_shape) if self.needs(1) else None
 
 
@@ -339,6 +354,11 @@ def solve_ex(A, B, *, left=True, check_errors=False):
     )
 
 
+def _is_vector(a, b):
+    """Whether the right side of a system is a vector for each matrix of `a`, or one for all."""
+    return b.ndim == 1 or b.shape == a.shape[:-1]
+
+
 def _solution(A, B, left, name):
     check_matrices("linalg.solve", A)
     a, b = A._data, B._data
@@ -348,13 +368,12 @@ def _solution(A, B, left, name):
             f"{ALL[a.dtype].type_name} and B of type "
             f"{ALL[b.dtype].type_name} instead"
         )
-    vector = b.ndim == 1 or (a.ndim - 1 == b.ndim and b.shape == a.shape[:-1])
-    rows = b.shape[-1] if vector else b.shape[-2 if left else -1]
-    if rows != a.shape[-1]:
-        columns = 1 if vector else b.shape[-1]
+    vector = _is_vector(a, b)
+    m, n = (b.shape[-1], 1) if vector else b.shape[-2:]
+    if (m if left else n) != a.shape[-1]:
         raise RuntimeError(
             f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
-            f"({a.shape[-2]}x{a.shape[-1]} and {rows if left else b.shape[-2]}x{columns})"
+            f"({a.shape[-2]}x{a.shape[-1]} and {m}x{n})"
         )
     return call(LinalgSolveExBackward0, (A, B), left, vector, a.shape, b.shape, name)
 
@@ -379,15 +398,15 @@ class LinalgSolveTriangularBackward0(Rule):
         if not left:
             a, b, upper = T(a), T(b), not upper
         x = _substituted(a, b, upper)
-        return x if left else np.ascontiguousarray(T(x))
+        return columns(x if left else T(x))
 
     def vjp(self, g, a, x):
         upper, left, unit, a_shape, b_shape = self.args
         to_b = triangular(T(a), g, not upper, left, unit)
         to_a = None
         if self.needs(0):
-            whole = sum_to(-(to_b @ T(x) if left else T(x) @ to_b), a_shape)
-            to_a = both.triu(whole, int(unit)) if upper else both.tril(whole, -int(unit))
+            whole = -(to_b @ T(x) if left else T(x) @ to_b)
+            to_a = sum_to(both.triu(whole, int(unit)) if upper else both.tril(whole, -int(unit)), a_shape)
         return to_a, sum_to(to_b, b_shape) if self.needs(1) else None
 
 
@@ -466,37 +485,86 @@ def _pinverse(input, rcond=1e-15):
 class LinalgLstsqBackward0(Rule):
     """Least squares solution.
 
-    Math: X with the smallest |A X - B|, X = A^+ B.   VJP: to B: (A^+)^T g;  to A: that of the pseudo-inverse
-    for g B^T.
-    Shapes: A (..., m, n), B (..., m, k).   Saves: A, B and the result.   PyTorch: torch.linalg.lstsq
+    Math: X with the smallest |A X - B|, X = A^+ B, and r = |A X - B|^2 for each column.   VJP: from X to B: (A^+)^T g;
+    to A: that of the pseudo-inverse for g B^T;  from r, with D = (A X - B) diag(g): 2 D X^T to A, -2 D to B.
+    Shapes: A (..., m, n), B (..., m, k) or (..., m).   Saves: A, B and the solution.   PyTorch: torch.linalg.lstsq
     """
 
     op = "linalg_lstsq"
     inputs = ("self", "b")
     saves = ("self", "b", "solution")
+    results = {"solution": 0}
+    plain = False
 
-    def forward(a, b):
-        return (
-            np.linalg.pinv(a, max(a.shape[-2:]) * float(np.finfo(a.dtype).eps)).astype(a.dtype, copy=False)
-            @ b
-        )
+    def forward(a, b, vector, rcond, measured):
+        if vector:
+            b = b[..., None]
+        x = np.linalg.pinv(a, rcond).astype(a.dtype, copy=False) @ b
+        residuals = ((a @ x - b) ** 2).sum(-2) if measured else np.zeros(0, a.dtype)
+        n, m = x.shape[-2], a.shape[-2]
+        room = np.zeros((*x.shape[:-2], x.shape[-1], max(m, n)), x.dtype)  # LAPACK writes X over B
+        room[..., :n] = T(x)
+        x = T(room[..., :n])
+        return x[..., 0] if vector else x, residuals
 
-    def vjp(self, g, a, b, _x):
-        y = pinv(a) if isinstance(a, Variable) else np.linalg.pinv(a).astype(a.dtype, copy=False)
-        to_a = sum_to(_pinv_vjp(g @ T(b), a, y), a.shape) if self.needs(0) else None
-        return to_a, sum_to(T(y) @ g, b.shape) if self.needs(1) else None
+    def vjp(self, gs, a, b, x):
+        g, of_residuals = gs
+        vector, _, measured = self.args
+        shaped = _vector if vector else lambda column: column
+        if vector:
+            g, b, x = None if g is None else _column(g), _column(b), _column(x)
+        to_a = to_b = None
+        if g is not None:
+            y = pinv(a) if isinstance(a, Variable) else np.linalg.pinv(a).astype(a.dtype, copy=False)
+            to_a = _pinv_vjp(g @ T(b), a, y) if self.needs(0) else None
+            to_b = shaped(T(y) @ g) if self.needs(1) else None
+        if of_residuals is not None and measured:
+            off, g = a @ x - b, _row(of_residuals)
+            if self.needs(0):
+                more = 2 * ((g * off) @ T(x))
+                to_a = more if to_a is None else to_a + more
+            if self.needs(1):
+                more = shaped(-2 * g * off)
+                to_b = more if to_b is None else to_b + more
+        return to_a, to_b
 
 
 def lstsq(A, B, rcond=None, *, driver=None):
-    """(solution, residuals, rank, singular_values) of the least squares problem (torch.linalg.lstsq)."""
+    """(solution, residuals, rank, singular_values) of the least squares problem (torch.linalg.lstsq).
+
+    What the `driver`, by default "gelsy", does not compute is empty: "gels" has no rank, only "gelsd" and "gelss" have singular
+    values, and all but "gelsy" have residuals if there are more equations than unknowns, all of which are determined.
+    """
     check_matrices("linalg.lstsq", A, square=False)
-    vector = B._data.ndim == A._data.ndim - 1
-    solution = apply(LinalgLstsqBackward0, (A, B.unsqueeze(-1) if vector else B))
-    if vector:
-        solution = solution.squeeze(-1)
-    nothing = wrap(np.zeros(0, A._data.dtype))
-    rank = wrap(np.asarray(np.linalg.matrix_rank(A._data), np.int64)[()])
-    return _linalg_lstsq((solution, nothing, rank, nothing))
+    driver = driver or "gelsy"
+    if driver not in ("gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(
+            "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
+        )
+    a, b = A._data, B._data
+    m, n = a.shape[-2:]
+    if a.ndim - b.ndim not in (0, 1):
+        raise RuntimeError(
+            "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
+        )
+    vector = _is_vector(a, b)
+    if b.shape[-1 if vector else -2] != m:
+        raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
+    if rcond is None or driver == "gels":
+        rcond = max(m, n) * float(np.finfo(a.dtype).eps)
+    values = np.linalg.svd(a, compute_uv=False)
+    rank = np.asarray((values > rcond * values.max(-1, initial=0)[..., None]).sum(-1), np.int64)
+    measured = driver != "gelsy" and m > n and (driver == "gels" or bool((rank == n).all()))
+    solution, residuals = apply(LinalgLstsqBackward0, (A, B), vector, rcond, measured)
+    nothing = np.zeros(0, a.dtype)
+    return _linalg_lstsq(
+        (
+            solution,
+            residuals,
+            wrap(rank[()] if driver != "gels" else np.zeros(0, np.int64)),
+            wrap(values if driver in ("gelsd", "gelss") else nothing),
+        )
+    )
 
 
 _linalg_lstsq = return_types._result_type(
@@ -509,17 +577,18 @@ _linalg_lstsq = return_types._result_type(
 class LinalgCholeskyExBackward0(Rule):
     """Cholesky factor of a positive definite matrix.
 
-    Math: A = L L^T, L lower.   VJP: L^-T P L^-1 made symmetric, P the lower triangle of L^T g with half its diagonal.
+    Math: A = L L^T, L lower.   VJP: L^-T P L^-1 / 2, P the symmetric matrix with the lower triangle of L^T g.
     Shapes: (..., n, n).   Saves: the result.   PyTorch: torch.linalg.cholesky
     """
 
+    layout = columns
     op = "linalg_cholesky_ex"
     saves = ("L",)
     keeps = ("upper",)
 
     def forward(a, upper, name):
         factor = _cholesky(name, a, upper)
-        return np.ascontiguousarray(T(factor)) if upper else factor
+        return T(factor) if upper else factor
 
     def vjp(self, g, factor):
         return _cholesky_vjp(g, factor, self.args[0])
@@ -531,13 +600,14 @@ class CholeskyBackward0(Rule):
     Saves: the result.   PyTorch: torch.cholesky
     """
 
+    layout = columns
     op = "cholesky"
     saves = ("result",)
     keeps = ("upper",)
 
     def forward(a, upper):
         factor = _cholesky("cholesky", a, upper)
-        return np.ascontiguousarray(T(factor)) if upper else factor
+        return T(factor) if upper else factor
 
     def vjp(self, g, factor):
         return _cholesky_vjp(g, factor, self.args[0])
@@ -583,11 +653,9 @@ def _columns(half):
 def _cholesky_vjp(g, factor, upper):
     if upper:
         g, factor = T(g), T(factor)
-    p = T(factor) @ g
-    p = both.tril(p) - p * _eye(p.shape[-1], p) * 0.5
-    p = (p + T(p)) * 0.5
-    right = triangular(factor, p, False, left=False)
-    return triangular(T(factor), right, True)
+    p = both.tril(T(factor) @ g)
+    p = 0.5 * (p + T(both.tril(p, -1)))
+    return triangular(factor, triangular(T(factor), p, True), False, left=False)
 
 
 def cholesky(A, *, upper=False):
@@ -627,6 +695,7 @@ class CholeskySolveBackward0(Rule):
     Shapes: B (..., n, k), L (..., n, n).   Saves: B, L and the result.   PyTorch: torch.cholesky_solve
     """
 
+    layout = columns
     op = "cholesky_solve"
     inputs = ("self", "input2")
     saves = ("self", "input2", "result")
@@ -662,6 +731,7 @@ class CholeskyInverseBackward0(Rule):
     PyTorch: torch.cholesky_inverse
     """
 
+    layout = columns
     op = "cholesky_inverse"
     saves = ("self", "result")
     keeps = ("upper",)
@@ -671,7 +741,7 @@ class CholeskyInverseBackward0(Rule):
         return np.linalg.inv(low @ T(low))
 
     def vjp(self, g, factor, y):
-        common = y @ (g + T(g)) @ y
+        common = y @ ((g + T(g)) @ y)
         return -(factor @ common if self.args[0] else common @ factor)
 
 
@@ -688,7 +758,7 @@ class LinalgQrBackward0(Rule):
     """QR factorization.
 
     Math: A = Q R, Q with orthonormal columns, R upper.   VJP: (gQ + Q M) R^-T, M the symmetric matrix with
-    the lower triangle of R gR^T - gQ^T Q.   Shapes: (..., m, n) -> (..., m, k), (..., k, n), k = min(m, n).
+    the upper triangle of gR R^T - Q^T gQ.   Shapes: (..., m, n) -> (..., m, k), (..., k, n), k = min(m, n).
     Saves: Q, R.   PyTorch: torch.linalg.qr
     """
 
@@ -701,8 +771,9 @@ class LinalgQrBackward0(Rule):
 
     def forward(a, mode):
         if mode == "r":
-            return np.zeros(0, a.dtype), np.linalg.qr(a, "r")
-        return tuple(np.linalg.qr(a, mode))
+            return np.zeros(0, a.dtype), columns(np.linalg.qr(a, "r"))
+        q, r = np.linalg.qr(a, mode)
+        return columns(q), columns(r)
 
     def vjp(self, gs, q, r):
         gq, gr = gs
@@ -717,21 +788,21 @@ class LinalgQrBackward0(Rule):
             raise RuntimeError(
                 "The QR decomposition is not differentiable when mode='complete' and nrows > ncols."
             )
-        gq = q * 0 if gq is None else gq
-        gr = r * 0 if gr is None else gr
-        if m >= n:
-            return _qr_vjp(gq, gr, q, r)
-        # Wide: A = [X | Y] with X square, X = Q R1 and R2 = Q^T Y.
-        r1, gr1, gr2 = r[..., :m], gr[..., :m], gr[..., m:]
-        y = q @ r[..., m:]
-        to_x = _qr_vjp(gq + y @ T(gr2), gr1, q, r1)
-        return both.cat([to_x, q @ gr2], len(q.shape) - 1)
-
-
-def _qr_vjp(gq, gr, q, r):
-    low = r @ T(gr) - T(gq) @ q
-    middle = gq + q @ (both.tril(low) + T(both.tril(low, -1)))
-    return T(triangular(r, T(middle), True))
+        if gq is None and gr is None:
+            return None
+        if gq is None:
+            low = gr @ T(r)
+        else:
+            low = -(T(q) @ gq) if gr is None else gr @ T(r) - T(q) @ gq
+        if m < n:  # A = [X | Y] with X square
+            to_x = triangular(T(both.narrow(r, -1, 0, m)), q @ both.tril(_skew(-low)), False, left=False)
+            whole = both.cat([to_x, both.zeros((*r.shape[:-1], n - m), r)], len(r.shape) - 1)
+            return whole if gr is None else whole + q @ gr
+        middle = both.triu(low)
+        middle = middle + T(middle)
+        both.scale(both.diagonal(middle), 0.5)
+        middle = q @ middle
+        return triangular(T(r), middle if gq is None else middle + gq, False, left=False)
 
 
 def qr(A, mode="reduced"):
@@ -794,6 +865,7 @@ class LinalgHouseholderProductBackward0(Rule):
     PyTorch: torch.linalg.householder_product
     """
 
+    layout = columns
     op = "linalg_householder_product"
     inputs = ("input", "tau")
     saves = ("input", "tau", "result")
@@ -865,7 +937,7 @@ FUNCTIONS["orgqr"] = METHODS["orgqr"] = householder_product
 class LinalgEighBackward0(Rule):
     """Eigenvalues and eigenvectors of a symmetric matrix.
 
-    Math: A = V diag(w) V^T.   VJP: V (diag(gw) + V^T gV / (w_j - w_i) off the diagonal) V^T.
+    Math: A = V diag(w) V^T.   VJP: V (diag(gw) + (V^T gV - gV^T V) / 2 (w_j - w_i) off the diagonal) V^T.
     Shapes: (..., n, n) -> (..., n), (..., n, n).   Saves: both results.   PyTorch: torch.linalg.eigh
     """
 
@@ -876,16 +948,23 @@ class LinalgEighBackward0(Rule):
     plain = False
 
     def forward(a, uplo):
-        return tuple(np.linalg.eigh(a, uplo))
+        values, vectors = np.linalg.eigh(a, uplo)
+        return values, columns(vectors)
 
     def vjp(self, gs, w, v):
         gw, gv = gs
-        inner = _diagonal(gw) if gw is not None else 0
-        if gv is not None:
-            n = w.shape[-1]
-            gaps = _row(w) - _column(w) + _eye(n, w)
-            inner = inner + (T(v) @ gv) / gaps * (1 - _eye(n, w))
-        return v @ inner @ T(v)
+        if gv is None:
+            return None if gw is None else (v * _row(gw)) @ T(v)
+        gaps = _row(w) - _column(w)
+        both.put(both.diagonal(gaps), 1)
+        inner = 0.5 * _skew(T(v) @ gv) / gaps
+        if gw is not None:
+            both.put(both.diagonal(inner), gw)
+        return v @ (inner @ T(v))
+
+
+def _skew(a):
+    return a - T(a)
 
 
 def eigh(A, UPLO="L"):
@@ -917,38 +996,41 @@ class LinalgSvdBackward0(Rule):
 
     def forward(a, full, _k):
         try:
-            return tuple(np.linalg.svd(a, full))
+            u, s, vh = np.linalg.svd(a, full)
         except np.linalg.LinAlgError:
             raise LinAlgError(
                 "linalg.svd: The algorithm failed to converge because the input matrix contained non-finite values."
             ) from None
+        return columns(u), s, columns(vh)
 
     def vjp(self, gs, u, s, vh):
-        gu, gs_, gvh = gs
-        k = s.shape[-1]
-        if u.shape[-1] > k:
-            u, gu = u[..., :k], None if gu is None else gu[..., :k]
-        if vh.shape[-2] > k:
-            vh, gvh = vh[..., :k, :], None if gvh is None else gvh[..., :k, :]
+        gu, gs, gvh = gs
+        m, n, k = u.shape[-2], vh.shape[-1], s.shape[-1]
+        if self.args[0]:
+            u, gu = [None if x is None else both.narrow(x, -1, 0, k) for x in (u, gu)]
+            vh, gvh = [None if x is None else both.narrow(x, -2, 0, k) for x in (vh, gvh)]
         if gu is None and gvh is None:
-            return None if gs_ is None else (u * _row(gs_)) @ vh
-        inner = _diagonal(gs_) if gs_ is not None else 0
+            if gs is None:
+                return None
+            return u @ (_column(gs) * vh) if m >= n else (u * _row(gs)) @ vh
         square = s * s
-        gaps = _row(square) - _column(square) + _eye(k, s)
-        rest = 0
-        if gu is not None:
-            turn = T(u) @ gu
-            inner = inner + (turn - T(turn)) / gaps * _row(s)
-            if u.shape[-2] > k:
-                out = gu / _row(s)
-                rest = rest + (out - u @ (T(u) @ out)) @ vh
-        if gvh is not None:
-            turn = vh @ T(gvh)
-            inner = inner + _column(s) * ((turn - T(turn)) / gaps)
-            if vh.shape[-1] > k:
-                out = gvh / _column(s)
-                rest = rest + u @ (out - (out @ T(vh)) @ vh)
-        return u @ inner @ vh + rest
+        gaps = _row(square) - _column(square)
+        both.put(both.diagonal(gaps), 1)
+        if gvh is None:
+            inner = _skew(T(u) @ gu) / gaps * _row(s)
+        elif gu is None:
+            inner = _column(s) * (_skew(vh @ T(gvh)) / gaps)
+        else:
+            inner = (_skew(T(u) @ gu) * _row(s) + _column(s) * _skew(vh @ T(gvh))) / gaps
+        if gs is not None:
+            inner = inner + _diagonal(gs)
+        if m > n and gu is not None:
+            out = gu / _row(s)
+            return (u @ inner + out - u @ (T(u) @ out)) @ vh
+        if m < n and gvh is not None:
+            out = gvh / _column(s)
+            return u @ (inner @ vh + out - (out @ T(vh)) @ vh)
+        return u @ (inner @ vh) if m >= n else (u @ inner) @ vh
 
 
 def _svd(name, A, full):
@@ -961,7 +1043,6 @@ def svd(A, full_matrices=True, *, driver=None):
     return return_types.linalg_svd(_svd("linalg.svd", A, full_matrices))
 
 
-@function(name="linalg_svdvals", method=False)
 def svdvals(A, *, driver=None):
     """The singular values, largest first (torch.linalg.svdvals)."""
     return _svd("linalg.svdvals", A, False)[1]
@@ -1028,10 +1109,17 @@ class LinalgMatrixExpBackward0(Rule):
 
     def vjp(self, g, a):
         n = a.shape[-1]
-        top = both.cat([T(a), g], len(a.shape) - 1)
-        bottom = both.cat([a * 0, T(a)], len(a.shape) - 1)
-        block = both.cat([top, bottom], len(a.shape) - 2)
-        return both.run(LinalgMatrixExpBackward0, (block,))[..., :n, n:]
+        block = both.zeros((*a.shape[:-2], 2 * n, 2 * n), g)
+        turned = T(a)
+        both.put(_quarter(block, 0, 0), turned)
+        both.put(_quarter(block, n, n), turned)
+        both.put(_quarter(block, 0, n), g)
+        return _quarter(both.run(LinalgMatrixExpBackward0, (block,)), 0, n)
+
+
+def _quarter(block, row, column):
+    n = block.shape[-1] // 2
+    return both.narrow(both.narrow(block, -2, row, n), -1, column, n)
 
 
 @function
@@ -1116,7 +1204,24 @@ def _old_cross(input, other, dim=None):
 
 def vecdot(x, y, *, dim=-1):
     """Sums of products along a dim (torch.linalg.vecdot)."""
+    if x._data.ndim == 1 == y._data.ndim:
+        return FUNCTIONS["vdot"](x, y)
     return (x * y).sum(dim)
+
+
+class CdistBackwardBackward0(Rule):
+    """The gradient of cdist for its first operand, of which PyTorch has no derivative.   Saves: nothing."""
+
+    op = "_cdist_backward"
+    no_jvp = "_cdist_backward"
+    inputs = ("grad", "x1", "x2", "cdist")
+    keeps = ("p",)
+
+    def forward(g, a, b, y, p):
+        return _cdist_moves(g, a, b, y, p).sum(-2) if g.size else np.zeros_like(a)
+
+    def vjp(self, g):
+        raise NotImplementedError("the derivative for '_cdist_backward' is not implemented.")
 
 
 class CdistBackward0(GeneralRule):
@@ -1137,10 +1242,43 @@ class CdistBackward0(GeneralRule):
         return _length(np.abs(a[..., :, None, :] - b[..., None, :, :]), p)
 
     def vjp(self, g, a, b, y):
-        d = a.reshape((*a.shape[:-1], 1, a.shape[-1])) - b.reshape((*b.shape[:-2], 1, *b.shape[-2:]))
-        moved = _length_slope(d, y, self.args[0]) * _column(g)
-        to_a = sum_to(moved.sum(-2), a.shape) if self.needs(0) else None
-        return to_a, sum_to(-moved.sum(-3), b.shape) if self.needs(1) else None
+        p = self.args[0]
+        if not isinstance(g, Variable):
+            moved = _cdist_moves(g, a, b, y, p)
+            to_a = sum_to(moved.sum(-2), a.shape) if self.needs(0) else None
+            return to_a, sum_to(-moved.sum(-3), b.shape) if self.needs(1) else None
+        to_a = to_b = None
+        if self.needs(0):
+            to_a = sum_to(apply(CdistBackwardBackward0, (g.contiguous(), a, b, y), p), a.shape)
+        if self.needs(1):
+            turned = T(g).contiguous(), b, a, T(y).contiguous()
+            to_b = sum_to(apply(CdistBackwardBackward0, turned, p), b.shape)
+        return to_a, to_b
+
+
+def _cdist_moves(g, a, b, y, p):
+    """What each pair of rows brings to the gradient of the first of them."""
+    return _length_slope(a[..., :, None, :] - b[..., None, :, :], y, p) * g[..., None]
+
+
+class EuclideanDistBackward0(Rule):
+    """Distances between all pairs of many rows, whose gradients are matrix products.
+
+    Math: y[i, j] = |a_i - b_j|.   VJP, with r = g / y, 0 where y = 0: to a: a_i sum_j r[i, j] - r b; to b: b_j sum_i r[i, j] - r^T a.
+    Shapes: (..., n, d), (..., m, d) -> (..., n, m).   Saves: a, b, the result.   PyTorch: torch.cdist
+    """
+
+    op = "_euclidean_dist"
+    no_jvp = "_euclidean_dist"
+    inputs = ("x1", "x2")
+    saves = ("x1", "x2", "result")
+
+    def forward(a, b):
+        return CdistBackward0.forward(a, b, 2)
+
+    def vjp(self, g, a, b, y):
+        r = both.filled(g / y, both.array_of(y) == 0)
+        return a * both.sum_over(r, (-1,), True) - r @ b, b * _column(both.sum_over(r, (-2,))) - T(r) @ a
 
 
 def _length(size, p):
@@ -1184,7 +1322,23 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
         raise RuntimeError(
             f"X1 and X2 must have the same number of columns. X1: {a.shape[-1]} X2: {b.shape[-1]}"
         )
-    return call(CdistBackward0, (x1, x2), float(p))
+    if p < 0:
+        raise RuntimeError("cdist only supports non-negative p values")
+    n, m, d = a.shape[-2], b.shape[-2], a.shape[-1]
+    modes = {
+        "use_mm_for_euclid_dist_if_necessary": max(n, m) > 25,
+        "use_mm_for_euclid_dist": True,
+        "donot_use_mm_for_euclid_dist": False,
+    }
+    if compute_mode not in modes:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    k = math.prod(batch)
+    if p != 2 or not modes[compute_mode] or 0 in (k, n, m, d):
+        return call(CdistBackward0, (x1, x2), float(p))
+    if k > 1:
+        x1, x2 = (x.expand(*batch, *x._data.shape[-2:]).contiguous().view(k, -1, d) for x in (x1, x2))
+    return apply(EuclideanDistBackward0, (x1, x2)).view(*batch, n, m)
 
 
 class PdistBackwardBackward0(Rule):
@@ -1247,6 +1401,7 @@ def pdist(input, p=2.0):
 # -- norms --------------------------------------------------------------------------------------------
 
 
+@function(name="linalg_matrix_norm", method=False)
 def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """A norm of the matrices in two dims: "fro", "nuc", 1, -1, 2, -2, inf, -inf (torch.linalg.matrix_norm)."""
     if A._data.ndim < 2:
@@ -1258,6 +1413,8 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     if dtype is not None:
         A = A.to(dtype)
     ndim = A._data.ndim
+    if len(dim) != 2:
+        raise RuntimeError(f"linalg.matrix_norm: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
     rows, cols = (d % ndim for d in dim)
     if rows == cols:
         raise RuntimeError(f"linalg.matrix_norm: dims must be different. Got ({dim[0]}, {dim[1]})")

@@ -9,6 +9,7 @@ from ..autograd.engine import sum_to
 from ..autograd.errors import not_for
 from ..autograd.record import apply
 from ..dtypes import ALL
+from ..layout import columns
 from ..warning import warn_once
 from . import both
 from .comparison import constant_result
@@ -18,35 +19,62 @@ from .rule import Rule, function
 
 
 def unpack(packed):
-    """L and U of packed factors, arrays or Tensors, also of matrices that are not square."""
+    """The arrays L and U of packed factors, also of matrices that are not square."""
     m, n = packed.shape[-2:]
     k = min(m, n)
-    lower = both.tril(packed[..., :, :k], -1)
-    return lower + both.constant(np.eye(m, k, dtype=both.array_of(packed).dtype), packed), both.triu(
-        packed[..., :k, :]
-    )
+    return np.tril(packed[..., :, :k], -1) + np.eye(m, k, dtype=packed.dtype), np.triu(packed[..., :k, :])
 
 
-def factors_vjp(gl, gu, lower, upper):
-    """The gradient of P^T A = L U from those of the factors.
+def _factors(packed):
+    """L and U of packed factors, arrays or Tensors."""
+    return both.run(LuUnpackBackward0, (packed,), *packed.shape[-2:], True)
 
-    Square: L^-T (tril(L^T gL, -1) + triu(gU U^T)) U^-T. The rows below a square L are A2 U^-1 and the columns beside a
-    square U are L^-1 A2, which passes part of their gradient on to the other factor.
+
+def _factors_vjp(gl, gu, p, lower, upper):
+    """The gradient of A = P L U from those of the factors, either of which may be None.
+
+    Square: P L^-T (tril(L^T gL, -1) + triu(gU U^T)) U^-T. The columns beside a square U, and the rows below a square L, have
+    what they need to pass through the other factor alone.
     """
     m, k, n = *lower.shape[-2:], upper.shape[-1]
-    l1, u1, gl1, gu1 = lower[..., :k, :], upper[..., :, :k], gl[..., :k, :], gu[..., :, :k]
-    parts, dim = [], len(lower.shape) - 1
-    if m > k:
-        below = triangular(T(u1), gl[..., k:, :], False, left=False)
-        gu1 = gu1 - T(lower[..., k:, :]) @ below
-        parts, dim = [below], dim - 1
-    elif n > k:
-        beside = triangular(T(l1), gu[..., :, k:], True, unit=True)
-        gl1 = gl1 - beside @ T(upper[..., :, k:])
-        parts = [beside]
-    middle = both.tril(T(l1) @ gl1, -1) + both.triu(gu1 @ T(u1))
-    square = triangular(T(u1), triangular(T(l1), middle, True, unit=True), False, left=False)
-    return both.cat([square, *parts], dim) if parts else square
+    if m == n:
+        middle = None if gl is None else both.tril(T(lower) @ gl, -1)
+        if gu is not None:
+            of_u = both.triu(gu @ T(upper))
+            middle = of_u if middle is None else middle + of_u
+        return p @ _before(lower, _after(middle, upper))
+    if m < n:
+        of_u = None if gu is None else both.triu(gu) @ T(upper)
+        middle = _minus(None if gl is None else T(lower) @ gl, of_u)
+        square = _after(both.tril(middle, -1), both.narrow(upper, -1, 0, k))
+        if gu is None:
+            return p @ _padded(_before(lower, square), 0, n - k)
+        square = square + both.triu(both.narrow(gu, -1, 0, k))
+        return p @ _before(lower, both.cat([square, both.narrow(gu, -1, k, n - k)], len(gu.shape) - 1))
+    of_l = None if gl is None else T(lower) @ both.tril(gl, -1)
+    middle = _minus(None if gu is None else gu @ T(upper), of_l)
+    square = _before(both.narrow(lower, -2, 0, k), both.triu(middle))
+    if gl is None:
+        return p @ _padded(_after(square, upper), m - k, 0)
+    square = square + both.tril(both.narrow(gl, -2, 0, k), -1)
+    return p @ _after(both.cat([square, both.narrow(gl, -2, k, m - k)], len(gl.shape) - 2), upper)
+
+
+def _minus(a, b):
+    """A - b, either of which may be None."""
+    if a is None:
+        return -b
+    return a if b is None else a - b
+
+
+def _before(lower, x):
+    """The matrix L^-T x."""
+    return triangular(T(lower), x, True, unit=True)
+
+
+def _after(x, upper):
+    """The matrix X U^-T."""
+    return triangular(T(upper), x, False, left=False)
 
 
 class LinalgLuFactorExBackward0(Rule):
@@ -66,16 +94,13 @@ class LinalgLuFactorExBackward0(Rule):
 
     def forward(a, pivot):
         packed, swaps = packed_lu(a)
-        return packed, swaps, zero_pivots(packed)
+        return columns(packed), swaps, zero_pivots(packed)
 
     def vjp(self, gs, packed, pivots):
-        lower, upper = unpack(packed)
-        m, n = packed.shape[-2:]
-        k = min(m, n)
-        g = gs[0]
-        return _order(pivots, g) @ factors_vjp(
-            both.tril(g[..., :, :k], -1), both.triu(g[..., :k, :]), lower, upper
-        )
+        lower, upper = _factors(packed)
+        k = min(packed.shape[-2:])
+        gl, gu = both.narrow(gs[0], -1, 0, k), both.narrow(gs[0], -2, 0, k)
+        return _factors_vjp(gl, gu, _order(pivots, gs[0]), lower, upper)
 
 
 def _order(pivots, g):
@@ -103,8 +128,7 @@ class LinalgLuBackward0(Rule):
         return unpack(packed_lu(a)[0])
 
     def vjp(self, gs, lower, p, upper):
-        gl, gu = (both.zeros_like(x) if g is None else g for g, x in zip(gs, (lower, upper), strict=True))
-        return p @ factors_vjp(gl, gu, lower, upper)
+        return None if gs[0] is None and gs[1] is None else _factors_vjp(*gs, p, lower, upper)
 
 
 class LuUnpackBackward0(Rule):
@@ -125,28 +149,31 @@ class LuUnpackBackward0(Rule):
     def vjp(self, gs):
         gl, gu = gs
         m, n, _ = self.args
+        if gu is None:
+            return _padded(both.tril(gl, -1), 0, n - m)
+        if gl is None:
+            return _padded(both.triu(gu), m - n, 0)
         k = min(m, n)
-        parts = []
-        if gl is not None:
-            parts.append(_padded(both.tril(gl, -1), 0, n - k))
-        if gu is not None:
-            parts.append(_padded(both.triu(gu), m - k, 0))
-        return parts[0] + parts[1] if len(parts) == 2 else parts[0]
+        if m == n:
+            return both.tril(gl, -1) + both.triu(gu)
+        low, up = (gl, both.narrow(gu, -1, 0, k)) if m < n else (both.narrow(gl, -2, 0, k), gu)
+        rest = both.narrow(gu, -1, k, n - k) if m < n else both.narrow(gl, -2, k, m - k)
+        return both.cat([both.tril(low, -1) + both.triu(up), rest], len(gl.shape) - (1 if m < n else 2))
 
 
 def _padded(x, rows, columns):
     """`x` with rows of zeros below it, or columns of zeros beside it."""
     *batch, m, n = x.shape
-    if rows:
+    if rows > 0:
         return both.cat([x, both.zeros((*batch, rows, n), x)], len(batch))
-    return both.cat([x, both.zeros((*batch, m, columns), x)], len(batch) + 1) if columns else x
+    return both.cat([x, both.zeros((*batch, m, columns), x)], len(batch) + 1) if columns > 0 else x
 
 
 class LinalgLuSolveBackward0(Rule):
     """Solution of a linear system whose matrix is known by its LU factors.
 
     Math: X with A X = B (or X A = B), A = P L U, or with A^T for A.   VJP: to B: the same system with the
-    transpose, for g; to LU: that of A, -gB X^T (or as fits the system), passed on to L and U.
+    transpose, for g; to LU, of A X = B: with R = -U^-T g X^T, triu(R) to U and tril(L^-T R U^T, -1) to L.
     Shapes: LU (..., n, n), swaps (..., n), B (..., n, k).   Saves: the factors, the swaps, the result.
     PyTorch: torch.linalg.lu_solve
     """
@@ -167,19 +194,26 @@ class LinalgLuSolveBackward0(Rule):
             x = p @ _substitute(T(lower), _substitute(T(upper), b, False), True)
         else:
             x = _substitute(upper, _substitute(lower, T(p) @ b, False), True)
-        return x if left else np.ascontiguousarray(T(x))
+        return columns(x) if left else np.ascontiguousarray(T(x))
 
     def vjp(self, g, packed, pivots, x):
         left, adjoint, b_shape = self.args
-        to_b = both.run(LinalgLuSolveBackward0, (packed, g, pivots), left, not adjoint, g.shape)
-        to_packed = None
+        to_b = to_packed = None
         if self.needs(0):
-            to_a = to_b @ T(x) if left else T(x) @ to_b
-            lower, upper = unpack(packed)
-            moved = -(T(_order(pivots, packed)) @ (T(to_a) if adjoint else to_a))
-            whole = both.tril(moved @ T(upper), -1) + both.triu(T(lower) @ moved)
-            to_packed = sum_to(whole, packed.shape)
-        return to_packed, sum_to(to_b, b_shape) if self.needs(1) else None
+            lower, upper = _factors(packed)
+            if left != adjoint:
+                moved = triangular(T(upper), -(g @ T(x) if left else T(g) @ x), False)
+                to_packed = both.tril(_before(lower, moved @ T(upper)), -1) + both.triu(moved)
+            else:
+                p = _order(pivots, packed)
+                moved = -(T(p) @ x @ T(g) @ p if left else T(p) @ T(x) @ g @ p)
+                moved = triangular(T(lower), moved, True, left=False, unit=True)
+                to_packed = both.tril(moved, -1) + both.triu(_after(T(lower) @ moved, upper))
+            to_packed = sum_to(to_packed, packed.shape)
+        if self.needs(1):
+            to_b = both.run(LinalgLuSolveBackward0, (packed, g, pivots), left, not adjoint, g.shape)
+            to_b = sum_to(to_b, b_shape)
+        return to_packed, to_b
 
 
 def _substitute(a, b, upper):

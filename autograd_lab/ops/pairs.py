@@ -1034,7 +1034,14 @@ class AddcdivBackward0(Rule):
 
     def vjp(self, g, b, c):
         v = self.args[0]
-        return g, g * (v / c) if self.needs(1) else None, -g * (v * b / (c * c)) if self.needs(2) else None
+        share = both.constant(
+            both.array_of(c).dtype.type(v), c
+        )  # a number over a tensor is a division, not 1 / c times it
+        return (
+            g,
+            g * (share / c) if self.needs(1) else None,
+            -g * (v * b / (c * c)) if self.needs(2) else None,
+        )
 
 
 def _with_value(op, rule):

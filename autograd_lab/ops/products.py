@@ -901,16 +901,21 @@ def multi_dot(tensors):
 
 
 def _cheapest_order(shapes):
-    """split[i, j]: where the product of matrices i..j is best cut in two (dynamic programming)."""
+    """split[i, j]: where the product of matrices i..j is best cut in two (dynamic programming).
+
+    Of cuts that cost the same it is the first, or of three matrices the second, as in PyTorch.
+    """
     size = [s[0] for s in shapes] + [shapes[-1][1]]
     n = len(shapes)
     cost, split = {(i, i): 0 for i in range(n)}, {}
     for length in range(1, n):
         for i in range(n - length):
             j = i + length
-            cost[i, j], split[i, j] = min(
-                (cost[i, k] + cost[k + 1, j] + size[i] * size[k + 1] * size[j + 1], k) for k in range(i, j)
+            cost[i, j], at = min(
+                (cost[i, k] + cost[k + 1, j] + size[i] * size[k + 1] * size[j + 1], k if n > 3 else -k)
+                for k in range(i, j)
             )
+            split[i, j] = abs(at)
     return split
 
 
@@ -940,12 +945,12 @@ def tensordot(a, b, dims=2):
         raise RuntimeError("both dimension lists should have same length")
     x, y = a._data, b._data
     for i, j in zip(over_a, over_b, strict=True):
-        if x.shape[i] == 1 != y.shape[j]:  # PyTorch lets a dim of size one go with any
-            b = b.sum(j, True)
-            y = b._data
-        elif y.shape[j] == 1 != x.shape[i]:
+        if y.shape[j] == 1:  # PyTorch lets a dim of size one go with any
             a = a.sum(i, True)
             x = a._data
+        elif x.shape[i] == 1:
+            b = b.sum(j, True)
+            y = b._data
         if x.shape[i] != y.shape[j]:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {x.shape[i]} in dim {i} and "
@@ -959,10 +964,12 @@ def tensordot(a, b, dims=2):
         math.prod(s)
         for s in ([x.shape[i] for i in free_a], [x.shape[i] for i in over_a], [y.shape[j] for j in free_b])
     )
-    left, right = a.permute(*free_a, *over_a), b.permute(*over_b, *free_b)
+    left, right = a.permute([*free_a, *over_a]), b.permute([*over_b, *free_b])
     shape = [x.shape[i] for i in free_a] + [y.shape[j] for j in free_b]
-    if not free_a and not free_b:
-        return dot(left.reshape(k), right.reshape(k)).view(shape)
+    if n == 1 == p:
+        if left._data.flags.c_contiguous and right._data.flags.c_contiguous:
+            return dot(left.flatten(), right.flatten()).view(shape)
+        return (left.squeeze() * right.squeeze()).sum().view(shape)
     return mm(left.reshape(n, k), right.reshape(k, p)).view(shape)
 
 

@@ -268,17 +268,17 @@ def _prod(x, dims, keepdim):
     return np.multiply.reduce(x, axis=dims, keepdims=keepdim, dtype=None if x.dtype.kind == "f" else np.int64)
 
 
-def _product_of_others(x, dim):
-    """For each element the product of the others along `dim`, without dividing: zeros are no trouble."""
+def times_others(g, x, dim):
+    """`g` times, for each element of `x`, the product of the others along `dim`, without dividing: zeros are no trouble."""
     n = x.shape[dim]
-    if n == 0:
-        return x
+    if n < 2 or 0 in x.shape:
+        return both.expand(g, x.shape)
     one = both.zeros_like(both.slice_of(x, dim, 0, 1)) + 1
     before = both.cumprod(both.cat([one, both.slice_of(x, dim, 0, n - 1)], dim), dim)
     after = both.flip(
         both.cumprod(both.cat([one, both.flip(both.slice_of(x, dim, 1, n), dim)], dim), dim), dim
     )
-    return before * after
+    return g * (before * after)
 
 
 class ProdBackward0(Rule):
@@ -298,8 +298,8 @@ class ProdBackward0(Rule):
         if not x.shape:
             return g
         if (both.array_of(x) != 0).all():
-            return g * y / x
-        return (g * _product_of_others(x.reshape(-1), 0)).reshape(x.shape)
+            return g * (y / x)
+        return times_others(g, x.ravel(), 0).reshape(x.shape)
 
 
 class ProdBackward1(Reduction):
@@ -323,8 +323,8 @@ class ProdBackward1(Reduction):
             return g
         g = spread(g, x.shape, dim, keepdim)
         if (both.array_of(x) != 0).all():
-            return g * spread(y, x.shape, dim, keepdim) / x
-        return g * _product_of_others(x, wrap_dim(dim, len(x.shape)))
+            return g * (spread(y, x.shape, dim, keepdim) / x)
+        return times_others(g, x, wrap_dim(dim, len(x.shape)))
 
 
 @function
@@ -842,7 +842,8 @@ def vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None):
 def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """The p-norm over `dim`, or of all elements; "fro" is p = 2 (torch.norm)."""
     if p == "nuc":
-        return FUNCTIONS["linalg_svdvals"](input).sum(-1, keepdim)
+        dim = tuple(range(input._data.ndim)) if dim is None else (dim,) if isinstance(dim, int) else dim
+        return FUNCTIONS["linalg_matrix_norm"](input, "nuc", dim, keepdim)
     return vector_norm(input, 2 if p is None or p == "fro" else p, dim, keepdim, dtype=dtype)
 
 
@@ -952,11 +953,28 @@ class CumprodBackward0(Reduction):
         if not x.shape or x.shape[dim] == 1 or 0 in x.shape:
             return g
         if (both.array_of(x) != 0).all():
-            return both.reversed_cumsum(g * y, dim) / x
+            return both.reversed_cumsum(y * g, dim) / x
+        if isinstance(x, Variable):
+            return _omitting_each(g, x, dim)
         n = x.shape[dim]
         one = both.zeros_like(both.slice_of(y, dim, 0, 1)) + 1
         before = both.cat([one, both.slice_of(y, dim, 0, n - 1)], dim)
         return before * _tails(g, both.slice_of(x, dim, 1, n), dim)
+
+
+def _omitting_each(g, x, dim):
+    """The VJP of cumprod as PyTorch records it where there are zeros: to x[k] the sum over j of g[j] and the product of the rest."""
+    n = x.shape[dim]
+    out = both.zeros(x.shape, g)
+    for k in range(n):
+        products = (
+            both.narrow(x, dim, 0, k).prod(dim, True) if k else both.zeros_like(both.narrow(x, dim, 0, 1)) + 1
+        )
+        if k < n - 1:
+            after = both.narrow(x, dim, k + 1, n - 1 - k).cumprod(dim)
+            products = both.cat([products, products.expand(after.shape) * after if k else after], dim)
+        both.put(out.select(dim, k), (both.narrow(g, dim, k, n - k) * products).sum(dim))
+    return out
 
 
 def _tails(g, factors, dim):

@@ -6,8 +6,9 @@ import inspect
 import numpy as np
 
 from ..autograd.errors import TYPE_NAMES
+from ..autograd.modes import as_formula
 from ..autograd.record import apply, apply_inplace
-from ..autograd.variable import Variable
+from ..autograd.variable import Variable, wrap
 from ..layout import rows
 from ..warning import warn
 from . import both, order, reductions
@@ -17,6 +18,7 @@ from .scalars import over, times
 
 
 @function
+@as_formula
 def cov(input, *, correction=1, fweights=None, aweights=None):
     """The covariances of the rows of `input`, whose columns are observations (torch.cov)."""
     if input._data.ndim > 2:
@@ -29,24 +31,21 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
     weights = None
     for w in (fweights, aweights):
         weights = w if weights is None else weights if w is None else weights * w
-    if weights is None:
-        total = x._data.shape[1]
-        center = x - x.sum(1, True) / total
-        free = total - correction
-    else:
-        total = weights.sum()
-        if total.item() == 0:
-            raise RuntimeError("cov(): weights sum to zero, can't be normalized")
-        center = x - (x * weights).sum(1, True) / total
-        of_squares = (weights * (1 if aweights is None else aweights)).sum() / total
-        free = total - correction * of_squares
-    if (free if isinstance(free, (int, float)) else free.item()) <= 0:
+    total = wrap(np.int64(x._data.shape[1])) if weights is None else weights.sum()
+    if weights is not None and total.item() == 0:
+        raise RuntimeError("cov(): weights sum to zero, can't be normalized")
+    mean = (x if weights is None else x * weights).sum(1) / total
+    free = total
+    if correction != 0:
+        lost = correction if aweights is None else correction * (weights * aweights).sum() / total
+        free = total - lost
+    if free.item() <= 0:
         warn(
             "cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations."
         )
-        free = free * 0
-    right = center if weights is None else center * weights
-    return ((right @ center.t()) / free).squeeze()
+        free = free.zero_()
+    x = x - mean.unsqueeze(1)
+    return (x @ (x if weights is None else x * weights).t() / free).squeeze()
 
 
 def _check_weights(name, weights, observations, kind, kinds):
@@ -77,7 +76,7 @@ def corrcoef(input):
     if not c._data.ndim:
         return c / c
     deviation = c.diagonal().sqrt()
-    return ((c / deviation.unsqueeze(1)) / deviation.unsqueeze(0)).clamp(-1, 1)
+    return (c / deviation.view(-1, 1) / deviation.view(1, -1)).clamp(-1, 1)
 
 
 def _panels(y, x, dx, dim):

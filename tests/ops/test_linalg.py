@@ -189,15 +189,14 @@ FACTORS = [
     Op("linalg.vander", lambda torch, a: torch.linalg.vander(a, N=4), [(2, 3)]),
     Op("tensorsolve", lambda torch, a, b: torch.linalg.tensorsolve(a, b, dims=(1,)), [(2, 6, 3), (2, 3)]),
     *[Op(f"pdist {p}", lambda torch, a, p=p: torch.pdist(a, p), [(4, 3)], second=False) for p in (0.5, 1.0, 2.0, 3.0, INF)],
-    Op("cdist", lambda torch, a, b: torch.cdist(a, b), [(2, 3), (4, 3)]), Op("cdist batch", lambda torch, a, b: torch.cdist(a, b), [(2, 2, 3), (2, 4, 3)]),
-    *[Op(f"cdist {p}", lambda torch, a, b, p=p: torch.cdist(a, b, p=p), [(2, 3), (4, 3)]) for p in (1.0, 3.0, 1.5, INF)],
+    Op("cdist", lambda torch, a, b: torch.cdist(a, b), [(2, 3), (4, 3)], second=False),
+    Op("cdist batch", lambda torch, a, b: torch.cdist(a, b), [(2, 2, 3), (2, 4, 3)], second=False),
+    Op("cdist mm", lambda torch, a, b: torch.cdist(a, b, compute_mode="use_mm_for_euclid_dist"), [(2, 2, 3), (4, 3)]),
+    *[Op(f"cdist {p}", lambda torch, a, b, p=p: torch.cdist(a, b, p=p), [(2, 3), (4, 3)], second=False) for p in (1.0, 3.0, 1.5, INF)],
     Op("diagonal", lambda torch, a: torch.linalg.diagonal(a), [(2, 3, 3)]),
 ]  # fmt: skip
 
 ALL = PRODUCTS + EINSUMS + FACTORS
-
-# Where the graph below the result is built otherwise (same values and derivatives): PyTorch's composite C++ code.
-OTHER_EDGES = {"inner 1 1", "inner 0 1"}
 
 
 def ids(ops):
@@ -212,19 +211,7 @@ def test_derivatives_agree_with_central_differences(op):
 @pytest.mark.parametrize("op", ALL + CONSTANTS, ids=ids(ALL + CONSTANTS))
 def test_live_pytorch_does_the_same(op):
     torch = pytest.importorskip("torch")
-    if op.name.startswith("cdist"):  # whose gradient PyTorch cannot differentiate
-        for a, b in zip(*[first_gradients(t, op) for t in (autograd_lab, torch)], strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-12)
-        return
-    skip = {"saved", "edges"} if op.name in OTHER_EDGES else {"saved"} if op in FACTORS else ()
-    assert not compare(op, torch, skip)
-
-
-def first_gradients(torch, op):
-    """The gradients of the summed result, without create_graph."""
-    xs = [torch.tensor(a, requires_grad=True) for a in op.arrays()]
-    (op.fn(torch, *xs) ** 2).sum().backward()
-    return [x.grad.numpy() for x in xs]
+    assert not compare(op, torch, {"saved"} if op in FACTORS else ())
 
 
 def test_determinant_of_a_singular_matrix_has_its_cofactors_as_gradient():
@@ -281,3 +268,116 @@ def test_a_vector_times_a_matrix_is_no_view_and_was_written_once():
     torch = autograd_lab
     y = torch.ones(3, requires_grad=True) @ torch.ones(3, 2)
     assert (y._is_view(), y._version, y.grad_fn.name()) == (False, 1, "SqueezeBackward4")
+
+
+def steps(t):
+    """The nodes that made a tensor, down to the leaves."""
+
+    def text(fn):
+        if fn is None or fn.name().endswith("AccumulateGrad"):
+            return "-"
+        return f"{fn.name().removesuffix('0')}({', '.join(text(f) for f, _ in fn.next_functions)})"
+
+    return text(t.grad_fn)
+
+
+def gradient_steps(fn, *shapes):
+    """The steps of the gradients of fn(...), one text for each operand."""
+    torch = autograd_lab
+    torch.manual_seed(0)
+    xs = [torch.randn(*s, dtype=torch.float64, requires_grad=True) for s in shapes]
+    return [steps(g) for g in torch.autograd.grad(fn(torch, *xs).sum(), xs, create_graph=True)]
+
+
+def test_gradients_are_recorded_in_pytorchs_steps():
+    solved = "LinalgSolveExBackward(TransposeBackward(-), TransposeBackward(DiagEmbedBackward(ExpandBackward(UnsqueezeBackward({})))))"
+    assert gradient_steps(lambda torch, a: torch.det(a), (3, 3)) == [
+        solved.format("MulBackward(-, LinalgDetBackward(-))")
+    ]
+    assert gradient_steps(lambda torch, a: torch.linalg.svdvals(a), (3, 2)) == [
+        "MmBackward(LinalgSvdBackward(-), MulBackward(-, LinalgSvdBackward(-)))"
+    ]
+    assert gradient_steps(lambda torch, a, b: torch.linalg.solve(a, b), (3, 3), (3,))[1] == (
+        "SqueezeBackward1(LinalgSolveExBackward(TransposeBackward(-), -))"
+    )
+    assert gradient_steps(lambda torch, a: a.prod(), (3,)) == [
+        "MulBackward(-, DivBackward(ProdBackward(-), -))"
+    ]
+
+
+def test_factors_lie_in_memory_column_after_column():
+    torch = autograd_lab
+    a = torch.tensor([[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 2.0]]).expand(2, 3, 3)
+    for x in (torch.linalg.inv(a), torch.linalg.cholesky(a), *torch.linalg.qr(a), torch.linalg.eigh(a)[1]):
+        assert x.stride() == (9, 1, 3)
+    assert torch.linalg.solve(a, torch.ones(2, 3)).stride() == (1, 2)
+
+
+def test_gradient_of_the_determinant_of_nan_is_nan():
+    torch = autograd_lab
+    a = torch.tensor([[math.nan, 1.0], [0.0, 2.0]], requires_grad=True)
+    torch.det(a).backward()
+    assert a.grad.isnan().all()
+
+
+def test_nuclear_norm_of_two_dims():
+    torch = autograd_lab
+    x = torch.ones(2, 3, 4)
+    assert torch.norm(x, "nuc", dim=(0, 2)).shape == (3,)
+    assert torch.norm(x, "nuc", dim=(0, 2), keepdim=True).shape == (1, 3, 1)
+    with pytest.raises(RuntimeError, match="dim must be a 2-tuple. Got 0 1 2"):
+        torch.norm(x, "nuc")
+
+
+def test_least_squares_by_its_drivers():
+    torch = autograd_lab
+    a = torch.tensor([[1.0, 0.0], [0.0, 0.5], [1.0, 1.0]], requires_grad=True)
+    b = torch.ones(3, 1)
+    for driver, sizes in {
+        "gelsy": (0, 1, 0),
+        "gels": (1, 0, 0),
+        "gelsd": (1, 1, 2),
+        "gelss": (1, 1, 2),
+    }.items():
+        _, *rest = torch.linalg.lstsq(a, b, driver=driver)
+        assert tuple(t.numel() for t in rest) == sizes
+        assert rest[0].requires_grad
+    with pytest.raises(RuntimeError, match="parameter `driver` should be one of"):
+        torch.linalg.lstsq(a, b, driver="x")
+    double = [t.detach().double().requires_grad_() for t in (a, b)]
+    assert torch.autograd.gradcheck(lambda a, b: torch.linalg.lstsq(a, b, driver="gels")[:2], double)
+
+
+def test_cdist_has_a_second_derivative_where_it_is_by_matrix_products():
+    torch = autograd_lab
+    x = torch.tensor([[0.0, 1.0], [2.0, 3.0]], requires_grad=True)
+
+    def gradient(mode):
+        y = torch.cdist(x, torch.zeros(1, 2), compute_mode=mode)
+        return torch.autograd.grad(y.sum(), x, create_graph=True)[0]
+
+    gradient("use_mm_for_euclid_dist").sum().backward()
+    with pytest.raises(NotImplementedError, match="the derivative for '_cdist_backward' is not implemented"):
+        gradient("use_mm_for_euclid_dist_if_necessary").sum().backward()
+    assert torch.cdist(torch.ones(30, 2), x).grad_fn.next_functions[0][0].name() == "EuclideanDistBackward0"
+
+
+def test_tensordot_of_numbers_and_of_all_dims():
+    torch = autograd_lab
+    two = torch.tensor(2.0)
+    assert torch.tensordot(two, torch.tensor([1.0, 3.0]), 0).tolist() == [2, 6]
+    a = torch.ones(2, 3, requires_grad=True)
+    assert (
+        steps(torch.tensordot(a, a))
+        == "ViewBackward(DotBackward(ViewBackward(PermuteBackward(-)), ViewBackward(PermuteBackward(-))))"
+    )
+
+
+def test_bilinear_is_one_node_and_refuses_what_does_not_fit():
+    torch = autograd_lab
+    x, y, w = (torch.ones(*s, requires_grad=True) for s in ((5, 3), (5, 4), (2, 3, 4)))
+    out = torch.nn.functional.bilinear(x, y, w)
+    assert steps(out) == "ViewBackward(TrilinearBackward(ViewBackward(-), -, ViewBackward(-)))"
+    assert (out == 12).all()
+    with pytest.raises(RuntimeError, match="input2 size does not match weight size: got 3 but expected 4"):
+        torch.nn.functional.bilinear(x, x, w)

@@ -6,7 +6,7 @@ import inspect
 import numpy as np
 
 from ..autograd.errors import TYPE_NAMES
-from ..autograd.modes import as_formula
+from ..autograd.formulas import as_formula
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
 from ..layout import rows

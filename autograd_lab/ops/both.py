@@ -10,7 +10,7 @@ import numpy as np
 from ..autograd.record import apply
 from ..autograd.variable import Variable, wrap
 from . import numerics
-from .rule import FUNCTIONS, RULES
+from .rule import FUNCTIONS, METHODS, RULES
 
 
 def _pointwise(name, on_arrays):
@@ -32,6 +32,7 @@ sinh = _pointwise("sinh", np.sinh)
 cosh = _pointwise("cosh", np.cosh)
 sqrt = _pointwise("sqrt", np.sqrt)
 rsqrt = _pointwise("rsqrt", lambda x: 1 / np.sqrt(x))
+reciprocal = _pointwise("reciprocal", lambda x: 1 / x)
 sigmoid = _pointwise("sigmoid", numerics.sigmoid)
 erf = _pointwise("erf", numerics.erf)
 digamma = _pointwise("digamma", numerics.digamma)
@@ -81,6 +82,13 @@ def masked(g, condition):
     return np.where(condition, g, g.dtype.type(0))
 
 
+def filled(g, condition):
+    """Exact zeros where the array `condition` is true, else `g`: `masked` turned round, recorded as masked_fill."""
+    if isinstance(g, Variable):
+        return METHODS["masked_fill"](g, wrap(np.asarray(condition)), 0)
+    return np.where(condition, g.dtype.type(0), g)
+
+
 def zeros(shape, like):
     """Zeros of `shape` in the type of `like`."""
     return (
@@ -117,6 +125,15 @@ def expand(x, shape):
     out = np.empty(shape, x.dtype)  # faster for small arrays than np.broadcast_to, and it may be written to
     out[...] = x
     return out
+
+
+def unsqueeze(x, dims, shape):
+    """`x` with dims of size 1 (counted from the front) where it lost those of `shape`."""
+    if isinstance(x, Variable):
+        for d in sorted(dims):
+            x = x.unsqueeze(d)
+        return x
+    return x.reshape([1 if i in dims else n for i, n in enumerate(shape)])
 
 
 def sum_over(x, dims, keepdim=False):

@@ -133,7 +133,7 @@ class RenormBackward0(Rule):
         p, dim, maxnorm = self.args
         dims = _others(x, dim)
         norm = both.run(reductions.LinalgVectorNormBackward0, (x,), p, dims, True)
-        inverse = 1 / (norm + 1e-7)
+        inverse = both.reciprocal(norm + 1e-7)
         along = reductions._norm_vjp(both.sum_over(x * g, dims, True), x, norm, p, dims, True)
         above = np.broadcast_to(both.array_of(norm) > maxnorm, x.shape)
         return both.where(above, maxnorm * inverse * (g - inverse * along), g)

@@ -198,7 +198,7 @@ class ReciprocalBackward0(Rule):
         return x.dtype.type(1) / x
 
     def vjp(self, g, y):
-        return -g * y * y
+        return -g * (y * y)
 
 
 class PowBackward0(Rule):
@@ -243,10 +243,10 @@ class PowBackward1(Rule):
     def vjp(self, g, a, b, y):
         to_a = to_b = None
         if self.needs(0):
-            to_a = both.masked(g * (b * a ** (b - 1)), both.array_of(b) != 0)
+            to_a = both.where(both.array_of(b) == 0, 0, g * (b * a ** (b - 1)))
         if self.needs(1):
             silent = (both.array_of(a) == 0) & (both.array_of(b) >= 0)
-            to_b = g * both.masked(y * both.log(a), ~silent)
+            to_b = g * both.where(silent, 0, y * both.log(a))
         return to_a, to_b
 
 
@@ -271,7 +271,7 @@ class PowBackward2(Rule):
     def vjp(self, g, a, y):
         c = self.args[0]
         if c == 0:
-            return g * both.masked(y * -math.inf, both.array_of(a) < 0)
+            return g * both.where(both.array_of(a) >= 0, 0, y * -math.inf)
         return g * (y * float(np.log(c) if c > 0 else np.nan))
 
 

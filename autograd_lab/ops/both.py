@@ -82,11 +82,11 @@ def masked(g, condition):
     return np.where(condition, g, g.dtype.type(0))
 
 
-def filled(g, condition):
-    """Exact zeros where the array `condition` is true, else `g`: `masked` turned round, recorded as masked_fill."""
+def filled(g, condition, value=0):
+    """`value` where the array `condition` is true, else `g`: `masked` turned round, recorded as masked_fill."""
     if isinstance(g, Variable):
-        return METHODS["masked_fill"](g, wrap(np.asarray(condition)), 0)
-    return np.where(condition, g.dtype.type(0), g)
+        return METHODS["masked_fill"](g, wrap(np.asarray(condition)), value)
+    return np.where(condition, g.dtype.type(value), g)
 
 
 def zeros(shape, like):

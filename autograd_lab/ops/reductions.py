@@ -995,10 +995,14 @@ class LogcumsumexpBackward0(Reduction):
         dim = wrap_dim(self.args[0], len(x.shape))
         if not x.shape or 0 in x.shape:
             return g
-        n = x.shape[dim]
-        here, following = both.slice_of(y, dim, 0, n - 1), both.slice_of(y, dim, 1, n)
-        shrink = both.exp(both.masked(here - following, both.array_of(here) != both.array_of(following)))
-        return both.exp(x - y) * _tails(g, shrink, dim)  # y never falls, so no exponential is above 1
+        size, sign = both.log(both.abs_(g)), both.array_of(g)
+        lowest = float(np.finfo(sign.dtype).min)
+
+        def part(held):  # what the g of one sign bring, their logarithms being added up
+            logs = both.flip(both.where(held, size, lowest) - y, dim)
+            return both.exp(both.flip(both.run(LogcumsumexpBackward0, (logs,), dim), dim) + x)
+
+        return part(sign > 0) - part(sign < 0)
 
 
 def _running(op, rule):

@@ -74,7 +74,7 @@ class SubBackward0(Rule):
 
     def vjp(self, g):
         alpha = self.args[0]
-        return g, (-g if alpha == 1 else g * -alpha) if self.needs(1) else None
+        return g, (-g if alpha == 1 else -g * alpha) if self.needs(1) else None
 
 
 @binary("mul")
@@ -93,6 +93,8 @@ class MulBackward0(Rule):
     forward = operator.mul
 
     def vjp(self, g, a, b):
+        if b is not None and isinstance(g, Variable):
+            b = tensor_of(b, g)  # a number the user gave is a tensor to PyTorch
         return None if b is None else g * b, None if a is None else g * a
 
 
@@ -111,6 +113,8 @@ class DivBackward0(Rule):
     forward = operator.truediv
 
     def vjp(self, g, a, b):
+        if isinstance(g, Variable):
+            b = tensor_of(b, g)
         return g / b if self.needs(0) else None, None if a is None else -g * ((a / b) / b)
 
 
@@ -145,7 +149,7 @@ class RsubBackward1(Rule):
 
     def vjp(self, g):
         alpha = self.args[0]
-        return -g if alpha == 1 else g * -alpha
+        return -g if alpha == 1 else -g * alpha
 
 
 class RsubBackward0(Rule):
@@ -420,6 +424,8 @@ def _rsub(self, other):
 
 def _rdiv(self, other):
     if isinstance(other, (int, float, np.generic, np.ndarray)):
+        if THREAD.state.formula:
+            return DivBackward0.call(tensor_of(other, self), self)
         return METHODS["reciprocal"](self) * other
     return NotImplemented
 

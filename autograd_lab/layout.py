@@ -129,6 +129,10 @@ class memory_format(layout):  # noqa: N801 - PyTorch's name
             return array.flags.c_contiguous
         return array.ndim == self.rank and array.transpose(last_order(self.rank)).flags.c_contiguous
 
+    def suits(self, array):
+        """Whether `to` takes the array as it is: for the common order, what does not have the channels last."""
+        return has_channels_last(array) == (self.rank is not None) and self.rank in (None, array.ndim)
+
     def lay(self, array):
         """`array` in this order, copied if it is not. Raises RuntimeError if it has not as many dims as that takes."""
         if self.rank is None:

@@ -614,15 +614,23 @@ def once_differentiable(fn):
         if not THREAD.state.grad or not any(isinstance(a, Variable) and a.requires_grad for a in args):
             return outputs
         several = outputs if isinstance(outputs, tuple) else (outputs,)
-        node = DelayedError(
-            "trying to differentiate twice a function that was marked with @once_differentiable", several
-        )
-        results = tuple(
-            [None if t is None else wrap(t._array(), (node, nr), t._box) for nr, t in enumerate(several)]
-        )
+        message = "trying to differentiate twice a function that was marked with @once_differentiable"
+        leaves = [accumulator_of(wrap(t._data).requires_grad_()) for t in several if t is not None]
+        results = undifferentiable(message, several, leaves)
         return results if isinstance(outputs, tuple) else results[0]
 
     return wrapper
+
+
+def undifferentiable(message, outputs, edges):
+    """The tensors `outputs` (or None) with a history that raises RuntimeError(message) when a gradient arrives.
+
+    `edges` are where it would have gone on to: a pass that does not lead there leaves the node out.
+    """
+    node = DelayedError(message, len(outputs), edges)
+    return tuple(
+        [None if t is None else wrap(t._array(), (node, nr), t._box) for nr, t in enumerate(outputs)]
+    )
 
 
 class DelayedError(Node):
@@ -635,10 +643,10 @@ class DelayedError(Node):
     plain = False
     skips_undefined = False
 
-    def __init__(self, message, outputs):
+    def __init__(self, message, n_outputs, edges):
         self.message = message
-        self.n_outputs = len(outputs)
-        self._next = tuple([accumulator_of(wrap(t._data).requires_grad_()) for t in outputs if t is not None])
+        self.n_outputs = n_outputs
+        self._next = tuple(edges)
         self.priority = count_down()
         self.saved = self.args = ()
         self.versions = self.fold = self.hooks = None

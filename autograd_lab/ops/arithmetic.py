@@ -74,7 +74,7 @@ class SubBackward0(Rule):
 
     def vjp(self, g):
         alpha = self.args[0]
-        return g, (-g if alpha == 1 else g * -alpha) if self.needs(1) else None
+        return g, (-g if alpha == 1 else -g * alpha) if self.needs(1) else None
 
 
 @binary("mul")
@@ -147,7 +147,7 @@ class RsubBackward1(Rule):
 
     def vjp(self, g):
         alpha = self.args[0]
-        return -g if alpha == 1 else g * -alpha
+        return -g if alpha == 1 else -g * alpha
 
 
 class RsubBackward0(Rule):
@@ -200,7 +200,7 @@ class ReciprocalBackward0(Rule):
         return x.dtype.type(1) / x
 
     def vjp(self, g, y):
-        return -g * y * y
+        return -g * (y * y)
 
 
 class PowBackward0(Rule):
@@ -245,10 +245,10 @@ class PowBackward1(Rule):
     def vjp(self, g, a, b, y):
         to_a = to_b = None
         if self.needs(0):
-            to_a = both.masked(g * (b * a ** (b - 1)), both.array_of(b) != 0)
+            to_a = both.where(both.array_of(b) == 0, 0, g * (b * a ** (b - 1)))
         if self.needs(1):
             silent = (both.array_of(a) == 0) & (both.array_of(b) >= 0)
-            to_b = g * both.masked(y * both.log(a), ~silent)
+            to_b = g * both.where(silent, 0, y * both.log(a))
         return to_a, to_b
 
 
@@ -273,7 +273,7 @@ class PowBackward2(Rule):
     def vjp(self, g, a, y):
         c = self.args[0]
         if c == 0:
-            return g * both.masked(y * -math.inf, both.array_of(a) < 0)
+            return g * both.where(both.array_of(a) >= 0, 0, y * -math.inf)
         return g * (y * float(np.log(c) if c > 0 else np.nan))
 
 
@@ -422,6 +422,8 @@ def _rsub(self, other):
 
 def _rdiv(self, other):
     if isinstance(other, (int, float, np.generic, np.ndarray)):
+        if THREAD.state.formula:
+            return DivBackward0.call(tensor_of(other, self), self)
         return METHODS["reciprocal"](self) * other
     return NotImplemented
 

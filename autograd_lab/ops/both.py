@@ -32,6 +32,7 @@ sinh = _pointwise("sinh", np.sinh)
 cosh = _pointwise("cosh", np.cosh)
 sqrt = _pointwise("sqrt", np.sqrt)
 rsqrt = _pointwise("rsqrt", lambda x: 1 / np.sqrt(x))
+reciprocal = _pointwise("reciprocal", lambda x: 1 / x)
 sigmoid = _pointwise("sigmoid", numerics.sigmoid)
 erf = _pointwise("erf", numerics.erf)
 digamma = _pointwise("digamma", numerics.digamma)
@@ -134,6 +135,15 @@ def expand(x, shape):
     out = np.empty(shape, x.dtype)  # faster for small arrays than np.broadcast_to, and it may be written to
     out[...] = x
     return out
+
+
+def unsqueeze(x, dims, shape):
+    """`x` with dims of size 1 (counted from the front) where it lost those of `shape`."""
+    if isinstance(x, Variable):
+        for d in sorted(dims):
+            x = x.unsqueeze(d)
+        return x
+    return x.reshape([1 if i in dims else n for i, n in enumerate(shape)])
 
 
 def sum_over(x, dims, keepdim=False):

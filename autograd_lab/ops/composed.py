@@ -1,7 +1,8 @@
 """Losses and distances made of other operations: their graphs are those of the operations.
 
 `reduction` is a number: 0 none, 1 mean, 2 sum (any other: none). Without one torch's functions do not reduce, though their
-signatures in PyTorch's documentation say they take the mean.
+signatures in PyTorch's documentation say they take the mean. Of a sum's operands PyTorch computes the right one first, which is
+seen in the order in which gradients are added up: hence a name for some of them.
 """
 
 import math
@@ -40,17 +41,24 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
 def kl_div(input, target, reduction=NONE, *, log_target=False):
     """Kullback-Leibler divergence: sum of t (log t - x), x being log probabilities (torch.kl_div)."""
     if log_target:
-        return reduced(target.exp() * (target - input), reduction)
-    return reduced(FUNCTIONS["xlogy"](target, target) - target * input, reduction)
+        apart = target - input
+        return reduced(target.exp() * apart, reduction)
+    crossed = target * input
+    return reduced(FUNCTIONS["xlogy"](target, target) - crossed, reduction)
 
 
 @function(method=False)
 @as_formula
 def poisson_nll_loss(input, target, log_input, full, eps, reduction):
     """Negative log likelihood of a count under a Poisson distribution (torch.poisson_nll_loss)."""
-    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if log_input:
+        crossed = target * input
+        loss = input.exp() - crossed
+    else:
+        loss = input - target * (input + eps).log()
     if full:
-        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        root = 0.5 * (2 * math.pi * target).log()
+        stirling = target * target.log() - target + root
         loss = loss + stirling.masked_fill(target <= 1, 0)
     return reduced(loss, reduction)
 

@@ -60,7 +60,7 @@ def contiguous(self, memory_format=None):
 
 
 class ToCopyBackward0(Rule):
-    """A copy in another number type.
+    """A copy in another number type or another order in memory.
 
     Math: y = a, rounded to the new type.   VJP: g in the old type.   Shapes: the same.   Saves: nothing.
     PyTorch: torch.Tensor.to
@@ -68,23 +68,26 @@ class ToCopyBackward0(Rule):
 
     widens = False
 
-    def forward(x, dtype, old):
-        return x.astype(dtype, order="K") if isinstance(x, np.ndarray) else dtype.type(x)
+    def forward(x, dtype, old, order=None):
+        if not isinstance(x, np.ndarray):
+            return dtype.type(x)
+        y = x.astype(dtype, order="K")
+        return y if order is None else order.lay(y)
 
     def vjp(self, g):
         return cast(g, self.args[1])
 
 
-def convert(t, dtype, copy=False):
-    """`t` as a tensor of the NumPy dtype: `t` itself if it is one already, unless `copy`."""
-    old = t._data.dtype
-    if old is dtype and not copy:
+def convert(t, dtype, copy=False, memory_format=None):
+    """`t` as a tensor of the NumPy dtype and in that order: `t` itself if it is one already, unless `copy`."""
+    x, old = t._data, t._data.dtype
+    order = None if keeps(memory_format) or not isinstance(x, np.ndarray) else memory_format
+    if old is dtype and not copy and (order is None or order.suits(x)):
         return t
+    args = (dtype, old) if order is None else (dtype, old, order)
     if dtype.kind != "f":
-        return wrap(
-            THREAD.state.run(ToCopyBackward0.forward, t._data, dtype, old)
-        )  # integers carry no gradient
-    return apply(ToCopyBackward0, (t,), dtype, old)
+        return wrap(THREAD.state.run(ToCopyBackward0.forward, x, *args))  # integers carry no gradient
+    return apply(ToCopyBackward0, (t,), *args)
 
 
 @method
@@ -103,14 +106,12 @@ def to(self, *args, dtype=None, device=None, non_blocking=False, copy=False, mem
         elif a is not None:
             creation.on_cpu(a)
     creation.on_cpu(device)
-    out = convert(self, to_dtype(dtype).np if dtype is not None else self._data.dtype, copy)
-    return out if keeps(memory_format) else contiguous(out, memory_format)
+    return convert(self, to_dtype(dtype).np if dtype is not None else self._data.dtype, copy, memory_format)
 
 
 def _converter(name, dtype):
     def fn(self, memory_format=None):
-        out = convert(self, dtype.np)
-        return out if keeps(memory_format) else contiguous(out, memory_format)
+        return convert(self, dtype.np, memory_format=memory_format)
 
     fn.__name__ = fn.__qualname__ = name
     fn.__doc__ = f"The tensor as {dtype!r}; itself if it is that already."

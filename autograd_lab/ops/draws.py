@@ -12,6 +12,7 @@ from ..layout import preserve_format
 from ..random import laid_out, rng_of
 from . import both
 from .rule import FUNCTIONS, Rule, broadcast_shape, floats_only, function, method
+from .shapes import ShapeRule
 
 # -- new tensors --------------------------------------------------------------------------------------
 
@@ -140,18 +141,57 @@ def randperm(
     return leaf(order, requires_grad)
 
 
-class NormalBackward3(Rule, name="NormalBackward3"):
-    """Normal numbers about the elements of tensors: a draw, which no gradient passes through.
+def _normal(mean, std, generator):
+    shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
+    dtype = (mean if isinstance(mean, (np.ndarray, np.generic)) else std).dtype
+    return (rng_of(generator).normal(0.0, 1.0, shape, dtype).astype(dtype) * std + mean).astype(dtype)
+
+
+class NormalBackward1(ShapeRule):
+    """Normal numbers about the elements of a tensor: a draw, which no gradient passes through.
+
+    Math: y ~ N(mean, std), std a number.   VJP: zero.   Shapes: that of the mean.   Saves: nothing.
+    PyTorch: torch.normal
+    """
+
+    inputs = ("mean",)
+    keeps = ("generator", "std", "mean_sym_sizes")
+    hides = ("generator", "std")
+
+    def forward(mean, generator, std):
+        return _normal(mean, std, generator)
+
+    def vjp(self, g):
+        return both.zeros(self.args[-1], g)
+
+
+class NormalBackward2(NormalBackward1):
+    """The same about a number, the elements of a tensor being the deviations.
+
+    Math: y ~ N(mean, std), mean a number.   VJP: zero.   Shapes: that of std.   Saves: nothing.
+    PyTorch: torch.normal
+    """
+
+    inputs = ("std",)
+    keeps = ("generator", "mean", "std_sym_sizes")
+    hides = ("generator", "mean")
+
+    def forward(std, generator, mean):
+        return _normal(mean, std, generator)
+
+
+class NormalBackward3(ShapeRule):
+    """The same with a tensor of means and one of deviations.
 
     Math: y ~ N(mean, std).   VJP: zero.   Shapes: mean and std broadcast.   Saves: nothing.   PyTorch: torch.normal
     """
 
     inputs = ("mean", "std")
+    keeps = ("generator", "mean_sym_sizes", "std_sym_sizes")
+    hides = ("generator",)
 
-    def forward(mean, std, generator, _a, _b):
-        shape = np.broadcast_shapes(np.shape(mean), np.shape(std))
-        dtype = (mean if isinstance(mean, (np.ndarray, np.generic)) else std).dtype
-        return (rng_of(generator).normal(0.0, 1.0, shape, dtype).astype(dtype) * std + mean).astype(dtype)
+    def forward(mean, std, generator):
+        return _normal(mean, std, generator)
 
     def vjp(self, g):
         return tuple([both.zeros(shape, g) for shape in self.args[1:]])
@@ -172,14 +212,18 @@ def normal(
 ):
     """Normal numbers with mean and standard deviation given as numbers (then with a size) or tensors (torch.normal)."""
     if not isinstance(std, Variable) and std < 0:
-        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    if isinstance(mean, Variable) or isinstance(std, Variable):
-        like = mean if isinstance(mean, Variable) else std
-        a, b = [t if isinstance(t, Variable) else wrap(like._data.dtype.type(t)) for t in (mean, std)]
-        if (b._data < 0).any():
-            raise RuntimeError("normal expects all elements of std >= 0.0")
-        broadcast_shape([a._data, b._data])
-        return apply(NormalBackward3, (a, b), generator, a._data.shape, b._data.shape)
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
+    if isinstance(std, Variable) and (std._data < 0).any():
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    if isinstance(mean, Variable):
+        floats_only(mean._data, "normal_kernel_cpu")
+        if not isinstance(std, Variable):
+            return apply(NormalBackward1, (mean,), generator, std)
+        broadcast_shape([mean._data, std._data])
+        return apply(NormalBackward3, (mean, std), generator)
+    if isinstance(std, Variable):
+        floats_only(std._data, "normal_kernel_cpu")
+        return apply(NormalBackward2, (std,), generator, mean)
     kind = float_type(dtype)
     numbers = rng_of(generator).normal(mean, std, size_of((size,), "normal"), kind)
     return leaf(np.asarray(numbers).astype(kind), requires_grad)

@@ -13,12 +13,12 @@ from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
 from ..autograd.record import finish
 from ..autograd.variable import NO_EDGE, Variable, find_edge, new, wrap
-from . import both
+from . import activations, both
 from . import rule as book
 from .comparison import NoDerivative
 from .general import GeneralRule, call
 from .reductions import LogSoftmaxBackward0
-from .rule import FUNCTIONS, Rule, function
+from .rule import FUNCTIONS, RULES, Rule, function
 from .scalars import over
 
 NONE, MEAN, SUM = 0, 1, 2
@@ -40,7 +40,7 @@ def spread(g, like, reduction):
 def logsigmoid(x):
     """log(1 / (1 + exp(-x))) of an array or a Tensor, without overflow."""
     if isinstance(x, Variable):
-        return x.clamp(max=0) - (-x.abs()).exp().log1p()
+        return activations.logsigmoid(x)
     return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
 
 
@@ -778,7 +778,7 @@ class BinaryCrossEntropyBackward0(GeneralRule):
     """Cross entropy of a probability and a target between 0 and 1.
 
     Math: y = -w (t log p + (1 - t) log(1 - p)), logarithms not below -100.
-    VJP: to p: g w (p - t) / (p (1 - p));  to t: g w (log(1 - p) - log p).
+    VJP: to p: g w (p - t) / (p (1 - p));  to t: -g w log(p / (1 - p)).
     Shapes: all alike.   Saves: p, t, w.   PyTorch: torch.nn.functional.binary_cross_entropy
     """
 
@@ -802,8 +802,8 @@ class BinaryCrossEntropyBackward0(GeneralRule):
             else:
                 to_p = BinaryCrossEntropyBackwardBackward0.forward(g, p, t, weight, reduction)
         if self.needs(1):
-            to_t = spread(g, p, reduction) * (both.log(1 - p) - both.log(p))
-            to_t = to_t if weight is None else to_t * weight
+            to_t = -both.run(RULES["LogitBackward0"], (p,), None) * g
+            to_t = spread(to_t if weight is None else to_t * weight, p, reduction)
         return to_p, to_t
 
 
@@ -834,7 +834,7 @@ class BinaryCrossEntropyWithLogitsBackward0(GeneralRule):
                 q = pos_weight * t
                 to_x = ((q + 1 - t) * both.sigmoid(x) - q) * g
         if self.needs(1):
-            to_t = -x * g if pos_weight is None else (logsigmoid(-x) - pos_weight * logsigmoid(x)) * g
+            to_t = -x * g if pos_weight is None else (logsigmoid(-x) - logsigmoid(x) * pos_weight) * g
         return self._finished(to_x, weight, x), self._finished(to_t, weight, x)
 
     def _finished(self, h, weight, x):

@@ -281,7 +281,7 @@ def _quantile(op, input, q, dim, keepdim, interpolation, ignore_nan):
         raise RuntimeError(f"{op}() q must be a scalar or 1D tensor")
     if isinstance(q, Variable) and q._data.dtype != x.dtype:
         raise RuntimeError(f"{op}() q tensor must be same dtype as the input tensor")
-    at = q.reshape(-1) if isinstance(q, Variable) else wrap(np.array([q], x.dtype))
+    at = tensor_of(q, input)
     if not ((at._data >= 0) & (at._data <= 1)).all():
         if isinstance(q, Variable):
             raise RuntimeError(f"{op}() q values must be in the range [0, 1]")
@@ -296,14 +296,14 @@ def _quantile(op, input, q, dim, keepdim, interpolation, ignore_nan):
     dim = None if dim is None else wrap_dim(dim, ndim)
     if dim is None:
         ordered = sort(input.reshape(-1))[0]
-    elif dim == ndim - 1 or not ndim:
+    elif dim == ndim - 1:
         ordered = sort(input)[0]
     else:
         ordered = sort(input.unsqueeze(-1).transpose(dim, -1))[0]
     rest = [1 if dim is None or i == dim else n for i, n in enumerate(x.shape)] if keepdim else []
     if not keepdim and dim is not None:
         rest = [n for i, n in enumerate(x.shape) if i != dim]
-    ordered = ordered.reshape([*rest, ordered._data.shape[-1] if ordered._data.ndim else 1])
+    ordered = ordered.view([*rest, ordered._data.shape[-1]])
     positions = _quantile_positions(ordered._data, at, ignore_nan)
     ranks = positions._data
     if interpolation in ("lower", "higher", "nearest"):
@@ -322,8 +322,11 @@ def _quantile_positions(x, q, ignore_nan):
     last = x.shape[-1] - 1
     nans = np.isnan(x).sum(axis=-1, keepdims=True)
     if ignore_nan:
-        return q * wrap(np.maximum(last - nans, 0).astype(x.dtype))
-    return times(q, last).masked_fill(wrap(nans > 0), last)  # a row with nan: every quantile is nan
+        ranks = q * wrap((last - nans).astype(x.dtype))
+        return both.filled(ranks, ranks._data < 0)
+    ranks = times(q, last)
+    ranks = both.expand(ranks, np.broadcast_shapes(ranks.shape, nans.shape))
+    return both.filled(ranks, nans > 0, last)  # a row with nan: every quantile is nan
 
 
 @function

@@ -399,7 +399,7 @@ class Atan2Backward0(Rule):
 
     def vjp(self, g, a, b):
         square = a * a + b * b
-        weight = both.masked(1 / square, both.array_of(square) != 0)
+        weight = both.filled(both.reciprocal(square), both.array_of(square) == 0)
         return g * b * weight, g * -a * weight
 
 
@@ -419,7 +419,7 @@ class HypotBackward0(Rule):
         return np.hypot(floats_only(a, "hypot_cpu"), b)
 
     def vjp(self, g, a, b, y):
-        return None if a is None else g * (a / y), None if b is None else g * (b / y)
+        return None if a is None else g * a / y, None if b is None else g * b / y
 
 
 class RemainderBackward0(Rule):
@@ -650,7 +650,7 @@ class XlogyBackward0(Rule):
         to_a = None
         if self.needs(0):
             log = xlogy(g, b) if isinstance(g, Variable) else numerics.xlogy(g, b)
-            to_a = both.masked(log, ~((both.array_of(a) == 0) & (both.array_of(b) <= 0)))
+            to_a = both.filled(log, (both.array_of(a) == 0) & (both.array_of(b) <= 0))
         return to_a, g * a / b if self.needs(1) else None
 
 
@@ -725,8 +725,9 @@ class SpecialXlog1PyBackward0(Rule):
     def vjp(self, g, a, b):
         to_a = None
         if self.needs(0):
-            dead = (both.array_of(a) == 0) & (both.array_of(b) <= -1)
-            to_a = g * both.masked(both.log1p(b), ~dead)
+            rule = type(self)
+            log = pointwise(rule, (g, b)) if isinstance(g, Variable) else rule.forward(g, b)
+            to_a = both.filled(log, (both.array_of(a) == 0) & (both.array_of(b) <= -1))
         return to_a, g * a / (b + 1) if self.needs(1) else None
 
 
@@ -817,7 +818,7 @@ class CopysignBackward1(Rule):
 
 
 def _copysign_vjp(g, a, y):
-    return g * both.masked(y / a, both.array_of(a) != 0)
+    return g * both.filled(y / a, both.array_of(a) == 0)
 
 
 @function

@@ -9,9 +9,10 @@ import numpy as np
 
 from ..autograd.engine import sum_to
 from ..autograd.errors import CPP_NAMES
+from ..autograd.function import undifferentiable
 from ..autograd.modes import WATCHERS, tell
 from ..autograd.record import apply, apply_inplace
-from ..autograd.variable import Variable, wrap
+from ..autograd.variable import Variable, edge_of, wrap
 from ..autograd.views import shares_places
 from ..dtypes import ALL, number_as
 from ..layout import like, rows
@@ -139,10 +140,7 @@ class IndexSelectBackward0(ShapeRule):
 
     def vjp(self, g, index):
         dim, shape = self.args
-        zeros = both.zeros(shape, g)
-        if isinstance(g, Variable):
-            return METHODS["index_add"](zeros, dim, index, g)
-        return IndexAddBackward0.forward(zeros, g, index, dim, 1)
+        return _rows_added(both.zeros(shape, g), dim, index, g)
 
 
 @function
@@ -590,7 +588,7 @@ class ScatterReduceBackward0(ShapeRule):
 
     Math (dim 0): y[t, j] = reduce of a[t, j] and all b[i, j] with index[i, j] = t.
     VJP: sum: g to all;  mean: g over the count;  prod: g times the others;  amax, amin: g shared by those
-    equal to the result.
+    equal to the result. Of several zeros multiplied, prod has no second derivative.
     Shapes: as scatter.   Saves: a, b, the index, the result.   PyTorch: torch.scatter_reduce
     """
 
@@ -598,6 +596,8 @@ class ScatterReduceBackward0(ShapeRule):
     operands = 2
     saves = ("self", "src", "index", "result")
     keeps = ("dim", "reduce", "include_self")
+    again = "scatter_reduce"
+    picked, added, cleared = staticmethod(gathered), staticmethod(scattered), staticmethod(_cleared)
     UFUNCS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
     @classmethod
@@ -633,38 +633,47 @@ class ScatterReduceBackward0(ShapeRule):
         dim, reduce, include_self = self.args
         zeros, ones_src = both.zeros_like(x), both.zeros_like(src) + 1
         if reduce == "sum":
-            to_self, to_src = g, _whole(self, gathered(g, dim, index), src.shape)
+            to_self, to_src = g, _whole(self, self.picked(g, dim, index), src.shape)
         elif reduce == "mean":
-            count = scattered(zeros + 1 if include_self else zeros, dim, index, ones_src)
+            count = self.added(zeros + 1 if include_self else zeros, dim, index, ones_src)
             share = g / both.where(both.array_of(count) == 0, 1, count)
-            to_self, to_src = share, _whole(self, gathered(share, dim, index), src.shape)
+            to_self, to_src = share, _whole(self, self.picked(share, dim, index), src.shape)
         elif reduce == "prod":
             to_self, to_src = self._prod(g, x, src, index, y)
         else:
             is_x = both.constant((both.array_of(x) == both.array_of(y)).astype(both.array_of(x).dtype), g)
-            hits = both.array_of(src) == both.array_of(gathered(y, dim, index))
+            hits = both.array_of(src) == both.array_of(self.picked(y, dim, index))
             is_src = both.constant(hits.astype(both.array_of(x).dtype), g)
-            share = g / both.where(both.array_of(sum_ := scattered(is_x, dim, index, is_src)) == 0, 1, sum_)
-            to_self, to_src = is_x * share, is_src * gathered(share, dim, index)
-        return to_self if include_self else _cleared(to_self, dim, index), to_src
+            share = g / both.where(both.array_of(sum_ := self.added(is_x, dim, index, is_src)) == 0, 1, sum_)
+            to_self, to_src = is_x * share, is_src * self.picked(share, dim, index)
+        return to_self if include_self else self.cleared(to_self, dim, index), to_src
 
     def _prod(self, g, x, src, index, y):
         dim, _, include_self = self.args
 
         def prod(a, b):
             if isinstance(a, Variable):
-                return METHODS["scatter_reduce"](a, dim, index, b, "prod", include_self=include_self)
-            return ScatterReduceBackward0.forward(a, b, index, dim, "prod", include_self)
+                return METHODS[self.again](a, dim, index, b, "prod", include_self=include_self)
+            return self.forward(a, b, index, *self.args)
 
         # Where an operand is zero the others' product is not result / operand: compute it with that zero left out.
-        plain_x = both.where(both.array_of(x) == 0, 1, x)
+        plain_x = both.filled(x, both.array_of(x) == 0, 1)
         to_self = g * prod(plain_x, src) / plain_x
-        zero = both.array_of(src) == 0
-        dtype = both.array_of(x).dtype
-        zeros_at = scattered(both.array_of(both.zeros_like(x)), dim, index, zero.astype(dtype))
-        single = zero & (gathered(zeros_at, dim, both.array_of(index)) == 1)
-        others = gathered(g * prod(x, both.where(single, 1, src)), dim, index)
-        return to_self, both.where(single, others, gathered(g * y, dim, index) / both.where(zero, 1, src))
+        zero, places = both.array_of(src) == 0, both.array_of(index)
+        zeros_at = self.added(np.zeros(x.shape, np.int64), dim, places, zero.astype(np.int64))
+        zeros = self.picked(zeros_at, dim, places)
+        single = zero & (zeros == 1)
+        others = self.picked(g * prod(x, both.filled(src, single, 1)), dim, index)
+        to_src = both.where(single, others, self.picked(g * y, dim, index) / both.filled(src, zero, 1))
+        if isinstance(g, Variable) and (zeros > 1).any():  # that they are zero does not tell how they move
+            name = self.inputs[1]
+            (to_src,) = undifferentiable(
+                f"{self.again}(): Double backward is unsupported for {name} when >1 zeros in {name} are scattered to the "
+                "same position in self",
+                (to_src,),
+                (edge_of(to_src),),
+            )
+        return to_self, to_src
 
 
 def _scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
@@ -675,6 +684,20 @@ def _scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     _check_src("scatter_reduce", input, d, index, src)
     _in_bounds(index, (input._data.shape or (1,))[d], d)
     return ScatterReduceBackward0, (input, src, index), (dim, reduce, include_self)
+
+
+def _rows_added(x, dim, index, src):
+    """index_add of arrays or Tensors."""
+    if isinstance(x, Variable):
+        return METHODS["index_add"](x, dim, index, src)
+    return IndexAddBackward0.forward(x, src, index, dim, 1)
+
+
+def _rows_cleared(g, dim, index):
+    """`g` with zeros in the rows of the index."""
+    if isinstance(g, Variable):
+        return METHODS["index_fill"](g, dim, index, 0)
+    return IndexFillBackward0.forward(g, index, dim, 0)
 
 
 class IndexReduceBackward0(ScatterReduceBackward0):
@@ -688,15 +711,13 @@ class IndexReduceBackward0(ScatterReduceBackward0):
     inputs = ("self", "source", "index")
     no_jvp = "index_reduce"
     saves = ("self", "source", "index", "result")
+    again = "index_reduce"
+    picked, added, cleared = staticmethod(rows_of), staticmethod(_rows_added), staticmethod(_rows_cleared)
 
     def forward(x, source, index, dim, reduce, include_self):
         return ScatterReduceBackward0.forward(
             x, source, _repeated(index, dim, source.shape), dim, reduce, include_self
         )
-
-    def vjp(self, g, x, source, index, y):
-        repeated = _repeated(both.array_of(index), self.args[0], source.shape)
-        return super().vjp(g, x, source, wrap(repeated) if isinstance(g, Variable) else repeated, y)
 
 
 def _repeated(index, dim, shape):

@@ -196,7 +196,7 @@ class TanBackward0(Rule):
     forward = np.tan
 
     def vjp(self, g, y):
-        return g * (1 + y * y)
+        return g * (1 + y**2)
 
 
 @unary("asin")
@@ -423,9 +423,8 @@ class SincBackward0(Rule):
         return np.where(x == 0, x.dtype.type(1), np.sin(t) / t)
 
     def vjp(self, g, x):
-        t = x * math.pi
-        square = t * x
-        return both.masked(g * ((t * both.cos(t) - both.sin(t)) / square), both.array_of(square) != 0)
+        t, square = x * math.pi, x * x * math.pi
+        return both.where(both.array_of(square) == 0, 0, g * ((t * both.cos(t) - both.sin(t)) / square))
 
 
 @unary("deg2rad")
@@ -581,7 +580,7 @@ class I0Backward0(Rule):
 class SpecialI1Backward0(Rule):
     """Modified Bessel function of order 1.
 
-    Math: y = I1(a).   VJP: g * (I0(a) - y / a), g / 2 at 0.   Shapes: elementwise.   Saves: a and the result.
+    Math: y = I1(a).   VJP: g * (I0(a) - y / a), g / 2 next to 0.   Shapes: elementwise.   Saves: a and the result.
     PyTorch: torch.special.i1
     """
 
@@ -592,8 +591,10 @@ class SpecialI1Backward0(Rule):
         return numerics.bessel(as_float(x), 1)
 
     def vjp(self, g, x, y):
-        zero = both.array_of(x) == 0
-        return g * both.where(zero, 0.5, both.run(I0Backward0, (x,)) - y / both.where(zero, 1, x))
+        tiny = float(np.finfo(both.array_of(x).dtype).eps)
+        apart = np.abs(both.array_of(x)) > tiny
+        x = both.where(apart, x, tiny)
+        return g * both.where(apart, both.run(I0Backward0, (x,)) - y * both.reciprocal(x), 0.5)
 
 
 class SpecialEntrBackward0(Rule):
@@ -628,7 +629,7 @@ class SpecialLogNdtrBackward0(Rule):
         return numerics.log_ndtr(as_float(x))
 
     def vjp(self, g, x, y):
-        return g / both.exp(y + x**2 / 2) / math.sqrt(2 * math.pi)
+        return g / math.sqrt(2 * math.pi) * both.exp(-(y + x**2 / 2))
 
 
 class MvlgammaBackward0(Rule):
@@ -647,7 +648,8 @@ class MvlgammaBackward0(Rule):
         return sum(numerics.lgamma(x - j / 2) for j in range(p)) + p * (p - 1) / 4 * math.log(math.pi)
 
     def vjp(self, g, x):
-        return g * sum(both.digamma(x - j / 2) for j in range(self.args[0]))
+        halves = np.arange(1 - self.args[0], 1, dtype=both.array_of(x).dtype) / 2
+        return g * both.sum_over(both.digamma(both.constant(halves, x) + x[..., None]), (-1,))
 
 
 @function

@@ -57,11 +57,13 @@ def dims_given(op, dim):
 
 
 def spread(g, shape, dims, keepdim):
-    """`g`, the gradient of a reduction of `shape` over `dims`, with the dims it lost in place again, of size 1."""
-    if keepdim or not shape:
+    """`g`, the gradient of a reduction of `shape` over `dims`, with the dims it lost in place again, of size 1.
+
+    The number that is left where no dims were named broadcasts as it is.
+    """
+    if keepdim or not shape or dims in (None, ()):
         return g
-    dims = wrap_dims(dims, len(shape))
-    return g.reshape([1 if i in dims else n for i, n in enumerate(shape)])
+    return both.unsqueeze(g, wrap_dims(dims, len(shape)), shape)
 
 
 class Reduction(Rule):
@@ -349,13 +351,21 @@ max_ = max
 
 
 def _var_vjp(g, x, dims, correction, keepdim):
-    dims = wrap_dims(dims, len(x.shape))
+    whole, dims = dims is None or not x.shape, wrap_dims(dims, len(x.shape))
     free = numerics.count(x.shape, dims) - (1 if correction is None else correction)
-    g = spread(g, x.shape, dims, keepdim)
-    if free <= 0:
-        center = both.array_of(x) - numerics.mean(both.array_of(x), dims, True)
-        return g * both.constant(np.where(center == 0, np.nan, np.inf).astype(center.dtype), g)
-    return 2.0 / free * g * (x - both.mean_over(x, dims, True))
+    if whole:
+        mean = x.mean() if isinstance(x, Variable) else numerics.mean(x, dims, False)
+        if free <= 0:
+            center = both.array_of(x) - both.array_of(mean)
+            return g * both.constant(np.where(center == 0, np.nan, np.inf).astype(center.dtype), g)
+    else:
+        mean = both.mean_over(x, dims, True)
+        g = spread(g, x.shape, dims, keepdim or len(x.shape) == 1)
+    return (2.0 / free if free else math.inf) * g * (x - mean)
+
+
+def _std_vjp(g, x, y, *args):
+    return _var_vjp(both.filled(g / (y * 2), both.array_of(y) == 0), x, *args)
 
 
 class VarBackward0(Reduction):
@@ -393,7 +403,7 @@ class StdBackward0(Reduction):
         return np.sqrt(_var(x, dims, correction, keepdim))
 
     def vjp(self, g, x, y):
-        return _var_vjp(both.masked(g / (y * 2), both.array_of(y) != 0), x, *self.args)
+        return _std_vjp(g, x, y, *self.args)
 
 
 class VarMeanBackward0(Reduction):
@@ -433,10 +443,7 @@ class StdMeanBackward0(Reduction):
         return np.sqrt(_var(x, dims, correction, keepdim)), numerics.mean(x, wrap_dims(dims, x.ndim), keepdim)
 
     def vjp(self, gs, x, y):
-        to_std = None
-        if gs[0] is not None:
-            to_std = _var_vjp(both.masked(gs[0] / (y * 2), both.array_of(y) != 0), x, *self.args)
-        return _with_mean(gs[1], x, self.args, to_std)
+        return _with_mean(gs[1], x, self.args, None if gs[0] is None else _std_vjp(gs[0], x, y, *self.args))
 
 
 def _with_mean(g, x, args, other):
@@ -775,20 +782,21 @@ def _norm_vjp(g, x, y, p, dims, keepdim):
     if p == 0:
         return None
     y, g = spread(y, x.shape, dims, keepdim), spread(g, x.shape, dims, keepdim)
-    zero = both.array_of(y) == 0
     if p == 1:
-        return g * both.sign(x)
+        return both.sign(x) * g
+    zero = both.array_of(y) == 0
     if p == 2:
-        return g * both.masked(x / y, ~zero)
+        return g * both.filled(x / y, zero)
     if math.isinf(p):
         size = np.abs(both.array_of(x))
-        hits = (size == both.array_of(y)) | (np.isnan(size) & np.isnan(both.array_of(y)))
-        share = hits / hits.sum(axis=wrap_dims(dims, len(x.shape)), keepdims=True)
-        return both.sign(x) * (g * both.constant(share.astype(size.dtype), g))
+        hits = (size == both.array_of(y)) | np.isnan(size)
+        ties = hits.sum(axis=wrap_dims(dims, len(x.shape)), keepdims=True)
+        ties, hits = (both.constant(n.astype(size.dtype), g) for n in (ties, hits))
+        return both.sign(x) * (g / ties * hits)
     if p < 1:
-        return both.masked(both.sign(x) * both.abs_(x) ** (p - 1), both.array_of(x) != 0) * g * y ** (1 - p)
+        return both.sign(x) * both.filled(both.abs_(x) ** (p - 1), both.array_of(x) == 0) * g * y ** (1 - p)
     scaled = both.sign(x) * both.abs_(x) ** (p - 1) if p < 2 else x * both.abs_(x) ** (p - 2)
-    return scaled * both.masked(g / y ** (p - 1), ~zero)
+    return scaled * both.filled(g / y ** (p - 1), zero)
 
 
 class LinalgVectorNormBackward0(Reduction):
@@ -1005,10 +1013,14 @@ class LogcumsumexpBackward0(Reduction):
         dim = wrap_dim(self.args[0], len(x.shape))
         if not x.shape or 0 in x.shape:
             return g
-        n = x.shape[dim]
-        here, following = both.slice_of(y, dim, 0, n - 1), both.slice_of(y, dim, 1, n)
-        shrink = both.exp(both.masked(here - following, both.array_of(here) != both.array_of(following)))
-        return both.exp(x - y) * _tails(g, shrink, dim)  # y never falls, so no exponential is above 1
+        size, sign = both.log(both.abs_(g)), both.array_of(g)
+        lowest = float(np.finfo(sign.dtype).min)
+
+        def part(held):  # what the g of one sign bring, their logarithms being added up
+            logs = both.flip(both.where(held, size, lowest) - y, dim)
+            return both.exp(both.flip(both.run(LogcumsumexpBackward0, (logs,), dim), dim) + x)
+
+        return part(sign > 0) - part(sign < 0)
 
 
 def _running(op, rule):

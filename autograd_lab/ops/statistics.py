@@ -79,34 +79,44 @@ def corrcoef(input):
     return (c / deviation.view(-1, 1) / deviation.view(1, -1)).clamp(-1, 1)
 
 
-def _panels(y, x, dx, dim):
+def _panels(op, y, x, dx, dim):
     """The sums of neighbors along `dim` and the widths between them (a number, or a tensor that broadcasts)."""
-    dim = wrap_dim(dim, y._data.ndim)
-    n = y._data.shape[dim]
-    pairs = y.narrow(dim, 0, n - 1) + y.narrow(dim, 1, n - 1)
-    if x is None:
-        return pairs, dx, dim
-    width = x.diff() if x._data.ndim == 1 else x.diff(dim=dim)
-    if x._data.ndim == 1:
-        width = width.reshape([-1 if i == dim else 1 for i in range(y._data.ndim)])
-    return pairs, width, dim
+    ndim = y._data.ndim
+    dim = wrap_dim(dim, ndim)
+    if x is not None:
+        if x._data.ndim == 1:
+            if len(x._data) != y._data.shape[dim]:
+                raise RuntimeError(f"{op}: There must be one `x` value for each sample point")
+            x = x.view([-1 if i == dim else 1 for i in range(ndim)])
+        elif x._data.ndim < ndim:
+            x = x.view((1,) * (ndim - x._data.ndim) + x._data.shape)
+        left, right = _neighbors(x, dim)
+        dx = right - left
+    left, right = _neighbors(y, dim)
+    return left + right, dx, dim
+
+
+def _neighbors(x, dim):
+    """All entries along `dim` but the last, and all but the first."""
+    return both.slice_of(x, dim, 0, -1), both.slice_of(x, dim, 1, None)
 
 
 @function(method=False)
 def trapezoid(y, x=None, *, dx=1, dim=-1):
     """The area under the points `y` along `dim`, `dx` or the differences of `x` apart (torch.trapezoid)."""
-    pairs, width, dim = _panels(y, x, dx, dim)
+    if not y._data.shape[dim]:
+        return wrap(np.zeros_like(y._data.sum(dim)))
     if x is not None:
+        pairs, width, dim = _panels("trapezoid", y, x, dx, dim)
         return over((pairs * width).sum(dim), 2.0)
-    n = y._data.shape[dim]
-    ends = (y.select(dim, 0) + y.select(dim, n - 1)) * 0.5
+    ends = times(y.select(dim, 0) + y.select(dim, -1), 0.5)
     return times(y.sum(dim) - ends, dx)
 
 
 @function(method=False)
 def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
     """The running area under the points `y` along `dim` (torch.cumulative_trapezoid)."""
-    pairs, width, _ = _panels(y, x, dx, dim)
+    pairs, width, _ = _panels("cumulative_trapezoid", y, x, dx, dim)
     if x is not None:
         return over((pairs * width).cumsum(dim), 2.0)
     return times(pairs, dx / 2).cumsum(dim)
@@ -132,7 +142,7 @@ class RenormBackward0(Rule):
         p, dim, maxnorm = self.args
         dims = _others(x, dim)
         norm = both.run(reductions.LinalgVectorNormBackward0, (x,), p, dims, True)
-        inverse = 1 / (norm + 1e-7)
+        inverse = both.reciprocal(norm + 1e-7)
         along = reductions._norm_vjp(both.sum_over(x * g, dims, True), x, norm, p, dims, True)
         above = np.broadcast_to(both.array_of(norm) > maxnorm, x.shape)
         return both.where(above, maxnorm * inverse * (g - inverse * along), g)
@@ -220,7 +230,7 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
 
     spacing     the distance of neighbours: a number, one for each dim, or the coordinates along each dim, as tensors
     edge_order  1 or 2: how many neighbours the slope at an end is made of
-    Raises RuntimeError for a spacing that does not fit the dims, and for dims with fewer than edge_order + 1 entries.
+    Raises RuntimeError for a spacing that does not fit the dims or has several, and for dims with fewer than edge_order + 1 entries.
     """
     ndim = input._data.ndim
     dims = list(range(ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
@@ -244,43 +254,43 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
     return tuple([_slopes(input, d, step, edge_order) for d, step in zip(dims, steps, strict=True)])
 
 
+@as_formula
 def _slopes(x, d, step, edge_order):
     n = x._data.shape[d]
 
     def at(start, count=1):
         return x.narrow(d, start, count)
 
-    if isinstance(step, Variable):
-        shape = [-1 if k == d else 1 for k in range(x._data.ndim)]
-        gaps = step.reshape(-1).diff()
-        before, after = (gaps.narrow(0, k, n - 2).reshape(shape) for k in (0, 1))
-        first, last = gaps[0], gaps[-1]
-        inside = (
-            at(0, n - 2) * (-after / (before * (before + after)))
-            + at(1, n - 2) * ((after - before) / (before * after))
-            + at(2, n - 2) * (before / (after * (before + after)))
+    if not isinstance(step, Variable):
+        inside = (at(2, n - 2) - at(0, n - 2)) / step / 2
+        if edge_order == 1:
+            first, last = (at(1) - at(0)) / step, (at(n - 1) - at(n - 2)) / step
+        else:
+            first = (-1.5 * at(0) + 2 * at(1) - 0.5 * at(2)) / step
+            last = (0.5 * at(n - 3) - 2 * at(n - 2) + 1.5 * at(n - 1)) / step
+        return both.cat([first, inside, last], d)
+    if step._data.ndim != 1:
+        raise RuntimeError(
+            "torch.gradient expected each element of spacing to have one dimension, but got an element with "
+            f"{step._data.ndim} dimensions!"
         )
-    else:
-        gaps, first, last = None, step, step
-        inside = over(at(2, n - 2) - at(0, n - 2), 2 * step)
+    gaps = step.diff(1, 0)
+    before, after = _neighbors(gaps, 0)
+    shape = [-1 if k == d else 1 for k in range(x._data.ndim)]
+    # The parabola through three neighbors, `before` and `after` apart: its slope is a weighted sum of their values.
+    left = (-after / (before * (before + after))).reshape(shape)
+    middle = ((after - before) / (before * after)).reshape(shape)
+    right = (before / (after * (before + after))).reshape(shape)
+    inside = left * at(0, n - 2) + middle * at(1, n - 2) + right * at(2, n - 2)
     if edge_order == 1:
-        ends = _ratio(at(1) - at(0), first), _ratio(at(n - 1) - at(n - 2), last)
+        first, last = (at(1) - at(0)) / gaps[0], (at(n - 1) - at(n - 2)) / gaps[-1]
     else:
-        near = (first, first) if gaps is None else (gaps[0], gaps[1])
-        far = (last, last) if gaps is None else (gaps[-1], gaps[-2])
-        ends = _end(at(0), at(1), at(2), *near), -_end(at(n - 1), at(n - 2), at(n - 3), *far)
-    return both.cat([ends[0], inside, ends[1]], d)
-
-
-def _ratio(x, step):
-    return x / step if isinstance(step, Variable) else over(x, step)
-
-
-def _end(a, b, c, first, second):
-    """The slope at an end: that of the parabola through the end and its two neighbours, `first` and `second` apart."""
-    whole = first + second
-    return (
-        a * (-(first + whole) / (first * whole))
-        + b * (whole / (first * second))
-        - c * (first / (second * whole))
-    )
+        left = -(2.0 * gaps[0] + gaps[1]) / (gaps[0] * (gaps[0] + gaps[1]))
+        middle = (gaps[0] + gaps[1]) / (gaps[0] * gaps[1])
+        right = -gaps[0] / (gaps[1] * (gaps[0] + gaps[1]))
+        first = left * at(0) + middle * at(1) + right * at(2)
+        left = gaps[-1] / (gaps[-2] * (gaps[-1] + gaps[-2]))
+        middle = -(gaps[-1] + gaps[-2]) / (gaps[-1] * gaps[-2])
+        right = (2 * gaps[-1] + gaps[-2]) / (gaps[-1] * (gaps[-1] + gaps[-2]))
+        last = left * at(n - 3) + middle * at(n - 2) + right * at(n - 1)
+    return both.cat([first, inside, last], d)

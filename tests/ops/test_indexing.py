@@ -521,3 +521,15 @@ def test_filling_an_expanded_tensor_warns_and_what_is_filled_wins(name, which):
         RuntimeError, match="more than one element of the written-to tensor refers to a single memory"
     ):
         y.sum().backward()
+
+
+def test_a_product_of_several_zeros_has_no_second_derivative():
+    torch = autograd_lab
+    x, zeros = torch.ones(2, requires_grad=True), torch.zeros(2, requires_grad=True)
+    index = torch.tensor([0, 0])
+    for name in ("scatter_reduce", "index_reduce"):
+        y = getattr(x, name)(0, index, zeros, "prod")
+        (g,) = torch.autograd.grad(y.sum(), zeros, create_graph=True)
+        assert g.tolist() == [0, 0]
+        with pytest.raises(RuntimeError, match=rf"{name}\(\): Double backward is unsupported"):
+            torch.autograd.grad(g.sum(), zeros)

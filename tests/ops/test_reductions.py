@@ -156,3 +156,13 @@ def test_live_pytorch_does_the_same(op):
 def test_live_pytorch_does_the_same_at_ties_and_infinities(op):
     torch = pytest.importorskip("torch")
     assert not compare(op, torch)
+
+
+@pytest.mark.filterwarnings("ignore:.*degrees of freedom")
+@pytest.mark.parametrize("dim", [None, 0, (0, 1)])
+def test_the_variance_of_too_few_has_pytorchs_gradient(dim):
+    torch = pytest.importorskip("torch")
+    few = [[[1.0, 2.0, 4.0], [3.0, 1.0, 2.0]]]
+    for correction in range(8):
+        op = Op("var", lambda torch, x, c=correction: x.var(dim, correction=c), values=few, second=False)
+        assert not compare(op, torch)

@@ -97,6 +97,7 @@ class Registry:
 
     tensor = Variable
     accumulator: type  # AccumulateGrad, of node.py
+    clone: type  # CloneBackward0, of ops/convert.py
     functions: ClassVar[dict] = {}  # the functions of the torch-like namespace, by name
 
 

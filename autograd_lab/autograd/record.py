@@ -199,18 +199,10 @@ def inputs_to_save(rule, inputs, edges):
     itself it would make node and tensor hold each other for ever.
     """
     target = inputs[0]
-    saved = [_cloned(target, edges[0]) if rule.saves_first(edges) else target]
+    saved = [copy_of(target, edges[0]) if rule.saves_first(edges) else target]
     for t in inputs[1:]:
         saved.append(alias(t, edges[0]) if t is target else t)
     return tuple(saved)
-
-
-def _cloned(t, edge):
-    """A copy of `t` with the node of a clone, which PyTorch makes here."""
-    copy = copy_of(t, edge)
-    if edge is not NO_EDGE:
-        copy._edge = node_for(Registry.clone, (edge,), (t,), (copy,), ("K",))
-    return copy
 
 
 def copy_of(t, edge):

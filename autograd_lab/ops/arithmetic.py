@@ -94,7 +94,8 @@ class MulBackward0(Rule):
     forward = operator.mul
 
     def vjp(self, g, a, b):
-        return None if b is None else g * b, None if a is None else g * a
+        to_other = None if a is None else g * a  # before the other one: PyTorch goes by the operands' names
+        return None if b is None else g * b, to_other
 
 
 @binary("div", floats=True)
@@ -113,7 +114,8 @@ class DivBackward0(Rule):
     forward = operator.truediv
 
     def vjp(self, g, a, b):
-        return g / b if self.needs(0) else None, None if a is None else -g * ((a / b) / b)
+        to_other = None if a is None else -g * ((a / b) / b)
+        return g / b if self.needs(0) else None, to_other
 
 
 def no_bool_difference(x, y):

@@ -343,29 +343,3 @@ def test_multi_output_nodes_have_slots_only_for_what_is_differentiable():
     values.grad_fn.register_prehook(lambda gs: log.append(len(gs)))
     values.sum().backward()
     assert log == [1]
-
-
-GRADIENTS = {
-    "number": lambda x: ((x * 2).sin() / 3).exp().sum(),
-    "number over": lambda x: (2 / x).sin().sum(),
-    "in place": lambda x: (x * x).sin_().mul_(x).sum(),
-    "norm": lambda x: x.norm(3, 0).sin().sum(),
-    "std": lambda x: x.std((0, 1)).sin(),
-    "product": lambda x: x.scatter_reduce(0, x.long(), x, "prod").sin().sum(),
-}
-
-
-@pytest.mark.parametrize("name", GRADIENTS)
-def test_a_gradient_is_recorded_in_pytorchs_steps(name):
-    live = pytest.importorskip("torch")
-
-    def steps(fn):
-        if fn is None:
-            return None
-        return fn.name().removeprefix("torch::autograd::"), [steps(f) for f, _ in fn.next_functions]
-
-    def recorded(library):
-        x = library.tensor([[0.5, 0.25], [0.75, 0.125]], dtype=library.float64, requires_grad=True)
-        return steps(library.autograd.grad(GRADIENTS[name](x), x, create_graph=True)[0].grad_fn)
-
-    assert recorded(torch) == recorded(live)

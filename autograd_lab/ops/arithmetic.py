@@ -246,11 +246,11 @@ class PowBackward1(Rule):
 
     def vjp(self, g, a, b, y):
         to_a = to_b = None
-        if self.needs(0):
-            to_a = both.where(both.array_of(b) == 0, 0, g * (b * a ** (b - 1)))
         if self.needs(1):
             silent = (both.array_of(a) == 0) & (both.array_of(b) >= 0)
             to_b = g * both.where(silent, 0, y * both.log(a))
+        if self.needs(0):
+            to_a = both.where(both.array_of(b) == 0, 0, g * (b * a ** (b - 1)))
         return to_a, to_b
 
 

@@ -1170,8 +1170,8 @@ class LinalgCrossBackward0(Rule):
 
     def vjp(self, g, a, b):
         dim = self.args
-        to_a = sum_to(both.run(LinalgCrossBackward0, (b, g), *dim), a.shape) if self.needs(0) else None
-        return to_a, sum_to(both.run(LinalgCrossBackward0, (g, a), *dim), b.shape) if self.needs(1) else None
+        to_b = sum_to(both.run(LinalgCrossBackward0, (g, a), *dim), b.shape) if self.needs(1) else None
+        return sum_to(both.run(LinalgCrossBackward0, (b, g), *dim), a.shape) if self.needs(0) else None, to_b
 
 
 def cross(input, other, *, dim=-1):

@@ -199,6 +199,9 @@ class LinalgLuSolveBackward0(Rule):
     def vjp(self, g, packed, pivots, x):
         left, adjoint, b_shape = self.args
         to_b = to_packed = None
+        if self.needs(1):
+            to_b = both.run(LinalgLuSolveBackward0, (packed, g, pivots), left, not adjoint, g.shape)
+            to_b = sum_to(to_b, b_shape)
         if self.needs(0):
             lower, upper = _factors(packed)
             if left != adjoint:
@@ -210,9 +213,6 @@ class LinalgLuSolveBackward0(Rule):
                 moved = triangular(T(lower), moved, True, left=False, unit=True)
                 to_packed = both.tril(moved, -1) + both.triu(_after(T(lower) @ moved, upper))
             to_packed = sum_to(to_packed, packed.shape)
-        if self.needs(1):
-            to_b = both.run(LinalgLuSolveBackward0, (packed, g, pivots), left, not adjoint, g.shape)
-            to_b = sum_to(to_b, b_shape)
         return to_packed, to_b
 
 

@@ -419,7 +419,8 @@ class HypotBackward0(Rule):
         return np.hypot(floats_only(a, "hypot_cpu"), b)
 
     def vjp(self, g, a, b, y):
-        return None if a is None else g * a / y, None if b is None else g * b / y
+        to_b = None if b is None else g * b / y
+        return None if a is None else g * a / y, to_b
 
 
 class RemainderBackward0(Rule):
@@ -647,11 +648,11 @@ class XlogyBackward0(Rule):
         return numerics.xlogy(a, b)
 
     def vjp(self, g, a, b):
-        to_a = None
+        to_a, to_b = None, g * a / b if self.needs(1) else None
         if self.needs(0):
             log = xlogy(g, b) if isinstance(g, Variable) else numerics.xlogy(g, b)
             to_a = both.filled(log, (both.array_of(a) == 0) & (both.array_of(b) <= 0))
-        return to_a, g * a / b if self.needs(1) else None
+        return to_a, to_b
 
 
 class XlogyBackward1(Rule):
@@ -723,12 +724,12 @@ class SpecialXlog1PyBackward0(Rule):
         return numerics.xlogy(a, 1 + b, np.log1p(b))
 
     def vjp(self, g, a, b):
-        to_a = None
+        to_a, to_b = None, g * a / (b + 1) if self.needs(1) else None
         if self.needs(0):
             rule = type(self)
             log = pointwise(rule, (g, b)) if isinstance(g, Variable) else rule.forward(g, b)
             to_a = both.filled(log, (both.array_of(a) == 0) & (both.array_of(b) <= -1))
-        return to_a, g * a / (b + 1) if self.needs(1) else None
+        return to_a, to_b
 
 
 @pair("logaddexp", inplace=False)
@@ -745,7 +746,8 @@ class LogaddexpBackward0(Rule):
         return np.logaddexp(floats_only(a, "logaddexp_cpu"), b)
 
     def vjp(self, g, a, b):
-        return g / (1 + both.exp(b - a)), g / (1 + both.exp(a - b))
+        to_b = g / (1 + both.exp(a - b))
+        return g / (1 + both.exp(b - a)), to_b
 
 
 @pair("logaddexp2", inplace=False)
@@ -762,7 +764,8 @@ class Logaddexp2Backward0(Rule):
         return np.logaddexp2(floats_only(a, "logaddexp2_cpu"), b)
 
     def vjp(self, g, a, b):
-        return g / (1 + 2 ** (b - a)), g / (1 + 2 ** (a - b))
+        to_b = g / (1 + 2 ** (a - b))
+        return g / (1 + 2 ** (b - a)), to_b
 
 
 @pair("ldexp", floats=True)

@@ -87,10 +87,11 @@ class _TwoMatrices(Rule):
             if a is not None:
                 to_b = (g.T @ a).T if right[0] == size else a.T @ g
         else:
-            if b is not None:
-                to_a = mm(b, g.t()).t() if left == (size, size * shape_a[0]) else mm(g, b.t())
-            if a is not None:
-                to_b = mm(g.t(), a).t() if right == (size, size * shape_b[0]) else mm(a.t(), g)
+            for factor in sorted(self.factors):  # PyTorch goes by their names
+                if factor == self.factors[0] and b is not None:
+                    to_a = mm(b, g.t()).t() if left == (size, size * shape_a[0]) else mm(g, b.t())
+                elif factor == self.factors[1] and a is not None:
+                    to_b = mm(g.t(), a).t() if right == (size, size * shape_b[0]) else mm(a.t(), g)
         if alpha != 1:
             return to_a if to_a is None else to_a * alpha, to_b if to_b is None else to_b * alpha
         return to_a, to_b
@@ -436,6 +437,10 @@ class VdotBackward0(DotBackward0):
     def forward(x, y):
         return x.dot(y)
 
+    def vjp(self, g, a, b):
+        to_other = None if a is None else g * a  # before the other one: see _TwoMatrices
+        return None if b is None else g * b, to_other
+
 
 @function
 def dot(input, tensor):
@@ -597,7 +602,8 @@ class BmmBackward0(Rule):
     forward = _multiply
 
     def vjp(self, g, a, b):
-        return None if b is None else _bmm(g, _swap(b)), None if a is None else _bmm(_swap(a), g)
+        to_b = None if a is None else _bmm(_swap(a), g)  # the second first: PyTorch goes by their names
+        return None if b is None else _bmm(g, _swap(b)), to_b
 
 
 @function

@@ -19,6 +19,7 @@ from ..ops.convolution import (
     PixelShuffleBackward0,
     PixelUnshuffleBackward0,
     UpsampleNearestBackward0,
+    check_padded_dims,
     conv_transpose,
     convolution,
     pad_by_mode,
@@ -789,26 +790,30 @@ def pad(input, pad, mode="constant", value=None):
 
 
 def _pad_circular(input, pad):
-    """A border that goes on at the other end: joined dim by dim."""
-    out = input
+    """A border that goes on at the other end: the middle is written, then each border from the end it repeats."""
+    check_padded_dims(input, pad)
+    shape, dims = list(input._data.shape), []
     for i in range(len(pad) // 2):
-        dim = input._data.ndim - 1 - i
-        before, after = pad[2 * i : 2 * i + 2]
-        size = out._data.shape[dim]
-        if max(before, after) > size:
+        dim, (before, after) = len(shape) - 1 - i, pad[2 * i : 2 * i + 2]
+        if max(before, after) > shape[dim]:
             raise RuntimeError("Padding value causes wrapping around more than once.")
-        if before + after + size < 0:
+        if before + after + shape[dim] < 0:
             raise RuntimeError("Negative padding value is resulting in an empty dimension")
-        if before < 0 or after < 0:  # what is cut away does not come back at the other end
-            start = max(-before, 0)
-            size -= start + max(-after, 0)
-            out = out.narrow(dim, start, size)
-        parts = [out]
+        shape[dim] += before + after
+        dims.append((dim, before, after))
+    out = input.new_empty(shape)
+    middle = out
+    for dim, before, after in reversed(dims):
+        start, end = max(before, 0), shape[dim] - max(after, 0)
+        middle = middle.narrow(dim, start, end - start)
+        input = input.narrow(dim, max(-before, 0), end - start)
+    middle.copy_(input)
+    for dim, before, after in dims:
+        size, start, end = shape[dim], max(before, 0), shape[dim] - max(after, 0)
         if before > 0:
-            parts.insert(0, out.narrow(dim, size - before, before))
+            out.narrow(dim, 0, before).copy_(out.narrow(dim, end - before, before))
         if after > 0:
-            parts.append(out.narrow(dim, 0, after))
-        out = FUNCTIONS["cat"](parts, dim)
+            out.narrow(dim, size - after, after).copy_(out.narrow(dim, start, after))
     return out
 
 

@@ -9,6 +9,7 @@ from ..autograd.record import apply
 from ..autograd.variable import Variable, wrap
 from ..warning import warn
 from . import both
+from .convolution import pad_constant
 from .embedding import drop
 from .general import GeneralRule, call
 from .products import linear
@@ -408,7 +409,7 @@ def _padded(mask, extra):
     """A mask with columns of zeros for the keys that were added at the end."""
     if mask is None or not extra:
         return mask
-    return _joined([mask, wrap(np.zeros((*mask.shape[:-1], extra), mask._data.dtype))], -1)
+    return pad_constant(mask, (0, extra), 0)
 
 
 __all__ = ["additive_mask", "multi_head_attention_forward", "scaled_dot_product_attention"]

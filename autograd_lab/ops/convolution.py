@@ -916,18 +916,24 @@ def resample(input, size, factors, mode, align_corners, antialias=False):
     return apply(rule, (input,), tuple(matrices))
 
 
-def pad_by_mode(input, pad, mode):
-    """`input` with a border that repeats (`replicate`) or mirrors (`reflect`) what is inside."""
-    nd = len(pad) // 2
-    x = input._data
-    if x.ndim not in (nd + 1, nd + 2):
+def check_padded_dims(input, pad):
+    """Raise NotImplementedError unless what is padded are images, or a batch of them."""
+    ndim, nd = input._data.ndim, len(pad) // 2
+    if ndim not in (nd + 1, nd + 2) or nd > 3:
         raise NotImplementedError(
-            f"Padding size {len(pad)} is not supported for {x.ndim}D input tensor.\nSupported combinations "
+            f"Padding size {len(pad)} is not supported for {ndim}D input tensor.\nSupported combinations "
             "for non-constant "
             "padding:\n  - 2D or 3D input: padding size = 2 (pads last dimension)\n  - 3D or 4D input: "
             "padding size = 4 (pads "
             "last 2 dimensions)\n  - 4D or 5D input: padding size = 6 (pads last 3 dimensions)"
         )
+
+
+def pad_by_mode(input, pad, mode):
+    """`input` with a border that repeats (`replicate`) or mirrors (`reflect`) what is inside."""
+    check_padded_dims(input, pad)
+    nd = len(pad) // 2
+    x = input._data
     if 0 in x.shape[x.ndim - nd - 1 :]:
         raise RuntimeError(
             f"Expected {nd + 1}D or {nd + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
@@ -1383,4 +1389,12 @@ def conv_tbc(input, weight, bias, pad=0):
     return apply(ConvTbcBackward0, (input, weight, bias), pad)
 
 
-__all__ = ["conv_transpose", "convolution", "pad_by_mode", "pad_constant", "unwindow", "windows"]
+__all__ = [
+    "check_padded_dims",
+    "conv_transpose",
+    "convolution",
+    "pad_by_mode",
+    "pad_constant",
+    "unwindow",
+    "windows",
+]

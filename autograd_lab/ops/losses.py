@@ -176,7 +176,8 @@ class NllLoss2DBackward0(GeneralRule):
         local = _local(
             np.moveaxis(values, 1, -1), target, weight, total if reduction == MEAN else 1, ignore_index
         )
-        return both.run(NllLoss2DBackwardBackward0, (g, x), np.moveaxis(local, -1, 1), reduction)
+        local = np.ascontiguousarray(np.moveaxis(local, -1, 1))
+        return both.run(NllLoss2DBackwardBackward0, (g, x), local, reduction)
 
 
 def nll_loss_nd(input, target, weight, reduction, ignore_index):

@@ -325,7 +325,8 @@ def _quantile_positions(x, q, ignore_nan):
         ranks = q * wrap((last - nans).astype(x.dtype))
         return both.filled(ranks, ranks._data < 0)
     ranks = times(q, last)
-    ranks = both.expand(ranks, np.broadcast_shapes(ranks.shape, nans.shape))
+    whole = np.broadcast_shapes(ranks.shape, nans.shape)
+    ranks = ranks if whole == ranks.shape else ranks.expand(whole)
     return both.filled(ranks, nans > 0, last)  # a row with nan: every quantile is nan
 
 

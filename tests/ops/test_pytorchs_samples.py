@@ -50,8 +50,10 @@ ABSENT = [
 
 NOT_WRITTEN = "its numbers are whatever was in the memory"
 SIGNS = "a vector and its opposite are both right"
+REFUSED = "PyTorch has none"
 DIFFERENT = {
     "as_strided_scatter": ("gradient", "PyTorch's keeps what was overwritten and drops the rest; see the derivative in ops/parts.py"),
+    "cdist": ("second", "PyTorch has none but by matrix products"),
     "empty": ("numbers", NOT_WRITTEN),
     "empty_like": ("numbers", NOT_WRITTEN),
     "empty_strided": ("numbers", NOT_WRITTEN),
@@ -59,24 +61,19 @@ DIFFERENT = {
     "resize_": ("numbers", NOT_WRITTEN),
     "linalg.eigh": ("numbers gradient second", SIGNS),
     "linalg.eigvalsh": ("second", "defined for symmetric matrices only, and the samples are not"),
+    "linalg.householder_product": ("steps", "PyTorch multiplies by the inverses of reflections"),
     "linalg.svd": ("numbers gradient second", SIGNS),
     "svd": ("numbers gradient second", SIGNS),
-    "linalg.lstsq": ("shape node", "residuals, rank and singular values are always given here"),
-    "nn.functional.scaled_dot_product_attention": ("second", "PyTorch's fused kernel has no second derivative"),
-    "nn.functional.pdist": ("second", "PyTorch has none"),
-    "cdist": ("node second", "PyTorch has no second derivative; its steps before that are others"),
-    "nn.functional.hardsigmoid": ("second", "PyTorch has none"),
-    "nn.functional.embedding_bag": ("second", "PyTorch has none for the weights of the samples"),
-    "nn.functional.multi_margin_loss": ("second", "PyTorch has none"),
-    "linalg.tensorinv": ("node", "PyTorch's inverse lies in memory column by column"),
-    "linalg.vecdot": ("node", "one more operation in PyTorch"),
-    "nn.functional.pad": ("node", "PyTorch's circular border is written into new memory, ours is joined"),
-    "nn.functional.local_response_norm": ("node", "of an empty image PyTorch gives the image"),
-    "normal": ("node", "one rule for the three forms"),
-    "to": ("node", "a copy for another order in memory is a clone here"),
-    "double": ("node", "the same"),
-    "float": ("node", "the same"),
-    "half": ("node", "the same"),
+    "nn.functional.ctc_loss": ("steps", "a node without a derivative has only the edges in use there"),
+    "nn.functional.embedding_bag": ("second steps", "PyTorch has none for the weights of the samples"),
+    "nn.functional.group_norm": ("steps", "other steps in PyTorch, from the mean and the spread as results with a history"),
+    "nn.functional.hardsigmoid": ("second steps", REFUSED),
+    "nn.functional.mish": ("steps", "PyTorch's softplus is log1p(exp(x)), which overflows"),
+    "nn.functional.multi_head_attention_forward": ("steps", "where key and value are one tensor, in another order"),
+    "nn.functional.multi_margin_loss": ("second steps", REFUSED),
+    "nn.functional.multilabel_margin_loss": ("second steps", REFUSED),
+    "nn.functional.pdist": ("second", REFUSED),
+    "nn.functional.scaled_dot_product_attention": ("second steps", "PyTorch's fused kernel has no second derivative"),
 }  # fmt: skip
 """{operator: (which comparisons are left out, why)}."""
 
@@ -223,8 +220,20 @@ def tensors(value):
     return [t for part in value for t in tensors(part)]
 
 
-def node(t):
-    return t.grad_fn and type(t.grad_fn).__name__
+def steps(t):
+    """The graph behind a tensor, as text: the nodes, what each leads to, and which are met twice."""
+    seen = {}
+
+    def told(fn):
+        if fn is None:
+            return "-"
+        if fn in seen:
+            return f"#{seen[fn]}"
+        seen[fn] = len(seen)
+        ways = [told(f) + (f".{nr}" if nr else "") for f, nr in fn.next_functions]
+        return f"{fn.name()}({', '.join(ways)})"
+
+    return told(t.grad_fn)
 
 
 def assert_close(a, b, what):
@@ -259,6 +268,9 @@ def compare_derivatives(theirs, ours, their_inputs, our_inputs, left_out):
         assert (x is None) == (y is None), f"gradient {i}"
         if x is not None:
             assert_close(x, y, f"gradient {i}")
+            if "steps" not in left_out:
+                assert x.requires_grad == y.requires_grad, f"gradient {i}"
+                assert steps(x) == steps(y), f"gradient {i}"
     pairs = [
         (x, y)
         for x, y in zip(a, b, strict=True)
@@ -310,8 +322,7 @@ def compare(op, fn, sample, left_out):
             assert tuple(a.shape) == tuple(b.shape)
             assert str(a.dtype) == str(b.dtype)
             assert a.requires_grad == b.requires_grad
-        if "node" not in left_out:
-            assert node(a) == node(b)
+        assert steps(a) == steps(b)
         if not left_out & {"numbers", "shape"}:
             assert_close(a, b, f"result {i}")
     if not left_out & {"numbers", "shape"}:

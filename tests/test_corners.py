@@ -1412,6 +1412,32 @@ m = D.Multinomial(3, logits=T([0.1, 0.2, -inf]))
 out["about"] = m.probs, m.mean, m.variance, m.log_prob(T([1.0, 2.0, 0.0])), m.batch_shape, m.event_shape, told(lambda: D.Multinomial(T([1, 2]), torch.ones(2)))
 out["values"] = D.Categorical(torch.ones(2, 3)).enumerate_support(), D.Categorical(torch.ones(2, 3)).enumerate_support(expand=False), D.Bernoulli(T([0.2, 0.3])).enumerate_support(), D.OneHotCategorical(torch.ones(2, 3)).enumerate_support()
 """,
+    "what a pool and a convolution have saved is written to": """
+image = torch.arange(32.0).reshape(1, 2, 4, 4).requires_grad_()
+pools = dict(two=lambda: F.max_pool2d(image, 2, return_indices=True), one=lambda: F.max_pool1d(image[0], 2, return_indices=True),
+             three=lambda: F.max_pool3d(image, 2, return_indices=True), adaptive=lambda: F.adaptive_max_pool2d(image, 2, return_indices=True),
+             fractional=lambda: F.fractional_max_pool2d(image, 2, 3, return_indices=True))
+for name, pool in pools.items():
+    torch.manual_seed(0)
+    y, places = pool()
+    out[name] = y, places
+    places.zero_()
+    out[name + " written"] = told(lambda: y.sum().backward())
+for frozen in (image.detach().clone(), torch.ones(2, 2, 2, 2)):
+    other = torch.ones(2, 2, 2, 2, requires_grad=True) if frozen.shape[0] == 1 else image
+    y = F.conv2d(frozen, other) if frozen.shape[0] == 1 else F.conv2d(other, frozen)
+    frozen.add_(1)
+    out[f"conv {frozen.shape[0]}"] = told(lambda: y.sum().backward())
+    y = F.conv2d(frozen, other) if frozen.shape[0] == 1 else F.conv2d(other, frozen)
+    other.detach().add_(1)
+    out[f"conv other {frozen.shape[0]}"] = told(lambda: y.sum().backward())
+""",
+    "circular borders": """
+for shape, pad in (((4,), (1, 1)), ((2, 4), (1, 1)), ((2, 3, 4), (1, 1, 1, 1)), ((2, 3, 4, 4), (1, 1)), ((2, 3, 4), (5, 0)), ((2, 3, 4), (-2, -2)),
+                   ((2, 3, 4), (-3, -3)), ((2, 0, 4), (1, 1)), ((2, 3, 4), (4, 4)), ((1, 2, 3, 4, 5), (1, 2, 1, 0, 2, 0)), ((2, 3, 4), (-1, 1))):
+    out[f"{shape} {pad}"] = told(lambda: F.pad(torch.arange(float(torch.Size(shape).numel())).reshape(shape), pad, mode="circular"))
+out["order"] = F.pad(image, (1, 1, 1, 1), mode="circular").stride()
+""",
     "storages are written to": """
 x = T([4.0, 1.0, 5.0])
 s = x.storage()

@@ -171,6 +171,17 @@ for dim in (0, 1, None):
 """
 )
 
+PROGRAMS["numbers that are written into a part"] = (
+    START
+    + """
+x = square.detach().clone().requires_grad_()
+y = x * x
+y[0].mul_(2)
+g, = torch.autograd.grad(y.sin().sum(), x, create_graph=True)
+out["products by a number"] = graph(g.grad_fn).count("MulBackward1")
+"""
+)
+
 STORED = stored(__file__)
 
 

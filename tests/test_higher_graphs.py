@@ -171,14 +171,25 @@ for dim in (0, 1, None):
 """
 )
 
-PROGRAMS["numbers that are written into a part"] = (
+PROGRAMS["a custom function that writes into a part"] = (
     START
     + """
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x.mul_(2)
+        ctx.mark_dirty(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
 x = square.detach().clone().requires_grad_()
 y = x * x
-y[0].mul_(2)
+Doubled.apply(y[0])
 g, = torch.autograd.grad(y.sin().sum(), x, create_graph=True)
-out["products by a number"] = graph(g.grad_fn).count("MulBackward1")
+out["products by a number"] = graph(y.grad_fn), graph(g.grad_fn).count("MulBackward1")
 """
 )
 

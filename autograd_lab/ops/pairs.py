@@ -934,7 +934,8 @@ class LerpBackward0(Rule):
 
     def vjp(self, g):
         w = self.args[0]
-        return g * (1 - w), g * w
+        to_b = g * w
+        return g * (1 - w), to_b
 
 
 class LerpBackward1(Rule):
@@ -952,7 +953,8 @@ class LerpBackward1(Rule):
         return _between(a, b, w)
 
     def vjp(self, g, a, b, w):
-        to_a, to_b = g * (1 - w) if self.needs(0) else None, g * w if self.needs(1) else None
+        to_b = g * w if self.needs(1) else None
+        to_a = g * (1 - w) if self.needs(0) else None
         return to_a, to_b, g * (b - a) if self.needs(2) else None
 
 

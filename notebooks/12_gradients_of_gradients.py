@@ -91,8 +91,8 @@ with lab.record() as trace:
 lab.step(trace, predict="grad")
 
 # %% [markdown] tags=["instructor"]
-# **For the instructor.** *Stop at* step 9 of 44: an operation of the forward kind, in the middle of a backward
-# pass. *Ask*: "Who asked for this node?" At step 22 of 44 let somebody point at where the second pass begins: at
+# **For the instructor.** *Stop at* step 9 of 41: an operation of the forward kind, in the middle of a backward
+# pass. *Ask*: "Who asked for this node?" At step 21 of 41 let somebody point at where the second pass begins: at
 # a node that the first pass made.
 #
 # *Expect* that it walks the old nodes once more. The sentence that helps: "The second pass differentiates the

@@ -274,6 +274,12 @@ torch.tensor(fortran)
 torch.Tensor(fortran)
 torch.as_tensor(fortran)
 torch.tensor(np.ones((4, 6))[:, ::2].T)
+torch.linalg.inv(torch.eye(3).t()+1)
+torch.linalg.cholesky((torch.eye(3)*2).t())
+torch.linalg.solve(torch.eye(3),t)
+torch.linalg.qr(t)[0]
+torch.linalg.eigh(torch.eye(3))[1]
+torch.linalg.svd(t)[0]
 """
 
 DIFFERENT = """
@@ -284,12 +290,6 @@ torch.stack([cl,cl])
 F.adaptive_avg_pool2d(cl,1)
 torch.einsum('ij,kj->ki',t,t)
 torch.einsum('ij,jk->ki',torch.ones(2,3),torch.ones(3,4))
-torch.linalg.inv(torch.eye(3).t()+1)
-torch.linalg.cholesky((torch.eye(3)*2).t())
-torch.linalg.solve(torch.eye(3),t)
-torch.linalg.qr(t)[0]
-torch.linalg.eigh(torch.eye(3))[1]
-torch.linalg.svd(t)[0]
 torch.rot90(t)
 p[:,::2]+1
 F.rms_norm(p,[3])

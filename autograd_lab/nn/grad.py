@@ -13,7 +13,9 @@ def _gradients(name):
     def at(x, weight, wanted, grad_output, settings):
         with enable_grad():
             y = conv(x, weight, None, *settings)
-        return gradient(y, wanted, grad_output, create_graph=True)[0]
+        given = x if wanted is weight else weight
+        again = grad_output.requires_grad or given.requires_grad
+        return gradient(y, wanted, grad_output, create_graph=again)[0]
 
     def by_input(input_size, weight, grad_output, stride=1, padding=0, dilation=1, groups=1):
         if input_size is None:

@@ -155,7 +155,7 @@ def test_the_narration_and_the_text_say_what_ran():
     while "runs its compiled backward" not in s.narration:
         s.step()
     assert "from the" not in s.opened()
-    assert "g10 *= x0" in s.opened()
+    assert "g10 *= x1" in s.opened()
     assert "frees what it saved (x, w and v4)" in text
     assert "from a sum of two gradients, TanhBackward0" in s.opened()
     assert "v4 = np.tanh" in s.opened("forward")

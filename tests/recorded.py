@@ -1,6 +1,6 @@
 """Programs that must leave the same results here and in PyTorch, and what PyTorch 2.13.0 left, stored as JSON.
 
-A program is a few lines that see `torch` (the library under test), `np` and `fill`, and leave a dict `out`. Tests
+A program is a few lines that see `torch` (the library under test), `np`, `fill` and `graph`, and leave a dict `out`. Tests
 compare autograd_lab with the stored results; where PyTorch is installed, another test holds the stored results
 against it. To record:
 
@@ -27,9 +27,36 @@ def fill(module):
     return module
 
 
+def graph(fn):
+    """The graph behind a node, as text: the nodes, what each leads to, and by their numbers those that are met again."""
+    seen = {}
+
+    def told(fn):
+        if fn is None:
+            return "-"
+        if fn in seen:
+            return f"#{seen[fn]}"
+        seen[fn] = len(seen)
+        name = fn.name()
+        if name.endswith("AccumulateGrad"):
+            return "leaf"
+        ways = [told(f) + (f".{nr}" if nr else "") for f, nr in fn.next_functions]
+        return f"{name}({', '.join(ways)})"
+
+    return told(fn)
+
+
 def run(code, torch):
     """What a program leaves in `out`, as plain data; an exception counts as a result."""
-    space = {"torch": torch, "np": np, "nn": torch.nn, "F": torch.nn.functional, "fill": fill, "out": {}}
+    space = {
+        "torch": torch,
+        "np": np,
+        "nn": torch.nn,
+        "F": torch.nn.functional,
+        "fill": fill,
+        "graph": graph,
+        "out": {},
+    }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         exec(code, space)

@@ -8,20 +8,6 @@ from recorded import differences, live, run, stored
 
 START = """
 import warnings
-def graph(fn):
-    seen = {}
-    def told(fn):
-        if fn is None:
-            return "-"
-        if fn in seen:
-            return f"#{seen[fn]}"
-        seen[fn] = len(seen)
-        name = fn.name()
-        if name.endswith("AccumulateGrad"):
-            return "leaf"
-        ways = [told(f) + (f".{nr}" if nr else "") for f, nr in fn.next_functions]
-        return f"{name}({', '.join(ways)})"
-    return told(fn)
 
 def made_in_order(tensors):
     numbers = [t.grad_fn._sequence_nr() for t in tensors if t is not None and t.grad_fn is not None]

@@ -149,7 +149,7 @@ class ConvolutionBackward0(GeneralRule):
         return _biased(conv(x, w, args[-1]), b)
 
     def vjp(self, g, x, w):
-        return _gradients(self, ConvolutionBackwardBackward0, g, x, w)
+        return _gradients(self, g, x, w)
 
 
 class ConvTransposeBackward0(ConvolutionBackward0, name="ConvolutionBackward0"):
@@ -164,12 +164,12 @@ class ConvTransposeBackward0(ConvolutionBackward0, name="ConvolutionBackward0"):
         return _biased(to_input(x, w, args[-1]), b)
 
     def vjp(self, g, x, w):
-        return _gradients(self, ConvTransposeBackwardBackward0, g, x, w)
+        return _gradients(self, g, x, w)
 
 
-def _gradients(node, rule, g, x, w):
+def _gradients(node, g, x, w):
     wanted = node.needs(0), node.needs(1), node.needs(2)
-    return gradients(rule, wanted, (g, x, w), *node.args[:6], node.args[-1])
+    return gradients(ConvolutionBackwardBackward0, wanted, (g, x, w), *node.args[:6], node.args[-1])
 
 
 def _biased(out, b):
@@ -179,10 +179,11 @@ def _biased(out, b):
 
 
 class ConvolutionBackwardBackward0(GeneralRule):
-    """The VJP of a convolution as an operation of three results.
+    """The VJP of a convolution, or of a transposed one, as an operation of three results.
 
     Math: (g sent to x, g sent to w, g summed).   VJP: from gradients a, c, d of these to g: conv(a, w) + conv(x, c) + d;
-    to x: g sent through c;  to w: g sent to the weight of a convolution of a.   Shapes: those of g, x and w.   Saves: all three.
+    to x: g sent through c;  to w: g sent to the weight of a convolution of a. Transposed, what conv does and what is sent to its
+    input change places, and so do input and result.   Shapes: those of g, x and w.   Saves: all three.
     """
 
     op = "convolution_backward"
@@ -191,56 +192,27 @@ class ConvolutionBackwardBackward0(GeneralRule):
     plain = False
 
     def forward(g, x, w, *args):
-        how, wanted = args[-2:]
+        transposed, how, wanted = args[4], *args[-2:]
+        to_x, pair = (conv, (x, g)) if transposed else (to_input, (g, x))
         return (
-            to_input(g, w, how) if wanted[0] else None,
-            to_weight(g, x, how) if wanted[1] else None,
+            to_x(g, w, how) if wanted[0] else None,
+            to_weight(*pair, how) if wanted[1] else None,
             _over_places(g) if wanted[2] else None,
         )
 
     def vjp(self, grads, g, x, w):
         a, c, d = grads
-        how = self.args[-1]
-        to_g = None if a is None else _map(_Conv, a, w, how)
+        transposed, how = self.args[4], self.args[-1]
+        forth, back = (_ToInput, _Conv) if transposed else (_Conv, _ToInput)
+        to_g = to_x = to_w = None
+        if a is not None:
+            to_g = _map(forth, a, w, how)
+            to_w = _map(_ToWeight, *((a, g) if transposed else (g, a)), how)
         if c is not None:
-            to_g = both.plus(to_g, _map(_Conv, x, c, how))
+            to_g, to_x = both.plus(to_g, _map(forth, x, c, how)), _map(back, g, c, how)
         if d is not None:
             to_g = both.plus(to_g, _at_all_places(d, g))
-        return (
-            to_g,
-            None if c is None else _map(_ToInput, g, c, how),
-            None if a is None else _map(_ToWeight, g, a, how),
-        )
-
-
-class ConvTransposeBackwardBackward0(ConvolutionBackwardBackward0, name="ConvolutionBackwardBackward0"):
-    """The VJP of a transposed convolution as an operation of three results.
-
-    Math: (conv(g, w), x sent to the weight of a convolution of g, g summed).   VJP: as above, x and g swapped.
-    Shapes: those of g, x and w.   Saves: all three.
-    """
-
-    def forward(g, x, w, *args):
-        how, wanted = args[-2:]
-        return (
-            conv(g, w, how) if wanted[0] else None,
-            to_weight(x, g, how) if wanted[1] else None,
-            _over_places(g) if wanted[2] else None,
-        )
-
-    def vjp(self, grads, g, x, w):
-        a, c, d = grads
-        how = self.args[-1]
-        to_g = None if a is None else _map(_ToInput, a, w, how)
-        if c is not None:
-            to_g = both.plus(to_g, _map(_ToInput, x, c, how))
-        if d is not None:
-            to_g = both.plus(to_g, _at_all_places(d, g))
-        return (
-            to_g,
-            None if c is None else _map(_Conv, g, c, how),
-            None if a is None else _map(_ToWeight, a, g, how),
-        )
+        return to_g, to_x, to_w
 
 
 def _over_places(g):

@@ -77,9 +77,8 @@ class DivBackward1(Rule):
 def _with_number(rule, x, number, floats=False):
     if isinstance(number, np.generic):
         number = number.item()
-    if (
-        floats or isinstance(number, float)
-    ) and x._data.dtype.kind != "f":  # the type that PyTorch gives both
+    floats = floats or isinstance(number, float)
+    if floats and x._data.dtype.kind != "f":  # the type that PyTorch gives both
         x = wrap(x._data.astype(Defaults.np))
     return apply(rule, (x,), number)
 

@@ -34,6 +34,7 @@ from ..autograd.variable import INFERENCE, NO_EDGE, Registry, Variable, find_edg
 from ..autograd.views import DEFAULT as DEFAULT_VIEW
 from ..autograd.views import NO_GRAD as NO_GRAD_VIEW
 from ..autograd.views import as_strided_node, make_view
+from ..layout import order_of, ordered
 from ..random import DEFAULT
 from . import guards, passes
 from .capture import RANDOM, Break, Tape, Watcher, alike, history, hooks_on, placement, users_line, users_own
@@ -894,8 +895,9 @@ def _flatten(result: Any) -> tuple[list[Any], Any]:
 
 def _grown_from(
     outs: list[Any], tape: Tape, watcher: Watcher
-) -> tuple[list[Any], list[tuple[int, Any]]] | None:
-    """Where results share their memory: (the tensors that the graph gives, for each result (which of them, how it is seen in it)).
+) -> tuple[list[Any], list[tuple[int, Any, tuple[int, ...] | None]]] | None:
+    """Where results share their memory: (the tensors that the graph gives, for each result (which of them, how it is seen in it, and
+    in which order the dims of that lie in memory)).
 
     The graph gives the base of a family, also if that is no result, and the views are taken of it when the call is over: so a
     write into one is seen in the others, as without compiling. None if no two results share memory, or it cannot be done.
@@ -905,7 +907,7 @@ def _grown_from(
         return None
     creation = DEFAULT_VIEW if THREAD.state.grad else NO_GRAD_VIEW
     given: list[Any] = []
-    plan: list[tuple[int, Any]] = []
+    plan: list[tuple[int, Any, tuple[int, ...] | None]] = []
     for t, with_others in zip(outs, shared, strict=True):
         base = watcher._base_of(t) if with_others else t
         kind = None
@@ -924,21 +926,31 @@ def _grown_from(
         place = next((i for i, known in enumerate(given) if known is base), len(given))
         if place == len(given):
             given.append(base)
-        plan.append((place, kind))
+        plan.append((place, kind, order_of(base._data) if kind is not None else None))
     if any(np.may_share_memory(t._data, u._data) for i, t in enumerate(given) for u in given[:i]):
         return None
     return given, plan
 
 
-def _regrown(plan: list[tuple[int, Any]], rebuild: Callable[..., Any]) -> Callable[[list[Any]], Any]:
+def _regrown(
+    plan: list[tuple[int, Any, tuple[int, ...] | None]], rebuild: Callable[..., Any]
+) -> Callable[[list[Any]], Any]:
     """`rebuild` for results some of which are views of what the graph gives."""
 
     def again(outputs: list[Any]) -> Any:
         results = []
-        for place, kind in plan:
+        for place, kind, order in plan:
             t = base = outputs[place]
             if kind is not None:
-                t = make_view(base, placed(*kind)(base._array()))
+                data = base._array()
+                if order_of(data) != order:  # or a reshape of it would be a copy
+                    data = base._data = ordered(data, order)
+                how, what = kind
+                if how == "slice":
+                    what = (
+                        (*what, ...) if isinstance(what, tuple) else (what, ...)
+                    )  # a single element stays a view
+                t = make_view(base, placed(how, what)(data))
                 if THREAD.state.grad and base.requires_grad:
                     t._meta.edge = as_strided_node(t, base)
             results.append(t)

@@ -386,8 +386,29 @@ def twice_the_same_memory(x, w):
     return y.view(12), y.t(), w * 3
 
 
+def one_element_and_its_view(x, w):
+    y = (x * 1).reshape(-1)[0]
+    return y, y.unsqueeze(0)
+
+
+def filled_the_other_way_round(x, w):
+    y = x * 1
+    z = y.t()
+    z.fill_(0.5)
+    return y.reshape(-1), z
+
+
 @pytest.mark.parametrize("grad", [True, False])
-@pytest.mark.parametrize("fn", [base_and_part, parts_of_what_is_no_result, twice_the_same_memory])
+@pytest.mark.parametrize(
+    "fn",
+    [
+        base_and_part,
+        parts_of_what_is_no_result,
+        twice_the_same_memory,
+        one_element_and_its_view,
+        filled_the_other_way_round,
+    ],
+)
 def test_results_that_share_memory_share_it_compiled_too(fn, grad):
     """A write into one is seen in the other, and the gradient knows of it."""
     assert_agrees(fn, grad=grad)

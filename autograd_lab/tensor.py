@@ -245,15 +245,13 @@ class Tensor(Variable):
         """
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if self._last_edge() is NO_EDGE:
+        if self._last_edge() is NO_EDGE or self.retains_grad:
             return
         fn = self.grad_fn
-        meta = self._ensure_meta()
-        if not meta.retains_grad:
-            meta.retains_grad = True
-            fn._hooks().retain[self.output_nr] = weakref.ref(self)
-            if WATCHERS:
-                tell("flagged", self, "retain_grad")
+        self._ensure_meta().retains_grad = True
+        fn._hooks().retain[self.output_nr] = weakref.ref(self)
+        if WATCHERS:
+            tell("flagged", self, "retain_grad")
 
     @property
     def retains_grad(self):

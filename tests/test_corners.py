@@ -1438,6 +1438,143 @@ for shape, pad in (((4,), (1, 1)), ((2, 4), (1, 1)), ((2, 3, 4), (1, 1, 1, 1)), 
     out[f"{shape} {pad}"] = told(lambda: F.pad(torch.arange(float(torch.Size(shape).numel())).reshape(shape), pad, mode="circular"))
 out["order"] = F.pad(image, (1, 1, 1, 1), mode="circular").stride()
 """,
+    "leaves that are views, after their base got a history": """
+def after_a_write(kind, hooked):
+    x, w = torch.ones(3), torch.ones((), requires_grad=True)
+    if kind == "one of several":
+        part = x.split(1)[1]
+    elif kind == "unrecorded":
+        with torch.no_grad():
+            part = x[1:2]
+    else:
+        part = x[1:2]
+    part.requires_grad_()
+    seen = []
+    if hooked:
+        part.register_hook(lambda g: seen.append(g.tolist()))
+    y = part * 2
+    x[0] = w
+    return told(y.sum().backward), seen, told(lambda: torch.autograd.grad((part * 2).sum(), part))
+
+for kind in ("one of several", "unrecorded", "a slice"):
+    for hooked in (False, True):
+        out[f"{kind}, {hooked}"] = after_a_write(kind, hooked)
+""",
+    "retain_grad twice, with a write between": """
+part, other = (leaf * 1).split(2)
+part.retain_grad()
+with torch.no_grad():
+    part._base.mul_(2)
+out["again"], out["the other"] = told(part.retain_grad), told(other.retain_grad)
+""",
+    "copied onto itself": """
+wide = torch.ones(2, 1).expand(2, 2, 1).expand(2, 2, 2, 1)
+wide[0] = wide[0]
+wide[0] = wide[1]
+wide.copy_(wide.view(wide.shape))
+out["versions"] = wide._version
+out["onto others"] = told(lambda: wide.copy_(torch.ones(2, 2, 2, 1))), told(lambda: wide.add_(wide.view(wide.shape)))
+""",
+    "a factor of what needs no gradient is written": """
+with torch.no_grad():
+    still = leaf[:1]
+x = T(0.5, requires_grad=True)
+part = (x * 1).view(1)[0]
+y = still * part
+part.mul_(2)
+out["requires grad"] = still.requires_grad, still.is_leaf, y.requires_grad, y.grad_fn.next_functions[0]
+out["gradient"] = told(lambda: torch.autograd.grad(y.sum(), x))
+""",
+    "one saved value is looked at": """
+x, y = leaf * 1, T([1.0, 2, 3, 4], requires_grad=True) * 1
+z = x * y
+y.add_(1)
+out["the other was written"] = z.grad_fn._saved_self, told(lambda: z.grad_fn._saved_other)
+seen = []
+with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: seen.append(t.tolist()) or t):
+    z = x * y
+out["hooks"] = z.grad_fn._saved_self, list(seen)
+z = x * x
+x.detach_()
+out["after detach_"] = z.grad_fn._saved_self, told(z.sum().backward)
+""",
+    "handles on saved tensors": """
+def packed(t):
+    return "packed"
+
+def unpacked(t):
+    return torch.full((4,), 7.0)
+
+def seen(handle):
+    hook = told(lambda: handle.unpack_hook)
+    return told(lambda: handle.data), hook is unpacked or hook, told(handle.unpack)
+
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        y = a * b
+        ctx.save_for_backward(a, b, y, None)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, g
+
+x, y = leaf * 1, torch.ones(4)
+z = x * y
+out["a factor"], out["what is not saved"] = seen(z.grad_fn._raw_saved_other), seen(z.grad_fn._raw_saved_self)
+y.requires_grad_()
+z = x * y
+out["itself"] = z.grad_fn._raw_saved_self.unpack() is x
+e = z.exp()
+out["a result"] = seen(e.grad_fn._raw_saved_result)
+with torch.autograd.graph.saved_tensors_hooks(packed, unpacked):
+    w = (x * x).exp()
+out["with hooks"] = seen(w.grad_fn._raw_saved_result), seen(w.grad_fn.next_functions[0][0]._raw_saved_self)
+handle = z.grad_fn._raw_saved_other
+handle.register_hooks(packed, unpacked)
+out["registered"] = seen(handle)
+doubled = x * 2
+handle = doubled.grad_fn._raw_saved_self
+out["nothing"] = seen(handle), told(lambda: handle.register_hooks(packed, unpacked))
+written = x * y
+x.add_(1)
+out["written"] = seen(written.grad_fn._raw_saved_self)
+x = x.detach().requires_grad_()
+e = x * y
+handle = e.grad_fn._raw_saved_self
+e.sum().backward()
+out["freed"] = seen(handle)
+z = Product.apply(x, y)
+handles = z.grad_fn._raw_saved_tensors
+out["a custom function's"] = [seen(h) for h in handles]
+handles[0].register_hooks(packed, unpacked)
+out["hooked"] = seen(handles[0]), z.grad_fn.saved_tensors[0]
+""",
+    "a checkpoint whose input was detached": """
+checkpoint = torch.utils.checkpoint.checkpoint
+
+def after(change, kept=False):
+    x = T([1.0, 2], requires_grad=True)
+    z = x * 1
+    y = checkpoint(lambda a, b: a.exp() * b, x, z, use_reentrant=False)
+    change(z)
+    told(lambda: y.sum().backward())
+    return told(lambda: y.sum().backward()), x.grad
+
+out["detached"] = after(lambda z: z.detach_())
+out["and wanted again"] = after(lambda z: z.detach_().requires_grad_())
+out["written"] = after(lambda z: z.add_(1))
+""",
+    "what a joined tensor without a gradient is sent": """
+seen = []
+a, b = torch.ones(1, 2, requires_grad=True), torch.ones(1, 2)
+for join in (torch.cat, torch.stack, torch.vstack):
+    y = join([b, a, b])
+    y.grad_fn.register_hook(lambda sent, given: seen.append(list(sent)))
+    y.cumsum(0).sum().backward()
+out["sent"] = seen
+""",
     "storages are written to": """
 x = T([4.0, 1.0, 5.0])
 s = x.storage()

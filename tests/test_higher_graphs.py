@@ -179,6 +179,70 @@ out["products by a number"] = graph(y.grad_fn), graph(g.grad_fn).count("MulBackw
 """
 )
 
+# Writes through views: what goes back through them is written through the same sizes, strides and offsets.
+WRITES = {
+    "a column": "v = y[:, 1]; v.mul_(w[:2])",
+    "a column, seen through it": "v = y[:, 1]; v.mul_(w[:2]); y = v",
+    "a row, and then the whole": "y[0].mul_(w); y.mul_(w)",
+    "a part of a part": "y[1:][:, 1:].mul_(w[1:])",
+    "a transposed view": "y.t().mul_(w[:2])",
+    "a base in another order": "y = y.t().contiguous().t(); y[0].mul_(w)",
+    "a diagonal": "y.diagonal().mul_(w[:2])",
+    "numbers": "y[0] = 5.0; y[1:].zero_()",
+    "numbers into all of it": "y.view(-1).zero_()",
+    "a tensor": "y[0] = w * 2",
+    "a tensor, broadcast": "y[:, :2] = w[:2]",
+    "two views of one memory": "a, b = y[0], y.view(-1)[1:4]; a.mul_(w); b.mul_(w); y = y * b.sum() + a",
+    "as_strided, places shared": "y = y.as_strided((2, 2), (1, 1))",
+    "as_strided, with dims of one and repeated": "y = y.as_strided((2, 1, 3), (0, 1, 1), 2)",
+    "as_strided of a column": "y = y[:, 1].as_strided((2, 2), (1, 2))",
+    "as_strided of what is expanded": "y = y[0].expand(2, 3).as_strided((3,), (1,))",
+    "as_strided of what is expanded, from its second element": "y = y[0].expand(2, 3).as_strided((2,), (1,), 1)",
+    "as_strided without elements": "y = y.as_strided((0, 3), (1, 1)) * w",
+    "a piece without elements": "y[2:].mul_(w)",
+    "one element": "y.sum().view(1).mul_(w[0])",
+    "a view of a number": "y = y.sum(); y.view(1).mul_(w[:1])",
+}
+for name, line in WRITES.items():
+    PROGRAMS["written: " + name] = (
+        START
+        + f"""
+x, w = T([[0.5, -1.0, 2.0], [1.5, 3.0, -0.5]], requires_grad=True), T([2.0, -3.0, 0.5], requires_grad=True)
+
+def program(x, w):
+    y = x * x
+    {line}
+    return y * y
+
+look(program, [x, w], 2)
+grads = torch.autograd.grad(program(x, w).sum(), [x, w], allow_unused=True)
+out["gradients"] = [None if g is None else g.tolist() for g in grads]
+grads = torch.autograd.grad(program(x, w).sum(), [x, w], allow_unused=True, create_graph=True)
+out["the same with a graph"] = [None if g is None else (g.tolist(), g.stride(), g.storage_offset()) for g in grads]
+"""
+    )
+
+PROGRAMS["a custom function that sends nothing to the part it writes"] = (
+    START
+    + """
+class Overwritten(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, by):
+        ctx.mark_dirty(x)
+        return x.copy_(by)
+
+    @staticmethod
+    def backward(ctx, g):
+        return None, g
+
+x, by = square.detach().clone().requires_grad_(), T([1.0, 2.0], requires_grad=True)
+y = x * x
+Overwritten.apply(y[0], by)
+to_x, to_by = torch.autograd.grad(y.sum(), [x, by], allow_unused=True)
+out["to the base"], out["to the other"] = to_x, to_by.tolist()
+"""
+)
+
 STORED = stored(__file__)
 
 

@@ -15,11 +15,12 @@ from contextlib import contextmanager
 import numpy as np
 
 from .engine import cast, sum_to
+from .memory import copied, geometry, place_in, put, seen
 from .modes import THREAD, _Switch
 from .node import Node
 from .record import apply, copy_of, edges_of, make_node, node_for, wanted
 from .variable import NO_EDGE, Variable, alias, edge_of, wrap
-from .views import gather, make_view, positions, scatter
+from .views import make_view
 
 UnpackedDualTensor = namedtuple("UnpackedDualTensor", ["primal", "tangent"])
 """What unpack_dual returns: the value, and its tangent or None."""
@@ -145,7 +146,9 @@ class Level:
         if whole is None:
             return None if entry is None else entry.value
         with _aside():
-            part = gather(whole, positions(t._array(), base._array()), None)
+            size, stride, _ = geometry(base)
+            memory, _ = copied(whole, size, stride)
+            part = seen(memory, *place_in(base, t))
         self.store(t, part, base)
         return part
 
@@ -271,13 +274,15 @@ class Level:
             if value._data.shape != target._data.shape or value._data.dtype != target._data.dtype:
                 value = cast(value.expand(target.shape), target._data.dtype)
             if base is not None:
-                where = positions(target._array(), base._array())
                 before = self.tangent(base)
-                whole = wrap(np.zeros(base._data.shape, base._data.dtype)) if before is None else before
-                whole = scatter(value, where, base._data.shape, base=whole)
-                if unrecorded and before is not None and before.requires_grad:
-                    whole = before.copy_(whole)
-                    value = gather(whole, where, None)
+                if before is None:
+                    before = wrap(np.zeros(base._data.shape, base._data.dtype))
+                size, stride, _ = geometry(base)
+                memory, whole = copied(before, size, stride)
+                part = seen(memory, *place_in(base, target))
+                put(part, value)
+                if unrecorded and before.requires_grad:
+                    whole, value = before.copy_(whole), part.clone()
                 self.store(base, whole, self._base_of(base))
             elif old is not None and old.value is not None:
                 if old.value.requires_grad:

@@ -14,11 +14,11 @@ import warnings
 import numpy as np
 
 from .engine import cast, sum_to
-from .errors import FREED_TEXT, INFERENCE_SAVED, overwritten_text
+from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, overwritten_text
 from .hooks import NodeHooks
 from .modes import THREAD, no_grad
 from .node import Node, count_down, new
-from .saved import Packed, check_saved_hooks
+from .saved import Packed, SavedTensor
 from .variable import INFERENCE, NO_EDGE, Variable, accumulator_of, alias, bump_version, find_edge, wrap
 from .views import IN_CUSTOM, MULTI_OUTPUT, check_writable, created, make_view, move_retention, rebase_history
 
@@ -119,7 +119,7 @@ class BackwardCFunction(Node, FunctionCtx):
     def _raw_saved_tensors(self):
         if self._kept is None:
             raise RuntimeError(FREED_TEXT)
-        return tuple([None if kept is None else _Handle(self, kept) for kept in self._kept])
+        return tuple([_SavedTensor(self, kept) for kept in self._kept])
 
     @property
     def requires_grad(self):
@@ -240,13 +240,14 @@ _ENGINE_NAMES = frozenset((
 class Kept:
     """One tensor given to save_for_backward: an input as it is, an output without its history (a cycle otherwise)."""
 
-    __slots__ = ("packed", "result", "tensor", "version")
+    __slots__ = ("had_history", "packed", "result", "tensor", "version")
 
     def __init__(self, node, t, result):
         if t._box is INFERENCE:
             raise RuntimeError(INFERENCE_SAVED)
         self.result = result
         self.packed = None
+        self.had_history = not t.is_leaf
         self.version = t._box[0] if t._box is not None else 0
         hooks = THREAD.state.saved_hooks
         if hooks:
@@ -255,7 +256,7 @@ class Kept:
             self.tensor = t if result is None else alias(t)
 
     def unpack(self, node):
-        """The tensor, checked against later writes; an output with its history."""
+        """The tensor, checked against later writes; an output with its history. `node` is None if it was kept for itself."""
         if self.packed is not None:
             return self.packed.unpack(node, 0)
         t = self.tensor
@@ -263,23 +264,32 @@ class Kept:
             raise RuntimeError(
                 overwritten_text(t, node if self.result is not None else None, self.result, self.version)
             )
+        if node is None and self.had_history and t.is_leaf:
+            raise RuntimeError(DETACHED_TEXT)
         return t if self.result is None else wrap(t._data, (node, self.result), t._box)
 
 
-class _Handle:
-    """A handle on one saved tensor: `node._raw_saved_tensors[i]`."""
+class _SavedTensor(SavedTensor):
+    """A handle on one saved tensor of a custom function's node: `node._raw_saved_tensors[i]`."""
 
     def __init__(self, node, kept):
         self._node, self._kept = node, kept
 
-    def register_hooks(self, pack_hook, unpack_hook):
-        """Pack the saved tensor now with `pack_hook`, and unpack it with `unpack_hook` when it is needed."""
+    def _stored(self):
         kept = self._kept
-        check_saved_hooks(self._node._kept is None, kept.packed, pack_hook, unpack_hook)
-        kept.packed, kept.tensor = (
-            Packed(kept.unpack(self._node), pack_hook, unpack_hook, kept.result, self._node),
-            None,
-        )
+        return None if kept is None or self._freed() else kept.packed or kept.tensor
+
+    def _freed(self):
+        return self._node._kept is None
+
+    def _result_number(self):
+        return self._kept.result
+
+    def _unpacked(self, one):
+        return self._kept.unpack(self._node)
+
+    def _replace(self, packed):
+        self._kept.packed, self._kept.tensor = packed, None
 
 
 class FunctionMeta(type):

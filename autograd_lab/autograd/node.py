@@ -82,6 +82,7 @@ class Node(metaclass=NodeType):
     shows = ()  # what else can be read as _saved_<name>: see _read_saved
     results = ()  # which of `saves` are outputs, as {name: output number} or a tuple of names (output 0)
     fold: tuple | None
+    save_plan: tuple = ()  # which gradients need each of `saves`; see ops/rule.py
     plain = True  # one output, and `vjp` is happy with NumPy arrays; the others have `n_outputs`
     skips_undefined = True  # with no gradient coming in, none goes out and the rule is not asked
     kind = "op"
@@ -115,7 +116,7 @@ class Node(metaclass=NodeType):
             if isinstance(t, Variable):
                 box = t._box
                 if box is not None and box[0] != (versions[i] if versions is not None else 0):
-                    raise RuntimeError(modified_text(self, t, i))
+                    self.check_version(i, t)
                 meta = t._meta
                 if meta is not None and meta.detached is not None and self.priority > meta.detached:
                     raise RuntimeError(DETACHED_TEXT)
@@ -129,6 +130,18 @@ class Node(metaclass=NodeType):
                     t = values[i].unpack(self, i)
                     values[i] = t if tensors else t._data
         return values
+
+    def check_version(self, i, t):
+        """Raise RuntimeError if `t`, saved tensor `i`, was overwritten since it was saved."""
+        if t._box is None or t._box[0] == (self.versions[i] if self.versions is not None else 0):
+            return
+        if i < len(self.save_plan):
+            users = self.save_plan[i][
+                -1
+            ]  # PyTorch does not save what only a gradient that goes nowhere needs
+            if users is not None and not any(self.next_functions[k][0] for k in users):
+                return
+        raise RuntimeError(modified_text(self, t, i))
 
     def packing_order(self, count):
         """The numbers of `count` saved values in the order in which PyTorch packs them: operands by name, then results."""
@@ -176,8 +189,11 @@ class Node(metaclass=NodeType):
                 raise RuntimeError(FREED_TEXT)
             if i < len(self.saved):
                 one = self.saved[i]
-                if isinstance(one, (Variable, Packed)):
-                    return self.unpack(True)[i]
+                if isinstance(one, Packed):
+                    return one.unpack(self, i)
+                if isinstance(one, Variable):
+                    self.check_version(i, one)
+                    return self.restore(i, one)
                 if isinstance(one, (int, float)) and not isinstance(one, bool):
                     return self.scalar_as_saved(one)
                 return one
@@ -316,11 +332,12 @@ class AccumulateGrad(Node):
         meta = leaf._meta
         if g is None:
             return ()
-        if not meta.requires_grad:
-            # detach_() may have made it a constant, and a write have given it a history since.
-            if leaf._edge is not None and leaf._edge is not NO_EDGE:
+        if meta.base is not None or not meta.requires_grad:
+            # A write may have given it a history since: a view by way of its base, or what detach_() had made a constant.
+            if leaf.grad_fn is not None:
                 raise RuntimeError("leaf variable has been moved into the graph interior")
-            return ()
+            if not meta.requires_grad:
+                return ()
         old = meta.grad
         if isinstance(g, Variable) and THREAD.state.grad:
             meta.grad = wrap(laid_out_like(leaf._data, g._data.dtype)).copy_(g) if old is None else old + g
@@ -337,7 +354,7 @@ class AccumulateGrad(Node):
                 meta.grad = wrap(g.copy() if isinstance(g, np.ndarray) else g)
             elif isinstance(old._data, np.ndarray):
                 if 0 in old._data.strides and old._data.size > 1:
-                    from .views import overlap_error
+                    from .memory import overlap_error
 
                     raise overlap_error()
                 if old._box is INFERENCE:

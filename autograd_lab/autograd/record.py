@@ -8,10 +8,11 @@ import numpy as np
 
 from . import anomaly
 from .halves import HALF, in_single
+from .memory import check_overlap, same_elements, settled, shares_places
 from .modes import THREAD, WATCHERS, tell
 from .node import count_down, new, save
 from .variable import INFERENCE, NO_EDGE, Registry, Variable, alias, bump_version, find_edge, wrap
-from .views import DEFAULT, check_overlap, check_writable, make_view, rebase_history, settled, shares_places
+from .views import DEFAULT, check_writable, make_view, rebase_history
 
 
 def edges_of(inputs):
@@ -155,7 +156,7 @@ def apply_inplace(rule, inputs, *args, name=None):
     target = inputs[0]
     check_writable(target, inputs[1:])
     fills = rule.__name__ in _FILLS
-    if not fills and not (len(inputs) == 2 and inputs[1] is target):
+    if not fills and not (len(inputs) == 2 and same_elements(target, inputs[1])):
         check_overlap(target, inputs[1:])
     state = THREAD.state
     data = state.run(rule.forward, *[t._data for t in inputs], *args)
@@ -166,7 +167,7 @@ def apply_inplace(rule, inputs, *args, name=None):
     if state.grad:
         edges = edges_of(inputs[: rule.operands])
         if wanted(edges):
-            node = node_for(rule, edges, inputs_to_save(rule, inputs, edges), (target,), args)
+            node = inplace_node(rule, inputs, edges, args)
     return overwrite(state, rule, inputs, data, node, name or rule.op + "_", args)
 
 
@@ -192,17 +193,20 @@ _FILLS = frozenset([
 """These may write where places share memory: one number everywhere, or (with a warning of its own) by index."""
 
 
-def inputs_to_save(rule, inputs, edges):
-    """The operands as they may be saved by an in-place operation: the old value of the target is copied, with its history.
+def inplace_node(rule, inputs, edges, args):
+    """The node of an in-place operation: the old value of its target is saved as a copy, with its history.
 
     An operand that happens to be the target itself is kept as an alias, which will be found overwritten; kept as
     itself it would make node and tensor hold each other for ever.
     """
     target = inputs[0]
-    saved = [copy_of(target, edges[0]) if rule.saves_first(edges) else target]
-    for t in inputs[1:]:
-        saved.append(alias(t, edges[0]) if t is target else t)
-    return tuple(saved)
+    old = copy_of(target, edges[0]) if rule.saves_first(edges) else target
+    others = [alias(t, edges[0]) if t is target else t for t in inputs[1:]]
+    node = node_for(rule, edges, (old, *others), (target,), args)
+    if old is not target and old._edge is not NO_EDGE:
+        copy = old._edge  # PyTorch makes it after the node, and numbers them so
+        copy.priority, node.priority = node.priority, copy.priority
+    return node
 
 
 def copy_of(t, edge):

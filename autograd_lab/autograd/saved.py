@@ -1,5 +1,6 @@
 """What a node keeps instead of a tensor once its values are freed, or while hooks pack what is saved; and the handle on one saved tensor."""
 
+from .errors import DETACHED_TEXT, FREED_TEXT
 from .modes import THREAD
 from .variable import NO_EDGE, AutogradMeta, Registry, Variable, alias, edge_of, version_of, weak
 
@@ -72,14 +73,57 @@ class SavedTensor:
             raise AttributeError(f"'{type(node).__name__}' object has no attribute '_raw_saved_{name}'")
         self._node, self._i = node, node.saves.index(name)
 
+    def _stored(self):
+        """What the node keeps: a Tensor, what a hook made of it, or None."""
+        node = self._node
+        one = None if self._freed() else node.saved[self._i]
+        return one if isinstance(one, (Variable, Packed)) else None
+
+    def _freed(self):
+        return self._node.saved is FREED
+
+    def _result_number(self):
+        return self._node.result_number(self._i)
+
+    @property
+    def data(self):
+        """The saved tensor (a result: without its history), or what the pack hook returned; None if there is none."""
+        one = self._stored()
+        return one.content if isinstance(one, Packed) else one
+
+    @property
+    def unpack_hook(self):
+        """The hook that unpacks it, or None."""
+        one = self._stored()
+        return one.unpack_hook if isinstance(one, Packed) else None
+
+    def unpack(self):
+        """The saved tensor. Raises RuntimeError if it was freed or overwritten, or is a result: its node is not asked here."""
+        if self._freed():
+            raise RuntimeError(FREED_TEXT)
+        one = self._stored()
+        if one is None:
+            return None
+        if self._result_number() is not None:
+            raise RuntimeError(DETACHED_TEXT)
+        return self._unpacked(one)
+
+    def _unpacked(self, one):
+        if isinstance(one, Packed):
+            return one.unpack(self._node, self._i)
+        self._node.check_version(self._i, one)
+        return one
+
     def register_hooks(self, pack_hook, unpack_hook):
         """Pack the saved tensor now with `pack_hook`, and unpack it with `unpack_hook` when it is needed."""
-        node, i = self._node, self._i
-        t = None if node.saved is FREED else node.saved[i]
-        check_saved_hooks(node.saved is FREED, isinstance(t, Packed), pack_hook, unpack_hook)
+        t = self._stored()
+        check_saved_hooks(self._freed(), isinstance(t, Packed), pack_hook, unpack_hook)
         if t is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        packed = Packed(t, pack_hook, unpack_hook, node.result_number(i), node)
+        self._replace(Packed(t, pack_hook, unpack_hook, self._result_number(), self._node))
+
+    def _replace(self, packed):
+        node, i = self._node, self._i
         node.saved = (*node.saved[:i], packed, *node.saved[i + 1 :])
 
 

@@ -6,9 +6,22 @@ came out of that operation". Every other view then finds that its own history is
 makes it anew, as an AsStridedBackward0 on the base: "these elements of the base".
 """
 
-import numpy as np
-
+from ..layout import contiguous_format
 from .formulas import in_formula
+from .memory import (
+    added,
+    copied,
+    geometry,
+    overlap_error,
+    place_in,
+    put,
+    repeats_places,
+    seen,
+    shared_out,
+    shares_places,
+    span,
+    zeros,
+)
 from .modes import THREAD
 from .node import Node, count_down, new, weak
 from .saved import FREED
@@ -171,72 +184,6 @@ def check_writable(t, others=()):
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-def shares_places(t):
-    """Whether several elements of `t` are one number in memory, as in an expanded tensor."""
-    memory = t._data
-    return (
-        isinstance(memory, np.ndarray)
-        and 0 in memory.strides
-        and memory.size > 0
-        and any(s == 0 and n > 1 for s, n in zip(memory.strides, memory.shape, strict=True))
-    )
-
-
-def overlap_error():
-    """The error of writing to a tensor that shares places."""
-    return RuntimeError(
-        "unsupported operation: more than one element of the written-to tensor refers to a single memory location. Please "
-        "clone() the tensor before performing the operation."
-    )
-
-
-def settled(t, data):
-    """`data` as it can be written to a `t` that shares places: of the elements of one place, those that changed win."""
-    memory = t._data
-    where = _locations(memory, 0, memory.itemsize)
-    places = np.empty(int(where.max()) + 1, memory.dtype)
-    changed = data != memory
-    places[where] = data
-    places[where[changed]] = data[changed]
-    return places[where]
-
-
-def check_overlap(t, others):
-    """Raise RuntimeError if writing to `t` while reading `others` would depend on the order of the elements."""
-    if shares_places(t):
-        raise overlap_error()
-    box = t._box
-    if box is not None and isinstance(t._data, np.ndarray):  # somebody may share this memory
-        for o in others:
-            if o._box is box and o is not t and _overlap_partly(t, o):
-                raise RuntimeError(
-                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                    "memory location. Please clone() the tensor before performing the operation."
-                )
-
-
-def _overlap_partly(t, o):
-    """Whether two tensors without gaps share some memory, but not as the same elements in the same order."""
-    a, b = t._array(), o._array()
-    if not (a.size and b.size and _dense(a) and _dense(b)):
-        return False
-    a_start, b_start = a.__array_interface__["data"][0], b.__array_interface__["data"][0]
-    a_end, b_end = a_start + a.nbytes, b_start + b.nbytes
-    if (a_start, a_end) == (b_start, b_end):
-        return t.stride() != o.stride()
-    return a_start < b_end and b_start < a_end
-
-
-def _dense(a):
-    """Whether the elements of an array fill a piece of memory without gaps."""
-    expected = a.itemsize
-    for stride, n in sorted((s, n) for s, n in zip(a.strides, a.shape, strict=True) if n != 1):
-        if stride != expected:
-            return False
-        expected *= n
-    return True
-
-
 def rebase_history(t, node):
     """After `t` was written in place by the operation of `node`: give it (and its family) the new history."""
     meta = t._meta
@@ -255,72 +202,11 @@ def rebase_history(t, node):
             move_retention(t, old, t._edge)
 
 
-def positions(part, whole):
-    """Where the elements of the array `part` lie in the flattened array `whole`, whose memory it shares; -1: nowhere."""
-    step = whole.itemsize
-    start = whole.__array_interface__["data"][0]
-    offset = (part.__array_interface__["data"][0] - start) // step
-    where = _locations(part, offset, step)
-    if whole.flags.c_contiguous:
-        return np.where((where >= 0) & (where < whole.size), where, -1) if where.size else where
-    own = _locations(whole, 0, step)
-    reach = int(own.max()) + 1 if own.size else 0
-    inverse = np.full(reach + 1, -1, dtype=np.intp)  # the last entry stands for all that lies outside
-    inverse[own.reshape(-1)] = np.arange(own.size)
-    return inverse[np.where((where >= 0) & (where < reach), where, reach)]
-
-
-def _locations(array, offset, step):
-    where = np.full(array.shape, offset, dtype=np.intp)
-    for axis, (n, stride) in enumerate(zip(array.shape, array.strides, strict=True)):
-        shape = [1] * array.ndim
-        shape[axis] = n
-        where += (np.arange(n) * (stride // step)).reshape(shape)
-    return where
-
-
-def gather(x, where, _shape):
-    """The elements of `x` (an array or a Tensor) at the flat positions `where`."""
-    return x.reshape(-1)[_index(where) if isinstance(x, Variable) else where]
-
-
-def scatter(g, where, shape, base=None):
-    """An array or Tensor of `shape` that holds `g` at the flat positions `where` and `base` (or zero) elsewhere.
-
-    Without a base, what falls on the same place is added up.
-    """
-    if isinstance(g, Variable):
-        flat = g.new_zeros(int(np.prod(shape, dtype=int))) if base is None else base.reshape(-1)
-        return flat.index_put((_index(where.reshape(-1)),), g.reshape(-1), accumulate=base is None).reshape(
-            shape
-        )
-    if base is None:
-        flat = np.zeros(shape, dtype=g.dtype).reshape(-1)
-        np.add.at(flat, where, g)
-    else:
-        flat = np.array(base).reshape(-1)
-        flat[where] = g
-    return flat.reshape(shape)
-
-
-def scatter_found(g, where, shape):
-    """`scatter` of those elements of `g` that have a place (see `positions`): as_strided reaches beyond its operand."""
-    found = where >= 0
-    if found.all():
-        return scatter(g, where, shape)
-    return scatter(gather(g, np.flatnonzero(found), None), where[found], shape)
-
-
-def _index(where):
-    from .variable import wrap
-
-    return wrap(where.astype(np.int64))
-
-
 class AsStridedBackward0(Node):
-    """A view seen from its base: some elements of it.
+    """A view seen from its base: some elements of its memory.
 
-    Math: y = a[where].   VJP: g at those places, zero elsewhere (added where places repeat).
+    Math: y[i] = memory[offset + sum(i * stride)].   VJP: each g in its place of a memory of zeros, seen as the base saw its own.
+    Where elements of y share a place, their g are added up; where elements of the base do, each gets an equal share.
     Saves: no tensors.  PyTorch: torch.as_strided
     """
 
@@ -328,8 +214,30 @@ class AsStridedBackward0(Node):
     keeps = ("size", "stride", "storage_offset")
 
     def vjp(self, g):
-        where, shape = self.args[3:]
-        return scatter_found(g, where, shape)
+        size, stride, offset, (base_size, base_stride, base_offset) = self.args
+        if offset is None:  # as_strided was not given one
+            offset = base_offset
+        if 0 in size or 0 in base_size:
+            return zeros(base_size, g)
+        kept = []
+        for d in range(len(size) - 1, -1, -1):
+            if size[d] == 1:
+                g = g.squeeze(d)
+            elif stride[d] == 0:
+                g = g.sum(d)
+            else:
+                kept.insert(0, d)
+        size, stride = [size[d] for d in kept], [stride[d] for d in kept]
+        first = min(offset, base_offset)
+        offset, base_offset = offset - first, base_offset - first
+        memory = zeros(max(span(base_size, base_stride, base_offset), span(size, stride, offset)), g)
+        if repeats_places(size, stride):
+            memory = added(memory, size, stride, offset, g)
+        else:
+            put(seen(memory, size, stride, offset), g)
+        if repeats_places(base_size, base_stride):
+            memory = shared_out(memory, base_size, base_stride, base_offset)
+        return seen(memory, base_size, base_stride, base_offset)
 
 
 def as_strided_node(t, base):
@@ -337,8 +245,7 @@ def as_strided_node(t, base):
     node = new(AsStridedBackward0)
     node._next = (edge_of(base),)
     node.priority = count_down()
-    part, whole = t._array(), base._array()
-    node.args = (part.shape, t.stride(), t.storage_offset(), positions(part, whole), whole.shape)
+    node.args = (*geometry(t), geometry(base))
     node.saved = ()
     node.versions = node.fold = node.hooks = None
     created(node)
@@ -360,8 +267,7 @@ class CopySlices(Node):
         self.overlaps = shares_places(view)
         self._next = (edge_of(base), *inner._edges[1:])
         self.priority = count_down()
-        whole = base._array()
-        self.args = (positions(view._array(), whole), whole.shape)
+        self.args = (base._array().shape, base.stride(), place_in(base, view))
         self.saved = (None,)
         self.versions = self.fold = self.hooks = None
         created(self)
@@ -383,16 +289,25 @@ class CopySlices(Node):
 
         if self.overlaps:  # the slice of g could not be written back, as its elements share places
             raise overlap_error()
-        where, shape = self.args
+        size, stride, place = self.args
         inner = self.inner
-        piece = gather(g, where, shape)
+        memory, whole = copied(g, size, stride)
+        part = seen(memory, *place)
+        piece = part.clone(memory_format=contiguous_format) if isinstance(part, Variable) else part.copy()
         results = in_formula(type(inner), type(inner).vjp, inner, piece if inner.plain else [piece], *values)
         if not isinstance(results, tuple):
             results = (results,)
         if inner.fold is not None:
             results = fold(inner, results)
-        first = results[0] if results[0] is not None else piece * 0
-        return (scatter(first, where, shape, base=g), *results[1:])
+        first, *rest = results
+        if first is None:
+            if (
+                inner.kind == "function"
+            ):  # as PyTorch: then nothing goes to the base, neither to the rest of it
+                return None, *rest
+            first = zeros(part.shape, part)
+        put(part, first)
+        return whole, *rest
 
 
 def created(node):

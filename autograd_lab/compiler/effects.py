@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.memory import shares_places
 from ..autograd.modes import THREAD, WATCHERS, tell
 from ..autograd.record import write
 from ..autograd.variable import INFERENCE, bump_version, version_of, wrap
-from ..autograd.views import shares_places
 from ..random import DEFAULT
 from .graph import NotAsCaptured
 

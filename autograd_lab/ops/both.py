@@ -5,6 +5,8 @@ Tensors and `cos(x)` is x.cos(), a node of its own that can be differentiated ag
 methods .sum, .reshape need no help: arrays and Tensors share them.
 """
 
+import math
+
 import numpy as np
 
 from ..autograd.record import apply, apply_inplace
@@ -106,6 +108,22 @@ def zeros_like(x):
     return zeros(x.shape, x)
 
 
+def taken(x, where):
+    """The elements of `x` at the flat positions `where`."""
+    return x.reshape(-1)[wrap(where.astype(np.int64)) if isinstance(x, Variable) else where]
+
+
+def brought_back(g, where, shape):
+    """Zeros of `shape` with each element of `g` added at its flat position in `where`: the VJP of `taken`."""
+    if isinstance(g, Variable):
+        flat = g.new_zeros(math.prod(shape))
+        places = wrap(where.reshape(-1).astype(np.int64))
+        return flat.index_put((places,), g.reshape(-1), accumulate=True).reshape(shape)
+    flat = np.zeros(math.prod(shape), g.dtype)
+    np.add.at(flat, where, g)
+    return flat.reshape(shape)
+
+
 def transpose(x):
     """The last two dims swapped."""
     return x.transpose(-2, -1) if isinstance(x, Variable) else x.swapaxes(-2, -1)
@@ -195,16 +213,6 @@ def narrow(x, dim, start, length):
 def diagonal(x):
     """The diagonals of matrices: a view, which `put` may write to."""
     return x.diagonal(0, -2, -1) if isinstance(x, Variable) else np.einsum("...ii->...i", x)
-
-
-def put(part, value):
-    """Write `value`, or a number, over `part`, a view of what the formula itself has made."""
-    if not isinstance(part, Variable):
-        part[...] = value
-    elif isinstance(value, Variable):
-        part.copy_(value)
-    else:
-        part.fill_(value)
 
 
 def scale(part, number):

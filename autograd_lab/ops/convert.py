@@ -4,10 +4,10 @@ import numpy as np
 
 from .. import creation
 from ..autograd.engine import sum_to
+from ..autograd.memory import check_overlap
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Registry, Variable, wrap
-from ..autograd.views import check_overlap
 from ..dtypes import ALL, fill_value_as, to_dtype
 from ..dtypes import dtype as dtype_type
 from ..layout import contiguous_format, preserve_format
@@ -339,6 +339,16 @@ def _new(name, factory):
 _new("new_zeros", creation.zeros)
 _new("new_ones", creation.ones)
 _new("new_empty", creation.empty)
+
+
+@method
+def new_empty_strided(
+    self, size, stride, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False
+):
+    """empty_strided(size, stride) in the type of this tensor."""
+    return creation.empty_strided(
+        size, stride, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad
+    )
 
 
 @method

@@ -19,7 +19,6 @@ import numpy as np
 from ..autograd.errors import CPP_NAMES, TYPE_NAMES, not_for
 from ..autograd.record import apply
 from ..autograd.variable import Variable
-from ..autograd.views import gather, scatter
 from ..dtypes import number_as
 from ..layout import channels
 from ..warning import warn_once
@@ -622,11 +621,11 @@ class _Unpadded(Rule):
     keeps = ("where", "self_sym_sizes")
 
     def forward(g, x, where, *_):
-        return scatter(g, where, x.shape)
+        return both.brought_back(g, where, x.shape)
 
     def vjp(self, h):
         where, shape = self.args
-        return gather(h, where, None), both.zeros(shape, h)
+        return both.taken(h, where), both.zeros(shape, h)
 
 
 class _ByPlace(Rule):
@@ -730,7 +729,7 @@ class UpsampleNearestBackward0(_ByPlace):
         return apply((_UPSAMPLE_EXACT if exact else _UPSAMPLE)[len(size)], (input,), size, where)
 
     def vjp(self, g):
-        return scatter(g, self.args[1], self.args[2])
+        return both.brought_back(g, self.args[1], self.args[2])
 
 
 _UPSAMPLE_EXACT = {

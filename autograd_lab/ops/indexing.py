@@ -11,10 +11,10 @@ import numpy as np
 
 from ..autograd.engine import sum_to
 from ..autograd.errors import FREED_TEXT
+from ..autograd.memory import shares_places
 from ..autograd.record import apply, apply_inplace, apply_view
 from ..autograd.saved import FREED
 from ..autograd.variable import Variable, wrap
-from ..autograd.views import shares_places
 from ..dtypes import ALL, fill_value_as
 from ..warning import warn
 from . import both
@@ -468,14 +468,17 @@ def __setitem__(self, index, value):  # noqa: N807 - a method of Tensor
     else:
         t, pattern, tensors = _walk(self, index)
     if pattern is not None:
-        _index_put(t, pattern, tensors, _without_leading_ones(value, t._data.ndim), False, inplace=True)
+        sizes = _without_leading_ones(value._data.shape)
+        if sizes != value._data.shape:
+            value = value.view(sizes)
+        _index_put(t, pattern, tensors, value, False, inplace=True)
         return
     if not value._data.ndim:
         METHODS["fill_"](t, value)
         return
     shape = t._data.shape
     if value._data.shape != shape:
-        value = _without_leading_ones(value, len(shape))
+        value = value.view(_without_leading_ones(value._data.shape))
         if value._data.shape != shape:
             value = value.expand(shape)
     METHODS["copy_"](t, value)
@@ -491,12 +494,11 @@ def _type_name(value):
     return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
-def _without_leading_ones(value, ndim):
-    shape = value._data.shape
+def _without_leading_ones(sizes):
     k = 0
-    while k < len(shape) and shape[k] == 1:
+    while k < len(sizes) and sizes[k] == 1:
         k += 1
-    return value.view(shape[k:]) if k and len(shape) > ndim else value
+    return sizes[k:]
 
 
 def _given_indices(indices, name):

@@ -62,12 +62,12 @@ class CatBackward0(ShapeRule):
     def vjp(self, g):
         dim, operands = self.args
         grads, start = [], 0
-        for k, (shape, dtype) in enumerate(operands):
+        for shape, dtype in operands:
             if shape == (0,) != g.shape:
                 grads.append(both.zeros(shape, g))
                 continue
             n = shape[dim]
-            grads.append(cast(piece(g, dim, start, n), dtype) if self.needs(k) else None)
+            grads.append(cast(piece(g, dim, start, n), dtype))
             start += n
         return tuple(grads)
 

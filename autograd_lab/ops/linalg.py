@@ -12,6 +12,7 @@ import numpy as np
 from .. import return_types
 from ..autograd.engine import sum_to
 from ..autograd.errors import TYPE_NAMES, not_for
+from ..autograd.memory import put
 from ..autograd.record import apply
 from ..autograd.variable import Variable, wrap
 from ..dtypes import ALL
@@ -956,10 +957,10 @@ class LinalgEighBackward0(Rule):
         if gv is None:
             return None if gw is None else (v * _row(gw)) @ T(v)
         gaps = _row(w) - _column(w)
-        both.put(both.diagonal(gaps), 1)
+        put(both.diagonal(gaps), 1)
         inner = 0.5 * _skew(T(v) @ gv) / gaps
         if gw is not None:
-            both.put(both.diagonal(inner), gw)
+            put(both.diagonal(inner), gw)
         return v @ (inner @ T(v))
 
 
@@ -1015,7 +1016,7 @@ class LinalgSvdBackward0(Rule):
             return u @ (_column(gs) * vh) if m >= n else (u * _row(gs)) @ vh
         square = s * s
         gaps = _row(square) - _column(square)
-        both.put(both.diagonal(gaps), 1)
+        put(both.diagonal(gaps), 1)
         if gvh is None:
             inner = _skew(T(u) @ gu) / gaps * _row(s)
         elif gu is None:
@@ -1111,9 +1112,9 @@ class LinalgMatrixExpBackward0(Rule):
         n = a.shape[-1]
         block = both.zeros((*a.shape[:-2], 2 * n, 2 * n), g)
         turned = T(a)
-        both.put(_quarter(block, 0, 0), turned)
-        both.put(_quarter(block, n, n), turned)
-        both.put(_quarter(block, 0, n), g)
+        put(_quarter(block, 0, 0), turned)
+        put(_quarter(block, n, n), turned)
+        put(_quarter(block, 0, n), g)
         return _quarter(both.run(LinalgMatrixExpBackward0, (block,)), 0, n)
 
 

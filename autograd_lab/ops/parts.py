@@ -9,9 +9,10 @@ import operator
 
 import numpy as np
 
+from ..autograd.memory import geometry, put, seen, span
 from ..autograd.record import apply, apply_view, apply_views
 from ..autograd.variable import Variable
-from ..autograd.views import MULTI_OUTPUT, gather, positions, scatter, scatter_found
+from ..autograd.views import MULTI_OUTPUT, AsStridedBackward0
 from . import both
 from .rule import FUNCTIONS, METHODS, function, method
 from .shapes import (
@@ -594,11 +595,8 @@ class AsStrided(ShapeRule, name="AsStridedBackward0"):
     Shapes: any.   Saves: nothing.   PyTorch: torch.as_strided
     """
 
-    keeps = ("size", "stride", "storage_offset")
-
-    def vjp(self, g):
-        where, shape = self.args[3:]
-        return scatter_found(g, where, shape)
+    keeps = AsStridedBackward0.keeps
+    vjp = AsStridedBackward0.vjp
 
 
 def _strided_of(input, size, stride, storage_offset):
@@ -614,23 +612,21 @@ def _strided_of(input, size, stride, storage_offset):
     x = input._array()
     memory = storage_of(x).view(x.dtype)
     offset = offset_of(x) if storage_offset is None else storage_offset
-    needed = offset + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else 0
+    needed = span(size, stride, offset)
     if needed > memory.size:
         raise RuntimeError(
             f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
             f"{x.itemsize} requiring a storage size of {needed * x.itemsize} are out of bounds for storage "
             f"of size {memory.nbytes}"
         )
-    strides = tuple([s * x.itemsize for s in stride])
-    return np.lib.stride_tricks.as_strided(memory[offset:], size, strides), size, stride
+    return seen(memory, size, stride, offset), size, stride
 
 
 @function
 def as_strided(input, size, stride, storage_offset=None):
     """A view of the memory with a size, strides and an offset of its own (torch.as_strided)."""
     data, size, stride = _strided_of(input, size, stride, storage_offset)
-    x = input._array()
-    return apply_view(AsStrided, input, data, size, stride, storage_offset, positions(data, x), x.shape)
+    return apply_view(AsStrided, input, data, size, stride, storage_offset, geometry(input))
 
 
 class AsStridedScatterBackward0(ShapeRule):
@@ -644,20 +640,27 @@ class AsStridedScatterBackward0(ShapeRule):
     inputs = ("self", "src")
     keeps = ("size", "stride", "storage_offset")
 
-    def forward(x, src, size, stride, offset, where):
-        return scatter(src, where, x.shape, base=x)
+    def forward(x, src, size, stride, offset, own):
+        memory = storage_of(x).copy()
+        put(seen(memory, size, stride, own[2] if offset is None else offset), src)
+        return seen(memory, *own)
 
     def vjp(self, g):
-        where = self.args[3]
-        return scatter(both.zeros(where.shape, g), where, g.shape, base=g), gather(g, where, None)
+        size, stride, offset, own = self.args
+        offset = own[2] if offset is None else offset
+        memory = both.zeros(max(span(size, stride, offset), span(*own)), g)
+        put(seen(memory, *own), g)
+        part = seen(memory, size, stride, offset)
+        to_src = part.clone() if isinstance(part, Variable) else part.copy()
+        put(part, both.zeros(size, g))
+        return seen(memory, *own), to_src
 
 
 @function
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
     """A copy with the elements that as_strided would give replaced (torch.as_strided_scatter)."""
-    data, size, stride = _strided_of(input, size, stride, storage_offset)
-    where = positions(data, input._array())
-    return apply(AsStridedScatterBackward0, (input, src), size, stride, storage_offset, where)
+    _, size, stride = _strided_of(input, size, stride, storage_offset)
+    return apply(AsStridedScatterBackward0, (input, src), size, stride, storage_offset, geometry(input))
 
 
 @method

@@ -10,10 +10,10 @@ import numpy as np
 from ..autograd.engine import sum_to
 from ..autograd.errors import CPP_NAMES
 from ..autograd.function import undifferentiable
+from ..autograd.memory import shares_places
 from ..autograd.modes import WATCHERS, tell
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, edge_of, wrap
-from ..autograd.views import shares_places
 from ..dtypes import ALL, number_as
 from ..layout import like, rows
 from ..warning import warn, warn_once
@@ -192,7 +192,10 @@ class IndexAddBackward0(ShapeRule):
         if source is None:
             return g, None
         to_source = rows_of(g, dim, index)
-        to_source = to_source.reshape(source.shape) if to_source.shape != source.shape else to_source
+        if isinstance(g, Variable) and source._data.ndim:
+            to_source = to_source.expand_as(source)
+        elif to_source.shape != source.shape:
+            to_source = to_source.reshape(source.shape)
         return g if self.needs(0) else None, to_source if alpha == 1 else to_source * alpha
 
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from ..autograd.errors import not_for
 from ..autograd.record import apply
-from ..autograd.views import gather, scatter
 from ..layout import channels
 from ..random import rng_of
 from . import both
@@ -161,10 +160,10 @@ class _Winners(Adjoint):
     """Each g added to the winner of its window, found at `where` in the flattened input."""
 
     def forward(g, x, where, *_):
-        return scatter(g, where, x.shape)
+        return both.brought_back(g, where, x.shape)
 
     def back(self, h):
-        return gather(h, self.args[0], None)
+        return both.taken(h, self.args[0])
 
 
 def _place_in_all(place, shape, nd):

@@ -6,6 +6,7 @@ import numpy as np
 
 from .. import return_types
 from ..autograd.errors import TYPE_NAMES, not_for
+from ..autograd.memory import put
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import NO_EDGE, Variable, edge_of, wrap
 from ..dtypes import Defaults, meet, to_dtype
@@ -981,7 +982,7 @@ def _omitting_each(g, x, dim):
         if k < n - 1:
             after = both.narrow(x, dim, k + 1, n - 1 - k).cumprod(dim)
             products = both.cat([products, products.expand(after.shape) * after if k else after], dim)
-        both.put(out.select(dim, k), (both.narrow(g, dim, k, n - k) * products).sum(dim))
+        put(out.select(dim, k), (both.narrow(g, dim, k, n - k) * products).sum(dim))
     return out
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..autograd.errors import no_forward_mode, not_for
 from ..autograd.halves import HALF, in_single
+from ..autograd.memory import check_overlap
 from ..autograd.modes import THREAD, WATCHERS, tell
 from ..autograd.node import Node, count_down, new, save
 from ..autograd.record import (
@@ -20,13 +21,13 @@ from ..autograd.record import (
     edges_of,
     finish,
     finish_inplace,
-    inputs_to_save,
+    inplace_node,
     node_for,
     overwrite,
     wanted,
 )
 from ..autograd.variable import NO_EDGE, Registry, Variable, bump_version, find_edge, wrap
-from ..autograd.views import check_overlap, check_writable
+from ..autograd.views import check_writable
 from ..dtypes import Defaults, meet, meet_number, promote_np
 from ..layout import elementwise
 
@@ -68,7 +69,6 @@ class Rule(Node):
     no_jvp = ""
     makes_bool = False  # whether the result is boolean, whatever the operands are
     with_number: Callable | None = None  # for `binary`: what a number as second operand means in a formula
-    save_plan: tuple = ()
     shape_names: tuple = ()
     result_names: tuple = ()
     default_args: tuple = ()
@@ -564,7 +564,7 @@ def pointwise_inplace(rule, inputs, *args, floats=False):
     if state.grad:
         edges = edges_of(inputs[: rule.operands])
         if wanted(edges):
-            node = node_for(rule, edges, inputs_to_save(rule, inputs, edges), (target,), args)
+            node = inplace_node(rule, inputs, edges, args)
             if not same or any(x.shape != data.shape for x in arrays):
                 node.fold = tuple([(x.shape, x.dtype) for x in arrays])
     return overwrite(state, rule, inputs, data, node, rule.op + "_", args)

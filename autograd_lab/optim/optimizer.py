@@ -9,9 +9,9 @@ from itertools import chain
 import numpy as np
 
 from ..autograd.hooks import HookDict, add_hook
+from ..autograd.memory import check_overlap
 from ..autograd.modes import THREAD, WATCHERS, enable_grad, tell
 from ..autograd.variable import bump_version, wrap
-from ..autograd.views import check_overlap
 from ..nn.module import clear_grad, typename
 from ..ops.arithmetic import AddBackward0
 from ..tensor import Tensor

@@ -121,8 +121,9 @@ WRITTEN_BEFORE = (
     "modified by an inplace operation",
     " is a view",
     "A view was created in no_grad mode and its base",
+    "more than one element of the written-to tensor",
 )
-"""Programs without a gradient, in PyTorch as well: they wrote to what was saved, or viewed without recording."""
+"""Programs without a gradient, in PyTorch as well: they wrote to what was saved or expanded, or viewed without recording."""
 
 
 @EXAMPLES

@@ -1384,6 +1384,7 @@ for count in (0, 1, 2):
     out[f"iterable {count}"] = [list(batch) for batch in DataLoader(Counted(), batch_size=2, **fork)], torch.rand(1)
 lasting = DataLoader(Drawn(), batch_size=4, num_workers=2, persistent_workers=True, multiprocessing_context="fork")
 out["lasting"] = [[batch[0] for batch in lasting] for _ in range(2)], torch.rand(1)
+del lasting  # and its workers, now: left to the garbage collector they end in the middle of another test
 turn = iter(DataLoader(list(range(10)), batch_size=3))
 out["iterator"] = len(turn), type(turn).__name__, next(turn), turn._num_yielded, told(lambda: turn.next())
 out["nobody"] = get_worker_info() is None

@@ -729,20 +729,45 @@ class UpsampleNearestBackward0(_ByPlace):
         return apply((_UPSAMPLE_EXACT if exact else _UPSAMPLE)[len(size)], (input,), size, where)
 
     def vjp(self, g):
-        return both.brought_back(g, self.args[1], self.args[2])
+        return both.run(self.gradient, (g,), *self.args)
 
 
-_UPSAMPLE_EXACT = {
-    n: type(f"UpsampleNearestExact{n}DBackward0", (UpsampleNearestBackward0,), {
-        "__doc__": UpsampleNearestBackward0.__doc__, "inputs": ("self",), "keeps": UpsampleNearestBackward0.keeps,
-    }) for n in (1, 2, 3)
-}  # fmt: skip
+class _NearestGradient(Rule):
+    """The gradient of such a copy, as an operation: each g added to the element its value was copied from.
 
-_UPSAMPLE = {
-    n: type(f"UpsampleNearest{n}DBackward0", (UpsampleNearestBackward0,), {
-        "__doc__": UpsampleNearestBackward0.__doc__, "inputs": ("self",), "keeps": UpsampleNearestBackward0.keeps,
-    }) for n in (1, 2, 3)
-}  # fmt: skip
+    VJP: gg copied to the same places.
+    """
+
+    inputs = ("grad_output",)
+    keeps = ("output_size", "where", "input_size")
+
+    def forward(g, _, where, size):
+        return both.brought_back(g, where, size)
+
+    def vjp(self, h):
+        return both.taken(h, self.args[1])
+
+
+def _nearest(name):
+    """The rules of nearest neighbours for 1 to 3 dims, each with that of its gradient."""
+    rules = {}
+    for n in (1, 2, 3):
+        own = {
+            "__doc__": UpsampleNearestBackward0.__doc__,
+            "inputs": ("self",),
+            "keeps": UpsampleNearestBackward0.keeps,
+        }
+        rules[n] = type(f"{name}{n}DBackward0", (UpsampleNearestBackward0,), own)
+        own = {
+            "__doc__": _NearestGradient.__doc__,
+            "inputs": ("grad_output",),
+            "forward": _NearestGradient.forward,
+        }
+        rules[n].gradient = type(f"{name}{n}DBackwardBackward0", (_NearestGradient,), own)
+    return rules
+
+
+_UPSAMPLE, _UPSAMPLE_EXACT = _nearest("UpsampleNearest"), _nearest("UpsampleNearestExact")
 
 
 def linear_weights(n, m, factor, align_corners, dtype):

@@ -55,7 +55,7 @@ class IndexBackward0(ShapeRule):
     def vjp(self, g, *indices):
         pattern, shape = self.args
         if isinstance(g, Variable):
-            return _index_put(both.zeros(shape, g), pattern, indices, g, True)
+            return _index_put(both.zeros(shape, g), pattern, indices, g, True, rule=IndexPutImplBackward0)
         return added_at(np.zeros(shape, g.dtype), numpy_index(pattern, indices), g)
 
     def _read_saved(self, name):
@@ -106,10 +106,18 @@ class IndexPutBackward0(ShapeRule):
             return to_self, to_values
         # An assignment takes values with more dims, of size one, than it fills.
         fitting = shape[max(0, len(shape) - to_values.ndim) :]
-        return to_self, sum_to(to_values, fitting).reshape(shape)
+        to_values = sum_to(to_values, fitting)
+        return to_self, to_values if fitting == shape else to_values.reshape(shape)
 
     def _read_saved(self, name):
         return saved_indices(self, self.args[1]) if name == "indices" else super()._read_saved(name)
+
+
+class IndexPutImplBackward0(IndexPutBackward0):
+    """The same, as the derivative of picking by index.
+
+    Math, VJP, Shapes, Saves: the same.   PyTorch: _index_put_impl_
+    """
 
 
 def saved_indices(node, pattern):
@@ -214,7 +222,7 @@ def warn_of_bytes(indices):
             warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.")
 
 
-def _index_put(x, pattern, indices, values, accumulate, inplace=False):
+def _index_put(x, pattern, indices, values, accumulate, inplace=False, rule=IndexPutBackward0):
     warn_of_bytes(indices)
     have, want = values._data.dtype, x._data.dtype
     if values._data.size == 1 and not accumulate and len(indices) == 1 and is_mask(indices[0]._data):
@@ -233,7 +241,7 @@ def _index_put(x, pattern, indices, values, accumulate, inplace=False):
         )
     args = bool(accumulate), pattern, values._data.shape
     if not inplace:
-        return apply(IndexPutBackward0, (x, values, *indices), *args)
+        return apply(rule, (x, values, *indices), *args)
     if shares_places(x):
         warn(
             "Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before performing this "

@@ -63,7 +63,7 @@ class CatBackward0(ShapeRule):
         dim, operands = self.args
         grads, start = [], 0
         for shape, dtype in operands:
-            if shape == (0,) != g.shape:
+            if shape == (0,):
                 grads.append(both.zeros(shape, g))
                 continue
             n = shape[dim]
@@ -246,7 +246,12 @@ class BlockDiagBackward0(ShapeRule):
         for shape, dtype in zip(*self.args, strict=True):
             n, m = _matrix_size(shape)
             block = cast(piece(piece(g, 0, i, n), 1, j, m), dtype)
-            grads.append(block if len(shape) == 2 else block.reshape(shape))
+            if isinstance(block, Variable):
+                for _ in range(2 - len(shape)):
+                    block = block.squeeze(-1)
+                grads.append(block.sum_to_size(shape) if block.shape != shape else block)
+            else:
+                grads.append(block.reshape(shape))
             i, j = i + n, j + m
         return tuple(grads)
 
@@ -345,13 +350,15 @@ class RepeatBackward0(ShapeRule):
         if 0 in repeats:
             return both.zeros(shape, g)
         lead = len(repeats) - len(shape)
-        split, summed = list(repeats[:lead]), list(range(lead))
+        for _ in range(lead):
+            g = g.sum(0)
+        split, summed = [], []
         for r, n in zip(repeats[lead:], shape, strict=True):
             if r != 1:
                 summed.append(len(split))
                 split.append(r)
             split.append(n)
-        return both.sum_over(g.reshape(split), tuple(summed))
+        return both.sum_over(g.reshape(split), tuple(summed)) if summed else g
 
 
 @method

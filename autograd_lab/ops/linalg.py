@@ -132,7 +132,7 @@ class LinalgDetBackward0(_Factored):
     def vjp(self, g, a, det):
         n = a.shape[-1]
         if n < 2 or 0 in a.shape:
-            return both.expand(_scalar(g), a.shape) if n == 1 else both.zeros_like(a)
+            return both.expand(_scalar(g), a.shape) if n == 1 and 0 not in a.shape else both.zeros_like(a)
         size = np.abs(both.array_of(det))
         singular = np.asarray(size < 100 * np.finfo(size.dtype).eps)
         if not singular.any():
@@ -1143,7 +1143,11 @@ class TraceBackward0(Rule):
         return np.asarray(np.trace(a), np.int64 if a.dtype.kind in "iub" else a.dtype)[()]
 
     def vjp(self, g):
-        return g * both.constant(np.eye(*self.args[0], dtype=both.array_of(g).dtype), g)
+        n, m = shape = self.args[0]
+        if isinstance(g, Variable):
+            diagonal = wrap(np.arange(min(n, m)) * (m + 1))
+            return both.zeros((n * m,), g).index_fill(0, diagonal, g).reshape(shape)
+        return g * np.eye(n, m, dtype=g.dtype)
 
 
 @function

@@ -37,7 +37,7 @@ class Ordering(Selection):
 
     def vjp(self, gs, indices):
         dim, shape = self.args[:2]
-        if not shape:
+        if not shape and not isinstance(gs[0], Variable):
             return gs[0]
         return both.put_along(gs[0], both.array_of(indices), wrap_dim(dim, len(shape)), shape)
 

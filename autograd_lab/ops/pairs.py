@@ -238,7 +238,7 @@ class WhereBackward0(Rule):
 
     def vjp(self, g, condition):
         condition = both.array_of(condition)
-        to_b = both.masked(g, ~condition) if self.needs(1) else None
+        to_b = both.where(condition, 0, g) if self.needs(1) else None
         return both.masked(g, condition) if self.needs(0) else None, to_b
 
 
@@ -317,7 +317,7 @@ def pair(op, *, floats=False, inplace=True, numbers=False):
 
 
 def _to_winner(g, tie, loses):
-    return both.masked(both.where(tie, g / 2, g), ~loses)
+    return both.filled(both.where(tie, g / 2, g), loses)
 
 
 @pair("maximum", inplace=False)
@@ -366,7 +366,7 @@ class FmaxBackward0(Rule):
     def vjp(self, g, a, b):
         a, b = both.array_of(a), both.array_of(b)
         first = (a >= b) | np.isnan(b)
-        return both.masked(g, first), both.masked(g, ~first)
+        return both.filled(g, ~first), both.filled(g, first)
 
 
 @pair("fmin", inplace=False)
@@ -383,7 +383,7 @@ class FminBackward0(Rule):
     def vjp(self, g, a, b):
         a, b = both.array_of(a), both.array_of(b)
         first = (a <= b) | np.isnan(b)
-        return both.masked(g, first), both.masked(g, ~first)
+        return both.filled(g, ~first), both.filled(g, first)
 
 
 @pair("atan2", floats=True)
@@ -899,7 +899,7 @@ def float_power_(self, exponent):
 class NextafterBackward0(Rule):
     """The next floating-point number after a, towards b.
 
-    VJP: to a: g where a and b differ;  to b: g where they are equal.   Shapes: broadcast.
+    VJP: to a: g where a and b differ, zero where they are equal;  to b: zero.   Shapes: broadcast.
     Saves: a, b if b wants a gradient.
     PyTorch: torch.nextafter
     """
@@ -912,7 +912,7 @@ class NextafterBackward0(Rule):
 
     def vjp(self, g, a, b):
         same = both.array_of(a) == both.array_of(b)
-        return both.masked(g, ~same), both.masked(g, same)
+        return both.masked(g, ~same), both.zeros_like(g)
 
 
 # -- three at a time ----------------------------------------------------------------------------------

@@ -65,6 +65,15 @@ def rows_of(g, dim, index):
     return IndexSelectBackward0.forward(g, both.array_of(index), dim)
 
 
+def _rows_for(source, g, dim, index):
+    """The rows of `g` that the rows of `source` went to."""
+    if not isinstance(g, Variable):
+        return rows_of(g, dim, index).reshape(source.shape)
+    if source.shape:
+        return rows_of(g, dim, index).expand_as(source)
+    return rows_of(g, dim, index.squeeze(0))
+
+
 def _as_index(index, like):
     return (
         index
@@ -191,11 +200,7 @@ class IndexAddBackward0(ShapeRule):
         dim, alpha, _ = self.args
         if source is None:
             return g, None
-        to_source = rows_of(g, dim, index)
-        if isinstance(g, Variable) and source._data.ndim:
-            to_source = to_source.expand_as(source)
-        elif to_source.shape != source.shape:
-            to_source = to_source.reshape(source.shape)
+        to_source = _rows_for(source, g, dim, index)
         return g if self.needs(0) else None, to_source if alpha == 1 else to_source * alpha
 
 
@@ -332,7 +337,7 @@ class IndexCopyBackward0(ShapeRule):
             if isinstance(g, Variable)
             else IndexFillBackward0.forward(g, index, dim, 0)
         )
-        return to_self, rows_of(g, dim, index).reshape(source.shape) if self.needs(1) else None
+        return to_self, _rows_for(source, g, dim, index) if self.needs(1) else None
 
 
 def _index_copy(input, dim, index, source):
@@ -639,8 +644,9 @@ class ScatterReduceBackward0(ShapeRule):
             to_self, to_src = g, _whole(self, self.picked(g, dim, index), src.shape)
         elif reduce == "mean":
             count = self.added(zeros + 1 if include_self else zeros, dim, index, ones_src)
-            share = g / both.where(both.array_of(count) == 0, 1, count)
-            to_self, to_src = share, _whole(self, self.picked(share, dim, index), src.shape)
+            count = both.where(both.array_of(count) == 0, 1, count)
+            share = self.picked(g, dim, index) / self.picked(count, dim, index)
+            to_self, to_src = g / count, _whole(self, share, src.shape)
         elif reduce == "prod":
             to_self, to_src = self._prod(g, x, src, index, y)
         else:
@@ -1007,20 +1013,35 @@ class MaskedScatterBackward0(ShapeRule):
         shape, source_shape = self.args
         to_source = None
         if self.needs(1):
-            n = int(np.prod(source_shape))
-            full = np.broadcast_to(both.array_of(mask), g.shape)
-            k = int(np.count_nonzero(full))
-            if isinstance(g, Variable):
-                picked = METHODS["masked_select"](g, mask)
-                to_source = METHODS["index_put"](both.zeros((n,), g), (wrap(np.arange(k)),), picked)
-            else:
-                to_source = np.zeros(n, g.dtype)
-                to_source[:k] = g[full]
-            to_source = to_source.reshape(source_shape)
+            to_source = both.run(MaskedScatterBackwardBackward0, (g, mask), source_shape)
         return _unfilled(g, mask, shape), to_source
 
     def _read_saved(self, name):
         return self.args[-1] if name == "source_sym_sizes" else super()._read_saved(name)
+
+
+class MaskedScatterBackwardBackward0(ShapeRule):
+    """What masked_scatter sends to its source, as an operation: the elements of g under the mask, then zeros.
+
+    VJP: gg at the places of the mask.   Shapes: that of the source.   Saves: the mask.   PyTorch: masked_scatter_backward
+    """
+
+    inputs = ("grad_output", "mask")
+    operands = 1
+    saves = ("mask",)
+    keeps = ("sizes", "grad_output_sym_sizes")
+
+    def forward(g, mask, sizes):
+        picked = g[np.broadcast_to(mask, g.shape)]
+        out = np.zeros(math.prod(sizes), g.dtype)
+        out[: picked.size] = picked
+        return out.reshape(sizes)
+
+    def vjp(self, h, mask):
+        zeros = both.zeros(self.args[-1], h)
+        if isinstance(h, Variable):
+            return METHODS["masked_scatter"](zeros, mask, h)
+        return MaskedScatterBackward0.forward(zeros, h, mask, None)
 
 
 def _masked_scatter(input, mask, source):

@@ -308,7 +308,7 @@ class AtanhBackward0(Rule):
     forward = np.arctanh
 
     def vjp(self, g, x):
-        return g / (1 - x**2)
+        return g * 1 / (1 - x**2)
 
 
 class AsinhBackward1(AsinhBackward0):
@@ -820,7 +820,7 @@ class FracBackward0(Rule):
 class NanToNumBackward0(Rule):
     """Numbers in place of nan and the infinities.
 
-    Math: y = a, or the stand-in where a is not finite.   VJP: g where a is finite.
+    Math: y = a, or the stand-in where a is not finite.   VJP: g where a is finite, times 0 elsewhere.
     Shapes: elementwise.   Saves: a.   PyTorch: torch.nan_to_num
     """
 
@@ -836,7 +836,8 @@ class NanToNumBackward0(Rule):
         return np.nan_to_num(x, copy=True, nan=nan or 0.0, posinf=high, neginf=low)
 
     def vjp(self, g, x):
-        return both.masked(g, np.isfinite(both.array_of(x)))
+        finite = np.isfinite(both.array_of(x))
+        return g * both.constant(finite, g)
 
 
 @function

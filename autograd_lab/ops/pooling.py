@@ -7,7 +7,8 @@ import numpy as np
 
 from ..autograd.errors import not_for
 from ..autograd.record import apply
-from ..layout import channels
+from ..autograd.variable import Variable
+from ..layout import channels, channels_last, contiguous_format, has_channels_last
 from ..random import rng_of
 from . import both
 from .convolution import unwindow, windows
@@ -776,6 +777,9 @@ class MaxUnpool2DBackward0(Rule):
     def vjp(self, g, place):
         place = both.array_of(place)
         per_plane = (*place.shape[: -len(self.args[0])], -1)
+        if isinstance(g, Variable) and place.size:
+            g = g.contiguous(memory_format=channels_last if has_channels_last(place) else contiguous_format)
+            return both.take_along(g.view(per_plane), place.reshape(per_plane), -1).view(place.shape)
         return both.take_along(g.reshape(per_plane), place.reshape(per_plane), -1).reshape(place.shape)
 
 

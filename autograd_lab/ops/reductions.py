@@ -496,7 +496,10 @@ def _evenly(g, x, y):
     """`g` shared by all elements equal to the result `y`."""
     x, y = both.array_of(x), both.array_of(y)
     hits = np.isnan(x) if y != y else x == y
-    return g / int(np.count_nonzero(hits)) * both.constant(hits.astype(x.dtype), g)
+    count = np.count_nonzero(hits)
+    if isinstance(g, Variable):
+        return both.zeros(x.shape, g).masked_fill(wrap(np.asarray(hits)), g / wrap(np.asarray(count)))
+    return g / int(count) * hits.astype(x.dtype)
 
 
 class MaxBackward1(Rule):
@@ -543,10 +546,10 @@ class Selection(Reduction):
     def vjp(self, gs, indices):
         dim, keepdim, shape = self.args[:3]
         index = both.array_of(indices)
-        if not shape:
+        if not shape and not isinstance(gs[0], Variable):
             return gs[0]
         dim = wrap_dim(dim, len(shape))
-        g = spread(gs[0], shape, dim, keepdim)
+        g = spread(gs[0], shape, dim, keepdim) if shape else gs[0]
         return both.put_along(g, index.reshape(g.shape), dim, shape)
 
 
@@ -642,7 +645,7 @@ class AmaxBackward0(Reduction):
         return np.max(x, axis=wrap_dims(dims, x.ndim), keepdims=keepdim)
 
     def vjp(self, g, x, y):
-        return _share(g, x, y, *self.args)
+        return _in_shape(_share(g, x, y, *self.args), x.shape)
 
 
 class AminBackward0(AmaxBackward0):
@@ -658,11 +661,22 @@ class AminBackward0(AmaxBackward0):
         return np.min(x, axis=wrap_dims(dims, x.ndim), keepdims=keepdim)
 
 
+def _in_shape(g, shape):
+    """The dim of a number along which it was reduced is put back as one of size 1: without it again."""
+    return g if shape or not g.shape else g.sum()
+
+
 def _share(g, x, y, dims, keepdim):
     shape = x.shape
     hits = both.array_of(x) == both.array_of(spread(y, shape, dims, keepdim))
-    share = hits / hits.sum(axis=wrap_dims(dims, len(shape)), keepdims=True)
-    return spread(g, shape, dims, keepdim) * both.constant(share.astype(both.array_of(x).dtype), g)
+    over = wrap_dims(dims, len(shape))
+    count = hits.sum(axis=over, keepdims=True)
+    if isinstance(g, Variable):
+        if not keepdim:  # as PyTorch: no dims given stand for all, but those it does not put back
+            kept = [1 if d in over else n for d, n in enumerate(shape)] or [1]
+            g = g.reshape(g.shape if dims is None or dims == () else kept)
+        return g / wrap(np.asarray(count)) * wrap(np.asarray(hits))
+    return spread(g, shape, dims, keepdim) * (hits / count).astype(x.dtype)
 
 
 @function
@@ -699,7 +713,7 @@ class AminmaxBackward0(Reduction):
 
     def vjp(self, gs, x, low, high):
         parts = [_share(g, x, y, *self.args) for g, y in zip(gs, (low, high), strict=True) if g is not None]
-        return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+        return _in_shape(parts[0] if len(parts) == 1 else parts[0] + parts[1], x.shape)
 
 
 @function
@@ -937,7 +951,9 @@ class CumsumBackward0(Reduction):
         return np.cumsum(x, axis=wrap_dim(dim, x.ndim), dtype=dtype) if x.ndim else x.astype(dtype)
 
     def vjp(self, g):
-        return both.reversed_cumsum(g, wrap_dim(self.args[0], len(g.shape))) if g.shape else g
+        dim = wrap_dim(self.args[0], len(g.shape))
+        still = math.prod(g.shape) <= 1 or g.shape[dim] == 1
+        return g if still else both.reversed_cumsum(g, dim)
 
 
 class CumprodBackward0(Reduction):
@@ -1081,7 +1097,7 @@ class CummaxBackward0(Selection):
         return _running_extreme(x, dim, np.maximum, np.greater_equal)
 
     def vjp(self, gs, x, indices):
-        if not x.shape:
+        if not x.shape and not isinstance(gs[0], Variable):
             return gs[0]
         return both.add_along(gs[0], both.array_of(indices), wrap_dim(self.args[0], len(x.shape)), x.shape)
 
@@ -1145,7 +1161,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
     out = both.cat(parts, dim) if len(parts) > 1 else input
     for _ in range(min(n, out._data.shape[dim])):
         size = out._data.shape[dim]
-        later, earlier = out.narrow(dim, 1, size - 1), out.narrow(dim, 0, size - 1)
+        earlier, later = out.narrow(dim, 0, size - 1), out.narrow(dim, 1, size - 1)
         out = METHODS["logical_xor"](later, earlier) if out._data.dtype.kind == "b" else later - earlier
     return out
 

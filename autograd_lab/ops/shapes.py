@@ -489,7 +489,7 @@ class TransposeBackward0(ShapeRule):
     keeps = ("dim0", "dim1")
 
     def vjp(self, g):
-        return g.swapaxes(*self.args) if g.shape else g
+        return g.swapaxes(*self.args) if g.shape or isinstance(g, Variable) else g
 
 
 class TransposeBackward1(TransposeBackward0):

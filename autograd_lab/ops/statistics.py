@@ -261,13 +261,19 @@ def _slopes(x, d, step, edge_order):
     def at(start, count=1):
         return x.narrow(d, start, count)
 
+    def rise(start, end, count=1):
+        earlier = at(start, count)  # first, as in PyTorch: it shows in the order of the gradients
+        return at(end, count) - earlier
+
     if not isinstance(step, Variable):
-        inside = (at(2, n - 2) - at(0, n - 2)) / step / 2
+        inside = rise(0, 2, n - 2) / step / 2
         if edge_order == 1:
-            first, last = (at(1) - at(0)) / step, (at(n - 1) - at(n - 2)) / step
+            first, last = rise(0, 1) / step, rise(n - 2, n - 1) / step
         else:
-            first = (-1.5 * at(0) + 2 * at(1) - 0.5 * at(2)) / step
-            last = (0.5 * at(n - 3) - 2 * at(n - 2) + 1.5 * at(n - 1)) / step
+            third, second = 0.5 * at(2), 2 * at(1)  # the last term first, as above
+            first = (-1.5 * at(0) + second - third) / step
+            third, second = 1.5 * at(n - 1), 2 * at(n - 2)
+            last = (0.5 * at(n - 3) - second + third) / step
         return both.cat([first, inside, last], d)
     if step._data.ndim != 1:
         raise RuntimeError(
@@ -283,7 +289,7 @@ def _slopes(x, d, step, edge_order):
     right = (before / (after * (before + after))).reshape(shape)
     inside = left * at(0, n - 2) + middle * at(1, n - 2) + right * at(2, n - 2)
     if edge_order == 1:
-        first, last = (at(1) - at(0)) / gaps[0], (at(n - 1) - at(n - 2)) / gaps[-1]
+        first, last = rise(0, 1) / gaps[0], rise(n - 2, n - 1) / gaps[-1]
     else:
         left = -(2.0 * gaps[0] + gaps[1]) / (gaps[0] * (gaps[0] + gaps[1]))
         middle = (gaps[0] + gaps[1]) / (gaps[0] * gaps[1])

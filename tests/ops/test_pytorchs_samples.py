@@ -234,12 +234,15 @@ def assert_close(a, b, what):
 
 
 def derivatives(library, outputs, inputs, again):
-    """The gradients of weighted outputs by the inputs; None where there is no way."""
+    """The gradients of weighted outputs by the inputs; None where there is no way. If wanted `again`, the weights can be moved too.
+
+    Of a rule that is linear in g alone the steps would not show otherwise.
+    """
     weights = np.random.default_rng(1)
     sent = []
     for y in outputs:
         numbers = weights.standard_normal(tuple(y.shape)).astype(str(y.dtype).partition(".")[2])
-        sent.append(library.tensor(numbers, dtype=y.dtype))
+        sent.append(library.tensor(numbers, dtype=y.dtype, requires_grad=again))
     return library.autograd.grad(outputs, inputs, sent, allow_unused=True, create_graph=again)
 
 

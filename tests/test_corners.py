@@ -1468,6 +1468,10 @@ with torch.no_grad():
     part._base.mul_(2)
 out["again"], out["the other"] = told(part.retain_grad), told(other.retain_grad)
 """,
+    "which of two refusals": """
+wide = leaf.expand(2, 4)
+out["filled"] = told(lambda: wide.diagonal().fill_(T(2.0))), told(lambda: wide[0].fill_(T(2.0)))
+""",
     "copied onto itself": """
 wide = torch.ones(2, 1).expand(2, 2, 1).expand(2, 2, 2, 1)
 wide[0] = wide[0]

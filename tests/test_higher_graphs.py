@@ -202,6 +202,9 @@ WRITES = {
     "a piece without elements": "y[2:].mul_(w)",
     "one element": "y.sum().view(1).mul_(w[0])",
     "a view of a number": "y = y.sum(); y.view(1).mul_(w[:1])",
+    "by what saves its result": "v = y[0]; v.exp_(); y = v + y.sum()",
+    "by what saves its result, then seen no more": "y[0].sigmoid_()",
+    "a number by a number": "y = y.sum(); y[...] = w[0] * 2",
 }
 for name, line in WRITES.items():
     PROGRAMS["written: " + name] = (

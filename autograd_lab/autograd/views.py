@@ -194,7 +194,9 @@ def rebase_history(t, node):
         base._edge = copy
         if base._meta is not None and base._meta.retains_grad:
             move_retention(base, old, base._edge)
-        meta.set_edge(t, as_strided_node(t, base))
+        edge = as_strided_node(t, base)
+        copy.seen_as = weak(edge)
+        meta.set_edge(t, edge)
     else:
         old = t._edge
         t._edge = node
@@ -260,10 +262,11 @@ class CopySlices(Node):
     PyTorch: torch::autograd::CopySlices
     """
 
-    __slots__ = ("inner", "overlaps")
+    __slots__ = ("inner", "overlaps", "seen_as")
 
     def __init__(self, base, view, inner):
         self.inner = inner
+        self.seen_as = None
         self.overlaps = shares_places(view)
         self._next = (edge_of(base), *inner._edges[1:])
         self.priority = count_down()
@@ -278,7 +281,16 @@ class CopySlices(Node):
     def unpack(self, tensors):
         super().unpack(tensors)  # raises if this node was freed
         inner = self.inner
-        return [type(inner).unpack(inner, tensors)] if inner.saved else [()]
+        if not inner.saved:
+            return [()]
+        values = type(inner).unpack(inner, tensors)
+        # A result that was saved is the view as it was then: its history is that of the view, as long as somebody has it.
+        node = self.seen_as() if tensors and self.seen_as is not None else None
+        if node is not None:
+            for i, t in enumerate(values):
+                if isinstance(t, Variable) and inner.result_number(i) is not None:
+                    t._edge = node
+        return [values]
 
     def release(self):
         self.saved = FREED

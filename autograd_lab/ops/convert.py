@@ -8,6 +8,7 @@ from ..autograd.memory import check_overlap
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Registry, Variable, wrap
+from ..autograd.views import check_writable
 from ..dtypes import ALL, fill_value_as, to_dtype
 from ..dtypes import dtype as dtype_type
 from ..layout import contiguous_format, preserve_format
@@ -297,6 +298,7 @@ def _fill(run, scalar_rule, tensor_rule, t, value):
                 f"fill_ only supports 0-dimension value tensor but got tensor with {value._data.ndim} dimensions."
             )
         if run is apply_inplace:
+            check_writable(t, (value,))
             check_overlap(t, ())
         return run(tensor_rule, (t, value), value._data.dtype)
     return run(scalar_rule, (t,), value)

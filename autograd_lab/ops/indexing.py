@@ -481,10 +481,10 @@ def __setitem__(self, index, value):  # noqa: N807 - a method of Tensor
             value = value.view(sizes)
         _index_put(t, pattern, tensors, value, False, inplace=True)
         return
-    if not value._data.ndim:
+    shape = t._data.shape
+    if not value._data.ndim and shape:
         METHODS["fill_"](t, value)
         return
-    shape = t._data.shape
     if value._data.shape != shape:
         value = value.view(_without_leading_ones(value._data.shape))
         if value._data.shape != shape:

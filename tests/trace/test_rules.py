@@ -104,7 +104,8 @@ def test_what_was_broadcast_is_said_to_be_summed():
         ("v.add_(w)", "b[slice] = v + w", [("b", "g"), ("w", "g[slice]")]),
         ("v.exp_()", "b[slice] = exp(v)", [("b", "g, with g * v in its slice")]),
         ("v.zero_()", "b[slice] = 0", [("b", "g, with zero in its slice")]),
-        ("b[0] = w", "", [("b", "g, with its slice sent back through fill_"), ("w", "what fill_ sends for the slice")]),
+        ("b[0] = w", "b[slice] = w", [("b", "g, with zero in its slice"), ("w", "g[slice]")]),
+        ("b[:1] = w", "", [("b", "g, with its slice sent back through fill_"), ("w", "what fill_ sends for the slice")]),
         ("b[0].mul_(w)", "b[slice] = b[slice] * w", [("b", "g, with g * w in its slice"), ("w", "g[slice] * b[slice]")]),
     ],
 )  # fmt: skip

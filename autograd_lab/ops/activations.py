@@ -757,7 +757,7 @@ class LogSigmoidBackwardBackward0(Rule):
 
     def vjp(self, gg, g, x):
         s = both.sigmoid(x)
-        return both.run(type(self), (gg, x)), -gg * g * s * (1 - s)
+        return both.run(type(self), (gg, x)), gg * g * (s - 1) * s
 
 
 class LogSigmoidBackward0(Rule):
@@ -826,10 +826,11 @@ class PreluKernelBackwardBackward0(GeneralRule):
         positive = both.array_of(x) > 0
         to_g = to_x = to_w = None
         if h is not None:
-            to_g, to_w = both.where(positive, h, h * w), sum_to(both.masked(h * g, ~positive), w.shape)
+            to_g, to_w = both.where(positive, h, h * w), both.where(positive, 0, h * g)
+            to_w = to_w if to_w.shape == w.shape else sum_to(to_w, w.shape)
         if k is not None:
-            to_g = both.plus(to_g, both.masked(k * x, ~positive))
-            to_x = both.masked(k * g, ~positive)
+            to_g = both.plus(to_g, both.where(positive, 0, k * x))
+            to_x = both.where(positive, 0, g * k)
         return to_g, to_x, to_w
 
 

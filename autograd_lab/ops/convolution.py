@@ -225,15 +225,17 @@ def _at_all_places(d, g):
 def _map(rule, a, b, how):
     """One of the three maps: on arrays as it is, on Tensors as a recorded operation."""
     if isinstance(a, Variable) or isinstance(b, Variable):
-        return call(rule, (a, b), how)
-    return rule.forward(a, b, how)
+        return call(rule, (a, b, None), how)
+    return rule.forward(a, b, None, how)
 
 
 class _Conv(GeneralRule, name="ConvolutionBackward0"):
     """A convolution inside the gradient of a gradient."""
 
-    inputs = saves = ("input", "weight")
-    forward = conv
+    inputs, saves = ("input", "weight", "bias"), ("input", "weight")
+
+    def forward(x, w, _, how):
+        return conv(x, w, how)
 
     def vjp(self, g, x, w):
         return _two(self, (_ToInput, g, w), (_ToWeight, g, x))
@@ -242,8 +244,10 @@ class _Conv(GeneralRule, name="ConvolutionBackward0"):
 class _ToInput(GeneralRule, name="ConvolutionBackward0"):
     """What a convolution sends to its input, as an operation of its own."""
 
-    inputs = saves = ("grad", "weight")
-    forward = to_input
+    inputs, saves = ("grad", "weight", "bias"), ("grad", "weight")
+
+    def forward(g, w, _, how):
+        return to_input(g, w, how)
 
     def vjp(self, h, g, w):
         return _two(self, (_Conv, h, w), (_ToWeight, g, h))
@@ -252,8 +256,10 @@ class _ToInput(GeneralRule, name="ConvolutionBackward0"):
 class _ToWeight(GeneralRule, name="ConvolutionBackward0"):
     """What a convolution sends to its weight, as an operation of its own."""
 
-    inputs = saves = ("grad", "input")
-    forward = to_weight
+    inputs, saves = ("grad", "input", "bias"), ("grad", "input")
+
+    def forward(g, x, _, how):
+        return to_weight(g, x, how)
 
     def vjp(self, h, g, x):
         return _two(self, (_Conv, x, h), (_ToInput, g, h))
@@ -261,7 +267,7 @@ class _ToWeight(GeneralRule, name="ConvolutionBackward0"):
 
 def _two(node, *maps):
     """The gradients of a bilinear map: each of them one of the three maps again."""
-    return tuple(_map(*m, node.args[0]) if node.needs(i) else None for i, m in enumerate(maps))
+    return *(_map(*m, node.args[0]) if node.needs(i) else None for i, m in enumerate(maps)), None
 
 
 # -- functions ----------------------------------------------------------------------------------------

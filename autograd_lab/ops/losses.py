@@ -600,7 +600,9 @@ class _Pointwise(GeneralRule):
 class _Gradient(Rule):
     """The gradient h = g * slope(x - t) / n of such a loss, as an operation.
 
-    VJP: to g: gg * slope, reduced as the loss was;  to x: gg * g * bend(x - t);  to t: minus that.
+    VJP: to g: gg * slope, reduced as the loss was;  to x: gg * g * bend(x - t) / n;  to t: minus that.
+
+    bend(k, d)  k times the slope of the slope at d
     """
 
     inputs = saves = ("grad_output", "self", "target")
@@ -616,9 +618,13 @@ class _Gradient(Rule):
             to_g = spread(h * self.slope(x - t, *settings), x, reduction)
             to_g = to_g if reduction == NONE else to_g.sum()
         if self.needs(1) or self.needs(2):
-            bend = self.bend(x - t, *settings)
-            to_x = None if bend is None else h * (spread(g, x, reduction) * bend)
+            to_x = spread(self.bend(h * g, x - t, *settings), x, reduction)
         return to_g, to_x, None if to_x is None else -to_x
+
+    @staticmethod
+    def near(d, limit):
+        """1 where an error is smaller than `limit`, 0 elsewhere."""
+        return both.constant((~_far(d, limit)).astype(both.array_of(d).dtype), d)
 
 
 class MseLossBackwardBackward0(_Gradient):
@@ -635,8 +641,8 @@ class MseLossBackwardBackward0(_Gradient):
         return d * 2
 
     @staticmethod
-    def bend(d):
-        return 2
+    def bend(k, d):
+        return k * 2
 
 
 class MseLossBackward0(_Pointwise):
@@ -675,9 +681,8 @@ class SmoothL1LossBackwardBackward0(_Gradient):
         return both.where(_far(d, beta), both.sign(d), d / beta)
 
     @staticmethod
-    def bend(d, beta):
-        near = ~_far(d, beta)
-        return both.constant((near / beta).astype(both.array_of(d).dtype), d)
+    def bend(k, d, beta):
+        return k * _Gradient.near(d, beta) / beta
 
 
 class SmoothL1LossBackward0(_Pointwise):
@@ -714,9 +719,8 @@ class HuberLossBackwardBackward0(_Gradient):
         return both.where(_far(d, delta), both.sign(d) * delta, d)
 
     @staticmethod
-    def bend(d, delta):
-        near = ~_far(d, delta)
-        return both.constant(near.astype(both.array_of(d).dtype), d)
+    def bend(k, d, delta):
+        return k * _Gradient.near(d, delta)
 
 
 class HuberLossBackward0(_Pointwise):

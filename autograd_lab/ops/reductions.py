@@ -1229,9 +1229,8 @@ class SoftmaxBackwardDataBackward0(Rule):
         return gy - y * np.add.reduce(gy, axis=dim if g.ndim else None, keepdims=True)
 
     def vjp(self, gg, g, y):
-        dims = self.args if len(y.shape) else ()
         to_g = both.run(type(self), (gg, y), *self.args)
-        return to_g, g * gg - both.sum_over(y * g, dims, True) * gg - g * both.sum_over(y * gg, dims, True)
+        return to_g, g * gg - _sum_along(y * g, *self.args) * gg - g * _sum_along(y * gg, *self.args)
 
 
 class LogSoftmaxBackward0(Rule):
@@ -1271,10 +1270,14 @@ class LogSoftmaxBackwardDataBackward0(Rule):
         return g - np.exp(y) * np.add.reduce(g, axis=dim if g.ndim else None, keepdims=True)
 
     def vjp(self, gg, g, y):
-        dims = self.args if len(y.shape) else ()
         share = both.exp(y)
-        to_y = -both.sum_over(g, dims, True) * share * gg
-        return gg - both.sum_over(gg * share, dims, True), to_y
+        to_y = -_sum_along(g, *self.args) * share * gg
+        return gg - _sum_along(gg * share, *self.args), to_y
+
+
+def _sum_along(x, dim):
+    """The sum along `dim`, kept; of a number, the number."""
+    return both.sum_over(x, (dim,), True) if x.shape or isinstance(x, Variable) else x
 
 
 def _softmax_function(op, rule):

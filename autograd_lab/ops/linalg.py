@@ -236,7 +236,8 @@ class LinalgInvExBackward0(Rule):
             return _leftovers(a, np.eye(a.shape[-1], dtype=a.dtype))
 
     def vjp(self, g, y):
-        return -(T(y) @ (g @ T(y)))
+        inner = g @ T(y)  # the last operand first, as in PyTorch: it shows in the order of the gradients
+        return -(T(y) @ inner)
 
 
 def _singular(name, a):
@@ -459,10 +460,15 @@ def _pinv_vjp(g, a, y):
     if a.shape[-2] <= a.shape[-1]:
         k = h @ y
         ky = k @ yt
-        return -T(y @ k) + ky - (a @ y) @ ky + (yt @ y) @ (h - k @ a)
+        rest = h - k @ a  # the last term first, as in PyTorch
+        rest = (yt @ y) @ rest
+        inner = (a @ y) @ ky
+        return -T(y @ k) + ky - inner + rest
     k = y @ h
     yk = yt @ k
-    return -T(k @ y) + (h - a @ k) @ y @ yt + yk - (yk @ y) @ a
+    rest = (yk @ y) @ a
+    inner = (h - a @ k) @ y @ yt
+    return -T(k @ y) + inner + yk - rest
 
 
 def pinv(A, *, atol=None, rtol=None, hermitian=False):

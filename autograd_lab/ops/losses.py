@@ -762,16 +762,15 @@ class BinaryCrossEntropyBackwardBackward0(GeneralRule):
 
     def vjp(self, gg, g, p, t, weight):
         reduction = self.args[0]
-        if weight is not None:
-            gg = gg * weight
-        room = _room(p)
-        gg = spread(gg, p, reduction)
-        to_g = gg * (p - t) / room
-        return (
-            to_g if reduction == NONE else to_g.sum(),
-            gg * g * (p * p - p * t * 2 + t) / (room * room),
-            -gg * g / room if self.needs(2) else None,
-        )
+
+        def weighed(h):
+            return h if weight is None else h * weight
+
+        poles = (p + 1e-12) ** 2 * (1 - p + 1e-12) ** 2
+        to_p = spread(weighed((p * p - p * 2 * t + t) / poles * (gg * g)), p, reduction)
+        to_t = spread(weighed(-gg * g) / ((1 - p) * p), p, reduction) if self.needs(2) else None
+        to_g = spread(weighed(gg), p, reduction) * (p - t) / _room(p)
+        return to_g if reduction == NONE else to_g.sum(), to_p, to_t
 
 
 def _room(p):

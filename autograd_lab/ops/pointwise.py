@@ -424,7 +424,8 @@ class SincBackward0(Rule):
 
     def vjp(self, g, x):
         t, square = x * math.pi, x * x * math.pi
-        return both.where(both.array_of(square) == 0, 0, g * ((t * both.cos(t) - both.sin(t)) / square))
+        sine = both.sin(t)  # before the cosine, as in PyTorch: it shows in the order of the gradients
+        return both.where(both.array_of(square) == 0, 0, g * ((t * both.cos(t) - sine) / square))
 
 
 @unary("deg2rad")
@@ -594,7 +595,8 @@ class SpecialI1Backward0(Rule):
         tiny = float(np.finfo(both.array_of(x).dtype).eps)
         apart = np.abs(both.array_of(x)) > tiny
         x = both.where(apart, x, tiny)
-        return g * both.where(apart, both.run(I0Backward0, (x,)) - y * both.reciprocal(x), 0.5)
+        share = y * both.reciprocal(x)
+        return g * both.where(apart, both.run(I0Backward0, (x,)) - share, 0.5)
 
 
 class SpecialEntrBackward0(Rule):
@@ -649,7 +651,9 @@ class MvlgammaBackward0(Rule):
 
     def vjp(self, g, x):
         halves = np.arange(1 - self.args[0], 1, dtype=both.array_of(x).dtype) / 2
-        return g * both.sum_over(both.digamma(both.constant(halves, x) + x[..., None]), (-1,))
+        args = both.constant(halves, x) + x[..., None]
+        slopes = numerics.digamma(args) if isinstance(args, np.ndarray) else args.digamma_()
+        return g * both.sum_over(slopes, (-1,))
 
 
 @function

@@ -809,9 +809,16 @@ def _norm_vjp(g, x, y, p, dims, keepdim):
         ties, hits = (both.constant(n.astype(size.dtype), g) for n in (ties, hits))
         return both.sign(x) * (g / ties * hits)
     if p < 1:
-        return both.sign(x) * both.filled(both.abs_(x) ** (p - 1), both.array_of(x) == 0) * g * y ** (1 - p)
-    scaled = both.sign(x) * both.abs_(x) ** (p - 1) if p < 2 else x * both.abs_(x) ** (p - 2)
-    return scaled * both.filled(g / y ** (p - 1), zero)
+        size = both.filled(_size_to_the(p - 1, x), both.array_of(x) == 0)
+        return both.sign(x) * size * g * y ** (1 - p)
+    size = _size_to_the(p - 1 if p < 2 else p - 2, x)
+    return (both.sign(x) if p < 2 else x) * size * both.filled(g / y ** (p - 1), zero)
+
+
+def _size_to_the(exponent, x):
+    """|x| ** exponent; as in PyTorch the absolute value is overwritten, which shows in the steps."""
+    size = both.abs_(x)
+    return size.pow_(exponent) if isinstance(x, Variable) else size**exponent
 
 
 class LinalgVectorNormBackward0(Reduction):
@@ -886,8 +893,11 @@ class DistBackward0(Rule):
         return _norm(a - b, p, None, False)
 
     def vjp(self, g, a, b, y):
-        to_a = _norm_vjp(g, a - b, y, self.args[0], None, False)
-        return to_a, None if to_a is None else -to_a
+        to_b = _norm_vjp(g, a - b, y, self.args[0], None, False)
+        if to_b is None:
+            return None, None
+        to_b = -to_b
+        return _norm_vjp(g, a - b, y, self.args[0], None, False) if isinstance(g, Variable) else -to_b, to_b
 
 
 @function

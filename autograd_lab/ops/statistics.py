@@ -142,10 +142,11 @@ class RenormBackward0(Rule):
         p, dim, maxnorm = self.args
         dims = _others(x, dim)
         norm = both.run(reductions.LinalgVectorNormBackward0, (x,), p, dims, True)
-        inverse = both.reciprocal(norm + 1e-7)
         along = reductions._norm_vjp(both.sum_over(x * g, dims, True), x, norm, p, dims, True)
+        inverse = both.reciprocal(norm + 1e-7)
         above = np.broadcast_to(both.array_of(norm) > maxnorm, x.shape)
-        return both.where(above, maxnorm * inverse * (g - inverse * along), g)
+        across = g - inverse * along
+        return both.where(above, maxnorm * inverse * across, g)
 
 
 def _others(x, dim):

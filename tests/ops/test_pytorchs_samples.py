@@ -52,29 +52,53 @@ ABSENT = [
 NOT_WRITTEN = "its numbers are whatever was in the memory"
 SIGNS = "a vector and its opposite are both right"
 REFUSED = "PyTorch has none"
+TRANSPOSED = "the gradient of a weight is a convolution of transposed tensors there, and one step here"
+FORMULA = "another formula for the second derivative, with the same numbers"
+LAYOUT = "a result that lies otherwise in memory, so another step to reshape or multiply it"
 DIFFERENT = {
     "as_strided_scatter": ("gradient", "PyTorch's keeps what was overwritten and drops the rest; see the derivative in ops/parts.py"),
     "cdist": ("second", "PyTorch has none but by matrix products"),
+    "cumprod": ("second-steps", "the sum of one column keeps its dim here until it is added"),
     "empty": ("numbers", NOT_WRITTEN),
     "empty_like": ("numbers", NOT_WRITTEN),
     "empty_strided": ("numbers", NOT_WRITTEN),
-    "new_empty": ("numbers", NOT_WRITTEN),
-    "resize_": ("numbers", NOT_WRITTEN),
+    "grid_sampler_2d": ("second-steps", FORMULA),
+    "grid_sampler_3d": ("second-steps", FORMULA),
     "linalg.eigh": ("numbers gradient second", SIGNS),
     "linalg.eigvalsh": ("second", "defined for symmetric matrices only, and the samples are not"),
     "linalg.householder_product": ("steps", "PyTorch multiplies by the inverses of reflections"),
+    "linalg.lu_solve": ("second-steps", FORMULA),
+    "linalg.solve_triangular": ("second-steps", LAYOUT),
     "linalg.svd": ("numbers gradient second", SIGNS),
-    "svd": ("numbers gradient second", SIGNS),
+    "nanquantile": ("second-steps", LAYOUT),
+    "new_empty": ("numbers", NOT_WRITTEN),
+    "nn.functional.batch_norm": ("second-steps", FORMULA),
+    "nn.functional.conv1d": ("second-steps", TRANSPOSED),
+    "nn.functional.conv2d": ("second-steps", TRANSPOSED),
+    "nn.functional.conv3d": ("second-steps", TRANSPOSED),
+    "nn.functional.conv_transpose1d": ("second-steps", TRANSPOSED),
+    "nn.functional.conv_transpose2d": ("second-steps", TRANSPOSED),
+    "nn.functional.conv_transpose3d": ("second-steps", TRANSPOSED),
     "nn.functional.ctc_loss": ("steps", "a node without a derivative has only the edges in use there"),
     "nn.functional.embedding_bag": ("second steps", "PyTorch has none for the weights of the samples"),
+    "nn.functional.gelu": ("second-steps", FORMULA),
+    "nn.functional.glu": ("second-steps", FORMULA),
+    "nn.functional.grid_sample": ("second-steps", FORMULA),
     "nn.functional.group_norm": ("steps", "other steps in PyTorch, from the mean and the spread as results with a history"),
     "nn.functional.hardsigmoid": ("second steps", REFUSED),
+    "nn.functional.instance_norm": ("second-steps", FORMULA),
+    "nn.functional.layer_norm": ("second-steps", FORMULA),
+    "nn.functional.linear_cross_entropy": ("second-steps", "the same gradients, added up in another order"),
     "nn.functional.mish": ("steps", "PyTorch's softplus is log1p(exp(x)), which overflows"),
     "nn.functional.multi_head_attention_forward": ("steps", "where key and value are one tensor, in another order"),
     "nn.functional.multi_margin_loss": ("second steps", REFUSED),
     "nn.functional.multilabel_margin_loss": ("second steps", REFUSED),
     "nn.functional.pdist": ("second", REFUSED),
     "nn.functional.scaled_dot_product_attention": ("second steps", "PyTorch's fused kernel has no second derivative"),
+    "nn.functional.soft_margin_loss": ("second-steps", FORMULA),
+    "quantile": ("second-steps", LAYOUT),
+    "resize_": ("numbers", NOT_WRITTEN),
+    "svd": ("numbers gradient second", SIGNS),
 }  # fmt: skip
 """{operator: (which comparisons are left out, why)}."""
 
@@ -266,11 +290,14 @@ def compare_derivatives(theirs, ours, their_inputs, our_inputs, left_out):
     ]
     if not pairs or "second" in left_out:
         return
-    a = derivatives(torch, [x for x, _ in pairs], their_inputs, False)
-    b = derivatives(autograd_lab, [y for _, y in pairs], our_inputs, False)
+    a = derivatives(torch, [x for x, _ in pairs], their_inputs, True)
+    b = derivatives(autograd_lab, [y for _, y in pairs], our_inputs, True)
     for i, (x, y) in enumerate(zip(a, b, strict=True)):
         if x is not None and y is not None:
             assert_close(x, y, f"second derivative {i}")
+            if not {"steps", "second-steps"} & left_out:
+                assert x.requires_grad == y.requires_grad, f"second derivative {i}"
+                assert graph(x.grad_fn) == graph(y.grad_fn), f"second derivative {i}"
         else:  # no way, and a way that gives zeros, are the same
             assert not (x if y is None else y).any() if (x is None) != (y is None) else True, (
                 f"second derivative {i}"

@@ -1468,6 +1468,15 @@ with torch.no_grad():
     part._base.mul_(2)
 out["again"], out["the other"] = told(part.retain_grad), told(other.retain_grad)
 """,
+    "a view that reaches beyond what it is a view of": """
+w = T([2.0, 3.0], requires_grad=True)
+for offset in (0, 1, 4):
+    for name, part in dict(data=torch.arange(6.0)[2:5].data, detached=torch.arange(6.0)[2:5].detach(), slice=torch.arange(6.0)[2:5]).items():
+        view = part.as_strided((2,), (1,), offset)
+        view.mul_(w)
+        out[f"{name} {offset}"] = told(lambda: torch.autograd.grad(view.sum(), w, create_graph=True))
+out["refused"] = [told(lambda: torch.arange(3.0).as_strided(*how)) for how in (((2,), (1,), -1), ((0,), (1,), -1), ((2,), (3,), 0), ((0,), (1,), 9), ((2,), (1,), 2))]
+""",
     "which of two refusals": """
 wide = leaf.expand(2, 4)
 out["filled"] = told(lambda: wide.diagonal().fill_(T(2.0))), told(lambda: wide[0].fill_(T(2.0)))

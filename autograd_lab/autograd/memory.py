@@ -113,15 +113,30 @@ def seen(memory, size, stride, offset):
     """The flat `memory` (of a Tensor: the memory behind it) as a view of that geometry."""
     if isinstance(memory, Variable):
         return memory.as_strided(size, stride, offset)
+    if offset < 0 or span(size, stride, offset) > memory.size:
+        raise beyond(size, stride, offset, memory)
     if 0 in size:
         return np.empty(size, memory.dtype)
     step = memory.itemsize
     return np.ndarray(size, memory.dtype, memory, offset * step, [s * step for s in stride])
 
 
+def beyond(size, stride, offset, memory):
+    """The error of a geometry that reaches beyond the flat array `memory`."""
+    if offset < 0:
+        return RuntimeError(f"Tensor: invalid storage offset {offset}")
+    return RuntimeError(
+        f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize {memory.itemsize} "
+        f"requiring a storage size of {span(size, stride, offset) * memory.itemsize} are out of bounds for storage of size "
+        f"{memory.nbytes}"
+    )
+
+
 def zeros(size, like):
     """Zeros of the kind and type of `like`."""
-    return like.new_zeros(size) if isinstance(like, Variable) else np.zeros(size, like.dtype)
+    return (
+        wrap(np.zeros(size, like._data.dtype)) if isinstance(like, Variable) else np.zeros(size, like.dtype)
+    )
 
 
 def put(part, values):

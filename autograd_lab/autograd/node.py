@@ -136,9 +136,8 @@ class Node(metaclass=NodeType):
         if t._box is None or t._box[0] == (self.versions[i] if self.versions is not None else 0):
             return
         if i < len(self.save_plan):
-            users = self.save_plan[i][
-                -1
-            ]  # PyTorch does not save what only a gradient that goes nowhere needs
+            # What only a gradient that goes nowhere needs PyTorch does not save.
+            users = self.save_plan[i][-1]
             if users is not None and not any(self.next_functions[k][0] for k in users):
                 return
         raise RuntimeError(modified_text(self, t, i))

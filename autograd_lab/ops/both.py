@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from ..autograd.memory import zeros
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
 from . import numerics
@@ -94,13 +95,6 @@ def filled(g, condition, value=0):
     if isinstance(g, Variable):
         return METHODS["masked_fill"](g, wrap(np.asarray(condition)), value)
     return np.where(condition, g.dtype.type(value), g)
-
-
-def zeros(shape, like):
-    """Zeros of `shape` in the type of `like`."""
-    return (
-        wrap(np.zeros(shape, like._data.dtype)) if isinstance(like, Variable) else np.zeros(shape, like.dtype)
-    )
 
 
 def zeros_like(x):

@@ -607,18 +607,9 @@ def _strided_of(input, size, stride, storage_offset):
         raise RuntimeError(
             f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}"
         )
-    if storage_offset is not None and storage_offset < 0:
-        raise RuntimeError(f"Tensor: invalid storage offset {storage_offset}")
     x = input._array()
     memory = storage_of(x).view(x.dtype)
     offset = offset_of(x) if storage_offset is None else storage_offset
-    needed = span(size, stride, offset)
-    if needed > memory.size:
-        raise RuntimeError(
-            f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
-            f"{x.itemsize} requiring a storage size of {needed * x.itemsize} are out of bounds for storage "
-            f"of size {memory.nbytes}"
-        )
     return seen(memory, size, stride, offset), size, stride
 
 

@@ -1477,6 +1477,21 @@ for offset in (0, 1, 4):
         out[f"{name} {offset}"] = told(lambda: torch.autograd.grad(view.sum(), w, create_graph=True))
 out["refused"] = [told(lambda: torch.arange(3.0).as_strided(*how)) for how in (((2,), (1,), -1), ((0,), (1,), -1), ((2,), (3,), 0), ((0,), (1,), 9), ((2,), (1,), 2))]
 """,
+    "duals that are expanded and written": """
+fw = torch.autograd.forward_ad
+for name, write in dict(fill=lambda v: v.fill_(3.0), zero=lambda v: v.zero_(), mask=lambda v: v.masked_fill_(v > 1, 0.5), index=lambda v: v.__setitem__(T([0, 1]), 2.0), row=lambda v: v[0].mul_(2), column=lambda v: v[:, 0].mul_(3)).items():
+    with fw.dual_level():
+        dual = fw.make_dual(T([1.0, 2.0]), T([0.5, 0.25]))
+        wide = dual.expand(2, 2)
+        out[name] = told(lambda: write(wide) is None), [[part.tolist() for part in fw.unpack_dual(t)] for t in (dual, wide)]
+""",
+    "duals without elements": """
+fw = torch.autograd.forward_ad
+with fw.dual_level():
+    dual = fw.make_dual(torch.zeros(0, 2), torch.zeros(0, 2))
+    for name, fn in dict(unbind=dual.unbind, rows=lambda: list(dual), split=lambda: dual.split(1), chunk=lambda: dual.chunk(2), sum=dual.sum).items():
+        out[name] = told(lambda: [tuple(t.shape) for t in fn()])
+""",
     "which of two refusals": """
 wide = leaf.expand(2, 4)
 out["filled"] = told(lambda: wide.diagonal().fill_(T(2.0))), told(lambda: wide[0].fill_(T(2.0)))

@@ -279,8 +279,13 @@ class Level:
                     before = wrap(np.zeros(base._data.shape, base._data.dtype))
                 size, stride, _ = geometry(base)
                 memory, whole = copied(before, size, stride)
-                part = seen(memory, *place_in(base, target))
-                put(part, value)
+                place = place_in(base, target)
+                part = last = seen(memory, *place)
+                newest = value
+                for d, (n, step) in enumerate(zip(*place[:2], strict=True)):
+                    if n > 1 and step == 0:  # of elements that share a place the last one counts
+                        last, newest = last.narrow(d, n - 1, 1), newest.narrow(d, n - 1, 1)
+                put(last, newest)
                 if unrecorded and before.requires_grad:
                     whole, value = before.copy_(whole), part.clone()
                 self.store(base, whole, self._base_of(base))
@@ -394,6 +399,8 @@ def _jvp(rule, inputs, outputs, args, tangents, recorded):
     """J @ v for one operation, by differentiating its vjp with respect to the gradient it is given."""
     from . import grad
 
+    if not outputs:  # x.unbind() of a dim without entries
+        return []
     if rule.linear(args):
         moved = [
             t if v is None and t._data.dtype.kind != "f" else wrap(np.zeros_like(t._data)) if v is None else v

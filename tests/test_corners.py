@@ -1601,7 +1601,8 @@ a, b = torch.ones(1, 2, requires_grad=True), torch.ones(1, 2)
 for join in (torch.cat, torch.stack, torch.vstack):
     y = join([b, a, b])
     y.grad_fn.register_hook(lambda sent, given: seen.append(list(sent)))
-    y.cumsum(0).sum().backward()
+    y.cumsum(0).sum().backward(retain_graph=True)
+    y.sum().backward(inputs=[y])
 out["sent"] = seen
 """,
     "storages are written to": """

@@ -244,13 +244,13 @@ class BackwardPass:
 
     def _wanted(self, node, grads):
         """What PyTorch would have computed of the gradients: its rules leave out what goes nowhere."""
-        if node.kind == "function" or node.inputs == ("tensors",):
-            return grads  # PyTorch computes all of these or none
+        if node.kind == "function":
+            return grads
         needed = self.needed
-        return [
-            g if fn is not None and (needed is None or fn in needed) else None
-            for g, (fn, _) in zip(grads, node.next_functions, strict=True)
-        ]
+        wanted = [fn is not None and (needed is None or fn in needed) for fn, _ in node.next_functions]
+        if node.inputs == ("tensors",) and any(wanted):
+            return grads  # of a list PyTorch computes all or none
+        return [g if want else None for g, want in zip(grads, wanted, strict=True)]
 
     def _capture(self, node, slots):
         for nr, place in self.captures[node]:

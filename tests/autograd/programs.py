@@ -10,6 +10,7 @@ import warnings
 
 import numpy as np
 from hypothesis import strategies as st
+from recorded import graph
 
 SHAPES = [(), (3,), (2, 3), (1, 3), (2, 1), (2, 2)]
 NUMBERS = [2.0, -0.5, 3, 0.25]
@@ -40,6 +41,11 @@ class Run:
     def pick(self, i):
         """Tensor number i, counted from the newest."""
         return self.tensors[-1 - i % len(self.tensors)]
+
+
+def share_memory(x, y):
+    """Whether two tensors are views of one memory."""
+    return x.untyped_storage().data_ptr() == y.untyped_storage().data_ptr()
 
 
 STEPS = {}
@@ -95,6 +101,29 @@ def view(p, i, j, k):
 
 
 @step
+def strided_view(p, i, j, k):
+    x = p.pick(i)
+    last, kind = x.ndim - 1, j % 8
+    if x.ndim == 0:
+        return x.reshape(1)
+    if kind == 0:
+        return x.diagonal() if x.ndim > 1 else x.unsqueeze(-1)
+    if kind == 1:
+        return x.unfold(last, 1, 1)
+    if kind == 2:
+        return x.as_strided(x.shape, x.stride())
+    if kind == 3:
+        return x.narrow(last, k % 2, 1)
+    if kind == 4:
+        return x.select(last, 0)
+    if kind == 5:
+        return x.transpose(0, last)
+    if kind == 6:
+        return x.permute(*reversed(range(x.ndim)))
+    return x[..., k % 2 :]
+
+
+@step
 def several_views(p, i, j, k):
     x = p.pick(i)
     parts = x.unbind() if j % 2 else x.split(1)
@@ -135,7 +164,10 @@ def inplace_unary(p, i, j, k):
 
 @step
 def inplace_binary(p, i, j, k):
-    return getattr(p.pick(i), INPLACE_BINARY[k % len(INPLACE_BINARY)])(p.pick(j))
+    x, y = p.pick(i), p.pick(j)
+    if y is not x and share_memory(x, y):
+        y = y.clone()  # of an operand that overlaps the target PyTorch may read what it has overwritten
+    return getattr(x, INPLACE_BINARY[k % len(INPLACE_BINARY)])(y)
 
 
 @step
@@ -151,6 +183,26 @@ def set_item(p, i, j, k):
     if x[at].shape != value.shape:
         value = value.clone()  # PyTorch expands it first, and then takes its strides for an overlap
     x[at] = value if j % 3 else NUMBERS[k % len(NUMBERS)]
+    return x
+
+
+@step
+def set_part(p, i, j, k):
+    x, value = p.pick(i), p.pick(j)
+    if value.numel() == 1:
+        value = value.reshape(()).clone()
+    elif share_memory(x, value):
+        value = value.clone()
+    if x.ndim == 0:
+        x[...] = value
+    elif k % 4 == 0:
+        x[..., 0] = value
+    elif k % 4 == 1:
+        x[0:1] = value
+    elif k % 4 == 2:
+        x.diagonal()[:] = value if k % 3 else 2.0
+    else:
+        x[..., :1].mul_(value.clone())
     return x
 
 
@@ -462,7 +514,9 @@ def gradient(p, i, j, k):
         create_graph=bool(k % 3),
         allow_unused=bool(k % 4),
     )
-    return None if g is None else g * 1  # how a gradient was put together is nobody's business
+    if g is not None and k % 3:
+        p.seen.append(("steps", g.requires_grad, graph(g.grad_fn)))
+    return None if g is None else g * 1
 
 
 @step

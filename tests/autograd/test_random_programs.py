@@ -79,7 +79,7 @@ def test_programs_do_what_they_do_in_pytorch(program):
 # What leads to the engine's own business: hooks change gradients, modes and other passes change what there is to find.
 PLAIN = [
     "binary", "cumulative", "detach", "inplace_binary", "inplace_number", "inplace_on_part", "inplace_unary", "join", "masked",
-    "picked", "product", "reduce", "set_item", "several_results", "several_views", "unary", "view", "with_number", "without_grad",
+    "picked", "product", "reduce", "set_item", "set_part", "several_results", "several_views", "strided_view", "unary", "view", "with_number", "without_grad",
 ]  # fmt: skip
 
 

@@ -1492,6 +1492,22 @@ with fw.dual_level():
     for name, fn in dict(unbind=dual.unbind, rows=lambda: list(dual), split=lambda: dual.split(1), chunk=lambda: dual.chunk(2), sum=dual.sum).items():
         out[name] = told(lambda: [tuple(t.shape) for t in fn()])
 """,
+    "views without elements": """
+x = torch.arange(6.0)
+for how in (((0, 3), (1, 1), 2), ((2, 0), (5, 1), 1), ((0, 3), (1, 1))):
+    part = x.as_strided(*how)
+    out[str(how)] = part.stride(), part.storage_offset(), part.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+""",
+    "a base whose elements share places": """
+w = T([2.0, 3.0], requires_grad=True)
+def written(stride, graphs):
+    base = torch.empty_strided((2, 2), stride)
+    base[0].fill_(1.0)
+    base[0].mul_(w)
+    return torch.autograd.grad(base.sum(), w, create_graph=graphs)[0]
+for graphs in (False, True):
+    out[f"{graphs}"] = told(lambda: written((0, 1), graphs)), told(lambda: written((2, 1), graphs))
+""",
     "which of two refusals": """
 wide = leaf.expand(2, 4)
 out["filled"] = told(lambda: wide.diagonal().fill_(T(2.0))), told(lambda: wide[0].fill_(T(2.0)))

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from .engine import cast, sum_to
-from .memory import copied, geometry, place_in, put, seen
+from .memory import copied, place_in, put
 from .modes import THREAD, _Switch
 from .node import Node
 from .record import apply, copy_of, edges_of, make_node, node_for, wanted
@@ -146,9 +146,7 @@ class Level:
         if whole is None:
             return None if entry is None else entry.value
         with _aside():
-            size, stride, _ = geometry(base)
-            memory, _ = copied(whole, size, stride)
-            part = seen(memory, *place_in(base, t))
+            _, part = copied(whole, *place_in(base, t))
         self.store(t, part, base)
         return part
 
@@ -277,12 +275,10 @@ class Level:
                 before = self.tangent(base)
                 if before is None:
                     before = wrap(np.zeros(base._data.shape, base._data.dtype))
-                size, stride, _ = geometry(base)
-                memory, whole = copied(before, size, stride)
                 place = place_in(base, target)
-                part = last = seen(memory, *place)
-                newest = value
-                for d, (n, step) in enumerate(zip(*place[:2], strict=True)):
+                whole, part = copied(before, *place)
+                last, newest = part, value
+                for d, (n, step) in enumerate(zip(*place[2][:2], strict=True)):
                     if n > 1 and step == 0:  # of elements that share a place the last one counts
                         last, newest = last.narrow(d, n - 1, 1), newest.narrow(d, n - 1, 1)
                 put(last, newest)

@@ -99,9 +99,10 @@ def geometry(t):
 
 
 def place_in(base, t):
-    """The geometry of the view `t`, its offset counted from the first element of `base`."""
+    """Size and stride of `base`, and the geometry of its view `t`, the offset counted from the first element of `base`."""
+    own_size, own_stride, start = geometry(base)
     size, stride, offset = geometry(t)
-    return size, stride, offset - base.storage_offset()
+    return own_size, own_stride, (size, stride, offset - start)
 
 
 def span(size, stride, offset=0):
@@ -115,10 +116,11 @@ def seen(memory, size, stride, offset):
         return memory.as_strided(size, stride, offset)
     if offset < 0 or span(size, stride, offset) > memory.size:
         raise beyond(size, stride, offset, memory)
-    if 0 in size:
-        return np.empty(size, memory.dtype)
     step = memory.itemsize
-    return np.ndarray(size, memory.dtype, memory, offset * step, [s * step for s in stride])
+    start = min(
+        offset, memory.size
+    )  # without elements a view may begin anywhere; NumPy lets none begin behind the end
+    return np.ndarray(size, memory.dtype, memory, start * step, [s * step for s in stride])
 
 
 def beyond(size, stride, offset, memory):
@@ -149,15 +151,15 @@ def put(part, values):
         part.fill_(values)
 
 
-def copied(g, size, stride):
-    """A copy of `g` with the strides of its tensor: first the memory it lies in, then the copy itself."""
+def copied(g, size, stride, place):
+    """A copy of `g` that lies in memory as its tensor does, and the view of it that has the geometry `place` (see `place_in`)."""
     if isinstance(g, Variable):
         whole = g.new_empty_strided(size, stride).copy_(g)
-        return whole, whole
+        return whole, seen(whole, *place)
     memory = np.empty(span(size, stride), g.dtype)
     whole = seen(memory, size, stride, 0)
     whole[...] = g
-    return memory, whole
+    return whole, seen(memory, *place)
 
 
 def repeats_places(size, stride):

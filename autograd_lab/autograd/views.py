@@ -221,7 +221,7 @@ class AsStridedBackward0(Node):
             offset = base_offset
         if 0 in size or 0 in base_size:
             return zeros(base_size, g)
-        kept = []
+        kept = []  # the others hold one element, or the same ones again
         for d in range(len(size) - 1, -1, -1):
             if size[d] == 1:
                 g = g.squeeze(d)
@@ -267,10 +267,10 @@ class CopySlices(Node):
     def __init__(self, base, view, inner):
         self.inner = inner
         self.seen_as = None
-        self.overlaps = shares_places(view)
+        self.overlaps = shares_places(view) or shares_places(base)
         self._next = (edge_of(base), *inner._edges[1:])
         self.priority = count_down()
-        self.args = (base._array().shape, base.stride(), place_in(base, view))
+        self.args = place_in(base, view)
         self.saved = (None,)
         self.versions = self.fold = self.hooks = None
         created(self)
@@ -299,12 +299,10 @@ class CopySlices(Node):
     def vjp(self, g, values):
         from .engine import fold
 
-        if self.overlaps:  # the slice of g could not be written back, as its elements share places
+        if self.overlaps:  # g could not be laid out so, nor its slice be written back: elements share places
             raise overlap_error()
-        size, stride, place = self.args
         inner = self.inner
-        memory, whole = copied(g, size, stride)
-        part = seen(memory, *place)
+        whole, part = copied(g, *self.args)
         piece = part.clone(memory_format=contiguous_format) if isinstance(part, Variable) else part.copy()
         results = in_formula(type(inner), type(inner).vjp, inner, piece if inner.plain else [piece], *values)
         if not isinstance(results, tuple):

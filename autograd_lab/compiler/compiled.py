@@ -578,7 +578,7 @@ def capture(
     if grown is not None:
         outs, plan = grown
         outputs = [watcher.value(t) for t in outs]  # type: ignore[misc]
-        rebuild = _regrown(plan, rebuild)
+        rebuild = _regrown(outs, plan, rebuild)
     try:
         place = {id(t): i for i, t in enumerate(tensors)}
         effects = Effects([(place[id(w.tensor)], w.counted) for w in written], tape.draws)
@@ -895,9 +895,8 @@ def _flatten(result: Any) -> tuple[list[Any], Any]:
 
 def _grown_from(
     outs: list[Any], tape: Tape, watcher: Watcher
-) -> tuple[list[Any], list[tuple[int, Any, tuple[int, ...] | None]]] | None:
-    """Where results share their memory: (the tensors that the graph gives, for each result (which of them, how it is seen in it, and
-    in which order the dims of that lie in memory)).
+) -> tuple[list[Any], list[tuple[int, Any]]] | None:
+    """Where results share their memory: (the tensors that the graph gives, for each result (which of them, how it is seen in it)).
 
     The graph gives the base of a family, also if that is no result, and the views are taken of it when the call is over: so a
     write into one is seen in the others, as without compiling. None if no two results share memory, or it cannot be done.
@@ -907,7 +906,7 @@ def _grown_from(
         return None
     creation = DEFAULT_VIEW if THREAD.state.grad else NO_GRAD_VIEW
     given: list[Any] = []
-    plan: list[tuple[int, Any, tuple[int, ...] | None]] = []
+    plan: list[tuple[int, Any]] = []
     for t, with_others in zip(outs, shared, strict=True):
         base = watcher._base_of(t) if with_others else t
         kind = None
@@ -926,31 +925,31 @@ def _grown_from(
         place = next((i for i, known in enumerate(given) if known is base), len(given))
         if place == len(given):
             given.append(base)
-        plan.append((place, kind, order_of(base._data) if kind is not None else None))
+        plan.append((place, kind))
     if any(np.may_share_memory(t._data, u._data) for i, t in enumerate(given) for u in given[:i]):
         return None
     return given, plan
 
 
 def _regrown(
-    plan: list[tuple[int, Any, tuple[int, ...] | None]], rebuild: Callable[..., Any]
+    given: list[Any], plan: list[tuple[int, Any]], rebuild: Callable[..., Any]
 ) -> Callable[[list[Any]], Any]:
-    """`rebuild` for results some of which are views of what the graph gives."""
+    """`rebuild` for results some of which are views of what the graph gives, which was `given` at the capture."""
+    orders = {place: order_of(given[place]._array()) for place, kind in plan if kind is not None}
 
     def again(outputs: list[Any]) -> Any:
+        for place, order in orders.items():
+            base = outputs[place]
+            if order_of(base._array()) != order:  # or a reshape of it would be a copy
+                base._data = ordered(base._array(), order)
         results = []
-        for place, kind, order in plan:
+        for place, kind in plan:
             t = base = outputs[place]
             if kind is not None:
-                data = base._array()
-                if order_of(data) != order:  # or a reshape of it would be a copy
-                    data = base._data = ordered(data, order)
                 how, what = kind
                 if how == "slice":
-                    what = (
-                        (*what, ...) if isinstance(what, tuple) else (what, ...)
-                    )  # a single element stays a view
-                t = make_view(base, placed(how, what)(data))
+                    what = (*what, ...)  # a single element stays a view
+                t = make_view(base, placed(how, what)(base._array()))
                 if THREAD.state.grad and base.requires_grad:
                     t._meta.edge = as_strided_node(t, base)
             results.append(t)

@@ -110,9 +110,10 @@ def taken(x, where):
 def brought_back(g, where, shape):
     """Zeros of `shape` with each element of `g` added at its flat position in `where`: the VJP of `taken`."""
     if isinstance(g, Variable):
-        flat = g.new_zeros(math.prod(shape))
         places = wrap(where.reshape(-1).astype(np.int64))
-        return flat.index_put((places,), g.reshape(-1), accumulate=True).reshape(shape)
+        return (
+            zeros((math.prod(shape),), g).index_put((places,), g.reshape(-1), accumulate=True).reshape(shape)
+        )
     flat = np.zeros(math.prod(shape), g.dtype)
     np.add.at(flat, where, g)
     return flat.reshape(shape)

@@ -223,7 +223,7 @@ def _at_all_places(d, g):
 
 
 def _map(rule, a, b, how):
-    """One of the three maps: on arrays as it is, on Tensors as a recorded operation."""
+    """One of the three maps: on arrays as it is, on Tensors as a recorded operation, whose third edge is that of no bias."""
     if isinstance(a, Variable) or isinstance(b, Variable):
         return call(rule, (a, b, None), how)
     return rule.forward(a, b, None, how)

@@ -621,11 +621,6 @@ class _Gradient(Rule):
             to_x = spread(self.bend(h * g, x - t, *settings), x, reduction)
         return to_g, to_x, None if to_x is None else -to_x
 
-    @staticmethod
-    def near(d, limit):
-        """1 where an error is smaller than `limit`, 0 elsewhere."""
-        return both.constant((~_far(d, limit)).astype(both.array_of(d).dtype), d)
-
 
 class MseLossBackwardBackward0(_Gradient):
     """The gradient of mse_loss.   Math: h = 2 g (x - t) / n."""
@@ -667,6 +662,11 @@ def _far(d, limit):
     return np.abs(both.array_of(d)) >= limit
 
 
+def _near(d, limit):
+    """1 where an error is smaller than `limit`, 0 elsewhere."""
+    return both.indicator(~_far(d, limit), d)
+
+
 class SmoothL1LossBackwardBackward0(_Gradient):
     """The gradient of smooth_l1_loss.   Math: h = g (x - t) / beta near, g sign(x - t) further out."""
 
@@ -682,7 +682,7 @@ class SmoothL1LossBackwardBackward0(_Gradient):
 
     @staticmethod
     def bend(k, d, beta):
-        return k * _Gradient.near(d, beta) / beta
+        return k * _near(d, beta) / beta
 
 
 class SmoothL1LossBackward0(_Pointwise):
@@ -720,7 +720,7 @@ class HuberLossBackwardBackward0(_Gradient):
 
     @staticmethod
     def bend(k, d, delta):
-        return k * _Gradient.near(d, delta)
+        return k * _near(d, delta)
 
 
 class HuberLossBackward0(_Pointwise):

@@ -893,11 +893,11 @@ class DistBackward0(Rule):
         return _norm(a - b, p, None, False)
 
     def vjp(self, g, a, b, y):
-        to_b = _norm_vjp(g, a - b, y, self.args[0], None, False)
-        if to_b is None:
-            return None, None
-        to_b = -to_b
-        return _norm_vjp(g, a - b, y, self.args[0], None, False) if isinstance(g, Variable) else -to_b, to_b
+        share = _norm_vjp(g, a - b, y, self.args[0], None, False)
+        to_b = None if share is None else -share
+        if share is not None and isinstance(g, Variable):  # PyTorch computes it once for each operand
+            share = _norm_vjp(g, a - b, y, self.args[0], None, False)
+        return share, to_b
 
 
 @function

@@ -97,15 +97,24 @@ class Sheet:
 
 
 def remember(sheet: Sheet, stored: Iterable[Item]) -> None:
-    """Keep with each item the stubs that were handed out before its present one; `stored` are the items as they were built last.
+    """Keep what the items were when they were built last, `stored`, where it is needed still.
 
-    A stub of which only comments, docstring or layout have changed is the same stub. Gaps with `...` need no memory.
+    The stubs that were handed out before an item's present one: a stub of which only comments, docstring or layout have
+    changed is the same stub, and gaps with `...` need no memory. And the numbers of which only the rounding has changed, as
+    it does from one processor to another.
     """
     before = {item.id: item for item in stored}
     for item in sheet.items:
-        if item.id not in before or not item.probes:
+        if item.id not in before:
             continue
-        for stub in (*before[item.id].earlier, before[item.id].stub):
+        old = before[item.id]
+        item.expected = plain.settled(item.expected, old.expected)
+        for one, was in zip(item.probes, old.probes, strict=False):
+            one.expected = plain.settled(one.expected, was.expected)
+        for wrong, said in zip(item.wrong, old.wrong, strict=False):
+            wrong.answer = plain.settled(wrong.answer, said.answer)
+            wrong.outputs = plain.settled(wrong.outputs, said.outputs)
+        for stub in (*old.earlier, old.stub) if item.probes else ():
             if stub and not any(handed_out.same_code(stub, known) for known in item.stubs):
                 item.earlier.append(stub)
 

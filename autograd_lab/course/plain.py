@@ -14,6 +14,8 @@ import numpy as np
 RTOL = 1e-4
 """Relative tolerance for numbers unless an item says otherwise."""
 ATOL = 1e-7
+ROUNDING = 5e-7
+"""By how much two processors may differ in the last digits of a float32."""
 MOST = 10_000
 """The most numbers that an answer may hold; more is a mistake, not an answer."""
 
@@ -77,6 +79,17 @@ def same(a: Any, b: Any, rtol: float = RTOL) -> bool:
     if isinstance(a, int | float) and isinstance(b, int | float):
         return math.isclose(a, b, rel_tol=rtol, abs_tol=ATOL)
     return False
+
+
+def settled(fresh: Any, stored: Any) -> Any:
+    """`fresh`, but with the numbers of `stored` where the two differ by no more than the rounding of float32."""
+    if isinstance(fresh, dict) and isinstance(stored, dict):
+        return {key: settled(value, stored.get(key)) for key, value in fresh.items()}
+    if isinstance(fresh, list) and isinstance(stored, list) and len(fresh) == len(stored):
+        return [settled(a, b) for a, b in zip(fresh, stored, strict=True)]
+    if isinstance(fresh, float) and isinstance(stored, float):
+        return stored if math.isclose(fresh, stored, rel_tol=ROUNDING, abs_tol=ATOL) else fresh
+    return fresh
 
 
 def _data(x: Any) -> Any:

@@ -208,6 +208,22 @@ def test_broken_code_can_stand_in_the_gap(tmp_path):
     assert verdict_on(sheet.items[1], space["twice"]).misconception == "M01"
 
 
+def test_rounding_does_not_change_what_is_stored(tmp_path):
+    """Another processor adds up in another order; what is built there must be what is stored."""
+    stored, fresh = sheet_of(tmp_path, SOURCE), sheet_of(tmp_path, SOURCE)
+    [expected], [wrong, *_] = stored.items[1].probes[0].expected, stored.items[1].wrong
+    assert expected == [2.0, 6.0] and wrong.outputs["on_numbers"] == [1.0, 9.0]
+    fresh.items[0].expected = 7.000000000000001
+    stored.items[0].expected = 7.0
+    fresh.items[1].probes[0].expected = [[2.0000000000000004, 6.0001]]
+    fresh.items[1].wrong[0].outputs["on_numbers"] = [1.0000001, 9]
+    author.remember(fresh, stored.items)
+    assert fresh.items[0].expected == 7.0
+    assert fresh.items[1].probes[0].expected == [[2.0, 6.0001]], "what is more than rounding is written"
+    assert fresh.items[1].wrong[0].outputs["on_numbers"] == [1.0, 9]
+    assert isinstance(fresh.items[1].wrong[0].outputs["on_numbers"][1], int)
+
+
 def test_stubs_of_earlier_deliveries_are_remembered(tmp_path):
     """A student who has changed something else in the notebook keeps the old stub when a new one comes."""
 

@@ -149,7 +149,10 @@ def live(recorded, code):
     version = torch.__version__.split("+")[0]
     if version != recorded["torch"]:
         pytest.skip(f"recorded on PyTorch {recorded['torch']}, not {version}")
-    return run(code, torch)
+    results = run(code, torch)
+    if torch.backends.cpu.get_cpu_capability() == "DEFAULT" and '"0x' in json.dumps(results).replace("-", ""):
+        pytest.skip("without AVX2 PyTorch rounds the last bit otherwise than where it was recorded")
+    return results
 
 
 def record(test_file):

@@ -108,9 +108,9 @@ def remember(sheet: Sheet, stored: Iterable[Item]) -> None:
         if item.id not in before:
             continue
         old = before[item.id]
-        item.expected = plain.settled(item.expected, old.expected)
+        item.expected = plain.settled(item.expected, old.expected, item.rtol)
         for one, was in zip(item.probes, old.probes, strict=False):
-            one.expected = plain.settled(one.expected, was.expected)
+            one.expected = plain.settled(one.expected, was.expected, one.rtol)
         for wrong, said in zip(item.wrong, old.wrong, strict=False):
             wrong.answer = plain.settled(wrong.answer, said.answer)
             wrong.outputs = plain.settled(wrong.outputs, said.outputs)

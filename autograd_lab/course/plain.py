@@ -14,8 +14,6 @@ import numpy as np
 RTOL = 1e-4
 """Relative tolerance for numbers unless an item says otherwise."""
 ATOL = 1e-7
-ROUNDING = 5e-7
-"""By how much two processors may differ in the last digits of a float32."""
 MOST = 10_000
 """The most numbers that an answer may hold; more is a mistake, not an answer."""
 
@@ -81,14 +79,14 @@ def same(a: Any, b: Any, rtol: float = RTOL) -> bool:
     return False
 
 
-def settled(fresh: Any, stored: Any) -> Any:
-    """`fresh`, but with the numbers of `stored` where the two differ by no more than the rounding of float32."""
+def settled(fresh: Any, stored: Any, rtol: float = RTOL) -> Any:
+    """`fresh`, but with the numbers of `stored` where they are a fiftieth of `rtol` apart or less: another processor's rounding."""
     if isinstance(fresh, dict) and isinstance(stored, dict):
-        return {key: settled(value, stored.get(key)) for key, value in fresh.items()}
+        return {key: settled(value, stored.get(key), rtol) for key, value in fresh.items()}
     if isinstance(fresh, list) and isinstance(stored, list) and len(fresh) == len(stored):
-        return [settled(a, b) for a, b in zip(fresh, stored, strict=True)]
+        return [settled(a, b, rtol) for a, b in zip(fresh, stored, strict=True)]
     if isinstance(fresh, float) and isinstance(stored, float):
-        return stored if math.isclose(fresh, stored, rel_tol=ROUNDING, abs_tol=ATOL) else fresh
+        return stored if math.isclose(fresh, stored, rel_tol=rtol / 50, abs_tol=ATOL) else fresh
     return fresh
 
 

@@ -5,7 +5,7 @@ import textwrap
 
 import pytest
 
-from autograd_lab.course import author, bank
+from autograd_lab.course import author, bank, plain
 
 SOURCE = '''\
 # ---
@@ -222,6 +222,7 @@ def test_rounding_does_not_change_what_is_stored(tmp_path):
     assert fresh.items[1].probes[0].expected == [[2.0, 6.0001]], "what is more than rounding is written"
     assert fresh.items[1].wrong[0].outputs["on_numbers"] == [1.0, 9]
     assert isinstance(fresh.items[1].wrong[0].outputs["on_numbers"][1], int)
+    assert plain.settled([1.0000004, -1e-9], [1.0, 0.0], rtol=1e-6) == [1.0000004, 0.0]
 
 
 def test_stubs_of_earlier_deliveries_are_remembered(tmp_path):

@@ -212,7 +212,8 @@ def test_rounding_does_not_change_what_is_stored(tmp_path):
     """Another processor adds up in another order; what is built there must be what is stored."""
     stored, fresh = sheet_of(tmp_path, SOURCE), sheet_of(tmp_path, SOURCE)
     [expected], [wrong, *_] = stored.items[1].probes[0].expected, stored.items[1].wrong
-    assert expected == [2.0, 6.0] and wrong.outputs["on_numbers"] == [1.0, 9.0]
+    assert expected == [2.0, 6.0]
+    assert wrong.outputs["on_numbers"] == [1.0, 9.0]
     fresh.items[0].expected = 7.000000000000001
     stored.items[0].expected = 7.0
     fresh.items[1].probes[0].expected = [[2.0000000000000004, 6.0001]]

@@ -156,13 +156,17 @@ def live(recorded, code):
 
 
 def record(test_file):
-    """Run the PROGRAMS of a test file in PyTorch and store what they leave."""
+    """Run the PROGRAMS of a test file in PyTorch and store what they leave; where only rounding differs, the old record stays."""
     import torch
 
     path = Path(test_file)
     sys.path.insert(0, str(path.parent))
     programs = importlib.import_module(path.stem).PROGRAMS
+    before = stored(test_file).get("results", {})
     results = {name: run(code, torch) for name, code in programs.items()}
+    for name in results.keys() & before.keys():
+        if not differences(results[name], before[name]):
+            results[name] = before[name]
     lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in results.items()]
     version = torch.__version__.split("+")[0]
     text = f'{{"torch": "{version}", "results": {{\n' + ",\n".join(lines) + "\n}}\n"

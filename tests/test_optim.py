@@ -65,7 +65,7 @@ def attempt(fn):
     try:
         return fn()
     except Exception as error:
-        return f"{type(error).__name__}: {str(error)[:60]}"
+        return f"{type(error).__name__}: {str(error).split('. Did you mean')[0][:60]}"
 o = lambda: torch.ones(2, requires_grad=True)
 """
 

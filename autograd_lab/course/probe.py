@@ -49,8 +49,13 @@ def run(probes: Iterable[Probe], answer: Any) -> dict[str, Any]:
                 try:
                     outputs[key] = plain.plain(function(answer, *case))
                 except Exception as error:  # whatever the student's code raises is what it did
-                    outputs[key] = {"error": type(error).__name__, "message": str(error)[:300]}
+                    outputs[key] = {"error": type(error).__name__, "message": _told(error)}
     return outputs
+
+
+def _told(error: Exception) -> str:
+    """What an error says; of endless recursion only what every version of Python says of it."""
+    return "maximum recursion depth exceeded" if type(error) is RecursionError else str(error)[:300]
 
 
 def unfinished(answer: Any, stubs: Iterable[str] = ()) -> bool:

@@ -19,7 +19,7 @@ import sqlite3
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -146,11 +146,14 @@ class Gradebook:
             )
         try:
             self._db = sqlite3.connect(path, timeout=30, isolation_level=None)
-            self._db.row_factory = sqlite3.Row
-            self._db.execute("PRAGMA journal_mode = WAL")
-            # Through a kill nothing is lost either way; through a power cut the last submissions would be graded again.
-            self._db.execute("PRAGMA synchronous = NORMAL")
-            self._prepare()
+            with ExitStack() as unless_ready:
+                unless_ready.callback(self._db.close)
+                self._db.row_factory = sqlite3.Row
+                self._db.execute("PRAGMA journal_mode = WAL")
+                # Through a kill nothing is lost either way; through a power cut the last submissions would be graded again.
+                self._db.execute("PRAGMA synchronous = NORMAL")
+                self._prepare()
+                unless_ready.pop_all()
         except sqlite3.Error as error:
             raise CannotGradeError(
                 f"The gradebook {path} cannot be used.",

@@ -49,7 +49,7 @@ from .submissions import (
     read_times,
 )
 
-GRADING = 2
+GRADING = 3
 """Counted up when the same submission and keys may give another result: everything is then graded again."""
 _LONG = re.compile(
     rb"while +(?:True|1)\b|itertools\.(?:count|cycle|repeat)\b|iter\(int\b|2 ?\*\* ?\d|10 ?\*\* ?\d|setrecursionlimit"

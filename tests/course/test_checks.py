@@ -169,6 +169,12 @@ def test_code_is_judged_by_its_probes():
     assert "Rows: you gave [1, 2] (shape [2]), it should be [0, 1] (shape [2])" in other.says
     broken = feedback.verdict_on(item, lambda a: a.no_such_thing())
     assert "Rows: your code raised AttributeError" in broken.says
+
+    def endless(_):
+        raise RecursionError("maximum recursion depth exceeded while a new Python found other words for it")
+
+    said = feedback.verdict_on(item, endless).says
+    assert said == "Rows: your code raised RecursionError: maximum recursion depth exceeded."
     wrong_shape = feedback.verdict_on(item, lambda a: a.reshape(-1, 1))
     assert "yours has shape [2, 1], it should be [2]" in wrong_shape.says
     assert feedback.verdict_on(item, 3).says == "A function is asked for; you gave 3."

@@ -2,6 +2,7 @@
 
 import sqlite3
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 
@@ -173,19 +174,40 @@ def test_a_notebook_is_forgotten_and_can_be_graded_again(tmp_path, capsys):
         assert book.entries()[1].total == 3.0
 
 
-def test_files_that_are_no_gradebook(tmp_path):
+@pytest.fixture
+def closed(monkeypatch):
+    """Which of the connections that are opened from now on have been closed."""
+    seen = []
+
+    class Watched(sqlite3.Connection):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            self.number = len(seen)
+            seen.append(False)
+
+        def close(self):
+            seen[self.number] = True
+            super().close()
+
+    monkeypatch.setattr(gradebook.sqlite3, "connect", partial(sqlite3.connect, factory=Watched))
+    return seen
+
+
+def test_files_that_are_no_gradebook(tmp_path, closed):
     with pytest.raises(CannotGradeError, match="There is no gradebook"):
         Gradebook(tmp_path / gradebook.NAME)
     (tmp_path / gradebook.NAME).write_text("hello, this is text " * 100)
     with pytest.raises(CannotGradeError, match="SQLite says"):
         Gradebook(tmp_path / gradebook.NAME)
+    assert closed == [True]
 
 
-def test_a_gradebook_of_a_newer_version(tmp_path):
+def test_a_gradebook_of_a_newer_version(tmp_path, closed):
     with Gradebook(tmp_path / gradebook.NAME, create=True) as book:
         book._db.execute("PRAGMA user_version = 99")
     with pytest.raises(CannotGradeError, match="of version 99"):
         Gradebook(tmp_path / gradebook.NAME)
+    assert closed == [True, True]
 
 
 def test_the_command(tmp_path, capsys):

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ..autograd.record import apply
+from ..layout import rows
 from . import both
 from .products import bmm
 from .rule import Rule, function
@@ -262,6 +263,7 @@ class TrilinearBackward0(Rule):
     inputs = saves = ("i1", "i2", "i3")
     saves_if = {"i1": (1, 2), "i2": (0, 2), "i3": (0, 1)}
     keeps = ("expand1", "expand2", "expand3", "sumdim")
+    layout = rows
 
     def forward(a, b, c, *lacks):
         common = range(a.ndim + len(lacks[0]))

@@ -148,7 +148,7 @@ def _loops(code: CodeType) -> dict[int, tuple[int, int]]:
     found: dict[int, tuple[int, int]] = {}
     lines: dict[int, int] = {}
     heads = set()
-    instructions = list(dis.get_instructions(code))
+    instructions = dis.Bytecode(code)
     for step in instructions:
         lines[step.offset] = (step.positions.lineno if step.positions else None) or code.co_firstlineno
         if step.opname == "FOR_ITER":
@@ -156,10 +156,18 @@ def _loops(code: CodeType) -> dict[int, tuple[int, int]]:
     for step in instructions:
         if "JUMP_BACKWARD" in step.opname and "NO_INTERRUPT" not in step.opname:
             start = int(step.argval)
+            if start not in heads and _ends_handler(instructions, step.offset, start):
+                continue
             line = lines[start] if start in heads else _line_of_while(lines, start, step.offset)
             if start not in found or found[start][0] < step.offset:
                 found[start] = step.offset, line
     return dict(sorted(found.items(), key=lambda loop: (loop[0], -loop[1][0])))
+
+
+def _ends_handler(code: dis.Bytecode, offset: int, target: int) -> bool:
+    """Whether a jump back leaves an `except` or a `with`: Python 3.12 has these at the end, and goes on after what they guard."""
+    guarded = code.exception_entries  # type: ignore[attr-defined]  # which the stubs of `dis` leave out
+    return any(entry.start < target < entry.target <= offset for entry in guarded)
 
 
 def _function(code: CodeType) -> str:

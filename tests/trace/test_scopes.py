@@ -152,6 +152,51 @@ def test_a_module_that_raises_is_left():
     assert scopes(trace) == [("Add", "")]
 
 
+def test_loops_and_what_only_jumps_back_like_one():
+    """Handlers stand at the end of the bytecode, and what follows them is reached by jumping back."""
+    x = torch.tensor(2.0, requires_grad=True)
+
+    def handled(fail):
+        y = x * 1.0
+        try:
+            y = y.no_such() if fail else y * 2.0
+        except AttributeError:
+            y = y * 3.0
+        with contextlib.suppress(ValueError):
+            y = y * 4.0
+            if fail:
+                raise ValueError
+        return y * 5.0
+
+    def tried():
+        tries = 0
+        while True:
+            tries += 1
+            y = x * tries
+            try:
+                return y * 2.0 if tries > 2 else y.no_such()
+            except AttributeError:
+                continue
+
+    def around():
+        with contextlib.suppress(ValueError):
+            for i in range(2):
+                try:
+                    x * i
+                    raise KeyError
+                except KeyError:
+                    x + i
+
+    def traced(fn, *args):
+        with lab.record() as trace:
+            fn(*args)
+        return [path for _, path in scopes(trace)]
+
+    assert traced(handled, False) == traced(handled, True) == ["handled()"] * 4
+    assert [path.partition("turn ")[2] for path in traced(tried)] == ["1", "2", "3", "3"]
+    assert [path.partition("turn ")[2] for path in traced(around)] == ["1", "1", "2", "2"]
+
+
 def test_what_leaves_no_node_has_its_group_too():
     with lab.record() as trace, torch.no_grad():
         nn.Linear(2, 2)(torch.ones(1, 2))

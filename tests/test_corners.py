@@ -524,7 +524,6 @@ F.interpolate(ones, size=T(2)).shape
 F.interpolate(ones, size=torch.Size([2, 2])).shape
 F.interpolate(ones, scale_factor=np.float64(2)).shape
 F.interpolate(ones, scale_factor=(np.float32(2), 2)).shape
-torch.ones(np.bool_(True))
 torch.zeros(T(2), 3).shape
 nn.AdaptiveAvgPool2d((None, 2))(ones).shape
 nn.MaxPool2d([2, 2])(torch.ones(1, 1, 4, 4)).shape

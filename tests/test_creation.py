@@ -132,6 +132,11 @@ def test_live_pytorch_makes_the_same(name):
             TypeError,
             "zeros(): argument 'size' (position 1) must be tuple of ints, not float",
         ),
+        (
+            lambda: torch.ones(np.True_),
+            TypeError,
+            "ones(): argument 'size' (position 1) must be tuple of ints, not numpy.bool",
+        ),
         (lambda: torch.zeros(-1), RuntimeError, "zeros: Dimension size must be non-negative."),
         (
             lambda: torch.full(2, 3),

@@ -728,6 +728,11 @@ def sgn_(self):
     return apply_inplace(SgnBackward0, (self,))
 
 
+def _whole(rounded, x, kernel):
+    """`rounded(x)`; integers are whole, and NumPy before 2.1 would make floats of them."""
+    return rounded(x) if x.dtype.kind == "f" else no_bools(x, kernel).copy()
+
+
 @unary("floor", integer=True)
 class FloorBackward0(Flat):
     """Rounding down.
@@ -736,7 +741,7 @@ class FloorBackward0(Flat):
     """
 
     def forward(x):
-        return np.floor(no_bools(x, "floor_vml_cpu"))
+        return _whole(np.floor, x, "floor_vml_cpu")
 
 
 @unary("ceil", integer=True)
@@ -747,7 +752,7 @@ class CeilBackward0(Flat):
     """
 
     def forward(x):
-        return np.ceil(no_bools(x, "ceil_vml_cpu"))
+        return _whole(np.ceil, x, "ceil_vml_cpu")
 
 
 @unary("trunc", integer=True)
@@ -758,7 +763,7 @@ class TruncBackward0(Flat):
     """
 
     def forward(x):
-        return np.trunc(no_bools(x, "trunc_vml_cpu"))
+        return _whole(np.trunc, x, "trunc_vml_cpu")
 
 
 @unary("round", integer=True)

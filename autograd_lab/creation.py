@@ -414,19 +414,17 @@ def size_of(args, name):
     together = len(args) == 1 and isinstance(args[0], (tuple, list))
     if together:
         args = args[0]
-    wrong = next(((i, n) for i, n in enumerate(args) if isinstance(n, bool)), None)
+    wrong = next(((i, n) for i, n in enumerate(args) if isinstance(n, (bool, np.bool_))), None)
     if wrong is not None:
         found = f", but found element of type bool at pos {wrong[0]}" if together else ", not bool"
         raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints{found}")
     try:
-        shape = tuple([operator.index(n) for n in args if type(n) is not np.bool_])
+        shape = tuple([operator.index(n) for n in args])
     except TypeError:
-        shape = ()
-    if len(shape) < len(args):  # np.bool_ was an index to older NumPys
-        wrong = next(n for n in args if type(n) is np.bool_ or not hasattr(n, "__index__"))
+        wrong = next(n for n in args if not hasattr(n, "__index__"))
         raise TypeError(
             f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(wrong).__name__}"
-        )
+        ) from None
     for n in shape:
         if n < 0:
             if name == "zeros":

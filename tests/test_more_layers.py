@@ -400,7 +400,7 @@ for label, fn in {
     "name": lambda m: prune.l1_unstructured(m, "nope", amount=1), "bare": lambda m: prune.remove(m, "weight"),
     "dims": lambda m: prune.ln_structured(m, "bias", 1, 2, 0), "dim": lambda m: prune.ln_structured(m, "weight", 1, 2, 5),
     "rows": lambda m: prune.random_structured(m, "weight", 9, 1), "mask": lambda m: prune.custom_from_mask(m, "weight", torch.ones(2)),
-    "scores": lambda m: prune.l1_unstructured(m, "weight", 1, torch.ones(2)), "abstract": lambda m: sorted(prune.BasePruningMethod.__abstractmethods__),
+    "scores": lambda m: prune.l1_unstructured(m, "weight", 1, torch.ones(2)), "abstract": lambda m: (told(prune.BasePruningMethod).split(" with")[0], sorted(prune.BasePruningMethod.__abstractmethods__)),
     "whole": lambda m: prune.global_unstructured(5, prune.L1Unstructured, amount=1), "structured": lambda m: prune.global_unstructured([(m, "weight")], prune.LnStructured, amount=1, n=2),
     "dict": lambda m: prune.global_unstructured([(m, "weight")], prune.L1Unstructured, importance_scores=5, amount=1),
 }.items():

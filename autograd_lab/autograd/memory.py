@@ -117,9 +117,7 @@ def seen(memory, size, stride, offset):
     if offset < 0 or span(size, stride, offset) > memory.size:
         raise beyond(size, stride, offset, memory)
     step = memory.itemsize
-    start = min(
-        offset, memory.size
-    )  # without elements a view may begin anywhere; NumPy lets none begin behind the end
+    start = min(offset, memory.size)  # a view without elements may begin behind the end, but not NumPy's
     return np.ndarray(size, memory.dtype, memory, start * step, [s * step for s in stride])
 
 

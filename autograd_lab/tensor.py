@@ -12,6 +12,7 @@ import numpy as np
 from . import autograd, printing
 from .autograd.errors import CPP_NAMES
 from .autograd.hooks import HookDict, RemovableHandle
+from .autograd.metadata import note_replaced
 from .autograd.modes import THREAD, WATCHERS, tell
 from .autograd.node import count_down
 from .autograd.variable import (
@@ -345,6 +346,7 @@ class Tensor(Variable):
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point or complex dtype"
             )
+        note_replaced(self, value._data)
         self._data = value._array()
         if WATCHERS:
             tell("written", None, (self, value), self, None, "data =")

@@ -1620,6 +1620,69 @@ for join in (torch.cat, torch.stack, torch.vstack):
     y.sum().backward(inputs=[y])
 out["sent"] = seen
 """,
+    "data replaced by another shape or type while a graph lives": """
+def after(data, use=lambda x, y: y.sum().backward(), of="y", factor=2):
+    x = torch.ones(3, requires_grad=True)
+    y = x * factor
+    {"x": x, "y": y}[of].data = data
+    seen = []
+    y.register_hook(lambda g: seen.append((list(g.shape), g.dtype)))
+    return told(lambda: use(x, y)), x.grad, seen
+
+five, double, wide = torch.ones(5), torch.ones(3, dtype=torch.float64), torch.ones(2, 3)
+out["results"] = [after(data) for data in (five, double, wide, torch.ones(1), torch.ones(()), torch.ones(3))]
+out["roots"] = [after(data, lambda x, y: y.backward(torch.ones_like(y))) for data in (five, wide)]
+out["graphs"] = [after(data, lambda x, y: y.sum().backward(create_graph=True)) for data in (five, wide)]
+out["grad"] = [after(data, lambda x, y: torch.autograd.grad(y.exp().sum(), y)) for data in (five, wide, double)]
+out["leaves"] = [after(data, of="x") for data in (five, double, torch.ones(1), double.view(3, 1), wide.t().contiguous().t())]
+out["saved leaves"] = [after(data, lambda x, y: (x * x).sum().backward(), of="x") for data in (five, double)]
+
+def again(x, y):
+    (x * 3).sum().backward(retain_graph=True)
+    y.sum().backward()
+    return (x * 3).grad_fn.next_functions[0][0] is y.grad_fn.next_functions[0][0]
+
+out["used again"] = [after(data, again, of="x") for data in (five, double)]
+out["asked again"] = [after(data, lambda x, y: torch.autograd.grad((x * 3).sum(), x), of="x") for data in (five, double, wide)]
+
+def turned(x, y):
+    y.data = torch.ones(3)
+    y.sum().backward()
+
+out["and back"] = after(five, turned)
+x = torch.ones(3, requires_grad=True)
+y = x * x
+x.data = five
+out["a factor"] = told(lambda: y.sum().backward()), x.grad
+x = torch.ones(3, requires_grad=True)
+(x * 2).sum().backward()
+x.data = five
+out["an old gradient"] = told(lambda: (x * 2).sum().backward()), x.grad
+x = torch.ones(2, 3, requires_grad=True)
+a, b = x.unbind()
+a.data = five
+out["one of two"] = told(lambda: (a.sum() + b.sum()).backward()), x.grad
+v = torch.ones(2, 3, requires_grad=True).view(6)
+v.data = five
+out["a view"] = told(lambda: v.sum().backward())
+layer = nn.Linear(2, 1)
+y = layer(torch.ones(1, 2))
+layer.double()
+y.sum().backward()
+out["a layer"] = layer.weight.grad, layer.weight.dtype
+""",
+    "data of a constant replaced by another shape after it was saved": """
+def after(op, shape, data, before=lambda w: w):
+    w = torch.ones(shape, requires_grad=True)
+    x = torch.ones(2, 3)
+    y = op(before(w), x)
+    x.data = data
+    return told(lambda: torch.autograd.grad(y.sum(), w, retain_graph=True)), told(lambda: y.sum().backward()), w.grad
+
+for name, before in {"leaves": lambda w: w, "results": lambda w: w * 1}.items():
+    out[name] = [after(torch.mul, (2, 3), torch.ones(shape), before) for shape in ((1, 3), (4, 2, 3), (1,))]
+out["matrices"] = [after(torch.mm, (4, 2), torch.ones(shape)) for shape in ((5, 3), (1, 3))]
+""",
     "storages are written to": """
 x = T([4.0, 1.0, 5.0])
 s = x.storage()

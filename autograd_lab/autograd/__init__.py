@@ -12,9 +12,10 @@ import numpy as np
 
 from ..places import find_place
 from .anomaly import detect_anomaly, set_detect_anomaly
-from .engine import BackwardPass, cast
+from .engine import BackwardPass
 from .function import Function
 from .graph import GradientEdge, meaning_of
+from .metadata import cast, fitted_to
 from .modes import (
     THREAD,
     WATCHERS,
@@ -152,10 +153,13 @@ def _gradients_of(outputs, inputs, grad_outputs, keep, create_graph, allow_unuse
                     f"The differentiated Tensor at index {place} appears to not have been used in the graph. Set "
                     "allow_unused=True if this is the desired behavior."
                 )
-        elif not isinstance(g, Variable):
-            if id(g) not in found:
-                found[id(g)] = wrap(g)
-            g = found[id(g)]
+        else:
+            if isinstance(t, Variable) and g.shape != t._data.shape:
+                g = fitted_to(t, _input_edge(t), g, run)
+            if not isinstance(g, Variable):
+                if id(g) not in found:
+                    found[id(g)] = wrap(g)
+                g = found[id(g)]
         results.append(g)
     return tuple(results)
 

@@ -23,6 +23,7 @@ from . import anomaly
 from .formulas import in_formula
 from .halves import HALF, in_single
 from .hooks import as_tensor, check_value, run_node_hooks, run_tensor_hooks
+from .metadata import REPLACED, cast, fitted, replaced_in, sum_to
 from .modes import THREAD
 from .node import LEAVES, AccumulateGrad
 from .variable import Variable, wrap
@@ -47,13 +48,14 @@ class BackwardPass:
         self.id = _ids()
         self.keep_graph = keep_graph
         self.create_graph = create_graph
-        # Gradients are Tensors in a pass that is recorded, or in which dual numbers may turn up; arrays otherwise.
-        self.tensors = create_graph or THREAD.state.dual is not None
         self.captures = captures
         self.captured = {}
         self.ready = []
         self.buffers = {}
         self.deps = count_dependencies([node for (node, _), _ in roots])
+        self.expected = replaced_in(self.deps) if REPLACED else None
+        # Gradients are Tensors in a pass that is recorded, or in which dual numbers may turn up; arrays otherwise.
+        self.tensors = create_graph or THREAD.state.dual is not None or self.expected is not None
         self.root = roots[0][0][0] if len(roots) == 1 else None
         self.node = None  # the node that is running, in anomaly mode
         self.needed = None
@@ -62,9 +64,10 @@ class BackwardPass:
         self.watch = THREAD.state.watch
         if self.watch is not None:
             self.watch.pass_started(self, roots, call)
-        for (node, nr), g in roots:
+        for i, ((node, nr), g) in enumerate(roots):
             if self.needed is None or node in self.needed:
-                self._deliver(node, nr, as_tensor(g) if self.tensors else g, None, None)
+                g = as_tensor(g) if self.tensors else g
+                self._deliver(node, nr, self._fitted(g, node, nr, i), None, None)
 
     def run(self, limit=-1):
         """Run `limit` nodes, or all that are left (the default). The grad mode is entered and left in here."""
@@ -96,7 +99,7 @@ class BackwardPass:
         ready, deps, buffers, needed, watch = self.ready, self.deps, self.buffers, self.needed, self.watch
         tensors, keep = self.tensors, self.keep_graph
         state = THREAD.state
-        special = watch is not None or state.anomaly
+        special = watch is not None or state.anomaly or self.expected is not None
         run_node = self._run_in_anomaly_mode if state.anomaly else self._run_node
         # A leaf is served before all nodes, so it need not queue if nobody looks on and no other leaf is in front of it.
         leaf = AccumulateGrad if limit < 0 and needed is None and not special and not tensors else None
@@ -179,14 +182,21 @@ class BackwardPass:
                 watch.pushed(self, fn)
 
     def _deliver_all(self, node, grads):
-        """What the fast loop does after a node ran, with every event told to the recorder."""
+        """What the fast loop does after a node ran, with every gradient looked at and every event told to the recorder."""
         if not isinstance(grads, tuple):
             grads = (grads,)
         for i, (fn, nr) in enumerate(node.next_functions):
             if fn is not None and (self.needed is None or fn in self.needed):
-                self._deliver(fn, nr, grads[i], node, i)
+                self._deliver(fn, nr, self._fitted(grads[i], fn, nr, i, node), node, i)
             elif self.watch is not None:
                 self.watch.pruned(self, node, i)
+
+    def _fitted(self, g, fn, nr, i, sender=None):
+        """Message `g`, the `i`-th of its sender, as slot `nr` of `fn` expects it; see metadata.py."""
+        known = self.expected and self.expected.get(fn)
+        if g is None or not known or nr not in known:
+            return g
+        return fitted(g, *known[nr], i, sender and sender.name())
 
     def _run_in_anomaly_mode(self, node, g):
         """Run one node; if it fails, or makes a nan, say where it was made."""
@@ -357,26 +367,6 @@ def fold(node, grads):
     return tuple(folded)
 
 
-def cast(g, dtype):
-    """`g`, an array or a Tensor, in the NumPy type `dtype`."""
-    if isinstance(g, Variable):
-        return g if g._data.dtype == dtype else g.to(wrap(np.empty(0, dtype)).dtype)
-    return g if g.dtype == dtype else g.astype(dtype)
-
-
-def sum_to(g, shape):
-    """`g` summed over the dims along which `shape` was broadcast, so that the result has that shape."""
-    lead = len(g.shape) - len(shape)
-    dims = tuple(range(lead)) + tuple(
-        i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1
-    )
-    if isinstance(g, Variable):
-        return g.sum_to_size(shape)
-    if dims:
-        g = g.sum(axis=dims, keepdims=True)
-    return g.reshape(shape)
-
-
 def count_dependencies(roots):
     """{node: number of messages it will get} for every node reachable from `roots` (each root gets its seed)."""
     deps = {}
@@ -424,4 +414,4 @@ def needed_nodes(roots, deps, captures, only):
     return needed
 
 
-__all__ = ["BackwardPass", "cast", "count_dependencies", "fold", "sum_to", "wrap"]
+__all__ = ["BackwardPass", "count_dependencies", "fold", "wrap"]

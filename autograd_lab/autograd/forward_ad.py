@@ -14,8 +14,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from .engine import cast, sum_to
 from .memory import copied, place_in, put
+from .metadata import cast, sum_to
 from .modes import THREAD, _Switch
 from .node import Node
 from .record import apply, copy_of, edges_of, make_node, node_for, wanted

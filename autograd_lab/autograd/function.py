@@ -13,9 +13,9 @@ import warnings
 
 import numpy as np
 
-from .engine import cast, sum_to
 from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, overwritten_text
 from .hooks import NodeHooks
+from .metadata import fitted
 from .modes import THREAD, no_grad
 from .node import Node, count_down, new
 from .saved import Packed, SavedTensor
@@ -214,21 +214,9 @@ class BackwardCFunction(Node, FunctionCtx):
             if g is not None:
                 g = g if as_tensors else g._data
                 if self.next_functions[len(grads)][0] is not None:
-                    g = self._fit(g, len(grads), *operand)
+                    g = fitted(g, *operand, len(grads), name)
             grads.append(g)
         return tuple(grads)
-
-    def _fit(self, g, i, shape, dtype):
-        """Gradient `i` in the shape and type of its operand: a result that broadcasting made larger is summed."""
-        if g.shape != shape:
-            lead = len(g.shape) - len(shape)
-            if lead < 0 or any(n != 1 and n != m for n, m in zip(shape, g.shape[lead:], strict=True)):
-                raise RuntimeError(
-                    f"Function {type(self).__name__} returned an invalid gradient at index {i} - got {list(g.shape)} but "
-                    f"expected shape compatible with {list(shape)}"
-                )
-            g = sum_to(g, shape)
-        return cast(g, dtype)
 
 
 _ENGINE_NAMES = frozenset((

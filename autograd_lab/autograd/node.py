@@ -12,6 +12,7 @@ import numpy as np
 from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, modified_text
 from .formulas import in_formula
 from .hooks import NodeHooks, RemovableHandle
+from .metadata import REPLACED, fitted_to
 from .modes import THREAD
 from .saved import FREED, Packed, SavedTensor, as_packed
 from .variable import (
@@ -337,15 +338,22 @@ class AccumulateGrad(Node):
                 raise RuntimeError("leaf variable has been moved into the graph interior")
             if not meta.requires_grad:
                 return ()
+        if g.shape != leaf._data.shape:
+            g = fitted_to(leaf, (self, 0), g, THREAD.state.running)
         old = meta.grad
         if isinstance(g, Variable) and THREAD.state.grad:
             meta.grad = wrap(laid_out_like(leaf._data, g._data.dtype)).copy_(g) if old is None else old + g
         else:
             g = g._data if isinstance(g, Variable) else g
             data = leaf._data
-            if g.dtype is not data.dtype:
+            if g.dtype is not data.dtype and self not in REPLACED:
                 g = g.astype(data.dtype)
-            if old is None and isinstance(data, np.ndarray) and not data.flags.c_contiguous:
+            if (
+                old is None
+                and isinstance(data, np.ndarray)
+                and not data.flags.c_contiguous
+                and g.shape == data.shape
+            ):
                 own = laid_out_like(data, g.dtype)
                 own[...] = g
                 meta.grad = wrap(own)
@@ -356,12 +364,14 @@ class AccumulateGrad(Node):
                     from .memory import overlap_error
 
                     raise overlap_error()
+                if old._box is not INFERENCE:
+                    bump_version(old)
+                try:
+                    np.add(old._data, g, out=old._data)
+                except ValueError:
+                    old.add_(wrap(g))  # another shape; this says so as PyTorch does
                 if old._box is INFERENCE:
-                    np.add(old._data, g, out=old._data)
-                    bump_version(old)
-                else:
-                    bump_version(old)
-                    np.add(old._data, g, out=old._data)
+                    bump_version(old)  # raises outside of inference mode
             else:
                 old._data = old._data + g
                 bump_version(old)

@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.engine import sum_to
+from ..autograd.metadata import sum_to
 from ..autograd.modes import THREAD
 from ..autograd.node import new
 from ..autograd.variable import NO_EDGE, wrap

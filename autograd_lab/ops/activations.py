@@ -8,8 +8,8 @@ import math
 
 import numpy as np
 
-from ..autograd.engine import sum_to
 from ..autograd.errors import TYPE_NAMES
+from ..autograd.metadata import sum_to
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import wrap
 from ..dtypes import number_as

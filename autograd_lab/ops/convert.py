@@ -3,8 +3,8 @@
 import numpy as np
 
 from .. import creation
-from ..autograd.engine import sum_to
 from ..autograd.memory import check_overlap
+from ..autograd.metadata import sum_to
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Registry, Variable, wrap

@@ -9,9 +9,9 @@ import operator
 
 import numpy as np
 
-from ..autograd.engine import sum_to
 from ..autograd.errors import FREED_TEXT
 from ..autograd.memory import shares_places
+from ..autograd.metadata import sum_to
 from ..autograd.record import apply, apply_inplace, apply_view
 from ..autograd.saved import FREED
 from ..autograd.variable import Variable, wrap

@@ -10,9 +10,9 @@ import math
 import numpy as np
 
 from .. import return_types
-from ..autograd.engine import sum_to
 from ..autograd.errors import TYPE_NAMES, not_for
 from ..autograd.memory import put
+from ..autograd.metadata import sum_to
 from ..autograd.record import apply
 from ..autograd.variable import Variable, wrap
 from ..dtypes import ALL

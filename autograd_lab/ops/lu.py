@@ -5,8 +5,8 @@ diagonal, U upper, P a permutation. `packed` holds L without its diagonal and U 
 import numpy as np
 
 from .. import return_types
-from ..autograd.engine import sum_to
 from ..autograd.errors import not_for
+from ..autograd.metadata import sum_to
 from ..autograd.record import apply
 from ..dtypes import ALL
 from ..layout import columns

@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 
-from ..autograd.engine import sum_to
 from ..autograd.errors import CPP_NAMES
 from ..autograd.function import undifferentiable
 from ..autograd.memory import shares_places
+from ..autograd.metadata import sum_to
 from ..autograd.modes import WATCHERS, tell
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, edge_of, wrap

@@ -10,8 +10,8 @@ import operator
 
 import numpy as np
 
-from ..autograd.engine import sum_to
 from ..autograd.errors import CPP_NAMES, not_for
+from ..autograd.metadata import sum_to
 from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
 from ..autograd.record import apply, apply_inplace, finish

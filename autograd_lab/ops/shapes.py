@@ -10,7 +10,7 @@ import operator
 
 import numpy as np
 
-from ..autograd.engine import sum_to
+from ..autograd.metadata import sum_to
 from ..autograd.modes import THREAD
 from ..autograd.record import (
     apply,

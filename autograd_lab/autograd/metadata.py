@@ -1,0 +1,90 @@
+"""What a gradient must look like: as the tensor did when the graph met it.
+
+A formula gives a gradient of the right shape by itself, unless somebody changed what it reads: `t.data = other` can give a tensor
+another shape or type while its graph lives. Then a gradient that broadcasting made larger is summed, and any other is refused.
+"""
+
+import weakref
+
+import numpy as np
+
+from .variable import Variable, pair_of, wrap
+
+REPLACED: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+"""{node: {output_nr: (shape, dtype)}} of the tensors whose `.data` was replaced by one of another shape or type."""
+
+
+def note_replaced(t, data):
+    """Note what gradients for `t` look like, for its `.data` is about to become `data`.
+
+    A leaf of another type gets a new accumulator with its next operation, as in PyTorch; one of another shape does not.
+    """
+    old = t._data
+    if data.shape == old.shape and data.dtype is old.dtype:
+        return
+    node, nr = pair_of(t._edge) if t._edge is not None else (None, 0)
+    meta = t._meta
+    if t._edge is None and meta is not None:
+        if meta.base is not None:
+            node, nr = pair_of(meta.find_edge(t))
+        elif meta.accumulator is not None:
+            node = meta.accumulator()
+            if data.dtype is not old.dtype:
+                meta.accumulator = None
+    if node is not None:
+        REPLACED.setdefault(node, {}).setdefault(nr, (old.shape, old.dtype))
+
+
+def replaced_in(nodes):
+    """The part of REPLACED that is about some `nodes`, or None."""
+    alive = [ref() for ref in REPLACED.keyrefs()]
+    return {node: REPLACED[node] for node in alive if node in nodes} or None
+
+
+def cast(g, dtype):
+    """`g`, an array or a Tensor, in the NumPy type `dtype`."""
+    if isinstance(g, Variable):
+        return g if g._data.dtype == dtype else g.to(wrap(np.empty(0, dtype)).dtype)
+    return g if g.dtype == dtype else g.astype(dtype)
+
+
+def sum_to(g, shape):
+    """`g` summed over the dims along which `shape` was broadcast, so that the result has that shape."""
+    lead = len(g.shape) - len(shape)
+    dims = tuple(range(lead)) + tuple(
+        i + lead for i, n in enumerate(shape) if n == 1 and g.shape[i + lead] != 1
+    )
+    if isinstance(g, Variable):
+        return g.sum_to_size(shape)
+    if dims:
+        g = g.sum(axis=dims, keepdims=True)
+    return g.reshape(shape)
+
+
+def fitted(g, shape, dtype, i, sender=""):
+    """The gradient `g`, the `i`-th result of the function `sender`, for a tensor of `shape` and `dtype`.
+
+    Raises RuntimeError if it has another shape than this and does not come from it by broadcasting.
+    """
+    if g.shape != shape:
+        lead = len(g.shape) - len(shape)
+        if lead < 0 or any(n != 1 and n != m for n, m in zip(shape, g.shape[lead:], strict=True)):
+            raise RuntimeError(
+                f"{f'Function {sender} returned an ' if sender else ''}invalid gradient at index {i} - got {list(g.shape)} but "
+                f"expected shape compatible with {list(shape)}"
+            )
+        g = sum_to(g, shape)
+    return cast(g, dtype)
+
+
+def fitted_to(t, edge, g, run):
+    """The same for what arrived at `t` by way of `edge` in another shape, when the pass `run` has lost sight of its sender."""
+    node, nr = edge
+    if nr in REPLACED.get(node, ()):
+        return g  # the engine has seen to it
+    data = t._data
+    for sender in run.deps if run is not None else ():
+        for i, at in enumerate(sender.next_functions):
+            if at == edge:
+                return fitted(g, data.shape, data.dtype, i, sender.name())
+    return fitted(g, data.shape, data.dtype, 0)

@@ -12,12 +12,13 @@ import numpy as np
 from . import autograd, printing
 from .autograd.errors import CPP_NAMES
 from .autograd.hooks import HookDict, RemovableHandle
-from .autograd.metadata import note_replaced
+from .autograd.metadata import note_replaced, note_type
 from .autograd.modes import THREAD, WATCHERS, tell
 from .autograd.node import count_down
 from .autograd.variable import (
     INFERENCE,
     NO_EDGE,
+    OWN_TYPE,
     Registry,
     Variable,
     alias,
@@ -27,7 +28,7 @@ from .autograd.variable import (
     wrap,
 )
 from .creation import warn_of_scalar
-from .dtypes import ALL, Size, native, to_dtype
+from .dtypes import ALL, Size, dtype, native, to_dtype
 from .ops import rule
 from .ops.arithmetic import OPERATORS
 
@@ -215,10 +216,11 @@ class Tensor(Variable):
             )
         if value is self:
             raise RuntimeError("can't assign Variable as its own grad")
-        if value._data.dtype is not self._data.dtype:
+        wanted = self._grad_dtype()
+        if wanted is not None and value._data.dtype is not wanted:
             raise RuntimeError(
                 f"attempting to assign a gradient with dtype '{CPP_NAMES[value._data.dtype.name]}' to a tensor with grad_dtype "
-                f"'{self.dtype.type_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
+                f"'{ALL[wanted].type_name}'. The gradient must match the tensor's grad_dtype (defaults to the tensor's "
                 "dtype). You can set the tensor's grad_dtype attribute with a specific dtype, or None to allow any dtype. "
                 "Set grad_dtype with caution. Diverging the dtypes of a tensor and its gradient may break downstream "
                 "systems that assume they match."
@@ -228,6 +230,39 @@ class Tensor(Variable):
                 f"attempting to assign a gradient of size '{list(value._data.shape)}' to a tensor of size "
                 f"'{list(self._data.shape)}'. Please ensure that the gradient and the tensor are the same size"
             )
+
+    def _grad_dtype(self):
+        meta = self._meta
+        return self._data.dtype if meta is None or meta.grad_dtype is OWN_TYPE else meta.grad_dtype
+
+    @property
+    def grad_dtype(self):
+        """The type that `.grad` of this leaf must have, None for any; its own unless set. What arrives is cast to it.
+
+        Raises RuntimeError for a computed tensor, and when set to another type than that of the gradient already there.
+        """
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
+        wanted = self._grad_dtype()
+        return None if wanted is None else ALL[wanted]
+
+    @grad_dtype.setter
+    def grad_dtype(self, value):
+        if value is not None and not isinstance(value, dtype):
+            raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(value).__name__}")
+        if not self.is_leaf:
+            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
+        meta = self._ensure_meta()
+        if value is not None and meta.grad is not None and meta.grad._data.dtype != value.np:
+            raise RuntimeError(
+                f"Cannot set grad_dtype to '{value.type_name}' because there is already a gradient with dtype "
+                f"'{CPP_NAMES[meta.grad._data.dtype.name]}'. Please clear the gradient (.grad = None) before changing grad_dtype, "
+                "or ensure the new grad_dtype matches the existing gradient's dtype."
+            )
+        meta.grad_dtype = None if value is None else value.np
+        node = meta.accumulator and meta.accumulator()
+        if node is not None:
+            note_type(node)
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Send a gradient back through the graph and add it to `.grad` of the leaves (torch.Tensor.backward).

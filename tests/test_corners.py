@@ -1683,6 +1683,109 @@ for name, before in {"leaves": lambda w: w, "results": lambda w: w * 1}.items():
     out[name] = [after(torch.mul, (2, 3), torch.ones(shape), before) for shape in ((1, 3), (4, 2, 3), (1,))]
 out["matrices"] = [after(torch.mm, (4, 2), torch.ones(shape)) for shape in ((5, 3), (1, 3))]
 """,
+    "the type of gradients": """
+f16, f32, f64 = torch.float16, torch.float32, torch.float64
+
+class Wide(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.double()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+def wants(kind, then=lambda x: (x * 2).sum().backward(), first=None):
+    x = torch.ones(3, requires_grad=True)
+    before = first and first(x)
+    seen = []
+    def act():
+        x.grad_dtype = kind
+        x.register_hook(lambda g: seen.append(g.dtype))
+        return then(x) if before is None else then(x, before)
+    return told(act), told(lambda: x.grad_dtype), x.grad, seen
+
+out["own"] = leaf.grad_dtype, ints.grad_dtype, three.grad_dtype, three.half().grad_dtype
+out["set"] = [wants(kind) for kind in (f64, f32, f16, None, "float32", 5)]
+out["again"] = [wants(kind, lambda x: [(x * 2).sum().backward() for _ in "ab"]) for kind in (f64, f16, None)]
+out["assigned"] = [wants(kind, lambda x, t=t: setattr(x, "grad", t.clone())) for kind in (f64, None) for t in (three, three.double(), three.half(), three.long())]
+out["and added to"] = [wants(kind, lambda x: (setattr(x, "grad", three.to(kind or f16)), (x * 2).sum().backward())) for kind in (f64, f16, None)]
+out["functions"] = [wants(kind, lambda x: [(Wide.apply(x).sum() * 2).backward() for _ in "ab"]) for kind in (f64, f32, f16, None)]
+out["grad"] = [wants(kind, lambda x: torch.autograd.grad((x * 2).sum(), x)) for kind in (f64, None)]
+out["recorded"] = [wants(kind, lambda x: torch.autograd.grad((x * x).sum(), x, create_graph=True)) for kind in (f64, None)]
+out["of graphs that are there"] = wants(f64, lambda x, y: (y + x * 3).sum().backward(), lambda x: x * 2)
+out["with a gradient"] = [wants(kind, lambda x, y: None, lambda x: [setattr(x, "grad", three.clone())]) for kind in (f64, f32, None)]
+out["changed"] = wants(f64, lambda x: [setattr(x, "grad_dtype", k) for k in (f16, None, f32)])
+x = torch.ones(3, requires_grad=True)
+x.grad_dtype = f64
+with torch.no_grad():
+    v = torch.ones(4, requires_grad=True).view(2, 2)
+out["a view"] = v.grad_dtype, setattr(v, "grad_dtype", f64), v.grad_dtype, torch.autograd.grad((v.requires_grad_() * 2).sum(), v)
+out["computed"] = told(lambda: (x * 2).grad_dtype), told(lambda: setattr(x.view(3), "grad_dtype", f32)), told(lambda: setattr(x * 2, "grad_dtype", 5))
+out["copies"] = x.detach().grad_dtype, x.data.grad_dtype, x.requires_grad_(False).grad_dtype, nn.Parameter(x).grad_dtype
+x.data = three.half()
+out["data"] = x.grad_dtype, x.dtype
+w = torch.ones(3)
+w.data = three.half()
+out["data of another type"] = w.grad_dtype
+w.grad_dtype = f64
+w.requires_grad_()
+y = w * 2
+w.data = three.clone()
+(y.sum() + (w * 3).sum()).backward()
+out["both"] = w.grad, w.grad_dtype
+x = torch.ones(3, requires_grad=True)
+y = x * 2
+x.data = torch.ones(5)
+x.grad_dtype = f64
+out["a shape that was"] = told(lambda: (x * 3).sum().backward()), x.grad
+y.sum().backward()
+out["and its own graph"] = x.grad
+p = nn.Parameter(torch.ones(2))
+p.grad_dtype = f16
+(p * 2.5).sum().backward()
+torch.optim.SGD([p], 0.1).step()
+out["stepped"] = p, p.grad
+""",
+    "forward mode does not go into out": """
+forward = torch.autograd.forward_ad
+
+def tried(fn):
+    result = told(fn)
+    return result.split(".\\n")[0] if isinstance(result, str) else result
+
+with forward.dual_level():
+    a, b = forward.make_dual(pair, pair + 1), T([0.5, 2.0])
+    empty = torch.zeros(2)
+    out["r"] = [tried(fn) for fn in (
+        lambda: torch.add(b, b, out=a), lambda: torch.add(a, b, out=empty), lambda: torch.exp(a, out=empty),
+        lambda: torch.cat([a, b], out=torch.zeros(4)), lambda: torch.sum(a, 0, out=torch.zeros(())),
+        lambda: torch.gt(a, b, out=torch.zeros(2, dtype=torch.bool)), lambda: torch.max(a, 0, out=(torch.zeros(()), T(0))),
+        lambda: torch.add(b, b, out=empty), lambda: torch.igamma(a, b), lambda: torch.igamma(b, a), lambda: torch.igammac(b, a),
+        lambda: torch.igamma(b, b),
+    )]
+    out["left"] = empty
+""",
+    "a function to be differentiated once says what went in": """
+from torch.autograd.function import once_differentiable
+
+class Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, number, b):
+        ctx.save_for_backward(a, b)
+        return a * number * b
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        return g * b, None, g * a
+
+a, b = leaf * 1, leaf.detach().requires_grad_()
+ga, gb = torch.autograd.grad(Product.apply(a, 2.0, b), (a, b), torch.ones(4, requires_grad=True), create_graph=True)
+out["error"] = [[type(n).__name__ for n, _ in g.grad_fn.next_functions] for g in (ga, gb)], ga.grad_fn is gb.grad_fn
+out["told"] = told(lambda: ga.sum().backward())
+""",
     "storages are written to": """
 x = T([4.0, 1.0, 5.0])
 s = x.storage()

@@ -23,7 +23,7 @@ from . import anomaly
 from .formulas import in_formula
 from .halves import HALF, in_single
 from .hooks import as_tensor, check_value, run_node_hooks, run_tensor_hooks
-from .metadata import REPLACED, cast, fitted, replaced_in, sum_to
+from .metadata import EXPECTED, cast, expected_in, fitted, sum_to
 from .modes import THREAD
 from .node import LEAVES, AccumulateGrad
 from .variable import Variable, wrap
@@ -53,7 +53,7 @@ class BackwardPass:
         self.ready = []
         self.buffers = {}
         self.deps = count_dependencies([node for (node, _), _ in roots])
-        self.expected = replaced_in(self.deps) if REPLACED else None
+        self.expected = expected_in(self.deps) if EXPECTED else None
         # Gradients are Tensors in a pass that is recorded, or in which dual numbers may turn up; arrays otherwise.
         self.tensors = create_graph or THREAD.state.dual is not None or self.expected is not None
         self.root = roots[0][0][0] if len(roots) == 1 else None

@@ -15,7 +15,7 @@ import numpy as np
 
 from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, overwritten_text
 from .hooks import NodeHooks
-from .metadata import fitted
+from .metadata import EXPECTED, fitted
 from .modes import THREAD, no_grad
 from .node import Node, count_down, new
 from .saved import Packed, SavedTensor
@@ -213,8 +213,10 @@ class BackwardCFunction(Node, FunctionCtx):
                 raise RuntimeError(f"expected Variable or None (got {_type(g)})")
             if g is not None:
                 g = g if as_tensors else g._data
-                if self.next_functions[len(grads)][0] is not None:
-                    g = fitted(g, *operand, len(grads), name)
+                fn, _ = self.next_functions[len(grads)]
+                if fn is not None:
+                    shape, dtype = operand
+                    g = fitted(g, shape, None if EXPECTED and fn in EXPECTED else dtype, len(grads), name)
             grads.append(g)
         return tuple(grads)
 
@@ -613,7 +615,7 @@ def once_differentiable(fn):
             return outputs
         several = outputs if isinstance(outputs, tuple) else (outputs,)
         message = "trying to differentiate twice a function that was marked with @once_differentiable"
-        leaves = [accumulator_of(wrap(t._data).requires_grad_()) for t in several if t is not None]
+        leaves = [NO_EDGE if t is None else accumulator_of(wrap(t._data).requires_grad_()) for t in several]
         results = undifferentiable(message, several, leaves)
         return results if isinstance(outputs, tuple) else results[0]
 

@@ -1,7 +1,7 @@
 """What a gradient must look like: as the tensor did when the graph met it.
 
 A formula gives a gradient of the right shape by itself, unless somebody changed what it reads: `t.data = other` can give a tensor
-another shape or type while its graph lives. Then a gradient that broadcasting made larger is summed, and any other is refused.
+another shape or type while its graph lives, and `t.grad_dtype` asks for gradients of another type. Then a gradient that broadcasting made larger is summed, and any other is refused.
 """
 
 import weakref
@@ -10,8 +10,9 @@ import numpy as np
 
 from .variable import Variable, pair_of, wrap
 
-REPLACED: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
-"""{node: {output_nr: (shape, dtype)}} of the tensors whose `.data` was replaced by one of another shape or type."""
+EXPECTED: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
+"""{node: {output_nr: (shape, dtype)}} where that is not what the formulas make: `.data` was replaced by another shape or type, or
+`grad_dtype` was set (None: any type)."""
 
 
 def note_replaced(t, data):
@@ -32,13 +33,20 @@ def note_replaced(t, data):
             if data.dtype is not old.dtype:
                 meta.accumulator = None
     if node is not None:
-        REPLACED.setdefault(node, {}).setdefault(nr, (old.shape, old.dtype))
+        EXPECTED.setdefault(node, {}).setdefault(nr, (old.shape, old.dtype))
 
 
-def replaced_in(nodes):
-    """The part of REPLACED that is about some `nodes`, or None."""
-    alive = [ref() for ref in REPLACED.keyrefs()]
-    return {node: REPLACED[node] for node in alive if node in nodes} or None
+def note_type(node):
+    """Note that the leaf of the accumulator `node` wants gradients of its `grad_dtype`."""
+    leaf = node.variable
+    shape, _ = EXPECTED.get(node, {}).get(0, (leaf._data.shape, None))
+    EXPECTED[node] = {0: (shape, leaf._meta.grad_dtype)}
+
+
+def expected_in(nodes):
+    """The part of EXPECTED that is about some `nodes`, or None."""
+    alive = [ref() for ref in EXPECTED.keyrefs()]
+    return {node: EXPECTED[node] for node in alive if node in nodes} or None
 
 
 def cast(g, dtype):
@@ -74,13 +82,19 @@ def fitted(g, shape, dtype, i, sender=""):
                 f"expected shape compatible with {list(shape)}"
             )
         g = sum_to(g, shape)
+    if dtype is None:
+        return g
+    if dtype.kind != "f":
+        raise RuntimeError(
+            f"a gradient cannot be of type {dtype.name}; see grad_dtype of the tensor it is for"
+        )
     return cast(g, dtype)
 
 
 def fitted_to(t, edge, g, run):
     """The same for what arrived at `t` by way of `edge` in another shape, when the pass `run` has lost sight of its sender."""
     node, nr = edge
-    if nr in REPLACED.get(node, ()):
+    if nr in EXPECTED.get(node, ()):
         return g  # the engine has seen to it
     data = t._data
     for sender in run.deps if run is not None else ():

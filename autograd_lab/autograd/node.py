@@ -12,12 +12,13 @@ import numpy as np
 from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, modified_text
 from .formulas import in_formula
 from .hooks import NodeHooks, RemovableHandle
-from .metadata import REPLACED, fitted_to
+from .metadata import EXPECTED, fitted_to, note_type
 from .modes import THREAD
 from .saved import FREED, Packed, SavedTensor, as_packed
 from .variable import (
     INFERENCE,
     NO_EDGE,
+    OWN_TYPE,
     Registry,
     Variable,
     bump_version,
@@ -316,6 +317,8 @@ class AccumulateGrad(Node):
         meta = variable._meta
         # The hooks of a leaf are its own, for it outlives this node; having NodeHooks makes the engine look for them.
         self.hooks = NodeHooks() if meta.hooks is not None or meta.post_accumulate_hooks is not None else None
+        if meta.grad_dtype is not OWN_TYPE:
+            note_type(self)
         if THREAD.state.anomaly:
             from .anomaly import note_creation
 
@@ -346,7 +349,7 @@ class AccumulateGrad(Node):
         else:
             g = g._data if isinstance(g, Variable) else g
             data = leaf._data
-            if g.dtype is not data.dtype and self not in REPLACED:
+            if g.dtype is not data.dtype and self not in EXPECTED:
                 g = g.astype(data.dtype)
             if (
                 old is None

@@ -36,6 +36,10 @@ new = object.__new__
 weak = weakref.ref
 
 
+OWN_TYPE = object()
+"""What stands for the type of the tensor itself, whatever that is at the time."""
+
+
 class AutogradMeta:
     """The uncommon part of a tensor: leaves that require grad have one, and whatever was given hooks or a `.grad`."""
 
@@ -44,6 +48,7 @@ class AutogradMeta:
         "base",
         "detached",
         "grad",
+        "grad_dtype",
         "hooks",
         "post_accumulate_hooks",
         "requires_grad",
@@ -53,6 +58,7 @@ class AutogradMeta:
     def __init__(self, requires_grad=False):
         self.requires_grad = requires_grad
         self.grad = None
+        self.grad_dtype = OWN_TYPE  # the NumPy type of `.grad`, or None for any
         self.accumulator = (
             None  # a weak reference: the graph owns its AccumulateGrad, the leaf only finds it again
         )

@@ -29,6 +29,7 @@ from .variable import (
     DEAD_END,
     INFERENCE,
     NO_EDGE,
+    OWN_TYPE,
     AutogradMeta,
     Registry,
     Variable,
@@ -55,6 +56,7 @@ class ViewMeta(AutogradMeta):
         # What AutogradMeta sets, written out: views are made often, and a second call costs as much as all this.
         self.requires_grad = self.retains_grad = False
         self.grad = self.accumulator = self.hooks = self.post_accumulate_hooks = self.detached = None
+        self.grad_dtype = OWN_TYPE
         self.base = base
         self.edge = edge
         self.version = version

@@ -56,6 +56,8 @@ def _public(fn, key, module):
         try:
             if out is None:
                 return fn(*args, **kwargs)
+            if THREAD.state.dual is not None:
+                _refuse_dual(key, out, (*args, *kwargs.values()))
             return write_out(key, fn(*args, **_typed_as(out, key, kwargs)), out)
         except Exception as error:
             otherwise = other_form(key, args, kwargs, error)
@@ -526,6 +528,21 @@ def _typed_as(out, key, kwargs):
                 f"dtype {given.type_name} does not match dtype of out parameter ({out.dtype.type_name})"
             )
     return kwargs | {"dtype": out.dtype}
+
+
+def _refuse_dual(key, out, values):
+    """Raises NotImplementedError if `out` or an operand has a tangent, which writing to `out` would lose."""
+    tensors = [
+        t
+        for v in (out, *values)
+        for t in (v if isinstance(v, (list, tuple)) else (v,))
+        if isinstance(t, Variable)
+    ]
+    if any(THREAD.state.dual.tangent(t) is not None for t in tensors):
+        name = key.rpartition(".")[2]
+        raise NotImplementedError(
+            f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"
+        )
 
 
 def write_out(key, result, out):

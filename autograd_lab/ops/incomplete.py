@@ -24,6 +24,7 @@ class IgammaBackward0(Rule):
     """
 
     inputs = saves = ("self", "other")
+    no_jvp = "igamma"
     forward = _floats(numerics.gammainc, "igamma_cpu")
     sign = 1
 
@@ -42,5 +43,6 @@ class IgammacBackward0(IgammaBackward0):
     Shapes: broadcast.   Saves: a, b.   PyTorch: torch.igammac
     """
 
+    no_jvp = "igammac"
     forward = _floats(numerics.gammaincc, "igammac_cpu")
     sign = -1

@@ -271,3 +271,12 @@ def test_without_recording_nobody_asks_for_history():
         match="Output 0 of Split is a view and its base or another view of its base has been modified",
     ):
         a * 2
+
+
+def test_gradients_of_integers_are_refused():
+    """PyTorch breaks off with a failed assertion of its own."""
+    x = leaf(1.0, 2.0)
+    x.grad_dtype = torch.int64
+    with pytest.raises(RuntimeError, match="a gradient cannot be of type int64"):
+        x.sum().backward()
+    assert x.grad is None

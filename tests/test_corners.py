@@ -1786,6 +1786,46 @@ ga, gb = torch.autograd.grad(Product.apply(a, 2.0, b), (a, b), torch.ones(4, req
 out["error"] = [[type(n).__name__ for n, _ in g.grad_fn.next_functions] for g in (ga, gb)], ga.grad_fn is gb.grad_fn
 out["told"] = told(lambda: ga.sum().backward())
 """,
+    "callbacks at the end of a pass": """
+queue = torch.autograd.Variable._execution_engine.queue_callback
+log = []
+
+def noted(what, then=None):
+    def fn():
+        log.append((what, torch.is_grad_enabled(), x.grad is not None))
+        if then is not None:
+            then()
+    return fn
+
+def after(hook, run=lambda y: y.sum().backward()):
+    global x
+    x, log[:] = torch.ones(3, requires_grad=True), []
+    y = x * 2
+    y.register_hook(hook)
+    return told(lambda: run(y)), list(log), x.grad
+
+def inner(g):
+    queue(noted("outer"))
+    with torch.enable_grad():
+        z = T([1.0, 2], requires_grad=True) * 3
+        z.register_hook(lambda g: queue(noted("inner")))
+        z.sum().backward()
+    log.append("back")
+
+def fails(g):
+    queue(noted("never"))
+    raise ValueError("in a hook")
+
+out["outside"] = told(lambda: queue(lambda: None))
+out["one"] = after(lambda g: queue(noted("end")))
+out["recorded"] = after(lambda g: queue(noted("end")), lambda y: y.sum().backward(create_graph=True))
+out["asked"] = after(lambda g: queue(noted("end")), lambda y: torch.autograd.grad(y.sum(), x))
+out["another"] = after(lambda g: queue(noted("first", lambda: queue(noted("second")))))
+out["inner"] = after(inner)
+out["failing"] = after(fails)
+out["failing itself"] = after(lambda g: queue(lambda: 1 / 0))
+out["outside again"] = told(lambda: queue(lambda: None))
+""",
     "storages are written to": """
 x = T([4.0, 1.0, 5.0])
 s = x.storage()

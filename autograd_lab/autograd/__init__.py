@@ -7,6 +7,7 @@ import importlib
 import warnings
 from collections.abc import Mapping
 from math import prod
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from ..places import find_place
 from .anomaly import detect_anomaly, set_detect_anomaly
 from .engine import BackwardPass
 from .function import Function
-from .graph import GradientEdge, meaning_of
+from .graph import GradientEdge, meaning_of, queue_callback
 from .metadata import cast, fitted_to
 from .modes import (
     THREAD,
@@ -302,6 +303,8 @@ def _roots(outputs, gradients, create_graph):
         roots.append(((node, nr), g))
     return roots
 
+
+Variable._execution_engine = SimpleNamespace(queue_callback=queue_callback)
 
 # The function takes the name of its module, as in PyTorch: that is why this cannot wait until somebody asks for it.
 from .gradcheck import gradcheck, gradgradcheck  # noqa: E402 - it needs `grad`

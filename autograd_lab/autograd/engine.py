@@ -15,6 +15,7 @@ after any number of nodes: `backward()` runs it to the end, the stepper watches 
 
 import gc
 import itertools
+from functools import partial
 from heapq import heappop, heappush
 
 import numpy as np
@@ -24,11 +25,14 @@ from .formulas import in_formula
 from .halves import HALF, in_single
 from .hooks import as_tensor, check_value, run_node_hooks, run_tensor_hooks
 from .metadata import EXPECTED, cast, expected_in, fitted, sum_to
-from .modes import THREAD
+from .modes import THREAD, in_another_thread
 from .node import LEAVES, AccumulateGrad
 from .variable import Variable, wrap
 
 _ids = itertools.count().__next__
+
+DEEP = 50
+"""Every so many passes within passes go on in another thread, for Python limits how deep calls may go in one."""
 
 LARGE = 100_000
 """From so many nodes on, a pass keeps Python's garbage collector from walking the graph meanwhile."""
@@ -58,6 +62,7 @@ class BackwardPass:
         self.tensors = create_graph or THREAD.state.dual is not None or self.expected is not None
         self.root = roots[0][0][0] if len(roots) == 1 else None
         self.node = None  # the node that is running, in anomaly mode
+        self.callbacks = []  # what graph.queue_callback was given
         self.needed = None
         if captures is not None or only is not None:
             self.needed = needed_nodes(roots, self.deps, captures or (), only or ())
@@ -73,6 +78,8 @@ class BackwardPass:
         """Run `limit` nodes, or all that are left (the default). The grad mode is entered and left in here."""
         state = THREAD.state
         before, outer = state.grad, state.running
+        self.depth = 0 if outer is None else outer.depth + 1
+        run = self._loop if self.depth % DEEP < DEEP - 1 else partial(in_another_thread, self._loop)
         state.grad, state.running = self.create_graph, self
         self.saved_hooks = tuple(state.saved_hooks)
         # The collector would walk a large graph again and again while the pass makes no garbage for it.
@@ -81,7 +88,10 @@ class BackwardPass:
             gc.disable()
         try:
             with np.errstate(all="ignore"):
-                self._loop(limit)
+                run(limit)
+            if not self.ready:
+                for fn in self.callbacks:  # one may add another
+                    fn()
         except BaseException as error:
             if self.watch is not None:
                 self.watch.failed(self, error)

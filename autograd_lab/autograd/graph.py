@@ -174,6 +174,17 @@ def _will_run(run, node):
     return node in run.needed
 
 
+def queue_callback(fn):
+    """Call fn() when the backward pass that is running has ended (torch.autograd.Variable._execution_engine.queue_callback).
+
+    Raises RuntimeError if none is.
+    """
+    run = THREAD.state.running
+    if run is None:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    run.callbacks.append(fn)
+
+
 class _Handle:
     """What a node keeps of a tensor saved under allow_mutation_on_saved_tensors."""
 

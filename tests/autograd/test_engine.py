@@ -1,5 +1,6 @@
 """The reverse pass: right sums in the right order, without recursion, leaving nothing behind."""
 
+import contextvars
 import gc
 import threading
 import weakref
@@ -272,3 +273,57 @@ def test_a_leaf_that_was_detached_and_then_given_a_history_is_refused():
     quiet.requires_grad_(False)
     z.backward()
     assert quiet.grad is None
+
+
+MODE = contextvars.ContextVar("MODE", default="unset")
+
+
+def nested(depth, at_the_bottom):
+    """A function whose backward runs a pass of its own through the same, so deep; and what each saw around it."""
+    seen = []
+
+    class Nested(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, left):
+            ctx.left = left
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx, g):
+            seen.append((threading.current_thread(), torch.is_grad_enabled(), MODE.get()))
+            if not ctx.left:
+                at_the_bottom()
+                return g, None
+            with torch.enable_grad():
+                x = torch.ones(1, requires_grad=True)
+                Nested.apply(x, ctx.left - 1).sum().backward()
+            return g + x.grad, None
+
+    return lambda x: Nested.apply(x, depth).sum(), seen
+
+
+def test_passes_within_passes_go_deeper_than_python_calls():
+    y, seen = nested(800, lambda: None)
+    x = scalar(1.0)
+    token = MODE.set("set")
+    y(x).backward()
+    MODE.reset(token)
+    assert x.grad.item() == 801.0
+    assert len(seen) == 801
+    threads = {thread for thread, *_ in seen}
+    assert len(threads) == 17
+    assert [thread for thread in threads if thread.is_alive()] == [threading.current_thread()]
+    assert {(grad, mode) for _, grad, mode in seen} == {(False, "set")}
+
+
+def test_an_error_comes_up_from_the_deepest_pass():
+    def fail():
+        raise ZeroDivisionError("at the bottom")
+
+    y, _ = nested(120, fail)
+    loss = y(scalar(1.0))
+    with torch.no_grad():
+        with pytest.raises(ZeroDivisionError, match="at the bottom"):
+            loss.backward()
+        assert not torch.is_grad_enabled()
+    assert torch.is_grad_enabled()

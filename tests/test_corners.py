@@ -1826,6 +1826,49 @@ out["failing"] = after(fails)
 out["failing itself"] = after(lambda g: queue(lambda: 1 / 0))
 out["outside again"] = told(lambda: queue(lambda: None))
 """,
+    "gradcheck of functions that are told of no tangent": """
+calls = []
+
+class Sum(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.set_materialize_grads(False)
+        return x + y
+
+    @staticmethod
+    def jvp(ctx, a, b):
+        calls.append(1)
+        return b if a is None else a * 2 if b is None else a + b
+
+class Both(Sum):
+    @staticmethod
+    def forward(ctx, x, y):
+        return x.clone(), y.clone()
+
+    @staticmethod
+    def jvp(ctx, a, b):
+        calls.append(1)
+        return a, b
+
+class Broken(Sum):
+    @staticmethod
+    def jvp(ctx, a, b):
+        return a + b
+
+def checked(fn, *args, **how):
+    calls.clear()
+    try:
+        result = torch.autograd.gradcheck(fn.apply, args, check_forward_ad=True, check_backward_ad=False, **how)
+    except Exception as error:
+        result = type(error).__name__, [str(a)[:120] for a in error.args]
+    return result, len(calls)
+
+x, y = T([1.0], dtype=torch.float64, requires_grad=True), T([2.0], dtype=torch.float64, requires_grad=True)
+for fn in (Sum, Both, Broken):
+    out[fn.__name__] = [checked(fn, *args, **how) for args in ((x, y), (x, y.detach()), (x.detach(), y)) for how in ({}, {"check_undefined_grad": False})]
+out["fast"] = [checked(fn, x, y, fast_mode=True) for fn in (Sum, Both)]
+out["zero-dim"] = checked(Both, x[0].detach().requires_grad_(), y)
+""",
     "storages are written to": """
 x = T([4.0, 1.0, 5.0])
 s = x.storage()

@@ -107,6 +107,8 @@ class _Check:
             compare(all_outputs, outputs, False)
         if forward:
             compare(all_outputs, outputs, True)
+            if undefined:
+                self.check_undefined_forward()
         if backward:
             self.check_scaling(outputs)
             if undefined:
@@ -232,14 +234,18 @@ class _Check:
 
     def tangents(self, k, direction):
         """The tangents of all outputs when only input `k` moves."""
+        zeros = [np.zeros(x._data.shape, x._data.dtype) for x in self.leaves]
+        zeros[k] = direction.reshape(zeros[k].shape).astype(zeros[k].dtype)
+        return self.pushed(zeros)
+
+    def pushed(self, directions):
+        """The tangents of all outputs when the inputs move in these directions; None for one without a tangent."""
         from . import forward_ad
 
         with forward_ad.dual_level():
             duals = list(self.inputs)
-            for place, x in zip(self.wanted, self.leaves, strict=True):
-                moving = place == self.wanted[k]
-                v = direction.reshape(x._data.shape) if moving else np.zeros(x._data.shape, x._data.dtype)
-                duals[place] = forward_ad.make_dual(x.detach(), wrap(v.astype(x._data.dtype)))
+            for place, x, v in zip(self.wanted, self.leaves, directions, strict=True):
+                duals[place] = x.detach() if v is None else forward_ad.make_dual(x.detach(), wrap(v))
             return [
                 forward_ad.unpack_dual(y).tangent if isinstance(y, Variable) else None
                 for y in _tuple(self.func(*duals))
@@ -330,6 +336,22 @@ class _Check:
         if len(outputs) > 1:
             for i in range(len(outputs)):
                 self.check_missing(lambda k, i=i: k == i)
+
+    def check_undefined_forward(self):
+        """For each input in turn: no tangent must do what a tangent of zeros does."""
+        random = np.random.default_rng(0)
+        directions = [_direction(x, random).reshape(x._data.shape) for x in self.leaves]
+        for k, x in enumerate(self.leaves):
+            zeros, none = (
+                self.pushed([*directions[:k], v, *directions[k + 1 :]])
+                for v in (np.zeros_like(x._array()), None)
+            )
+            for i, (a, b) in enumerate(zip(zeros, none, strict=True)):
+                if a is not None and b is not None and not np.allclose(a._data, b._data):
+                    raise GradcheckError(
+                        "Mismatch in tangent values for output with index: ", i, " when input: ", x,
+                        " has an undefined tangent value. ", " Got: ", a, " but expected: ", b,
+                    )  # fmt: skip
 
     def check_missing(self, missing):
         """Backward with the gradient of the outputs for which `missing` is true cut off, and zero for the others."""

@@ -101,6 +101,7 @@ class _Thread(threading.local):
 
 THREAD = _Thread()
 
+
 def in_another_thread(fn, *args):
     """Call fn(*args) in a thread of its own, with the switches and context variables of this one, and wait for it."""
     state, context = THREAD.state, contextvars.copy_context()

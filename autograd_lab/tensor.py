@@ -12,13 +12,12 @@ import numpy as np
 from . import autograd, printing
 from .autograd.errors import CPP_NAMES
 from .autograd.hooks import HookDict, RemovableHandle
-from .autograd.metadata import note_replaced, note_type
+from .autograd.metadata import gradient_type, note_replaced, set_gradient_type
 from .autograd.modes import THREAD, WATCHERS, tell
 from .autograd.node import count_down
 from .autograd.variable import (
     INFERENCE,
     NO_EDGE,
-    OWN_TYPE,
     Registry,
     Variable,
     alias,
@@ -216,7 +215,7 @@ class Tensor(Variable):
             )
         if value is self:
             raise RuntimeError("can't assign Variable as its own grad")
-        wanted = self._grad_dtype()
+        wanted = gradient_type(self)
         if wanted is not None and value._data.dtype is not wanted:
             raise RuntimeError(
                 f"attempting to assign a gradient with dtype '{CPP_NAMES[value._data.dtype.name]}' to a tensor with grad_dtype "
@@ -231,10 +230,6 @@ class Tensor(Variable):
                 f"'{list(self._data.shape)}'. Please ensure that the gradient and the tensor are the same size"
             )
 
-    def _grad_dtype(self):
-        meta = self._meta
-        return self._data.dtype if meta is None or meta.grad_dtype is OWN_TYPE else meta.grad_dtype
-
     @property
     def grad_dtype(self):
         """The type that `.grad` of this leaf must have, None for any; its own unless set. What arrives is cast to it.
@@ -243,7 +238,7 @@ class Tensor(Variable):
         """
         if not self.is_leaf:
             raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
-        wanted = self._grad_dtype()
+        wanted = gradient_type(self)
         return None if wanted is None else ALL[wanted]
 
     @grad_dtype.setter
@@ -252,17 +247,7 @@ class Tensor(Variable):
             raise RuntimeError(f"grad_dtype must be a torch.dtype or None, but got {type(value).__name__}")
         if not self.is_leaf:
             raise RuntimeError("grad_dtype can only be set on leaf tensors.")
-        meta = self._ensure_meta()
-        if value is not None and meta.grad is not None and meta.grad._data.dtype != value.np:
-            raise RuntimeError(
-                f"Cannot set grad_dtype to '{value.type_name}' because there is already a gradient with dtype "
-                f"'{CPP_NAMES[meta.grad._data.dtype.name]}'. Please clear the gradient (.grad = None) before changing grad_dtype, "
-                "or ensure the new grad_dtype matches the existing gradient's dtype."
-            )
-        meta.grad_dtype = None if value is None else value.np
-        node = meta.accumulator and meta.accumulator()
-        if node is not None:
-            note_type(node)
+        set_gradient_type(self, value)
 
     def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
         """Send a gradient back through the graph and add it to `.grad` of the leaves (torch.Tensor.backward).

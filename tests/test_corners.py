@@ -1869,6 +1869,45 @@ for fn in (Sum, Both, Broken):
 out["fast"] = [checked(fn, x, y, fast_mode=True) for fn in (Sum, Both)]
 out["zero-dim"] = checked(Both, x[0].detach().requires_grad_(), y)
 """,
+    "a tensor strided in place": """
+six = torch.arange(6.0)
+out["r"] = [told(lambda: six.clone().as_strided_(*args)) for args in (((2, 2), (1, 2), 1), ((2, 2), (1, 2)), ((2, 2), (1, 2), 9), ((2, 2), (-1, 2)), ((2,), (1, 2)))]
+l = six.clone().requires_grad_()
+y = l * 2
+y.as_strided_((2, 2), (1, 2), 1)
+(y * torch.arange(4.0).view(2, 2)).sum().backward()
+n = y.grad_fn
+out["history"] = y, l.grad, y._version, (n._saved_size, n._saved_stride, n._saved_storage_offset), told(lambda: l.as_strided_((2, 2), (1, 2)))
+y = l * 2
+v = y[1:]
+v.as_strided_((2,), (1,), 2)
+v.mul_(3)
+out["a view"] = v, y, v._base is y, torch.autograd.grad(y.sum(), l)
+y = (l * 2).view(2, 3)
+z = y.exp()
+y.as_strided_((3, 2), (1, 3))
+out["saved before"] = told(lambda: torch.autograd.grad(z.sum(), l))
+x = six.clone()
+out["the function"] = torch.as_strided_(x, (3,), (2,)) is x, x.stride(), x.add_(1)
+forward = torch.autograd.forward_ad
+with forward.dual_level():
+    d = forward.make_dual(six.clone(), six + 1)
+    out["dual"] = [list(forward.unpack_dual(p)) for p in (*d.unsafe_split_with_sizes([2, 4]), d.as_strided_((2, 2), (1, 2), 1))]
+""",
+    "pieces that are no views": """
+l = torch.arange(6.0).view(2, 3).requires_grad_()
+a, b = torch.unsafe_split_with_sizes(l * 1, (1, 2), -1)
+n = b.grad_fn
+out["r"] = a, b, n._saved_split_sizes, n._saved_dim, a._is_view()
+a.mul_(2)
+out["written"] = a, torch.autograd.grad(a.sum() + b.sum() * 3, l)
+out["one"] = torch.autograd.grad((l * 1).unsafe_split_with_sizes([1, 1])[1].sum(), l)
+out["dims"] = [p.grad_fn._saved_dim for p in (l.unsafe_split(2, -1)[0], l.unsafe_split(2, 1)[0], torch.unsafe_chunk(l, 2, -1)[0])]
+out["refused"] = [told(fn) for fn in (
+    lambda: torch.unsafe_split_with_sizes(l, (1, 2)), lambda: torch.unsafe_split_with_sizes(T(1.0), (1,)), lambda: l.unsafe_split_with_sizes((-1, 3)),
+    lambda: l.unsafe_split(2, 3), lambda: l.unsafe_split_with_sizes((1, 2), 2),
+)]
+""",
     "storages are written to": """
 x = T([4.0, 1.0, 5.0])
 s = x.storage()

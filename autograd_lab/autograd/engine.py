@@ -25,8 +25,9 @@ from .formulas import in_formula
 from .halves import HALF, in_single
 from .hooks import as_tensor, check_value, run_node_hooks, run_tensor_hooks
 from .metadata import EXPECTED, cast, expected_in, fitted, sum_to
-from .modes import THREAD, in_another_thread
+from .modes import THREAD
 from .node import LEAVES, AccumulateGrad
+from .threads import in_another_thread
 from .variable import Variable, wrap
 
 _ids = itertools.count().__next__

@@ -8,7 +8,8 @@ import weakref
 
 import numpy as np
 
-from .variable import Variable, pair_of, wrap
+from .errors import CPP_NAMES
+from .variable import OWN_TYPE, Variable, pair_of, wrap
 
 EXPECTED: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
 """{node: {output_nr: (shape, dtype)}} where that is not what the formulas make: `.data` was replaced by another shape or type, or
@@ -34,6 +35,28 @@ def note_replaced(t, data):
                 meta.accumulator = None
     if node is not None:
         EXPECTED.setdefault(node, {}).setdefault(nr, (old.shape, old.dtype))
+
+
+def gradient_type(t):
+    """The NumPy type that the gradient of the leaf `t` must have, None for any."""
+    meta = t._meta
+    return t._data.dtype if meta is None or meta.grad_dtype is OWN_TYPE else meta.grad_dtype
+
+
+def set_gradient_type(t, dtype):
+    """Ask for gradients of `dtype` (None: of any type) for the leaf `t`, also from graphs that are there already."""
+    meta = t._ensure_meta()
+    have = None if meta.grad is None else meta.grad._data.dtype
+    if dtype is not None and have is not None and have != dtype.np:
+        raise RuntimeError(
+            f"Cannot set grad_dtype to '{dtype.type_name}' because there is already a gradient with dtype "
+            f"'{CPP_NAMES[have.name]}'. Please clear the gradient (.grad = None) before changing grad_dtype, or ensure the new "
+            "grad_dtype matches the existing gradient's dtype."
+        )
+    meta.grad_dtype = None if dtype is None else dtype.np
+    node = meta.accumulator and meta.accumulator()
+    if node is not None:
+        note_type(node)
 
 
 def note_type(node):

@@ -23,6 +23,7 @@ from .shapes import (
     offset_of,
     placed,
     reshape,
+    reshape_in_place,
     sizes_of,
     storage_of,
     strided,
@@ -197,7 +198,8 @@ class UnsafeSplitBackward0(SplitBackward0):
     keeps = ("split_size", "dim", "self_sym_sizes")
 
     def forward(x, size, dim):
-        return tuple([x[at(x.ndim, dim, slice(k, k + size))].copy() for k in range(0, x.shape[dim], size)])
+        d = dim % x.ndim
+        return tuple([x[at(x.ndim, d, slice(k, k + size))].copy() for k in range(0, x.shape[d], size)])
 
 
 class SplitWithSizesBackward0(ShapeRule):
@@ -214,6 +216,26 @@ class SplitWithSizesBackward0(ShapeRule):
     def vjp(self, gs):
         sizes, dim, shape = self.args
         return _rejoined(gs, sizes, dim, shape)
+
+
+class UnsafeSplitWithSizesBackward0(SplitWithSizesBackward0):
+    """A dim cut into pieces of given lengths, which are no views: each may be written in place.
+
+    Math, VJP, Shapes: as split_with_sizes.   Saves: nothing.   PyTorch: torch.unsafe_split_with_sizes
+    """
+
+    op = "unsafe_split_with_sizes"
+    plain = False
+    keeps = SplitWithSizesBackward0.keeps
+
+    def forward(x, sizes, dim):
+        ends = np.cumsum(sizes).tolist()
+        return tuple(
+            [
+                x[at(x.ndim, dim % x.ndim, slice(end - n, end))].copy()
+                for n, end in zip(sizes, ends, strict=True)
+            ]
+        )
 
 
 def _rejoined(gs, sizes, dim, shape):
@@ -271,7 +293,8 @@ def unsafe_split(tensor, split_size, dim=0):
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if split_size < 1:
         raise RuntimeError(f"split expects split_size be non-negative, but got split_size={split_size}")
-    return apply(UnsafeSplitBackward0, (tensor,), split_size, dim_of(dim, len(shape)))
+    dim_of(dim, len(shape))
+    return apply(UnsafeSplitBackward0, (tensor,), split_size, dim)
 
 
 @function
@@ -287,9 +310,8 @@ def unsafe_chunk(input, chunks, dim=0):
     return unsafe_split(input, max(1, -(-n // chunks)), dim)
 
 
-@function
-def split_with_sizes(input, split_sizes, dim=0):
-    """Pieces of given lengths along `dim` (torch.split_with_sizes)."""
+def _given_lengths(input, split_sizes, dim):
+    """The lengths of the pieces as a tuple of ints, which must make up the dim."""
     shape = input._data.shape
     if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -304,7 +326,21 @@ def split_with_sizes(input, split_sizes, dim=0):
             f"split_with_sizes expects split_sizes to sum exactly to {n} (input tensor's size at dimension "
             f"{dim}), but got split_sizes={list(sizes)}"
         )
+    return sizes
+
+
+@function
+def split_with_sizes(input, split_sizes, dim=0):
+    """Pieces of given lengths along `dim` (torch.split_with_sizes)."""
+    sizes = _given_lengths(input, split_sizes, dim)
     return _pieces(SplitWithSizesBackward0, input, dim, sizes, sizes)
+
+
+@function
+def unsafe_split_with_sizes(input, split_sizes, dim=0):
+    """Pieces of given lengths along `dim`, as tensors of their own (torch.unsafe_split_with_sizes)."""
+    sizes = _given_lengths(input, split_sizes, dim)
+    return apply(UnsafeSplitWithSizesBackward0, (input,), sizes, dim)
 
 
 @function
@@ -618,6 +654,23 @@ def as_strided(input, size, stride, storage_offset=None):
     """A view of the memory with a size, strides and an offset of its own (torch.as_strided)."""
     data, size, stride = _strided_of(input, size, stride, storage_offset)
     return apply_view(AsStrided, input, data, size, stride, storage_offset, geometry(input))
+
+
+class AsStridedBackward1(AsStrided):
+    """The same in place: the tensor itself becomes that view.
+
+    Math, VJP, Shapes: the same.   Saves: nothing.   PyTorch: Tensor.as_strided_
+    """
+
+
+@method
+def as_strided_(self, size, stride, storage_offset=None):
+    """The in-place form of `as_strided`: the tensor itself changes its size, strides and offset."""
+    data, size, stride = _strided_of(self, size, stride, storage_offset)
+    return reshape_in_place(AsStridedBackward1, self, data, size, stride, storage_offset, geometry(self))
+
+
+FUNCTIONS["as_strided_"] = as_strided_
 
 
 class AsStridedScatterBackward0(ShapeRule):

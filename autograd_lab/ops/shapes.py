@@ -408,10 +408,10 @@ def squeeze_(self, dim=None):
     """The in-place form of `squeeze`: the tensor itself changes its shape."""
     data, args = _squeezed(self, dim)
     rule = SqueezeBackward3 if dim is None else SqueezeBackward4 if isinstance(dim, int) else SqueezeBackward5
-    return _reshape_in_place(rule, self, data, *args)
+    return reshape_in_place(rule, self, data, *args)
 
 
-def _reshape_in_place(rule, t, data, *args):
+def reshape_in_place(rule, t, data, *args):
     """Give the tensor `t` itself the array `data`, a view of its own."""
     check_writable(t)
     state = THREAD.state
@@ -473,7 +473,7 @@ def unsqueeze(input, dim):
 @method
 def unsqueeze_(self, dim):
     """The in-place form of `unsqueeze`."""
-    return _reshape_in_place(UnsqueezeBackward1, self, _unsqueezed(self, dim), dim)
+    return reshape_in_place(UnsqueezeBackward1, self, _unsqueezed(self, dim), dim)
 
 
 # -- the dims in another order ------------------------------------------------------------------------
@@ -548,7 +548,7 @@ def transpose(input, dim0, dim1):
 @method
 def transpose_(self, dim0, dim1):
     """The in-place form of `transpose`."""
-    return _reshape_in_place(TransposeBackward1, self, _swapped(self._array(), dim0, dim1), dim0, dim1)
+    return reshape_in_place(TransposeBackward1, self, _swapped(self._array(), dim0, dim1), dim0, dim1)
 
 
 @function
@@ -581,7 +581,7 @@ def t(input):
 @method
 def t_(self):
     """The in-place form of `t`."""
-    return _reshape_in_place(TBackward1, self, _check_t(self._array(), "t_"))
+    return reshape_in_place(TBackward1, self, _check_t(self._array(), "t_"))
 
 
 @function

@@ -126,6 +126,7 @@ OTHER_WORDS = [
     "reshape",
     "rms_norm",
     "split_with_sizes",
+    "unsafe_split_with_sizes",
 ]
 
 

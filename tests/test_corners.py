@@ -1908,6 +1908,47 @@ out["refused"] = [told(fn) for fn in (
     lambda: l.unsafe_split(2, 3), lambda: l.unsafe_split_with_sizes((1, 2), 2),
 )]
 """,
+    "pools and bags of nothing, and what does not fit": """
+F, rnn = nn.functional, nn.utils.rnn
+bag, i, o = nn.EmbeddingBag(5, 2, mode="sum"), T([3, 1, 1, 1, 4, 0]), T([0, 0, 3, 3, 6])
+out["bags"] = [told(lambda: bag(i, o, torch.ones(6, dtype=t))) for t in (torch.float64, torch.float16, torch.int64)]
+
+def unpooled(d, *lead):
+    x = torch.ones(*lead, *(4,) * d, requires_grad=True)
+    y, places = getattr(F, f"max_pool{d}d")(x, 2, return_indices=True)
+    z = getattr(F, f"max_unpool{d}d")(y, places, 2)
+    z.sum().backward()
+    return z.shape, x.grad.shape
+
+out["unpooled"] = [told(lambda: unpooled(d, *lead)) for d in (1, 2, 3) for lead in ((0, 3), (2, 0), (2, 3))]
+
+def adapted(name, size, *shape):
+    x = torch.ones(shape, requires_grad=True)
+    y = getattr(F, name)(x, size)
+    return y.shape, told(lambda: y.sum().backward()), x.grad is None
+
+for kind in ("avg", "max"):
+    out[kind] = [told(lambda: adapted(f"adaptive_{kind}_pool{d}d", size, *lead, *(4,) * d)) for d in (1, 2, 3) for size in (0, (0, 2, 3)[:d], (2, 0, 3)[:d]) for lead in ((2, 3), (3,), (0, 3))]
+
+out["packed"] = [told(fn) for fn in (
+    lambda: rnn.pack_padded_sequence(torch.ones(0, 0), []), lambda: rnn.pack_padded_sequence(torch.ones(0, 1, 4), torch.ones(2, 2, dtype=torch.int64), True),
+    lambda: rnn.pack_padded_sequence(torch.ones(3, 1, 4), torch.ones(2, 2, dtype=torch.int64), True),
+)]
+""",
+    "hooks after state_dict and norms of lazy layers": """
+layer = nn.Linear(1, 1)
+def hook(module, state, prefix, metadata):
+    return {} if prefix == "gone." else None
+
+handle = layer.register_state_dict_post_hook(hook)
+out["public"] = hook._from_public_api, told(lambda: layer._register_state_dict_hook(hook)), told(lambda: layer.state_dict(prefix="gone."))
+handle.remove()
+out["removed"] = list(layer.state_dict(prefix="gone."))
+layer._register_state_dict_hook(lambda *args: {"all": 1})
+out["older"] = layer.state_dict()
+lazy = nn.LazyLinear(7)
+out["lazy"] = told(lambda: nn.utils.spectral_norm(lazy)), told(lambda: nn.utils.weight_norm(lazy)), list(lazy._parameters)
+""",
     "storages are written to": """
 x = T([4.0, 1.0, 5.0])
 s = x.storage()

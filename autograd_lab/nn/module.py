@@ -4,6 +4,7 @@ import itertools
 import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping
+from contextlib import suppress
 
 from ..autograd import no_grad
 from ..autograd.hooks import HookDict, add_hook
@@ -697,10 +698,20 @@ class Module:
 
     def register_state_dict_post_hook(self, hook):
         """Call hook(module, state_dict, prefix, local_metadata) after state_dict."""
+        with suppress(AttributeError):  # a method takes no attributes
+            hook._from_public_api = True
         return add_hook(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook):
-        """The older form: what the hook returns, if not None, takes the place of the state_dict."""
+        """The older form: what the hook returns, if not None, takes the place of the state_dict.
+
+        Raises RuntimeError for a function that register_state_dict_post_hook knows.
+        """
+        if getattr(hook, "_from_public_api", False):
+            raise RuntimeError(
+                "Cannot register the same function as the state dict post hook that was previously registered via "
+                "register_state_dict_post_hook"
+            )
         return add_hook(self._state_dict_hooks, _Replacing(hook))
 
     def _register_load_state_dict_pre_hook(self, hook, with_module=False):

@@ -98,6 +98,12 @@ def embedding_bag(
                 f"Expected tensor for argument #1 '{name}' to have one of the following scalar types: Long, Int; but "
                 f"got {t.type()} instead (while checking arguments for embedding_bag)"
             )
+    factors = per_sample_weights
+    if factors is not None and factors._data.dtype is not w.dtype:
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have the same type as tensor for argument #1 'per_sample_weights'; but "
+            f"type {weight.type()} does not equal {factors.type()} (while checking arguments for embedding_bag)"
+        )
     if starts.size and starts[0] != 0:
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. However, "

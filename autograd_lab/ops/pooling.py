@@ -396,6 +396,7 @@ class AdaptiveAvgPool2DBackward0(Rule):
         return y
 
     def vjp(self, g, x):
+        _check_gradient(self, g)
         return both.run(self.gradient, (g, x), *self.args)
 
 
@@ -465,6 +466,16 @@ def check_cells(name, x, dims):
             )
 
 
+def _check_gradient(node, g):
+    """Raise RuntimeError, as PyTorch does, if cells were asked for of which there are none."""
+    for i, n in enumerate(g.shape):
+        if i and not n:
+            raise RuntimeError(
+                f"{node.op.lstrip('_')}_backward(): Expected grad_output to have non-zero size for non-batch dimensions, but "
+                f"grad_output has sizes {list(g.shape)} with dimension {i} being empty"
+            )
+
+
 def _check_out(name, out, nd):
     if len(out) != nd:
         raise RuntimeError(f"{name}: output_size must be {nd}")
@@ -508,6 +519,7 @@ class AdaptiveMaxPool2DBackward0(GeneralRule):
         return y, place
 
     def vjp(self, g, x, place):
+        _check_gradient(self, g)
         where = _place_in_all(both.array_of(place), tuple(x.shape), len(self.args[0]))
         return both.run(self.gradient, (g, x), where)
 
@@ -776,11 +788,13 @@ class MaxUnpool2DBackward0(Rule):
 
     def vjp(self, g, place):
         place = both.array_of(place)
-        per_plane = (*place.shape[: -len(self.args[0])], -1)
+        nd = len(self.args[0])
+        per_plane = (*place.shape[:-nd], math.prod(place.shape[-nd:]))
         if isinstance(g, Variable) and place.size:
             g = g.contiguous(memory_format=channels_last if has_channels_last(place) else contiguous_format)
-            return both.take_along(g.view(per_plane), place.reshape(per_plane), -1).view(place.shape)
-        return both.take_along(g.reshape(per_plane), place.reshape(per_plane), -1).reshape(place.shape)
+            return both.take_along(g.view(*per_plane[:-1], -1), place.reshape(per_plane), -1).view(place.shape)
+        per_image = (*per_plane[:-1], math.prod(g.shape[-nd:]))
+        return both.take_along(g.reshape(per_image), place.reshape(per_plane), -1).reshape(place.shape)
 
 
 class MaxUnpool3DBackward0(MaxUnpool2DBackward0):

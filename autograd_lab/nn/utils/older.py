@@ -9,7 +9,7 @@ from ...ops import normalization as rules
 from ...ops.rule import FUNCTIONS
 from ...warning import warn
 from ..functional import normalize
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy
 
 
 class _Before:
@@ -66,12 +66,18 @@ def _hook(module, kind, name):
     )
 
 
-def _apply(module, hook, label):
+def _apply(module, hook, label, title):
     if _hook(module, type(hook), hook.name) is not None:
         raise RuntimeError(f"Cannot register two {label} hooks on the same parameter {hook.name}")
-    weight = module._parameters.pop(hook.name)
+    weight = module._parameters[hook.name]
     if weight is None:
         raise ValueError(f"`{hook.name}` cannot be `None` when applying {label}")
+    if is_lazy(weight):
+        raise ValueError(
+            f"The module passed to `{title[0]}` can't have uninitialized parameters. Make sure to run the dummy forward before "
+            f"applying {title[1]} normalization"
+        )
+    del module._parameters[hook.name]
     return weight
 
 
@@ -97,7 +103,7 @@ def weight_norm(module, name="weight", dim=0):
         FutureWarning,
     )
     hook = _WeightNorm(name, dim)
-    weight = _apply(module, hook, "weight_norm")
+    weight = _apply(module, hook, "weight_norm", ("WeightNorm", "weight"))
     module.register_parameter(name + "_g", Parameter(rules.norm_except_dim(weight, 2, hook.dim).detach()))
     module.register_parameter(name + "_v", Parameter(weight.detach()))
     setattr(module, name, hook.compute(module))
@@ -119,7 +125,7 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
     if dim is None:
         dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
     hook = _SpectralNorm(name, n_power_iterations, dim, eps)
-    weight = _apply(module, hook, "spectral_norm")
+    weight = _apply(module, hook, "spectral_norm", ("SpectralNorm", "spectral"))
     h, w = hook.matrix(weight.detach()).shape
     u, v = [normalize(weight.new_empty(n).normal_(0, 1), dim=0, eps=eps) for n in (h, w)]
     module.register_parameter(name + "_orig", weight)

@@ -70,10 +70,10 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     lengths: n whole numbers, in falling order; in any order if enforce_sorted=False.
     """
     lengths = np.array(lengths._data if isinstance(lengths, Tensor) else lengths, dtype=np.int64)
-    if lengths.ndim != 1:
-        raise RuntimeError(f"Expected `lengths` to be a 1-D tensor of n lengths, but got {lengths.ndim} dims")
     if not input.numel():
         raise RuntimeError("Cannot pack empty tensors.")
+    if lengths.ndim != 1:
+        raise RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.ndim}D cpu Long tensor")
     if batch_first:
         input = input.transpose(0, 1)
     if lengths.size != input.shape[1]:

@@ -62,6 +62,10 @@ def apply(rule, inputs, *args):
     if state.grad:
         edges = edges_of(inputs[: rule.operands])
         if wanted(edges):
+            if data.dtype.kind != "f":
+                from .errors import TYPE_NAMES
+
+                raise RuntimeError(f"Autograd not support dtype: {TYPE_NAMES[data.dtype.name]}")
             node = node_for(rule, edges, inputs, (out,), args)
             out._edge = node
     if state.special:

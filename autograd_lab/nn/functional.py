@@ -6,8 +6,9 @@ import numpy as np
 
 from ..absent import finder
 from ..autograd import no_grad
-from ..autograd.record import apply
+from ..autograd.record import apply, check_fits
 from ..autograd.variable import wrap
+from ..dtypes import ALL
 from ..ops import activations, attention, composed, losses, normalization, pooling, products
 from ..ops.arguments import publish
 from ..ops.convolution import (
@@ -28,7 +29,7 @@ from ..ops.convolution import (
 )
 from ..ops.convolution import affine_grid as _affine_grid
 from ..ops.embedding import one_hot as _one_hot
-from ..ops.rule import FUNCTIONS, METHODS, floats_only
+from ..ops.rule import FUNCTIONS, METHODS, as_float, common_type, floats_only
 from ..ops.scalars import over, plus, times
 from ..warning import warn
 
@@ -1096,6 +1097,9 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     a, b = _broadcast(input, target)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    if a._data.dtype is not b._data.dtype:  # the result is of the type of `input`
+        check_fits(a, np.empty(a._data.shape, common_type([a._data, b._data])))
+        b = b.to(a.dtype)
     if weight is None:
         return losses.HuberLossBackward0.run(a, b, _enum(reduction), delta)
     if weight.size() != input.size():
@@ -1118,8 +1122,6 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
     if weight is not None:
         weight = weight.expand(FUNCTIONS["broadcast_shapes"](target.size(), weight.size()))
     if target._data.dtype is not input._data.dtype:
-        from ..dtypes import ALL
-
         raise RuntimeError(
             f"Found dtype {ALL[target._data.dtype].type_name} but expected {ALL[input._data.dtype].type_name}"
         )
@@ -1206,6 +1208,9 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
 
 def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """log(1 + exp(-target x))."""
+    if input._data.dtype.kind != "f":  # PyTorch computes in floats, into a result of the type of `input`
+        check_fits(-input, as_float(target._data))
+    target = target.to(input.dtype)
     return losses.call(
         losses.SoftMarginLossBackward0, (input, target), _enum(reduction, size_average, reduce)
     )
@@ -1234,6 +1239,7 @@ def multi_margin_loss(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
             f"Expected target size [{shape[0]}], but got {list(target.shape)}. Input has shape {list(shape)}."
         )
+    floats_only(input._data, "multi_margin_loss_cpu_kernel")
     return losses.call(losses.MultiMarginLossBackward0, (input, target, weight), p, margin, reduction)
 
 
@@ -1332,9 +1338,12 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     """x1 . x2 / (|x1| |x2|) along `dim`, the norms at least eps."""
     if x1._data.shape != x2._data.shape:
         x1, x2 = FUNCTIONS["broadcast_tensors"](x1, x2)
-    if x1._data.dtype is not x2._data.dtype:
-        wide = x1 if x1._data.dtype.itemsize > x2._data.dtype.itemsize else x2
-        x1, x2 = x1.to(wide.dtype), x2.to(wide.dtype)
+    common = ALL[common_type([x1._data, x2._data])]
+    if not common.is_floating_point:
+        raise RuntimeError(
+            f"expected common dtype to be floating point, yet common dtype is {common.type_name}"
+        )
+    x1, x2 = x1.to(common), x2.to(common)
     from ..ops.reductions import vector_norm
 
     unit = []

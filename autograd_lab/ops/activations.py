@@ -846,6 +846,7 @@ def prelu(input, weight):
     if weight._data.dtype is not input._data.dtype:
         kinds = [TYPE_NAMES[t._data.dtype.name] for t in (input, weight)]
         raise RuntimeError("prelu: Type promoting not supported. Got {} and {}".format(*kinds))
+    floats_only(input._data, "prelu_cpu")
     n, channels = weight._data.size, input._data.shape[1] if input._data.ndim > 1 else 1
     if n != 1 and n != channels:
         raise RuntimeError(
@@ -932,6 +933,7 @@ def glu(input, dim=-1):
         raise RuntimeError(
             f"Halving dimension must be even, but dimension {dim % len(shape)} is size {shape[dim]}"
         )
+    floats_only(input._data, "glu_cpu")
     return apply(GluBackward0, (input,), dim)
 
 

@@ -16,7 +16,7 @@ from ..autograd.variable import wrap
 from . import losses
 from .losses import MEAN, NONE, SUM
 from .reductions import NormBackward1
-from .rule import FUNCTIONS, function
+from .rule import FUNCTIONS, floats_only, function
 from .scalars import minus, plus
 
 
@@ -40,6 +40,8 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
 @function(method=False)
 def kl_div(input, target, reduction=NONE, *, log_target=False):
     """Kullback-Leibler divergence: sum of t (log t - x), x being log probabilities (torch.kl_div)."""
+    if input._data.dtype.kind != "f" or target._data.dtype.kind != "f":
+        raise RuntimeError("kl_div: Integral inputs not supported.")
     if log_target:
         apart = target - input
         return reduced(target.exp() * apart, reduction)
@@ -74,7 +76,8 @@ def hinge_embedding_loss(input, target, margin=1.0, reduction=NONE):
 @function(method=False)
 def margin_ranking_loss(input1, input2, target, margin=0, reduction=NONE):
     """max(0, -target (x1 - x2) + margin) (torch.margin_ranking_loss)."""
-    return reduced(plus(-target * (input1 - input2), margin).clamp_min(0), reduction)
+    apart = input1 - input2  # first, as in PyTorch
+    return reduced(plus(-target * apart, float(margin)).clamp_min(0), reduction)
 
 
 @function(method=False)
@@ -122,6 +125,7 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
 @function(method=False)
 def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None, reduction=NONE):
     """Cross entropy of sigmoid(input) and targets between 0 and 1 (torch.binary_cross_entropy_with_logits)."""
+    floats_only(input._data, "log_sigmoid_cpu")
     if target._data.dtype.kind != "f":
         raise RuntimeError(
             f"result type {input.dtype.type_name} can't be cast to the desired output type {target.dtype.type_name}"
@@ -130,6 +134,7 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
         raise RuntimeError(
             f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(input.shape)}"
         )
+    input = input.to(target.dtype)  # the result is of the type of `target`
     weight, pos_weight = (None if t is None else t.to(input.dtype) for t in (weight, pos_weight))
     return losses.call(
         losses.BinaryCrossEntropyWithLogitsBackward0, (input, target, weight, pos_weight), reduction

@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 
+from ..autograd.errors import CPP_NAMES
 from ..autograd.record import apply
 from ..layout import rows
 from . import both
 from .products import bmm
-from .rule import Rule, function
+from .rule import Rule, function, no_bools
 
 ELLIPSIS = "..."
 
@@ -300,6 +301,11 @@ def bilinear(input1, input2, weight, bias=None):
         raise RuntimeError(
             f"bilinear(): bias size does not match weight size: got {bias._data.shape[0]} but expected {w.shape[0]}"
         )
+    named = {"input1": x, "input2": y, "weight": w} | ({} if bias is None else {"bias": bias._data})
+    if any(a.dtype is not x.dtype for a in named.values()):
+        kinds = ", ".join(f"{name}: {CPP_NAMES[a.dtype.name]}" for name, a in named.items())
+        raise RuntimeError(f"All tensors must have the same dtype, got {kinds}")
+    no_bools(x, "bmm")
     rows = math.prod(x.shape[:-1])
     flat = input1.reshape(rows, x.shape[-1]), weight, input2.reshape(rows, y.shape[-1])
     out = apply(TrilinearBackward0, flat, (1, 3), (0,), (1, 2), (2, 3)).reshape(*x.shape[:-1], w.shape[0])

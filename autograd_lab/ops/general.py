@@ -17,6 +17,7 @@ class GeneralRule(Rule):
     """
 
     extras = 0
+    torch_name = ""  # what PyTorch calls the operation when it refuses an operand that must not want a gradient, if not `op`
     promotes = False  # whether operands of different types meet in one, as in arithmetic
 
 
@@ -30,6 +31,13 @@ def call(rule, inputs, *args):
 def call_for_all(rule, inputs, *args):
     """The same for the result and the extras, which are the very tensors that are saved."""
     state = THREAD.state
+    if state.grad and rule.operands:
+        for name, t in zip(rule.inputs[rule.operands :], inputs[rule.operands :], strict=False):
+            if t is not None and t.requires_grad:
+                raise RuntimeError(
+                    f"The function '{rule.torch_name or rule.op}' is not differentiable with respect to argument '{name}'. This "
+                    "input cannot have requires_grad True."
+                )
     arrays = [t if t is None else t._data for t in inputs]
     if rule.promotes and any(x.dtype is not arrays[0].dtype for x in arrays):
         meeting = common_type(arrays)

@@ -49,6 +49,7 @@ class CatBackward0(ShapeRule):
 
     inputs = ("tensors",)
     keeps = ("dim",)
+    widens = False  # nothing is computed
 
     def forward(*arrays):
         *arrays, dim, operands = arrays
@@ -81,6 +82,7 @@ class StackBackward0(ShapeRule):
 
     inputs = ("tensors",)
     keeps = ("dim",)
+    widens = False  # nothing is computed
 
     def forward(*arrays):
         *arrays, dim, _ = arrays
@@ -228,6 +230,7 @@ class BlockDiagBackward0(ShapeRule):
     """
 
     inputs = ("tensors",)
+    widens = False  # nothing is computed
 
     def forward(*arrays):
         *arrays, shapes, _ = arrays

@@ -1194,6 +1194,11 @@ def cross(input, other, *, dim=-1):
         raise RuntimeError(
             f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[dim]} and {b.shape[dim]}"
         )
+    no_bools(a, "cross")
+    if a.dtype is not b.dtype:
+        raise RuntimeError(
+            f"expected scalar type {TYPE_NAMES[a.dtype.name]} but found {TYPE_NAMES[b.dtype.name]}"
+        )
     return apply(LinalgCrossBackward0, (input, other), dim)
 
 
@@ -1335,6 +1340,12 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
         )
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
+    if a.dtype.name == "float16":
+        raise not_for(a.dtype, "cdist")
+    if a.dtype is not b.dtype:
+        raise RuntimeError(
+            f"expected scalar type {TYPE_NAMES[a.dtype.name]} but found {TYPE_NAMES[b.dtype.name]}"
+        )
     n, m, d = a.shape[-2], b.shape[-2], a.shape[-1]
     modes = {
         "use_mm_for_euclid_dist_if_necessary": max(n, m) > 25,

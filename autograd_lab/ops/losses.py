@@ -8,7 +8,7 @@ import operator
 
 import numpy as np
 
-from ..autograd.errors import not_for
+from ..autograd.errors import TYPE_NAMES, not_for
 from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
 from ..autograd.record import finish
@@ -91,6 +91,7 @@ class NllLossBackward0(GeneralRule):
     """
 
     op = "nll_loss"
+    torch_name = "nll_loss_forward"
     inputs = saves = ("self", "target", "weight", "total_weight")
     operands = extras = 1
     keeps = ("reduction", "ignore_index")
@@ -158,6 +159,7 @@ class NllLoss2DBackward0(GeneralRule):
     """
 
     op = "nll_loss2d"
+    torch_name = "nll_loss2d_forward"
     inputs = saves = ("self", "target", "weight", "total_weight")
     operands = extras = 1
     keeps = ("reduction", "ignore_index")
@@ -339,6 +341,10 @@ def _check_nll(x, t, weight):
     if x.dtype.kind != "f":
         name = "nll_loss2d_forward_out_frame" if spatial else "nll_loss_out_frame"
         raise not_for(x.dtype, name)
+    if weight is not None and weight._data.dtype is not x.dtype:
+        raise RuntimeError(
+            f"expected scalar type {TYPE_NAMES[x.dtype.name]} but found {TYPE_NAMES[weight._data.dtype.name]}"
+        )
     if spatial:
         if t.ndim != 3:
             raise RuntimeError(

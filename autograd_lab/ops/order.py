@@ -15,7 +15,7 @@ from ..warning import warn_once
 from . import both
 from .comparison import constant_result, underived
 from .reductions import MaxBackward1, Selection, not_empty, pick, wrap_dim
-from .rule import FUNCTIONS, METHODS, Rule, floats_only, function, method, no_bools, tensor_of
+from .rule import FUNCTIONS, METHODS, Rule, common_type, floats_only, function, method, no_bools, tensor_of
 from .scalars import times
 
 
@@ -470,6 +470,9 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
     if sorter is not None:
         _check_sorter(begin, edges, sorter._data)
         edges = np.take_along_axis(edges, sorter._data, -1)
+    if edges.dtype is not x.dtype:
+        meeting = common_type([edges, x])
+        edges, x = edges.astype(meeting), x.astype(meeting)
     if edges.dtype.kind == "b":
         raise not_for(edges.dtype, "searchsorted_out_cpu")
     for what, array in (("boundary", edges), ("input value", x)):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..autograd.errors import CPP_NAMES
+from ..autograd.errors import CPP_NAMES, not_for
 from ..autograd.modes import THREAD, WATCHERS, tell
 from ..autograd.record import apply, apply_inplace, edges_of, finish, make_node, wanted
 from ..autograd.variable import Variable, wrap
@@ -178,6 +178,8 @@ def _with_limits(input, min, max):
         return ClampMaxBackward1, (input, high)
     elif high is None:
         return ClampMinBackward1, (input, low)
+    if {x._data.dtype.kind for x in (input, low, high)} == {"b"}:
+        raise not_for(input._data.dtype, "clamp_cpu")
     return ClampBackward0, (input, low, high)
 
 
@@ -959,7 +961,6 @@ class LerpBackward1(Rule):
 
 
 def _between(a, b, w):
-    floats_only(a, "lerp_kernel_scalar")
     # From the nearer end, so that w = 0 and w = 1 give the ends exactly.
     return np.where(np.abs(w) < 0.5, a + w * (b - a), b - (b - a) * (1 - w)).astype(a.dtype, copy=False)
 
@@ -971,13 +972,18 @@ def _same_type(input, **others):
             raise RuntimeError(f"expected dtype {want} for `{name}` but got dtype {have}")
 
 
-@function
-def lerp(input, end, weight):
-    """The point between `input` and `end` at `weight`, a number or a tensor (torch.lerp)."""
+def _check_lerp(input, end, weight):
     if isinstance(weight, Variable) and not weight._data.ndim:
         _same_type(input, end=end)  # a 0-d weight may be of another type
     else:
         _same_type(input, end=end, weight=weight)
+    floats_only(input._data, "lerp_kernel_tensor" if isinstance(weight, Variable) else "lerp_kernel_scalar")
+
+
+@function
+def lerp(input, end, weight):
+    """The point between `input` and `end` at `weight`, a number or a tensor (torch.lerp)."""
+    _check_lerp(input, end, weight)
     if isinstance(weight, Variable):
         return pointwise(LerpBackward1, (input, end, weight))
     return pointwise(LerpBackward0, (input, end), weight)
@@ -986,6 +992,7 @@ def lerp(input, end, weight):
 @method
 def lerp_(self, end, weight):
     """The in-place form of `lerp`."""
+    _check_lerp(self, end, weight)
     if isinstance(weight, Variable):
         return pointwise_inplace(LerpBackward1, (self, end, weight))
     return pointwise_inplace(LerpBackward0, (self, end), weight)
@@ -1005,7 +1012,7 @@ class AddcmulBackward0(Rule):
     keeps = ("value",)
 
     def forward(a, b, c, value):
-        return a + a.dtype.type(value) * b * c
+        return no_bools(a, "addcmul_cpu_out") + a.dtype.type(value) * b * c
 
     def vjp(self, g, b, c):
         v = self.args[0]

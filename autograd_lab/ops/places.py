@@ -545,6 +545,7 @@ class ScatterReduced(NoDerivative, ShapeRule, name="NotImplemented"):
 def _check_src(name, input, d, index, src):
     shape, other, given = input._data.shape or (1,), index._data.shape or (1,), src._data.shape or (1,)
     if src._data.dtype is not input._data.dtype:
+        name = name.removesuffix("_reduce")  # PyTorch's words are those of scatter
         raise RuntimeError(f"{name}(): Expected self.dtype to be equal to src.dtype")
     if len(given) < len(other) and index._data.size:
         raise IndexError(
@@ -861,6 +862,11 @@ def _put(input, index, source, accumulate=False):
     """A copy with elements overwritten by their number in the flattened tensor (torch.put)."""
     if index._data.dtype != np.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {index.dtype.type_name}")
+    if input._data.dtype is not source._data.dtype:
+        raise RuntimeError(
+            f"put_(): self and source expected to have the same dtype, but got self.dtype = {input.dtype.type_name} and "
+            f"source.dtype = {source.dtype.type_name}"
+        )
     if index._data.size != source._data.size:
         raise RuntimeError(
             f"put_(): Expected source and index to have the same number of elements, but got source.numel() = "

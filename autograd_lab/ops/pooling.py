@@ -792,7 +792,9 @@ class MaxUnpool2DBackward0(Rule):
         per_plane = (*place.shape[:-nd], math.prod(place.shape[-nd:]))
         if isinstance(g, Variable) and place.size:
             g = g.contiguous(memory_format=channels_last if has_channels_last(place) else contiguous_format)
-            return both.take_along(g.view(*per_plane[:-1], -1), place.reshape(per_plane), -1).view(place.shape)
+            return both.take_along(g.view(*per_plane[:-1], -1), place.reshape(per_plane), -1).view(
+                place.shape
+            )
         per_image = (*per_plane[:-1], math.prod(g.shape[-nd:]))
         return both.take_along(g.reshape(per_image), place.reshape(per_plane), -1).reshape(place.shape)
 

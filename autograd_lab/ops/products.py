@@ -24,6 +24,7 @@ from .rule import FUNCTIONS, METHODS, Rule, function
 from .shapes import TBackward0, UnsafeViewBackward0
 
 _multiply = operator.matmul
+_BOOL = np.dtype(bool)
 _sum_rows = np.add.reduce
 
 
@@ -239,6 +240,8 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     c, x, y = input._data, mat1._data, mat2._data
     if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[0] or not c.dtype is x.dtype is y.dtype:
         _check_addmm(c, x, y)
+    if x.dtype is _BOOL:
+        raise not_for(x.dtype, "addmm_impl_cpu_")
     state = THREAD.state
     out = new(book.Tensor)
     try:
@@ -404,6 +407,7 @@ def mv(input, vec):
         raise RuntimeError(
             f"addmv input tensors must have the same dtype, but got {_name(y)}, {_name(x)}, and {_name(y)}"
         )
+    book.no_bools(x, "addmv_impl_cpu")
     return apply(MvBackward0, (input, vec))
 
 
@@ -535,8 +539,13 @@ def _check_addmv(c, x, y):
 @function
 def addmv(input, mat, vec, *, beta=1, alpha=1):
     """`beta * input + alpha * mat @ vec` (torch.addmv)."""
-    c = input._data
-    _check_addmv(c, mat._data, vec._data)
+    c, x, y = input._data, mat._data, vec._data
+    _check_addmv(c, x, y)
+    if not c.dtype is x.dtype is y.dtype:
+        raise RuntimeError(
+            f"addmv input tensors must have the same dtype, but got {_name(c)}, {_name(x)}, and {_name(y)}"
+        )
+    book.no_bools(x, "addmv_impl_cpu")
     return apply(AddmvBackward0, (input, mat, vec), beta, alpha, c.shape)
 
 
@@ -613,6 +622,7 @@ def bmm(input, mat2):
     for i, m in enumerate((x, y)):
         if m.ndim != 3:
             raise RuntimeError(f"batch{i + 1} must be a 3D tensor")
+    book.no_bools(x, "bmm")
     _check_batches(x, y)
     return apply(BmmBackward0, (input, mat2))
 
@@ -695,15 +705,27 @@ def _check_three(x, y):
 @function
 def baddbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """`beta * input + alpha * bmm(batch1, batch2)` (torch.baddbmm)."""
-    _check_expands(input._data.shape, _check_three(batch1._data, batch2._data))
+    c, x, y = input._data, batch1._data, batch2._data
+    if c.dtype is x.dtype:
+        book.no_bools(x, "baddbmm")
+    _check_expands(c.shape, _check_three(x, y))
+    if c.dtype is not x.dtype:
+        kinds = [CPP_NAMES[a.dtype.name] for a in (c, x, y)]
+        raise RuntimeError(
+            "Input dtypes must be the same, got: input {}, batch1: {}, batch2: {}".format(*kinds)
+        )
     return apply(BaddbmmBackward0, (input, batch1, batch2), beta, alpha, input._data.shape)
 
 
 @function
 def addbmm(input, batch1, batch2, *, beta=1, alpha=1):
     """`beta * input + alpha * bmm(batch1, batch2).sum(0)` (torch.addbmm)."""
-    k, n, p = _check_three(batch1._data, batch2._data)
-    _check_expands(input._data.shape, (n, p))
+    c, x, y = input._data, batch1._data, batch2._data
+    if c.dtype is not y.dtype:
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {_name(c)} and {_name(y)}")
+    k, n, p = _check_three(x, y)
+    _check_expands(c.shape, (n, p))
+    book.no_bools(x, "addmm_impl_cpu_")
     return apply(AddbmmBackward0, (input, batch1, batch2), beta, alpha, k, n, p, input._data.shape)
 
 
@@ -898,6 +920,11 @@ def multi_dot(tensors):
     for i, t in enumerate(tensors):
         if t._data.ndim != 2:
             raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {t._data.ndim}D")
+        if t._data.dtype is not tensors[0]._data.dtype:
+            kinds = [CPP_NAMES[a._data.dtype.name] for a in (tensors[0], t)]
+            raise RuntimeError(
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {kinds[0]} and tensor {i} {kinds[1]}"
+            )
         if i and tensors[i - 1]._data.shape[1] != t._data.shape[0]:
             raise RuntimeError(
                 f"multi_dot(): tensors {i - 1} and {i} with shapes {list(tensors[i - 1]._data.shape)} and "
@@ -939,6 +966,8 @@ def tensordot(a, b, dims=2):
     """
     if isinstance(dims, Variable):
         dims = dims.tolist()
+    if a._data.dtype is not b._data.dtype:
+        raise RuntimeError("both inputs should have same dtype")
     if isinstance(dims, int):
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")

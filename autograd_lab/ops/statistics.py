@@ -25,6 +25,8 @@ def cov(input, *, correction=1, fweights=None, aweights=None):
         raise RuntimeError(
             f"cov(): expected input to have two or fewer dimensions but got an input with {input._data.ndim} dimensions"
         )
+    if input._data.dtype.kind == "b":
+        raise RuntimeError("cov(): bool dtype is not supported for input")
     x = input.reshape(1, -1) if input._data.ndim < 2 else input
     _check_weights("fweights", fweights, x._data.shape[1], "integral", "iu")
     _check_weights("aweights", aweights, x._data.shape[1], "floating point", "f")
@@ -106,6 +108,8 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
     """The area under the points `y` along `dim`, `dx` or the differences of `x` apart (torch.trapezoid)."""
     if not y._data.shape[dim]:
         return wrap(np.zeros_like(y._data.sum(dim)))
+    if "b" in (y._data.dtype.kind, None if x is None else x._data.dtype.kind):
+        raise RuntimeError("trapezoid: received a bool input for `x` or `y`, but bool is not supported")
     if x is not None:
         pairs, width, dim = _panels("trapezoid", y, x, dx, dim)
         return over((pairs * width).sum(dim), 2.0)

@@ -73,7 +73,9 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     if not input.numel():
         raise RuntimeError("Cannot pack empty tensors.")
     if lengths.ndim != 1:
-        raise RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.ndim}D cpu Long tensor")
+        raise RuntimeError(
+            f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.ndim}D cpu Long tensor"
+        )
     if batch_first:
         input = input.transpose(0, 1)
     if lengths.size != input.shape[1]:

@@ -245,7 +245,7 @@ def check_fits(target, data):
             f"output with shape {list(shape)} doesn't match the broadcast shape {list(data.shape)}"
         )
     have, want = data.dtype, target._data.dtype
-    if have is not want and _RANK[have.kind] > _RANK[want.kind]:
+    if have is not want and RANK[have.kind] > RANK[want.kind]:
         from .errors import TYPE_NAMES
 
         raise RuntimeError(
@@ -253,7 +253,8 @@ def check_fits(target, data):
         )
 
 
-_RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
+"""Kinds of numbers by how much they hold: what is of a higher one cannot be written into a lower."""
 
 
 def write(target, data):

@@ -14,7 +14,9 @@ from types import FunctionType
 
 import numpy as np
 
+from ..autograd.errors import CPP_NAMES, TYPE_NAMES
 from ..autograd.modes import THREAD
+from ..autograd.record import RANK
 from ..autograd.variable import Variable
 from ..autograd.views import check_writable
 from ..dtypes import dtype
@@ -514,6 +516,8 @@ def _typed_as(out, key, kwargs):
     known = forms_of(key)
     params = [p for f in (known[1] if known else ()) for p in f.params]
     names = {p[1] for p in params}
+    if key in _IN_TYPE_OF_OUT and kwargs.get("dtype") is None and isinstance(out, Variable):
+        return kwargs | {"dtype": out.dtype}
     makes = not any(
         p[0] in ("Tensor", "tuple of Tensors") and p[1] not in ("out", "start", "end") for p in params
     )
@@ -574,11 +578,50 @@ def write_out(key, result, out):
     return type(result)(outs) if several else out
 
 
+_OUT_TYPES = {
+    "Found dtype {Out} but expected {Own}": (
+        "neg negative floor ceil trunc fix round abs absolute sign sgn frac bitwise_not clamp clip"
+    ),
+    "Expected out tensor to have dtype {own}, but got {out} instead": (
+        "softmax log_softmax tril triu diag gather argmax argmin mm addmm bmm"
+    ),
+    "Expected the dtype for input and out to match, but got {Own} for input's dtype and {Out} for out's dtype.": "amax amin",
+    "expected scalar_type {Own} but found {Out}": "logcumsumexp",
+    "nan_to_num: dtype of out: {Out} should be same as input: {Own}": "nan_to_num",
+    "Expected out type to be {Own} but got {Out}": "where",
+    "result dtype {Out} does not match input dtype {Own}": "dot",
+    "{name}(): self and result must have the same scalar type": "index_select masked_select",
+    "take(): self and out expected to have the same dtype, but got self.dtype = {Own} and out.dtype = {Out}": "take",
+    "signbit does not support non-boolean outputs.": "signbit",
+    "{name} only supports bool tensor for result, got: {Out}": "all any",
+    "nonzero: Expected out tensor to have scalar type Long but got scalar type{Out}": "nonzero",
+}
+"""What PyTorch says where `out` is not of the type of the result, of functions that do not convert."""
+
+_OUT_REFUSES = {name: text for text, names in _OUT_TYPES.items() for name in names.split()}
+
+_TRUTHS = ("all", "any")
+"""These write truth values, and bytes where `out` holds bytes."""
+
+_IN_TYPE_OF_OUT = ("sum", "prod", "cumsum", "cumprod")
+"""These compute in the type of `out`."""
+
+
 def _write_one(out, result, name, computed):
     have, want = result._data, out._data
-    if have.dtype.kind == "f" and want.dtype.kind != "f":
-        from ..autograd.errors import TYPE_NAMES
-
+    converts = name in _TRUTHS and want.dtype.name in ("bool", "uint8")
+    if have.dtype is not want.dtype and name in _OUT_REFUSES and not converts:
+        own, got = have.dtype.name, want.dtype.name
+        raise RuntimeError(
+            _OUT_REFUSES[name].format(
+                name=name, own=CPP_NAMES[own], out=CPP_NAMES[got], Own=TYPE_NAMES[own], Out=TYPE_NAMES[got]
+            )
+        )
+    if RANK[have.dtype.kind] > RANK[want.dtype.kind] and not converts:
+        if name in ("cat", "stack"):
+            raise TypeError(
+                f"torch.cat(): input types can't be cast to the desired output type {TYPE_NAMES[want.dtype.name]}"
+            )
         raise RuntimeError(
             f"result type {TYPE_NAMES[have.dtype.name]} can't be cast to the desired output type {TYPE_NAMES[want.dtype.name]}"
         )

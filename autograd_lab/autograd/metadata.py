@@ -1,7 +1,8 @@
 """What a gradient must look like: as the tensor did when the graph met it.
 
 A formula gives a gradient of the right shape by itself, unless somebody changed what it reads: `t.data = other` can give a tensor
-another shape or type while its graph lives, and `t.grad_dtype` asks for gradients of another type. Then a gradient that broadcasting made larger is summed, and any other is refused.
+another shape or type while its graph lives. Then a gradient that broadcasting made larger is summed, and any other shape is
+refused; another type is converted, also to the one that `t.grad_dtype` asks for.
 """
 
 import weakref

@@ -61,6 +61,13 @@ def not_for(dtype, kernel):
     return NotImplementedError(f"\"{kernel}\" not implemented for '{TYPE_NAMES[dtype.name]}'")
 
 
+def other_type(wanted, found):
+    """The error of an array `found` that is not of the type of the array `wanted`."""
+    return RuntimeError(
+        f"expected scalar type {TYPE_NAMES[wanted.dtype.name]} but found {TYPE_NAMES[found.dtype.name]}"
+    )
+
+
 def tensor_type(t):
     """The legacy type name of a tensor, such as torch.FloatTensor."""
     return f"torch.{TYPE_NAMES.get(t._data.dtype.name, t._data.dtype.name)}Tensor"

@@ -512,12 +512,12 @@ _MADE_IN_ROWS = ("arange", "range", "linspace", "logspace")
 
 
 def _typed_as(out, key, kwargs):
-    """The arguments of a function that only makes numbers, so that it makes them in the type of `out`."""
+    """The arguments of a function that only makes numbers, or adds them up, so that it does so in the type of `out`."""
+    if key in _IN_TYPE_OF_OUT and kwargs.get("dtype") is None and isinstance(out, Variable):
+        return kwargs | {"dtype": out.dtype}
     known = forms_of(key)
     params = [p for f in (known[1] if known else ()) for p in f.params]
     names = {p[1] for p in params}
-    if key in _IN_TYPE_OF_OUT and kwargs.get("dtype") is None and isinstance(out, Variable):
-        return kwargs | {"dtype": out.dtype}
     makes = not any(
         p[0] in ("Tensor", "tuple of Tensors") and p[1] not in ("out", "start", "end") for p in params
     )

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..autograd.errors import CPP_NAMES, TYPE_NAMES, not_for
+from ..autograd.errors import CPP_NAMES, TYPE_NAMES, not_for, other_type
 from ..autograd.record import apply
 from ..autograd.variable import Variable
 from ..dtypes import number_as
@@ -347,7 +347,7 @@ def conv_transpose(nd, name, input, weight, bias, stride, padding, output_paddin
         raise _too_much_extra(extra, stride, dilation)
     floats_only(x, f"slow_conv_transpose{max(nd, 2)}d_out_cpu")
     if x.dtype is not w.dtype:
-        raise _other_type(x, w)
+        raise other_type(x, w)
     kernel = w.shape[2:]
     size = tuple(
         (n - 1) * t - 2 * p + d * (k - 1) + e + 1
@@ -391,12 +391,6 @@ def _padding_by_name(input, w, stride, padding, dilation):
         pad = [v for t in reversed(totals) for v in (0, t % 2)]
         input = pad_constant(input, pad)
     return input, tuple(t // 2 for t in totals)
-
-
-def _other_type(x, w):
-    return RuntimeError(
-        f"expected scalar type {TYPE_NAMES[x.dtype.name]} but found {TYPE_NAMES[w.dtype.name]}"
-    )
 
 
 def _too_much_extra(extra, stride, dilation):
@@ -463,7 +457,7 @@ def _check_conv(x, w, b, stride, padding, dilation, groups):
             f"Input type ({CPP_NAMES[x.dtype.name]}) and bias type ({CPP_NAMES[b._data.dtype.name]}) should be the same"
         )
     if x.dtype is not w.dtype:
-        raise _other_type(x, w)
+        raise other_type(x, w)
 
 
 # -- unfold and fold ----------------------------------------------------------------------------------
@@ -1269,8 +1263,6 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     Raises RuntimeError for shapes and types that do not fit together, NotImplementedError for integers, ValueError for
     an unknown mode.
     """
-    from ..dtypes import ALL
-
     if interpolation_mode not in _TAPS or padding_mode not in (ZEROS, BORDER, REFLECTION):
         raise ValueError(f"grid_sampler(): unknown mode {interpolation_mode} or padding {padding_mode}")
     x, at = input._data, grid._data
@@ -1299,9 +1291,7 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
         name = "grid_sampler_2d_cpu_kernel_impl" if x.ndim == 4 else "grid_sampler3d_cpu"
         raise not_for(x.dtype, name)
     if x.dtype is not at.dtype:
-        raise RuntimeError(
-            f"expected scalar type {ALL[x.dtype].type_name} but found {ALL[at.dtype].type_name}"
-        )
+        raise other_type(x, at)
     rule = GridSampler2DBackward0 if x.ndim == 4 else GridSampler3DBackward0
     return apply(rule, (input, grid), interpolation_mode, padding_mode, bool(align_corners))
 

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from .. import return_types
-from ..autograd.errors import TYPE_NAMES, not_for
+from ..autograd.errors import TYPE_NAMES, not_for, other_type
 from ..autograd.memory import put
 from ..autograd.metadata import sum_to
 from ..autograd.record import apply
@@ -1196,9 +1196,7 @@ def cross(input, other, *, dim=-1):
         )
     no_bools(a, "cross")
     if a.dtype is not b.dtype:
-        raise RuntimeError(
-            f"expected scalar type {TYPE_NAMES[a.dtype.name]} but found {TYPE_NAMES[b.dtype.name]}"
-        )
+        raise other_type(a, b)
     return apply(LinalgCrossBackward0, (input, other), dim)
 
 
@@ -1343,9 +1341,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     if a.dtype.name == "float16":
         raise not_for(a.dtype, "cdist")
     if a.dtype is not b.dtype:
-        raise RuntimeError(
-            f"expected scalar type {TYPE_NAMES[a.dtype.name]} but found {TYPE_NAMES[b.dtype.name]}"
-        )
+        raise other_type(a, b)
     n, m, d = a.shape[-2], b.shape[-2], a.shape[-1]
     modes = {
         "use_mm_for_euclid_dist_if_necessary": max(n, m) > 25,

@@ -8,7 +8,7 @@ import operator
 
 import numpy as np
 
-from ..autograd.errors import TYPE_NAMES, not_for
+from ..autograd.errors import not_for, other_type
 from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
 from ..autograd.record import finish
@@ -342,9 +342,7 @@ def _check_nll(x, t, weight):
         name = "nll_loss2d_forward_out_frame" if spatial else "nll_loss_out_frame"
         raise not_for(x.dtype, name)
     if weight is not None and weight._data.dtype is not x.dtype:
-        raise RuntimeError(
-            f"expected scalar type {TYPE_NAMES[x.dtype.name]} but found {TYPE_NAMES[weight._data.dtype.name]}"
-        )
+        raise other_type(x, weight._data)
     if spatial:
         if t.ndim != 3:
             raise RuntimeError(

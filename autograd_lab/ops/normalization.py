@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from ..autograd.errors import TYPE_NAMES
+from ..autograd.errors import other_type
 from ..autograd.modes import WATCHERS, tell
 from ..autograd.record import apply
 from ..autograd.variable import Variable
@@ -182,15 +182,13 @@ def _same_type(x, *others):
 
     Which error it is depends on the first of the others, as in PyTorch.
     """
-    others = [t._data.dtype for t in others if t is not None]
-    for dtype in others:
-        if dtype is x.dtype:
+    others = [t._data for t in others if t is not None]
+    for other in others:
+        if other.dtype is x.dtype:
             continue
-        if others[0] is x.dtype:
-            raise RuntimeError(
-                f"expected scalar type {TYPE_NAMES[x.dtype.name]} but found {TYPE_NAMES[dtype.name]}"
-            )
-        if any(one.name != "float32" for one in others):
+        if others[0].dtype is x.dtype:
+            raise other_type(x, other)
+        if any(one.dtype.name != "float32" for one in others):
             raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
         if x.dtype.name != "float16":
             raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")

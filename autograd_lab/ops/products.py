@@ -10,7 +10,7 @@ import operator
 
 import numpy as np
 
-from ..autograd.errors import CPP_NAMES, not_for
+from ..autograd.errors import CPP_NAMES, not_for, other_type
 from ..autograd.metadata import sum_to
 from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
@@ -634,7 +634,7 @@ def _check_batches(x, y):
             f"[{y.shape[0]}, {y.shape[1]}]."
         )
     if x.dtype is not y.dtype:
-        raise RuntimeError(f"expected scalar type {_name(x)} but found {_name(y)}")
+        raise other_type(x, y)
 
 
 class BaddbmmBackward0(Rule):

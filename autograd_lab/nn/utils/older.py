@@ -66,7 +66,7 @@ def _hook(module, kind, name):
     )
 
 
-def _apply(module, hook, label, title):
+def _apply(module, hook, label):
     if _hook(module, type(hook), hook.name) is not None:
         raise RuntimeError(f"Cannot register two {label} hooks on the same parameter {hook.name}")
     weight = module._parameters[hook.name]
@@ -74,8 +74,8 @@ def _apply(module, hook, label, title):
         raise ValueError(f"`{hook.name}` cannot be `None` when applying {label}")
     if is_lazy(weight):
         raise ValueError(
-            f"The module passed to `{title[0]}` can't have uninitialized parameters. Make sure to run the dummy forward before "
-            f"applying {title[1]} normalization"
+            f"The module passed to `{type(hook).__name__[1:]}` can't have uninitialized parameters. Make sure to run the dummy "
+            f"forward before applying {label.removesuffix('_norm')} normalization"
         )
     del module._parameters[hook.name]
     return weight
@@ -103,7 +103,7 @@ def weight_norm(module, name="weight", dim=0):
         FutureWarning,
     )
     hook = _WeightNorm(name, dim)
-    weight = _apply(module, hook, "weight_norm", ("WeightNorm", "weight"))
+    weight = _apply(module, hook, "weight_norm")
     module.register_parameter(name + "_g", Parameter(rules.norm_except_dim(weight, 2, hook.dim).detach()))
     module.register_parameter(name + "_v", Parameter(weight.detach()))
     setattr(module, name, hook.compute(module))
@@ -125,7 +125,7 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
     if dim is None:
         dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
     hook = _SpectralNorm(name, n_power_iterations, dim, eps)
-    weight = _apply(module, hook, "spectral_norm", ("SpectralNorm", "spectral"))
+    weight = _apply(module, hook, "spectral_norm")
     h, w = hook.matrix(weight.detach()).shape
     u, v = [normalize(weight.new_empty(n).normal_(0, 1), dim=0, eps=eps) for n in (h, w)]
     module.register_parameter(name + "_orig", weight)

@@ -55,26 +55,41 @@ def check_overlap(t, others):
     """Raise RuntimeError if writing to `t` while reading `others` would depend on the order of the elements."""
     if shares_places(t):
         raise overlap_error()
+    for o in others:
+        if o is not t and _shares_memory(t, o) and not _same_places(t, o):
+            raise overlapping()
+
+
+def check_apart(t, others):
+    """Raise RuntimeError if `t`, which is to be written, shares any memory with `others`, itself among them."""
+    if any(o is t or _shares_memory(t, o) for o in others):
+        raise overlapping()
+
+
+def overlapping():
+    """The error of writing to a tensor some of whose memory is read at the same time."""
+    return RuntimeError(
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+        "location. Please clone() the tensor before performing the operation."
+    )
+
+
+def _shares_memory(t, o):
+    """Whether two tensors, both without gaps (of others nobody asks), have some memory in common."""
     box = t._box
-    if box is not None and isinstance(t._data, np.ndarray):  # somebody may share this memory
-        for o in others:
-            if o._box is box and o is not t and _overlap_partly(t, o):
-                raise RuntimeError(
-                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single "
-                    "memory location. Please clone() the tensor before performing the operation."
-                )
-
-
-def _overlap_partly(t, o):
-    """Whether two tensors without gaps share some memory, but not as the same elements in the same order."""
+    if box is None or o._box is not box or not isinstance(t._data, np.ndarray):
+        return False
     a, b = t._array(), o._array()
     if not (a.size and b.size and _dense(a) and _dense(b)):
         return False
     a_start, b_start = a.__array_interface__["data"][0], b.__array_interface__["data"][0]
-    a_end, b_end = a_start + a.nbytes, b_start + b.nbytes
-    if (a_start, a_end) == (b_start, b_end):
-        return t.stride() != o.stride()
-    return a_start < b_end and b_start < a_end
+    return a_start < b_start + b.nbytes and b_start < a_start + a.nbytes
+
+
+def _same_places(t, o):
+    """Whether two tensors without gaps are the same elements of one memory, in the same order."""
+    a, b = t._array(), o._array()
+    return a.ctypes.data == b.ctypes.data and a.nbytes == b.nbytes and t.stride() == o.stride()
 
 
 def _dense(a):

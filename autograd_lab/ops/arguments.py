@@ -15,6 +15,7 @@ from types import FunctionType
 import numpy as np
 
 from ..autograd.errors import CPP_NAMES, TYPE_NAMES
+from ..autograd.memory import check_apart, check_overlap
 from ..autograd.modes import THREAD
 from ..autograd.record import RANK
 from ..autograd.variable import Variable
@@ -60,7 +61,8 @@ def _public(fn, key, module):
                 return fn(*args, **kwargs)
             if THREAD.state.dual is not None:
                 _refuse_dual(key, out, (*args, *kwargs.values()))
-            return write_out(key, fn(*args, **_typed_as(out, key, kwargs)), out)
+            result = fn(*args, **_typed_as(out, key, kwargs))
+            return write_out(key, result, out, (*args, *kwargs.values()))
         except Exception as error:
             otherwise = other_form(key, args, kwargs, error)
             if otherwise is None:
@@ -549,18 +551,23 @@ def _refuse_dual(key, out, values):
         )
 
 
-def write_out(key, result, out):
-    """Write what a function returned into `out` (a tensor, or a tuple of them) and return that.
+def write_out(key, result, out, values):
+    """Write what a function returned for `values` into `out` (a tensor, or a tuple of them) and return that.
 
     Autograd does not follow this. Raises TypeError if the function has no `out`, RuntimeError if a gradient would be
-    wanted or the numbers do not fit; a tensor of another shape is resized, with PyTorch's warning unless it is empty.
+    wanted, the numbers do not fit, or `out` overlaps with what is read; a tensor of another shape is resized, with PyTorch's
+    warning unless it is empty.
     """
     known = forms_of(key)
     name = key.rpartition(".")[2] if known is None else known[0]
     params = [p for f in (known[1] if known else ()) for p in f.params]
-    if all(p[1] != "out" for p in params):
+    in_python = key in _IN_PYTHON
+    name = _IN_PYTHON.get(key, name)
+    if not in_python and all(p[1] != "out" for p in params):
         raise TypeError(f"{name}() got an unexpected keyword argument 'out'")
-    computed = any(kind in ("Tensor", "tuple of Tensors") for kind, param, *_ in params if param != "out")
+    computed = in_python or any(
+        kind in ("Tensor", "tuple of Tensors") for kind, param, *_ in params if param != "out"
+    )
     several = isinstance(result, tuple)
     results = result if several else (result,)
     outs = tuple(out) if several and isinstance(out, (tuple, list)) else (out,)
@@ -573,9 +580,54 @@ def write_out(key, result, out):
             f"{name}(): functions with out=... arguments don't support automatic differentiation, but one of the "
             "arguments requires grad."
         )
+    operands = [v for value in values for v in (value if isinstance(value, (list, tuple)) else (value,))]
+    operands = [v for v in operands if isinstance(v, Variable)]
     for t, r in zip(outs, results, strict=True):
+        _check_type(t, r, name)
+        _check_memory(t, name, operands, several)
         _write_one(t, r, name, computed)
     return type(result)(outs) if several else out
+
+
+_IN_PYTHON = {
+    "F.normalize": "div",
+    "chain_matmul": "mm",
+    "lu": "lu",
+    "norm": "linalg_vector_norm",
+    "tensordot": "tensordot",
+}
+"""Functions whose arguments no message of PyTorch lists, and what computes them there."""
+
+_MEMORY = {
+    "apart": (
+        "aminmax cat column_stack cross dstack gather ger hstack index_select kthvalue linalg_cross masked_select mode outer "
+        "row_stack stack take take_along_dim vstack"
+    ),
+    "apart but for the first": "addr index_add index_copy index_reduce scatter scatter_add scatter_reduce",
+    "only the first is looked at": "addbmm addmm addmv baddbmm",
+    "anything": (
+        "all amax amin any argmax argmin avg_pool2d bernoulli bmm bucketize chain_matmul cholesky_inverse cholesky_solve cummax "
+        "cummin diag dot histc inverse kron linear log_sigmoid log_softmax logsumexp lu_solve matmul mean median mm mv mvlgamma "
+        "nanmean nanmedian nanquantile nansum nonzero prod qr quantile searchsorted slice_scatter softmax special_multigammaln "
+        "special_ndtr std sum svd tensordot tril triu var"
+    ),
+}
+"""How `out` may lie to the operands. Of all other functions it may be one of them, or lie apart; of those of linalg, anyhow."""
+
+_MEMORY_RULES = {name: rule for rule, names in _MEMORY.items() for name in names.split()}
+
+
+def _check_memory(out, name, operands, several):
+    """Raise RuntimeError if `out` overlaps with the operands of a function that does not allow it."""
+    rule = _MEMORY_RULES.get(name, "anything" if name.startswith("linalg_") else "")
+    first = operands[:1]
+    if rule == "apart" or (several and name in ("max", "min")):
+        check_apart(out, operands)
+    elif rule == "apart but for the first":
+        check_overlap(out, first)
+        check_apart(out, operands[1:])
+    elif rule != "anything":
+        check_overlap(out, first if rule else operands)
 
 
 _OUT_TYPES = {
@@ -583,13 +635,16 @@ _OUT_TYPES = {
         "neg negative floor ceil trunc fix round abs absolute sign sgn frac bitwise_not clamp clip"
     ),
     "Expected out tensor to have dtype {own}, but got {out} instead": (
-        "softmax log_softmax tril triu diag gather argmax argmin mm addmm bmm"
+        "softmax log_softmax tril triu diag gather argmax argmin mm addmm bmm linalg_vector_norm"
     ),
     "Expected the dtype for input and out to match, but got {Own} for input's dtype and {Out} for out's dtype.": "amax amin",
     "expected scalar_type {Own} but found {Out}": "logcumsumexp",
     "nan_to_num: dtype of out: {Out} should be same as input: {Own}": "nan_to_num",
     "Expected out type to be {Own} but got {Out}": "where",
     "result dtype {Out} does not match input dtype {Own}": "dot",
+    "linalg.norm expected out tensor dtype {Own} but got: {Out}": "linalg_norm",
+    "linalg.matrix_norm expected out tensor dtype {Own} but got: {Out}": "linalg_matrix_norm",
+    "{name}: Expected the output tensor to have dtype {Own}, but got an output tensor with dtype {Out}": "tensordot",
     "{name}(): self and result must have the same scalar type": "index_select masked_select",
     "take(): self and out expected to have the same dtype, but got self.dtype = {Own} and out.dtype = {Out}": "take",
     "signbit does not support non-boolean outputs.": "signbit",
@@ -607,7 +662,8 @@ _IN_TYPE_OF_OUT = ("sum", "prod", "cumsum", "cumprod")
 """These compute in the type of `out`."""
 
 
-def _write_one(out, result, name, computed):
+def _check_type(out, result, name):
+    """Raise RuntimeError or TypeError if a function does not write its result into a tensor of the type of `out`."""
     have, want = result._data, out._data
     converts = name in _TRUTHS and want.dtype.name in ("bool", "uint8")
     if have.dtype is not want.dtype and name in _OUT_REFUSES and not converts:
@@ -625,6 +681,10 @@ def _write_one(out, result, name, computed):
         raise RuntimeError(
             f"result type {TYPE_NAMES[have.dtype.name]} can't be cast to the desired output type {TYPE_NAMES[want.dtype.name]}"
         )
+
+
+def _write_one(out, result, name, computed):
+    have, want = result._data, out._data
     if have.shape != want.shape and have.size == want.size and name in _MADE_IN_ROWS:
         result = METHODS["reshape"](result, want.shape)
     elif have.shape != want.shape:

@@ -85,15 +85,17 @@ def forms(fn, stand_in, keyword_names):
             parts.append(f"{kind} {name}" + (" = ..." if refuses_none else " = None"))
         args.append(stand_in[kind])
     count = sum("=" not in p for p in parts)
-    keywords = []
+    keywords, given = [], {}
     for name in dict.fromkeys([*needed, *keyword_names]):
         if any(re.search(rf" {name}\b", p) for p in parts):
             continue
         says = re.search(
             rf"argument '{name}' must be ([\w. ]+?),? (?:not|but)",
-            answer(fn, args[:count], {name: Nothing()}),
+            answer(fn, args[:count], {**given, name: Nothing()}),
         )
         if says:
+            if name in needed:
+                given[name] = stand_in[says.group(1)]
             keywords.append(f"{says.group(1)} {name}" + ("" if name in needed else " = None"))
     return [", ".join([*parts, "*", *keywords] if keywords else parts)]
 

@@ -5,6 +5,7 @@ import math
 from .absent import finder
 from .autograd.formulas import as_formula
 from .autograd.record import apply
+from .autograd.variable import Variable
 from .ops import pairs
 from .ops import pointwise as rules
 from .ops.arguments import publish
@@ -46,6 +47,8 @@ def ndtr(input):
 
 def xlog1py(input, other):
     """Input * log(1 + other), 0 where `input` is 0 (torch.special.xlog1py)."""
+    if not isinstance(input, Variable) and not isinstance(other, Variable):
+        raise TypeError("xlog1py(): at least one of the arguments must be a Tensor")
     return pointwise(pairs.SpecialXlog1PyBackward0, (tensor_of(input), tensor_of(other)), floats=True)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..absent import finder
 from ..autograd import no_grad
+from ..autograd.errors import not_for, other_type
 from ..autograd.record import apply, check_fits
 from ..autograd.variable import wrap
 from ..dtypes import ALL
@@ -29,7 +30,7 @@ from ..ops.convolution import (
 )
 from ..ops.convolution import affine_grid as _affine_grid
 from ..ops.embedding import one_hot as _one_hot
-from ..ops.rule import FUNCTIONS, METHODS, as_float, common_type, floats_only
+from ..ops.rule import FUNCTIONS, METHODS, as_float, broadcast_shape, common_type
 from ..ops.scalars import over, plus, times
 from ..warning import warn
 
@@ -469,36 +470,7 @@ def _given(stride):
 
 def max_pool1d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
     """The largest element of each window of the last dim."""
-    if not return_indices:
-        _check_max_pool1d(
-            input._data,
-            (kernel_size, stride if _given(stride) else kernel_size, padding, dilation),
-            ceil_mode,
-        )
     return pooling.max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
-
-
-def _check_max_pool1d(x, settings, ceil_mode):
-    if x.ndim not in (2, 3) or 0 in x.shape[-2:]:
-        raise RuntimeError(
-            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
-            f"got:{list(x.shape)}"
-        )
-    floats_only(x, "max_pool1d_impl")
-    kernel, stride, padding, dilation = (pooling.of_row(value, 0)[-1] for value in settings)
-    for name, value in (("kernel_size", kernel), ("stride", stride), ("dilation", dilation)):
-        if value <= 0:
-            raise RuntimeError(f"max_pool1d() {name} must be greater than zero, but got {value}")
-    if padding < 0:
-        raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {padding}")
-    if padding > kernel // 2:
-        raise RuntimeError(
-            "max_pool1d() padding should be at most half of kernel size, but got "
-            f"padding={padding} and kernel_size={kernel}"
-        )
-    out = pooling.out_size(x.shape[-1], kernel, stride, padding, dilation, ceil_mode)
-    if out <= 0:
-        raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
 
 
 def max_pool2d(input, kernel_size, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=False):
@@ -518,9 +490,9 @@ def avg_pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, coun
     return pooling.as_row(
         avg_pool2d,
         input,
-        pooling.of_row(kernel_size, 1),
-        pooling.of_row(stride, 1),
-        pooling.of_row(padding, 0),
+        pooling.of_row("avg_pool1d", "kernel_size", kernel_size, 1),
+        pooling.of_row("avg_pool1d", "stride", stride, 1),
+        pooling.of_row("avg_pool1d", "padding", padding, 0),
         ceil_mode,
         count_include_pad,
     )
@@ -670,7 +642,7 @@ def adaptive_avg_pool1d(input, output_size):
     """The means of `output_size` cells that cover the last dim."""
     if output_size is None:  # which pooling in two dims takes for "as it is"
         raise TypeError("output_size must be a number of cells, not None")
-    (n,) = _grid(input, output_size, 1)
+    (n,) = pooling.one_number("adaptive_avg_pool1d", "output_size", _grid(input, output_size, 1))
     pooling.two_or_three_dims("adaptive_avg_pool1d", input)
     return pooling.as_row(pooling.adaptive_avg_pool2d, input, (1, n))
 
@@ -1210,17 +1182,31 @@ def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="m
     """log(1 + exp(-target x))."""
     if input._data.dtype.kind != "f":  # PyTorch computes in floats, into a result of the type of `input`
         check_fits(-input, as_float(target._data))
+    whole = broadcast_shape((input._data, target._data))
+    if whole != input._data.shape:
+        raise RuntimeError(
+            f"output with shape {list(input.shape)} doesn't match the broadcast shape {list(whole)}"
+        )
     target = target.to(input.dtype)
     return losses.call(
         losses.SoftMarginLossBackward0, (input, target), _enum(reduction, size_average, reduce)
     )
 
 
-def _vector_or_matrix(shape):
-    if len(shape) not in (1, 2) or not shape[-1]:
+def _rows_of_classes(shape):
+    """(how many rows, how many classes) scores of up to two dims are. Raises RuntimeError if there are no classes."""
+    if len(shape) > 2 or 0 in shape[-1:]:
         raise RuntimeError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(shape)}"
         )
+    return (1, 1, *shape)[-2:]
+
+
+def _check_labels(input, target, kernel):
+    if input._data.dtype.name not in ("float32", "float64"):
+        raise not_for(input._data.dtype, kernel)
+    if target._data.dtype.name != "int64":
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype.type_name}")
 
 
 def multi_margin_loss(
@@ -1232,28 +1218,33 @@ def multi_margin_loss(
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight._data.ndim != 1:
         raise ValueError("weight must be one-dimensional")
-    shape = input._data.shape
-    _vector_or_matrix(shape)
-    if len(shape) == 2 and target._data.shape != shape[:1]:
+    n, n_classes = _rows_of_classes(input._data.shape)
+    t = target._data
+    if t.ndim > 1 or t.size != n:
         raise RuntimeError(
             "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
-            f"Expected target size [{shape[0]}], but got {list(target.shape)}. Input has shape {list(shape)}."
+            f"Expected target size [{n}], but got {list(target.shape)}. Input has shape {list(input.shape)}."
         )
-    floats_only(input._data, "multi_margin_loss_cpu_kernel")
+    if weight is not None and weight._data.size != n_classes:
+        raise RuntimeError(f"inconsistent weight size, expected {n_classes} but got {list(weight.shape)}")
+    _check_labels(input, target, "multi_margin_loss_cpu_kernel")
+    if weight is not None and weight._data.dtype is not input._data.dtype:
+        raise other_type(input._data, weight._data)
+    if t.size and (t.min() < 0 or t.max() >= n_classes):
+        raise RuntimeError("target out of range")
     return losses.call(losses.MultiMarginLossBackward0, (input, target, weight), p, margin, reduction)
 
 
 def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
     """Every right class must stay 1 above every wrong one; a row of `target` lists the right ones and ends with -1."""
     reduction = _enum(reduction, size_average, reduce)
-    x, t = input._data, target._data
-    _vector_or_matrix(x.shape)
-    if t.shape != x.shape:
-        raise RuntimeError(f"inconsistent target size: {list(t.shape)} for input of size: {list(x.shape)}")
-    if t.dtype.name != "int64":
-        raise RuntimeError(f"expected scalar type Long but found {target.dtype.type_name}")
-    if t.size and (t.min() < -1 or t.max() >= t.shape[-1]):
+    shape, t = input._data.shape, target._data
+    _n, n_classes = _rows_of_classes(shape)
+    if t.shape != shape and (shape or t.size != 1 or t.ndim > 1):
+        raise RuntimeError(f"inconsistent target size: {list(t.shape)} for input of size: {list(shape)}")
+    if t.size and t.dtype.kind == "i" and (t.min() < -1 or t.max() >= n_classes):
         raise RuntimeError("argument #2 'target' is out of range")
+    _check_labels(input, target, "multilabel_margin_loss_forward_out_frame")
     return losses.call(losses.MultilabelMarginLossBackward0, (input, target), reduction)
 
 

@@ -360,8 +360,11 @@ class SoftshrinkBackward0(Rule):
 
 def softshrink(input, lambd=0.5):
     """`input` moved by lambd towards 0, where it stays (torch.nn.functional.softshrink)."""
-    if lambd < 0:
-        raise RuntimeError(f"lambda must be greater or equal to 0, but found to be {lambd:g}.")
+    dtype = input._data.dtype
+    if dtype.kind == "f" and not 0 <= lambd <= np.finfo(dtype).max:
+        raise RuntimeError(
+            f"lambda must be in range [0, {np.finfo(dtype).max:g}] for input dtype {TYPE_NAMES[dtype.name]}, but found {lambd:g}"
+        )
     return apply(SoftshrinkBackward0, (input,), lambd)
 
 

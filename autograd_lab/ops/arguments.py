@@ -242,6 +242,8 @@ def number_first(key, args, kwargs):
     from .rule import tensor_of
 
     like = args[1] if len(args) > 1 and isinstance(args[1], Variable) else None
+    if key == "remainder" and like is None:
+        return None
     return (tensor_of(args[0], like), *args[1:]), kwargs
 
 
@@ -635,7 +637,7 @@ _OUT_TYPES = {
         "neg negative floor ceil trunc fix round abs absolute sign sgn frac bitwise_not clamp clip"
     ),
     "Expected out tensor to have dtype {own}, but got {out} instead": (
-        "softmax log_softmax tril triu diag gather argmax argmin mm addmm bmm linalg_vector_norm"
+        "softmax log_softmax tril triu diag gather argmax argmin mm addmm bmm linalg_vector_norm aminmax"
     ),
     "Expected the dtype for input and out to match, but got {Own} for input's dtype and {Out} for out's dtype.": "amax amin",
     "expected scalar_type {Own} but found {Out}": "logcumsumexp",
@@ -648,6 +650,7 @@ _OUT_TYPES = {
     "{name}(): self and result must have the same scalar type": "index_select masked_select",
     "take(): self and out expected to have the same dtype, but got self.dtype = {Own} and out.dtype = {Out}": "take",
     "signbit does not support non-boolean outputs.": "signbit",
+    "multinomial expects Long tensor out, got: {Out}": "multinomial",
     "{name} only supports bool tensor for result, got: {Out}": "all any",
     "nonzero: Expected out tensor to have scalar type Long but got scalar type{Out}": "nonzero",
 }

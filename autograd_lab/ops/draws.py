@@ -243,13 +243,19 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
         raise RuntimeError("cannot sample n_sample <= 0 samples")
     if not replacement and num_samples > weights.shape[-1]:
         raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without replacement")
+    if weights.shape[-1] > 2**24:
+        raise RuntimeError("number of categories cannot exceed 2^24")
+    in_turn = replacement and num_samples > 1
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
-        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+        if not in_turn:
+            raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+        wrong = "= infinity or NaN" if (weights >= 0).all() else "< 0"
+        raise RuntimeError(f"invalid multinomial distribution (encountering probability entry {wrong})")
     rows = weights.reshape(-1, weights.shape[-1]).astype(np.float64)
     if (rows.sum(1) <= 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     rng = rng_of(generator)
-    if replacement and num_samples > 1:
+    if in_turn:
         sums = rows.cumsum(1)
         drawn = [np.searchsorted(s, rng.random((num_samples,)) * s[-1]) for s in sums]
     else:  # the order of exponential waiting times: the heavier, the sooner

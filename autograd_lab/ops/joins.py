@@ -103,6 +103,8 @@ def _tensors(tensors, name):
     for k, t in enumerate(tensors):
         if not isinstance(t, Variable):
             raise TypeError(f"expected Tensor as element {k} in argument 0, but got {type(t).__name__}")
+    if not tensors and name.endswith("stack") and name != "stack":
+        raise RuntimeError(f"{name} expects a non-empty TensorList")
     return tuple(tensors)
 
 

@@ -23,8 +23,8 @@ from .comparison import constant_result
 from .general import GeneralRule, call
 from .numerics import packed_lu, permutation
 from .products import matmul
-from .reductions import times_others, vector_norm
-from .rule import FUNCTIONS, METHODS, Rule, floats_only, function, no_bools
+from .reductions import times_others, vector_norm, wrap_dim
+from .rule import FUNCTIONS, METHODS, Rule, broadcast_shape, floats_only, function, no_bools
 
 
 class LinAlgError(RuntimeError):
@@ -542,21 +542,30 @@ def lstsq(A, B, rcond=None, *, driver=None):
     What the `driver`, by default "gelsy", does not compute is empty: "gels" has no rank, only "gelsd" and "gelss" have singular
     values, and all but "gelsy" have residuals if there are more equations than unknowns, all of which are determined.
     """
+    a, b = A._data, B._data
+    for what, x, least in (("input", a, "2 dimensions"), ("other", b, "1 dimension")):
+        if x.ndim < int(least[0]):
+            raise RuntimeError(f"torch.linalg.lstsq: {what} must have at least {least}.")
+    if a.dtype is not b.dtype:
+        raise RuntimeError(
+            "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype "
+            f"{TYPE_NAMES[a.dtype.name]} and other's dtype {TYPE_NAMES[b.dtype.name]}"
+        )
     check_matrices("linalg.lstsq", A, square=False)
     driver = driver or "gelsy"
     if driver not in ("gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(
             "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)"
         )
-    a, b = A._data, B._data
     m, n = a.shape[-2:]
     if a.ndim - b.ndim not in (0, 1):
         raise RuntimeError(
             "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
         )
     vector = _is_vector(a, b)
-    if b.shape[-1 if vector else -2] != m:
-        raise RuntimeError("torch.linalg.lstsq: input.size(-2) should match other.size(-2)")
+    last = -1 if vector else -2
+    if b.shape[last] != m:
+        raise RuntimeError(f"torch.linalg.lstsq: input.size(-2) should match other.size({last})")
     if rcond is None or driver == "gels":
         rcond = max(m, n) * float(np.finfo(a.dtype).eps)
     values = np.linalg.svd(a, compute_uv=False)
@@ -1190,10 +1199,12 @@ def cross(input, other, *, dim=-1):
     a, b = input._data, other._data
     if a.ndim != b.ndim:
         raise RuntimeError("linalg.cross: inputs must have the same number of dimensions.")
-    if a.shape[dim] != 3 or b.shape[dim] != 3:
+    d = wrap_dim(dim, a.ndim)
+    if a.shape[d] != 3 or b.shape[d] != 3:
         raise RuntimeError(
-            f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[dim]} and {b.shape[dim]}"
+            f"linalg.cross: inputs dimension {dim} must have length 3. Got {a.shape[d]} and {b.shape[d]}"
         )
+    broadcast_shape((a, b))
     no_bools(a, "cross")
     if a.dtype is not b.dtype:
         raise other_type(a, b)

@@ -917,13 +917,12 @@ class MultiMarginLossBackward0(GeneralRule):
 
     def forward(x, target, weight, p, margin, reduction):
         margins, w = _margins(np.atleast_2d(x), target, weight, margin)
-        values = (margins**p * w).sum(1) / x.shape[-1]
-        return reduced(values if target.ndim else values[0], reduction)
+        values = (margins**p * w).sum(1) / margins.shape[1]
+        return _reduced_rows(values if target.ndim else values[0], reduction)
 
     def vjp(self, g, x, target, weight):
         p, margin, reduction = self.args
-        n_classes = x.shape[-1]
-        n = x.shape[0] if len(x.shape) == 2 else 1
+        n, n_classes = (1, 1, *x.shape)[-2:]
         rows = x.reshape((n, n_classes))
         at = np.eye(n_classes, dtype=both.array_of(x).dtype)[both.array_of(target).reshape(-1)]
         at = both.constant(at, x)
@@ -955,7 +954,7 @@ class MultilabelMarginLossBackward0(GeneralRule):
         rows, targets, listed, right = _label_sets(x, target)
         margins, valid = _label_margins(rows, targets, listed, right)
         values = (np.maximum(margins, 0) * valid).sum((1, 2)) / x.dtype.type(max(rows.shape[1], 1))
-        return reduced(values if x.ndim == 2 else values[0], reduction), right.reshape(x.shape)
+        return _reduced_rows(values if x.ndim == 2 else values[0], reduction), right.reshape(x.shape)
 
     def vjp(self, g, x, target, _right):
         reduction = self.args[0]
@@ -971,6 +970,11 @@ class MultilabelMarginLossBackward0(GeneralRule):
         elif reduction == MEAN:
             g = g / len(rows)
         return (slope * g).reshape(shape)
+
+
+def _reduced_rows(values, reduction):
+    """The same as `reduced`, but that the mean of no rows is 0."""
+    return reduced(values, SUM if reduction == MEAN and not values.size else reduction)
 
 
 def _label_sets(x, target):

@@ -400,7 +400,7 @@ def _split_dim(name, least, dim):
             )
         d = 0 if len(shape) == 1 else dim
         k = indices_or_sections
-        if isinstance(k, int) and k and shape[d] % k:
+        if isinstance(k, int) and (not k or shape[d] % k):
             raise RuntimeError(
                 f"torch.{name} attempted to split along dimension {d}, but the size of the dimension "
                 f"{shape[d]} is not divisible by the split_size {k}!"

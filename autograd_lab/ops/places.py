@@ -399,7 +399,8 @@ def _check_index(name, input, dim, index):
     if not index._data.size:
         return d
     if len(shape) != len(other):
-        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor")
+        whose = "input" if name == "gather" else "self"
+        raise RuntimeError(f"Index tensor must have the same number of dimensions as {whose} tensor")
     return d
 
 
@@ -420,6 +421,8 @@ def gather(input, dim, index, *, sparse_grad=False):
 
 def _cut(src, index):
     """The part of `src` that an index of smaller size uses."""
+    if not index.size:
+        return np.empty(index.shape, src.dtype)
     return src[tuple([slice(n) for n in index.shape])] if src.shape != index.shape else src
 
 
@@ -521,6 +524,11 @@ class ScatterAddBackward0(ShapeRule):
         ) else None
 
 
+def _in_one_place(rule, x, src, index, *args):
+    """A scatter into a 0-d array, as one into a vector of one element."""
+    return rule.forward(np.reshape(x, 1), np.reshape(src, -1), np.reshape(index, -1), *args)[0]
+
+
 class ScatterReduced(NoDerivative, ShapeRule, name="NotImplemented"):
     """A scatter that reduces with the legacy `reduce=` argument, which has no derivative.
 
@@ -537,7 +545,9 @@ class ScatterReduced(NoDerivative, ShapeRule, name="NotImplemented"):
         return "scatter"
 
     def forward(x, src, index, dim, reduce):
-        y = np.array(x) if not isinstance(x, np.ndarray) else x.copy()
+        if not x.ndim:
+            return _in_one_place(ScatterReduced, x, src, index, dim, reduce)
+        y = x.copy()
         (np.add if reduce == "add" else np.multiply).at(y, along(index, dim, y.shape), _cut(src, index))
         return y
 
@@ -552,6 +562,8 @@ def _check_src(name, input, d, index, src):
             f"Dimension out of range (expected to be in range of [{-len(given)}, {len(given) - 1}], but got "
             f"{len(given)})"
         )
+    if len(given) > len(other) and index._data.size:
+        raise RuntimeError("Index tensor must have the same number of dimensions as src tensor")
     if any(m > n for k, (n, m) in enumerate(zip(shape, other, strict=False)) if k != d) or any(
         m > n for n, m in zip(given, other, strict=False)
     ):
@@ -567,6 +579,14 @@ def _scatter(input, dim, index, src=None, *, value=None, reduce=None):
     src = value if src is None else src
     if isinstance(src, Variable):
         _check_src("scatter", input, d, index, src)
+    else:
+        shape, other = input._data.shape or (1,), index._data.shape or (1,)
+        if index._data.size and any(
+            m > n for k, (n, m) in enumerate(zip(shape, other, strict=True)) if k != d
+        ):
+            raise RuntimeError(
+                f"Expected index {list(other)} to be no larger than self {list(shape)} apart from dimension {d}"
+            )
     _in_bounds(index, (input._data.shape or (1,))[d], d)
     if reduce is not None:
         if reduce not in ("add", "multiply"):
@@ -614,7 +634,9 @@ class ScatterReduceBackward0(ShapeRule):
         return args[1] in ("sum", "mean")
 
     def forward(x, src, index, dim, reduce, include_self):
-        y = np.array(x) if not isinstance(x, np.ndarray) else x.copy()
+        if not x.ndim:
+            return _in_one_place(ScatterReduceBackward0, x, src, index, dim, reduce, include_self)
+        y = x.copy()
         places = along(index, dim, y.shape)
         src = _cut(src, index)
         ufunc = ScatterReduceBackward0.UFUNCS[reduce]
@@ -690,7 +712,7 @@ def _scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
     """A copy with elements of `src` combined into it along `dim` where `index` says (torch.scatter_reduce)."""
     if reduce not in ScatterReduceBackward0.UFUNCS:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    d = _check_index("scatter_reduce", input, dim, index)
+    d = _check_index("scatter", input, dim, index)
     _check_src("scatter_reduce", input, d, index, src)
     _in_bounds(index, (input._data.shape or (1,))[d], d)
     return ScatterReduceBackward0, (input, src, index), (dim, reduce, include_self)

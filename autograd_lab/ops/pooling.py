@@ -52,7 +52,7 @@ def _setting(op, nd, name, value):
 def _not_empty(op, x, nd):
     """Raise RuntimeError if an image of the batch `x` has no elements."""
     empty = [i for i, n in enumerate(x.shape) if not n and (i or x.ndim == nd + 1)]
-    if not empty:
+    if not empty and x.ndim <= nd + 2:
         return
     if nd == 2:
         raise RuntimeError(
@@ -66,23 +66,30 @@ def _not_empty(op, x, nd):
     )
 
 
-def _check(x, kernel, stride, padding, dilation, ceil_mode):
-    if any(d <= 0 for d in dilation):
-        letters = "THW"[-len(dilation) :]
-        got = " ".join(f"dilation{k}: {d}" for k, d in zip(letters, dilation, strict=True))
-        raise RuntimeError(f"dilation should be greater than zero, but got {got}")
-    if any(p < 0 for p in padding):
-        raise RuntimeError(f"pad must be non-negative, but got pad: {min(padding)}")
-    if any(2 * p > d * (k - 1) + 1 for p, k, d in zip(padding, kernel, dilation, strict=True)):
-        p, k, d = next(
-            (p, k, d) for p, k, d in zip(padding, kernel, dilation, strict=True) if 2 * p > d * (k - 1) + 1
-        )
-        raise RuntimeError(
-            f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
-        )
-    if any(s <= 0 for s in stride):
-        raise RuntimeError("stride should not be zero")
+def _check(op, x, kernel, stride, padding, dilation, ceil_mode):
+    """How many windows fit into each dim. Raises RuntimeError for settings without sense, in PyTorch's order."""
+    for p, k, s, d in zip(padding, kernel, stride, dilation, strict=True):
+        if s == 0:
+            raise RuntimeError("stride should not be zero")
+        if p < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+        if p > int((d * (k - 1) + 1) / 2):
+            raise RuntimeError(
+                f"pad should be at most half of effective kernel size, but got pad={p}, kernel_size={k} and dilation={d}"
+            )
+    for what, short, values in (
+        ("kernel size", "k", kernel), ("stride", "d", stride), ("dilation", "dilation", dilation),
+    ):  # fmt: skip
+        if any(v <= 0 for v in values):
+            raise RuntimeError(f"{what} should be greater than zero, but got {_by_dim(short, values)}")
+    _not_empty(op, x, len(kernel))
     size = x.shape[-len(kernel) :]
+    if op == "avg_pool3d" and any(n < k for n, k in zip(size, kernel, strict=True)):
+        raise RuntimeError(
+            f"input image ({_by_dim('', size)}) smaller than kernel size ({_by_dim('k', kernel)})"
+        )
+    if any(p > k // 2 for p, k in zip(padding, kernel, strict=True)):
+        raise _too_much_padding(padding, kernel)
     out = tuple(
         out_size(*each, ceil_mode) for each in zip(size, kernel, stride, padding, dilation, strict=True)
     )
@@ -90,9 +97,25 @@ def _check(x, kernel, stride, padding, dilation, ceil_mode):
         channels = x.shape[-len(kernel) - 1]
         raise RuntimeError(
             f"Given input size: ({'x'.join(map(str, (channels, *size)))}). Calculated output size: "
-            f"({'x'.join(map(str, (channels, *[max(o, 0) for o in out])))}). Output size is too small"
+            f"({'x'.join(map(str, (channels, *out)))}). Output size is too small"
         )
     return out
+
+
+def _by_dim(name, values):
+    """A setting in PyTorch's messages, such as "kH: 2 kW: 3"."""
+    return " ".join(f"{name}{dim}: {v}" for dim, v in zip("THW"[-len(values) :], values, strict=True))
+
+
+def _too_much_padding(padding, kernel):
+    text = "pad should be smaller than or equal to half of kernel size, but got "
+    if len(kernel) == 2:
+        return RuntimeError(
+            f"{text}padW = {padding[1]}, padH = {padding[0]}, kW = {kernel[1]}, kH = {kernel[0]}"
+        )
+    places = (("T", 0), ("W", 2), ("H", 1))
+    sizes = [f"k{k}: {kernel[i]}" for k, i in places] + [f"pad{k}: {padding[i]}" for k, i in places]
+    return RuntimeError(text + " ".join(sizes))
 
 
 def _framed(x, out, kernel, stride, padding, dilation, value):
@@ -226,33 +249,19 @@ class MaxPool3DWithIndicesBackward0(MaxPool2DWithIndicesBackward0):
     gradient = MaxPool3DWithIndicesBackwardBackward0
 
 
-def _too_much_padding(padding, kernel):
-    text = "pad should be smaller than or equal to half of kernel size, but got "
-    if len(kernel) == 2:
-        return RuntimeError(
-            f"{text}padW = {padding[1]}, padH = {padding[0]}, kW = {kernel[1]}, kH = {kernel[0]}"
-        )
-    places = (("T", 0), ("W", 2), ("H", 1))
-    sizes = [f"k{k}: {kernel[i]}" for k, i in places] + [f"pad{k}: {padding[i]}" for k, i in places]
-    return RuntimeError(text + " ".join(sizes))
-
-
 def max_pool(nd, input, kernel, stride, padding, dilation, ceil_mode, return_indices):
     """max_pool2d and max_pool3d."""
     x = input._data
-    if x.ndim not in (nd + 1, nd + 2):
-        raise RuntimeError(f"non-empty {nd + 1}D or {nd + 2}D (batch mode) tensor expected for input")
     op = f"max_pool{nd}d"
     kernel = _setting(op, nd, "kernel_size", kernel)
     default = stride is None or stride in ((), [])
     steps = kernel if default else _setting(op, nd, "stride", stride)
     padding, dilation = _setting(op, nd, "padding", padding), _setting(op, nd, "dilation", dilation)
+    if x.ndim not in (nd + 1, nd + 2):
+        raise RuntimeError(f"non-empty {nd + 1}D or {nd + 2}D (batch mode) tensor expected for input")
     if x.dtype.kind == "b":
         raise not_for(x.dtype, op)
-    _not_empty(op, x, nd)
-    out = _check(x, kernel, steps, padding, dilation, ceil_mode)
-    if any(p > k // 2 for p, k in zip(padding, kernel, strict=True)):
-        raise _too_much_padding(padding, kernel)
+    out = _check(op, x, kernel, steps, padding, dilation, ceil_mode)
     rule = MaxPool2DWithIndicesBackward0 if nd == 2 else MaxPool3DWithIndicesBackward0
     both_results = call_for_all(rule, (input,), kernel, steps, padding, dilation, ceil_mode, out, default)
     return both_results if return_indices else both_results[0]
@@ -346,21 +355,22 @@ def _counts(size, out, kernel, stride, padding, include_pad, divisor):
 def avg_pool(nd, input, kernel, stride, padding, ceil_mode, include_pad, divisor):
     """avg_pool2d and avg_pool3d."""
     x = input._data
-    if x.ndim < nd + 1:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-x.ndim}, {x.ndim - 1}], but got {-nd - 1})"
-        )
-    if divisor == 0:
-        raise RuntimeError("divisor must be not zero")
     op = f"avg_pool{nd}d"
     kernel = _setting(op, nd, "kernel_size", kernel)
     default = stride is None or stride in ((), [])
     steps = kernel if default else _setting(op, nd, "stride", stride)
     padding = _setting(op, nd, "padding", padding)
+    if divisor == 0:
+        raise RuntimeError("divisor must be not zero")
+    if nd == 3 and x.ndim not in (4, 5):
+        raise RuntimeError("non-empty 4D or 5D (batch mode) tensor expected for input")
+    if x.ndim < nd + 1:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-x.ndim}, {x.ndim - 1}], but got {-nd - 1})"
+        )
     if x.dtype.kind != "f" and x.dtype != np.int64:
         raise not_for(x.dtype, op if nd == 2 else f"{op}_out_frame")
-    _not_empty(op, x, nd)
-    out = _check(x, kernel, steps, padding, (1,) * nd, ceil_mode)
+    out = _check(op, x, kernel, steps, padding, (1,) * nd, ceil_mode)
     rule = AvgPool2DBackward0 if nd == 2 else AvgPool3DBackward0
     return apply(rule, (input,), kernel, steps, padding, ceil_mode, include_pad, divisor, out, default)
 
@@ -545,17 +555,19 @@ class AdaptiveMaxPool3DBackward0(AdaptiveMaxPool2DBackward0):
 
 def adaptive_max_pool2d(input, out, return_indices=False):
     """The largest elements of a grid of `out` cells."""
-    return _adaptive_max_pool(AdaptiveMaxPool2DBackward0, input, out, return_indices)
+    return _adaptive_max_pool(AdaptiveMaxPool2DBackward0, 2, input, out, return_indices)
 
 
 def adaptive_max_pool3d(input, out, return_indices=False):
     """The largest elements of a grid of `out` cells."""
-    return _adaptive_max_pool(AdaptiveMaxPool3DBackward0, input, out, return_indices)
+    return _adaptive_max_pool(AdaptiveMaxPool3DBackward0, 3, input, out, return_indices)
 
 
-def _adaptive_max_pool(rule, input, out, return_indices):
-    x, nd = input._data, len(out)
+def _adaptive_max_pool(rule, nd, input, out, return_indices):
+    x = input._data
     name = f"adaptive_max_pool{nd}d"
+    if len(out) != nd:
+        raise RuntimeError(f"{name}(): internal error: output_size.size() must be {nd}")
     if x.ndim not in (nd + 1, nd + 2):
         raise RuntimeError(f"{name}(): Expected {nd + 1}D or {nd + 2}D tensor, but got: {list(x.shape)}")
     check_cells(name, x, range(1, x.ndim))
@@ -576,11 +588,19 @@ def as_row(fn, input, *args):
     return result.squeeze(-2)
 
 
-def of_row(value, before):
-    """The setting of a pool of one dim as that of two."""
+def of_row(op, name, value, before):
+    """The setting `name` of the pool `op` of one dim as that of two."""
     if value is None:
         return None
-    return (before, value) if isinstance(value, int) else (before, *value)
+    return (before, *one_number(op, name, value))
+
+
+def one_number(op, name, value):
+    """A setting of the pool `op` of one dim as a tuple. Raises RuntimeError for more or less than one number."""
+    value = (value,) if isinstance(value, int) else tuple(value)
+    if len(value) != 1:
+        raise RuntimeError(f"{op}() argument '{name}' should contain one int (got {len(value)})")
+    return value
 
 
 def two_or_three_dims(name, input):
@@ -592,11 +612,47 @@ def two_or_three_dims(name, input):
         )
 
 
+def _check_row(x, settings, ceil_mode):
+    """What max_pool1d says, where no places are asked for, of settings that do not fit."""
+    if x.ndim not in (2, 3) or 0 in x.shape[-2:]:
+        raise RuntimeError(
+            "max_pool1d: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but "
+            f"got:{list(x.shape)}"
+        )
+    for name, value in settings.items():
+        if not isinstance(value, int) and len(value) != 1:
+            kind = "None, an int, list of ints," if name == "stride" else "an int, list of ints"
+            kind += "," if name == "padding" else ""
+            raise RuntimeError(
+                f"max_pool1d() {name} must be {kind} or tuple of ints of size 1 but got size {len(value)}"
+            )
+    kernel, stride, padding, dilation = (v if isinstance(v, int) else v[0] for v in settings.values())
+    for name, value in (("kernel_size", kernel), ("stride", stride)):
+        if value <= 0:
+            raise RuntimeError(f"max_pool1d() {name} must be greater than zero, but got {value}")
+    if padding < 0:
+        raise RuntimeError(f"max_pool1d() padding must be non-negative, but got {padding}")
+    if padding > kernel // 2:
+        raise RuntimeError(
+            f"max_pool1d() padding should be at most half of kernel size, but got padding={padding} and kernel_size={kernel}"
+        )
+    if dilation <= 0:
+        raise RuntimeError(f"max_pool1d() dilation must be greater than zero, but got {dilation}")
+    out = out_size(x.shape[-1], kernel, stride, padding, dilation, ceil_mode)
+    if out <= 0:
+        raise RuntimeError(f"max_pool1d() Invalid computed output size: {out}")
+    floats_only(x, "max_pool1d_impl")
+
+
 def max_pool1d(input, kernel_size, stride, padding, dilation, ceil_mode, return_indices):
     """The largest element of each window of the last dim."""
     stride = kernel_size if stride is None or stride in ((), []) else stride
-    two_or_three_dims("max_pool1d", input)
-    settings = of_row(kernel_size, 1), of_row(stride, 1), of_row(padding, 0), of_row(dilation, 1)
+    settings = {"kernel_size": kernel_size, "stride": stride, "padding": padding, "dilation": dilation}
+    if return_indices:
+        two_or_three_dims("max_pool1d", input)
+    else:
+        _check_row(input._data, settings, ceil_mode)
+    settings = [of_row("max_pool1d", name, value, int(name != "padding")) for name, value in settings.items()]
     return as_row(lambda x: max_pool(2, x, *settings, ceil_mode, return_indices), input)
 
 
@@ -608,6 +664,7 @@ def max_pool1d_with_indices(input, kernel_size, stride=None, padding=0, dilation
 
 def adaptive_max_pool1d(input, out, return_indices):
     """The largest elements of cells that cover the last dim."""
+    out = one_number("adaptive_max_pool1d", "output_size", out)
     two_or_three_dims("adaptive_max_pool1d", input)
     check_cells("adaptive_max_pool1d", input._data, range(1, input._data.ndim))
     return as_row(adaptive_max_pool2d, input, (1, *out), return_indices)
@@ -616,12 +673,7 @@ def adaptive_max_pool1d(input, out, return_indices):
 @function(method=False, name="adaptive_max_pool1d")
 def _adaptive_max_pool1d(input, output_size):
     """The largest elements of `output_size` cells that cover the last dim, and their places (torch.adaptive_max_pool1d)."""
-    out = pair(output_size, 1)
-    if len(out) != 1:
-        raise RuntimeError(
-            f"adaptive_max_pool1d() argument 'output_size' should contain one int (got {len(out)})"
-        )
-    return adaptive_max_pool1d(input, out, True)
+    return adaptive_max_pool1d(input, output_size, True)
 
 
 # -- at places of chance ------------------------------------------------------------------------------

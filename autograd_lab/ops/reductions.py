@@ -720,7 +720,11 @@ class AminmaxBackward0(Reduction):
 def aminmax(input, *, dim=None, keepdim=False):
     """The smallest and the largest (torch.aminmax)."""
     shape = input._data.shape
-    if 0 in (shape if dim is None or not shape else (shape[wrap_dim(dim, len(shape))],)):
+    if dim is not None and shape and not shape[wrap_dim(dim, len(shape))]:
+        raise IndexError(
+            f"aminmax: Expected reduction dim {wrap_dim(dim, len(shape))} to have non-zero size."
+        )
+    if 0 in shape and dim is None:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no identity."
         )

@@ -160,6 +160,7 @@ def _others(x, dim):
 @function
 def renorm(input, p, dim, maxnorm):
     """`input` with each slice along `dim` scaled down to a p-norm of at most `maxnorm` (torch.renorm)."""
+    _check_renorm(input, p, maxnorm)
     if input._data.dtype.kind != "f":
         raise RuntimeError(
             "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
@@ -168,9 +169,19 @@ def renorm(input, p, dim, maxnorm):
     return apply(RenormBackward0, (input,), p, dim, maxnorm)
 
 
+def _check_renorm(input, p, maxnorm):
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
+    if input._data.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input._data.ndim} dimensions")
+
+
 @method
 def renorm_(self, p, dim, maxnorm):
     """The in-place form of `renorm`."""
+    _check_renorm(self, p, maxnorm)
     return apply_inplace(RenormBackward0, (self,), p, dim, maxnorm)
 
 
@@ -237,6 +248,8 @@ def gradient(input, *, spacing=None, dim=None, edge_order=1):
     edge_order  1 or 2: how many neighbours the slope at an end is made of
     Raises RuntimeError for a spacing that does not fit the dims or has several, and for dims with fewer than edge_order + 1 entries.
     """
+    if input._data.dtype.name == "uint8":
+        raise RuntimeError("torch.gradient does not support uint8 input.")
     ndim = input._data.ndim
     dims = list(range(ndim)) if dim is None else [dim] if isinstance(dim, int) else list(dim)
     dims = list(reductions.wrap_dims(dims, ndim))

@@ -89,8 +89,8 @@ class Stream:
         if count < 16 or not in_a_row:
             numbers = np.array([self._one_normal() for _ in range(count)])
             return numbers.reshape(shape) * std + mean
-        numbers = self.random((count,), dtype)
         last = count - count % 16
+        numbers = self.random((last if np.dtype(dtype) == np.float16 else count,), dtype)
         if last < count:  # the numbers of the last, overlapping block are drawn once more
             blocks = _normal_blocks(numbers[:last])
             tail = _normal_blocks(self.random((16,), dtype))

@@ -10,7 +10,7 @@ from ..autograd.errors import not_for, other_type
 from ..autograd.record import apply, check_fits
 from ..autograd.variable import wrap
 from ..dtypes import ALL
-from ..ops import activations, attention, composed, losses, normalization, pooling, products
+from ..ops import activations, attention, composed, draws, losses, normalization, pooling, products
 from ..ops.arguments import publish
 from ..ops.convolution import (
     FILTERED,
@@ -30,7 +30,7 @@ from ..ops.convolution import (
 )
 from ..ops.convolution import affine_grid as _affine_grid
 from ..ops.embedding import one_hot as _one_hot
-from ..ops.rule import FUNCTIONS, METHODS, as_float, broadcast_shape, common_type
+from ..ops.rule import FUNCTIONS, METHODS, as_float, broadcast_shape, common_type, floats_only
 from ..ops.scalars import over, plus, times
 from ..warning import warn
 
@@ -131,6 +131,7 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
     from ..random import rng_of
 
     x = logits._data
+    draws.continuous(x.dtype, "Exponential")
     gumbels = wrap(-np.log(rng_of().exponential(1.0, x.shape).astype(x.dtype)))
     soft = FUNCTIONS["softmax"]((logits + gumbels) / tau, dim)
     if not hard:
@@ -699,8 +700,14 @@ adaptive_max_pool1d_with_indices, adaptive_max_pool2d_with_indices, adaptive_max
 )
 
 
+def _floats_or_bools(input, kernel):
+    if input._data.dtype.kind in "iu":
+        raise not_for(input._data.dtype, kernel)
+
+
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     """Every window of an image as a column."""
+    _floats_or_bools(input, "im2col_out_cpu")
     x = input if input._data.ndim == 4 else input.unsqueeze(0)
     h, w = x._data.shape[2:]
     settings = [pooling.pair(s) for s in (kernel_size, dilation, padding, stride)]
@@ -720,6 +727,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """Columns put back as an image, overlaps added."""
+    _floats_or_bools(input, "col2im_out_cpu")
     x = input if input._data.ndim == 3 else input.unsqueeze(0)
     pair = pooling.pair
     out = apply(
@@ -1097,6 +1105,7 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
         raise RuntimeError(
             f"Found dtype {ALL[target._data.dtype].type_name} but expected {ALL[input._data.dtype].type_name}"
         )
+    floats_only(input._data, "binary_cross_entropy")
     weight = None if weight is None else weight.to(input.dtype)
     return losses.call(losses.BinaryCrossEntropyBackward0, (input, target, weight), reduction)
 

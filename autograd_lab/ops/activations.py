@@ -18,7 +18,7 @@ from ..random import rng_of
 from . import both, numerics
 from .general import GeneralRule, gradients
 from .pointwise import SigmoidBackwardBackward0
-from .rule import Rule, floats_only, function, pointwise, unary
+from .rule import Rule, floats_only, function, no_bools, pointwise, unary
 
 
 class Gate(Rule):
@@ -97,6 +97,7 @@ class ThresholdBackward1(ThresholdBackward0):
 @function(method=False)
 def threshold(input, threshold, value):
     """`input` where it is above `threshold`, else `value` (torch.threshold)."""
+    no_bools(input._data, "threshold_cpu")
     return apply(ThresholdBackward0, (input,), *_in_its_type(input, threshold, value))
 
 
@@ -109,6 +110,7 @@ def _in_its_type(input, *numbers):
 @function(method=False, name="threshold_")
 def threshold_(input, threshold, value):
     """The in-place form of `threshold`."""
+    no_bools(input._data, "threshold_cpu")
     return apply_inplace(ThresholdBackward1, (input,), *_in_its_type(input, threshold, value))
 
 
@@ -201,14 +203,21 @@ def _in_order(low, high):
         raise ValueError("min_val cannot be greater than max_val")
 
 
+def _check_limits(input, min_val, max_val):
+    _in_order(min_val, max_val)
+    if input._data.dtype.kind == "u" and (min_val < 0 or max_val < 0):
+        raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
+
+
 def hardtanh(input, min_val=-1.0, max_val=1.0):
     """`input` limited to [min_val, max_val] (torch.nn.functional.hardtanh)."""
-    _in_order(min_val, max_val)
+    _check_limits(input, min_val, max_val)
     return apply(HardtanhBackward0, (input,), min_val, max_val)
 
 
 def hardtanh_(input, min_val=-1.0, max_val=1.0):
     """The in-place form of `hardtanh`."""
+    _check_limits(input, min_val, max_val)
     return apply_inplace(HardtanhBackward0, (input,), min_val, max_val)
 
 
@@ -360,8 +369,8 @@ class SoftshrinkBackward0(Rule):
 
 def softshrink(input, lambd=0.5):
     """`input` moved by lambd towards 0, where it stays (torch.nn.functional.softshrink)."""
-    dtype = input._data.dtype
-    if dtype.kind == "f" and not 0 <= lambd <= np.finfo(dtype).max:
+    dtype = floats_only(input._data, "softshrink_check").dtype
+    if not 0 <= lambd <= np.finfo(dtype).max:
         raise RuntimeError(
             f"lambda must be in range [0, {np.finfo(dtype).max:g}] for input dtype {TYPE_NAMES[dtype.name]}, but found {lambd:g}"
         )

@@ -98,6 +98,11 @@ def embedding_bag(
                 f"Expected tensor for argument #1 '{name}' to have one of the following scalar types: Long, Int; but "
                 f"got {t.type()} instead (while checking arguments for embedding_bag)"
             )
+    if w.dtype.kind != "f":
+        raise RuntimeError(
+            "Expected tensor for argument #1 'weight' to have one of the following scalar types: Half, BFloat16, Float, Double; but "
+            f"got {weight.type()} instead (while checking arguments for embedding_bag)"
+        )
     factors = per_sample_weights
     if factors is not None and factors._data.dtype is not w.dtype:
         raise RuntimeError(

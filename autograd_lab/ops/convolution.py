@@ -18,13 +18,13 @@ import numpy as np
 
 from ..autograd.errors import CPP_NAMES, TYPE_NAMES, not_for, other_type
 from ..autograd.record import apply
-from ..autograd.variable import Variable
+from ..autograd.variable import Variable, wrap
 from ..dtypes import number_as
 from ..layout import channels
 from ..warning import warn_once
 from . import both
 from .general import GeneralRule, call, gradients
-from .rule import Rule, floats_only, function
+from .rule import Rule, floats_only, function, no_bools
 
 # -- on arrays ----------------------------------------------------------------------------------------
 
@@ -301,6 +301,11 @@ def convolution(nd, name, input, weight, bias, stride, padding, dilation, groups
         padding = _sizes(padding, wd, "padding", spread=nd)
     _check_conv(input._data, w, bias, stride, padding, dilation, groups)
     size, kernel = input._data.shape[2:], w.shape[2:]
+    if x.dtype.kind == "b" or (x.dtype.kind in "iu" and x.dtype != np.int64):
+        spread = any(d != 1 for d in dilation)
+        if spread or x.dtype.kind == "b":
+            whole = "compute_columns3d" if nd == 3 else "slow_conv2d_cpu"
+            raise not_for(x.dtype, "slow_conv_dilated<>" if spread else whole)
     out = tuple(
         (s + 2 * p - d * (k - 1) - 1) // t + 1
         for s, p, d, k, t in zip(size, padding, dilation, kernel, stride, strict=True)
@@ -345,7 +350,8 @@ def conv_transpose(nd, name, input, weight, bias, stride, padding, output_paddin
         )
     if any(e >= max(t, d) for e, t, d in zip(extra, stride, dilation, strict=True)):
         raise _too_much_extra(extra, stride, dilation)
-    floats_only(x, f"slow_conv_transpose{max(nd, 2)}d_out_cpu")
+    if x.dtype != np.int64:
+        floats_only(x, f"slow_conv_transpose{max(nd, 2)}d_out_cpu")
     if x.dtype is not w.dtype:
         raise other_type(x, w)
     kernel = w.shape[2:]
@@ -718,6 +724,9 @@ class UpsampleNearestBackward0(_ByPlace):
 
     @classmethod
     def run(cls, input, size, factors=None, exact=False):
+        if input._data.dtype.name != "uint8":
+            plane = "upsample_nearest2d_channels_last"
+            floats_only(input._data, plane if len(size) == 2 else "compute_indices_weights_nearest")
         where = np.arange(input._data.size).reshape(input._data.shape)
         for i, (n, m) in enumerate(zip(input._data.shape[2:], size, strict=True)):
             if exact or factors is not None:
@@ -901,15 +910,42 @@ FILTERED = {
 
 def resample(input, size, factors, mode, align_corners, antialias=False):
     """`input` (n, c, *) interpolated to `size`; factors as given by the user, or None."""
-    _nd, rule, weights = (FILTERED if antialias else RESAMPLING)[mode]
+    nd, rule, weights = (FILTERED if antialias else RESAMPLING)[mode]
     x = input._data
-    if antialias:
-        floats_only(x, "compute_index_ranges_weights")
+    of_bytes = nd == 2 and x.dtype.name == "uint8" and mode != "lanczos"
+    if not of_bytes:
+        floats_only(x, "compute_index_ranges_weights" if antialias else _resampler_of(mode))
     matrices = [
-        weights(n, m, None if factors is None else factors[i], align_corners, x.dtype)
+        weights(
+            n, m, None if factors is None else factors[i], align_corners, np.float64 if of_bytes else x.dtype
+        )
         for i, (n, m) in enumerate(zip(x.shape[2:], size, strict=True))
     ]
+    if of_bytes:
+        return wrap(_resampled_bytes(x, matrices))
     return apply(rule, (input,), tuple(matrices))
+
+
+def _resampler_of(mode):
+    """What PyTorch calls the code that does it, in its errors."""
+    if mode == "bilinear":
+        return "upsample_bilinear2d_channels_last"
+    return f"compute_indices_weights_{'cubic' if mode == 'bicubic' else 'linear'}"
+
+
+def _resampled_bytes(x, matrices):
+    """The same for images of bytes, in whole numbers as in PyTorch: along the rows, then the columns, rounded to bytes after each.
+
+    The weights are multiples of a power of two, the smallest one for which they have 16 bits.
+    """
+    for axis in (3, 2):
+        weights, bits = matrices[axis - 2], 0
+        while bits < 22 and int(0.5 + weights.max() * 2 ** (bits + 1)) < 2**15:
+            bits += 1
+        whole = np.trunc(weights * 2**bits + np.copysign(0.5, weights)).astype(np.int64)
+        sums = np.moveaxis(np.tensordot(x.astype(np.int64), whole, (axis, 1)), -1, axis)
+        x = np.clip((sums + 2**bits // 2) >> bits, 0, 255).astype(np.uint8)
+    return np.asarray(x, order="C")
 
 
 def check_padded_dims(input, pad):
@@ -950,6 +986,7 @@ def pad_by_mode(input, pad, mode):
         was = ", ".join(f"{k}: {n}" for k, n in zip(letters, size, strict=True))
         will = " ".join(f"{k}: {n}" for k, n in zip(letters, out, strict=True))
         raise RuntimeError(f"input ({was}) is too small. Calculated output {will}")
+    no_bools(x, f"{'reflection' if mode == 'reflect' else 'replication'}_pad{nd}d")
     return _BORDERS[mode, nd].run(input, pad)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..autograd.errors import CPP_NAMES, not_for
+from ..autograd.errors import CPP_NAMES, TYPE_NAMES, not_for
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
@@ -11,7 +11,7 @@ from ..dtypes import number_as, to_dtype
 from ..layout import preserve_format
 from ..random import laid_out, rng_of
 from . import both
-from .rule import FUNCTIONS, Rule, broadcast_shape, floats_only, function, method
+from .rule import FUNCTIONS, Rule, broadcast_shape, floats_only, function, method, no_bools
 from .shapes import ShapeRule
 
 # -- new tensors --------------------------------------------------------------------------------------
@@ -21,6 +21,15 @@ def _float_only(dtype, kernel):
     if dtype.kind != "f":
         raise not_for(dtype, kernel)
     return dtype
+
+
+def continuous(dtype, name):
+    """Raise RuntimeError if a continuous distribution is to be drawn as `dtype`, which is no type of floats."""
+    if dtype.kind != "f":
+        raise RuntimeError(
+            f"{name} distribution is a continuous probability distribution. dtype must be a floating point but you specified "
+            + TYPE_NAMES[dtype.name]
+        )
 
 
 def _factory(name, kernel, draw, text):
@@ -343,7 +352,7 @@ def exponential_(self, lambd=1, *, generator=None):
     """Overwrite with exponential numbers."""
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    _float_only(self._data.dtype, "exponential")
+    continuous(self._data.dtype, "Exponential")
     return apply_inplace(
         ExponentialBackward0, (self,), lambda x: laid_out(rng_of(generator).exponential(lambd, (x.size,)), x)
     )
@@ -384,6 +393,7 @@ def geometric_(self, p, *, generator=None):
     """Overwrite with how many trials the first success took, if each succeeds with probability `p`."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p:g}")
+    no_bools(self._data, "geometric_cpu")
     return apply_inplace(
         GeometricBackward0,
         (self,),

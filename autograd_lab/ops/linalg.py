@@ -49,7 +49,16 @@ def check_matrices(name, *tensors, square=True):
                 f"{name}: Expected a floating point or complex tensor as input. Got {ALL[x.dtype].type_name}"
             )
         if x.dtype.itemsize < 4:
+            if name in _KERNELS:
+                raise not_for(x.dtype, _KERNELS[name])
             raise RuntimeError(f"{name}: Low precision dtypes not supported. Got {ALL[x.dtype].type_name}")
+
+
+_KERNELS = {
+    "linalg.cholesky": "cholesky_cpu", "linalg.det": "lu_cpu", "linalg.eigh": "linalg_eigh_cpu", "linalg.qr": "geqrf_cpu",
+    "linalg.solve": "lu_cpu", "linalg.svd": "linalg_svd_cpu",
+}  # fmt: skip
+"""What is not implemented for halves, of functions that only find out in the middle of their work."""
 
 
 # -- helpers that serve arrays and Tensors ------------------------------------------------------------
@@ -473,8 +482,12 @@ def _pinv_vjp(g, a, y):
 
 def pinv(A, *, atol=None, rtol=None, hermitian=False):
     """The pseudo-inverse (torch.linalg.pinv); singular values below rtol times the largest count as zero."""
-    check_matrices("linalg.pinv", A, square=False)
     x = A._data
+    if x.ndim < 2 or x.dtype.name not in ("float32", "float64"):
+        raise RuntimeError(
+            f"linalg.pinv({TYPE_NAMES[x.dtype.name]}{{{list(x.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
+            "cfloat or cdouble types"
+        )
     if rtol is None:
         rtol = 0.0 if atol else max(x.shape[-2:]) * float(np.finfo(x.dtype).eps)
     if atol:
@@ -551,7 +564,8 @@ def lstsq(A, B, rcond=None, *, driver=None):
             "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype "
             f"{TYPE_NAMES[a.dtype.name]} and other's dtype {TYPE_NAMES[b.dtype.name]}"
         )
-    check_matrices("linalg.lstsq", A, square=False)
+    if a.dtype.name not in ("float32", "float64"):
+        raise RuntimeError("This function doesn't handle types other than float and double")
     driver = driver or "gelsy"
     if driver not in ("gels", "gelsy", "gelsd", "gelss"):
         raise RuntimeError(
@@ -700,6 +714,8 @@ def _old_cholesky(input, upper=False):
         "for all valid (symmetric "
         "positive definite) inputs."
     )
+    if input._data.ndim >= 2 and input._data.dtype.name not in ("float32", "float64"):
+        raise not_for(input._data.dtype, "cholesky_cpu")
     check_matrices("cholesky", input)
     return apply(CholeskyBackward0, (input,), upper)
 
@@ -929,6 +945,8 @@ def _reflected(a, tau):
 def householder_product(A, tau):
     """The product of reflections, as `geqrf` gives them (torch.linalg.householder_product)."""
     a, t = A._data, tau._data
+    if a.dtype.name not in ("float32", "float64"):
+        raise not_for(a.dtype, "orgqr_cpu")
     if a.ndim < 2:
         problem = "input must have at least 2 dimensions."
     elif a.shape[-2] < a.shape[-1]:
@@ -985,13 +1003,19 @@ def _skew(a):
 
 def eigh(A, UPLO="L"):
     """(eigenvalues, eigenvectors) of a symmetric matrix, of which one triangle is read (torch.linalg.eigh)."""
-    check_matrices("linalg.eigh", A)
+    _check_symmetric(A)
     return return_types.linalg_eigh(apply(LinalgEighBackward0, (A,), UPLO))
+
+
+def _check_symmetric(A):
+    if A._data.ndim >= 2:
+        floats_only(A._data, "linalg_eigh_cpu")
+    check_matrices("linalg.eigh", A)
 
 
 def eigvalsh(A, UPLO="L"):
     """The eigenvalues of a symmetric matrix (torch.linalg.eigvalsh)."""
-    check_matrices("linalg.eigvalsh", A)
+    _check_symmetric(A)
     return apply(LinalgEighBackward0, (A,), UPLO)[0]
 
 
@@ -1061,7 +1085,7 @@ def svd(A, full_matrices=True, *, driver=None):
 
 def svdvals(A, *, driver=None):
     """The singular values, largest first (torch.linalg.svdvals)."""
-    return _svd("linalg.svdvals", A, False)[1]
+    return _svd("linalg.svd", A, False)[1]
 
 
 @function(name="svd")
@@ -1077,7 +1101,9 @@ def _old_svd(input, some=True, compute_uv=True):
 @function
 def matrix_power(input, n):
     """The n-th power of a square matrix, by repeated squaring (torch.matrix_power)."""
-    if input._data.dtype.kind != "i" or input._data.ndim < 2:
+    if input._data.dtype.kind == "b":
+        raise not_for(input._data.dtype, "addmm_impl_cpu_")
+    if input._data.ndim < 2 or n < 0:
         check_matrices("linalg.matrix_power", input)
     if n == 0:
         size = input._data.shape
@@ -1229,6 +1255,10 @@ def _old_cross(input, other, dim=None):
 
 def vecdot(x, y, *, dim=-1):
     """Sums of products along a dim (torch.linalg.vecdot)."""
+    if x._data.dtype.kind != "f":
+        raise RuntimeError(
+            f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {TYPE_NAMES[x._data.dtype.name]}"
+        )
     if x._data.ndim == 1 == y._data.ndim:
         return FUNCTIONS["vdot"](x, y)
     return (x * y).sum(dim)
@@ -1435,6 +1465,10 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     """A norm of the matrices in two dims: "fro", "nuc", 1, -1, 2, -2, inf, -inf (torch.linalg.matrix_norm)."""
     if A._data.ndim < 2:
         raise RuntimeError("linalg.matrix_norm: The input tensor A must have at least 2 dimensions.")
+    if A._data.dtype.kind != "f":
+        raise RuntimeError(
+            f"linalg.matrix_norm: Expected a floating point or complex tensor as input. Got {TYPE_NAMES[A._data.dtype.name]}"
+        )
     if (not isinstance(ord, str) and abs(ord) not in (1, 2, math.inf)) or (
         isinstance(ord, str) and ord not in ("fro", "nuc")
     ):
@@ -1496,6 +1530,8 @@ def cond(A, p=None):
 
 def matrix_rank(A, *, tol=None, atol=None, rtol=None, hermitian=False):
     """How many singular values are not negligible (torch.linalg.matrix_rank)."""
+    if A._data.dtype.name not in ("float32", "float64"):
+        raise RuntimeError("This function doesn't handle types other than float and double")
     values = np.linalg.svd(A._data, compute_uv=False)
     tol, atol, rtol = (t._data if isinstance(t, Variable) else t for t in (tol, atol, rtol))
     least = tol if tol is not None else 0.0 if atol is None else atol

@@ -105,7 +105,8 @@ class NllLossBackward0(GeneralRule):
         if reduction == NONE:
             return values.reshape(target.shape), factors.sum() if x.ndim == 1 else x.dtype.type(0)
         total = factors.sum()
-        return values.sum() / total if reduction == MEAN else values.sum(), total
+        loss = values.sum() + 0  # not -0
+        return loss / total if reduction == MEAN else loss, total
 
     def vjp(self, g, x, target, weight, total):
         reduction, ignore_index = self.args
@@ -323,11 +324,11 @@ _largest, _sum = np.maximum.reduce, np.add.reduce
 def _log_softmax_and_loss(x, target, divisor):
     log_p = x - _largest(x, 1, None, None, True)
     log_p -= np.log(_sum(np.exp(log_p), 1, None, None, True))
-    return log_p, -_sum(log_p[np.arange(len(target)), target]) / divisor
+    return log_p, (0 - _sum(log_p[np.arange(len(target)), target])) / divisor  # not -0 for a loss of 0
 
 
 def _plain_forward(x, target, divisor):
-    return -np.add.reduce(x[np.arange(len(target)), target]) / divisor
+    return (0 - np.add.reduce(x[np.arange(len(target)), target])) / divisor
 
 
 def _check_nll(x, t, weight):

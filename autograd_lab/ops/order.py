@@ -146,6 +146,7 @@ def kthvalue(input, k, dim=-1, keepdim=False):
     d = wrap_dim(dim, len(shape))
     if shape and not shape[d]:
         raise IndexError(f"kthvalue(): Expected reduction dim {d} to have non-zero size.")
+    no_bools(input._data, "kthvalue_cpu")
     if not 1 <= k <= (shape[d] if shape else 1):
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}")
     return return_types.kthvalue(apply(KthvalueBackward0, (input,), dim, keepdim, shape, k))

@@ -600,6 +600,7 @@ class DivBackward2(Rule):
     def forward(a, b, rounding_mode):
         if rounding_mode == "floor":
             return _floor_quotient(a, b)
+        no_bools(a, "div_trunc_cpu")
         _no_zero_division(a, b)
         return np.trunc(a / b) if a.dtype.kind == "f" else ((a - np.fmod(a, b)) // b)
 

@@ -368,7 +368,7 @@ def avg_pool(nd, input, kernel, stride, padding, ceil_mode, include_pad, divisor
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-x.ndim}, {x.ndim - 1}], but got {-nd - 1})"
         )
-    if x.dtype.kind != "f" and x.dtype != np.int64:
+    if (x.dtype.kind != "f" and x.dtype != np.int64) or (nd == 3 and x.dtype.itemsize == 2):
         raise not_for(x.dtype, op if nd == 2 else f"{op}_out_frame")
     out = _check(op, x, kernel, steps, padding, (1,) * nd, ceil_mode)
     rule = AvgPool2DBackward0 if nd == 2 else AvgPool3DBackward0

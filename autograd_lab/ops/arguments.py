@@ -235,15 +235,13 @@ def other_form(key, args, kwargs, error):
 
 def number_first(key, args, kwargs):
     """(args, kwargs) of torch.add(2, x) or torch.add(1, 2), with a tensor for the first number; None if there is none."""
-    if key not in TAKE_NUMBERS and key != "remainder":
+    if key not in TAKE_NUMBERS:
         return None
     if not args or not isinstance(args[0], (bool, int, float)):
         return None
     from .rule import tensor_of
 
     like = args[1] if len(args) > 1 and isinstance(args[1], Variable) else None
-    if key == "remainder" and like is None:
-        return None
     return (tensor_of(args[0], like), *args[1:]), kwargs
 
 

@@ -379,23 +379,25 @@ FUNCTIONS["negative"] = METHODS["negative"] = FUNCTIONS["neg"]
 @method
 def add_(self, other, *, alpha=1):
     """The in-place form of `add`."""
-    return AddBackward0.call_(
-        self, other if type(alpha) is int and alpha == 1 else _times(self, other, alpha)
-    )
+    return _scaled_in_place(AddBackward0, self, other, alpha)
 
 
 @method
 def sub_(self, other, *, alpha=1):
     """The in-place form of `sub`."""
-    return SubBackward0.call_(
-        self, other if type(alpha) is int and alpha == 1 else _times(self, other, alpha)
-    )
+    return _scaled_in_place(SubBackward0, self, other, alpha)
 
 
-def _times(input, other, alpha):
+def _scaled_in_place(rule, input, other, alpha):
+    if type(alpha) is int and alpha == 1:
+        return rule.call_(input, other)
     other = tensor_of(other, input)
+    if rule is SubBackward0:
+        no_bool_difference(input._data, other._data)
     factor = _factor(input, other, alpha)
-    return other * (factor if factor is alpha else wrap(factor))
+    if THREAD.state.grad:
+        return pointwise_inplace(rule, (input, other), factor)
+    return rule.call_(input, other * (factor if factor is alpha else wrap(factor)))  # the quicker way
 
 
 for _name, _alias in (("mul_", "multiply_"), ("neg_", "negative_"), ("sub_", "subtract_")):

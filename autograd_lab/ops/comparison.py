@@ -113,8 +113,19 @@ def compare(name, fn, *aliases):
             return NotImplemented
         return constant_result((input, other), fitting(fn, x, y), name)
 
-    class Comparison(Rule, name=name.capitalize() + "Backward0"):
-        """A comparison written over one of its operands: the new values do not move with the old ones. VJP: 0."""
+    class WithNumber(Rule, name=name.capitalize() + "Backward0"):
+        """A comparison with a number, written over the operand: the new values do not move with the old ones. VJP: 0."""
+
+        op = name
+
+        def forward(x, number):
+            return fn(*number_operand(x, number, False))
+
+        def vjp(self, g):
+            return both.zeros_like(g)
+
+    class Comparison(Rule, name=name.capitalize() + "Backward1"):
+        """A comparison written over one of its operands. VJP: 0."""
 
         op = name
         inputs = ("self", "other")
@@ -127,7 +138,9 @@ def compare(name, fn, *aliases):
             return both.zeros_like(g), both.zeros_like(g)
 
     def call_(input, other):
-        return pointwise_inplace(Comparison, (input, tensor_of(other, input)))
+        if isinstance(other, Variable):
+            return pointwise_inplace(Comparison, (input, other))
+        return apply_inplace(WithNumber, (input,), other)
 
     return _publish(name, call, call_, aliases, number_first=False)
 

@@ -132,7 +132,9 @@ def erfinv(y):
 
 
 def _lgamma(x):
-    if x == -math.inf or (x <= 0 and x == math.floor(x)):
+    if abs(x) > 1e300 or (
+        x <= 0 and x == math.floor(x)
+    ):  # Python's raises where the result is beyond all floats
         return math.inf
     return math.lgamma(x)
 

@@ -296,7 +296,7 @@ def _quantile(op, input, q, dim, keepdim, interpolation, ignore_nan):
     ndim = x.ndim
     dim = None if dim is None else wrap_dim(dim, ndim)
     if dim is None:
-        ordered = sort(input.reshape(-1))[0]
+        ordered = sort(input.flatten())[0]
     elif dim == ndim - 1:
         ordered = sort(input)[0]
     else:

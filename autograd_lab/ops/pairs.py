@@ -551,6 +551,15 @@ class FloorDivide(NoDerivative, name="NotImplemented"):
         return _floor_quotient(x, y)
 
 
+class FloorDivideByNumber(NoDerivative, name="NotImplemented"):
+    """The same by a number."""
+
+    op = "floor_divide"
+
+    def forward(x, _, number):
+        return _floor_quotient(*number_operand(x, number, False))
+
+
 def _floor_quotient(x, y):
     no_bools(x, "div_floor_cpu")
     _no_zero_division(x, y)
@@ -574,7 +583,9 @@ def floor_divide(input, other):
 @method
 def floor_divide_(self, other):
     """The in-place form of `floor_divide`, on tensors that do not require grad."""
-    return pointwise_inplace(FloorDivide, (self, tensor_of(other, self)), "floor_divide_")
+    if not isinstance(other, Variable):
+        return apply_inplace(FloorDivideByNumber, (self,), "floor_divide_", other)
+    return pointwise_inplace(FloorDivide, (self, other), "floor_divide_")
 
 
 def run_numpy(fn, *arrays):
@@ -709,6 +720,8 @@ def xlogy(input, other):
 @method
 def xlogy_(self, other):
     """The in-place form of `xlogy`."""
+    if not isinstance(other, Variable) and self._data.dtype.kind == "f":
+        return apply_inplace(XlogyBackward2, (self,), other)
     return pointwise_inplace(XlogyBackward0, (self, tensor_of(other, self)), floats=True)
 
 
@@ -838,6 +851,8 @@ def copysign(input, other):
 @method
 def copysign_(self, other):
     """The in-place form of `copysign`."""
+    if not isinstance(other, Variable) and self._data.dtype.kind == "f":
+        return apply_inplace(CopysignBackward1, (self,), other)
     return pointwise_inplace(CopysignBackward0, (self, tensor_of(other, self)), floats=True)
 
 
@@ -1096,9 +1111,18 @@ def _reflected(fn, of_tensors):
 
 
 def _number_remainder(input, other):
+    input = tensor_of(input, other)
     return underived(
         "remainder", (input, other), run_numpy(_remainder, *_quotient_operands(input, other)[2:])
     )
+
+
+@function(method=False)
+def remainder(input, other):
+    """The remainder of a division, with the sign of the divisor (torch.remainder); of a number PyTorch has no derivative."""
+    if isinstance(input, (int, float)) and isinstance(other, Variable):
+        return _number_remainder(input, other)
+    return METHODS["remainder"](input, other)
 
 
 METHODS.update(

@@ -747,6 +747,8 @@ class IndexReduceBackward0(ScatterReduceBackward0):
     picked, added, cleared = staticmethod(rows_of), staticmethod(_rows_added), staticmethod(_rows_cleared)
 
     def forward(x, source, index, dim, reduce, include_self):
+        if not x.ndim:
+            return _in_one_place(ScatterReduceBackward0, x, source, index, 0, reduce, include_self)
         return ScatterReduceBackward0.forward(
             x, source, _repeated(index, dim, source.shape), dim, reduce, include_self
         )
@@ -767,7 +769,7 @@ def _index_reduce(input, dim, index, source, reduce, *, include_self=True):
             f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
         )
     d = dim_of(dim, input._data.ndim)
-    _in_bounds(index, input._data.shape[d], d)
+    _in_bounds(index, (input._data.shape or (1,))[d], d)
     return IndexReduceBackward0, (input, source, index), (dim, reduce, include_self)
 
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from .. import return_types
+from ..autograd.errors import TYPE_NAMES
 from ..autograd.record import apply, apply_inplace
 from . import both, numerics
 from .arithmetic import pow
@@ -562,6 +563,18 @@ def _polygamma_method(self, n):
     return polygamma(n, self)
 
 
+class PolygammaBackward1(PolygammaBackward0):
+    """The same in place."""
+
+
+@method
+def polygamma_(self, n):
+    """The in-place form of `polygamma`."""
+    if n < 0:
+        raise RuntimeError("polygamma(n, x) does not support negative n.")
+    return apply_inplace(PolygammaBackward1, (self,), n)
+
+
 @unary("i0")
 class I0Backward0(Rule):
     """Modified Bessel function of order 0.
@@ -660,6 +673,16 @@ class MvlgammaBackward0(Rule):
 def mvlgamma(input, p):
     """The logarithm of the p-dimensional gamma function (torch.mvlgamma)."""
     return apply(MvlgammaBackward0, (input,), p)
+
+
+@method
+def mvlgamma_(self, p):
+    """The in-place form of `mvlgamma`."""
+    if self._data.dtype.kind != "f":
+        raise RuntimeError(
+            f"mvlgamma: result type {TYPE_NAMES[self._data.dtype.name]} can't be cast to the desired output type Float"
+        )
+    return apply_inplace(MvlgammaBackward0, (self,), p)
 
 
 # -- sign and rounding --------------------------------------------------------------------------------

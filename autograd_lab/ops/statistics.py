@@ -161,11 +161,6 @@ def _others(x, dim):
 def renorm(input, p, dim, maxnorm):
     """`input` with each slice along `dim` scaled down to a p-norm of at most `maxnorm` (torch.renorm)."""
     _check_renorm(input, p, maxnorm)
-    if input._data.dtype.kind != "f":
-        raise RuntimeError(
-            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
-            + TYPE_NAMES[input._data.dtype.name]
-        )
     return apply(RenormBackward0, (input,), p, dim, maxnorm)
 
 
@@ -176,6 +171,11 @@ def _check_renorm(input, p, maxnorm):
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm:g}")
     if input._data.ndim < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input._data.ndim} dimensions")
+    if input._data.dtype.kind != "f":
+        raise RuntimeError(
+            "linalg.vector_norm: Expected a floating point or complex tensor as input. Got "
+            + TYPE_NAMES[input._data.dtype.name]
+        )
 
 
 @method

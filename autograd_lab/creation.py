@@ -175,8 +175,11 @@ def _from_python(data, dtype):
     if isinstance(data, str):
         raise TypeError("new(): invalid data type 'str'")
     found = []
-    if isinstance(data, (list, tuple)):
-        data = _without_tensors(data, found)
+    try:
+        if isinstance(data, (list, tuple)):
+            data = _without_tensors(data, found)
+    except RecursionError:  # a list that holds itself
+        raise ValueError(f"too many dimensions '{type(data).__name__}'") from None
     try:
         array = np.array(data)
     except ValueError:
@@ -539,6 +542,14 @@ def empty_strided(
 ):
     """Zeros laid out in memory with the given strides (torch.empty_strided)."""
     dtype = float_type(dtype)
+    if len(size) != len(stride):
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
+        )
+    if any(s < 0 for s in stride):
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}"
+        )
     n = 1 + sum((k - 1) * s for k, s in zip(size, stride, strict=True)) if 0 not in size else 0
     memory = np.zeros(n, dtype)
     return leaf(

@@ -63,9 +63,11 @@ class Stream:
         """Uniform numbers from [0, 1): 53 bits for float64, 24 for the others (computed in float32)."""
         count = math.prod(shape)
         if np.dtype(dtype) == np.float64:
-            return (self.long_words(count) & np.uint64(2**53 - 1)).reshape(shape) * 2.0**-53
+            return np.asarray((self.long_words(count) & np.uint64(2**53 - 1)).reshape(shape) * 2.0**-53)
         bits = (self.words(count) & np.uint64(2**24 - 1)).astype(np.float32)
-        return bits.reshape(shape) * np.float32(2**-24)  # reshaped first: the result owns its memory
+        return np.asarray(
+            bits.reshape(shape) * np.float32(2**-24)
+        )  # reshaped first: the result owns its memory
 
     def uniform(self, low, high, shape=(), dtype=np.float64):
         """Uniform numbers from [low, high); what is rounded up to `high` becomes `low`, as in PyTorch."""
@@ -88,7 +90,7 @@ class Stream:
         count = math.prod(shape)
         if count < 16 or not in_a_row:
             numbers = np.array([self._one_normal() for _ in range(count)])
-            return numbers.reshape(shape) * std + mean
+            return np.asarray(numbers.reshape(shape) * std + mean)
         last = count - count % 16
         numbers = self.random((last if np.dtype(dtype) == np.float16 else count,), dtype)
         if last < count:  # the numbers of the last, overlapping block are drawn once more

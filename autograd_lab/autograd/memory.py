@@ -55,9 +55,16 @@ def check_overlap(t, others):
     """Raise RuntimeError if writing to `t` while reading `others` would depend on the order of the elements."""
     if shares_places(t):
         raise overlap_error()
-    for o in others:
-        if o is not t and _shares_memory(t, o) and not _same_places(t, o):
-            raise overlapping()
+    check_partly(t, others)
+
+
+def check_partly(t, others):
+    """Raise RuntimeError if `t`, which is to be written, shares some memory with one of `others` that is not the same elements."""
+    box = t._box
+    if box is not None:  # somebody may share this memory
+        for o in others:
+            if o._box is box and o is not t and _shares_memory(t, o) and not _same_places(t, o):
+                raise overlapping()
 
 
 def check_apart(t, others):
@@ -76,11 +83,12 @@ def overlapping():
 
 def _shares_memory(t, o):
     """Whether two tensors, both without gaps (of others nobody asks), have some memory in common."""
-    box = t._box
-    if box is None or o._box is not box or not isinstance(t._data, np.ndarray):
+    a, b = t._data, o._data
+    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray) or not (a.size and b.size):
         return False
-    a, b = t._array(), o._array()
-    if not (a.size and b.size and _dense(a) and _dense(b)):
+    if (a if a.base is None else a.base) is not (b if b.base is None else b.base):
+        return False
+    if not (has_no_gaps(a) and has_no_gaps(b)):
         return False
     a_start, b_start = a.__array_interface__["data"][0], b.__array_interface__["data"][0]
     return a_start < b_start + b.nbytes and b_start < a_start + a.nbytes
@@ -92,7 +100,7 @@ def _same_places(t, o):
     return a.ctypes.data == b.ctypes.data and a.nbytes == b.nbytes and t.stride() == o.stride()
 
 
-def _dense(a):
+def has_no_gaps(a):
     """Whether the elements of an array fill a piece of memory without gaps."""
     expected = a.itemsize
     for stride, n in sorted((s, n) for s, n in zip(a.strides, a.shape, strict=True) if n != 1):

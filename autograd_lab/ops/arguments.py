@@ -15,7 +15,7 @@ from types import FunctionType
 import numpy as np
 
 from ..autograd.errors import CPP_NAMES, TYPE_NAMES
-from ..autograd.memory import check_apart, check_overlap
+from ..autograd.memory import check_apart, check_overlap, has_no_gaps
 from ..autograd.modes import THREAD
 from ..autograd.record import RANK
 from ..autograd.variable import Variable
@@ -329,9 +329,10 @@ def _if_changed(args, kwargs, numbers, named_numbers):
     )
 
 
-def _holds_tensor(value):
+def _holds_tensor(value, depth=2):
+    """Whether it is a tensor, or a list with one, or a list of such lists; a list may hold itself."""
     return isinstance(value, Variable) or (
-        isinstance(value, (tuple, list)) and any(map(_holds_tensor, value))
+        depth > 0 and isinstance(value, (tuple, list)) and any(_holds_tensor(v, depth - 1) for v in value)
     )
 
 
@@ -582,8 +583,8 @@ def write_out(key, result, out, values):
         )
     operands = [v for value in values for v in (value if isinstance(value, (list, tuple)) else (value,))]
     operands = [v for v in operands if isinstance(v, Variable)]
-    for t, r in zip(outs, results, strict=True):
-        _check_type(t, r, name)
+    for nr, (t, r) in enumerate(zip(outs, results, strict=True)):
+        _check_type(t, r, name, nr if several else None)
         _check_memory(t, name, operands, several)
         _write_one(t, r, name, computed)
     return type(result)(outs) if several else out
@@ -656,6 +657,31 @@ _OUT_TYPES = {
 
 _OUT_REFUSES = {name: text for text, names in _OUT_TYPES.items() for name in names.split()}
 
+_EXPECTED_OUT = "Expected out tensor to have dtype {own}, but got {out} instead"
+_FOUND_OUT = "expected scalar_type {Own} but found {Out}"
+_PLACES = (
+    "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type torch.{Out}Tensor does not "
+    "equal torch.{Own}Tensor (while checking arguments for median)",
+    "Expected tensor for argument #1 'indices' to have scalar type Long; but got torch.{Out}Tensor instead (while checking "
+    "arguments for median)",
+)
+_OF_SEVERAL = {
+    "cummax": (_FOUND_OUT, _FOUND_OUT),
+    "cummin": (_FOUND_OUT, _FOUND_OUT),
+    "kthvalue": ("output values must be of same type as input", "output indices must be of scalar type Long"),
+    "max": (_EXPECTED_OUT, _EXPECTED_OUT),
+    "median": _PLACES,
+    "min": (_EXPECTED_OUT, _EXPECTED_OUT),
+    "mode": (
+        "expected scalar type '{Own}' but got '{Out}' for values output",
+        "expected scalar type '{Own}' but got '{Out}' for indices output",
+    ),
+    "nanmedian": _PLACES,
+    "sort": (_EXPECTED_OUT, _EXPECTED_OUT),
+    "topk": (_EXPECTED_OUT, _EXPECTED_OUT),
+}
+"""The same of functions with two results."""
+
 _TRUTHS = ("all", "any")
 """These write truth values, and bytes where `out` holds bytes."""
 
@@ -663,14 +689,15 @@ _IN_TYPE_OF_OUT = ("sum", "prod", "cumsum", "cumprod")
 """These compute in the type of `out`."""
 
 
-def _check_type(out, result, name):
-    """Raise RuntimeError or TypeError if a function does not write its result into a tensor of the type of `out`."""
+def _check_type(out, result, name, nr):
+    """Raise RuntimeError or TypeError if a function does not write its result (number `nr`, if it has several) as the type of `out`."""
     have, want = result._data, out._data
     converts = name in _TRUTHS and want.dtype.name in ("bool", "uint8")
-    if have.dtype is not want.dtype and name in _OUT_REFUSES and not converts:
+    text = _OUT_REFUSES.get(name) if nr is None or name not in _OF_SEVERAL else _OF_SEVERAL[name][nr]
+    if have.dtype is not want.dtype and text and not converts:
         own, got = have.dtype.name, want.dtype.name
         raise RuntimeError(
-            _OUT_REFUSES[name].format(
+            text.format(
                 name=name, own=CPP_NAMES[own], out=CPP_NAMES[got], Own=TYPE_NAMES[own], Out=TYPE_NAMES[got]
             )
         )
@@ -682,6 +709,10 @@ def _check_type(out, result, name):
         raise RuntimeError(
             f"result type {TYPE_NAMES[have.dtype.name]} can't be cast to the desired output type {TYPE_NAMES[want.dtype.name]}"
         )
+
+
+_LIES_IN_ROWS = ("cholesky", "cross", "linalg_cross", "linalg_tensorinv", "lu")
+"""What these write into an empty `out` lies in rows, though their results do not."""
 
 
 def _write_one(out, result, name, computed):
@@ -703,6 +734,8 @@ def _write_one(out, result, name, computed):
                 "out tensor t by resizing it, inplace, to zero elements with t.resize_(0)."
             )
         METHODS["resize_"](out, *have.shape)
+        if computed and name not in _LIES_IN_ROWS and not have.flags.c_contiguous and has_no_gaps(have):
+            METHODS["as_strided_"](out, have.shape, result.stride())  # as the result would lie
     METHODS["copy_"](out, result.detach())
 
 

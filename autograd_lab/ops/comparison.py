@@ -138,9 +138,9 @@ def compare(name, fn, *aliases):
             return both.zeros_like(g), both.zeros_like(g)
 
     def call_(input, other):
-        if isinstance(other, Variable):
-            return pointwise_inplace(Comparison, (input, other))
-        return apply_inplace(WithNumber, (input,), other)
+        if isinstance(other, (int, float)):
+            return apply_inplace(WithNumber, (input,), other)
+        return pointwise_inplace(Comparison, (input, tensor_of(other, input)))
 
     return _publish(name, call, call_, aliases, number_first=False)
 

@@ -86,7 +86,18 @@ randn = _factory(
 
 
 @function(method=False)
-def randint(*args, low=0, high=None, size=None, generator=None, dtype=None, device=None, requires_grad=False):
+def randint(
+    *args,
+    low=0,
+    high=None,
+    size=None,
+    generator=None,
+    dtype=None,
+    layout=None,
+    device=None,
+    requires_grad=False,
+    pin_memory=False,
+):
     """Whole numbers from low (included) to high (excluded) (torch.randint)."""
     args = list(args)
     if args and isinstance(args[-1], (tuple, list)):

@@ -10,11 +10,12 @@ import operator
 import numpy as np
 
 from ..autograd.errors import FREED_TEXT
-from ..autograd.memory import shares_places
+from ..autograd.memory import check_apart, shares_places
 from ..autograd.metadata import sum_to
 from ..autograd.record import apply, apply_inplace, apply_view
 from ..autograd.saved import FREED
 from ..autograd.variable import Variable, wrap
+from ..autograd.views import check_writable
 from ..dtypes import ALL, fill_value_as
 from ..warning import warn
 from . import both
@@ -225,7 +226,8 @@ def warn_of_bytes(indices):
 def _index_put(x, pattern, indices, values, accumulate, inplace=False, rule=IndexPutBackward0):
     warn_of_bytes(indices)
     have, want = values._data.dtype, x._data.dtype
-    if values._data.size == 1 and not accumulate and len(indices) == 1 and is_mask(indices[0]._data):
+    fills = values._data.size == 1 and not accumulate and len(indices) == 1 and is_mask(indices[0]._data)
+    if fills:
         if indices[0]._data.dtype.kind != "b":
             raise RuntimeError(
                 "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char"
@@ -247,6 +249,9 @@ def _index_put(x, pattern, indices, values, accumulate, inplace=False, rule=Inde
             "Use of index_put_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
             "operation. This also applies to advanced indexing e.g. tensor[indices] = tensor"
         )
+    check_writable(x)
+    if not fills:
+        check_apart(x, [values, *[i for i in indices if not is_mask(i._data)]])
     return apply_inplace(IndexPutBackward0, (x, values, *indices), *args)
 
 

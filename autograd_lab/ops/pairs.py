@@ -583,9 +583,9 @@ def floor_divide(input, other):
 @method
 def floor_divide_(self, other):
     """The in-place form of `floor_divide`, on tensors that do not require grad."""
-    if not isinstance(other, Variable):
+    if isinstance(other, (int, float)):
         return apply_inplace(FloorDivideByNumber, (self,), "floor_divide_", other)
-    return pointwise_inplace(FloorDivide, (self, other), "floor_divide_")
+    return pointwise_inplace(FloorDivide, (self, tensor_of(other, self)), "floor_divide_")
 
 
 def run_numpy(fn, *arrays):
@@ -720,7 +720,7 @@ def xlogy(input, other):
 @method
 def xlogy_(self, other):
     """The in-place form of `xlogy`."""
-    if not isinstance(other, Variable) and self._data.dtype.kind == "f":
+    if isinstance(other, (int, float)) and self._data.dtype.kind == "f":
         return apply_inplace(XlogyBackward2, (self,), other)
     return pointwise_inplace(XlogyBackward0, (self, tensor_of(other, self)), floats=True)
 
@@ -851,7 +851,7 @@ def copysign(input, other):
 @method
 def copysign_(self, other):
     """The in-place form of `copysign`."""
-    if not isinstance(other, Variable) and self._data.dtype.kind == "f":
+    if isinstance(other, (int, float)) and self._data.dtype.kind == "f":
         return apply_inplace(CopysignBackward1, (self,), other)
     return pointwise_inplace(CopysignBackward0, (self, tensor_of(other, self)), floats=True)
 

@@ -9,11 +9,12 @@ import numpy as np
 
 from ..autograd.errors import CPP_NAMES
 from ..autograd.function import undifferentiable
-from ..autograd.memory import shares_places
+from ..autograd.memory import check_apart, check_partly, shares_places
 from ..autograd.metadata import sum_to
 from ..autograd.modes import WATCHERS, tell
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, edge_of, wrap
+from ..autograd.views import check_writable
 from ..dtypes import ALL, number_as
 from ..layout import like, rows
 from ..warning import warn, warn_once
@@ -112,6 +113,11 @@ def _register(name, build):
 
     def in_place(self, *args, **kwargs):
         rule, inputs, rest = build(self, *args, **kwargs)
+        check_writable(self)
+        if name == "masked_fill":
+            check_partly(self, inputs[-1:])
+        elif name != "masked_scatter":
+            check_apart(self, inputs[-1:] if name == "index_fill" else inputs[1:])
         if name.endswith("_fill") and shares_places(self):
             warn(
                 f"Use of {name}_ on expanded tensors is deprecated. Please clone() the tensor before performing this "

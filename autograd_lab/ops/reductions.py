@@ -1161,6 +1161,17 @@ def cummin(input, dim):
     return return_types.cummin(apply(CumminBackward0, (input,), dim))
 
 
+def _check_joins(shape, other, dim):
+    if len(other) != len(shape):
+        raise RuntimeError("diff expects prepend or append to be the same dimension as input")
+    for i, (n, m) in enumerate(zip(shape, other, strict=True)):
+        if i != dim and n != m:
+            raise RuntimeError(
+                "diff expects the shape of tensor to prepend or append to match that of input except along the differencing "
+                f"dimension; input.size({i}) = {n}, but got tensor.size({i}) = {m}"
+            )
+
+
 @function
 def diff(input, n=1, dim=-1, prepend=None, append=None):
     """The differences of neighbours along `dim`, n times over (torch.diff)."""
@@ -1168,9 +1179,12 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
+    dim = wrap_dim(dim, input._data.ndim)
+    for t in (prepend, append):
+        if t is not None:
+            _check_joins(input._data.shape, t._data.shape, dim)
     if n == 0:
         return wrap(np.zeros_like(input._data)).copy_(input)
-    dim = wrap_dim(dim, input._data.ndim)
     parts = [t for t in (prepend, input, append) if t is not None]
     out = both.cat(parts, dim) if len(parts) > 1 else input
     for _ in range(min(n, out._data.shape[dim])):

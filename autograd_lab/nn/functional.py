@@ -643,7 +643,7 @@ def adaptive_avg_pool1d(input, output_size):
     """The means of `output_size` cells that cover the last dim."""
     if output_size is None:  # which pooling in two dims takes for "as it is"
         raise TypeError("output_size must be a number of cells, not None")
-    (n,) = pooling.one_number("adaptive_avg_pool1d", "output_size", _grid(input, output_size, 1))
+    (n,) = pooling.one_number("adaptive_avg_pool1d", "output_size", output_size)
     pooling.two_or_three_dims("adaptive_avg_pool1d", input)
     return pooling.as_row(pooling.adaptive_avg_pool2d, input, (1, n))
 

@@ -913,6 +913,8 @@ def resample(input, size, factors, mode, align_corners, antialias=False):
     nd, rule, weights = (FILTERED if antialias else RESAMPLING)[mode]
     x = input._data
     of_bytes = nd == 2 and x.dtype.name == "uint8" and mode != "lanczos"
+    if antialias and x.dtype.name == "float16":
+        raise not_for(x.dtype, "compute_index_ranges_weights")
     if not of_bytes:
         floats_only(x, "compute_index_ranges_weights" if antialias else _resampler_of(mode))
     matrices = [

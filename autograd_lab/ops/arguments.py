@@ -623,6 +623,7 @@ def _check_memory(out, name, operands, several):
     rule = _MEMORY_RULES.get(name, "anything" if name.startswith("linalg_") else "")
     first = operands[:1]
     if rule == "apart" or (several and name in ("max", "min")):
+        check_overlap(out, ())
         check_apart(out, operands)
     elif rule == "apart but for the first":
         check_overlap(out, first)

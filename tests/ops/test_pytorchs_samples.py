@@ -10,7 +10,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from recorded import graph
+from recorded import PREFIX, graph
 
 import autograd_lab
 
@@ -123,12 +123,33 @@ class UntranslatedError(Exception):
     """A sample holds something that is not here: a complex number, a sparse tensor."""
 
 
+def memory_of(value):
+    """A copy of all the memory that a tensor of PyTorch's is a part of."""
+    count = value.untyped_storage().nbytes() // value.element_size()
+    return value.detach().as_strided((count,), (1,), 0).clone()
+
+
+def repeats_places(value):
+    """Whether several elements of a tensor are one place in memory."""
+    return (
+        value.layout == torch.strided
+        and value.numel() > value.untyped_storage().nbytes() // value.element_size()
+    )
+
+
 def translated(value, known):
     """The same arguments for this library; `known` gives each tensor its counterpart, so that shared ones stay shared."""
     if isinstance(value, torch.Tensor):
         if id(value) not in known:
-            if value.layout != torch.strided or value.dtype not in DTYPES:
+            if value.layout != torch.strided or value.dtype not in DTYPES or value.is_meta:
                 raise UntranslatedError
+            if value.ndim > 64:  # more than NumPy has
+                raise UntranslatedError
+            if repeats_places(value):
+                memory = autograd_lab.tensor(memory_of(value).numpy())
+                t = memory.as_strided(tuple(value.shape), value.stride(), value.storage_offset())
+                known[id(value)] = t, value
+                return t
             t = autograd_lab.empty_strided(tuple(value.shape), value.stride(), dtype=DTYPES[value.dtype])
             t.copy_(autograd_lab.tensor(value.detach().contiguous().numpy().copy()))
             known[id(value)] = t.requires_grad_(value.requires_grad), value
@@ -159,6 +180,12 @@ def translated(value, known):
 def copied(value, known):
     """The arguments with tensors of their own, so that what one sample writes is not seen in another."""
     if isinstance(value, torch.Tensor):
+        if value.is_meta:
+            return value
+        if id(value) not in known and repeats_places(value):
+            known[id(value)] = memory_of(value).as_strided(
+                value.shape, value.stride(), value.storage_offset()
+            )
         if id(value) not in known:
             t = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype)
             known[id(value)] = t.copy_(value.detach()).requires_grad_(value.requires_grad)
@@ -354,3 +381,44 @@ def test_samples(name):
     left_out = set(DIFFERENT.get(op.name, ("", ""))[0].split())
     for sample in samples[:: -(-len(samples) // MANY)]:
         compare(op, fn, sample, left_out)
+
+
+# -- what PyTorch refuses -----------------------------------------------------------------------------
+
+ERRORS = {
+    label(op): op
+    for op in op_db
+    if op.error_inputs_func is not None and mine(op) is not None and not op.name.startswith("__")
+}
+"""Operators for which PyTorch keeps inputs that they must refuse; of Python's operators the words are Python's."""
+
+OTHER_REASONS = ("Trying to resize storage that is not resizable", "multinomial expects Long tensor out")
+"""What is said of memory that belongs to NumPy, which here all memory does; and of a sample whose numbers, looked at first here, are
+whatever was in the memory (the message is compared in test_misfits.py)."""
+
+
+def test_many_operators_have_inputs_to_refuse():
+    assert len(ERRORS) > 100
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name):
+    op = ERRORS[name]
+    for case in op.error_inputs("cpu"):
+        sample, known, copies = case.sample_input, {}, {}
+        args, kwargs = copied((sample.input, *sample.args), copies), copied(dict(sample.kwargs), copies)
+        try:
+            own_args, own_kwargs = translated(args, known), translated(kwargs, known)
+        except UntranslatedError:
+            continue
+        _, refused = outcome(op.op, *args, **kwargs)
+        _, error = outcome(mine(op), *own_args, **own_kwargs)
+        if refused is None or str(refused).startswith(OTHER_REASONS):
+            continue
+        assert type(error).__name__ == type(refused).__name__, f"PyTorch: {refused}"
+        assert first_words(error) == first_words(refused)
+
+
+def first_words(error):
+    return str(error).partition("\n")[0][:PREFIX]

@@ -425,7 +425,11 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     """Each run of equal elements (or slices along `dim`) once (torch.unique_consecutive)."""
     x = input._data
     _check_unique(x, dim)
-    rows = x.reshape(-1, 1) if dim is None else np.moveaxis(x, dim, 0).reshape(x.shape[dim], -1)
+    if dim is None:
+        rows = x.reshape(-1, 1)
+    else:
+        rows = np.moveaxis(x, dim, 0)
+        rows = rows.reshape(len(rows), math.prod(rows.shape[1:]))
     new = np.concatenate([[True], (rows[1:] != rows[:-1]).any(axis=1)])[: len(rows)]
     starts = np.flatnonzero(new)
     values = x.reshape(-1)[starts] if dim is None else np.take(x, starts, axis=dim)

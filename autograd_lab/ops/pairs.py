@@ -703,8 +703,8 @@ class XlogyBackward2(Rule):
 
     def vjp(self, g, a):
         c = self.args[0]
-        slope = g * float(np.log(np.float64(c)))
-        return slope if c > 0 else both.masked(slope, both.array_of(a) != 0)
+        slope = both.run(XlogyBackward2, (g,), c)
+        return slope if c > 0 else both.filled(slope, both.array_of(a) == 0)
 
 
 @function
@@ -746,6 +746,44 @@ class SpecialXlog1PyBackward0(Rule):
             log = pointwise(rule, (g, b)) if isinstance(g, Variable) else rule.forward(g, b)
             to_a = both.filled(log, (both.array_of(a) == 0) & (both.array_of(b) <= -1))
         return to_a, to_b
+
+
+class SpecialXlog1PyBackward1(Rule):
+    """c * log(1 + a) for a number c.
+
+    VJP: g * c / (a + 1).   Shapes: elementwise.   Saves: a.   PyTorch: torch.special.xlog1py
+    """
+
+    op = "special_xlog1py"
+    inputs = saves = ("other",)
+    keeps = ("self",)
+
+    def forward(b, number):
+        b = as_float(b)
+        return SpecialXlog1PyBackward0.forward(b.dtype.type(number), b)
+
+    def vjp(self, g, b):
+        return g * self.args[0] / (b + 1)
+
+
+class SpecialXlog1PyBackward2(Rule):
+    """a * log(1 + c) for a number c.
+
+    VJP: g * log(1 + c), 0 where a = 0 and c <= -1.   Shapes: elementwise.   Saves: a.   PyTorch: torch.special.xlog1py
+    """
+
+    op = "special_xlog1py"
+    saves = ("self",)
+    keeps = ("other",)
+
+    def forward(a, number):
+        a = as_float(a)
+        return SpecialXlog1PyBackward0.forward(a, a.dtype.type(number))
+
+    def vjp(self, g, a):
+        c = self.args[0]
+        slope = both.run(SpecialXlog1PyBackward2, (g,), c)
+        return slope if c > -1 else both.filled(slope, both.array_of(a) == 0)
 
 
 @pair("logaddexp", inplace=False)

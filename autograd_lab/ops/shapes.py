@@ -27,7 +27,7 @@ from ..dtypes import ALL, Size
 from ..dtypes import dtype as dtype_type
 from ..layout import contiguous_format
 from ..warning import warn_once
-from .rule import FUNCTIONS, METHODS, Rule, function, method
+from .rule import FUNCTIONS, METHODS, RULES, Rule, function, method
 
 ALL_OF = slice(None)
 
@@ -615,7 +615,7 @@ def movedim(input, source, destination):
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({text})")
     if not n:
-        return input
+        return apply_view(RULES["AliasBackward0"], input, input._array())
     order = [-1] * n
     for s, d in zip(src, dst, strict=True):
         order[d] = s

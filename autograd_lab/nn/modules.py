@@ -1586,6 +1586,8 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         super().__init__(weight, None, None, reduction)
         if not 0 <= label_smoothing <= 1:
             raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise RuntimeError(f"expected weight shape to be ({num_classes},), got {tuple(weight.shape)}")
         self.num_classes, self.out_features = num_classes, tuple(out_features)
         self.ignore_index, self.label_smoothing, self.options = ignore_index, label_smoothing, options
         self.linear = Linear(
@@ -1594,10 +1596,9 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
     def forward(self, input, target):
         weight, bias = self.linear.weight, self.linear.bias
-        if self.out_features:
-            shape = self.num_classes, *self.out_features
-            weight = weight.view(*shape, -1)
-            bias = None if bias is None else bias.view(shape)
+        shape = self.num_classes, *self.out_features
+        weight = weight.view(*shape, -1)
+        bias = None if bias is None else bias.view(shape)
         return F.linear_cross_entropy(
             input,
             weight,

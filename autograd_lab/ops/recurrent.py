@@ -180,7 +180,9 @@ def _over_sequences(name, mode, text):
         out, last = run_layers(
             x, state, layers, directions, sweep or whole_sweep(mode), dropout if train else 0
         )
-        return out.transpose_(0, 1) if batch_first else out, *[stack(s, 0) for s in last]
+        if batch_first:
+            out = out.transpose(0, 1) if lstm else out.transpose_(0, 1)  # as PyTorch's graphs have it
+        return out, *[stack(s, 0) for s in last]
 
     def of_packed(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional):
         sweep = packed_sweep(mode, batch_sizes.tolist())

@@ -76,7 +76,9 @@ class LBFGS(Optimizer):
                 d = -g
             else:
                 pairs.add(g - before, d * _like(t, d))
-                d = pairs.direction(g)
+                d, shares = pairs.direction(g)
+                kept = state.setdefault("al", [None] * group["history_size"])
+                kept[: len(shares)] = [wrap(share) for share in shares]
             before, loss_before = g.copy(), loss
             total = float(np.abs(g).sum())
             t = lr if state["n_iter"] > 1 or not total else min(1.0, 1.0 / total) * lr
@@ -159,7 +161,7 @@ class _Pairs:
         self.scale = curvature / y.dot(y)
 
     def direction(self, g):
-        """-H g by the two loops: through the pairs from the newest to the oldest, and back."""
+        """-H g by the two loops, through the pairs from the newest to the oldest and back, and the share of each pair."""
         q, shares = -g, []
         for y, s, weight in zip(self.y[::-1], self.s[::-1], self.weights[::-1], strict=True):
             shares.append(s.dot(q) * weight)
@@ -167,7 +169,7 @@ class _Pairs:
         d = q * self.scale
         for y, s, weight, share in zip(self.y, self.s, self.weights, shares[::-1], strict=True):
             d = d + s * (share - y.dot(d) * weight)
-        return d
+        return d, shares[::-1]
 
     def store(self, state):
         """Leave everything in the optimizer's state, as tensors."""

@@ -1,0 +1,195 @@
+"""The samples that PyTorch keeps to test its layers and optimizers, run through both libraries. Needs PyTorch and expecttest."""
+
+import warnings
+from unittest import mock
+
+import numpy as np
+import pytest
+from recorded import PREFIX, graph
+from test_pytorchs_samples import (
+    UntranslatedError,
+    assert_close,
+    compare_derivatives,
+    copied,
+    found,
+    outcome,
+    tensors,
+    translated,
+)
+
+import autograd_lab
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: its samples are not there")
+
+with warnings.catch_warnings(), mock.patch("torch.backends.disable_global_flags"):
+    warnings.simplefilter("ignore")
+    from torch.testing._internal.common_modules import module_db
+    from torch.testing._internal.common_optimizers import optim_db
+
+MANY = 24
+"""So many samples of each layer are run, spread over all of them."""
+
+LAYERS = {m.name: m for m in module_db if found(autograd_lab, "nn." + m.module_cls.__name__) is not None}
+OPTIMIZERS = {o.optim_cls.__name__: o for o in optim_db if hasattr(autograd_lab.optim, o.optim_cls.__name__)}
+
+
+def test_all_of_pytorchs_layers_and_optimizers_are_among_them():
+    assert len(LAYERS) == len(module_db)
+    assert {o.optim_cls.__name__ for o in optim_db} - {*OPTIMIZERS} == {"SparseAdam"}
+
+
+def both_made(theirs, ours, made_with):
+    """The layers that a sample's arguments make, in the same state; None if it has arguments that are not here.
+
+    If they are refused, the errors instead.
+    """
+    known = {}
+    try:
+        args, kwargs = translated(made_with.args, known), translated(dict(made_with.kwargs), known)
+    except UntranslatedError:
+        return None
+    if kwargs.pop("options", None) is not None or any(
+        hasattr(a, "__module__") and a.__module__ is None for a in args
+    ):
+        return None  # of linear_cross_entropy; and an activation given as one of PyTorch's functions
+    a, refused = outcome(theirs, *made_with.args, **made_with.kwargs)
+    b, error = outcome(ours, *args, **kwargs)
+    return a or refused, b or error
+
+
+def same_state(a, b):
+    """Give layer `b` the numbers of layer `a`, a lazy one after its first call."""
+    for (name, x), (own, y) in zip(a.state_dict().items(), b.state_dict().items(), strict=True):
+        assert name == own
+        if not hasattr(x, "materialize"):
+            y.data.copy_(autograd_lab.tensor(x.detach().numpy().copy()))
+
+
+def assert_same_errors(error, refused):
+    assert type(error).__name__ == type(refused).__name__, f"PyTorch: {refused}"
+    assert str(error)[:PREFIX] == str(refused)[:PREFIX]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers(name, training):
+    info = LAYERS[name]
+    samples = info.module_inputs_func(
+        info, device="cpu", dtype=torch.float64, requires_grad=True, training=training
+    )
+    for sample in samples[:: -(-len(samples) // MANY)]:
+        made = both_made(
+            info.module_cls, found(autograd_lab, "nn." + info.module_cls.__name__), sample.constructor_input
+        )
+        if made is None or "Lazy" in name:
+            continue
+        a, b = made[0].double().train(training), made[1].double().train(training)
+        same_state(a, b)
+        assert repr(a) == repr(b)
+        known, copies = {}, {}
+        given = sample.forward_input
+        args, kwargs = copied(given.args, copies), copied(dict(given.kwargs), copies)
+        try:
+            own_args, own_kwargs = translated(args, known), translated(kwargs, known)
+        except UntranslatedError:
+            continue
+        torch.manual_seed(0)
+        theirs, refused = outcome(a, *args, **kwargs)
+        autograd_lab.manual_seed(0)
+        ours, error = outcome(b, *own_args, **own_kwargs)
+        if refused is not None:
+            assert_same_errors(error, refused)
+            continue
+        if error is not None:
+            raise error
+        theirs, ours = tensors(theirs), tensors(ours)
+        assert len(theirs) == len(ours)
+        for x, y in zip(theirs, ours, strict=True):
+            assert_close(x, y, "result")
+            assert x.requires_grad == y.requires_grad
+            assert x.stride() == y.stride()
+            assert graph(x.grad_fn) == graph(y.grad_fn)
+        wanted = [t for t in copies.values() if t.requires_grad]
+        own = [known[id(t)][0] for t in wanted]
+        compare_derivatives(
+            theirs, ours, [*wanted, *a.parameters()], [*own, *b.parameters()], {"second", "steps"}
+        )
+        for x, y in zip(a.state_dict().values(), b.state_dict().values(), strict=True):
+            assert_close(x, y, "state")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [name for name, m in LAYERS.items() if m.module_error_inputs_func])
+def test_errors_of_layers(name):
+    info = LAYERS[name]
+    for case in info.module_error_inputs_func(
+        info, device="cpu", dtype=torch.float32, requires_grad=False, training=False
+    ):
+        sample, known = case.module_error_input, {}
+        made = both_made(
+            info.module_cls, found(autograd_lab, "nn." + info.module_cls.__name__), sample.constructor_input
+        )
+        if made is None:
+            continue
+        a, b = made
+        if not isinstance(a, Exception):
+            given = sample.forward_input
+            own = translated(given.args, known), translated(dict(given.kwargs), known)
+            a, b = outcome(a, *given.args, **given.kwargs)[1], outcome(b, *own[0], **own[1])[1]
+        assert_same_errors(b, a)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_optimizers(name):
+    info = OPTIMIZERS[name]
+    for sample in info.optim_inputs_func(device="cpu"):
+        kwargs = dict(sample.kwargs)
+        numbers = np.random.default_rng(0)
+        starts = [numbers.standard_normal(shape) for shape in ((3, 4), (4,))]
+        theirs = [torch.tensor(p, requires_grad=True) for p in starts]
+        ours = [autograd_lab.tensor(p, requires_grad=True) for p in starts]
+        a, refused = outcome(info.optim_cls, theirs, **kwargs)
+        b, error = outcome(getattr(autograd_lab.optim, name), ours, **translated(kwargs, {}))
+        if refused is not None:
+            assert_same_errors(error, refused)
+            continue
+        assert str(a) == str(b)
+        for _step in range(6):
+            for p, q in zip(theirs, ours, strict=True):
+                g = numbers.standard_normal(tuple(p.shape))
+                p.grad, q.grad = torch.tensor(g), autograd_lab.tensor(g)
+            for optimizer, params in ((a, theirs), (b, ours)):
+                if info.step_requires_closure:
+                    optimizer.step(lambda params=params: params[0].sum() + params[1].sum())
+                else:
+                    optimizer.step()
+            for p, q in zip(theirs, ours, strict=True):
+                assert_close(p, q, "parameter")
+        for g, h in zip(a.state_dict()["param_groups"], b.state_dict()["param_groups"], strict=True):
+            assert list(g) == list(h)
+        own_state = b.state_dict()["state"]
+        for key, state in a.state_dict()["state"].items():
+            assert list(state) == list(own_state[key])
+            for x, y in zip(state.values(), own_state[key].values(), strict=True):
+                if isinstance(x, torch.Tensor) and isinstance(
+                    y, autograd_lab.Tensor
+                ):  # a step size may be a number here
+                    assert_close(x, y, "state")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_errors_of_optimizers(name):
+    info = OPTIMIZERS[name]
+    for case in info.optim_error_inputs_func("cpu", torch.float32):
+        sample, known = case.optimizer_error_input, {}
+        _, refused = outcome(info.optim_cls, sample.params, **sample.kwargs)
+        try:
+            own = translated(sample.params, known), translated(dict(sample.kwargs), known)
+        except UntranslatedError:
+            continue
+        _, error = outcome(getattr(autograd_lab.optim, name), own[0], **own[1])
+        if refused is not None:  # one is a warning in this release
+            assert_same_errors(error, refused)

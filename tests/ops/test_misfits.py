@@ -119,7 +119,7 @@ F.gumbel_softmax(r.long()); r.long().exponential_(); torch.diff(s, prepend=r[:2]
 torch.diff(s, 0, prepend=r[:2]); torch.empty_strided((2, 3), (1,)); torch.empty_strided((2, 3), (-1, 1)); r.new_empty_strided((2,), (1, 1)); torch.randint(3, (2,), layout=torch.strided).shape
 torch.tensor(loop); torch.as_tensor(loop); torch.index_reduce(torch.tensor(2.0), 0, torch.tensor([0]), torch.tensor(3.0), "prod")
 torch.tensor(2.0).index_reduce_(0, torch.tensor([0]), torch.tensor(3.0), "mean", include_self=False); torch.lgamma(torch.tensor([1e308, inf, -inf, nan], dtype=torch.float64))
-F.nll_loss(torch.zeros(2, 3), torch.tensor([0, 1])); F.cross_entropy(torch.tensor([[100.0, 0.0]]), torch.tensor([0])); F.embedding_bag(torch.tensor([[0]]), m.long())
+F.nll_loss(torch.zeros(2, 3), torch.tensor([0, 1])); F.nll_loss(torch.zeros(2, 3), torch.tensor([0, 1]), torch.ones(3)); F.cross_entropy(torch.tensor([[100.0, 0.0]]), torch.tensor([0])); F.embedding_bag(torch.tensor([[0]]), m.long())
 """
 
 TYPES = """
@@ -143,7 +143,8 @@ x.clone().add_(y, alpha=2.5); x.clone().sub_(y, alpha=-1); x.clone().add_(2, alp
 x.clone().copysign_(y); x.clone().floor_divide_(2.5); x.clone().floor_divide_(y); x.clone().eq_(2.5); x.clone().eq_(y); x.clone().lt_(2); x.clone().lt_(y); x.clone().xlogy_(2.5); x.clone().xlogy_(y)
 x.clone().mvlgamma_(2); x.clone().polygamma_(1); x.detach().long().mvlgamma_(1); x.detach().long().polygamma_(1); x.detach().long().eq_(2.5); x.detach().long().copysign_(2); x.detach().bool().eq_(1)
 torch.remainder(5.5, x); 5.5 % x; torch.autograd.grad(torch.remainder(5.5, x).sum(), x); torch.autograd.grad(x.clone().add_(y, alpha=3).sum(), (x, y)); torch.quantile(x, 0.5); torch.nanquantile(x, 0.5)
-torch.quantile(x.reshape(1, 3), 0.5); torch.autograd.grad(x.clone().polygamma_(2).sum(), x); torch.autograd.grad(x.clone().mvlgamma_(2).sum(), x); torch.rsub(x, y, alpha=2)
+torch.quantile(x.reshape(1, 3), 0.5); torch.func.grad(lambda t: torch.special.xlog1py(t, -2.0))(x.detach()[0] * 0); torch.func.grad(lambda t: torch.xlogy(t, -2.0))(x.detach()[0] * 0); torch.special.xlog1py(x, 2.5)
+torch.special.xlog1py(2.5, x); torch.autograd.grad(torch.special.xlog1py(x, 2.5).sum(), x); torch.autograd.grad(torch.special.xlog1py(2.5, x).sum(), x); torch.movedim(x[0], [], []); torch.autograd.grad(x.clone().polygamma_(2).sum(), x); torch.autograd.grad(x.clone().mvlgamma_(2).sum(), x); torch.rsub(x, y, alpha=2)
 """
 
 MEMORY = """

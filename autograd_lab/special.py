@@ -9,7 +9,7 @@ from .autograd.variable import Variable
 from .ops import pairs
 from .ops import pointwise as rules
 from .ops.arguments import publish
-from .ops.rule import FUNCTIONS, pointwise
+from .ops.rule import FUNCTIONS, pointwise, tensor_of
 
 _IMPORTED = {*globals()}
 
@@ -49,11 +49,11 @@ def xlog1py(input, other):
     """Input * log(1 + other), 0 where `input` is 0 (torch.special.xlog1py)."""
     if not isinstance(input, Variable) and not isinstance(other, Variable):
         raise TypeError("xlog1py(): at least one of the arguments must be a Tensor")
-    if not isinstance(input, Variable):
+    if isinstance(input, (int, float)):
         return apply(pairs.SpecialXlog1PyBackward1, (other,), input)
-    if not isinstance(other, Variable):
+    if isinstance(other, (int, float)):
         return apply(pairs.SpecialXlog1PyBackward2, (input,), other)
-    return pointwise(pairs.SpecialXlog1PyBackward0, (input, other), floats=True)
+    return pointwise(pairs.SpecialXlog1PyBackward0, (tensor_of(input), tensor_of(other)), floats=True)
 
 
 globals().update(publish({k: v for k, v in globals().items() if k not in _IMPORTED}, "special.", __name__))

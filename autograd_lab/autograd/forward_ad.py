@@ -397,6 +397,8 @@ def _jvp(rule, inputs, outputs, args, tangents, recorded):
 
     if not outputs:  # x.unbind() of a dim without entries
         return []
+    if rule.tangent is not None:
+        return [rule.tangent(inputs[0] if recorded else alias(inputs[0]), tangents[0], *args)]
     if rule.linear(args):
         moved = [
             t if v is None and t._data.dtype.kind != "f" else wrap(np.zeros_like(t._data)) if v is None else v

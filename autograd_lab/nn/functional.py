@@ -705,13 +705,45 @@ def _floats_or_bools(input, kernel):
         raise not_for(input._data.dtype, kernel)
 
 
+def _sliding(**settings):
+    """Settings of `fold` and `unfold` as pairs of numbers. Raises RuntimeError for what makes no sense."""
+    pairs = {name: pooling.pair(value) for name, value in settings.items()}
+    for name, pair in pairs.items():
+        if len(pair) != 2:
+            raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(pair)}")
+    for name, text, short, least in (
+        ("kernel_size", "kernel size should be greater than zero", "kernel", 1), ("stride", "stride should be greater than zero", "stride", 1),
+        ("dilation", "dilation should be greater than zero", "dilation", 1), ("padding", "padding should be non-negative", "pad", 0),
+    ):  # fmt: skip
+        height, width = pairs[name]
+        if min(height, width) < least:
+            raise RuntimeError(f"{text}, but got {short}_height: {height} {short}_width: {width}")
+    return pairs.values()
+
+
+def _check_image(input, dims, of):
+    """Raise RuntimeError unless `input` has one of two numbers of dims, and elements."""
+    shape = input._data.shape
+    batch = len(shape) == dims[1]
+    if len(shape) not in dims or 0 in shape[batch:]:
+        raise RuntimeError(
+            f"Expected {dims[0]}D or {dims[1]}D (batch mode) tensor {of}, but got: {list(shape)}"
+        )
+
+
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     """Every window of an image as a column."""
-    _floats_or_bools(input, "im2col_out_cpu")
-    x = input if input._data.ndim == 4 else input.unsqueeze(0)
-    h, w = x._data.shape[2:]
-    settings = [pooling.pair(s) for s in (kernel_size, dilation, padding, stride)]
+    settings = _sliding(kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
     kernel, dilation, padding, stride = settings
+    ndim = input._data.ndim
+    if ndim < 3:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {ndim})"
+        )
+    _check_image(input, (3, 4), "with possibly 0 batch size and other non-zero dimensions for input")
+    _floats_or_bools(input, "im2col_out_cpu")
+    x = input if ndim == 4 else input.unsqueeze(0)
+    h, w = x._data.shape[2:]
     blocks = tuple(
         (n + 2 * p - d * (k - 1) - 1) // s + 1
         for n, k, d, p, s in zip((h, w), kernel, dilation, padding, stride, strict=True)
@@ -725,19 +757,49 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     return out if x is input else out.squeeze(0)
 
 
+def _check_columns(shape, size, kernel, dilation, padding, stride):
+    """Raise RuntimeError if a matrix of `shape` is not what unfolding an image of `size` would give."""
+    (height, width), (rows, columns) = kernel, shape
+    if rows % (height * width):
+        raise RuntimeError(
+            "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+            f"input.size(1)={rows} and kernel_size={kernel}."
+        )
+    blocks = [
+        int((n + 2 * p - d * (k - 1) - 1) / s) + 1
+        for n, k, d, p, s in zip(size, kernel, dilation, padding, stride, strict=True)
+    ]
+    if math.prod(blocks) != columns:
+        raise RuntimeError(
+            f"Given output_size={size}, kernel_size={kernel}, dilation={dilation}, padding={padding}, stride={stride}, expected "
+            f"size of input's dimension 2 to match the calculated number of sliding blocks {blocks[0]} * {blocks[1]} = "
+            f"{math.prod(blocks)}, but got input.size(2)={columns}."
+        )
+    if min(blocks) < 1:
+        raise RuntimeError(
+            f"Given output_size={size}, kernel_size={kernel}, dilation={dilation}, padding={padding}, stride={stride}, calculated "
+            f"shape of the array of sliding blocks as ({blocks[0]}, {blocks[1]}), which is too small (non-positive)"
+        )
+
+
 def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """Columns put back as an image, overlaps added."""
+    size, *settings = _sliding(
+        output_size=output_size,
+        kernel_size=kernel_size,
+        dilation=dilation,
+        padding=padding,
+        stride=stride,
+    )
+    _check_image(input, (2, 3), "for input with possibly 0 batch size and non-zero dimensions for input")
+    _check_columns(input._data.shape[-2:], size, *settings)
     _floats_or_bools(input, "col2im_out_cpu")
     x = input if input._data.ndim == 3 else input.unsqueeze(0)
-    pair = pooling.pair
     out = apply(
         Col2ImBackward0,
         (x,),
-        pair(kernel_size),
-        pair(dilation),
-        pair(padding),
-        pair(stride),
-        pair(output_size),
+        *settings,
+        size,
     )
     return out if x is input else out.squeeze(0)
 

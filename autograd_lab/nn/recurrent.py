@@ -138,7 +138,9 @@ class RNNBase(Module):
             input = input.transpose(0, 1)
         out, last = self._run(input, state, whole_sweep(self.mode))
         if self.batch_first:
-            out = out.transpose(0, 1) if self.mode == "LSTM" else out.transpose_(0, 1)  # as in PyTorch's graphs
+            out = (
+                out.transpose(0, 1) if self.mode == "LSTM" else out.transpose_(0, 1)
+            )  # as in PyTorch's graphs
         last = tuple([stack(s, 0) for s in last])
         if not batched:
             out = out.squeeze(0 if self.batch_first else 1)

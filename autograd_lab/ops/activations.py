@@ -568,15 +568,22 @@ def selu_(input):
     return apply_inplace(EluBackward1, (input,), *SELU, 1)
 
 
+def _check_alpha(alpha):
+    if not alpha:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+
+
 @function(method=False)
 def celu(input, alpha=1.0):
     """An elu without a corner at zero (torch.celu)."""
+    _check_alpha(alpha)
     return apply(CeluBackward0, (input,), alpha)
 
 
 @function(method=False, name="celu_")
 def celu_(input, alpha=1.0):
     """The in-place form of `celu`."""
+    _check_alpha(alpha)
     return apply_inplace(CeluBackward1, (input,), alpha)
 
 
@@ -849,22 +856,23 @@ class PreluKernelBackwardBackward0(GeneralRule):
 @function
 def prelu(input, weight):
     """`input` where positive, else weight * input, with one weight or one for each channel (torch.prelu)."""
+    if weight._data.dtype is not input._data.dtype:
+        kinds = [TYPE_NAMES[t._data.dtype.name] for t in (input, weight)]
+        raise RuntimeError("prelu: Type promoting not supported. Got {} and {}".format(*kinds))
+    n, channels = weight._data.size, input._data.shape[1] if input._data.ndim > 1 else 1
+    if n != 1:
+        if not input._data.ndim:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        if n != channels:
+            raise RuntimeError(
+                f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {n} and channel size = "
+                f"{channels}."
+            )
     if weight._data.ndim > 1:
         raise RuntimeError(
             f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight._data.ndim}"
         )
-    if not input._data.ndim and weight._data.size != 1:
-        raise RuntimeError("Not allow zero-dim input tensor.")
-    if weight._data.dtype is not input._data.dtype:
-        kinds = [TYPE_NAMES[t._data.dtype.name] for t in (input, weight)]
-        raise RuntimeError("prelu: Type promoting not supported. Got {} and {}".format(*kinds))
     floats_only(input._data, "prelu_cpu")
-    n, channels = weight._data.size, input._data.shape[1] if input._data.ndim > 1 else 1
-    if n != 1 and n != channels:
-        raise RuntimeError(
-            f"Mismatch of parameter numbers and input channel size. Found parameter numbers = {n} and channel size = "
-            f"{channels}."
-        )
     shape = [1] * input._data.ndim
     if n != 1:
         shape[1] = n
@@ -936,7 +944,7 @@ def glu(input, dim=-1):
     """The first half of `input` along `dim` times the sigmoid of the second (torch.nn.functional.glu)."""
     shape = input._data.shape
     if not shape:
-        raise RuntimeError("glu does not support 0-dimensional tensors")
+        raise RuntimeError("glu does not support scalars because halving size must be even")
     if not -len(shape) <= dim < len(shape):
         raise IndexError(
             f"Dimension out of range (expected to be in range of [{-len(shape)}, {len(shape) - 1}], but got {dim})"

@@ -64,7 +64,9 @@ def _public(fn, key, module):
             result = fn(*args, **_typed_as(out, key, kwargs))
             return write_out(key, result, out, (*args, *kwargs.values()))
         except Exception as error:
-            otherwise = other_form(key, args, kwargs, error)
+            otherwise = (
+                None if isinstance(error, NotImplementedError) else other_form(key, args, kwargs, error)
+            )
             if otherwise is None:
                 if out is not None:
                     kwargs["out"] = out

@@ -111,6 +111,8 @@ def scaled_dot_product_attention(
     """
     _check(query, key, value, attn_mask)
     if enable_gqa:
+        if query.shape[-3] % key.shape[-3] or query.shape[-3] % value.shape[-3]:
+            raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
         groups = query.shape[-3] // key.shape[-3]
         key, value = key.repeat_interleave(groups, -3), value.repeat_interleave(groups, -3)
     if _is_one_node(query, key, value, attn_mask, dropout_p):
@@ -131,6 +133,8 @@ def scaled_dot_product_attention(
     if bias is not None:
         scores = scores + bias
     weights = safe_softmax(scores, -1)
+    if dropout_p > 1:
+        raise RuntimeError(f"dropout probability has to be between 0 and 1, but got {dropout_p:g}")
     return drop(weights, dropout_p, True) @ value
 
 

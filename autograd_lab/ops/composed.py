@@ -16,7 +16,7 @@ from ..autograd.variable import wrap
 from . import losses
 from .losses import MEAN, NONE, SUM
 from .reductions import NormBackward1
-from .rule import FUNCTIONS, floats_only, function
+from .rule import FUNCTIONS, broadcast_shape, floats_only, function
 from .scalars import minus, plus
 
 
@@ -136,6 +136,14 @@ def binary_cross_entropy_with_logits(input, target, weight=None, pos_weight=None
         )
     input = input.to(target.dtype)  # the result is of the type of `target`
     weight, pos_weight = (None if t is None else t.to(input.dtype) for t in (weight, pos_weight))
+    for t in (pos_weight, weight):
+        if t is not None:
+            pair = (t, target) if t is pos_weight else (target, t)
+            whole = broadcast_shape([each._data for each in pair])
+            if whole != target._data.shape and t is weight:
+                raise RuntimeError(
+                    f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(whole)}"
+                )
     return losses.call(
         losses.BinaryCrossEntropyWithLogitsBackward0, (input, target, weight, pos_weight), reduction
     )

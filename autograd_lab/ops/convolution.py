@@ -209,7 +209,7 @@ class ConvolutionBackwardBackward0(GeneralRule):
             to_w = _map(_ToWeight, *((a, g) if transposed else (g, a)), how)
         if c is not None:
             to_g, to_x = both.plus(to_g, _map(forth, x, c, how)), _map(back, g, c, how)
-        if d is not None:
+        if d is not None and d.shape == g.shape[1:2]:  # of a convolution without a bias it is empty
             to_g = both.plus(to_g, _at_all_places(d, g))
         return to_g, to_x, to_w
 
@@ -301,6 +301,9 @@ def convolution(nd, name, input, weight, bias, stride, padding, dilation, groups
         padding = _sizes(padding, wd, "padding", spread=nd)
     _check_conv(input._data, w, bias, stride, padding, dilation, groups)
     size, kernel = input._data.shape[2:], w.shape[2:]
+    _check_filled(input._data)
+    if 0 in kernel and input._data.size:
+        raise _empty_kernel(kernel, any(d != 1 for d in dilation))
     if x.dtype.kind == "b" or (x.dtype.kind in "iu" and x.dtype != np.int64):
         spread = any(d != 1 for d in dilation)
         if spread or x.dtype.kind == "b":
@@ -340,14 +343,34 @@ def conv_transpose(nd, name, input, weight, bias, stride, padding, output_paddin
             (output_padding, "output_padding"),
         )
     )
+    if any(p < 0 for p in padding):
+        raise RuntimeError("negative padding is not supported")
     if any(e < 0 for e in extra):
         raise RuntimeError("negative output_padding is not supported")
+    if any(t <= 0 for t in stride):
+        raise RuntimeError("non-positive stride is not supported")
     _check_groups(w, groups)
     if x.shape[1] != w.shape[0]:
         raise RuntimeError(
             f"Given transposed=1, weight of size {list(w.shape)}, expected input{list(x.shape)} to have {w.shape[0]} "
             f"channels, but got {x.shape[1]} channels instead"
         )
+    n_out = w.shape[1] * groups
+    if bias is not None and bias._data.shape != (n_out,):
+        raise RuntimeError(
+            f"Given transposed=1, weight of size {list(w.shape)}, expected bias to be 1-dimensional with {n_out} elements, but got "
+            f"bias of size {list(bias._data.shape)} instead"
+        )
+    _check_filled(x)
+    if 0 in w.shape[2:]:
+        raise _empty_kernel(w.shape[2:], False)
+    if any(d <= 0 for d in dilation):
+        got = dilation if nd > 1 else (1, *dilation)
+        names = [
+            f"dilation_{side}: {d}"
+            for side, d in zip(("depth", "height", "width")[-len(got) :], got, strict=True)
+        ]
+        raise RuntimeError(f"dilation should be greater than zero, but got {', '.join(names)}")
     if any(e >= max(t, d) for e, t, d in zip(extra, stride, dilation, strict=True)):
         raise _too_much_extra(extra, stride, dilation)
     if x.dtype != np.int64:
@@ -359,12 +382,36 @@ def conv_transpose(nd, name, input, weight, bias, stride, padding, output_paddin
         (n - 1) * t - 2 * p + d * (k - 1) + e + 1
         for n, t, p, d, k, e in zip(x.shape[2:], stride, padding, dilation, kernel, extra, strict=True)
     )
+    if min(size) < 1 and x.size:
+        was, will = ((1, *s) if nd == 1 else s for s in (x.shape[2:], size))
+        raise RuntimeError(
+            f"Given input size per channel: ({' x '.join(map(str, was))}). Calculated output size per channel: "
+            f"({' x '.join(map(str, will))}). Output size is too small"
+        )
     how = How(size, kernel, x.shape[2:], stride, padding, dilation, groups)
     b = (0,) if bias is None else bias._data.shape
     result = call(
         ConvTransposeBackward0, (input, weight, bias), stride, padding, dilation, groups, True, extra, b, how
     )
     return result.squeeze(0) if unbatched else result
+
+
+def _check_filled(x):
+    if not x.size and 0 not in x.shape[:2]:
+        raise RuntimeError(
+            f"Only zero batch or zero channel inputs are supported, but got input shape: {list(x.shape)}"
+        )
+
+
+def _empty_kernel(kernel, spread):
+    """The error of a weight that has a dim of no places."""
+    text = "kernel size should be greater than zero, but got"
+    if spread:
+        return RuntimeError(f"{text} {list(kernel)}")
+    if len(kernel) == 3:
+        return RuntimeError(f"{text}: {' x '.join(map(str, kernel))} (TxHxW)")
+    height, width = (1, *kernel)[-2:]
+    return RuntimeError(f"{text} kernel_height: {height} kernel_width: {width}")
 
 
 def _sizes(value, n, what, spread=None):

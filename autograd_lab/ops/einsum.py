@@ -292,7 +292,12 @@ def bilinear(input1, input2, weight, bias=None):
     for i, (n, m) in enumerate(zip(x.shape[:-1], y.shape[:-1], strict=True)):
         if n != m:
             raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {i}: got {n} and {m}")
-    for i, (n, m) in enumerate(((x.shape[-1], w.shape[1]), (y.shape[-1], w.shape[2])), 1):
+    for i, n in enumerate((x.shape[-1], y.shape[-1]), 1):
+        if i >= w.ndim:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-w.ndim}, {w.ndim - 1}], but got {i})"
+            )
+        m = w.shape[i]
         if n != m:
             raise RuntimeError(
                 f"bilinear(): input{i} size does not match weight size: got {n} but expected {m}"

@@ -87,6 +87,8 @@ def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=
             "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
             f"{indices.type()} instead (while checking arguments for embedding)"
         )
+    if not weight._data.shape[0] and indices._data.size and indices._data.ndim:
+        raise RuntimeError("index_select(): self indexing axis dim should be positive")
     return apply(
         EmbeddingBackward0, (weight, indices), padding_idx, scale_grad_by_freq, sparse, weight._data.shape[0]
     )
@@ -107,8 +109,6 @@ def one_hot(tensor, num_classes=-1):
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
         num_classes = int(index.max()) + 1
-    elif num_classes < 1:
-        raise RuntimeError("num_classes should be positive")
     elif index.max() >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
     return wrap((index[..., None] == np.arange(num_classes)).astype(np.int64, order="C"))

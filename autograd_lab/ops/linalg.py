@@ -623,6 +623,14 @@ class LinalgCholeskyExBackward0(Rule):
     def vjp(self, g, factor):
         return _cholesky_vjp(g, factor, self.args[0])
 
+    def tangent(a, v, upper, _name):
+        """L tril(L^-1 V L^-T), the diagonal halved: of a V that is not symmetric more than the VJP tells."""
+        factor = cholesky(a.mT if upper else a)
+        inside = solve_triangular(factor, v, upper=False)
+        inside = solve_triangular(factor.mT, inside, upper=True, left=False).tril()
+        moved = factor @ (inside - (inside.diagonal(0, -2, -1) / 2).diag_embed())
+        return moved.mT if upper else moved
+
 
 class CholeskyBackward0(Rule):
     """Cholesky factor, by its older name.   Math, VJP, Shapes: as linalg.cholesky.
@@ -631,7 +639,7 @@ class CholeskyBackward0(Rule):
     """
 
     layout = columns
-    op = "cholesky"
+    op = no_jvp = "cholesky"
     saves = ("result",)
     keeps = ("upper",)
 

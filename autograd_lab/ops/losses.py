@@ -105,7 +105,7 @@ class NllLossBackward0(GeneralRule):
         if reduction == NONE:
             return values.reshape(target.shape), factors.sum() if x.ndim == 1 else x.dtype.type(0)
         total = factors.sum()
-        loss = values.sum() + 0  # not -0
+        loss = values.sum()
         return loss / total if reduction == MEAN else loss, total
 
     def vjp(self, g, x, target, weight, total):
@@ -188,6 +188,8 @@ def nll_loss_nd(input, target, weight, reduction, ignore_index):
     x, t = input._data, target._data
     if x.ndim < 1:
         raise ValueError(f"Expected 1 or more dimensions (got {x.ndim})")
+    if x.ndim == 1 and t.ndim == 1 and t.size != 1:
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {t.size}")
     if x.ndim != 1 and x.shape[0] != (t.shape[0] if t.ndim else 1):
         raise ValueError(
             f"Expected input batch_size ({x.shape[0]}) to match target batch_size ({t.shape[0] if t.ndim else 1})."

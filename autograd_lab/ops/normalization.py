@@ -285,7 +285,7 @@ def _others(ndim):
 def batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled):
     """Every channel normalized, in training over the batch, towards which the running statistics are moved a little (torch.batch_norm)."""
     x = input._data
-    channels = x.shape[1]
+    channels = x.shape[1] if x.ndim > 1 else 0
     if not training and (running_mean is None or running_var is None):
         raise RuntimeError(
             f"running_{'mean' if running_mean is None else 'var'} must be defined in evaluation mode"
@@ -381,6 +381,8 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
     """Every sample normalized over groups of channels (torch.group_norm)."""
     x = input._data
     n, c, *rest = x.shape
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
     if c % num_groups:
         raise RuntimeError(
             "Expected number of channels in input to be divisible by num_groups, but got input of shape "

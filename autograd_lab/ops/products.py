@@ -358,6 +358,10 @@ def _add_product(c, x, y):
 def _any_linear(input, weight, bias):
     """Linear for vectors, batches of batches, constants: built from views, products and sums."""
     x = input._data
+    if not x.ndim or not weight._data.ndim:
+        raise RuntimeError(
+            f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {weight._data.ndim}D"
+        )
     if weight._data.ndim != 2:
         if bias is not None:
             raise RuntimeError(f"mat2 must be a matrix, got {weight._data.ndim}-D tensor")
@@ -366,6 +370,8 @@ def _any_linear(input, weight, bias):
         return matmul(input, weight.t())
     if x.ndim == 2:
         return addmm(bias, input, weight.t())
+    if bias._data.ndim != 1:
+        return matmul(input, weight.t()).add_(bias)
     if x.ndim > 2 and not x.flags.c_contiguous:
         return matmul(input, weight.t()) + bias
     flat = input.view(-1, x.shape[-1]) if x.shape[-1] else input.reshape(math.prod(x.shape[:-1]), 0)

@@ -1053,6 +1053,12 @@ class LogcumsumexpBackward0(Reduction):
 
         return part(sign > 0) - part(sign < 0)
 
+    def tangent(x, v, dim):
+        if not x._data.size or not x._data.ndim:
+            return v
+        powers = (x - METHODS["amax"](x, dim, True)).exp()
+        return (powers * v).cumsum(dim) / (powers.cumsum(dim) + 1e-13)  # PyTorch's formula, against 0 / 0
+
 
 def _running(op, rule):
     def call(input, dim, *, dtype=None):

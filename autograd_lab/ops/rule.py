@@ -84,7 +84,7 @@ class Rule(Node):
             cls.forward = staticmethod(forward)
         if "layout" in cls.__dict__ and cls.layout is not None:
             cls.layout = staticmethod(cls.layout)
-        for name in ("refuse", "with_number"):
+        for name in ("refuse", "with_number", "tangent"):
             if name in cls.__dict__:
                 setattr(cls, name, staticmethod(cls.__dict__[name]))
         plan = []
@@ -111,6 +111,10 @@ class Rule(Node):
         Of a scatter whose places repeat, say, the last value stays; its VJP, as PyTorch's, is that of distinct places.
         """
         return False
+
+    tangent: Callable | None = (
+        None  # of an operand and its tangent, that of the result: where the VJP, not linear in g, does not tell
+    )
 
     @classmethod
     def refuse_jvp(cls, args):

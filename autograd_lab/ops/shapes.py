@@ -757,7 +757,8 @@ def broadcast_shapes(*shapes):
             raise RuntimeError(
                 f"Input shapes should be of type ints, a tuple of ints, or a list of ints, got {s}"
             )
-    shapes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    given = [(s,) if isinstance(s, int) else s for s in shapes]
+    shapes = [tuple(s) for s in given]
     out = [1] * max([len(s) for s in shapes], default=0)
     for k, shape in enumerate(shapes):
         for i in range(-1, -1 - len(shape), -1):
@@ -768,7 +769,7 @@ def broadcast_shapes(*shapes):
             if out[i] != 1:
                 raise RuntimeError(
                     f"Attempting to broadcast a dimension of length {shape[i]} at {i}! Mismatching argument "
-                    f"at index {k} had {shape}; but expected shape should be broadcastable to {out}"
+                    f"at index {k} had {given[k]}; but expected shape should be broadcastable to {out}"
                 )
             out[i] = shape[i]
     return Size(out)

@@ -191,6 +191,126 @@ torch.manual_seed(0)
 out["no dims"] = [torch.rand(()).item(), torch.randn(()).item(), torch.rand((), dtype=torch.float64).item(), torch.empty(()).normal_().item()]
 """
 
+LAYERS = """
+F.unfold(Z(3, 3), 2); F.unfold(Z(1, 1, 3, 3), 4); F.unfold(Z(1, 1, 3, 3), 0); F.unfold(Z(1, 1, 3, 3), 2, stride=0)
+F.unfold(Z(1, 1, 3, 3), 2, padding=-1); F.unfold(Z(1, 1, 3, 3), 2, dilation=0); F.unfold(Z(1, 1, 3, 3), (2, 2, 2)); F.unfold(Z(1, 0, 3, 3), 2)
+F.unfold(Z(0, 1, 3, 3), 2); F.unfold(Z(1, 1, 1, 3, 3), 2); F.fold(Z(1, 4, 4), (3, 3), 2); F.fold(Z(1, 5, 4), (3, 3), 2); F.fold(Z(1, 4, 5), (3, 3), 2)
+F.fold(Z(4, 4), (3, 3), 2); F.fold(Z(4), (3, 3), 2); F.fold(Z(1, 4, 4), (3, 3), 0); F.fold(Z(1, 4, 4), (0, 3), 2); F.fold(Z(1, 4, 4), 3, 2)
+F.fold(Z(0, 4, 4), 3, 2); F.fold(Z(1, 4, 4), (3, 3), 2, stride=0); F.fold(Z(1, 4, 4), (3, 3), 2, padding=-1)
+F.fold(Z(1, 4, 4), (3, 3), 2, dilation=0); F.fold(Z(1, 4, 1), (1, 1), 2); F.pixel_shuffle(Z(1, 5, 2, 2), 2); F.pixel_shuffle(Z(2, 2), 2)
+F.pixel_shuffle(Z(1, 4, 2, 2), 0); F.pixel_shuffle(Z(1, 4, 2, 2), -1); F.pixel_unshuffle(Z(1, 1, 3, 4), 2); F.pixel_unshuffle(Z(1, 1, 4, 4), 0)
+F.pixel_unshuffle(Z(4, 4), 2); torch.channel_shuffle(Z(1, 4), 2); torch.channel_shuffle(Z(1, 4, 2, 2), 0); F.embedding(torch.tensor([5]), Z(5, 2))
+F.embedding(torch.tensor([-1]), Z(5, 2)); F.embedding(torch.tensor([0.0]), Z(5, 2)); F.embedding(torch.tensor([0]), Z(5))
+F.embedding(torch.tensor([0]), Z(5, 2), padding_idx=5); F.embedding(torch.tensor([0]), Z(5, 2), padding_idx=-6)
+F.embedding(torch.tensor([0]), Z(5, 2, 2)); F.embedding(torch.tensor(0), Z(5, 2)); F.embedding(torch.tensor([0]), Z(0, 2))
+F.one_hot(torch.tensor([-1])); F.one_hot(torch.tensor([3]), 3); F.one_hot(torch.tensor([0.0])); F.one_hot(Z(0, dtype=L)); F.one_hot(Z(0, dtype=L), 3)
+F.one_hot(torch.tensor([1]), 0); F.one_hot(torch.tensor([1]), -2); F.layer_norm(Z(2, 3), (2,)); F.layer_norm(Z(2, 3), ())
+F.layer_norm(Z(2, 3), (3,), Z(2)); F.layer_norm(Z(2, 3), (3,), Z(3), Z(2)); F.layer_norm(Z(3), (2, 3)); F.layer_norm(Z(0, 3), (3,))
+F.layer_norm(Z(3, 0), (0,)); F.layer_norm(Z(2, 3), (3,), eps=-1); F.rms_norm(Z(2, 3), (2,)); F.rms_norm(Z(2, 3), (3,), Z(2))
+F.batch_norm(Z(2, 3), Z(3), Z(2)); F.batch_norm(Z(2, 3), Z(2), Z(3)); F.batch_norm(Z(2, 3), None, None)
+F.batch_norm(Z(1, 3), Z(3), Z(3), training=True); F.batch_norm(Z(2, 3), Z(3), Z(3), Z(2)); F.batch_norm(Z(2, 3), Z(3), Z(3), Z(3), Z(4))
+F.batch_norm(Z(3), Z(3), Z(3)); F.batch_norm(Z(2, 0), Z(0), Z(0)); F.batch_norm(Z(0, 3), Z(3), Z(3))
+F.batch_norm(Z(2, 3), Z(3), Z(3), eps=0.0, training=True); F.batch_norm(Z(0, 3), Z(3), Z(3), training=True); F.group_norm(Z(2, 3), 2)
+F.group_norm(Z(3), 1); F.group_norm(Z(2, 4), 2, Z(3)); F.group_norm(Z(2, 4), 0); F.group_norm(Z(2, 4), -1); F.group_norm(Z(0, 4), 2)
+F.group_norm(Z(2, 4, 0), 2); F.group_norm(Z(1, 4), 4); F.instance_norm(Z(2, 3)); F.instance_norm(Z(2, 3, 1)); F.instance_norm(Z(2, 3, 4), Z(2), Z(3))
+F.instance_norm(Z(2, 3, 4), use_input_stats=False); F.instance_norm(Z(2, 3, 4), weight=Z(2)); F.local_response_norm(Z(2, 3), 2)
+F.local_response_norm(Z(2, 3, 4), 0); F.local_response_norm(Z(2), 2); F.bilinear(Z(2, 3), Z(2, 4), Z(5, 3, 3))
+F.bilinear(Z(2, 3), Z(3, 4), Z(5, 3, 4)); F.bilinear(Z(2, 3), Z(2, 4), Z(5, 3, 4), Z(4)); F.bilinear(Z(2, 3), Z(2, 4), Z(3, 4))
+F.linear(Z(2, 3), Z(4, 2)); F.linear(Z(2, 3), Z(4, 3), Z(3)); F.linear(Z(3), Z(3)); F.linear(Z(3), Z(2)); F.linear(Z(2, 3), Z(4, 3, 3))
+F.linear(one, Z(4, 3)); F.linear(Z(2, 3), Z(3)); F.linear(Z(2, 3), Z(3), Z(2)); F.linear(Z(2, 2, 3), Z(4, 3), Z(2, 1, 4)); F.linear(Z(0, 3), Z(4, 3))
+F.linear(Z(2, 0), Z(4, 0)); F.scaled_dot_product_attention(Z(2, 3), Z(2, 4), Z(2, 4))
+F.scaled_dot_product_attention(Z(1, 2, 3), Z(1, 2, 3), Z(1, 3, 3)); F.scaled_dot_product_attention(Z(3), Z(3), Z(3))
+F.scaled_dot_product_attention(Z(1, 2, 3), Z(1, 2, 3), Z(1, 2, 3), attn_mask=Z(3, 3))
+F.scaled_dot_product_attention(Z(1, 2, 3), Z(1, 2, 3), Z(1, 2, 3), attn_mask=Z(2, 2), is_causal=True)
+F.scaled_dot_product_attention(Z(1, 2, 3), Z(1, 2, 3), Z(1, 2, 3), attn_mask=Z(2, 2, dtype=L))
+F.scaled_dot_product_attention(Z(1, 2, 3), Z(1, 2, 3).double(), Z(1, 2, 3))
+F.scaled_dot_product_attention(Z(1, 2, 3), Z(1, 2, 3), Z(1, 2, 3), dropout_p=2.0)
+F.scaled_dot_product_attention(Z(1, 4, 2, 3), Z(1, 2, 2, 3), Z(1, 2, 2, 3), enable_gqa=True)
+F.scaled_dot_product_attention(Z(1, 4, 2, 3), Z(1, 3, 2, 3), Z(1, 3, 2, 3), enable_gqa=True); F.cosine_similarity(Z(2, 3), Z(2, 4))
+F.cosine_similarity(Z(2, 3), Z(2, 3), 2); F.pairwise_distance(Z(2, 3), Z(3, 3)); F.pdist(Z(3)); F.pdist(Z(2, 3), -1); torch.cdist(Z(2, 3), Z(2, 4))
+torch.cdist(Z(3), Z(2, 3)); torch.cdist(Z(2, 3), Z(2, 3), -1); F.triplet_margin_loss(Z(2, 3), Z(2, 3), Z(3, 3))
+F.triplet_margin_loss(Z(2, 3), Z(2, 3), Z(2)); F.triplet_margin_loss(Z(2, 3), Z(2, 3), Z(2, 3), margin=-1)
+F.triplet_margin_with_distance_loss(Z(2, 3), Z(2, 3), Z(2, 3), margin=-1); F.margin_ranking_loss(Z(2), Z(3), Z(2))
+F.margin_ranking_loss(Z(2), Z(2), Z(2, 2)); F.cosine_embedding_loss(Z(2, 3), Z(2, 3), Z(3)); F.cosine_embedding_loss(Z(3), Z(3), Z(1))
+F.cosine_embedding_loss(Z(2, 3), Z(3), Z(2)); F.hinge_embedding_loss(Z(2, 3), Z(3, 2)); F.poisson_nll_loss(Z(2), Z(3))
+F.gaussian_nll_loss(Z(2), Z(2), Z(3)); F.gaussian_nll_loss(Z(2), Z(2), Z(2) - 1); F.kl_div(Z(2), Z(3)); F.smooth_l1_loss(Z(2), Z(3))
+F.smooth_l1_loss(Z(2), Z(2), beta=-1); F.huber_loss(Z(2), Z(2), delta=0); F.huber_loss(Z(2), Z(3)); F.mse_loss(Z(2), Z(3))
+F.binary_cross_entropy(Z(2) + 2, Z(2)); F.binary_cross_entropy(Z(2), Z(3)); F.binary_cross_entropy(Z(2), Z(2), Z(3))
+F.binary_cross_entropy_with_logits(Z(2), Z(3)); F.binary_cross_entropy_with_logits(Z(2, 3), Z(2, 3), pos_weight=Z(2))
+F.multilabel_soft_margin_loss(Z(2, 3), Z(3, 2)); F.multilabel_soft_margin_loss(Z(2, 3), Z(2, 3), Z(2)); F.cross_entropy(Z(2, 3), Z(3, dtype=L))
+F.cross_entropy(Z(2, 3), torch.tensor([0, 3])); F.cross_entropy(Z(2, 3), torch.tensor([0, -1])); F.cross_entropy(Z(2, 3), Z(2, 4))
+F.cross_entropy(Z(2, 3), Z(2, 3, dtype=L)); F.cross_entropy(Z(2, 3), Z(2, dtype=L), Z(2))
+F.cross_entropy(Z(2, 3), Z(2, dtype=L), label_smoothing=2.0); F.cross_entropy(Z(3), torch.tensor(0)); F.cross_entropy(one, torch.tensor(0))
+F.cross_entropy(Z(2, 3, 4), Z(2, 4, dtype=L)); F.cross_entropy(Z(2, 3, 4), Z(2, 3, dtype=L)); F.cross_entropy(Z(2, 3), Z(2))
+F.cross_entropy(Z(2, 3), Z(2).int()); F.cross_entropy(Z(0, 3), Z(0, dtype=L)); F.cross_entropy(Z(2, 0), Z(2, dtype=L))
+F.cross_entropy(Z(2, 3), Z(2, dtype=L), reduction='x'); F.cross_entropy(Z(2, 3), torch.tensor([-100, -100]))
+F.cross_entropy(Z(2, 3).requires_grad_(), torch.tensor([0, 5])); F.nll_loss(Z(2, 3), torch.tensor([0, 3])); F.nll_loss(Z(2), torch.tensor([0, 1]))
+F.nll_loss(Z(2, 3, 4, 4), Z(2, 4, 3, dtype=L)); F.nll_loss(Z(2, 3, 4, 4), Z(2, 4, 4, dtype=L) + 3); F.nll_loss(Z(2, 3), Z(2, dtype=L), Z(2))
+F.nll_loss(Z(2, 3, 4), Z(2, 4, dtype=L)); F.nll_loss(Z(2, 3, 4), Z(2, 4, dtype=L) - 1)
+F.ctc_loss(Z(5, 2, 4), Z(2, 3, dtype=L), torch.tensor([5, 5]), torch.tensor([3, 3]))
+F.ctc_loss(Z(5, 2, 4), torch.ones(2, 3, dtype=L), torch.tensor([6, 5]), torch.tensor([3, 3]))
+F.ctc_loss(Z(5, 2, 4), torch.ones(2, 3, dtype=L), torch.tensor([5, 5]), torch.tensor([4, 3]))
+F.ctc_loss(Z(5, 2, 4), torch.ones(2, 3, dtype=L), torch.tensor([5, 5, 5]), torch.tensor([3, 3]))
+F.ctc_loss(Z(5, 2, 4), torch.ones(2, 3, dtype=L), torch.tensor([5, 5]), torch.tensor([3, 3]), blank=4)
+F.ctc_loss(Z(5, 2, 4), torch.ones(2, 3, dtype=L), torch.tensor([5, 5]), torch.tensor([3, -1])); F.dropout(Z(2), -0.1); F.dropout(Z(2), 1.1)
+F.dropout(Z(2), float('nan')); F.dropout2d(Z(2), 0.5); F.alpha_dropout(Z(2), 2.0); F.feature_alpha_dropout(Z(2), 2.0); F.dropout1d(Z(2), 0.5)
+F.dropout3d(Z(2, 2), 0.5); F.dropout(Z(2, dtype=L), 0.5); F.glu(Z(3)); F.glu(one); F.glu(Z(4), 1); F.prelu(Z(2, 3), Z(2)); F.prelu(Z(2, 3), Z(2, 3))
+F.prelu(one, Z(2)); F.rrelu(Z(2), 1.0, 0.5); F.hardtanh(Z(2), 1, -1); F.gelu(Z(2), approximate='x'); F.softplus(Z(2), 0)
+F.celu(Z(2), 0); F.leaky_relu(Z(2), float('nan')); F.softmax(Z(2), 1)
+F.log_softmax(Z(2, 2), -3); F.softmin(one, 1); F.grid_sample(Z(1, 1, 2, 2), Z(1, 2, 2, 3)); F.grid_sample(Z(1, 1, 2, 2), Z(2, 2, 2, 2))
+F.grid_sample(Z(1, 1, 2), Z(1, 2, 1)); F.grid_sample(Z(1, 1, 2, 2), Z(1, 2, 2, 2), mode='x')
+F.grid_sample(Z(1, 1, 2, 2), Z(1, 2, 2, 2), padding_mode='x'); F.grid_sample(Z(1, 1, 2, 2, 2), Z(1, 2, 2, 2, 3), mode='bicubic')
+F.grid_sample(Z(1, 1, 0, 2), Z(1, 2, 2, 2)); F.grid_sample(Z(1, 1, 2, 2), Z(1, 2, 2, 2).double()); F.affine_grid(Z(1, 2, 2), (1, 1, 2, 2))
+F.affine_grid(Z(1, 2, 3), (1, 1, 2)); F.affine_grid(Z(1, 2, 3), (1, 1, 0, 2)); F.affine_grid(Z(1, 2, 3, dtype=L), (1, 1, 2, 2))
+F.interpolate(Z(1, 1, 4), size=(2, 2)); F.interpolate(Z(1, 1, 4), size=2, scale_factor=2); F.interpolate(Z(1, 1, 4))
+F.interpolate(Z(1, 1, 4), size=0); F.interpolate(Z(1, 1, 4), size=-1); F.interpolate(Z(1, 4), size=2)
+F.interpolate(Z(1, 1, 4, 4), size=2, mode='linear'); F.interpolate(Z(1, 1, 4, 4), size=2, mode='x')
+F.interpolate(Z(1, 1, 4), size=2, align_corners=True); F.interpolate(Z(1, 1, 0), size=2); F.interpolate(Z(0, 1, 4), size=2)
+F.interpolate(Z(1, 1, 4), scale_factor=0); F.interpolate(Z(1, 1, 4), scale_factor=(1, 2)); F.interpolate(Z(1, 1, 4, 4), scale_factor=-1.0)
+F.interpolate(Z(1, 1, 4), size=2, mode='linear', antialias=True); F.pad(Z(2, 3), (1,)); F.pad(Z(2, 3), (1, 1, 1, 1, 1, 1)); F.pad(Z(2, 3), (-4, 0))
+F.pad(Z(2, 3), (1, 1), mode='x'); F.pad(Z(2, 3), (1, 1), mode='reflect', value=1); F.pad(Z(1, 2, 3), (4, 1), mode='circular')
+F.pad(Z(1, 2, 3), (-2, -2), mode='circular'); F.pad(Z(1, 1, 3), (-4, 1), mode='replicate'); F.pad(Z(3), (1, 1), mode='reflect')
+F.pad(Z(1, 1, 3), (1, 1, 1, 1, 1, 1), mode='reflect'); F.conv2d(Z(1, 1, 2, 2), Z(1, 1, 3, 3)); F.conv2d(Z(1, 2, 3, 3), Z(1, 1, 2, 2))
+F.conv2d(Z(1, 2, 3, 3), Z(3, 1, 2, 2), groups=2); F.conv2d(Z(1, 1, 3, 3), Z(1, 1, 2, 2), Z(2)); F.conv2d(Z(1, 1, 3, 3), Z(1, 1, 2, 2), stride=0)
+F.conv2d(Z(1, 1, 3, 3), Z(1, 1, 2, 2), padding=-1); F.conv2d(Z(1, 1, 3, 3), Z(1, 1, 2, 2), dilation=0)
+F.conv2d(Z(1, 1, 3, 3), Z(1, 1, 2, 2), padding='x'); F.conv2d(Z(1, 1, 3, 3), Z(1, 1, 2, 2), padding='same', stride=2)
+F.conv2d(Z(1, 1, 3, 3), Z(1, 1, 2)); F.conv2d(Z(3, 3), Z(1, 1, 2, 2)); F.conv2d(Z(1, 1, 3, 3), Z(1, 1, 2, 2).double())
+F.conv2d(Z(1, 1, 3, 3), Z(0, 1, 2, 2)); F.conv2d(Z(1, 1, 3, 3), Z(1, 1, 0, 2)); F.conv2d(Z(1, 1, 3, 3), Z(1, 1, 2, 2), groups=0)
+F.conv2d(Z(1, 1, 3, 3), Z(1, 1, 2, 2), stride=(1, 1, 1)); F.conv_transpose2d(Z(1, 1, 3, 3), Z(2, 1, 2, 2))
+F.conv_transpose2d(Z(1, 1, 3, 3), Z(1, 1, 2, 2), output_padding=2); F.conv_transpose2d(Z(1, 1, 3, 3), Z(1, 1, 2, 2), padding=5)
+F.conv_tbc(Z(3, 1, 1), Z(2, 2, 1), Z(1)); F.conv1d(Z(1, 1, 3), Z(1, 1, 2), bias=Z(1, 1)); F.conv1d(Z(1, 1, 3), Z(1, 1, 0))
+F.conv3d(Z(1, 1, 3, 3, 3), Z(1, 1, 0, 1, 1)); F.conv_transpose1d(Z(1, 1, 3), Z(1, 1, 0)); F.conv_transpose1d(Z(1, 1, 3), Z(1, 1, 2), padding=5)
+F.conv_transpose3d(Z(1, 1, 3, 3, 3), Z(1, 1, 2, 2, 2), padding=5); F.conv2d(Z(1, 1, 3, 3), Z(1, 1, 0, 2), dilation=2)
+F.conv2d(Z(1, 1, 3, 3), Z(1, 1, 2, 0), padding=1); F.conv_transpose2d(Z(1, 1, 3, 3), Z(1, 1, 2, 2), padding=2).shape
+F.conv2d(Z(1, 1, 0, 3), Z(1, 1, 1, 1)); F.conv2d(Z(1, 1, 0, 3), Z(1, 1, 1, 1), padding=1).shape; F.conv_transpose2d(Z(1, 1, 0, 3), Z(1, 1, 2, 2))
+F.conv_transpose2d(Z(1, 1, 3, 3), Z(1, 1, 2, 2), stride=0); F.conv_transpose2d(Z(1, 1, 3, 3), Z(1, 1, 2, 2), dilation=0)
+F.conv_transpose2d(Z(1, 1, 3, 3), Z(1, 1, 2, 2), padding=-1).shape; F.one_hot(torch.tensor([0]), 0); F.one_hot(torch.tensor([0]), -2)
+F.one_hot(torch.zeros(0, dtype=torch.long), 0); F.one_hot(torch.zeros(0, dtype=torch.long), -3); F.glu(one, -1)
+F.embedding(torch.zeros(0, dtype=torch.long), Z(0, 2)).shape; F.embedding(torch.tensor([[0]]), Z(0, 2))
+torch.index_select(Z(0, 2), 0, torch.tensor([0])); torch.prelu(Z(2, 3), Z(2, 3)); F.prelu(Z(2, 3), Z(1, 1)).shape; F.prelu(Z(2, 3), Z(1, 3))
+F.prelu(Z(2, 3), Z(3, 1)); F.prelu(Z(3), Z(2, 2)); torch.prelu(Z(2, 3), Z(2)); F.binary_cross_entropy_with_logits(Z(2, 3), Z(2, 3), weight=Z(2))
+F.binary_cross_entropy_with_logits(Z(2, 3), Z(2, 3), weight=Z(4, 2, 3)).shape; F.prelu(Z(2, 3), Z(2).double()); F.prelu(Z(2, 3), Z(3).double())
+torch.broadcast_shapes((2,), (3,)); torch.broadcast_shapes(torch.Size((2,)), torch.Size((3,))); torch.broadcast_shapes(2, 3)
+torch.broadcast_shapes([2], [3])
+"""
+
+MOVING = """
+ad, x = torch.autograd.forward_ad, torch.tensor([[0.0, 2.0, -1.0], [1.0, 0.5, 3.0]], dtype=torch.float64)
+m = x.mT @ x + torch.eye(3, dtype=torch.float64)
+v = torch.arange(9.0, dtype=torch.float64).reshape(3, 3)
+with ad.dual_level():
+    for dim in (0, 1):
+        out[f"logcumsumexp {dim}"] = ad.unpack_dual(ad.make_dual(x, v[:2]).logcumsumexp(dim)).tangent
+    for upper in (False, True):
+        out[f"cholesky {upper}"] = ad.unpack_dual(torch.linalg.cholesky(ad.make_dual(m, v), upper=upper)).tangent
+    out["old cholesky"] = tried(lambda: torch.cholesky(ad.make_dual(m, v))).partition("\\n")[0]
+    out["unpooled"] = ad.unpack_dual(F.max_unpool1d(ad.make_dual(x[:1], v[:1]), torch.tensor([[0, 2, 4]]), 2)).tangent
+    out["ctc"] = tried(lambda: F.ctc_loss(ad.make_dual(x[:, None], v[:2, None]), torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]))).partition("\\n")[0]
+x, w = torch.ones(1, 1, 1, 1, 6, dtype=torch.float64, requires_grad=True), torch.ones(1, 1, 1, 1, 3, dtype=torch.float64, requires_grad=True)
+out["convolution"] = torch.autograd.gradgradcheck(lambda x, w: F.conv3d(x, w), (x, w), check_fwd_over_rev=True)
+out["seen by jvp"] = torch.func.jvp(lambda t: t.logcumsumexp(0), (x.detach().reshape(-1),), (x.detach().reshape(-1) * 2,))[1].detach()
+"""
+
 NAMES = """
     r, m, s, q = torch.tensor([0.5, -1.0, 2.0, 1.0]), torch.arange(12.0).reshape(3, 4), torch.eye(2), torch.zeros(5, 5, 5)
     loop = []
@@ -221,6 +341,8 @@ PROGRAMS = {
     "types": START + TABLE.format(texts=TYPES.strip().replace("\n", "; ")),
     "in place": each(IN_PLACE, LEAVES),
     "memory": each(MEMORY, PLACES),
+    "layers": each(LAYERS, "Z, L, one = torch.zeros, torch.long, torch.tensor(1.0)"),
+    "forward mode": START + MOVING,
     "two results": START + SEVERAL,
     "images of bytes": START + BYTES,
     "random": START + RANDOM,

@@ -383,6 +383,79 @@ def test_samples(name):
         compare(op, fn, sample, left_out)
 
 
+# -- forward mode -------------------------------------------------------------------------------------
+
+OTHER_TANGENTS = {
+    "cholesky_inverse": "PyTorch's is not the derivative",
+    "nn.functional.max_unpool2d": "of places that repeat another element stays",
+    "normal": "PyTorch fails over the shape of a mean that broadcasts",
+    "scatter_reduce": "PyTorch has none for products without the first operand",
+}
+FORWARD = {
+    n: op
+    for n, op in OPERATORS.items()
+    if op.supports_autograd
+    and op.name not in {*OTHER_TANGENTS, *STRANGE}
+    and "numbers" not in DIFFERENT.get(op.name, [""])[0]
+}
+
+
+def with_tangents(library, fn, args, kwargs, moving):
+    """[(result, its tangent)] of a call in which the tensors `moving` have tangents."""
+    numbers, ad = np.random.default_rng(1), library.autograd.forward_ad
+    with ad.dual_level():
+        duals = {}
+        for t in moving:
+            tangent = library.tensor(numbers.standard_normal(tuple(t.shape)), dtype=t.dtype)
+            duals[id(t)] = ad.make_dual(t.detach(), tangent)
+
+        def replaced(value):
+            if type(value) in (list, tuple):
+                return type(value)([replaced(v) for v in value])
+            return (
+                {k: replaced(v) for k, v in value.items()}
+                if isinstance(value, dict)
+                else duals.get(id(value), value)
+            )
+
+        return [ad.unpack_dual(t) for t in tensors(fn(*replaced(args), **replaced(kwargs)))]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", FORWARD)
+def test_tangents(name):
+    op = FORWARD[name]
+    samples = list(op.sample_inputs("cpu", torch.float64, requires_grad=True))
+    for sample in samples[:: -(-len(samples) // 6)]:
+        known, copies = {}, {}
+        args = copied((sample.input, *sample.args), copies)
+        kwargs = copied(dict(sample.kwargs), copies)
+        try:
+            own_args, own_kwargs = translated(args, known), translated(kwargs, known)
+        except UntranslatedError:
+            continue
+        moving = [t for t in copies.values() if t.requires_grad]
+        own = [known[id(t)][0] for t in moving]
+        torch.manual_seed(0)
+        autograd_lab.manual_seed(0)
+        theirs, refused = outcome(with_tangents, torch, op.op, args, kwargs, moving)
+        ours, error = outcome(with_tangents, autograd_lab, mine(op), own_args, own_kwargs, own)
+        if refused is not None:
+            assert type(error).__name__ == type(refused).__name__, f"PyTorch: {refused}"
+            assert first_words(error) == first_words(refused)
+            continue
+        if error is not None:
+            raise error
+        for i, (a, b) in enumerate(zip(theirs, ours, strict=True)):
+            if a.tangent is not None and b.tangent is not None:
+                assert_close(a.tangent, b.tangent, f"tangent {i}")
+            else:
+                assert (
+                    a.tangent is b.tangent is None
+                    or not (a.tangent if b.tangent is None else b.tangent).any()
+                )
+
+
 # -- what PyTorch refuses -----------------------------------------------------------------------------
 
 ERRORS = {

@@ -21,7 +21,7 @@ def einsum(equation, *operands):
     Every operand is permuted to the same order of dims (first those of the result, then those summed away);
     then pairs are contracted from the left, each by one bmm.
     """
-    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+    if isinstance(equation, str) and len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     if not isinstance(equation, str):
         equation, operands = _equation_of_lists((equation, *operands))
@@ -47,6 +47,8 @@ def _equation_of_lists(args):
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
     def text(subscripts):
+        if any(s is not Ellipsis and not 0 <= s < len(letters) for s in subscripts):
+            raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
         return "".join(ELLIPSIS if s is Ellipsis else letters[s] for s in subscripts)
 
     pairs = len(args) // 2

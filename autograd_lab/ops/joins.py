@@ -313,6 +313,9 @@ def meshgrid(*tensors, indexing=None):
 @function(method=False)
 def cartesian_prod(*tensors):
     """All combinations of the entries of several vectors, one a row (torch.cartesian_prod)."""
+    for t in tensors:
+        if t._data.ndim != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
     if len(tensors) == 1:
         return tensors[0]
     return stack([flatten(g) for g in meshgrid(*tensors, indexing="ij")], 1)

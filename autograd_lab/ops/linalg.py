@@ -761,6 +761,15 @@ def cholesky_solve(B, L, upper=False):
     """X with (L L^T) X = B (torch.cholesky_solve)."""
     if B._data.ndim < 2:
         raise RuntimeError(f"b should have at least 2 dimensions, but has {B._data.ndim} dimensions instead")
+    if L._data.ndim < 2:
+        raise RuntimeError(f"u should have at least 2 dimensions, but has {L._data.ndim} dimensions instead")
+    (m, k), (n, p) = L._data.shape[-2:], B._data.shape[-2:]
+    if m != k:
+        raise RuntimeError(f"A must be batches of square matrices, but they are {m} by {k} matrices")
+    if m != n:
+        raise RuntimeError(
+            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {m} by {m} but each b matrix is {n} by {p}"
+        )
     return apply(CholeskySolveBackward0, (B, L), upper)
 
 
@@ -788,6 +797,7 @@ class CholeskyInverseBackward0(Rule):
 @function
 def cholesky_inverse(L, upper=False):
     """The inverse of L L^T (torch.cholesky_inverse)."""
+    check_matrices("cholesky_inverse", L)
     return apply(CholeskyInverseBackward0, (L,), upper)
 
 
@@ -1011,11 +1021,13 @@ def _skew(a):
 
 def eigh(A, UPLO="L"):
     """(eigenvalues, eigenvectors) of a symmetric matrix, of which one triangle is read (torch.linalg.eigh)."""
-    _check_symmetric(A)
+    _check_symmetric(A, UPLO)
     return return_types.linalg_eigh(apply(LinalgEighBackward0, (A,), UPLO))
 
 
-def _check_symmetric(A):
+def _check_symmetric(A, triangle):
+    if triangle.upper() not in ("L", "U"):
+        raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {triangle}")
     if A._data.ndim >= 2:
         floats_only(A._data, "linalg_eigh_cpu")
     check_matrices("linalg.eigh", A)
@@ -1023,7 +1035,7 @@ def _check_symmetric(A):
 
 def eigvalsh(A, UPLO="L"):
     """The eigenvalues of a symmetric matrix (torch.linalg.eigvalsh)."""
-    _check_symmetric(A)
+    _check_symmetric(A, UPLO)
     return apply(LinalgEighBackward0, (A,), UPLO)[0]
 
 
@@ -1111,7 +1123,8 @@ def matrix_power(input, n):
     """The n-th power of a square matrix, by repeated squaring (torch.matrix_power)."""
     if input._data.dtype.kind == "b":
         raise not_for(input._data.dtype, "addmm_impl_cpu_")
-    if input._data.ndim < 2 or n < 0:
+    shape = input._data.shape
+    if len(shape) < 2 or shape[-1] != shape[-2] or n < 0:
         check_matrices("linalg.matrix_power", input)
     if n == 0:
         size = input._data.shape
@@ -1494,19 +1507,20 @@ def matrix_norm(A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None):
     if ord in ("nuc", 2, -2):
         order = [i for i in range(ndim) if i not in (rows, cols)] + [rows, cols]
         values = svdvals(A.permute(*order))
-        out = (
-            values.sum(-1, keepdim)
-            if ord == "nuc"
-            else values.amax(-1, keepdim)
-            if ord > 0
-            else values.amin(-1, keepdim)
-        )
+        out = values.sum(-1, keepdim) if ord == "nuc" else _extreme(values, -1, ord, keepdim)
         return out.unsqueeze(-1).permute(*[order.index(i) for i in range(ndim)]) if keepdim else out
     summed, picked = (cols, rows) if abs(ord) == math.inf else (rows, cols)
     if summed < picked and not keepdim:
         picked -= 1
     sums = vector_norm(A, 1.0, summed, keepdim)
-    return sums.amax(picked, keepdim) if ord > 0 else sums.amin(picked, keepdim)
+    return _extreme(sums, picked, ord, keepdim)
+
+
+def _extreme(values, dim, ord, keepdim):
+    """The largest along `dim`, for a negative order the smallest; the largest of none is 0."""
+    if ord < 0:
+        return values.amin(dim, keepdim)
+    return values.amax(dim, keepdim) if values._data.shape[dim] else values.sum(dim, keepdim)
 
 
 def norm(A, ord=None, dim=None, keepdim=False, *, dtype=None):
@@ -1533,11 +1547,22 @@ def cond(A, p=None):
         values = svdvals(A)
         most, least = values.narrow(-1, 0, 1), values.narrow(-1, values._data.shape[-1] - 1, 1)
         return (least / most if p == -2 else most / least).squeeze(-1)
+    x = A._data
+    if x.ndim >= 2 and x.shape[-1] != x.shape[-2]:
+        raise RuntimeError(
+            f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices"
+        )
+    if p not in ("fro", "nuc", 1, -1, math.inf, -math.inf):
+        raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
     return matrix_norm(A, p) * matrix_norm(inv(A), p)
 
 
 def matrix_rank(A, *, tol=None, atol=None, rtol=None, hermitian=False):
     """How many singular values are not negligible (torch.linalg.matrix_rank)."""
+    if A._data.ndim < 2:
+        raise RuntimeError(
+            "torch.linalg.matrix_rank: The input tensor input must have at least 2 dimensions."
+        )
     if A._data.dtype.name not in ("float32", "float64"):
         raise RuntimeError("This function doesn't handle types other than float and double")
     values = np.linalg.svd(A._data, compute_uv=False)

@@ -398,6 +398,7 @@ def _check_unique(x, dim):
         return
     if not x.ndim:
         raise IndexError("Dimension specified as 0 but tensor has no dimensions")
+    wrap_dim(dim, x.ndim)
     empty = [i for i, n in enumerate(x.shape) if not n]
     if len(empty) > 1:
         raise RuntimeError("Number of zero sized dimensions is more than one, so unique cannot be applied ")
@@ -650,6 +651,11 @@ def _check_weights(x, weights):
 @function
 def isin(elements, test_elements, *, assume_unique=False, invert=False):
     """Whether each element is among `test_elements` (torch.isin)."""
+    given = (elements, test_elements)
+    if not all(isinstance(t, (Variable, int, float)) for t in given) or not any(
+        isinstance(t, Variable) for t in given
+    ):
+        raise TypeError("isin() takes tensors and numbers")
     x, y = (t._data if isinstance(t, Variable) else t for t in (elements, test_elements))
     for array in (x, y):
         if isinstance(array, (np.ndarray, np.generic)) and array.dtype.kind == "b":

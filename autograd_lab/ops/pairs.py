@@ -170,6 +170,8 @@ def clamp(input, min=None, max=None):
 
 def _with_limits(input, min, max):
     """The rule and operands that clamp `input` to tensors; integers have no infinity for a limit that is missing."""
+    if any(isinstance(limit, (int, float)) for limit in (min, max)):
+        raise TypeError("clamp(): the limits are two tensors or two numbers")
     low, high = (None if limit is None else tensor_of(limit, input) for limit in (min, max))
     if input._data.dtype.kind == "f":
         low = tensor_of(-math.inf, input) if low is None else low

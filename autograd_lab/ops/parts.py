@@ -704,6 +704,10 @@ class AsStridedScatterBackward0(ShapeRule):
 def as_strided_scatter(input, src, size, stride, storage_offset=None):
     """A copy with the elements that as_strided would give replaced (torch.as_strided_scatter)."""
     _, size, stride = _strided_of(input, size, stride, storage_offset)
+    if tuple(size) != src._data.shape:
+        raise RuntimeError(
+            f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice size = {list(size)}"
+        )
     return apply(AsStridedScatterBackward0, (input, src), size, stride, storage_offset, geometry(input))
 
 

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from ..autograd.errors import CPP_NAMES
+from ..autograd.errors import CPP_NAMES, TYPE_NAMES
 from ..autograd.function import undifferentiable
 from ..autograd.memory import check_apart, check_partly, shares_places
 from ..autograd.metadata import sum_to
@@ -361,6 +361,16 @@ def _index_copy(input, dim, index, source):
         raise RuntimeError(
             "index_copy_(): self and source expected to have the same dtype, but got (self) "
             f"{input.dtype.type_name} and (source) {source.dtype.type_name}"
+        )
+    if not other and index._data.size != 1:
+        raise IndexError(
+            f"index_copy_(): When source is scalar, index should have one element (got {index._data.size})"
+        )
+    if not other and len(shape) > 1:
+        kept = " ".join(str(n) for i, n in enumerate(shape) if i != d)
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+            f"{kept} at dimension {d} and source slice shape:  at dimension 0."
         )
     if other and index._data.size != other[d]:
         raise IndexError(
@@ -767,6 +777,40 @@ def _repeated(index, dim, shape):
     )
 
 
+def _check_rows(x, d, index, source):
+    """What index_reduce says of an index or a source that does not fit."""
+    if index.ndim > 1:
+        raise IndexError(
+            f"index_reduce_(): Index is supposed to be a vector, but got dim: {index.ndim} with type: {TYPE_NAMES[index.dtype.name]} "
+            f"and size: {list(index.shape)}"
+        )
+    if index.dtype.name not in ("int64", "int32"):
+        raise RuntimeError(
+            f"index_reduce_(): Expected dtype int32/int64 for index but got: {TYPE_NAMES[index.dtype.name]}"
+        )
+    if source.dtype is not x.dtype:
+        names = [TYPE_NAMES[a.dtype.name] for a in (x, source)]
+        raise RuntimeError(
+            "index_reduce_(): self ({}) and source ({}) must have the same scalar type".format(*names)
+        )
+    if not source.ndim and x.ndim > 1:
+        raise IndexError(f"Dimension specified as {d} but tensor has no dimensions")
+    rows = source.shape[d] if source.ndim > d else 1
+    if index.size != rows and (source.ndim > d or index.size != 1):
+        raise RuntimeError(
+            f"index_reduce_(): Number of indices ({index.size}) should be equal to source.size(dim): ({rows}), for dim: {d}"
+        )
+    if [n for i, n in enumerate(x.shape) if i != d] != [n for i, n in enumerate(source.shape) if i != d] or (
+        source.ndim != x.ndim
+    ):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+            f"{list(x.shape)} source.shape = {list(source.shape)}"
+        )
+    if index.size and (index.min() < 0 or index.max() >= (x.shape or (1,))[d]):
+        raise IndexError("index out of range in self")
+
+
 def _index_reduce(input, dim, index, source, reduce, *, include_self=True):
     """A copy with the rows of `source` combined into the entries `index` of `dim` (torch.index_reduce)."""
     warn_once("index_reduce() is in beta and the API may change at any time.")
@@ -775,7 +819,7 @@ def _index_reduce(input, dim, index, source, reduce, *, include_self=True):
             f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
         )
     d = dim_of(dim, input._data.ndim)
-    _in_bounds(index, (input._data.shape or (1,))[d], d)
+    _check_rows(input._data, d, index._data, source._data)
     return IndexReduceBackward0, (input, source, index), (dim, reduce, include_self)
 
 
@@ -884,6 +928,8 @@ def take(input, index):
     """Elements by their number in the flattened tensor (torch.take)."""
     if index._data.dtype != np.int64:
         raise RuntimeError(f"take(): Expected a long tensor for index, but got {index.dtype.type_name}")
+    if not input._data.size and index._data.size:
+        raise IndexError("take(): tried to take from an empty tensor")
     _flat_bounds(input, index)
     return apply(TakeBackward0, (input, index))
 
@@ -898,7 +944,7 @@ def _put(input, index, source, accumulate=False):
             f"source.dtype = {source.dtype.type_name}"
         )
     if index._data.size != source._data.size:
-        raise RuntimeError(
+        raise IndexError(
             f"put_(): Expected source and index to have the same number of elements, but got source.numel() = "
             f"{source._data.size}, index.numel() = {index._data.size}"
         )

@@ -669,15 +669,22 @@ class MvlgammaBackward0(Rule):
         return g * both.sum_over(slopes, (-1,))
 
 
+def _check_dims(p):
+    if p < 1:
+        raise RuntimeError("p has to be greater than or equal to 1")
+
+
 @function
 def mvlgamma(input, p):
     """The logarithm of the p-dimensional gamma function (torch.mvlgamma)."""
+    _check_dims(p)
     return apply(MvlgammaBackward0, (input,), p)
 
 
 @method
 def mvlgamma_(self, p):
     """The in-place form of `mvlgamma`."""
+    _check_dims(p)
     if self._data.dtype.kind != "f":
         raise RuntimeError(
             f"mvlgamma: result type {TYPE_NAMES[self._data.dtype.name]} can't be cast to the desired output type Float"
@@ -810,7 +817,7 @@ class RoundBackward1(Flat):
     op = "round"
 
     def forward(x, decimals):
-        scale = 10.0 ** abs(decimals)
+        scale = 10.0 ** abs(decimals) if abs(decimals) < 309 else math.inf
         return np.round(x * scale) / scale if decimals > 0 else np.round(x / scale) * scale
 
 

@@ -20,6 +20,7 @@ from ..autograd.views import check_writable, make_view
 from ..dtypes import ALL
 from ..warning import warn_once
 from . import rule as book
+from .reductions import wrap_dims
 from .rule import FUNCTIONS, METHODS, Rule, function
 from .shapes import TBackward0, UnsafeViewBackward0
 
@@ -914,6 +915,9 @@ def multi_dot(tensors):
     n = len(tensors)
     if n < 2:
         raise RuntimeError(f"multi_dot(): expected at least 2 tensors but got {n}")
+    for which, t in (("first", tensors[0]), ("last", tensors[-1])):
+        if t._data.ndim not in (1, 2):
+            raise RuntimeError(f"multi_dot(): the {which} tensor must be 1D or 2D but got {t._data.ndim}D")
     shape = ()
     if tensors[0]._data.ndim == 1:
         tensors[0] = tensors[0].unsqueeze(0)
@@ -982,6 +986,9 @@ def tensordot(a, b, dims=2):
         over_a, over_b = list(range(-dims, 0)), list(range(dims))
     else:
         over_a, over_b = ([d] if isinstance(d, int) else list(d) for d in dims)
+        if len(over_a) == len(over_b):
+            for over, t in ((over_a, a), (over_b, b)):
+                wrap_dims(over, t._data.ndim)
     if len(over_a) != len(over_b):
         raise RuntimeError("both dimension lists should have same length")
     x, y = a._data, b._data

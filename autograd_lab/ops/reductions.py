@@ -335,6 +335,8 @@ def prod(input, dim=None, keepdim=False, *, dtype=None):
     """The product of all elements, or along `dim` (torch.prod)."""
     if dim is None:
         return reduce_as(ProdBackward0, input, dtype)
+    if isinstance(dim, (tuple, list)):
+        raise TypeError("prod(): it multiplies along one dim")
     return reduce_as(ProdBackward1, input, dtype, dim, keepdim)
 
 
@@ -875,6 +877,8 @@ def vector_norm(input, ord=2, dim=None, keepdim=False, *, dtype=None):
 @function
 def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
     """The p-norm over `dim`, or of all elements; "fro" is p = 2 (torch.norm)."""
+    if isinstance(p, str) and p not in ("fro", "nuc"):
+        raise RuntimeError(f"linalg.matrix_norm: Order {p} not supported.")
     if p == "nuc":
         dim = tuple(range(input._data.ndim)) if dim is None else (dim,) if isinstance(dim, int) else dim
         return FUNCTIONS["linalg_matrix_norm"](input, "nuc", dim, keepdim)

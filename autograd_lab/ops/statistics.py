@@ -74,6 +74,10 @@ def _check_weights(name, weights, observations, kind, kinds):
 @function
 def corrcoef(input):
     """The correlations of the rows of `input` (torch.corrcoef)."""
+    if input._data.ndim > 2:
+        raise RuntimeError(
+            f"corrcoef(): expected input to have two or fewer dimensions but got an input with {input._data.ndim} dimensions"
+        )
     c = cov(input)
     if not c._data.ndim:
         return c / c
@@ -106,7 +110,9 @@ def _neighbors(x, dim):
 @function(method=False)
 def trapezoid(y, x=None, *, dx=1, dim=-1):
     """The area under the points `y` along `dim`, `dx` or the differences of `x` apart (torch.trapezoid)."""
-    if not y._data.shape[dim]:
+    if not y._data.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    if not y._data.shape[wrap_dim(dim, y._data.ndim)]:
         return wrap(np.zeros_like(y._data.sum(dim)))
     if "b" in (y._data.dtype.kind, None if x is None else x._data.dtype.kind):
         raise RuntimeError("trapezoid: received a bool input for `x` or `y`, but bool is not supported")

@@ -294,6 +294,104 @@ torch.broadcast_shapes((2,), (3,)); torch.broadcast_shapes(torch.Size((2,)), tor
 torch.broadcast_shapes([2], [3])
 """
 
+TENSORS = """
+x.view(5); x.view(-1, -1); x.view(3, -2); x.view(0, -1); Z(0).view(-1, 0); x.t().view(12); x.reshape(5); x.reshape(-1, 5); x.reshape(-1, -1)
+x.permute(0); x.permute(0, 0); x.permute(0, 2); x.transpose(0, 2); x.t().t(); Z(2, 2, 2).t(); x.squeeze(2); x.squeeze((0, 0)); x.unsqueeze(3)
+x.unsqueeze(-4); x.expand(2, 3, 5); x.expand(4); x.expand(-1, 3, 4); x.expand(2, -1, 4); x.expand(3, -2); x.flatten(1, 0); x.flatten(0, 2)
+x.unflatten(1, (2, 3)); x.unflatten(2, (2, 2)); x.unflatten(1, ()); x.narrow(0, 0, 4); x.narrow(0, 4, 0); x.narrow(0, -4, 1); x.narrow(0, 0, -1)
+x.narrow(2, 0, 1); one.narrow(0, 0, 1); x.select(0, 3); x.select(0, -4); x.select(2, 0); one.select(0, 0); x.split(0); x.split(-1); x.split([1, 1])
+x.split([4, -1]); x.split(2, 2); x.chunk(0); x.chunk(-1); one.chunk(2); x.unbind(2); one.unbind(); x.tile(()); x.tile(2, -1); x.repeat(2)
+x.repeat(-1, 1); x.repeat(()); x.repeat_interleave(-1); x.repeat_interleave(torch.tensor([1, 2]), 0); x.repeat_interleave(torch.tensor([1, -1, 1]), 0)
+x.repeat_interleave(2.0); x.roll(1, 2); x.roll((1, 2), 0); x.roll(1); x.flip(2); x.flip(0, 0); x.rot90(1, (0, 0)); x.rot90(1, (0, 2))
+x.rot90(1, (0,)); v.rot90(); x.diagonal(0, 0, 0); x.diagonal(5); x.diagonal(-5); v.diagonal(); x.diag(5); one.diag(); Z(2, 2, 2).diag()
+x.unfold(0, 4, 1); x.unfold(0, 1, 0); x.unfold(0, -1, 1); x.unfold(2, 1, 1); one.unfold(0, 1, 1); one.unfold(0, 2, 1); x.as_strided((2, 2), (1,))
+x.as_strided((4, 4), (4, 1)); x.as_strided((2, 2), (-1, 1)); x.as_strided((2, 2), (1, 1), -1); x.as_strided((2, 2), (1, 1), 20); x.movedim(0, 2)
+x.movedim((0, 1), (0, 0)); x.movedim((0,), (0, 1)); x.swapaxes(0, 2); x.mT; v.mT; one.mT; v.T; Z(2, 2, 2).T; one.T; Z(2, 2, 2).H; v.H; x[3]; x[-4]
+x[0, 0, 0]; x[None, None]; x[..., ...]; x[0.5]; x['a']; x[1:0]; x[::-1]; x[::0]; x[i, i, i]; x[torch.tensor([3])]; x[torch.tensor([-4])]
+x[torch.tensor([0.0])]; x[torch.tensor([True])]; x[torch.tensor([True, False, True])]; x[b[:2]]; x[b, 0]; x[:, b]; x[torch.tensor(True)]
+x[torch.tensor(False)]; x[True]; x[False]; x[[0, 3]]; x[[[0, 1]]]; x[i, torch.tensor([0, 1, 2])]; x[i[:, None], i]; x[0,]; x[()]; x[slice(0, 2)]
+x[torch.tensor(0)]; x[torch.tensor(5)]; x[torch.tensor([], dtype=L)]; x[torch.tensor([])]; x[[]]; one[0]; one[...]; one[None]; one[()]; one[True]
+one[torch.tensor([0])]; x[0:2.5]; x[torch.tensor(1):]; x[1:torch.tensor(3)]; x[range(2)]; x[i,]; x[{0}]; x[b.byte()]; x[i.byte()]; x[i.int()]
+x[i.short()]; x.sum(2); x.sum((0, 0)); x.sum(()); x.sum([]); x.sum(dim=None); x.sum(0.0); x.mean(2); x.long().mean()
+x.long().mean(dtype=torch.float32); x.prod((0, 1)); x.prod(2); x.max(2); x.amax((0, 0)); x.amax(2); x.argmax(2); x.argmax((0, 1)); Z(0).max()
+Z(0).argmax(); Z(0).sum(); Z(0).mean(); Z(0).prod(); Z(0, 3).max(0); Z(0, 3).max(1); Z(0, 3).amax(0); Z(0, 3).argmax(1); Z(0).median()
+Z(0, 2).median(0); Z(0).std(); Z(1).std(); Z(0).var(correction=0); x.std(2); x.std(correction=20); x.norm(2, 2); x.norm('x'); x.norm(p='nuc', dim=0)
+x.norm(p='fro', dim=(0, 0)); v.norm('nuc'); x.logsumexp(2); x.cumsum(2); one.cumsum(0); one.cumsum(1); x.cumprod(-3); x.cummax(2); x.logcumsumexp(2)
+x.all(2); x.any((0, 0)); x.count_nonzero(2); x.nansum(2); x.kthvalue(0); x.kthvalue(5); x.kthvalue(1, 2); x.topk(5); x.topk(-1); x.topk(1, 2)
+one.topk(1); one.topk(2); one.topk(0); x.sort(2); one.sort(); x.argsort(2); x.mode(2); Z(0).mode(); Z(2, 0).mode(); Z(0, 2).mode(); x.quantile(1.5)
+x.quantile(-0.1); x.quantile(torch.tensor([0.5, 2.0])); x.quantile(0.5, 2); Z(0).quantile(0.5); x.quantile(0.5, interpolation='x')
+x.quantile(torch.tensor([[0.5]])); x.histc(0); x.histc(-1); x.histc(4, 1, 0); x.histc(4, nan, 1); x.bincount(); torch.tensor([-1]).bincount()
+torch.tensor([[1]]).bincount(); i.bincount(torch.ones(3)); i.bincount(minlength=-1); Z(0, dtype=L).bincount(); x.unique(dim=2); one.unique(dim=0)
+x.unique_consecutive(dim=2); Z(0).unique(); Z(0, 2).unique(dim=0); Z(0, 2).unique(dim=1); x.trace(); v.trace(); Z(2, 2, 2).trace()
+x.cov(correction=5); Z(2, 2, 2).cov(); x.cov(fweights=i); x.cov(fweights=torch.tensor([1, -1, 1, 1])); x.cov(fweights=v); x.cov(aweights=-v)
+Z(2, 2, 2).corrcoef(); x.diff(n=5); x.diff(dim=2); torch.trapezoid(x, dim=2); torch.trapezoid(x, Z(3)); torch.cumulative_trapezoid(x, dim=2)
+torch.gradient(x, spacing=(1.0,)); torch.gradient(x, dim=(0, 0)); torch.gradient(v[:1]); torch.gradient(v, edge_order=3)
+torch.gradient(v, spacing=0.0); x @ v[:3]; x @ x; v @ v[:2]; one @ v; v @ one; x @ Z(4, 0); Z(2, 3, 4) @ Z(3, 4, 5); Z(2, 3, 4) @ Z(2, 3, 5); x.mm(v)
+x.mm(x); v.mm(x); x.mv(v[:3]); v.mv(v); x.mv(x); v.dot(x); v.dot(v[:2]); one.dot(one); v.outer(x); x.bmm(x); Z(2, 3, 4).bmm(Z(3, 4, 5))
+Z(2, 3, 4).bmm(Z(2, 3, 5)); torch.addmm(x, x, x); torch.addmm(v, x, x.t()); torch.addmm(Z(2), x, x.t()); torch.addmm(one, x, x.t())
+torch.addmm(Z(2, 3, 3), x, x.t()); torch.addmv(Z(2), x, v); torch.addr(Z(2, 2), v, v); torch.addr(one, v, v)
+torch.addbmm(Z(2, 2), Z(2, 3, 4), Z(2, 4, 5)); torch.baddbmm(Z(3, 3), Z(2, 3, 4), Z(2, 4, 5)); torch.tensordot(x, x, 3)
+torch.tensordot(x, x, ([0], [1])); torch.tensordot(x, x, ([0, 0], [0, 0])); torch.tensordot(x, x, ([2], [0])); torch.tensordot(x, x, -1)
+torch.kron(one, x); torch.chain_matmul(x, x); torch.linalg.multi_dot([x]); torch.linalg.multi_dot([x, x]); torch.linalg.multi_dot([one, x])
+torch.linalg.multi_dot([x, Z(2, 2, 2), x]); torch.einsum('ij,jk', x, x); torch.einsum('ij->k', x); torch.einsum('ij', v); torch.einsum('ii', x)
+torch.einsum('i j, j k -> i k', x, x.t()); torch.einsum('ij,jk->ii', x, x.t()); torch.einsum('', x); torch.einsum('...i,...i', x, v)
+torch.einsum('i...->', x); torch.einsum('ij->ji...', x); torch.einsum('i1', x); torch.einsum('ij,', x); torch.einsum('ij->ij->ij', x)
+torch.einsum('ij', x, x); torch.einsum('ij,jk', x); torch.einsum('....', x); torch.einsum(x, [0, 1], [1, 0]); torch.einsum(x, [0, 52])
+torch.einsum(x, [0]); torch.cross(v, v); torch.cross(x, x); torch.cross(x.t(), x.t()); torch.dist(x, v[:3]); torch.cdist(x, v)
+torch.cdist(x, x[:, :2]); torch.inner(x, v[:3]); torch.vdot(x, x); torch.matrix_power(x, 2); torch.det(x); torch.inverse(x); torch.linalg.solve(x, x)
+torch.linalg.solve(torch.eye(3), v); torch.linalg.inv(Z(2, 2)); torch.linalg.cholesky(-torch.eye(2)); torch.linalg.eigh(x)
+torch.linalg.eigh(torch.eye(2), 'x'); torch.linalg.qr(x, 'x'); torch.linalg.qr(v); torch.linalg.svd(v); torch.linalg.matrix_rank(v)
+torch.linalg.vander(one); torch.linalg.vecdot(x, v[:3]); torch.linalg.norm(x, ord='x'); torch.linalg.norm(x, ord=3)
+torch.linalg.norm(Z(2, 2, 2), ord=2); torch.linalg.norm(Z(0), ord=inf); torch.linalg.norm(Z(0, 2), ord=2); torch.linalg.vector_norm(Z(0), ord=-1)
+torch.linalg.vector_norm(Z(0), ord=inf); torch.linalg.vector_norm(Z(0)); torch.linalg.matrix_norm(v); torch.linalg.matrix_norm(x, dim=(0, 0))
+torch.linalg.matrix_norm(x, dim=(0, 1, 2)); torch.linalg.matrix_norm(x, ord=3); torch.linalg.cond(Z(2, 2)); torch.linalg.cond(x, p=1)
+torch.linalg.cond(x, p='x'); torch.linalg.tensorinv(x); torch.linalg.tensorsolve(x, v); torch.linalg.lu(v); torch.linalg.lu_factor(v)
+torch.linalg.solve_triangular(x, x, upper=True); torch.cholesky_solve(x, x); torch.cholesky_inverse(x); torch.tril(v); torch.triu(one)
+torch.tril_indices(-1, 2); torch.triu_indices(2, 2, 5); torch.tril(x, 10); torch.block_diag(Z(2, 2, 2)); torch.vander(x); torch.vander(v, -1)
+torch.cartesian_prod(x); torch.combinations(x); torch.combinations(v, -1); torch.combinations(v, 5); torch.combinations(v, 0)
+torch.meshgrid(v, v, indexing='x'); torch.broadcast_to(x, (2, 4)); torch.broadcast_tensors(x, Z(2, 4)); torch.atleast_2d(v); torch.cat([x, v])
+torch.cat([x, Z(3, 5)]); torch.cat([x, x], 2); torch.cat([one, one]); torch.cat([x, Z(0)]); torch.cat([x, Z(0, 0)]); torch.cat([x, Z(0, 3)])
+torch.stack([x, v]); torch.stack([x, x], 3); torch.stack([x, x], -4); torch.hstack([x, v]); torch.vstack([x, Z(5)]); torch.where(b, x, v[:3])
+torch.where(x, x, x); torch.where(b); torch.where(x); torch.where(b, 1, 2); torch.where(b, x, 'a'); torch.masked_select(x, b[0])
+torch.masked_select(x, x); torch.masked_select(x, b[:2]); x.masked_fill(x, 1); x.masked_fill(b[:2], 1); x.masked_fill(b, v); x.masked_fill(b[None], 1)
+x.masked_scatter(b, v[:2]); x.masked_scatter(x, v); torch.take(x, torch.tensor([12])); torch.take(x, torch.tensor([-13])); torch.take(x, v)
+torch.take(Z(0), i); x.put(torch.tensor([12]), one); x.put(i, v); x.put(i, v[:2].double()); torch.take_along_dim(x, i); torch.take_along_dim(x, i, 0)
+torch.take_along_dim(x, i[None], 0); torch.take_along_dim(x, i[None].int(), 0); x.index_select(2, i); x.index_select(0, torch.tensor([3]))
+x.index_select(0, i[None]); x.index_select(0, v); one.index_select(0, i); x.index_add(0, i, x); x.index_add(0, i, x[:2].double())
+x.index_add(0, i, Z(2, 3)); x.index_add(0, torch.tensor([3]), x[:1]); x.index_add(0, v, x); x.index_add(2, i, x); x.index_copy(0, i, x)
+x.index_copy(0, i, x[:2].double()); x.index_copy(0, torch.tensor([3]), x[:1]); x.index_copy(0, i, one); x.index_fill(0, torch.tensor([3]), 1)
+x.index_fill(0, v, 1); x.index_fill(0, i, v); x.index_fill(2, i, 1); x.index_put((i,), Z(3, 4)); x.index_put((i, i), Z(3))
+x.index_put((i, i, i), one); x.index_put((v,), one); x.index_put((i,), one.double()); x.index_put((torch.tensor([3]),), one)
+x.index_reduce(0, i, x, 'prod'); x.index_reduce(0, i, x[:2], 'sum'); x.index_reduce(0, i, x[:2].double(), 'prod'); x.index_reduce(0, v, x, 'prod')
+x.index_reduce(0, i, Z(2, 3), 'prod'); x.index_reduce(0, torch.tensor([3]), x[:1], 'prod'); x.index_reduce(0, i[None], x[:2], 'prod')
+x.select_scatter(v, 2, 0); x.select_scatter(v, 0, 3); x.select_scatter(x, 0, 0); x.slice_scatter(x, 0, 0, 2); x.slice_scatter(v, 0)
+x.diagonal_scatter(v); x.diagonal_scatter(v[:3], 0, 0, 0); x.as_strided_scatter(v, (2,), (1,)); x.scatter_reduce(0, i[None], x, 'x')
+torch.searchsorted(x, v); torch.searchsorted(x, x[:2]); torch.searchsorted(v, x, side='x'); torch.searchsorted(v, x, right=True, side='left')
+torch.searchsorted(one, v); torch.searchsorted(v, x, sorter=i); torch.searchsorted(v, v, sorter=torch.tensor([0, 1, 2, 4])); torch.bucketize(v, x)
+torch.bucketize(v, one); torch.isin(x, 'a'); torch.clamp(x); torch.clamp(x, 'a'); torch.clamp(x, v, 1.0); torch.clamp(x, Z(2)); torch.clamp(x, 2, 1)
+torch.lerp(x, v[:3], 0.5); torch.lerp(x, x, v[:3]); torch.lerp(x, x.double(), 0.5); torch.addcmul(x, v[:3], v); torch.addcdiv(x, x, x.long())
+torch.addcdiv(x.long(), x.long(), x.long()); torch.pow(x.long(), -1); torch.pow(2, x); torch.pow(one, 'a'); torch.fmod(x.long(), 0)
+torch.remainder(x.long(), 0); x.long() // 0; x.long() % 0; x / 0; x // 0; torch.bitwise_and(x, x); torch.bitwise_not(x)
+torch.bitwise_left_shift(x, 1); x << 1; x.long() << 1; x >> 1; ~x; -b; b - b; b + b; b * b; x ^ x; x.long() ^ b; x & 1; x.long() | True
+torch.logical_xor(x, v[:3]); torch.neg(b); torch.abs(b); torch.sign(b); torch.sqrt(b); torch.exp(b); torch.floor(b); torch.ceil(b); torch.round(b)
+torch.round(x, decimals=400); torch.frac(x.long()); torch.nan_to_num(x, 'a'); torch.logit(x, 2.0); torch.logit(x.long()); torch.polygamma(-1, x)
+torch.mvlgamma(x, 0); torch.mvlgamma(x, 2); torch.erfinv(b); torch.gcd(x, x); torch.gcd(i, 2); torch.lcm(i, i); torch.heaviside(x, v[:3])
+torch.copysign(x, v[:3]); torch.nextafter(x, v[:3]); torch.hypot(x.long(), x.long()); torch.logaddexp(x.long(), x.long())
+torch.igamma(x.long(), x.long()); torch.float_power(x, x[:2]); torch.ldexp(x, v[:3]); torch.xlogy(x, x[:2]); torch.maximum(x, v[:3])
+torch.isclose(x, x.double()); torch.equal(x, x.long()); torch.isclose(x, x, rtol=-1); torch.can_cast(torch.float32, 'a'); torch.einsum(x, [0, -1])
+torch.einsum(x, [0, 1]); torch.einsum(x, [1, 0]); torch.tensordot(x, x, ([0], [2])); torch.tensordot(x, x, ([0], [0, 1]))
+torch.linalg.multi_dot([x, one]); torch.linalg.multi_dot([x, one, x]); torch.linalg.multi_dot([Z(2, 2, 2), x])
+torch.linalg.multi_dot([x, Z(2, 2, 2)]); torch.linalg.cond(torch.eye(2), p='x'); torch.linalg.cond(torch.eye(2), p=3); torch.linalg.cond(x, p='fro')
+torch.cholesky_solve(x, torch.eye(2)); torch.cholesky_solve(x, one); torch.cholesky_inverse(v); torch.cartesian_prod(v, x); torch.cartesian_prod(one)
+torch.isin(1, 2); torch.clamp(x, 1.0, v); torch.take(Z(0), torch.zeros(0, dtype=torch.long)); x.index_copy(0, i[:1], one); v.index_copy(0, i[:1], one)
+v.index_copy(0, i, one); x.index_reduce(0, i, one, 'prod'); v.index_reduce(0, i[:1], one, 'prod'); v.index_reduce(0, torch.tensor(0), one, 'prod')
+x.index_reduce(0, torch.tensor([-1]), x[:1], 'prod'); x.index_reduce(0, i.int(), x[:2], 'prod').sum(); x.index_reduce(0, i, Z(2), 'prod')
+torch.round(x, decimals=400).sum(); torch.round(x, decimals=-400).sum(); torch.mvlgamma(x + 5, 1).sum(); x.prod(dim=(0,)); torch.prod(x, [0])
+torch.trapezoid(one); torch.linalg.norm(Z(0, 2), ord=1); torch.linalg.norm(Z(2, 0), ord=1); torch.linalg.norm(Z(0, 2), ord='nuc')
+torch.linalg.norm(Z(0, 0), ord=2); torch.linalg.matrix_norm(Z(0, 2), ord=-1); torch.linalg.matrix_norm(Z(2, 0), ord=-1)
+torch.linalg.matrix_norm(Z(2, 0), ord=float('inf')); torch.linalg.matrix_norm(Z(0, 2), ord=float('inf'))
+"""
+
 MOVING = """
 ad, x = torch.autograd.forward_ad, torch.tensor([[0.0, 2.0, -1.0], [1.0, 0.5, 3.0]], dtype=torch.float64)
 m = x.mT @ x + torch.eye(3, dtype=torch.float64)
@@ -315,6 +413,10 @@ NAMES = """
     r, m, s, q = torch.tensor([0.5, -1.0, 2.0, 1.0]), torch.arange(12.0).reshape(3, 4), torch.eye(2), torch.zeros(5, 5, 5)
     loop = []
     loop.append(loop)
+"""
+OPERANDS = """
+    x, v, i, one, Z, L = torch.arange(12.0).reshape(3, 4), torch.arange(4.0), torch.tensor([0, 1]), torch.tensor(1.0), torch.zeros, torch.long
+    b = x > 3
 """
 LEAVES = """
     x, y = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in ([1.5, 2.0, 3.0], [4.0, -5.0, 6.0]))
@@ -342,6 +444,7 @@ PROGRAMS = {
     "in place": each(IN_PLACE, LEAVES),
     "memory": each(MEMORY, PLACES),
     "layers": each(LAYERS, "Z, L, one = torch.zeros, torch.long, torch.tensor(1.0)"),
+    "tensors": each(TENSORS, OPERANDS),
     "forward mode": START + MOVING,
     "two results": START + SEVERAL,
     "images of bytes": START + BYTES,

@@ -14,7 +14,6 @@ from .ops.rule import FUNCTIONS
 from .utils._pytree import LEAF, tree_flatten, tree_leaves, tree_map, tree_structure
 
 zeros, zeros_like, stack = FACTORIES["zeros"], FACTORIES["zeros_like"], FUNCTIONS["stack"]
-ones_like = FACTORIES["ones_like"]
 get_rng_state, set_rng_state = FACTORIES["get_rng_state"], FACTORIES["set_rng_state"]
 
 # -- modules with other parameters ----------------------------------------------------------------------
@@ -350,9 +349,9 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
 def _pushed(inputs, outputs, tangents):
     """The change of each output along the tangents: the vjp's derivative by its argument."""
     with enable_grad():
-        # Any would do, but that of logcumsumexp takes their logarithms.
-        weights = [ones_like(y).requires_grad_() for y in outputs]
-        grads = inputs.gradients(outputs, weights)
+        weights = [zeros_like(y).requires_grad_() for y in outputs]
+        with _within("jvp"):  # in which VJPs are linear in the weights
+            grads = inputs.gradients(outputs, weights)
         total = sum((g * t).sum() for g, t in zip(grads, tangents, strict=True))
         if not total.requires_grad:
             return [zeros_like(y) for y in outputs]

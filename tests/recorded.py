@@ -162,7 +162,7 @@ def record(test_file):
     import torch
 
     path = Path(test_file)
-    sys.path.insert(0, str(path.parent))
+    sys.path[:0] = str(path.parent), str(Path(__file__).parent)
     programs = importlib.import_module(path.stem).PROGRAMS
     before = stored(test_file).get("results", {})
     results = {name: run(code, torch) for name, code in programs.items()}

@@ -406,7 +406,12 @@ with ad.dual_level():
     out["ctc"] = tried(lambda: F.ctc_loss(ad.make_dual(x[:, None], v[:2, None]), torch.tensor([[1]]), torch.tensor([2]), torch.tensor([1]))).partition("\\n")[0]
 x, w = torch.ones(1, 1, 1, 1, 6, dtype=torch.float64, requires_grad=True), torch.ones(1, 1, 1, 1, 3, dtype=torch.float64, requires_grad=True)
 out["convolution"] = torch.autograd.gradgradcheck(lambda x, w: F.conv3d(x, w), (x, w), check_fwd_over_rev=True)
-out["seen by jvp"] = torch.func.jvp(lambda t: t.logcumsumexp(0), (x.detach().reshape(-1),), (x.detach().reshape(-1) * 2,))[1].detach()
+out["seen by jvp"] = torch.func.jvp(lambda t: t.logcumsumexp(0), (x.detach().reshape(-1),), (x.detach().reshape(-1) * 2,))[1]
+for name, f in (("sum", lambda t: (t.sin().logcumsumexp(1) * v[:2]).sum()), ("last", lambda t: t.logcumsumexp(0)[1, 1] ** 2)):
+    t = v.reshape(-1)[3:6] * x.new_tensor([[1.0], [-1.0]])
+    out[f"second derivatives {name}"] = torch.func.hessian(f)(t), torch.func.jacfwd(torch.func.jacfwd(f))(t)
+    out[f"along {name}"] = torch.func.jvp(torch.func.grad(f), (t,), (t,)), torch.func.grad(lambda t: torch.func.jvp(f, (t,), (t,))[1])(t)
+out["of each"] = torch.func.vmap(torch.func.grad(lambda t: t.logcumsumexp(0)[1]))(v)
 """
 
 NAMES = """

@@ -48,10 +48,13 @@ class IndexBackward0(ShapeRule):
     def forward(x, *rest):
         *indices, pattern = rest
         try:
-            return picked(x, numpy_index(pattern, indices))
+            y = picked(x, numpy_index(pattern, indices))
         except IndexError:
             explain(x.shape, pattern, indices)
             raise
+        if not y.size:  # NumPy takes a mask without elements for any tensor
+            explain(x.shape, pattern, indices)
+        return y
 
     def vjp(self, g, *indices):
         pattern, shape = self.args
@@ -225,6 +228,8 @@ def warn_of_bytes(indices):
 
 def _index_put(x, pattern, indices, values, accumulate, inplace=False, rule=IndexPutBackward0):
     warn_of_bytes(indices)
+    if any(not i._data.size for i in indices):
+        explain(x._data.shape, pattern, indices)
     have, want = values._data.dtype, x._data.dtype
     fills = values._data.size == 1 and not accumulate and len(indices) == 1 and is_mask(indices[0]._data)
     if fills:

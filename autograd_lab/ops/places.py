@@ -34,8 +34,8 @@ def along(index, dim, shape):
         return (...,)
     if not index.ndim:
         return (index,)
-    if not index.size:  # may have any number of dims
-        return (index,) * len(shape)
+    if not index.size:  # may have any number of dims, and any type
+        return (index.astype(np.intp),) * len(shape)
     n = index.ndim
     places = [np.arange(k).reshape((k,) + (1,) * (n - 1 - d)) for d, k in enumerate(index.shape)]
     places[dim % n] = index
@@ -331,7 +331,7 @@ class IndexCopyBackward0(ShapeRule):
     def forward(x, source, index, dim, _):
         y = np.array(x) if not isinstance(x, np.ndarray) else x.copy()
         if not y.ndim:
-            y[...] = source.reshape(())
+            y.reshape(1)[index.reshape(-1)] = source.reshape(-1)
         else:
             np.moveaxis(y, dim, 0)[index.reshape(-1)] = np.moveaxis(source, dim, 0) if source.ndim else source
         return y
@@ -350,27 +350,36 @@ def _index_copy(input, dim, index, source):
     """A copy with the entries `index` of `dim` replaced by the rows of `source` (torch.index_copy)."""
     shape, other = input._data.shape, source._data.shape
     d = dim_of(dim, len(shape))
+    if index._data.ndim > 1:
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index._data.ndim})")
+    if not other and index._data.size != 1:
+        raise IndexError(
+            f"index_copy_(): When source is scalar, index should have one element (got {index._data.size})"
+        )
     if len(other) != len(shape) and other and shape:
         raise IndexError(
             "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
             f"dimensionality ({len(other)}), destination dimensionality ({len(shape)})"
         )
     if index._data.dtype != np.int64:
-        raise IndexError("index_copy_(): Expected a long tensor for index, but got " + index.dtype.type_name)
+        raise RuntimeError(
+            "index_copy_(): Expected a long tensor for index, but got " + index.dtype.type_name
+        )
     if source._data.dtype is not input._data.dtype:
         raise RuntimeError(
             "index_copy_(): self and source expected to have the same dtype, but got (self) "
             f"{input.dtype.type_name} and (source) {source.dtype.type_name}"
-        )
-    if not other and index._data.size != 1:
-        raise IndexError(
-            f"index_copy_(): When source is scalar, index should have one element (got {index._data.size})"
         )
     if not other and len(shape) > 1:
         kept = " ".join(str(n) for i, n in enumerate(shape) if i != d)
         raise RuntimeError(
             "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
             f"{kept} at dimension {d} and source slice shape:  at dimension 0."
+        )
+    if len(other) > 1 and not shape:
+        raise RuntimeError(
+            "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape:  at dimension "
+            f"0 and source slice shape: {' '.join(map(str, other[1:]))} at dimension 0."
         )
     if other and index._data.size != other[d]:
         raise IndexError(
@@ -410,10 +419,10 @@ class GatherBackward0(ShapeRule):
 def _check_index(name, input, dim, index):
     shape, other = input._data.shape or (1,), index._data.shape or (1,)
     d = dim_of(dim, input._data.ndim)
-    if index._data.dtype not in (np.int64, np.int32):
-        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     if not index._data.size:
         return d
+    if index._data.dtype not in (np.int64, np.int32):
+        raise RuntimeError(f"{name}(): Expected dtype int32/int64 for index")
     if len(shape) != len(other):
         whose = "input" if name == "gather" else "self"
         raise RuntimeError(f"Index tensor must have the same number of dimensions as {whose} tensor")

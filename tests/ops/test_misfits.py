@@ -390,6 +390,9 @@ torch.round(x, decimals=400).sum(); torch.round(x, decimals=-400).sum(); torch.m
 torch.trapezoid(one); torch.linalg.norm(Z(0, 2), ord=1); torch.linalg.norm(Z(2, 0), ord=1); torch.linalg.norm(Z(0, 2), ord='nuc')
 torch.linalg.norm(Z(0, 0), ord=2); torch.linalg.matrix_norm(Z(0, 2), ord=-1); torch.linalg.matrix_norm(Z(2, 0), ord=-1)
 torch.linalg.matrix_norm(Z(2, 0), ord=float('inf')); torch.linalg.matrix_norm(Z(0, 2), ord=float('inf'))
+x[Z(0) > 0]; x[Z(0, 4) > 0]; v[Z(0) > 0]; x[:, Z(0) > 0]; x[Z(3, 0) > 0]; v.index_put((Z(0) > 0,), one); x[:0][Z(0) > 0]; x[:0][Z(0, 4) > 0]; x.clone().__setitem__(Z(0) > 0, Z(0))
+torch.gather(v, 0, Z(0)); torch.gather(x, 0, Z(0, 4) > 0); torch.gather(x, 0, Z(1, 4)); v.scatter(0, Z(0), Z(0)); x.scatter_add(0, Z(0, 4), Z(0, 4)); x.scatter_reduce(0, Z(0, 4), x, 'amax')
+x.index_copy(0, i[None], x); x.index_copy(0, i.int(), x[:2]); one.index_copy(0, i, x[:2]); one.index_copy(0, i * 0, v[:2]); one.index_copy(0, i[:0], Z(0)); v.index_copy(0, i.double(), v[:1])
 """
 
 MOVING = """

@@ -5,12 +5,20 @@ and may print anything, for their stubs are there to be filled in. Notebooks els
 broken ones. In a parallel run `--dist loadscope` keeps the cells of a notebook, which share a kernel, on one worker.
 """
 
+import tempfile
+import warnings
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import nbval.kernel
 import pytest
+from jupyter_client.manager import KernelManager
 from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbFile
+
+from autograd_lab.course.kernel import manager_of_files
 
 HERE = Path(__file__).resolve().parent
 COMPARED = {"notebooks": True, "solutions": True, "exercises": False}
@@ -25,6 +33,23 @@ def execute_counted(self: RunningKernel, cell_input: str, allow_stdin: bool | No
 
 
 RunningKernel.execute_cell_input = execute_counted
+
+start_once = nbval.kernel.start_new_kernel
+
+
+def start_kernel(**settings: Any) -> Any:
+    """Start a kernel; if it dies before it has run anything, start another, and show what the first one said."""
+    with tempfile.TemporaryFile("w+") as said:  # nbval sends it to /dev/null
+        try:
+            return start_once(**settings | {"stderr": said})
+        except RuntimeError as error:
+            said.seek(0)
+            warnings.warn(f"{error}; it said:\n{said.read()}", stacklevel=1)
+    return start_once(**settings)
+
+
+nbval.kernel.start_new_kernel = start_kernel
+nbval.kernel.KernelManager = partial(manager_of_files, KernelManager)
 
 
 @pytest.hookimpl(wrapper=True)

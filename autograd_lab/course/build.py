@@ -290,6 +290,8 @@ def execute(notebook: dict[str, Any], folder: Path, root: Path) -> None:
     from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
 
+    from autograd_lab.course.kernel import manager_of_files
+
     class ThisPython(KernelSpecManager):
         def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
             argv = [
@@ -311,7 +313,7 @@ def execute(notebook: dict[str, Any], folder: Path, root: Path) -> None:
     }
     client = NotebookClient(
         notebook,
-        km=AsyncKernelManager(kernel_spec_manager=ThisPython()),
+        km=manager_of_files(AsyncKernelManager, kernel_spec_manager=ThisPython()),
         timeout=CELL_TIMEOUT,
         record_timing=False,
         store_widget_state=False,

@@ -5,6 +5,8 @@ import re
 import nbformat
 import pytest
 
+from autograd_lab.course.kernel import manager_of_files
+
 CELLS = {
     "setup": "import autograd_lab as torch\nfrom autograd_lab import lab\na = torch.tensor(2.0, requires_grad=True)",
     "walk": "%%step walk --by node --title 'my cell'\nb = a * a\nprint('hi')\nd = b * 3\nd.backward()\na.grad",
@@ -35,11 +37,14 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 @pytest.fixture(scope="module")
 def outputs():
     """The outputs of each cell, by its name."""
+    from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
 
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in CELLS.values()])
     book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    NotebookClient(book, timeout=300, startup_timeout=300, allow_errors=True).execute()
+    NotebookClient(
+        book, km=manager_of_files(AsyncKernelManager), timeout=300, startup_timeout=300, allow_errors=True
+    ).execute(cleanup_kc=True)
     return {name: cell.outputs for name, cell in zip(CELLS, book.cells, strict=True)}
 
 

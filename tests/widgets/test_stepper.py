@@ -12,6 +12,7 @@ import pytest
 import samples
 
 import autograd_lab
+from autograd_lab.course.kernel import manager_of_files
 from autograd_lab.tracing import narrate, state
 from autograd_lab.widgets import draw, step
 from autograd_lab.widgets.frames import film
@@ -169,6 +170,7 @@ def test_anywidget_is_loaded_when_a_stepper_is_made():
 
 @pytest.mark.slow
 def test_nbval_accepts_a_notebook_that_shows_a_stepper(tmp_path):
+    from jupyter_client.manager import AsyncKernelManager
     from nbclient import NotebookClient
 
     code = [
@@ -180,7 +182,9 @@ def test_nbval_accepts_a_notebook_that_shows_a_stepper(tmp_path):
     ]
     book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in code])
     book.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    NotebookClient(book, timeout=300, startup_timeout=300).execute()
+    NotebookClient(book, km=manager_of_files(AsyncKernelManager), timeout=300, startup_timeout=300).execute(
+        cleanup_kc=True
+    )
     still, live = book.cells[1].outputs
     assert set(still["data"]) == {"text/plain", "text/html"}
     assert live["data"].pop("application/vnd.jupyter.widget-view+json")

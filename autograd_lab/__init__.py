@@ -44,7 +44,7 @@ from .dtypes import complex64 as cfloat
 from .dtypes import complex128 as cdouble
 from .dtypes import float_ as float
 from .dtypes import int_ as int
-from .ops.arguments import publish, publish_methods
+from .ops.publish import publish, publish_methods
 from .ops.rule import FUNCTIONS, METHODS
 from .serialization import load, save
 from .tensor import Tensor, install

@@ -1,7 +1,6 @@
 """torch.linalg: linear algebra. The rules are in ops/linalg.py and ops/products.py."""
 
 from .absent import finder
-from .ops.arguments import publish
 from .ops.linalg import (
     LinAlgError,
     cholesky,
@@ -35,6 +34,7 @@ from .ops.linalg import (
 )
 from .ops.lu import lu, lu_factor, lu_factor_ex, lu_solve
 from .ops.products import matmul, multi_dot
+from .ops.publish import publish
 from .ops.reductions import vector_norm
 from .ops.rule import FUNCTIONS
 

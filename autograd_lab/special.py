@@ -8,7 +8,7 @@ from .autograd.record import apply
 from .autograd.variable import Variable
 from .ops import pairs
 from .ops import pointwise as rules
-from .ops.arguments import publish
+from .ops.publish import publish
 from .ops.rule import FUNCTIONS, pointwise, tensor_of
 
 _IMPORTED = {*globals()}

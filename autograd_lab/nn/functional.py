@@ -11,7 +11,6 @@ from ..autograd.record import apply, check_fits
 from ..autograd.variable import wrap
 from ..dtypes import ALL
 from ..ops import activations, attention, composed, draws, losses, normalization, pooling, products
-from ..ops.arguments import publish
 from ..ops.convolution import (
     FILTERED,
     RESAMPLING,
@@ -30,6 +29,7 @@ from ..ops.convolution import (
 )
 from ..ops.convolution import affine_grid as _affine_grid
 from ..ops.embedding import one_hot as _one_hot
+from ..ops.publish import publish
 from ..ops.rule import FUNCTIONS, METHODS, as_float, broadcast_shape, common_type, floats_only
 from ..ops.scalars import over, plus, times
 from ..warning import warn

@@ -1,0 +1,106 @@
+"""Functions and methods as users get them: with an `out` argument, and PyTorch's words for a call that fits no form."""
+
+from inspect import CO_VARARGS, CO_VARKEYWORDS
+from types import FunctionType
+
+from ..autograd.modes import THREAD
+from ..autograd.views import check_writable
+from .arguments import other_form, why
+from .out import refuse_dual, typed_as, write_out
+
+
+def publish(functions, place, module):
+    """{name: function} as users get them in the namespace `place` ("", "F.", "linalg.") of the module named `module`."""
+    return {
+        name: _public(fn, place + name, module)
+        if isinstance(fn, FunctionType) and not name.startswith("_")
+        else fn
+        for name, fn in functions.items()
+    }
+
+
+def publish_methods(methods):
+    """The same for methods of Tensor. One that takes nothing is left as it is: Python refuses what does not fit."""
+    return {
+        name: fn
+        if not isinstance(fn, FunctionType) or name.startswith("__") or takes_nothing(fn)
+        else _public_method(fn, "Tensor." + name)
+        for name, fn in methods.items()
+    }
+
+
+def takes_nothing(fn):
+    """Whether a function has one parameter only."""
+    code = fn.__code__
+    return code.co_argcount + code.co_kwonlyargcount == 1 and not code.co_flags & (
+        CO_VARARGS | CO_VARKEYWORDS
+    )
+
+
+def _public(fn, key, module):
+    def call(*args, out=None, **kwargs):
+        try:
+            if out is None:
+                return fn(*args, **kwargs)
+            if THREAD.state.dual is not None:
+                refuse_dual(key, out, (*args, *kwargs.values()))
+            result = fn(*args, **typed_as(out, key, kwargs))
+            return write_out(key, result, out, (*args, *kwargs.values()))
+        except Exception as error:
+            otherwise = (
+                None if isinstance(error, NotImplementedError) else other_form(key, args, kwargs, error)
+            )
+            if otherwise is None:
+                if out is not None:
+                    kwargs["out"] = out
+                complaint = why(key, fn, args, kwargs, error)
+                if complaint is None:
+                    raise
+        if otherwise is not None:
+            args, kwargs = otherwise
+            return call(*args, out=out, **kwargs)
+        raise TypeError(complaint)
+
+    call.__module__ = module
+    return _dressed(call, fn, key)
+
+
+def _public_method(fn, key):
+    def call(self, *args, **kwargs):
+        try:
+            result = fn(self, *args, **kwargs)
+            if result is not NotImplemented:
+                return result
+            otherwise = None
+            complaint = why(key, fn, args, kwargs, None)
+        except Exception as error:
+            otherwise = other_form(key, args, kwargs, error)
+            if otherwise is None:
+                complaint = why(key, fn, args, kwargs, error)
+                if complaint is None:
+                    if key[-1] == "_" and key not in _NO_WRITE:
+                        check_writable(self)  # a leaf that may not be written is what PyTorch sees first
+                    raise
+        if otherwise is not None:
+            args, kwargs = otherwise
+            return call(self, *args, **kwargs)
+        raise TypeError(complaint)
+
+    call.__module__ = fn.__module__
+    return _dressed(call, fn, key)
+
+
+_NO_WRITE = frozenset(
+    f"Tensor.{name}"
+    for name in ["resize_", "resize_as_", "requires_grad_", "detach_", "set_", "apply_", "map_", "map2_"]
+)
+"""Names with an underscore of methods that write no numbers, or refuse a leaf in words of their own."""
+
+
+def _dressed(call, fn, key):
+    call.__name__ = call.__qualname__ = key.rpartition(".")[2]
+    call.__doc__, call.__wrapped__ = fn.__doc__, fn
+    return call
+
+
+__all__ = ["publish", "publish_methods"]

@@ -325,16 +325,23 @@ def long_figures() -> None:
     """What a node costs in a long chain and in short ones.
 
     Both programs make a million nodes, for the longer a program runs, the less often it meets the machine at its quickest. Some
-    milliseconds of a single short chain would find a moment that no long one can.
+    milliseconds of a single short chain would find a moment that no long one can. The second line is without Python's garbage
+    collector, which again and again walks through all that is alive, and the more of it the longer the chain.
     """
     n, parts = 1_000_000, 50
-    times = best({"long": long_chain(n), "short": long_chain(n // parts, parts)}, seconds=60)
-    alone = best({"one": long_chain(n // parts)}, seconds=3)["one"] * parts
-    print(
-        f"chain of {n:,} nodes: {times['long'] / n * 1e6:.2f} us a node, {times['long'] / times['short']:.2f} x that of "
-        f"{parts} chains of {n // parts:,} (<= 1.3), {times['long'] / alone:.2f} x that of the quickest one of these; "
-        f"{held_by_chain(n // parts):.0f} bytes a node"
-    )
+    programs = {"long": long_chain(n), "short": long_chain(n // parts, parts)}
+    for collects in (True, False):
+        if not collects:
+            gc.disable()
+        times = best(programs, seconds=40)
+        alone = best({"one": long_chain(n // parts)}, seconds=3)["one"] * parts
+        print(
+            f"chain of {n:,} nodes{'' if collects else ' (gc.disable())'}: {times['long'] / n * 1e6:.2f} us a node, "
+            f"{times['long'] / times['short']:.2f} x that of {parts} chains of {n // parts:,} (<= 1.3), "
+            f"{times['long'] / alone:.2f} x that of the quickest one of these"
+        )
+    gc.enable()
+    print(f"{held_by_chain(n // parts):.0f} bytes a node")
 
 
 def recorded(program: Program) -> Program:

@@ -364,7 +364,7 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     if copy and (out is obj or isinstance(obj, np.ndarray)):
         out = out.clone()
     if requires_grad != out.requires_grad:
-        out = (out.detach() if out is obj else out).requires_grad_(requires_grad)
+        out = (out.detach() if out is obj else out)._require_grad(requires_grad)
     return out
 
 
@@ -785,7 +785,7 @@ def legacy_variable(cls, data=None, requires_grad=False, volatile=False):
         return Registry.tensor()
     if not isinstance(data, Variable):
         raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
-    return data.detach().requires_grad_(requires_grad)
+    return data.detach()._require_grad(requires_grad)
 
 
 Variable.__new__ = legacy_variable  # Tensors have one of their own: this is for those who ask for a Variable

@@ -4,11 +4,13 @@ import contextlib
 import functools
 from collections import Counter
 
-from .autograd import enable_grad
+from .autograd import enable_grad, inference_mode, no_grad
 from .autograd import grad as gradient_of
+from .autograd.graph import disable_saved_tensors_hooks
 from .autograd.modes import THREAD, is_grad_enabled
 from .autograd.node import AccumulateGrad
-from .autograd.variable import Variable
+from .autograd.record import make_node
+from .autograd.variable import INFERENCE, Registry, Variable, find_edge, wrap
 from .creation import FACTORIES
 from .ops.rule import FUNCTIONS
 from .utils._pytree import LEAF, tree_flatten, tree_leaves, tree_map, tree_structure
@@ -109,6 +111,29 @@ def _within(transform):
         state.transforms = before
 
 
+_NO_HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
+
+
+def _writable(leaf):
+    """The numbers of a leaf as an operation made them, in the same memory: they may be written to in place."""
+    return wrap(leaf._data, make_node(Registry.clone, (find_edge(leaf),), ("K",)), leaf._shared_box())
+
+
+@contextlib.contextmanager
+def _normal_mode():
+    """Leave inference mode, in which nothing has a history, for as long as a transform runs; it then records for itself alone."""
+    if not THREAD.state.inference:
+        yield
+        return
+    with inference_mode(False), no_grad():
+        yield
+
+
+def _normal(t):
+    """An inference tensor as one that may have a history; any other as it is."""
+    return wrap(t._data) if isinstance(t, Variable) and t._box is INFERENCE else t
+
+
 class _Level:
     """What the inputs of one transform have in common. They hold this and not the transform, which holds them."""
 
@@ -116,26 +141,30 @@ class _Level:
 
 
 class _Inputs:
-    """The tensors by which one transform differentiates."""
+    """The tensors by which one transform differentiates: backwards ("grad"), or forwards ("jvp")."""
 
-    def __init__(self, given):
+    def __init__(self, given, kind="grad"):
         self.tensors, self._spec = tree_flatten(given)
         for t in self.tensors:
             if not isinstance(t, Variable):
                 raise ValueError(f"Thing passed to transform API must be Tensor, got {type(t)}")
+        self.tensors = [_normal(t) for t in self.tensors]
         with enable_grad():
             self.tensors = [
-                t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in self.tensors
+                t.view_as(t) if t.requires_grad else t.detach()._require_grad() for t in self.tensors
             ]
         self._level = _Level()
         for t in self.tensors:
             if t.is_leaf:
                 t.__dict__["_level"] = self._level
-        self._recorded_outside = is_grad_enabled()
+        self._kind = kind
+        self.recorded_outside = is_grad_enabled()
 
     def tree(self):
-        """What the function is given."""
-        return self._spec.unflatten(self.tensors)
+        """What the function is given: in forward mode tensors that it may write to, and so to those of the user."""
+        if self._kind == "grad":
+            return self._spec.unflatten(self.tensors)
+        return self._spec.unflatten([_writable(t) if t.is_leaf else t for t in self.tensors])
 
     def put(self, results):
         """One result for each of the tensors, in the structure they were given in."""
@@ -165,9 +194,7 @@ class _Inputs:
 
     def outlive(self, tensors):
         """Whether the history of some of these tensors is of the surroundings too, and these record it."""
-        return self._recorded_outside and any(
-            t.requires_grad and self._comes_from_outside(t) for t in tensors
-        )
+        return self.recorded_outside and any(t.requires_grad and self._comes_from_outside(t) for t in tensors)
 
     def _comes_from_outside(self, t):
         if t.grad_fn is None:
@@ -188,13 +215,19 @@ class _Inputs:
         return level is None or (level is not self._level and level.running)
 
     def call(self, func, args, kwargs, has_aux, who):
-        """(outputs, aux or None) of func(*args) with recording switched on."""
+        """(outputs, aux or None) of func(*args) with recording switched on. Raises RuntimeError if it writes to its inputs."""
+        backwards = self._kind == "grad"
+        fixed = [t for t in self.tensors if backwards or not t.is_leaf]
+        versions = [t._version for t in fixed]
         self._level.running = True
         try:
-            with enable_grad(), _within("grad"):
+            hooks = disable_saved_tensors_hooks(_NO_HOOKS) if backwards else contextlib.nullcontext()
+            with hooks, enable_grad(), _within(self._kind):
                 outputs = func(*args, **kwargs)
         finally:
             self._level.running = False
+        if versions != [t._version for t in fixed]:
+            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         if not has_aux:
             return outputs, None
         if not (isinstance(outputs, tuple) and len(outputs) == 2):
@@ -206,6 +239,10 @@ class _Inputs:
 
 def _numbers(argnums, count):
     """`argnums` as a tuple of places from 0. Raises RuntimeError for places that are not there."""
+    if not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    if argnums == ():
+        raise RuntimeError("argnums must be non-empty")
     numbers = argnums if isinstance(argnums, tuple) else (argnums,)
     for n in numbers:
         if not isinstance(n, int):
@@ -214,14 +251,14 @@ def _numbers(argnums, count):
             raise RuntimeError(f"Got argnum={n}, but only {count} positional inputs")
     numbers = tuple([n % count for n in numbers])
     if len(set(numbers)) != len(numbers):
-        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+        raise RuntimeError(f"argnums elements must be unique, got {numbers}")
     return numbers
 
 
-def _chosen(args, argnums):
+def _chosen(args, argnums, kind="grad"):
     """Give the inputs to differentiate by, and all arguments with these in their places."""
     numbers = _numbers(argnums, len(args))
-    inputs = _Inputs(tuple([args[n] for n in numbers]))
+    inputs = _Inputs(tuple([args[n] for n in numbers]), kind)
     inner = list(args)
     for n, arg in zip(numbers, inputs.tree(), strict=True):
         inner[n] = arg
@@ -240,6 +277,7 @@ def grad_and_value(func, argnums=0, has_aux=False):
     """
 
     @functools.wraps(func)
+    @_normal_mode()
     def wrapper(*args, **kwargs):
         inputs, inner = _chosen(args, argnums)
         y, aux = inputs.call(func, inner, kwargs, has_aux, "grad_and_value(f)(*args)")
@@ -274,6 +312,7 @@ def grad(func, argnums=0, has_aux=False):
     return wrapper
 
 
+@_normal_mode()
 def vjp(func, *primals, has_aux=False):
     """(func(*primals), a function from the gradient of this to those of the primals) (torch.func.vjp).
 
@@ -283,13 +322,15 @@ def vjp(func, *primals, has_aux=False):
     outputs, aux = inputs.call(func, inputs.tree(), {}, has_aux, "vjp(f, *primals)")
     leaves, _ = _tensors(outputs, "vjp(f, *primals)", "f(*primals)")
 
+    @_normal_mode()
     def backwards(cotangents, retain_graph=True, create_graph=None):
         if tree_structure(cotangents) != tree_structure(outputs):
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of outputs to the function. "
                 f"cotangents: {_shown(cotangents)}, primal output: {_shown(outputs)}"
             )
-        given = tree_leaves(cotangents)
+        given = [_normal(t) for t in tree_leaves(cotangents)]
+        inputs.recorded_outside = is_grad_enabled()
         grads = inputs.gradients(leaves, given, again=inputs.outlive([*leaves, *given]))
         return inputs.put([inputs.leave(g) for g in grads])
 
@@ -305,6 +346,10 @@ def _shown(tree):
 def _tensors(outputs, who, what):
     """The leaves of `outputs`, all of which must be tensors, and how they are nested."""
     leaves, spec = tree_flatten(outputs)
+    if leaves in ([], [None]):
+        raise RuntimeError(
+            f"{who}: Expected f to be a function that has non-empty output (got output = {leaves})"
+        )
     for leaf in leaves:
         if not isinstance(leaf, Variable):
             raise RuntimeError(
@@ -313,78 +358,100 @@ def _tensors(outputs, who, what):
     return leaves, spec
 
 
+@_normal_mode()
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     """(func(*primals), its change along `tangents`) (torch.func.jvp): two trees of tensors of one structure.
 
     Computed by differentiating the vjp, which is linear in its argument, once more; so any nesting of transforms is allowed.
     """
     who = "jvp(f, primals, tangents)"
-    for name, given in (("primals", primals), ("tangents", tangents)):
-        if not isinstance(given, tuple):
-            raise RuntimeError(
-                f"{who}: Expected {name} to be a tuple. E.g. it should be valid to call f(*{name})."
-            )
-    if not tree_leaves(primals):
-        raise RuntimeError(f"{who}: Expected primals to contain at least one Tensor.")
+    if not isinstance(primals, tuple):
+        raise RuntimeError(
+            f"{who}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        )
     if tree_structure(primals) != tree_structure(tangents):
         raise RuntimeError(
             f"{who}: Expected primals and tangents to have the same python structure. For example, if primals is a tuple of 3 tensors, "
             f"tangents also must be. Got primals with structure {tree_structure(primals)} and tangents with structure {tree_structure(tangents)}"
         )
-    inputs = _Inputs(primals)
+    if not tree_leaves(primals):
+        raise RuntimeError(f"{who}: Expected primals to contain at least one Tensor.")
+    for name, given in (("primals", primals), ("tangents", tangents)):
+        for t in tree_leaves(given):
+            if not isinstance(t, Variable):
+                raise RuntimeError(f"{who}: Expected {name} to only contain Tensors, got {type(t)}")
+    for name, given in (("primal", primals), ("tangent", tangents)):
+        for t in tree_leaves(given):
+            if not t.is_floating_point():
+                raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
+    inputs = _Inputs(primals, "jvp")
     outputs, aux = inputs.call(func, inputs.tree(), {}, has_aux, who)
-    leaves, spec = _tensors(outputs, who, "f(*args)")
-    along = tree_leaves(tangents)
+    leaves, spec = _tensors(outputs, who, "f(*primals)")
+    along = [_normal(t) for t in tree_leaves(tangents)]
     for x, t in zip(inputs.tensors, along, strict=True):
         if x.shape != t.shape:
             raise RuntimeError(
                 "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
                 f"supported. Tensor is of size {list(x.shape)} while the given forward gradient is of size {list(t.shape)}."
             )
-    changes = [inputs.leave(change) for change in _pushed(inputs, leaves, along)]
+    changes = [inputs.leave(change) for change in _pushed(inputs, leaves, along, strict)]
     result = tree_map(inputs.leave, outputs), spec.unflatten(changes)
     return (*result, tree_map(inputs.leave, aux)) if has_aux else result
 
 
-def _pushed(inputs, outputs, tangents):
+def _pushed(inputs, outputs, tangents, strict=False):
     """The change of each output along the tangents: the vjp's derivative by its argument."""
     with enable_grad():
-        weights = [zeros_like(y).requires_grad_() for y in outputs]
+        weights = [zeros_like(y)._require_grad() for y in outputs]
         with _within("jvp"):  # in which VJPs are linear in the weights
             grads = inputs.gradients(outputs, weights)
         total = sum((g * t).sum() for g, t in zip(grads, tangents, strict=True))
-        if not total.requires_grad:
-            return [zeros_like(y) for y in outputs]
-        changes = gradient_of(total, weights, create_graph=True, allow_unused=True)
+        changes = [None] * len(outputs)
+        if total.requires_grad:
+            changes = gradient_of(total, weights, create_graph=True, allow_unused=True)
+    if strict and any(c is None for c in changes):
+        raise RuntimeError(
+            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
+            "strict=True."
+        )
     return [zeros_like(y) if c is None else c for c, y in zip(changes, outputs, strict=True)]
 
 
+@_normal_mode()
 def linearize(func, *primals):
     """(func(*primals), a function from tangents to the change along them) (torch.func.linearize)."""
-    inputs = _Inputs(primals)
+    inputs = _Inputs(primals, "jvp")
     outputs, _ = inputs.call(func, inputs.tree(), {}, False, "linearize(f, *primals)")
+    if tree_leaves(outputs) in ([], [None]):
+        return outputs, lambda *tangents: outputs
     leaves, spec = _tensors(outputs, "linearize(f, *primals)", "f(*primals)")
 
+    @_normal_mode()
     def along(*tangents):
         if tree_structure(tangents) != tree_structure(primals):
             raise RuntimeError(
                 f"linearize: expected tangents with structure {tree_structure(primals)}, but got {tree_structure(tangents)}"
             )
-        return spec.unflatten([inputs.leave(c) for c in _pushed(inputs, leaves, tree_leaves(tangents))])
+        return spec.unflatten(
+            [inputs.leave(c) for c in _pushed(inputs, leaves, [_normal(t) for t in tree_leaves(tangents)])]
+        )
 
     return tree_map(inputs.leave, outputs), along
 
 
-def _jacobian(func, argnums, has_aux, derivatives):
+def _jacobian(func, argnums, has_aux, derivatives, kind):
     """What jacrev and jacfwd have in common; `derivatives(inputs, outputs)` gives for each output those by each input."""
+    who = "vjp(f, *primals)" if kind == "grad" else "jvp(f, primals, tangents)"
 
     @functools.wraps(func)
+    @_normal_mode()
     def wrapper(*args, **kwargs):
-        inputs, inner = _chosen(args, argnums)
+        chosen = tuple(range(len(args))) if argnums is None and kind == "jvp" else argnums
+        inputs, inner = _chosen(args, chosen, kind)
         outputs, aux = inputs.call(func, inner, kwargs, has_aux, "jacobian(f)(*args)")
-        leaves, spec = _tensors(outputs, "vjp(f, *primals)", "f(*primals)")
+        leaves, spec = _tensors(outputs, who, "f(*primals)")
         found = [
-            _per_argument(argnums, inputs.put([inputs.leave(block) for block in blocks]))
+            _per_argument(chosen, inputs.put([inputs.leave(block) for block in blocks]))
             for blocks in derivatives(inputs, leaves)
         ]
         jacobian = spec.unflatten(found)
@@ -395,11 +462,15 @@ def _jacobian(func, argnums, has_aux, derivatives):
 
 def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
     """A function that gives the Jacobian of func, row by row in reverse mode: of shape y.shape + x.shape (torch.func.jacrev)."""
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
     def derivatives(inputs, outputs):
         again = inputs.outlive(outputs)
         for y in outputs:
-            rows = [inputs.gradients([entry], again=again) for entry in y.reshape(-1).unbind()]
+            with enable_grad():
+                entries = y.reshape(-1).unbind()
+            rows = [inputs.gradients([entry], again=again) for entry in entries]
             yield [
                 stack([row[i] for row in rows]).reshape(y.shape + x.shape)
                 if rows
@@ -407,13 +478,14 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
                 for i, x in enumerate(inputs.tensors)
             ]
 
-    return _jacobian(func, argnums, has_aux, derivatives)
+    return _jacobian(func, argnums, has_aux, derivatives, "grad")
 
 
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     """A function that gives the Jacobian of func, column by column in forward mode: of shape y.shape + x.shape (torch.func.jacfwd)."""
 
     def derivatives(inputs, outputs):
+        _check_randomness(randomness)
         blocks = [[] for _ in outputs]  # of each output, one for each input
         for i, x in enumerate(inputs.tensors):
             columns = []
@@ -430,7 +502,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
                 blocks[k].append(block.reshape(y.shape + x.shape))
         return blocks
 
-    return _jacobian(func, argnums, has_aux, derivatives)
+    return _jacobian(func, argnums, has_aux, derivatives, "jvp")
 
 
 def hessian(func, argnums=0):
@@ -451,10 +523,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     Here it is a loop, so it is no faster than one, and functions may do in it what they may do in a loop (in PyTorch, .item()
     and branches on numbers raise). Raises ValueError for dims that do not fit the arguments or results.
     """
-    if randomness not in ("error", "different", "same"):
-        raise RuntimeError(
-            f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
-        )
+    _check_randomness(randomness)
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
     name = getattr(func, "__name__", repr(func))
@@ -491,6 +560,13 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         return _stacked(results, out_dims, count, name)
 
     return wrapper
+
+
+def _check_randomness(randomness):
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(
+            f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}"
+        )
 
 
 def _in_dims(in_dims, args, leaves, name):
@@ -611,12 +687,12 @@ def stack_module_state(models):
         raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
     if len({type(m) for m in models}) > 1:
         raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
-    parameters = {
-        name: stack([dict(m.named_parameters())[name].detach() for m in models]).requires_grad_(
-            p.requires_grad
-        )
-        for name, p in models[0].named_parameters()
-    }
+    parameters = {}
+    for name, p in models[0].named_parameters():
+        of_all = [dict(m.named_parameters())[name] for m in models]
+        if len({q.requires_grad for q in of_all}) > 1:
+            raise RuntimeError(f"Expected {name} from each model to have the same .requires_grad")
+        parameters[name] = stack([q.detach() for q in of_all])._require_grad(p.requires_grad)
     buffers = {
         name: stack([dict(m.named_buffers())[name] for m in models]) for name, _ in models[0].named_buffers()
     }

@@ -216,7 +216,7 @@ def _rebuild_tensor(storage, offset, size, stride, requires_grad=False, hooks=No
     else:
         strides = [s * storage.itemsize for s in stride]
         array = np.lib.stride_tricks.as_strided(storage[offset:], size, strides)
-    return wrap(array).requires_grad_(requires_grad)
+    return wrap(array)._require_grad(requires_grad)
 
 
 def _rebuild_parameter(data, requires_grad, hooks, state=None):

@@ -10,7 +10,7 @@ import weakref
 import numpy as np
 
 from . import autograd, printing
-from .autograd.errors import CPP_NAMES
+from .autograd.errors import CPP_NAMES, transformed_text
 from .autograd.hooks import HookDict, RemovableHandle
 from .autograd.metadata import gradient_type, note_replaced, set_gradient_type
 from .autograd.modes import THREAD, WATCHERS, tell
@@ -122,6 +122,13 @@ class Tensor(Variable):
                 "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
                 + type(requires_grad).__name__
             )
+        if THREAD.state.transforms:
+            raise RuntimeError(
+                transformed_text("requires_grad_", "(or perhaps using torch.autograd.functional.* APIs) ")
+            )
+        return self._require_grad(requires_grad)
+
+    def _require_grad(self, requires_grad=True):
         computed = self._last_edge() is not NO_EDGE
         if computed and not requires_grad:
             self.requires_grad = False
@@ -264,8 +271,11 @@ class Tensor(Variable):
 
         Raises RuntimeError if the tensor does not require grad.
         """
-        if not self.requires_grad:
+        transforms = THREAD.state.transforms
+        if not self.requires_grad or transforms[-1:] == ("jvp",):
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if transforms:
+            raise RuntimeError(transformed_text("retain_grad"))
         if self._last_edge() is NO_EDGE or self.retains_grad:
             return
         fn = self.grad_fn
@@ -477,7 +487,7 @@ class Tensor(Variable):
         out = alias(self)
         out.__class__ = type(self)
         out.__dict__.update(self.__dict__)
-        return out.requires_grad_(self.requires_grad)
+        return out._require_grad(self.requires_grad)
 
     def __deepcopy__(self, memo):
         if not self.is_leaf:
@@ -490,7 +500,7 @@ class Tensor(Variable):
             return memo[id(self)]
         out = wrap(self._data.copy())
         out.__class__ = type(self)
-        out.requires_grad_(self.requires_grad)
+        out._require_grad(self.requires_grad)
         out.__dict__.update(self.__dict__)
         if self._meta is not None and self._meta.grad is not None:
             out.grad = self._meta.grad.__deepcopy__(memo)
@@ -520,7 +530,7 @@ def _rebuild(cls, data, requires_grad):
     data = native(data)
     t = wrap(data if data.ndim else data[()])
     t.__class__ = cls
-    return t.requires_grad_(requires_grad)
+    return t._require_grad(requires_grad)
 
 
 def _close(name, attribute):

@@ -179,6 +179,97 @@ def quiet(a):
 out["inside"] = grad(quiet)(x)
 out["leaf"] = grad(lambda a: (a + w).sum())(x), w.grad is None
 """,
+    "what a transformed function may not do": """
+at = {
+    "grad": lambda f: grad(f)(x.clone()),
+    "vjp": lambda f: vjp(f, x.clone())[0],
+    "jvp": lambda f: jvp(f, (x.clone(),), (torch.ones(2, 3),)),
+    "jacrev": lambda f: jacrev(f)(x.clone()),
+    "jacfwd": lambda f: jacfwd(f)(x.clone()),
+    "hessian": lambda f: hessian(f)(x.clone()),
+    "vmap": lambda f: vmap(f)(x.clone()),
+}
+in_all = lambda f: {name: told(lambda: transform(f)) for name, transform in at.items()}
+out["1"] = in_all(lambda a: a.requires_grad_().sum())
+out["2"] = in_all(lambda a: a.requires_grad_(False).sum())
+out["3"] = in_all(lambda a: (a * a.detach().requires_grad_()).sum())
+out["4"] = {name: told(lambda: t(lambda a: ((b := a.sin()).retain_grad(), b.sum())[1])) for name, t in at.items()}
+out["5"] = in_all(lambda a: ((a**2).sum().backward(), a.sum())[1])
+out["6"] = in_all(lambda a: torch.autograd.functional.jacobian(lambda b: b**2, a).sum())
+out["7"] = in_all(lambda a: torch.autograd.functional.vjp(lambda b: (b**2).sum(), a)[1].sum())
+out["8"] = in_all(lambda a: torch.autograd.functional.hvp(lambda b: (b**2).sum(), a, a)[1].sum())
+hooks = lambda: torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t)
+with hooks():
+    inside = {name: told(lambda: transform(f)) for name, transform in at.items() if name != "jvp"}
+def hooked(a):
+    with hooks():
+        return (a**2).sum()
+out["9"] = in_all(hooked)
+out["10"] = in_all(lambda a: a.mul_(2).sum())
+b = torch.arange(3.0); out["11"] = jvp(lambda a: a.mul_(2) * 3, (b,), (torch.ones(3),))
+b = torch.arange(3.0); out["12"] = jvp(lambda a: (a.mul_(2), a), (b[1:],), (torch.ones(2),))
+b = torch.arange(3.0); out["13"] = jacfwd(lambda a: (a[1:].mul_(2), a)[1])(b)
+out["14"] = told(lambda: grad(lambda a: a.mul_(2).sum())(r * 1))
+out["15"] = told(lambda: grad(lambda a: grad(lambda c: c.mul_(2).sum())(a * 1).sum())(x))
+""",
+    "arguments that do not fit": """
+out["1"] = {f"{t.__name__} {n}": told(lambda: t(torch.mul, argnums=n)(x[0, 1], x[0, 2])) for n in ((), [0], 0.5, ("0",), (0, 0), (0, -2), -3, 2) for t in (grad, jacrev, jacfwd, hessian)}
+out["2"] = told(lambda: jacrev(torch.mul, argnums=None)(x[0, 1], x[0, 2]))
+out["3"] = jacfwd(torch.mul, argnums=None)(x[0, 1], x[0, 2])
+out["4"] = [told(lambda: vjp(lambda a: result, x)) for result in (None, (), [], {}, [None], 1, True, "abc", {"a": 1})]
+out["5"] = [told(lambda: jvp(lambda a: result, (x,), (x,))) for result in (None, (), [], {}, [None], 1, True, "abc", {"a": 1})]
+out["6"] = [told(lambda: jacrev(lambda a: result)(x)) for result in (None, (), [], {}, [None], 1, "abc")]
+out["7"] = [told(lambda: jacfwd(lambda a: result)(x)) for result in (None, (), [], {}, [None], 1, "abc")]
+out["8"] = [told(lambda: linearize(lambda a: result, x)[0]) for result in (None, (), [], {})]
+out["9"] = told(lambda: jvp(torch.sin, x, (x,)))
+out["10"] = told(lambda: jvp(torch.sin, (x,), x))
+out["11"] = told(lambda: jvp(torch.sin, (x,), [x]))
+out["12"] = told(lambda: jvp(torch.sin, (1.0,), (x,)))
+out["13"] = told(lambda: jvp(torch.sin, (x,), (1.0,)))
+out["14"] = told(lambda: jvp(torch.sin, ((x, 1),), ((1, x),)))
+out["15"] = told(lambda: jvp(torch.sin, ((),), ((),)))
+out["16"] = told(lambda: jvp(torch.sin, (x.long(),), (x,)))
+out["17"] = told(lambda: jvp(torch.sin, (x,), (x.long(),)))
+out["18"] = told(lambda: jvp(lambda a: (a, y), (x,), (x,), strict=True))
+out["19"] = jvp(lambda a: (a, a * 2), (x,), (x,), strict=True)
+out["20"] = [told(lambda: jacrev(torch.sin, chunk_size=n)(x[0])) for n in (0, -2, 1, 2)]
+out["21"] = told(lambda: jacfwd(torch.sin, randomness="foo")(x[0]))
+models = [torch.nn.Linear(2, 2) for _ in range(2)]
+models[0].weight.requires_grad_(False)
+out["23"] = told(lambda: stack_module_state(models))
+models[1].weight.requires_grad_(False)
+out["25"] = {name: p.requires_grad for name, p in stack_module_state(models)[0].items()}
+""",
+    "without recording around them, and in inference mode": """
+def of_all(given):
+    v = torch.ones(3)
+    cube = lambda a: (a**3).sum()
+    return {
+        "grad": grad(cube)(given), "jacrev": jacrev(torch.sin)(given), "jacfwd": jacfwd(torch.sin)(given),
+        "hessian": hessian(cube)(given), "jvp": jvp(torch.sin, (given,), (v,)), "vjp": vjp(torch.sin, given)[1](v),
+        "twice": grad(lambda a: grad(cube)(a).sum())(given), "many": vmap(grad(cube))(given.expand(2, 3)),
+        "value": grad_and_value(cube)(given), "captured": grad(lambda a: (a * given).sum())(v), "along": jvp(lambda a: a * given, (given,), (given,)),
+        "inference": (grad(cube)(given).is_inference(), grad_and_value(cube)(given)[1].is_inference()),
+    }
+z = torch.arange(3.0, requires_grad=True)
+with torch.no_grad():
+    quiet = [of_all(torch.arange(3.0)), of_all(z), of_all(z * 1)]
+with torch.inference_mode():
+    there = [of_all(torch.arange(3.0)), of_all(x[0]), of_all(z)]
+    made = torch.arange(3.0)
+out["1"] = of_all(made)
+first, back = vjp(lambda a: a**2, z)
+with torch.no_grad():
+    quietly = back(torch.ones(3))
+out["2"] = quietly, first
+with torch.no_grad():
+    first, back = vjp(lambda a: a**2, z)
+later, = back(torch.ones(3))
+out["3"] = first, later, torch.autograd.grad(later.sum(), z)
+with torch.inference_mode():
+    (there,) = back(torch.ones(3))
+out["4"] = there, there.is_inference()
+""",
     "a step inside a step": """
 weight = torch.tensor([0.5, -1.0], requires_grad=True)
 tasks = torch.tensor([[[1.0, 2.0], [0.5, 1.0]], [[-1.0, 1.0], [2.0, 0.0]]])

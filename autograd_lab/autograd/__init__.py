@@ -43,8 +43,13 @@ def backward(
     inputs        only these leaves or computed tensors get a `.grad`
 
     Raises RuntimeError for a root that does not require grad, a missing or misshapen gradient, a graph already freed, or
-    a saved value that was overwritten.
+    a saved value that was overwritten; and inside of a function that torch.func transforms.
     """
+    if THREAD.state.transforms:
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
+            "instead or call backward() outside of functorch transforms."
+        )
     if grad_variables is not None:
         warnings.warn(
             "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2
@@ -170,7 +175,7 @@ def _zeros_for(t, requires_grad):
     if isinstance(t, GradientEdge):
         raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     zeros = wrap(np.zeros(t._data.shape, t._data.dtype)[()])
-    return zeros.requires_grad_() if requires_grad else zeros
+    return zeros._require_grad() if requires_grad else zeros
 
 
 def _batched(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize):

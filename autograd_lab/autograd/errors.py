@@ -105,3 +105,12 @@ def overwritten_text(t, node, nr, expected):
         f"[{tensor_type(t)} {list(t._data.shape)}]{which} is at version {t._box[0]}; expected version {expected} "
         f"instead. {_ANOMALY_HINT if THREAD.state.anomaly else _HINT}"
     )
+
+
+def transformed_text(method, more=""):
+    """The message for a method of Tensor that is called inside of a function that torch.func transforms."""
+    return (
+        f"You are attempting to call Tensor.{method}() {more}inside of a function being transformed by a functorch transform. This is "
+        "unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call "
+        f"{method}() outside of a function being transformed instead."
+    )

@@ -416,7 +416,7 @@ def _jvp(rule, inputs, outputs, args, tangents, recorded):
         nr = node.result_number(i) if isinstance(t, Variable) else None
         saved.append(t if nr is None else alias(outputs[nr], edge_of(outputs[nr])))
     dummies = [
-        wrap(np.zeros(y._data.shape, y._data.dtype)).requires_grad_() if y._data.dtype.kind == "f" else None
+        wrap(np.zeros(y._data.shape, y._data.dtype))._require_grad() if y._data.dtype.kind == "f" else None
         for y in outputs
     ]
     grads = node.vjp(dummies[0] if rule.plain else dummies, *saved)

@@ -615,7 +615,7 @@ def once_differentiable(fn):
             return outputs
         several = outputs if isinstance(outputs, tuple) else (outputs,)
         message = "trying to differentiate twice a function that was marked with @once_differentiable"
-        leaves = [NO_EDGE if t is None else accumulator_of(wrap(t._data).requires_grad_()) for t in several]
+        leaves = [NO_EDGE if t is None else accumulator_of(wrap(t._data)._require_grad()) for t in several]
         results = undifferentiable(message, several, leaves)
         return results if isinstance(outputs, tuple) else results[0]
 

@@ -397,7 +397,7 @@ def save(node, tensors):
     versions = None
     for t in tensors:
         if isinstance(t, Variable) and t._box is not None and t._box[0]:
-            if t._box is INFERENCE:
+            if t._box is INFERENCE and not state.transforms:
                 raise RuntimeError(INFERENCE_SAVED)
             versions = tuple(
                 t._box[0] if isinstance(t, Variable) and t._box is not None else 0 for t in tensors

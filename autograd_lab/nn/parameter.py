@@ -28,7 +28,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         if data is None:
             data = tensor([])
         if type(data) is not Tensor and type(data) is not Parameter:
-            t = data.detach().requires_grad_(requires_grad)
+            t = data.detach()._require_grad(requires_grad)
             t._is_param = True
             return t
         out = alias(data)
@@ -70,7 +70,7 @@ class Buffer(Tensor, metaclass=_BufferMeta):
     def __new__(cls, data=None, *, persistent=True):
         if data is None:
             data = tensor([])
-        t = data.detach().requires_grad_(data.requires_grad)
+        t = data.detach()._require_grad(data.requires_grad)
         t.persistent = persistent
         t._is_buffer = True
         return t
@@ -149,7 +149,7 @@ class _Uninitialized:
 
 def _without_shape(cls, requires_grad, device, dtype):
     made = alias(empty(0, dtype=dtype, device=device))
-    made.requires_grad_(requires_grad)
+    made._require_grad(requires_grad)
     made.__class__ = cls
     return made
 

@@ -5,14 +5,21 @@ import numpy as np
 HALF = np.dtype(np.float16)
 
 
-def in_single(forward):
-    """`forward` for halves: computed in single precision, its results rounded to halves."""
+def in_single(forward, rounds_numbers=False):
+    """`forward` for halves: computed in single precision, its results rounded to halves, and numbers before if so wanted."""
 
     def computed(*values):
+        if rounds_numbers:
+            values = [_rounded(v) if type(v) in (int, float) else v for v in values]
         out = forward(*[_widened(v) for v in values])
         return tuple([_narrowed(part) for part in out]) if isinstance(out, (tuple, list)) else _narrowed(out)
 
     return computed
+
+
+def _rounded(number):
+    with np.errstate(over="ignore"):
+        return float(np.float64(number).astype(HALF))
 
 
 def _widened(value):

@@ -89,6 +89,9 @@ class Node(metaclass=NodeType):
     skips_undefined = True  # with no gradient coming in, none goes out and the rule is not asked
     kind = "op"
     widens = True  # whether halves are computed in single precision
+    rounds_numbers = (
+        False  # whether a number beside halves becomes one first; PyTorch multiplies by it as it is
+    )
     plain_numbers = True  # whether a number in `vjp` is no tensor under create_graph; see formulas.py
     layout = None  # how the result is laid out in memory, if otherwise than NumPy does it
     whole_pass = None  # what may do the work of the engine where this node is all there is between a root and the leaves

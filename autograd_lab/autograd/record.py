@@ -51,7 +51,7 @@ def apply(rule, inputs, *args):
     arrays = [t._data for t in inputs]
     forward = rule.forward
     if rule.widens and arrays and arrays[0].dtype is HALF:
-        forward = in_single(forward)
+        forward = in_single(forward, rule.rounds_numbers)
     data = state.run(forward, *arrays, *args)
     if not rule.plain:
         return _apply_multi(state, rule, inputs, data, args)

@@ -6,6 +6,7 @@ import operator
 import numpy as np
 
 from ..autograd.errors import not_for
+from ..autograd.halves import HALF
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
@@ -38,6 +39,7 @@ class AddBackward0(Rule):
     """
 
     inputs = ("self", "other")
+    rounds_numbers = True
     with_number = scalars.plus
     keeps = ("alpha",)
     default_args = (1,)
@@ -60,6 +62,7 @@ class SubBackward0(Rule):
     """
 
     inputs = ("self", "other")
+    rounds_numbers = True
     with_number = scalars.minus
     keeps = ("alpha",)
     default_args = (1,)
@@ -140,6 +143,7 @@ class RsubBackward1(Rule):
     """
 
     op = "rsub"
+    rounds_numbers = True
     keeps = ("alpha",)
 
     def forward(x, alpha, number):
@@ -213,6 +217,7 @@ class PowBackward0(Rule):
     """
 
     op = "pow"
+    rounds_numbers = True
     saves = ("self",)
     keeps = ("exponent",)
 
@@ -262,6 +267,7 @@ class PowBackward2(Rule):
     """
 
     op = "pow"
+    rounds_numbers = True
     inputs = ("exponent",)
     saves = ("exponent", "result")
     keeps = ("self",)
@@ -322,6 +328,8 @@ def pow(input, exponent):
         if not isinstance(input, Variable):
             return apply(PowBackward2, (exponent,), input)
         return POW.call(input, exponent)
+    if input._data.dtype is HALF:
+        number_as(exponent, HALF)  # raises if a half cannot hold it
     return apply(PowBackward0, (input,), exponent.item() if isinstance(exponent, np.generic) else exponent)
 
 

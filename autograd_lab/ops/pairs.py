@@ -434,6 +434,7 @@ class RemainderBackward0(Rule):
     """
 
     op = "remainder"
+    rounds_numbers = True
 
     def forward(x, number):
         return _remainder(*number_operand(x, number, False))

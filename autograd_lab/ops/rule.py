@@ -335,7 +335,7 @@ def binary(op, *, floats=False):
                     return NotImplemented
                 eb = NO_EDGE
                 if x.dtype is HALF:  # the number may be beyond its range
-                    compute = in_single(forward)
+                    compute = in_single(forward, rule.rounds_numbers)
             out = new(Tensor)
             try:
                 out._data = data = state.run(compute, x, y)

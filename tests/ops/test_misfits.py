@@ -429,6 +429,25 @@ OPERANDS = """
 LEAVES = """
     x, y = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in ([1.5, 2.0, 3.0], [4.0, -5.0, 6.0]))
 """
+HALVES = """
+def listed(f):
+    try:
+        return f().tolist()
+    except RuntimeError as error:
+        return str(error)
+
+x, y = (torch.arange(1, 41) * 0.37 - 7).half(), (torch.arange(1, 41) * 0.21).half()
+for n in (2.3, 0.1, 3, 2049, -0.7, 1e6):
+    out[str(n)] = {
+        name: listed(f)
+        for name, f in dict(
+            add=lambda: x + n, subtract=lambda: x - n, reversed=lambda: n - x, multiply=lambda: x * n, divide=lambda: x / n,
+            fmod=lambda: torch.fmod(x, n), remainder=lambda: x % n, power=lambda: y**n, into=lambda: x.clone().add_(n),
+            of_number=lambda: abs(n) ** x, rsub=lambda: torch.rsub(x, n), less=lambda: x < n,
+        ).items()
+    }  # fmt: skip
+"""
+
 PLACES = """
     x, ten, n, six, i, b = torch.arange(6.0), torch.arange(6.0) + 10, torch.arange(6), torch.arange(6), torch.tensor([0, 1, 2]), torch.ones(6).bool()
     one, m, last = torch.ones(1).expand(6), torch.arange(6.0).reshape(3, 2), torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last)
@@ -457,6 +476,7 @@ PROGRAMS = {
     "two results": START + SEVERAL,
     "images of bytes": START + BYTES,
     "random": START + RANDOM,
+    "numbers beside halves": START + HALVES,
 }
 STORED = stored(__file__)
 

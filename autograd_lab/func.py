@@ -153,10 +153,10 @@ class _Inputs:
             self.tensors = [
                 t.view_as(t) if t.requires_grad else t.detach()._require_grad() for t in self.tensors
             ]
-        self._level = _Level()
+        self.level = _Level()
         for t in self.tensors:
             if t.is_leaf:
-                t.__dict__["_level"] = self._level
+                t.__dict__["_level"] = self.level
         self._kind = kind
         self.recorded_outside = is_grad_enabled()
 
@@ -212,20 +212,20 @@ class _Inputs:
     def _is_outside(self, leaf):
         """Whether a leaf is the user's, or of a transform that runs around this one."""
         level = leaf.__dict__.get("_level")
-        return level is None or (level is not self._level and level.running)
+        return level is None or (level is not self.level and level.running)
 
     def call(self, func, args, kwargs, has_aux, who):
         """(outputs, aux or None) of func(*args) with recording switched on. Raises RuntimeError if it writes to its inputs."""
         backwards = self._kind == "grad"
         fixed = [t for t in self.tensors if backwards or not t.is_leaf]
         versions = [t._version for t in fixed]
-        self._level.running = True
+        self.level.running = True
         try:
             hooks = disable_saved_tensors_hooks(_NO_HOOKS) if backwards else contextlib.nullcontext()
             with hooks, enable_grad(), _within(self._kind):
                 outputs = func(*args, **kwargs)
         finally:
-            self._level.running = False
+            self.level.running = False
         if versions != [t._version for t in fixed]:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
         if not has_aux:
@@ -320,7 +320,7 @@ def vjp(func, *primals, has_aux=False):
     """
     inputs = _Inputs(primals)
     outputs, aux = inputs.call(func, inputs.tree(), {}, has_aux, "vjp(f, *primals)")
-    leaves, _ = _tensors(outputs, "vjp(f, *primals)", "f(*primals)")
+    leaves, _ = _tensors(outputs, "vjp(f, *primals)")
 
     @_normal_mode()
     def backwards(cotangents, retain_graph=True, create_graph=None):
@@ -343,7 +343,7 @@ def _shown(tree):
     return tree_map(lambda _: LEAF, tree)
 
 
-def _tensors(outputs, who, what):
+def _tensors(outputs, who):
     """The leaves of `outputs`, all of which must be tensors, and how they are nested."""
     leaves, spec = tree_flatten(outputs)
     if leaves in ([], [None]):
@@ -353,7 +353,7 @@ def _tensors(outputs, who, what):
     for leaf in leaves:
         if not isinstance(leaf, Variable):
             raise RuntimeError(
-                f"{who}: expected {what} to return only tensors, got unsupported type {type(leaf)}"
+                f"{who}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}"
             )
     return leaves, spec
 
@@ -386,7 +386,7 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
                 raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
     inputs = _Inputs(primals, "jvp")
     outputs, aux = inputs.call(func, inputs.tree(), {}, has_aux, who)
-    leaves, spec = _tensors(outputs, who, "f(*primals)")
+    leaves, spec = _tensors(outputs, who)
     along = [_normal(t) for t in tree_leaves(tangents)]
     for x, t in zip(inputs.tensors, along, strict=True):
         if x.shape != t.shape:
@@ -403,6 +403,8 @@ def _pushed(inputs, outputs, tangents, strict=False):
     """The change of each output along the tangents: the vjp's derivative by its argument."""
     with enable_grad():
         weights = [zeros_like(y)._require_grad() for y in outputs]
+        for w in weights:
+            w.__dict__["_level"] = inputs.level
         with _within("jvp"):  # in which VJPs are linear in the weights
             grads = inputs.gradients(outputs, weights)
         total = sum((g * t).sum() for g, t in zip(grads, tangents, strict=True))
@@ -424,7 +426,7 @@ def linearize(func, *primals):
     outputs, _ = inputs.call(func, inputs.tree(), {}, False, "linearize(f, *primals)")
     if tree_leaves(outputs) in ([], [None]):
         return outputs, lambda *tangents: outputs
-    leaves, spec = _tensors(outputs, "linearize(f, *primals)", "f(*primals)")
+    leaves, spec = _tensors(outputs, "linearize(f, *primals)")
 
     @_normal_mode()
     def along(*tangents):
@@ -449,7 +451,7 @@ def _jacobian(func, argnums, has_aux, derivatives, kind):
         chosen = tuple(range(len(args))) if argnums is None and kind == "jvp" else argnums
         inputs, inner = _chosen(args, chosen, kind)
         outputs, aux = inputs.call(func, inner, kwargs, has_aux, "jacobian(f)(*args)")
-        leaves, spec = _tensors(outputs, who, "f(*primals)")
+        leaves, spec = _tensors(outputs, who)
         found = [
             _per_argument(chosen, inputs.put([inputs.leave(block) for block in blocks]))
             for blocks in derivatives(inputs, leaves)

@@ -258,6 +258,10 @@ with torch.inference_mode():
     there = [of_all(torch.arange(3.0)), of_all(x[0]), of_all(z)]
     made = torch.arange(3.0)
 out["1"] = of_all(made)
+out["not saved for others"] = [told(f) for f in (
+    lambda: w[0] * made, lambda: vmap(lambda a: (w * made * a).sum())(x), lambda: vmap(lambda a: (w[0] * a).sum())(made.expand(2, 3)),
+    lambda: grad(lambda a: (a * made * w).sum())(x[0]), lambda: grad(lambda a: (w[0] * made).sum() + a.sum())(x[0]),
+)]
 first, back = vjp(lambda a: a**2, z)
 with torch.no_grad():
     quietly = back(torch.ones(3))

@@ -89,9 +89,7 @@ class Node(metaclass=NodeType):
     skips_undefined = True  # with no gradient coming in, none goes out and the rule is not asked
     kind = "op"
     widens = True  # whether halves are computed in single precision
-    rounds_numbers = (
-        False  # whether a number beside halves becomes one first; PyTorch multiplies by it as it is
-    )
+    rounds_numbers = False  # whether a number beside halves becomes one first
     plain_numbers = True  # whether a number in `vjp` is no tensor under create_graph; see formulas.py
     layout = None  # how the result is laid out in memory, if otherwise than NumPy does it
     whole_pass = None  # what may do the work of the engine where this node is all there is between a root and the leaves
@@ -400,13 +398,26 @@ def save(node, tensors):
     versions = None
     for t in tensors:
         if isinstance(t, Variable) and t._box is not None and t._box[0]:
-            if t._box is INFERENCE and not state.transforms:
+            if t._box is INFERENCE and not _is_of_transforms(node):
                 raise RuntimeError(INFERENCE_SAVED)
             versions = tuple(
                 t._box[0] if isinstance(t, Variable) and t._box is not None else 0 for t in tensors
             )
             break
     node.versions = versions
+
+
+def _is_of_transforms(node):
+    """Whether all leaves behind `node` were made by torch.func: nobody else will ever ask for this history."""
+    seen, waiting = {node}, [node]
+    while waiting:
+        for fn, _ in waiting.pop().next_functions:
+            if isinstance(fn, AccumulateGrad) and "_level" not in fn.variable.__dict__:
+                return False
+            if fn is not None and fn not in seen:
+                seen.add(fn)
+                waiting.append(fn)
+    return True
 
 
 __all__ = ["NO_EDGE", "AccumulateGrad", "Node", "count_down", "new", "save", "weak"]

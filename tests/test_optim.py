@@ -90,6 +90,42 @@ def trained():
 out['r'] = attempt(trained)
 """
 
+GIVEN_STATES = """
+def leaf(*values):
+    return torch.tensor(values if len(values) > 1 else values[0], dtype=torch.float64, requires_grad=True)
+def fixed(value):
+    return torch.tensor(value, dtype=torch.float64)
+def moments(second='exp_avg_sq', **more):
+    return {'exp_avg': leaf(.1, .4, -.2), second: leaf(.5, .1, .3), 'step': fixed(10.0), **more}
+def slopes(opt_class, states, steps, **settings):
+    start, given = leaf(.2, -.6, .9), leaf(.3, .7, -.4)
+    p = start.clone()
+    p.grad = given
+    opt = opt_class([p], differentiable=True, **settings)
+    opt.state[p].update({name: t.clone() for name, t in states.items()})
+    for _ in range(steps):
+        opt.step()
+        p.grad = p.grad * 2 - p * .3
+    outputs = [p, *[v for v in opt.state[p].values() if isinstance(v, torch.Tensor) and v.requires_grad]]
+    loss = sum((k + 1) * (y.reshape(-1) * torch.arange(1, 1 + y.numel(), dtype=torch.float64)).sum() for k, y in enumerate(outputs))
+    leaves = [start, given, *[t for t in states.values() if t.requires_grad]]
+    return loss.item(), [g if g is None else g.tolist() for g in torch.autograd.grad(loss, leaves, allow_unused=True)]
+t = torch.optim
+peak = dict(max_exp_avg_sq=leaf(.1, .6, .2))
+ten = dict(step=fixed(10.0))
+out['SGD'] = [slopes(t.SGD, dict(momentum_buffer=leaf(.3, .2, .6)), 2, momentum=0.9, weight_decay=0.1, nesterov=n) for n in (False, True)]
+out['Adam'] = [slopes(t.Adam, moments(**peak), 2 - a, lr=9.0, betas=(0.9, 0.99999), amsgrad=a) for a in (False, True)]
+out['AdamW'] = slopes(t.AdamW, moments(**peak), 1, lr=0.9, amsgrad=True, maximize=True)
+out['NAdam'] = [slopes(t.NAdam, moments(mu_product=leaf(.7)), 1, lr=0.9, weight_decay=0.1, decoupled_weight_decay=d) for d in (False, True)]
+out['RAdam'] = slopes(t.RAdam, moments(), 2, lr=0.9)
+out['Adamax'] = slopes(t.Adamax, moments('exp_inf'), 1, lr=0.9)
+out['Adadelta'] = slopes(t.Adadelta, dict(square_avg=leaf(.5, .1, .3), acc_delta=leaf(.2, .1, .4), **ten), 2, lr=0.9)
+out['Adagrad'] = slopes(t.Adagrad, dict(sum=leaf(.5, .1, .3), **ten), 2, lr=0.9)
+out['RMSprop'] = slopes(t.RMSprop, dict(square_avg=leaf(.5, .4, .3), momentum_buffer=leaf(.2, .1, .4), grad_avg=leaf(.1, .2, .3), **ten), 1, momentum=0.9, centered=True)
+out['ASGD'] = slopes(t.ASGD, dict(ax=leaf(.5, .4, .3), eta=fixed(.9), mu=fixed(1.0), **ten), 1, lr=0.9)
+out['Rprop'] = slopes(t.Rprop, dict(prev=leaf(.5, -.4, .3), step_size=leaf(.2, .1, .4), **ten), 1, lr=0.9)
+"""
+
 SETTINGS_AS_TENSORS = (
     ATTEMPT
     + """
@@ -147,6 +183,7 @@ PROGRAMS = (
         for make in SCHEDULERS
         if "lambda" not in make and "[1.0, 2.0]" not in make and "[0.01" not in make
     }
+    | {"recorded steps from given states": GIVEN_STATES}
     | {"settings as tensors, and those the CPU has not": SETTINGS_AS_TENSORS}
     | {f"20 steps of {make}": RUN.format(make=make) for make in OPTIMIZERS}
     | {f"schedule {make}": SCHEDULE.format(make=make) for make in SCHEDULERS}

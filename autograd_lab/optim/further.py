@@ -52,10 +52,10 @@ class NAdam(Optimizer):
         g = decayed(group, p, x, g, lr)
         now = beta1 * (1 - 0.5 * 0.96 ** (t * slowing))
         later = beta1 * (1 - 0.5 * 0.96 ** ((t + 1) * slowing))
-        product = state["mu_product"]
-        product._data = product._data * product._data.dtype.type(now)
-        bump_version(product)
-        so_far = float(product._data)
+        so_far = running(state["mu_product"], 1)
+        so_far *= now
+        if not isinstance(so_far, Tensor):
+            so_far = float(so_far)
         m, v = moments(state, g, beta1, beta2)
         denominator = both.sqrt(v / (1 - beta2**t)) + group["eps"]
         x += g * (-lr * (1 - now) / (1 - so_far)) / denominator
@@ -148,8 +148,7 @@ class Rprop(Optimizer):
         agreement = np.sign(both.array_of(g) * both.array_of(before))
         kind = both.array_of(x).dtype
         factors = np.where(agreement > 0, grow, np.where(agreement < 0, shrink, 1)).astype(kind)
-        sizes *= both.constant(factors, x)
-        sizes[...] = sizes.clip(*group["step_sizes"])
+        sizes[...] = (sizes * both.constant(factors, x)).clip(*group["step_sizes"])
         g = both.masked(g, ~(agreement < 0))
         x -= both.sign(g) * sizes
         before[...] = g

@@ -105,15 +105,15 @@ class Adam(Optimizer):
             if group["amsgrad"]:
                 state["max_exp_avg_sq"] = zeros_for(p)
         lr, (beta1, beta2) = group["lr"], group["betas"]
-        t = count(state["step"])
+        count(state["step"])
         g = decayed(group, p, x, g, lr)
         m, v = moments(state, g, beta1, beta2)
         if group["amsgrad"]:
             peak = running(state["max_exp_avg_sq"], 1)
             peak[...] = larger(peak, v)
             v = peak
-        denominator = both.sqrt(v) / correction(beta2, t) ** 0.5 + group["eps"]
-        x += m * (-(lr / correction(beta1, t))) / denominator
+        denominator = both.sqrt(v) / correction(beta2, state["step"]) ** 0.5 + group["eps"]
+        x += m * (-(lr / correction(beta1, state["step"]))) / denominator
 
 
 class AdamW(Adam):
@@ -387,11 +387,12 @@ def decayed(group, p, x, g, lr):
     return g
 
 
-def correction(beta, t):
-    """1 - beta^t, in a recorded step in single precision, in which PyTorch counts steps."""
+def correction(beta, step):
+    """1 - beta^t after t steps, in a recorded step in the precision of the tensor that counts them."""
+    t = step._data
     if THREAD.state.grad and not isinstance(beta, Tensor):
-        return float(np.float32(1) - np.float32(beta) ** np.float32(t))
-    return 1 - beta**t
+        return float(1 - t.dtype.type(beta) ** t)
+    return 1 - beta ** float(t)
 
 
 def moments(state, g, beta1, beta2):

@@ -6,7 +6,10 @@ HALF = np.dtype(np.float16)
 
 
 def in_single(forward, rounds_numbers=False):
-    """`forward` for halves: computed in single precision, its results rounded to halves, and numbers before if so wanted."""
+    """`forward` for halves: computed in single precision, its results rounded to halves.
+
+    With `rounds_numbers`, Python's numbers among the operands are rounded to halves first.
+    """
 
     def computed(*values):
         if rounds_numbers:

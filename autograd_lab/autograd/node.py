@@ -412,12 +412,18 @@ def _is_of_transforms(node):
     seen, waiting = {node}, [node]
     while waiting:
         for fn, _ in waiting.pop().next_functions:
-            if isinstance(fn, AccumulateGrad) and "_level" not in fn.variable.__dict__:
-                return False
-            if fn is not None and fn not in seen:
+            if isinstance(fn, AccumulateGrad):
+                if "_level" not in fn.variable.__dict__:
+                    return False
+            elif fn is not None and fn not in seen and not _has_inference_tensor(fn):
                 seen.add(fn)
                 waiting.append(fn)
     return True
+
+
+def _has_inference_tensor(node):
+    """Whether `node` saved one. It was asked the same question then, so there is no need to look behind it again."""
+    return any(isinstance(t, Variable) and t._box is INFERENCE for t in node.saved)
 
 
 __all__ = ["NO_EDGE", "AccumulateGrad", "Node", "count_down", "new", "save", "weak"]

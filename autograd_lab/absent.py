@@ -10,7 +10,7 @@ _NAMES = {
         nuclear_norm ormqr overrides pca_lowrank polar profiler quantization
         quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic resize_as_sparse_ resolve_conj
         resolve_neg signal solve sparse sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
-        sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor stft svd_lowrank symeig to_dlpack triangular_solve
+        sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor stft svd_lowrank symeig to_dlpack
         view_as_complex view_as_real
     """,
     "nn": """

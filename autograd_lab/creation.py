@@ -3,6 +3,7 @@
 import functools
 import math
 import operator
+import typing
 
 import numpy as np
 
@@ -602,7 +603,7 @@ def arange(*args, start=None, end=None, step=None, dtype=None, layout=None, devi
         start, end, step = int(start), int(end), int(step)
         if step == 0:
             raise ValueError("step must be nonzero")
-    if (end - start) * step < 0:
+    if end < start if step > 0 else end > start:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     if all(isinstance(n, int) for n in (start, end, step)):
         if (end - start) // step >= 2**62:
@@ -644,7 +645,7 @@ def range_(start, end=None, step=1, *, dtype=None, device=None, requires_grad=Fa
     start, end = (0, start) if end is None else (start, end)
     if step == 0:
         raise RuntimeError("step must be nonzero")
-    if (end - start) * step < 0:
+    if end < start if step > 0 else end > start:
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
     n = int((end - start) / step) + 1
     return leaf((start + step * np.arange(n)).astype(float_type(dtype)), requires_grad)
@@ -737,6 +738,12 @@ class LegacyType:
 
     def __repr__(self):
         return f"<class 'torch.{self.__name__}'>"
+
+    def __or__(self, other):
+        return typing.Union[self, other]  # noqa: UP007 - this is what makes `torch.FloatTensor | None` mean something
+
+    def __ror__(self, other):
+        return typing.Union[other, self]  # noqa: UP007 - as above
 
     def __instancecheck__(self, t):
         return isinstance(t, Variable) and t.dtype is self.dtype

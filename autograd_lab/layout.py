@@ -135,11 +135,13 @@ class memory_format(layout):  # noqa: N801 - PyTorch's name
 
     def lay(self, array):
         """`array` in this order, copied if it is not. Raises RuntimeError if it has not as many dims as that takes."""
-        if self.rank is None:
-            return rows(array, array)
-        if array.ndim != self.rank:
+        return rows(array, array) if self.rank is None else ordered(array, self.order(array.ndim))
+
+    def order(self, rank):
+        """The dims of `rank` in this order, the farthest apart first. Raises RuntimeError if it takes another number of them."""
+        if self.rank not in (None, rank):
             raise RuntimeError(f"required rank {self.rank} tensor to use {self._name} format")
-        return ordered(array, last_order(self.rank))
+        return range(rank) if self.rank is None else last_order(rank)
 
 
 strided = layout("strided")

@@ -14,6 +14,7 @@ from types import ModuleType
 from . import amp
 from ._version import __version__
 from .creation import device as device_of
+from .nn.module import Module
 from .ops.linalg import LinAlgError
 from .warning import warn
 
@@ -99,6 +100,7 @@ def _device(path, kind):
 
 cuda = _device("cuda", "GPU of NVIDIA's")
 vars(cuda).update(
+    _initialized=False,
     seed=_nothing,
     set_rng_state=_nothing,
     get_rng_state_all=lambda: [],
@@ -282,6 +284,7 @@ _module(
     "torch.distributed: there is one process.",
     is_available=_answers(False),
     is_initialized=_answers(False),
+    ProcessGroup=type("ProcessGroup", (), {"__doc__": "In annotations; there is none."}),
     **dict.fromkeys(
         [
             "init_process_group", "destroy_process_group", "get_rank", "get_world_size", "barrier", "all_reduce", "broadcast",
@@ -302,6 +305,11 @@ _module(
     "torch.jit: there is no TorchScript here; functions and modules stay what they are.",
     is_scripting=_answers(False),
     is_tracing=_answers(False),
+    ScriptModule=type(
+        "ScriptModule",
+        (Module,),
+        {"__doc__": "What torch.jit.script would make of a module; nothing is one."},
+    ),
     **dict.fromkeys(["script", "script_if_tracing", "ignore", "unused", "export"], _as_it_is),
 )
 _module("distributed.nn", "torch.distributed.nn: there is one process, and nothing to exchange.")
@@ -313,7 +321,13 @@ _module(
     **dict.fromkeys(["allow_in_graph", "disable"], _as_it_is),
 )
 _module("onnx", "torch.onnx: not here; a compiled function has to_onnx.")
-_module("_C", "torch._C: PyTorch's compiled part; what programs name of it.", _LinAlgError=LinAlgError)
+_module(
+    "_C",
+    "torch._C: PyTorch's compiled part; what programs name of it.",
+    _LinAlgError=LinAlgError,
+    _get_tracing_state=_nothing,
+    _log_api_usage_once=_nothing,
+)
 
 NAMES = {
     "cuda": cuda,

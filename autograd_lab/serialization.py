@@ -17,6 +17,7 @@ import struct
 import sys
 import zipfile
 from collections import Counter, OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -34,6 +35,9 @@ from .tensor import Tensor
 
 ALIGNMENT = 64  # of the numbers of a storage in the file, so that they can be mapped into memory
 LEGACY = b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19."  # how the files of old versions begin
+
+MAP_LOCATION = Callable | device | str | dict[str, str] | None
+"""Where `load` puts tensors, in annotations."""
 
 
 class Stand:
@@ -500,4 +504,12 @@ def _plain_pickle(f, options):
     return _WeightsOnly(f, **options).load()
 
 
-__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "safe_globals", "save"]
+__all__ = [
+    "MAP_LOCATION",
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "load",
+    "safe_globals",
+    "save",
+]

@@ -27,6 +27,51 @@ _OURS = {
 """What is no part of the torch-like namespace."""
 
 
+_LEFT_OUT = """
+    _subclasses _subclasses.fake_tensor autograd.profiler cuda.nvtx distributed._tensor distributed.autograd
+    distributed.device_mesh distributed.fsdp distributed.rpc distributed.tensor distributed.tensor.parallel fft futures fx fx.experimental fx.experimental.proxy_tensor
+    fx.passes fx.passes.shape_prop hub multiprocessing nested nn.parallel.scatter_gather overrides package profiler
+    signal signal.windows sparse utils._foreach_utils utils.benchmark utils.cpp_extension utils.dlpack utils.tensorboard
+"""
+"""Modules of PyTorch's that are not here. Many a program imports one and never uses it, so they can be imported."""
+
+
+class _Refusing(type):
+    """The kind of what stands for a name in a module that is left out: `isinstance` says no, any use says why."""
+
+    def __call__(cls, *args, **kwargs):
+        raise NotImplementedError(
+            f"{cls.__module__}.{cls.__name__}: autograd_lab leaves {cls.__module__} out"
+        )
+
+    def __getattr__(cls, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise NotImplementedError(
+            f"{cls.__module__}.{cls.__name__}.{name}: autograd_lab leaves {cls.__module__} out"
+        )
+
+    def __getitem__(cls, item):
+        return cls  # in annotations
+
+
+class _LeftOut(ModuleType):
+    """A module of PyTorch's that is left out. Whatever is asked of it is there, and refuses when it is used."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            name, f"{name} is left out; its names can be imported, and say so when they are used."
+        )
+        self.__path__: list[str] = []
+
+    def __getattr__(self, name: str) -> object:
+        if name.startswith("__"):
+            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+        made = _Refusing(name, (), {"__module__": self.__name__})
+        setattr(self, name, made)
+        return made
+
+
 class _Torch(ModuleType):
     """The module that stands for torch: the names of autograd_lab, with the version of PyTorch that it follows."""
 
@@ -74,6 +119,11 @@ def stand_in() -> ModuleType:
         if package == "autograd_lab" and rest and rest.split(".")[0] not in _OURS:
             sys.modules[f"torch.{rest}"] = module
     sys.modules["torch"] = torch
+    for path in _LEFT_OUT.split():
+        parent, _, last = f"torch.{path}".rpartition(".")
+        sys.modules[f"torch.{path}"] = left_out = _LeftOut(f"torch.{path}")
+        setattr(sys.modules[parent], last, left_out)
+    torch.Future = sys.modules["torch.futures"].Future
     return torch
 
 

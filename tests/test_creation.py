@@ -1,5 +1,6 @@
 """Tensors from data, constants, ranges and random numbers, and the rules of their types."""
 
+import contextlib
 import copy
 import itertools
 import pickle
@@ -7,7 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import autograd_lab as torch
@@ -445,11 +446,14 @@ def test_no_gradient_passes_through_a_draw():
 
 
 @given(st.floats(-50, 50), st.floats(-50, 50), st.sampled_from([0.1, 0.25, 1.0, 3.0, -0.5]))
+@example(0.0, 5e-324, 0.1)
 @settings(max_examples=200, deadline=None)
 def test_float_ranges_are_those_of_live_pytorch(start, end, step):
     live = pytest.importorskip("torch")
-    if (end - start) * step < 0:
+    if end < start if step > 0 else end > start:
         start, end = end, start
+    with pytest.raises(RuntimeError) if start != end else contextlib.nullcontext():
+        torch.arange(end, start, step)
     a, b = (
         torch.arange(start, end, step, dtype=torch.float64),
         live.arange(start, end, step, dtype=live.float64),

@@ -421,6 +421,20 @@ class Narrow(Normal):
 class Plain(Normal):
     pass
 out["narrow"] = repr(Narrow(0.0)), told(lambda: Narrow(0.0).expand((2,))), repr(Plain(0.0, 1.0).expand((2,)))
+class Stretch(X.Transform, torch.nn.Module):
+    domain, codomain, bijective, __hash__ = C.real, C.real, True, torch.nn.Module.__hash__
+    def __init__(self, by):
+        super().__init__(cache_size=1)
+        self.by = torch.nn.Parameter(T(by))
+    def _call(self, x): return x * self.by
+    def _inverse(self, y): return y / self.by
+    def log_abs_det_jacobian(self, x, y): return self.by.abs().log().expand(x.shape)
+flow = Stretch([2.0, -3.0])
+D.TransformedDistribution(Normal(T([0.0, 1.0]), 1.0), [flow]).log_prob(T([0.5, 1.5])).sum().backward()
+out["a transform that is a module"] = [name for name, _ in flow.named_parameters()], flow.by.grad
+from torch.distributions.multivariate_normal import _batch_mahalanobis, _batch_mv, _precision_to_scale_tril
+out["of others"] = _batch_mv(T([[1.0, 2.0], [3.0, 5.0]]), T([1.0, -1.0])), _precision_to_scale_tril(T([[4.0, 1.0], [1.0, 3.0]])), _batch_mahalanobis(T([[2.0, 0.0], [1.0, 3.0]]), T([1.0, -1.0]))
+D.register_kl(int, Triangle)(lambda p, q: None), told(lambda: D.register_kl(Triangle, 1))
 out["nearest"] = D.kl_divergence(Narrow(0.0), Plain(1.0, 2.0)), told(lambda: D.kl_divergence(t, t))
 @D.register_kl(Triangle, Triangle)
 def kl(p, q):

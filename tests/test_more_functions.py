@@ -138,6 +138,17 @@ torch.autograd.grad(x[::2].as_strided((2,), (1,)).sum(), x)
 torch.autograd.grad(torch.autograd.grad((six[:, :1].as_strided((2,), (1,), 3) ** 3).sum(), six, create_graph=True)[0].sum(), six)
 torch.zeros(6)[::2].resize_(3).fill_(7.0)._base, torch.zeros(5, 3).t().resize_(3, 5).stride(), torch.zeros(5, 3)[:, 1].resize_(5).stride()
 torch.randn(2, 2).t().resize_as_(torch.ones(2, 2)).stride()
+(torch.FloatTensor | None) == (None | torch.FloatTensor), torch.utils.checkpoint.get_device_states(x), torch.utils.checkpoint.set_device_states([], []), torch._C._log_api_usage_once("a"), torch._C._get_tracing_state(), isinstance(torch.nn.Tanh(), torch.jit.ScriptModule)
+six.split(split_size=2, dim=1), six.split(split_size=[1, 2], dim=1), torch.split(tensor=six, split_size_or_sections=2), six.split(T(1)), told(lambda: six.split(split_size_or_sections=2)), told(lambda: six.split()), told(lambda: six.split(2.5))
+six.tensor_split(sections=2, dim=1), torch.tensor_split(six, indices=(1,), dim=1), six.tensor_split(tensor_indices_or_sections=T(2)), told(lambda: six.tensor_split(True))
+[torch.randint_like(six.detach(), **kw).unique() for kw in (dict(high=1), dict(low=2, high=3))], torch.randint_like(six.detach(), 5, high=6, generator=torch.Generator())
+[(torch.zeros(12).resize_(s, memory_format=f).stride()) for s, f in (((2, 6), torch.contiguous_format), ((1, 2, 3, 2), torch.channels_last), ((1, 2, 3, 1, 2), torch.channels_last_3d), ((12,), torch.contiguous_format))]
+told(lambda: Z.clone().resize_(2, 2, memory_format=torch.channels_last)), told(lambda: Z.clone().resize_(2, 3, memory_format=torch.preserve_format)), told(lambda: Z.clone().resize_(2**62, 4)), Z.t().resize_(2, 2, memory_format=torch.contiguous_format).stride()
+[torch.arange(12.).resize_as_(torch.zeros(1, 2, 3, 2).to(memory_format=a), memory_format=b) for a in (torch.contiguous_format, torch.channels_last) for b in (None, torch.contiguous_format, torch.channels_last, torch.preserve_format)]
+[torch.triangular_solve(b, A, *given) for given in ((), (False,), (True, True), (False, True), (False, True, True)) for b, A in ((B, S), (B.detach().expand(4, 1, 3, 2), S.expand(5, 3, 3)))]
+[torch.autograd.grad([r[i] for i in which], (B, S), [torch.arange(6.0).view(3, 2).double(), torch.arange(9.0).view(3, 3).double()][which[0] : which[-1] + 1], retain_graph=True) for given in ((), (False,), (True, True), (False, True), (True, False, True)) for r in [B.triangular_solve(S, *given)] for which in ((0,), (1,), (0, 1))]
+saved(torch.triangular_solve(B, S)[0]), saved(torch.triangular_solve(B, S.detach())[1]), type(torch.triangular_solve(B, S)).__name__, torch.triangular_solve(B, S).cloned_coefficient.grad_fn.next_functions[1][0] is torch.triangular_solve(B, S)[0].grad_fn.next_functions[1][0]
+[told(lambda: torch.triangular_solve(b, A)) for b, A in ((torch.ones(3), S), (B, S[0]), (B, torch.ones(2, 2).double()), (B, torch.ones(3, 2).double()), (B, S.float()), (B.long(), S.long()))]
 torch.block_diag(torch.ones(2, dtype=torch.int8), T(1.5)), torch.block_diag(torch.ones(2, dtype=torch.uint8), torch.ones(1, 1, dtype=torch.int16)).dtype
 torch.autograd.grad(torch.block_diag(x, torch.ones(1, 1, dtype=torch.float64)).sum(), x)[0].dtype
 torch.empty(4, dtype=torch.uint8).random_(3, None), torch.empty(2, dtype=torch.int64).random_(-2**63, None), torch.empty(4).random_(3, None), torch.empty(3).random_(9), torch.empty(3).random_(2, 9), torch.empty(3).random_()

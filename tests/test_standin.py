@@ -33,7 +33,19 @@ torch.manual_seed(0)
 x = torch.randn(3, requires_grad=True)
 torch_program_part.twice(x).sum().backward()
 print(x.grad, isinstance(x, torch.Tensor), torch.is_tensor(x), nn.Linear(2, 1))
-for name in ("fft", "lab", "widgets", "foo"):
+import torch.fft, torch.distributed.rpc as rpc
+from torch.futures import Future
+from torch.fx import GraphModule
+
+def waits(x: Future[torch.Tensor] | None) -> rpc.RRef: ...
+
+print(isinstance(nn.Linear(2, 1), GraphModule), torch.fft.rfft is torch.fft.rfft)
+for use in (lambda: torch.fft.rfft(x), Future, lambda: rpc.backend.gloo):
+    try:
+        use()
+    except NotImplementedError as error:
+        print(error)
+for name in ("lab", "widgets", "foo"):
     try:
         importlib = __import__(f"torch.{name}")
     except ImportError as error:
@@ -45,7 +57,10 @@ PRINTED = """\
 ['--epochs', '3'] 2.13.0 2.13.0
 True (3, 3) True
 tensor([2., 2., 2.]) True True Linear(in_features=2, out_features=1, bias=True)
-No module named 'torch.fft'
+False True
+torch.fft.rfft: autograd_lab leaves torch.fft out
+torch.futures.Future: autograd_lab leaves torch.futures out
+torch.distributed.rpc.backend.gloo: autograd_lab leaves torch.distributed.rpc out
 No module named 'torch.lab'
 No module named 'torch.widgets'
 No module named 'torch.foo'

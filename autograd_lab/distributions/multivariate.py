@@ -448,4 +448,7 @@ class LKJCholesky(Distribution):
         return torch.sum(power * diagonal.log(), dim=-1) - (normalizer - torch.lgamma(alpha) * less)
 
 
+_batch_mv, _batch_mahalanobis, _precision_to_scale_tril = times_vector, mahalanobis, _factor_of_inverse
+"""The names by which other packages import them."""
+
 __all__ = ["LKJCholesky", "LogisticNormal", "LowRankMultivariateNormal", "MultivariateNormal", "Wishart"]

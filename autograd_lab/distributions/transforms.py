@@ -42,6 +42,7 @@ class Transform:
         self._cache_size = cache_size
         self._inv = None
         self._cached_x_y = None, None
+        super().__init__()  # of a Module, say, of which a subclass is one as well
 
     def __getstate__(self):
         return {**self.__dict__, "_inv": None}

@@ -125,7 +125,8 @@ def other_form(key, args, kwargs, error):
     if renamed is not None:
         return args, renamed
     return (
-        number_first(key, args, kwargs)
+        by_place(key, args, kwargs, error)
+        or number_first(key, args, kwargs)
         or number_in_the_middle(key, args, kwargs)
         or with_numbers(key, args, kwargs)
     )
@@ -262,6 +263,20 @@ def own_names(key, kwargs, error):
     if not renamed or any(name in kwargs for name in renamed.values()):
         return None
     return {renamed.get(k, k): v for k, v in kwargs.items()}
+
+
+def by_place(key, args, kwargs, error):
+    """(args, kwargs) of a call by names that only one of the forms has, tensor_split(x, sections=2), by places; None if it is none."""
+    known = forms_of(key) if kwargs and isinstance(error, TypeError) else None
+    form = known and next((form for form in known[1] if form.complaint(known[0], args, kwargs) is None), None)
+    if not form or form.takes_ints:  # a lone int is a size by place only
+        return None
+    placed, rest = list(args), dict(kwargs)
+    for _, name, *_ in form.params[len(args) : form.positional]:
+        if name not in rest:
+            break
+        placed.append(rest.pop(name))
+    return (placed, rest) if len(placed) > len(args) else None
 
 
 def _is_int(v):

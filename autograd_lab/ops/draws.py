@@ -137,11 +137,13 @@ def _check_bounds(low, high, dtype):
 
 
 @function(method=False)
-def randint_like(input, low, high=None, *, dtype=None, device=None, requires_grad=False, memory_format=None):
+def randint_like(
+    input, low, high=None, *, generator=None, dtype=None, device=None, requires_grad=False, memory_format=None
+):
     """Whole numbers from low to high in the size and type of `input` (torch.randint_like)."""
     low, high = (0, low) if high is None else (low, high)
     x = input._data
-    numbers = randint(low, high, (x.size,), dtype=dtype or input.dtype)._data
+    numbers = randint(low, high, (x.size,), generator=generator, dtype=dtype or input.dtype)._data
     return leaf(laid_out(numbers, _order(x, memory_format)), requires_grad)
 
 

@@ -447,6 +447,71 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
     return apply(LinalgSolveTriangularBackward0, (A, B), upper, left, unitriangular, a.shape, b.shape)
 
 
+class TriangularSolveBackward0(Rule):
+    """Solution of a triangular system, and a copy of its matrix: the older form, with the matrix second.
+
+    Math: X with A X = B (A^T X = B if transposed), A upper or lower.   VJP: to B: G = A^-T g;  to A: -G X^T (-X G^T), cut to
+    the triangle, and the gradient of the copy as it is.
+    Shapes: B (..., n, k), A (..., n, n).   Saves: B, A and the solution.   PyTorch: torch.triangular_solve
+    """
+
+    layout = columns
+    op = "triangular_solve"
+    inputs = ("self", "A")
+    saves = ("self", "A", "solution")
+    results = {"solution": 0}
+    keeps = ("upper", "transpose", "unitriangular")
+    plain = False
+
+    def forward(b, a, upper, transpose, unit):
+        system = (T(a), b, not upper) if transpose else (a, b, upper)
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        x = LinalgSolveTriangularBackward0.forward(*system, True, unit)
+        return x, np.broadcast_to(a, (*batch, *a.shape[-2:])).copy()
+
+    def vjp(self, gs, b, a, x):
+        g, g_copy = gs
+        upper, transpose, unit = self.args
+        to_b = both.zeros(b.shape, b)
+        to_a = None
+        if g is not None:
+            to_b = both.run(TriangularSolveBackward0, (g, a), upper, not transpose, unit)[0]
+            if self.needs(1):
+                whole = -(x @ T(to_b) if transpose else to_b @ T(x))
+                to_a = both.triu(whole, int(unit)) if upper else both.tril(whole, -int(unit))
+            to_b = sum_to(to_b, b.shape)
+        if g_copy is not None:
+            to_a = g_copy if to_a is None else to_a + g_copy
+        return to_b, None if to_a is None else sum_to(to_a, a.shape)
+
+
+@function
+def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
+    """(solution, cloned_coefficient): X with A X = b, or A^T X = b, for a triangular A, and a copy of A (torch.triangular_solve)."""
+    warn_once(
+        "torch.triangular_solve is deprecated in favor of torch.linalg.solve_triangular, which has the matrix first and "
+        "returns the solution alone. Instead of X = torch.triangular_solve(B, A).solution write "
+        "X = torch.linalg.solve_triangular(A, B, upper=True)"
+    )
+    if {type(upper), type(transpose), type(unitriangular)} != {bool}:
+        raise TypeError("upper, transpose and unitriangular are True or False")
+    for name, t in (("b", b), ("A", A)):
+        if t._data.ndim < 2:
+            raise RuntimeError(
+                f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {t._data.ndim} dimensions instead"
+            )
+    _check_system(b, A, "triangular_solve")
+    if A.dtype is not b.dtype:
+        raise RuntimeError(
+            f"Expected b and A to have the same dtype, but found b of type {b.dtype.type_name} and A of type "
+            f"{A.dtype.type_name} instead."
+        )
+    floats_only(b._data, "triangular_solve_cpu")
+    return return_types.triangular_solve(
+        apply(TriangularSolveBackward0, (b, A), upper, transpose, unitriangular)
+    )
+
+
 class LinalgPinvBackward0(Rule):
     """Pseudo-inverse.
 
@@ -763,14 +828,19 @@ def cholesky_solve(B, L, upper=False):
         raise RuntimeError(f"b should have at least 2 dimensions, but has {B._data.ndim} dimensions instead")
     if L._data.ndim < 2:
         raise RuntimeError(f"u should have at least 2 dimensions, but has {L._data.ndim} dimensions instead")
-    (m, k), (n, p) = L._data.shape[-2:], B._data.shape[-2:]
+    _check_system(B, L, "cholesky_solve")
+    return apply(CholeskySolveBackward0, (B, L), upper)
+
+
+def _check_system(b, A, name):
+    """Raise RuntimeError unless A is square and has as many rows as b."""
+    (m, k), (n, p) = A._data.shape[-2:], b._data.shape[-2:]
     if m != k:
         raise RuntimeError(f"A must be batches of square matrices, but they are {m} by {k} matrices")
     if m != n:
         raise RuntimeError(
-            f"Incompatible matrix sizes for cholesky_solve: each A matrix is {m} by {m} but each b matrix is {n} by {p}"
+            f"Incompatible matrix sizes for {name}: each A matrix is {m} by {m} but each b matrix is {n} by {p}"
         )
-    return apply(CholeskySolveBackward0, (B, L), upper)
 
 
 class CholeskyInverseBackward0(Rule):

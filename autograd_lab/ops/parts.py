@@ -267,12 +267,18 @@ def _pieces(rule, input, dim, sizes, kept):
     return apply_views(rule, input, parts, MULTI_OUTPUT, kept, dim)
 
 
-@function
+@function(method=False)
 def split(tensor, split_size_or_sections, dim=0):
     """Pieces of equal length, or of given lengths, along `dim` (torch.split)."""
     size = split_size_or_sections
+    if isinstance(size, Variable):
+        size = int(size)
     if isinstance(size, (tuple, list)):
         return split_with_sizes(tensor, size, dim)
+    if not isinstance(size, int):
+        raise TypeError(
+            f"split_with_sizes(): argument 'split_sizes' (position 2) must be tuple of ints, not {type(size).__name__}"
+        )
     shape = tensor._data.shape
     if not shape:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
@@ -283,6 +289,12 @@ def split(tensor, split_size_or_sections, dim=0):
         raise RuntimeError(f"split_size can only be 0 if dimension size is 0, but got dimension size of {n}")
     sizes = [min(size, n - start) for start in range(0, n, size)] if n else [0]
     return _pieces(SplitBackward0, tensor, dim, sizes, size)
+
+
+@method(name="split")
+def _split(self, split_size, dim=0):
+    """Pieces of equal length, or of given lengths, along `dim` (Tensor.split)."""
+    return split(self, split_size, dim)
 
 
 @function
@@ -379,6 +391,8 @@ def tensor_split(input, indices_or_sections, dim=0):
                 f"got a tensor with {where.ndim} dims"
             )
         indices_or_sections = where.tolist()
+    if isinstance(indices_or_sections, bool):
+        raise TypeError("tensor_split() takes a number of pieces, not a bool")
     if isinstance(indices_or_sections, int):
         k = indices_or_sections
         if k <= 0:

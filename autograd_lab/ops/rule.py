@@ -159,6 +159,7 @@ def method(fn=None, *, name=None):
     """Register `fn` as Tensor.<name> only."""
 
     def register(fn):
+        fn.__qualname__ = f"Tensor.{name or fn.__name__}"  # how Python's own errors name it
         METHODS[name or fn.__name__] = fn
         return fn
 

@@ -25,7 +25,7 @@ from ..autograd.views import check_writable, move_retention
 from ..creation import addressable
 from ..dtypes import ALL, Size
 from ..dtypes import dtype as dtype_type
-from ..layout import contiguous_format
+from ..layout import channels_last, channels_last_3d, contiguous_format, has_channels_last, preserve_format
 from ..warning import warn_once
 from .rule import FUNCTIONS, METHODS, RULES, Rule, function, method
 
@@ -970,28 +970,41 @@ def storage(self):
 
 
 @method
-def resize_as_(self, other):
-    """self.resize_(other.shape)."""
-    return resize_(self, *other._data.shape)
+def resize_as_(self, the_template, *, memory_format=None):
+    """self.resize_(the_template.shape), in the template's order of dims for `preserve_format`."""
+    like = the_template._data
+    if memory_format is preserve_format:
+        memory_format = (
+            (channels_last if like.ndim == 4 else channels_last_3d)
+            if has_channels_last(like)
+            else contiguous_format
+        )
+    return resize_(self, *like.shape, memory_format=memory_format)
 
 
 FUNCTIONS["resize_as_"] = resize_as_
 
 
 @method
-def resize_(self, *size):
-    """Give the tensor another shape, with new memory if it needs more. Raises RuntimeError if it requires grad."""
+def resize_(self, *size, memory_format=None):
+    """Give the tensor another shape, with new memory if it needs more, its dims in the order of `memory_format`.
+
+    Raises RuntimeError if it requires grad.
+    """
     if self.requires_grad and not THREAD.state.inference:
         raise RuntimeError("cannot resize variables that require grad")
     size = sizes_of(size, "size")
-    if any(n < 0 for n in size):
+    if any(n < 0 for n in size) or math.prod(size) >= 2**63:
         raise RuntimeError("numel: integer multiplication overflow")
-    if addressable(size) == self._data.shape:
+    if memory_format is preserve_format:
+        raise RuntimeError("Unsupported memory formatPreserve")
+    if addressable(size) == self._data.shape and memory_format is None:
         return self  # and its strides stay what they are
+    order = (memory_format or contiguous_format).order(len(size))
     bump_version(self)
     memory, start = storage_of(self._array()), self.storage_offset()
     end = start + math.prod(size)
     if end > memory.size:
         memory = np.concatenate([memory, np.zeros(end - memory.size, memory.dtype)])
-    self._data = memory[start:end].reshape(size)
+    self._data = memory[start:end].reshape([size[d] for d in order]).transpose(np.argsort(order))
     return self

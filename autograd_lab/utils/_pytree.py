@@ -1,8 +1,12 @@
 """Nested lists, tuples and dicts of values, taken apart into their leaves and put together again (torch.utils._pytree)."""
 
+import typing
 from collections import OrderedDict, defaultdict, deque
 
 from ..dtypes import Size
+
+PyTree = typing.Any
+"""A nested value, in annotations."""
 
 
 class TreeSpec:
@@ -125,6 +129,6 @@ def tree_any(pred, tree, is_leaf=None):
 
 
 __all__ = [
-    "TreeSpec", "tree_all", "tree_any", "tree_flatten", "tree_leaves", "tree_map", "tree_map_only", "tree_structure",
+    "PyTree", "TreeSpec", "tree_all", "tree_any", "tree_flatten", "tree_leaves", "tree_map", "tree_map_only", "tree_structure",
     "tree_unflatten",
 ]  # fmt: skip

@@ -18,6 +18,7 @@ from ..autograd.function import Function, Kept
 from ..autograd.graph import node_creation_hook, saved_tensors_hooks
 from ..autograd.modes import THREAD, enable_grad, no_grad
 from ..autograd.variable import Variable
+from ..random import get_rng_state, set_rng_state
 
 
 def noop_context_fn():
@@ -64,7 +65,7 @@ def checkpoint(
     if determinism_check not in _CHECKS:
         raise ValueError(f"determinism_check should be one of {list(_CHECKS)}, but got {determinism_check}")
     first_context, second_context = logs or context_fn()
-    random_state = _random_state() if preserve else None
+    random_state = get_rng_state() if preserve else None
 
     def again(*args):
         with _same_random_numbers(random_state), second_context:
@@ -371,10 +372,13 @@ Operations executed during recomputation:
 # -- random numbers -----------------------------------------------------------------------------------
 
 
-def _random_state():
-    import autograd_lab
+def get_device_states(*args):
+    """The devices of the tensors in `args` besides the CPU, and the states of their generators: there are none."""
+    return [], []
 
-    return autograd_lab.get_rng_state() if hasattr(autograd_lab, "get_rng_state") else None
+
+def set_device_states(devices, states, *, device_type=None):
+    """Set what `get_device_states` gave."""
 
 
 @contextlib.contextmanager
@@ -383,14 +387,12 @@ def _same_random_numbers(state):
     if state is None:
         yield
         return
-    import autograd_lab
-
-    before = autograd_lab.get_rng_state()
-    autograd_lab.set_rng_state(state)
+    before = get_rng_state()
+    set_rng_state(state)
     try:
         yield
     finally:
-        autograd_lab.set_rng_state(before)
+        set_rng_state(before)
 
 
 # -- the reentrant form -------------------------------------------------------------------------------
@@ -420,7 +422,7 @@ class CheckpointFunction(Function):
     def forward(ctx, run_function, preserve_rng_state, *args):
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.random_state = _random_state() if preserve_rng_state else None
+        ctx.random_state = get_rng_state() if preserve_rng_state else None
         ctx.inputs = [None if isinstance(a, Variable) else a for a in args]
         ctx.tensor_indices = [i for i, a in enumerate(args) if isinstance(a, Variable)]
         ctx.save_for_backward(*[a for a in args if isinstance(a, Variable)])
@@ -454,5 +456,6 @@ class CheckpointFunction(Function):
 
 __all__ = [
     "CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint", "checkpoint_sequential",
-    "detach_variable", "noop_context_fn", "set_checkpoint_debug_enabled", "set_checkpoint_early_stop",
+    "detach_variable", "get_device_states", "noop_context_fn", "set_checkpoint_debug_enabled",
+    "set_checkpoint_early_stop", "set_device_states",
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """Matrix products and linear algebra: values, graphs, gradients and second derivatives."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -135,6 +136,17 @@ def square(name, fn, shape=(3, 3), make=near_identity, **more):
     )
 
 
+def quiet(fn):
+    """`fn` without the warning that it is deprecated."""
+
+    def call(*args):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return fn(*args)
+
+    return call
+
+
 FACTORS = [
     square("det", lambda torch, a: torch.det(a)), square("linalg.det", lambda torch, a: torch.linalg.det(a), (2, 3, 3)), square("det 1", lambda torch, a: a.det(), (1, 1), second=False),
     square("slogdet", lambda torch, a: torch.slogdet(a)[1]), square("linalg.slogdet", lambda torch, a: torch.linalg.slogdet(a).logabsdet, (2, 3, 3)),
@@ -149,6 +161,9 @@ FACTORS = [
     square("solve_triangular unit", lambda torch, a, b: torch.linalg.solve_triangular(a, b, upper=False, unitriangular=True), [(3, 3), (3, 2)]),
     square("solve_triangular right", lambda torch, a, b: torch.linalg.solve_triangular(a, b, upper=True, left=False), [(3, 3), (2, 3)]),
     square("cholesky", lambda torch, a: torch.linalg.cholesky(a), make=definite), square("cholesky upper", lambda torch, a: torch.linalg.cholesky(a, upper=True), (2, 3, 3), definite),
+    square("triangular_solve", lambda torch, a, b: quiet(torch.triangular_solve)(b, a), [(3, 3), (3, 2)]),
+    square("triangular_solve transposed", lambda torch, a, b: quiet(torch.triangular_solve)(b, a, False, True).solution, [(3, 3), (3, 2)]),
+    square("triangular_solve of batches", lambda torch, a, b: quiet(torch.triangular_solve)(b, a, True, True, True).solution, [(3, 3), (2, 3, 2)]),
     square("cholesky_solve", lambda torch, a, b: torch.cholesky_solve(b, a.tril()), [(3, 3), (3, 2)]),
     square("cholesky_solve upper", lambda torch, a, b: torch.cholesky_solve(b, a.triu(), upper=True), [(3, 3), (3, 2)]),
     square("cholesky_inverse", lambda torch, a: torch.cholesky_inverse(a.tril())),

@@ -99,6 +99,7 @@ DIFFERENT = {
     "quantile": ("second-steps", LAYOUT),
     "resize_": ("numbers", NOT_WRITTEN),
     "svd": ("numbers gradient second", SIGNS),
+    "triangular_solve": ("second-steps", LAYOUT),
 }  # fmt: skip
 """{operator: (which comparisons are left out, why)}."""
 
@@ -429,6 +430,7 @@ OTHER_TANGENTS = {
     "cholesky_inverse": "PyTorch's is not the derivative",
     "nn.functional.max_unpool2d": "of places that repeat another element stays",
     "normal": "PyTorch fails over the shape of a mean that broadcasts",
+    "triangular_solve": "PyTorch's forgets the transposition, and takes tangents outside of the triangle",
     "scatter_reduce": "PyTorch has none for products without the first operand",
 }
 FORWARD = {

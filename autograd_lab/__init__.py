@@ -16,6 +16,7 @@ from .autograd.modes import (
     set_grad_enabled,
 )
 from .dtypes import (
+    FOREIGN,
     Size,
     bfloat16,
     complex32,
@@ -46,6 +47,7 @@ from .dtypes import float_ as float
 from .dtypes import int_ as int
 from .ops.publish import publish, publish_methods
 from .ops.rule import FUNCTIONS, METHODS
+from .ops.shapes import TypedStorage, UntypedStorage
 from .serialization import load, save
 from .tensor import Tensor, install
 
@@ -53,6 +55,7 @@ install(publish_methods(METHODS))
 globals().update(publish(creation.FACTORIES, "", __name__))
 globals().update(publish(FUNCTIONS, "", __name__))
 globals().update(publish(machine.NAMES, "", __name__))
+globals().update(FOREIGN)
 
 _LAYERS = """
     adaptive_avg_pool1d avg_pool1d bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d channel_shuffle cosine_similarity
@@ -68,7 +71,7 @@ _find = finder("")
 
 
 def __getattr__(name):
-    if name in ("compiler", "distributions", "func", "lab", "testing"):
+    if name in ("compiler", "distributions", "func", "lab", "library", "testing"):
         import importlib
 
         return importlib.import_module(f".{name}", __name__)

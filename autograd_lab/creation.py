@@ -899,6 +899,18 @@ FACTORIES = {
     "random": random,
     "return_types": return_types,
     "strided": strided,
+    **{
+        name: layout(name)
+        for name in (
+            "jagged",
+            "sparse_bsc",
+            "sparse_bsr",
+            "sparse_coo",
+            "sparse_csc",
+            "sparse_csr",
+            "_mkldnn",
+        )
+    },
     "memory_format": memory_format,
     "contiguous_format": contiguous_format,
     "preserve_format": preserve_format,

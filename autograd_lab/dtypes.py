@@ -5,6 +5,7 @@ result (bool < integer < floating), never its width, and integers become the def
 """
 
 import contextlib
+import math
 import operator
 
 import numpy as np
@@ -45,17 +46,18 @@ class dtype:  # noqa: N801 - PyTorch's name
 class foreign(dtype):  # noqa: N801 - one of the dtypes
     """A number type of PyTorch's that no tensor has here: programs may name it and compare with it, not compute in it."""
 
-    __slots__ = ("why",)
+    __slots__ = ("limits", "why")
 
-    def __init__(self, name, itemsize, why):
+    def __init__(self, name, itemsize, why, limits=None):
         self.name, self.itemsize, self.why = name, itemsize, why
-        self.is_floating_point = not name.startswith("complex")
-        self.is_signed = True
+        self.limits = limits  # what finfo or iinfo say: (eps, min, max, tiny), or (min, max)
+        self.is_floating_point = "float" in name
+        self.is_signed = not name.startswith("uint") and name != "float8_e8m0fnu"
 
     @property
     def is_complex(self):
         """Whether it is one of the complex types."""
-        return not self.is_floating_point
+        return self.name.startswith("complex")
 
     @property
     def np(self):
@@ -81,12 +83,29 @@ uint8, int8, int16, int32, int64 = (
 bool_ = dtype("bool")
 half, float_, double, short, int_, long = float16, float32, float64, int16, int32, int64
 
-_NO_BFLOAT, _NO_COMPLEX = (
+_NO_BFLOAT, _NO_COMPLEX, _NO_EIGHTH, _NO_UNSIGNED = (
     "NumPy has no bfloat16; use torch.float32 or torch.float16",
     "autograd_lab has no complex numbers",
+    "NumPy has no floating type of 8 bits or less; use torch.float32 or torch.float16",
+    "PyTorch itself computes little with it; use torch.int32 or torch.int64",
 )
-bfloat16 = foreign("bfloat16", 2, _NO_BFLOAT)
+bfloat16 = foreign(
+    "bfloat16", 2, _NO_BFLOAT, (2**-7, -(2 - 2**-7) * 2.0**127, (2 - 2**-7) * 2.0**127, 2.0**-126)
+)
 complex32, complex64, complex128 = [foreign(f"complex{n}", n // 8, _NO_COMPLEX) for n in (32, 64, 128)]
+_EIGHTHS = {
+    "8_e4m3fn": (0.125, -448.0, 448.0, 2.0**-6),
+    "8_e4m3fnuz": (0.125, -240.0, 240.0, 2.0**-7),
+    "8_e5m2": (0.25, -57344.0, 57344.0, 2.0**-14),
+    "8_e5m2fnuz": (0.125, -57344.0, 57344.0, 2.0**-15),
+    "8_e8m0fnu": (1.0, 2.0**-127, 2.0**127, 2.0**-127),
+    "4_e2m1fn_x2": None,
+}
+FOREIGN = {
+    **{f"uint{n}": foreign(f"uint{n}", n // 8, _NO_UNSIGNED, (0, 2**n - 1)) for n in (16, 32, 64)},
+    **{f"float{name}": foreign(f"float{name}", 1, _NO_EIGHTH, limits) for name, limits in _EIGHTHS.items()},
+}
+"""Further types of that kind, by name."""
 
 ALL = {d.np: d for d in (float16, float32, float64, uint8, int8, int16, int32, int64, bool_)}
 
@@ -215,11 +234,16 @@ class finfo:  # noqa: N801 - PyTorch's name
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
             )
-        info = np.finfo(type.np)
-        self.bits = info.bits
-        self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
-        self.tiny = self.smallest_normal = float(info.tiny)
-        self.resolution = 10.0**-info.precision
+        self.bits = 8 * type.itemsize
+        if isinstance(type, foreign) and type.limits is not None:
+            self.eps, self.min, self.max, self.tiny = type.limits
+        else:
+            info = np.finfo(type.np)
+            self.eps, self.min, self.max, self.tiny = [
+                float(v) for v in (info.eps, info.min, info.max, info.tiny)
+            ]
+        self.smallest_normal = self.tiny
+        self.resolution = 10.0 ** -int(-math.log10(self.eps))
         self.dtype = type.name
 
     def __repr__(self):
@@ -233,12 +257,18 @@ class iinfo:  # noqa: N801 - PyTorch's name
     """The limits of an integer type (torch.iinfo): max, min, bits."""
 
     def __init__(self, type):
-        if type.np.kind not in "iu":
+        if type is bool_:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
+        if type.is_floating_point or type.is_complex:
             raise TypeError(
                 "torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'"
             )
-        info = np.iinfo(type.np)
-        self.bits, self.max, self.min, self.dtype = info.bits, int(info.max), int(info.min), type.name
+        self.bits, self.dtype = 8 * type.itemsize, type.name
+        if isinstance(type, foreign):
+            self.min, self.max = type.limits
+        else:
+            info = np.iinfo(type.np)
+            self.min, self.max = int(info.min), int(info.max)
 
     def __repr__(self):
         return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

@@ -7,15 +7,20 @@ turned without effect, and what needs a device raises the error that PyTorch rai
 that programs import for several processes, for TorchScript and for PyTorch's compiler, with what can be answered here.
 """
 
+import contextlib
 import functools
 import sys
 from types import ModuleType
 
+import numpy as np
+
 from . import amp
 from ._version import __version__
 from .creation import device as device_of
+from .dtypes import Size, dtype
 from .nn.module import Module
 from .ops.linalg import LinAlgError
+from .tensor import Tensor
 from .warning import warn
 
 REFERENCE = "2.13.0"
@@ -64,6 +69,10 @@ class _Around:
         return False
 
 
+class _Marked(contextlib.ContextDecorator, _Around):
+    """A piece of a program that a profiler of devices would show by its name."""
+
+
 def _switch(error, text):
     return type("device", (_Around,), {"error": error, "text": text})
 
@@ -102,13 +111,21 @@ cuda = _device("cuda", "GPU of NVIDIA's")
 vars(cuda).update(
     _initialized=False,
     seed=_nothing,
+    StreamContext=_Around,
     set_rng_state=_nothing,
     get_rng_state_all=lambda: [],
     is_bf16_supported=_answers(False),
     is_tf32_supported=_answers(False),
     get_arch_list=lambda: [],
-    Stream=_raises(RuntimeError, "torch.cuda.Stream requires CUDA support"),
-    Event=_raises(RuntimeError, "Tried to instantiate dummy base class Event"),
+    **{
+        name: type(name, (), {"__init__": _raises(RuntimeError, text)})
+        for name, text in {
+            "Stream": "torch.cuda.Stream requires CUDA support",
+            "Event": "Tried to instantiate dummy base class Event",
+            "CUDAGraph": "Tried to instantiate dummy base class CUDAGraph",
+            "graph": "Tried to instantiate dummy base class CUDAGraph",
+        }.items()
+    },
     **dict.fromkeys(
         ["memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"], _answers(0)
     ),
@@ -318,13 +335,53 @@ _module(
     "_dynamo",
     "torch._dynamo: what programs tell PyTorch's compiler; torch.compile here needs none of it.",
     reset=_nothing,
-    **dict.fromkeys(["allow_in_graph", "disable"], _as_it_is),
+    **dict.fromkeys(
+        [
+            "allow_in_graph",
+            "assume_constant_result",
+            "disable",
+            "mark_dynamic",
+            "mark_static",
+            "mark_static_address",
+        ],
+        _as_it_is,
+    ),
+)
+_module(
+    "_dynamo._trace_wrapped_higher_order_op",
+    "torch._dynamo: there, x[i] under vmap needs a switch.",
+    TransformGetItemToIndex=_Around,
+)
+_module(
+    "types",
+    "torch.types: names for annotations.",
+    Number=int | float | bool,
+    Device=device_of | str | int | None,
+    Tensor=Tensor,
+    **dict.fromkeys(["_size"], Size | list[int] | tuple[int, ...]),
+    **{f"_{kind.__name__}": kind for kind in (int, float, bool, dtype)},
+)
+_module(
+    "cuda.nvtx",
+    "torch.cuda.nvtx: there is nothing that would read such marks.",
+    range=_Marked,
+    range_push=_nothing,
+    range_pop=_nothing,
+    mark=_nothing,
+)
+_config = f"autograd_lab {__version__}, which computes with NumPy {np.__version__}\n"
+_module(
+    "__config__",
+    "torch.__config__: what the library was built with.",
+    show=_answers(_config),
+    parallel_info=_answers(_config),
 )
 _module("onnx", "torch.onnx: not here; a compiled function has to_onnx.")
 _module(
     "_C",
     "torch._C: PyTorch's compiled part; what programs name of it.",
     _LinAlgError=LinAlgError,
+    _TensorMeta=type(Tensor),
     _get_tracing_state=_nothing,
     _log_api_usage_once=_nothing,
 )
@@ -340,7 +397,10 @@ NAMES = {
     "get_float32_matmul_precision": get_float32_matmul_precision,
     "set_float32_matmul_precision": set_float32_matmul_precision,
     "get_device_module": get_device_module,
-    **{name: sys.modules[f"autograd_lab.{name}"] for name in ("_C", "_dynamo", "distributed", "jit", "onnx")},
+    **{
+        name: sys.modules[f"autograd_lab.{name}"]
+        for name in ("_C", "__config__", "_dynamo", "distributed", "jit", "onnx", "types")
+    },
     "amp": amp,
     "autocast": amp.autocast,
     "is_autocast_enabled": amp.is_autocast_enabled,

@@ -12,6 +12,7 @@ import importlib
 import pkgutil
 import runpy
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 from typing import ClassVar
@@ -28,9 +29,10 @@ _OURS = {
 
 
 _LEFT_OUT = """
-    _subclasses _subclasses.fake_tensor autograd.profiler cuda.nvtx distributed._tensor distributed.autograd
+    _higher_order_ops _subclasses _subclasses.fake_tensor autograd.profiler distributed._composable distributed._tensor
+    distributed._tensor.experimental distributed.autograd distributed.optim
     distributed.device_mesh distributed.fsdp distributed.rpc distributed.tensor distributed.tensor.parallel fft futures fx fx.experimental fx.experimental.proxy_tensor
-    fx.passes fx.passes.shape_prop hub multiprocessing nested nn.parallel.scatter_gather overrides package profiler
+    fx.passes fx.passes.shape_prop hub multiprocessing nested nn.attention.flex_attention nn.parallel.distributed nn.parallel.scatter_gather overrides package profiler
     signal signal.windows sparse utils._foreach_utils utils.benchmark utils.cpp_extension utils.dlpack utils.tensorboard
 """
 """Modules of PyTorch's that are not here. Many a program imports one and never uses it, so they can be imported."""
@@ -67,6 +69,8 @@ class _LeftOut(ModuleType):
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
+        if name == "is_available":
+            return lambda: False
         made = _Refusing(name, (), {"__module__": self.__name__})
         setattr(self, name, made)
         return made
@@ -80,6 +84,9 @@ class _Torch(ModuleType):
     def __init__(self) -> None:
         super().__init__("torch", autograd_lab.__doc__)
         self.__version__ = version.__version__
+        self.__spec__ = ModuleSpec(
+            "torch", None, is_package=True
+        )  # by which programs look whether there is a torch
 
     def __getattr__(self, name: str) -> object:
         return getattr(autograd_lab, name)

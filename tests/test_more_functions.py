@@ -139,6 +139,8 @@ torch.autograd.grad(torch.autograd.grad((six[:, :1].as_strided((2,), (1,), 3) **
 torch.zeros(6)[::2].resize_(3).fill_(7.0)._base, torch.zeros(5, 3).t().resize_(3, 5).stride(), torch.zeros(5, 3)[:, 1].resize_(5).stride()
 torch.randn(2, 2).t().resize_as_(torch.ones(2, 2)).stride()
 (torch.FloatTensor | None) == (None | torch.FloatTensor), torch.utils.checkpoint.get_device_states(x), torch.utils.checkpoint.set_device_states([], []), torch._C._log_api_usage_once("a"), torch._C._get_tracing_state(), isinstance(torch.nn.Tanh(), torch.jit.ScriptModule)
+[(U.shape, S, V.shape, (U * S.unsqueeze(-2)) @ V.mT) for A in (S.detach(), B.detach().expand(2, 3, 2), B.detach().mT) for U, S, V in (torch.svd_lowrank(A, q=2), torch.svd_lowrank(A, 1, niter=3, M=A * 0.1), torch.pca_lowrank(A), torch.pca_lowrank(A, 1, center=False))]
+torch.autograd.grad(torch.svd_lowrank(S, 3)[1].sum(), S), told(lambda: torch.pca_lowrank(Z, q=9)), told(lambda: torch.pca_lowrank(Z, niter=-1)), told(lambda: torch.svd_lowrank(x))
 six.split(split_size=2, dim=1), six.split(split_size=[1, 2], dim=1), torch.split(tensor=six, split_size_or_sections=2), six.split(T(1)), told(lambda: six.split(split_size_or_sections=2)), told(lambda: six.split()), told(lambda: six.split(2.5))
 six.tensor_split(sections=2, dim=1), torch.tensor_split(six, indices=(1,), dim=1), six.tensor_split(tensor_indices_or_sections=T(2)), told(lambda: six.tensor_split(True))
 [torch.randint_like(six.detach(), **kw).unique() for kw in (dict(high=1), dict(low=2, high=3))], torch.randint_like(six.detach(), 5, high=6, generator=torch.Generator())
@@ -215,7 +217,83 @@ torch.GradScaler is torch.amp.GradScaler
 [packed(f) for f in (lambda: (x * 1).max(0), lambda: (x * 1).sort(), lambda: (x * 1).topk(2), lambda: (x * 1).cummax(0), lambda: x.exp(), lambda: (x * 1).kthvalue(1))]
 """
 
-PROGRAMS = {line: START + f"out['r'] = told(lambda: ({line}))" for line in LINES.strip().splitlines()}
+LIBRARY = """
+op, Tensor = torch.library.custom_op, torch.Tensor
+
+@op("demo::twice", mutates_args=())
+def twice(x: Tensor) -> Tensor:
+    return x * 2
+
+out["without a formula"] = twice(x), twice(x.detach()), repr(twice), told(lambda: twice(x).sum().backward())
+twice.register_autograd(lambda ctx, g: g * 2 * ctx.k, setup_context=lambda ctx, inputs, output: setattr(ctx, "k", inputs[0].shape[0]))
+y = twice(x)
+out["with"] = y.grad_fn.name(), torch.autograd.grad(y.sum(), x), torch.ops.demo.twice(x), torch.ops.demo.twice.default(x), told(lambda: torch.ops.demo.nothing)
+out["again"] = torch.autograd.grad(torch.autograd.grad((twice(x) ** 2).sum(), x, create_graph=True)[0].sum(), x)
+
+def axpy(a: float, x: Tensor, y: Tensor, n: int = 1, *, shift: float = 0.0) -> Tensor:
+    return a * x * n + y + shift
+
+def keep(ctx, inputs, keyword_only_inputs, output):
+    ctx.save_for_backward(inputs[1])
+    ctx.a, ctx.shift, ctx.needs, ctx.shape = inputs[0] * inputs[3], keyword_only_inputs["shift"], ctx.needs_input_grad, output.shape
+
+def back(ctx, g):
+    out["kept"] = ctx.saved_tensors, ctx.shift, ctx.needs[:4], ctx.shape
+    return None, g * ctx.a, g, None
+
+op("demo::axpy", axpy, mutates_args=())
+torch.library.register_autograd("demo::axpy", back, setup_context=keep)
+out["axpy"] = torch.autograd.grad(torch.ops.demo.axpy(2.0, x, x * 3, n=3, shift=0.5).sum(), x), torch.ops.demo.axpy(2.0, x, T([1.0, 1.0, 1.0]))
+
+@op("demo::inc", mutates_args={"x"})
+def inc(x: Tensor) -> None:
+    x.add_(1)
+
+z = torch.zeros(2)
+out["writes"] = inc(z), z, z._version
+
+@op("demo::two", mutates_args=())
+def two(x: Tensor) -> tuple[Tensor, Tensor]:
+    return x + 1, x * 3
+
+two.register_autograd(lambda ctx, a, b: a + 3 * b)
+out["two"] = torch.autograd.grad(sum(v.sum() for v in two(x)), x), torch.autograd.grad(two(x)[0].sum(), x), type(two(x)).__name__
+
+@op("demo::same", mutates_args=())
+def same(x: Tensor) -> Tensor:
+    return x
+
+def alias(x):
+    try:
+        same(x)
+    except RuntimeError as error:
+        return re.sub("'.*?' from '.*?'|__main__", "", str(error))[:20]
+
+import re
+out["alias"] = alias(z), alias(x)
+def bare(x, y: Tensor) -> Tensor: return y
+out["not said"] = told(lambda: op("demo::bare", bare, mutates_args=()))[:70]
+out["fake"] = twice.register_fake(lambda x: torch.empty_like(x)) is not None, twice.register_kernel("cpu")(lambda x: x * 5) is not None, twice(x.detach())
+"""
+
+CONTAINERS = """
+from torch.utils import _pytree as P
+class Pair:
+    def __init__(self, a, b):
+        self.a, self.b = a, b
+P.register_pytree_node(Pair, lambda p: ([p.a, p.b], "told"), lambda parts, context: Pair(*parts))
+p = Pair(x.detach(), {"k": T(2.0)})
+leaves, spec = P.tree_flatten(p)
+again = P.tree_unflatten(leaves, spec)
+out["leaves"] = leaves, spec.num_leaves, type(again).__name__, again.b, told(lambda: P.register_pytree_node(dict, None, None))
+g = torch.func.grad(lambda p: (p.a.sum() * p.b["k"]))(p)
+out["func"] = type(g).__name__, g.a, g.b
+"""
+
+PROGRAMS = {line: START + f"out['r'] = told(lambda: ({line}))" for line in LINES.strip().splitlines()} | {
+    "operations of one's own": START + LIBRARY,
+    "containers of one's own": START + CONTAINERS,
+}
 
 STORED = stored(__file__)
 

@@ -58,6 +58,13 @@ one.imag
 one.is_shared(), one.share_memory_(), one.to_dense()
 torch.float32 in [torch.float32, torch.bfloat16], one.dtype == torch.bfloat16, str(torch.bfloat16), str(torch.complex64), torch.bfloat16.itemsize
 one.dtype in (torch.complex64, torch.complex128), torch.complex64.is_complex, torch.bfloat16.is_floating_point, isinstance(torch.bfloat16, torch.dtype)
+[(str(d), d.is_floating_point, d.is_complex, d.is_signed, d.itemsize, d.is_floating_point and str(torch.finfo(d))) for d in (torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz, torch.float8_e8m0fnu, torch.bfloat16, torch.complex64, torch.float16, torch.float32, torch.float64)]
+[(str(d), d.is_floating_point, d.is_complex, d.is_signed, d.itemsize, str(torch.iinfo(d)), torch.iinfo(d).max, torch.iinfo(d).bits) for d in (torch.uint16, torch.uint32, torch.uint64, torch.uint8, torch.int8, torch.int64)]
+[str(l) for l in (torch.sparse_coo, torch.sparse_csr, torch._mkldnn, torch.jagged)], one.layout == torch.sparse_coo, isinstance(3, torch.types.Number), torch.types._float, torch.types._int
+torch.iinfo(torch.bool)
+torch.iinfo(torch.bfloat16)
+torch.finfo(torch.uint16)
+[vars(torch.compiler)[k]() for k in ("is_compiling", "is_dynamo_compiling", "is_exporting")], type(torch.__config__.show()).__name__, isinstance(one.untyped_storage(), torch.UntypedStorage)
 where()
 torch.ones(3, 3).triu(T(1))
 F.pad(torch.zeros(2), (0, T(5)))
@@ -190,6 +197,15 @@ def test_it_is_as_pytorch_left_it(name, monkeypatch):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_record_is_what_live_pytorch_leaves(name):
     assert not differences(live(STORED, PROGRAMS[name]), STORED["results"][name])
+
+
+def test_no_tensor_is_sparse():
+    x = autograd_lab.ones(2)
+    for use in (autograd_lab.zeros, autograd_lab.rand, autograd_lab.empty, x.new_zeros):
+        with pytest.raises(NotImplementedError, match="no tensors of layout torch.sparse_coo here"):
+            use(2, layout=autograd_lab.sparse_coo)
+        assert use(2, layout=autograd_lab.strided).shape == (2,)
+    assert x.layout != autograd_lab.sparse_coo
 
 
 def test_a_type_that_numpy_has_not_cannot_be_computed_in():

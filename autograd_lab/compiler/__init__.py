@@ -31,7 +31,20 @@ def disable(fn=None, recursive=True, *, reason=None):
     return fn if fn is not None else disable
 
 
+assume_constant_result = allow_in_graph
+is_dynamo_compiling = is_compiling
+
+
+def is_exporting():
+    """Whether a function is being exported by torch.export, which is not here: False (torch.compiler.is_exporting)."""
+    return False
+
+
+def reset():
+    """Forget nothing: a compiled function holds its own graphs, and goes with them (torch.compiler.reset)."""
+
+
 __all__ = [
-    "Compiled", "GraphBreakError", "GraphExportError", "GraphFormatError", "OptimizedModule", "allow_in_graph", "compile", "disable",
-    "is_compiling", "load", "save",
+    "Compiled", "GraphBreakError", "GraphExportError", "GraphFormatError", "OptimizedModule", "allow_in_graph",
+    "assume_constant_result", "compile", "disable", "is_compiling", "is_dynamo_compiling", "is_exporting", "load", "reset", "save",
 ]  # fmt: skip

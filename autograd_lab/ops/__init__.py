@@ -8,3 +8,12 @@ import pkgutil
 
 for _page in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_page.name}")
+
+
+def __getattr__(name):
+    """torch.ops.<namespace>: what torch.library.custom_op made."""
+    from ..library import NAMESPACES
+
+    if name in NAMESPACES:
+        return NAMESPACES[name]
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -20,6 +20,7 @@ from ..layout import columns
 from ..warning import warn_once
 from . import both
 from .comparison import constant_result
+from .draws import randn
 from .general import GeneralRule, call
 from .numerics import packed_lu, permutation
 from .products import matmul
@@ -1183,6 +1184,43 @@ def _old_svd(input, some=True, compute_uv=True):
     """(U, S, V) with A = U diag(S) V^T (torch.svd)."""
     u, s, vh = _svd("linalg.svd", input, not some)
     return return_types.svd((u, s, vh.mT))
+
+
+@function(method=False)
+def svd_lowrank(A, q=6, niter=2, M=None):
+    """(U, S, V) of about the q largest singular values of A, or of A - M, found from random vectors (torch.svd_lowrank).
+
+    The range of A is that of A R for a random R (..., n, q), the nearer the more often A A^T is applied: `niter` times. In its basis
+    A is small (Halko, Martinsson and Tropp 2009).
+    """
+    q = 6 if q is None else q
+    m, n = A.shape[-2:]
+    whole = A if M is None else A - M.broadcast_to(A.shape)
+    if m < n:
+        whole = whole.mT
+    basis = qr(matmul(whole, randn(whole.shape[-1], q, dtype=A.dtype)))[0]
+    for _ in range(niter):
+        basis = qr(matmul(whole.mT, basis))[0]
+        basis = qr(matmul(whole, basis))[0]
+    u, s, vh = svd(matmul(basis.mT, whole), full_matrices=False)
+    u, v = matmul(basis, u), vh.mT
+    return (v, s, u) if m < n else (u, s, v)
+
+
+@function(method=False)
+def pca_lowrank(A, q=None, center=True, niter=2):
+    """(U, S, V) of about the q first principal components of the rows of A (torch.pca_lowrank). q: min(6, m, n) if not given.
+
+    Raises ValueError if q is not within 0 and min(m, n), or niter negative.
+    """
+    m, n = A.shape[-2:]
+    if q is None:
+        q = min(6, m, n)
+    elif not 0 <= q <= min(m, n):
+        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}")
+    if niter < 0:
+        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    return svd_lowrank(A - A.mean(dim=-2, keepdim=True) if center else A, q, niter)
 
 
 # -- powers, exponential, small things ----------------------------------------------------------------

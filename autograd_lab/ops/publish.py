@@ -5,6 +5,7 @@ from types import FunctionType
 
 from ..autograd.modes import THREAD
 from ..autograd.views import check_writable
+from ..layout import layout, strided
 from .arguments import other_form, why
 from .out import refuse_dual, typed_as, write_out
 
@@ -39,6 +40,8 @@ def takes_nothing(fn):
 
 def _public(fn, key, module):
     def call(*args, out=None, **kwargs):
+        if kwargs and "layout" in kwargs:
+            _check_layout(kwargs["layout"])
         try:
             if out is None:
                 return fn(*args, **kwargs)
@@ -65,8 +68,18 @@ def _public(fn, key, module):
     return _dressed(call, fn, key)
 
 
+def _check_layout(wanted):
+    """Raise NotImplementedError for a layout that no tensor has here."""
+    if isinstance(wanted, layout) and wanted is not strided:
+        raise NotImplementedError(
+            f"there are no tensors of layout {wanted} here: autograd_lab has neither sparse nor nested tensors"
+        )
+
+
 def _public_method(fn, key):
     def call(self, *args, **kwargs):
+        if kwargs and "layout" in kwargs:
+            _check_layout(kwargs["layout"])
         try:
             result = fn(self, *args, **kwargs)
             if result is not NotImplemented:

@@ -47,6 +47,8 @@ class TreeSpec:
         if self.type is None:
             return next(leaves)
         parts = [child._join(leaves) for child in self.children_specs]
+        if self.type in _REGISTERED:
+            return _REGISTERED[self.type][1](parts, self.context)
         if self.type is defaultdict:
             factory, keys = self.context
             return defaultdict(factory, zip(keys, parts, strict=True))
@@ -58,11 +60,37 @@ class TreeSpec:
 
 
 LEAF = TreeSpec(None, None, [])
+_REGISTERED = {}  # by class: (how to take one apart, how to put it together)
+
+
+def register_pytree_node(
+    cls, flatten_fn, unflatten_fn, *, serialized_type_name=None, to_dumpable_context=None, from_dumpable_context=None,
+    flatten_with_keys_fn=None,
+):  # fmt: skip
+    """Let objects of the class `cls` count as containers (torch.utils._pytree.register_pytree_node).
+
+    flatten_fn(object) gives (children, context), unflatten_fn(children, context) an object. The others are for files and paths,
+    which are not here. Raises ValueError if the class is registered.
+    """
+    if cls in _REGISTERED or cls in (list, tuple, dict, OrderedDict, defaultdict, deque):
+        raise ValueError(f"{cls} is already registered as pytree node.")
+    _REGISTERED[cls] = flatten_fn, unflatten_fn
+
+
+def _dict_flatten_with_keys(d):
+    return [(key, value) for key, value in d.items()], list(d)
+
+
+def _dict_unflatten(values, keys):
+    return dict(zip(keys, values, strict=True))
 
 
 def _children(tree):
     """(context, children) of a container; None for a leaf."""
     kind = type(tree)
+    if kind in _REGISTERED:
+        children, context = _REGISTERED[kind][0](tree)
+        return context, list(children)
     if kind in (dict, OrderedDict):
         return list(tree), list(tree.values())
     if kind is defaultdict:
@@ -129,6 +157,6 @@ def tree_any(pred, tree, is_leaf=None):
 
 
 __all__ = [
-    "PyTree", "TreeSpec", "tree_all", "tree_any", "tree_flatten", "tree_leaves", "tree_map", "tree_map_only", "tree_structure",
+    "PyTree", "TreeSpec", "register_pytree_node", "tree_all", "tree_any", "tree_flatten", "tree_leaves", "tree_map", "tree_map_only", "tree_structure",
     "tree_unflatten",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ that programs import for several processes, for TorchScript and for PyTorch's co
 import contextlib
 import functools
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 
@@ -331,9 +331,19 @@ _module(
 )
 _module("distributed.nn", "torch.distributed.nn: there is one process, and nothing to exchange.")
 
+
+def _of_dynamo(name):
+    if name not in ("OptimizedModule", "eval_frame"):
+        raise AttributeError(f"module 'autograd_lab._dynamo' has no attribute '{name}'")
+    from .compiler import OptimizedModule
+
+    return OptimizedModule if name == "OptimizedModule" else SimpleNamespace(OptimizedModule=OptimizedModule)
+
+
 _module(
     "_dynamo",
     "torch._dynamo: what programs tell PyTorch's compiler; torch.compile here needs none of it.",
+    __getattr__=_of_dynamo,
     reset=_nothing,
     **dict.fromkeys(
         [

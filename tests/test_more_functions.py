@@ -138,7 +138,7 @@ torch.autograd.grad(x[::2].as_strided((2,), (1,)).sum(), x)
 torch.autograd.grad(torch.autograd.grad((six[:, :1].as_strided((2,), (1,), 3) ** 3).sum(), six, create_graph=True)[0].sum(), six)
 torch.zeros(6)[::2].resize_(3).fill_(7.0)._base, torch.zeros(5, 3).t().resize_(3, 5).stride(), torch.zeros(5, 3)[:, 1].resize_(5).stride()
 torch.randn(2, 2).t().resize_as_(torch.ones(2, 2)).stride()
-(torch.FloatTensor | None) == (None | torch.FloatTensor), torch.utils.checkpoint.get_device_states(x), torch.utils.checkpoint.set_device_states([], []), torch._C._log_api_usage_once("a"), torch._C._get_tracing_state(), isinstance(torch.nn.Tanh(), torch.jit.ScriptModule)
+(torch.FloatTensor | None) == (None | torch.FloatTensor), torch.utils.checkpoint.get_device_states(x), torch.utils.checkpoint.set_device_states([], []), torch._C._log_api_usage_once("a"), torch._C._get_tracing_state(), isinstance(torch.nn.Tanh(), torch.jit.ScriptModule), isinstance(torch.nn.Tanh(), torch._dynamo.eval_frame.OptimizedModule), isinstance(torch.compile(torch.nn.Tanh()), torch._dynamo.OptimizedModule)
 [(U.shape, S, V.shape, (U * S.unsqueeze(-2)) @ V.mT) for A in (S.detach(), B.detach().expand(2, 3, 2), B.detach().mT) for U, S, V in (torch.svd_lowrank(A, q=2), torch.svd_lowrank(A, 1, niter=3, M=A * 0.1), torch.pca_lowrank(A), torch.pca_lowrank(A, 1, center=False))]
 torch.autograd.grad(torch.svd_lowrank(S, 3)[1].sum(), S), told(lambda: torch.pca_lowrank(Z, q=9)), told(lambda: torch.pca_lowrank(Z, niter=-1)), told(lambda: torch.svd_lowrank(x))
 six.split(split_size=2, dim=1), six.split(split_size=[1, 2], dim=1), torch.split(tensor=six, split_size_or_sections=2), six.split(T(1)), told(lambda: six.split(split_size_or_sections=2)), told(lambda: six.split()), told(lambda: six.split(2.5))

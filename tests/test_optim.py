@@ -126,6 +126,31 @@ out['ASGD'] = slopes(t.ASGD, dict(ax=leaf(.5, .4, .3), eta=fixed(.9), mu=fixed(1
 out['Rprop'] = slopes(t.Rprop, dict(prev=leaf(.5, -.4, .3), step_size=leaf(.2, .1, .4), **ten), 1, lr=0.9)
 """
 
+WRAPPED = """
+class Wraps(torch.optim.Optimizer):
+    def __init__(self, inner):
+        self.inner, self.steps = inner, 0
+    state = property(lambda self: self.inner.state)
+    param_groups = property(lambda self: self.inner.param_groups)
+    defaults = property(lambda self: self.inner.defaults)
+    def zero_grad(self, set_to_none=True):
+        self.inner.zero_grad(set_to_none)
+    def step(self, closure=None):
+        self.steps += 1
+        return self.inner.step(closure)
+p = torch.nn.Parameter(torch.tensor([1.0, 2.0]))
+opt = Wraps(torch.optim.SGD([p], lr=0.5))
+plan = torch.optim.lr_scheduler.LambdaLR(opt, lambda epoch: 1 / (1 + epoch))
+calls = []
+removes = [opt.inner.register_step_pre_hook(lambda *a: calls.append("inner"))]
+for _ in range(3):
+    opt.zero_grad()
+    (p**2).sum().backward()
+    opt.step()
+    plan.step()
+out["r"] = p.tolist(), opt.steps, calls, plan.get_last_lr(), isinstance(opt, torch.optim.Optimizer)
+"""
+
 SETTINGS_AS_TENSORS = (
     ATTEMPT
     + """
@@ -184,6 +209,7 @@ PROGRAMS = (
         if "lambda" not in make and "[1.0, 2.0]" not in make and "[0.01" not in make
     }
     | {"recorded steps from given states": GIVEN_STATES}
+    | {"one optimizer around another": WRAPPED}
     | {"settings as tensors, and those the CPU has not": SETTINGS_AS_TENSORS}
     | {f"20 steps of {make}": RUN.format(make=make) for make in OPTIMIZERS}
     | {f"schedule {make}": SCHEDULE.format(make=make) for make in SCHEDULERS}

@@ -334,7 +334,10 @@ def _with_hooks(step):
 
     @wraps(step)
     def call(self, *args, **kwargs):
-        before, after = self._optimizer_step_pre_hooks, self._optimizer_step_post_hooks
+        before = self.__dict__.get("_optimizer_step_pre_hooks")
+        if before is None:  # one that wraps another and has not called __init__
+            return step(self, *args, **kwargs)
+        after = self._optimizer_step_post_hooks
         if not (before or after or GLOBAL_STEP_PRE_HOOKS or GLOBAL_STEP_POST_HOOKS):
             return step(self, *args, **kwargs)
         args = (self, *args)

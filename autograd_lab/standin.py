@@ -131,6 +131,8 @@ def stand_in() -> ModuleType:
         sys.modules[f"torch.{path}"] = left_out = _LeftOut(f"torch.{path}")
         setattr(sys.modules[parent], last, left_out)
     torch.Future = sys.modules["torch.futures"].Future
+    for name in ("PyTorchFileReader", "PyTorchFileWriter"):
+        setattr(torch, name, _Refusing(name, (), {"__module__": "torch"}))
     return torch
 
 

@@ -290,9 +290,52 @@ g = torch.func.grad(lambda p: (p.a.sum() * p.b["k"]))(p)
 out["func"] = type(g).__name__, g.a, g.b
 """
 
+DATASETS = """
+import torch.utils.data as D
+class It(D.IterableDataset):
+    def __init__(s,n): s.n=n
+    def __iter__(s): return iter(range(s.n))
+    def __len__(s): return 3
+    def __repr__(s): return "It"
+def t(name,f):
+    with warnings.catch_warnings(record=True) as w:
+        warnings.simplefilter("always")
+        try: r=f()
+        except Exception as e: r=f"{type(e).__name__}: {str(e)[:200]}"
+    out[name] = r, [str(x.message)[:150] for x in w if 'Length' in str(x.message)]
+class B(D.Dataset):
+    def __init__(s,k=0): s.k=k
+    def __getitem__(s,i): return i
+    def __len__(s): return 6
+    def __getitems__(s,i): return [-j for j in i]+[0]*s.k
+class P(D.Dataset):
+    def __getitem__(s,i): return i*10
+    def __len__(s): return 6
+def go():
+    l=D.DataLoader(It(5),batch_size=None); r=[]; len(l); return list(l)
+t('len',go)
+t('nolen',lambda:list(D.DataLoader(It(5),batch_size=None)))
+def go2():
+    l=D.DataLoader(It(9),batch_size=2); len(l); return [b.tolist() for b in l]
+t('len batch',go2)
+def go3():
+    l=D.DataLoader(It(4),batch_size=1,num_workers=2); len(l); return [b.tolist() for b in l]
+t('len work',go3)
+t('sub',lambda:[b.tolist() for b in D.DataLoader(D.Subset(B(),[1,3,5]),batch_size=2)])
+t('sub2',lambda:[b.tolist() for b in D.DataLoader(D.Subset(P(),[1,3,5]),batch_size=2)])
+t('sub of sub',lambda:D.Subset(D.Subset(B(),[1,3,5]),[0,2]).__getitems__([1,0]))
+t('st',lambda:D.StackDataset(B(),P()).__getitems__([1,2]))
+t('std',lambda:D.StackDataset(a=B(),b=P()).__getitems__([1,2]))
+t('bad',lambda:D.StackDataset(B(1),P()).__getitems__([1,2]))
+t('badd',lambda:D.StackDataset(a=B(1),b=P()).__getitems__([1,2]))
+t('ldr',lambda:[ [x.tolist() for x in b] for b in D.DataLoader(D.StackDataset(B(),P()),batch_size=2)])
+t('rs',lambda:[a.__getitems__([0]) for a in D.random_split(B(),[2,4],generator=torch.Generator().manual_seed(0))])
+"""
+
 PROGRAMS = {line: START + f"out['r'] = told(lambda: ({line}))" for line in LINES.strip().splitlines()} | {
     "operations of one's own": START + LIBRARY,
     "containers of one's own": START + CONTAINERS,
+    "several items at once": START + DATASETS,
 }
 
 STORED = stored(__file__)

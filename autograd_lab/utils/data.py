@@ -45,6 +45,12 @@ class TensorDataset(Dataset):
         return self.tensors[0].shape[0]
 
 
+def _items(dataset, places):
+    """Several items of a dataset, all at once if it can do that."""
+    together = getattr(dataset, "__getitems__", None)
+    return together(places) if callable(together) else [dataset[i] for i in places]
+
+
 class Subset(Dataset):
     """Some items of a dataset, by number."""
 
@@ -55,6 +61,9 @@ class Subset(Dataset):
         if isinstance(index, list):
             return self.dataset[[self.indices[i] for i in index]]
         return self.dataset[self.indices[index]]
+
+    def __getitems__(self, indices):
+        return _items(self.dataset, [self.indices[i] for i in indices])
 
     def __len__(self):
         return len(self.indices)
@@ -125,6 +134,20 @@ class StackDataset(Dataset):
         if isinstance(self.datasets, dict):
             return {name: dataset[index] for name, dataset in self.datasets.items()}
         return tuple([dataset[index] for dataset in self.datasets])
+
+    def __getitems__(self, indices):
+        """The items at `indices`. Raises ValueError if one of the datasets gives another number of them."""
+        named = isinstance(self.datasets, dict)
+        columns = [
+            _items(dataset, indices) for dataset in (self.datasets.values() if named else self.datasets)
+        ]
+        for column in columns:
+            if len(column) != len(indices):
+                raise ValueError(
+                    f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(column)}"
+                )
+        rows = list(zip(*columns, strict=True))
+        return [dict(zip(self.datasets, row, strict=True)) for row in rows] if named else rows
 
     def __len__(self):
         return self._length
@@ -422,6 +445,7 @@ class DataLoader(Generic[T]):
         )
         in_batches = batch_size is not None or batch_sampler is not None
         self.collate_fn = collate_fn or (default_collate if in_batches else default_convert)
+        self._said_length = None  # what len() of an iterable dataset was, once it has been asked
         self._ready = True
 
     def __setattr__(self, name, value):
@@ -431,7 +455,7 @@ class DataLoader(Generic[T]):
 
     def __len__(self):
         if isinstance(self.dataset, IterableDataset):
-            count = len(self.dataset)
+            count = self._said_length = len(self.dataset)
             if self.batch_size is None:
                 return count
             return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
@@ -447,11 +471,17 @@ class DataLoader(Generic[T]):
         return kind(self)
 
 
-class _SingleProcessDataLoaderIter:
+class _BaseDataLoaderIter:
+    """What goes through the data of a loader; programs ask whether an iterator is one."""
+
+
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
     """One time through the data of a loader. It goes on after an item that could not be loaded."""
 
+    _cause = ""
+
     def __init__(self, loader):
-        self._loader, self._num_yielded = loader, 0
+        self._loader, self._num_yielded, self._said_length = loader, 0, loader._said_length
         self._sampler_iter = iter(())
         if not isinstance(loader.dataset, IterableDataset):
             self._sampler_iter = iter(
@@ -472,6 +502,12 @@ class _SingleProcessDataLoaderIter:
     def __next__(self):
         batch = self._next_batch()
         self._num_yielded += 1
+        if self._said_length is not None and self._num_yielded > self._said_length:
+            warnings.warn(
+                f"Length of IterableDataset {self._loader.dataset} was reported to be {self._said_length}"
+                f"(when accessing len(dataloader)), but {self._num_yielded} samples have been fetched. {self._cause}",
+                stacklevel=2,
+            )
         return batch
 
     def _next_batch(self):
@@ -494,8 +530,7 @@ class _Part:
             rows = next(wanted)
             if loader.batch_sampler is None:
                 return loader.collate_fn(dataset[rows])
-            together = getattr(dataset, "__getitems__", None)
-            return loader.collate_fn(together(rows) if together else [dataset[i] for i in rows])
+            return loader.collate_fn(_items(dataset, rows))
         if loader.batch_size is None:
             return loader.collate_fn(next(self.items))
         batch = list(itertools.islice(self.items, loader.batch_size))
@@ -506,6 +541,11 @@ class _Part:
 
 class _MultiProcessingDataLoaderIter(_SingleProcessDataLoaderIter):
     """The same, as several workers would do it, each with random numbers of its own: batch k is made by worker k % num_workers."""
+
+    _cause = (
+        "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica at each worker: "
+        "each of them goes through all of it, unless it heeds get_worker_info()."
+    )
 
     def _start(self, loader):
         workers = loader.__dict__.get("_workers")

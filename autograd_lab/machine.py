@@ -411,6 +411,7 @@ NAMES = {
         name: sys.modules[f"autograd_lab.{name}"]
         for name in ("_C", "__config__", "_dynamo", "distributed", "jit", "onnx", "types")
     },
+    "ScriptModule": sys.modules["autograd_lab.jit"].ScriptModule,
     "amp": amp,
     "autocast": amp.autocast,
     "is_autocast_enabled": amp.is_autocast_enabled,

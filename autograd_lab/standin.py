@@ -33,7 +33,7 @@ _LEFT_OUT = """
     distributed._tensor.experimental distributed.autograd distributed.optim
     distributed.device_mesh distributed.fsdp distributed.rpc distributed.tensor distributed.tensor.parallel fft futures fx fx.experimental fx.experimental.proxy_tensor
     fx.passes fx.passes.shape_prop hub multiprocessing nested nn.attention.flex_attention nn.parallel.distributed nn.parallel.scatter_gather overrides package profiler
-    signal signal.windows sparse utils._foreach_utils utils.benchmark utils.cpp_extension utils.dlpack utils.tensorboard
+    signal signal.windows sparse utils._foreach_utils utils.benchmark utils.cpp_extension utils.dlpack utils.flop_counter utils.tensorboard
 """
 """Modules of PyTorch's that are not here. Many a program imports one and never uses it, so they can be imported."""
 
@@ -69,7 +69,7 @@ class _LeftOut(ModuleType):
     def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
-        if name == "is_available":
+        if name in ("is_available", "kineto_available"):
             return lambda: False
         made = _Refusing(name, (), {"__module__": self.__name__})
         setattr(self, name, made)

@@ -1,7 +1,7 @@
 """Nested lists, tuples and dicts of values, taken apart into their leaves and put together again (torch.utils._pytree)."""
 
 import typing
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict, deque, namedtuple
 
 from ..dtypes import Size
 
@@ -10,7 +10,7 @@ PyTree = typing.Any
 
 
 class TreeSpec:
-    """How a nested value is built: its container, what is special about it (keys, a type), the specs of its children."""
+    """How a nested value is built: the kind of its container, what is special about it (keys, a type), the specs of its children."""
 
     def __init__(self, type, context, children):
         self.type, self.context, self.children_specs = type, context, children
@@ -47,20 +47,23 @@ class TreeSpec:
         if self.type is None:
             return next(leaves)
         parts = [child._join(leaves) for child in self.children_specs]
-        if self.type in _REGISTERED:
-            return _REGISTERED[self.type][1](parts, self.context)
-        if self.type is defaultdict:
-            factory, keys = self.context
-            return defaultdict(factory, zip(keys, parts, strict=True))
-        if issubclass(self.type, dict):
-            return self.type(zip(self.context, parts, strict=True))
-        if self.type is deque:
-            return deque(parts, maxlen=self.context)
-        return self.type(*parts) if hasattr(self.type, "_fields") else self.type(parts)
+        return SUPPORTED_NODES[self.type].unflatten_fn(parts, self.context)
 
 
-LEAF = TreeSpec(None, None, [])
-_REGISTERED = {}  # by class: (how to take one apart, how to put it together)
+class LeafSpec(TreeSpec):
+    """The spec of a single value."""
+
+    def __init__(self):
+        super().__init__(None, None, [])
+
+
+LEAF = LeafSpec()
+
+# -- the containers -----------------------------------------------------------------------------------
+
+NodeDef = namedtuple("NodeDef", "type flatten_fn unflatten_fn")
+SUPPORTED_NODES = {}
+"""By the kind of container: how to take one apart into (children, context), and how to put it together of both."""
 
 
 def register_pytree_node(
@@ -72,36 +75,48 @@ def register_pytree_node(
     flatten_fn(object) gives (children, context), unflatten_fn(children, context) an object. The others are for files and paths,
     which are not here. Raises ValueError if the class is registered.
     """
-    if cls in _REGISTERED or cls in (list, tuple, dict, OrderedDict, defaultdict, deque):
+    if cls in SUPPORTED_NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
-    _REGISTERED[cls] = flatten_fn, unflatten_fn
+    SUPPORTED_NODES[cls] = NodeDef(cls, flatten_fn, unflatten_fn)
 
 
-def _dict_flatten_with_keys(d):
-    return [(key, value) for key, value in d.items()], list(d)
+def _get_node_type(tree):
+    """The kind of container: the class, but one kind for all tuples with names."""
+    kind = type(tree)
+    return namedtuple if issubclass(kind, tuple) and _named(kind) else kind
+
+
+def _named(kind):
+    return hasattr(kind, "_fields") or hasattr(kind, "n_fields")  # of Python's, or of return_types
 
 
 def _dict_unflatten(values, keys):
     return dict(zip(keys, values, strict=True))
 
 
-def _children(tree):
-    """(context, children) of a container; None for a leaf."""
-    kind = type(tree)
-    if kind in _REGISTERED:
-        children, context = _REGISTERED[kind][0](tree)
-        return context, list(children)
-    if kind in (dict, OrderedDict):
-        return list(tree), list(tree.values())
-    if kind is defaultdict:
-        return [tree.default_factory, list(tree)], list(tree.values())
-    if kind is deque:
-        return tree.maxlen, list(tree)
-    if kind in (list, tuple, Size) or (
-        isinstance(tree, tuple) and (hasattr(kind, "_fields") or hasattr(kind, "n_fields"))
-    ):
-        return None, list(tree)
-    return None
+def _dict_flatten_with_keys(d):
+    return [(key, value) for key, value in d.items()], list(d)
+
+
+for _kind in (list, tuple, Size):
+    register_pytree_node(_kind, lambda x: (list(x), None), lambda parts, _, kind=_kind: kind(parts))
+register_pytree_node(dict, lambda d: (list(d.values()), list(d)), _dict_unflatten)
+register_pytree_node(
+    OrderedDict,
+    lambda d: (list(d.values()), list(d)),
+    lambda parts, keys: OrderedDict(zip(keys, parts, strict=True)),
+)
+register_pytree_node(
+    defaultdict,
+    lambda d: (list(d.values()), [d.default_factory, list(d)]),
+    lambda parts, context: defaultdict(context[0], zip(context[1], parts, strict=True)),
+)
+register_pytree_node(deque, lambda d: (list(d), d.maxlen), deque)
+register_pytree_node(
+    namedtuple,
+    lambda x: (list(x), type(x)),
+    lambda parts, kind: kind(*parts) if hasattr(kind, "_fields") else kind(parts),
+)
 
 
 def tree_flatten(tree, is_leaf=None):
@@ -111,12 +126,12 @@ def tree_flatten(tree, is_leaf=None):
 
 
 def _taken_apart(tree, is_leaf, leaves):
-    found = None if is_leaf is not None and is_leaf(tree) else _children(tree)
-    if found is None:
+    kind = _get_node_type(tree)
+    if (is_leaf is not None and is_leaf(tree)) or kind not in SUPPORTED_NODES:
         leaves.append(tree)
         return LEAF
-    context, children = found
-    return TreeSpec(type(tree), context, [_taken_apart(child, is_leaf, leaves) for child in children])
+    children, context = SUPPORTED_NODES[kind].flatten_fn(tree)
+    return TreeSpec(kind, context, [_taken_apart(child, is_leaf, leaves) for child in children])
 
 
 def tree_unflatten(leaves, treespec):
@@ -157,6 +172,17 @@ def tree_any(pred, tree, is_leaf=None):
 
 
 __all__ = [
-    "PyTree", "TreeSpec", "register_pytree_node", "tree_all", "tree_any", "tree_flatten", "tree_leaves", "tree_map", "tree_map_only", "tree_structure",
+    "SUPPORTED_NODES",
+    "LeafSpec",
+    "PyTree",
+    "TreeSpec",
+    "register_pytree_node",
+    "tree_all",
+    "tree_any",
+    "tree_flatten",
+    "tree_leaves",
+    "tree_map",
+    "tree_map_only",
+    "tree_structure",
     "tree_unflatten",
 ]  # fmt: skip

@@ -18,7 +18,7 @@ from . import amp
 from ._version import __version__
 from .creation import device as device_of
 from .dtypes import Size, dtype
-from .nn.module import Module
+from .nn.module import Module, parse_to
 from .ops.linalg import LinAlgError
 from .tensor import Tensor
 from .warning import warn
@@ -114,6 +114,7 @@ vars(cuda).update(
     StreamContext=_Around,
     set_rng_state=_nothing,
     get_rng_state_all=lambda: [],
+    set_rng_state_all=_nothing,
     is_bf16_supported=_answers(False),
     is_tf32_supported=_answers(False),
     get_arch_list=lambda: [],
@@ -395,6 +396,7 @@ _module(
     _get_tracing_state=_nothing,
     _log_api_usage_once=_nothing,
 )
+_module("_C._nn", "torch._C._nn: what programs name of it.", _parse_to=parse_to)
 
 NAMES = {
     "cuda": cuda,

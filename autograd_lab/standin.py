@@ -9,6 +9,7 @@ all modules that it imports.
 
 import argparse
 import importlib
+import multiprocessing
 import pkgutil
 import runpy
 import sys
@@ -130,6 +131,14 @@ def stand_in() -> ModuleType:
         parent, _, last = f"torch.{path}".rpartition(".")
         sys.modules[f"torch.{path}"] = left_out = _LeftOut(f"torch.{path}")
         setattr(sys.modules[parent], last, left_out)
+    for name in (
+        "cpu_count",
+        "current_process",
+        "get_start_method",
+        "get_all_start_methods",
+        "set_start_method",
+    ):
+        setattr(sys.modules["torch.multiprocessing"], name, getattr(multiprocessing, name))
     torch.Future = sys.modules["torch.futures"].Future
     for name in ("PyTorchFileReader", "PyTorchFileWriter"):
         setattr(torch, name, _Refusing(name, (), {"__module__": "torch"}))

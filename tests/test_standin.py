@@ -33,13 +33,15 @@ torch.manual_seed(0)
 x = torch.randn(3, requires_grad=True)
 torch_program_part.twice(x).sum().backward()
 print(x.grad, isinstance(x, torch.Tensor), torch.is_tensor(x), nn.Linear(2, 1))
+import torch.multiprocessing as mp
+print(mp.get_start_method(allow_none=True) in (None, "fork", "spawn", "forkserver"), mp.cpu_count() > 0)
 import torch.fft, torch.distributed.rpc as rpc
 from torch.futures import Future
 from torch.fx import GraphModule
 
 def waits(x: Future[torch.Tensor] | None) -> rpc.RRef: ...
 
-print(isinstance(nn.Linear(2, 1), GraphModule), torch.fft.rfft is torch.fft.rfft)
+print(torch.profiler.kineto_available(), isinstance(nn.Linear(2, 1), GraphModule), torch.fft.rfft is torch.fft.rfft)
 for use in (lambda: torch.fft.rfft(x), Future, lambda: rpc.backend.gloo):
     try:
         use()
@@ -57,7 +59,8 @@ PRINTED = """\
 ['--epochs', '3'] 2.13.0 2.13.0
 True (3, 3) True
 tensor([2., 2., 2.]) True True Linear(in_features=2, out_features=1, bias=True)
-False True
+True True
+False False True
 torch.fft.rfft: autograd_lab leaves torch.fft out
 torch.futures.Future: autograd_lab leaves torch.futures out
 torch.distributed.rpc.backend.gloo: autograd_lab leaves torch.distributed.rpc out

@@ -82,6 +82,43 @@ def typename(value):
     return cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
 
 
+def parse_to(*args, **kwargs):
+    """(device, dtype, non_blocking, memory_format) that the arguments of `to` ask for (torch._C._nn._parse_to)."""
+    from ..creation import device
+    from ..dtypes import dtype as dtype_type
+    from ..dtypes import to_dtype
+    from ..ops.arguments import type_name
+
+    where, dtype, rest = kwargs.get("device"), kwargs.get("dtype"), list(args)
+    waits_not = kwargs.get("non_blocking", False)
+    if rest and isinstance(rest[0], Tensor):
+        where, dtype = device("cpu"), rest.pop(0).dtype
+    else:
+        named = isinstance(rest[0], (str, int, device)) and not isinstance(rest[0], bool) if rest else False
+        if rest and (rest[0] is None or named):
+            where = rest.pop(0)
+        if rest and (rest[0] is None or isinstance(rest[0], dtype_type) or rest[0] in (float, int, bool)):
+            dtype = rest.pop(0)
+    copy = kwargs.get("copy", False)
+    if dtype is not None:
+        dtype = to_dtype(dtype)
+        if rest and isinstance(rest[0], bool):
+            waits_not = rest.pop(0)
+        if rest and isinstance(rest[0], bool):
+            copy = rest.pop(0)
+    if rest:
+        got = ", ".join([type_name(a) for a in args] + [f"{k}={type_name(v)}" for k, v in kwargs.items()])
+        end = "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n"
+        raise TypeError(
+            f"to() received an invalid combination of arguments - got ({got}), but expected one of:\n"
+            f" * (torch.device device = None, torch.dtype dtype = None, {end} * (torch.dtype dtype, {end} * (Tensor tensor, "
+            f"{end}"
+        )
+    if copy:
+        raise RuntimeError(".to() does not accept copy argument")
+    return None if where is None else device(where), dtype, waits_not, kwargs.get("memory_format")
+
+
 class Module:
     """A layer, or a net of layers: attributes that are Parameters, buffers or Modules are registered by themselves.
 
@@ -532,48 +569,15 @@ class Module:
         """Convert parameters and floating buffers to a dtype, or to the dtype of a tensor; the device can
         only be the CPU.
         """
-        from ..creation import device, on_cpu
-        from ..dtypes import dtype as dtype_type
-        from ..dtypes import to_dtype
-        from ..ops.arguments import type_name
+        from ..creation import on_cpu
 
-        where, dtype, rest = kwargs.get("device"), kwargs.get("dtype"), list(args)
-        if rest and isinstance(rest[0], Tensor):
-            dtype = rest.pop(0).dtype
-        else:
-            named = (
-                isinstance(rest[0], (str, int, device)) and not isinstance(rest[0], bool) if rest else False
-            )
-            if rest and (rest[0] is None or named):
-                where = rest.pop(0)
-            if rest and (rest[0] is None or isinstance(rest[0], dtype_type) or rest[0] in (float, int, bool)):
-                dtype = rest.pop(0)
-        copy = kwargs.get("copy", False)
-        if dtype is not None:
-            dtype = to_dtype(dtype)
-            if rest and isinstance(rest[0], bool):
-                del rest[0]  # non_blocking
-            if rest and isinstance(rest[0], bool):
-                copy = rest.pop(0)
-        if rest:
-            got = ", ".join([type_name(a) for a in args] + [f"{k}={type_name(v)}" for k, v in kwargs.items()])
-            end = (
-                "bool non_blocking = False, bool copy = False, *, torch.memory_format memory_format = None)\n"
-            )
-            raise TypeError(
-                f"to() received an invalid combination of arguments - got ({got}), but expected one of:\n"
-                f" * (torch.device device = None, torch.dtype dtype = None, {end} * (torch.dtype dtype, {end} * (Tensor tensor, "
-                f"{end}"
-            )
-        if copy:
-            raise RuntimeError(".to() does not accept copy argument")
+        where, dtype, _, order = parse_to(*args, **kwargs)
         on_cpu(where)
         if dtype is not None and not dtype.is_floating_point:
             raise TypeError(
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
         done = self if dtype is None else self._convert(dtype)
-        order = kwargs.get("memory_format")
         if order is not None:
             self._apply(lambda t: t.contiguous(memory_format=order) if t.dim() == order.rank else t)
         return done

@@ -129,6 +129,13 @@ def leaf(array, requires_grad=False):
     return t
 
 
+def follow(out, *sources):
+    """`out`, which comes from tensors by no operation with a history: whoever looks on is told from which."""
+    if WATCHERS:
+        tell("followed", out, sources)
+    return out
+
+
 def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=False):
     """A new leaf with a copy of `data`: numbers, nested lists, a NumPy array (torch.tensor).
 
@@ -475,7 +482,7 @@ def _constant(name, make, text):
         if device is not None:
             on_cpu(device)
         out = make(x.shape, x.dtype if dtype is None else to_dtype(dtype).np)
-        return leaf(_laid(out, x, memory_format), requires_grad)
+        return follow(leaf(_laid(out, x, memory_format), requires_grad), input)
 
     fn.__name__ = fn.__qualname__ = name
     like.__name__ = like.__qualname__ = name + "_like"
@@ -535,7 +542,7 @@ def full_like(
     on_cpu(device)
     fill_value = fill_value.item() if isinstance(fill_value, Variable) else fill_value
     out = np.full(x.shape, fill_value_as(fill_value, x.dtype if dtype is None else to_dtype(dtype).np))
-    return leaf(_laid(out, x, memory_format), requires_grad)
+    return follow(leaf(_laid(out, x, memory_format), requires_grad), input)
 
 
 def empty_strided(
@@ -667,6 +674,7 @@ def _ends(op, start, end, dtype):
         raise RuntimeError(
             f"{op} only supports 0-dimensional start and end tensors, but got {' and '.join(bad)}."
         )
+    start, end = [t._data.item() if isinstance(t, Variable) else t for t in (start, end)]
     if dtype.kind == "f":
         return _number(start), _number(end)
     if dtype.kind == "u" and min(_number(start), _number(end)) < 0:
@@ -694,7 +702,8 @@ def linspace(start, end, steps, *, dtype=None, layout=None, device=None, require
     dtype = float_type(dtype)
     _no_bools("linspace", dtype)
     steps = operator.index(steps)
-    return leaf(_evenly(*_ends("linspace", start, end, dtype), steps, dtype), requires_grad)
+    out = leaf(_evenly(*_ends("linspace", start, end, dtype), steps, dtype), requires_grad)
+    return follow(out, start, end)
 
 
 def logspace(start, end, steps, base=10.0, *, dtype=None, layout=None, device=None, requires_grad=False):
@@ -704,7 +713,7 @@ def logspace(start, end, steps, base=10.0, *, dtype=None, layout=None, device=No
     _no_bools("logspace", dtype)
     steps = operator.index(steps)
     powers = _evenly(*_ends("logspace", start, end, dtype), steps, np.dtype(np.float64))
-    return leaf((base**powers).astype(dtype), requires_grad)
+    return follow(leaf((base**powers).astype(dtype), requires_grad), start, end)
 
 
 def tril_indices(row, col, offset=0, *, dtype=None, device=None, layout=None):

@@ -6,6 +6,7 @@ from collections import Counter
 
 from .autograd import enable_grad, inference_mode, no_grad
 from .autograd import grad as gradient_of
+from .autograd.batch import Batch
 from .autograd.graph import disable_saved_tensors_hooks
 from .autograd.modes import THREAD, is_grad_enabled
 from .autograd.node import AccumulateGrad
@@ -16,7 +17,6 @@ from .ops.rule import FUNCTIONS
 from .utils._pytree import LEAF, tree_flatten, tree_leaves, tree_map, tree_structure
 
 zeros, zeros_like, stack = FACTORIES["zeros"], FACTORIES["zeros_like"], FUNCTIONS["stack"]
-get_rng_state, set_rng_state = FACTORIES["get_rng_state"], FACTORIES["set_rng_state"]
 
 # -- modules with other parameters ----------------------------------------------------------------------
 
@@ -522,8 +522,10 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     out_dims    the dim along which results are stacked: likewise
     randomness  "error": random numbers are refused; "different": each call draws its own; "same": all draw the same
 
-    Here it is a loop, so it is no faster than one, and functions may do in it what they may do in a loop (in PyTorch, .item()
-    and branches on numbers raise). Raises ValueError for dims that do not fit the arguments or results.
+    Here it is a loop, so it is no faster than one, and Python's own doings (a print, a list that grows) happen once in each turn.
+    Raises ValueError for dims that do not fit the arguments or results; RuntimeError for what cannot be done to all slices at once
+    (see autograd/batch.py): .item() and branches on numbers, results whose shape the numbers tell, writing a slice's values into a
+    tensor that all slices share.
     """
     _check_randomness(randomness)
     if chunk_size is not None and chunk_size <= 0:
@@ -541,25 +543,15 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
                 f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {found} for the mapped dimension"
             )
         (count,) = sizes
-        if count:
-            slices = (
-                [t if d is None else t.select(d, i) for t, d in zip(leaves, dims, strict=True)]
-                for i in _turns(count, randomness)
-            )
-        else:  # one turn on zeros shows what the results look like
-            slices = [
-                [
-                    t if d is None else t.new_zeros([*t.shape[:d], *t.shape[d + 1 :]])
+        results = []
+        with Batch(count, randomness) as batch, _within("vmap"):
+            for i in batch.turns():
+                given = [
+                    t if d is None else batch.entry(_entry(t, d, i, count))
                     for t, d in zip(leaves, dims, strict=True)
                 ]
-            ]
-        state, again = THREAD.state, THREAD.state.again
-        try:
-            with _within("vmap"):
-                results = [func(*spec.unflatten(given), **kwargs) for given in slices]
-        finally:
-            state.again = again
-        return _stacked(results, out_dims, count, name)
+                results.append(func(*spec.unflatten(given), **kwargs))
+        return _stacked(results, out_dims, batch, name)
 
     return wrapper
 
@@ -627,23 +619,12 @@ def _spread(dims, tree):
     return None if any(part is None for part in parts) else [d for part in parts for d in part]
 
 
-def _turns(count, randomness):
-    """0 to count - 1, with an eye on the random numbers that are drawn meanwhile."""
-    before = get_rng_state() if randomness != "different" else None
-    state, again = THREAD.state, THREAD.state.again
-    for i in range(count):
-        state.again = again or i < count - 1
-        if randomness == "same" and i:
-            set_rng_state(before)
-        yield i
-        if randomness == "error" and not get_rng_state().equal(before):
-            raise RuntimeError(
-                "vmap: called random operation while in randomness error mode. Please either use the 'same' or 'different' "
-                "randomness flags on vmap or perform the randomness operation out of vmap"
-            )
+def _entry(t, dim, i, count):
+    """Entry `i` of `t` along `dim`; of an empty batch zeros, which show what the results look like."""
+    return t.select(dim, i) if count else t.new_zeros([*t.shape[:dim], *t.shape[dim + 1 :]])
 
 
-def _stacked(results, out_dims, count, name):
+def _stacked(results, out_dims, batch, name):
     """The results of all turns as one, along `out_dims`."""
     dims = _spread(
         out_dims,
@@ -659,7 +640,7 @@ def _stacked(results, out_dims, count, name):
     for k, d in enumerate(dims):
         parts = [leaves[k] for leaves, _ in flat]
         if d is None:
-            if any(not _same(part, parts[0]) for part in parts):
+            if any(batch.holds(part) if isinstance(part, Variable) else part != parts[0] for part in parts):
                 raise ValueError(
                     f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None"
                 )
@@ -672,12 +653,8 @@ def _stacked(results, out_dims, count, name):
                     "None for output?"
                 )
         whole = stack(parts, d)
-        stacks.append(whole if count else whole.narrow(d, 0, 0))
+        stacks.append(whole if batch.size else whole.narrow(d, 0, 0))
     return flat[0][1].unflatten(stacks)
-
-
-def _same(a, b):
-    return a.equal(b) if isinstance(a, Variable) and isinstance(b, Variable) else a is b or a == b
 
 
 def stack_module_state(models):

@@ -13,10 +13,12 @@ results refuse to be differentiated. Compilers need more (schemas, results witho
 import inspect
 
 from .absent import finder
+from .autograd.batch import RefusedError, batches_of
 from .autograd.function import Function
 from .autograd.graph import increment_version
 from .autograd.modes import THREAD, no_grad
 from .autograd.variable import Variable
+from .creation import follow
 
 NAMESPACES = {}
 """What torch.ops has beside autograd_lab's own pages: the operations by namespace."""
@@ -54,6 +56,11 @@ class CustomOpDef:
             raise RuntimeError(f"{self._namespace}::{self._name}() {error}") from None
         bound.apply_defaults()
         if self._mutates:
+            if batches_of(bound.args):
+                raise RefusedError(
+                    f"Batching rule not implemented for {self._namespace}::{self._name}; the fallback path doesn't work on out= or "
+                    "view ops."
+                )
             with no_grad():
                 result = self._kernel(*bound.args, **bound.kwargs)
             increment_version([t for t in map(bound.arguments.get, self._mutates) if isinstance(t, Variable)])
@@ -63,14 +70,17 @@ class CustomOpDef:
         return self._computed(bound.args, bound.kwargs)
 
     def _computed(self, args, kwargs):
+        batch = getattr(THREAD.state.watch, "batch", None)
+        kernel = self._kernel if batch is None else batch.at_rest(self._kernel)  # as PyTorch: entry by entry
         with no_grad():
-            result = self._kernel(*args, **kwargs)
+            result = kernel(*args, **kwargs)
         given = {id(t._data) for t in args if isinstance(t, Variable)}
         for t in result if isinstance(result, (tuple, list)) else (result,):
             if isinstance(t, Variable) and (id(t._data) in given or t._is_view()):
                 raise RuntimeError(
                     f"{self._name} (with implementation in {self._init_fn.__module__}): {_ALIAS}"
                 )
+            follow(t, *args)
         return result
 
     def register_autograd(self, backward, /, *, setup_context=None):

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..places import find_place
 from .anomaly import detect_anomaly, set_detect_anomaly
+from .batch import Batch
 from .engine import BackwardPass
 from .function import Function
 from .graph import GradientEdge, meaning_of, queue_callback
@@ -197,18 +198,12 @@ def _batched(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, ma
                 f"{y.shape}. If you only want some tensors in `grad_output` to be considered batched, consider using vmap."
             )
     n = grad_outputs[0].shape[0]
-    rows = [
-        _gradients_of(
-            outputs,
-            inputs,
-            [v[k] for v in grad_outputs],
-            keep or k < n - 1,
-            create_graph,
-            allow_unused,
-            False,
-        )
-        for k in range(n)
-    ]
+    rows = []
+    with Batch(n, by_hand=True) as batch:
+        for k in batch.turns():
+            gradients = [batch.entry(v[k]) for v in grad_outputs]
+            again = keep or k < n - 1
+            rows.append(_gradients_of(outputs, inputs, gradients, again, create_graph, allow_unused, False))
     stack = Registry.functions["stack"]
     return tuple([
         stack(column) if column[0] is not None else _zeros_for(t, create_graph) if materialize else None

@@ -354,7 +354,7 @@ class Function(metaclass=FunctionMeta):
 
     @staticmethod
     def vmap(info, in_dims, *args):
-        """Not used: there is no vmap here."""
+        """What to do for a whole batch at once, in PyTorch. Here it says that there is a way: forward is called for each entry."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
         )
@@ -363,8 +363,9 @@ class Function(metaclass=FunctionMeta):
     def apply(cls, *args, **kwargs):
         """Run forward on `args` and record it, if a gradient is wanted by one of the tensors among them."""
         split = cls.setup_context is not Function.setup_context
+        forward = cls.forward
         if THREAD.state.transforms:
-            _check_transforms(cls, split, THREAD.state.transforms)
+            forward = _within_transforms(cls, split, THREAD.state)
         if split:
             args, kwargs = _with_defaults(cls.forward, args, kwargs)
         if kwargs:
@@ -395,7 +396,7 @@ class Function(metaclass=FunctionMeta):
         dual, state.dual = state.dual, None
         try:
             if split:
-                result = cls.forward(*args)
+                result = forward(*args)
                 cls.setup_context(ctx, args, result)
             else:
                 result = cls.forward(ctx, *args)
@@ -415,19 +416,24 @@ class Function(metaclass=FunctionMeta):
         return tuple(outputs) if isinstance(result, tuple) else outputs[0]
 
 
-def _check_transforms(cls, split, transforms):
-    """Raise RuntimeError if torch.func cannot handle this Function, as PyTorch would not."""
+def _within_transforms(cls, split, state):
+    """The forward to be called inside of torch.func. Raises RuntimeError for a Function that PyTorch could not handle there.
+
+    One with a `vmap` of its own does as it likes with what each entry holds, for there it would do so with all of them.
+    """
     more = "For more details, please see https://pytorch.org/docs/main/notes/extending.func.html"
     if not split:
         raise RuntimeError(
             "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override "
             f"the setup_context staticmethod. {more}"
         )
-    if "vmap" in transforms and not cls.generate_vmap_rule and cls.vmap is Function.vmap:
+    if "vmap" in state.transforms and not cls.generate_vmap_rule and cls.vmap is Function.vmap:
         raise RuntimeError(
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the "
             f"vmap staticmethod or set generate_vmap_rule=True. {more}"
         )
+    batch = getattr(state.watch, "batch", None)
+    return cls.forward if batch is None or cls.vmap is Function.vmap else batch.at_rest(cls.forward)
 
 
 def _outputs(ctx, args, raw, recorded, split):

@@ -10,6 +10,7 @@ The trick: the gradient is a linear function of the gradient that comes in, so i
 import numpy as np
 
 from . import grad as _grad
+from .batch import Batch
 from .modes import enable_grad
 from .variable import Registry, Variable, wrap
 
@@ -117,14 +118,16 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
                 "torch.autograd.functional.jacobian: `strict=True` and `vectorized=True` are not supported together. Please "
                 "either set `strict=False` or `vectorize=False`."
             )
-        rows = tuple([_jacobian_of(y, i, inputs, create_graph, strict) for i, y in enumerate(outputs)])
+        rows = tuple(
+            [_jacobian_of(y, i, inputs, create_graph, strict, vectorize) for i, y in enumerate(outputs)]
+        )
         return _unpack(_detached(rows, create_graph), several_out, several_in)
 
 
-def _jacobian_of(y, i, inputs, create_graph, strict):
+def _jacobian_of(y, i, inputs, create_graph, strict, vectorize):
     """The Jacobians of the i-th output `y` with respect to each input."""
     columns = tuple([[] for _ in inputs])
-    for j in range(y.numel()):
+    for j in _each(y.numel(), vectorize):
         for k, (g, x) in enumerate(
             zip(_grads((y.reshape(-1)[j],), inputs, None, create_graph, True), inputs, strict=True)
         ):
@@ -146,6 +149,15 @@ def _jacobian_of(y, i, inputs, create_graph, strict):
     )
 
 
+def _each(count, vectorize):
+    """0 to count - 1; if `vectorize`, as turns of a batch, in which only that may be done which can be done to all at once."""
+    if not (vectorize and count):
+        yield from range(count)
+        return
+    with Batch(count, by_hand=True) as batch:
+        yield from batch.turns()
+
+
 def _forward_jacobian(func, inputs, strict, vectorize):
     """The same by dual numbers, one direction of the inputs after the other."""
     from . import forward_ad
@@ -160,12 +172,14 @@ def _forward_jacobian(func, inputs, strict, vectorize):
         raise NotImplementedError(
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for `vectorize=True`."
         )
-    columns = []  # [input][element] -> tangents of the outputs
-    for k, x in enumerate(inputs):
-        columns.append([])
-        for j in range(x.numel()):
-            tangents = [_zeros_like(other) for other in inputs]
-            tangents[k]._array().reshape(-1)[j] = 1
+    columns = [[] for _ in inputs]  # [input][element] -> tangents of the outputs
+    places = [(k, j) for k, x in enumerate(inputs) for j in range(x.numel())]
+    with Batch(len(places), by_hand=True) as batch:
+        for turn in batch.turns():
+            tangents = [batch.entry(_zeros_like(x)) for x in inputs]
+            if places:  # else one turn shows what the results look like
+                k, j = places[turn]
+                tangents[k]._array().reshape(-1)[j] = 1
             with forward_ad.dual_level():
                 duals = [forward_ad.make_dual(x, t) for x, t in zip(inputs, tangents, strict=True)]
                 results = func(*duals)
@@ -174,11 +188,15 @@ def _forward_jacobian(func, inputs, strict, vectorize):
                     forward_ad.unpack_dual(y)
                     for y in (results if isinstance(results, (tuple, list)) else (results,))
                 ]
-            columns[k].append([_zeros_like(p) if t is None else t for p, t in pairs])
+            if places:
+                columns[k].append([_zeros_like(p) if t is None else t for p, t in pairs])
     rows = []
     for i, (y, _) in enumerate(pairs):
         row = []
         for x, column in zip(inputs, columns, strict=True):
+            if not column:
+                row.append(wrap(np.zeros((*y.shape, *x.shape), y._data.dtype)))
+                continue
             stacked = _stack([tangents[i] for tangents in column])
             row.append(stacked.permute((*range(1, stacked.ndim), 0)).reshape((*y.shape, *x.shape)))
         rows.append(tuple(row))

@@ -10,9 +10,10 @@ import numpy as np
 
 from ..random import rng_of
 from . import grad as _grad
+from .batch import Batch
 from .node import Node
 from .record import make_node
-from .variable import Variable, edge_of, wrap
+from .variable import Registry, Variable, edge_of, wrap
 
 
 class GradcheckError(RuntimeError):
@@ -32,6 +33,8 @@ def gradcheck(
     nondet_tol            how far two runs of the same backward may be apart
     check_undefined_grad  whether backward must cope with a gradient nobody sent
     check_forward_ad      check the tangents of forward_ad as well; check_backward_ad=False: only these
+    check_batched_grad    whether backward can be run on a batch of gradients (see batch.py), and gives for each what it gives alone;
+                          check_batched_forward_grad: the same of tangents. Both draw their gradients from the default generator
     fast_mode             compare one random combination instead of whole Jacobians
     """
     if not (check_forward_ad or check_backward_ad):
@@ -42,7 +45,14 @@ def gradcheck(
         raise AssertionError("Setting check_batched_forward_grad=True requires check_forward_ad to be True")
     check = _Check(func, _tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes, masked)
     try:
-        check.run(check_forward_ad, check_backward_ad, check_undefined_grad, fast_mode)
+        check.run(
+            check_forward_ad,
+            check_backward_ad,
+            check_undefined_grad,
+            fast_mode,
+            check_batched_grad,
+            check_batched_forward_grad,
+        )
     except GradcheckError:
         if raise_exception:
             raise
@@ -87,6 +97,15 @@ def gradgradcheck(
     )  # fmt: skip
 
 
+_BATCHED = """gradcheck or gradgradcheck failed while testing batched gradient computation.
+A batch of gradients goes through backward as one: there is no number to take out with item(), none to branch on, and nothing
+random. If backward cannot do without, call the check with check_batched_grad=False."""
+
+_BATCHED_TANGENTS = """gradcheck failed while testing batched gradient computation with forward-mode AD.
+A batch of tangents goes through the function as one: there is no number to take out of a tangent with item(), none to branch on,
+and nothing random. If its jvp cannot do without, call the check with check_batched_forward_grad=False."""
+
+
 class _Check:
     """One run of gradcheck."""
 
@@ -97,7 +116,7 @@ class _Check:
         self.wanted = [i for i, x in enumerate(inputs) if isinstance(x, Variable) and x.requires_grad]
         self.leaves = [inputs[i] for i in self.wanted]
 
-    def run(self, forward, backward, undefined, fast):
+    def run(self, forward, backward, undefined, fast, batched, batched_forward):
         """All the checks. Raises GradcheckError at the first that fails."""
         self.check_inputs()
         all_outputs = _tuple(self.func(*self.inputs))
@@ -109,7 +128,14 @@ class _Check:
             compare(all_outputs, outputs, True)
             if undefined:
                 self.check_undefined_forward()
+        if batched_forward:
+            for k, x in zip(self.wanted, self.leaves, strict=True):
+                if x.is_floating_point():
+                    self.check_batched_tangents(k, x)
         if backward:
+            if batched:
+                for i, y in enumerate(outputs):
+                    self.check_batched(i, y)
             self.check_scaling(outputs)
             if undefined:
                 self.check_undefined(outputs)
@@ -245,7 +271,8 @@ class _Check:
         with forward_ad.dual_level():
             duals = list(self.inputs)
             for place, x, v in zip(self.wanted, self.leaves, directions, strict=True):
-                duals[place] = x.detach() if v is None else forward_ad.make_dual(x.detach(), wrap(v))
+                tangent = v if v is None or isinstance(v, Variable) else wrap(v)
+                duals[place] = x.detach() if v is None else forward_ad.make_dual(x.detach(), tangent)
             return [
                 forward_ad.unpack_dual(y).tangent if isinstance(y, Variable) else None
                 for y in _tuple(self.func(*duals))
@@ -353,6 +380,46 @@ class _Check:
                         " has an undefined tangent value. ", " Got: ", a, " but expected: ", b,
                     )  # fmt: skip
 
+    # -- many at once ---------------------------------------------------------------------------------
+
+    def check_batched(self, i, y):
+        """Two gradients of output `i` as a batch must give what they give one after the other."""
+        seeds = _two_like(y)
+
+        def gradients(v, batched=False):
+            return _grad(y, self.leaves, v, retain_graph=True, allow_unused=True, is_grads_batched=batched)
+
+        alone = [gradients(v) for v in seeds]
+        try:
+            together = gradients(Registry.functions["stack"](seeds), batched=True)
+        except RuntimeError as error:
+            raise GradcheckError(f"While computing batched gradients, got: {error}\n\n{_BATCHED}") from error
+        for k, (g, *each) in enumerate(zip(together, *alone, strict=True)):
+            _check_batch(g, each, i, k, _BATCHED)
+
+    def check_batched_tangents(self, k, x):
+        """Two tangents of argument `k` as a batch must give what they give one after the other."""
+        tangents = _two_like(x)
+
+        def pushed(t):
+            return self.pushed([t if place == k else None for place in self.wanted])
+
+        alone = [pushed(t) for t in tangents]
+        together = []
+        try:
+            with Batch(len(tangents), by_hand=True) as batch:
+                for i in batch.turns():
+                    together.append(pushed(batch.entry(tangents[i])))
+        except RuntimeError as error:
+            raise GradcheckError(
+                f"While computing batched gradients, got: {error}\n\n{_BATCHED_TANGENTS}"
+            ) from error
+        for i, (got, expected) in enumerate(
+            zip(zip(*together, strict=True), zip(*alone, strict=True), strict=True)
+        ):
+            if got[0] is not None:
+                _check_batch(Registry.functions["stack"](got), expected, i, i, _BATCHED_TANGENTS)
+
     def check_missing(self, missing):
         """Backward with the gradient of the outputs for which `missing` is true cut off, and zero for the others."""
         outputs = _differentiable(self.func(*self.inputs))
@@ -409,6 +476,22 @@ def _drawn(y, gaps):
     step = 2 if gaps and y._data.size > 1 else 1
     numbers = rng_of().uniform(-1, 1, (*y.shape, step), y._data.dtype)
     return wrap(numbers[..., 0]).requires_grad_()
+
+
+def _two_like(t):
+    """Two random tensors like `t`, from the default generator."""
+    return [Registry.functions["randn_like"](t) for _ in range(2)]
+
+
+def _check_batch(together, alone, output, place, text):
+    """Raise GradcheckError if the derivatives of a batch are not those of its entries. None: there is no dependence."""
+    if together is None:
+        return
+    expected = Registry.functions["stack"](alone)
+    if not np.allclose(together._data, expected._data):
+        raise GradcheckError(
+            f"For output {output} and input {place}:\n\n{text}\n\nGot:\n{together}\n\nExpected:\n{expected}"
+        )
 
 
 def _direction(t, random):

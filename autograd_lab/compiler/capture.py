@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.batch import Both
 from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.variable import NO_EDGE, Variable, pair_of
 from ..autograd.views import DEFAULT as DEFAULT_VIEW
@@ -26,7 +27,7 @@ from ..dtypes import Defaults
 from ..ops.rule import FUNCTIONS, RULES
 from ..random import DEFAULT
 from . import graph as ir
-from .effects import Both, Written
+from .effects import Written
 from .graph import Step, Value
 
 HERE = __file__.rsplit("/", 2)[0].replace("\\", "/")
@@ -441,6 +442,9 @@ class Watcher:
         """A tensor was made of nothing: whoever writes into it writes into memory of this call."""
         self._made[id(t)] = t
         self.tape.keep.append(t)
+
+    def followed(self, out: Any, sources: tuple) -> None:
+        """A tensor came from others by no operation: it is what it was made as."""
 
     def detached(self, source: Any, out: Any, how: str) -> None:
         """`detach()` or `.data`: the same value, and no way back."""

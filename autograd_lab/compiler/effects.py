@@ -243,24 +243,6 @@ def writes_into(t: Any) -> int:
     return 0 if t._box is INFERENCE else version_of(t)
 
 
-class Both:
-    """Two watchers in the place of one: each is told of everything."""
-
-    running = True
-
-    def __init__(self, first: Any, second: Any) -> None:
-        self._first, self._second = first, second
-
-    def __getattr__(self, name: str) -> Any:
-        first, second = getattr(self._first, name), getattr(self._second, name)
-
-        def tell(*args: Any, **kwargs: Any) -> None:
-            first(*args, **kwargs)
-            second(*args, **kwargs)
-
-        return tell
-
-
 def redrawn(entry: Any, function: Callable[[], Any]) -> Any:
     """What `function` gives if the generator stands where it stood before the newest call of `entry`; it stays where it is."""
     if not entry.effects.draws:
@@ -273,4 +255,4 @@ def redrawn(entry: Any, function: Callable[[], Any]) -> Any:
         DEFAULT.rng.bit_generator.state = now
 
 
-__all__ = ["Both", "Effects", "Rewind", "Written", "redrawn", "with_effects"]
+__all__ = ["Effects", "Rewind", "Written", "redrawn", "with_effects"]

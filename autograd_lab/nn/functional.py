@@ -9,6 +9,7 @@ from ..autograd import no_grad
 from ..autograd.errors import not_for, other_type
 from ..autograd.record import apply, check_fits
 from ..autograd.variable import wrap
+from ..creation import follow
 from ..dtypes import ALL
 from ..ops import activations, attention, composed, draws, losses, normalization, pooling, products
 from ..ops.convolution import (
@@ -138,7 +139,7 @@ def gumbel_softmax(logits, tau=1, hard=False, eps=1e-10, dim=-1):
         return soft
     best = soft._data.argmax(dim)
     chosen = np.moveaxis(np.eye(x.shape[dim], dtype=x.dtype)[best], -1, dim)
-    return wrap(chosen) - soft.detach() + soft
+    return follow(wrap(chosen), soft) - soft.detach() + soft
 
 
 # -- linear -------------------------------------------------------------------------------------------
@@ -250,12 +251,13 @@ def _shorten(weight, input, max_norm, norm_type):
             raise IndexError(
                 f"select(): index {row} out of range for tensor of size {list(table.shape)} at dimension 0"
             )
-    rows = table[wrap(picked)]
+    places = follow(wrap(picked), input)
+    rows = table[places]
     for row in rows:
-        norm = METHODS["norm"](row, norm_type).item()
+        norm = float(METHODS["norm"](row, norm_type)._data)
         if norm > max_norm:
             row *= max_norm / (norm + 1e-7)
-    table[wrap(picked)] = rows
+    table[places] = rows
 
 
 _BAG_MODES = {"sum": 0, "mean": 1, "max": 2}

@@ -359,6 +359,9 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 @function
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether all elements are close, as a Python bool (torch.allclose)."""
+    if WATCHERS:
+        tell("looked", input, "allclose")
+        tell("looked", other, "allclose")
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
@@ -367,13 +370,11 @@ def equal(input, other):
     """Whether two tensors have the same shape and elements, as a Python bool (torch.equal)."""
     if WATCHERS:
         tell("looked", input, "equal")
+        tell("looked", other, "equal")
     return input._data.shape == other._data.shape and bool((input._data == other._data).all())
 
 
-@function(method=False)
+@function
 def is_nonzero(input):
     """Whether a tensor of one element is not zero, as a Python bool (torch.is_nonzero)."""
-    return bool(input)
-
-
-METHODS["is_nonzero"] = is_nonzero
+    return bool(input if isinstance(input, Variable) else input._data)

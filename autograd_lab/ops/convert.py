@@ -87,7 +87,8 @@ def convert(t, dtype, copy=False, memory_format=None):
         return t
     args = (dtype, old) if order is None else (dtype, old, order)
     if dtype.kind != "f":
-        return wrap(THREAD.state.run(ToCopyBackward0.forward, x, *args))  # integers carry no gradient
+        out = wrap(THREAD.state.run(ToCopyBackward0.forward, x, *args))
+        return creation.follow(out, t)  # integers carry no gradient
     return apply(ToCopyBackward0, (t,), *args)
 
 
@@ -331,7 +332,8 @@ FUNCTIONS["fill_"], FUNCTIONS["zero_"] = fill_, zero_
 def _new(name, factory):
     def fn(self, *size, dtype=None, device=None, requires_grad=False, **named):
         size = sizes_of(size or (named.get("size", ()),), "size")
-        return factory(size, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+        out = factory(size, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad)
+        return creation.follow(out, self)
 
     fn.__name__ = fn.__qualname__ = name
     fn.__doc__ = f"{factory.__name__}(size) in the type of this tensor."
@@ -348,9 +350,9 @@ def new_empty_strided(
     self, size, stride, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False
 ):
     """empty_strided(size, stride) in the type of this tensor."""
-    return creation.empty_strided(
-        size, stride, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad
-    )
+    dtype = dtype or self.dtype
+    out = creation.empty_strided(size, stride, dtype=dtype, device=device, requires_grad=requires_grad)
+    return creation.follow(out, self)
 
 
 @method
@@ -358,9 +360,9 @@ def new_full(
     self, size, fill_value, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False
 ):
     """full(size, fill_value) in the type of this tensor."""
-    return creation.full(
-        size, fill_value, dtype=dtype or self.dtype, device=device, requires_grad=requires_grad
-    )
+    dtype = dtype or self.dtype
+    out = creation.full(size, fill_value, dtype=dtype, device=device, requires_grad=requires_grad)
+    return creation.follow(out, self)
 
 
 @method
@@ -438,17 +440,6 @@ FUNCTIONS["detach"], FUNCTIONS["detach_"] = detach, detach_
 def is_inference(input):
     """Whether the tensor was made in inference mode (torch.is_inference)."""
     return input.is_inference()
-
-
-@function
-def is_nonzero(input):
-    """Whether the only element is not zero."""
-    if input._data.size != 1:
-        raise RuntimeError(
-            f"Boolean value of Tensor with {'no values' if not input._data.size else 'more than one value'} "
-            "is ambiguous"
-        )
-    return bool(input._data.item())
 
 
 def _each(name):

@@ -7,6 +7,7 @@ import numpy as np
 from ..autograd.modes import WATCHERS, tell
 from ..autograd.record import apply
 from ..autograd.variable import Variable, wrap
+from ..creation import follow
 from ..random import memory_order, rng_of
 from . import both
 from .rule import FUNCTIONS, KERNELS, METHODS, Rule, function, kernel
@@ -104,14 +105,15 @@ def one_hot(tensor, num_classes=-1):
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return wrap(np.zeros((*index.shape, num_classes), np.int64))
     if WATCHERS:
-        tell("looked", tensor, "one_hot")
+        tell("looked", tensor, "one_hot" if num_classes == -1 else "classes")
     if index.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
         num_classes = int(index.max()) + 1
     elif index.max() >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    return wrap((index[..., None] == np.arange(num_classes)).astype(np.int64, order="C"))
+    out = wrap((index[..., None] == np.arange(num_classes)).astype(np.int64, order="C"))
+    return follow(out, tensor)
 
 
 def drop(input, p, training):

@@ -11,6 +11,7 @@ import numpy as np
 from ..autograd.errors import not_for
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
+from ..creation import follow
 from ..dtypes import Defaults, promote_np
 from ..layout import channels, contiguous_format, like, rows
 from ..warning import warn_once
@@ -400,7 +401,7 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     if repeats is None:
         if input._data.ndim != 1:
             raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
-        return wrap(_repeated_places(input._data))
+        return follow(wrap(_repeated_places(input._data)), input)
     if dim is None:
         input, dim = view(METHODS["contiguous"](input), -1), 0
     d = dim_of(dim, input._data.ndim)
@@ -425,7 +426,7 @@ def repeat_interleave(input, repeats=None, dim=None, *, output_size=None):
     places = _repeated_places(repeats._data)
     if output_size is not None and output_size != len(places):
         raise RuntimeError("allocated size does not match required size")
-    return METHODS["index_select"](input, dim, wrap(places))
+    return METHODS["index_select"](input, dim, follow(wrap(places), repeats))
 
 
 def _repeated_places(repeats):

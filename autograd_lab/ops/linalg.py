@@ -15,6 +15,7 @@ from ..autograd.memory import put
 from ..autograd.metadata import sum_to
 from ..autograd.record import apply
 from ..autograd.variable import Variable, wrap
+from ..creation import follow
 from ..dtypes import ALL
 from ..layout import columns
 from ..warning import warn_once
@@ -25,7 +26,7 @@ from .general import GeneralRule, call
 from .numerics import packed_lu, permutation
 from .products import matmul
 from .reductions import times_others, vector_norm, wrap_dim
-from .rule import FUNCTIONS, METHODS, Rule, broadcast_shape, floats_only, function, no_bools
+from .rule import FUNCTIONS, METHODS, Rule, broadcast_shape, floats_only, function, no_bools, shape_error
 
 
 class LinAlgError(RuntimeError):
@@ -362,7 +363,7 @@ def solve_ex(A, B, *, left=True, check_errors=False):
     """(result, info): the solution, and the number of A's first pivot that is zero, or 0 (torch.linalg.solve_ex)."""
     result = _solution(A, B, left, "linalg.solve_ex" if check_errors else "")
     return return_types.linalg_solve_ex(
-        (result, constant_result((A,), _singular_flags(A._data), "linalg_solve_ex"))
+        (result, constant_result((A, B), _singular_flags(A._data), "linalg_solve_ex"))
     )
 
 
@@ -547,19 +548,36 @@ def _pinv_vjp(g, a, y):
 
 
 def pinv(A, *, atol=None, rtol=None, hermitian=False):
-    """The pseudo-inverse (torch.linalg.pinv); singular values below rtol times the largest count as zero."""
+    """The pseudo-inverse (torch.linalg.pinv).
+
+    Singular values count as zero up to atol, or up to rtol times the largest one of their matrix, whichever is more. Both are
+    numbers, or tensors with one for each matrix; rtol is as small as the type allows where it is not given and atol is not above 0.
+    """
     x = A._data
     if x.ndim < 2 or x.dtype.name not in ("float32", "float64"):
         raise RuntimeError(
             f"linalg.pinv({TYPE_NAMES[x.dtype.name]}{{{list(x.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
             "cfloat or cdouble types"
         )
+    for name, t in (("atol", atol), ("rtol", rtol)):
+        if isinstance(t, Variable) and t.requires_grad:
+            raise RuntimeError(
+                f"The function 'linalg_pinv' is not differentiable with respect to argument '{name}'. This input cannot have "
+                "requires_grad True."
+            )
+    given = A, atol, rtol
+    least, part = (0.0 if t is None else t._data if isinstance(t, Variable) else t for t in (atol, rtol))
     if rtol is None:
-        rtol = 0.0 if atol else max(x.shape[-2:]) * float(np.finfo(x.dtype).eps)
-    if atol:
-        largest = float(np.linalg.norm(x, 2, (-2, -1)).max())
-        rtol = max(rtol, atol / largest if largest else 0.0)
-    return apply(LinalgPinvBackward0, (A,), rtol, hermitian)
+        part = np.where(np.asarray(least) > 0, 0.0, max(x.shape[-2:]) * float(np.finfo(x.dtype).eps))
+    if x.size and np.any(np.asarray(least) > 0):
+        largest = np.linalg.norm(x, 2, (-2, -1))
+        try:
+            part = np.maximum(part, least / np.where(largest, largest, np.inf))
+        except ValueError:
+            raise shape_error(np.shape(least), largest.shape) from None
+    if np.ndim(part):  # several limits for one matrix are as many matrices
+        A = A.expand(*broadcast_shape([part, x[..., 0, 0]]), *x.shape[-2:])
+    return follow(apply(LinalgPinvBackward0, (A,), part if np.ndim(part) else float(part), hermitian), *given)
 
 
 @function(name="pinverse")
@@ -657,8 +675,8 @@ def lstsq(A, B, rcond=None, *, driver=None):
         (
             solution,
             residuals,
-            wrap(rank[()] if driver != "gels" else np.zeros(0, np.int64)),
-            wrap(values if driver in ("gelsd", "gelss") else nothing),
+            follow(wrap(rank[()] if driver != "gels" else np.zeros(0, np.int64)), A),
+            follow(wrap(values if driver in ("gelsd", "gelss") else nothing), A),
         )
     )
 
@@ -1674,12 +1692,13 @@ def matrix_rank(A, *, tol=None, atol=None, rtol=None, hermitian=False):
     if A._data.dtype.name not in ("float32", "float64"):
         raise RuntimeError("This function doesn't handle types other than float and double")
     values = np.linalg.svd(A._data, compute_uv=False)
-    tol, atol, rtol = (t._data if isinstance(t, Variable) else t for t in (tol, atol, rtol))
+    given = tol, atol, rtol
+    tol, atol, rtol = (t._data if isinstance(t, Variable) else t for t in given)
     least = tol if tol is not None else 0.0 if atol is None else atol
     if rtol is None:
         rtol = np.where(np.asarray(least) > 0, 0.0, max(A._data.shape[-2:]) * np.finfo(values.dtype).eps)
     limit = np.maximum(least, rtol * values.max(-1, initial=0))
-    return wrap(np.asarray((values > limit[..., None]).sum(-1), np.int64)[()])
+    return follow(wrap(np.asarray((values > limit[..., None]).sum(-1), np.int64)[()]), A, *given)
 
 
 def vander(x, *, N=None):

@@ -13,6 +13,7 @@ from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
 from ..autograd.record import finish
 from ..autograd.variable import NO_EDGE, Variable, find_edge, new, wrap
+from ..creation import follow
 from . import activations, both
 from . import rule as book
 from .comparison import NoDerivative
@@ -510,6 +511,7 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
     _check_ctc(log_probs._data, targets._data, steps, lengths, blank, batched)
     inputs = (log_probs if batched else log_probs.unsqueeze(1), targets)
     out = call(CtcLossBackward0, inputs, steps, lengths, blank, bool(zero_infinity))
+    follow(out, input_lengths, target_lengths)
     if zero_infinity:
         impossible = wrap(np.isposinf(out._data))
         out = FUNCTIONS["where"](impossible, wrap(out._data.dtype.type(0)), out)

@@ -9,7 +9,7 @@ from ..autograd.errors import CPP_NAMES, TYPE_NAMES, not_for
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, edges_of, finish, make_node
 from ..autograd.variable import NO_EDGE, Variable, wrap
-from ..creation import FACTORIES
+from ..creation import FACTORIES, follow
 from ..layout import like
 from ..warning import warn_once
 from . import both
@@ -310,10 +310,14 @@ def _quantile(op, input, q, dim, keepdim, interpolation, ignore_nan):
     if interpolation in ("lower", "higher", "nearest"):
         ranks = {"lower": np.floor, "higher": np.ceil, "nearest": np.round}[interpolation](ranks)
     below = np.floor(ranks)
-    out = ordered.gather(-1, wrap(below.astype(np.int64)))
+    out = ordered.gather(-1, follow(wrap(below.astype(np.int64)), positions))
     if interpolation in ("linear", "midpoint"):
-        weight = wrap(np.full_like(ranks, 0.5)) if interpolation == "midpoint" else positions - wrap(below)
-        above = ordered.gather(-1, wrap(np.ceil(ranks).astype(np.int64)))
+        weight = (
+            wrap(np.full_like(ranks, 0.5))
+            if interpolation == "midpoint"
+            else positions - follow(wrap(below), positions)
+        )
+        above = ordered.gather(-1, follow(wrap(np.ceil(ranks).astype(np.int64)), positions))
         out.lerp_(above, weight)
     return out.unsqueeze_(0).transpose_(0, -1).squeeze_(-1) if several else out.squeeze_(-1)
 
@@ -500,9 +504,10 @@ def searchsorted(sorted_sequence, input, *, out_int32=False, right=False, side=N
         count = math.prod(x.shape[:-1])
         rows = zip(edges.reshape(count, edges.shape[-1]), x.reshape(count, x.shape[-1]), strict=True)
         found = np.array([np.searchsorted(e, v, side) for e, v in rows], np.int64).reshape(x.shape)
-    return constant_result(
+    out = constant_result(
         (sorted_sequence,), np.asarray(found).astype(np.int32 if out_int32 else np.int64)[()], "searchsorted"
     )
+    return follow(out, input)
 
 
 @function(method=False)
@@ -660,4 +665,5 @@ def isin(elements, test_elements, *, assume_unique=False, invert=False):
     for array in (x, y):
         if isinstance(array, (np.ndarray, np.generic)) and array.dtype.kind == "b":
             raise RuntimeError("Unsupported input type encountered for isin(): Bool")
-    return constant_result((), np.asarray(np.isin(x, y, invert=invert))[()], "isin")
+    out = constant_result((), np.asarray(np.isin(x, y, invert=invert))[()], "isin")
+    return follow(out, elements, test_elements)

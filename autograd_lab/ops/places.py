@@ -15,6 +15,7 @@ from ..autograd.modes import WATCHERS, tell
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, edge_of, wrap
 from ..autograd.views import check_writable
+from ..creation import follow
 from ..dtypes import ALL, number_as
 from ..layout import like, rows
 from ..warning import warn, warn_once
@@ -860,7 +861,7 @@ def take_along_dim(input, indices, dim=None):
     except ValueError:
         raise shape_error(tuple(a), tuple(b)) from None
     if indices._data.size and indices._data.min() < 0:  # here, unlike in gather, they count from the end
-        indices = wrap(np.where(indices._data < 0, indices._data + a[d], indices._data))
+        indices = follow(wrap(np.where(indices._data < 0, indices._data + a[d], indices._data)), indices)
     input = expand(input, (*common[:d], a[d], *common[d + 1 :]))
     return gather(input, d, expand(indices, (*common[:d], b[d], *common[d + 1 :])))
 
@@ -1163,18 +1164,25 @@ def nonzero(input, *, as_tuple=False):
     """
     if WATCHERS:
         tell("looked", input, "nonzero")
-    found = np.argwhere(input._data).astype(np.int64, copy=False)
+    found = _positions(input)
     if not as_tuple:
-        return wrap(found.copy("F"))
+        return found
     if not input._data.ndim:
         return (wrap(np.zeros(int(bool(input._data)), np.int64)),)
-    return unbind(wrap(found.copy("F")), 1)
+    return unbind(found, 1)
+
+
+def _positions(input):
+    """Where the elements are not zero, one a row; the columns lie together in memory."""
+    return follow(wrap(np.argwhere(input._data).astype(np.int64, copy=False).copy("F")), input)
 
 
 @function
 def argwhere(input):
     """The positions of the elements that are not zero, one a row (torch.argwhere)."""
-    return nonzero(input)
+    if WATCHERS:
+        tell("looked", input, "argwhere")
+    return _positions(input)
 
 
 @function(method=False)
@@ -1191,7 +1199,9 @@ def unravel_index(indices, shape):
     if any(n < 0 for n in shape):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(shape)}")
     steps = np.array([math.prod(shape[i + 1 :]) for i in range(len(shape))], np.int64)
-    return METHODS["unbind"](wrap(indices._data[..., None] // steps % np.array(shape, np.int64)), -1)
+    return METHODS["unbind"](
+        follow(wrap(indices._data[..., None] // steps % np.array(shape, np.int64)), indices), -1
+    )
 
 
 # -- a slice replaced, without writing in place -------------------------------------------------------

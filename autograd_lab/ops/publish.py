@@ -3,6 +3,7 @@
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import FunctionType
 
+from ..autograd.batch import RefusedError
 from ..autograd.modes import THREAD
 from ..autograd.views import check_writable
 from ..layout import layout, strided
@@ -49,6 +50,8 @@ def _public(fn, key, module):
                 refuse_dual(key, out, (*args, *kwargs.values()))
             result = fn(*args, **typed_as(out, key, kwargs))
             return write_out(key, result, out, (*args, *kwargs.values()))
+        except RefusedError:
+            raise  # no other arguments would do
         except Exception as error:
             otherwise = (
                 None if isinstance(error, NotImplementedError) else other_form(key, args, kwargs, error)
@@ -86,6 +89,8 @@ def _public_method(fn, key):
                 return result
             otherwise = None
             complaint = why(key, fn, args, kwargs, None)
+        except RefusedError:
+            raise  # no other arguments would do
         except Exception as error:
             otherwise = other_form(key, args, kwargs, error)
             if otherwise is None:

@@ -10,6 +10,7 @@ from ..autograd.memory import put
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import NO_EDGE, Variable, edge_of, wrap
+from ..creation import follow
 from ..dtypes import Defaults, meet, to_dtype
 from ..layout import rows
 from ..warning import warn
@@ -83,11 +84,11 @@ def reduce_as(rule, input, dtype, *args):
         return apply(rule, (input,), *args)
     x, dtype = input._data, to_dtype(dtype).np
     if dtype.kind != "f":  # the rules give int64 for whole numbers of any type
-        out = apply(rule, (wrap(x.astype(dtype, copy=False)),), *args)
-        return out if out._data.dtype == dtype else wrap(out._data.astype(dtype))
+        out = apply(rule, (follow(wrap(x.astype(dtype, copy=False)), input),), *args)
+        return out if out._data.dtype == dtype else follow(wrap(out._data.astype(dtype)), out)
     if dtype == x.dtype:
         return apply(rule, (input,), *args)
-    out = apply(rule, (wrap(x.astype(dtype), edge_of(input)),), *args)
+    out = apply(rule, (follow(wrap(x.astype(dtype), edge_of(input)), input),), *args)
     if out._edge is not NO_EDGE:
         out._edge.fold = ((x.shape, x.dtype),)
     return out
@@ -947,7 +948,7 @@ class LogsumexpBackward0(Reduction):
 def logsumexp(input, dim, keepdim=False):
     """log(sum(exp(input))) over `dim` (torch.logsumexp)."""
     if input._data.dtype.kind != "f":
-        input = wrap(input._data.astype(Defaults.np))
+        input = follow(wrap(input._data.astype(Defaults.np)), input)
     return apply(LogsumexpBackward0, (input,), dims_given("logsumexp", dim), keepdim)
 
 
@@ -1205,7 +1206,7 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
         if t is not None:
             _check_joins(input._data.shape, t._data.shape, dim)
     if n == 0:
-        return wrap(np.zeros_like(input._data)).copy_(input)
+        return follow(wrap(np.zeros_like(input._data)), input).copy_(input)
     parts = [t for t in (prepend, input, append) if t is not None]
     out = both.cat(parts, dim) if len(parts) > 1 else input
     for _ in range(min(n, out._data.shape[dim])):

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..autograd.record import apply
 from ..autograd.variable import wrap
+from ..creation import follow
 from ..dtypes import Defaults
 from .rule import Rule
 
@@ -79,7 +80,7 @@ def _with_number(rule, x, number, floats=False):
         number = number.item()
     floats = floats or isinstance(number, float)
     if floats and x._data.dtype.kind != "f":  # the type that PyTorch gives both
-        x = wrap(x._data.astype(Defaults.np))
+        x = follow(wrap(x._data.astype(Defaults.np)), x)
     return apply(rule, (x,), number)
 
 

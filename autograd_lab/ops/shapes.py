@@ -22,7 +22,7 @@ from ..autograd.record import (
 )
 from ..autograd.variable import Variable, bump_version, wrap
 from ..autograd.views import check_writable, move_retention
-from ..creation import addressable
+from ..creation import addressable, follow
 from ..dtypes import ALL, Size
 from ..dtypes import dtype as dtype_type
 from ..layout import channels_last, channels_last_3d, contiguous_format, has_channels_last, preserve_format
@@ -253,7 +253,7 @@ def _view_as_dtype(t, dtype):
         )
     _check_view_as_dtype(t, data, dtype)
     if t.requires_grad:
-        return wrap(data.view(dtype.np), box=t._shared_box())
+        return follow(wrap(data.view(dtype.np), box=t._shared_box()), t)
     return apply_view(ViewBackward0, t, data.view(dtype.np))
 
 

@@ -339,6 +339,9 @@ class Recorder:
     def made(self, t) -> None:
         """A tensor was made of nothing (`zeros`, `arange`): a leaf, met when it is used."""
 
+    def followed(self, out, sources) -> None:
+        """A tensor came from others by no operation: it is met when it is used."""
+
     def drawing(self, generator) -> None:
         """Random numbers are about to be drawn."""
 

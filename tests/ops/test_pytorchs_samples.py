@@ -13,6 +13,7 @@ import pytest
 from recorded import PREFIX, graph
 
 import autograd_lab
+from autograd_lab.autograd.batch import batches_of
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: its samples are not there")
 pytest.importorskip("expecttest", reason="PyTorch's samples need it: pip install expecttest")
@@ -487,6 +488,96 @@ def test_tangents(name):
                     a.tangent is b.tangent is None
                     or not (a.tangent if b.tangent is None else b.tangent).any()
                 )
+
+
+# -- for each entry of a batch ------------------------------------------------------------------------
+
+UNLIKE = {
+    "addr": "a factor of 0",
+    "as_strided partial_views": "PyTorch looks at the memory of the whole batch",
+    "as_strided_scatter": "PyTorch has no rule for it",
+    "column_stack": "PyTorch has no rule for it",
+    "linalg.eigh": SIGNS,
+    "linalg.lstsq grad_oriented": "what of the results is not asked for",
+    "linalg.lstsq": "what of the results is not asked for",
+    "linalg.matrix_rank": "PyTorch has no rule for its sum",
+    "linalg.matrix_rank hermitian": "PyTorch has no rule for its sum",
+    "linalg.norm": "of order 0 of nothing",
+    "linalg.pinv": "of an empty batch of limits",
+    "linalg.svd": SIGNS,
+    "lu_unpack": "what of the results depends on which operand",
+    "nn.functional.embedding": "the words of a weight that is shortened",
+    "nn.functional.gaussian_nll_loss": "PyTorch branches on the variance, which is looked at here without a branch",
+    "nn.functional.rrelu": "PyTorch has no rule for it",
+    "resize_as_": "PyTorch takes the shape for a value",
+    "svd": SIGNS,
+    "tensor_split": "PyTorch has no rule for pieces that a tensor tells",
+}
+"""Operators whose batches are not compared, and why."""
+
+BATCHED = {
+    n: op
+    for n, op in OPERATORS.items()
+    if n not in UNLIKE and "numbers" not in DIFFERENT.get(op.name, [""])[0]
+}
+NOT_ALIKE = ("required rank 4 tensor to use channels_last", "Vmap does not currently support same randomness")
+"""What PyTorch says of a batch as a whole, or of draws that are the same for all entries, where a loop has no trouble."""
+
+
+def for_each(library, fn, args, kwargs, given, dims):
+    """(the results of vmap, whether each depends on the entry): of the tensors `given` those with a dim are two of a kind."""
+    depends = []
+
+    def one(*entries):
+        put = dict(zip(map(id, given), entries, strict=True))
+
+        def replaced(value):
+            if isinstance(value, dict):
+                return {k: replaced(v) for k, v in value.items()}
+            if type(value) in (list, tuple):
+                return type(value)([replaced(v) for v in value])
+            return put.get(id(value), value)
+
+        results = tuple(tensors(fn(*replaced(args), **replaced(kwargs))))
+        if library is torch:
+            depends[:] = map(torch._C._functorch.is_batchedtensor, results)
+        else:
+            depends[:] = [bool(batches_of((t,))) for t in results]
+        return results
+
+    inputs = [
+        t.detach() if d is None else library.stack([t.detach(), t.detach()])
+        for t, d in zip(given, dims, strict=True)
+    ]
+    return library.vmap(one, tuple(dims), randomness="same")(*inputs), depends
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", BATCHED)
+def test_batches(name):
+    """Each operand as a batch, and all of them: the same results, of which the same depend on the entry; or the same refusal."""
+    op = BATCHED[name]
+    samples = list(op.sample_inputs("cpu", torch.float64))
+    for call in calls(samples[:: -(-len(samples) // 3)]):
+        given, own = tensors([call.args, call.kwargs]), tensors([call.own_args, call.own_kwargs])
+        if len(given) != len(own) or len({*map(id, given)}) < len(given):
+            continue
+        alone = [[0 if k == i else None for k in range(len(given))] for i in range(min(2, len(given)))]
+        for dims in [*alone, [0] * len(given)] if len(given) > 1 else alone:
+            torch.manual_seed(0)
+            autograd_lab.manual_seed(0)
+            theirs, refused = outcome(for_each, torch, op.op, call.args, call.kwargs, given, dims)
+            ours, error = outcome(for_each, autograd_lab, mine(op), call.own_args, call.own_kwargs, own, dims)
+            if refused is not None:
+                if not str(refused).startswith(NOT_ALIKE):
+                    assert type(error).__name__ == type(refused).__name__, f"PyTorch: {refused}"
+                continue
+            if error is not None:
+                raise error
+            for i, (a, b) in enumerate(zip(theirs[0], ours[0], strict=True)):
+                assert_close(a, b, f"result {i} of {dims}")
+            if all(t.numel() for t in given):
+                assert ours[1] == theirs[1], dims
 
 
 # -- what PyTorch refuses -----------------------------------------------------------------------------

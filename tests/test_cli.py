@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -442,11 +443,18 @@ def test_a_real_start_serves_the_notebooks_with_this_python_and_stops_cleanly(tm
     try:
         token = wait_for(lambda: re.search(r"token=(\w+)", log.read_text()), lab, log)[1]
 
+        def answer(path):
+            try:
+                url = f"http://127.0.0.1:{free_port}{path}?token={token}"
+                with urllib.request.urlopen(url, timeout=120) as reply:
+                    return json.load(reply)
+            except urllib.error.HTTPError:
+                raise
+            except urllib.error.URLError:
+                return None  # a busy machine: it has said where it will listen, and does not yet
+
         def get(path):
-            with urllib.request.urlopen(
-                f"http://127.0.0.1:{free_port}{path}?token={token}", timeout=120
-            ) as answer:
-                return json.load(answer)
+            return wait_for(lambda: answer(path), lab, log)
 
         assert get("/api/status")["kernels"] == 0
         served = {file["name"] for file in get("/api/contents/notebooks")["content"]}

@@ -12,7 +12,7 @@ from .autograd.modes import THREAD, is_grad_enabled
 from .autograd.node import AccumulateGrad
 from .autograd.record import make_node
 from .autograd.variable import INFERENCE, Registry, Variable, find_edge, wrap
-from .creation import FACTORIES
+from .creation import FACTORIES, follow
 from .ops.rule import FUNCTIONS
 from .utils._pytree import LEAF, tree_flatten, tree_leaves, tree_map, tree_structure
 
@@ -116,7 +116,8 @@ _NO_HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved ten
 
 def _writable(leaf):
     """The numbers of a leaf as an operation made them, in the same memory: they may be written to in place."""
-    return wrap(leaf._data, make_node(Registry.clone, (find_edge(leaf),), ("K",)), leaf._shared_box())
+    node = make_node(Registry.clone, (find_edge(leaf),), ("K",))
+    return follow(wrap(leaf._data, node, leaf._shared_box()), leaf)
 
 
 @contextlib.contextmanager
@@ -131,7 +132,7 @@ def _normal_mode():
 
 def _normal(t):
     """An inference tensor as one that may have a history; any other as it is."""
-    return wrap(t._data) if isinstance(t, Variable) and t._box is INFERENCE else t
+    return follow(wrap(t._data), t) if isinstance(t, Variable) and t._box is INFERENCE else t
 
 
 class _Level:
@@ -547,7 +548,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
         with Batch(count, randomness) as batch, _within("vmap"):
             for i in batch.turns():
                 given = [
-                    t if d is None else batch.entry(_entry(t, d, i, count))
+                    t if d is None else batch.entry(_entry(t, d, i, count), i * t.stride(d))
                     for t, d in zip(leaves, dims, strict=True)
                 ]
                 results.append(func(*spec.unflatten(given), **kwargs))

@@ -40,6 +40,7 @@ class Batch:
         self.size, self.randomness, self.by_hand = size, randomness, by_hand
         self.open = False
         self._log = []  # (tensor, batches that need not undo it, data, a copy of it, box, version and edge) before each write
+        self._starts = {}  # by id of the memory of the batch: where the entry of this turn begins in it
         self._drawn = False  # whether numbers were drawn that the next new tensor holds
         self._pass = frozenset()  # the batches on which the outputs depend that were asked for gradients
 
@@ -88,10 +89,16 @@ class Batch:
 
     # -- who depends on the entry ---------------------------------------------------------------------
 
-    def entry(self, t):
-        """Note that `t` is an entry of the batch, and return it."""
+    def entry(self, t, start=0):
+        """Note that `t` is an entry of the batch, and return it; `start`: of a view, how far behind the first entry it begins."""
         _mark(t, {self})
+        if start:
+            self._starts[id(_owner(t))] = start
         return t
+
+    def start_of(self, t):
+        """How far the memory that `t` sees of a whole batch is behind that of the first entry: in PyTorch they begin together."""
+        return sum(batch._starts.get(id(_owner(t)), 0) for batch in batches_of((t,)))
 
     def holds(self, t):
         """Whether `t` depends on the entry of this batch, or of one around it."""
@@ -100,7 +107,7 @@ class Batch:
     def operation(self, rule, inputs, outputs, node, args):
         """What is computed of a tensor that depends on the entry depends on it."""
         on = batches_of(inputs)
-        if on:
+        if on and not THREAD.state.formula:  # formulas know what they do
             name = _name(rule)
             if not self.by_hand and name in COUNTED and batches_of(inputs[1:] or inputs):
                 raise RefusedError(f"vmap: {COUNTED[name]}")
@@ -126,9 +133,7 @@ class Batch:
         if on and how == "data":
             raise RefusedError("accessing `data` under vmap transform is not allowed")
         _mark_all((out,), on)
-        home = _home(source)
-        if home is not None:
-            out.__dict__[HOME] = home
+        self._same_home(source, out)
 
     def made(self, t):
         """A tensor was made, of numbers just drawn or of nothing."""
@@ -139,8 +144,11 @@ class Batch:
 
     def followed(self, out, sources):
         """A tensor was made of others by no operation, or in their likeness."""
-        out.__dict__[HOME] = self
         _mark_all((out,), batches_of(sources))
+        for t in sources:
+            if isinstance(t, Variable) and np.may_share_memory(t._data, out._data):
+                return self._same_home(t, out)
+        out.__dict__[HOME] = self
 
     def copied(self, data, out):
         """tensor(data)."""
@@ -157,7 +165,7 @@ class Batch:
 
     def read(self, t, how):
         """The numbers of a tensor are wanted: by item(), numpy() or tolist()."""
-        if not batches_of((t,)):
+        if THREAD.state.formula or not batches_of((t,)):
             return
         if self.by_hand and how == "numpy":
             raise RefusedError(_NO_DETACH)
@@ -167,7 +175,7 @@ class Batch:
 
     def looked(self, t, how):
         """Something is decided by the numbers of a tensor."""
-        if not batches_of((t,)):
+        if THREAD.state.formula or not batches_of((t,)):
             return
         text = (BY_HAND if self.by_hand else LOOKS).get(how)
         if text is not None:
@@ -220,6 +228,8 @@ class Batch:
         """A tensor was written: it cannot depend on the entry if it did not before."""
         on, marks = batches_of(inputs), batches_of((target,))
         drawn, self._drawn = self._drawn, False
+        if THREAD.state.formula:  # into what the formula itself has made
+            return _mark_all((target,), on)
         by_mask = _name(rule) in INDEXED and _by_mask(inputs)
         if on <= marks and not by_mask and not (drawn and self not in marks):
             return
@@ -275,6 +285,13 @@ class Batch:
         for t in tensors:
             if t is not None and t._base is None:
                 t.__dict__.setdefault(HOME, self)
+
+    @staticmethod
+    def _same_home(source, out):
+        """Note that `out` has the memory of `source`."""
+        home = _home(source)
+        if home is not None:
+            out.__dict__[HOME] = home
 
     def around(self):
         """The batch itself and those around it, innermost first."""
@@ -389,6 +406,20 @@ def _by_mask(inputs):
     return batches_of(t for t in inputs[1:] if isinstance(t, Variable) and t._data.dtype.kind == "b")
 
 
+def _owner(t):
+    """The array whose memory `t` is, or sees a part of."""
+    array = t._data
+    while isinstance(array.base, np.ndarray):
+        array = array.base
+    return array
+
+
+def start_of(t):
+    """How far behind the first entry of a batch the entry of this turn begins in the memory that `t` sees a part of; 0 outside."""
+    batch = getattr(THREAD.state.watch, "batch", None)
+    return 0 if batch is None else batch.start_of(t)
+
+
 def _home(t):
     """The batch in a turn of which the memory of `t` was made, if it was in one that is running."""
     home = (t if t._base is None else t._base).__dict__.get(HOME)
@@ -471,4 +502,4 @@ BROADCAST = frozenset([
 ])  # fmt: skip
 """Writes by what PyTorch calls them when it refuses them."""
 
-__all__ = ["Batch", "Both", "RefusedError", "batches_of"]
+__all__ = ["Batch", "Both", "RefusedError", "batches_of", "start_of"]

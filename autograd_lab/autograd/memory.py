@@ -7,6 +7,7 @@ so that the view's size, strides and offset find the same elements in it.
 
 import numpy as np
 
+from .modes import WATCHERS, tell
 from .variable import Variable, wrap
 
 # -- elements that share places -----------------------------------------------------------------------
@@ -118,7 +119,7 @@ def has_no_gaps(a):
 
 def geometry(t):
     """How the tensor `t` lies in memory: size, stride, and offset, counted in elements."""
-    return t._array().shape, t.stride(), t.storage_offset()
+    return t._array().shape, t.stride(), t._storage_offset()
 
 
 def place_in(base, t):
@@ -157,9 +158,12 @@ def beyond(size, stride, offset, memory):
 
 def zeros(size, like):
     """Zeros of the kind and type of `like`."""
-    return (
-        wrap(np.zeros(size, like._data.dtype)) if isinstance(like, Variable) else np.zeros(size, like.dtype)
-    )
+    if not isinstance(like, Variable):
+        return np.zeros(size, like.dtype)
+    out = wrap(np.zeros(size, like._data.dtype))
+    if WATCHERS:
+        tell("followed", out, (like,))
+    return out
 
 
 def put(part, values):

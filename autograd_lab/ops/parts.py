@@ -9,7 +9,9 @@ import operator
 
 import numpy as np
 
+from ..autograd.batch import start_of
 from ..autograd.memory import geometry, put, seen, span
+from ..autograd.modes import WATCHERS
 from ..autograd.record import apply, apply_view, apply_views
 from ..autograd.variable import Variable
 from ..autograd.views import MULTI_OUTPUT, AsStridedBackward0
@@ -666,6 +668,8 @@ def _strided_of(input, size, stride, storage_offset):
 @function
 def as_strided(input, size, stride, storage_offset=None):
     """A view of the memory with a size, strides and an offset of its own (torch.as_strided)."""
+    if storage_offset is not None and WATCHERS:
+        storage_offset += start_of(input)
     data, size, stride = _strided_of(input, size, stride, storage_offset)
     return apply_view(AsStrided, input, data, size, stride, storage_offset, geometry(input))
 

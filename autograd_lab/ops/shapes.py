@@ -10,8 +10,9 @@ import operator
 
 import numpy as np
 
+from ..autograd.batch import start_of
 from ..autograd.metadata import sum_to
-from ..autograd.modes import THREAD
+from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.record import (
     apply,
     apply_view,
@@ -237,7 +238,7 @@ def _check_view_as_dtype(t, data, dtype):
         raise RuntimeError(f"self.stride(-1) must be 1{ending}{steps[-1]}")
     ratio = new // old
     if ratio > 1:
-        for name, n in (("size(-1)", data.shape[-1]), ("storage_offset()", t.storage_offset())):
+        for name, n in (("size(-1)", data.shape[-1]), ("storage_offset()", offset_of(data))):
             if n % ratio:
                 raise RuntimeError(f"self.{name} must be divisible by {ratio}{ending}{n}")
         for i, n in enumerate(steps[:-1]):
@@ -874,6 +875,13 @@ def _strides(x):
 @method
 def storage_offset(self):
     """Where in the memory the first element lies."""
+    offset = offset_of(self._array())
+    return offset - start_of(self) if WATCHERS else offset
+
+
+@method
+def _storage_offset(self):
+    """The same whoever looks on: of an entry of a batch, where it lies in the memory of the whole batch."""
     return offset_of(self._array())
 
 
@@ -1002,7 +1010,7 @@ def resize_(self, *size, memory_format=None):
         return self  # and its strides stay what they are
     order = (memory_format or contiguous_format).order(len(size))
     bump_version(self)
-    memory, start = storage_of(self._array()), self.storage_offset()
+    memory, start = storage_of(self._array()), offset_of(self._array())
     end = start + math.prod(size)
     if end > memory.size:
         memory = np.concatenate([memory, np.zeros(end - memory.size, memory.dtype)])

@@ -580,6 +580,94 @@ def test_batches(name):
                 assert ours[1] == theirs[1], dims
 
 
+NOT_EXACT = {
+    "as_strided partial_views": "PyTorch looks at the memory of the whole batch",
+    "as_strided_scatter": "PyTorch has no rule for it",
+    "cov": "PyTorch looks whether the weights are all zero",
+    "float": "it is added up in single precision",
+    "logcumsumexp": "PyTorch's tangents are right to seven digits",
+    "logit": "PyTorch gives nan at the ends",
+    "nn.functional.gaussian_nll_loss": "PyTorch branches on the variance, which is looked at here without a branch",
+    "nn.functional.max_unpool3d": OTHER_TANGENTS["nn.functional.max_unpool2d"],
+    "nn.functional.rrelu": "PyTorch has no rule for it",
+    "tensor_split": "PyTorch has no rule for pieces that a tensor tells",
+}
+"""Operators whose derivatives are not compared in batches, beside those of which the tangents differ, and why."""
+
+DERIVED = {n: op for n, op in FORWARD.items() if n not in NOT_EXACT}
+NO_WAY = ("Trying to use forward AD", "derivative for", "vmap: It looks like you're either (1)")
+"""What PyTorch says where it has no derivative that a batch can go through."""
+
+
+def derived_for_each(library, kind, fn, args, kwargs, given, moving):
+    """What vmap makes of a derivative of a weighted sum of the results, by the tensors `moving`; all the others are batches too."""
+    places = [i for i, t in enumerate(given) if any(t is m for m in moving)]
+
+    def total(inputs, entries):
+        put = dict(zip(map(id, given), entries, strict=True))
+        put.update((id(given[i]), x) for i, x in zip(places, inputs, strict=True))
+
+        def replaced(value):
+            if isinstance(value, dict):
+                return {k: replaced(v) for k, v in value.items()}
+            if type(value) in (list, tuple):
+                return type(value)([replaced(v) for v in value])
+            return put.get(id(value), value)
+
+        numbers, result = np.random.default_rng(1), library.zeros((), dtype=library.float64)
+        for y in tensors(fn(*replaced(args), **replaced(kwargs))):
+            if y.is_floating_point():
+                result = (
+                    result
+                    + (y * library.tensor(numbers.standard_normal(tuple(y.shape)), dtype=y.dtype)).sum()
+                )
+        return result
+
+    def one(*entries):
+        inputs = tuple([entries[i] for i in places])
+        if kind == "jvp":
+            return library.func.jvp(
+                lambda *xs: total(xs, entries), inputs, tuple([x * 0 + 1 for x in inputs])
+            )
+        return library.func.grad(total)(inputs, entries)
+
+    batches = [library.stack([t.detach(), t.detach() * 1.01 if t.is_floating_point() else t]) for t in given]
+    return tensors(library.vmap(one, randomness="same")(*batches))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("kind", ["grad", "jvp"])
+@pytest.mark.parametrize("name", DERIVED)
+def test_derivatives_of_batches(name, kind):
+    op = DERIVED[name]
+    samples = list(op.sample_inputs("cpu", torch.float64, requires_grad=True))
+    for call in calls(samples[:: -(-len(samples) // 2)]):
+        given, own = tensors([call.args, call.kwargs]), tensors([call.own_args, call.own_kwargs])
+        if not call.moving or len(given) != len(own) or len({*map(id, given)}) < len(given):
+            continue
+        theirs, refused = outcome(
+            derived_for_each, torch, kind, op.op, call.args, call.kwargs, given, call.moving
+        )
+        ours, error = outcome(
+            derived_for_each,
+            autograd_lab,
+            kind,
+            mine(op),
+            call.own_args,
+            call.own_kwargs,
+            own,
+            call.own_moving,
+        )
+        if refused is not None:
+            if not str(refused).startswith((*NOT_ALIKE, *NO_WAY)):
+                assert type(error).__name__ == type(refused).__name__, f"PyTorch: {refused}"
+            continue
+        if error is not None:
+            raise error
+        for i, (a, b) in enumerate(zip(theirs, ours, strict=True)):
+            assert_close(a, b, f"derivative {i}")
+
+
 # -- what PyTorch refuses -----------------------------------------------------------------------------
 
 ERRORS = {

@@ -442,8 +442,11 @@ def linearize(func, *primals):
     return tree_map(inputs.leave, outputs), along
 
 
-def _jacobian(func, argnums, has_aux, derivatives, kind):
-    """What jacrev and jacfwd have in common; `derivatives(inputs, outputs)` gives for each output those by each input."""
+def _jacobian(func, argnums, has_aux, derivatives, kind, around=contextlib.nullcontext):
+    """What jacrev and jacfwd have in common; `derivatives(inputs, outputs)` gives for each output those by each input.
+
+    `around()` is a context in which the function is called.
+    """
     who = "vjp(f, *primals)" if kind == "grad" else "jvp(f, primals, tangents)"
 
     @functools.wraps(func)
@@ -451,7 +454,8 @@ def _jacobian(func, argnums, has_aux, derivatives, kind):
     def wrapper(*args, **kwargs):
         chosen = tuple(range(len(args))) if argnums is None and kind == "jvp" else argnums
         inputs, inner = _chosen(args, chosen, kind)
-        outputs, aux = inputs.call(func, inner, kwargs, has_aux, "jacobian(f)(*args)")
+        with around():
+            outputs, aux = inputs.call(func, inner, kwargs, has_aux, "jacobian(f)(*args)")
         leaves, spec = _tensors(outputs, who)
         found = [
             _per_argument(chosen, inputs.put([inputs.leave(block) for block in blocks]))
@@ -473,7 +477,10 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
         for y in outputs:
             with enable_grad():
                 entries = y.reshape(-1).unbind()
-            rows = [inputs.gradients([entry], again=again) for entry in entries]
+            rows = []
+            with Batch(len(entries)) as batch, _within("vmap"):
+                for i in batch.turns() if entries else ():
+                    rows.append(inputs.gradients([batch.entry(entries[i])], again=again))
             yield [
                 stack([row[i] for row in rows]).reshape(y.shape + x.shape)
                 if rows
@@ -487,8 +494,14 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
     """A function that gives the Jacobian of func, column by column in forward mode: of shape y.shape + x.shape (torch.func.jacfwd)."""
 
-    def derivatives(inputs, outputs):
+    @contextlib.contextmanager
+    def as_batch():
+        """Once for all columns: what the function computes does not depend on them, but there is a vmap around it in PyTorch."""
         _check_randomness(randomness)
+        with Batch(1, randomness), _within("vmap"):
+            yield
+
+    def derivatives(inputs, outputs):
         blocks = [[] for _ in outputs]  # of each output, one for each input
         for i, x in enumerate(inputs.tensors):
             columns = []
@@ -505,7 +518,7 @@ def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
                 blocks[k].append(block.reshape(y.shape + x.shape))
         return blocks
 
-    return _jacobian(func, argnums, has_aux, derivatives, "jvp")
+    return _jacobian(func, argnums, has_aux, derivatives, "jvp", as_batch)
 
 
 def hessian(func, argnums=0):

@@ -126,6 +126,8 @@ def grad(
     if WATCHERS:
         tell("asked", outputs, inputs)
     grad_outputs = _gradients(grad_outputs, len(outputs))
+    if WATCHERS:
+        tell("sent", grad_outputs)
     keep = THREAD.state.again or (create_graph if retain_graph is None else retain_graph)
     if is_grads_batched:
         results = _batched(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize_grads)

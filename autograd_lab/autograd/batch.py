@@ -171,7 +171,7 @@ class Batch:
             raise RefusedError(_NO_DETACH)
         if how != "item":
             raise RefusedError("Cannot access data pointer of Tensor that doesn't have storage")
-        raise RefusedError(_no_rule("item") if self.by_hand else _ITEM)
+        raise RefusedError(_no_rule("item") if self.by_hand else _either(_ITEM))
 
     def looked(self, t, how):
         """Something is decided by the numbers of a tensor."""
@@ -179,7 +179,7 @@ class Batch:
             return
         text = (BY_HAND if self.by_hand else LOOKS).get(how)
         if text is not None:
-            raise RefusedError(text)
+            raise RefusedError(_either(text) if text in (_ITEM, _BRANCH) else text)
 
     def drawing(self, generator):
         """Random numbers are drawn."""
@@ -320,6 +320,10 @@ class Batch:
     def asked(self, outputs, inputs):
         """Gradients of `outputs` are wanted."""
         self._pass = batches_of(outputs)
+
+    def sent(self, gradients):
+        """These are the gradients of the outputs."""
+        self._pass |= batches_of(gradients)
 
     def pass_started(self, run, roots, call):
         """What a pass brings to the user's own backward and hooks are tensors, so that it is known on what they depend."""
@@ -462,6 +466,19 @@ _BRANCH = (
 )
 
 _MASKED = "vmap: We do not support batching operators that can support dynamic shape. Attempting to batch over indexing with a boolean mask."
+
+_EITHER = (
+    "vmap: It looks like you're either (1) calling .item() on a Tensor or (2) attempting to use a Tensor in some data-dependent control "
+    "flow or (3) encountering this error in PyTorch internals. For all entries at once neither can be done: please try to rewrite what "
+    "you're doing with other operations."
+)
+
+
+def _either(text):
+    """What PyTorch says if there is another transform inside of the vmap, which does not know what was called."""
+    inside = THREAD.state.transforms[-1:]
+    return text if not inside or inside == ("vmap",) else _EITHER
+
 
 LOOKS = {
     "bool": _BRANCH, "int": _ITEM, "nonzero": _dynamic("nonzero"), "where": _dynamic("where"), "equal": _no_rule("equal"),

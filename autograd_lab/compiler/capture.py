@@ -491,6 +491,9 @@ class Watcher:
         if inputs is not None or not isinstance(self._root, Variable):
             self.stop("a backward pass from several tensors, or to chosen ones, is run inside")
 
+    def sent(self, gradients: Any) -> None:
+        """These are the gradients of the outputs, or None."""
+
     def pass_started(self, run: Any, roots: list, call: str) -> None:
         """A backward pass begins: the way back of all that was recorded so far becomes steps, while the nodes still know it."""
         root, seed = self.tape.values.get(id(self._root)), roots[0][1]

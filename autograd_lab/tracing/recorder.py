@@ -380,6 +380,9 @@ class Recorder:
             self._meet(part or (), frame)
         self.notes.append(("asked", *parts))
 
+    def sent(self, gradients) -> None:
+        """These are the gradients of the outputs, or None."""
+
     def granted(self, inputs, results) -> None:
         """What `grad` returned."""
         for t, g in zip(_as_tuple(inputs), results, strict=True):

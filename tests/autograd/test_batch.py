@@ -309,6 +309,53 @@ out["each"] = vmap(sin3)(x)
 out["item"] = told(lambda: vmap(lambda a: sin3(a).sum().item() + a)(x))[:60]
 out["written"] = told(lambda: vmap(lambda a: then(add_to(acc, a), a))(x))[:60], acc
 """,
+    "Jacobians and products of torch.func": """
+class S(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x * 2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(inputs[0])
+
+    @staticmethod
+    def backward(ctx, g):
+        return WAY(g, ctx.saved_tensors[0])
+
+class U(S):
+    generate_vmap_rule = False
+
+v = torch.tensor([1.0, 2.0, 3.0])
+for name, WAY in {
+    "right": lambda g, x: g * 2,
+    "item": lambda g, x: g * 2 + 0 * g.sum().item(),
+    "item of the value": lambda g, x: g * 2 + 0 * x.sum().item(),
+    "branch": lambda g, x: g * 2 if g.sum() < 100 else g,
+    "write": lambda g, x: torch.zeros(3).add_(g * 2),
+    "draw": lambda g, x: g * 2 + 0 * torch.rand(3),
+}.items():
+    out[name + ", jacrev"] = told(lambda: jacrev(S.apply)(v))
+    out[name + ", jacrev of U"] = told(lambda: jacrev(U.apply)(v))
+    out[name + ", jacrev of jacrev"] = told(lambda: jacrev(jacrev(lambda a: S.apply(a) * a))(v))
+    out[name + ", a batch of jacrev"] = told(lambda: vmap(jacrev(S.apply))(torch.stack([v, v + 1])))
+    out[name + ", products"] = told(lambda: vmap(vjp(S.apply, v)[1])(torch.eye(3))[0])
+out["jacfwd of U"] = told(lambda: jacfwd(U.apply)(v))
+for name, f in {
+    "item": lambda a: a * a.sum().item(),
+    "branch": lambda a: a * a if a.sum() > 0 else a,
+    "draw": lambda a: a * (1 + 0 * torch.rand(3)),
+    "write": lambda a: torch.zeros(3).add_(a),
+    "mask": lambda a: a[a > 1] ** 2,
+}.items():
+    out[name + ", jacrev of it"] = told(lambda: jacrev(f)(v))
+    out[name + ", jacfwd of it"] = told(lambda: jacfwd(f)(v))
+    out[name + ", hessian of it"] = told(lambda: hessian(lambda a: f(a).sum())(v))
+    out[name + ", batch of its jacrev"] = told(lambda: vmap(jacrev(f))(torch.stack([v, v + 1])))
+out["draws that may"] = told(lambda: jacfwd(lambda a: a * (1 + 0 * torch.rand(3)), randomness="same")(v))
+""",
     "a Jacobian of nothing": """
 for n in (0, 2):
     inputs = torch.ones(n), torch.ones(0, 3)

@@ -322,6 +322,7 @@ def vjp(func, *primals, has_aux=False):
     inputs = _Inputs(primals)
     outputs, aux = inputs.call(func, inputs.tree(), {}, has_aux, "vjp(f, *primals)")
     leaves, _ = _tensors(outputs, "vjp(f, *primals)")
+    _check_floats(leaves)
 
     @_normal_mode()
     def backwards(cotangents, retain_graph=True, create_graph=None):
@@ -342,6 +343,15 @@ def vjp(func, *primals, has_aux=False):
 def _shown(tree):
     """How a nested value is built, as messages show it: (*, {'a': *})."""
     return tree_map(lambda _: LEAF, tree)
+
+
+def _check_floats(outputs):
+    """Raise RuntimeError if one of the tensors `outputs` holds whole numbers, which have no gradient."""
+    for y in outputs:
+        if not y.is_floating_point():
+            raise RuntimeError(
+                f"vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor with dtype {y.dtype}"
+            )
 
 
 def _tensors(outputs, who):
@@ -403,15 +413,18 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
 def _pushed(inputs, outputs, tangents, strict=False):
     """The change of each output along the tangents: the vjp's derivative by its argument."""
     with enable_grad():
-        weights = [zeros_like(y)._require_grad() for y in outputs]
+        moving = [y for y in outputs if y.is_floating_point()]  # whole numbers do not
+        weights = [zeros_like(y)._require_grad() for y in moving]
         for w in weights:
             w.__dict__["_level"] = inputs.level
-        with _within("jvp"):  # in which VJPs are linear in the weights
-            grads = inputs.gradients(outputs, weights)
+        # Here VJPs are linear in the weights, and those of custom Functions come from their jvp.
+        with _within("pushed"):
+            grads = inputs.gradients(moving, weights)
         total = sum((g * t).sum() for g, t in zip(grads, tangents, strict=True))
         changes = [None] * len(outputs)
         if total.requires_grad:
-            changes = gradient_of(total, weights, create_graph=True, allow_unused=True)
+            found = iter(gradient_of(total, weights, create_graph=True, allow_unused=True))
+            changes = [next(found) if y.is_floating_point() else None for y in outputs]
     if strict and any(c is None for c in changes):
         raise RuntimeError(
             "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
@@ -457,6 +470,8 @@ def _jacobian(func, argnums, has_aux, derivatives, kind, around=contextlib.nullc
         with around():
             outputs, aux = inputs.call(func, inner, kwargs, has_aux, "jacobian(f)(*args)")
         leaves, spec = _tensors(outputs, who)
+        if kind == "grad":
+            _check_floats(leaves)
         found = [
             _per_argument(chosen, inputs.put([inputs.leave(block) for block in blocks]))
             for blocks in derivatives(inputs, leaves)

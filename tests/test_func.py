@@ -297,6 +297,126 @@ loss = residual.square().mean()
 loss.backward()
 out["pinn"] = loss, [p.grad for p in net.parameters()]
 """,
+    "whole numbers among the results": """
+v = torch.tensor([1.0, 3.0, 2.0])
+out["jvp"] = jvp(lambda a: (a * 2, a.argmax()), (v,), (v,)), jvp(lambda a: a > 1, (v,), (v,)), jvp(lambda a: tuple(a.sort()), (v,), (v,))
+out["strict"] = told(lambda: jvp(lambda a: a > 1, (v,), (v,), strict=True))
+out["jacfwd"] = jacfwd(lambda a: (a * 2, a.argmax()))(v)
+out["jacrev"] = told(lambda: jacrev(lambda a: (a * 2, a.argmax()))(v))
+out["vjp"] = told(lambda: vjp(lambda a: (a * 2, a.argmax()), v))
+out["grad"] = told(lambda: grad(lambda a: a.argmax())(v)), told(lambda: grad(lambda a: (a.sum(), a.argmax()), has_aux=True)(v))
+""",
+    "Functions with a jvp of their own": """
+class N(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return x * 2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+class W(N):  # forwards another derivative than backwards
+    @staticmethod
+    def jvp(ctx, t):
+        return t * 5
+
+class S(N):
+    @staticmethod
+    def forward(x, k):
+        return x * x * k
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_forward(inputs[0], output)
+        ctx.save_for_backward(inputs[0])
+        ctx.k = inputs[1]
+
+    @staticmethod
+    def backward(ctx, g):
+        return 2 * ctx.saved_tensors[0] * g * ctx.k, None
+
+    @staticmethod
+    def jvp(ctx, t, _):
+        x, y = ctx.saved_tensors
+        return 3 * x * t * ctx.k + 0 * y
+
+class M(N):
+    @staticmethod
+    def forward(x, y):
+        return x * y, x + y
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_forward(*inputs)
+        ctx.save_for_backward(*inputs)
+        ctx.set_materialize_grads(FULL)
+
+    @staticmethod
+    def backward(ctx, g, h):
+        x, y = ctx.saved_tensors
+        return g * y + h, g * x + h
+
+    @staticmethod
+    def jvp(ctx, s, t):
+        x, y = ctx.saved_tensors
+        missing.append((s is None, t is None))
+        if s is None or t is None:
+            return (3 * s * y, s) if t is None else (3 * x * t, t)
+        return 3 * (s * y + x * t), s + t
+
+class D(W):
+    @staticmethod
+    def forward(x):
+        return x * 2, (x * 0).long()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mark_non_differentiable(output[1])
+
+    @staticmethod
+    def backward(ctx, g, _):
+        return g * 2
+
+    @staticmethod
+    def jvp(ctx, t):
+        return t * 5, None
+
+v = torch.tensor([1.0, 2.0, 3.0])
+sums = lambda F_: lambda a: (F_.apply(a) ** 2).sum()
+out["none"] = told(lambda: jvp(N.apply, (v,), (v,))), told(lambda: jacfwd(N.apply)(v)), jvp(lambda a: a * N.apply(v), (v,), (v,))
+out["outside"] = grad(lambda b: jvp(lambda a: a * N.apply(b), (v,), (v,))[1].sum())(v)
+out["another"] = jvp(W.apply, (v,), (v,)), jacfwd(W.apply)(v), linearize(W.apply, v)[1](v), jacrev(W.apply)(v)
+out["of a gradient"] = jvp(grad(sums(W)), (v,), (v,)), hessian(sums(W))(v), jacrev(jacrev(sums(W)))(v)
+out["gradient of it"] = grad(lambda b: jvp(W.apply, (b,), (v,))[1].sum())(v), grad(lambda b: jvp(W.apply, (b,), (v,))[0].sum())(v)
+out["and of its square"] = grad(lambda b: jvp(lambda a: W.apply(a * a), (b,), (v,))[1].sum())(v)
+out["batch"] = vmap(lambda a: jvp(W.apply, (a,), (a,)))(torch.stack([v, v + 1]))
+s2 = lambda a: S.apply(a.sin(), 2.0).cos()
+out["saved"] = jvp(s2, (v,), (v,)), jacfwd(s2)(v), hessian(lambda a: s2(a).sum())(v)
+out["saved, gradient"] = [grad(lambda b: jvp(s2, (b,), (v,))[i].sum())(v) for i in (0, 1)]
+out["saved, batch"] = vmap(lambda a: jvp(s2, (a,), (a,)))(torch.stack([v, v + 1]))
+for FULL in (True, False):
+    missing = []
+    out[f"two, {FULL}"] = jvp(M.apply, (v, v + 1), (v, v)), jvp(lambda a: M.apply(a, v), (v,), (v,)), jvp(lambda a: M.apply(v, a), (v,), (v,))
+    out[f"one of two, {FULL}"] = jvp(lambda a: M.apply(a, v)[1], (v,), (v,)), jacfwd(lambda a: M.apply(v, a)[0])(v)
+    out[f"missing, {FULL}"] = sorted(set(missing))
+    missing = []
+    out[f"of another transform, {FULL}"] = grad(lambda b: jvp(lambda a: M.apply(a, b)[0], (v,), (v,))[1].sum())(v), sorted(set(missing))
+
+class I(W):
+    @staticmethod
+    def jvp(ctx, t):
+        return t.mul_(5)
+
+out["in place"] = jvp(lambda a: I.apply(a.sin()), (v,), (v,))
+out["constant"] = jvp(lambda a: D.apply(a)[0], (v,), (v,)), jvp(D.apply, (v,), (v,))
+""",
     "a model by its parameters": """
 model = fill(nn.Linear(3, 2))
 params = dict(model.named_parameters())
@@ -341,10 +461,29 @@ def test_the_inputs_of_a_transform_die_with_it():
         seen.append(weakref.ref(a))
         return (a**3).sum()
 
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(a):
+            return a * a
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_forward(*inputs, output)
+
+        @staticmethod
+        def jvp(ctx, t):
+            a, y = ctx.saved_tensors
+            return 2 * a * t + 0 * y
+
+    def square(a):
+        seen.append(weakref.ref(a))
+        return Square.apply(a)
+
     gc.disable()
     try:
         func.grad(cube)(torch.ones(2))
         func.jvp(cube, (torch.ones(2),), (torch.ones(2),))
+        assert func.jvp(square, (torch.ones(2),), (torch.ones(2),))[1].tolist() == [2, 2]
         func.hessian(cube)(torch.ones(2))
         func.vjp(cube, torch.ones(2))[1](torch.tensor(1.0))
         assert [ref() for ref in seen] == [None] * len(seen)

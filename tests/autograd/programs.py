@@ -180,8 +180,8 @@ def inplace_number(p, i, j, k):
 def set_item(p, i, j, k):
     x, value = p.pick(i), p.pick(j)
     at = k % max(x.shape[0], 1)  # an empty tensor has no place 0 either: both libraries then say so
-    if x[at].shape != value.shape:
-        value = value.clone()  # PyTorch expands it first, and then takes its strides for an overlap
+    if x[at].shape != value.shape or (share_memory(x, value) and not value.is_contiguous()):
+        value = value.clone()  # PyTorch expands it first, and then takes its strides for an overlap; or it reads what it has written
     x[at] = value if j % 3 else NUMBERS[k % len(NUMBERS)]
     return x
 

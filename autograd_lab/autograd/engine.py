@@ -112,20 +112,16 @@ class BackwardPass:
         state = THREAD.state
         special = watch is not None or state.anomaly or self.expected is not None
         run_node = self._run_in_anomaly_mode if state.anomaly else self._run_node
-        # A leaf is served before all nodes, so it need not queue if nobody looks on and no other leaf is in front of it.
-        leaf = AccumulateGrad if limit < 0 and needed is None and not special and not tensors else None
-        get = buffers.get
-        while ready and limit:
-            limit -= 1
+        whole = needed is None and not special  # every node runs, and nobody looks on
+        # A leaf is served before all nodes, so it need not queue if no other leaf is in front of it.
+        leaf = AccumulateGrad if whole and limit < 0 and not tensors else None
+        take = buffers.pop
+        for _ in itertools.repeat(None) if limit < 0 else range(limit):
+            if not ready:
+                break
             node = heappop(ready)[1]
-            g = buffers.pop(node)
-            if special or node.hooks is not None or needed is not None or not node.plain or g is None:
-                grads = run_node(node, g)
-                if state.grad is not self.create_graph or len(state.saved_hooks) != len(self.saved_hooks):
-                    self._settle(state)  # a hook changed what holds for all of the pass
-                if grads is None:
-                    continue
-            else:
+            g = take(node)
+            if whole and node.hooks is None and node.plain and g is not None:
                 saved = node.saved
                 if tensors:
                     grads = in_formula(type(node), node.vjp, g, *node.unpack(True))
@@ -137,30 +133,36 @@ class BackwardPass:
                     node.release()
                 if node.fold is not None:
                     grads = fold(node, grads)
-            if special:
-                self._deliver_all(node, grads)
-                continue
-            if type(grads) is not tuple:
-                grads = (grads,)
+            else:
+                grads = run_node(node, g)
+                if state.grad is not self.create_graph or len(state.saved_hooks) != len(self.saved_hooks):
+                    self._settle(state)  # a hook changed what holds for all of the pass
+                if grads is None:
+                    continue
+                if special:
+                    self._deliver_all(node, grads)
+                    continue
             edges = node._next
             if type(edges) is not tuple:
                 edges = (edges,)
-            for fn, g in zip(edges, grads):  # noqa: B905 - naming `strict` costs as much as all the rest of the line
+            for fn, g in zip(edges, grads if type(grads) is tuple else (grads,)):  # noqa: B905 - `strict` costs too much
                 if type(fn) is tuple:  # nobody, or one of several outputs
                     fn, nr = fn
                     if fn is not None and (needed is None or fn in needed):
                         self._deliver(fn, nr, g, None, None)
-                elif needed is None or fn in needed:
-                    held = get(fn)
-                    if held is not None:
-                        g = held if g is None else held + g
-                    left = deps[fn] - 1
-                    if left:
-                        deps[fn] = left
+                elif whole or needed is None or fn in needed:
+                    if fn in buffers:
+                        before = buffers[fn]
+                        if before is not None:
+                            g = before if g is None else before + g
+                    left = deps[fn]
+                    if left > 1:
+                        deps[fn] = left - 1
                         buffers[fn] = g
                     elif type(fn) is leaf and fn.hooks is None and (not ready or ready[0][0] > LEAVES):
-                        buffers.pop(fn, None)
                         fn.vjp(g)
+                        if fn in buffers:
+                            del buffers[fn]
                     else:
                         buffers[fn] = g
                         heappush(ready, (fn.priority, fn))
@@ -393,9 +395,11 @@ def count_dependencies(roots):
         for fn in edges if type(edges) is tuple else (edges,):
             if type(fn) is tuple:
                 fn, _ = fn
+                if fn is None:
+                    continue
             if fn in deps:
                 deps[fn] += 1
-            elif fn is not None:
+            else:
                 deps[fn] = 1
                 if fn._next:
                     stack.append(fn)

@@ -183,12 +183,11 @@ class _Switch:
 class _NoArgSwitch(_Switch):
     """Adds the bare form: `@no_grad` without parentheses."""
 
+    _before = True
+
     def __new__(cls, function=None):
         switch = object.__new__(cls)
         return switch if function is None else switch(function)
-
-    def __init__(self, function=None):
-        self._before = True
 
 
 class no_grad(_NoArgSwitch):  # noqa: N801 - PyTorch's name

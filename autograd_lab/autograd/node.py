@@ -32,6 +32,7 @@ count_down = itertools.count(-1, -1).__next__
 """Creation numbers, negated: the newest node is the smallest, as heapq likes it."""
 
 _accumulators = itertools.count(-(2**62)).__next__  # below every other priority: a leaf is served at once
+_ZEROS = itertools.repeat(0)
 LEAVES = -(2**61)
 """The priorities of leaves lie below this number, all others above."""
 
@@ -112,21 +113,20 @@ class Node(metaclass=NodeType):
         saved = self.saved
         if saved is FREED:
             raise RuntimeError(FREED_TEXT)
-        versions = self.versions
         values = []
         packed = False
-        for i, t in enumerate(saved):
+        for t, version in zip(saved, self.versions or _ZEROS):  # noqa: B905 - there is no end of zeros
             if isinstance(t, Variable):
-                box = t._box
-                if box is not None and box[0] != (versions[i] if versions is not None else 0):
-                    self.check_version(i, t)
-                meta = t._meta
+                box, meta = t._box, t._meta
+                if box is not None and box[0] != version:
+                    self.check_version(len(values), t)
                 if meta is not None and meta.detached is not None and self.priority > meta.detached:
                     raise RuntimeError(DETACHED_TEXT)
-                values.append(self.restore(i, t) if tensors else t._data)
+                values.append(self.restore(len(values), t) if tensors else t._data)
             else:
                 values.append(t)
-                packed = packed or isinstance(t, Packed)
+                if t is not None and isinstance(t, Packed):
+                    packed = True
         if packed:
             for i in self.packing_order(len(values)):
                 if isinstance(values[i], Packed):
@@ -304,6 +304,8 @@ class AccumulateGrad(Node):
     """
 
     __slots__ = ("variable",)
+    _next = saved = args = ()
+    versions = fold = None
     kind = "accumulate"
     widens = False
     priority = property(
@@ -312,9 +314,6 @@ class AccumulateGrad(Node):
 
     def __init__(self, variable):
         self.variable = variable
-        self._next = ()
-        self.saved = self.args = ()
-        self.versions = self.fold = None
         meta = variable._meta
         # The hooks of a leaf are its own, for it outlives this node; having NodeHooks makes the engine look for them.
         self.hooks = NodeHooks() if meta.hooks is not None or meta.post_accumulate_hooks is not None else None
@@ -342,43 +341,41 @@ class AccumulateGrad(Node):
                 raise RuntimeError("leaf variable has been moved into the graph interior")
             if not meta.requires_grad:
                 return ()
-        if g.shape != leaf._data.shape:
+        data = leaf._data
+        if g.shape != data.shape:
             g = fitted_to(leaf, (self, 0), g, THREAD.state.running)
         old = meta.grad
-        if isinstance(g, Variable) and THREAD.state.grad:
-            meta.grad = wrap(laid_out_like(leaf._data, g._data.dtype)).copy_(g) if old is None else old + g
-        else:
-            g = g._data if isinstance(g, Variable) else g
-            data = leaf._data
-            if g.dtype is not data.dtype and self not in EXPECTED:
-                g = g.astype(data.dtype)
-            if (
-                old is None
-                and isinstance(data, np.ndarray)
-                and not data.flags.c_contiguous
-                and g.shape == data.shape
-            ):
+        if isinstance(g, Variable):
+            if THREAD.state.grad:
+                own = wrap(laid_out_like(data, g._data.dtype))
+                meta.grad = own.copy_(g) if old is None else old + g
+                return ()
+            g = g._data
+        if g.dtype is not data.dtype and self not in EXPECTED:
+            g = g.astype(data.dtype)
+        if old is None:
+            if isinstance(data, np.ndarray) and not data.flags.c_contiguous and g.shape == data.shape:
                 own = laid_out_like(data, g.dtype)
                 own[...] = g
-                meta.grad = wrap(own)
-            elif old is None:
-                meta.grad = wrap(g.copy() if isinstance(g, np.ndarray) else g)
-            elif isinstance(old._data, np.ndarray):
-                if 0 in old._data.strides and old._data.size > 1:
-                    from .memory import overlap_error
-
-                    raise overlap_error()
-                if old._box is not INFERENCE:
-                    bump_version(old)
-                try:
-                    np.add(old._data, g, out=old._data)
-                except ValueError:
-                    old.add_(wrap(g))  # another shape; this says so as PyTorch does
-                if old._box is INFERENCE:
-                    bump_version(old)  # raises outside of inference mode
             else:
-                old._data = old._data + g
+                own = g.copy() if isinstance(g, np.ndarray) else g
+            meta.grad = wrap(own)
+        elif isinstance(old._data, np.ndarray):
+            if 0 in old._data.strides and old._data.size > 1:
+                from .memory import overlap_error
+
+                raise overlap_error()
+            if old._box is not INFERENCE:
                 bump_version(old)
+            try:
+                np.add(old._data, g, out=old._data)
+            except ValueError:
+                old.add_(wrap(g))  # another shape; this says so as PyTorch does
+            if old._box is INFERENCE:
+                bump_version(old)  # raises outside of inference mode
+        else:
+            old._data = old._data + g
+            bump_version(old)
         return ()
 
 

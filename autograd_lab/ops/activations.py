@@ -35,7 +35,6 @@ class Gate(Rule):
 
 
 _BITS = {size: np.dtype(f"i{size}") for size in (2, 4, 8)}
-_BYTE, _ONE = np.dtype("i1"), np.int8(1)
 
 
 class ThresholdBackwardBackward0(Gate):
@@ -45,13 +44,8 @@ class ThresholdBackwardBackward0(Gate):
     keeps = ("threshold",)
 
     def forward(g, x, threshold):
-        closed = x <= threshold
-        if not isinstance(g, np.ndarray) or not isinstance(closed, np.ndarray):
-            return np.where(closed, g.dtype.type(0), g)
-        # np.where is slow on large arrays; and-ing with all ones or all zeros bits is exact, for inf and nan too.
-        opened = closed.view(_BYTE)
-        opened -= _ONE
-        return (g.view(_BITS[g.itemsize]) & opened).view(g.dtype)
+        # np.where is slow on large arrays; multiplying the bits by 1 or 0 is exact, for inf and nan too.
+        return (g.view(_BITS[g.itemsize]) * ~(x <= threshold)).view(g.dtype)
 
 
 @unary("relu", integer=True)
@@ -67,7 +61,7 @@ class ReluBackward0(Rule):
     def forward(x):
         if x.dtype.kind == "b":
             raise RuntimeError("Boolean inputs not supported for relu")
-        return np.maximum(x, x.dtype.type(0))
+        return np.maximum(x, 0)
 
     def vjp(self, g, y):
         return both.run(ThresholdBackwardBackward0, (g, y), 0)

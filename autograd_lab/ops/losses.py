@@ -3,6 +3,7 @@
 `reduction` is stored as PyTorch stores it: 0 none, 1 mean, 2 sum.
 """
 
+import functools
 import math
 import operator
 
@@ -119,7 +120,7 @@ class NllLossBackward0(GeneralRule):
             and target.ndim
         ):
             out = np.zeros(x.shape, x.dtype)
-            out[np.arange(len(target)), target] = -(g / total) if reduction == MEAN else -g
+            out[_rows(len(target)), target] = -(g / total) if reduction == MEAN else -g
             return out
         values, target, weight, total = (
             both.array_of(v) if v is not None else None for v in (x, target, weight, total)
@@ -139,6 +140,12 @@ def _local(x, target, weight, total, ignore_index):
     return local
 
 
+@functools.lru_cache(maxsize=4)
+def _rows(n):
+    """The numbers of n rows: of every batch of a training loop the same, and only used as an index."""
+    return np.arange(n)
+
+
 def _picked(x, target, weight, ignore_index):
     """(rows, classes, weight of each) that enter the loss; ignored rows have weight 0 and some valid class."""
     target = target.reshape(-1).astype(np.int64, copy=False)
@@ -149,7 +156,7 @@ def _picked(x, target, weight, ignore_index):
         raise IndexError(f"Target {target[wrong][0]} is out of bounds.")
     classes = np.where(ignored, 0, target)
     factors = np.ones(len(target), x.dtype) if weight is None else weight[classes]
-    return np.arange(len(target)), classes, np.where(ignored, x.dtype.type(0), factors)
+    return _rows(len(target)), classes, np.where(ignored, x.dtype.type(0), factors)
 
 
 class NllLoss2DBackward0(GeneralRule):
@@ -327,11 +334,11 @@ _largest, _sum = np.maximum.reduce, np.add.reduce
 def _log_softmax_and_loss(x, target, divisor):
     log_p = x - _largest(x, 1, None, None, True)
     log_p -= np.log(_sum(np.exp(log_p), 1, None, None, True))
-    return log_p, (0 - _sum(log_p[np.arange(len(target)), target])) / divisor  # not -0 for a loss of 0
+    return log_p, (0 - _sum(log_p[_rows(len(target)), target])) / divisor  # not -0 for a loss of 0
 
 
 def _plain_forward(x, target, divisor):
-    return (0 - np.add.reduce(x[np.arange(len(target)), target])) / divisor
+    return (0 - np.add.reduce(x[_rows(len(target)), target])) / divisor
 
 
 def _check_nll(x, t, weight):

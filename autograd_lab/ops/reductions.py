@@ -1317,7 +1317,9 @@ class LogSoftmaxBackwardDataBackward0(Rule):
     keeps = ("dim",)
 
     def forward(g, y, dim):
-        return g - np.exp(y) * np.add.reduce(g, axis=dim if g.ndim else None, keepdims=True)
+        share = np.exp(y)
+        share *= np.add.reduce(g, dim if g.ndim else None, None, None, True)
+        return g - share
 
     def vjp(self, gg, g, y):
         share = both.exp(y)

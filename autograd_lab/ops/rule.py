@@ -26,7 +26,7 @@ from ..autograd.record import (
     overwrite,
     wanted,
 )
-from ..autograd.variable import NO_EDGE, Registry, Variable, bump_version, find_edge, wrap
+from ..autograd.variable import INFERENCE, NO_EDGE, Registry, Variable, find_edge, wrap
 from ..autograd.views import check_writable
 from ..dtypes import Defaults, meet, meet_number, promote_np
 from ..layout import elementwise
@@ -198,7 +198,9 @@ def operator_of(fn):
 
     @functools.wraps(fn)
     def operator(self, other):
-        return fn(self, other) if isinstance(other, (Variable, int, float, np.generic)) else NotImplemented
+        if isinstance(other, Variable) or isinstance(other, (int, float, np.generic)):  # noqa: SIM101 - the quicker way
+            return fn(self, other)
+        return NotImplemented
 
     return operator
 
@@ -331,9 +333,12 @@ def binary(op, *, floats=False):
                     return rule.with_number(input, other)
                 if refuse is not None:
                     refuse(input, other)
-                x, y = number_operand(x, other, floats)
-                if y is NotImplemented:
-                    return NotImplemented
+                if other.__class__ is float and x.dtype.kind == "f":
+                    y = other
+                else:
+                    x, y = number_operand(x, other, floats)
+                    if y is NotImplemented:
+                        return NotImplemented
                 eb = NO_EDGE
                 if x.dtype is HALF:  # the number may be beyond its range
                     compute = in_single(forward, rule.rounds_numbers)
@@ -345,8 +350,7 @@ def binary(op, *, floats=False):
             if data.ndim > 1 and y.__class__ is np.ndarray:
                 out._data = elementwise(data, x, y)
             out._box = out._meta = None
-            ea = input._edge or find_edge(input)
-            if (ea is NO_EDGE and eb is NO_EDGE) or not state.grad:
+            if not state.grad or ((ea := input._edge or find_edge(input)) is NO_EDGE and eb is NO_EDGE):
                 out._edge = NO_EDGE
                 node = None
             else:
@@ -379,25 +383,33 @@ def binary(op, *, floats=False):
 
         def in_place(input, other):
             state = THREAD.state
-            if ufunc is not None and not state.grad and state.dual is None and isinstance(other, Variable):
+            if (
+                ufunc is not None
+                and not (state.grad or state.dual or state.mutation)
+                and isinstance(other, Variable)
+            ):
                 # What an optimizer does all day: nothing to record, and two arrays of one kind that own their memory.
-                x, y = input._data, other._data
+                x, y, box = input._data, other._data, input._box
                 if (
                     x.__class__ is y.__class__ is np.ndarray
                     and x.dtype is y.dtype
-                    and x.dtype.kind == "f"
-                    and x.shape == y.shape
-                    and x.base is None
-                    and y.base is None
-                    and x.flags.writeable
+                    and x.base is y.base is None
+                    and box is not INFERENCE
                 ):
                     if WATCHERS:
                         tell("writing", input)
-                    bump_version(input)
-                    state.run(ufunc, x, y, x)
-                    if state.special:
-                        finish_inplace(state, rule, (input, other), input, None, op + "_", default_args)
-                    return input
+                    try:
+                        state.run(ufunc, x, y, x)
+                    except (TypeError, ValueError):
+                        pass  # below it is said what does not fit
+                    else:
+                        if box is None:
+                            input._box = [1]
+                        else:
+                            box[0] += 1
+                        if state.special:
+                            finish_inplace(state, rule, (input, other), input, None, op + "_", default_args)
+                        return input
             if refuse is not None:
                 refuse(input, other)
             return pointwise_inplace(rule, (input, tensor_of(other, input)), *default_args, floats=floats)

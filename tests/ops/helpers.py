@@ -97,8 +97,9 @@ def record(torch, op, arrays):
         "nodes": [o.grad_fn and o.grad_fn.name() for o in outs],
         "edges": [o.grad_fn and [f and f.name() for f, _ in o.grad_fn.next_functions] for o in outs],
         "grads": [array(g) for g in grads],
-        "saved": [o.grad_fn and saved_values(o.grad_fn) for o in outs],
     }
+    if "saved" not in op.skip:  # some are memory that PyTorch never wrote to, of which nothing can be said
+        result["saved"] = [o.grad_fn and saved_values(o.grad_fn) for o in outs]
     if op.second:
         moving = [g for g in grads if g is not None and g.requires_grad]
         result["moves"] = [g is not None and g.requires_grad for g in grads]

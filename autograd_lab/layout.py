@@ -7,6 +7,8 @@ result and the first operand. The others are the memory formats that a user can 
 
 import numpy as np
 
+from .warning import warn_once
+
 
 def rows(data, x):
     """Row by row, whatever the operand's order: reductions, softmax, norms, cumulative sums."""
@@ -144,11 +146,36 @@ class memory_format(layout):  # noqa: N801 - PyTorch's name
         return range(rank) if self.rank is None else last_order(rank)
 
 
+def check_layouts(grad, param):
+    """Warn of a `.grad` that lies in memory otherwise than its leaf does (arrays), as PyTorch does once it has added to it.
+
+    What counts are the strides of dims that have several entries; for a leaf with gaps, whether the gradient has none.
+    """
+    if grad.strides == param.strides:
+        return
+    sizes = sorted((abs(s), n) for s, n in zip(param.strides, param.shape, strict=True) if n > 1)
+    dense, step = True, param.itemsize
+    for stride, n in sizes:
+        dense, step = dense and stride == step, step * n
+    if not dense:
+        fits = grad.flags.c_contiguous
+    else:
+        fits = all(
+            n == 1 or s // grad.itemsize == r // param.itemsize
+            for n, s, r in zip(param.shape, grad.strides, param.strides, strict=True)
+        )
+    if not fits:
+        text = "grad and param do not obey the gradient layout contract. This is not an error, but may impair performance."
+        for name, x in (("grad", grad), ("param", param)):
+            text += f"\n{name}.sizes() = {list(x.shape)}, strides() = {[s // x.itemsize for s in x.strides]}"
+        warn_once(text, "gradient layout contract")
+
+
 strided = layout("strided")
 contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
 channels_last, channels_last_3d = memory_format("channels_last", 4), memory_format("channels_last_3d", 5)
 
 __all__ = [
-    "channels", "channels_last", "channels_last_3d", "columns", "contiguous_format", "layout", "like", "memory_format", "preserve_format", "rows",
+    "channels", "channels_last", "channels_last_3d", "check_layouts", "columns", "contiguous_format", "layout", "like", "memory_format", "preserve_format", "rows",
     "strided",
 ]  # fmt: skip

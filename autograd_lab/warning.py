@@ -28,8 +28,9 @@ def warn(text, category=UserWarning):
     warnings.warn(text, category, stacklevel=level)
 
 
-def warn_once(text):
-    """A UserWarning, the first time only."""
-    if _always[0] or text not in _given:
-        _given.add(text)
+def warn_once(text, key=None):
+    """A UserWarning, the first time only: the first of this text, or of all that share the `key`."""
+    key = key or text
+    if _always[0] or key not in _given:
+        _given.add(key)
         warn(text)

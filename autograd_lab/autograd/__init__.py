@@ -7,6 +7,7 @@ import importlib
 import warnings
 from collections.abc import Mapping
 from math import prod
+from operator import index
 from types import SimpleNamespace
 
 import numpy as np
@@ -89,6 +90,7 @@ def backward(
             if node is not None:
                 only.append(node)
     keep = THREAD.state.again or (create_graph if retain_graph is None else retain_graph)
+    index(keep), index(create_graph)  # PyTorch's engine takes numbers for them, and nothing else
     if len(roots) == 1 and only is None and not create_graph:
         (root, _), seed = roots[0]
         if root.whole_pass and root.whole_pass(seed, keep):
@@ -129,6 +131,7 @@ def grad(
     if WATCHERS:
         tell("sent", grad_outputs)
     keep = THREAD.state.again or (create_graph if retain_graph is None else retain_graph)
+    index(keep), index(create_graph)
     if is_grads_batched:
         results = _batched(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize_grads)
     else:
@@ -185,6 +188,8 @@ def _batched(outputs, inputs, grad_outputs, keep, create_graph, allow_unused, ma
     """One ordinary pass for each entry of the leading dim of the gradients, the results stacked."""
     for i, (y, v) in enumerate(zip(outputs, grad_outputs, strict=True)):
         if v is None:
+            if not isinstance(y, Variable) or y._data.size != 1:
+                raise RuntimeError("grad can be implicitly created only for scalar outputs")
             raise ValueError(
                 "vmap(vjp, in_dims=0, ...)(<inputs>): Got in_dim=0 for some input, but that input is a Tensor of "
                 "dimensionality 0 so expected in_dim to satisfy 0 <= in_dim < 0."

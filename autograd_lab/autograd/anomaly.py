@@ -14,9 +14,14 @@ class set_detect_anomaly:  # noqa: N801 - PyTorch's name
     """Switch anomaly mode on or off at once; as a context manager, restore it (torch.autograd.set_detect_anomaly)."""
 
     def __init__(self, mode, check_nan=True):
+        for place, (name, value) in enumerate((("enabled", mode), ("check_nan", check_nan)), 1):
+            if not isinstance(value, bool):
+                raise TypeError(
+                    f"set_anomaly_enabled(): argument '{name}' (position {place}) must be bool, not {type(value).__name__}"
+                )
         state = THREAD.state
         self._before = state.anomaly, state.check_nan
-        state.anomaly, state.check_nan = bool(mode), bool(check_nan)
+        state.anomaly, state.check_nan = mode, check_nan
         state.refresh()
 
     def __enter__(self):

@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 
+from ..layout import check_layouts
 from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, modified_text
 from .formulas import in_formula
 from .hooks import NodeHooks, RemovableHandle
@@ -196,7 +197,7 @@ class Node(metaclass=NodeType):
                 if isinstance(one, Variable):
                     self.check_version(i, one)
                     return self.restore(i, one)
-                if isinstance(one, (int, float)) and not isinstance(one, bool):
+                if isinstance(one, (int, float)):
                     return self.scalar_as_saved(one)
                 return one
         elif name in self.keeps:
@@ -205,7 +206,7 @@ class Node(metaclass=NodeType):
 
     def scalar_as_saved(self, number):
         """How a saved Python number reads back: PyTorch saves it as a 0-d tensor."""
-        return wrap(np.float64(number) if isinstance(number, float) else np.int64(number))
+        return wrap(np.asarray(number)[()])
 
     def kept(self, name, value):
         """How a plain value reads back through _saved_<name>: PyTorch stores dims unsigned."""
@@ -349,6 +350,7 @@ class AccumulateGrad(Node):
             if THREAD.state.grad:
                 own = wrap(laid_out_like(data, g._data.dtype))
                 meta.grad = own.copy_(g) if old is None else old + g
+                check_layouts(meta.grad._data, data)
                 return ()
             g = g._data
         if g.dtype is not data.dtype and self not in EXPECTED:
@@ -373,6 +375,7 @@ class AccumulateGrad(Node):
                 old.add_(wrap(g))  # another shape; this says so as PyTorch does
             if old._box is INFERENCE:
                 bump_version(old)  # raises outside of inference mode
+            check_layouts(old._data, data)
         else:
             old._data = old._data + g
             bump_version(old)

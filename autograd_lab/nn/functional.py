@@ -91,7 +91,7 @@ tanh, sigmoid = FUNCTIONS["tanh"], FUNCTIONS["sigmoid"]
 
 def relu6(input, inplace=False):
     """X cut off at 0 and 6."""
-    return hardtanh(input, 0.0, 6.0, inplace=inplace)
+    return hardtanh(input, 0, 6, inplace=inplace)
 
 
 def rrelu(input, lower=1.0 / 8, upper=1.0 / 3, training=False, inplace=False):
@@ -1129,6 +1129,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     """Absolute error, squared below beta."""
     a, b = _broadcast(input, target)
     reduction = _enum(reduction, size_average, reduce)
+    beta = float(beta)
     if beta == 0.0:
         return _reduce((a - b).abs(), reduction)
     if beta < 0:
@@ -1139,6 +1140,7 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
 def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     """Squared error below delta, delta times the absolute error above."""
     a, b = _broadcast(input, target)
+    delta = float(delta)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     if a._data.dtype is not b._data.dtype:  # the result is of the type of `input`

@@ -792,6 +792,9 @@ class LogSigmoidBackward0(Rule):
     def vjp(self, g, x, _):
         return both.run(LogSigmoidBackwardBackward0, (g, x))
 
+    def packing_order(self, count):
+        return range(count)  # PyTorch's buffer is a result
+
 
 def logsigmoid(input):
     """log(sigmoid(input)) (torch.nn.functional.logsigmoid)."""
@@ -844,6 +847,8 @@ class PreluKernelBackwardBackward0(GeneralRule):
         if k is not None:
             to_g = both.plus(to_g, both.where(positive, 0, k * x))
             to_x = both.where(positive, 0, g * k)
+        elif h is not None:
+            to_x = both.zeros_like(x)
         return to_g, to_x, to_w
 
 

@@ -296,7 +296,7 @@ _KINDS = {
     "Number": _is_number,
     "int": _is_int,
     "float": _is_number,
-    "bool": lambda v: isinstance(v, (bool, np.bool_)),
+    "bool": lambda v: isinstance(v, bool),
     "str": lambda v: isinstance(v, str),
     "Tensor or None": lambda v: v is None or isinstance(v, Variable),
     "tuple of ints": lambda v: _is_int(v) or (isinstance(v, (tuple, list)) and all(map(_is_int, v))),

@@ -448,7 +448,7 @@ def _rpow(self, other):
     if isinstance(other, Variable):
         return pow(other, self)
     if isinstance(other, (int, float, np.generic)):
-        return apply(PowBackward2, (self,), other)
+        return apply(PowBackward2, (self,), other.item() if isinstance(other, np.generic) else other)
     return NotImplemented
 
 

@@ -36,10 +36,13 @@ def constant_result(inputs, array, op):
 class NoDerivative(Rule, name="NotImplemented"):
     """An operation PyTorch has no derivative for: it can be computed, but backward through it is an error."""
 
-    keeps = ("what",)
-
     def name(self):
         return "torch::autograd::NotImplemented"
+
+    @property
+    def next_functions(self):
+        """Where operands come from, as of any node; PyTorch lists only those that want a gradient."""
+        return tuple([pair for pair in super().next_functions if pair[0] is not None])
 
     @classmethod
     def which(cls, args):

@@ -20,6 +20,11 @@ class GeneralRule(Rule):
     torch_name = ""  # what PyTorch calls the operation when it refuses an operand that must not want a gradient, if not `op`
     promotes = False  # whether operands of different types meet in one, as in arithmetic
 
+    def packing_order(self, count):
+        """As of any node, but that what comes out of `forward` beside the result is packed with the results, after all operands."""
+        operands = self.inputs[: len(self.inputs) - self.extras]
+        return sorted(range(count), key=lambda i: (self.saves[i] not in operands, self.saves[i]))
+
 
 def call(rule, inputs, *args):
     """Run a GeneralRule on Tensors (or None for an absent one) and plain values; record it if a gradient is

@@ -471,7 +471,7 @@ def __getitem__(self, index):  # noqa: N807 - a method of Tensor
 @method
 def __setitem__(self, index, value):  # noqa: N807 - a method of Tensor
     if not isinstance(value, Variable):
-        if not isinstance(value, (bool, int, float, np.generic)):
+        if not isinstance(value, (bool, int, float, np.integer)):
             raise TypeError(f"can't assign a {_type_name(value)} to a {self.type()}")
         value = wrap(fill_value_as(value, self._data.dtype))
     kind = type(index)

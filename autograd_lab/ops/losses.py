@@ -933,15 +933,28 @@ class MultiMarginLossBackward0(GeneralRule):
         return _reduced_rows(values if target.ndim else values[0], reduction)
 
     def vjp(self, g, x, target, weight):
-        p, margin, reduction = self.args
+        inputs = (g, x, target) if weight is None else (g, x, target, weight)
+        return both.run(MultiMarginLossGradient, inputs, "multi_margin_loss_backward", self.args)
+
+
+class MultiMarginLossGradient(NoDerivative, name="NotImplemented"):
+    """The gradient of multi_margin_loss. PyTorch cannot differentiate it.
+
+    Math: h[j] = g p w m^(p-1) / classes for each offending j, minus their sum for the right class.   Saves: nothing.
+    """
+
+    op = "multi_margin_loss_backward"
+    inputs = ("grad_output", "self", "target", "weight")
+    operands = 2
+
+    def forward(g, x, target, *rest):
+        *weight, _what, (p, margin, reduction) = rest
         n, n_classes = (1, 1, *x.shape)[-2:]
         rows = x.reshape((n, n_classes))
-        at = np.eye(n_classes, dtype=both.array_of(x).dtype)[both.array_of(target).reshape(-1)]
-        at = both.constant(at, x)
+        at = np.eye(n_classes, dtype=x.dtype)[target.reshape(-1)]
         m = margin - (rows * at).sum(1).reshape((n, 1)) + rows
-        offending = (both.array_of(m) > 0) & (both.array_of(at) == 0)
-        w = 1 if weight is None else both.array_of(weight)[both.array_of(target).reshape(-1)].reshape(n, 1)
-        factor = both.constant((offending * w / n_classes).astype(both.array_of(x).dtype), x)
+        w = weight[0][target.reshape(-1)].reshape(n, 1) if weight else 1
+        factor = (((m > 0) & (at == 0)) * w / n_classes).astype(x.dtype)
         slope = factor if p == 1 else factor * (m * 2)
         g = g.reshape((n, 1)) if reduction == NONE else spread(g, target, reduction)
         return ((slope - at * slope.sum(1).reshape((n, 1))) * g).reshape(x.shape)
@@ -969,19 +982,34 @@ class MultilabelMarginLossBackward0(GeneralRule):
         return _reduced_rows(values if x.ndim == 2 else values[0], reduction), right.reshape(x.shape)
 
     def vjp(self, g, x, target, _right):
-        reduction = self.args[0]
-        shape = x.shape
-        rows, targets, listed, right = _label_sets(both.array_of(x), both.array_of(target))
+        return both.run(
+            MultilabelMarginLossGradient, (g, x, target), "multilabel_margin_loss_backward", *self.args
+        )
+
+
+class MultilabelMarginLossGradient(NoDerivative, name="NotImplemented"):
+    """The gradient of multilabel_margin_loss. PyTorch cannot differentiate it.
+
+    Math: h[j] = g / classes for each pair in which the wrong j offends, minus that for each in which the right j does.
+    Saves: nothing.
+    """
+
+    op = "multilabel_margin_loss_backward"
+    inputs = ("grad_output", "self", "target")
+    operands = 2
+
+    def forward(g, x, target, _what, reduction):
+        rows, targets, listed, right = _label_sets(x, target)
         margins, valid = _label_margins(rows, targets, listed, right)
         offending = ((margins > 0) & (valid > 0)).astype(rows.dtype)
         slope = offending.sum(1)
         np.subtract.at(slope, (np.arange(len(rows))[:, None], targets), offending.sum(2))
-        slope = both.constant((slope / max(rows.shape[1], 1)).astype(rows.dtype), g)
+        slope = (slope / max(rows.shape[1], 1)).astype(rows.dtype)
         if reduction == NONE:
             g = g.reshape((len(rows), 1))
         elif reduction == MEAN:
             g = g / len(rows)
-        return (slope * g).reshape(shape)
+        return (slope * g).reshape(x.shape)
 
 
 def _reduced_rows(values, reduction):

@@ -640,7 +640,7 @@ def div_(self, other, *, rounding_mode=None):
     if rounding_mode is None:
         return _true_div_(self, other)
     _check_mode(rounding_mode)
-    return pointwise_inplace(DivBackward2, (self, tensor_of(other, self)), rounding_mode)
+    return pointwise_inplace(DivBackward2, (self, tensor_of(other, self)), rounding_mode, given=other)
 
 
 def _check_mode(mode):
@@ -835,7 +835,7 @@ class LdexpBackward0(Rule):
 
     inputs = ("self", "other")
     saves = ("other", "result")
-    saves_if = {"other": (0,), "result": (1,)}
+    saves_if = {"other": (0,)}
 
     def forward(a, b):
         return a * np.exp2(b)
@@ -1103,6 +1103,8 @@ class AddcdivBackward0(Rule):
         return a + a.dtype.type(value) * b / c
 
     def vjp(self, g, b, c):
+        if c is None:  # neither of them is wanted
+            return g, None, None
         v = self.args[0]
         share = both.constant(
             both.array_of(c).dtype.type(v), c

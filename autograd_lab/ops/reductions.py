@@ -48,10 +48,14 @@ def wrap_dims(dims, ndim):
     return tuple(found) if ndim else ()
 
 
+EVERY_DIM = object()
+"""What `dim` is where it was not given: None, given as such, means all dims as well, but is another form of the call."""
+
+
 def dims_given(op, dim):
     """The `dim` argument as PyTorch keeps it: a tuple, or None."""
-    if isinstance(dim, int) and not isinstance(dim, bool):
-        return (dim,)
+    if isinstance(dim, (int, np.integer)) and not isinstance(dim, bool):
+        return (int(dim),)
     if dim is None or (isinstance(dim, (tuple, list)) and all(isinstance(d, (int, np.integer)) for d in dim)):
         return dim if dim is None else tuple(dim)
     raise TypeError(
@@ -141,9 +145,9 @@ class SumBackward1(Reduction):
 
 
 @function
-def sum(input, dim=None, keepdim=False, *, dtype=None):
+def sum(input, dim=EVERY_DIM, keepdim=False, *, dtype=None):
     """The sum of all elements, or over `dim`, an int or a tuple (torch.sum)."""
-    if dim is None and not keepdim:
+    if dim is EVERY_DIM and not keepdim:
         return reduce_as(SumBackward0, input, dtype)
     return reduce_as(SumBackward1, input, dtype, dims_given("sum", dim), keepdim)
 
@@ -188,7 +192,7 @@ class MeanBackward1(Reduction):
 
 
 @function
-def mean(input, dim=None, keepdim=False, *, dtype=None):
+def mean(input, dim=EVERY_DIM, keepdim=False, *, dtype=None):
     """The mean of all elements, or over `dim` (torch.mean); of floating types only."""
     have = input._data.dtype if dtype is None else to_dtype(dtype).np
     if have.kind != "f":
@@ -197,7 +201,7 @@ def mean(input, dim=None, keepdim=False, *, dtype=None):
             f"mean(): could not infer output dtype. {what} dtype must be either a floating point or complex dtype. "
             f"Got: {TYPE_NAMES[have.name]}"
         )
-    if dim is None and not keepdim:
+    if dim is EVERY_DIM and not keepdim:
         return reduce_as(MeanBackward0, input, dtype, input._data.size)
     return reduce_as(MeanBackward1, input, dtype, dims_given("mean", dim), keepdim, input._data.size)
 

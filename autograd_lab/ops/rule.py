@@ -336,6 +336,8 @@ def binary(op, *, floats=False):
                 if other.__class__ is float and x.dtype.kind == "f":
                     y = other
                 else:
+                    if isinstance(other, np.generic):
+                        other = other.item()  # what is saved must not widen the gradient
                     x, y = number_operand(x, other, floats)
                     if y is NotImplemented:
                         return NotImplemented
@@ -412,7 +414,9 @@ def binary(op, *, floats=False):
                         return input
             if refuse is not None:
                 refuse(input, other)
-            return pointwise_inplace(rule, (input, tensor_of(other, input)), *default_args, floats=floats)
+            return pointwise_inplace(
+                rule, (input, tensor_of(other, input)), *default_args, floats=floats, given=other
+            )
 
         rule.call, rule.call_ = fast, in_place
         fast.__name__ = fast.__qualname__ = op
@@ -553,8 +557,11 @@ def number_operand(x, number, floats):
     return x, number
 
 
-def pointwise_inplace(rule, inputs, *args, floats=False):
-    """Run an elementwise rule and write the result into the first of `inputs`, which is returned; the others may be smaller."""
+def pointwise_inplace(rule, inputs, *args, floats=False, given=None):
+    """Run an elementwise rule and write the result into the first of `inputs`, which is returned; the others may be smaller.
+
+    A number `given` as the second is what is saved, not the tensor made of it.
+    """
     target = inputs[0]
     check_writable(target, inputs[1:])
     check_overlap(target, inputs[1:])
@@ -581,7 +588,11 @@ def pointwise_inplace(rule, inputs, *args, floats=False):
     if state.grad:
         edges = edges_of(inputs[: rule.operands])
         if wanted(edges):
-            node = inplace_node(rule, inputs, edges, args)
+            if not (given is None or isinstance(given, Variable)):
+                number = given.item() if isinstance(given, np.generic) else given
+                node = inplace_node(rule, (target, number), edges, args)
+            else:
+                node = inplace_node(rule, inputs, edges, args)
             if not same or any(x.shape != data.shape for x in arrays):
                 node.fold = tuple([(x.shape, x.dtype) for x in arrays])
     return overwrite(state, rule, inputs, data, node, rule.op + "_", args)

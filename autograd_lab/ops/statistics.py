@@ -115,7 +115,8 @@ def trapezoid(y, x=None, *, dx=1, dim=-1):
     if not y._data.shape[wrap_dim(dim, y._data.ndim)]:
         return wrap(np.zeros_like(y._data.sum(dim)))
     if "b" in (y._data.dtype.kind, None if x is None else x._data.dtype.kind):
-        raise RuntimeError("trapezoid: received a bool input for `x` or `y`, but bool is not supported")
+        which = "`y`" if x is None else "`x` or `y`"
+        raise RuntimeError(f"trapezoid: received a bool input for {which}, but bool is not supported")
     if x is not None:
         pairs, width, dim = _panels("trapezoid", y, x, dx, dim)
         return over((pairs * width).sum(dim), 2.0)
@@ -199,7 +200,12 @@ def real(input):
 
 FUNCTIONS["conj"] = METHODS["conj"] = METHODS["conj_physical"] = real
 METHODS["is_signed"] = FUNCTIONS["is_signed"] = lambda self: self.dtype.is_signed
-FUNCTIONS["trapz"] = trapezoid
+
+
+@function(method=False)
+def trapz(y, x=None, *, dx=1.0, dim=-1):
+    """An older form of `trapezoid`, whose `dx` is a float (torch.trapz)."""
+    return trapezoid(y, x, dx=float(dx), dim=dim)
 
 
 # -- NumPy's words ------------------------------------------------------------------------------------

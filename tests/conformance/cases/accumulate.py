@@ -199,3 +199,18 @@ x = torch.zeros(0, 3, requires_grad=True)
 y = (x * 2).sum()
 y.backward()
 out = dict(y=y, g=x.grad)
+
+# [case] layout_contract | a .grad that lies in memory otherwise than its leaf is added to, with a warning
+x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+x.grad = torch.ones(2, 2).t()
+(x * x).sum().backward()
+out = dict(g=x.grad, stride=x.grad.stride())
+
+# [case] layout_kept | no warning for a leaf and a .grad of the same strides, nor for dims of one entry
+x = torch.ones(2, 3).t().requires_grad_()
+v = torch.ones(1, 3).requires_grad_()
+v.grad = torch.ones(3, 1).t()
+for t in (x, v):
+    (t * 2).sum().backward()
+    (t * 3).sum().backward()
+out = dict(x=(x.grad, x.grad.stride()), v=(v.grad, v.grad.stride()))

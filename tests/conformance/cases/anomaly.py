@@ -170,3 +170,12 @@ with torch.autograd.set_detect_anomaly(True):
     y = x * 2
 z = x * 2
 out = dict(on=isinstance(y.grad_fn.metadata.get("traceback_"), list), off=z.grad_fn.metadata)
+
+# [case] switch_takes_bools | the switch is a bool
+out = {}
+for name, args in dict(one=(1,), text=("yes",), nan=(True, 0)).items():
+    try:
+        torch.autograd.set_detect_anomaly(*args)
+    except TypeError as e:
+        out[name] = e
+out["on"] = torch.is_anomaly_enabled()

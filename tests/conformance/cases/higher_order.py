@@ -169,3 +169,20 @@ w = theta * 1
 w1 = w - 0.1 * g
 (w1 ** 2).backward()
 out = dict(theta=theta.grad)
+
+# [case] underived_losses | losses whose gradient has no derivative
+F = torch.nn.functional
+x = torch.tensor([[0.1, 0.9, 0.3], [0.7, 0.2, 0.4]], requires_grad=True)
+out = {}
+for name, f in dict(margin=lambda: F.multi_margin_loss(x, torch.tensor([0, 2])), squared=lambda: F.multi_margin_loss(x, torch.tensor([0, 2]), p=2, weight=torch.tensor([1.0, 2.0, 0.5])), labels=lambda: F.multilabel_margin_loss(x, torch.tensor([[0, 2, -1], [1, -1, 0]]), reduction="sum")).items():
+    (g,) = torch.autograd.grad(f(), x, create_graph=True)
+    out[name] = (g, g.grad_fn.name(), [n.name() for n, _ in g.grad_fn.next_functions])
+    try:
+        g.sum().backward()
+    except RuntimeError as e:
+        out[name + "_error"] = e
+
+# [case] prelu_slope_known | a constant slope: the gradient does not depend on the input, but its derivative is zero, not missing
+x = torch.tensor([-1.0, 2.0], requires_grad=True)
+(g,) = torch.autograd.grad(torch.nn.functional.prelu(x, torch.tensor([0.25])).sum(), x, create_graph=True)
+out = dict(g=g.detach(), again=torch.autograd.grad(g.sum(), x, allow_unused=True))

@@ -150,3 +150,13 @@ for name, g in dict(ints=torch.tensor([1, 2]), bools=torch.tensor([True, False])
         out[name] = torch.autograd.grad(x * 2, x, g)
     except RuntimeError as e:
         out[name] = e
+
+# [case] flags_of_the_pass | retain_graph and create_graph are numbers for the engine
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+out = {}
+for name, f in dict(second=lambda: (x * x).backward(torch.ones(2), torch.ones(2)), none=lambda: (x * x).sum().backward(None, None, None), text=lambda: torch.autograd.grad((x * x).sum(), x, retain_graph="yes"), one=lambda: torch.autograd.grad((x * x).sum(), x, create_graph=1)).items():
+    try:
+        out[name] = f()
+    except TypeError as e:
+        out[name] = e
+out["g"] = x.grad

@@ -220,3 +220,22 @@ for name, f in dict(add=lambda: x + "a", mul=lambda: x * None, lt=lambda: x < "a
         out[name] = f()
     except Exception as e:
         out[name] = e
+
+# [case] fused_constants | addcdiv and addcmul whose factors are constants
+out = {}
+for name in ["addcdiv", "addcmul", "addcdiv_", "addcmul_"]:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = getattr(x * 1, name)(torch.tensor([3.0, 4.0]), torch.tensor([0.5, 2.0]), value=2)
+    y.sum().backward()
+    out[name] = (y, x.grad, y.grad_fn._saved_value)
+
+# [case] numpy_numbers | a NumPy number is a plain number: it widens neither the result nor the gradient
+F = torch.nn.functional
+out = {}
+for kind in [np.float64, np.int64, np.uint8]:
+    v = kind(2)
+    for name, f in dict(mul=lambda x: x * v, div=lambda x: x / v, rpow=lambda x: v ** x, alpha=lambda x: x.add(x, alpha=v), lerp=lambda x: torch.lerp(x, x * 3, v), leaky=lambda x: F.leaky_relu(x, v), elu=lambda x: F.elu(x, v), softplus=lambda x: F.softplus(x, v), addcmul=lambda x: torch.addcmul(x, x, x, value=v), huber=lambda x: F.huber_loss(x, x * 0, delta=v), copysign=lambda x: x.copysign(v), shrink=lambda x: F.hardshrink(x, v), in_place=lambda x: (x * 1).mul_(v)).items():
+        x = torch.tensor([1.0, -3.0], requires_grad=True)
+        y = f(x).sum()
+        out[f"{kind.__name__} {name}"] = (y, torch.autograd.grad(y, x))
+out["full"] = (torch.full((2,), np.int64(3)), torch.full((2,), np.float64(3)))

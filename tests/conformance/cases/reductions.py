@@ -185,3 +185,25 @@ x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
 y = x.trace() + (x * x).sum().sqrt() + x.flatten().dot(torch.ones(4))
 y.backward()
 out = dict(y=y.detach(), g=x.grad, bc=torch.bincount(torch.tensor([0, 2, 2]), minlength=4), bw=torch.bincount(torch.tensor([0, 1, 1]), weights=torch.tensor([0.5, 1.0, 2.0])), uq=torch.unique(torch.tensor([2, 1, 2]), return_counts=True))
+
+# [case] none_for_a_dim | None, given as dim, is the form with dims, or none at all
+x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+out = dict(default=x.sum().grad_fn.name(), given=x.sum(None).grad_fn.name(), mean=x.mean(dim=None).grad_fn.name(), kept=x.sum(None, True), numpy=x.sum(np.int64(1)))
+for name in ["prod", "max", "median", "logsumexp", "squeeze"]:
+    try:
+        getattr(x, name)(None)
+    except TypeError as e:
+        out[name] = e
+
+# [case] flags_are_bools | a flag is True or False, not a number
+x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+out = {}
+for name, f in dict(sum=lambda: x.sum(0, 1), word=lambda: x.sum(0, keepdim=1), mean=lambda: torch.mean(x, 0, 1), amax=lambda: x.amax(0, 1), topk=lambda: x.topk(1, 0, 1), kth=lambda: x.kthvalue(1, 0, keepdim=0), var=lambda: x.var(0, unbiased=1), argmax=lambda: x.argmax(0, 1), all=lambda: x.all(0, 1), right=lambda: x.sum(0, True)).items():
+    try:
+        out[name] = f()
+    except TypeError as e:
+        out[name] = e
+try:
+    x.sum(keepdim=True)
+except TypeError as e:
+    out["alone"] = e

@@ -205,3 +205,25 @@ with D("outer message"):
     except RuntimeError as e:
         out["outer"] = e
 out["free"] = (x * x).grad_fn is not None
+
+# [case] packing_order | what comes out of an op beside its result is packed after the operands
+log = []
+def seen(f):
+    log.clear()
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: (log.append((t.dtype, tuple(t.shape), t.requires_grad)), t)[1], lambda t: t):
+        f()
+    return list(log)
+F = torch.nn.functional
+x = torch.arange(32.0).sin().reshape(1, 2, 4, 4).requires_grad_()
+w = torch.ones(2, requires_grad=True)
+out = dict(pool1=seen(lambda: F.max_pool1d(x[0], 2)), pool2=seen(lambda: F.max_pool2d(x, 2)), adaptive=seen(lambda: F.adaptive_max_pool2d(x, 2)), batch=seen(lambda: F.batch_norm(x, None, None, w, w, True)), layer=seen(lambda: F.layer_norm(x, (4,))), logsigmoid=seen(lambda: F.logsigmoid(x[0, 0])), median=seen(lambda: x.median(0)))
+
+# [case] numbers_in_place | a number written in place is saved as a number: no hook sees it
+log = []
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+out = {}
+for name, f in dict(mul=lambda: (x + 0).mul_(2), half=lambda: (x + 0).mul_(0.5), div=lambda: (x + 0).div_(4), floor=lambda: (x + 0).div_(2, rounding_mode="floor"), tensor=lambda: (x + 0).mul_(torch.tensor(2.0)), flag=lambda: x * True).items():
+    log.clear()
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: (log.append(t.detach().clone()), t)[1], lambda t: t):
+        y = f()
+    out[name] = (list(log), y.grad_fn._saved_other, torch.autograd.grad(y.sum(), x))

@@ -7,11 +7,12 @@ from collections import Counter
 from .autograd import enable_grad, inference_mode, no_grad
 from .autograd import grad as gradient_of
 from .autograd.batch import Batch
+from .autograd.forward_ad import transform_level
 from .autograd.graph import disable_saved_tensors_hooks
 from .autograd.modes import THREAD, is_grad_enabled
 from .autograd.node import AccumulateGrad
 from .autograd.record import make_node
-from .autograd.variable import INFERENCE, Registry, Variable, find_edge, wrap
+from .autograd.variable import INFERENCE, NO_EDGE, Registry, Variable, edge_of, wrap
 from .creation import FACTORIES, follow
 from .ops.rule import FUNCTIONS
 from .utils._pytree import LEAF, tree_flatten, tree_leaves, tree_map, tree_structure
@@ -114,12 +115,6 @@ def _within(transform):
 _NO_HOOKS = "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your use case."
 
 
-def _writable(leaf):
-    """The numbers of a leaf as an operation made them, in the same memory: they may be written to in place."""
-    node = make_node(Registry.clone, (find_edge(leaf),), ("K",))
-    return follow(wrap(leaf._data, node, leaf._shared_box()), leaf)
-
-
 @contextlib.contextmanager
 def _normal_mode():
     """Leave inference mode, in which nothing has a history, for as long as a transform runs; it then records for itself alone."""
@@ -138,34 +133,85 @@ def _normal(t):
 class _Level:
     """What the inputs of one transform have in common. They hold this and not the transform, which holds them."""
 
-    running = False  # whether the function is being called
+    def __init__(self):
+        self.running = False  # whether the function is being called
+        self.recorded_outside = is_grad_enabled()
+
+    def leave(self, t):
+        """A result without what of its history, and of that of its tangents, belongs to this transform alone."""
+        _check_tensor(t)
+        dual = THREAD.state.dual
+        out = t.detach() if t.requires_grad and not self.outlive([t]) else t
+        if dual is not None and (out is not t or any(v.requires_grad for v in dual.tangents(t))):
+            out = out.view_as(out) if out is t else out
+            dual.alike(out, t, self.leave)
+        return out
+
+    def outlive(self, tensors):
+        """Whether the history of some of these tensors is of the surroundings too, and these record it."""
+        if not self.recorded_outside:
+            return False
+        seen, waiting = set(), []
+        for t in tensors:
+            if t.requires_grad and t.grad_fn is None and self._is_outside(t):
+                return True
+            if t.grad_fn is not None:
+                waiting.append(t.grad_fn)
+        while waiting:
+            for node, _ in waiting.pop().next_functions:
+                if node is not None and node not in seen:
+                    if isinstance(node, AccumulateGrad) and self._is_outside(node.variable):
+                        return True
+                    seen.add(node)
+                    waiting.append(node)
+        return False
+
+    def _is_outside(self, leaf):
+        """Whether a leaf is the user's, or of a transform that runs around this one."""
+        level = leaf.__dict__.get("_level")
+        return level is None or (level is not self and level.running)
+
+
+def _check_tensor(t):
+    """Give the tensor back. Raises RuntimeError for anything else among the results of a function."""
+    if not isinstance(t, Variable):
+        raise RuntimeError(f"Expected tensors, got unsupported type {type(t)}")
+    return t
+
+
+def _with_tangents(tensors):
+    """The tensors, and all tangents they have in the transforms that run around."""
+    dual = THREAD.state.dual
+    return tensors if dual is None else [*tensors, *[v for t in tensors for v in dual.tangents(t)]]
 
 
 class _Inputs:
-    """The tensors by which one transform differentiates: backwards ("grad"), or forwards ("jvp")."""
+    """The tensors by which one transform differentiates backwards."""
 
-    def __init__(self, given, kind="grad"):
+    def __init__(self, given):
         self.tensors, self._spec = tree_flatten(given)
-        for t in self.tensors:
-            if not isinstance(t, Variable):
-                raise ValueError(f"Thing passed to transform API must be Tensor, got {type(t)}")
-        self.tensors = [_normal(t) for t in self.tensors]
-        with enable_grad():
-            self.tensors = [
-                t.view_as(t) if t.requires_grad else t.detach()._require_grad() for t in self.tensors
-            ]
+        _check_given(self.tensors)
         self.level = _Level()
-        for t in self.tensors:
-            if t.is_leaf:
-                t.__dict__["_level"] = self.level
-        self._kind = kind
-        self.recorded_outside = is_grad_enabled()
+        self.leave, self.outlive = self.level.leave, self.level.outlive
+        self.tensors = [self._own(_normal(t)) for t in self.tensors]
+
+    def _own(self, t):
+        """The numbers of `t`, in the same memory and moving as it does: a leaf, or what an operation made of `t` if that has a history.
+
+        Not a view, which would get its history anew once it was written to under no_grad.
+        """
+        if t.requires_grad:
+            own = wrap(t._array(), make_node(Registry.clone, (edge_of(t),), ("K",)), t._shared_box())
+        else:
+            own = wrap(t._array(), NO_EDGE, t._shared_box())._require_grad()
+            own.__dict__["_level"] = self.level
+        if THREAD.state.dual is not None:
+            THREAD.state.dual.alike(own, t)
+        return follow(own, t)
 
     def tree(self):
-        """What the function is given: in forward mode tensors that it may write to, and so to those of the user."""
-        if self._kind == "grad":
-            return self._spec.unflatten(self.tensors)
-        return self._spec.unflatten([_writable(t) if t.is_leaf else t for t in self.tensors])
+        """What the function is given."""
+        return self._spec.unflatten(self.tensors)
 
     def put(self, results):
         """One result for each of the tensors, in the structure they were given in."""
@@ -187,55 +233,34 @@ class _Inputs:
         )
         return [zeros_like(t) if g is None else g for g, t in zip(found, self.tensors, strict=True)]
 
-    def leave(self, t):
-        """A result without what of its history belongs to this transform alone."""
-        if not isinstance(t, Variable):
-            raise RuntimeError(f"Expected tensors, got unsupported type {type(t)}")
-        return t.detach() if t.requires_grad and not self.outlive([t]) else t
-
-    def outlive(self, tensors):
-        """Whether the history of some of these tensors is of the surroundings too, and these record it."""
-        return self.recorded_outside and any(t.requires_grad and self._comes_from_outside(t) for t in tensors)
-
-    def _comes_from_outside(self, t):
-        if t.grad_fn is None:
-            return self._is_outside(t)
-        seen, waiting = {t.grad_fn}, [t.grad_fn]
-        while waiting:
-            for node, _ in waiting.pop().next_functions:
-                if node is not None and node not in seen:
-                    if isinstance(node, AccumulateGrad) and self._is_outside(node.variable):
-                        return True
-                    seen.add(node)
-                    waiting.append(node)
-        return False
-
-    def _is_outside(self, leaf):
-        """Whether a leaf is the user's, or of a transform that runs around this one."""
-        level = leaf.__dict__.get("_level")
-        return level is None or (level is not self.level and level.running)
-
     def call(self, func, args, kwargs, has_aux, who):
-        """(outputs, aux or None) of func(*args) with recording switched on. Raises RuntimeError if it writes to its inputs."""
-        backwards = self._kind == "grad"
-        fixed = [t for t in self.tensors if backwards or not t.is_leaf]
-        versions = [t._version for t in fixed]
+        """(outputs, aux or None) of func(*args) with recording switched on. Raises RuntimeError if a write to an input is recorded."""
+        edges = [t._edge for t in self.tensors]
         self.level.running = True
         try:
-            hooks = disable_saved_tensors_hooks(_NO_HOOKS) if backwards else contextlib.nullcontext()
-            with hooks, enable_grad(), _within(self._kind):
+            with disable_saved_tensors_hooks(_NO_HOOKS), enable_grad(), _within("grad"):
                 outputs = func(*args, **kwargs)
         finally:
             self.level.running = False
-        if versions != [t._version for t in fixed]:
+        if any(t._edge is not edge for t, edge in zip(self.tensors, edges, strict=True)):
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-        if not has_aux:
-            return outputs, None
-        if not (isinstance(outputs, tuple) and len(outputs) == 2):
-            raise RuntimeError(
-                f"{who}: output of function f should be a tuple: (output, aux) if has_aux is True"
-            )
-        return outputs
+        return _parted(outputs, has_aux, who)
+
+
+def _check_given(tensors):
+    """Raises ValueError if something to differentiate by is no tensor."""
+    for t in tensors:
+        if not isinstance(t, Variable):
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(t)}")
+
+
+def _parted(outputs, has_aux, who):
+    """(outputs, aux or None) of what a function gave. Raises RuntimeError if it should be a pair."""
+    if not has_aux:
+        return outputs, None
+    if not (isinstance(outputs, tuple) and len(outputs) == 2):
+        raise RuntimeError(f"{who}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    return outputs
 
 
 def _numbers(argnums, count):
@@ -256,14 +281,19 @@ def _numbers(argnums, count):
     return numbers
 
 
-def _chosen(args, argnums, kind="grad"):
+def _chosen(args, argnums):
     """Give the inputs to differentiate by, and all arguments with these in their places."""
     numbers = _numbers(argnums, len(args))
-    inputs = _Inputs(tuple([args[n] for n in numbers]), kind)
+    inputs = _Inputs(tuple([args[n] for n in numbers]))
+    return inputs, _replaced(args, numbers, inputs.tree())
+
+
+def _replaced(args, numbers, others):
+    """The arguments with others in the places `numbers`."""
     inner = list(args)
-    for n, arg in zip(numbers, inputs.tree(), strict=True):
+    for n, arg in zip(numbers, others, strict=True):
         inner[n] = arg
-    return inputs, inner
+    return inner
 
 
 def _per_argument(argnums, results):
@@ -291,7 +321,9 @@ def grad_and_value(func, argnums=0, has_aux=False):
                 "grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with "
                 f"{y.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?"
             )
-        grads = inputs.put([inputs.leave(g) for g in inputs.gradients([y], again=inputs.outlive([y]))])
+        grads = inputs.put(
+            [inputs.leave(g) for g in inputs.gradients([y], again=inputs.outlive(_with_tangents([y])))]
+        )
         value = inputs.leave(y)
         return _per_argument(argnums, grads), (value, tree_map(inputs.leave, aux)) if has_aux else value
 
@@ -332,8 +364,9 @@ def vjp(func, *primals, has_aux=False):
                 f"cotangents: {_shown(cotangents)}, primal output: {_shown(outputs)}"
             )
         given = [_normal(t) for t in tree_leaves(cotangents)]
-        inputs.recorded_outside = is_grad_enabled()
-        grads = inputs.gradients(leaves, given, again=inputs.outlive([*leaves, *given]))
+        inputs.level.recorded_outside = is_grad_enabled()
+        again = inputs.outlive(_with_tangents([*leaves, *given]))
+        grads = inputs.gradients(leaves, given, again=again)
         return inputs.put([inputs.leave(g) for g in grads])
 
     result = tree_map(inputs.leave, outputs), backwards
@@ -373,7 +406,8 @@ def _tensors(outputs, who):
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     """(func(*primals), its change along `tangents`) (torch.func.jvp): two trees of tensors of one structure.
 
-    Computed by differentiating the vjp, which is linear in its argument, once more; so any nesting of transforms is allowed.
+    func is called with dual numbers (see forward_ad), so what it computes or writes under no_grad counts as well. Transforms nest
+    as one likes. strict=True: raises RuntimeError if an output does not depend on the primals.
     """
     who = "jvp(f, primals, tangents)"
     if not isinstance(primals, tuple):
@@ -391,95 +425,115 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
         for t in tree_leaves(given):
             if not isinstance(t, Variable):
                 raise RuntimeError(f"{who}: Expected {name} to only contain Tensors, got {type(t)}")
-    for name, given in (("primal", primals), ("tangent", tangents)):
-        for t in tree_leaves(given):
-            if not t.is_floating_point():
-                raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
-    inputs = _Inputs(primals, "jvp")
-    outputs, aux = inputs.call(func, inputs.tree(), {}, has_aux, who)
-    leaves, spec = _tensors(outputs, who)
-    along = [_normal(t) for t in tree_leaves(tangents)]
-    for x, t in zip(inputs.tensors, along, strict=True):
-        if x.shape != t.shape:
+    _check_moving("primal", tree_leaves(primals))
+    _check_moving("tangent", tree_leaves(tangents))
+    with transform_level() as level:
+        duals = [
+            _dual(level, t, {0: tangent})
+            for t, tangent in zip(tree_leaves(primals), tree_leaves(tangents), strict=True)
+        ]
+        args = tree_structure(primals).unflatten(duals)
+        outputs, aux, leaves, spec = _forward(func, args, {}, has_aux)
+        changes = [level.tangent(y) for y in leaves]
+        if strict and any(c is None for c in changes):
             raise RuntimeError(
-                "Trying to set a forward gradient that has a different size than that of the original Tensor, this is not "
-                f"supported. Tensor is of size {list(x.shape)} while the given forward gradient is of size {list(t.shape)}."
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
+                "strict=True."
             )
-    changes = [inputs.leave(change) for change in _pushed(inputs, leaves, along, strict)]
-    result = tree_map(inputs.leave, outputs), spec.unflatten(changes)
-    return (*result, tree_map(inputs.leave, aux)) if has_aux else result
+        changes = [zeros_like(y) if c is None else c for c, y in zip(changes, leaves, strict=True)]
+    result = outputs, spec.unflatten(changes)
+    return (*result, aux) if has_aux else result
 
 
-def _pushed(inputs, outputs, tangents, strict=False):
-    """The change of each output along the tangents: the vjp's derivative by its argument."""
-    with enable_grad():
-        moving = [y for y in outputs if y.is_floating_point()]  # whole numbers do not
-        weights = [zeros_like(y)._require_grad() for y in moving]
-        for w in weights:
-            w.__dict__["_level"] = inputs.level
-        # Here VJPs are linear in the weights, and those of custom Functions come from their jvp.
-        with _within("pushed"):
-            grads = inputs.gradients(moving, weights)
-        total = sum((g * t).sum() for g, t in zip(grads, tangents, strict=True))
-        changes = [None] * len(outputs)
-        if total.requires_grad:
-            found = iter(gradient_of(total, weights, create_graph=True, allow_unused=True))
-            changes = [next(found) if y.is_floating_point() else None for y in outputs]
-    if strict and any(c is None for c in changes):
-        raise RuntimeError(
-            "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This is not allowed with "
-            "strict=True."
-        )
-    return [zeros_like(y) if c is None else c for c, y in zip(changes, outputs, strict=True)]
+def _check_moving(what, tensors):
+    """Raises ValueError if one of the tensors, which are to move, holds whole numbers."""
+    for t in tensors:
+        if not t.is_floating_point():
+            raise ValueError(f"Expected {what} to be floating point or complex, but got: {t.dtype}")
+
+
+def _dual(level, t, tangents):
+    """`t` as a dual number; `tangents`: {number of the direction: tangent}."""
+    own = _normal(t)
+    own = own.view_as(own)
+    for k, tangent in tangents.items():
+        level.directions[k].give(own, _normal(tangent))
+    return own
+
+
+def _forward(func, args, kwargs, has_aux):
+    """(outputs, aux or None, the leaves of the outputs, how they are nested) of a function of dual numbers."""
+    who = "jvp(f, primals, tangents)"
+    with _within("jvp"):
+        outputs, aux = _parted(func(*args, **kwargs), has_aux, who)
+    tree_map(_check_tensor, aux if has_aux else ())
+    return outputs, aux, *_tensors(outputs, who)
 
 
 @_normal_mode()
 def linearize(func, *primals):
-    """(func(*primals), a function from tangents to the change along them) (torch.func.linearize)."""
-    inputs = _Inputs(primals, "jvp")
-    outputs, _ = inputs.call(func, inputs.tree(), {}, False, "linearize(f, *primals)")
-    if tree_leaves(outputs) in ([], [None]):
-        return outputs, lambda *tangents: outputs
-    leaves, spec = _tensors(outputs, "linearize(f, *primals)")
+    """(func(*primals), a function from tangents to the change along them) (torch.func.linearize).
 
-    @_normal_mode()
-    def along(*tangents):
-        if tree_structure(tangents) != tree_structure(primals):
-            raise RuntimeError(
-                f"linearize: expected tangents with structure {tree_structure(primals)}, but got {tree_structure(tangents)}"
-            )
-        return spec.unflatten(
-            [inputs.leave(c) for c in _pushed(inputs, leaves, [_normal(t) for t in tree_leaves(tangents)])]
-        )
-
-    return tree_map(inputs.leave, outputs), along
-
-
-def _jacobian(func, argnums, has_aux, derivatives, kind, around=contextlib.nullcontext):
-    """What jacrev and jacfwd have in common; `derivatives(inputs, outputs)` gives for each output those by each input.
-
-    `around()` is a context in which the function is called.
+    func is called once, with tangents that are recorded; its change is then their derivative, in whatever direction they are given.
     """
-    who = "vjp(f, *primals)" if kind == "grad" else "jvp(f, primals, tangents)"
+    own = _Level()
+    given = tree_leaves(primals)
+    _check_moving("primal", given)
+    with transform_level(linear=True) as level:
+        tangents = [_leaf_of(own, t) for t in given]
+        with enable_grad():
+            copies = [t.clone() for t in tangents]
+        duals = [_dual(level, t, {0: copy}) for t, copy in zip(given, copies, strict=True)]
+        outputs = func(*tree_structure(primals).unflatten(duals))
+        if tree_leaves(outputs) in ([], [None]):
+            return outputs, lambda *tangents: outputs
+        leaves, spec = _tensors(outputs, "linearize(f, *primals)")
+        changes = [level.tangent(y) for y in leaves]
+    moves = [change is not None and change.requires_grad for change in changes]
+    moving = [change for change, it_does in zip(changes, moves, strict=True) if it_does]
+    # A VJP is linear in the weights it is given, so its own VJP, by these, is the JVP.
+    weights = [_leaf_of(own, change) for change in moving]
+    products = [None] * len(given)
+    if moving:
+        products = gradient_of(moving, tangents, weights, create_graph=True, allow_unused=True)
 
-    @functools.wraps(func)
     @_normal_mode()
-    def wrapper(*args, **kwargs):
-        chosen = tuple(range(len(args))) if argnums is None and kind == "jvp" else argnums
-        inputs, inner = _chosen(args, chosen, kind)
-        with around():
-            outputs, aux = inputs.call(func, inner, kwargs, has_aux, "jacobian(f)(*args)")
-        leaves, spec = _tensors(outputs, who)
-        if kind == "grad":
-            _check_floats(leaves)
-        found = [
-            _per_argument(chosen, inputs.put([inputs.leave(block) for block in blocks]))
-            for blocks in derivatives(inputs, leaves)
-        ]
-        jacobian = spec.unflatten(found)
-        return (jacobian, tree_map(inputs.leave, aux)) if has_aux else jacobian
+    def along(*directions):
+        if tree_structure(directions) != tree_structure(primals):
+            raise RuntimeError(
+                f"linearize: expected tangents with structure {tree_structure(primals)}, but got {tree_structure(directions)}"
+            )
+        directions = [_normal(t) for t in tree_leaves(directions)]
+        for i, (x, t) in enumerate(zip(tangents, directions, strict=True)):
+            for what in ("shape", "dtype"):
+                if getattr(x, what) != getattr(t, what):
+                    raise RuntimeError(
+                        f"tangent:{i} with {what} {getattr(t, what)} in flattened pytree doesn't match the {what} "
+                        f"{getattr(x, what)} of the corresponding primal."
+                    )
+        own.recorded_outside = is_grad_enabled()
+        again = own.outlive(_with_tangents([*moving, *directions]))
+        known = [i for i, product in enumerate(products) if product is not None]
+        found = iter([None] * len(moving))
+        if known:
+            by, along = [products[i] for i in known], [directions[i] for i in known]
+            found = iter(
+                gradient_of(by, weights, along, retain_graph=True, create_graph=again, allow_unused=True)
+            )
+        found = [next(found) if it_does else None for it_does in moves]
+        return spec.unflatten([
+            zeros_like(y) if change is None else own.leave(change)
+            for y, change in zip(leaves, found, strict=True)
+        ])  # fmt: skip
 
-    return wrapper
+    return outputs, along
+
+
+def _leaf_of(level, t):
+    """A leaf of a transform, like `t`."""
+    leaf = zeros_like(t)._require_grad()
+    leaf.__dict__["_level"] = level
+    return leaf
 
 
 def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
@@ -487,53 +541,79 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
 
-    def derivatives(inputs, outputs):
-        again = inputs.outlive(outputs)
-        for y in outputs:
+    @functools.wraps(func)
+    @_normal_mode()
+    def wrapper(*args, **kwargs):
+        inputs, inner = _chosen(args, argnums)
+        outputs, aux = inputs.call(func, inner, kwargs, has_aux, "jacobian(f)(*args)")
+        leaves, spec = _tensors(outputs, "vjp(f, *primals)")
+        _check_floats(leaves)
+        again = inputs.outlive(_with_tangents(leaves))
+        blocks = []
+        for y in leaves:
             with enable_grad():
                 entries = y.reshape(-1).unbind()
             rows = []
             with Batch(len(entries)) as batch, _within("vmap"):
                 for i in batch.turns() if entries else ():
                     rows.append(inputs.gradients([batch.entry(entries[i])], again=again))
-            yield [
-                stack([row[i] for row in rows]).reshape(y.shape + x.shape)
+            blocks.append([
+                inputs.leave(stack([row[i] for row in rows]).reshape(y.shape + x.shape))
                 if rows
                 else zeros(y.shape + x.shape, dtype=y.dtype)
                 for i, x in enumerate(inputs.tensors)
-            ]
+            ])  # fmt: skip
+        jacobian = spec.unflatten([_per_argument(argnums, inputs.put(of_y)) for of_y in blocks])
+        return (jacobian, tree_map(inputs.leave, aux)) if has_aux else jacobian
 
-    return _jacobian(func, argnums, has_aux, derivatives, "grad")
+    return wrapper
 
 
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
-    """A function that gives the Jacobian of func, column by column in forward mode: of shape y.shape + x.shape (torch.func.jacfwd)."""
+    """A function that gives the Jacobian of func, column by column in forward mode: of shape y.shape + x.shape (torch.func.jacfwd).
 
-    @contextlib.contextmanager
-    def as_batch():
-        """Once for all columns: what the function computes does not depend on them, but there is a vmap around it in PyTorch."""
+    func is called once, with numbers that move in all directions at once; randomness="different": once for each.
+    """
+
+    @functools.wraps(func)
+    @_normal_mode()
+    def wrapper(*args, **kwargs):
         _check_randomness(randomness)
-        with Batch(1, randomness), _within("vmap"):
-            yield
+        chosen = tuple(range(len(args))) if argnums is None else argnums
+        numbers = _numbers(chosen, len(args))
+        given, given_spec = tree_flatten(tuple([args[n] for n in numbers]))
+        _check_given(given)
+        _check_moving("primal", given)
+        basis = [(i, j) for i, x in enumerate(given) for j in range(x.numel())]
+        groups = [[place] for place in basis] if randomness == "different" and basis else [basis]
+        columns = []
+        with Batch(len(groups), randomness) as batch, _within("vmap"):
+            for turn in batch.turns():
+                with transform_level(len(groups[turn])) as level:
+                    tangents = [{} for _ in given]
+                    for k, (i, j) in enumerate(groups[turn]):
+                        tangents[i][k] = tangent = zeros(given[i].shape, dtype=given[i].dtype)
+                        tangent.view(-1)[j] = 1
+                    duals = given_spec.unflatten(
+                        [_dual(level, t, v) for t, v in zip(given, tangents, strict=True)]
+                    )
+                    _, aux, leaves, spec = _forward(func, _replaced(args, numbers, duals), kwargs, has_aux)
+                    columns += [
+                        [zeros_like(y) if (v := way.tangent(y)) is None else v for y in leaves]
+                        for way in level.directions
+                    ]
+        found = []
+        for k, y in enumerate(leaves):
+            of_all, at, blocks = [column[k] for column in columns], 0, []
+            for x in given:
+                part, at = of_all[at : at + x.numel()], at + x.numel()
+                block = stack(part, -1) if part else zeros((*y.shape, 0), dtype=y.dtype)
+                blocks.append(block.reshape(y.shape + x.shape))
+            found.append(_per_argument(chosen, given_spec.unflatten(blocks)))
+        jacobian = spec.unflatten(found)
+        return (jacobian, aux) if has_aux else jacobian
 
-    def derivatives(inputs, outputs):
-        blocks = [[] for _ in outputs]  # of each output, one for each input
-        for i, x in enumerate(inputs.tensors):
-            columns = []
-            for j in range(x.numel()):
-                tangents = [zeros_like(t) for t in inputs.tensors]
-                tangents[i].view(-1)[j] = 1
-                columns.append(_pushed(inputs, outputs, tangents))
-            for k, y in enumerate(outputs):
-                block = (
-                    stack([column[k] for column in columns], -1)
-                    if columns
-                    else zeros((*y.shape, 0), dtype=y.dtype)
-                )
-                blocks[k].append(block.reshape(y.shape + x.shape))
-        return blocks
-
-    return _jacobian(func, argnums, has_aux, derivatives, "jvp", as_batch)
+    return wrapper
 
 
 def hessian(func, argnums=0):

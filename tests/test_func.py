@@ -7,6 +7,7 @@ import pytest
 from recorded import differences, live, run, stored
 
 import autograd_lab
+from autograd_lab.autograd.modes import THREAD
 
 START = """
 from torch.func import *
@@ -426,7 +427,294 @@ out["recorded"] = {k: (v, v.requires_grad) for k, v in g.items()}
 """,
 }
 
+FORWARD = (
+    START
+    + """
+fw = torch.autograd.forward_ad
+v = torch.tensor([1.0, -1.0, 0.5])
+x, X = torch.tensor([1.0, 2.0, 3.0]), torch.arange(6.0).view(2, 3) / 3
+w = torch.tensor([0.5, 1.5, -1.0], requires_grad=True)
+r = x.clone().requires_grad_()
+one = torch.ones(3)
+net = fill(nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 3)))
+params = {k: p.detach() for k, p in net.named_parameters()}
+along = {k: torch.ones_like(p) for k, p in params.items()}
+loss = lambda p: functional_call(net, p, (X,)).square().mean()
+
+def still(f):
+    def call(*args):
+        with torch.no_grad():
+            return f(*args)
+    return call
+
+def within(f, x=x, v=v):
+    with fw.dual_level():
+        return tuple(fw.unpack_dual(f(fw.make_dual(x, v))))
+
+def wrote(f):
+    def call(transform, at=None):
+        at = x.clone() if at is None else at
+        return transform(f)(at), at
+    return call
+
+square = still(lambda a: a * a)
+S = lambda f: lambda a: f(a).sum()
+G = lambda f: grad(S(f))
+J = lambda f: lambda a: jvp(f, (a,), (v,))
+T = lambda f: lambda a: jvp(f, (a,), (v,))[1]
+V = lambda f: lambda a: vjp(f, a)[1](one)[0]
+
+class N(torch.autograd.Function):
+    generate_vmap_rule = True
+    @staticmethod
+    def forward(x): return x * 2
+    @staticmethod
+    def setup_context(ctx, inputs, output): pass
+    @staticmethod
+    def backward(ctx, g): return g * 2
+
+class Q(N):
+    @staticmethod
+    def forward(x): return x * x
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_forward(inputs[0], output)
+        ctx.save_for_backward(inputs[0], output)
+    @staticmethod
+    def backward(ctx, g):
+        a, y = ctx.saved_tensors
+        return g * 2 * y / a
+    @staticmethod
+    def jvp(ctx, t):
+        a, y = ctx.saved_tensors
+        return t * 2 * y / a
+
+class N5(N):
+    @staticmethod
+    def jvp(ctx, t): return t * 5
+
+class Dirty(N):
+    @staticmethod
+    def forward(x): return x.mul_(2)
+    @staticmethod
+    def setup_context(ctx, inputs, output): ctx.mark_dirty(inputs[0])
+    @staticmethod
+    def jvp(ctx, t): return t.mul_(2)
+
+"""
+)
+
+FOLLOWED = """
+def partly(a):
+    return square(a) * a
+
+def pieces(a):
+    b = a.clone()
+    with torch.no_grad():
+        b[1:].mul_(a[:2])
+        b[0] = a[2] * a[1]
+    return b.sin() * a
+
+def filled(a):
+    b = torch.zeros_like(a)
+    with torch.no_grad():
+        b.copy_(a * a)
+        b[:2].add_(a[1:])
+    return b * a
+
+def product(a):
+    with torch.no_grad():
+        return a.view(1, 3) @ torch.ones(3, 3) * a
+
+def seen(a):
+    return torch.stack([a.sin().cos() * a[0], a.cumsum(0).tanh()]).prod(0)
+
+for f in (partly, pieces, filled, product, seen):
+    out[f.__name__] = told(lambda: (WHAT))
+"""
+"""Functions that compute or write under no_grad, which forward mode follows; and one that does not."""
+
+KINDS = """
+J(f)(x)
+J(f)(r)
+jacfwd(f)(x)
+hessian(S(f))(x)
+J(G(f))(x)
+G(T(f))(x)
+J(J(f))(x)
+jacfwd(jacfwd(f))(x)
+jacrev(jacfwd(f))(x)
+jacfwd(jacrev(f))(x)
+J(J(J(f)))(x)
+J(G(T(f)))(x)
+G(T(G(f)))(x)
+J(G(G(f)))(x)
+J(J(G(f)))(x)
+grad(lambda t: jvp(V(f), (x,), (t,))[1].sum())(v)
+grad(lambda t: jvp(T(f), (x,), (t,))[1].sum())(v)
+grad(lambda t: jvp(jacrev(f), (x,), (t,))[1].sum())(v)
+still(J(f))(r)
+torch.inference_mode()(J(f))(x)
+jvp(lambda u: vjp(f, x)[1](u)[0], (v,), (x,))
+grad(lambda b: T(lambda a: f(a * b))(b).sum())(x)
+grad(lambda b: jacfwd(lambda a: f(a * b))(b).sum())(x)
+J(lambda b: jvp(lambda a: f(a * b), (v,), (b,))[1])(x)
+grad(lambda t: jvp(G(f), (x,), (t,))[1].sum())(v)
+grad(lambda t: jvp(f, (x,), (t,))[1].sum())(v)
+jvp(lambda t: jvp(G(f), (x,), (t,))[1], (v,), (x,))
+jacfwd(lambda t: jvp(f, (x,), (t,))[1])(v)
+jacrev(lambda t: jvp(f, (x,), (t,))[1])(v)
+vmap(lambda a, t: jvp(f, (a,), (t,)))(torch.stack([x, v]), torch.stack([v, x]))
+vmap(lambda t: jvp(G(f), (x,), (t,))[1])(torch.stack([v, x]))
+vmap(jacfwd(f))(torch.stack([x, v]))
+vmap(hessian(S(f)))(torch.stack([x, v + 2]))
+jacfwd(lambda a, b: f(a * b) * b, argnums=(0, 1))(x, v)
+hessian(lambda a, b: (f(a * b) * b).sum(), argnums=(0, 1))(x, v + 2)
+torch.autograd.grad(sum(o.sum() for o in J(f)(r)), r, allow_unused=True)
+torch.autograd.grad(jacfwd(f)(r).sum(), r, allow_unused=True)
+torch.autograd.grad(J(G(lambda a: f(a) * w))(x)[1].sum(), w)
+torch.autograd.grad(hessian(lambda a: (f(a) * w * a).sum())(x).sum(), w)
+torch.autograd.grad(T(T(lambda a: f(a) * w))(x).sum(), w)
+J(lambda a: grad_and_value(S(f))(a)[1])(x)
+J(lambda a: grad(lambda b: (f(b).sum(), f(b)), has_aux=True)(a)[1])(x)
+J(lambda a: vjp(f, a)[0])(x)
+J(lambda a: f(a - 0.1 * G(f)(a)))(x)
+within(G(f))
+within(jacrev(f))
+within(V(f))
+within(lambda d: vjp(f, x)[1](d)[0])
+within(lambda d: vmap(f)(d.expand(2, 3)))
+within(lambda d: jacrev(lambda a: f(a) * d)(x))
+within(lambda d: grad(lambda a: grad(lambda b: (f(b) * a).sum())(a).sum())(d))
+torch.autograd.grad(within(G(f), r)[1].sum(), r, allow_unused=True)
+linearize(f, x)[0], linearize(f, x)[1](v) if f is not pieces else None
+"""
+
+LEVELS = """
+wrote(lambda a: a.mul_(2) * a)(J)
+wrote(lambda a: a.mul_(2) * a)(jacfwd)
+wrote(lambda a: (a * a, a.mul_(2))[0])(J)
+wrote(lambda a: (a.sin(), a.mul_(2))[0])(jacfwd)
+wrote(lambda a: (a.sin(), still(lambda: a.mul_(2))())[0] * a)(J)
+wrote(lambda a: (a.sin(), still(lambda: a.mul_(2))())[0] * a)(jacfwd)
+wrote(lambda a: (a[1:].mul_(a[:2]), a * a)[1])(J)
+wrote(lambda a: (a.detach().mul_(2), a * a)[1])(J)
+wrote(lambda a: (a.detach().mul_(2), a * a)[1])(jacfwd)
+wrote(lambda a: (a.data.mul_(2), a * a)[1])(J)
+wrote(lambda a: (a.zero_(), a * a)[1])(J)
+wrote(lambda a: a.mul_(2) * a)(J, r * 1)
+wrote(lambda a: a.mul_(2) * a)(J, x.clone().requires_grad_())
+wrote(still(lambda a: a.mul_(2) * a))(J, x.clone().requires_grad_())
+wrote(still(lambda a: a.mul_(2) * a))(J, r * 1)
+wrote(lambda a: (still(lambda: a.mul_(2))(), (a * a).sum())[1])(grad)
+wrote(lambda a: (still(lambda: a.mul_(2))(), (a * a).sum())[1])(grad, x.clone().requires_grad_())
+wrote(lambda a: (still(lambda: a.mul_(2))(), (a * a).sum())[1])(grad, r * 1)
+wrote(lambda a: (a.detach().mul_(2), (a * a).sum())[1])(grad)
+wrote(lambda a: (a.detach().mul_(2), (a * a).sum())[1])(grad, r * 1)
+wrote(lambda a: (a.data.mul_(2), (a * a).sum())[1])(grad)
+wrote(lambda a: ((a * a).sum(), a.detach().mul_(2))[0])(grad)
+wrote(lambda a: (a.mul_(2), (a * a).sum())[1])(grad)
+wrote(lambda a: (a.mul_(2), (a * a).sum())[1])(grad, r * 1)
+wrote(lambda a: (still(lambda: a.mul_(2))(), a * a)[1])(jacrev)
+wrote(lambda a: (still(lambda: a[1:].mul_(2))(), a * a)[1])(V)
+wrote(lambda a: (a.detach()[1:].mul_(2), a * a)[1])(V, r * 1)
+grad(lambda b: grad(lambda a: (still(lambda: a.mul_(2))(), (a * a * a).sum())[1])(b * 1).sum())(x.clone())
+grad(lambda b: grad(lambda a: (still(lambda: a.mul_(2))(), (a * a * a).sum())[1])(b).sum())(x.clone())
+torch.autograd.grad(grad(lambda a: (still(lambda: a.mul_(2))(), (a * a * a).sum())[1])(r * 1).sum(), r)
+J(lambda b: grad(lambda a: (still(lambda: a.mul_(2))(), (a * a * a).sum())[1])(b))(x.clone())
+J(lambda b: grad(lambda a: (a.detach().mul_(2), (a * a * a).sum())[1])(b))(x.clone())
+within(lambda d: grad(lambda a: (still(lambda: a.mul_(2))(), (a * a * a).sum())[1])(d * 1))
+(lambda t: (jvp(lambda a: a.mul_(2) * a, (x.clone(),), (t,)), t))(v.clone())
+grad(lambda t: jvp(lambda a: (b := a.clone(), b[1:].mul_(a[:2]), b)[2], (x,), (t,))[1].sum())(v)
+jvp(torch.sin, (x,), (torch.ones(2),))
+jvp(torch.sin, (X.t(),), (X.t(),))
+jacfwd(lambda a: a.reshape(-1) * 2)(X.t())
+within(lambda d: jvp(torch.sin, (d,), (v,))[0])
+within(lambda d: jvp(torch.sin, (x,), (v,))[0])
+within(lambda d: jacfwd(torch.sin)(d))
+within(lambda d: hessian(lambda a: a.sin().sum())(x))
+within(lambda d: linearize(torch.sin, x)[0])
+J(lambda a: within(lambda d: d * a)[1])(x)
+G(lambda a: within(lambda d: d * d * a)[1])(x)
+G(lambda a: within(lambda d: d * d * d, a)[1])(x)
+J(lambda a: a * (fw._current_level + 2))(x), fw._current_level
+J(lambda a: fw.make_dual(a, v) * 2)(x)
+J(lambda a: fw.make_dual(x, v) * 2)(x)
+J(lambda a: fw.unpack_dual(fw.make_dual(x, v) * a).tangent)(x)
+J(lambda a: fw.unpack_dual(fw.make_dual(a.detach(), v) * 2).tangent)(x)
+J(lambda a: fw.unpack_dual(a * a).tangent)(x)
+J(lambda a: fw.unpack_dual(a * a).primal)(x)
+J(lambda b: jvp(lambda a: fw.unpack_dual(a * b).tangent, (x,), (v,)))(x)
+J(lambda b: jvp(lambda a: fw.unpack_dual(a * a * b).tangent, (b,), (v,)))(x)
+J(lambda b: jvp(lambda a: fw.unpack_dual(a * a * b).primal, (b,), (v,)))(x)
+J(lambda a: fw.exit_dual_level(level=3))(x), fw._current_level
+jacfwd(lambda a: fw.make_dual(x, v) * a)(x)
+J(lambda a: (a * a).detach_() * a)(x)
+J(lambda b: jvp(lambda a: a.detach() * a * b, (b,), (v,)))(x)
+J(lambda b: jvp(lambda a: (a * a).detach_() * a * b, (b,), (v,)))(x)
+J(lambda a: torch.tensor(a.tolist()))(x)
+J(lambda a: (a * a).requires_grad * a)(x), J(lambda a: a.requires_grad * a)(x)
+J(lambda a: torch.add(a, a, out=torch.empty(3)))(x)
+J(lambda b: jvp(lambda a: torch.add(b, b, out=torch.empty(3)), (x,), (v,)))(x)
+jacfwd(lambda a: a * torch.rand(3))(x)
+(torch.manual_seed(0), jacfwd(lambda a: a * torch.rand(3), randomness="same")(x))[1]
+(torch.manual_seed(0), jacfwd(lambda a: a * torch.rand(3), randomness="different")(x))[1]
+(lambda n: (jacfwd(lambda a: (n.append(1), a * a)[1])(x), n))([])
+(lambda n: (hessian(lambda a: (n.append(1), (a * a).sum())[1])(x), n))([])
+(lambda n: (J(lambda a: (n.append(1), a * a)[1])(x), n))([])
+(lambda m: (jvp(lambda a: m.eval()(a), (X,), (X,)), m.running_mean))(nn.BatchNorm1d(3))
+jvp(loss, (params,), (along,))
+jvp(grad(loss), (params,), (along,))
+hessian(loss)(params)["2.bias"]["2.bias"]
+grad(lambda p: jvp(loss, (p,), (along,))[1])(params)["0.bias"]
+linearize(loss, params)[1](along)
+vmap(hessian(S(net)))(X)
+jvp(lambda a, b: (a * b, {"k": square(a)}), (x, v), (v, x))
+jvp(lambda a: (a * 2, square(a)), (x,), (v,), has_aux=True)
+jacfwd(lambda a: (a * 2, square(a)), has_aux=True)(x)
+jacfwd(lambda a, b: (square(a) * b, b), argnums=(0, 1))(x, v)
+jacfwd(lambda a, b: square(a) * b, argnums=1)(x, v)
+jacfwd(lambda a: (a, "s"), has_aux=True)(x)
+jacfwd(lambda a: a[:0])(x)
+jacfwd(torch.sin)(torch.arange(3))
+jvp(lambda a: a.detach(), (x,), (v,), strict=True)
+jvp(lambda a: (a[:0], a), (x,), (v,), strict=True)
+linearize(lambda a: (a * 2, square(a)), x)[1](v)
+linearize(lambda a, b: square(a) * b, x, v)[1](v, x)
+linearize(square, x)[1](torch.ones(2))
+linearize(square, x)[1](v.double())
+linearize(lambda a: a * 2, torch.arange(3))
+linearize(lambda a: a * w, x)[1](v)
+linearize(lambda a: a.clone().mul_(a) * a, x)[1](v)
+(lambda f: (f(v), f(x), f(v)))(linearize(lambda a: square(a) * a, x)[1])
+jvp(linearize(lambda a: a * a * a, x)[1], (v,), (x,))
+(lambda n: (lambda f: (f(v), f(x), n[1:] == [1] * 9))(linearize(lambda a: (n.append(1), a * a)[1], x)[1]))([])
+J(lambda a: Q.apply(a.sin()) * a)(x), jacfwd(lambda a: Q.apply(a.sin()) * a)(x)
+J(still(lambda a: Q.apply(a.sin()) * a))(x)
+G(T(lambda a: Q.apply(a.sin()) * a))(x), J(G(lambda a: Q.apply(a.sin()) * a))(x)
+within(G(lambda a: Q.apply(a.sin()) * a)), within(lambda d: torch.autograd.grad(Q.apply(d).sum(), d)[0], r)
+linearize(lambda a: Q.apply(a.sin()) * a, x)[1](v)
+J(lambda a: Dirty.apply(a * a) * a)(x), jacfwd(lambda a: Dirty.apply(a * a) * a)(x)
+J(N.apply)(x), within(N.apply), within(G(lambda a: N.apply(a) * a))
+within(lambda d: torch.autograd.grad(r * r, r, d)[0])
+within(lambda d: torch.autograd.grad(r * r, r, d, create_graph=True)[0])
+within(lambda d: grad_and_value(lambda a: (a * a).sum())(d)[1])
+within(lambda d: vmap(grad(lambda a: a**3))(d))
+J(lambda a: F.layer_norm(a, (3,)) * a)(x), hessian(lambda a: (F.layer_norm(a, (3,)) * a).sum())(x)
+J(lambda a: a.softmax(0).log_softmax(0))(x), J(J(lambda a: a.softmax(0)))(x)
+J(lambda a: (b := a.view(1, 3).clone(), b.t_(), b.squeeze_(), b * a)[3])(x), J(J(lambda a: (b := a.view(1, 3).clone(), b.t_(), b * b)[2]))(x)
+J(still(lambda a: torch.zeros(3).index_add_(0, torch.tensor([0, 0, 1]), a)))(x), J(still(lambda a: a.clone().clamp_(1.5, 2.5) * a))(x)
+J(J(still(lambda a: (b := torch.ones(3, 3), b.diagonal().copy_(a * a), b @ a)[2])))(x)
+J(J(lambda a: a.clone().tanh_() * a))(x), J(J(lambda a: (b := a * a, b.mul_(a), b)[2]))(x)
+J(J(G(lambda a: (b := a * 1, b.mul_(a), b[1:].mul_(a[:2]), b)[3])))(x)
+J(J(lambda a: N5.apply(a) * a))(x)
+jacfwd(lambda a, b: a.view(1, 3) @ b.view(3, 1), argnums=(0, 1))(x, v)
+J(J(lambda a: F.conv1d(a.view(1, 1, 3), a[:2].view(1, 1, 2))))(x)
+"""
+
 PROGRAMS = {
+    **{kind: FORWARD + FOLLOWED.replace("WHAT", kind) for kind in KINDS.strip().splitlines()},
+    **{line: FORWARD + f"out['r'] = told(lambda: ({line}))" for line in LEVELS.strip().splitlines()},
     **{
         line: START + f"out['r'] = told(lambda: ({line}))"
         for lines in CASES.values()
@@ -479,6 +767,18 @@ def test_the_inputs_of_a_transform_die_with_it():
         seen.append(weakref.ref(a))
         return Square.apply(a)
 
+    def steps(a):
+        b = a.tanh() * a
+        c = b.clone()
+        c[1:].mul_(2)
+        seen.extend(map(weakref.ref, (a, b, c)))
+        return c.exp()
+
+    def in_a_level(x):
+        with torch.autograd.forward_ad.dual_level():
+            dual = torch.autograd.forward_ad.make_dual(x, torch.ones(2))
+            return torch.autograd.forward_ad.unpack_dual(steps(dual)).tangent.sum()
+
     gc.disable()
     try:
         func.grad(cube)(torch.ones(2))
@@ -486,9 +786,147 @@ def test_the_inputs_of_a_transform_die_with_it():
         assert func.jvp(square, (torch.ones(2),), (torch.ones(2),))[1].tolist() == [2, 2]
         func.hessian(cube)(torch.ones(2))
         func.vjp(cube, torch.ones(2))[1](torch.tensor(1.0))
+        for x in (torch.ones(2), torch.ones(2, requires_grad=True)):
+            func.jvp(steps, (x,), (x.detach(),))
+            func.jvp(lambda a: func.jvp(steps, (a,), (a,))[1], (x,), (x.detach(),))
+            func.hessian(lambda a: steps(a).sum())(x)
+            func.grad(lambda a: func.jvp(steps, (a,), (torch.ones(2),))[1].sum())(x)
+            func.linearize(steps, x)[1](torch.ones(2))
+            in_a_level(x)
         assert [ref() for ref in seen] == [None] * len(seen)
     finally:
         gc.enable()
+
+
+def test_jacfwd_gives_a_number_many_tangents():
+    torch, func = autograd_lab, autograd_lab.func
+    unpack = torch.autograd.forward_ad.unpack_dual
+    with pytest.raises(NotImplementedError, match="unpack_dual inside of jacfwd is not supported"):
+        func.jacfwd(lambda a: unpack(a).tangent * a)(torch.ones(2))
+    assert func.jacfwd(lambda a: unpack(a).tangent * a)(torch.ones(1)).tolist() == [[1.0]]
+
+
+def test_writes_in_a_level_of_a_captured_tensor_are_followed():
+    """PyTorch refuses them; nothing may be lost where they are allowed."""
+    torch, func = autograd_lab, autograd_lab.func
+    x, v = torch.tensor([1.0, 2.0]), torch.tensor([1.0, -1.0])
+    c, d = torch.zeros(2), torch.zeros(2)
+    assert func.jvp(lambda a: c.copy_(a * a) * a, (x,), (v,))[1].tolist() == [3.0, -12.0]
+    assert func.jacfwd(lambda a: d.copy_(a * a) * a)(x).tolist() == [[3.0, 0.0], [0.0, 12.0]]
+    assert c.tolist() == d.tolist() == [1.0, 4.0]
+
+
+class Product(autograd_lab.autograd.Function):
+    """a b, with a jvp that uses what was saved."""
+
+    @staticmethod
+    def forward(a, b):
+        return a * b
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def jvp(ctx, s, t):
+        a, b = ctx.saved_tensors
+        return s * b + a * t
+
+
+SECOND = {
+    "a custom Function": lambda torch, a: Product.apply(a.sin(), a * a) * a,
+    "layer_norm": lambda torch, a: torch.nn.functional.layer_norm(a, (3,)) * a,
+    "solve": lambda torch, a: torch.linalg.solve(a * a.t() + 3 * torch.eye(3, dtype=a.dtype), a.sin()),
+    "slogdet": lambda torch, a: torch.linalg.slogdet(a + 3 * torch.eye(3, dtype=a.dtype))[1],
+    "det": lambda torch, a: torch.det(a * a),
+}
+"""Where PyTorch's second derivatives by forward mode are not those of the function: it takes something saved as constant."""
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_second_derivatives_agree_with_differences(name):
+    torch, func = autograd_lab, autograd_lab.func
+    f = lambda a: SECOND[name](torch, a)  # noqa: E731
+    a = (torch.arange(9.0, dtype=torch.float64) / 7 + 0.3).view(3, 3)
+    v, u = a.cos(), a.sin()
+
+    def first(a):
+        return func.jvp(f, (a,), (v,))[1]
+
+    h = 1e-6
+    want = (first(a + h * u) - first(a - h * u)) / (2 * h)
+    assert torch.allclose(func.jvp(first, (a,), (u,))[1], want, rtol=1e-6, atol=1e-8)
+    if name != "a custom Function":  # it has no backward, and needs none for its jvp to be differentiated
+        backwards = func.grad(lambda a: first(a).sum())(a)
+        assert torch.allclose((backwards * u).sum(), want.sum(), rtol=1e-6, atol=1e-8)
+
+
+def test_a_tangent_costs_no_more_in_a_long_function(monkeypatch):
+    """What is looked at to push a tangent through an operation is that operation's VJP, not all that went before."""
+    torch, func, node = autograd_lab, autograd_lab.func, autograd_lab.autograd.Node
+    looked, edges = [], node.next_functions.fget
+    monkeypatch.setattr(node, "next_functions", property(lambda self: looked.append(0) or edges(self)))
+
+    def count(n):
+        looked.clear()
+        x = torch.ones(3)
+
+        def chain(a):
+            for _ in range(n):
+                a = a.view(3, 1).sum(1) * a.dot(a)
+            return a.sum()
+
+        func.grad(lambda a: func.jvp(chain, (a,), (x,))[1])(x)
+        return len(looked)
+
+    assert count(20) - count(10) == count(30) - count(20) > 0
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_a_level_holds_no_tangents_of_what_is_gone(recorded):
+    torch, func = autograd_lab, autograd_lab.func
+    held = []
+
+    def steps(a):
+        for _ in range(9):
+            a = a.tanh()
+        held.append(len(THREAD.state.dual.directions[0].entries))
+        return a
+
+    func.jvp(steps, (torch.ones(3, requires_grad=recorded),), (torch.ones(3),))
+    assert held[0] <= 3
+
+
+def test_linearize_gives_what_jvp_gives():
+    """Whatever the function writes, and where; PyTorch's linearize traces it, and does not see all of that."""
+    torch, func = autograd_lab, autograd_lab.func
+    x, v, w = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, -1.0, 0.5]), torch.ones(3, requires_grad=True)
+
+    @torch.no_grad()
+    def pieces(a):
+        b = a * w
+        b.mul_(a)
+        b[1:].mul_(a[:2])
+        b[0] = a[2] * b[1]
+        c = b.sin()
+        b.add_(c)
+        return b * c
+
+    def twice(a):
+        b = a * w
+        c = b * w
+        with torch.no_grad():
+            b.mul_(2)
+        return b * c
+
+    for f in (pieces, lambda a: pieces(a) * w * a, twice):
+        value, change = func.jvp(f, (x,), (v,))
+        again, along = func.linearize(f, x)
+        for t in (along(v), again, along(-v)):
+            assert t.requires_grad == value.requires_grad
+        assert torch.allclose(along(v), change)
+        assert torch.allclose(along(-2 * v), -2 * change)
+        assert torch.equal(again, value)
 
 
 def test_the_jacobian_of_an_empty_input_has_the_type_of_the_result():

@@ -306,9 +306,16 @@ def _roots(outputs, gradients, create_graph):
         if create_graph:
             g = g if isinstance(g, Variable) else wrap(g)
         elif isinstance(g, Variable):
-            g = g._data
+            g = g._data if THREAD.state.dual is None else _moving(g)
         roots.append(((node, nr), g))
     return roots
+
+
+def _moving(g):
+    """A gradient for a pass that is not recorded, in which it moves as a dual number does."""
+    from .forward_ad import without_history
+
+    return without_history(g)
 
 
 Variable._execution_engine = SimpleNamespace(queue_callback=queue_callback)

@@ -122,8 +122,9 @@ class Batch:
         self._own(outputs)
         dual = THREAD.state.dual
         if dual is not None:
-            moves = on | batches_of(dual.tangent(t) for t in inputs if isinstance(t, Variable))
-            _mark_all([dual.tangent(out) for out in outputs], moves)
+            moves = on | batches_of(v for t in inputs if isinstance(t, Variable) for v in dual.tangents(t))
+            if moves:
+                _mark_all([v for out in outputs for v in dual.tangents(out)], moves)
 
     def detached(self, source, out, how):
         """detach() and .data."""

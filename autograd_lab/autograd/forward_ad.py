@@ -6,6 +6,9 @@
 
 Few rules have a forward formula (see Rule.linear). A vjp is linear in the gradient u that comes in, u -> u @ J; so the derivative of
 (u @ J) . v by u, which is one backward pass through the recorded vjp, is J @ v. Custom Functions bring their own `jvp`.
+
+torch.func's forward mode (jvp, jacfwd, linearize) opens a Level for each of its calls. These nest: what an inner level computes of
+tangents is seen by those around it, so tangents have tangents. And a level may go in several directions at once, as jacfwd does.
 """
 
 import weakref
@@ -14,16 +17,20 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from .formulas import in_formula
 from .memory import copied, place_in, put
 from .metadata import cast, sum_to
 from .modes import THREAD, _Switch
 from .node import Node
 from .record import apply, copy_of, edges_of, make_node, node_for, wanted
-from .variable import NO_EDGE, Variable, alias, edge_of, wrap
+from .variable import NO_EDGE, Variable, alias, edge_of, pair_of, wrap
 from .views import make_view
 
 UnpackedDualTensor = namedtuple("UnpackedDualTensor", ["primal", "tangent"])
 """What unpack_dual returns: the value, and its tangent or None."""
+
+
+NESTED = "Nested forward mode AD is not supported at the moment"
 
 
 def __getattr__(name):
@@ -36,10 +43,30 @@ def enter_dual_level():
     """Open a level, and return its number. Raises RuntimeError if one is open: they do not nest."""
     state = THREAD.state
     if state.dual is not None:
-        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+        raise RuntimeError(NESTED)
     state.dual = Level()
     state.refresh()
     return 0
+
+
+@contextmanager
+def transform_level(directions=1, linear=False):
+    """The level of a transform of torch.func, inside of those of the transforms around it.
+
+    Raises RuntimeError inside of a level that the user opened.
+    """
+    state = THREAD.state
+    outer = state.dual
+    if outer is not None and not outer.of_transform:
+        raise RuntimeError(NESTED)
+    state.dual = level = Level(directions, outer, of_transform=True, linear=linear)
+    state.refresh()
+    try:
+        yield level
+    finally:
+        level.close()
+        state.dual = outer
+        state.refresh()
 
 
 def exit_dual_level(*, level=None):
@@ -52,6 +79,7 @@ def exit_dual_level(*, level=None):
         )
     if now < 0:
         raise RuntimeError("Dual level must be a positive number.")
+    state.dual.close()
     state.dual = None
     state.refresh()
 
@@ -76,13 +104,14 @@ def make_dual(tensor, tangent, *, level=None):
     for what, t in (("primal", tensor), ("tangent", tangent)):
         if not t.is_floating_point():
             raise ValueError(f"Expected {what} to be floating point or complex, but got: {t.dtype}")
-    dual = state.dual
-    if dual.tangent(tensor) is not None:
+    directions = state.dual.directions
+    if any(direction.tangent(tensor) is not None for direction in directions):
         raise RuntimeError(
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not supported."
         )
     out = tensor.view_as(tensor)
-    dual.give(out, tangent)
+    for direction in directions:
+        direction.give(out, tangent)
     return out
 
 
@@ -91,12 +120,17 @@ def unpack_dual(tensor, *, level=None):
     dual = THREAD.state.dual
     if dual is None or (level is not None and level < 0):
         return UnpackedDualTensor(tensor, None)
+    if len(dual.directions) != 1:
+        raise NotImplementedError(
+            "unpack_dual inside of jacfwd is not supported: a tensor has many tangents there"
+        )
     tangent = dual.tangent(tensor)
     edge = NO_EDGE
     if THREAD.state.grad and edge_of(tensor) is not NO_EDGE:
         edge = make_node(Identity, (edge_of(tensor),))
     primal = make_view(tensor, tensor._array(), edge)
-    dual.store(primal, None, None)  # it does not move, though the memory is that of a tensor that does
+    # It does not move, though the memory is that of a tensor that does.
+    dual.directions[0].store(primal, None, None)
     return UnpackedDualTensor(primal, tangent)
 
 
@@ -118,6 +152,229 @@ class Identity(Node):
 Identity.__name__ = Identity.__qualname__ = "CppFunction"
 
 
+class Level:
+    """An open level: the directions in which its dual numbers move. Operations call it while it is open (State.dual).
+
+    directions    one table of tangents for each
+    outer         the level around it, or None: it is told of each operation first, and sees what is computed of tangents here
+    of_transform  whether torch.func opened it
+    linear        whether tangents are recorded even under no_grad: they are to be differentiated by those that were given
+    """
+
+    def __init__(self, directions=1, outer=None, of_transform=False, linear=False):
+        self.outer, self.of_transform, self.linear = outer, of_transform, linear
+        self.directions = [Direction(self) for _ in range(directions)]
+        # node -> in each direction the tangents of its results, which it may have saved
+        self.results = weakref.WeakKeyDictionary()
+
+    def close(self):
+        """Forget all tangents; they and what moves would hold each other."""
+        for direction in self.directions:
+            direction.entries.clear()
+        self.directions = []
+        self.results.clear()
+
+    def tangent(self, t):
+        """The tangent of `t` in this level, or None."""
+        return self.directions[0].tangent(t) if self.directions else None
+
+    def tangents(self, t):
+        """All tangents of `t`, of the levels around as well, and their tangents."""
+        found = [] if self.outer is None else self.outer.tangents(t)
+        for direction in self.directions:
+            value = direction.tangent(t)
+            if value is not None:
+                found.append(value)
+                found += [] if self.outer is None else self.outer.tangents(value)
+        return found
+
+    def forget(self, t):
+        """`t` has no tangent in this level any more."""
+        for direction in self.directions:
+            direction.entries.pop(id(t), None)
+
+    def alike(self, out, t, made=None):
+        """`out` moves as `t` does, in all levels, and is written as `t` is, whose memory it has.
+
+        With `made`, it is to live on without `t`: made(tangent) is what it gets for each tangent.
+        """
+        if self.outer is not None:
+            self.outer.alike(out, t, made)
+        with self.aside():
+            for direction in self.directions:
+                value = direction.tangent(t)
+                if value is not None and made is not None:
+                    direction.store(out, made(value), None)
+                elif value is not None:
+                    base = direction.base_of(t)
+                    direction.store(out, value, t if base is None else base)
+
+    def restored(self, t, node, nr):
+        """`t` was made of a saved result of `node`, and has its tangents."""
+        if self.outer is not None:
+            self.outer.restored(t, node, nr)
+        moves = self.results.get(node)
+        if moves is not None:
+            for direction, tangents in zip(self.directions, moves, strict=True):
+                if tangents is not None and tangents[nr] is not None:
+                    direction.store(t, tangents[nr], None)
+
+    def _keep_results(self, node, moves):
+        """A result that `node` has saved moves as the result does; `moves`: in each direction the tangents of the results."""
+        if (
+            node is not None
+            and (node.kind == "function" or node.result_names)
+            and any(tangents is not None for tangents in moves)
+        ):
+            self.results[node] = moves
+
+    # -- operations -----------------------------------------------------------------------------------
+
+    def propagate(self, rule, inputs, outputs, node, args):
+        """After an operation: the tangents of its outputs."""
+        if THREAD.state.inference or isinstance(rule, str):
+            return
+        if self.outer is not None:
+            self.outer.propagate(rule, inputs, outputs, node, args)
+        moves = self._push(rule, inputs, outputs, args)
+        for direction, tangents in zip(self.directions, moves, strict=True):
+            direction.passed(inputs, outputs, tangents)
+        self._keep_results(node, moves)
+
+    def before_write(self, rule, inputs, data, args):
+        """Before `data` is written into the first input: (of the outer level, of each direction) the tangent it will have, or None."""
+        if THREAD.state.inference:
+            return None
+        around = None if self.outer is None else self.outer.before_write(rule, inputs, data, args)
+        if data.dtype.kind != "f":  # of a comparison, say, written over its operand: it does not move
+            moves = [direction.stopped(inputs) for direction in self.directions]
+        else:
+            out = wrap(data)
+            if THREAD.state.grad:
+                inputs, out = self._beside(rule, inputs, out, args)
+            if around is not None:
+                self.outer.foreseen(out, around)
+            moves = self._push(rule, inputs, (out,), args)
+            moves = [None if tangents is None else tangents[0] for tangents in moves]
+        return None if around is None and all(value is None for value in moves) else (around, moves)
+
+    def _beside(self, rule, inputs, out, args):
+        """The operation as if it were not in place, with its history: the tangent may be differentiated, and depends on both."""
+        edges = edges_of(inputs[: rule.operands])
+        with_history = wanted(edges)
+        tangents = [v for t in inputs if isinstance(t, Variable) for v in self.tangents(t)]
+        if not with_history and not any(v.requires_grad for v in tangents):
+            return inputs, out
+        target = inputs[0]
+        copy = copy_of(target, edges[0])
+        inputs = (copy, *[copy if t is target else t for t in inputs[1:]])
+        if not with_history:
+            return inputs, out
+        node = node_for(rule, edges, inputs, (out,), args)
+        arrays = [t._data for t in inputs[: rule.operands]]
+        if any(x.shape != out._data.shape or x.dtype is not out._data.dtype for x in arrays):
+            node.fold = tuple([(x.shape, x.dtype) for x in arrays])
+        out._edge = node
+        return inputs, out
+
+    def foreseen(self, out, values):
+        """`out` holds what is about to be written: it moves as before_write said."""
+        around, moves = values
+        if around is not None:
+            self.outer.foreseen(out, around)
+        for direction, value in zip(self.directions, moves, strict=True):
+            if value is not None:
+                direction.store(out, value, None)
+
+    def written(self, target, values, node):
+        """After it was written: `target`, and the tensor it is a view of, have a new tangent; `values` are what before_write said."""
+        around, moves = values
+        if around is not None:
+            self.outer.written(target, around, node)
+        for direction, value in zip(self.directions, moves, strict=True):
+            if value is not None:
+                direction.written(target, value)
+        self._keep_results(node, [[value] for value in moves])
+
+    def reshaped(self, t, values):
+        """After `t` itself took another shape, as by t_(): `values` are its tangents in that shape."""
+        around, moves = values
+        if around is not None:
+            self.outer.reshaped(t, around)
+        for direction, value in zip(self.directions, moves, strict=True):
+            if value is not None:
+                direction.store(t, value, direction.base_of(t))
+
+    def copied(self, copy, t):
+        """`copy` holds the value of `t`, which is about to be overwritten: it moves as `t` did."""
+        if self.outer is not None:
+            self.outer.copied(copy, t)
+        for direction in self.directions:
+            value = direction.tangent(t)
+            if value is not None:
+                with self.aside():
+                    direction.store(copy, value.clone(), None)
+
+    def function(self, ctx, args, outputs, dirty, constant=()):
+        """After the forward of a custom Function: its jvp."""
+        if THREAD.state.inference:
+            return
+        if self.outer is not None:
+            self.outer.function(ctx, args, outputs, dirty, constant)
+        moves = [direction.function(ctx, args, outputs, dirty, constant) for direction in self.directions]
+        self._keep_results(ctx, moves)
+
+    # -- computing with tangents ----------------------------------------------------------------------
+
+    def _push(self, rule, inputs, outputs, args):
+        """In each direction the tangents of `outputs`, None for one that has none; or None if no input has one."""
+        moving = [direction.tangents(inputs) for direction in self.directions]
+        if all(tangents is None for tangents in moving):
+            return moving
+        rule.refuse_jvp(args)
+        grad = THREAD.state.grad
+        with self.aside(grad=True):
+            operation = _Operation(self, rule, inputs, outputs, args, grad)
+            return [None if tangents is None else operation.push(tangents) for tangents in moving]
+
+    @contextmanager
+    def aside(self, grad=False, quiet=True):
+        """Compute with tangents: the levels around are told of the operations, and if not `quiet` a recorder and hooks as well."""
+        state = THREAD.state
+        before = state.grad, state.dual, state.watch, state.saved_hooks, state.creation_hooks, state.anomaly
+        state.dual = self.outer
+        if grad or self.linear:
+            state.grad = True
+        if quiet:
+            state.watch, state.saved_hooks, state.creation_hooks, state.anomaly = None, [], [], False
+        state.refresh()
+        try:
+            yield
+        finally:
+            state.grad, state.dual, state.watch, state.saved_hooks, state.creation_hooks, state.anomaly = (
+                before
+            )
+            state.refresh()
+
+
+def without_history(t):
+    """The numbers of `t` alone, which move as `t` does."""
+    out = alias(t)
+    dual = THREAD.state.dual
+    if dual is not None:
+        dual.alike(out, t, without_history)
+    return out
+
+
+def _again(t):
+    """A second tensor with the history of `t` that moves as `t` does: what is made of it does not hold `t` itself."""
+    out = alias(t, edge_of(t))
+    dual = THREAD.state.dual
+    if dual is not None:
+        dual.alike(out, t)
+    return out
+
+
 class _Tangent:
     """The tangent of one tensor; of a view, also the base it is to be looked up in once the memory was written."""
 
@@ -127,12 +384,12 @@ class _Tangent:
         self.owner, self.value, self.base, self.version = owner, value, base, version
 
 
-class Level:
-    """An open level: who has a tangent. Operations call it while it is open (State.dual)."""
+class Direction:
+    """One direction of a level: who has which tangent."""
 
-    def __init__(self):
+    def __init__(self, level):
+        self.level = level
         self.entries = {}
-        self.results = {}  # (id of a node, output number) -> the tangent of a result that the node saved
 
     # -- the table of tangents ------------------------------------------------------------------------
 
@@ -145,7 +402,7 @@ class Level:
         whole = self.tangent(base)
         if whole is None:
             return None if entry is None else entry.value
-        with _aside():
+        with self.level.aside():
             _, part = copied(whole, *place_in(base, t))
         self.store(t, part, base)
         return part
@@ -165,6 +422,7 @@ class Level:
         self.store(t, value, None)
 
     def store(self, t, value, base):
+        """Note the tangent of `t`, or None: it does not move."""
         key = id(t)
         entries = self.entries
         entry = entries.get(key)
@@ -174,28 +432,20 @@ class Level:
             owner = entry.owner
         entries[key] = _Tangent(owner, value, base, t._shared_box()[0])
 
-    def forget(self, t):
-        """`t` has no tangent any more."""
-        self.entries.pop(id(t), None)
-
-    def _base_of(self, t):
+    def base_of(self, t):
         """The tensor whose tangent holds that of `t`, if `t` is a view of a dual number or of a plain tensor."""
         entry = self.entries.get(id(t))
         return entry.base if entry is not None else t._base
 
-    def restored(self, t, node, nr):
-        """`t` was made of a saved result of `node`, and has its tangent."""
-        value = self.results.get((id(node), nr))
-        if value is not None:
-            self.store(t, value, None)
-
     # -- operations -----------------------------------------------------------------------------------
 
-    def propagate(self, rule, inputs, outputs, node, args):
-        """After an operation: the tangents of its outputs."""
-        if THREAD.state.inference or isinstance(rule, str):
-            return
-        tangents = self._push(rule, inputs, outputs, args)
+    def tangents(self, tensors):
+        """The tangent of each, or None if none has one."""
+        found = [self.tangent(t) if isinstance(t, Variable) else None for t in tensors]
+        return None if all(t is None for t in found) else found
+
+    def passed(self, inputs, outputs, tangents):
+        """After an operation: give its outputs their tangents, if an input had one."""
         if tangents is None:
             still = self.entries.get(id(inputs[0])) if inputs else None
             for out in outputs:
@@ -207,68 +457,27 @@ class Level:
                 base = None
                 if out._is_view():
                     source = inputs[0]
-                    base = self._base_of(source)
+                    base = self.base_of(source)
                     base = source if base is None else base
                 self.store(out, value, base)
-        self._keep_results(node, tangents)
 
-    def _keep_results(self, node, tangents):
-        """A result that `node` has saved moves as the result does."""
-        if node is not None and type(node).result_names:
-            weakref.finalize(node, self._forget, id(node), len(tangents))
-            for nr, value in enumerate(tangents):
-                self.results[id(node), nr] = value
-
-    def _forget(self, node, count):
-        for nr in range(count):
-            self.results.pop((node, nr), None)
-
-    def before_write(self, rule, inputs, data, args):
-        """Before `data` is written into the first input: the tangent that it will then have, or None."""
-        if THREAD.state.inference:
+    def stopped(self, inputs):
+        """The tangent of a number that a constant is written over, if an input has one."""
+        if inputs[0]._data.dtype.kind != "f" or not any(
+            isinstance(t, Variable) and self.tangent(t) is not None for t in inputs
+        ):
             return None
-        if data.dtype.kind != "f":  # of a comparison, say, written over its operand: it does not move
-            known = [t for t in inputs if isinstance(t, Variable) and self.tangent(t) is not None]
-            if inputs[0]._data.dtype.kind != "f":
-                return None
-            return wrap(np.zeros(inputs[0]._data.shape, inputs[0]._data.dtype)) if known else None
-        out = wrap(data)
-        if THREAD.state.grad:
-            inputs, out = self._beside(rule, inputs, out, args)
-        tangents = self._push(rule, inputs, (out,), args)
-        return None if tangents is None else tangents[0]
+        return wrap(np.zeros(inputs[0]._data.shape, inputs[0]._data.dtype))
 
-    def _beside(self, rule, inputs, out, args):
-        """The operation as if it were not in place, with its history: the tangent may be differentiated, and depends on both."""
-        edges = edges_of(inputs[: rule.operands])
-        if not wanted(edges):
-            return inputs, out
-        target = inputs[0]
-        copy = copy_of(target, edges[0])
-        inputs = (copy, *[copy if t is target else t for t in inputs[1:]])
-        node = node_for(rule, edges, inputs, (out,), args)
-        arrays = [t._data for t in inputs[: rule.operands]]
-        if any(x.shape != out._data.shape or x.dtype is not out._data.dtype for x in arrays):
-            node.fold = tuple([(x.shape, x.dtype) for x in arrays])
-        out._edge = node
-        return inputs, out
-
-    def copied(self, copy, t):
-        """`copy` holds the value of `t`, which is about to be overwritten: it moves as `t` did."""
-        value = self.tangent(t)
-        if value is not None:
-            with _aside():
-                self.store(copy, value.clone(), None)
-
-    def written(self, target, value, node):
+    def written(self, target, value):
         """After it was written: `target`, and the tensor it is a view of, have a new tangent.
 
         A write that is not recorded does not change the history of the tangent either: it is written to.
         """
         old = self.entries.get(id(target))
-        base = self._base_of(target)
-        unrecorded = not THREAD.state.grad
-        with _aside():
+        base = self.base_of(target)
+        unrecorded = not (THREAD.state.grad or self.level.linear)
+        with self.level.aside():
             if value._data.shape != target._data.shape or value._data.dtype != target._data.dtype:
                 value = cast(value.expand(target.shape), target._data.dtype)
             if base is not None:
@@ -284,39 +493,25 @@ class Level:
                 put(last, newest)
                 if unrecorded and before.requires_grad:
                     whole, value = before.copy_(whole), part.clone()
-                self.store(base, whole, self._base_of(base))
+                self.store(base, whole, self.base_of(base))
             elif old is not None and old.value is not None:
                 if old.value.requires_grad:
                     value = old.value.copy_(value) if unrecorded else value
                 elif not value.requires_grad:
-                    old.value._array()[...] = value._data
+                    if self.level.outer is None:
+                        old.value._array()[...] = value._data
+                    else:
+                        old.value.copy_(value)
                     value = old.value
         self.store(target, value, base)
-        self._keep_results(node, [value])
-
-    def reshaped(self, t, value):
-        """After `t` itself took another shape, as by t_(): `value` is its tangent in that shape."""
-        self.store(t, value, self._base_of(t))
-
-    def _push(self, rule, inputs, outputs, args):
-        """The tangents of `outputs`, None for one that has none; or None if no input has one."""
-        tangents = [self.tangent(t) if isinstance(t, Variable) else None for t in inputs]
-        if all(t is None for t in tangents):
-            return None
-        rule.refuse_jvp(args)
-        several = [t for t in (*inputs, *tangents) if isinstance(t, Variable)]
-        recorded = THREAD.state.grad and any(t.requires_grad for t in several)
-        with _aside(grad=True):
-            return _jvp(rule, inputs, outputs, args, tangents, recorded)
 
     # -- custom functions -----------------------------------------------------------------------------
 
     def function(self, ctx, args, outputs, dirty, constant=()):
-        """After the forward of a custom Function: its jvp."""
-        tangents = [self.tangent(a) if isinstance(a, Variable) else None for a in args]
-        if all(t is None for t in tangents) or THREAD.state.inference:
-            return
-        given = list(tangents)
+        """Give the outputs of a custom Function the tangents of its jvp, and return these; None if no argument has one."""
+        given = self.tangents(args)
+        if given is None:
+            return None
         for i, a in enumerate(args):
             if (
                 given[i] is None
@@ -326,7 +521,7 @@ class Level:
             ):
                 given[i] = wrap(np.zeros(a._data.shape, a._data.dtype))
         versions = [None if t is None else t._version for t in given]
-        with _aside(quiet=False):
+        with self.level.aside(quiet=False):
             results = ctx.apply_jvp(*given)
         if not isinstance(results, tuple):
             results = (results,)
@@ -363,6 +558,7 @@ class Level:
             if out._is_view():
                 self._check_same_view(out, value, args, given)
             self.give(out, value)
+        return results
 
     def _check_same_view(self, out, value, args, given):
         """The tangent of a view must be that view of the tangent that was given."""
@@ -388,88 +584,224 @@ class Level:
                 text.format("returning", "as-is")
                 + "then the jvp function must modify the gradient inplace and return it as-is."
             )
-        self.store(out, value, self._base_of(out))
+        self.store(out, value, self.base_of(out))
 
 
-def _jvp(rule, inputs, outputs, args, tangents, recorded):
-    """J @ v for one operation, by differentiating its vjp with respect to the gradient it is given."""
-    from . import grad
+class _Operation:
+    """One operation, through which tangents are pushed: J @ v, in one direction after the other."""
 
-    if not outputs:  # x.unbind() of a dim without entries
-        return []
-    if rule.tangent is not None:
-        return [rule.tangent(inputs[0] if recorded else alias(inputs[0]), tangents[0], *args)]
-    if rule.linear(args):
-        moved = [
-            t if v is None and t._data.dtype.kind != "f" else wrap(np.zeros_like(t._data)) if v is None else v
-            for t, v in zip(inputs, tangents, strict=True)
-        ]
-        return [apply(rule, tuple(moved), *args)]
-    if not recorded:
-        inputs = [alias(t) if isinstance(t, Variable) else t for t in inputs]
-        outputs = [alias(t) for t in outputs]
+    def __init__(self, level, rule, inputs, outputs, args, grad):
+        self.level, self.rule, self.args, self.grad = level, rule, args, grad
+        self.inputs, self.outputs, self._constant = inputs, outputs, None
+        # In an outer level these may have tangents with a history, so they count as if they had one themselves.
+        self.recorded = level.linear or (
+            grad
+            and (level.outer is not None or any(isinstance(t, Variable) and t.requires_grad for t in inputs))
+        )
+        self.vjps = {}  # by which operands move
+
+    def push(self, tangents):
+        """The tangents of the outputs, None for one that has none."""
+        if not self.outputs:  # x.unbind() of a dim without entries
+            return []
+        recorded = self.recorded or (self.grad and any(t is not None and t.requires_grad for t in tangents))
+        if not recorded:
+            tangents = [None if t is None else without_history(t) for t in tangents]
+        rule, (inputs, outputs) = self.rule, self._operands(recorded)
+        if rule.tangent is not None:
+            return [rule.tangent(inputs[0], tangents[0], *self.args)]
+        if rule.linear(self.args):
+            moved = [
+                t
+                if v is None and t._data.dtype.kind != "f"
+                else wrap(np.zeros_like(t._data))
+                if v is None
+                else v
+                for t, v in zip(inputs, tangents, strict=True)
+            ]
+            return [apply(rule, tuple(moved), *self.args)]
+        if rule.elementwise:
+            return [self._scaled(inputs, outputs[0], tangents)]
+        which = tuple([v is not None for v in tangents])
+        if which not in self.vjps:
+            self.vjps[which] = _RecordedVJP(rule, inputs, outputs, self.args, which)
+        results = self.vjps[which].product(tangents, recorded)
+        return [self._own(value, out, tangents) for value, out in zip(results, self.outputs, strict=True)]
+
+    def _operands(self, recorded):
+        """The inputs and outputs, with their history if the tangents are to have one by them."""
+        if recorded and self.grad and not self.level.linear:
+            return self.inputs, self.outputs
+        if self._constant is None:
+            inputs, outputs = self.inputs, self.outputs
+            if not (recorded and self.grad):
+                inputs = [without_history(t) if isinstance(t, Variable) else t for t in inputs]
+                outputs = [without_history(t) for t in outputs]
+            if self.level.linear:  # differentiated only later, when the operands may have been overwritten
+                inputs = [t.clone() if isinstance(t, Variable) else t for t in inputs]
+                outputs = [t.clone() for t in outputs]
+            self._constant = inputs, outputs
+        return self._constant
+
+    def _scaled(self, inputs, out, tangents):
+        """Through an elementwise operation: J is diagonal, so the VJP is the JVP."""
+        shape, dtype = out._data.shape, out._data.dtype
+        if dtype.kind != "f":
+            return None
+        total = None
+        for i, v in enumerate(tangents):
+            if v is None:
+                continue
+            if i not in self.vjps:
+                node = _node_of(self.rule, inputs, (out,), self.args, [k == i for k in range(len(inputs))])
+                self.vjps[i] = node, _saved_by(node, (out,))
+            node, saved = self.vjps[i]
+            value = node.vjp(cast(v if v._data.shape == shape else v.expand(shape), dtype), *saved)
+            value = value[i] if isinstance(value, tuple) else value
+            if value is not None:
+                total = value if total is None else total + value
+        return wrap(np.zeros(shape, dtype)) if total is None else self._own(total, self.outputs[0], tangents)
+
+    def _own(self, value, out, tangents):
+        """The tangent of `out` as one that may be written to: not the very one that came in, or a part of it."""
+        if value is None or out._is_view():  # what is written to a view is written to the tangent of its base
+            return value
+        if value.requires_grad:
+            return value.clone() if value._is_view() or any(value is t for t in tangents) else value
+        return wrap(np.array(value._data)) if self.level.outer is None else value.clone()
+
+
+def _node_of(rule, inputs, outputs, args, which):
+    """A node of the operation that wants gradients for the operands that move."""
     count = len(inputs) if rule.operands is None else rule.operands
-    edges = tuple([NO_EDGE if v is None else _SINK for v in tangents[:count]])
-    node = node_for(rule, edges, tuple(inputs), tuple(outputs), args)
+    edges = tuple([_SINK if moves else NO_EDGE for moves in which[:count]])
+    return node_for(rule, edges, tuple(inputs), tuple(outputs), args)
+
+
+def _saved_by(node, outputs):
+    """What `node` saved; results with the history, and the tangents in outer levels, that they have."""
     saved = []
     for i, t in enumerate(node.saved):
         nr = node.result_number(i) if isinstance(t, Variable) else None
-        saved.append(t if nr is None else alias(outputs[nr], edge_of(outputs[nr])))
-    dummies = [
-        wrap(np.zeros(y._data.shape, y._data.dtype))._require_grad() if y._data.dtype.kind == "f" else None
-        for y in outputs
-    ]
-    grads = node.vjp(dummies[0] if rule.plain else dummies, *saved)
-    if not isinstance(grads, tuple):
-        grads = (grads,)
-    roots, directions = [], []
-    for x, g, v in zip(inputs, grads, tangents, strict=False):
-        if v is not None and g is not None:
-            if g._data.shape != x._data.shape:
-                g = sum_to(g, x._data.shape)
-            g = cast(g, x._data.dtype)
-            if g.requires_grad:
-                roots.append(g)
-                directions.append(v)
-    wanted = [u for u in dummies if u is not None]
-    found = iter(
-        grad(roots, wanted, directions, create_graph=recorded, allow_unused=True)
-        if roots
-        else [None] * len(wanted)
-    )
-    results = []
-    for u in dummies:
-        value = None if u is None else next(found)
-        if u is not None and value is None:
-            value = wrap(np.zeros(u._data.shape, u._data.dtype))
-        elif u is not None and not value.requires_grad:
-            value = wrap(
-                np.array(value._data)
-            )  # it may be the very tangent that came in, which is not ours to write to
-        results.append(value)
-    return results
+        saved.append(t if nr is None else _again(outputs[nr]))
+    return saved
 
 
-_SINK = Node()
+_SINK = make_node(Node, ())
 """Where the gradients of a vjp that is only differentiated would go."""
 
 
-@contextmanager
-def _aside(grad=None, quiet=True):
-    """Compute with tangents: these have none themselves, and nobody is told of the operations."""
-    state = THREAD.state
-    before = state.grad, state.dual, state.watch, state.saved_hooks, state.creation_hooks, state.anomaly
-    state.dual = None
-    if grad is not None:
-        state.grad = grad
-    if quiet:
-        state.watch, state.saved_hooks, state.creation_hooks, state.anomaly = None, [], [], False
-    state.refresh()
-    try:
-        yield
-    finally:
-        state.grad, state.dual, state.watch, state.saved_hooks, state.creation_hooks, state.anomaly = before
-        state.refresh()
+class _Slot(Node):
+    """Where the u of a recorded u @ J came from: what a pass sends here is J @ v."""
+
+    __slots__ = ()
+
+
+class _RecordedVJP:
+    """For one operation u @ J, recorded. Its own VJP, for any u, is J @ v.
+
+    `which` says for each operand whether it moves: for the others nothing is computed.
+    """
+
+    def __init__(self, rule, inputs, outputs, args, which):
+        node = _node_of(rule, inputs, outputs, args, which)
+        self._outputs = [(y._data.shape, y._data.dtype) for y in outputs]
+        # An empty output may stand for one that nobody wants, if there was something to make it of.
+        empty = any(0 in x._data.shape for x, moves in zip(inputs, which, strict=True) if moves)
+        self._slots = [
+            make_node(_Slot, ()) if dtype.kind == "f" and (0 not in shape or rule.plain or empty) else None
+            for shape, dtype in self._outputs
+        ]
+        us = [
+            None if slot is None else wrap(np.zeros(*kind), slot)
+            for slot, kind in zip(self._slots, self._outputs, strict=True)
+        ]
+        sent = node.vjp(us[0] if rule.plain else us, *_saved_by(node, outputs))
+        self._roots = []
+        for i, (x, g) in enumerate(zip(inputs, sent if isinstance(sent, tuple) else (sent,), strict=False)):
+            if which[i] and g is not None:
+                if g._data.shape != x._data.shape:
+                    g = sum_to(g, x._data.shape)
+                g = cast(g, x._data.dtype)
+                if g.requires_grad:
+                    self._roots.append((*pair_of(edge_of(g)), i, g._data.dtype))
+        self._plan()
+
+    def _plan(self):
+        """Put the nodes between the roots and the slots in order, each with those it sends to: these alone are run, nothing older."""
+        start = max([slot.priority for slot in self._slots if slot is not None], default=0)
+        users, stack = {}, []
+
+        def met(node, user):
+            if node not in users:
+                users[node] = []
+                stack.append(node)
+            if user is not None:
+                users[node].append(user)
+
+        for root, *_ in self._roots:
+            met(root, None)
+        while stack:
+            node = stack.pop()
+            for fn, _ in node.next_functions:
+                if fn is not None and fn.kind != "accumulate" and fn.priority <= start:
+                    met(fn, node)
+        awaits, stack = {}, [slot for slot in self._slots if slot in users]
+        while stack:
+            node = stack.pop()
+            if node not in awaits:
+                awaits[node] = len(users[node])
+                stack += users[node]
+        self._order, ready = [], [node for node, count in awaits.items() if not count]
+        while ready:
+            node = ready.pop()
+            to = [(k, fn, nr) for k, (fn, nr) in enumerate(node.next_functions) if fn in awaits]
+            self._order.append((node, to))
+            for _, fn, _ in to:
+                awaits[fn] -= 1
+                if not awaits[fn]:
+                    ready.append(fn)
+
+    def product(self, tangents, recorded):
+        """J @ v: one for each output, None for one of whole numbers."""
+        state = THREAD.state
+        before, state.grad = state.grad, recorded
+        arrived = {}
+        try:
+            for node, nr, i, dtype in self._roots:
+                _add(arrived, node, nr, cast(tangents[i], dtype))
+            for node, to in self._order:
+                if to and node in arrived:
+                    sent = _run(node, arrived.pop(node))
+                    for k, fn, nr in to:
+                        if sent[k] is not None:
+                            _add(arrived, fn, nr, sent[k])
+        finally:
+            state.grad = before
+        results = []
+        for slot, (shape, dtype) in zip(self._slots, self._outputs, strict=True):
+            value = arrived[slot][0] if slot in arrived else None
+            results.append(wrap(np.zeros(shape, dtype)) if value is None and dtype.kind == "f" else value)
+        return results
+
+
+def _add(arrived, node, nr, g):
+    """Note that the gradient `g` has come to an output of `node`."""
+    slots = arrived.get(node)
+    if slots is None:
+        slots = arrived[node] = [None] * (1 if node.plain else node.n_outputs)
+    slots[nr] = g if slots[nr] is None else slots[nr] + g
+
+
+def _run(node, slots):
+    """What `node` sends on."""
+    from .engine import fold
+
+    rule = type(node)
+    sent = in_formula(rule, rule.vjp, node, slots[0] if node.plain else slots, *rule.unpack(node, True))
+    if node.fold is not None:
+        return fold(node, sent)
+    return sent if isinstance(sent, tuple) else (sent,)
 
 
 __all__ = [

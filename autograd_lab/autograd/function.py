@@ -79,7 +79,6 @@ class BackwardCFunction(Node, FunctionCtx):
     materialize_grads = property(fset=FunctionCtx.set_materialize_grads)
     _forward_cls = None
     _materialize = _materialize_non_diff_grads = True
-    _for_jvp = ()
 
     def __setattr__(self, name, value):
         if name in _ENGINE_NAMES:
@@ -150,14 +149,6 @@ class BackwardCFunction(Node, FunctionCtx):
             kept.append(Kept(self, t, next((nr for nr, out in enumerate(outputs) if out is t), None)))
         object.__setattr__(self, "_kept", tuple(kept))
 
-    def keep_for_jvp(self, outputs):
-        """Save what was given to save_for_forward for a jvp that is called later, as torch.func does."""
-        tensors = self.saved_for_forward
-        numbers = [next((nr for nr, out in enumerate(outputs) if out is t), None) for t in tensors]
-        self._for_jvp = [
-            None if t is None else Kept(self, t, nr) for t, nr in zip(tensors, numbers, strict=True)
-        ]
-
     def unpack(self, tensors):
         """Nothing: backward asks for its saved tensors itself."""
         return ()
@@ -189,43 +180,6 @@ class BackwardCFunction(Node, FunctionCtx):
         """Call the user's jvp."""
         return self._forward_cls.jvp(self, *tangents)
 
-    def _from_jvp(self, grads):
-        """What torch.func's forward mode, which differentiates VJPs, takes for one: u @ J out of the user's jvp, which gives J @ v.
-
-        That is linear in the tangents v, so its own VJP for u is u @ J, whatever v is.
-        """
-        from . import grad
-
-        run, edges = THREAD.state.running, iter(self.next_functions)
-        tangents, leaves = [], {}
-        for i, operand in enumerate(self._operands):
-            fn = None if operand is None else next(edges)[0]
-            if fn is not None and (run.needed is None or fn in run.needed):
-                leaf = leaves[i] = wrap(np.zeros(*operand))._require_grad()
-                tangents.append(leaf.clone())
-            else:
-                zero = operand is not None and self._materialize and operand[1].kind == "f"
-                tangents.append(wrap(np.zeros(*operand)) if zero else None)
-        self.saved_for_forward = tuple(
-            [None if kept is None else kept.unpack(self) for kept in self._for_jvp]
-        )
-        try:
-            results = self.apply_jvp(*tangents)
-        finally:
-            self.saved_for_forward = None
-        results = results if isinstance(results, tuple) else (results,)
-        pairs = [
-            (r, u)
-            for r, u in zip(results, grads, strict=True)
-            if r is not None and u is not None and r.requires_grad
-        ]
-        found = [None] * len(leaves)
-        if pairs:
-            ys, us = zip(*pairs, strict=True)
-            found = grad(ys, list(leaves.values()), us, create_graph=True, allow_unused=True)
-        given = dict(zip(leaves, found, strict=True))
-        return tuple([given.get(i) for i in range(len(self._operands))])
-
     def vjp(self, slots):
         """Run the user's backward on the gradients of all outputs; returns one per tensor argument of forward."""
         run = THREAD.state.running
@@ -236,8 +190,7 @@ class BackwardCFunction(Node, FunctionCtx):
                 given.append(g if isinstance(g, Variable) else wrap(g))
             else:
                 given.append(wrap(np.zeros(*info)[()]) if info is not None and self._materialize else None)
-        pushed = THREAD.state.transforms[-1:] == ("pushed",)
-        result = self._from_jvp(given) if pushed else self.apply(*given)
+        result = self.apply(*given)
         if not isinstance(result, tuple):
             result = (result,)
         name, count = type(self).__name__, len(self._operands)
@@ -303,7 +256,13 @@ class Kept:
             )
         if node is None and self.had_history and t.is_leaf:
             raise RuntimeError(DETACHED_TEXT)
-        return t if self.result is None else wrap(t._data, (node, self.result), t._box)
+        if self.result is None:
+            return t
+        out = wrap(t._data, (node, self.result), t._box)
+        dual = THREAD.state.dual
+        if dual is not None:
+            dual.restored(out, node, self.result)
+        return out
 
 
 class _SavedTensor(SavedTensor):
@@ -457,8 +416,6 @@ class Function(metaclass=FunctionMeta):
             put(ctx, "n_outputs", len(raw))
             if ctx.to_save is not None:
                 type(ctx).keep(ctx, ctx.to_save, outputs)
-            if state.transforms and ctx.saved_for_forward is not None:
-                type(ctx).keep_for_jvp(ctx, outputs)
         if state.special:
             _finish(state, cls, ctx, args, outputs, recorded)
         ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None

@@ -46,7 +46,7 @@ def refuse_dual(key, out, values):
         for t in (v if isinstance(v, (list, tuple)) else (v,))
         if isinstance(t, Variable)
     ]
-    if any(THREAD.state.dual.tangent(t) is not None for t in tensors):
+    if any(THREAD.state.dual.tangents(t) for t in tensors):
         name = key.rpartition(".")[2]
         raise NotImplementedError(
             f"Trying to use forward AD with {name}_out that does not support it because it is an out= function"

@@ -67,6 +67,7 @@ class Rule(Node):
         None  # for `binary`: raises an error for operands of mixed types that have no meaning
     )
     no_jvp = ""
+    elementwise = False  # whether each element of the result is made of one element of each operand: `unary` and `binary` say so
     makes_bool = False  # whether the result is boolean, whatever the operands are
     with_number: Callable | None = None  # for `binary`: what a number as second operand means in a formula
     shape_names: tuple = ()
@@ -213,6 +214,7 @@ def unary(op=None, *, inplace=True, integer=False, namespace=True, method=True):
 
     def decorate(rule):
         rule.op = op
+        rule.elementwise = True
         forward = rule.forward
         saves = rule.saves
 
@@ -296,6 +298,7 @@ def binary(op, *, floats=False):
 
     def decorate(rule):
         rule.op = op
+        rule.elementwise = True
         forward = rule.fast_forward or rule.forward
         saves = rule.saves
         # Bit i of a mask: operand i wants a gradient. What is saved depends on who needs it.

@@ -39,7 +39,7 @@ class Batch:
     def __init__(self, size, randomness="error", by_hand=False):
         self.size, self.randomness, self.by_hand = size, randomness, by_hand
         self.open = False
-        self._log = []  # (tensor, batches that need not undo it, data, a copy of it, box, version and edge) before each write
+        self._log = []  # (tensor, batches that need not undo it, data, a copy of it, box, version, edge, tangents) before each write
         self._starts = {}  # by id of the memory of the batch: where the entry of this turn begins in it
         self._drawn = False  # whether numbers were drawn that the next new tensor holds
         self._pass = frozenset()  # the batches on which the outputs depend that were asked for gradients
@@ -223,7 +223,9 @@ class Batch:
                     box = target._box
                     data = target._data
                     kept = data.copy() if isinstance(data, np.ndarray) else data
-                    self._log.append((target, fine, data, kept, box, box and box[0], target._edge))
+                    dual = THREAD.state.dual
+                    tangents = None if dual is None else dual.kept(target)
+                    self._log.append((target, fine, data, kept, box, box and box[0], target._edge, tangents))
 
     def written(self, rule, inputs, target, node, name, args=()):
         """A tensor was written: it cannot depend on the entry if it did not before."""
@@ -431,7 +433,7 @@ def _home(t):
     return home if home is not None and home.open else None
 
 
-def _restore(target, fine, data, kept, box, version, edge):
+def _restore(target, fine, data, kept, box, version, edge, tangents):
     """Make `target` what it was before it was written."""
     if isinstance(data, np.ndarray):
         data[...] = kept
@@ -440,6 +442,8 @@ def _restore(target, fine, data, kept, box, version, edge):
         box[0] = version
     elif target._box is not None:
         target._box[0] = 0
+    if tangents is not None:
+        tangents()
 
 
 def _no_rule(name):

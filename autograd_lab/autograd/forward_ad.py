@@ -18,7 +18,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from .formulas import in_formula
-from .memory import copied, place_in, put
+from .memory import copied, geometry, place_in, put
 from .metadata import cast, sum_to
 from .modes import THREAD, _Switch
 from .node import Node
@@ -209,6 +209,30 @@ class Level:
                     base = direction.base_of(t)
                     direction.store(out, value, t if base is None else base)
 
+    def kept(self, t):
+        """A function that gives `t`, and what it is a view of, the tangents back that they have now, with their numbers.
+
+        By then a level may be closed: nobody asks for its tangents, but what was recorded of them still needs their numbers.
+        """
+        outer, undo = self.outer, []
+        around = None if outer is None else outer.kept(t)
+        for direction in self.directions:
+            one = t
+            while one is not None:
+                value = direction.tangent(one)
+                if value is not None and outer is not None:
+                    undo.append(outer.kept(value))
+                undo.append(direction.kept(one))
+                one = direction.base_of(one)
+
+        def put_back():
+            if around is not None:
+                around()
+            for fn in undo if self.directions else ():
+                fn()
+
+        return put_back
+
     def restored(self, t, node, nr):
         """`t` was made of a saved result of `node`, and has its tangents."""
         if self.outer is not None:
@@ -236,7 +260,7 @@ class Level:
             return
         if self.outer is not None:
             self.outer.propagate(rule, inputs, outputs, node, args)
-        moves = self._push(rule, inputs, outputs, args)
+        moves = self._push(rule, inputs, outputs, args, THREAD.state.grad)
         for direction, tangents in zip(self.directions, moves, strict=True):
             direction.passed(inputs, outputs, tangents)
         self._keep_results(node, moves)
@@ -254,7 +278,9 @@ class Level:
                 inputs, out = self._beside(rule, inputs, out, args)
             if around is not None:
                 self.outer.foreseen(out, around)
-            moves = self._push(rule, inputs, (out,), args)
+            # What takes another shape keeps its history, recorded or not; and so does its tangent.
+            grad = THREAD.state.grad or np.may_share_memory(data, inputs[0]._data)
+            moves = self._push(rule, inputs, (out,), args, grad)
             moves = [None if tangents is None else tangents[0] for tangents in moves]
         return None if around is None and all(value is None for value in moves) else (around, moves)
 
@@ -285,6 +311,7 @@ class Level:
         for direction, value in zip(self.directions, moves, strict=True):
             if value is not None:
                 direction.store(out, value, None)
+        self._keep_results(pair_of(out._edge)[0], [None if value is None else [value] for value in moves])
 
     def written(self, target, values, node):
         """After it was written: `target`, and the tensor it is a view of, have a new tangent; `values` are what before_write said."""
@@ -294,7 +321,7 @@ class Level:
         for direction, value in zip(self.directions, moves, strict=True):
             if value is not None:
                 direction.written(target, value)
-        self._keep_results(node, [[value] for value in moves])
+        self._keep_results(node, [None if value is None else [value] for value in moves])
 
     def reshaped(self, t, values):
         """After `t` itself took another shape, as by t_(): `values` are its tangents in that shape."""
@@ -326,13 +353,15 @@ class Level:
 
     # -- computing with tangents ----------------------------------------------------------------------
 
-    def _push(self, rule, inputs, outputs, args):
-        """In each direction the tangents of `outputs`, None for one that has none; or None if no input has one."""
+    def _push(self, rule, inputs, outputs, args, grad):
+        """In each direction the tangents of `outputs`, None for one that has none; or None if no input has one.
+
+        `grad`: whether they are recorded, if something they depend on is.
+        """
         moving = [direction.tangents(inputs) for direction in self.directions]
         if all(tangents is None for tangents in moving):
             return moving
         rule.refuse_jvp(args)
-        grad = THREAD.state.grad
         with self.aside(grad=True):
             operation = _Operation(self, rule, inputs, outputs, args, grad)
             return [None if tangents is None else operation.push(tangents) for tangents in moving]
@@ -375,6 +404,15 @@ def _again(t):
     return out
 
 
+def _place(t):
+    """Where the elements of `t` lie in its memory, and how large that is."""
+    data = t._data
+    while isinstance(data.base, np.ndarray):
+        data = data.base
+    _, strides, offset = geometry(t)
+    return [step for step, n in zip(strides, t._data.shape, strict=True) if n > 1], offset, data.size
+
+
 class _Tangent:
     """The tangent of one tensor; of a view, also the base it is to be looked up in once the memory was written."""
 
@@ -402,7 +440,7 @@ class Direction:
         whole = self.tangent(base)
         if whole is None:
             return None if entry is None else entry.value
-        with self.level.aside():
+        with self.level.aside(grad=True):
             _, part = copied(whole, *place_in(base, t))
         self.store(t, part, base)
         return part
@@ -419,6 +457,8 @@ class Direction:
                 f"supported. Tensor is of size {list(t._data.shape)} while the given forward gradient is of size "
                 f"{list(value._data.shape)}."
             )
+        if _place(value) != _place(t):
+            value = value.clone()  # else it is written to as `t` is
         self.store(t, value, None)
 
     def store(self, t, value, base):
@@ -431,6 +471,25 @@ class Direction:
         else:
             owner = entry.owner
         entries[key] = _Tangent(owner, value, base, t._shared_box()[0])
+
+    def kept(self, t):
+        """A function that gives `t` the tangent back that it has now: that very tensor, for others may see its memory."""
+        entry = self.entries.get(id(t))
+        value = None if entry is None else entry.value
+        if value is not None:
+            data, box = value._array(), value._shared_box()
+            numbers, version = data.copy(), box[0]
+
+        def put_back():
+            if entry is None:
+                self.entries.pop(id(t), None)
+                return
+            if value is not None:
+                data[...] = numbers
+                value._data, box[0] = data, version
+            self.store(t, value, entry.base)
+
+        return put_back
 
     def base_of(self, t):
         """The tensor whose tangent holds that of `t`, if `t` is a view of a dual number or of a plain tensor."""
@@ -481,8 +540,8 @@ class Direction:
             if value._data.shape != target._data.shape or value._data.dtype != target._data.dtype:
                 value = cast(value.expand(target.shape), target._data.dtype)
             if base is not None:
-                before = self.tangent(base)
-                if before is None:
+                before = known = self.tangent(base)
+                if known is None:
                     before = wrap(np.zeros(base._data.shape, base._data.dtype))
                 place = place_in(base, target)
                 whole, part = copied(before, *place)
@@ -491,18 +550,17 @@ class Direction:
                     if n > 1 and step == 0:  # of elements that share a place the last one counts
                         last, newest = last.narrow(d, n - 1, 1), newest.narrow(d, n - 1, 1)
                 put(last, newest)
-                if unrecorded and before.requires_grad:
-                    whole, value = before.copy_(whole), part.clone()
+                if known is not None and not whole.requires_grad:
+                    whole = before.copy_(whole)
+                    with self.level.aside(grad=True):
+                        _, value = copied(whole, *place)
                 self.store(base, whole, self.base_of(base))
-            elif old is not None and old.value is not None:
-                if old.value.requires_grad:
-                    value = old.value.copy_(value) if unrecorded else value
-                elif not value.requires_grad:
-                    if self.level.outer is None:
-                        old.value._array()[...] = value._data
-                    else:
-                        old.value.copy_(value)
-                    value = old.value
+            elif (
+                old is not None
+                and old.value is not None
+                and (unrecorded or not (old.value.requires_grad or value.requires_grad))
+            ):
+                value = old.value.copy_(value)
         self.store(target, value, base)
 
     # -- custom functions -----------------------------------------------------------------------------

@@ -480,6 +480,7 @@ class Q(N):
     def setup_context(ctx, inputs, output):
         ctx.save_for_forward(inputs[0], output)
         ctx.save_for_backward(inputs[0], output)
+        ctx.kind = ctx.result_names = "accumulate"
     @staticmethod
     def backward(ctx, g):
         a, y = ctx.saved_tensors

@@ -245,11 +245,10 @@ class Level:
 
     def _keep_results(self, node, moves):
         """A result that `node` has saved moves as the result does; `moves`: in each direction the tangents of the results."""
-        if (
-            node is not None
-            and (node.kind == "function" or node.result_names)
-            and any(tangents is not None for tangents in moves)
-        ):
+        if node is None or all(tangents is None for tangents in moves):
+            return
+        rule = type(node)  # the attributes of the node of a custom Function itself are the user's
+        if rule.kind == "function" or rule.result_names:
             self.results[node] = moves
 
     # -- operations -----------------------------------------------------------------------------------
@@ -802,7 +801,7 @@ class _RecordedVJP:
         while stack:
             node = stack.pop()
             for fn, _ in node.next_functions:
-                if fn is not None and fn.kind != "accumulate" and fn.priority <= start:
+                if fn is not None and type(fn).kind != "accumulate" and fn.priority <= start:
                     met(fn, node)
         awaits, stack = {}, [slot for slot in self._slots if slot in users]
         while stack:

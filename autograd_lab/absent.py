@@ -4,12 +4,12 @@ from .places import find_place
 
 _NAMES = {
     "": """
-        addmv_ angle clear_autocast_cache complex conj_physical
+        angle clear_autocast_cache complex conj_physical
         conj_physical_ dequantize eig empty_permuted empty_quantized fft frobenius_norm from_dlpack from_file
-        futures fx gcd_ histogramdd hub imag index_put_ istft         lcm_ lobpcg lstsq matrix_rank multiprocessing negative_ nested nonzero_static
+        futures fx gcd_ histogramdd hub imag istft         lcm_ lobpcg lstsq matrix_rank multiprocessing nested nonzero_static
         nuclear_norm ormqr overrides polar profiler quantization
-        quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic resize_as_sparse_ resolve_conj
-        resolve_neg signal solve sparse sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
+        quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic resize_as_sparse_
+        signal solve sparse sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
         sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor stft symeig to_dlpack
         view_as_complex view_as_real
     """,

@@ -142,6 +142,10 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
     Python floats become the default dtype, ints int64, bools bool; NumPy arrays keep their own type.
     """
     on_cpu(device, pin_memory)
+    if not isinstance(requires_grad, bool):
+        raise TypeError(
+            f"tensor(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}"
+        )
     dtype = None if dtype is None else to_dtype(dtype, "tensor").np
     if isinstance(data, Variable):
         warn(

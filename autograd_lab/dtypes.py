@@ -126,7 +126,7 @@ class Defaults:
     np = float32.np
 
 
-def set_default_dtype(d):
+def set_default_dtype(d, /):
     """Set the type of tensors made from Python floats; floating types only (torch.set_default_dtype)."""
     if not isinstance(d, dtype):
         raise TypeError("invalid dtype object: only floating-point types are supported as the default type")
@@ -145,7 +145,7 @@ def to_dtype(d, name="to"):
     if isinstance(d, dtype):
         return d
     found = None
-    if not isinstance(d, str):
+    if not isinstance(d, str) and not (isinstance(d, type) and issubclass(d, np.generic)):
         with contextlib.suppress(TypeError):
             found = ALL.get(np.dtype(d))
     if found is None:

@@ -428,9 +428,9 @@ class Tensor(Variable):
         return self._data.tolist()
 
     def _scalar(self):
+        warn_of_scalar(self)
         if self._data.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
-        warn_of_scalar(self)
         return self.item()
 
     def __float__(self):

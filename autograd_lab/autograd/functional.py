@@ -199,8 +199,8 @@ def _forward_jacobian(func, inputs, strict, vectorize):
                 continue
             stacked = _stack([tangents[i] for tangents in column])
             row.append(stacked.permute((*range(1, stacked.ndim), 0)).reshape((*y.shape, *x.shape)))
-        rows.append(tuple(row))
-    return _unpack(tuple(rows), several_out, several_in)
+        rows.append(row)
+    return _unpack(rows, several_out, several_in)  # lists, where PyTorch's reverse mode has tuples
 
 
 def hessian(

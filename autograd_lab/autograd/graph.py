@@ -7,7 +7,7 @@ from contextlib import ContextDecorator, contextmanager
 from .hooks import RemovableHandle
 from .modes import THREAD
 from .node import AccumulateGrad, Node
-from .variable import INFERENCE, NO_EDGE, Variable, bump_version, edge_of, pair_of, wrap
+from .variable import INFERENCE, Variable, bump_version, edge_of, pair_of, wrap
 
 
 class GradientEdge(namedtuple("GradientEdge", ["node", "output_nr", "ownership_token"], defaults=(None,))):
@@ -16,12 +16,11 @@ class GradientEdge(namedtuple("GradientEdge", ["node", "output_nr", "ownership_t
 
 def get_gradient_edge(tensor):
     """The edge through which a gradient for `tensor` enters the graph. Raises RuntimeError if it requires none."""
-    edge = edge_of(tensor)
-    if edge is NO_EDGE:
+    if not tensor.requires_grad:
         raise RuntimeError(
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         )
-    edge = GradientEdge(*pair_of(edge))
+    edge = GradientEdge(*pair_of(edge_of(tensor)))
     edge.meaning = tensor._data.shape, tensor._data.dtype
     return edge
 

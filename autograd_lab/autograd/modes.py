@@ -185,9 +185,9 @@ class _NoArgSwitch(_Switch):
 
     _before = True
 
-    def __new__(cls, function=None):
+    def __new__(cls, orig_func=None):
         switch = object.__new__(cls)
-        return switch if function is None else switch(function)
+        return switch if orig_func is None else switch(orig_func)
 
 
 class no_grad(_NoArgSwitch):  # noqa: N801 - PyTorch's name
@@ -226,7 +226,7 @@ class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name
                 f"set_grad_enabled(): argument 'enabled' (position 1) must be bool, not {type(mode).__name__}"
             )
         state = THREAD.state
-        self._before = state.enabled()
+        self.prev = self._before = state.enabled()
         self.mode = bool(mode)
         state.set_grad(self.mode)
 

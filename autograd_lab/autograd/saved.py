@@ -129,6 +129,11 @@ class SavedTensor:
 
 def check_saved_hooks(freed, packed, pack_hook, unpack_hook):
     """Raise what SavedTensor.register_hooks raises for values that are gone, hooked already, or hooks that are none."""
+    if not callable(pack_hook) or not callable(unpack_hook):
+        raise TypeError(
+            "register_hooks(): incompatible function arguments. The following argument types are supported:\n"
+            "    1. (self: SavedTensor, arg0: Callable, arg1: Callable) -> None"
+        )
     if freed:
         raise RuntimeError(
             "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph are "
@@ -139,11 +144,6 @@ def check_saved_hooks(freed, packed, pack_hook, unpack_hook):
         raise RuntimeError(
             "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks is "
             "allowed at a time."
-        )
-    if not callable(pack_hook) or not callable(unpack_hook):
-        raise TypeError(
-            "register_hooks(): incompatible function arguments. The following argument types are supported:\n"
-            "    1. (self: SavedTensor, arg0: Callable, arg1: Callable) -> None"
         )
 
 

@@ -77,7 +77,17 @@ Softsign = _activation("Softsign", F.softsign, "x / (1 + |x|).")
 Tanhshrink = _activation("Tanhshrink", F.tanhshrink, "x - tanh(x).")
 Hardsigmoid = _activation("Hardsigmoid", F.hardsigmoid, F.hardsigmoid.__doc__, inplace=False)
 Hardswish = _activation("Hardswish", F.hardswish, F.hardswish.__doc__, inplace=False)
-Hardtanh = _activation("Hardtanh", F.hardtanh, F.hardtanh.__doc__, min_val=-1.0, max_val=1.0, inplace=False)
+
+
+class Hardtanh(_activation("Hardtanh", F.hardtanh, None, min_val=-1.0, max_val=1.0, inplace=False)):  # type: ignore[misc]
+    """x cut off at min_val and max_val."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        if not self.max_val > self.min_val:
+            raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
+
+
 Threshold = _activation("Threshold", F.threshold, F.threshold.__doc__, threshold=0, value=0, inplace=False)
 GLU = _activation("GLU", F.glu, "The first half times the sigmoid of the second.", dim=-1)
 Softmax = _activation("Softmax", F.softmax, F.softmax.__doc__, dim=None)

@@ -4,6 +4,7 @@ import contextlib
 import copy
 import enum
 import math
+from collections.abc import Callable
 
 from ..creation import FACTORIES
 from ..ops.attention import additive_mask
@@ -163,7 +164,7 @@ class MultiheadAttention(Module):
         return (out.transpose(1, 0) if self.batch_first and batched else out), weights
 
 
-_ACTIVATIONS = {"relu": F.relu, "gelu": F.gelu}
+_ACTIVATIONS: dict[str, Callable] = {"relu": F.relu, "gelu": F.gelu}
 
 
 def _activation(given):

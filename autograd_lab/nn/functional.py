@@ -348,6 +348,10 @@ def embedding_bag(
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     """Every sample normalized over its last dims."""
+    if isinstance(normalized_shape, int):
+        raise TypeError(
+            "layer_norm(): argument 'normalized_shape' (position 2) must be tuple of ints, not int"
+        )
     return normalization.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
@@ -1445,6 +1449,8 @@ def interpolate(
     antialias: images of mode "bilinear", "bicubic" or "lanczos" are shrunk without losing what lies between the places.
     """
     nd, old = input._data.ndim - 2, input._data.shape[2:]
+    if size is None and scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
     if not 1 <= nd <= 3:
         raise _cannot_resize(nd, mode)
     plain = mode in ("nearest", "area", "nearest-exact")
@@ -1458,8 +1464,6 @@ def interpolate(
         )
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
-    if size is None and scale_factor is None:
-        raise ValueError("either size or scale_factor should be defined")
     if recompute_scale_factor and size is not None:
         raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
     given = size if size is not None else scale_factor

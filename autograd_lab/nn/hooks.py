@@ -19,7 +19,9 @@ class BackwardHook:
 
     def watch_inputs(self, args):
         """The arguments, passed through an identity node whose post-hook calls the user's hooks."""
-        args_out, self.input_places = _through(args, lambda node: node.register_hook(self._inputs_known))
+        args_out, self.input_places = _through(
+            args, lambda node: node.register_hook(_named(self._inputs_known))
+        )
         self.n_inputs = len(args)
         return args_out
 
@@ -34,7 +36,7 @@ class BackwardHook:
             )
         outputs = result if isinstance(result, tuple) else (result,)
         outputs, self.output_places = _through(
-            outputs, lambda node: node.register_prehook(self._outputs_known)
+            outputs, lambda node: node.register_prehook(_named(self._outputs_known))
         )
         self.n_outputs = len(outputs)
         if hasattr(result, "_fields"):  # a namedtuple
@@ -47,7 +49,6 @@ class BackwardHook:
             changed = hook(self.module, self.grad_outputs)
             if changed is None:
                 continue
-            changed = changed if isinstance(changed, tuple) else (changed,)
             if len(changed) != self.n_outputs:
                 raise RuntimeError(
                     f"Backward pre hook returned an invalid number of grad_output, got {len(changed)}, but expected "
@@ -85,7 +86,6 @@ class BackwardHook:
             changed = hook(self.module, inputs, self.grad_outputs)
             if changed is None:
                 continue
-            changed = changed if isinstance(changed, tuple) else (changed,)
             if len(changed) != len(inputs):
                 raise RuntimeError(
                     f"Backward hook returned an invalid number of grad_input, got {len(changed)}, but "
@@ -94,6 +94,15 @@ class BackwardHook:
             inputs = changed
         self.grad_outputs = None
         return tuple(inputs[i] for i in self.input_places)
+
+
+def _named(fn):
+    """`fn` under the name that PyTorch's messages give such a hook."""
+
+    def hook(*grads):
+        return fn(*grads)
+
+    return hook
 
 
 def _spread(places, grads, n):

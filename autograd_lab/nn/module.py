@@ -172,10 +172,10 @@ class Module:
 
     def __call__(self, *args, **kwargs):
         if not (
-            self._forward_hooks
-            or self._forward_pre_hooks
-            or self._backward_hooks
+            self._backward_hooks
             or self._backward_pre_hooks
+            or self._forward_hooks
+            or self._forward_pre_hooks
             or GLOBAL_HOOKS
             or GLOBAL_PRE_HOOKS
             or GLOBAL_BACKWARD_HOOKS

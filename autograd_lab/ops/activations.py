@@ -645,7 +645,7 @@ def _gelu_slope(x, approximate):
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * du
 
 
-def gelu(input, approximate="none"):
+def gelu(input, *, approximate="none"):
     """`input` times its normal distribution function; approximate: "none" or "tanh" (torch.nn.functional.gelu)."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError("approximate argument must be either none or tanh.")

@@ -146,6 +146,10 @@ def number_first(key, args, kwargs):
 
 _SCALED = {"add": "alpha", "sub": "alpha", "addcmul": "value", "addcdiv": "value"}
 _PRODUCTS = ("addmm", "addmv", "addr", "addbmm", "baddbmm")
+_OPERANDS = {
+    "add": ("other",), "sub": ("other",), "addcmul": ("tensor1", "tensor2"), "addcdiv": ("tensor1", "tensor2"), "addmm": ("mat1", "mat2"),
+    "addmv": ("mat", "vec"), "addr": ("vec1", "vec2"), "addbmm": ("batch1", "batch2"), "baddbmm": ("batch1", "batch2"),
+}  # fmt: skip
 
 
 def number_in_the_middle(key, args, kwargs):
@@ -172,13 +176,34 @@ def number_in_the_middle(key, args, kwargs):
         new = rest if method else (args[1], *rest), named
     else:
         return None
+    if name in ("add", "sub") and _is_factor(new[0][-1]):  # x.add(1, 2): both are numbers
+        from .rule import tensor_of
+
+        new = (*new[0][:-1], tensor_of(new[0][-1], new[0][0] if not method else None)), new[1]
     if not all(isinstance(t, Variable) for t in new[0]):
         return None
+    shown = key.rpartition(".")[2]
+    old, now = _overloads(shown, method, list(new[1]))
     warn_once(
-        f"This overload of {name} is deprecated: a number stands among the tensors. Give it as "
-        f"{' and '.join(f'{k}={v}' for k, v in new[1].items())} instead."
+        f"This overload of {shown} is deprecated:\n\t{old}\nConsider using one of the following signatures instead:\n\t{now}"
     )
     return new
+
+
+def _overloads(name, method, numbers):
+    """The deprecated form of a function in which `numbers` stand among its tensors, and the one to use, as PyTorch shows them."""
+    plain = name.rstrip("_")
+    tensors = [f"Tensor {t}" for t in _OPERANDS[plain]]
+    first = [] if method else ["Tensor input"]
+    out = "" if method else ", *, Tensor out = None"
+    if plain in _SCALED:
+        old = [*first, f"Number {numbers[0]}", *tensors]
+        settings = f"*, Number {_SCALED[plain]} = 1"
+    else:
+        old = ["Number beta", *first, *["Number alpha"] * (len(numbers) - 1), *tensors]
+        settings = "*, Number beta = 1, Number alpha = 1"
+    now = ", ".join([*first, *tensors, settings]) + out.replace(", *", "")
+    return f"{name}({', '.join(old)}{out})", f"{name}({now})"
 
 
 def _is_factor(value):
@@ -199,17 +224,21 @@ def with_numbers(key, args, kwargs):
         numbers = (*args[:1], *map(_whole, args[1:]))
         named_numbers = {k: _whole(v) for k, v in kwargs.items()}
         return _if_changed(args, kwargs, numbers, named_numbers)
-    form = next((form for form in known[1] if form.complaint(known[0], args, kwargs) is None), None)
-    if form is None:
-        return None
-    if form.takes_ints and len(args) > 1:
-        kinds = ["int"] * len(args)
-    else:
-        kinds = [kind for kind, *_ in form.params]
-    named = {name: kind for kind, name, *_ in form.params}
-    numbers = [_as_number(kind, value) for kind, value in zip(kinds, args, strict=False)]
-    named_numbers = {k: _as_number(named.get(k, ""), v) for k, v in kwargs.items()}
-    return _if_changed(args, kwargs, (*numbers, *args[len(numbers) :]), named_numbers)
+    found = []
+    for form in known[1]:
+        if form.complaint(known[0], args, kwargs) is not None:
+            continue
+        if form.takes_ints and len(args) > 1:
+            kinds = ["int"] * len(args)
+        else:
+            kinds = [kind for kind, *_ in form.params]
+        named = {name: kind for kind, name, *_ in form.params}
+        numbers = [_as_number(kind, value) for kind, value in zip(kinds, args, strict=False)]
+        named_numbers = {k: _as_number(named.get(k, ""), v) for k, v in kwargs.items()}
+        found.append(_if_changed(args, kwargs, (*numbers, *args[len(numbers) :]), named_numbers))
+    return (
+        found[0] if found and None not in found else None
+    )  # where one form takes the tensors, they are meant
 
 
 _WITH_SIZES = {

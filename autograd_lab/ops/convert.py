@@ -423,6 +423,28 @@ def is_conj(self):
     return False
 
 
+@method
+def is_neg(self):
+    """Always False."""
+    return False
+
+
+@method
+def is_set_to(self, tensor):
+    """Whether both are the same part of the same memory, seen with the same size and strides (torch.Tensor.is_set_to)."""
+    x, y = self._array(), tensor._array()
+    return x.__array_interface__["data"][0] == y.__array_interface__["data"][0] and (
+        (x.shape, x.strides) == (y.shape, y.strides)
+    )
+
+
+@method
+def dim_order(self):
+    """The dims, from the farthest apart in memory to the nearest (torch.Tensor.dim_order)."""
+    strides = self.stride()
+    return tuple(sorted(range(self.dim()), key=lambda d: (-strides[d], d)))
+
+
 def detach(input):
     """The same memory and version counter, without history (torch.detach)."""
     return input.detach()

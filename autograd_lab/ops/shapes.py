@@ -259,8 +259,11 @@ def _view_as_dtype(t, dtype):
 
 
 @function
-def reshape(input, *shape):
+def reshape(input, *sizes, shape=None):
     """The elements in another shape: a view where the strides allow it, else a copy (torch.reshape)."""
+    if sizes and shape is not None:
+        raise TypeError("reshape() got multiple values for argument 'shape'")
+    shape = sizes if shape is None else (shape,)
     if not shape:
         raise TypeError('reshape() missing 1 required positional arguments: "shape"')
     x = input._array()
@@ -315,7 +318,7 @@ def unflatten(input, dim, sizes):
         new = infer_size(sizes, shape[d])
     except RuntimeError as error:
         if "only one" in str(error):
-            raise
+            raise RuntimeError(f"unflatten got an unexpected error:\n{error}") from None
         raise RuntimeError(
             f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {d} ({shape[d]}) "
             "in the input tensor"
@@ -745,9 +748,9 @@ def expand_as(self, other):
 
 
 @function
-def broadcast_to(input, size):
+def broadcast_to(input, *size, **named):
     """Another name of expand."""
-    return expand(input, size)
+    return expand(input, *size, **named)
 
 
 @function(method=False)

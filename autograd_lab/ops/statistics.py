@@ -199,6 +199,17 @@ def real(input):
 
 
 FUNCTIONS["conj"] = METHODS["conj"] = METHODS["conj_physical"] = real
+
+
+@function
+def resolve_conj(input):
+    """`input` itself: it is not complex (torch.resolve_conj)."""
+    if not isinstance(input, Variable):
+        raise TypeError("resolve_conj() takes a Tensor")
+    return input
+
+
+FUNCTIONS["resolve_neg"] = METHODS["resolve_neg"] = resolve_conj
 METHODS["is_signed"] = FUNCTIONS["is_signed"] = lambda self: self.dtype.is_signed
 
 
@@ -247,7 +258,7 @@ for _name in (
         "clamp_min_",
         "clip_",
     ),
-    *("fix_", "ldexp_", "logit_", "nan_to_num_", "square_", "xlogy_"),
+    *("fix_", "ldexp_", "logit_", "nan_to_num_", "square_", "xlogy_", "addmv_", "index_put_", "negative_"),
 ):
     FUNCTIONS[_name] = METHODS[_name]
 

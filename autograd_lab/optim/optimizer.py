@@ -5,6 +5,7 @@ from collections import defaultdict
 from copy import deepcopy
 from functools import wraps
 from itertools import chain
+from operator import le
 
 import numpy as np
 
@@ -346,7 +347,7 @@ def _with_hooks(step):
             if changed is not None:
                 if not (isinstance(changed, tuple) and len(changed) == 2):
                     raise RuntimeError(
-                        f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+                        f"{_shown(step, self)} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
                     )
                 args, kwargs = changed
         out = step(*args, **kwargs)
@@ -407,11 +408,18 @@ def chosen(names, arguments):
     return {name: arguments[name] for name in names.split()}
 
 
+def _shown(step, optimizer):
+    """The method `step` as Python shows a function; PyTorch's optimizers have one each, ours share that of Optimizer."""
+    if step.__qualname__ != "Optimizer.step":
+        return repr(step)
+    return f"<function {type(optimizer).__name__}.step at {hex(id(step))}>"
+
+
 def check_rate(lr):
     """Raise ValueError, in PyTorch's words, for a learning rate that no optimizer can have."""
     if isinstance(lr, Tensor):
         require(lr.numel() == 1, "Tensor lr must be 1-element")
-    require(lr >= 0.0, f"Invalid learning rate: {lr}")
+    require(le(0.0, lr), f"Invalid learning rate: {lr}")
 
 
 def require(valid, message):

@@ -35,8 +35,9 @@ class SGD(Optimizer):
         differentiable=False,
         fused=None,
     ):
-        if not (isinstance(lr, float) and lr != lr):  # PyTorch's SGD takes nan
+        if isinstance(lr, Tensor):
             check_rate(lr)
+        require(not lr < 0.0, f"Invalid learning rate: {lr}")  # so that nan passes, as in PyTorch
         require(not momentum < 0.0, f"Invalid momentum value: {momentum}")
         require(not weight_decay < 0.0, f"Invalid weight_decay value: {weight_decay}")
         require(
@@ -360,7 +361,7 @@ def _check_tensors(lr, betas, plain_foreach):
     """Raise ValueError for tensors among Adam's settings where PyTorch has no code for them."""
     text = "{} as a Tensor is not supported for capturable=False and foreach=True"
     require(not (plain_foreach and isinstance(lr, Tensor)), text.format("lr"))
-    kinds = [isinstance(b, Tensor) for b in betas]
+    kinds = [isinstance(betas[i], Tensor) for i in (0, 1)]
     require(kinds[0] == kinds[1], "betas must be either both floats or both Tensors")
     for i, tensor in enumerate(kinds):
         require(not (plain_foreach and tensor), text.format(f"betas[{i}]"))

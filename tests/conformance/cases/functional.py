@@ -222,3 +222,9 @@ c = torch.tensor([1.0])
 seen = []
 A.vjp(lambda t: (seen.append((t is c, t.requires_grad)), t * 2)[1], c, torch.ones(1))
 out = dict(grad=x.grad, c=c, seen=seen)
+
+# [case] forward_mode_blocks | blocks of a Jacobian in forward mode come in lists
+A = torch.autograd.functional
+x, y = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
+f = lambda a, b: (a * b, b.sum())
+out = dict(both=A.jacobian(f, (x, y), vectorize=True, strategy="forward-mode"), outputs=A.jacobian(lambda a: (a * a, a.sum()), x, vectorize=True, strategy="forward-mode"), inputs=A.jacobian(lambda a, b: a * b, (x, y), vectorize=True, strategy="forward-mode"), reverse=A.jacobian(f, (x, y), vectorize=True))

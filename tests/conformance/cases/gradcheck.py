@@ -153,3 +153,12 @@ try:
     out["second"] = torch.autograd.gradgradcheck(Sq.apply, (x,))
 except RuntimeError as e:
     out["second"] = type(e).__name__
+
+# [case] whole_number_outputs | outputs that are no floats are not looked at
+G = torch.autograd.gradcheck
+x = torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
+out = dict(long=G(lambda t: t.long(), x), both=G(lambda t: (t * 2, t.long()), x))
+try:
+    G(lambda t: t.detach() * 2, x)
+except RuntimeError as e:
+    out["detached"] = e

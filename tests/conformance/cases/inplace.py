@@ -356,3 +356,11 @@ x = torch.ones(2)
 y = x
 y += 1
 out = dict(add=x.add_(1) is x, iadd=y is x, clamp=x.clamp_(0, 1) is x, zero=x.zero_() is x, req=x.requires_grad_() is x, copy=torch.zeros(2).copy_(x).shape)
+
+# [case] numbers_among_tensors | the old forms with a number among the tensors
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = (x * 1).add_(2, x)
+y.addcmul_(3, x, x)
+y.addcdiv_(-1, x, torch.tensor([2.0, 4.0]))
+y.sum().backward()
+out = dict(y=y, g=x.grad, plain=x.add(1, 2))

@@ -194,3 +194,11 @@ x = torch.tensor([1.0, 2.0], requires_grad=True)
 h = (x * 2).detach_().requires_grad_()
 (h * h).sum().backward()
 out = dict(h=h, hg=h.grad, x=x.grad)
+
+# [case] flags_and_types | requires_grad is a bool and dtype a torch.dtype
+out = {}
+for name, f in dict(number=lambda: torch.tensor([1.0], requires_grad=1), text=lambda: torch.tensor([1.0], requires_grad="yes"), numpy=lambda: torch.tensor([1.0], dtype=np.float32), python=lambda: torch.tensor([1.0], dtype=float), word=lambda: torch.set_default_dtype(d=torch.float64), edge=lambda: torch.autograd.graph.get_gradient_edge(3)).items():
+    try:
+        out[name] = f()
+    except Exception as e:
+        out[name] = e

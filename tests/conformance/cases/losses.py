@@ -209,3 +209,13 @@ out = {}
 for name, f in dict(rank=lambda: F.margin_ranking_loss(a[:, 0], b[:, 0], torch.tensor([1.0, -1.0]), margin=0.1), hinge=lambda: F.hinge_embedding_loss(a, torch.tensor([[1.0, -1.0], [-1.0, 1.0]])), cos=lambda: F.cosine_embedding_loss(a, b, torch.tensor([1.0, -1.0])), trip=lambda: F.triplet_margin_loss(a, b, b * 2), soft=lambda: F.soft_margin_loss(a, torch.tensor([[1.0, -1.0], [-1.0, 1.0]])), multi=lambda: F.multi_margin_loss(a, torch.tensor([0, 1])), mlsm=lambda: F.multilabel_soft_margin_loss(a, torch.tensor([[1.0, 0.0], [0.0, 1.0]]))).items():
     loss = f()
     out[name] = (loss.detach(), torch.autograd.grad(loss, a)[0])
+
+# [case] ctc_lengths_in_tensors | ctc_loss refuses lengths in tensors as it does in tuples
+F = torch.nn.functional
+p = torch.zeros(3, 1, 4).log_softmax(-1)
+out = {}
+for name, lengths in dict(tensors=(torch.tensor([5]), torch.tensor([2])), tuples=((5,), (2,)), right=(torch.tensor([3]), torch.tensor([2]))).items():
+    try:
+        out[name] = F.ctc_loss(p, torch.tensor([[1, 2]]), *lengths)
+    except RuntimeError as e:
+        out[name] = e

@@ -281,3 +281,36 @@ lin = torch.nn.Linear(1, 1)
 lin(torch.ones(1, 1)).sum().backward()
 lin.double()
 out = dict(a=a, w=m.weight.dtype, g=lin.weight.grad.dtype, nb=m.num_batches_tracked)
+
+# [case] backward_hook_returns | what a full backward hook and a pre-hook may return
+def through(ret, pre=False):
+    m = torch.nn.Linear(3, 1)
+    torch.nn.init.ones_(m.weight)
+    if pre:
+        m.register_full_backward_pre_hook(lambda m, go: ret(go))
+    else:
+        m.register_full_backward_hook(lambda m, gi, go: ret(gi))
+    x = torch.tensor([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]], requires_grad=True)
+    m(x).sum().backward()
+    return x.grad
+out = {}
+for name, f in dict(number=lambda g: 5, tensor=lambda g: g[0] * 2, pair=lambda g: (g[0], g[0]), listed=lambda g: [g[0] * 2], right=lambda g: (g[0] * 3,), other=lambda g: (3,)).items():
+    for pre in (False, True):
+        try:
+            out[name, pre] = through(f, pre)
+        except (RuntimeError, TypeError) as e:
+            out[name, pre] = e
+
+# [case] refused_settings | settings and arguments that layers and their functions refuse
+F = torch.nn.functional
+x = torch.arange(6.0).reshape(2, 3)
+class Bare(torch.nn.Module):
+    def __init__(self):
+        self.x = 3
+out = {}
+for name, f in dict(hardtanh=lambda: torch.nn.Hardtanh(2, 1), gelu=lambda: F.gelu(x, "tanh"), word=lambda: F.gelu(x, approximate="tanh"), layer=lambda: F.layer_norm(x, 3), resize=lambda: F.interpolate(x), bare=lambda: Bare()(x)).items():
+    try:
+        out[name] = f()
+    except Exception as e:
+        out[name] = e
+out["limit"] = (torch.nn.ReLU6()(x.requires_grad_()).grad_fn._saved_max_val, F.relu6(x).grad_fn._saved_max_val)

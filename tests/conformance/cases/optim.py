@@ -245,3 +245,19 @@ for _ in range(10):
     opt.step()
     losses.append(loss.item())
 out = dict(losses=losses, w=w.detach(), acc=((x @ w + b).argmax(1) == t).float().mean())
+
+# [case] settings_of_the_wrong_kind | settings that are no numbers, and a hook that returns none of what it may
+out = {}
+p = torch.tensor([1.0], requires_grad=True)
+O = torch.optim
+for name, f in dict(sgd=lambda: O.SGD([p], lr="a"), adam=lambda: O.Adam([p], lr=None), betas=lambda: O.Adam([p], betas=0.9)).items():
+    try:
+        f()
+    except TypeError as e:
+        out[name] = e
+o = O.SGD([p], lr=0.1)
+o.register_step_pre_hook(lambda opt, args, kwargs: 5)
+try:
+    o.step()
+except RuntimeError as e:
+    out["hook"] = e

@@ -173,3 +173,12 @@ for name, f in dict(step=lambda: torch.arange(0, 5, -1), zero=lambda: torch.aran
 # [case] meshgrid_default_warns | meshgrid without indexing warns
 a, b = torch.meshgrid(torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0, 5.0]))
 out = dict(a=a, b=b)
+
+# [case] sizes_by_name | reshape and broadcast_to by names and places
+x = torch.arange(6.0).reshape(2, 3)
+out = dict(method=x.reshape(shape=(3, 2)), function=torch.reshape(input=x, shape=(6,)), spread=x.broadcast_to(2, 2, 3).shape, tuple=x.broadcast_to((1, 2, 3)).shape, order=(x.dim_order(), x.t().dim_order()), same=(x.is_set_to(x.detach()), x.is_set_to(x.t())))
+for name, f in dict(two=lambda: x.unflatten(0, (-1, -1)), both=lambda: x.reshape(3, 2, shape=(6,))).items():
+    try:
+        out[name] = f()
+    except Exception as e:
+        out[name] = e

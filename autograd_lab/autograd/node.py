@@ -180,7 +180,7 @@ class Node(metaclass=NodeType):
 
     def release(self):
         """Drop the saved tensors; plain values stay."""
-        if self.saved:
+        if self.saved and (self.saved[0] is not None or any(t is not None for t in self.saved)):
             self.saved = FREED
             self.versions = None
 

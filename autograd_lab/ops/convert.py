@@ -232,6 +232,8 @@ class CopyBackwards(Rule):
 def copy_(self, src, non_blocking=False):
     """Overwrite the tensor with `src`, broadcast and converted to its type; returns the tensor."""
     src = tensor_of(src, self)
+    if self._data.dtype.kind != "f" and src.requires_grad:
+        src = src.detach()  # whole numbers have no history
     return apply_inplace(CopyBackwards, (self, src), src._data.shape, src._data.dtype)
 
 

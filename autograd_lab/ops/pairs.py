@@ -959,17 +959,18 @@ class NextafterBackward0(Rule):
     """The next floating-point number after a, towards b.
 
     VJP: to a: g where a and b differ, zero where they are equal;  to b: zero.   Shapes: broadcast.
-    Saves: a, b if b wants a gradient.
-    PyTorch: torch.nextafter
+    Saves: a and b if a wants a gradient.   PyTorch: torch.nextafter
     """
 
     inputs = saves = ("self", "other")
-    saves_if = {"self": (0, 1), "other": (0, 1)}
+    saves_if = {"self": (0,), "other": (0,)}
 
     def forward(a, b):
         return np.nextafter(floats_only(a, "nextafter_cpu"), b)
 
     def vjp(self, g, a, b):
+        if a is None:
+            return None, both.zeros_like(g)
         same = both.array_of(a) == both.array_of(b)
         return both.masked(g, ~same), both.zeros_like(g)
 
@@ -1006,7 +1007,7 @@ class LerpBackward1(Rule):
 
     op = "lerp"
     inputs = saves = ("self", "end", "weight")
-    saves_if = {"self": (2,), "end": (2,), "weight": (0, 1)}
+    saves_if = {"self": (2,), "end": (2,)}
 
     def forward(a, b, w):
         return _between(a, b, w)
@@ -1094,7 +1095,7 @@ class AddcdivBackward0(Rule):
     op = "addcdiv"
     inputs = ("self", "tensor1", "tensor2")
     saves = ("tensor1", "tensor2")
-    saves_if = {"tensor1": (2,), "tensor2": (1, 2)}
+    saves_if = {"tensor1": (2,)}
     keeps = ("value",)
 
     def forward(a, b, c, value):
@@ -1103,8 +1104,6 @@ class AddcdivBackward0(Rule):
         return a + a.dtype.type(value) * b / c
 
     def vjp(self, g, b, c):
-        if c is None:  # neither of them is wanted
-            return g, None, None
         v = self.args[0]
         share = both.constant(
             both.array_of(c).dtype.type(v), c

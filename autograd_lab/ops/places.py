@@ -478,7 +478,12 @@ class ScatterBackward0(ShapeRule):
 
 
 def _whole(node, g, shape):
-    """The gradient of a source of `shape`. Raises RuntimeError, as PyTorch's engine does, if the index left some of it out."""
+    """The gradient of a source of `shape`, if one is wanted.
+
+    Raises RuntimeError, as PyTorch's engine does, if the index left some of it out.
+    """
+    if not node.needs(1):
+        return None
     if g.shape != shape:
         raise RuntimeError(
             f"Function {node.name()} returned an invalid gradient at index 1 - got {list(g.shape)} but expected shape "

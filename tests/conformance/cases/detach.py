@@ -174,3 +174,13 @@ try:
     y.sum().backward()
 except RuntimeError as e:
     out["error"] = e
+
+# [case] data_then_views | .data, detach and views of views over one memory
+x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+y = x * 1
+d, e = y.detach()[0], y.data[:, 1]
+d.mul_(10)
+e.add_(1)
+out = dict(y=y, versions=(y._version, d._version, e._version), base=(d._is_view(), d._base is None, e._is_view()))
+(y * y).sum().backward()
+out["g"] = x.grad

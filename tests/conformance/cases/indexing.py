@@ -263,3 +263,16 @@ out = dict(y=y.shape, g=w.grad.clone(), hot=F.one_hot(torch.tensor([1, 0]), 3), 
 w.grad = None
 p.sum().backward()
 out["pad"] = w.grad
+
+# [case] scatter_part_of_source | an index that leaves some of the source out
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+c = torch.tensor([5.0, 7.0])
+i = torch.tensor([1])
+out = {}
+for name, f in dict(scatter=lambda s: x.scatter(0, i, s), add=lambda s: x.scatter_add(0, i, s), total=lambda s: x.scatter_reduce(0, i, s, "sum"), mean=lambda s: x.scatter_reduce(0, i, s, "mean", include_self=False)).items():
+    out[name] = torch.autograd.grad(f(c).sum(), x)
+    try:
+        s = c.clone().requires_grad_()
+        out[name + " source"] = torch.autograd.grad(f(s).sum(), s)
+    except RuntimeError as e:
+        out[name + " source"] = e

@@ -364,3 +364,15 @@ y.addcmul_(3, x, x)
 y.addcdiv_(-1, x, torch.tensor([2.0, 4.0]))
 y.sum().backward()
 out = dict(y=y, g=x.grad, plain=x.add(1, 2))
+
+# [case] copied_into_integers | what is copied into whole numbers or booleans leaves its history behind
+x = torch.tensor([1.5, 0.0], requires_grad=True)
+out = {}
+for dtype in (torch.int64, torch.uint8, torch.bool):
+    whole = torch.zeros(2, dtype=dtype)
+    rows = torch.zeros(2, 2, dtype=dtype)
+    rows[0] = x
+    rows[1, 0] = x[0]
+    cell = torch.zeros(2, 2, dtype=dtype)
+    cell[:, 1].copy_(x)
+    out[str(dtype)] = (whole.copy_(x), rows, cell)

@@ -163,3 +163,14 @@ h = x * 2
 h.retain_grad()
 c = h.clone()
 out = dict(c=c.retains_grad, v=h.view(2, 1).retains_grad, d=h.detach().retains_grad)
+
+# [case] view_kept_then_written | a view that keeps its gradient, and a copy of it scaled
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+y = x.sin()
+y.retain_grad()
+v = y[:2]
+v.retain_grad()
+w = y * v.sum()
+w.retain_grad()
+w.sum().backward()
+out = dict(y=y.grad, v=v.grad, w=w.grad, x=x.grad)

@@ -149,3 +149,13 @@ keys = ("size", "stride", "storage_offset")
 out = {name: [getattr(t.grad_fn, "_saved_" + key) for key in keys] for name, t in (("v", v), ("w", w))}
 out["dir"] = [n for n in dir(v.grad_fn) if n.startswith("_saved")]
 out["base"] = [n for n in dir(x.grad_fn) if n.startswith("_saved")]
+
+# [case] saved_for_either | what two gradients need is always saved, what one needs only for that one
+o = torch.tensor([0.5, 0.7])
+out = {}
+for a_wants, b_wants in ((True, False), (False, True), (True, True)):
+    a = torch.tensor([0.25, 0.75]).requires_grad_(a_wants)
+    b = torch.tensor([0.5, 0.125]).requires_grad_(b_wants)
+    for name, y in dict(addcdiv=torch.addcdiv(a, o, b), lerp=torch.lerp(a, o, b), addcmul=torch.addcmul(a, b, o), ldexp=torch.ldexp(a, b), heaviside=torch.heaviside(a, b), mul=torch.mul(a, b), div=torch.div(a, b)).items():
+        node = y.grad_fn
+        out[name, a_wants, b_wants] = [(n, getattr(node, n)) for n in sorted(dir(node)) if n.startswith("_saved_")]

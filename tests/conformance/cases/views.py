@@ -241,3 +241,29 @@ out["own"] = (v.requires_grad, c.requires_grad, v.is_leaf)
 b = torch.tensor([1.0, -2.0])
 i = b.view(torch.int32)
 out = dict(i=i, back=i.view(torch.float32), shares=i.data_ptr() == b.data_ptr())
+
+# [case] parts_exchanged | parts of one tensor written into each other
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+w = torch.tensor([1.0, 10.0, 100.0])
+out = {}
+def swapped(y):
+    t = y[0].clone()
+    y[0] = y[2]
+    y[2] = t
+def by_lists(y):
+    y[[0, 2]] = y[[2, 0]]
+def running(y):
+    y[1:] += y[:-1]
+def shifted(y):
+    y[1:] = y[:-1].clone()
+def scaled(y):
+    y /= y.sum()
+def cell(y):
+    y[0].copy_(y[1])
+for f in (swapped, by_lists, running, shifted, scaled, cell):
+    y = x * 1
+    try:
+        f(y)
+        out[f.__name__] = (y, y.grad_fn.name(), torch.autograd.grad((y * w).sum(), x))
+    except RuntimeError as e:
+        out[f.__name__] = e

@@ -292,7 +292,7 @@ def _quantile(op, input, q, dim, keepdim, interpolation, ignore_nan):
             f"{op}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
         )
     if not x.size:
-        raise RuntimeError(f"{op}() input tensor must be non-empty")
+        raise RuntimeError("quantile() input tensor must be non-empty")
     ndim = x.ndim
     dim = None if dim is None else wrap_dim(dim, ndim)
     if dim is None:

@@ -254,9 +254,9 @@ def _rejoined(gs, sizes, dim, shape):
 def unbind(input, dim=0):
     """The entries along `dim` as a tuple of views (torch.unbind)."""
     x = input._array()
-    if not x.ndim:
-        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     d = dim_of(dim, x.ndim)
+    if not x.ndim:
+        raise IndexError(f"Dimension specified as {d} but tensor has no dimensions")
     return apply_views(
         UnbindBackward0, input, [x[at(x.ndim, d, k)] for k in range(x.shape[d])], MULTI_OUTPUT, dim
     )

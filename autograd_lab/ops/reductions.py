@@ -610,9 +610,11 @@ def not_empty(op, x, dims):
             more = "" if op.startswith("arg") else " Specify the reduction dim with the 'dim' argument."
             raise kind(f"{op}(): Expected reduction dim to be specified for input.numel() == 0.{more}")
         return
-    for dim in wrap_dims(dims, x.ndim):
+    as_given = (dims,) if isinstance(dims, int) else dims
+    for dim, given in zip(wrap_dims(dims, x.ndim), as_given, strict=False):  # a 0-d tensor has none
         if x.shape[dim] == 0:
-            raise IndexError(f"{op}(): Expected reduction dim {dim} to have non-zero size.")
+            shown = given if op in ("amax", "amin") else dim
+            raise IndexError(f"{op}(): Expected reduction dim {shown} to have non-zero size.")
 
 
 def _extreme(op, whole, along, elementwise):
@@ -1048,7 +1050,8 @@ class LogcumsumexpBackward0(Reduction):
     keeps = ("dim",)
 
     def forward(x, dim):
-        return numerics.logcumsumexp(x, wrap_dim(dim, x.ndim)) if x.ndim else x
+        dim = wrap_dim(dim, x.ndim)
+        return numerics.logcumsumexp(x, dim) if x.ndim else x
 
     def vjp(self, g, x, y):
         dim = wrap_dim(self.args[0], len(x.shape))

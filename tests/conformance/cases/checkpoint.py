@@ -222,3 +222,21 @@ y = C(lambda t: (t * k[0]).exp().sum(), x, use_reentrant=False)
 k[0] = 0.0
 y.backward()
 out = dict(y=y.detach(), g=x.grad)
+
+# [case] nested_with_writes | a checkpoint in a checkpoint, with views, writes in place and second derivatives
+C = torch.utils.checkpoint.checkpoint
+log = []
+def inner(t):
+    log.append("inner")
+    u = t * 1
+    u[0] = t[1]
+    return u.mul_(t).exp()
+def outer(t):
+    log.append("outer")
+    return torch.cat([C(inner, t[:2], use_reentrant=False), t[1:] * 2])
+x = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+y = C(outer, x, use_reentrant=False)
+y.register_hook(lambda g: g * 2)
+(g,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+(h,) = torch.autograd.grad(g.sum(), x)
+out = dict(y=y, g=g.detach(), h=h, log=list(log))

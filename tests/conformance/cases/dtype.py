@@ -259,3 +259,12 @@ out = dict(a=a, b=b, c=c, d=repr(torch.tensor([1.23456, 2.0])))
 x = torch.tensor([1.0], requires_grad=True)
 y = x * 2
 out = dict(node=repr(y.grad_fn).split(' at ')[0], acc=str(y.grad_fn.next_functions[0][0]).split(' at ')[0], t=type(y.grad_fn).__name__)
+
+# [case] gradients_of_mixed_types | each operand's gradient has its own type, whatever the operation computed in
+a = torch.tensor([1.0, 2.0], dtype=torch.float16, requires_grad=True)
+b = torch.tensor([3.0, 4.0], requires_grad=True)
+c = torch.tensor([5.0, 6.0], dtype=torch.float64, requires_grad=True)
+out = {}
+for name, f in dict(product=lambda: a * b, sum=lambda: a * c + b, joined=lambda: torch.cat([a, b, c]), where=lambda: torch.where(torch.tensor([True, False]), a, b), maximum=lambda: torch.maximum(a, b), loss=lambda: torch.nn.functional.mse_loss(a, b), mean=lambda: b.mean(dtype=torch.float64), softmax=lambda: b.softmax(0, dtype=torch.float64), power=lambda: b.float_power(2), whole=lambda: torch.tensor([2, 4]) / b).items():
+    y = f()
+    out[name] = (y.dtype, torch.autograd.grad(y, [a, b, c], torch.ones_like(y), allow_unused=True))

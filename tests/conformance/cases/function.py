@@ -614,3 +614,46 @@ with fw.dual_level():
         NoJvp.apply(d)
     except NotImplementedError as e:
         out["error"] = e
+
+# [case] dirty_view_with_hooks | a custom in-place function on a view, and hooks registered before and after
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, s):
+        ctx.mark_dirty(x)
+        ctx.s = s
+        return x.mul_(s)
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.s, None
+seen = []
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+y = x * 1
+y.register_hook(lambda g: seen.append(("before", g.clone())))
+same = Scale.apply(y, 3.0) is y
+y.register_hook(lambda g: seen.append(("after", g.clone())))
+v = y[1:]
+r = Scale.apply(v, 2.0)
+(y * y).sum().backward()
+out = dict(same=same, view=r is v, names=(y.grad_fn.name(), v.grad_fn.name()), y=y, seen=seen, g=x.grad)
+
+# [case] none_and_marked_outputs | gradients come only for the outputs that were used, None for the others
+class Several(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.set_materialize_grads(False)
+        i = a.argmax()
+        ctx.mark_non_differentiable(i)
+        return a + b, i, a * b, None, "text"
+    @staticmethod
+    def backward(ctx, g, gi, h, n, s):
+        seen.append((g, gi, h, n, s))
+        return g, h
+seen = []
+a = torch.tensor([1.0, 2.0], requires_grad=True)
+b = torch.tensor([3.0, 4.0], requires_grad=True)
+o = Several.apply(a, b)
+o[0].sum().backward()
+first = (a.grad, b.grad)
+o = Several.apply(a, b)
+o[2].sum().backward()
+out = dict(first=first, b=b.grad, seen=seen, numbers=[o[0].output_nr, o[2].output_nr], plain=o[3:])

@@ -340,3 +340,20 @@ with torch.no_grad():
     except ValueError:
         pass
     out["off"] = torch.is_grad_enabled()
+
+# [case] inference_values_mixed | what meets an inference tensor outside, and what it may not do
+F = torch.nn.functional
+with torch.inference_mode():
+    a = torch.ones(3)
+    v = a[1:]
+x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+z = torch.ones(3)
+with torch.inference_mode():
+    z.mul_(5)
+    w = z[0:1]
+out = dict(kinds=[t.is_inference() for t in (a, v, a.clone(), a.detach(), a.reshape(3), a * 2, torch.stack([a, a]), torch.cat([a, x]), F.linear(a, torch.ones(2, 3)), w)], view=(v._is_view(), w._is_view()), sum=x + a, z=z, version=z._version)
+for name, f in dict(product=lambda: x * a, linear=lambda: F.linear(a, x[None]), write=lambda: w.add_(1), flag=lambda: a.requires_grad_(), root=lambda: a.sum().backward(), count=lambda: a._version).items():
+    try:
+        out[name] = f()
+    except RuntimeError as e:
+        out[name] = e

@@ -207,3 +207,12 @@ try:
     x.sum(keepdim=True)
 except TypeError as e:
     out["alone"] = e
+
+# [case] dims_of_nothing | empty dims and tensors without dims are refused by the dim that was given
+e, s = torch.zeros(2, 0), torch.tensor(0.5)
+out = {}
+for name, f in dict(amax=lambda: e.amax(-1), amin=lambda: e.amin((0, -1)), argmax=lambda: e.argmax(-1), median=lambda: e.median(-1)[0], quantile=lambda: e.nanquantile(0.5), running=lambda: s.logcumsumexp(1), last=lambda: s.logcumsumexp(-1), unbind=lambda: s.unbind(-1), far=lambda: s.unbind(1), sum=lambda: e.sum(-1), logsumexp=lambda: e.logsumexp(-1)).items():
+    try:
+        out[name] = f()
+    except (IndexError, RuntimeError) as error:
+        out[name] = error

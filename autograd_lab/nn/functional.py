@@ -1026,7 +1026,7 @@ def _smoothed(log_p, target, weight, ignore_index, reduction, smoothing, class_d
     if reduction == 1:
         kept_ = ~ignored
         if weight is None:
-            total = wrap(log_p._data.dtype.type(kept_.sum()))
+            total = wrap(np.int64(kept_.sum()))
         else:
             total = wrap(weight._data[target._data[kept_]].sum())
         smooth = smooth.sum() / total

@@ -69,7 +69,7 @@ def poisson_nll_loss(input, target, log_input, full, eps, reduction):
 def hinge_embedding_loss(input, target, margin=1.0, reduction=NONE):
     """X where the target is 1, max(0, margin - x) where it is -1 (torch.hinge_embedding_loss)."""
     where, zero = FUNCTIONS["where"], _zeros(input)
-    apart = where(target != 1, (wrap(input._data.dtype.type(margin)) - input).clamp_min(0), zero)
+    apart = where(target != 1, (wrap(input._data.dtype.type(margin)) - input).clamp_min_(0), zero)
     return reduced(apart + where(target != -1, input, zero), reduction)
 
 
@@ -77,7 +77,7 @@ def hinge_embedding_loss(input, target, margin=1.0, reduction=NONE):
 def margin_ranking_loss(input1, input2, target, margin=0, reduction=NONE):
     """max(0, -target (x1 - x2) + margin) (torch.margin_ranking_loss)."""
     apart = input1 - input2  # first, as in PyTorch
-    return reduced(plus(-target * apart, float(margin)).clamp_min(0), reduction)
+    return reduced(plus(-target * apart, float(margin)).clamp_min_(0), reduction)
 
 
 @function(method=False)
@@ -97,7 +97,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0, reduction=NONE):
     cos = product / norm
     one, zero, where = wrap(np.ones(cos._data.shape, cos._data.dtype)), _zeros(cos), FUNCTIONS["where"]
     return reduced(
-        where(target == 1, one - cos, zero) + where(target == -1, minus(cos, margin).clamp_min(0), zero),
+        where(target == 1, one - cos, zero) + where(target == -1, minus(cos, margin).clamp_min_(0), zero),
         reduction,
     )
 

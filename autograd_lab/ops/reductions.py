@@ -1208,16 +1208,16 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
         raise RuntimeError("diff expects input to be at least one-dimensional")
     if n < 0:
         raise RuntimeError(f"order must be non-negative but got {n}")
-    dim = wrap_dim(dim, input._data.ndim)
+    where = wrap_dim(dim, input._data.ndim)
     for t in (prepend, append):
         if t is not None:
-            _check_joins(input._data.shape, t._data.shape, dim)
+            _check_joins(input._data.shape, t._data.shape, where)
     if n == 0:
         return follow(wrap(np.zeros_like(input._data)), input).copy_(input)
     parts = [t for t in (prepend, input, append) if t is not None]
     out = both.cat(parts, dim) if len(parts) > 1 else input
-    for _ in range(min(n, out._data.shape[dim])):
-        size = out._data.shape[dim]
+    for _ in range(min(n, out._data.shape[where])):
+        size = out._data.shape[where]
         earlier, later = out.narrow(dim, 0, size - 1), out.narrow(dim, 1, size - 1)
         out = METHODS["logical_xor"](later, earlier) if out._data.dtype.kind == "b" else later - earlier
     return out

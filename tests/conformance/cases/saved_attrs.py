@@ -159,3 +159,18 @@ for a_wants, b_wants in ((True, False), (False, True), (True, True)):
     for name, y in dict(addcdiv=torch.addcdiv(a, o, b), lerp=torch.lerp(a, o, b), addcmul=torch.addcmul(a, b, o), ldexp=torch.ldexp(a, b), heaviside=torch.heaviside(a, b), mul=torch.mul(a, b), div=torch.div(a, b)).items():
         node = y.grad_fn
         out[name, a_wants, b_wants] = [(n, getattr(node, n)) for n in sorted(dir(node)) if n.startswith("_saved_")]
+
+# [case] inside_of_losses | what the nodes within a loss or a norm have saved
+F = torch.nn.functional
+def saved(y):
+    found, nodes = [], [y.grad_fn]
+    while nodes:
+        n = nodes.pop(0)
+        if n is not None and n.name() != "torch::autograd::AccumulateGrad":
+            found.append((n.name(), [(k, getattr(n, k)) for k in sorted(dir(n)) if k.startswith("_saved_")]))
+            nodes += [m for m, _ in n.next_functions]
+    return found
+a = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]], requires_grad=True)
+b = torch.tensor([[1.0, 0.5, -0.5], [0.75, 2.0, 1.0]], requires_grad=True)
+s = torch.tensor([1, -1])
+out = dict(ranking=saved(F.margin_ranking_loss(a[0], b[0], torch.ones(3), margin=0.25)), cosine=saved(F.cosine_embedding_loss(a, b, s)), hinge=saved(F.hinge_embedding_loss(a[:, 0], s)), smoothed=saved(F.cross_entropy(a, torch.tensor([0, 1]), label_smoothing=0.1)), diff=saved(a.diff()), trapz=saved(torch.trapz(a)), relu6=saved(F.relu6(a)), huber=saved(F.huber_loss(a, b, delta=2)))

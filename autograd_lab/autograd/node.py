@@ -179,10 +179,11 @@ class Node(metaclass=NodeType):
                 t._data = data
 
     def release(self):
-        """Drop the saved tensors; plain values stay."""
-        if self.saved and (self.saved[0] is not None or any(t is not None for t in self.saved)):
-            self.saved = FREED
-            self.versions = None
+        """Drop the saved tensors; plain values stay. A node that saved none can run again."""
+        for t in self.saved:
+            if t is not None:
+                self.saved, self.versions = FREED, None
+                break
 
     def _read_saved(self, name):
         """What `_saved_<name>` gives: a saved tensor, checked against later writes, or a plain value."""
@@ -348,8 +349,7 @@ class AccumulateGrad(Node):
         old = meta.grad
         if isinstance(g, Variable):
             if THREAD.state.grad:
-                own = wrap(laid_out_like(data, g._data.dtype))
-                meta.grad = own.copy_(g) if old is None else old + g
+                meta.grad = wrap(laid_out_like(data, g._data.dtype)).copy_(g) if old is None else old + g
                 check_layouts(meta.grad._data, data)
                 return ()
             g = g._data

@@ -70,6 +70,16 @@ _NONE_IS_ALL = frozenset(("sum", "mean", "std", "var", "std_mean", "var_mean"))
 """Functions that take None for all dims, though the forms in PyTorch's messages do not say so."""
 
 
+_NEVER_NUMBERS = frozenset(("input", "target", "weight", "bias", "mat1", "mat2", "inplace"))
+
+
+def _first_number(fn):
+    """How many parameters of `fn` come before the first that may be a number."""
+    code = unwrap(fn).__code__
+    names = code.co_varnames[: code.co_argcount]
+    return next((i for i, name in enumerate(names) if name not in _NEVER_NUMBERS), len(names))
+
+
 def _doubtful_places(fn, skip):
     """[(place, name)] of the parameters of `fn` of which some values would pass here but not in PyTorch: flags, and None for a dim."""
     code = unwrap(fn).__code__
@@ -92,17 +102,18 @@ def _refuse_doubtful(places, key, fn, args, kwargs):
 
 
 def _public(fn, key, module):
-    places = _doubtful_places(fn, 0)
+    places, first_number = _doubtful_places(fn, 0), _first_number(fn)
 
     def call(*args, out=None, **kwargs):
         if kwargs and "layout" in kwargs:
             _check_layout(kwargs["layout"])
-        for value in (*args, *kwargs.values()) if kwargs else args:
-            if value.__class__ in _NUMPY_NUMBERS:
-                args, kwargs = _numbers_plain(key, args, kwargs)
-                break
-        if places and (kwargs or len(args) > 1):
-            _refuse_doubtful(places, key, fn, args, kwargs)
+        if kwargs or len(args) > first_number:
+            for value in (*args, *kwargs.values()):
+                if value.__class__ in _NUMPY_NUMBERS:
+                    args, kwargs = _numbers_plain(key, args, kwargs)
+                    break
+            if places and (kwargs or len(args) > 1):
+                _refuse_doubtful(places, key, fn, args, kwargs)
         try:
             if out is None:
                 return fn(*args, **kwargs)

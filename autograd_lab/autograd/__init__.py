@@ -90,7 +90,8 @@ def backward(
             if node is not None:
                 only.append(node)
     keep = THREAD.state.again or (create_graph if retain_graph is None else retain_graph)
-    index(keep), index(create_graph)  # PyTorch's engine takes numbers for them, and nothing else
+    if keep is not False or create_graph is not False:
+        index(keep), index(create_graph)  # PyTorch's engine takes numbers for them, and nothing else
     if len(roots) == 1 and only is None and not create_graph:
         (root, _), seed = roots[0]
         if root.whole_pass and root.whole_pass(seed, keep):

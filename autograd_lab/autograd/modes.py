@@ -28,6 +28,7 @@ class State:
         "in_creation_hook",
         "inference",
         "mutation",
+        "quiet",
         "run",
         "running",
         "saved_hooks",
@@ -66,6 +67,7 @@ class State:
         context = contextvars.Context()
         context.run(np.seterr, all="ignore")
         self.run = context.run
+        (self.quiet,) = context.items()  # NumPy's variable for this, and what it holds there
 
     def refresh(self):
         """Recompute `special` after a change."""

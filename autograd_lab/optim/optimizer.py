@@ -419,7 +419,9 @@ def check_rate(lr):
     """Raise ValueError, in PyTorch's words, for a learning rate that no optimizer can have."""
     if isinstance(lr, Tensor):
         require(lr.numel() == 1, "Tensor lr must be 1-element")
-    require(le(0.0, lr), f"Invalid learning rate: {lr}")
+    require(
+        le(0.0, lr), f"Invalid learning rate: {lr}"
+    )  # in this order Python's words for what is no number are PyTorch's
 
 
 def require(valid, message):

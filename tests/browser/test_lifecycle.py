@@ -235,6 +235,11 @@ def test_as_a_page_of_nbconvert(browser, saved, tmp_path):
     pictures = page.locator(".jp-OutputArea img")
     expect(pictures.first).to_be_visible()
     assert pictures.first.evaluate("e => e.naturalWidth") > 0
+    # the picture waits for a live stepper, then takes its place and pushes the embedded one down, under the pointer
+    page.wait_for_function(
+        """() => document.querySelector(".jp-OutputArea img").getBoundingClientRect().bottom
+                 < document.querySelector("iframe").getBoundingClientRect().top"""
+    )
     inside = page.frame_locator("iframe")
     inside.get_by_role("button", name="Last", exact=True).click()
     expect(inside.locator(".agl-count")).to_have_text("35 / 35")

@@ -10,6 +10,7 @@ import torch.distributions as D
 from torch.distributions import constraints as C, transforms as X, Normal
 torch.manual_seed(0)
 T, nan, inf = torch.tensor, float("nan"), float("inf")
+D.Distribution.set_default_validate_args(True)  # PyTorch's compiler, once loaded, has switched it off
 
 def told(fn, length=400):
     try:

@@ -294,7 +294,7 @@ N, seen = namedtuple("N", "a b"), []
 for t in (N(1, [2]), OrderedDict(b=1, a=(2,)), defaultdict(list, {"x": 1}), deque([1, 2], 3), [None, {}], ()):
     leaves, spec = P.tree_flatten(t)
     kind = P._get_node_type(t)
-    out[str(t)] = leaves, spec.type.__name__, spec.num_leaves, P.tree_unflatten(leaves, spec) == t, kind.__name__, kind in P.SUPPORTED_NODES, isinstance(spec, P.LeafSpec)
+    out[type(t).__name__] = leaves, spec.type.__name__, spec.num_leaves, P.tree_unflatten(leaves, spec) == t, kind.__name__, kind in P.SUPPORTED_NODES, isinstance(spec, P.LeafSpec)
 P.tree_map(lambda x: x, [1, (2, {"a": 3})], is_leaf=lambda x: (seen.append(str(x)), False)[1])
 out["asked"] = seen, P.SUPPORTED_NODES[dict].flatten_fn({"a": 1}), str(P.SUPPORTED_NODES[deque].unflatten_fn([1], 2))
 """

@@ -301,7 +301,12 @@ def _first(data):
 
 def _explain_type(array, data):
     kind = array.dtype.kind
-    if kind in "uO" and isinstance(_first(data), (int, float)):
+    strange = next(
+        (t for t in _types(data, set()) if not issubclass(t, (int, float, complex, str, np.generic))), None
+    )
+    if kind == "O" and strange is not None:
+        raise RuntimeError(f"Could not infer dtype of {strange.__name__}")
+    if kind in "uO":
         raise ValueError("Overflow when unpacking long long")
     if kind == "U" and not isinstance(_first(data), str):
         raise TypeError("new(): invalid data type 'str'")
@@ -553,6 +558,7 @@ def empty_strided(
     size, stride, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
 ):
     """Zeros laid out in memory with the given strides (torch.empty_strided)."""
+    on_cpu(device, pin_memory)
     dtype = float_type(dtype)
     if len(size) != len(stride):
         raise RuntimeError(
@@ -825,8 +831,8 @@ def is_floating_point(input):
 
 
 def is_complex(input):
-    """Always False: there are no complex tensors here."""
-    return False
+    """False for every tensor: there are no complex ones here."""
+    return input._data.dtype.kind == "c"
 
 
 def is_grad_dtype(dtype):

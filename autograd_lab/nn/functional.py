@@ -1,5 +1,6 @@
 """torch.nn.functional: layers without parameters of their own, as functions. The rules behind them are in ops/."""
 
+import inspect
 import math
 
 import numpy as np
@@ -53,13 +54,18 @@ def _with_inplace(name, doc):
     plain = getattr(activations, name, None) or FUNCTIONS[name]
     changing = getattr(activations, name + "_", None) or FUNCTIONS.get(name + "_") or METHODS.get(name + "_")
 
+    form = inspect.signature(plain)
+    last = len(form.parameters) - 1
+
     def fn(input, *args, inplace=False, **kwargs):
-        if args and isinstance(args[-1], bool):
+        if len(args) > last:
             *args, inplace = args
         return (changing if inplace else plain)(input, *args, **kwargs)
 
     fn.__name__ = fn.__qualname__ = name
     fn.__doc__ = doc
+    flag = inspect.Parameter("inplace", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=False)
+    fn.__signature__ = form.replace(parameters=[*form.parameters.values(), flag])
     return fn
 
 

@@ -87,7 +87,7 @@ def parse_to(*args, **kwargs):
     from ..creation import device
     from ..dtypes import dtype as dtype_type
     from ..dtypes import to_dtype
-    from ..ops.arguments import type_name
+    from ..ops.forms import type_name
 
     where, dtype, rest = kwargs.get("device"), kwargs.get("dtype"), list(args)
     waits_not = kwargs.get("non_blocking", False)

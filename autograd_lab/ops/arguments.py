@@ -1,122 +1,276 @@
 """What a function says of arguments that do not fit: what PyTorch's argument parser does.
 
-Functions here are plain Python and check little before they compute. A call that fails, however it fails, is held against the
-forms that PyTorch's function can be called in (signatures.txt): it may be an older form or one with numbers for tensors
-(`other_form`), and if it fits none, that is what the user is told, in PyTorch's words (`why`). A call that works is not looked at.
+Functions here are plain Python and check little before they compute. A call with arguments of types that a function has not
+seen is first held against the forms that PyTorch's function can be called in (forms.py), and refused in PyTorch's words if it
+fits none (`admit`, `why`). A call that fails all the same may be of an older form or have numbers for tensors (`other_form`).
 """
 
-import functools
-import re
-from pathlib import Path
+from ast import literal_eval
+from inspect import signature
 
 import numpy as np
 
 from ..autograd.variable import Variable
-from ..dtypes import dtype
-from ..random import Generator
 from ..warning import warn_once
+from .forms import ALIASES, TAKE_NUMBERS, forms_of, is_index, type_name
 
-# -- the forms of a call ------------------------------------------------------------------------------
+# -- before a call ------------------------------------------------------------------------------------
 
 
-class Form:
-    """One way to call a function: its parameters as (kind, name, is required, may be None)."""
+_NUMPY_NUMBERS = frozenset(
+    np.dtype(code).type for code in ("b", "B", "h", "H", "i", "I", "l", "L", "q", "Q", "e", "f", "d")
+)
+_TAKE_THEIR_TYPE = frozenset(("tensor", "as_tensor", "asarray", "scalar_tensor", "Tensor.new_tensor"))
+"""Functions for which a NumPy number is data of its own type. Everywhere else it is a plain number and widens nothing."""
 
-    def __init__(self, text):
-        self.text = text
-        self.params = []
-        self.positional = None
-        for part in text[1:-1].split(", ") if text != "()" else ():
-            if part == "*":
-                self.positional = len(self.params)
-                continue
-            head, _, default = part.partition(" = ")
-            kind, name = head.rsplit(" ", 1)
-            self.params.append((kind, name, not default, default in ("None", "") and bool(default)))
-        if self.positional is None:
-            self.positional = len(self.params)
-        self.required = sum(p[2] for p in self.params)
-        kinds = [p[0] for p in self.params[: self.positional]]
-        self.takes_ints = kinds == ["tuple of ints"]  # reshape(2, 3) for reshape((2, 3))
 
-    def shown(self):
-        """The form as messages show it."""
-        return self.text.replace(" = ...", " = None")
+class Seen(set):
+    """The types of arguments with which a function was called and which need no second look; of others, `ints` does.
 
-    def complaint(self, name, args, kwargs):
-        """What PyTorch says if it tries this form, or None if the call fits."""
-        given = len(args)
-        several = self.takes_ints and given > 1 and all(_is_int(a) for a in args)
-        if given > self.positional and not several:
-            return self._too_many(name, given)
-        unused = dict(kwargs)
-        for i, (kind, param, required, may_be_none) in enumerate(self.params):
-            by_place = i < min(given, self.positional)
-            if by_place:
-                value = args if several else args[i]
-                if several:
-                    continue
-            else:
-                alias = next((a for a in (param, *_ALIASES.get(param, ())) if a in unused), None)
-                if alias is None:
-                    if required:
-                        return self._missing(name, i)
-                    continue
-                value = unused.pop(alias)
-            if (value is None and may_be_none) or fits(kind, value):
-                continue
-            if kind == "Tensor" and _is_number(value) and name.removesuffix("_") in TAKE_NUMBERS:
-                continue
-            what = f"{name}(): argument '{param}'" + (f" (position {i + 1})" if by_place else "")
+    `ints` is {types: places of lists of ints}: what a list holds does not show in its type.
+    """
 
-            if isinstance(value, (tuple, list)) and kind.startswith("tuple of "):
-                inner = next(((j, v) for j, v in enumerate(value) if not fits(_ELEMENTS[kind], v)), None)
-                if inner is not None and kind == "tuple of Tensors":
-                    return f"expected Tensor as element {inner[0]} in argument {i}, but got {type_name(inner[1])}"
-                if inner is not None:
-                    return f"{what} must be {kind}, but found element of type {type_name(inner[1])} at pos {inner[0]}"
-            return f"{what} must be {kind.removesuffix(' or None')}, not {type_name(value)}"
-        for param in unused:
-            if any(p[1] == param for p in self.params):
-                return f"{name}() got multiple values for argument '{param}'"
-            return f"{name}() got an unexpected keyword argument '{param}'"
+    def __init__(self):
+        super().__init__()
+        self.ints = {}
+
+
+def admit(key, fn, args, kwargs, types, seen):
+    """(args, kwargs) of a call of `key`, with plain numbers for NumPy's and for tensors that stand for numbers.
+
+    `types` are those of the arguments, with the names of keywords between them. TypeError if PyTorch's function takes no such.
+    """
+    values = (*args, *kwargs.values()) if kwargs else args
+    ints = seen.ints.get(types)
+    if ints and not [v for i in ints for v in values[i] if v.__class__ is not int]:
+        return args, kwargs
+    bound = _bound_inside(key, fn, args, kwargs) if key in INSIDE else _bound(key, fn, args, kwargs)
+    if bound is None:
+        return args, kwargs
+    numbers = {}
+    for kind, _, value in filter(_is_for_number, bound):
+        for v in value if value is args else [value]:  # all of them are the ints in x.view(2, 3)
+            numbers[id(v)] = _as_number(kind, v)
+    if key not in _TAKE_THEIR_TYPE:
+        numbers.update((id(v), v.item()) for v in values if v.__class__ in _NUMPY_NUMBERS)
+    if numbers:
+        named = {k: numbers.get(id(v), v) for k, v in kwargs.items()}
+        return tuple([numbers.get(id(v), v) for v in args]), named
+    lists = [value for kind, _, value in bound if kind in _INTS and isinstance(value, (tuple, list))]
+    ints = [i for i, value in enumerate(values) if any(value is v for v in lists)]
+    if ints:
+        seen.ints[types] = ints
+    else:
+        seen.add(types)
+    return args, kwargs
+
+
+def _bound(key, fn, args, kwargs, called=None):
+    """[(kind, parameter, value)] by the form that a call fits, best one in which no tensor stands for a number.
+
+    Empty if PyTorch's function is plain Python, None if it has more forms than are known. `called` is its name in messages, if it
+    has another there.
+    """
+    known = forms_of(key)
+    if known is None:
+        return ()
+    name, forms, _ = known
+    fitting = [form.bound(args, kwargs) for form in forms if form.complaint(name, args, kwargs) is None]
+    if fitting:
+        best = next((b for b in fitting if not any(map(_is_for_number, b))), fitting[0])
+        for kind, param, value in best:
+            if kind in _INTS and isinstance(value, (tuple, list)):
+                _check_ints(name, param, value)
+        return best
+    if has_number_in_the_middle(key) and not kwargs:
         return None
-
-    def _too_many(self, name, given):
-        low, high = self.required, self.positional
-        verb = "was" if given == 1 else "were"
-        if low != high:
-            return f"{name}() takes from {low} to {high} positional arguments but {given} {verb} given"
-        return f"{name}() takes {high} positional argument{'s' * (high != 1)} but {given} {verb} given"
-
-    def _missing(self, name, start):
-        names = [f'"{p[1]}"' for p in self.params[start:] if p[2]]
-        plural = "s" if len(names) == 1 else ""  # the wrong way round, as PyTorch has it
-        return f"{name}() missing {len(names)} required positional argument{plural}: {', '.join(names)}"
+    text = why(key, fn, args, kwargs, None)
+    raise TypeError(text if called is None else text.replace(name, called, 1))
 
 
-TAKE_NUMBERS = {
-    "add",
-    "sub",
-    "subtract",
-    "mul",
-    "multiply",
-    "div",
-    "divide",
-    "true_divide",
-    "floor_divide",
+INSIDE = {
+    line.split()[0]: line.split()[1:]
+    for line in """
+        F.celu celu input alpha
+        F.elu nn.elu input alpha
+        F.glu nn.glu input dim
+        F.hardsigmoid nn.hardsigmoid input
+        F.hardswish nn.hardswish input
+        F.hardtanh nn.hardtanh input min_val max_val
+        F.leaky_relu nn.leaky_relu input negative_slope
+        F.mish nn.mish input
+        F.relu6 nn.relu6 input
+        F.rrelu rrelu input lower upper training
+        F.selu selu input
+        F.silu nn.silu input
+        F.threshold threshold input threshold value
+        F.batch_norm batch_norm input weight bias running_mean running_var training momentum eps True
+        F.instance_norm instance_norm input weight bias running_mean running_var use_input_stats momentum eps True
+        F.group_norm group_norm input num_groups weight bias eps True
+        F.layer_norm layer_norm input normalized_shape weight bias eps True
+        F.rms_norm rms_norm input normalized_shape weight eps
+        F.embedding embedding weight input padding_idx|-1 scale_grad_by_freq sparse
+        F.embedding_bag embedding_bag weight input offsets|input scale_grad_by_freq 0 sparse per_sample_weights False padding_idx
+        F.hinge_embedding_loss hinge_embedding_loss input target margin 0
+        F.margin_ranking_loss margin_ranking_loss input1 input2 target margin 0
+        F.cosine_embedding_loss cosine_embedding_loss input1 input2 target margin 0
+        F.triplet_margin_loss triplet_margin_loss anchor positive negative margin p eps swap 0
+        F.poisson_nll_loss poisson_nll_loss input target log_input full eps 0
+        F.nll_loss nn.nll_loss_nd input target weight 0 ignore_index
+        F.cross_entropy nn.cross_entropy_loss input target weight 0 ignore_index label_smoothing
+        F.multi_margin_loss nn.multi_margin_loss input target p margin weight 0
+        F.multilabel_margin_loss nn.multilabel_margin_loss input target 0
+        F.soft_margin_loss nn.soft_margin_loss input target 0
+        F.max_pool1d max_pool1d input kernel_size stride|() padding dilation ceil_mode
+        F.max_pool2d max_pool2d input kernel_size stride|() padding dilation ceil_mode
+        F.max_pool3d max_pool3d input kernel_size stride|() padding dilation ceil_mode
+        F.softmax Tensor.softmax dim|0 dtype
+        F.log_softmax Tensor.log_softmax dim|0 dtype
+        F.softmin Tensor.softmax dim|0 dtype
+        unique nn._unique2 input sorted= return_inverse= return_counts=
+        Tensor.unique nn._unique2 input sorted= return_inverse= return_counts=
+        unique_consecutive nn.unique_consecutive input return_inverse= return_counts= dim=
+        Tensor.unique_consecutive nn.unique_consecutive input return_inverse= return_counts= dim=
+    """.strip().splitlines()
 }
-"""The operations in which a number may stand for a tensor."""
+"""Functions that PyTorch has in Python, what each calls with which of its arguments, and what it puts for None there."""
 
-_ALIASES = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}
-"""NumPy's names for some parameters, which PyTorch takes too."""
 
-_ELEMENTS = {
-    "tuple of ints": "int",
-    "tuple of Tensors": "Tensor",
-    "tuple of floats": "float",
-    "tuple of bools": "bool",
-}
+_SELF = object.__new__(Variable)
+"""Stands for the tensor of a method, at which no check looks."""
+
+
+def _bound_inside(key, fn, args, kwargs):
+    """`_bound` for a function that hands its arguments on to another."""
+    inner, *names = INSIDE[key]
+    try:
+        bound = signature(fn).bind(*[_SELF] * key.startswith("Tensor."), *args, **kwargs)
+    except TypeError:
+        return None  # the call itself will say what is wrong
+    bound.apply_defaults()
+    given = bound.arguments
+    handed, named = [], {}
+    for word in names:
+        name, _, instead = word.rstrip("=").partition("|")
+        value = given[name] if name in given else literal_eval(name)
+        if value is None and instead:
+            value = given[instead] if instead in given else literal_eval(instead)
+        if word.endswith("="):
+            named[name] = value
+        else:
+            handed.append(value)
+    ending = "_" * bool(given.get("inplace")) + "_with_indices" * bool(given.get("return_indices"))
+    return _bound(inner, fn, handed, named, inner.rpartition(".")[2] + ending)
+
+
+_INTS = ("tuple of ints", "list of ints")
+_NUMBERS = ("int", "float", "Number", "tuple of floats", *_INTS)
+
+
+def _is_for_number(bound):
+    """Whether a tensor stands for a number. Whether it may depends on its dims, its dtype and whether it requires grad."""
+    kind, _, value = bound
+    return kind in _NUMBERS and _holds_tensor(value)
+
+
+def _check_ints(name, param, values):
+    """Raise TypeError for what is no int after the first of several, which decides on the form."""
+    for i, value in enumerate(values):
+        if not (isinstance(value, bool) or is_index(value)):
+            raise TypeError(
+                f"{name}(): argument '{param}' failed to unpack the object at pos {i + 1} with error"
+                f' "type must be tuple of ints,but got {type_name(value)}"'
+            )
+
+
+def _holds_tensor(value, depth=2):
+    """Whether it is a tensor, or a list with one, or a list of such lists; a list may hold itself."""
+    return isinstance(value, Variable) or (
+        depth > 0 and isinstance(value, (tuple, list)) and any(_holds_tensor(v, depth - 1) for v in value)
+    )
+
+
+def _whole(value):
+    return _as_number("int", value) if is_index(value) or isinstance(value, (tuple, list)) else value
+
+
+def _as_number(kind, value):
+    """A tensor as the number it stands for where `kind` is asked for, alone or in a list."""
+    if isinstance(value, (tuple, list)) and _holds_tensor(value):
+        return type(value)([_as_number(kind, v) for v in value])
+    if not isinstance(value, Variable) or value._data.size != 1 or value.requires_grad:
+        return value
+    return int(value.item()) if kind == "int" or kind in _INTS else value.item()
+
+
+# -- what the user is told ------------------------------------------------------------------------------
+
+
+def why(key, fn, args, kwargs, error):
+    """PyTorch's text for a call of `key` that failed with `error`, or None if its arguments are all right."""
+    if key in INSIDE:
+        try:
+            _bound_inside(key, fn, args, kwargs)
+        except TypeError as complaint:
+            return str(complaint)
+    known = forms_of(key)
+    if known is None:
+        return _of_plain_python(fn, args, kwargs, error)
+    name, forms, older = known
+    if forms[0].text == "()" and len(forms) == 1:
+        if kwargs:
+            return f"Tensor.{name}() takes no keyword arguments"
+        return f"Tensor.{name}() takes no arguments ({len(args)} given)" if args else None
+    complaints = [form.complaint(name, args, kwargs) for form in forms]
+    if None in complaints:
+        return None
+    if len(forms) == 1 and not older:
+        return complaints[0]
+    count = len(args) + len(kwargs)
+    plausible = [i for i, f in enumerate(forms) if f.required <= count <= len(f.params)]
+    if len(plausible) == 1:
+        return complaints[plausible[0]]
+    got = ", ".join([type_name(a) for a in args] + [f"{k}={type_name(v)}" for k, v in sorted(kwargs.items())])
+    got += ", " if kwargs and not args else ""
+    begin = f"{name}() received an invalid combination of arguments - got "
+    if len(forms) == 1:
+        last = [p[1] for p in forms[0].params[-len(kwargs) :]]  # where PyTorch looks for keywords
+        unknown = [k for k in kwargs if k not in last]
+        if unknown:
+            return f"{begin}unrecognized keyword arguments: {', '.join(unknown)}"
+        return f"{begin}({got}), but expected {forms[0].shown()}"
+    return begin + f"({got}), but expected one of:\n" + "".join(f" * {f.shown()}\n" for f in forms)
+
+
+TENSORS = {"input", "other", "weight", "target", "tensor", "query", "key", "value", "A", "B", "a", "b", "input1", "input2", "x1", "x2", "anchor", "positive", "negative", "logits", "log_probs", "grid", "theta"}  # fmt: skip
+"""Parameters of that name hold tensors, in the functions that PyTorch itself has in Python."""
+
+
+def _of_plain_python(fn, args, kwargs, error):
+    """For a function that is Python in PyTorch as well: Python's own errors stand; others may hide a wrong type."""
+    if not isinstance(error, (AttributeError, KeyError, StopIteration, TypeError)) or isinstance(
+        error, NotImplementedError
+    ):
+        return None
+    code = getattr(fn, "__code__", None)
+    if code is None:
+        return None
+    names = code.co_varnames[: code.co_argcount]
+    numbers = () if isinstance(error, AttributeError) else (int, float)
+    for i, (name, value) in enumerate([*zip(names, args, strict=False), *kwargs.items()]):
+        if name == "dim" and isinstance(value, (str, float)):  # handed on to the method
+            return f"{fn.__name__}(): argument 'dim' (position 1) must be int, not {type_name(value)}"
+        if name in TENSORS and value is not None and not isinstance(value, (Variable, *numbers)):
+            place = f" (position {i + 1})" if i < len(args) else ""
+            return f"{fn.__name__}(): argument '{name}'{place} must be Tensor, not {type_name(value)}"
+    if isinstance(error, (AttributeError, StopIteration)) or (isinstance(error, KeyError) and kwargs):
+        first = next((a for a in (*args, *kwargs.values()) if not isinstance(a, Variable)), None)
+        if first is not None or args:
+            return f"{fn.__name__}(): an argument of type {type_name(first if first is not None else args[0])} does not fit: {error}"
+    return None
+
+
+# -- older forms, and others ----------------------------------------------------------------------------
 
 
 def other_form(key, args, kwargs, error):
@@ -152,6 +306,11 @@ _OPERANDS = {
 }  # fmt: skip
 
 
+def has_number_in_the_middle(key):
+    """Whether the function of that key has deprecated forms with a number among its tensors."""
+    return key.rpartition(".")[2].rstrip("_") in (*_SCALED, *_PRODUCTS)
+
+
 def number_in_the_middle(key, args, kwargs):
     """(args, kwargs) of a deprecated form such as x.add_(2, y), which means x.add_(y, alpha=2); None if it is none."""
     name = key.rpartition(".")[2].rstrip("_")
@@ -159,12 +318,14 @@ def number_in_the_middle(key, args, kwargs):
     count = len(args) + method
     if kwargs or not args:
         return None
+    if not has_number_in_the_middle(key):
+        return None
     if name in _SCALED:
         at = 0 if method else 1
         if count != (3 if _SCALED[name] == "alpha" else 4) or not _is_factor(args[at]):
             return None
         new = (*args[:at], *args[at + 1 :]), {_SCALED[name]: args[at]}
-    elif name in _PRODUCTS:
+    else:
         if count not in (4, 5) or not _is_factor(args[0]):
             return None
         named = {"beta": args[0]}
@@ -174,8 +335,6 @@ def number_in_the_middle(key, args, kwargs):
                 return None
             named["alpha"], rest = rest[0], rest[1:]
         new = rest if method else (args[1], *rest), named
-    else:
-        return None
     if name in ("add", "sub") and _is_factor(new[0][-1]):  # x.add(1, 2): both are numbers
         from .rule import tensor_of
 
@@ -211,34 +370,15 @@ def _is_factor(value):
 
 
 def with_numbers(key, args, kwargs):
-    """The arguments with Python numbers where tensors of one element stand for a dim, a size, a rate; None if there are none.
-
-    For the first form of the function that the call fits.
-    """
-    if not any(map(_holds_tensor, (*args, *kwargs.values()))):
+    """The arguments with plain numbers where tensors of one element stand for sizes; None if there are none."""
+    if key not in _WITH_SIZES or not any(map(_holds_tensor, (*args[1:], *kwargs.values()))):
         return None
-    known = forms_of(key)
-    if known is None and key not in _WITH_SIZES:
-        return None
-    if known is None:
-        numbers = (*args[:1], *map(_whole, args[1:]))
-        named_numbers = {k: _whole(v) for k, v in kwargs.items()}
-        return _if_changed(args, kwargs, numbers, named_numbers)
-    found = []
-    for form in known[1]:
-        if form.complaint(known[0], args, kwargs) is not None:
-            continue
-        if form.takes_ints and len(args) > 1:
-            kinds = ["int"] * len(args)
-        else:
-            kinds = [kind for kind, *_ in form.params]
-        named = {name: kind for kind, name, *_ in form.params}
-        numbers = [_as_number(kind, value) for kind, value in zip(kinds, args, strict=False)]
-        named_numbers = {k: _as_number(named.get(k, ""), v) for k, v in kwargs.items()}
-        found.append(_if_changed(args, kwargs, (*numbers, *args[len(numbers) :]), named_numbers))
+    numbers = (*args[:1], *map(_whole, args[1:]))
+    named_numbers = {k: _whole(v) for k, v in kwargs.items()}
+    same = all(a is b for a, b in zip(numbers, args, strict=True))
     return (
-        found[0] if found and None not in found else None
-    )  # where one form takes the tensors, they are meant
+        None if same and all(named_numbers[k] is v for k, v in kwargs.items()) else (numbers, named_numbers)
+    )
 
 
 _WITH_SIZES = {
@@ -250,33 +390,6 @@ _WITH_SIZES = {
 """Functions that are written in Python in PyTorch, and hand sizes on to one that takes tensors for them."""
 
 
-def _if_changed(args, kwargs, numbers, named_numbers):
-    same = all(a is b for a, b in zip(numbers, args, strict=True))
-    return (
-        None if same and all(named_numbers[k] is v for k, v in kwargs.items()) else (numbers, named_numbers)
-    )
-
-
-def _holds_tensor(value, depth=2):
-    """Whether it is a tensor, or a list with one, or a list of such lists; a list may hold itself."""
-    return isinstance(value, Variable) or (
-        depth > 0 and isinstance(value, (tuple, list)) and any(_holds_tensor(v, depth - 1) for v in value)
-    )
-
-
-def _whole(value):
-    return _as_number("int", value) if _is_int(value) or isinstance(value, (tuple, list)) else value
-
-
-def _as_number(kind, value):
-    if kind in ("int", "float", "Number", "tuple of ints", "tuple of floats"):
-        if isinstance(value, Variable):
-            return value.item() if value._data.size == 1 and not value.requires_grad else value
-        if isinstance(value, (tuple, list)) and _holds_tensor(value):
-            return type(value)([_as_number("Number", v) for v in value])
-    return value
-
-
 def own_names(key, kwargs, error):
     """`kwargs` with NumPy's names replaced by PyTorch's, if that is what a call of `key` failed of; else None."""
     known = forms_of(key) if kwargs and isinstance(error, TypeError) else None
@@ -286,7 +399,7 @@ def own_names(key, kwargs, error):
     renamed = {
         alias: name
         for name in names
-        for alias in _ALIASES.get(name, ())
+        for alias in ALIASES.get(name, ())
         if alias in kwargs and alias not in names
     }
     if not renamed or any(name in kwargs for name in renamed.values()):
@@ -306,145 +419,3 @@ def by_place(key, args, kwargs, error):
             break
         placed.append(rest.pop(name))
     return (placed, rest) if len(placed) > len(args) else None
-
-
-def _is_int(v):
-    if isinstance(v, Variable):
-        return v._data.size == 1 and v._data.dtype.kind in "iu"
-    return isinstance(v, (int, np.integer)) and not isinstance(v, bool)
-
-
-def _is_number(v):
-    return isinstance(v, (int, float, complex, np.number, np.bool_)) or (
-        isinstance(v, Variable) and v._data.ndim == 0 and not v.requires_grad
-    )
-
-
-_KINDS = {
-    "Tensor": lambda v: isinstance(v, Variable),
-    "Number": _is_number,
-    "int": _is_int,
-    "float": _is_number,
-    "bool": lambda v: isinstance(v, bool),
-    "str": lambda v: isinstance(v, str),
-    "Tensor or None": lambda v: v is None or isinstance(v, Variable),
-    "tuple of ints": lambda v: _is_int(v) or (isinstance(v, (tuple, list)) and all(map(_is_int, v))),
-    "tuple of Tensors": lambda v: isinstance(v, (tuple, list)) and all(isinstance(t, Variable) for t in v),
-    "tuple of floats": lambda v: isinstance(v, (tuple, list)) and all(map(_is_number, v)),
-    "torch.dtype": lambda v: isinstance(v, dtype) or (isinstance(v, type) and v in (float, int, bool)),
-    "torch.device": lambda v: not isinstance(v, (Variable, float, tuple, list)),
-    "torch.Generator": lambda v: isinstance(v, Generator),
-}
-
-
-def fits(kind, value):
-    """Whether `value` may be passed where PyTorch's parser wants `kind`; unknown kinds take anything."""
-    check = _KINDS.get(kind)
-    return check is None or bool(check(value))
-
-
-def type_name(value):
-    """The type of an argument as PyTorch's messages put it."""
-    if isinstance(value, Variable):
-        return "Parameter" if type(value).__name__ == "Parameter" else "Tensor"
-    if isinstance(value, dtype):
-        return "torch.dtype"
-    kind = type(value)
-    if kind.__module__.startswith("autograd_lab.") and kind.__name__ in ("device", "layout", "memory_format"):
-        return f"torch.{kind.__name__}"
-    return kind.__name__ if kind.__module__ != "numpy" else f"numpy.{kind.__name__}"
-
-
-@functools.cache
-def forms_of(key):
-    """(the name in messages, the forms, whether there are older ones) of a function; None if PyTorch's is plain Python."""
-    table = known()
-    if key in table:
-        return table[key]
-    if key.startswith("Tensor.") and key[7:] in table:
-        name, forms, older = table[key[7:]]
-        return name, [Form(_method_form(f.text)) for f in forms], older
-    return None
-
-
-def _method_form(text):
-    """The form of the method of a function: without `input` and `out`."""
-    return re.sub(
-        r"^\(Tensor input(, )?", "(", re.sub(r"(, \*)?, (Tensor|tuple of Tensors) out = None(?=\))", "", text)
-    )
-
-
-@functools.cache
-def known():
-    """{key: (name, forms, whether there are older ones)} of the file, read when the first call fails."""
-    table, found, open_group = {}, [], False
-    for line in Path(__file__).with_name("signatures.txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("("):
-            if not open_group:
-                found, open_group = [], True
-            found.append(line)
-        elif line.startswith(" "):
-            open_group = False
-            forms = [Form(f) for f in found if f != "(...)"]
-            for label in line.split():
-                key, _, said = label.partition("=")
-                place, _, bare = key.rpartition(".")
-                shown = f"{place}_{bare}" if place in ("linalg", "special") else bare
-                table[key] = said or shown, forms, "(...)" in found
-    return table
-
-
-def why(key, fn, args, kwargs, error):
-    """PyTorch's text for a call of `key` that failed with `error`, or None if its arguments are all right."""
-    known = forms_of(key)
-    if known is None:
-        return _of_plain_python(fn, args, kwargs, error)
-    name, forms, older = known
-    if forms[0].text == "()" and len(forms) == 1:
-        if kwargs:
-            return f"Tensor.{name}() takes no keyword arguments"
-        return f"Tensor.{name}() takes no arguments ({len(args)} given)" if args else None
-    complaints = [form.complaint(name, args, kwargs) for form in forms]
-    if None in complaints:
-        return None
-    if len(forms) == 1 and not older:
-        return complaints[0]
-    count = len(args) + len(kwargs)
-    plausible = [i for i, f in enumerate(forms) if f.required <= count <= len(f.params)]
-    if len(plausible) == 1:
-        return complaints[plausible[0]]
-    got = ", ".join([type_name(a) for a in args] + [f"{k}={type_name(v)}" for k, v in kwargs.items()])
-    got += ", " if kwargs and not args else ""
-    begin = f"{name}() received an invalid combination of arguments - got "
-    if len(forms) == 1:
-        last = [p[1] for p in forms[0].params[-len(kwargs) :]]  # where PyTorch looks for keywords
-        unknown = [k for k in kwargs if k not in last]
-        if unknown:
-            return f"{begin}unrecognized keyword arguments: {', '.join(unknown)}"
-        return f"{begin}({got}), but expected {forms[0].shown()}"
-    return begin + f"({got}), but expected one of:\n" + "".join(f" * {f.shown()}\n" for f in forms)
-
-
-TENSORS = {"input", "other", "weight", "target", "tensor", "query", "key", "value", "A", "B", "a", "b", "input1", "input2", "x1", "x2", "anchor", "positive", "negative", "logits", "log_probs", "grid", "theta"}  # fmt: skip
-"""Parameters of that name hold tensors, in the functions that PyTorch itself has in Python."""
-
-
-def _of_plain_python(fn, args, kwargs, error):
-    """For a function that is Python in PyTorch as well: Python's own errors stand; others may hide a wrong type."""
-    if not isinstance(error, (AttributeError, KeyError, StopIteration, TypeError)) or isinstance(
-        error, NotImplementedError
-    ):
-        return None
-    code = getattr(fn, "__code__", None)
-    if code is None:
-        return None
-    names = code.co_varnames[: code.co_argcount]
-    for i, (name, value) in enumerate([*zip(names, args, strict=False), *kwargs.items()]):
-        if name in TENSORS and value is not None and not isinstance(value, (Variable, int, float)):
-            place = f" (position {i + 1})" if i < len(args) else ""
-            return f"{fn.__name__}(): argument '{name}'{place} must be Tensor, not {type_name(value)}"
-    if isinstance(error, (AttributeError, StopIteration)) or (isinstance(error, KeyError) and kwargs):
-        first = next((a for a in (*args, *kwargs.values()) if not isinstance(a, Variable)), None)
-        if first is not None or args:
-            return f"{fn.__name__}(): an argument of type {type_name(first if first is not None else args[0])} does not fit: {error}"
-    return None

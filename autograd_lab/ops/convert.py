@@ -13,7 +13,7 @@ from ..dtypes import ALL, fill_value_as, to_dtype
 from ..dtypes import dtype as dtype_type
 from ..layout import contiguous_format, preserve_format
 from . import both
-from .arguments import type_name
+from .forms import type_name
 from .rule import FUNCTIONS, METHODS, Rule, function, method, tensor_of
 from .shapes import cast, sizes_of
 

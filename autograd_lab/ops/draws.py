@@ -458,8 +458,7 @@ def bernoulli_(self, p=0.5, *, generator=None):
     """Overwrite with ones, with probability p (a number or a tensor), and zeros."""
     if isinstance(p, Variable):
         return apply_inplace(BernoulliBackward1, (self,), _coin(_probabilities(p), generator))
-    if not 0 <= p <= 1:
-        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    _check_probability(p)
     return apply_inplace(BernoulliBackward2, (self,), _coin(p, generator))
 
 
@@ -467,9 +466,15 @@ def bernoulli_(self, p=0.5, *, generator=None):
 def bernoulli(input, p=None, *, generator=None):
     """Ones with the probabilities in `input` (or with probability p), and zeros (torch.bernoulli)."""
     if p is not None:
+        _check_probability(p)
         return apply(BernoulliBackward1, (input,), _coin(p, generator))
     floats_only(input._data, "bernoulli_tensor_cpu_p_")
     return apply(BernoulliBackward0, (input,), _coin(_probabilities(input), generator))
+
+
+def _check_probability(p):
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p:g}")
 
 
 def _probabilities(t):

@@ -6,8 +6,10 @@ import numpy as np
 
 from ..autograd.errors import CPP_NAMES
 from ..autograd.record import apply
+from ..autograd.variable import Variable
 from ..layout import rows
 from . import both
+from .forms import type_name
 from .products import bmm
 from .rule import Rule, function, no_bools
 
@@ -30,6 +32,9 @@ def einsum(equation, *operands):
             "einsum(): must specify the equation string and at least one operand, or at least one operand and its "
             "subscripts list"
         )
+    for i, operand in enumerate(operands):
+        if not isinstance(operand, Variable):
+            raise TypeError(f"expected Tensor as element {i} in argument 1, but got {type_name(operand)}")
     plan = _Plan(equation, operands)
     ready = [plan.aligned(i, t) for i, t in enumerate(operands)]
     out = ready[0]

@@ -547,12 +547,14 @@ def _pinv_vjp(g, a, y):
     return -T(k @ y) + inner + yk - rest
 
 
-def pinv(A, *, atol=None, rtol=None, hermitian=False):
+def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
     """The pseudo-inverse (torch.linalg.pinv).
 
     Singular values count as zero up to atol, or up to rtol times the largest one of their matrix, whichever is more. Both are
     numbers, or tensors with one for each matrix; rtol is as small as the type allows where it is not given and atol is not above 0.
+    `rcond` is the older name of rtol. With `hermitian`, only the lower triangle of A is read.
     """
+    rtol = rcond if rcond is not None else rtol
     x = A._data
     if x.ndim < 2 or x.dtype.name not in ("float32", "float64"):
         raise RuntimeError(
@@ -570,7 +572,7 @@ def pinv(A, *, atol=None, rtol=None, hermitian=False):
     if rtol is None:
         part = np.where(np.asarray(least) > 0, 0.0, max(x.shape[-2:]) * float(np.finfo(x.dtype).eps))
     if x.size and np.any(np.asarray(least) > 0):
-        largest = np.linalg.norm(x, 2, (-2, -1))
+        largest = abs(np.linalg.eigvalsh(x)).max(-1) if hermitian else np.linalg.norm(x, 2, (-2, -1))
         try:
             part = np.maximum(part, least / np.where(largest, largest, np.inf))
         except ValueError:
@@ -1695,7 +1697,7 @@ def matrix_rank(A, *, tol=None, atol=None, rtol=None, hermitian=False):
         )
     if A._data.dtype.name not in ("float32", "float64"):
         raise RuntimeError("This function doesn't handle types other than float and double")
-    values = np.linalg.svd(A._data, compute_uv=False)
+    values = abs(np.linalg.eigvalsh(A._data)) if hermitian else np.linalg.svd(A._data, compute_uv=False)
     given = tol, atol, rtol
     tol, atol, rtol = (t._data if isinstance(t, Variable) else t for t in given)
     least = tol if tol is not None else 0.0 if atol is None else atol

@@ -11,7 +11,7 @@ from ..autograd.record import RANK
 from ..autograd.variable import Variable
 from ..dtypes import to_dtype
 from ..warning import warn
-from .arguments import forms_of, type_name
+from .forms import forms_of, type_name
 from .rule import METHODS
 
 _MADE_IN_ROWS = ("arange", "range", "linspace", "logspace")

@@ -841,6 +841,9 @@ def round_(self, *, decimals=None):
     return _round_(self) if decimals is None else apply_inplace(RoundBackward1, (self,), decimals)
 
 
+FUNCTIONS["round_"] = round_
+
+
 @unary("frac", integer=True)
 class FracBackward0(Rule):
     """Fractional part.

@@ -3,13 +3,12 @@
 from inspect import CO_VARARGS, CO_VARKEYWORDS, unwrap
 from types import FunctionType
 
-import numpy as np
-
 from ..autograd.batch import RefusedError
 from ..autograd.modes import THREAD
 from ..autograd.views import check_writable
+from ..creation import on_cpu
 from ..layout import layout, strided
-from .arguments import other_form, why
+from .arguments import Seen, admit, other_form, why
 from .out import refuse_dual, typed_as, write_out
 
 
@@ -41,35 +40,6 @@ def takes_nothing(fn):
     )
 
 
-_NUMPY_NUMBERS = frozenset(
-    np.dtype(code).type for code in ("b", "B", "h", "H", "i", "I", "l", "L", "q", "Q", "e", "f", "d")
-)
-_TAKE_THEIR_TYPE = frozenset(("tensor", "as_tensor", "asarray", "scalar_tensor", "Tensor.new_tensor"))
-"""Functions for which a NumPy number is data of its own type. Everywhere else it is a plain number and widens nothing."""
-
-
-def _plain(value):
-    return value.item() if value.__class__ in _NUMPY_NUMBERS else value
-
-
-def _numbers_plain(key, args, kwargs):
-    """The arguments of a call of `key` with Python's numbers for NumPy's."""
-    if key in _TAKE_THEIR_TYPE:
-        return args, kwargs
-    return tuple(map(_plain, args)), {k: _plain(v) for k, v in kwargs.items()}
-
-
-_FLAGS = frozenset([
-    "accumulate", "descending", "include_self", "keepdim", "largest", "return_counts", "return_inverse", "sorted", "stable", "transpose",
-    "unbiased", "unitriangular", "upper",
-])  # fmt: skip
-"""Parameters that PyTorch's parser takes for bools only, while Python would take a number or None as well."""
-
-
-_NONE_IS_ALL = frozenset(("sum", "mean", "std", "var", "std_mean", "var_mean"))
-"""Functions that take None for all dims, though the forms in PyTorch's messages do not say so."""
-
-
 _NEVER_NUMBERS = frozenset(("input", "target", "weight", "bias", "mat1", "mat2", "inplace"))
 
 
@@ -80,40 +50,19 @@ def _first_number(fn):
     return next((i for i, name in enumerate(names) if name not in _NEVER_NUMBERS), len(names))
 
 
-def _doubtful_places(fn, skip):
-    """[(place, name)] of the parameters of `fn` of which some values would pass here but not in PyTorch: flags, and None for a dim."""
-    code = unwrap(fn).__code__
-    dim = () if fn.__name__ in _NONE_IS_ALL else ("dim",)
-    names = code.co_varnames[skip : code.co_argcount + code.co_kwonlyargcount]
-    last = code.co_argcount - skip
-    return tuple(
-        (i if i < last else len(names), name) for i, name in enumerate(names) if name in _FLAGS or name in dim
-    )
-
-
-def _refuse_doubtful(places, key, fn, args, kwargs):
-    """Raise TypeError for a number or None as a flag, or None as a dim, if no form of the function takes it."""
-    for i, name in places:
-        value = args[i] if i < len(args) else kwargs.get(name, True)
-        if value is None or (name in _FLAGS and not isinstance(value, bool)):
-            complaint = why(key, fn, args, kwargs, None)
-            if complaint is not None:
-                raise TypeError(complaint)
-
-
 def _public(fn, key, module):
-    places, first_number = _doubtful_places(fn, 0), _first_number(fn)
+    first_number, seen = _first_number(fn), Seen()
 
     def call(*args, out=None, **kwargs):
-        if kwargs and "layout" in kwargs:
-            _check_layout(kwargs["layout"])
         if kwargs or len(args) > first_number:
-            for value in (*args, *kwargs.values()):
-                if value.__class__ in _NUMPY_NUMBERS:
-                    args, kwargs = _numbers_plain(key, args, kwargs)
-                    break
-            if places and (kwargs or len(args) > 1):
-                _refuse_doubtful(places, key, fn, args, kwargs)
+            types = (
+                (*map(type, args), *kwargs, *map(type, kwargs.values())) if kwargs else (*map(type, args),)
+            )
+            if types not in seen:
+                args, kwargs = admit(key, fn, args, kwargs, types, seen)
+            if kwargs and ("layout" in kwargs or "device" in kwargs):
+                _check_layout(kwargs.get("layout"))
+                on_cpu(kwargs.get("device"))
         try:
             if out is None:
                 return fn(*args, **kwargs)
@@ -151,17 +100,17 @@ def _check_layout(wanted):
 
 
 def _public_method(fn, key):
-    places = _doubtful_places(fn, 1)
+    seen, any_number = Seen(), bool(unwrap(fn).__code__.co_flags & CO_VARARGS)
 
     def call(self, *args, **kwargs):
         if kwargs and "layout" in kwargs:
             _check_layout(kwargs["layout"])
-        for value in (*args, *kwargs.values()) if kwargs else args:
-            if value.__class__ in _NUMPY_NUMBERS:
-                args, kwargs = _numbers_plain(key, args, kwargs)
-                break
-        if places and (kwargs or len(args) > 1 or (args and args[0] is None)):
-            _refuse_doubtful(places, key, fn, args, kwargs)
+        if args or kwargs or any_number:
+            types = (
+                (*map(type, args), *kwargs, *map(type, kwargs.values())) if kwargs else (*map(type, args),)
+            )
+            if types not in seen:
+                args, kwargs = admit(key, fn, args, kwargs, types, seen)
         try:
             result = fn(self, *args, **kwargs)
             if result is not NotImplemented:

@@ -195,21 +195,14 @@ def renorm_(self, p, dim, maxnorm):
 @function(method=False)
 def real(input):
     """`input` itself: it is not complex (torch.real)."""
+    if not isinstance(input, Variable):
+        raise TypeError("what is not a Tensor has no real part here")
     return input
 
 
 FUNCTIONS["conj"] = METHODS["conj"] = METHODS["conj_physical"] = real
-
-
-@function
-def resolve_conj(input):
-    """`input` itself: it is not complex (torch.resolve_conj)."""
-    if not isinstance(input, Variable):
-        raise TypeError("resolve_conj() takes a Tensor")
-    return input
-
-
-FUNCTIONS["resolve_neg"] = METHODS["resolve_neg"] = resolve_conj
+for _name in ("resolve_conj", "resolve_neg"):
+    FUNCTIONS[_name] = METHODS[_name] = real
 METHODS["is_signed"] = FUNCTIONS["is_signed"] = lambda self: self.dtype.is_signed
 
 

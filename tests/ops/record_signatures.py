@@ -10,9 +10,12 @@ import re
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
+
+from autograd_lab.ops.arguments import INSIDE
 
 TARGET = Path(__file__).parents[2] / "autograd_lab" / "ops" / "signatures.txt"
-PLACES = ("", "F.", "linalg.", "special.", "Tensor.")
+PLACES = ("", "F.", "nn.", "linalg.", "special.", "Tensor.")
 SKIP = {
     "apply_",
     "map_",
@@ -57,7 +60,8 @@ def keyword_names(torch):
     """Every name that some operation of PyTorch takes as a keyword only."""
     schemas = torch._C._jit_get_all_schemas()
     given = {a.name for schema in schemas for a in schema.arguments if a.kwarg_only}
-    return sorted(given | {"out", "dtype", "layout", "device", "pin_memory", "requires_grad", "generator"})
+    by_hand = {"out", "dtype", "layout", "device", "pin_memory", "requires_grad", "generator", "as_tuple"}
+    return sorted(given | by_hand)
 
 
 def forms(fn, stand_in, keyword_names):
@@ -94,10 +98,59 @@ def forms(fn, stand_in, keyword_names):
             answer(fn, args[:count], {**given, name: Nothing()}),
         )
         if says:
+            refuses_none = f"'{name}'" in answer(fn, args[:count], {**given, name: None, "_": None})
             if name in needed:
                 given[name] = stand_in[says.group(1)]
-            keywords.append(f"{says.group(1)} {name}" + ("" if name in needed else " = None"))
+            default = "" if name in needed else " = ..." if refuses_none else " = None"
+            keywords.append(f"{says.group(1)} {name}{default}")
     return [", ".join([*parts, "*", *keywords] if keywords else parts)]
+
+
+def marked(fn, found, stand_in):
+    """The forms with what no message shows: `dim?` takes None, and `dims[]` takes ints in a list only."""
+    return [
+        form if form == "..." else ", ".join(_marked(fn, form, part, stand_in) for part in form.split(", "))
+        for form in found
+    ]
+
+
+def _marked(fn, form, part, stand_in):
+    head, _, default = part.partition(" = ")
+    kind, _, name = head.rpartition(" ")
+    if name == "out" or not kind:
+        return part
+    mark = ""
+    if default != "None" and " or None" not in kind and not _refused(fn, form, name, None, stand_in):
+        mark = "?"
+    if kind == "tuple of ints" and _refused(fn, form, name, 1, stand_in, alone=_alone(form)):
+        mark += "[]"
+    return part.replace(head, head + mark)
+
+
+def _alone(form):
+    """Whether the ints of a form may come without a list: as in view(2, 3)."""
+    return len(form.partition(", *")[0].split(", ")) == 1
+
+
+def _refused(fn, form, name, value, stand_in, alone=False):
+    """Whether PyTorch's parser takes no call of this form with `value` for the argument `name`, by name if it is `alone`."""
+    args, kwargs, by_name = [], {}, alone
+    for part in form.split(", "):
+        if part == "*":
+            by_name = True
+            continue
+        head, _, default = part.partition(" = ")
+        kind, _, param = head.rpartition(" ")
+        given = value if param == name else stand_in.get(kind)
+        if default and param != name:
+            by_name = True  # left out, and so are the places after it
+        elif by_name or default:
+            kwargs[param] = given
+            by_name = True
+        else:
+            args.append(given)
+    text = answer(fn, args, kwargs)
+    return "invalid combination" in text or "must be" in text
 
 
 def without_input(form):
@@ -119,19 +172,27 @@ def recorded(torch, ours):
     names = keyword_names(torch)
     for place in PLACES:
         theirs, mine = torch, ours
-        if place:
+        if place == "nn.":  # what functions of PyTorch call, and no user
+            names_there = {inner[3:] for inner, *_ in INSIDE.values() if inner.startswith("nn.")}
+            mine = theirs = SimpleNamespace(
+                **{
+                    n: getattr(torch._C._nn, n, None) or getattr(torch._C._VariableFunctions, n)
+                    for n in names_there
+                }
+            )
+        elif place:
             where = {"F.": "nn.functional"}.get(place, place[:-1])
             for part in where.split("."):
                 theirs, mine = getattr(theirs, part), getattr(mine, part)
         for name in sorted(dir(theirs)):
-            if name.startswith("_") or name in SKIP or not hasattr(mine, name):
+            if (name.startswith("_") and place != "nn.") or name in SKIP or not hasattr(mine, name):
                 continue
             fn = getattr(theirs, name)
             if place == "Tensor." and type(fn).__name__ == "method_descriptor":
                 fn = getattr(torch.ones(2, 2), name)
             if type(fn).__name__ != "builtin_function_or_method":
                 continue
-            found = forms(fn, stand_in, names)
+            found = marked(fn, forms(fn, stand_in, names), stand_in)
             if place == "Tensor." and [without_input(f) for f in functions.get(name, ())] == found:
                 continue  # the method's forms follow from the function's
             if not place:
@@ -153,7 +214,7 @@ def text(groups, version):
     lines = [
         f"# What the functions of PyTorch {version} take, as its own messages put it: the forms of a call, and",
         "# under them the names that have these forms. `...`: an optional argument that may not be None, or older",
-        "# forms that no message mentions. tests/ops/record_signatures.py writes this file.",
+        "# forms that no message mentions. `?`: may be None, though no message says so. `[]`: takes no lone number. tests/ops/record_signatures.py writes this file.",
     ]
     for found, names in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
         lines.append(found)

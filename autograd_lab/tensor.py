@@ -40,7 +40,9 @@ class Tensor(Variable):
     """
 
     __slots__ = ()
-    __hash__ = object.__hash__
+
+    def __hash__(self):
+        return id(self)
 
     def __new__(cls, *data):
         from .creation import legacy_tensor

@@ -42,6 +42,11 @@ class saved_tensors_hooks:  # noqa: N801 - PyTorch's name
         state = THREAD.state
         if state.saved_hooks_disabled:
             raise RuntimeError(state.saved_hooks_disabled[-1])
+        if not (callable(self.pack_hook) and callable(self.unpack_hook)):
+            raise TypeError(
+                "_push_saved_tensors_default_hooks(): incompatible function arguments. The following argument types are "
+                "supported:\n    1. (arg0: Callable, arg1: Callable) -> None"
+            )
         state.saved_hooks.append((self.pack_hook, self.unpack_hook))
         state.refresh()
 

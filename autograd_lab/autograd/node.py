@@ -157,7 +157,7 @@ class Node(metaclass=NodeType):
     def restore(self, i, t):
         """Saved tensor `i` as the user knew it: an operand is itself; a result gets its history back."""
         nr = self.result_number(i)
-        if nr is None:
+        if nr is None or t._data.dtype.kind != "f":
             return t
         out = wrap(t._array(), (self, nr), t._box)
         dual = THREAD.state.dual
@@ -255,10 +255,9 @@ class Node(metaclass=NodeType):
         return self._hooks().metadata
 
     def _hooks(self):
-        hooks = self.hooks
-        if hooks is None:
-            hooks = self.hooks = NodeHooks()
-        return hooks
+        if self.hooks is None:
+            self.hooks = NodeHooks()
+        return self.hooks
 
     def register_hook(self, fn):
         """Call fn(grad_inputs, grad_outputs) after the node ran; a tuple it returns replaces grad_inputs."""
@@ -271,11 +270,14 @@ class Node(metaclass=NodeType):
     def __call__(self, *grads):
         """Run the rule by hand: one gradient Tensor (or None) per output in, one per operand out.
 
-        Raises TypeError for another number of gradients.
+        Raises TypeError for another number of gradients, or what is none.
         """
         count = 1 if self.plain else self.n_outputs
         if len(grads) != count:
             raise TypeError(f"expected {count} arguments, got {len(grads)} instead")
+        for i, g in enumerate(grads):
+            if not isinstance(g, Variable | None):
+                raise TypeError(f"argument {i} is not a Variable")
         g = grads[0] if self.plain else list(grads)
         if self.skips_undefined and all(g is None for g in grads):
             out = (None,) * len(self._edges)
@@ -286,9 +288,7 @@ class Node(metaclass=NodeType):
             from .engine import fold
 
             out = fold(self, out)
-        out = tuple(
-            [g if fn is not None else None for g, (fn, _) in zip(out, self.next_functions, strict=False)]
-        )
+        out = tuple([fn and g for g, (fn, _) in zip(out, self.next_functions, strict=False)])
         return out[0] if len(out) == 1 else out
 
 

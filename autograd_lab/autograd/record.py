@@ -11,7 +11,8 @@ from .halves import HALF, in_single
 from .memory import check_overlap, same_elements, settled, shares_places
 from .modes import THREAD, WATCHERS, tell
 from .node import count_down, new, save
-from .variable import INFERENCE, NO_EDGE, Registry, Variable, alias, bump_version, find_edge, wrap
+from .saved import as_packed
+from .variable import INFERENCE, NO_EDGE, Registry, alias, bump_version, find_edge, wrap
 from .views import DEFAULT, check_writable, make_view, rebase_history
 
 
@@ -74,17 +75,17 @@ def apply(rule, inputs, *args):
 
 
 def node_for(rule, edges, inputs, outputs, args):
-    """A node of class `rule` that keeps what the rule says it saves."""
+    """A node of class `rule` that keeps what the rule says it saves; no results if `outputs` is None."""
     if rule.shape_names:
         args = (*args, *[inputs[i]._data.shape for i in rule.shape_names])
     saved = ()
     if rule.saves:
         saved = []
         for _name, where, nr, users in rule.save_plan:
-            if users is not None and not any(edges[i] is not NO_EDGE for i in users):
-                saved.append(None)
-            elif nr is None:
+            if nr is None and (users is None or any(edges[i] is not NO_EDGE for i in users)):
                 saved.append(inputs[where])
+            elif nr is None or outputs is None:
+                saved.append(None)
             else:
                 out = outputs[nr]
                 saved.append(wrap(out._data, NO_EDGE, out._shared_box()))
@@ -206,7 +207,7 @@ def inplace_node(rule, inputs, edges, args):
     target = inputs[0]
     old = copy_of(target, edges[0]) if rule.saves_first(edges) else target
     others = [alias(t, edges[0]) if t is target else t for t in inputs[1:]]
-    node = node_for(rule, edges, (old, *others), (target,), args)
+    node = node_for(rule, edges, (old, *others), None, args)
     if old is not target and old._edge is not NO_EDGE:
         copy = old._edge  # PyTorch makes it after the node, and numbers them so
         copy.priority, node.priority = node.priority, copy.priority
@@ -231,10 +232,10 @@ def refresh_results(node, rule, target):
     saved = list(node.saved)
     versions = list(node.versions or (0,) * len(saved))
     for i, name in enumerate(rule.saves):
-        if name in rule.result_names and isinstance(saved[i], Variable):
+        if name in rule.result_names:
             saved[i] = wrap(target._data, NO_EDGE, target._shared_box())
             versions[i] = target._box[0]
-    node.saved, node.versions = tuple(saved), tuple(versions)
+    node.saved, node.versions = as_packed(node, saved, THREAD.state), tuple(versions)
 
 
 def check_fits(target, data):
@@ -266,7 +267,8 @@ def write(target, data):
         if target._box is not INFERENCE:
             bump_version(target)
         if not memory.flags.writeable:
-            memory = target._data = _writable_again(target)
+            # NumPy lends some arrays read-only (a dim of size one that was broadcast): write to a copy of our own.
+            memory = target._data = memory.copy()
         np.copyto(memory, data, casting="unsafe")
     else:
         if target._box is not INFERENCE:
@@ -278,11 +280,6 @@ def write(target, data):
         bump_version(
             target
         )  # raises outside of inference mode; the write has happened by then, in PyTorch as well
-
-
-def _writable_again(target):
-    """NumPy lends some arrays read-only (a dim of size one that was broadcast): write to a copy of our own."""
-    return target._data.copy()
 
 
 def finish(state, rule, inputs, outputs, node, args):

@@ -1422,13 +1422,12 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     x1, x2 = x1.to(common), x2.to(common)
     from ..ops.reductions import vector_norm
 
-    unit = []
-    for x in (x1, x2):
-        norm = vector_norm(x, 2, dim, True).clone()
-        with no_grad():
+    norms = [vector_norm(x, 2, dim, True).clone() for x in (x1, x2)]
+    with no_grad():
+        for norm in norms:
             norm.clamp_min_(eps)
-        unit.append(x / norm)
-    return (unit[0] * unit[1]).sum(dim)
+    unit = x2 / norms[1]  # before that of x1, as in PyTorch
+    return (x1 / norms[0] * unit).sum(dim)
 
 
 pairwise_distance = composed.pairwise_distance

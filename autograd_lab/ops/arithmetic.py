@@ -244,7 +244,6 @@ class PowBackward1(Rule):
     op = "pow"
     inputs = ("self", "exponent")
     saves = ("self", "exponent", "result")
-    saves_if = {"result": (1,)}
 
     def forward(x, n):
         return _power_of_tensor(x, n)

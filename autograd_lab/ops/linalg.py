@@ -1352,21 +1352,26 @@ def trace(input):
 class LinalgCrossBackward0(Rule):
     """Cross product of vectors of three.
 
-    Math: y = a x b.   VJP: to a: b x g;  to b: g x a.   Shapes: alike, or broadcast.   Saves: both.
+    Math: y = a x b.   VJP: to a: b x g;  to b: g x a.   Shapes: alike, or broadcast.   Saves: each for the other's gradient.
     PyTorch: torch.linalg.cross
     """
 
     op = "linalg_cross"
     inputs = saves = ("self", "other")
+    saves_if = {"self": (1,), "other": (0,)}
     keeps = ("dim",)
 
-    def forward(a, b, dim):
+    def forward(a, b, dim, *_):
         return np.cross(a, b, axis=dim)
 
     def vjp(self, g, a, b):
-        dim = self.args
-        to_b = sum_to(both.run(LinalgCrossBackward0, (g, a), *dim), b.shape) if self.needs(1) else None
-        return sum_to(both.run(LinalgCrossBackward0, (b, g), *dim), a.shape) if self.needs(0) else None, to_b
+        dim, shape, other_shape = self.args
+        to_b = sum_to(_cross(g, a, dim), other_shape) if self.needs(1) else None
+        return sum_to(_cross(b, g, dim), shape) if self.needs(0) else None, to_b
+
+
+def _cross(a, b, dim):
+    return both.run(LinalgCrossBackward0, (a, b), dim, tuple(a.shape), tuple(b.shape))
 
 
 def cross(input, other, *, dim=-1):
@@ -1383,7 +1388,7 @@ def cross(input, other, *, dim=-1):
     no_bools(a, "cross")
     if a.dtype is not b.dtype:
         raise other_type(a, b)
-    return apply(LinalgCrossBackward0, (input, other), dim)
+    return _cross(input, other, dim)
 
 
 @function(name="cross")

@@ -124,6 +124,10 @@ class LinalgLuBackward0(Rule):
     keeps = ("pivot",)
     plain = False
 
+    def packing_order(self, count):
+        """As they are named: to PyTorch P is a result as well."""
+        return range(count)
+
     def forward(a, p, pivot):
         return unpack(packed_lu(a)[0])
 
@@ -182,7 +186,6 @@ class LinalgLuSolveBackward0(Rule):
     inputs = ("LU", "B", "pivots")
     operands = 2
     saves = ("LU", "pivots", "result")
-    saves_if = {"result": (0,)}
     keeps = ("left", "adjoint")
 
     def forward(packed, b, swaps, left, adjoint, *_):

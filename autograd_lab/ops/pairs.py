@@ -939,8 +939,8 @@ def heaviside_(self, values):
 @function
 def float_power(input, exponent):
     """`input` to the power of `exponent`, computed in float64 (torch.float_power)."""
-    wide = [v.to(float64) if isinstance(v, Variable) else float(v) for v in (input, exponent)]
-    return pow(*wide)
+    exponent, input = [v.to(float64) if isinstance(v, Variable) else float(v) for v in (exponent, input)]
+    return pow(input, exponent)
 
 
 @method

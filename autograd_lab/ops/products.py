@@ -1012,13 +1012,17 @@ def tensordot(a, b, dims=2):
         math.prod(s)
         for s in ([x.shape[i] for i in free_a], [x.shape[i] for i in over_a], [y.shape[j] for j in free_b])
     )
-    left, right = a.permute([*free_a, *over_a]), b.permute([*over_b, *free_b])
+    left = a.permute([*free_a, *over_a])
     shape = [x.shape[i] for i in free_a] + [y.shape[j] for j in free_b]
     if n == 1 == p:
+        right = b.permute([*over_b, *free_b])
         if left._data.flags.c_contiguous and right._data.flags.c_contiguous:
-            return dot(left.flatten(), right.flatten()).view(shape)
-        return (left.squeeze() * right.squeeze()).sum().view(shape)
-    return mm(left.reshape(n, k), right.reshape(k, p)).view(shape)
+            right = right.flatten()  # the later operand first, as in PyTorch
+            return dot(left.flatten(), right).view(shape)
+        right = right.squeeze()
+        return (left.squeeze() * right).sum().view(shape)
+    left = left.reshape(n, k)
+    return mm(left, b.permute([*over_b, *free_b]).reshape(k, p)).view(shape)
 
 
 @function

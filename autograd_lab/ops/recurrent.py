@@ -50,8 +50,9 @@ def lstm_step(by_input, state, layer):
     """Input, forget, cell and output gates: c' = f c + i g, h' = o tanh(c'), projected if the layer does so."""
     h, c = state
     i, f, g, o = chunk(linear(h, *layer.hidden) + by_input, 4, 1)
-    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
-    h = o.sigmoid() * c.tanh()
+    i, f, g, o = i.sigmoid(), f.sigmoid(), g.tanh(), o.sigmoid()
+    c = f * c + i * g
+    h = o * c.tanh()
     return (h if layer.projection is None else linear(h, layer.projection)), c
 
 

@@ -657,3 +657,38 @@ first = (a.grad, b.grad)
 o = Several.apply(a, b)
 o[2].sum().backward()
 out = dict(first=first, b=b.grad, seen=seen, numbers=[o[0].output_nr, o[2].output_nr], plain=o[3:])
+
+# [case] saved_constants_among_outputs | an output without history that was saved comes back without one
+class Sorted(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        values, places = x.sort()
+        double = values * 2
+        ctx.mark_non_differentiable(places, double)
+        ctx.save_for_backward(places, values, double)
+        return values, places, double
+    @staticmethod
+    def backward(ctx, g, *rest):
+        places, values, double = ctx.saved_tensors
+        seen.append((places, values, double))
+        return torch.zeros_like(g).scatter(0, places, g * values)
+seen = []
+x = torch.tensor([3.0, 1.0, 2.0], requires_grad=True)
+values, places, double = Sorted.apply(x)
+out = dict(saved=values.grad_fn.saved_tensors, first=torch.autograd.grad(values.sum(), x, create_graph=True), seen=seen)
+double.mul_(2)
+try:
+    values.sum().backward()
+except RuntimeError as e:
+    out["written"] = e
+
+# [case] an_instance_for_a_ctx | an instance of a Function takes what forward wants to save
+class Half(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        ctx.set_materialize_grads(False)
+        ctx.k = 2
+        return x / ctx.k
+ctx = Half()
+out = dict(y=Half.forward(ctx, torch.ones(2)), k=ctx.k, saved=[t.tolist() for t in ctx.to_save])

@@ -225,3 +225,27 @@ e = torch.autograd.graph.get_gradient_edge(y)
 del y
 torch.autograd.backward(e, torch.tensor([1.0, 10.0]))
 out = dict(g=x.grad)
+
+# [case] called_with_what_is_no_gradient | a node that is called takes Tensors and None, one for each output
+x = torch.ones(2, requires_grad=True)
+node, rows = x.exp().grad_fn, x.unbind()[0].grad_fn
+out = {}
+for name, call in dict(number=lambda: node(3), text=lambda: node("a"), array=lambda: node(np.ones(2)), rows=lambda: rows(torch.ones(()), 3), leaf=lambda: node.next_functions[0][0](1.0), none=lambda: node(None), few=lambda: rows(torch.ones(()))).items():
+    try:
+        out[name] = call()
+    except Exception as e:
+        out[name] = e
+
+# [case] order_of_nodes | composed functions make their nodes in PyTorch's order, which is that of the hooks
+F = torch.nn.functional
+def order(y):
+    found, nodes = [], [y.grad_fn]
+    while nodes:
+        node = nodes.pop(0)
+        if node is not None and node not in found and "Accumulate" not in node.name():
+            found.append(node)
+            nodes += [n for n, _ in node.next_functions]
+    return [(n.name(), found.index(n)) for n in sorted(found, key=lambda n: n._sequence_nr())]
+a = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]], requires_grad=True)
+b = torch.tensor([[1.0, 0.5, -0.5], [0.75, 2.0, 1.0]], requires_grad=True)
+out = dict(cosine=order(F.cosine_similarity(a, b)), inner=order(torch.inner(a, b)), dot=order(torch.tensordot(a, b, 2)), power=order(torch.float_power(a, b)), gates=order(torch.lstm_cell(a[:, :1], (b.detach(), b), torch.ones(12, 1), torch.ones(12, 3))[0]), hash=hash(a) == id(a))

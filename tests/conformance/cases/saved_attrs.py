@@ -174,3 +174,15 @@ a = torch.tensor([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75]], requires_grad=True)
 b = torch.tensor([[1.0, 0.5, -0.5], [0.75, 2.0, 1.0]], requires_grad=True)
 s = torch.tensor([1, -1])
 out = dict(ranking=saved(F.margin_ranking_loss(a[0], b[0], torch.ones(3), margin=0.25)), cosine=saved(F.cosine_embedding_loss(a, b, s)), hinge=saved(F.hinge_embedding_loss(a[:, 0], s)), smoothed=saved(F.cross_entropy(a, torch.tensor([0, 1]), label_smoothing=0.1)), diff=saved(a.diff()), trapz=saved(torch.trapz(a)), relu6=saved(F.relu6(a)), huber=saved(F.huber_loss(a, b, delta=2)))
+
+# [case] one_factor_only | a cross product saves what the other's gradient needs, a factorization its places without history
+a, b = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([[4.0, 5.0, 6.5], [0.5, 1.0, 2.0]])
+out = {}
+for a_wants, b_wants in ((True, False), (False, True), (True, True)):
+    x, y = a[None].clone().requires_grad_(a_wants), b.clone().requires_grad_(b_wants)
+    c = torch.linalg.cross(x, y)
+    out[a_wants, b_wants] = c.grad_fn._saved_self, c.grad_fn._saved_other, torch.autograd.grad(c.pow(2).sum(), [t for t in (x, y) if t.requires_grad])
+m = torch.tensor([[4.0, 1.0], [1.0, 3.0]], requires_grad=True)
+lu, pivots = torch.linalg.lu_factor(m)
+out["pivots"] = lu.grad_fn._saved_pivots
+out["solved"] = torch.linalg.lu_solve(lu.detach(), pivots, torch.ones(2, 1, requires_grad=True)).grad_fn._saved_result

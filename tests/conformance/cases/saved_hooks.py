@@ -227,3 +227,26 @@ for name, f in dict(mul=lambda: (x + 0).mul_(2), half=lambda: (x + 0).mul_(0.5),
     with torch.autograd.graph.saved_tensors_hooks(lambda t: (log.append(t.detach().clone()), t)[1], lambda t: t):
         y = f()
     out[name] = (list(log), y.grad_fn._saved_other, torch.autograd.grad(y.sum(), x))
+
+# [case] results_in_place | a hook gets the result of an in-place operation as it is after the write, and last
+F = torch.nn.functional
+a = torch.tensor([[0.5, 1.25, 2.0]])
+out = {}
+for name, f in dict(exp=lambda y: y.exp_(), sqrt=lambda y: y.sqrt_(), elu=lambda y: F.elu_(y - 1), power=lambda y: y.pow_(torch.full((3,), 1.5)), row=lambda y: y[0].exp_(), twice=lambda y: y.sigmoid_().tanh_(), products=lambda y: y.cumprod_(1)).items():
+    x = a.clone().requires_grad_()
+    seen = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: seen.append(t.detach().clone()) or t.detach().numpy().copy(), torch.from_numpy):
+        y = x.clone()
+        f(y)
+    y.sum().backward()
+    out[name] = x.grad, seen if name != "elu" else None
+
+# [case] hooks_that_are_none | what cannot be called is refused before anything is saved with it
+x = torch.ones(2, requires_grad=True)
+out = {}
+for name, pair in dict(both=(3, 4), unpack=(lambda t: t, None)).items():
+    try:
+        torch.autograd.graph.saved_tensors_hooks(*pair).__enter__()
+    except TypeError as e:
+        out[name] = e
+out["y"] = x * x

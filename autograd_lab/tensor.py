@@ -4,6 +4,7 @@ This page is the graph part of a tensor: leaves and flags, `.grad`, `grad_fn`, d
 are NumPy's; the operations are rules (ops/), each of which adds its methods here by itself.
 """
 
+import copy
 import warnings
 import weakref
 
@@ -12,6 +13,7 @@ import numpy as np
 from . import autograd, printing
 from .autograd.errors import CPP_NAMES, transformed_text
 from .autograd.hooks import HookDict, RemovableHandle
+from .autograd.memory import geometry, seen
 from .autograd.metadata import gradient_type, note_replaced, set_gradient_type
 from .autograd.modes import THREAD, WATCHERS, tell
 from .autograd.node import count_down
@@ -500,17 +502,16 @@ class Tensor(Variable):
             )
         if id(self) in memo:
             return memo[id(self)]
-        out = wrap(self._data.copy())
+        out = memo[id(self)] = wrap(_copied(self, memo))
         out.__class__ = type(self)
         out._require_grad(self.requires_grad)
-        out.__dict__.update(self.__dict__)
+        out.__dict__.update(copy.deepcopy(self.__dict__, memo))
         if self._meta is not None and self._meta.grad is not None:
             out.grad = self._meta.grad.__deepcopy__(memo)
-        memo[id(self)] = out
         return out
 
     def __reduce_ex__(self, protocol):
-        return _rebuild, (type(self), np.array(self._data), self.requires_grad)
+        return _rebuild, (type(self), np.array(self._data), self.requires_grad), self.__dict__ or None
 
     def is_floating_point(self):
         """Whether the numbers are floating point."""
@@ -526,6 +527,19 @@ class Tensor(Variable):
         from .creation import device
 
         return device("cpu")
+
+
+def _copied(t, memo):
+    """The numbers of `t` for its deep copy: all memory behind it is copied, and once for all tensors that lie in it."""
+    from .ops.shapes import address_of, owner_of, storage_of
+
+    data = t._data
+    if not isinstance(data, np.ndarray):
+        return data
+    key = "memory", address_of(owner_of(data))
+    if key not in memo:
+        memo[key] = storage_of(data).copy()
+    return seen(memo[key].view(data.dtype), *geometry(t))
 
 
 def _rebuild(cls, data, requires_grad):

@@ -536,7 +536,7 @@ def _check_dirty(out, is_input, count, operands):
             "passed to ctx.mark_dirty().",
             stacklevel=4,
         )
-    if out.requires_grad and out.is_leaf and THREAD.state.grad:
+    if out.requires_grad and out._last_edge() is NO_EDGE and THREAD.state.grad:
         raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if out._is_view():
         check_writable(out, operands)

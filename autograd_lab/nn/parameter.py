@@ -48,7 +48,7 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, protocol):
-        return _rebuild_parameter, (self.data, self.requires_grad, OrderedDict())
+        return _rebuild_parameter, (self.data, self.requires_grad, OrderedDict()), self.__dict__ or None
 
 
 def _rebuild_parameter(data, requires_grad, hooks):

@@ -692,3 +692,23 @@ class Half(torch.autograd.Function):
         return x / ctx.k
 ctx = Half()
 out = dict(y=Half.forward(ctx, torch.ones(2)), k=ctx.k, saved=[t.tolist() for t in ctx.to_save])
+
+# [case] dirty_views_refused | a view that may not be written is refused when forward has marked it
+class Add(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x.add_(1))
+        return x
+    @staticmethod
+    def backward(ctx, g):
+        return g
+x = torch.ones(4, requires_grad=True)
+with torch.no_grad():
+    plain = (x * 1)[:2]
+    hidden = x[:2]
+out = {}
+for name, t in dict(part=(x * 1).split(2)[0], row=(x * 1).unbind()[0], hidden=hidden, plain=plain).items():
+    try:
+        out[name] = Add.apply(t)
+    except RuntimeError as e:
+        out[name] = str(e)[:140]

@@ -267,3 +267,26 @@ for f in (swapped, by_lists, running, shifted, scaled, cell):
         out[f.__name__] = (y, y.grad_fn.name(), torch.autograd.grad((y * w).sum(), x))
     except RuntimeError as e:
         out[f.__name__] = e
+
+# [case] deep_copies_of_memory | a deep copy copies memory as a whole: views in it share the copy, with their strides and offsets
+import copy
+import pickle
+a = torch.arange(6.0)
+kept = copy.deepcopy({"a": a, "part": a[2:5], "turned": a.view(2, 3).t(), "again": a})
+kept["a"].mul_(10)
+out = dict(kept, same=kept["a"] is kept["again"], stride=kept["turned"].stride(), offset=kept["part"].storage_offset(), source=a)
+net = torch.nn.Linear(1, 1)
+net.register_buffer("whole", torch.arange(3.0))
+net.register_buffer("half", net.whole[1:])
+twin = copy.deepcopy(net)
+twin.whole.add_(5)
+out["buffers"] = twin.half, net.half
+x = torch.ones(2, requires_grad=True)
+x.note, x.other = [1], torch.zeros(2)
+x.itself = x
+c = copy.deepcopy(x)
+out["attributes"] = c.note, c.note is x.note, c.other is x.other, c.itself is c
+del x.itself
+p = torch.nn.Parameter(torch.ones(2))
+p.note = 3
+out["pickled"] = pickle.loads(pickle.dumps(x)).note, pickle.loads(pickle.dumps(p)).note

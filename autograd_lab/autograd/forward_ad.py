@@ -120,6 +120,10 @@ def unpack_dual(tensor, *, level=None):
     dual = THREAD.state.dual
     if dual is None or (level is not None and level < 0):
         return UnpackedDualTensor(tensor, None)
+    if not isinstance(tensor, Variable):
+        raise TypeError(
+            f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}"
+        )
     if len(dual.directions) != 1:
         raise NotImplementedError(
             "unpack_dual inside of jacfwd is not supported: a tensor has many tangents there"
@@ -607,6 +611,8 @@ class Direction:
             place = next((k for k, a in enumerate(args) if a is out), None)
             if place is not None and any(out is t for t in dirty):
                 self._rewritten(out, given[place], versions[place], value)
+                if out._is_view():
+                    self.written(out, value)
                 continue
             if out._is_view() and not value._is_view():
                 raise RuntimeError(

@@ -712,3 +712,26 @@ for name, t in dict(part=(x * 1).split(2)[0], row=(x * 1).unbind()[0], hidden=hi
         out[name] = Add.apply(t)
     except RuntimeError as e:
         out[name] = str(e)[:140]
+
+# [case] dirty_view_of_a_dual | the jvp of a Function that writes to a view writes to the tangent of its base
+fw = torch.autograd.forward_ad
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, k):
+        ctx.k = k
+        ctx.mark_dirty(x)
+        return x.mul_(k)
+    @staticmethod
+    def jvp(ctx, t, _):
+        return t.mul_(ctx.k)
+with fw.dual_level():
+    v = fw.make_dual(torch.arange(6.0), torch.ones(6))
+    part, row = v[1:4], v.view(2, 3)[1]
+    out = {}
+    for name, t, k in (("part", part, 3.0), ("whole", v, 2.0), ("row", row, 5.0), ("turned", v.view(3, 2).t(), 7.0)):
+        Scale.apply(t, k)
+        out[name] = [fw.unpack_dual(q).tangent.clone() for q in (v, part, row)]
+    try:
+        fw.unpack_dual(3)
+    except TypeError as e:
+        out["number"] = e

@@ -68,7 +68,11 @@ class FunctionCtx:
 
     def set_materialize_grads(self, value):
         """Whether a gradient nobody sent reaches backward as zeros (the default) or as None."""
-        self._materialize = bool(value)
+        if not isinstance(value, bool):
+            raise TypeError(
+                "set_materialize_grads received an invalid combination of arguments - got (), but expected (bool)"
+            )
+        self._materialize = value
 
 
 class BackwardCFunction(Node, FunctionCtx):
@@ -88,6 +92,7 @@ class BackwardCFunction(Node, FunctionCtx):
     to_save = dirty_tensors = non_differentiable = saved_for_forward = None
     materialize_grads = property(fset=FunctionCtx.set_materialize_grads)
     _forward_cls = None
+    _accessed = False  # whether `saved_tensors` was, and may be only once
     _materialize = _materialize_non_diff_grads = True
 
     def __setattr__(self, name, value):
@@ -110,11 +115,16 @@ class BackwardCFunction(Node, FunctionCtx):
         """What was given to save_for_backward. Raises RuntimeError if it was freed, or overwritten since."""
         if self.saved_for_forward is not None:
             return self.saved_for_forward
+        if self._accessed:
+            raise RuntimeError(
+                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+                "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+            )
         if self._kept is None:
             raise RuntimeError(FREED_TEXT)
         values = tuple([None if kept is None else kept.unpack(self) for kept in self._kept])
-        if self._kept and self._forward_cls.clear_saved_tensors_on_access:
-            type(self).release(self)
+        if self._forward_cls.clear_saved_tensors_on_access:
+            self._kept, self._accessed = (), True
         return values
 
     @property
@@ -211,17 +221,18 @@ class BackwardCFunction(Node, FunctionCtx):
             raise RuntimeError(
                 f"function {name} returned an incorrect number of gradients (expected {count}, got {len(result)})"
             )
-        grads = []
         for i, (g, operand) in enumerate(zip(result, self._operands, strict=True)):
-            if operand is None:
-                if g is not None:
-                    raise RuntimeError(
-                        f"function {name} returned a gradient different than None at position {i + 1}, but the "
-                        "corresponding forward input was not a Variable"
-                    )
-                continue
+            if operand is None and g is not None:
+                raise RuntimeError(
+                    f"function {name} returned a gradient different than None at position {i + 1}, but the "
+                    "corresponding forward input was not a Variable"
+                )
             if g is not None and not isinstance(g, Variable):
                 raise RuntimeError(f"expected Variable or None (got {_type(g)})")
+        grads = []
+        for g, operand in zip(result, self._operands, strict=True):
+            if operand is None:
+                continue
             if g is not None:
                 g = g if as_tensors else g._data
                 fn, _ = self.next_functions[len(grads)]

@@ -735,3 +735,56 @@ with fw.dual_level():
         fw.unpack_dual(3)
     except TypeError as e:
         out["number"] = e
+
+# [case] accessed_once | with clear_saved_tensors_on_access the saved tensors can be asked for once
+class Square(torch.autograd.Function):
+    clear_saved_tensors_on_access = True
+    @staticmethod
+    def forward(ctx, x, saves, asks):
+        ctx.asks = asks
+        if saves:
+            ctx.save_for_backward(x)
+        return x * x
+    @staticmethod
+    def backward(ctx, g):
+        seen.append(ctx.saved_tensors if ctx.asks else None)
+        return g, None, None
+def told(fn):
+    try:
+        return fn()
+    except RuntimeError as e:
+        return e
+x = torch.ones(2, requires_grad=True)
+out = {}
+for saves in (True, False):
+    for asks in (True, False):
+        seen = []
+        y = Square.apply(x, saves, asks)
+        out[saves, asks] = [told(lambda: y.sum().backward()), told(lambda: y.grad_fn.saved_tensors), told(lambda: y.sum().backward()), seen]
+y = Square.apply(x, True, False)
+out["before"] = y.grad_fn.saved_tensors, told(lambda: y.grad_fn.saved_tensors), y.grad_fn._raw_saved_tensors
+
+# [case] errors_of_backward_in_order | what is no gradient is found before a gradient of another shape
+x, z = torch.ones(2, requires_grad=True), torch.ones(3, requires_grad=True)
+out = {}
+for name, result in dict(number=(torch.ones(2), torch.ones(2), 5), text=(torch.ones(5), "a", None), extra=(torch.ones(5), torch.ones(3), torch.ones(2)), shape=(torch.ones(5), torch.ones(7), None)).items():
+    class Bad(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, z, k):
+            return x * k
+        @staticmethod
+        def backward(ctx, g):
+            return result
+    try:
+        Bad.apply(x, z, 2.0).sum().backward()
+    except RuntimeError as e:
+        out[name] = str(e)[-70:]
+class Flag(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.set_materialize_grads(0)
+        return x
+try:
+    Flag.apply(x)
+except TypeError as e:
+    out["flag"] = e

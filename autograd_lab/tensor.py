@@ -344,7 +344,9 @@ class Tensor(Variable):
         return out
 
     def detach_(self):
-        """Forget this tensor's history, in place. Raises RuntimeError for a view."""
+        """Forget this tensor's history, in place (but not in inference mode). Raises RuntimeError for a view."""
+        if THREAD.state.inference:
+            return self
         if self._is_view():
             raise RuntimeError(
                 "Can't detach views in-place. Use detach() instead. If you are using DistributedDataParallel (DDP) for "

@@ -491,14 +491,15 @@ def _outputs(ctx, args, raw, recorded, split):
                 "override setup_context. You should return and save a view of the input instead, e.g. with x.view_as(x) or "
                 "setup ctx inside the forward function itself."
             )
-        if is_dirty:
-            _check_dirty(out, is_input, len(raw), [a for a in args if isinstance(a, Variable)])
         if not tracked:
-            if is_input and not is_dirty:
-                out = out.detach() if out.requires_grad else _view_as_self(out)
-            elif out.requires_grad and not out._is_view():
+            if not out.requires_grad:
+                out = _view_as_self(out) if is_input and not is_dirty else out
+            elif is_input:
+                out = out.detach()  # the input itself stays what it was
+            elif not out._is_view():
                 out.detach_()
         elif is_dirty:
+            _check_dirty(out, is_input, len(raw), [a for a in args if isinstance(a, Variable)])
             _rewrite(out, ctx, nr)
         else:
             if is_input:
@@ -508,7 +509,7 @@ def _outputs(ctx, args, raw, recorded, split):
         if out._is_view() and not (is_input and is_dirty):
             out._meta.creation = IN_CUSTOM
         outputs.append(out)
-    if any(not _among(t, outputs) for t in dirty):
+    if any(not _among(t, raw) for t in dirty):
         raise RuntimeError(
             "Some elements marked as dirty during the forward method were not returned as output. The inputs that are modified "
             "inplace must all be outputs of the Function."
@@ -541,14 +542,14 @@ def _declared(ctx, what):
 
 
 def _check_dirty(out, is_input, count, operands):
+    if out.requires_grad and out._last_edge() is NO_EDGE:
+        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if not is_input:
         warnings.warn(
             "ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been mutated should be "
             "passed to ctx.mark_dirty().",
             stacklevel=4,
         )
-    if out.requires_grad and out._last_edge() is NO_EDGE and THREAD.state.grad:
-        raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
     if out._is_view():
         check_writable(out, operands)
     if out._is_view() and count > 1:

@@ -400,10 +400,9 @@ def save(node, tensors):
         if isinstance(t, Variable) and t._box is not None and t._box[0]:
             if t._box is INFERENCE and not _is_of_transforms(node):
                 raise RuntimeError(INFERENCE_SAVED)
-            versions = tuple(
+            versions = versions or tuple(
                 t._box[0] if isinstance(t, Variable) and t._box is not None else 0 for t in tensors
             )
-            break
     node.versions = versions
 
 

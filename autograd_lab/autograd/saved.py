@@ -1,8 +1,8 @@
 """What a node keeps instead of a tensor once its values are freed, or while hooks pack what is saved; and the handle on one saved tensor."""
 
-from .errors import DETACHED_TEXT, FREED_TEXT
+from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED
 from .modes import THREAD
-from .variable import NO_EDGE, AutogradMeta, Registry, Variable, alias, edge_of, version_of, weak
+from .variable import INFERENCE, NO_EDGE, AutogradMeta, Registry, Variable, alias, edge_of, version_of, weak
 
 
 class _Freed(tuple):
@@ -23,6 +23,8 @@ class Packed:
     __slots__ = ("content", "edge", "nr", "unpack_hook")
 
     def __init__(self, t, pack, unpack_hook, result_nr, node):
+        if t._box is INFERENCE:
+            raise RuntimeError(INFERENCE_SAVED)
         before = version_of(t)
         self.nr = result_nr
         self.unpack_hook = unpack_hook

@@ -788,3 +788,22 @@ try:
     Flag.apply(x)
 except TypeError as e:
     out["flag"] = e
+
+# [case] dirty_but_not_recorded | under no_grad, or without a derivative, what forward wrote to comes back detached; the input stays what it was
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, constant):
+        ctx.mark_dirty(x.mul_(2))
+        if constant:
+            ctx.mark_non_differentiable(x)
+        return x
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2, None
+out = {}
+for mode in (torch.enable_grad, torch.no_grad, torch.inference_mode):
+    for name, make in dict(leaf=lambda a: a, computed=lambda a: a * 1, part=lambda a: (a * 1)[:1], constant=lambda a: a.detach()).items():
+        x = make(torch.ones(2, requires_grad=True))
+        with mode():
+            y = Double.apply(x, mode is torch.enable_grad)
+        out[mode.__name__, name] = x, y, y is x, x._version, y._is_view()

@@ -357,3 +357,21 @@ for name, f in dict(product=lambda: x * a, linear=lambda: F.linear(a, x[None]), 
         out[name] = f()
     except RuntimeError as e:
         out[name] = e
+
+# [case] inference_keeps_out | in inference mode detach_ does nothing, and no hook is asked what a graph may not keep
+x = torch.ones(2, requires_grad=True)
+y = x * 2
+v = y[:1]
+with torch.inference_mode():
+    x.detach_(), y.detach_(), v.detach_()
+    i = torch.ones(2)
+out = dict(x=x, y=y, v=v)
+w = (x * 1).add_(1)
+def told(fn):
+    try:
+        return fn()
+    except RuntimeError as e:
+        return e
+out["written"] = told(lambda: torch.maximum(w, i))
+with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
+    out["hooked"] = told(lambda: x * i), told(lambda: x + i)

@@ -19,17 +19,7 @@ from .metadata import EXPECTED, fitted
 from .modes import THREAD, no_grad
 from .node import Node, count_down, new
 from .saved import Packed, SavedTensor
-from .variable import (
-    INFERENCE,
-    NO_EDGE,
-    Variable,
-    accumulator_of,
-    alias,
-    bump_version,
-    find_edge,
-    pair_of,
-    wrap,
-)
+from .variable import INFERENCE, NO_EDGE, Variable, accumulator_of, alias, bump_version, find_edge, wrap
 from .views import IN_CUSTOM, MULTI_OUTPUT, check_writable, created, make_view, move_retention, rebase_history
 
 
@@ -151,8 +141,8 @@ class BackwardCFunction(Node, FunctionCtx):
             object.__setattr__(self, "hooks", NodeHooks())
         return self.hooks
 
-    def keep(self, tensors):
-        """Save `tensors` for backward, now that the outputs among them have this node for their history."""
+    def keep(self, tensors, outputs):
+        """Save `tensors` for backward, knowing which of them are `outputs` of this node; a constant among these is like any other."""
         if not isinstance(tensors, tuple):
             raise RuntimeError(
                 f"autograd internal error: to_save attribute is expected to be a tuple but is {_type(tensors)}"
@@ -166,8 +156,8 @@ class BackwardCFunction(Node, FunctionCtx):
                 raise TypeError(
                     f"save_for_backward can only save variables, but argument {i} is of type {_type(t)}"
                 )
-            node, nr = pair_of(t._last_edge())
-            kept.append(Kept(self, t, nr if node is self else None))
+            nr = next((nr for nr, out in enumerate(outputs) if out is t), None)
+            kept.append(Kept(self, t, nr if t.requires_grad else None))
         object.__setattr__(self, "_kept", tuple(kept))
 
     def unpack(self, tensors):
@@ -437,7 +427,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         if recorded:
             put(ctx, "n_outputs", len(raw))
             if ctx.to_save is not None:
-                type(ctx).keep(ctx, ctx.to_save)
+                type(ctx).keep(ctx, ctx.to_save, outputs)
         if state.special:
             _finish(state, cls, ctx, args, outputs, recorded)
         ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ctx.saved_for_forward = None

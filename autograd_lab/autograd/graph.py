@@ -21,6 +21,8 @@ def get_gradient_edge(tensor):
             "It is not possible to get the gradient edge for a Tensor that does not require gradients"
         )
     edge = GradientEdge(*pair_of(edge_of(tensor)))
+    if edge.node is None:  # a view made under no_grad
+        raise AssertionError("Expected gradient function to be set")
     edge.meaning = tensor._data.shape, tensor._data.dtype
     return edge
 

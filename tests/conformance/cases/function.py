@@ -807,3 +807,24 @@ for mode in (torch.enable_grad, torch.no_grad, torch.inference_mode):
         with mode():
             y = Double.apply(x, mode is torch.enable_grad)
         out[mode.__name__, name] = x, y, y is x, x._version, y._is_view()
+
+# [case] dirty_view_saved | a view that forward wrote to and saved comes back as the output of the Function's own node
+class Triple(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x.mul_(3))
+        ctx.save_for_backward(x)
+        return x
+    @staticmethod
+    def backward(ctx, g):
+        seen.append(ctx.saved_tensors)
+        return g * ctx.saved_tensors[0]
+seen = []
+a = torch.arange(1.0, 4.0, requires_grad=True)
+y = Triple.apply((a * 1)[1:])
+out = dict(y=y, twice=torch.autograd.grad((y * y).sum(), a, create_graph=True), seen=seen)
+y.mul_(2)
+try:
+    y.sum().backward()
+except RuntimeError as e:
+    out["written"] = str(e)[-260:]

@@ -290,3 +290,13 @@ del x.itself
 p = torch.nn.Parameter(torch.ones(2))
 p.note = 3
 out["pickled"] = pickle.loads(pickle.dumps(x)).note, pickle.loads(pickle.dumps(p)).note
+
+# [case] no_edge_of_a_hidden_view | a view made under no_grad has no gradient edge
+x = torch.ones(3, requires_grad=True)
+with torch.no_grad():
+    v = x[:2]
+out = dict(v=v)
+try:
+    torch.autograd.graph.get_gradient_edge(v)
+except AssertionError as e:
+    out["e"] = e

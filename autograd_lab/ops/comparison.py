@@ -268,11 +268,17 @@ def _invert(self):
 def logical(name, fn, n):
     """Make the functions of a logical operation on tensors of any type: what is not zero is true."""
 
+    def check(others, what):
+        if len(others) >= n:
+            raise TypeError(f"{what}() takes {n - 1} positional arguments but {len(others)} were given")
+
     def call(input, *others):
+        check(others, name)
         inputs = both_tensors(name, input, *others) if n == 2 else (input,)
         return constant_result(inputs, np.asarray(fitting(fn, *[t._data for t in inputs]))[()], name)
 
     def call_(self, *others):
+        check(others, name + "_")
         return pointwise_inplace(Logical, (self, *others))
 
     class Logical(Rule, name=f"_{name}"):

@@ -239,3 +239,12 @@ for kind in [np.float64, np.int64, np.uint8]:
         y = f(x).sum()
         out[f"{kind.__name__} {name}"] = (y, torch.autograd.grad(y, x))
 out["full"] = (torch.full((2,), np.int64(3)), torch.full((2,), np.float64(3)))
+
+# [case] logical_takes_its_operands | a logical operation is given as many tensors as it has operands
+x = torch.ones(2)
+out = {}
+for name, call in dict(both=lambda: x.logical_and_(x, x), other=lambda: x.logical_xor(x, x), none=lambda: torch.logical_not(x, x), one=lambda: x.logical_or(x)).items():
+    try:
+        out[name] = call()
+    except TypeError as e:
+        out[name] = type(e).__name__

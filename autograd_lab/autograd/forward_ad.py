@@ -18,7 +18,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from .formulas import in_formula
-from .memory import copied, geometry, place_in, put
+from .memory import copied, geometry, place_in, put, shares_places
 from .metadata import cast, sum_to
 from .modes import THREAD, _Switch
 from .node import Node
@@ -345,13 +345,15 @@ class Level:
                 with self.aside():
                     direction.store(copy, value.clone(), None)
 
-    def function(self, ctx, args, outputs, dirty, constant=()):
-        """After the forward of a custom Function: its jvp."""
+    def function(self, ctx, args, raw, outputs, dirty, constant=()):
+        """After the forward of a custom Function, which returned `raw`: its jvp."""
         if THREAD.state.inference:
             return
         if self.outer is not None:
-            self.outer.function(ctx, args, outputs, dirty, constant)
-        moves = [direction.function(ctx, args, outputs, dirty, constant) for direction in self.directions]
+            self.outer.function(ctx, args, raw, outputs, dirty, constant)
+        moves = [
+            direction.function(ctx, args, raw, outputs, dirty, constant) for direction in self.directions
+        ]
         self._keep_results(ctx, moves)
 
     # -- computing with tangents ----------------------------------------------------------------------
@@ -416,6 +418,13 @@ def _place(t):
     return [step for step, n in zip(strides, t._data.shape, strict=True) if n > 1], offset, data.size
 
 
+def _laid_out_like(t, value):
+    """A copy of the tangent `value` that lies in memory as `t` does, so that what can be a view of `t` can be one of it."""
+    if shares_places(t):
+        return value.clone()
+    return value.new_empty_strided(t.shape, t.stride()).copy_(value)
+
+
 class _Tangent:
     """The tangent of one tensor; of a view, also the base it is to be looked up in once the memory was written."""
 
@@ -461,7 +470,7 @@ class Direction:
                 f"{list(value._data.shape)}."
             )
         if _place(value) != _place(t):
-            value = value.clone()  # else it is written to as `t` is
+            value = _laid_out_like(t, value)  # else it is written to as `t` is
         self.store(t, value, None)
 
     def store(self, t, value, base):
@@ -521,6 +530,9 @@ class Direction:
                     source = inputs[0]
                     base = self.base_of(source)
                     base = source if base is None else base
+                elif value._data.strides != out._data.strides:
+                    with self.level.aside(grad=True):
+                        value = _laid_out_like(out, value)
                 self.store(out, value, base)
 
     def stopped(self, inputs):
@@ -568,7 +580,7 @@ class Direction:
 
     # -- custom functions -----------------------------------------------------------------------------
 
-    def function(self, ctx, args, outputs, dirty, constant=()):
+    def function(self, ctx, args, raw, outputs, dirty, constant=()):
         """Give the outputs of a custom Function the tangents of its jvp, and return these; None if no argument has one."""
         given = self.tangents(args)
         if given is None:
@@ -596,44 +608,60 @@ class Direction:
                 f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
                 f"{len(results)})"
             )
-        for i, (out, value) in enumerate(zip(outputs, results, strict=True)):
+        for i, (own, out, value) in enumerate(zip(raw, outputs, results, strict=True)):
             if value is None:
                 continue
             if (
                 not isinstance(out, Variable)
                 or out._data.dtype.kind != "f"
-                or any(out is c for c in constant)
+                or any(own is c for c in constant)
             ):
                 raise RuntimeError(
                     f"Function's jvp returned a gradient at position {i}, but  the corresponding forward output is not a "
                     "differentiable Tensor.You should return None at that position instead."
                 )
-            place = next((k for k, a in enumerate(args) if a is out), None)
-            if place is not None and any(out is t for t in dirty):
-                self._rewritten(out, given[place], versions[place], value)
-                if out._is_view():
-                    self.written(out, value)
+            place = next((k for k, a in enumerate(args) if a is own), None)
+            if place is not None and any(own is t for t in dirty):
+                self._rewritten(own, given[place], versions[place], value)
+                if own._is_view():
+                    self.written(own, value)
                 continue
-            if out._is_view() and not value._is_view():
+            if out._is_view() and not (value._is_view() or self._of_view(value, args, given)):
                 raise RuntimeError(
                     "A custom Function's forward is returning a view (or an input as-is) but the jvp is not returning a view."
                 )
-            if out._is_view():
-                self._check_same_view(out, value, args, given)
             self.give(out, value)
+            if out._is_view():
+                base = self._same_view(out, value, args, given)
+                self.store(out, self.entries[id(out)].value, base)
         return results
 
-    def _check_same_view(self, out, value, args, given):
-        """The tangent of a view must be that view of the tangent that was given."""
+    def _of_view(self, value, args, given):
+        """Whether `value` is the given tangent of a view: a view of its base's tangent, were that looked up once more."""
+        of = next((self.entries.get(id(a)) for a, t in zip(args, given, strict=True) if t is value), None)
+        return of is not None and of.base is not None
+
+    def _same_view(self, out, value, args, given):
+        """The tensor whose tangent holds that of the view `out`, if one of `args` is it or a view of it.
+
+        Raises RuntimeError if `value`, the tangent of the view, is not a view of the tangent that was given.
+        """
+        base = None
         for a, tangent in zip(args, given, strict=True):
             if not isinstance(a, Variable) or tangent is None:
                 continue
-            if out._base is (a if a._base is None else a._base) and value._base is not tangent:
-                entry = self.entries.get(id(a))
-                same = "same base as the " if entry is not None and entry.base is not None else ""
+            if out._base is not (a if a._base is None else a._base):
+                continue
+            base = self.base_of(a)
+            base = a if base is None else base
+            if value is not tangent and value._base is not (
+                tangent if tangent._base is None else tangent._base
+            ):
+                same = "same base as the " if a._is_view() or tangent._is_view() else ""
                 raise RuntimeError(
                     f"A custom Function is returning a view but the jvp is not returning a view of the {same}given grad input."
                 )
+        return base
 
     def _rewritten(self, out, given, version, value):
         text = "An inplace custom Function is not {} the forward mode gradients {}. If the forward is modifying an input inplace, "

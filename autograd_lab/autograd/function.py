@@ -423,7 +423,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         raw = result if isinstance(result, tuple) else (result,)
         outputs = _outputs(ctx, args, raw, recorded, split)
         if dual is not None:
-            dual.function(ctx, args, outputs, ctx.dirty_tensors or (), ctx.non_differentiable or ())
+            dual.function(ctx, args, raw, outputs, ctx.dirty_tensors or (), ctx.non_differentiable or ())
         if recorded:
             put(ctx, "n_outputs", len(raw))
             if ctx.to_save is not None:

@@ -828,3 +828,50 @@ try:
     y.sum().backward()
 except RuntimeError as e:
     out["written"] = str(e)[-260:]
+
+# [case] views_of_duals | a Function that returns a view: its tangent is one of the tangent of what it was given, and follows writes
+fw = torch.autograd.forward_ad
+class Flat(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.view(-1)
+    @staticmethod
+    def jvp(ctx, t):
+        return t.view(-1)
+class Same(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x
+    @staticmethod
+    def jvp(ctx, t):
+        return t
+class Copied(Flat):
+    @staticmethod
+    def jvp(ctx, t):
+        return t.clone().view(-1)
+out = {}
+def told(fn):
+    try:
+        return fn()
+    except RuntimeError as e:
+        return str(e)[-120:]
+for make in (Flat, Same, Copied):
+    for name, view in dict(itself=lambda d: d, part=lambda d: d[:1], computed=lambda d: (d * 2)[:], filled=lambda d: torch.zeros(4, 2)[:2].copy_(d)).items():
+        with fw.dual_level():
+            d = fw.make_dual(torch.ones(2, 2), torch.arange(4.0).view(2, 2))
+            out[make.__name__, name] = told(lambda: fw.unpack_dual(make.apply(view(d))).tangent)
+with fw.dual_level():
+    d = fw.make_dual(torch.ones(2, 2), torch.arange(4.0).view(2, 2))
+    y = Flat.apply(d)
+    y[:2].mul_(3)
+    d[1].mul_(5)
+    out["written"] = fw.unpack_dual(d).tangent, fw.unpack_dual(y).tangent
+
+# [case] tangents_lie_as_values | the tangent of a result lies in memory as the result does, so it can be seen as that can
+fw = torch.autograd.forward_ad
+with fw.dual_level():
+    d = fw.make_dual(torch.arange(3.0), torch.arange(3.0))
+    y = d + torch.ones(2, 3)
+    t = fw.make_dual(torch.ones(3, 2).t(), torch.arange(6.0).view(2, 3))
+    out = dict(y=fw.unpack_dual(y.view(-1)).tangent, stride=fw.unpack_dual(y).tangent.stride(), t=fw.unpack_dual(t.t().view(-1)).tangent)
+out["func"] = torch.func.jvp(lambda v: (v + torch.ones(2, 3)).view(-1), (torch.ones(3),), (torch.arange(3.0),))

@@ -157,7 +157,8 @@ class BackwardCFunction(Node, FunctionCtx):
                     f"save_for_backward can only save variables, but argument {i} is of type {_type(t)}"
                 )
             nr = next((nr for nr, out in enumerate(outputs) if out is t), None)
-            kept.append(Kept(self, t, nr if t.requires_grad else None))
+            constant = not t.requires_grad or _among(t, self.non_differentiable or ())
+            kept.append(Kept(self, t, None if constant else nr))
         object.__setattr__(self, "_kept", tuple(kept))
 
     def unpack(self, tensors):
@@ -249,7 +250,7 @@ class Kept:
             raise RuntimeError(INFERENCE_SAVED)
         self.result = result
         self.packed = None
-        self.had_history = not t.is_leaf
+        self.had_history = t._last_edge() is not NO_EDGE
         self.version = t._box[0] if t._box is not None else 0
         hooks = THREAD.state.saved_hooks
         if hooks:
@@ -540,8 +541,6 @@ def _check_dirty(out, is_input, count, operands):
             "passed to ctx.mark_dirty().",
             stacklevel=4,
         )
-    if out._is_view():
-        check_writable(out, operands)
     if out._is_view() and count > 1:
         raise RuntimeError(
             "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return more "
@@ -550,6 +549,8 @@ def _check_dirty(out, is_input, count, operands):
             "into two Functions: one doing the inplace that returns a single Tensor and a second one that does the other "
             "operations). You can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
         )
+    if out._is_view():
+        check_writable(out, operands)
 
 
 def _view_as_self(t):

@@ -875,3 +875,58 @@ with fw.dual_level():
     t = fw.make_dual(torch.ones(3, 2).t(), torch.arange(6.0).view(2, 3))
     out = dict(y=fw.unpack_dual(y.view(-1)).tangent, stride=fw.unpack_dual(y).tangent.stride(), t=fw.unpack_dual(t.t().view(-1)).tangent)
 out["func"] = torch.func.jvp(lambda v: (v + torch.ones(2, 3)).view(-1), (torch.ones(3),), (torch.arange(3.0),))
+
+# [case] constant_view_saved | a result without gradient that is a view comes back as it went in, not as a result of the node
+class Part(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        turned = x.t()
+        ctx.mark_non_differentiable(turned)
+        ctx.save_for_backward(turned, x)
+        return x * 2, turned
+    @staticmethod
+    def backward(ctx, g, h):
+        seen.extend((t.requires_grad, t.is_leaf, t.grad_fn and t.grad_fn.name()) for t in ctx.saved_tensors)
+        return g * 2
+seen = []
+a = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+y, t = Part.apply(a)
+y.sum().backward()
+out = dict(seen=seen, t=[t.requires_grad, t.is_leaf], a=a.grad)
+
+# [case] view_of_leaf_dirty_several | a view of a leaf that is written and returned beside another result: which complaint comes
+class Both(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x.mul_(2))
+        return x, x.sum()
+    @staticmethod
+    def backward(ctx, g, h):
+        return g
+a = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+out = {}
+for name, x in dict(of_leaf=a.view(4), of_result=(a * 1).view(4), of_expanded=(a * 1).unbind()[0]).items():
+    try:
+        Both.apply(x)
+    except RuntimeError as e:
+        out[name] = str(e)[:60]
+
+# [case] no_grad_view_saved | a view from a no_grad block, written in forward, can be saved though it has no history any more
+class Empty(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        total = x.sum()
+        ctx.save_for_backward(x.zero_())
+        return total
+    @staticmethod
+    def backward(ctx, g):
+        return g
+a = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+with torch.no_grad():
+    x = a.view(4)
+y = Empty.apply(x)
+out = dict(y=y, a=a.detach().clone())
+try:
+    x.grad_fn
+except RuntimeError as e:
+    out["history"] = str(e)[:60]

@@ -7,7 +7,7 @@ from collections import Counter
 from .autograd import enable_grad, inference_mode, no_grad
 from .autograd import grad as gradient_of
 from .autograd.batch import Batch
-from .autograd.forward_ad import transform_level
+from .autograd.forward_ad import transform_level, without_history
 from .autograd.graph import disable_saved_tensors_hooks
 from .autograd.modes import THREAD, is_grad_enabled
 from .autograd.node import AccumulateGrad
@@ -135,7 +135,8 @@ class _Level:
 
     def __init__(self):
         self.running = False  # whether the function is being called
-        self.recorded_outside = is_grad_enabled()
+        dual = THREAD.state.dual
+        self.recorded_outside = is_grad_enabled() or (dual is not None and dual.linear)
 
     def leave(self, t):
         """A result without what of its history, and of that of its tangents, belongs to this transform alone."""
@@ -285,7 +286,12 @@ def _chosen(args, argnums):
     """Give the inputs to differentiate by, and all arguments with these in their places."""
     numbers = _numbers(argnums, len(args))
     inputs = _Inputs(tuple([args[n] for n in numbers]))
-    return inputs, _replaced(args, numbers, inputs.tree())
+    return inputs, _replaced(tree_map(_stand_in, args), numbers, inputs.tree())
+
+
+def _stand_in(t):
+    """For a tensor without history one that shares its memory: what is written to it leaves the user's without history."""
+    return follow(without_history(t), t) if isinstance(t, Variable) and not t.requires_grad else t
 
 
 def _replaced(args, numbers, others):
@@ -484,7 +490,11 @@ def linearize(func, *primals):
         with enable_grad():
             copies = [t.clone() for t in tangents]
         duals = [_dual(level, t, {0: copy}) for t, copy in zip(given, copies, strict=True)]
-        outputs = func(*tree_structure(primals).unflatten(duals))
+        own.running = True
+        try:
+            outputs = func(*tree_structure(primals).unflatten(duals))
+        finally:
+            own.running = False
         if tree_leaves(outputs) in ([], [None]):
             return outputs, lambda *tangents: outputs
         leaves, spec = _tensors(outputs, "linearize(f, *primals)")

@@ -275,6 +275,29 @@ with torch.inference_mode():
     (there,) = back(torch.ones(3))
 out["4"] = there, there.is_inference()
 """,
+    "writes to an argument that is not differentiated by": """
+v = torch.tensor([1.0, 2.0, 3.0])
+def into(a, b):
+    b.add_(a)
+    return (a * b).sum()
+for name, g in {"grad": grad(into), "jacrev": jacrev(lambda a, b: b.mul_(a)), "vmap": vmap(grad(lambda a, b: b.mul_(a).sum())),
+                "value": grad_and_value(into)}.items():
+    b = torch.tensor([1.0, 0.5, 2.0])
+    out[name] = told(lambda: g(v, b)), b, b.requires_grad, b._version > 0
+b = torch.tensor([1.0, 0.5, 2.0])
+out["in a dict"] = grad(lambda a, d: d["k"].mul_(a).sum())(v, {"k": b}), b, b.requires_grad
+out["parameter"] = told(lambda: grad(into)(v, nn.Parameter(b)))
+""",
+    "derivatives of derivatives made linear": """
+v, u = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, 0.5, 2.0])
+cube = lambda a: (a**3).sum()
+out["grad"] = linearize(lambda a: grad(cube)(a), v)[1](u)
+out["vjp"] = linearize(lambda a: vjp(lambda q: q**3, a)[1](torch.ones(3))[0], v)[1](u)
+out["vmap"] = linearize(lambda a: vmap(grad(lambda q: q**3))(a), v)[1](u)
+out["twice"] = linearize(lambda a: grad(lambda q: (grad(cube)(q) * q).sum())(a), v)[1](u)
+with torch.no_grad():
+    out["no_grad"] = linearize(lambda a: grad(cube)(a), v)[1](u)
+""",
     "a step inside a step": """
 weight = torch.tensor([0.5, -1.0], requires_grad=True)
 tasks = torch.tensor([[[1.0, 2.0], [0.5, 1.0]], [[-1.0, 1.0], [2.0, 0.0]]])

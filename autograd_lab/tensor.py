@@ -506,6 +506,7 @@ class Tensor(Variable):
             return memo[id(self)]
         out = memo[id(self)] = wrap(_copied(self, memo))
         out.__class__ = type(self)
+        out._box = [1]  # PyTorch counts that it is given its memory
         out._require_grad(self.requires_grad)
         out.__dict__.update(copy.deepcopy(self.__dict__, memo))
         if self._meta is not None and self._meta.grad is not None:

@@ -756,7 +756,30 @@ for (_mode, _), _rule in list(_BORDERS.items()):
     _with_gradient(_rule)
 
 
-class UpsampleNearestBackward0(_ByPlace):
+_SCALES = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}
+
+
+class _Resized(Rule):
+    """Another size for images: `forward` is given what it needs, and what the node shows in the order of `shows`."""
+
+    saves = ()
+
+    def _read_saved(self, name):
+        return self.args[1][self.shows.index(name)]
+
+    @staticmethod
+    def shown(size, factors, shape, *more):
+        """What a node shows: names in `_shown_by`."""
+        return size, *[None if factors is None else float(factors[i]) for i in range(len(size))], *more, shape
+
+
+def _shown_by(n, *more):
+    """What the nodes of an operation on images of `n` dims, and of its gradient, show."""
+    names = "output_size", *_SCALES[n], *more
+    return (*names, "self_sym_sizes"), names
+
+
+class UpsampleNearestBackward0(_Resized):
     """Every place of a larger image copies the nearest element of the input.
 
     VJP: each g is added to the element its value was copied from.   Shapes: (n, c, *size) -> (n, c, *out).
@@ -766,8 +789,9 @@ class UpsampleNearestBackward0(_ByPlace):
 
     layout = channels
     inputs = ("self",)
-    saves = ()
-    keeps = ("output_size", "where", "self_sym_sizes")
+
+    def forward(x, where, shown):
+        return x.reshape(-1)[where]
 
     @classmethod
     def run(cls, input, size, factors=None, exact=False):
@@ -782,41 +806,39 @@ class UpsampleNearestBackward0(_ByPlace):
                 where = where.take(np.minimum(nearest, n - 1), axis=2 + i)
             else:
                 where = where.take(np.arange(m) * n // m, axis=2 + i)
-        return apply((_UPSAMPLE_EXACT if exact else _UPSAMPLE)[len(size)], (input,), size, where)
+        shown = cls.shown(size, factors, input._data.shape)
+        return apply((_UPSAMPLE_EXACT if exact else _UPSAMPLE)[len(size)], (input,), where, shown)
 
     def vjp(self, g):
         return both.run(self.gradient, (g,), *self.args)
 
 
-class _NearestGradient(Rule):
+class _NearestGradient(_Resized):
     """The gradient of such a copy, as an operation: each g added to the element its value was copied from.
 
     VJP: gg copied to the same places.
     """
 
     inputs = ("grad_output",)
-    keeps = ("output_size", "where", "input_size")
 
-    def forward(g, _, where, size):
-        return both.brought_back(g, where, size)
+    def forward(g, where, shown):
+        return both.brought_back(g, where, shown[-1])
 
     def vjp(self, h):
-        return both.taken(h, self.args[1])
+        return both.taken(h, self.args[0])
 
 
 def _nearest(name):
     """The rules of nearest neighbours for 1 to 3 dims, each with that of its gradient."""
     rules = {}
     for n in (1, 2, 3):
-        own = {
-            "__doc__": UpsampleNearestBackward0.__doc__,
-            "inputs": ("self",),
-            "keeps": UpsampleNearestBackward0.keeps,
-        }
+        shows, of_gradient = _shown_by(n)
+        own = {"__doc__": UpsampleNearestBackward0.__doc__, "inputs": ("self",), "shows": shows}
         rules[n] = type(f"{name}{n}DBackward0", (UpsampleNearestBackward0,), own)
         own = {
             "__doc__": _NearestGradient.__doc__,
             "inputs": ("grad_output",),
+            "shows": of_gradient,
             "forward": _NearestGradient.forward,
         }
         rules[n].gradient = type(f"{name}{n}DBackwardBackward0", (_NearestGradient,), own)
@@ -899,7 +921,7 @@ def _resampled(x, matrices):
     return np.asarray(x, order="C")
 
 
-class UpsampleLinearBackward0(Rule):
+class UpsampleLinearBackward0(_Resized):
     """Another size by interpolation: every place of the result is a weighted sum of a few of the input's.
 
     Math: y = M1 x M2^T, a matrix of weights for each spatial dim.   VJP: M1^T g M2.   Shapes: (n, c, *size) -> (n, c, *out).
@@ -908,49 +930,51 @@ class UpsampleLinearBackward0(Rule):
 
     layout = channels
     inputs = ("self",)
-    saves = ()
 
-    def forward(x, matrices):
+    def forward(x, matrices, shown):
         return _resampled(x, matrices)
 
     def vjp(self, g):
-        return both.run(self.gradient, (g,), tuple([m.T for m in self.args[0]]))
+        matrices, shown = self.args
+        return both.run(self.gradient, (g,), tuple([m.T for m in matrices]), shown)
 
 
-class UpsampleLinearBackwardBackward0(Rule):
+class UpsampleLinearBackwardBackward0(_Resized):
     """The gradient of an interpolation: the same with the weights transposed.
 
     Math: h = M1^T g M2.   VJP: M1 gg M2^T.   Shapes: (n, c, *out) -> (n, c, *size).   Saves: nothing.
     """
 
     inputs = ("grad_output",)
-    saves = ()
 
-    def forward(g, matrices):
+    def forward(g, matrices, shown):
         return _resampled(g, matrices)
 
     def vjp(self, gg):
-        return both.run(type(self), (gg,), tuple([m.T for m in self.args[0]]))
+        matrices, shown = self.args
+        return both.run(type(self), (gg,), tuple([m.T for m in matrices]), shown)
 
 
-def _resampling(name):
+def _resampling(name, n):
     doc, back = UpsampleLinearBackward0.__doc__, UpsampleLinearBackwardBackward0
-    gradient = type(f"{name}BackwardBackward0", (back,), {"__doc__": back.__doc__})
-    return type(f"{name}Backward0", (UpsampleLinearBackward0,), {"__doc__": doc, "gradient": gradient})
+    shows, of_gradient = _shown_by(n, "align_corners")
+    gradient = type(f"{name}BackwardBackward0", (back,), {"__doc__": back.__doc__, "shows": of_gradient})
+    own = {"__doc__": doc, "gradient": gradient, "shows": shows}
+    return type(f"{name}Backward0", (UpsampleLinearBackward0,), own)
 
 
 RESAMPLING = {
-    "linear": (1, _resampling("UpsampleLinear1D"), linear_weights),
-    "bilinear": (2, _resampling("UpsampleBilinear2D"), linear_weights),
-    "trilinear": (3, _resampling("UpsampleTrilinear3D"), linear_weights),
-    "bicubic": (2, _resampling("UpsampleBicubic2D"), cubic_weights),
+    "linear": (1, _resampling("UpsampleLinear1D", 1), linear_weights),
+    "bilinear": (2, _resampling("UpsampleBilinear2D", 2), linear_weights),
+    "trilinear": (3, _resampling("UpsampleTrilinear3D", 3), linear_weights),
+    "bicubic": (2, _resampling("UpsampleBicubic2D", 2), cubic_weights),
 }
 """Each mode's number of spatial dims, its rule, and what makes its weights."""
 
 FILTERED = {
-    "bilinear": (2, _resampling("UpsampleBilinear2DAa"), filter_weights(_triangle)),
-    "bicubic": (2, _resampling("UpsampleBicubic2DAa"), filter_weights(_cubic)),
-    "lanczos": (2, _resampling("UpsampleLanczos2DAa"), filter_weights(_lanczos)),
+    "bilinear": (2, _resampling("UpsampleBilinear2DAa", 2), filter_weights(_triangle)),
+    "bicubic": (2, _resampling("UpsampleBicubic2DAa", 2), filter_weights(_cubic)),
+    "lanczos": (2, _resampling("UpsampleLanczos2DAa", 2), filter_weights(_lanczos)),
 }
 """The same with antialias=True."""
 
@@ -972,7 +996,7 @@ def resample(input, size, factors, mode, align_corners, antialias=False):
     ]
     if of_bytes:
         return wrap(_resampled_bytes(x, matrices))
-    return apply(rule, (input,), tuple(matrices))
+    return apply(rule, (input,), tuple(matrices), rule.shown(size, factors, x.shape, align_corners))
 
 
 def _resampler_of(mode):

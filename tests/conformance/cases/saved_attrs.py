@@ -186,3 +186,18 @@ m = torch.tensor([[4.0, 1.0], [1.0, 3.0]], requires_grad=True)
 lu, pivots = torch.linalg.lu_factor(m)
 out["pivots"] = lu.grad_fn._saved_pivots
 out["solved"] = torch.linalg.lu_solve(lu.detach(), pivots, torch.ones(2, 1, requires_grad=True)).grad_fn._saved_result
+
+# [case] resized_images | what the nodes of an interpolation show
+F = torch.nn.functional
+def saved(node):
+    return node.name(), [(k, getattr(node, k)) for k in sorted(dir(node)) if k.startswith("_saved_")]
+images = [torch.ones(1, 1, *[2] * n, requires_grad=True) for n in (1, 2, 3)]
+out = {}
+for i, options in enumerate((dict(size=5), dict(scale_factor=2, mode="nearest-exact"), dict(scale_factor=1.5, mode="linear"), dict(scale_factor=2, mode="bilinear", align_corners=True), dict(size=3, mode="bicubic"), dict(scale_factor=2, mode="bilinear", antialias=True, recompute_scale_factor=True), dict(size=3, mode="trilinear"))):
+    for x in images:
+        try:
+            y = F.interpolate(x, **options)
+        except (NotImplementedError, ValueError):
+            continue
+        g, = torch.autograd.grad((y * y).sum(), x, create_graph=True)
+        out[i, x.dim()] = saved(y.grad_fn), saved(g.grad_fn)

@@ -11,7 +11,7 @@ import weakref
 import numpy as np
 
 from . import autograd, printing
-from .autograd.errors import CPP_NAMES, transformed_text
+from .autograd.errors import CPP_NAMES, transformed_text, type_name
 from .autograd.hooks import HookDict, RemovableHandle
 from .autograd.memory import geometry, seen
 from .autograd.metadata import gradient_type, note_replaced, set_gradient_type
@@ -124,7 +124,7 @@ class Tensor(Variable):
         if not isinstance(requires_grad, bool):
             raise TypeError(
                 "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
-                + type(requires_grad).__name__
+                + type_name(requires_grad)
             )
         if THREAD.state.transforms:
             raise RuntimeError(
@@ -222,7 +222,7 @@ class Tensor(Variable):
     def _check_grad(self, value):
         if not isinstance(value, Tensor):
             raise TypeError(
-                f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}"
+                f"assigned grad expected to be a Tensor or None but got grad of type {type_name(value)}"
             )
         if value is self:
             raise RuntimeError("can't assign Variable as its own grad")
@@ -377,7 +377,7 @@ class Tensor(Variable):
     @data.setter
     def data(self, value):
         if not isinstance(value, Tensor):
-            raise TypeError("Variable data has to be a tensor, but got " + type(value).__name__)
+            raise TypeError("Variable data has to be a tensor, but got " + type_name(value))
         if self.requires_grad and value._data.dtype.kind != "f":
             raise RuntimeError(
                 "data set to a tensor that requires gradients must be floating point or complex dtype"

@@ -16,6 +16,7 @@ from ..places import find_place
 from .anomaly import detect_anomaly, set_detect_anomaly
 from .batch import Batch
 from .engine import BackwardPass
+from .errors import type_name
 from .function import Function
 from .graph import GradientEdge, meaning_of, queue_callback
 from .metadata import cast, fitted_to
@@ -250,7 +251,7 @@ def _input_edge(t):
     if isinstance(t, GradientEdge):
         return t.node, t.output_nr
     if not isinstance(t, Variable):
-        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(t).__name__}")
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type_name(t)}")
     edge = edge_of(t)
     if edge is NO_EDGE:
         raise RuntimeError("One of the differentiated Tensors does not require grad")

@@ -68,6 +68,12 @@ def other_type(wanted, found):
     )
 
 
+def type_name(value):
+    """What messages call the type of `value`: float, but numpy.ndarray."""
+    kind = type(value)
+    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+
+
 def tensor_type(t):
     """The legacy type name of a tensor, such as torch.FloatTensor."""
     return f"torch.{TYPE_NAMES.get(t._data.dtype.name, t._data.dtype.name)}Tensor"

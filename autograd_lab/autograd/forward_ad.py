@@ -17,6 +17,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from .errors import type_name
 from .formulas import in_formula
 from .memory import copied, geometry, place_in, put, shares_places
 from .metadata import cast, sum_to
@@ -122,7 +123,7 @@ def unpack_dual(tensor, *, level=None):
         return UnpackedDualTensor(tensor, None)
     if not isinstance(tensor, Variable):
         raise TypeError(
-            f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type(tensor).__name__}"
+            f"_unpack_dual(): argument 'dual' (position 1) must be Tensor, not {type_name(tensor)}"
         )
     if len(dual.directions) != 1:
         raise NotImplementedError(
@@ -600,9 +601,7 @@ class Direction:
             results = (results,)
         for i, value in enumerate(results):
             if value is not None and not isinstance(value, Variable):
-                raise RuntimeError(
-                    f"expected Variable or None (got {type(value).__name__}) for grad output {i}."
-                )
+                raise RuntimeError(f"expected Variable or None (got {type_name(value)}) for grad output {i}.")
         if len(results) != len(outputs):
             raise RuntimeError(
                 f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got "
@@ -657,7 +656,9 @@ class Direction:
             if value is not tangent and value._base is not (
                 tangent if tangent._base is None else tangent._base
             ):
-                same = "same base as the " if a._is_view() or tangent._is_view() else ""
+                same = (
+                    "same base as the " if tangent._is_view() or self._of_view(tangent, args, given) else ""
+                )
                 raise RuntimeError(
                     f"A custom Function is returning a view but the jvp is not returning a view of the {same}given grad input."
                 )

@@ -13,7 +13,7 @@ import warnings
 
 import numpy as np
 
-from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, overwritten_text
+from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, overwritten_text, type_name
 from .hooks import NodeHooks
 from .metadata import EXPECTED, fitted
 from .modes import THREAD, no_grad
@@ -145,7 +145,7 @@ class BackwardCFunction(Node, FunctionCtx):
         """Save `tensors` for backward, knowing which of them are `outputs` of this node; a constant among these is like any other."""
         if not isinstance(tensors, tuple):
             raise RuntimeError(
-                f"autograd internal error: to_save attribute is expected to be a tuple but is {_type(tensors)}"
+                f"autograd internal error: to_save attribute is expected to be a tuple but is {type_name(tensors)}"
             )
         kept = []
         for i, t in enumerate(tensors):
@@ -154,7 +154,7 @@ class BackwardCFunction(Node, FunctionCtx):
                 continue
             if not isinstance(t, Variable):
                 raise TypeError(
-                    f"save_for_backward can only save variables, but argument {i} is of type {_type(t)}"
+                    f"save_for_backward can only save variables, but argument {i} is of type {type_name(t)}"
                 )
             nr = next((nr for nr, out in enumerate(outputs) if out is t), None)
             constant = not t.requires_grad or _among(t, self.non_differentiable or ())
@@ -219,7 +219,7 @@ class BackwardCFunction(Node, FunctionCtx):
                     "corresponding forward input was not a Variable"
                 )
             if g is not None and not isinstance(g, Variable):
-                raise RuntimeError(f"expected Variable or None (got {_type(g)})")
+                raise RuntimeError(f"expected Variable or None (got {type_name(g)})")
         grads = []
         for g, operand in zip(result, self._operands, strict=True):
             if operand is None:
@@ -520,15 +520,17 @@ def _declared(ctx, what):
         return ()
     if not isinstance(tensors, tuple):
         raise RuntimeError(
-            f"autograd internal error: {what} attribute is expected to be a tuple but is {_type(tensors)}"
+            f"autograd internal error: {what} attribute is expected to be a tuple but is {type_name(tensors)}"
         )
     for i, t in enumerate(tensors):
         if not isinstance(t, Variable):
             if what == "dirty_tensors":
                 raise RuntimeError(
-                    f"mark_dirty can only accept variables, but argument {i} is of type {_type(t)}"
+                    f"mark_dirty can only accept variables, but argument {i} is of type {type_name(t)}"
                 )
-            raise RuntimeError(f"mark_non_differentiable only accepts variable arguments, but got {_type(t)}")
+            raise RuntimeError(
+                f"mark_non_differentiable only accepts variable arguments, but got {type_name(t)}"
+            )
     return tensors
 
 
@@ -584,10 +586,6 @@ def _rewrite(t, node, nr):
 
 def _among(t, tensors):
     return any(t is other for other in tensors)
-
-
-def _type(value):
-    return type(value).__name__
 
 
 def _with_defaults(forward, args, kwargs):

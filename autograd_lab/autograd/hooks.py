@@ -9,6 +9,7 @@ registered before an in-place operation stays with the old value.
 import itertools
 import weakref
 
+from .errors import tensor_type, type_name
 from .variable import Registry, Variable, wrap
 
 _ids = itertools.count()
@@ -105,20 +106,14 @@ def check_value(fn, g, result):
     if g is None:
         raise RuntimeError("can't replace a None gradient with a non-None value")
     if not isinstance(result, Variable):
-        raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
+        raise TypeError(f"expected Variable, but hook returned '{type_name(result)}'")
     name = getattr(fn, "__name__", None) or repr(fn)
     if result._data.shape != g._data.shape:
         raise RuntimeError(f"hook '{name}' has changed the size of value")
     if result._data.dtype != g._data.dtype:
         raise RuntimeError(
-            f"hook '{name}' has changed the type of value (was {_type(g)} got {_type(result)})"
+            f"hook '{name}' has changed the type of value (was {tensor_type(g)} got {tensor_type(result)})"
         )
-
-
-def _type(t):
-    from .errors import tensor_type
-
-    return tensor_type(t)
 
 
 def run_node_hooks(hooks, grads, *context):
@@ -131,7 +126,7 @@ def run_node_hooks(hooks, grads, *context):
         if result is None:
             continue
         if not isinstance(result, tuple):
-            raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
+            raise TypeError(f"expected tuple, but hook returned '{type_name(result)}'")
         if len(result) != len(grads):
             name = getattr(fn, "__name__", None) or repr(fn)
             raise RuntimeError(

@@ -1,6 +1,6 @@
 """What a node keeps instead of a tensor once its values are freed, or while hooks pack what is saved; and the handle on one saved tensor."""
 
-from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED
+from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, type_name
 from .modes import THREAD
 from .variable import INFERENCE, NO_EDGE, AutogradMeta, Registry, Variable, alias, edge_of, version_of, weak
 
@@ -54,7 +54,7 @@ class Packed:
         if not isinstance(t, Variable):
             raise TypeError(
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                + type(t).__name__
+                + type_name(t)
             )
         edge = self.edge if self.nr is None else (node, self.nr)
         if edge is NO_EDGE:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..autograd import errors
 from ..autograd.variable import Variable
 from ..creation import device
 from ..dtypes import dtype
@@ -194,7 +195,7 @@ def fits(kind, value):
 
 
 def type_name(value):
-    """The type of an argument as PyTorch's messages put it."""
+    """The type of an argument as PyTorch's messages about arguments put it."""
     if isinstance(value, Variable):
         return "Parameter" if type(value).__name__ == "Parameter" else "Tensor"
     if isinstance(value, dtype):
@@ -202,7 +203,7 @@ def type_name(value):
     kind = type(value)
     if kind.__module__.startswith("autograd_lab.") and kind.__name__ in ("device", "layout", "memory_format"):
         return f"torch.{kind.__name__}"
-    return kind.__name__ if kind.__module__ != "numpy" else f"numpy.{kind.__name__}"
+    return errors.type_name(value)
 
 
 @functools.cache

@@ -10,7 +10,7 @@ import operator
 
 import numpy as np
 
-from ..autograd.errors import CPP_NAMES, not_for, other_type
+from ..autograd.errors import CPP_NAMES, not_for, other_type, type_name
 from ..autograd.metadata import sum_to
 from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
@@ -188,7 +188,7 @@ def _tensors(op, **operands):
     for i, (name, t) in enumerate(operands.items()):
         if not isinstance(t, Variable):
             raise TypeError(
-                f"{op}(): argument '{name}' (position {i + 1}) must be Tensor, not {type(t).__name__}"
+                f"{op}(): argument '{name}' (position {i + 1}) must be Tensor, not {type_name(t)}"
             )
 
 

@@ -322,3 +322,28 @@ w.requires_grad_(False)
 w.requires_grad_(True)
 (w * 3).backward()
 out = dict(seen=seen, g=w.grad)
+
+# [case] numpy_for_a_gradient | what returns NumPy's arrays or numbers where a Tensor is wanted is told so by their full name
+x = torch.ones(2, requires_grad=True)
+def told(fn):
+    try:
+        fn()
+    except Exception as e:
+        return type(e).__name__, str(e)[-60:]
+def hooked(register, value):
+    y = x * 2
+    register(y)(lambda *a: value)
+    return told(lambda: y.sum().backward())
+class Array(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, save):
+        if save is not None:
+            ctx.save_for_backward(save)
+        return x * 2
+    @staticmethod
+    def backward(ctx, g):
+        return np.ones(2), None
+out = {}
+for name, value in dict(array=np.ones(2), number=np.float32(2), plain=2.0).items():
+    out[name] = [hooked(lambda y: y.register_hook, value), hooked(lambda y: y.grad_fn.register_hook, value), hooked(lambda y: y.grad_fn.register_prehook, (value,)), told(lambda: setattr(x, "grad", value)), told(lambda: setattr(x, "data", value)), told(lambda: Array.apply(x, value))]
+out["backward"] = told(lambda: Array.apply(x, None).sum().backward())

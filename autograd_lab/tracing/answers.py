@@ -25,6 +25,7 @@ _NONE = re.compile(r"none|null|nothing", re.IGNORECASE)
 _CALL = re.compile(r"(?:torch\.)?(?:tensor|size|array)\((.*)\)", re.IGNORECASE | re.DOTALL)
 _TOKEN = re.compile(r"\s*((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|\*\*|[-+*/()\[\],]|nan|inf(?:inity)?)", re.I)
 _SIGNS = str.maketrans({"\u2212": "-", "\u2013": "-", "\u00d7": "*", "\u00b7": "*", "\u00f7": "/"})
+_COMMA = re.compile(r"([-+]?\d+),(\d+)")
 _SHAPE = re.compile(r"[\[(]?\s*(\d+(?:\s*[x*,\s]\s*\d+)*)?\s*,?\s*[\])]?", re.IGNORECASE)
 
 
@@ -48,6 +49,17 @@ def read(text: str) -> Any:
     called = _CALL.fullmatch(text)
     reader = _Reader(called[1] if called else text)
     return reader.everything()
+
+
+def read_one(text: str) -> Any:
+    """What a text says where one number is asked for: `AnswerError` for "0,5", which reads as two."""
+    comma = _COMMA.fullmatch(text.strip().translate(_SIGNS))
+    if comma:
+        whole, decimals = comma.groups()
+        raise AnswerError(
+            f"A comma stands between two numbers. Write {whole}.{decimals} with a point, or [{whole}, {decimals}] if you mean two."
+        )
+    return read(text)
 
 
 def read_shape(text: str) -> list[int]:
@@ -115,7 +127,7 @@ def judge(question: Record, given: str | int) -> Record:
         right = answer == question["answer"]
         wrongs = [(m, note) for m, value, note in question["wrong"] if value == answer]
     else:
-        answer = read(str(given))
+        answer = (read if isinstance(question["answer"], list) else read_one)(str(given))
         right = same(answer, question["answer"])
         wrongs = [(m, note) for m, value, note in question["wrong"] if same(answer, value)]
         numbers = answer is not None and question["answer"] is not None

@@ -480,7 +480,7 @@ class _Asker:
                 wrong.add(
                     "forward-value",
                     value,
-                    f"{_show(value)} is the value of {self._label(t)} from the forward pass; its gradient is another number: {r}.",
+                    f"{_show(value)} is the value of {self._label(t)} from the forward pass; what is sent here is {formula}.",
                 )
         wrong.add("sign", -right, f"The sign is the other way round: {formula}.")
         if right.ndim == 2:

@@ -15,7 +15,7 @@ import numpy as np
 import traitlets
 
 from autograd_lab.tracing import Trace
-from autograd_lab.tracing.answers import AnswerError, Number, read
+from autograd_lab.tracing.answers import AnswerError, Number, read, read_one
 from autograd_lab.tracing.trace import Record
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Run:
         old = self.now[i]
         if isinstance(value, str):
             try:
-                value = _plain(read(value))
+                value = _plain((read if np.ndim(old) else read_one)(value))
             except AnswerError as error:
                 raise ValueError(f"{error} {name} stays as it is.") from None
             if value is None:

@@ -424,3 +424,25 @@ def test_shapes_are_read(text, shape):
 def test_a_shape_that_is_none():
     with pytest.raises(AnswerError, match="Write a shape"):
         read_shape("two by three")
+
+
+def test_a_decimal_comma_is_no_answer_where_one_number_is_asked_for():
+    q = find(record(cubes, leaf(2.0)), "send to b?")
+    for text, point in ("0,5", "0.5"), (" -12,0", "-12.0"), ("\u22121,25", "-1.25"):
+        with pytest.raises(AnswerError, match=f"Write {point} with a point"):
+            judge(q, text)
+    assert judge(q, "[0, 5]")["verdict"] == judge(q, "0, 5")["verdict"] == "wrong"
+    two = find(record(lambda w: (w * 3).sum().backward(), leaf([1.0, 2.0])), "What is the result?")
+    assert judge(two, "3,6")["verdict"] == "right"
+
+
+def test_a_value_of_the_forward_pass_is_not_said_to_have_the_messages_gradient():
+    def square(a):
+        b = a * 3
+        loss = b * b
+        loss.backward()
+
+    q = find(record(square, leaf(2.0)), "got g = 1. What does it send to b")
+    assert judge(q, "36")["note"] == (
+        "36 is the value of loss from the forward pass; what is sent here is g * b = 6."
+    )

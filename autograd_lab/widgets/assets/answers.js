@@ -17,6 +17,13 @@ export function read(text) {
   return new Reader(called(text)).everything();
 }
 
+/** What a text says where one number is asked for; throws AnswerError for "0,5", which reads as two. */
+export function readOne(text) {
+  const [, whole, decimals] = plainSigns(text).match(/^([-+]?\d+),(\d+)$/) ?? [];
+  if (whole) throw new AnswerError(`A comma stands between two numbers. Write ${whole}.${decimals} with a point, or [${whole}, ${decimals}] if you mean two.`);
+  return read(text);
+}
+
 /** The sizes in "(2, 3)", "[2, 3]", "2x3", "2 3"; "()", "[]" and "scalar" have none. */
 export function readShape(text) {
   text = called(plainSigns(text)).trim();
@@ -65,7 +72,7 @@ export function judge(question, given) {
     right = equal(answer);
     wrongs = wrong.filter(([, value]) => equal(value));
   } else {
-    const value = read(given);
+    const value = (Array.isArray(answer) ? read : readOne)(given);
     right = same(value, answer);
     wrongs = wrong.filter(([, other]) => same(value, other));
     if (!right && !wrongs.length && value !== null && answer !== null && agree(flattened(value), flattened(answer))) {

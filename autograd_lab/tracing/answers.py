@@ -55,9 +55,8 @@ def read_one(text: str) -> Any:
     """What a text says where one number is asked for: `AnswerError` for "0,5", which reads as two."""
     comma = _COMMA.fullmatch(text.strip().translate(_SIGNS))
     if comma:
-        whole, decimals = comma.groups()
         raise AnswerError(
-            f"A comma stands between two numbers. Write {whole}.{decimals} with a point, or [{whole}, {decimals}] if you mean two."
+            f"One number is asked for, and a comma stands between two: write {comma[1]}.{comma[2]} with a point."
         )
     return read(text)
 

@@ -429,7 +429,7 @@ def test_a_shape_that_is_none():
 def test_a_decimal_comma_is_no_answer_where_one_number_is_asked_for():
     q = find(record(cubes, leaf(2.0)), "send to b?")
     for text, point in ("0,5", "0.5"), (" -12,0", "-12.0"), ("\u22121,25", "-1.25"):
-        with pytest.raises(AnswerError, match=f"Write {point} with a point"):
+        with pytest.raises(AnswerError, match=f"write {point} with a point"):
             judge(q, text)
     assert judge(q, "[0, 5]")["verdict"] == judge(q, "0, 5")["verdict"] == "wrong"
     two = find(record(lambda w: (w * 3).sum().backward(), leaf([1.0, 2.0])), "What is the result?")

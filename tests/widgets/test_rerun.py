@@ -68,7 +68,7 @@ def test_what_does_not_fit_changes_nothing():
         s.edit("v", 1)
     assert (s._film, s.position) == (film, 4)
     for number in leaf(2.0), 2.0:
-        with pytest.raises(ValueError, match=r"Write 0.5 with a point.* x stays as it is"):
+        with pytest.raises(ValueError, match=r"write 0.5 with a point. x stays as it is"):
             lab.step(lambda x, w: x * w, number, leaf(3.0)).edit("x", "0,5")
     with pytest.raises(ValueError, match="n holds int64 numbers"):
         lab.step(lambda x, n: x * n, leaf(2.0), torch.tensor(3)).edit("n", 2.5)

@@ -20,7 +20,7 @@ export function read(text) {
 /** What a text says where one number is asked for; throws AnswerError for "0,5", which reads as two. */
 export function readOne(text) {
   const [, whole, decimals] = plainSigns(text).match(/^([-+]?\d+),(\d+)$/) ?? [];
-  if (whole) throw new AnswerError(`A comma stands between two numbers. Write ${whole}.${decimals} with a point, or [${whole}, ${decimals}] if you mean two.`);
+  if (whole) throw new AnswerError(`One number is asked for, and a comma stands between two: write ${whole}.${decimals} with a point.`);
   return read(text);
 }
 

@@ -65,7 +65,7 @@ def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> Why:
     return (absent(last, x, name) if last is not None and loss is None else None) or live_why(x, loss, name)
 
 
-def compare(a: Any, b: Any, labels: tuple[str, str] = ("a", "b")) -> Any:
+def compare(a: Any, b: Any, labels: tuple[str, str] = ("trace a", "trace b")) -> Any:
     """Two traces (or steppers) side by side, in lockstep; `.differences` lists what differs (see widgets/comparison.py)."""
     from . import widgets
 

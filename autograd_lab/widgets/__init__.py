@@ -59,7 +59,7 @@ def step(what: Trace | Callable[..., Any], *inputs: Any, **options: Any) -> Step
     return Stepper(run.record(), run=run, **options)
 
 
-def compare(a: Any, b: Any, labels: tuple[str, str] = ("a", "b")) -> Comparison:
+def compare(a: Any, b: Any, labels: tuple[str, str] = ("trace a", "trace b")) -> Comparison:
     """Two traces (or steppers) side by side, in lockstep; `labels` says what they are called."""
     from .comparison import Comparison
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 import labserver
@@ -302,6 +303,28 @@ def test_an_input_is_changed_in_the_leaf_table(browser, lab):
     page.keyboard.press("Escape")
     expect(stage.get_by_role("button", name="Change a, now 1.7")).to_be_focused()
     assert notebook.cells() == 1
+    notebook.close()
+
+
+def test_a_changed_input_stays_in_sight(browser, lab):
+    """The last of six rows, in a table that shows two: the new film's table was at its top again."""
+    cell = (
+        "import autograd_lab as torch\nfrom autograd_lab import lab\n"
+        "def f(a, b, c, d, e, g):\n    return a + b + c + d + e + g\n"
+        "s = lab.step(f, *[torch.tensor(float(n), requires_grad=True) for n in range(6)]).last()\ns"
+    )
+    notebook = show(browser, lab, cell)
+    stage, page = notebook.stage, notebook.page
+    edit = stage.get_by_role("button", name=re.compile("^Change "))
+    edit.last.click()
+    page.keyboard.type("7")
+    page.keyboard.press("Enter")
+    expect(edit.last).to_have_accessible_name(re.compile("now 7$"))
+    expect(edit.last).to_be_focused()
+    inside = """(b) => { const r = b.getBoundingClientRect(), p = b.closest(".agl-leaves").getBoundingClientRect();
+                        return r.top >= p.top && r.bottom <= p.bottom; }"""
+    assert edit.last.evaluate(inside)
+    assert not edit.first.evaluate(inside)  # else nothing was tested
     notebook.close()
 
 

@@ -60,7 +60,7 @@ def check(comparison):
 def test_the_same_twice():
     comparison = lab.compare(recorded(diamond), recorded(diamond))
     assert check(comparison) == (set(), [])
-    assert repr(comparison) == "Comparison(a: 35 steps; b: 35 steps; 0 differences)"
+    assert repr(comparison) == "Comparison(trace a: 35 steps; trace b: 35 steps; 0 differences)"
     assert comparison.pairs == [(k, k) for k in range(36)]
 
 
@@ -112,8 +112,8 @@ def test_another_number_in_the_same_place():
     comparison = lab.compare(recorded(lambda a: a * 3), recorded(lambda a: a * 4))
     kinds, texts = check(comparison)
     assert "value" in kinds
-    assert "a.grad in the end: 3 in a, 4 in b." in texts
-    assert any(t == "a.grad: 3 in a, 4 in b." for t in texts)
+    assert "a.grad in the end: 3 in trace a, 4 in trace b." in texts
+    assert any(t == "a.grad: 3 in trace a, 4 in trace b." for t in texts)
 
 
 def test_nodes_are_told_apart_by_their_place_in_the_program():
@@ -159,7 +159,7 @@ def test_what_is_kept_without_widgets():
 
 def test_steppers_can_be_compared():
     comparison = lab.compare(lab.step(samples.diamond()), lab.step(samples.twice()))
-    assert check(comparison)[1][0] == "a.grad in the end: 96 in a, 192 in b."
+    assert check(comparison)[1][0] == "a.grad in the end: 96 in trace a, 192 in trace b."
 
 
 @needs_node

@@ -222,7 +222,10 @@ class Stage {
   resume({ focus, presenting, opened, groups }) {
     if (groups === this.film.groups.length) this.graph.reopen(opened, this.graph.focused());
     if (presenting) this.presenter.enter();
-    if (focus) (this.editor.buttons.get(focus) ?? this.graph.svg).focus({ preventScroll: true });
+    if (!focus) return;
+    const edit = this.editor.buttons.get(focus), pane = this.panels.leafpane;
+    (edit ?? this.graph.svg).focus({ preventScroll: true });
+    if (edit) pane.scrollTop = edit.closest("tr").offsetTop - pane.clientHeight / 2; // the table alone: the page stays where it is
   }
 
   close() {

@@ -97,7 +97,9 @@ class Comparison(Shown, anywidget.AnyWidget):
     position = traitlets.Int(0, help="the pair of steps shown").tag(sync=True)
     sync = traitlets.Bool(True, help="whether both sides move together").tag(sync=True)
 
-    def __init__(self, a: Any, b: Any, labels: tuple[str, str] = ("trace a", "trace b"), **traits: Any) -> None:
+    def __init__(
+        self, a: Any, b: Any, labels: tuple[str, str] = ("trace a", "trace b"), **traits: Any
+    ) -> None:
         self.traces = (_trace(a), _trace(b))
         if len(labels) != 2:
             raise ValueError(f"compare() shows two traces: labels must be two texts, not {labels!r}")

@@ -286,7 +286,7 @@ lab.reveal(saves, next(name for name in results if hasattr(results[name].grad_fn
 #
 # a = torch.tensor(2.0, requires_grad=True)
 # b = torch.tensor(5.0, requires_grad=True)
-# print((a * b).grad_fn(torch.tensor(10.0)))   # (tensor(50.), tensor(20.))
+# print((a * b).grad_fn(torch.tensor(10.0)))   # (tensor(50., ...), tensor(20., ...))
 # ```
 #
 # **Where in the source?** `autograd_lab/ops/arithmetic.py`: every rule is a class with its forward and its

@@ -315,7 +315,7 @@ assert 1400 * 10 * 640 == 8960000
 lab.step(trace, predict="shape")
 
 # %% [markdown]
-# The image itself: `X.T @ G`, and `G` is 0 but for one place. The other columns are empty. The whole Jacobian
+# The image itself: `X.T @ G`, and `G` is 0 except in one place. The other columns are empty. The whole Jacobian
 # of this small layer has 10 rows of 640 numbers. For the 1400 images of notebook 04 it would have 8,960,000,
 # nearly all 0. The rule needs none of them, only one more matrix product.
 #
@@ -326,8 +326,8 @@ lab.step(trace, predict="shape")
 #
 # ## Exit ticket
 #
-# A function takes `8` numbers to `3`. (1) How many numbers has the `v` of its `backward(v)`? (2) How many comes
-# back with? (3) Which mode fills its Jacobian in fewer passes, `"forward"` or `"backward"`?
+# A function takes `8` numbers to `3`. (1) How many numbers has the `v` of its `backward(v)`? (2) How many numbers
+# come back at the inputs? (3) Which mode fills its Jacobian in fewer passes, `"forward"` or `"backward"`?
 
 # %%
 in_v, back, mode = ..., ..., ...

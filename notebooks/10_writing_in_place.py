@@ -209,8 +209,8 @@ with lab.expect(RuntimeError, "is at version 1; expected version 0"):
 # %% [markdown]
 # ## Views
 #
-# `v = b[0]` copies nothing: `v` is a **view**, a window onto the memory of `b`. Slices, `reshape`, `.T` and
-# `view` give views as well. Below, somebody triples `v`, and backward starts at `b`. **Predict** `a.grad`.
+# `v = b[0]` copies nothing: `v` is a **view**, a window onto the memory of `b`. Slices, `.T` and `view`
+# give views as well, `reshape` wherever it can. Below, somebody triples `v`, and backward starts at `b`. **Predict** `a.grad`.
 #
 # `[5, 5, 5]` · `[15, 5, 5]` · `[15, 15, 15]` · `"error"`
 

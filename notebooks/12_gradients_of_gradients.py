@@ -166,12 +166,13 @@ lab.reveal(
 )
 
 # %% [markdown]
-# `x * 3` saves only the 3, which needs no freeing. And `create_graph` keeps the saved values by itself: what it has
-# recorded needs them.
+# `x * 3` saves the 3 and nothing of `x`, but a pass frees whatever was saved. After `y = x + 3`, which saves nothing, a
+# second pass works. And `create_graph` keeps the saved values by itself: what it has recorded needs them.
 #
 # **Worked example**: all derivatives of `x**4` at 2.
 
 # %%
+assert [second_pass(x * 3), second_pass(x + 3)] == ["error", "fine"]
 x = torch.tensor(2.0, requires_grad=True)
 y, derivatives = x**4, []
 for _ in range(4):
@@ -255,7 +256,7 @@ assert 2410**2 == 5808100
 
 # %% [markdown]
 # The slope is `2 * w * x`, its square `4 * w * w * x * x`, and the derivative of that by `w` is 96. The error of the second
-# try is a kind one: a constant has no gradient. Add the penalty to an ordinary loss and there is no error any more: the
+# try helps: it says that a constant has no gradient. Add the penalty to an ordinary loss and there is no error any more: the
 # penalty is then a constant beside it, and nobody notices.
 #
 # ## Modify

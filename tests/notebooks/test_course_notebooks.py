@@ -1,7 +1,9 @@
 """The notebooks of the course: built from their sources, linted, and run by nbval in the same command."""
 
+import ast
 import copy
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -57,6 +59,33 @@ def test_an_execution_leaves_no_kernel_and_no_open_file():
     before = sum(1 for _ in Path("/proc/self/fd").iterdir())
     build.execute(copy.deepcopy(notebook), ROOT, ROOT)
     assert sum(1 for _ in Path("/proc/self/fd").iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "source", [s for s in SOURCES if s.parent.name == "notebooks" and s.name < "13"], ids=lambda s: s.stem
+)
+def test_what_is_said_of_pytorch_is_so(source):
+    """*The same in PyTorch*, run there: a line prints, or raises, what its comment says; "..." stands for anything.
+
+    Those of 13 and 14 go on with their notebook's own functions.
+    """
+    pytest.importorskip("torch")
+    text = source.read_text(encoding="utf-8").split("## The same in PyTorch")[1]
+    lines = [line[2:] for line in text.split("# ```")[1].splitlines()[1:]]
+    printed, compared = [], 0
+    names = {"print": lambda *values: printed.append(" ".join(map(str, values)))}
+    for statement in ast.parse("\n".join(lines)).body:
+        code, comment = ast.unparse(statement), lines[statement.end_lineno - 1].partition("   # ")[2].strip()
+        if comment.startswith("RuntimeError"):
+            with pytest.raises(RuntimeError):
+                exec(code, names)
+        else:
+            exec(code, names)
+            if comment:
+                wanted = ".*".join(map(re.escape, comment.split("...")))
+                assert re.fullmatch(wanted, printed[-1]), (printed[-1], comment)
+        compared += bool(comment)
+    assert compared
 
 
 def test_no_notebook_lacks_its_source():

@@ -117,7 +117,7 @@ class Result:
                 lines.append(
                     f'This case in the stepper: lab.check("{item.id}", {_named(self._answer)}).step()'
                 )
-        elif verdict.got is not None and not verdict.says:
+        elif not item.probes and not verdict.says:
             lines.append(f"{plain.show(verdict.got)} is not right.")
         lines += self._clicked()
         if item.hints and _asked.get(item.id, 0) < len(item.hints):

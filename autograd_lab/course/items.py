@@ -139,6 +139,8 @@ def _judge_answer(item: Item, answer: Any) -> Verdict:
         says = _judge_dict(item.expected, answer, item.rtol)
     elif (wanted := _sort(item.expected)) and (given := _sort(answer)) and wanted != given:
         says = f"This asks for {wanted}; you gave {given}, {plain.show(answer)}."
+        if wanted == "a number" and given == "a list" and [type(x) for x in answer] == [int, int]:
+            says += f" If you mean {answer[0]}.{answer[1]}, write it with a point."
     return Verdict(item, "wrong", score, says, got=answer)
 
 
@@ -231,6 +233,8 @@ def recognize(item: Item, outputs: dict[str, Any]) -> Wrong | None:
 def difference(about: str, got: Any, want: Any) -> str:
     """One sentence on a case that failed; `about` says what was tried."""
     if isinstance(got, dict) and "error" in got:
+        if got["error"] == plain.NotPlainError.__name__:
+            return f"{about}: {got['message']}."  # the check raised it, not the student's code
         return f"{about}: your code raised {_first_sentence(plain.show(got))}."
     if isinstance(got, dict) and isinstance(want, dict) and got.get("shape") != want.get("shape"):
         return f"{about}: yours has shape {got.get('shape')}, it should be {want.get('shape')}."

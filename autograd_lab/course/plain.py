@@ -53,15 +53,17 @@ def plain(value: Any) -> Any:
             return plain(value.item())
         return {"shape": list(value.shape), "dtype": value.dtype.name, "data": plain(value.tolist())}
     raise NotPlainError(
-        f"a {type(value).__name__} is not an answer: give a number, a word, a list or a tensor"
+        f"a {type(value).__name__} is not an answer; give a number, a word, a list or a tensor"
     )
 
 
 def same(a: Any, b: Any, rtol: float = RTOL) -> bool:
     """Whether two plain answers agree: numbers within `rtol`, words whatever their case, arrays in shape and numbers.
 
-    True is not 1, None is not 0; a list of numbers agrees with an array of one dimension.
+    True is not 1, None is not 0; a list of numbers agrees with an array of one dimension. None and nan may be said as words: "None".
     """
+    if isinstance(a, str) or isinstance(b, str):
+        a, b = _in_words(a), _in_words(b)
     if isinstance(a, dict) and isinstance(b, dict) and "data" not in a and "data" not in b:
         if "float" in a or "float" in b:
             return a == b
@@ -77,6 +79,11 @@ def same(a: Any, b: Any, rtol: float = RTOL) -> bool:
     if isinstance(a, int | float) and isinstance(b, int | float):
         return math.isclose(a, b, rel_tol=rtol, abs_tol=ATOL)
     return False
+
+
+def _in_words(x: Any) -> Any:
+    """The word for a value that has one: None, nan and the infinities."""
+    return "None" if x is None else x.get("float", x) if isinstance(x, dict) else x
 
 
 def settled(fresh: Any, stored: Any, rtol: float = RTOL) -> Any:

@@ -45,9 +45,14 @@ def run(probes: Iterable[Probe], answer: Any) -> dict[str, Any]:
         warnings.simplefilter("ignore")  # where they are errors, a program must not be taken for another
         for probe in probes:
             function = load(probe)
-            for key, case in zip(probe.names(), probe.cases, strict=True):
+            for i, (key, case) in enumerate(zip(probe.names(), probe.cases, strict=True)):
                 try:
                     outputs[key] = plain.plain(function(answer, *case))
+                except KeyboardInterrupt as stop:
+                    stop.args = (
+                        f"{probe.about(i)}: your code was still running. Is there a loop in it that never ends?",
+                    )
+                    raise
                 except Exception as error:  # whatever the student's code raises is what it did
                     outputs[key] = {"error": type(error).__name__, "message": _told(error)}
     return outputs

@@ -20,6 +20,8 @@ def reveal(prediction: Any, truth: Any) -> None:
     You said 48. It is 96. Where do the two part?
     >>> reveal(96, 96.0)
     You said 96, and it is 96. Say in one sentence why.
+    >>> reveal([None, float("nan")], ["None", "nan"])
+    You said [None, nan], and it is ['None', 'nan']. Say in one sentence why.
     """
     if open_(prediction):
         print("No prediction yet. Put your answer in place of the dots, then run again.")
@@ -52,7 +54,11 @@ def plain(value: Any) -> Any:
 
 
 def same(said: Any, is_: Any) -> bool:
-    """Equal; numbers to a relative 1e-4, words whatever their case. True is not 1."""
+    """Equal; numbers to a relative 1e-4, words whatever their case, None and nan as words as well. True is not 1."""
+    if isinstance(said, str) != isinstance(is_, str):
+        said, is_ = (
+            str(x) if x is None or (isinstance(x, float) and not math.isfinite(x)) else x for x in (said, is_)
+        )
     if isinstance(said, bool) or isinstance(is_, bool):
         return said is is_
     if isinstance(said, list) and isinstance(is_, list):

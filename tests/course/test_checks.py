@@ -59,6 +59,17 @@ def test_answers_become_plain_data(value, data):
     assert json.loads(json.dumps(plain.plain(value))) == data
 
 
+def test_what_is_no_number_may_be_said_in_words():
+    """A question that asks for "None" or "nan" is answered by None and float("nan") as well, and the other way round."""
+    for value, word in ((None, "None"), (math.nan, "nan"), (-math.inf, "-inf")):
+        value = plain.plain([value, 1])
+        assert plain.same(value, [word.upper(), 1])
+        assert plain.same([word, 1], value)
+        assert not plain.same(value, ["error", 1])
+    assert not plain.same(None, 0)
+    assert not plain.same("", None)
+
+
 @pytest.mark.parametrize("value", [len, object(), np, np.zeros(20_000), lambda x: x])
 def test_what_is_no_data_is_refused(value):
     with pytest.raises(plain.NotPlainError):
@@ -109,6 +120,7 @@ def test_a_number_is_passed_wrong_with_its_misconception_or_not_attempted():
     for answer in (..., [1, ...], {"a": ...}):
         assert feedback.verdict_on(NUMBER, answer).state == "not attempted"
     assert feedback.verdict_on(NUMBER, None).state == "wrong"
+    assert "None is not right." in repr(feedback.Result(feedback.verdict_on(NUMBER, None), None))
     assert "cannot be an answer" in feedback.verdict_on(NUMBER, len).says
 
 
@@ -116,6 +128,10 @@ def test_a_number_is_passed_wrong_with_its_misconception_or_not_attempted():
     ("answer", "says"),
     [
         ("96", "This asks for a number; you gave a word in quotes, '96'."),
+        (
+            [9, 6],
+            "This asks for a number; you gave a list, [9, 6]. If you mean 9.6, write it with a point.",
+        ),
         ([96], "This asks for a number; you gave a list, [96]."),
         (True, "This asks for a number; you gave True or False, True."),
         (95, ""),
@@ -175,6 +191,15 @@ def test_code_is_judged_by_its_probes():
 
     said = feedback.verdict_on(item, endless).says
     assert said == "Rows: your code raised RecursionError: maximum recursion depth exceeded."
+    given = probe.run([Probe("given", 1, "def given(f):\n    return f\n")], torch.relu)["given"]
+    said = items.difference("Given", given, 1)
+    assert said == "Given: a function is not an answer; give a number, a word, a list or a tensor."
+
+    def stopped(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match="Rows: your code was still running"):
+        feedback.verdict_on(item, stopped)
     wrong_shape = feedback.verdict_on(item, lambda a: a.reshape(-1, 1))
     assert "yours has shape [2, 1], it should be [2]" in wrong_shape.says
     assert feedback.verdict_on(item, 3).says == "A function is asked for; you gave 3."

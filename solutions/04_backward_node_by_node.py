@@ -440,7 +440,7 @@ def made(graph, value):
 
 @probe(points=0.5, cases=[(1,), (2,), (4,)])
 def a_chain(backward, times):
-    "a = 2, multiplied by 3 so often: {0}"
+    "a = 2, multiplied by 3, this many times: {0}"
 
     def graph(y, mul, add, number):
         for _ in range(times):
@@ -469,7 +469,7 @@ def used_twice_at_once(backward, root):
 
 @probe(points=1, cases=[(2,), (3,), (6,)])
 def doubled(backward, times):
-    "a = 1, and y = y + y so often in a row: {0}"
+    "a = 1, and y = y + y, this many times in a row: {0}"
 
     def graph(y, mul, add, number):
         for _ in range(times):

@@ -355,7 +355,8 @@ class Prompts:
                 for line in cell.source.splitlines()
             ]
             heading = next((line[2:].strip() for line in lines if line.startswith("# ")), name)
-            found[name] = heading.replace("Exercises: ", "")
+            number, exercises, title = heading.partition("Exercises: ")
+            found[name] = number + title[:1].upper() + title[1:] if exercises else heading
         return found
 
     @cached_property
@@ -424,7 +425,10 @@ def _section(
     parts.append(f"<p>{pages.number(entry.total)} of {pages.points(entry.most)}{late}</p>")
     if entry.status != "graded" and not entry.overrides:
         why = entry.results[0].says if entry.results else ""
-        parts.append(f'<p class="says">{foreign(why)}</p></section>')
+        parts.append(f'<p class="says">{foreign(why)}</p>')
+        if entry.status == "unreadable":
+            parts.append("<p>Does the file open in JupyterLab? Then save it there and hand it in again.</p>")
+        parts.append("</section>")
         return "\n".join(parts), False
     rows = []
     for one in entry.results:

@@ -43,7 +43,7 @@ table { border-collapse: collapse; margin: 8px 0; font-variant-numeric: tabular-
 th, td { text-align: left; vertical-align: top; padding: 4px 16px 4px 0; border-bottom: 1px solid var(--hair); }
 th { font-weight: 600; color: var(--dim); font-size: 14px; }
 td.n, th.n { text-align: right; white-space: nowrap; }
-td, th { overflow-wrap: break-word; } td:last-child:not(.n) { min-width: 16ch; } bdi { overflow-wrap: anywhere; } .line { white-space: nowrap; }
+td, th { overflow-wrap: break-word; } td:last-child:not(.n) { min-width: 16ch; } bdi { overflow-wrap: anywhere; } td:has(bdi) { min-width: 14ch; } .line { white-space: nowrap; }
 .wide { overflow-x: auto; }
 .item { background: var(--card); border: 1px solid var(--hair); border-left: 5px solid var(--dim); border-radius: 8px;
   padding: 12px 16px 14px; margin: 14px 0; }

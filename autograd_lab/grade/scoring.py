@@ -12,7 +12,7 @@ from autograd_lab.course.items import Item, Verdict, judge
 from autograd_lab.grade.model import Answer, CellRun, Job, Result, Run
 
 STOPPED = {
-    "timeout": "Your code ran for too long and was stopped.",
+    "timeout": "Your code ran for too long and was stopped. Perhaps a loop in it never ends.",
     "memory": "Your code needed more memory than there is.",
     "died": "Your code ended the process that ran it.",
 }
@@ -69,9 +69,10 @@ def _without(
             return _unanswered(result, cell.state, _says(cell))
     for cell in checks:
         if cell.state != "ok":
-            return _unanswered(
-                result, "error", f"Your answer could not be checked: {cell.error or 'the check did not run'}."
-            )
+            says = f"Your answer could not be checked: {cell.error or 'the check did not run'}."
+            if cell.error.startswith("NameError"):
+                says += " The check uses the names of the exercise: keep them."
+            return _unanswered(result, "error", says)
     if answer is None and run.state != "ok":
         return _unanswered(result, run.state, STOPPED[run.state])
     return _unanswered(result, "error", answer.error if answer else "There is no answer.")

@@ -231,7 +231,11 @@ class Sitting:
         """What the check of an item was given: its value, or why there is none. `last`: no cell comes after it."""
         given = [answer for name, answer in self.given if name == item_id]
         if not given:
-            return {"state": "error", "error": error or "lab.check was not called by its own cell"}
+            return {
+                "state": "error",
+                "error": error
+                or "The cell of lab.check ran, but did not call it: leave that cell and lab.check as they were.",
+            }
         answer = given[-1]
         try:
             answer = getattr(answer, "engine_answer", answer)

@@ -180,6 +180,9 @@ def test_missing_unreadable_late_and_by_hand(top, book, tmp_path):
     assert "shown at the &lt;blackboard&gt;" in made["ada"]
     assert "Nothing was handed in." in made["cleo"]
     assert "bob/04_backward_node_by_node.ipynb" in made["bob"]
+    assert "hand it in again" in made["bob"]
+    assert "04 \N{MIDDLE DOT} Backward, node by node" in made["bob"]
+    assert "hand it in again" not in made["ada"] + made["cleo"]
 
 
 def test_only_pages_that_would_differ_are_written(top, book, tmp_path):

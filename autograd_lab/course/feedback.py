@@ -11,6 +11,8 @@ from functools import cached_property
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from autograd_lab.tracing.recorder import keep_last, record
+
 from . import plain, probe, scores
 from .items import Item, Probe, Verdict, difference, find, judge
 
@@ -67,8 +69,6 @@ class Result:
 
     def _record(self) -> Trace:
         """The failed case, recorded. Raises ValueError if there is none."""
-        from autograd_lab.tracing.recorder import record
-
         if self._case is None:
             raise ValueError(f"{self.verdict.item.id}: there is no failed case to step through")
         failed, i = self._case
@@ -77,6 +77,7 @@ class Result:
             failed = replace(failed, source=failed.source.replace(failed.says, about))
         function = probe.load(failed)
         with (
+            keep_last(),
             record(title=f"{self.verdict.item.id}: {about}") as trace,
             contextlib.suppress(Exception),  # the verdict knows what it raised
             warnings.catch_warnings(),
@@ -220,7 +221,8 @@ def verdict_on(item: Item, answer: Any) -> Verdict:
         if not callable(answer) and not isinstance(answer, list | tuple):
             return Verdict(item, "wrong", says=f"A function is asked for; you gave {_kind(answer)}.")
         visible = [p for p in item.probes if not p.hidden]
-        return judge(item, outputs=probe.run(visible, answer))
+        with keep_last():  # a probe may record; `lab.why` is asked about what the student recorded
+            return judge(item, outputs=probe.run(visible, answer))
     try:
         return judge(item, plain.plain(answer))
     except plain.NotPlainError as error:

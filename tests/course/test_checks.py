@@ -12,6 +12,7 @@ import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.course import feedback, items, plain, probe, scores
 from autograd_lab.course.items import Item, Probe, Wrong, judge
+from autograd_lab.tracing.recorder import last_recording
 
 
 @pytest.fixture(autouse=True)
@@ -328,6 +329,23 @@ def test_the_call_that_opens_the_stepper_names_what_the_student_wrote(monkeypatc
     assert 'This case in the stepper: lab.check("99.2", rows).step()' in repr(result)
     assert '<code>lab.check("99.2", rows).step()</code>' in result._repr_html_()
     assert feedback._named([rows, lambda a: a]) == "[rows, ...]"
+
+
+def test_a_check_leaves_the_student_s_recording_the_last_one(monkeypatch):
+    """`lab.why` is asked about that one, not about the case of the check or what a probe recorded."""
+    item = product_item()
+    rows = item.probes[0]
+    rows.source = "def rows(f, n):\n    with lab.record():\n        pass\n    return f(torch.ones(n))\n"
+    monkeypatch.setattr(items, "shipped", lambda: {item.id: item})
+    with lab.record():
+        mine = torch.tensor(2.0, requires_grad=True)
+        mine.detach().exp()
+    before = last_recording()
+    assert isinstance(lab.check(item.id, lambda a: a * 3), feedback.Failed)
+    assert last_recording() is before
+    monkeypatch.setattr(items, "shipped", lambda: {item.id: product_item()})
+    assert lab.check(item.id, lambda a: a * 3).steppable
+    assert last_recording() is before
 
 
 def test_code_in_a_verdict_and_in_a_hint_looks_like_code(monkeypatch):

@@ -180,6 +180,14 @@ def test_the_table_by_keyboard(bare):
     expect(page.locator(".agl-count")).to_have_text(f"{k + 1} / {len(trace)}")
 
 
+def test_the_table_is_there_on_a_narrow_page(bare):
+    """A projector at 150 % zoom: nothing gave the table a height there, so it had none."""
+    page = bare(size=(690, 900)).show(lab.step(samples.diamond()).last())
+    page.get_by_role("tab", name="Table").click()
+    assert page.get_by_role("grid").bounding_box()["height"] > 200
+    expect(page.get_by_role("rowheader", name="a", exact=True).first).to_be_in_viewport()
+
+
 def test_a_table_of_thousands_holds_a_screenful(bare):
     trace = samples.big(2000)
     page = bare().show(lab.step(trace))

@@ -49,6 +49,18 @@ def compared() -> Any:
     return lab.compare_static(layers, x, w, 3).again(x, w, 2)
 
 
+@pytest.mark.parametrize(
+    ("view", "parts"),
+    [("run", ["agl-operations", "agl-drawing"]), ("passes", ["agl-rows"]), ("source", ["agl-sources"])],
+)
+def test_every_view_is_there_on_a_narrow_page(opened: Any, view: str, parts: list[str]) -> None:
+    """A projector at 150 % zoom: what shares out a height elsewhere had none there, and could not be seen."""
+    page = opened(compared().show(view), size=(690, 900))
+    for part in parts:
+        for i in range(page.locator(f".{part}").count()):
+            assert page.locator(f".{part}").nth(i).bounding_box()["height"] > 100, (part, i)
+
+
 def test_the_dynamic_graph_grows_while_the_captured_one_stands(opened: Any) -> None:
     c = compared()
     c.run, c.position = 0, 0

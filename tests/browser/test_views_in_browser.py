@@ -188,6 +188,40 @@ def test_the_table_is_there_on_a_narrow_page(bare):
     expect(page.get_by_role("rowheader", name="a", exact=True).first).to_be_in_viewport()
 
 
+def test_presenting_on_a_small_page_leaves_room_for_the_rule(bare):
+    """A projector of 1280x800 at 150 % zoom: with 20 px text on top of that, nothing was left for the rule."""
+    trace = layers()
+    page = bare(size=(853, 533)).show(lab.step(trace, position=find(trace, "vjp", "tanh")))
+    page.get_by_role("button", name="Present").click()
+    page.wait_for_function("document.fullscreenElement")
+    assert page.locator(".agl-rule").bounding_box()["height"] > 60
+    for part in (".agl-head", ".agl-controls", ".agl-say"):
+        box = page.locator(part).bounding_box()
+        assert box["x"] + box["width"] <= 854, part
+        assert box["y"] + box["height"] <= 534, part
+    assert page.locator(".agl-head").evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
+@pytest.mark.parametrize(
+    ("size", "present"), [((1280, 800), False), ((1280, 800), True), ((853, 533), True)], ids=str
+)
+def test_the_graph_follows_the_pointer(bare, size, present):
+    """In large type it ran ahead: the drawing is magnified, and on a small page the page is not."""
+    page = bare(size=size).show(lab.step(samples.mlp(), position=30))
+    if present:
+        page.get_by_role("button", name="Present").click()
+        page.wait_for_function("document.fullscreenElement")
+    node = page.locator(".agl-svg .agl-node").locator("visible=true").first.element_handle()
+    before, pane = node.bounding_box(), page.locator(".agl-svg").bounding_box()
+    x, y = pane["x"] + pane["width"] / 2, pane["y"] + pane["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 30, y + 12, steps=3)
+    page.mouse.up()
+    after = node.bounding_box()
+    assert [round(after[side] - before[side]) for side in "xy"] == [30, 12]
+
+
 def test_a_table_of_thousands_holds_a_screenful(bare):
     trace = samples.big(2000)
     page = bare().show(lab.step(trace))

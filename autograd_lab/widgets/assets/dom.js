@@ -24,6 +24,9 @@ export const s = (tag, props, ...children) => element(true, tag, props, ...child
 /** Every element that can have the focus says so to Jupyter: else "d d" would delete the cell under it. */
 export const focusable = (props) => ({ ...props, "data-lm-suppress-shortcuts": "true" });
 
+/** How much larger an element is on screen than it knows: a pointer is measured there. Presenting and slides zoom. */
+export const zoomed = (element) => element.getBoundingClientRect().width / element.offsetWidth || 1;
+
 export const icon = (name) => s("svg", { viewBox: "0 0 16 16", class: "agl-icon", "aria-hidden": "true" }, s("path", { d: ICONS[name] }));
 
 export function button(label, children, action, props = {}) {

@@ -1,6 +1,6 @@
 // The drawing of the graph: only what is in view is in the page; a camera follows the node at work.
 import { FOLLOW, SMALLEST, at, bounds, centre, clamp, covered, cull, fitScale, head, path, visiblePath } from "./core.js";
-import { brief, button, focusable, h, s, thumb } from "./dom.js";
+import { brief, button, focusable, h, s, thumb, zoomed } from "./dom.js";
 import { Finder } from "./finder.js";
 import { Census } from "./groups.js";
 import { MiniMap } from "./minimap.js";
@@ -265,8 +265,9 @@ export class Graph {
       if (!start || Math.hypot(e.clientX - start[0], e.clientY - start[1]) < 3) return;
       start[4] = null;
       this.free = true;
-      this.camera.x = start[2] - (e.clientX - start[0]) / this.camera.scale;
-      this.camera.y = start[3] - (e.clientY - start[1]) / this.camera.scale;
+      const scale = this.camera.scale * (this.magnify ?? 1) * zoomed(this.root);
+      this.camera.x = start[2] - (e.clientX - start[0]) / scale;
+      this.camera.y = start[3] - (e.clientY - start[1]) / scale;
       this.paint();
     });
     this.svg.addEventListener("pointercancel", () => { start = null; });

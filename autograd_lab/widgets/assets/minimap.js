@@ -1,6 +1,6 @@
 // A small picture of the whole graph: where the camera looks, and the node at work. Click or drag to move the camera.
 import { clamp } from "./core.js";
-import { focusable, h } from "./dom.js";
+import { focusable, h, zoomed } from "./dom.js";
 
 const WIDE = 150, TALL = 110, THIN = 46; // at most so wide and tall; at least so much of either
 
@@ -14,8 +14,8 @@ export class MiniMap {
       this.canvas, this.frame, this.dot);
     let held = false;
     const move = (e) => {
-      const box = this.canvas.getBoundingClientRect();
-      this.look_at((e.clientX - box.left) / this.scale[0], (e.clientY - box.top) / this.scale[1]);
+      const box = this.canvas.getBoundingClientRect(), zoom = zoomed(this.canvas);
+      this.look_at((e.clientX - box.left) / zoom / this.scale[0], (e.clientY - box.top) / zoom / this.scale[1]);
     };
     this.root.addEventListener("pointerdown", (e) => { held = true; this.root.setPointerCapture(e.pointerId); move(e); e.preventDefault(); });
     this.root.addEventListener("pointermove", (e) => { if (held) move(e); });

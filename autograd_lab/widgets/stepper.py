@@ -50,7 +50,7 @@ def front_end(without: str = "") -> str:
     sources = [(_ASSETS / name).read_text(encoding="utf-8") for name in MODULES if name != without]
     joined = "".join(re.sub(r"^import .*?;\n|^export (?!default)", "", text, flags=re.M) for text in sources)
     # Every stepper of a notebook sends it anew, so comments and indentation stay at home.
-    return re.sub(r"^\s*(//.*|/\*\*.*\*/)\n|^\s+", "", joined, flags=re.M)
+    return re.sub(r"^\s*(//.*|/\*\*.*\*/)\n|^\s+|(?<=[;{}),(\[\]]) // [^\"'`\n]*$", "", joined, flags=re.M)
 
 
 @cache

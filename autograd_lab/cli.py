@@ -69,6 +69,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments and arguments[0] in COMMANDS:
             return _run_command(arguments[0], arguments[1:])
+        if arguments and not arguments[0].startswith("-"):
+            raise CannotStartError(
+                f"There is no command `{arguments[0]}`.",
+                f"the commands are {', '.join(COMMANDS)}; without one, JupyterLab is opened.",
+                "see `autograd-lab --help`",
+            )
         options = _parser().parse_args(arguments)
         return _open_lab(options)
     except CannotStartError as problem:

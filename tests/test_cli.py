@@ -369,6 +369,13 @@ def test_a_command_that_is_not_there_is_said(capsys, monkeypatch, module, said):
     assert said in refused(capsys, "absent")
 
 
+def test_a_mistyped_command_hears_which_there_are(capsys):
+    assert cli.main(["grades", "submissions"]) == 2
+    said = capsys.readouterr().err
+    assert "There is no command `grades`." in said
+    assert "validate, grade, gradebook" in said
+
+
 INSTALLED = str(Path(sys.executable).with_name("autograd-lab"))
 
 

@@ -184,7 +184,7 @@ def find_root(given: Path | None) -> Path:
             return folder
     where = str(given) if given else f"{Path.cwd()} or above it"
     raise FileNotFoundError(
-        f"no notebooks/*.py in {where}: `autograd-lab build` works in a checkout of the project"
+        f"no notebooks/*.py in {where}: notebooks are built, and slides made of them, in a checkout of the project"
     )
 
 
@@ -193,11 +193,13 @@ def find_sources(root: Path, names: list[str]) -> list[Path]:
     every = [source for folder in EXECUTED for source in sorted((root / folder).glob("*.py"))]
     if not names:
         return every
-    chosen = [s for n in names for s in every if s == Path(n).resolve() or s.name.startswith(Path(n).name)]
-    if len(chosen) < len(names):
-        there = ", ".join(s.name for s in every)
-        raise FileNotFoundError(f"no source for some of: {', '.join(names)}; there are: {there}")
-    return list(dict.fromkeys(chosen))
+    found = {
+        n: [s for s in every if s == Path(n).resolve() or s.name.startswith(Path(n).name)] for n in names
+    }
+    if missing := [name for name in names if not found[name]]:
+        there = ", ".join(dict.fromkeys(s.name[:2] for s in every))
+        raise FileNotFoundError(f"no source for {', '.join(missing)}; there are {there}")
+    return list(dict.fromkeys(source for sources in found.values() for source in sources))
 
 
 def find_strays(root: Path) -> list[Path]:

@@ -140,8 +140,8 @@ class Gradebook:
         """The state of the database in which the entries were read: what others, and this one, had written until then."""
         if not create and not path.is_file():
             raise CannotGradeError(
-                f"There is no gradebook in {path.parent}.",
-                f"the file {path.name} is not there.",
+                f"There is no gradebook {path}.",
+                "the file is not there.",
                 "give the folder that `autograd-lab grade ... --out RESULTS` wrote",
             )
         try:

@@ -120,7 +120,8 @@ def test_what_stops_the_command(tmp_path, capsys):
     assert "npm pack reveal.js" in said
     assert not (tmp_path / "out").exists()
     assert cli.main(["slides", "99"]) == 2
-    assert "no source for some of: 99" in capsys.readouterr().err
+    assert "no source for 99; there are 00, 01" in capsys.readouterr().err
+    assert slides.main(["04", "99", "--out", str(tmp_path)]) == 2  # not left out without a word
 
 
 def test_a_cell_that_fails_is_named(tmp_path, capsys):

@@ -207,7 +207,7 @@ def test_a_folder_without_notebooks_is_refused(tmp_path, capsys, monkeypatch):
 
 def test_an_unknown_name_is_refused(project, capsys):
     assert build.main(["--root", str(project), "99"]) == 2
-    assert "there are: 07_tiny.py" in capsys.readouterr().err
+    assert "no source for 99; there are 07" in capsys.readouterr().err
 
 
 def test_the_root_is_found_from_inside(project, monkeypatch):

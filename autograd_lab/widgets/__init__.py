@@ -51,7 +51,8 @@ def step(what: Trace | Callable[..., Any], *inputs: Any, **options: Any) -> Step
         return Stepper(what, **options)
     if not callable(what):
         raise TypeError(
-            f"step() takes a trace or a function, not {type(what).__name__}: record one with lab.record()"
+            f"step() takes a trace or a function, not {type(what).__name__}: "
+            "run the code inside `with lab.record() as trace:`, then lab.step(trace)"
         )
     from .rerun import Run
 

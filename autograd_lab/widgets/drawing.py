@@ -60,11 +60,14 @@ def draw(what: Any, params: Mapping[str, Any] | None = None) -> Drawing:
     """The graph of a recorded trace, or the one behind a tensor; `params` names leaves: {"w": w, "b": b}."""
     if isinstance(what, Trace):
         return Drawing(what)
-    if getattr(what, "grad_fn", None) is None:
+    if not hasattr(what, "grad_fn"):
+        raise TypeError(f"draw() takes a trace or a tensor with a graph behind it, not {type(what).__name__}")
+    if what.grad_fn is None:
         raise ValueError(
             "draw() needs a tensor with a graph behind it, but this one has grad_fn None: "
-            "nothing that led to it requires grad, or it was detached or computed under no_grad"
-        )
+            + ("it is a leaf, draw what was computed from it" if what.requires_grad else
+               "nothing that led to it requires grad, or it was detached or computed under no_grad")
+        )  # fmt: skip
     return Drawing(_graph(what, {id(t): name for name, t in (params or {}).items()}))
 
 

@@ -433,7 +433,7 @@ def _kinds(predict: bool | str | Iterable[str]) -> list[str]:
     """The kinds of questions asked for: none stands for the usual ones."""
     if predict is True:
         return []
-    kinds = [predict] if isinstance(predict, str) else list(predict)  # type: ignore[arg-type]
+    kinds = list(predict) if isinstance(predict, Iterable) and not isinstance(predict, str) else [predict]
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
         raise ValueError(

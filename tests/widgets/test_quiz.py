@@ -58,6 +58,8 @@ def test_kinds_of_questions():
         ValueError, match="takes True or kinds out of value, grad, shape, next-node, error, not 'gradient'"
     ):
         stepper(predict=["gradient"])
+    with pytest.raises(ValueError, match="not 3"):
+        stepper(predict=3)
     with pytest.raises(ValueError, match="exclude each other"):
         stepper(predict=True, mode="engine")
 

@@ -110,7 +110,7 @@ def test_a_huge_graph_gets_a_note_instead_of_a_picture():
 
 
 def test_step_refuses_what_it_cannot_show():
-    with pytest.raises(TypeError, match="takes a trace or a function, not int"):
+    with pytest.raises(TypeError, match=r"takes a trace or a function, not int: run the code inside"):
         step(3)
     with pytest.raises(TypeError, match="takes no inputs"):
         step(samples.scalar(), 1)
@@ -138,6 +138,19 @@ def test_draw_the_graph_behind_a_loss():
         assert text in drawing.svg
     with pytest.raises(ValueError, match="grad_fn None"):
         draw(x)
+
+
+def test_draw_refuses_what_has_no_graph():
+    import autograd_lab as torch
+
+    leaf = torch.tensor(2.0, requires_grad=True)
+    for what, error, says in (
+        (3, TypeError, "not int"),
+        (leaf, ValueError, "it is a leaf"),
+        (leaf.detach(), ValueError, "nothing that led to it requires grad"),
+    ):
+        with pytest.raises(error, match=says):
+            draw(what)
 
 
 def test_draw_real_pytorch():

@@ -433,7 +433,8 @@ def _kinds(predict: bool | str | Iterable[str]) -> list[str]:
     """The kinds of questions asked for: none stands for the usual ones."""
     if predict is True:
         return []
-    kinds = list(predict) if isinstance(predict, Iterable) and not isinstance(predict, str) else [predict]
+    alone = isinstance(predict, str) or not isinstance(predict, Iterable)
+    kinds: list[Any] = [predict] if alone else list(predict)  # type: ignore[arg-type]
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown:
         raise ValueError(

@@ -53,6 +53,11 @@ def text_width(text: str, size: float = 12, bold: bool = False) -> float:
     return em * size * (1.08 if bold else 1.0)
 
 
+def drawn_name(name: str) -> str:
+    """A name as it stands in its box: of a very long one the beginning and the end (assets/graph.js does the same)."""
+    return name if len(name) <= 36 else f"{name[:20]}\N{HORIZONTAL ELLIPSIS}{name[-14:]}"
+
+
 class Table:
     """Equal things once, by number."""
 
@@ -564,7 +569,7 @@ class Film:
             if grad >= 0 and isinstance(self.values.items[grad], str):
                 grads.append(self.values.items[grad])
         wide = max(text_width(text) for text in texts)
-        w = max(text_width(self._shown(t), 12, True), wide) + (52 if arrays else 22)
+        w = max(text_width(drawn_name(self._shown(t)), 12, True), wide) + (52 if arrays else 22)
         h = float(BOX_HEIGHT)
         gathers = tensor["leaf"] and tensor["requires_grad"]
         if gathers or any(self.states.items[s][3] for s in self.tensor_lines.get(t, [])[1::2]):
@@ -572,7 +577,7 @@ class Film:
             w = max(w, text_width(".grad ") + max([text_width(g) for g in grads] + [text_width("None")]) + 18)
             if arrays:
                 w = max(w, text_width(".grad " + shape_text(tensor["shape"])) + 18)
-        return float(round(min(max(w, 58), 190))), h
+        return float(round(max(w, 58))), h
 
     def _pill_width(self, timeline: list[int]) -> float:
         width = 0.0

@@ -11,7 +11,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from .frames import at, shape_text, text_width
+from .frames import at, drawn_name, shape_text, text_width
 from .scene import scene
 
 Record = dict[str, Any]
@@ -123,7 +123,7 @@ def _unit(film: Record, unit: Record, cx: float, cy: float, k: int) -> list[str]
                 f'<text x="{_n(right)}" y="{_n(base)}" class="s" style="{halo}">version {version}</text>'
             )
         if tensor["name"]:
-            parts.append(_text(middle, y + 17, tensor["name"], "b"))
+            parts.append(_text(middle, y + 17, drawn_name(tensor["name"]), "b"))
         parts.append(_text(middle, y + (32 if tensor["name"] else 24.5), brief(film, value)))
         if h > 50 and (tensor["leaf"] or retains):
             parts.append(f'<path d="M{x} {y + 40}h{w}" stroke="{color["hair"]}"/>')

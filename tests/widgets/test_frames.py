@@ -7,7 +7,7 @@ import samples
 import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.tracing import narrate, state
-from autograd_lab.widgets.frames import at, film
+from autograd_lab.widgets.frames import at, film, text_width
 from autograd_lab.widgets.scene import scene
 from autograd_lab.widgets.svg import svg
 
@@ -118,6 +118,25 @@ def test_nothing_drawn_overlaps(make):
         assert a[2] <= b[0] + 1 or b[2] <= a[0] + 1 or a[3] <= b[1] + 1 or b[3] <= a[1] + 1
     width, height = picture["size"]
     assert all(x0 >= -1 and x1 <= width + 1 and y0 >= -1 and y1 <= height + 1 for x0, y0, x1, y1 in boxes)
+
+
+def test_a_long_name_stays_in_its_box():
+    """Up to 36 letters as they are, of longer ones the beginning and the end; the tables have the whole name."""
+    with lab.record() as trace:
+        the_first_parameter_of_the_network = torch.tensor(2.0, requires_grad=True)
+        the_gradient_of_what_comes_out_of_the_last_layer = the_first_parameter_of_the_network * 3
+        the_gradient_of_what_comes_out_of_the_last_layer.backward()
+    doc = film(trace)
+    picture = svg(doc, len(trace))
+    for name, drawn in (
+        ("the_first_parameter_of_the_network", "the_first_parameter_of_the_network"),
+        ("the_gradient_of_what_comes_out_of_the_last_layer", "the_gradient_of_what\u2026the_last_layer"),
+    ):
+        (width,) = [
+            w for unit in doc["units"] for t, _, _, w, _ in unit["boxes"] if doc["tensors"][t]["name"] == name
+        ]
+        assert f">{drawn}<" in picture
+        assert width >= text_width(drawn, 12, bold=True) + 20
 
 
 def test_what_is_written_in_place_has_a_box_beside_each_of_its_nodes():

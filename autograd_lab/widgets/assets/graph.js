@@ -486,7 +486,7 @@ export class Graph {
     const g = s("g", { class: "agl-unit", "data-thing": u, transform: `translate(${cx} ${cy})` }), thing = { g, boxes: [] };
     unit.boxes.forEach(([t, x, y, w, hh]) => {
       const { name, leaf, shape: dims, grad } = this.film.tensors[t], array = dims.length > 0;
-      const box = { t, g: s("g", { class: "agl-tensor" }), name: s("text", { x: x + (array ? 10 : w / 2), y: y + (name ? 17 : 0), class: `agl-name${array ? " agl-left" : ""}` }, name),
+      const box = { t, g: s("g", { class: "agl-tensor" }), name: s("text", { x: x + (array ? 10 : w / 2), y: y + (name ? 17 : 0), class: `agl-name${array ? " agl-left" : ""}` }, name.length > 36 ? `${name.slice(0, 20)}\u2026${name.slice(-14)}` : name),
         value: s("text", { x: x + (array ? 10 : w / 2), y: y + (name ? 32 : 24.5), class: `agl-val${array ? " agl-left" : ""}` }),
         thumb: s("g", { class: "agl-thumb" }), at: [x, y, w, hh] };
       box.g.append(s("rect", { x, y, width: w, height: hh, rx: 4, class: "agl-box" }));

@@ -34,7 +34,8 @@ def absent(recording: Any, x: Any, name: str) -> Why | None:
         f"Why is {called}.grad None?" if name else _NONE,
         (f"{called} does not occur in the last recording at all: nothing there was computed from it.",),
         tuple(facts.at(runs[-1].start, "this pass did not find it")),
-        f"use {called} in the computation, and check that the layer it belongs to is called; if that happened elsewhere, record it.",
+        f"if {called} was used outside of that recording, run it again inside `with lab.record():` and ask once more; if not, use it, "
+        "and check that the layer it belongs to is called.",
         runs[-1].start + 1,
     )
 

@@ -154,9 +154,9 @@ BROKEN = """() => {
 
 @pytest.mark.parametrize("question", ["M02", "M04", "M09", "M21", "M24", "M26"])
 def test_programs_and_names_are_in_one_piece_on_a_small_screen(browser, tmp_path, question):
-    """In a cell of JupyterLab on 1024x768, which is 827 px wide, and presented there."""
+    """In a cell of JupyterLab on 1024x768, which is 827 px wide, and presented there and at 150 % zoom on 1280x800."""
     path = saved(tmp_path, question)
-    for size, present in (((827, 768), False), ((1024, 768), True)):
+    for size, present in (((827, 768), False), ((1024, 768), True), ((853, 533), True)):
         page = browser.new_context(viewport={"width": size[0], "height": size[1]}).new_page()
         page.goto(path.as_uri())
         room = page.get_by_role("group", name=f"Question {question}")

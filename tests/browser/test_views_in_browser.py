@@ -379,6 +379,17 @@ def test_two_traces_in_lockstep(bare, size, dark):
     assert over == 0
 
 
+@pytest.mark.parametrize("size", [(500, 800), (853, 533), (1024, 768)], ids=str)
+def test_a_comparison_has_all_its_buttons_on_a_small_page(bare, size):
+    page = bare(size=size).show(lab.compare(samples.diamond(), samples.twice()))
+    for button in page.get_by_role("button").all() + page.get_by_role("tab").all():
+        box = button.bounding_box()
+        if button.is_visible():
+            assert box["x"] + box["width"] <= size[0], button.inner_text()
+    for head in page.locator(".agl-half .agl-head").all():
+        assert head.evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
 def test_what_is_written_in_place_stays_in_its_older_box(bare):
     """And on the projector nothing is cut off, code is wrapped, and the line that runs is in sight."""
     w = torch.tensor([1.0, 2.0], requires_grad=True)

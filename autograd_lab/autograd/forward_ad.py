@@ -259,8 +259,8 @@ class Level:
     # -- operations -----------------------------------------------------------------------------------
 
     def propagate(self, rule, inputs, outputs, node, args):
-        """After an operation: the tangents of its outputs."""
-        if THREAD.state.inference or isinstance(rule, str):
+        """After an operation: the tangents of its outputs. In inference mode, only a view has one: a view of its base's."""
+        if isinstance(rule, str) or (THREAD.state.inference and not outputs[0]._is_view()):
             return
         if self.outer is not None:
             self.outer.propagate(rule, inputs, outputs, node, args)

@@ -375,3 +375,12 @@ def told(fn):
 out["written"] = told(lambda: torch.maximum(w, i))
 with torch.autograd.graph.saved_tensors_hooks(lambda t: t.clone(), lambda t: t):
     out["hooked"] = told(lambda: x * i), told(lambda: x + i)
+
+# [case] inference_views_move | in inference mode a view of a dual number has a tangent, what is computed has none
+fw = torch.autograd.forward_ad
+with fw.dual_level():
+    x = fw.make_dual(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[0.5, 1.0], [1.5, 2.0]]))
+    with torch.inference_mode():
+        made = dict(view=x.view(4), row=x[1], turned=x.t(), twice=x * 2, copy=x.clone(), parts=x.unbind()[0])
+    out = {name: fw.unpack_dual(t).tangent for name, t in made.items()}
+    out["later"] = fw.unpack_dual(made["view"] * 3).tangent

@@ -105,7 +105,8 @@ def overwritten_text(t, node, nr, expected):
 
     # Asking a view that was overwritten for its grad_fn makes its history anew (or raises), so it is output 0 of AsStrided. Of
     # an operand PyTorch does not know which output it is, and says 0.
-    fn, number = (node, nr) if node is not None else (t.grad_fn, 0)
+    own = t.__dict__["stands_for"]() if "stands_for" in t.__dict__ else None
+    fn, number = (node, nr) if node is not None else ((t if own is None else own).grad_fn, 0)
     which = f", which is output {number} of {short_name(fn)}," if fn is not None else ""
     return (
         "one of the variables needed for gradient computation has been modified by an inplace operation: "

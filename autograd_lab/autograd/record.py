@@ -11,8 +11,8 @@ from .halves import HALF, in_single
 from .memory import check_overlap, same_elements, settled, shares_places
 from .modes import THREAD, WATCHERS, tell
 from .node import count_down, new, save
-from .saved import as_packed
-from .variable import INFERENCE, NO_EDGE, Registry, alias, bump_version, find_edge, wrap
+from .saved import as_packed, stand_in
+from .variable import INFERENCE, NO_EDGE, Registry, bump_version, find_edge, wrap
 from .views import DEFAULT, check_writable, make_view, rebase_history
 
 
@@ -206,7 +206,7 @@ def inplace_node(rule, inputs, edges, args):
     """
     target = inputs[0]
     old = copy_of(target, edges[0]) if rule.saves_first(edges) else target
-    others = [alias(t, edges[0]) if t is target else t for t in inputs[1:]]
+    others = [stand_in(t, edges[0]) if t is target else t for t in inputs[1:]]
     node = node_for(rule, edges, (old, *others), None, args)
     if old is not target and old._edge is not NO_EDGE:
         copy = old._edge  # PyTorch makes it after the node, and numbers them so

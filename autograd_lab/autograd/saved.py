@@ -129,6 +129,13 @@ class SavedTensor:
         node.saved = (*node.saved[:i], packed, *node.saved[i + 1 :])
 
 
+def stand_in(t, edge):
+    """An alias to save for an operand `t` that is about to be overwritten; the message about that speaks of `t` itself."""
+    out = alias(t, edge)
+    out.stands_for = weak(t)
+    return out
+
+
 def check_saved_hooks(freed, packed, pack_hook, unpack_hook):
     """Raise what SavedTensor.register_hooks raises for values that are gone, hooked already, or hooks that are none."""
     if not callable(pack_hook) or not callable(unpack_hook):
@@ -160,4 +167,4 @@ def as_packed(node, tensors, state):
     return tuple(tensors)
 
 
-__all__ = ["FREED", "Packed", "SavedTensor", "as_packed", "check_saved_hooks"]
+__all__ = ["FREED", "Packed", "SavedTensor", "as_packed", "check_saved_hooks", "stand_in"]

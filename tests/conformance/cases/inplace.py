@@ -376,3 +376,14 @@ for dtype in (torch.int64, torch.uint8, torch.bool):
     cell = torch.zeros(2, 2, dtype=dtype)
     cell[:, 1].copy_(x)
     out[str(dtype)] = (whole.copy_(x), rows, cell)
+
+# [case] written_by_itself | of an operand that its own operation overwrote the message names the history it has since
+x = torch.tensor([0.5, 1.0, 2.0], requires_grad=True)
+out = {}
+for name, write in dict(mul=lambda y: y.mul_(y), atan2=lambda y: y.atan2_(y), power=lambda y: y.pow_(y), fused=lambda y: y.addcmul_(y, y), part=lambda y: y[:2].mul_(y[:2]), later=lambda y: y.mul_(y).neg_()).items():
+    y = x.exp()
+    write(y)
+    try:
+        y.sum().backward()
+    except RuntimeError as e:
+        out[name] = str(e)[100:200]

@@ -868,7 +868,7 @@ def _due(words: Sequence[str] | None, course: Course) -> dict[str, str] | None:
 def _rate(percent: float) -> float:
     if not 0 <= percent <= 100:
         raise CannotGradeError(
-            f"--late-penalty {percent:g} is not a part.",
+            f"--late-penalty {percent:g} is not a percentage.",
             "it is in percent for each day begun.",
             "give 0 to 100",
         )

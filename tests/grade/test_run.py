@@ -266,7 +266,7 @@ def test_killed_at_any_moment_nothing_is_lost_or_doubled(top, tmp_path):
         (["--out", "{out}", "--item", "04.99"], "no item '04.99'"),
         (["--out", "{out}", "--student", "nobody"], "no student 'nobody'"),
         (["--out", "{out}", "--due", "soon"], "not a time"),
-        (["--out", "{out}", "--late-penalty", "200"], "not a part"),
+        (["--out", "{out}", "--late-penalty", "200"], "not a percentage"),
         (["--out", "{out}", "--limit", "speed=3"], "not a limit"),
         (["--out", "{out}", "--limit", "memory=much"], "not a limit"),
         (["--out", "{out}", "--workers", "0"], "above 0"),

@@ -73,7 +73,7 @@ export class Editor {
     this.model.set("_edit", { n, ...what });
     this.model.save_changes();
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.waiting === n && this.tell(`No answer from the kernel. Is it running?${otherwise}`), PATIENCE);
+    this.timer = setTimeout(() => this.waiting === n && this.tell(`No answer from the kernel: it is busy, or it was restarted and the cell has to run again.${otherwise}`), PATIENCE);
   }
 
   answered({ n, error } = {}) {

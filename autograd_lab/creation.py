@@ -8,7 +8,7 @@ import typing
 import numpy as np
 
 from . import printing, random, return_types, warning
-from .autograd.errors import not_for
+from .autograd.errors import not_for, type_name
 from .autograd.modes import THREAD, WATCHERS, tell
 from .autograd.variable import INFERENCE, Registry, Variable, wrap
 from .dtypes import (
@@ -432,25 +432,24 @@ def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):
 def size_of(args, name):
     """The shape given as name(2, 3) or name((2, 3)). Raises TypeError for what is no int."""
     together = len(args) == 1 and isinstance(args[0], (tuple, list))
-    if together:
-        args = args[0]
-    wrong = next(((i, n) for i, n in enumerate(args) if isinstance(n, (bool, np.bool_))), None)
-    if wrong is not None:
-        found = f", but found element of type bool at pos {wrong[0]}" if together else ", not bool"
-        raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints{found}")
-    try:
-        shape = tuple([operator.index(n) for n in args])
-    except TypeError:
-        wrong = next(n for n in args if not hasattr(n, "__index__"))
-        raise TypeError(
-            f"{name}(): argument 'size' (position 1) must be tuple of ints, not {type(wrong).__name__}"
-        ) from None
+    shape = []
+    for i, n in enumerate(args[0] if together else args):
+        if isinstance(n, np.bool_) or (isinstance(n, bool) and i == 0) or not hasattr(n, "__index__"):
+            kind = type_name(n)
+            if i > 0:  # the first decides whether it is a size at all
+                raise TypeError(
+                    f"{name}(): argument 'size' failed to unpack the object at pos {i + 1} with error "
+                    f'"type must be tuple of ints,but got {kind}"'
+                )
+            found = f", but found element of type {kind} at pos 0" if together else f", not {kind}"
+            raise TypeError(f"{name}(): argument 'size' (position 1) must be tuple of ints{found}")
+        shape.append(operator.index(n))
     for n in shape:
         if n < 0:
             if name == "zeros":
                 raise RuntimeError("zeros: Dimension size must be non-negative.")
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(shape)}")
-    return addressable(shape)
+            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {shape}")
+    return addressable(tuple(shape))
 
 
 def addressable(shape):

@@ -282,6 +282,10 @@ F.gelu(table, approximate=1)
 F.cosine_similarity(table, table, 1.0)
 F.one_hot(labels, 3.0)
 F.one_hot(labels, True)
+nn.Linear("a", 2)
+nn.Linear(2, True)
+nn.Conv2d(1, 1, "a")
+nn.LayerNorm("a")
 """,
 }
 

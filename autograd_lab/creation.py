@@ -43,9 +43,6 @@ _KNOWN = (
 )
 
 
-builtin_type = type
-
-
 class device:  # noqa: N801 - PyTorch's name
     """Where a tensor lives (torch.device). Any of PyTorch's can be named; only the CPU can be used."""
 
@@ -54,8 +51,10 @@ class device:  # noqa: N801 - PyTorch's name
     def __init__(self, type="cpu", index=None):
         if isinstance(type, device):
             type, index = type.type, type.index
-        if not isinstance(type, (str, int)):
-            raise TypeError(f"device(): argument 'type' must be str, not {builtin_type(type).__name__}")
+        if not isinstance(type, (str, int)) or isinstance(type, bool):
+            raise TypeError(f"device(): argument 'type' must be str, not {type_name(type)}")
+        if index is not None and (not isinstance(index, int) or isinstance(index, bool)):
+            raise TypeError(f"device(): argument 'index' (position 2) must be int, not {type_name(index)}")
         if isinstance(type, int):
             raise RuntimeError("Cannot access accelerator device when none is available.")
         if not type:

@@ -10,7 +10,7 @@ import operator
 
 import numpy as np
 
-from .autograd.errors import TYPE_NAMES
+from .autograd.errors import TYPE_NAMES, type_name
 
 
 class dtype:  # noqa: N801 - PyTorch's name
@@ -225,11 +225,20 @@ def can_cast(from_, to):
     return _RANK[from_.np.kind] <= _RANK[to.np.kind]
 
 
+def _asked(name, type):
+    """The dtype that finfo or iinfo is asked about. Raises TypeError for what is none."""
+    if isinstance(type, dtype):
+        return type
+    if type not in (float, int, bool):
+        raise TypeError(f"{name}(): argument 'type' (position 1) must be torch.dtype, not {type_name(type)}")
+    return to_dtype(type)
+
+
 class finfo:  # noqa: N801 - PyTorch's name
     """The limits of a floating type (torch.finfo): eps, max, min, tiny, bits, resolution."""
 
     def __init__(self, type=None):
-        type = type or Defaults.dtype
+        type = Defaults.dtype if type is None else _asked("finfo", type)
         if not type.is_floating_point:
             raise TypeError(
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
@@ -257,6 +266,7 @@ class iinfo:  # noqa: N801 - PyTorch's name
     """The limits of an integer type (torch.iinfo): max, min, bits."""
 
     def __init__(self, type):
+        type = _asked("iinfo", type)
         if type is bool_:
             raise TypeError("torch.bool is not supported by torch.iinfo")
         if type.is_floating_point or type.is_complex:

@@ -55,9 +55,14 @@ def _public(fn, key, module):
 
     def call(*args, out=None, **kwargs):
         if kwargs or len(args) > first_number:
-            types = (
-                (*map(type, args), *kwargs, *map(type, kwargs.values())) if kwargs else (*map(type, args),)
-            )
+            if kwargs:
+                types = (*map(type, args), *kwargs, *map(type, kwargs.values()))
+            elif len(args) == 2:  # written out: it takes a third of the time
+                types = type(args[0]), type(args[1])
+            elif len(args) == 1:
+                types = (type(args[0]),)
+            else:
+                types = (*map(type, args),)
             if types not in seen:
                 args, kwargs = admit(key, fn, args, kwargs, types, seen)
             if kwargs and ("layout" in kwargs or "device" in kwargs):
@@ -106,9 +111,14 @@ def _public_method(fn, key):
         if kwargs and "layout" in kwargs:
             _check_layout(kwargs["layout"])
         if args or kwargs or any_number:
-            types = (
-                (*map(type, args), *kwargs, *map(type, kwargs.values())) if kwargs else (*map(type, args),)
-            )
+            if kwargs:
+                types = (*map(type, args), *kwargs, *map(type, kwargs.values()))
+            elif len(args) == 2:
+                types = type(args[0]), type(args[1])
+            elif len(args) == 1:
+                types = (type(args[0]),)
+            else:
+                types = (*map(type, args),)
             if types not in seen:
                 args, kwargs = admit(key, fn, args, kwargs, types, seen)
         try:

@@ -215,6 +215,11 @@ torch.resolve_conj(None)
 torch.cumsum(x, 0, dtype=1)
 torch.bucketize(T(1), T([1, 2]), right=1)
 torch.rand(2, generator=1)
+torch.finfo(float)
+torch.finfo(1)
+torch.iinfo("a")
+torch.iinfo(int)
+torch.device("cpu", "a")
 """,
     "tensors": """
 torch.stack([x, 1])

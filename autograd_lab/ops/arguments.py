@@ -47,17 +47,16 @@ def admit(key, fn, args, kwargs, types, seen):
     bound = _bound_inside(key, fn, args, kwargs) if key in INSIDE else _bound(key, fn, args, kwargs)
     if bound is None:
         return args, kwargs
-    numbers = {}
-    for kind, _, value in filter(_is_for_number, bound):
-        for v in value if value is args else [value]:  # all of them are the ints in x.view(2, 3)
-            numbers[id(v)] = _as_number(kind, v)
+    places = (*range(len(args)), *kwargs)
+    numbers = {place: _as_number(kind, value) for kind, _, value, place in filter(_is_for_number, bound)}
     if key not in _TAKE_THEIR_TYPE:
-        numbers.update((id(v), v.item()) for v in values if v.__class__ in _NUMPY_NUMBERS)
+        both = zip(places, values, strict=True)
+        numbers.update((place, v.item()) for place, v in both if v.__class__ in _NUMPY_NUMBERS)
     if numbers:
-        named = {k: numbers.get(id(v), v) for k, v in kwargs.items()}
-        return tuple([numbers.get(id(v), v) for v in args]), named
-    lists = [value for kind, _, value in bound if kind in _INTS and isinstance(value, (tuple, list))]
-    ints = [i for i, value in enumerate(values) if any(value is v for v in lists)]
+        named = {k: numbers.get(k, v) for k, v in kwargs.items()}
+        return tuple([numbers.get(i, v) for i, v in enumerate(args)]), named
+    lists = [place for kind, _, v, place in bound if kind in _INTS and isinstance(v, (tuple, list))]
+    ints = [i for i, place in enumerate(places) if place in lists]
     if ints:
         seen.ints[types] = ints
     else:
@@ -66,7 +65,7 @@ def admit(key, fn, args, kwargs, types, seen):
 
 
 def _bound(key, fn, args, kwargs, called=None):
-    """[(kind, parameter, value)] by the form that a call fits, best one in which no tensor stands for a number.
+    """[(kind, parameter, value, place)] by the form that a call fits, best one in which no tensor stands for a number.
 
     Empty if PyTorch's function is plain Python, None if it has more forms than are known. `called` is its name in messages, if it
     has another there.
@@ -78,9 +77,11 @@ def _bound(key, fn, args, kwargs, called=None):
     fitting = [form.bound(args, kwargs) for form in forms if form.complaint(name, args, kwargs) is None]
     if fitting:
         best = next((b for b in fitting if not any(map(_is_for_number, b))), fitting[0])
-        for kind, param, value in best:
+        for kind, param, value, _ in best:
             if kind in _INTS and isinstance(value, (tuple, list)):
                 _check_ints(name, param, value)
+        if best[:1] and best[0][0] == "index":
+            _check_ints(name, best[0][1], args)
         return best
     if has_number_in_the_middle(key) and not kwargs:
         return None
@@ -149,27 +150,31 @@ def _bound_inside(key, fn, args, kwargs):
         return None  # the call itself will say what is wrong
     bound.apply_defaults()
     given = bound.arguments
-    handed, named = [], {}
+    own = list(given)[key.startswith("Tensor.") :][: len(args)]  # the parameters that were given by place
+    handed, named, places = [], {}, {}
     for word in names:
         name, _, instead = word.rstrip("=").partition("|")
+        if instead and given[name] is None:
+            name = instead
         value = given[name] if name in given else literal_eval(name)
-        if value is None and instead:
-            value = given[instead] if instead in given else literal_eval(instead)
+        place = own.index(name) if name in own else name
         if word.endswith("="):
-            named[name] = value
+            named[name], places[name] = value, place
         else:
+            places[len(handed)] = place
             handed.append(value)
     ending = "_" * bool(given.get("inplace")) + "_with_indices" * bool(given.get("return_indices"))
-    return _bound(inner, fn, handed, named, inner.rpartition(".")[2] + ending)
+    found = _bound(inner, fn, handed, named, inner.rpartition(".")[2] + ending)
+    return found and [(kind, param, value, places[place]) for kind, param, value, place in found]
 
 
 _INTS = ("tuple of ints", "list of ints")
-_NUMBERS = ("int", "float", "Number", "tuple of floats", *_INTS)
+_NUMBERS = ("int", "index", "float", "Number", "tuple of floats", *_INTS)
 
 
 def _is_for_number(bound):
     """Whether a tensor stands for a number. Whether it may depends on its dims, its dtype and whether it requires grad."""
-    kind, _, value = bound
+    kind, _, value, _ = bound
     return kind in _NUMBERS and _holds_tensor(value)
 
 
@@ -200,7 +205,7 @@ def _as_number(kind, value):
         return type(value)([_as_number(kind, v) for v in value])
     if not isinstance(value, Variable) or value._data.size != 1 or value.requires_grad:
         return value
-    return int(value.item()) if kind == "int" or kind in _INTS else value.item()
+    return int(value.item()) if kind in ("int", "index", *_INTS) else value.item()
 
 
 # -- what the user is told ------------------------------------------------------------------------------

@@ -86,16 +86,16 @@ class Form:
         return None
 
     def bound(self, args, kwargs):
-        """[(kind, parameter, value)] of a call that fits."""
-        if self.takes_ints and len(args) > 1:
-            args = (args,)
+        """[(kind, parameter, value, place)] of a call that fits; a place is a number, or the name of a keyword."""
+        ints = self.takes_ints and len(args) > 1
+        params = [("index", self.params[0][1])] * len(args) if ints else self.params
         by_name = [
-            (kind, name, kwargs[alias])
-            for kind, name, *_ in self.params[len(args) :]
+            (kind, name, kwargs[alias], alias)
+            for kind, name, *_ in self.params[1 if ints else len(args) :]
             for alias in (name, *ALIASES.get(name, ()))
             if alias in kwargs
         ]
-        return [(*param[:2], value) for param, value in zip(self.params, args, strict=False)] + by_name
+        return [(*param[:2], args[i], i) for i, param in enumerate(params[: len(args)])] + by_name
 
     def _too_many(self, name, given):
         low, high = self.required, self.positional

@@ -567,6 +567,8 @@ def pinv(A, rcond=None, hermitian=False, *, atol=None, rtol=None):
                 f"The function 'linalg_pinv' is not differentiable with respect to argument '{name}'. This input cannot have "
                 "requires_grad True."
             )
+    if hermitian:
+        check_matrices("linalg.eigh", A)
     given = A, atol, rtol
     least, part = (0.0 if t is None else t._data if isinstance(t, Variable) else t for t in (atol, rtol))
     if rtol is None:
@@ -1702,6 +1704,8 @@ def matrix_rank(A, *, tol=None, atol=None, rtol=None, hermitian=False):
         )
     if A._data.dtype.name not in ("float32", "float64"):
         raise RuntimeError("This function doesn't handle types other than float and double")
+    if hermitian:
+        check_matrices("linalg.eigh", A)
     values = abs(np.linalg.eigvalsh(A._data)) if hermitian else np.linalg.svd(A._data, compute_uv=False)
     given = tol, atol, rtol
     tol, atol, rtol = (t._data if isinstance(t, Variable) else t for t in given)

@@ -113,7 +113,7 @@ def _public_method(fn, key):
         if args or kwargs or any_number:
             if kwargs:
                 types = (*map(type, args), *kwargs, *map(type, kwargs.values()))
-            elif len(args) == 2:
+            elif len(args) == 2:  # as above
                 types = type(args[0]), type(args[1])
             elif len(args) == 1:
                 types = (type(args[0]),)

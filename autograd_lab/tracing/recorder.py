@@ -46,7 +46,17 @@ SMALL = 1 << 12  # of so many numbers at most the base is copied when a view of 
 _LARGE = 1 << 16  # larger arrays are not copied but kept: 64k numbers are far more than a trace shows
 
 
-class record:  # noqa: N801 - used like a function
+class _WithoutParentheses(type):
+    """`with lab.record as trace:` enters the class itself, which Python refuses in words of its own."""
+
+    def __enter__(cls) -> Recording:
+        raise TypeError("lab.record was not called: write `with lab.record() as trace:`, with parentheses")
+
+    def __exit__(cls, *_: object) -> None:
+        pass
+
+
+class record(metaclass=_WithoutParentheses):  # noqa: N801 - used like a function
     """Record what runs inside: `with lab.record() as trace: ...`.
 
     title   a heading for the trace
@@ -58,6 +68,15 @@ class record:  # noqa: N801 - used like a function
     """
 
     def __init__(self, title: str = "", names: dict[str, Any] | None = None):
+        if not isinstance(title, str):
+            raise TypeError(
+                f"lab.record takes a title, a string, but was given a {type(title).__name__}. What to do: run the code in "
+                "its block, `with lab.record() as trace: f(x).backward()`; `lab.step(f, x)` records a function by itself"
+            )
+        if not isinstance(names, dict | None):
+            raise TypeError(
+                f"lab.record takes names as a dict, such as {{'w': w}}, but was given a {type(names).__name__}"
+            )
         self._recorder = Recorder(title, names or {})
 
     def __enter__(self) -> Recording:

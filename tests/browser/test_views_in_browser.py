@@ -257,6 +257,20 @@ def test_nothing_runs_over_its_edge(bare, size, dark):
     )
 
 
+def test_a_long_name_of_a_leaf_shows_its_end(bare):
+    """Parameters of one model differ where their names end."""
+    perceptron = torch.nn.Sequential(torch.nn.Sequential(torch.nn.Sequential(torch.nn.Linear(2, 1))))
+    with lab.record() as trace:
+        perceptron(torch.ones(1, 2)).sum().backward()
+    page = bare().show(lab.step(trace))
+    for row, end in enumerate(["weight", "bias"]):
+        cell = page.locator(".agl-leaves tbody th").nth(row)
+        expect(cell).to_have_attribute("title", f"perceptron.0.0.0.{end}")
+        inside, name = cell.bounding_box(), cell.locator("bdi").bounding_box()
+        assert name["x"] + name["width"] <= inside["x"] + inside["width"]
+    assert name["x"] < inside["x"], "too short a name for this test"
+
+
 def test_failing_checks_hooks_and_boundaries_are_told(bare):
     x = torch.tensor([1.0, 2.0], requires_grad=True)
     with lab.record() as trace:

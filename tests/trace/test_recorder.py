@@ -242,6 +242,20 @@ def test_one_recording_at_a_time():
     assert "node" in kinds(trace)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [((lambda x: x, 1.0), "a string, but was given a function"), (("", ["w"]), "as a dict, .* given a list")],
+)
+def test_what_record_does_not_take_it_says(arguments, says):
+    with pytest.raises(TypeError, match=says):
+        lab.record(*arguments)
+
+
+def test_record_without_its_parentheses():
+    with pytest.raises(TypeError, match=r"write `with lab.record\(\) as trace:`"), lab.record:
+        pass
+
+
 def test_a_running_recording_is_not_looked_at():
     """Half a trace is no trace: the message says to leave the block first."""
     with lab.record() as trace, pytest.raises(RuntimeError, match="still running"):

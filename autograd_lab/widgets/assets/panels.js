@@ -366,7 +366,7 @@ export class Panels {
     }
     if (from !== this.leafFrom) {
       this.leafFrom = from;
-      this.leafRows = all.slice(from, from + most).map((t) => ({ t, row: h("tr", {}, h("th", { scope: "row" }, film.tensors[t].label), ...[0, 1, 2, 3, 4].map(() => h("td"))) }));
+      this.leafRows = all.slice(from, from + most).map((t) => ({ t, row: h("tr", {}, h("th", { scope: "row", title: film.tensors[t].label }, h("bdi", {}, film.tensors[t].label)), ...[0, 1, 2, 3, 4].map(() => h("td"))) }));
       this.leaves.replaceChildren(...this.leafRows.map(({ row }) => row));
     }
     const flag = (yes) => (yes ? "\u2713" : "\u2013");

@@ -35,7 +35,9 @@ def run(tmp_path, script, *documents):
         f"console.log(JSON.stringify((() => {{ {script} }})()));",
         encoding="utf-8",
     )
-    done = subprocess.run([NODE, "test.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [NODE, "test.mjs"], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -26,7 +26,9 @@ def run(tmp_path, script, *documents):
         f"console.log(JSON.stringify((() => {{ {script} }})()));",
         encoding="utf-8",
     )
-    done = subprocess.run([NODE, "test.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [NODE, "test.mjs"], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -113,7 +115,7 @@ def test_the_bundle_is_one_module_and_small(tmp_path):
     for bundle in (front_end(), Stepper._esm):
         (tmp_path / "bundle.mjs").write_text(str(bundle), encoding="utf-8")
         done = subprocess.run(
-            [NODE, "--check", "bundle.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=300
+            [NODE, "--check", "bundle.mjs"], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300
         )
         assert done.returncode == 0, done.stderr
         assert not re.search(r"^import |^export (?!default)", str(bundle), re.M)

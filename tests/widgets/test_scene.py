@@ -178,7 +178,7 @@ def run(tmp_path, script, documents):
         encoding="utf-8",
     )
     done = subprocess.run(
-        [NODE, "test.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+        [NODE, "test.mjs"], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -205,7 +205,9 @@ for (let i = 0; i < 100; i++) spot = stepped(d.stages, ...spot, -1);
 console.log(JSON.stringify({ out, way, spot, line }));
 """
     (tmp_path / "run.mjs").write_text(f'import {{ readFileSync }} from "node:fs";\n{front_end()}\n{script}')
-    found = subprocess.run([NODE, "run.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    found = subprocess.run(
+        [NODE, "run.mjs"], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300
+    )
     assert not found.stderr
     said = json.loads(found.stdout)
     line = said["line"]

@@ -56,7 +56,7 @@ def test_the_browser_reads_the_same(tmp_path):
         encoding="utf-8",
     )
     done = subprocess.run(
-        [NODE, "test.mjs"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+        [NODE, "test.mjs"], cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300, check=False
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == documents

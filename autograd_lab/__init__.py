@@ -3,7 +3,7 @@
 This module is the torch-like namespace. The teaching side is `from autograd_lab import lab`.
 """
 
-from . import autograd, creation, dtypes, linalg, machine, nn, ops, optim, special, utils
+from . import autograd, creation, dtypes, linalg, machine, nn, ops, optim, overrides, special, utils
 from ._version import __version__
 from .absent import finder
 from .autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
@@ -65,7 +65,7 @@ _LAYERS = """
 globals().update(
     publish({name: getattr(nn.functional, name).__wrapped__ for name in _LAYERS.split()}, "", __name__)
 )
-
+overrides.install()
 
 _find = finder("")
 

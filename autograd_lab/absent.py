@@ -7,7 +7,7 @@ _NAMES = {
         angle clear_autocast_cache complex conj_physical
         conj_physical_ dequantize eig empty_permuted empty_quantized fft frobenius_norm from_dlpack from_file
         futures fx gcd_ histogramdd hub imag istft         lcm_ lobpcg lstsq matrix_rank multiprocessing nested nonzero_static
-        nuclear_norm ormqr overrides polar profiler quantization
+        nuclear_norm ormqr polar profiler quantization
         quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic resize_as_sparse_
         signal solve sparse sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor
         sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor stft symeig to_dlpack
@@ -21,6 +21,9 @@ _NAMES = {
     """,
     "optim": """
         SparseAdam swap_in_optimizer_params_and_state
+    """,
+    "overrides": """
+        TorchFunctionMode enable_reentrant_dispatch get_ignored_functions get_overridable_functions get_testing_overrides redispatch_function
     """,
     "linalg": """
         eig eigvals ldl_factor ldl_factor_ex ldl_solve

@@ -14,7 +14,7 @@ from types import ModuleType, SimpleNamespace
 
 import numpy as np
 
-from . import amp
+from . import amp, overrides
 from ._version import __version__
 from .creation import device as device_of
 from .dtypes import Size, dtype
@@ -393,6 +393,9 @@ _module(
     "torch._C: PyTorch's compiled part; what programs name of it.",
     _LinAlgError=LinAlgError,
     _TensorMeta=type(Tensor),
+    DisableTorchFunction=overrides.DisableTorchFunctionSubclass,
+    DisableTorchFunctionSubclass=overrides.DisableTorchFunctionSubclass,
+    _disabled_torch_function_impl=overrides.disabled,
     _get_tracing_state=_nothing,
     _log_api_usage_once=_nothing,
 )

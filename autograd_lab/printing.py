@@ -147,9 +147,10 @@ def tensor_str(t, contents=None):
     tangent = dual and dual.tangent(t)
     if tangent is not None:
         suffixes.append(f"tangent={tangent}")
-    return with_suffixes(
+    text = with_suffixes(
         prefix + (numbers_str(x, len(prefix)) if contents is None else contents), suffixes, len(prefix)
     )
+    return f"Parameter({text})" if t.__dict__.get("_is_param") else text
 
 
 def with_suffixes(text, suffixes, indent):

@@ -33,7 +33,7 @@ _LEFT_OUT = """
     _higher_order_ops _subclasses _subclasses.fake_tensor autograd.profiler distributed._composable distributed._tensor
     distributed._tensor.experimental distributed.autograd distributed.optim
     distributed.device_mesh distributed.fsdp distributed.rpc distributed.tensor distributed.tensor.parallel fft futures fx fx.experimental fx.experimental.proxy_tensor
-    fx.passes fx.passes.shape_prop hub multiprocessing nested nn.attention.flex_attention nn.parallel.distributed nn.parallel.scatter_gather overrides package profiler
+    fx.passes fx.passes.shape_prop hub multiprocessing nested nn.attention.flex_attention nn.parallel.distributed nn.parallel.scatter_gather package profiler
     signal signal.windows sparse utils._foreach_utils utils.benchmark utils.cpp_extension utils.dlpack utils.flop_counter utils.tensorboard
 """
 """Modules of PyTorch's that are not here. Many a program imports one and never uses it, so they can be imported."""
@@ -140,8 +140,12 @@ def stand_in() -> ModuleType:
     ):
         setattr(sys.modules["torch.multiprocessing"], name, getattr(multiprocessing, name))
     torch.Future = sys.modules["torch.futures"].Future
-    for name in ("PyTorchFileReader", "PyTorchFileWriter"):
-        setattr(torch, name, _Refusing(name, (), {"__module__": "torch"}))
+    for place, name in (
+        ("torch", "PyTorchFileReader"),
+        ("torch", "PyTorchFileWriter"),
+        ("torch.overrides", "TorchFunctionMode"),
+    ):
+        setattr(sys.modules[place], name, _Refusing(name, (), {"__module__": place}))
     return torch
 
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable
 
 from ..creation import FACTORIES
-from ..ops import products, recurrent
+from ..ops import recurrent
 from ..ops.normalization import cross_map_lrn
 from ..ops.pooling import pair
 from ..places import find_place
@@ -50,7 +50,7 @@ class Linear(Module):
             init.uniform_(self.bias, -bound, bound)
 
     def forward(self, input):
-        return products.linear(input, self.weight, self.bias)
+        return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self):
         return (

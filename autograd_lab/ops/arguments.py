@@ -11,6 +11,7 @@ from inspect import signature
 import numpy as np
 
 from ..autograd.variable import Variable
+from ..overrides import is_asked
 from ..warning import warn_once
 from .forms import ALIASES, TAKE_NUMBERS, forms_of, is_index, type_name
 
@@ -33,6 +34,14 @@ class Seen(set):
     def __init__(self):
         super().__init__()
         self.ints = {}
+
+
+class SeenOfPlain(Seen):
+    """The same once there are subclasses of Tensor: a call with one, or with a list that may hold one, is looked at each time."""
+
+    def add(self, types):
+        if not any(isinstance(kind, type) and (kind in (tuple, list) or is_asked(kind)) for kind in types):
+            super().add(types)
 
 
 def admit(key, fn, args, kwargs, types, seen):

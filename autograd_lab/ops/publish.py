@@ -8,7 +8,8 @@ from ..autograd.modes import THREAD
 from ..autograd.views import check_writable
 from ..creation import on_cpu
 from ..layout import layout, strided
-from .arguments import Seen, admit, other_form, why
+from ..overrides import ON_FIRST, ask_for, overloaded_for
+from .arguments import Seen, SeenOfPlain, admit, other_form, why
 from .out import refuse_dual, typed_as, write_out
 
 
@@ -53,6 +54,10 @@ def _first_number(fn):
 def _public(fn, key, module):
     first_number, seen = _first_number(fn), Seen()
 
+    def look_at_all():
+        nonlocal first_number, seen
+        first_number, seen = -1, SeenOfPlain()
+
     def call(*args, out=None, **kwargs):
         if kwargs or len(args) > first_number:
             if kwargs:
@@ -64,10 +69,17 @@ def _public(fn, key, module):
             else:
                 types = (*map(type, args),)
             if types not in seen:
+                found = overloaded_for(key, args, kwargs)
+                if found:
+                    return ask_for(key, call, found, args, kwargs if out is None else {**kwargs, "out": out})
                 args, kwargs = admit(key, fn, args, kwargs, types, seen)
             if kwargs and ("layout" in kwargs or "device" in kwargs):
                 _check_layout(kwargs.get("layout"))
                 on_cpu(kwargs.get("device"))
+        if out is not None:
+            found = overloaded_for(key, (out,), {})
+            if found:
+                return ask_for(key, call, found, args, {**kwargs, "out": out})
         try:
             if out is None:
                 return fn(*args, **kwargs)
@@ -78,20 +90,26 @@ def _public(fn, key, module):
         except RefusedError:
             raise  # no other arguments would do
         except Exception as error:
+            found = overloaded_for(key, args, kwargs)
             otherwise = (
-                None if isinstance(error, NotImplementedError) else other_form(key, args, kwargs, error)
+                None
+                if found or isinstance(error, NotImplementedError)
+                else other_form(key, args, kwargs, error)
             )
             if otherwise is None:
                 if out is not None:
                     kwargs["out"] = out
-                complaint = why(key, fn, args, kwargs, error)
-                if complaint is None:
+                complaint = None if found else why(key, fn, args, kwargs, error)
+                if complaint is None and not found:
                     raise
+        if found:
+            return ask_for(key, call, found, args, kwargs)
         if otherwise is not None:
             args, kwargs = otherwise
             return call(*args, out=out, **kwargs)
         raise TypeError(complaint)
 
+    ON_FIRST.append(look_at_all)
     call.__module__ = module
     return _dressed(call, fn, key)
 
@@ -107,6 +125,10 @@ def _check_layout(wanted):
 def _public_method(fn, key):
     seen, any_number = Seen(), bool(unwrap(fn).__code__.co_flags & CO_VARARGS)
 
+    def look_at_all():
+        nonlocal seen
+        seen = SeenOfPlain()
+
     def call(self, *args, **kwargs):
         if kwargs and "layout" in kwargs:
             _check_layout(kwargs["layout"])
@@ -120,28 +142,35 @@ def _public_method(fn, key):
             else:
                 types = (*map(type, args),)
             if types not in seen:
+                found = overloaded_for(key, args, kwargs)
+                if found:
+                    return ask_for(key, call, found, (self, *args), kwargs)
                 args, kwargs = admit(key, fn, args, kwargs, types, seen)
         try:
             result = fn(self, *args, **kwargs)
             if result is not NotImplemented:
                 return result
-            otherwise = None
+            found = otherwise = None
             complaint = why(key, fn, args, kwargs, None)
         except RefusedError:
             raise  # no other arguments would do
         except Exception as error:
-            otherwise = other_form(key, args, kwargs, error)
-            if otherwise is None:
+            found = overloaded_for(key, args, kwargs)
+            otherwise = None if found else other_form(key, args, kwargs, error)
+            if otherwise is None and not found:
                 complaint = why(key, fn, args, kwargs, error)
                 if complaint is None:
                     if key[-1] == "_" and key not in _NO_WRITE:
                         check_writable(self)  # a leaf that may not be written is what PyTorch sees first
                     raise
+        if found:
+            return ask_for(key, call, found, (self, *args), kwargs)
         if otherwise is not None:
             args, kwargs = otherwise
             return call(self, *args, **kwargs)
         raise TypeError(complaint)
 
+    ON_FIRST.append(look_at_all)
     call.__module__ = fn.__module__
     return _dressed(call, fn, key)
 

@@ -32,6 +32,7 @@ from .ops.rule import RULES
 
 class _Off(threading.local):
     depth = 0
+    func: Callable | None = None  # what a tensor was asked for, and is being called
 
 
 _OFF = _Off()
@@ -49,8 +50,20 @@ class DisableTorchFunctionSubclass:
 
 def disabled(func: Callable, types: tuple, args: tuple = (), kwargs: dict | None = None) -> Any:
     """As the `__torch_function__` of a class: its objects are not asked (torch._C._disabled_torch_function_impl)."""
-    with DisableTorchFunctionSubclass():
-        return func(*args, **kwargs or {})
+    return _call(func, args, kwargs)
+
+
+def _call(func: Callable, args: tuple, kwargs: dict | None) -> Any:
+    """A call of `func` in which nobody is asked; NotImplemented for a function of PyTorch's own, which asks all the same."""
+    outer = _OFF.func
+    if outer is func:
+        return NotImplemented
+    _OFF.func = func
+    try:
+        with DisableTorchFunctionSubclass():
+            return func(*args, **kwargs or {})
+    finally:
+        _OFF.func = outer
 
 
 _MARK = "_asks"
@@ -302,9 +315,11 @@ def _torch_function(
     """
     if not all(issubclass(cls, kind) for kind in types):
         return NotImplemented
+    result = _call(func, args, kwargs)
+    if func in get_default_nowrap_functions():
+        return result
     with DisableTorchFunctionSubclass():
-        result = func(*args, **kwargs or {})
-        return result if func in get_default_nowrap_functions() else _as_class(result, cls)
+        return _as_class(result, cls)
 
 
 def _as_class(result: Any, cls: type) -> Any:
@@ -355,7 +370,7 @@ def install() -> None:
     """Give Tensor what its subclasses need. What the library itself has made of Tensor before is not asked."""
     tensor = Registry.tensor
     for subclass in tensor.__subclasses__():
-        subclass.__torch_function__ = disabled  # type: ignore[attr-defined]  # the class is any
+        subclass.__torch_function__ = staticmethod(disabled)  # type: ignore[attr-defined]  # the class is any
     tensor.__torch_function__ = classmethod(_torch_function)  # type: ignore[attr-defined]
     tensor.__init_subclass__ = classmethod(_subclassed)  # type: ignore[assignment, arg-type]
     tensor.as_subclass = as_subclass  # type: ignore[attr-defined]

@@ -316,3 +316,13 @@ assert type(add(x, Mine([1.0, 2.0]))) is Mine, "a function that was imported bef
 assert type(torch.add(x, x)) is torch.Tensor
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_function_of_pytorchs_own_refuses_a_tensor_of_this_library():
+    """PyTorch asks whatever has `__torch_function__`, and a tensor of ours knows nothing of its functions."""
+    theirs = pytest.importorskip("torch", reason="needs PyTorch: pip install torch==2.13.0")
+    for t in (torch.ones(2), Kept([1.0, 2.0]), torch.nn.Parameter(torch.ones(2))):
+        for call in (theirs.exp, theirs.nn.functional.relu, lambda t: theirs.cat([t])):
+            with pytest.raises(TypeError, match="__torch_function__"):
+                call(t)
+    assert type(Kept([1.0]) + 1) is Kept

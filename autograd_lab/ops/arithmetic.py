@@ -432,8 +432,8 @@ def _rsub(self, other):
 
 
 def _rdiv(self, other):
-    if isinstance(other, (int, float, np.generic, np.ndarray)):
-        if THREAD.state.formula:
+    if isinstance(other, (Variable, int, float, np.generic, np.ndarray)):
+        if THREAD.state.formula and not isinstance(other, Variable):
             return DivBackward0.call(tensor_of(other, self), self)
         return METHODS["reciprocal"](self) * other
     return NotImplemented
@@ -462,6 +462,7 @@ OPERATORS = {
     "__rmul__": MulBackward0.call,
     "__imul__": operator_of(MulBackward0.call_),
     "__truediv__": DivBackward0.call,
+    "__rdiv__": _rdiv,
     "__rtruediv__": _rdiv,
     "__itruediv__": operator_of(DivBackward0.call_),
     "__neg__": METHODS["neg"],

@@ -127,6 +127,18 @@ def test_in_a_notebook_it_is_one_call(tmp_path):
     assert ran("-c", code, cwd=tmp_path, python=()) == (0, "True True True True\n", "")
 
 
+def test_a_counter_of_flops_can_be_made_and_says_that_it_does_not_count():
+    """Lightning's Trainer makes one for its summary of the model, and enters it if it has an example of the input."""
+    from autograd_lab.utils.flop_counter import FlopCounterMode
+
+    counter = FlopCounterMode(display=False)
+    assert not counter.get_flop_counts()
+    assert not counter.flop_counts
+    with pytest.warns(UserWarning, match="counts no FLOPs"), counter:
+        autograd_lab.ones(2, 2) @ autograd_lab.ones(2, 2)
+    assert counter.get_total_flops() == 0
+
+
 @pytest.mark.parametrize("path", PLACES)
 def test_a_path_of_pytorchs_leads_to_the_names(path):
     place = importlib.import_module(f"autograd_lab.{path}")

@@ -213,6 +213,25 @@ out["r"] = told(lambda: torch.testing.assert_close(*given, **kwargs), 1000)
 """
         for case in CLOSE.strip().splitlines()
     },
+    "conditions": TRY + """
+T, says = torch.tensor, lambda: "as said"
+out["r"] = [
+    told(lambda: check(*args))
+    for check in (torch._check, torch._check_index, torch._check_value, torch._check_type, torch._check_not_implemented)
+    for args in ((True,), (False,), (False, says), (False, "text"), (False, lambda: 3))
+]
+out["tensors"] = [
+    told(lambda: check(*args))
+    for check in (torch._check_tensor_all, lambda *args: torch._check_tensor_all_with(KeyError, *args))
+    for args in ((T([True, True]),), (T([True, False]),), (T([[False]]), says), (T([1]),), (T([], dtype=torch.bool),), (True,))
+]
+out["with"] = [told(lambda: torch._check_with(kind, False, says)) for kind in (OSError, UserWarning)]
+out["wrong"] = told(lambda: torch._check(1)), told(lambda: torch._check(None))
+out["a tensor"] = told(lambda: torch._check(T(True)))
+out["size"] = [told(lambda: torch._check_is_size(*args, max=most)) for args in ((0,), (-1,), (-1, says)) for most in (None, 5)]
+out["too long"] = told(lambda: torch._check_is_size(6, max=5))
+out["assert"] = told(lambda: torch._assert(T(True), "x")), told(lambda: torch._assert(T(0), "said")), told(lambda: torch._assert([], None))
+""",
     "Variable, the old name": TRY + """
 V = torch.autograd.Variable
 x = torch.ones(2, requires_grad=True) * 2

@@ -38,11 +38,13 @@ print(mp.get_start_method(allow_none=True) in (None, "fork", "spawn", "forkserve
 import torch.fft, torch.distributed.rpc as rpc
 from torch.futures import Future
 from torch.fx import GraphModule
+from torch._higher_order_ops.associative_scan import associative_scan
+from torch.quasirandom import SobolEngine
 
 def waits(x: Future[torch.Tensor] | None) -> rpc.RRef: ...
 
 print(torch.profiler.kineto_available(), isinstance(nn.Linear(2, 1), GraphModule), torch.fft.rfft is torch.fft.rfft)
-for use in (lambda: torch.fft.rfft(x), Future, lambda: rpc.backend.gloo):
+for use in (lambda: torch.fft.rfft(x), Future, lambda: rpc.backend.gloo, lambda: SobolEngine(2)):
     try:
         use()
     except NotImplementedError as error:
@@ -64,6 +66,7 @@ False False True
 torch.fft.rfft: autograd_lab leaves torch.fft out
 torch.futures.Future: autograd_lab leaves torch.futures out
 torch.distributed.rpc.backend.gloo: autograd_lab leaves torch.distributed.rpc out
+torch.quasirandom.SobolEngine: autograd_lab leaves torch.quasirandom out
 No module named 'torch.lab'
 No module named 'torch.widgets'
 No module named 'torch.foo'

@@ -318,6 +318,13 @@ def _as_it_is(obj=None, *args, **kwargs):
     return obj if obj is not None else _as_it_is
 
 
+def _traced(func, example_inputs=None, *args, example_kwarg_inputs=None, **kwargs):
+    """What torch.jit.trace makes of a function or module: itself, after the one run on the examples that PyTorch traces."""
+    examples = example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
+    func(*(() if example_inputs is None else examples), **(example_kwarg_inputs or {}))
+    return func
+
+
 _module(
     "jit",
     "torch.jit: there is no TorchScript here; functions and modules stay what they are.",
@@ -327,6 +334,12 @@ _module(
         "ScriptModule",
         (Module,),
         {"__doc__": "What torch.jit.script would make of a module; nothing is one."},
+    ),
+    trace=_traced,
+    TracerWarning=type(
+        "TracerWarning",
+        (Warning,),
+        {"__doc__": "What torch.jit.trace would warn with; programs name it in filters."},
     ),
     **dict.fromkeys(["script", "script_if_tracing", "ignore", "unused", "export"], _as_it_is),
 )

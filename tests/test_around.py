@@ -232,6 +232,36 @@ out["size"] = [told(lambda: torch._check_is_size(*args, max=most)) for args in (
 out["too long"] = told(lambda: torch._check_is_size(6, max=5))
 out["assert"] = told(lambda: torch._assert(T(True), "x")), told(lambda: torch._assert(T(0), "said")), told(lambda: torch._assert([], None))
 """,
+    "traced functions": """
+import warnings
+warnings.filterwarnings("ignore", category=torch.jit.TracerWarning)
+warnings.simplefilter("ignore", DeprecationWarning)
+calls = []
+
+def f(x, y):
+    calls.append(1)
+    return x * torch.rand(2) + y
+
+f.__module__ = "program"
+torch.manual_seed(0)
+x = torch.ones(2, requires_grad=True)
+traced = torch.jit.trace(f, (x, x), check_trace=False)
+out["traced"] = len(calls), torch.rand(1)
+y = traced(x, torch.zeros(2))
+y.sum().backward()
+out["called"] = y, x.grad
+layer = nn.BatchNorm1d(2)
+out["layer"] = torch.jit.trace(layer, torch.randn(3, 2), check_trace=False)(torch.eye(2)), layer.num_batches_tracked
+layer = fill(nn.Linear(2, 2))
+out["by name"] = torch.jit.trace(layer, example_kwarg_inputs={"input": torch.ones(1, 2)})(torch.eye(2))
+""",
+    "what stands for a tensor's address": """
+x = torch.ones(2)
+same = [x][0]
+out["r"] = x._cdata == same._cdata, x._cdata == x[:]._cdata, type(x._cdata) is int
+layer = nn.Linear(1, 1)
+out["parameters"] = [p._cdata == q._cdata for p in layer.parameters() for q in layer.parameters()]
+""",
     "Variable, the old name": TRY + """
 V = torch.autograd.Variable
 x = torch.ones(2, requires_grad=True) * 2

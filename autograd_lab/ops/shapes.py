@@ -914,6 +914,7 @@ def is_same_size(self, other):
 
 METHODS["nbytes"] = property(lambda self: self._data.nbytes, doc="The bytes of all elements.")
 METHODS["itemsize"] = property(lambda self: self._data.dtype.itemsize, doc="The bytes of one element.")
+METHODS["_cdata"] = property(id, doc="A number that no other tensor has: in PyTorch, an address.")
 
 
 class UntypedStorage:

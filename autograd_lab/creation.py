@@ -71,11 +71,19 @@ class device:  # noqa: N801 - PyTorch's name
         self.type, self.index = kind, index
 
     def __enter__(self):
-        on_cpu(self)
+        """What is made inside is made on this device. On "meta", where PyTorch's tensors have no numbers, it is made on the CPU.
+
+        Programs build a model there before they load its numbers. Tensors then say "meta", and draws are taken back at the end.
+        """
+        if self.type == "meta":
+            _META.append(random.DEFAULT.rng.state)
+        else:
+            on_cpu(self)
         return self
 
     def __exit__(self, *exc):
-        pass
+        if self.type == "meta":
+            random.DEFAULT.rng.state = _META.pop()
 
     def __repr__(self):
         return f"device(type='{self.type}'" + (")" if self.index is None else f", index={self.index})")
@@ -93,7 +101,14 @@ class device:  # noqa: N801 - PyTorch's name
         return device, (self.type, self.index)
 
 
-CPU = device("cpu")
+CPU, META = device("cpu"), device("meta")
+_META: list = []
+"""The states of the default generator at the beginning of each `with torch.device("meta")` that goes on."""
+
+
+def here():
+    """The device that tensors are on, or say that they are on."""
+    return META if _META else CPU
 
 
 def on_cpu(where, pin_memory=False):
@@ -102,7 +117,7 @@ def on_cpu(where, pin_memory=False):
         raise RuntimeError(
             "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on this system."
         )
-    if where is None or where == "cpu":
+    if where is None or where == "cpu" or (_META and where in ("meta", META)):
         return
     where = where if isinstance(where, device) else device(where)
     if where.type == "cuda":
@@ -367,6 +382,8 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     """`obj` as a tensor; copied only if asked, or if there is no other way (torch.asarray)."""
     if isinstance(obj, (bytearray, memoryview)):
         obj = frombuffer(obj, dtype=dtype or Defaults.dtype)
+    if type(obj).__name__ == "UntypedStorage":
+        obj = leaf(obj._memory.view(Defaults.np if dtype is None else to_dtype(dtype).np))
     if isinstance(obj, Variable) and copy is False and dtype is not None and obj.dtype is not to_dtype(dtype):
         have, want = obj.dtype.type_name, to_dtype(dtype).type_name
         raise ValueError(f"can't alias tensor with dtype '{have}' into dtype '{want}'.")
@@ -881,8 +898,8 @@ def set_default_device(where):
 
 
 def get_default_device():
-    """Always the CPU (torch.get_default_device)."""
-    return CPU
+    """The CPU, except inside of `with torch.device("meta")` (torch.get_default_device)."""
+    return here()
 
 
 def set_default_tensor_type(what):

@@ -255,6 +255,38 @@ out["layer"] = torch.jit.trace(layer, torch.randn(3, 2), check_trace=False)(torc
 layer = fill(nn.Linear(2, 2))
 out["by name"] = torch.jit.trace(layer, example_kwarg_inputs={"input": torch.ones(1, 2)})(torch.eye(2))
 """,
+    "a model that is built before its numbers are loaded": """
+torch.manual_seed(0)
+with torch.device("meta"):
+    layer = nn.Linear(2, 2)
+    said = [t.device.type for t in (layer.weight, torch.empty(2), torch.tensor([1.0]), torch.arange(3))]
+    out["inside"] = said, torch.get_default_device().type
+    with torch.device("meta"):
+        torch.rand(3)
+    nn.Linear(3, 3)
+out["outside"] = torch.ones(1).device.type, torch.get_default_device().type, torch.rand(2)
+layer.load_state_dict({"weight": torch.ones(2, 2), "bias": torch.zeros(2)}, assign=True)
+out["loaded"] = layer(torch.eye(2)), layer.weight.device.type
+""",
+    "the bytes of a file": TRY + """
+import os, tempfile
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "numbers")
+    np.arange(6, dtype="f4").tofile(path)
+    memory = torch.UntypedStorage.from_file(path, False, 24)
+    part = memory[4:16].untyped()
+    x = torch.asarray(part, dtype=torch.uint8).view(torch.float32)
+    x.add_(1)
+    out["r"] = len(memory), len(part), memory[4:8].tolist(), x, len(memory[20:100]), len(memory[5:5]), x.untyped_storage().nbytes()
+    out["last"] = torch.asarray(memory[-4:], dtype=torch.float32)
+    out["file"] = np.fromfile(path, "f4").tolist()
+    out["steps"] = told(lambda: memory[0:8:2])
+    del memory, part, x
+y = torch.arange(4.0)
+part = y.untyped_storage()[4:8]
+part[3] = 65
+out["shared"] = y, torch.asarray(part, dtype=torch.float32)
+""",
     "what stands for a tensor's address": """
 x = torch.ones(2)
 same = [x][0]

@@ -8,6 +8,7 @@ that programs import for several processes, for TorchScript and for PyTorch's co
 """
 
 import contextlib
+import enum
 import functools
 import sys
 from types import ModuleType, SimpleNamespace
@@ -303,6 +304,7 @@ _module(
     is_available=_answers(False),
     is_initialized=_answers(False),
     ProcessGroup=type("ProcessGroup", (), {"__doc__": "In annotations; there is none."}),
+    ReduceOp=enum.Enum("ReduceOp", "SUM AVG PRODUCT MIN MAX BAND BOR BXOR PREMUL_SUM"),  # for defaults of arguments
     **dict.fromkeys(
         [
             "init_process_group", "destroy_process_group", "get_rank", "get_world_size", "barrier", "all_reduce", "broadcast",
@@ -341,7 +343,7 @@ _module(
         (Warning,),
         {"__doc__": "What torch.jit.trace would warn with; programs name it in filters."},
     ),
-    **dict.fromkeys(["script", "script_if_tracing", "ignore", "unused", "export"], _as_it_is),
+    **dict.fromkeys(["script", "script_if_tracing", "interface", "ignore", "unused", "export"], _as_it_is),
 )
 _module("distributed.nn", "torch.distributed.nn: there is one process, and nothing to exchange.")
 
@@ -456,6 +458,7 @@ NAMES = {
         for name in ("_C", "__config__", "_dynamo", "distributed", "jit", "onnx", "types")
     },
     "ScriptModule": sys.modules["autograd_lab.jit"].ScriptModule,
+    **{name: type(name, (_Around,), {}) for name in ("Stream", "Event")},
     "amp": amp,
     "autocast": amp.autocast,
     "is_autocast_enabled": amp.is_autocast_enabled,

@@ -30,11 +30,11 @@ _OURS = {
 
 
 _LEFT_OUT = """
-    _higher_order_ops _higher_order_ops.associative_scan _subclasses _subclasses.fake_tensor autograd.profiler distributed._composable distributed._tensor
+    _higher_order_ops _higher_order_ops.associative_scan _subclasses _subclasses.fake_tensor autograd.profiler distributed._composable distributed._composable.fsdp distributed._tensor
     distributed._tensor.experimental distributed.autograd distributed.optim
     distributed.device_mesh distributed.fsdp distributed.rpc distributed.tensor distributed.tensor.parallel fft futures fx fx.experimental fx.experimental.proxy_tensor
     fx.passes fx.passes.shape_prop hub multiprocessing nested nn.attention.flex_attention nn.parallel.distributed nn.parallel.scatter_gather overrides package profiler quasirandom
-    signal signal.windows sparse utils._foreach_utils utils.benchmark utils.cpp_extension utils.dlpack utils.tensorboard
+    signal signal.windows sparse utils._foreach_utils utils.benchmark utils.cpp_extension utils.dlpack utils.model_zoo utils.tensorboard utils.tensorboard.writer
 """
 """Modules of PyTorch's that are not here. Many a program imports one and never uses it, so they can be imported."""
 

@@ -287,6 +287,15 @@ part = y.untyped_storage()[4:8]
 part[3] = 65
 out["shared"] = y, torch.asarray(part, dtype=torch.float32)
 """,
+    "names that packages ask for when they are imported": """
+from torch.utils.data._utils.collate import np_str_obj_array_pattern
+from torch.utils.data.dataloader import _collate_fn_t, _worker_init_fn_t
+flat, keys = torch.utils._pytree._dict_flatten({"b": 1, "a": 2})
+out["r"] = flat, keys, torch.utils._pytree._dict_unflatten(flat, keys), torch.serialization.DEFAULT_PROTOCOL, np_str_obj_array_pattern.pattern
+out["kinds"] = torch.distributed.ReduceOp.SUM.name, torch.distributed.ReduceOp.MAX.name, callable(torch.jit.interface)
+out["streams"] = isinstance(torch.Stream(), torch.Stream), isinstance(torch.Event(), torch.Event)
+out["functions"] = _collate_fn_t.__args__ != (), _worker_init_fn_t.__args__[0] is int
+""",
     "what stands for a tensor's address": """
 x = torch.ones(2)
 same = [x][0]

@@ -40,6 +40,9 @@ from torch.futures import Future
 from torch.fx import GraphModule
 from torch._higher_order_ops.associative_scan import associative_scan
 from torch.quasirandom import SobolEngine
+from torch.distributed._composable.fsdp import FSDPModule
+from torch.utils import model_zoo
+from torch.utils.tensorboard.writer import SummaryWriter
 
 def waits(x: Future[torch.Tensor] | None) -> rpc.RRef: ...
 

@@ -868,18 +868,43 @@ def set_num_threads(n):
         raise RuntimeError("set_num_threads expects a positive integer")
 
 
-_deterministic = False
+_deterministic = 0, False
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
     """Keeps the setting; all algorithms here are deterministic whatever it is (torch.use_deterministic_algorithms)."""
     global _deterministic
-    _deterministic = bool(mode)
+    _deterministic = (2 - bool(warn_only)) * bool(mode), bool(warn_only)
+
+
+def is_deterministic_algorithms_warn_only_enabled():
+    """The setting `warn_only` made by `use_deterministic_algorithms`."""
+    return _deterministic[1]
+
+
+def get_deterministic_debug_mode():
+    """0, or if deterministic algorithms were asked for 1 (a warning where there is none) or 2 (an error)."""
+    return _deterministic[0]
+
+
+def set_deterministic_debug_mode(debug_mode):
+    """The setting of `use_deterministic_algorithms` as 0, 1 or 2, or "default", "warn", "error"."""
+    modes = {"default": 0, "warn": 1, "error": 2}
+    if not isinstance(debug_mode, (int, str)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    if isinstance(debug_mode, str) and debug_mode not in modes:
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
+        )
+    mode = modes.get(debug_mode, debug_mode)
+    if mode not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
+    use_deterministic_algorithms(mode > 0, warn_only=mode == 1)
 
 
 def are_deterministic_algorithms_enabled():
     """The setting made by `use_deterministic_algorithms`."""
-    return _deterministic
+    return _deterministic[0] > 0
 
 
 def typename(obj):
@@ -917,7 +942,8 @@ _FUNCTIONS = (
     tensor, from_numpy, as_tensor, asarray, frombuffer, scalar_tensor, zeros, zeros_like, ones, ones_like, empty, empty_like, full,
     full_like, empty_strided, eye, arange, linspace, logspace, tril_indices, triu_indices, device, layout, is_tensor,
     is_floating_point, is_complex, get_num_threads, set_num_threads, use_deterministic_algorithms,
-    are_deterministic_algorithms_enabled, typename, set_default_device,
+    are_deterministic_algorithms_enabled, is_deterministic_algorithms_warn_only_enabled, get_deterministic_debug_mode,
+    set_deterministic_debug_mode, typename, set_default_device,
     get_default_device, set_default_tensor_type, finfo, iinfo, can_cast, printing.set_printoptions,
     printing.get_printoptions, warning.set_warn_always, warning.is_warn_always_enabled, random.Generator,
     random.manual_seed, random.seed, random.initial_seed, random.get_rng_state, random.set_rng_state,

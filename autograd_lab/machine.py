@@ -343,8 +343,13 @@ _module(
         (Warning,),
         {"__doc__": "What torch.jit.trace would warn with; programs name it in filters."},
     ),
-    **dict.fromkeys(["script", "script_if_tracing", "interface", "ignore", "unused", "export"], _as_it_is),
-)
+    **dict.fromkeys(
+        [
+            "script", "script_if_tracing", "interface", "ignore", "unused", "export", "_overload", "_overload_method",
+        ],
+        _as_it_is,
+    ),
+)  # fmt: skip
 _module("distributed.nn", "torch.distributed.nn: there is one process, and nothing to exchange.")
 
 
@@ -402,7 +407,7 @@ _module(
     show=_answers(_config),
     parallel_info=_answers(_config),
 )
-_module("onnx", "torch.onnx: not here; a compiled function has to_onnx.")
+_module("onnx", "torch.onnx: not here; a compiled function has to_onnx.", is_in_onnx_export=_answers(False))
 
 
 class FlopCounterMode:
@@ -437,6 +442,7 @@ _module(
     "torch._C: PyTorch's compiled part; what programs name of it.",
     _LinAlgError=LinAlgError,
     _TensorMeta=type(Tensor),
+    _disabled_torch_function_impl=lambda func, types, args=(), kwargs=None: func(*args, **(kwargs or {})),
     _get_tracing_state=_nothing,
     _log_api_usage_once=_nothing,
 )

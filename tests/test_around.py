@@ -287,6 +287,32 @@ part = y.untyped_storage()[4:8]
 part[3] = 65
 out["shared"] = y, torch.asarray(part, dtype=torch.float32)
 """,
+    "deterministic algorithms": TRY + """
+def state():
+    return (
+        torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled(),
+        torch.get_deterministic_debug_mode(),
+    )
+
+out["r"] = r = [state()]
+for mode in (0, 1, 2, "default", "warn", "error", 0):
+    torch.set_deterministic_debug_mode(mode)
+    r.append(state())
+for mode in (True, False):
+    for warn_only in (True, False):
+        torch.use_deterministic_algorithms(mode, warn_only=warn_only)
+        r.append(state())
+out["wrong"] = [told(lambda: torch.set_deterministic_debug_mode(mode)) for mode in (3, "off", 1.5)]
+out["left"] = state()
+""",
+    "a class of tensors without functions of its own": """
+class Index(torch.Tensor):
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+x = torch.ones(2)
+out["r"] = Index.__torch_function__(torch.add, (), (x, x), {"alpha": 3}), Index.__torch_function__(torch.neg, (), (x,))
+out["export"] = torch.onnx.is_in_onnx_export()
+""",
     "names that packages ask for when they are imported": """
 from torch.utils.data._utils.collate import np_str_obj_array_pattern
 from torch.utils.data.dataloader import _collate_fn_t, _worker_init_fn_t

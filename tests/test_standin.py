@@ -43,11 +43,14 @@ from torch.quasirandom import SobolEngine
 from torch.distributed._composable.fsdp import FSDPModule
 from torch.utils import model_zoo
 from torch.utils.tensorboard.writer import SummaryWriter
+from torch._tensor_str import PRINT_OPTS
 
 def waits(x: Future[torch.Tensor] | None) -> rpc.RRef: ...
 
 print(torch.profiler.kineto_available(), isinstance(nn.Linear(2, 1), GraphModule), torch.fft.rfft is torch.fft.rfft)
-for use in (lambda: torch.fft.rfft(x), Future, lambda: rpc.backend.gloo, lambda: SobolEngine(2)):
+copied = torch.ops.aten.clone.default
+print(copied is torch.ops.aten.clone.default, copied, hasattr(rpc, "api"), vars(torch.nn.modules.activation)["Tanh"] is nn.Tanh)
+for use in (lambda: torch.fft.rfft(x), Future, lambda: rpc.backend.gloo, lambda: SobolEngine(2), lambda: copied(x)):
     try:
         use()
     except NotImplementedError as error:
@@ -66,10 +69,12 @@ True (3, 3) True
 tensor([2., 2., 2.]) True True Linear(in_features=2, out_features=1, bias=True)
 True True
 False False True
+True torch.ops.aten.clone.default False True
 torch.fft.rfft: autograd_lab leaves torch.fft out
 torch.futures.Future: autograd_lab leaves torch.futures out
 torch.distributed.rpc.backend.gloo: autograd_lab leaves torch.distributed.rpc out
 torch.quasirandom.SobolEngine: autograd_lab leaves torch.quasirandom out
+torch.ops.aten.clone.default: autograd_lab leaves torch.ops.aten out
 No module named 'torch.lab'
 No module named 'torch.widgets'
 No module named 'torch.foo'

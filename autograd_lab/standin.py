@@ -32,7 +32,7 @@ _OURS = {
 
 _LEFT_OUT = """
     _higher_order_ops _higher_order_ops.associative_scan _tensor_str _subclasses _subclasses.fake_tensor autograd.profiler distributed._composable distributed._composable.fsdp distributed._tensor
-    distributed._tensor.experimental distributed.autograd distributed.optim
+    distributed._tensor.experimental distributed.autograd distributed.elastic distributed.elastic.multiprocessing distributed.elastic.multiprocessing.errors distributed.optim
     distributed.device_mesh distributed.fsdp distributed.rpc distributed.tensor distributed.tensor.parallel fft futures fx fx.experimental fx.experimental.proxy_tensor
     fx.passes fx.passes.shape_prop hub multiprocessing nested nn.attention.flex_attention nn.parallel.distributed nn.parallel.scatter_gather overrides package profiler quasirandom
     signal signal.windows sparse utils._foreach_utils utils.benchmark utils.cpp_extension utils.dlpack utils.model_zoo utils.tensorboard utils.tensorboard.writer
@@ -157,6 +157,7 @@ def stand_in() -> ModuleType:
         if package == "autograd_lab" and rest and rest.split(".")[0] not in _OURS:
             sys.modules[f"torch.{rest}"] = module
     sys.modules["torch"] = torch
+    sys.modules["functorch"] = sys.modules["torch._functorch"]
     for path in _LEFT_OUT.split():
         parent, _, last = f"torch.{path}".rpartition(".")
         sys.modules[f"torch.{path}"] = left_out = _LeftOut(f"torch.{path}")

@@ -44,11 +44,14 @@ from torch.distributed._composable.fsdp import FSDPModule
 from torch.utils import model_zoo
 from torch.utils.tensorboard.writer import SummaryWriter
 from torch._tensor_str import PRINT_OPTS
+from torch.distributed.elastic.multiprocessing.errors import record
+import functorch
 
 def waits(x: Future[torch.Tensor] | None) -> rpc.RRef: ...
 
 print(torch.profiler.kineto_available(), isinstance(nn.Linear(2, 1), GraphModule), torch.fft.rfft is torch.fft.rfft)
 copied = torch.ops.aten.clone.default
+print(functorch.make_functional.__name__, functorch is torch._functorch)
 print(copied is torch.ops.aten.clone.default, copied, hasattr(rpc, "api"), vars(torch.nn.modules.activation)["Tanh"] is nn.Tanh)
 for use in (lambda: torch.fft.rfft(x), Future, lambda: rpc.backend.gloo, lambda: SobolEngine(2), lambda: copied(x)):
     try:
@@ -69,6 +72,7 @@ True (3, 3) True
 tensor([2., 2., 2.]) True True Linear(in_features=2, out_features=1, bias=True)
 True True
 False False True
+make_functional True
 True torch.ops.aten.clone.default False True
 torch.fft.rfft: autograd_lab leaves torch.fft out
 torch.futures.Future: autograd_lab leaves torch.futures out

@@ -973,6 +973,7 @@ FACTORIES = {
     },
     "memory_format": memory_format,
     "contiguous_format": contiguous_format,
+    "legacy_contiguous_format": contiguous_format,
     "preserve_format": preserve_format,
     "channels_last": channels_last,
     "channels_last_3d": channels_last_3d,

@@ -320,6 +320,7 @@ flat, keys = torch.utils._pytree._dict_flatten({"b": 1, "a": 2})
 out["r"] = flat, keys, torch.utils._pytree._dict_unflatten(flat, keys), torch.serialization.DEFAULT_PROTOCOL, np_str_obj_array_pattern.pattern
 out["kinds"] = torch.distributed.ReduceOp.SUM.name, torch.distributed.ReduceOp.MAX.name, callable(torch.jit.interface)
 out["streams"] = isinstance(torch.Stream(), torch.Stream), isinstance(torch.Event(), torch.Event)
+out["format"] = torch.legacy_contiguous_format is torch.contiguous_format, torch.ones(2, 2).t().contiguous(memory_format=torch.legacy_contiguous_format).stride()
 out["functions"] = _collate_fn_t.__args__ != (), _worker_init_fn_t.__args__[0] is int
 """,
     "what stands for a tensor's address": """

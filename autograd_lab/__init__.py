@@ -3,7 +3,7 @@
 This module is the torch-like namespace. The teaching side is `from autograd_lab import lab`.
 """
 
-from . import autograd, creation, dtypes, linalg, machine, nn, ops, optim, overrides, special, utils
+from . import autograd, checks, creation, dtypes, linalg, machine, nn, ops, optim, overrides, special, utils
 from ._version import __version__
 from .absent import finder
 from .autograd.anomaly import is_anomaly_check_nan_enabled, is_anomaly_enabled
@@ -56,6 +56,7 @@ globals().update(publish(creation.FACTORIES, "", __name__))
 globals().update(publish(FUNCTIONS, "", __name__))
 globals().update(publish(machine.NAMES, "", __name__))
 globals().update(FOREIGN)
+globals().update(checks.NAMES)
 
 _LAYERS = """
     adaptive_avg_pool1d avg_pool1d bilinear conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d channel_shuffle cosine_similarity

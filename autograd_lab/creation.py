@@ -71,11 +71,19 @@ class device:  # noqa: N801 - PyTorch's name
         self.type, self.index = kind, index
 
     def __enter__(self):
-        on_cpu(self)
+        """What is made inside is made on this device. On "meta", where PyTorch's tensors have no numbers, it is made on the CPU.
+
+        Programs build a model there before they load its numbers. Tensors then say "meta", and draws are taken back at the end.
+        """
+        if self.type == "meta":
+            _META.append(random.DEFAULT.rng.state)
+        else:
+            on_cpu(self)
         return self
 
     def __exit__(self, *exc):
-        pass
+        if self.type == "meta":
+            random.DEFAULT.rng.state = _META.pop()
 
     def __repr__(self):
         return f"device(type='{self.type}'" + (")" if self.index is None else f", index={self.index})")
@@ -93,7 +101,14 @@ class device:  # noqa: N801 - PyTorch's name
         return device, (self.type, self.index)
 
 
-CPU = device("cpu")
+CPU, META = device("cpu"), device("meta")
+_META: list = []
+"""The states of the default generator at the beginning of each `with torch.device("meta")` that goes on."""
+
+
+def here():
+    """The device that tensors are on, or say that they are on."""
+    return META if _META else CPU
 
 
 def on_cpu(where, pin_memory=False):
@@ -102,7 +117,7 @@ def on_cpu(where, pin_memory=False):
         raise RuntimeError(
             "pin_memory=True requires a CUDA or other accelerator backend; no pinned memory allocator is available on this system."
         )
-    if where is None or where == "cpu":
+    if where is None or where == "cpu" or (_META and where in ("meta", META)):
         return
     where = where if isinstance(where, device) else device(where)
     if where.type == "cuda":
@@ -367,6 +382,8 @@ def asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False):
     """`obj` as a tensor; copied only if asked, or if there is no other way (torch.asarray)."""
     if isinstance(obj, (bytearray, memoryview)):
         obj = frombuffer(obj, dtype=dtype or Defaults.dtype)
+    if type(obj).__name__ == "UntypedStorage":
+        obj = leaf(obj._memory.view(Defaults.np if dtype is None else to_dtype(dtype).np))
     if isinstance(obj, Variable) and copy is False and dtype is not None and obj.dtype is not to_dtype(dtype):
         have, want = obj.dtype.type_name, to_dtype(dtype).type_name
         raise ValueError(f"can't alias tensor with dtype '{have}' into dtype '{want}'.")
@@ -851,18 +868,43 @@ def set_num_threads(n):
         raise RuntimeError("set_num_threads expects a positive integer")
 
 
-_deterministic = False
+_deterministic = 0, False
 
 
 def use_deterministic_algorithms(mode, *, warn_only=False):
     """Keeps the setting; all algorithms here are deterministic whatever it is (torch.use_deterministic_algorithms)."""
     global _deterministic
-    _deterministic = bool(mode)
+    _deterministic = (2 - bool(warn_only)) * bool(mode), bool(warn_only)
+
+
+def is_deterministic_algorithms_warn_only_enabled():
+    """The setting `warn_only` made by `use_deterministic_algorithms`."""
+    return _deterministic[1]
+
+
+def get_deterministic_debug_mode():
+    """0, or if deterministic algorithms were asked for 1 (a warning where there is none) or 2 (an error)."""
+    return _deterministic[0]
+
+
+def set_deterministic_debug_mode(debug_mode):
+    """The setting of `use_deterministic_algorithms` as 0, 1 or 2, or "default", "warn", "error"."""
+    modes = {"default": 0, "warn": 1, "error": 2}
+    if not isinstance(debug_mode, (int, str)):
+        raise TypeError(f"debug_mode must be str or int, but got {type(debug_mode)}")
+    if isinstance(debug_mode, str) and debug_mode not in modes:
+        raise RuntimeError(
+            f"invalid value of debug_mode, expected one of `default`, `warn`, `error`, but got {debug_mode}"
+        )
+    mode = modes.get(debug_mode, debug_mode)
+    if mode not in (0, 1, 2):
+        raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
+    use_deterministic_algorithms(mode > 0, warn_only=mode == 1)
 
 
 def are_deterministic_algorithms_enabled():
     """The setting made by `use_deterministic_algorithms`."""
-    return _deterministic
+    return _deterministic[0] > 0
 
 
 def typename(obj):
@@ -881,8 +923,8 @@ def set_default_device(where):
 
 
 def get_default_device():
-    """Always the CPU (torch.get_default_device)."""
-    return CPU
+    """The CPU, except inside of `with torch.device("meta")` (torch.get_default_device)."""
+    return here()
 
 
 def set_default_tensor_type(what):
@@ -900,7 +942,8 @@ _FUNCTIONS = (
     tensor, from_numpy, as_tensor, asarray, frombuffer, scalar_tensor, zeros, zeros_like, ones, ones_like, empty, empty_like, full,
     full_like, empty_strided, eye, arange, linspace, logspace, tril_indices, triu_indices, device, layout, is_tensor,
     is_floating_point, is_complex, get_num_threads, set_num_threads, use_deterministic_algorithms,
-    are_deterministic_algorithms_enabled, typename, set_default_device,
+    are_deterministic_algorithms_enabled, is_deterministic_algorithms_warn_only_enabled, get_deterministic_debug_mode,
+    set_deterministic_debug_mode, typename, set_default_device,
     get_default_device, set_default_tensor_type, finfo, iinfo, can_cast, printing.set_printoptions,
     printing.get_printoptions, warning.set_warn_always, warning.is_warn_always_enabled, random.Generator,
     random.manual_seed, random.seed, random.initial_seed, random.get_rng_state, random.set_rng_state,
@@ -930,6 +973,7 @@ FACTORIES = {
     },
     "memory_format": memory_format,
     "contiguous_format": contiguous_format,
+    "legacy_contiguous_format": contiguous_format,
     "preserve_format": preserve_format,
     "channels_last": channels_last,
     "channels_last_3d": channels_last_3d,

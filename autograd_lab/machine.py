@@ -8,13 +8,14 @@ that programs import for several processes, for TorchScript and for PyTorch's co
 """
 
 import contextlib
+import enum
 import functools
 import sys
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
 
-from . import amp, overrides
+from . import amp, overrides, utils
 from ._version import __version__
 from .creation import device as device_of
 from .dtypes import Size, dtype
@@ -303,6 +304,7 @@ _module(
     is_available=_answers(False),
     is_initialized=_answers(False),
     ProcessGroup=type("ProcessGroup", (), {"__doc__": "In annotations; there is none."}),
+    ReduceOp=enum.Enum("ReduceOp", "SUM AVG PRODUCT MIN MAX BAND BOR BXOR PREMUL_SUM"),  # for defaults of arguments
     **dict.fromkeys(
         [
             "init_process_group", "destroy_process_group", "get_rank", "get_world_size", "barrier", "all_reduce", "broadcast",
@@ -318,6 +320,13 @@ def _as_it_is(obj=None, *args, **kwargs):
     return obj if obj is not None else _as_it_is
 
 
+def _traced(func, example_inputs=None, *args, example_kwarg_inputs=None, **kwargs):
+    """What torch.jit.trace makes of a function or module: itself, after the one run on the examples that PyTorch traces."""
+    examples = example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
+    func(*(() if example_inputs is None else examples), **(example_kwarg_inputs or {}))
+    return func
+
+
 _module(
     "jit",
     "torch.jit: there is no TorchScript here; functions and modules stay what they are.",
@@ -328,8 +337,19 @@ _module(
         (Module,),
         {"__doc__": "What torch.jit.script would make of a module; nothing is one."},
     ),
-    **dict.fromkeys(["script", "script_if_tracing", "ignore", "unused", "export"], _as_it_is),
-)
+    trace=_traced,
+    TracerWarning=type(
+        "TracerWarning",
+        (Warning,),
+        {"__doc__": "What torch.jit.trace would warn with; programs name it in filters."},
+    ),
+    **dict.fromkeys(
+        [
+            "script", "script_if_tracing", "interface", "ignore", "unused", "export", "_overload", "_overload_method",
+        ],
+        _as_it_is,
+    ),
+)  # fmt: skip
 _module("distributed.nn", "torch.distributed.nn: there is one process, and nothing to exchange.")
 
 
@@ -387,7 +407,36 @@ _module(
     show=_answers(_config),
     parallel_info=_answers(_config),
 )
-_module("onnx", "torch.onnx: not here; a compiled function has to_onnx.")
+_module("onnx", "torch.onnx: not here; a compiled function has to_onnx.", is_in_onnx_export=_answers(False))
+
+
+class FlopCounterMode:
+    """Stands for PyTorch's counter of multiplications: one can be made and asked, and says when it should count that it does not."""
+
+    def __init__(self, mods=None, depth=2, display=True, custom_mapping=None):
+        self.flop_counts, self.depth, self.display = {}, depth, display
+
+    def __enter__(self):
+        warn("torch.utils.flop_counter.FlopCounterMode: autograd_lab counts no FLOPs, and the counts stay 0")
+        return self
+
+    def __exit__(self, *exc):
+        return None
+
+    def get_flop_counts(self):
+        """The counts by module: none."""
+        return {}
+
+    def get_total_flops(self):
+        """The sum of the counts: 0."""
+        return 0
+
+
+utils.flop_counter = _module(
+    "utils.flop_counter",
+    "torch.utils.flop_counter: what programs make of it before they count anything.",
+    FlopCounterMode=FlopCounterMode,
+)
 _module(
     "_C",
     "torch._C: PyTorch's compiled part; what programs name of it.",
@@ -417,6 +466,7 @@ NAMES = {
         for name in ("_C", "__config__", "_dynamo", "distributed", "jit", "onnx", "types")
     },
     "ScriptModule": sys.modules["autograd_lab.jit"].ScriptModule,
+    **{name: type(name, (_Around,), {}) for name in ("Stream", "Event")},
     "amp": amp,
     "autocast": amp.autocast,
     "is_autocast_enabled": amp.is_autocast_enabled,

@@ -159,7 +159,10 @@ def _pickler(base):
     return Pickler
 
 
-def save(obj, f, pickle_module=pickle, pickle_protocol=2, _use_new_zipfile_serialization=True):
+DEFAULT_PROTOCOL = 2
+
+
+def save(obj, f, pickle_module=pickle, pickle_protocol=DEFAULT_PROTOCOL, _use_new_zipfile_serialization=True):
     """Write `obj` to the file `f`, a path or something with `write`, as PyTorch does (torch.save).
 
     Tensors that share memory are written once and share it again when they are loaded. Raises RuntimeError if the folder of

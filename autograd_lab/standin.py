@@ -21,6 +21,7 @@ from typing import ClassVar
 import autograd_lab
 
 from .machine import version
+from .places import PLACES
 
 _OURS = {
     "__main__", "_resources", "_version", "bench", "cli", "course", "data", "datasets", "grade", "lab", "standin", "tracing",
@@ -30,13 +31,17 @@ _OURS = {
 
 
 _LEFT_OUT = """
-    _higher_order_ops _subclasses _subclasses.fake_tensor autograd.profiler distributed._composable distributed._tensor
-    distributed._tensor.experimental distributed.autograd distributed.optim
+    _higher_order_ops _higher_order_ops.associative_scan _tensor_str _subclasses _subclasses.fake_tensor autograd.profiler distributed._composable distributed._composable.fsdp distributed._tensor
+    distributed._tensor.experimental distributed.autograd distributed.elastic distributed.elastic.multiprocessing distributed.elastic.multiprocessing.errors distributed.optim
     distributed.device_mesh distributed.fsdp distributed.rpc distributed.tensor distributed.tensor.parallel fft futures fx fx.experimental fx.experimental.proxy_tensor
-    fx.passes fx.passes.shape_prop hub multiprocessing nested nn.attention.flex_attention nn.parallel.distributed nn.parallel.scatter_gather package profiler
-    signal signal.windows sparse utils._foreach_utils utils.benchmark utils.cpp_extension utils.dlpack utils.flop_counter utils.tensorboard
+    fx.passes fx.passes.shape_prop hub multiprocessing nested nn.attention.flex_attention nn.parallel.distributed nn.parallel.scatter_gather package profiler quasirandom
+    signal signal.windows sparse utils._foreach_utils utils.benchmark utils.cpp_extension utils.dlpack utils.model_zoo utils.tensorboard utils.tensorboard.writer
 """
 """Modules of PyTorch's that are not here. Many a program imports one and never uses it, so they can be imported."""
+
+
+_NOT_THERE = ("torch.distributed.rpc.api",)
+"""What a PyTorch without such a module has not, and programs ask for with hasattr."""
 
 
 class _Refusing(type):
@@ -68,13 +73,32 @@ class _LeftOut(ModuleType):
         self.__path__: list[str] = []
 
     def __getattr__(self, name: str) -> object:
-        if name.startswith("__"):
+        if name.startswith("__") or f"{self.__name__}.{name}" in _NOT_THERE:
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
         if name in ("is_available", "kineto_available"):
             return lambda: False
         made = _Refusing(name, (), {"__module__": self.__name__})
         setattr(self, name, made)
         return made
+
+
+class _Operator:
+    """A name below torch.ops.aten. Programs make tables by them for tensors of classes of their own; called, one says why not."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> "_Operator":
+        if name.startswith("__"):
+            raise AttributeError(name)
+        setattr(self, name, made := _Operator(f"{self._name}.{name}"))
+        return made
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __call__(self, *args: object, **kwargs: object) -> None:
+        raise NotImplementedError(f"{self._name}: autograd_lab leaves torch.ops.aten out")
 
 
 class _Torch(ModuleType):
@@ -119,6 +143,12 @@ def stand_in() -> ModuleType:
             "Python), and call stand_in() before the first import of torch"
         )
     _import_all(autograd_lab)
+    for path, holder in PLACES.items():  # some programs look through what is there with vars
+        source = "nn" if path.startswith("nn.modules.") else holder
+        place = vars(sys.modules[f"autograd_lab.{path}"])
+        for name, value in vars(sys.modules[f"autograd_lab.{source}".rstrip(".")]).items():
+            if not name.startswith("_"):
+                place.setdefault(name, value)
     torch = _Torch()
     for kind in (autograd_lab.Tensor, autograd_lab.Size, autograd_lab.dtype, autograd_lab.device):
         kind.__module__ = "torch"  # programs print type(x)
@@ -127,6 +157,7 @@ def stand_in() -> ModuleType:
         if package == "autograd_lab" and rest and rest.split(".")[0] not in _OURS:
             sys.modules[f"torch.{rest}"] = module
     sys.modules["torch"] = torch
+    sys.modules["functorch"] = sys.modules["torch._functorch"]
     for path in _LEFT_OUT.split():
         parent, _, last = f"torch.{path}".rpartition(".")
         sys.modules[f"torch.{path}"] = left_out = _LeftOut(f"torch.{path}")
@@ -139,6 +170,7 @@ def stand_in() -> ModuleType:
         "set_start_method",
     ):
         setattr(sys.modules["torch.multiprocessing"], name, getattr(multiprocessing, name))
+    sys.modules["torch.ops"].aten = _Operator("torch.ops.aten")
     torch.Future = sys.modules["torch.futures"].Future
     for place, name in (
         ("torch", "PyTorchFileReader"),

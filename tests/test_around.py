@@ -213,6 +213,123 @@ out["r"] = told(lambda: torch.testing.assert_close(*given, **kwargs), 1000)
 """
         for case in CLOSE.strip().splitlines()
     },
+    "conditions": TRY + """
+T, says = torch.tensor, lambda: "as said"
+out["r"] = [
+    told(lambda: check(*args))
+    for check in (torch._check, torch._check_index, torch._check_value, torch._check_type, torch._check_not_implemented)
+    for args in ((True,), (False,), (False, says), (False, "text"), (False, lambda: 3))
+]
+out["tensors"] = [
+    told(lambda: check(*args))
+    for check in (torch._check_tensor_all, lambda *args: torch._check_tensor_all_with(KeyError, *args))
+    for args in ((T([True, True]),), (T([True, False]),), (T([[False]]), says), (T([1]),), (T([], dtype=torch.bool),), (True,))
+]
+out["with"] = [told(lambda: torch._check_with(kind, False, says)) for kind in (OSError, UserWarning)]
+out["wrong"] = told(lambda: torch._check(1)), told(lambda: torch._check(None))
+out["a tensor"] = told(lambda: torch._check(T(True)))
+out["size"] = [told(lambda: torch._check_is_size(*args, max=most)) for args in ((0,), (-1,), (-1, says)) for most in (None, 5)]
+out["too long"] = told(lambda: torch._check_is_size(6, max=5))
+out["assert"] = told(lambda: torch._assert(T(True), "x")), told(lambda: torch._assert(T(0), "said")), told(lambda: torch._assert([], None))
+""",
+    "traced functions": """
+import warnings
+warnings.filterwarnings("ignore", category=torch.jit.TracerWarning)
+warnings.simplefilter("ignore", DeprecationWarning)
+calls = []
+
+def f(x, y):
+    calls.append(1)
+    return x * torch.rand(2) + y
+
+f.__module__ = "program"
+torch.manual_seed(0)
+x = torch.ones(2, requires_grad=True)
+traced = torch.jit.trace(f, (x, x), check_trace=False)
+out["traced"] = len(calls), torch.rand(1)
+y = traced(x, torch.zeros(2))
+y.sum().backward()
+out["called"] = y, x.grad
+layer = nn.BatchNorm1d(2)
+out["layer"] = torch.jit.trace(layer, torch.randn(3, 2), check_trace=False)(torch.eye(2)), layer.num_batches_tracked
+layer = fill(nn.Linear(2, 2))
+out["by name"] = torch.jit.trace(layer, example_kwarg_inputs={"input": torch.ones(1, 2)})(torch.eye(2))
+""",
+    "a model that is built before its numbers are loaded": """
+torch.manual_seed(0)
+with torch.device("meta"):
+    layer = nn.Linear(2, 2)
+    said = [t.device.type for t in (layer.weight, torch.empty(2), torch.tensor([1.0]), torch.arange(3))]
+    out["inside"] = said, torch.get_default_device().type
+    with torch.device("meta"):
+        torch.rand(3)
+    nn.Linear(3, 3)
+out["outside"] = torch.ones(1).device.type, torch.get_default_device().type, torch.rand(2)
+layer.load_state_dict({"weight": torch.ones(2, 2), "bias": torch.zeros(2)}, assign=True)
+out["loaded"] = layer(torch.eye(2)), layer.weight.device.type
+""",
+    "the bytes of a file": TRY + """
+import os, tempfile
+with tempfile.TemporaryDirectory() as folder:
+    path = os.path.join(folder, "numbers")
+    np.arange(6, dtype="f4").tofile(path)
+    memory = torch.UntypedStorage.from_file(path, False, 24)
+    part = memory[4:16].untyped()
+    x = torch.asarray(part, dtype=torch.uint8).view(torch.float32)
+    x.add_(1)
+    out["r"] = len(memory), len(part), memory[4:8].tolist(), x, len(memory[20:100]), len(memory[5:5]), x.untyped_storage().nbytes()
+    out["last"] = torch.asarray(memory[-4:], dtype=torch.float32)
+    out["file"] = np.fromfile(path, "f4").tolist()
+    out["steps"] = told(lambda: memory[0:8:2])
+    del memory, part, x
+y = torch.arange(4.0)
+part = y.untyped_storage()[4:8]
+part[3] = 65
+out["shared"] = y, torch.asarray(part, dtype=torch.float32)
+""",
+    "deterministic algorithms": TRY + """
+def state():
+    return (
+        torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled(),
+        torch.get_deterministic_debug_mode(),
+    )
+
+out["r"] = r = [state()]
+for mode in (0, 1, 2, "default", "warn", "error", 0):
+    torch.set_deterministic_debug_mode(mode)
+    r.append(state())
+for mode in (True, False):
+    for warn_only in (True, False):
+        torch.use_deterministic_algorithms(mode, warn_only=warn_only)
+        r.append(state())
+out["wrong"] = [told(lambda: torch.set_deterministic_debug_mode(mode)) for mode in (3, "off", 1.5)]
+out["left"] = state()
+""",
+    "a class of tensors without functions of its own": """
+class Index(torch.Tensor):
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+x = torch.ones(2)
+out["r"] = Index.__torch_function__(torch.add, (), (x, x), {"alpha": 3}), Index.__torch_function__(torch.neg, (), (x,))
+out["export"] = torch.onnx.is_in_onnx_export()
+""",
+    "names that packages ask for when they are imported": """
+from torch.utils.data._utils.collate import np_str_obj_array_pattern
+from torch.utils.data.dataloader import _collate_fn_t, _worker_init_fn_t
+flat, keys = torch.utils._pytree._dict_flatten({"b": 1, "a": 2})
+out["r"] = flat, keys, torch.utils._pytree._dict_unflatten(flat, keys), torch.serialization.DEFAULT_PROTOCOL, np_str_obj_array_pattern.pattern
+out["kinds"] = torch.distributed.ReduceOp.SUM.name, torch.distributed.ReduceOp.MAX.name, callable(torch.jit.interface)
+out["streams"] = isinstance(torch.Stream(), torch.Stream), isinstance(torch.Event(), torch.Event)
+out["format"] = torch.legacy_contiguous_format is torch.contiguous_format, torch.ones(2, 2).t().contiguous(memory_format=torch.legacy_contiguous_format).stride()
+out["functions"] = _collate_fn_t.__args__ != (), _worker_init_fn_t.__args__[0] is int
+""",
+    "what stands for a tensor's address": """
+x = torch.ones(2)
+same = [x][0]
+out["r"] = x._cdata == same._cdata, x._cdata == x[:]._cdata, type(x._cdata) is int
+layer = nn.Linear(1, 1)
+out["parameters"] = [p._cdata == q._cdata for p in layer.parameters() for q in layer.parameters()]
+""",
     "Variable, the old name": TRY + """
 V = torch.autograd.Variable
 x = torch.ones(2, requires_grad=True) * 2

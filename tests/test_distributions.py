@@ -47,7 +47,7 @@ FAMILIES = {
     "Gumbel": (PAIR,),
     "HalfCauchy": ("dict(scale=[0.7, 2.0])",),
     "HalfNormal": ("dict(scale=[0.7, 2.0])",),
-    "InverseGamma": ("dict(concentration=[0.5, 1.5, 3.0], rate=[1.0, 3.0, 0.2])",),
+    "InverseGamma": ("dict(concentration=[0.5, 1.5, 3.0], rate=[1.0, 3.0, 0.2])", "dict(concentration=3.0, rate=1.5)"),
     "Kumaraswamy": ("dict(concentration1=[0.5, 2.0, 9.0], concentration0=[1.5, 3.0, 1.3])",),
     "LKJCholesky": ("dict(dim=3, concentration=[0.5, 2.0])", "dict(dim=2)"),
     "Laplace": (PAIR,),

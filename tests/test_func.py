@@ -165,6 +165,33 @@ out["ensemble"].sum().backward()
 out["grads"] = [v.grad for v in stacked.values()]
 out["refused"] = told(lambda: stack_module_state([])), told(lambda: stack_module_state([nn.Linear(1, 1), nn.Linear(1, 1).eval()]))
 """,
+    "functorch, the older name": """
+import importlib
+older = importlib.import_module("functorch" if torch.__name__ == "torch" else "autograd_lab._functorch")
+torch.manual_seed(0)
+model = fill(nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)))
+fmodel, params = older.make_functional(model)
+x, y = torch.randn(5, 3), torch.randn(5, 2)
+loss = lambda params, x, y: F.mse_loss(fmodel(params, x), y)
+out["model"] = fmodel(params, x), type(fmodel).__name__, fmodel.param_names, [type(p).__name__ for p in params]
+out["grads"] = older.grad(loss)(params, x, y), older.vmap(older.grad(loss), (None, 0, 0))(params, x, y)
+out["free"] = [p.requires_grad for p in older.make_functional(model, disable_autograd_tracking=True)[1]], params[0] is model[0].weight
+out["jacobian"] = older.jacrev(fmodel, argnums=1)(params, x[0]), older.hessian(lambda a: a.pow(3).sum())(x[0])
+norm = nn.Sequential(fill(nn.Linear(3, 4)), nn.BatchNorm1d(4))
+fnorm, params, buffers = older.make_functional_with_buffers(norm)
+out["buffers"] = fnorm(params, buffers, x), buffers, fnorm.buffer_names, norm[1].num_batches_tracked
+models = [nn.Linear(3, 2) for _ in range(3)]
+several, params, buffers = older.combine_state_for_ensemble(models)
+out["ensemble"] = older.vmap(several, (0, 0, None))(params, buffers, x), params, [p.requires_grad for p in params]
+out["wrong"] = [
+    told(lambda: older.make_functional(norm)), told(lambda: older.combine_state_for_ensemble([])),
+    told(lambda: older.combine_state_for_ensemble([models[0], nn.Tanh()])),
+    told(lambda: older.combine_state_for_ensemble([models[0], nn.Linear(3, 2).eval()])),
+]
+layer = fill(nn.Linear(2, 2))
+tied, params = older.make_functional(nn.Sequential(layer, layer))
+out["tied"] = len(params), tied([p * 2 for p in params], torch.ones(1, 2))
+""",
     "the surroundings differentiate the results": """
 for name, g in {"grad": grad(lambda a: (a * a * w).sum())(x), "jacrev": jacrev(lambda a: (a * a * w).sum(0))(x),
                 "jacfwd": jacfwd(lambda a: (a * a * w).sum(0))(x), "vjp": vjp(lambda a: a * a * w, x)[1](torch.ones(2, 3))[0],

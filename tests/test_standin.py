@@ -38,11 +38,22 @@ print(mp.get_start_method(allow_none=True) in (None, "fork", "spawn", "forkserve
 import torch.fft, torch.distributed.rpc as rpc
 from torch.futures import Future
 from torch.fx import GraphModule
+from torch._higher_order_ops.associative_scan import associative_scan
+from torch.quasirandom import SobolEngine
+from torch.distributed._composable.fsdp import FSDPModule
+from torch.utils import model_zoo
+from torch.utils.tensorboard.writer import SummaryWriter
+from torch._tensor_str import PRINT_OPTS
+from torch.distributed.elastic.multiprocessing.errors import record
+import functorch
 
 def waits(x: Future[torch.Tensor] | None) -> rpc.RRef: ...
 
 print(torch.profiler.kineto_available(), isinstance(nn.Linear(2, 1), GraphModule), torch.fft.rfft is torch.fft.rfft)
-for use in (lambda: torch.fft.rfft(x), Future, lambda: rpc.backend.gloo):
+copied = torch.ops.aten.clone.default
+print(functorch.make_functional.__name__, functorch is torch._functorch)
+print(copied is torch.ops.aten.clone.default, copied, hasattr(rpc, "api"), vars(torch.nn.modules.activation)["Tanh"] is nn.Tanh)
+for use in (lambda: torch.fft.rfft(x), Future, lambda: rpc.backend.gloo, lambda: SobolEngine(2), lambda: copied(x)):
     try:
         use()
     except NotImplementedError as error:
@@ -61,9 +72,13 @@ True (3, 3) True
 tensor([2., 2., 2.]) True True Linear(in_features=2, out_features=1, bias=True)
 True True
 False False True
+make_functional True
+True torch.ops.aten.clone.default False True
 torch.fft.rfft: autograd_lab leaves torch.fft out
 torch.futures.Future: autograd_lab leaves torch.futures out
 torch.distributed.rpc.backend.gloo: autograd_lab leaves torch.distributed.rpc out
+torch.quasirandom.SobolEngine: autograd_lab leaves torch.quasirandom out
+torch.ops.aten.clone.default: autograd_lab leaves torch.ops.aten out
 No module named 'torch.lab'
 No module named 'torch.widgets'
 No module named 'torch.foo'
@@ -125,6 +140,18 @@ def test_in_a_notebook_it_is_one_call(tmp_path):
         "print(a is b is torch, torch.Tensor is autograd_lab.Tensor, torch.nn is autograd_lab.nn, 'nn' in dir(torch))"
     )
     assert ran("-c", code, cwd=tmp_path, python=()) == (0, "True True True True\n", "")
+
+
+def test_a_counter_of_flops_can_be_made_and_says_that_it_does_not_count():
+    """Lightning's Trainer makes one for its summary of the model, and enters it if it has an example of the input."""
+    from autograd_lab.utils.flop_counter import FlopCounterMode
+
+    counter = FlopCounterMode(display=False)
+    assert not counter.get_flop_counts()
+    assert not counter.flop_counts
+    with pytest.warns(UserWarning, match="counts no FLOPs"), counter:
+        autograd_lab.ones(2, 2) @ autograd_lab.ones(2, 2)
+    assert counter.get_total_flops() == 0
 
 
 @pytest.mark.parametrize("path", PLACES)

@@ -13,7 +13,7 @@ from ..tensor import Tensor
 from .hooks import BackwardHook, warn_partial_hook
 from .parameter import Buffer, Parameter, is_lazy
 
-EXTRA_STATE = "_extra_state"
+_EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 GLOBAL_PRE_HOOKS, GLOBAL_HOOKS, GLOBAL_BACKWARD_PRE_HOOKS, GLOBAL_BACKWARD_HOOKS = (
     HookDict() for _ in range(4)
@@ -671,7 +671,7 @@ class Module:
             if buffer is not None and name not in self._non_persistent_buffers_set:
                 destination[prefix + name] = buffer if keep_vars else buffer.detach()
         if type(self).get_extra_state is not Module.get_extra_state:
-            destination[prefix + EXTRA_STATE] = self.get_extra_state()
+            destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
     def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
         """{path: tensor} of all parameters and persistent buffers, sharing memory with the module."""
@@ -748,7 +748,7 @@ class Module:
                     error_msgs.append(error)
             elif strict:
                 missing_keys.append(key)
-        extra = prefix + EXTRA_STATE
+        extra = prefix + _EXTRA_STATE_KEY_SUFFIX
         if type(self).set_extra_state is not Module.set_extra_state:
             if extra in state_dict:
                 self.set_extra_state(state_dict[extra])

@@ -914,6 +914,7 @@ def is_same_size(self, other):
 
 METHODS["nbytes"] = property(lambda self: self._data.nbytes, doc="The bytes of all elements.")
 METHODS["itemsize"] = property(lambda self: self._data.dtype.itemsize, doc="The bytes of one element.")
+METHODS["_cdata"] = property(id, doc="A number that no other tensor has: in PyTorch, an address.")
 
 
 class UntypedStorage:
@@ -939,8 +940,24 @@ class UntypedStorage:
     def tolist(self):
         return self._memory.tolist()
 
+    def untyped(self):
+        return self
+
+    @classmethod
+    def from_file(cls, filename, shared=False, nbytes=0):
+        """The bytes of a file, read when they are asked for. What is written to them stays here, and the file as it is."""
+        if shared:
+            raise NotImplementedError("UntypedStorage.from_file(shared=True): autograd_lab writes to no file")
+        return cls(np.memmap(filename, np.uint8, "c", shape=(nbytes,)))
+
     def __getitem__(self, i):
-        return self._memory[i].tolist()
+        if not isinstance(i, slice):
+            return self._memory[i].tolist()
+        if i.step not in (None, 1):
+            raise RuntimeError(f"Trying to slice with a step of {i.step}, but only a step of 1 is supported")
+        part = type(self).__new__(type(self))
+        part._memory = np.asarray(memoryview(self._memory[i]))  # the same memory, and no view of the whole
+        return part
 
     def __setitem__(self, i, value):
         self._memory[i] = value

@@ -90,6 +90,10 @@ def _named(kind):
     return hasattr(kind, "_fields") or hasattr(kind, "n_fields")  # of Python's, or of return_types
 
 
+def _dict_flatten(d):
+    return list(d.values()), list(d)
+
+
 def _dict_unflatten(values, keys):
     return dict(zip(keys, values, strict=True))
 
@@ -100,10 +104,10 @@ def _dict_flatten_with_keys(d):
 
 for _kind in (list, tuple, Size):
     register_pytree_node(_kind, lambda x: (list(x), None), lambda parts, _, kind=_kind: kind(parts))
-register_pytree_node(dict, lambda d: (list(d.values()), list(d)), _dict_unflatten)
+register_pytree_node(dict, _dict_flatten, _dict_unflatten)
 register_pytree_node(
     OrderedDict,
-    lambda d: (list(d.values()), list(d)),
+    _dict_flatten,
     lambda parts, keys: OrderedDict(zip(keys, parts, strict=True)),
 )
 register_pytree_node(

@@ -4,9 +4,10 @@ import bisect
 import copy
 import itertools
 import random
+import re
 import warnings
-from collections.abc import Mapping, MutableMapping, MutableSequence, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Mapping, MutableMapping, MutableSequence, Sequence
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from ..random import DEFAULT, Generator, rng_of
 
 T = TypeVar("T", covariant=True)
 """What a dataset holds, for annotations such as Dataset[Tensor]."""
+
+_collate_fn_t, _worker_init_fn_t = Callable[[list], Any], Callable[[int], None]
+"""Functions that a loader is given, for annotations."""
 
 
 class Dataset(Generic[T]):
@@ -644,6 +648,10 @@ def default_convert(item):
     return item
 
 
+np_str_obj_array_pattern = re.compile(r"[SaUO]")
+"""The kinds of arrays that no tensor can hold: of bytes, text and objects."""
+
+
 def default_collate(batch):
     """A list of items as one: tensors and arrays stacked, numbers as a tensor, tuples, lists and dicts entry by entry.
 
@@ -652,7 +660,7 @@ def default_collate(batch):
     first = batch[0]
     if isinstance(first, Variable):
         return Registry.functions["stack"](batch)
-    if isinstance(first, np.ndarray) and first.dtype.kind in "SUO":
+    if isinstance(first, np.ndarray) and np_str_obj_array_pattern.search(first.dtype.str):
         raise _not_to_collate(first.dtype)
     if isinstance(first, (np.ndarray, np.generic)):
         return wrap(np.stack(batch))

@@ -71,18 +71,19 @@ class device:  # noqa: N801 - PyTorch's name
         self.type, self.index = kind, index
 
     def __enter__(self):
-        """What is made inside is made on this device. On "meta", where PyTorch's tensors have no numbers, it is made on the CPU.
+        """What is made inside is made on this device: "cpu".
 
-        Programs build a model there before they load its numbers. Tensors then say "meta", and draws are taken back at the end.
+        Programs written for PyTorch build a model on "meta", where tensors have no numbers, before they load them. For those, tensors
+        are made as always and say "meta", and draws are taken back at the end.
         """
-        if self.type == "meta":
+        if self.type == "meta" and Defaults.meta:
             _META.append(random.DEFAULT.rng.state)
         else:
             on_cpu(self)
         return self
 
     def __exit__(self, *exc):
-        if self.type == "meta":
+        if self.type == "meta" and _META:
             random.DEFAULT.rng.state = _META.pop()
 
     def __repr__(self):

@@ -124,6 +124,8 @@ class Defaults:
 
     dtype = float32
     np = float32.np
+    meta = False
+    """Whether `with torch.device("meta")` may be entered (creation.py): programs written for PyTorch do, see standin.py."""
 
 
 def set_default_dtype(d, /):

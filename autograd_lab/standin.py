@@ -20,6 +20,7 @@ from typing import ClassVar
 
 import autograd_lab
 
+from .dtypes import Defaults
 from .machine import version
 from .places import PLACES
 
@@ -143,6 +144,7 @@ def stand_in() -> ModuleType:
             "Python), and call stand_in() before the first import of torch"
         )
     _import_all(autograd_lab)
+    Defaults.meta = True
     for path, holder in PLACES.items():  # some programs look through what is there with vars
         source = "nn" if path.startswith("nn.modules.") else holder
         place = vars(sys.modules[f"autograd_lab.{path}"])

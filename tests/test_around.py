@@ -347,8 +347,8 @@ OF_THE_BUILD = ("torch.cuda", "torch.accelerator", "torch.backends", "torch.vers
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_it_is_as_pytorch_left_it(name):
-    assert not differences(run(PROGRAMS[name], autograd_lab), STORED["results"][name])
+def test_it_is_as_pytorch_left_it(name, standing_in):
+    assert not differences(run(PROGRAMS[name], standing_in), STORED["results"][name])
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

@@ -217,3 +217,9 @@ def test_the_folder_of_the_program_is_searched_first(tmp_path):
     (inner / "train.py").write_text("import part; print(part.WHERE, __file__)")
     path = Path("inner") / "train.py"
     assert ran(str(path), cwd=tmp_path) == (0, f"inner {path}\n", "")
+
+
+def test_the_meta_device_is_for_programs_of_others():
+    """Here a device that is not there is an error; see test_around.py for a program that builds its model there."""
+    with pytest.raises(RuntimeError, match="meta"), autograd_lab.device("meta"):
+        pass

@@ -7,6 +7,7 @@ numbers of another form (`other_form`).
 """
 
 import functools
+import operator
 from ast import literal_eval
 from inspect import signature
 
@@ -178,9 +179,9 @@ _NUMBERS = ("int", "index", "float", "Number", "tuple of floats", *_INTS)
 
 
 def _is_for_number(bound):
-    """Whether a tensor stands for a number. Whether it may depends on its dims, its dtype and whether it requires grad."""
+    """Whether a tensor stands for a number, or another object for an int. Whether it may depends on what it is."""
     kind, _, value, _ = bound
-    return kind in _NUMBERS and _holds_tensor(value)
+    return kind in _NUMBERS and _stands_for_number(value)
 
 
 def _check_ints(name, param, values):
@@ -200,15 +201,27 @@ def _holds_tensor(value, depth=2):
     )
 
 
+def _stands_for_number(value, depth=2):
+    """Whether it is a tensor or has an `__index__` and is no int, or a list with such, or a list of such lists."""
+    if isinstance(value, (tuple, list)):
+        return depth > 0 and any(_stands_for_number(v, depth - 1) for v in value)
+    kind = type(value)
+    return isinstance(value, Variable) or (
+        hasattr(kind, "__index__") and not issubclass(kind, (int, np.generic)) and is_index(value)
+    )
+
+
 def _whole(value):
     return _as_number("int", value) if is_index(value) or isinstance(value, (tuple, list)) else value
 
 
 def _as_number(kind, value):
     """A tensor as the number it stands for where `kind` is asked for, alone or in a list."""
-    if isinstance(value, (tuple, list)) and _holds_tensor(value):
+    if isinstance(value, (tuple, list)) and _stands_for_number(value):
         return type(value)([_as_number(kind, v) for v in value])
-    if not isinstance(value, Variable) or value._data.size != 1 or value.requires_grad:
+    if not isinstance(value, Variable):
+        return operator.index(value) if _stands_for_number(value) else value
+    if value._data.size != 1 or value.requires_grad:
         return value
     return int(value.item()) if kind in ("int", "index", *_INTS) else value.item()
 

@@ -1007,9 +1007,10 @@ def resize_(self, *size, memory_format=None):
     size = sizes_of(size, "size")
     if any(n < 0 for n in size) or math.prod(size) >= 2**63:
         raise RuntimeError("numel: integer multiplication overflow")
+    addressable(size)
     if memory_format is preserve_format:
         raise RuntimeError("Unsupported memory formatPreserve")
-    if addressable(size) == self._data.shape and memory_format is None:
+    if size == self._data.shape and memory_format is None:
         return self  # and its strides stay what they are
     order = (memory_format or contiguous_format).order(len(size))
     bump_version(self)

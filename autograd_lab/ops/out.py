@@ -188,6 +188,11 @@ _OF_SEVERAL = {
         "torch.frexp() expects mantissa to have dtype {own} but got {out}",
         "torch.frexp() expects exponent to have int dtype but got {out}",
     ),
+    "histogram": (
+        "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {own} and hist {out}",
+        "torch.histogram: input tensor and bin_edges tensor should have the same dtype, but got input {own} and bin_edges {out} "
+        "for dimension 0",
+    ),
     "kthvalue": ("output values must be of same type as input", "output indices must be of scalar type Long"),
     "max": (_EXPECTED_OUT, _EXPECTED_OUT),
     "median": _PLACES,

@@ -391,6 +391,23 @@ T([1,nan,0.,-1,nan,0,nan,1.,5,3,2,nan,1,0]).unique(dim=0, return_inverse=True, r
 T([[1,nan,0.,-1,nan,0,nan],[1.,5,3,2,nan,1,0]]).unique(dim=1, return_inverse=True, return_counts=True)
 T([[2,1,nan,0.],[2,1,0,5],[2,0,nan,1],[2,1,nan,-1],[2,1,0,5]]).unique(dim=0, return_inverse=True, return_counts=True)
 torch.FloatTensor(device='cuda')
+torch.zeros(1).set_(torch.ones(3))
+torch.zeros(1).set_(T([1]))
+torch.zeros(1).set_()
+torch.zeros(1).set_(torch.arange(6.0).untyped_storage())
+torch.zeros(1).set_(torch.arange(6.0).untyped_storage(), 1, (2, 2), (1, 2))
+torch.zeros(1).set_(torch.arange(6.0).storage(), 1, (2, 2))
+torch.zeros(1).set_(torch.arange(6.0), 1, (2, 2), (2, 1))
+torch.zeros(1).set_(torch.arange(6.0).storage(), -1, (2, 2))
+torch.zeros(1).set_(torch.arange(6.0).storage(), 0, (2, 2), (1,))
+torch.zeros(1, requires_grad=True).set_(torch.arange(6.0))
+torch.zeros(1).set_(source=torch.arange(6.0))
+torch.zeros(1).set_(torch.arange(6.0).double().storage())
+torch.zeros(1).set_(torch.arange(6.0).storage().untyped())
+torch.zeros(1).set_(torch.arange(6.0), 1000, (1,))
+torch.zeros(1).set_(torch.arange(6.0), 0, (2, 2), (2**61, 2**61))
+torch.zeros(1).set_(torch.arange(6.0), 4, (2, 2)).untyped_storage().size()
+[(b.set_(block[1:]), b.is_set_to(block[1:]), b._version, block._version)[1:] for b in [torch.zeros(1)]]
 torch.tensor([np.float32(5), 1.0]).dtype
 torch.tensor([1.0, np.float32(5)]).dtype
 torch.tensor([np.float64(5), 1]).dtype

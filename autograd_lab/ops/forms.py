@@ -198,6 +198,7 @@ _KINDS = {
     "torch.layout": lambda v: isinstance(v, layout) and not isinstance(v, memory_format),
     "torch.memory_format": lambda v: isinstance(v, memory_format),
     "torch.device": lambda v: isinstance(v, (device, str)) or (_is_int(v) and not isinstance(v, Variable)),
+    "torch.Storage": lambda v: hasattr(v, "_memory"),
     "torch.Generator": lambda v: isinstance(v, Generator),
 }
 

@@ -5,7 +5,7 @@ from .places import find_place
 _NAMES = {
     "": """
         angle clear_autocast_cache complex conj_physical
-        conj_physical_ dequantize eig empty_permuted empty_quantized fft frobenius_norm from_dlpack from_file
+        conj_physical_ dequantize eig empty_quantized fft frobenius_norm from_dlpack from_file
         futures fx gcd_ histogramdd hub imag istft         lcm_ lobpcg lstsq matrix_rank multiprocessing nested nonzero_static
         nuclear_norm ormqr polar profiler quantization
         quantize_per_channel quantize_per_tensor quantize_per_tensor_dynamic resize_as_sparse_

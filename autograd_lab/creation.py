@@ -8,7 +8,7 @@ import typing
 import numpy as np
 
 from . import printing, random, return_types, warning
-from .autograd.errors import not_for, type_name
+from .autograd.errors import CPP_NAMES, not_for, type_name
 from .autograd.modes import THREAD, WATCHERS, tell
 from .autograd.variable import INFERENCE, Registry, Variable, wrap
 from .dtypes import (
@@ -206,6 +206,8 @@ def _from_python(data, dtype):
         if isinstance(data, (list, tuple)):
             data = _without_tensors(data, found)
     except RecursionError:  # a list that holds itself
+        if dtype is None and _depth(data) < 128:
+            raise TypeError("new(): self-referential lists are incompatible") from None
         raise ValueError(f"too many dimensions '{type(data).__name__}'") from None
     try:
         array = np.array(data)
@@ -312,6 +314,14 @@ def _first(data):
     while isinstance(data, (list, tuple)) and data:
         data = data[0]
     return data
+
+
+def _depth(data):
+    """How many lists the first element of `data` lies in, up to 128."""
+    depth = 0
+    while isinstance(data, (list, tuple)) and data and depth < 128:
+        data, depth = data[0], depth + 1
+    return depth
 
 
 def _explain_type(array, data):
@@ -471,8 +481,11 @@ def size_of(args, name):
 
 def addressable(shape):
     """`shape`, if memory could have that many elements. Raises RuntimeError otherwise."""
-    if math.prod(shape) >= 2**61:
+    size = math.prod(shape)
+    if size >= 2**61:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+    if not size and math.prod(n or 1 for n in shape[1:]) >= 2**63:
+        raise RuntimeError("Stride calculation overflowed")
     return shape
 
 
@@ -585,10 +598,37 @@ def empty_strided(
             f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}"
         )
     n = 1 + sum((k - 1) * s for k, s in zip(size, stride, strict=True)) if 0 not in size else 0
+    if n * dtype.itemsize >= 2**63:
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}"
+        )
     memory = np.zeros(n, dtype)
     return leaf(
         np.lib.stride_tricks.as_strided(memory, size, [s * dtype.itemsize for s in stride]), requires_grad
     )
+
+
+def empty_permuted(
+    size, physical_layout, *, dtype=None, layout=None, device=None, requires_grad=False, pin_memory=False
+):
+    """Zeros without gaps, whose dims lie in memory in the order `physical_layout`, outermost first (torch.empty_permuted)."""
+    on_cpu(device, pin_memory)
+    if len(size) != len(physical_layout):
+        raise RuntimeError(
+            "Number of dimensions in size does not match the length of the physical_layout; i.e. "
+            f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}"
+        )
+    for i, d in enumerate(physical_layout):
+        if not 0 <= d < len(size):
+            raise RuntimeError(
+                f"Dimension out of range (expected to be between 0 and {len(size) - 1}, but got {d} at index {i}).  "
+                "NB: negative dims not currently supported; file an issue if you want it."
+            )
+        if d in physical_layout[:i]:
+            raise RuntimeError("Duplicate dim not allowed")
+    shape = size_of((size,), "empty_permuted")
+    array = np.zeros([shape[d] for d in physical_layout], float_type(dtype))
+    return leaf(array.transpose(np.argsort(physical_layout)), requires_grad)
 
 
 def eye(n, m=None, *, dtype=None, layout=None, device=None, requires_grad=False):
@@ -768,8 +808,8 @@ class LegacyType:
         self.dtype = dtype
         self.__name__ = f"{dtype.type_name}Tensor"
 
-    def __call__(self, *data):
-        return legacy_tensor(Registry.tensor, *data, dtype=self.dtype)
+    def __call__(self, *data, **named):
+        return legacy_tensor(Registry.tensor, data, named, self.dtype)
 
     def __repr__(self):
         return f"<class 'torch.{self.__name__}'>"
@@ -800,20 +840,67 @@ def legacy_dtype(what):
     return to_dtype(what)
 
 
-def legacy_tensor(cls, *data, dtype=None):
-    """Tensor(2, 3) gives an unset tensor of that size, Tensor([1, 2]) one with that data (torch.Tensor)."""
-    dtype = dtype or Defaults.dtype
-    if len(data) == 1 and isinstance(data[0], Variable):
-        out = data[0].detach().to(dtype)
-    elif len(data) == 1 and not isinstance(data[0], int) and type(data[0]).__name__ != "Size":
-        if isinstance(data[0], float):
-            raise TypeError("new(): data must be a sequence (got float)")
-        out = tensor(data[0], dtype=dtype)
+def legacy_tensor(cls, data, named, dtype=None, alike=True):
+    """Tensor(2, 3) gives an unset tensor of that size, Tensor([1, 2]) one with that data (torch.Tensor).
+
+    data            what was given by place
+    named           what by name: size=, data= or other= in its stead, and a device
+    dtype, alike    the type, and whether a tensor that is given must have it
+
+    Raises TypeError for what fits none of the forms, RuntimeError for a device that is not the CPU.
+    """
+    where = named.get("device")
+    rest = {name: value for name, value in named.items() if name != "device"}
+    sized = bool(data) and (len(data) > 1 or _is_size(data[0])) and hasattr(data[0], "__index__")
+    if (
+        len(data) * (not sized) + len(rest) > 1
+        or (sized and rest)
+        or not rest.keys() <= {"size", "data", "other"}
+    ):
+        from .ops.arguments import why
+
+        raise TypeError(why("Tensor.new", None, data, named, None))
+    if where is not None and device(where).type != "cpu":
+        raise RuntimeError(
+            f"legacy constructor expects device type: cpu but device type: {device(where).type} was passed"
+        )
+    what = next(iter(rest.values()), None) if rest else data[0] if data else ()
+    if sized or "size" in rest or type(what).__name__ == "Size" or (not data and not rest):
+        shape = size_of(data if sized else (what or (0,),), "new")
+        out = leaf(np.zeros(shape, (dtype or Defaults.dtype).np))
+    elif isinstance(what, Variable):
+        out = _legacy_alias(what, dtype if alike else None, where)
     else:
-        out = empty(*(data or (0,)), dtype=dtype)
+        if what is None or isinstance(what, (bool, float, complex, dict)):
+            raise TypeError(f"new(): data must be a sequence (got {type_name(what)})")
+        out = tensor(what, dtype=dtype or Defaults.dtype)
     if type(out) is not cls:
         out.__class__ = cls
     return out
+
+
+def _is_size(one):
+    """Whether the one argument of a legacy constructor is a size: of a tensor, it makes a tensor like that."""
+    return type(one).__name__ == "Size" or (
+        isinstance(one, (int, np.integer, np.ndarray)) and not isinstance(one, bool) and not np.ndim(one)
+    )
+
+
+def _legacy_alias(what, dtype, where):
+    """A tensor over the same memory. Raises TypeError if it is not of type `dtype`, where one is asked for."""
+    if where is not None:
+        raise RuntimeError(
+            "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not supported.  Use torch.tensor(...) "
+            "or torch.as_tensor(...) instead."
+        )
+    if dtype is not None and what.dtype is not dtype:
+        wanted, got = [
+            f"TensorOptions(dtype={CPP_NAMES[kind.name]}, device=cpu, layout=Strided, requires_grad=false (default), "
+            "pinned_memory=false (default), memory_format=(nullopt))"
+            for kind in (dtype.np, what._data.dtype)
+        ]
+        raise TypeError(f"expected {wanted} (got {got}")
+    return what.detach()
 
 
 def legacy_variable(cls, data=None, requires_grad=False, volatile=False):
@@ -863,10 +950,21 @@ def get_num_threads():
 
 def set_num_threads(n):
     """Does nothing: operations run in one thread here (torch.set_num_threads)."""
-    if not isinstance(n, int):
-        raise TypeError(f"set_num_threads expects an int, but got {type(n).__name__}")
+    _check_threads("set_num_threads", n)
+
+
+def set_num_interop_threads(n):
+    """Does nothing, either (torch.set_num_interop_threads)."""
+    _check_threads("set_num_interop_threads", n)
+
+
+def _check_threads(name, n):
+    if not isinstance(n, (int, np.integer)) or isinstance(n, bool):
+        raise RuntimeError(f"{name} expects an int, but got {type_name(n)}")
+    if not -(2**31) <= n < 2**31:
+        raise ValueError("Overflow when unpacking long")
     if n <= 0:
-        raise RuntimeError("set_num_threads expects a positive integer")
+        raise RuntimeError(f"{name} expects a positive integer")
 
 
 _deterministic = 0, False
@@ -936,12 +1034,14 @@ def set_default_tensor_type(what):
         "torch.set_default_tensor_type() is deprecated as of PyTorch 2.1, please use torch.set_default_dtype() and "
         "torch.set_default_device() as alternatives."
     )
+    if isinstance(what, dtype_type) or what is None:
+        raise TypeError("invalid type object: only floating-point types are supported as the default type")
     set_default_dtype(legacy_dtype(what))
 
 
 _FUNCTIONS = (
     tensor, from_numpy, as_tensor, asarray, frombuffer, scalar_tensor, zeros, zeros_like, ones, ones_like, empty, empty_like, full,
-    full_like, empty_strided, eye, arange, linspace, logspace, tril_indices, triu_indices, device, layout, is_tensor,
+    full_like, empty_strided, empty_permuted, eye, arange, linspace, logspace, tril_indices, triu_indices, device, layout, is_tensor,
     is_floating_point, is_complex, get_num_threads, set_num_threads, use_deterministic_algorithms,
     are_deterministic_algorithms_enabled, is_deterministic_algorithms_warn_only_enabled, get_deterministic_debug_mode,
     set_deterministic_debug_mode, typename, set_default_device,
@@ -955,7 +1055,7 @@ FACTORIES = {
     **LEGACY,
     "range": range_,
     "get_num_interop_threads": get_num_threads,
-    "set_num_interop_threads": set_num_threads,
+    "set_num_interop_threads": set_num_interop_threads,
     "default_generator": random.DEFAULT,
     "random": random,
     "return_types": return_types,

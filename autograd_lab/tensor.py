@@ -46,10 +46,10 @@ class Tensor(Variable):
     def __hash__(self):
         return id(self)
 
-    def __new__(cls, *data):
+    def __new__(cls, *data, **named):
         from .creation import legacy_tensor
 
-        return legacy_tensor(cls, *data)
+        return legacy_tensor(cls, data, named, alike=False)
 
     # -- what it is -----------------------------------------------------------------------------------
 

@@ -26,6 +26,8 @@ ints, bytes_ = torch.ones(3, dtype=torch.int32), torch.ones(3, dtype=torch.uint8
 mask, truths = T([True, False, False]), T([True, False])
 none = torch.zeros((0, 4), dtype=torch.int64)
 block = torch.empty(2, 3, 4, 5)
+endless = [0]
+endless.append(endless)
 image = torch.ones(4, 3, 8, 8).contiguous(memory_format=torch.channels_last)
 ones = torch.ones(1, 2, 3, 3)
 """
@@ -281,6 +283,131 @@ torch.linspace(-2.7, 3.2, 5, dtype=torch.uint8)
 torch.arange(-2.5, 3, dtype=torch.int32)
 torch.arange(0, 3, 0.7, dtype=torch.int32)
 torch.arange(-2.5, 3, dtype=torch.int64)
+torch.nan_to_num(T([inf, -inf, nan, 3.0]).half())
+T([inf, -inf, nan, 3.0]).half().nan_to_num_(nan=1 / 3)
+torch.nan_to_num(T([inf, -inf, nan, 3.0]).half(), neginf=-7e4)
+torch.i0(T([inf, -inf, nan, 10.0]))
+torch.i0(T([709.7, -709.74], dtype=torch.float64))
+torch.special.i1(T([inf, -inf, nan]))
+torch.div(T([-76.4, 90.56, 76.4]).half(), T([1.076, -0.08075, -0.2087]).half(), rounding_mode="trunc")
+torch.div(T([94.06, -74.9, 69.8, 3, -3, 0, inf]).half(), T([0.03943, -0.1017, 0.04816, 0, 6e-8, -2, 3]).half(), rounding_mode="floor")
+T([94.06, -74.9, -69]).half() // T([0.03943, -0.1017, -0.02495]).half()
+T([94.06, -74.9, -69]).half().floor_divide_(T([0.03943, -0.1017, -0.02495]).half())
+ints.__rlshift__("a")
+ints.__rrshift__(None)
+ints.__rlshift__(2)
+torch.nonzero(mask, as_tuple=True, out=none)
+torch.histogram(T(1.0), T(1.0).double())
+torch.nanquantile(T([1, 2]), 0.5)
+torch.nanquantile(T([1.0]), 1.5)
+torch.nanmean(pair, 0, dtype=torch.int64)
+torch.frexp(pair, out=(pair.double(), T([1, 2], dtype=torch.int32)))
+torch.frexp(pair, out=(pair.clone(), T([1, 2])))
+torch.histogram(pair, 2, out=(pair.double(), pair.clone()))
+torch.histogram(pair, pair, out=(pair.clone(), T([1])))
+torch.LongTensor((6, 0), 1, 1, 0)
+torch.FloatTensor("a")
+torch.FloatTensor(2.5)
+torch.FloatTensor(2, 2.5)
+torch.Tensor(device='cpu')
+torch.Tensor([1.,2], device='cpu')
+torch.Tensor(2, 3, device='cpu').shape
+torch.Tensor([1.,2], device='cuda')
+torch.Tensor(T([1.]), device='cpu')
+torch.Tensor(T([1])).dtype
+torch.FloatTensor(T([1]))
+torch.LongTensor(T([1]))
+torch.LongTensor(T([1.]))
+torch.LongTensor(T([1]), device='cpu')
+pair.new(T([1]))
+pair.new(2, 2.5)
+pair.new(size=(3,), device='cuda')
+pair.new(data=[1])
+torch.Tensor(size=(2,3)).shape
+torch.Tensor(torch.Size([2,3]), device='cpu').shape
+torch.Tensor(data=[1.])
+torch.FloatTensor(other=T([1.]))
+torch.Tensor(T(2.5))
+torch.Tensor(T(2)).dtype
+torch.Tensor(np.array([1.,2]))
+torch.Tensor(np.int64(3)).shape
+torch.Tensor(np.float64(3))
+torch.Tensor(range(3))
+torch.Tensor(True)
+torch.Tensor(None)
+torch.Tensor(())
+torch.Tensor([])
+torch.Tensor().shape
+torch.Tensor(2, 0, 3).shape
+torch.Tensor(-1)
+torch.Tensor([[1,2],[3,4]])
+torch.Tensor((2,3))
+torch.LongTensor(T(2), T(3)).shape
+torch.Tensor(T(2), 3).shape
+torch.LongTensor(2, T(3)).shape
+pair.new(size=(3, 4)).shape
+pair.new([3, 4], device='cpu')
+torch.Tensor("a")
+torch.Tensor(["a"])
+torch.Tensor({1:2})
+torch.BoolTensor([1,0])
+torch.ByteTensor([300])
+torch.HalfTensor([1e9])
+torch.zeros(1).resize_([0, 4, 2305843009213693952])
+torch.empty([0, 4, 2305843009213693952])
+torch.empty_strided([8, 8], [2**61, 1], dtype=torch.float64)
+torch.zeros([0, 4, 2305843009213693952])
+torch.empty(3).random_(2**24+2, 2**25).shape
+torch.empty(3).random_(0, 2**25+3).shape
+torch.empty(3).half().random_(-3000, 4000).shape
+torch.empty(3).random_().shape
+torch.randint(0, 2**24+5, (2,), dtype=torch.float32).shape
+torch.randint_like(torch.ones(2), 2**24+5).shape
+torch.tensor(endless)
+torch.as_tensor([[1, 2], endless])
+torch.tensor([endless, 1])
+torch.set_num_threads(2**31)
+torch.set_num_threads("a")
+torch.set_num_threads(True)
+torch.set_num_interop_threads(-1)
+torch.is_deterministic_algorithms_warn_only_enabled()
+torch.bernoulli(torch.ones(3), out=torch.zeros(3,dtype=torch.bool))
+torch.i0(torch.ones(4,3,8,8).contiguous(memory_format=torch.channels_last)).stride()
+torch.empty_permuted((2,3,4),(1,2,0)).stride()
+torch.empty_permuted((2,3,4),(1,2,0), dtype=torch.int64).dtype
+torch.empty_permuted((2,3,4),(1,2)).stride()
+torch.empty_permuted((2,3,4),(1,2,2)).stride()
+torch.empty_permuted((2,3,4),(1,2,3)).stride()
+torch.empty_permuted((),()).stride()
+torch.empty_permuted((2,3),(1,0), requires_grad=True).requires_grad
+torch.empty_permuted((2,3),(1,0), device='cpu').shape
+torch.empty_permuted((2,3),1).shape
+torch.empty_permuted((2.,3),(1,0)).shape
+torch.empty_permuted(2,(1,0)).shape
+torch.empty_permuted((2,3,4),(1,2,0)).dim_order()
+T([[nan,0.,0.],[0,0,1],[0,0,1]]).unique(dim=0)
+T([nan,0.,0.,nan,1.]).unique(dim=0, return_inverse=True, return_counts=True)
+T([1,nan,0.,-1,nan,0,nan,1.,5,3,2,nan,1,0]).unique(dim=0, return_inverse=True, return_counts=True)
+T([[1,nan,0.,-1,nan,0,nan],[1.,5,3,2,nan,1,0]]).unique(dim=1, return_inverse=True, return_counts=True)
+T([[2,1,nan,0.],[2,1,0,5],[2,0,nan,1],[2,1,nan,-1],[2,1,0,5]]).unique(dim=0, return_inverse=True, return_counts=True)
+torch.FloatTensor(device='cuda')
+torch.zeros(1).set_(torch.ones(3))
+torch.zeros(1).set_(T([1]))
+torch.zeros(1).set_()
+torch.zeros(1).set_(torch.arange(6.0).untyped_storage())
+torch.zeros(1).set_(torch.arange(6.0).untyped_storage(), 1, (2, 2), (1, 2))
+torch.zeros(1).set_(torch.arange(6.0).storage(), 1, (2, 2))
+torch.zeros(1).set_(torch.arange(6.0), 1, (2, 2), (2, 1))
+torch.zeros(1).set_(torch.arange(6.0).storage(), -1, (2, 2))
+torch.zeros(1).set_(torch.arange(6.0).storage(), 0, (2, 2), (1,))
+torch.zeros(1, requires_grad=True).set_(torch.arange(6.0))
+torch.zeros(1).set_(source=torch.arange(6.0))
+torch.zeros(1).set_(torch.arange(6.0).double().storage())
+torch.zeros(1).set_(torch.arange(6.0).storage().untyped())
+torch.zeros(1).set_(torch.arange(6.0), 1000, (1,))
+torch.zeros(1).set_(torch.arange(6.0), 0, (2, 2), (2**61, 2**61))
+torch.zeros(1).set_(torch.arange(6.0), 4, (2, 2)).untyped_storage().size()
+[(b.set_(block[1:]), b.is_set_to(block[1:]), b._version, block._version)[1:] for b in [torch.zeros(1)]]
 torch.tensor([np.float32(5), 1.0]).dtype
 torch.tensor([1.0, np.float32(5)]).dtype
 torch.tensor([np.float64(5), 1]).dtype

@@ -1,5 +1,7 @@
 """Random numbers: a seed gives here what it gives in PyTorch, recorded on 2.13.0 and live."""
 
+import warnings
+
 import numpy as np
 import pytest
 from recorded import differences, live, run, stored
@@ -53,3 +55,14 @@ def test_a_state_passes_between_the_libraries():
     torch.rand(700)
     autograd_lab.set_rng_state(autograd_lab.from_numpy(torch.get_rng_state().numpy()))
     assert torch.rand(5).tolist() == autograd_lab.rand(5).tolist()
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 2**24 + 1), (-(2**24), 1), (0, 2**24 + 2), (-(2**24) - 1, 1)])
+def test_whole_numbers_that_a_float_does_not_hold_are_warned_of(low, high):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        autograd_lab.zeros(3).random_(low, high)
+        autograd_lab.randint(low, high, (3,), dtype=autograd_lab.float32)
+    beyond = "from" if low < -(2**24) else "to - 1" if high - 1 > 2**24 else None
+    begin = f"{beyond} is out of bounds [-(2^24), 2^24]. Due to precision limitations float can"
+    assert [str(w.message)[: len(begin)] for w in caught] == [begin] * 2 * (beyond is not None)

@@ -2,9 +2,12 @@
 
 Functions here are plain Python and check little before they compute. A call with arguments of types that a function has not
 seen is first held against the forms that PyTorch's function can be called in (forms.py), and refused in PyTorch's words if it
-fits none (`admit`, `why`). A call that fails all the same may be of an older form or have numbers for tensors (`other_form`).
+fits none, an older one among them (`admit`, `number_in_the_middle`, `why`). A call that fails all the same may have names or
+numbers of another form (`other_form`).
 """
 
+import functools
+import operator
 from ast import literal_eval
 from inspect import signature
 
@@ -13,7 +16,7 @@ import numpy as np
 from ..autograd.variable import Variable
 from ..overrides import is_asked
 from ..warning import warn_once
-from .forms import ALIASES, TAKE_NUMBERS, forms_of, is_index, type_name
+from .forms import ALIASES, TAKE_NUMBERS, Form, forms_of, is_index, type_name
 
 # -- before a call ------------------------------------------------------------------------------------
 
@@ -53,7 +56,13 @@ def admit(key, fn, args, kwargs, types, seen):
     ints = seen.ints.get(types)
     if ints and not [v for i in ints for v in values[i] if v.__class__ is not int]:
         return args, kwargs
-    bound = _bound_inside(key, fn, args, kwargs) if key in INSIDE else _bound(key, fn, args, kwargs)
+    try:
+        bound = _bound_inside(key, fn, args, kwargs) if key in INSIDE else _bound(key, fn, args, kwargs)
+    except TypeError:
+        older = number_in_the_middle(key, args, kwargs)
+        if older is None:
+            raise
+        return older
     if bound is None:
         return args, kwargs
     places = (*range(len(args)), *kwargs)
@@ -76,8 +85,7 @@ def admit(key, fn, args, kwargs, types, seen):
 def _bound(key, fn, args, kwargs, called=None):
     """[(kind, parameter, value, place)] by the form that a call fits, best one in which no tensor stands for a number.
 
-    Empty if PyTorch's function is plain Python, None if it has more forms than are known. `called` is its name in messages, if it
-    has another there.
+    Empty if PyTorch's function is plain Python. `called` is its name in messages, if it has another there.
     """
     known = forms_of(key)
     if known is None:
@@ -92,8 +100,6 @@ def _bound(key, fn, args, kwargs, called=None):
         if best[:1] and best[0][0] == "index":
             _check_ints(name, best[0][1], args)
         return best
-    if has_number_in_the_middle(key) and not kwargs:
-        return None
     text = why(key, fn, args, kwargs, None)
     raise TypeError(text if called is None else text.replace(name, called, 1))
 
@@ -182,9 +188,9 @@ _NUMBERS = ("int", "index", "float", "Number", "tuple of floats", *_INTS)
 
 
 def _is_for_number(bound):
-    """Whether a tensor stands for a number. Whether it may depends on its dims, its dtype and whether it requires grad."""
+    """Whether a tensor stands for a number, or another object for an int. Whether it may depends on what it is."""
     kind, _, value, _ = bound
-    return kind in _NUMBERS and _holds_tensor(value)
+    return kind in _NUMBERS and _stands_for_number(value)
 
 
 def _check_ints(name, param, values):
@@ -204,15 +210,27 @@ def _holds_tensor(value, depth=2):
     )
 
 
+def _stands_for_number(value, depth=2):
+    """Whether it is a tensor or has an `__index__` and is no int, or a list with such, or a list of such lists."""
+    if isinstance(value, (tuple, list)):
+        return depth > 0 and any(_stands_for_number(v, depth - 1) for v in value)
+    kind = type(value)
+    return isinstance(value, Variable) or (
+        hasattr(kind, "__index__") and not issubclass(kind, (int, np.generic)) and is_index(value)
+    )
+
+
 def _whole(value):
     return _as_number("int", value) if is_index(value) or isinstance(value, (tuple, list)) else value
 
 
 def _as_number(kind, value):
     """A tensor as the number it stands for where `kind` is asked for, alone or in a list."""
-    if isinstance(value, (tuple, list)) and _holds_tensor(value):
+    if isinstance(value, (tuple, list)) and _stands_for_number(value):
         return type(value)([_as_number(kind, v) for v in value])
-    if not isinstance(value, Variable) or value._data.size != 1 or value.requires_grad:
+    if not isinstance(value, Variable):
+        return operator.index(value) if _stands_for_number(value) else value
+    if value._data.size != 1 or value.requires_grad:
         return value
     return int(value.item()) if kind in ("int", "index", *_INTS) else value.item()
 
@@ -295,7 +313,6 @@ def other_form(key, args, kwargs, error):
     return (
         by_place(key, args, kwargs, error)
         or number_first(key, args, kwargs)
-        or number_in_the_middle(key, args, kwargs)
         or with_numbers(key, args, kwargs)
     )
 
@@ -320,47 +337,39 @@ _OPERANDS = {
 }  # fmt: skip
 
 
-def has_number_in_the_middle(key):
-    """Whether the function of that key has deprecated forms with a number among its tensors."""
-    return key.rpartition(".")[2].rstrip("_") in (*_SCALED, *_PRODUCTS)
+@functools.cache
+def _older_forms(key):
+    """The deprecated forms of the function of that key, in which a number stands among its tensors."""
+    place, _, name = key.rpartition(".")
+    plain = name.rstrip("_")
+    operands = _OPERANDS.get(plain, ())
+    first = () if place == "Tensor" else ("Tensor input",)
+    if plain in _SCALED:
+        parts = [[*first, f"Number {_SCALED[plain]}"]]
+    else:
+        parts = [["Number beta", *first], ["Number beta", *first, "Number alpha"]] if operands else []
+    return [Form(f"({', '.join([*begin, *(f'Tensor {t}' for t in operands)])})") for begin in parts]
 
 
 def number_in_the_middle(key, args, kwargs):
     """(args, kwargs) of a deprecated form such as x.add_(2, y), which means x.add_(y, alpha=2); None if it is none."""
-    name = key.rpartition(".")[2].rstrip("_")
-    method = key.startswith("Tensor.")
-    count = len(args) + method
-    if kwargs or not args:
+    name = key.rpartition(".")[2]
+    form = next((f for f in _older_forms(key) if f.complaint(name, args, kwargs) is None), None)
+    if form is None:
         return None
-    if not has_number_in_the_middle(key):
+    bound = form.bound(args, kwargs)
+    if any(kind == "Number" and isinstance(value, complex) for kind, _, value, _ in bound):
         return None
-    if name in _SCALED:
-        at = 0 if method else 1
-        if count != (3 if _SCALED[name] == "alpha" else 4) or not _is_factor(args[at]):
-            return None
-        new = (*args[:at], *args[at + 1 :]), {_SCALED[name]: args[at]}
-    else:
-        if count not in (4, 5) or not _is_factor(args[0]):
-            return None
-        named = {"beta": args[0]}
-        rest = args[1:] if method else args[2:]
-        if count == 5:
-            if not _is_factor(rest[0]):
-                return None
-            named["alpha"], rest = rest[0], rest[1:]
-        new = rest if method else (args[1], *rest), named
-    if name in ("add", "sub") and _is_factor(new[0][-1]):  # x.add(1, 2): both are numbers
-        from .rule import tensor_of
-
-        new = (*new[0][:-1], tensor_of(new[0][-1], new[0][0] if not method else None)), new[1]
-    if not all(isinstance(t, Variable) for t in new[0]):
-        return None
-    shown = key.rpartition(".")[2]
-    old, now = _overloads(shown, method, list(new[1]))
+    numbers = {
+        param: value.item() if isinstance(value, (Variable, np.generic)) else value
+        for kind, param, value, _ in bound
+        if kind == "Number"
+    }
+    old, now = _overloads(name, key.startswith("Tensor."), list(numbers))
     warn_once(
-        f"This overload of {shown} is deprecated:\n\t{old}\nConsider using one of the following signatures instead:\n\t{now}"
+        f"This overload of {name} is deprecated:\n\t{old}\nConsider using one of the following signatures instead:\n\t{now}"
     )
-    return new
+    return tuple([value for kind, _, value, _ in bound if kind == "Tensor"]), numbers
 
 
 def _overloads(name, method, numbers):
@@ -377,10 +386,6 @@ def _overloads(name, method, numbers):
         settings = "*, Number beta = 1, Number alpha = 1"
     now = ", ".join([*first, *tensors, settings]) + out.replace(", *", "")
     return f"{name}({', '.join(old)}{out})", f"{name}({now})"
-
-
-def _is_factor(value):
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def with_numbers(key, args, kwargs):

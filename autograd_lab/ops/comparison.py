@@ -230,7 +230,7 @@ bitwise("bitwise_xor", operator.xor, "xor")
 bitwise("bitwise_left_shift", operator.lshift, "lshift")
 bitwise("bitwise_right_shift", operator.rshift, "rshift")
 for _symbol, _shift in (("lshift", operator.lshift), ("rshift", operator.rshift)):
-    METHODS[f"__r{_symbol}__"] = lambda self, other, fn=_shift: fn(tensor_of(other, self), self)
+    METHODS[f"__r{_symbol}__"] = operator_of(lambda self, other, fn=_shift: fn(tensor_of(other, self), self))
 
 
 @function

@@ -374,9 +374,9 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
 
 
 @method
-def new(self, *data):
+def new(self, *data, **named):
     """The legacy constructor of this tensor's type."""
-    return creation.legacy_tensor(type(self), *data, dtype=self.dtype)
+    return creation.legacy_tensor(type(self), data, named, self.dtype)
 
 
 for _kind in (

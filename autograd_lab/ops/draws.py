@@ -10,6 +10,7 @@ from ..creation import array_like, float_type, leaf, on_cpu, size_of
 from ..dtypes import number_as, to_dtype
 from ..layout import preserve_format
 from ..random import laid_out, rng_of
+from ..warning import warn
 from . import both
 from .rule import FUNCTIONS, Rule, broadcast_shape, floats_only, function, method, no_bools
 from .shapes import ShapeRule
@@ -126,7 +127,7 @@ def _order(x, memory_format):
 
 
 def _check_bounds(low, high, dtype):
-    """Raise RuntimeError if the type cannot hold the whole numbers from `low` to `high - 1`."""
+    """Raise RuntimeError if the type cannot hold the numbers from `low` to `high - 1`, warn if it does not hold all of them."""
     if dtype.kind == "f":
         least, most = -float(np.finfo(dtype).max), float(np.finfo(dtype).max)
     else:
@@ -134,6 +135,15 @@ def _check_bounds(low, high, dtype):
     for name, n in (("from", low), ("to - 1", high - 1)):
         if not least <= n <= most:
             raise RuntimeError(f"{name} is out of bounds for {CPP_NAMES[dtype.name]}")
+    if dtype.kind == "f":
+        digits = np.finfo(dtype).nmant + 1
+        for name, n in (("from", low), ("to - 1", high - 1)):
+            if not -(2**digits) <= n <= 2**digits:
+                warn(
+                    f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {CPP_NAMES[dtype.name]} can "
+                    "support discrete uniform distribution only within this range. This warning will become an error in version 1.7 "
+                    "release, please fix the code in advance"
+                )
 
 
 @function(method=False)

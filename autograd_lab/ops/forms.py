@@ -66,6 +66,8 @@ class Form:
                 value = unused.pop(alias)
             if (value is None and may_be_none) or fits(kind, value):
                 continue
+            if kind == "int" and param in _OF_A_SIZE and _has_index(value):
+                continue
             if self.takes_ints and by_place and is_index(value):
                 continue
             if kind == "Tensor" and _is_number(value) and name.removesuffix("_") in TAKE_NUMBERS:
@@ -127,6 +129,11 @@ TAKE_NUMBERS = {
 ALIASES = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}
 """NumPy's names for some parameters, which PyTorch takes too."""
 
+_OF_A_SIZE = {
+    "index", "start", "length", "end", "n", "m", "high", "low", "sections", "repeats", "storage_offset", "split_size", "output_size",
+}  # fmt: skip
+"""Parameters of one int for which any index will do, as it will in a size; for a dim it will not."""
+
 _ELEMENTS = {
     "tuple of ints": "index",
     "list of ints": "index",
@@ -146,12 +153,19 @@ def _is_int(v):
 
 
 def is_index(v):
-    """Whether it may be the one int, or the first of the ints, of a size or of dims: there a tensor has one element of any shape."""
-    return (
-        v._data.size == 1 and v._data.dtype.kind in "iub"
-        if isinstance(v, Variable)
-        else isinstance(v, (int, np.integer)) and not isinstance(v, bool)
-    )
+    """Whether it may be the one int, or the first of the ints, of a size or of dims: there a tensor has one element of any shape.
+
+    There, too, may stand all that Python takes for an index: NumPy's arrays without dims, and what has an `__index__`.
+    """
+    if isinstance(v, Variable):
+        return v._data.size == 1 and v._data.dtype.kind in "iub"
+    return (isinstance(v, (int, np.integer)) and not isinstance(v, bool)) or _has_index(v)
+
+
+def _has_index(v):
+    if isinstance(v, np.ndarray):
+        return not v.ndim and v.dtype.kind in "iu"
+    return hasattr(type(v), "__index__") and not isinstance(v, (int, np.generic, Variable))
 
 
 def _are_indices(v):
@@ -184,6 +198,7 @@ _KINDS = {
     "torch.layout": lambda v: isinstance(v, layout) and not isinstance(v, memory_format),
     "torch.memory_format": lambda v: isinstance(v, memory_format),
     "torch.device": lambda v: isinstance(v, (device, str)) or (_is_int(v) and not isinstance(v, Variable)),
+    "torch.Storage": lambda v: hasattr(v, "_memory"),
     "torch.Generator": lambda v: isinstance(v, Generator),
 }
 

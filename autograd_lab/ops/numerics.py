@@ -152,11 +152,11 @@ def lgamma(x):
 def bessel(x, n):
     """The modified Bessel function I_n: the mean of exp(x cos t) cos(n t) over a half circle."""
     half = np.sinh if n % 2 else np.cosh  # exp without the part that cancels
-    total = np.zeros(x.shape)
+    total = np.zeros_like(x)
     for k in range(200):
         t = (k + 0.5) * math.pi / 200
-        total = total + half(x * math.cos(t)) * math.cos(n * t)
-    return total / 200
+        total = total + half(x * math.cos(t)) * (math.cos(n * t) / 200)
+    return np.where(np.isinf(x), math.nan, total)  # PyTorch divides one infinity by another there
 
 
 @in_double

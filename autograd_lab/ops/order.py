@@ -276,20 +276,20 @@ def mode(input, dim=-1, keepdim=False):
 def _quantile(op, input, q, dim, keepdim, interpolation, ignore_nan):
     x = input._data
     if x.dtype.kind != "f" or x.dtype.itemsize < 4:
-        raise RuntimeError(f"{op}() input tensor must be either float or double dtype")
+        raise RuntimeError("quantile() input tensor must be either float or double dtype")
     several = isinstance(q, Variable) and q._data.ndim > 0
     if isinstance(q, Variable) and q._data.ndim > 1:
-        raise RuntimeError(f"{op}() q must be a scalar or 1D tensor")
+        raise RuntimeError("quantile() q must be a scalar or 1D tensor")
     if isinstance(q, Variable) and q._data.dtype != x.dtype:
-        raise RuntimeError(f"{op}() q tensor must be same dtype as the input tensor")
+        raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
     at = tensor_of(q, input)
     if not ((at._data >= 0) & (at._data <= 1)).all():
         if isinstance(q, Variable):
-            raise RuntimeError(f"{op}() q values must be in the range [0, 1]")
-        raise RuntimeError(f"{op}() q must be in the range [0, 1] but got {q:g}")
+            raise RuntimeError("quantile() q values must be in the range [0, 1]")
+        raise RuntimeError(f"quantile() q must be in the range [0, 1] but got {q:g}")
     if interpolation not in ("linear", "lower", "higher", "midpoint", "nearest"):
         raise RuntimeError(
-            f"{op}() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
+            f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got {interpolation}"
         )
     if not x.size:
         raise RuntimeError("quantile() input tensor must be non-empty")
@@ -417,12 +417,41 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     """Each different element (or slice along `dim`) once, in ascending order (torch.unique)."""
     x = input._data
     _check_unique(x, dim)
-    values, inverse, counts = np.unique(x, return_inverse=True, return_counts=True, axis=dim, equal_nan=False)
+    if dim is not None and x.dtype.kind == "f" and x.shape[dim] <= 16 and np.isnan(x).any():
+        values, inverse, counts = _unique_beside_nan(x, dim)
+    else:
+        values, inverse, counts = np.unique(
+            x, return_inverse=True, return_counts=True, axis=dim, equal_nan=False
+        )
     inverse = inverse.reshape(x.shape if dim is None else -1)
     rule = Unique2Backward0 if dim is None else UniqueDimBackward0
     return _unique_result(
         rule, input, values, inverse if return_inverse else None, counts if return_counts else None
     )
+
+
+def _unique_beside_nan(x, dim):
+    """(values, inverse, counts) of slices with nan in them, which is neither less nor more than any number.
+
+    So their order is what the sort of C++'s library makes of that: insertion, for as few as 16. Of more it is anyone's guess.
+    """
+    rows = np.moveaxis(x, dim, 0).reshape(x.shape[dim], -1)
+    order = []
+    for i, row in enumerate(rows):
+        at = 0 if order and _comes_before(row, rows[order[0]]) else len(order)
+        while at and _comes_before(row, rows[order[at - 1]]):
+            at -= 1
+        order.insert(at, i)
+    new = np.array([i == 0 or (rows[order[i]] != rows[order[i - 1]]).any() for i in range(len(order))])
+    starts = np.flatnonzero(new)
+    inverse = np.empty(len(order), np.int64)
+    inverse[order] = np.cumsum(new) - 1
+    return np.take(x, np.array(order)[starts], axis=dim), inverse, np.diff(np.append(starts, len(order)))
+
+
+def _comes_before(row, other):
+    differs = np.flatnonzero((row < other) | (row > other))
+    return differs.size > 0 and row[differs[0]] < other[differs[0]]
 
 
 @function
@@ -594,6 +623,11 @@ def histogram(input, bins=100, *, range=None, weight=None, density=False):
 def _given_edges(x, bins):
     edges = bins._data
     complaint = None
+    if edges.dtype is not x.dtype:
+        raise RuntimeError(
+            "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
+            f"{CPP_NAMES[x.dtype.name]} and bins for dimension 0 with dtype {CPP_NAMES[edges.dtype.name]}"
+        )
     if edges.ndim != 1:
         complaint = (
             f"bins tensor should have one dimension, but got {edges.ndim} dimensions in the bins tensor"
@@ -602,11 +636,6 @@ def _given_edges(x, bins):
         complaint = "bins tensor should have at least 1 element, but got 0 elements in the bins tensor"
     if complaint:
         raise RuntimeError(f"torch.histogramdd: {complaint} for dimension 0")
-    if edges.dtype is not x.dtype:
-        raise RuntimeError(
-            "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
-            f"{CPP_NAMES[x.dtype.name]} and bins for dimension 0 with dtype {CPP_NAMES[edges.dtype.name]}"
-        )
     _check_bins(len(edges) - 1)
     floats_only(x, "histogram_cpu")
     return edges.copy()

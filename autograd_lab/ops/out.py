@@ -17,10 +17,11 @@ from .rule import METHODS
 _MADE_IN_ROWS = ("arange", "range", "linspace", "logspace")
 
 
-def typed_as(out, key, kwargs):
-    """The arguments of a function that only makes numbers, or adds them up, so that it does so in the type of `out`."""
+def typed_as(out, key, args, kwargs):
+    """The settings of a function that only makes numbers, or adds them up, so that it does so in the type of `out`."""
     if key in _IN_TYPE_OF_OUT and kwargs.get("dtype") is None and isinstance(out, Variable):
-        return kwargs | {"dtype": out.dtype}
+        between_floats = [t.dtype.is_floating_point for t in (out, *args[:1])] == [True, True]
+        return kwargs | {"dtype": out.dtype} if between_floats or key not in _MEANS else kwargs
     known = forms_of(key)
     params = [p for f in (known[1] if known else ()) for p in f.params]
     names = {p[1] for p in params}
@@ -71,6 +72,8 @@ def write_out(key, result, out, values):
         kind in ("Tensor", "tuple of Tensors") for kind, param, *_ in params if param != "out"
     )
     several = isinstance(result, tuple)
+    if several and name == "nonzero":
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     results = result if several else (result,)
     outs = tuple(out) if several and isinstance(out, (tuple, list)) else (out,)
     if len(outs) != len(results) or not all(isinstance(t, Variable) for t in outs):
@@ -84,6 +87,8 @@ def write_out(key, result, out, values):
         )
     operands = [v for value in values for v in (value if isinstance(value, (list, tuple)) else (value,))]
     operands = [v for v in operands if isinstance(v, Variable)]
+    if name == "matmul" and operands[0]._data.ndim == operands[1]._data.ndim == 1:
+        name = "dot"
     for nr, (t, r) in enumerate(zip(outs, results, strict=True)):
         _check_type(t, r, name, nr if several else None)
         _check_memory(t, name, operands, several)
@@ -135,25 +140,34 @@ def _check_memory(out, name, operands, several):
 
 _OUT_TYPES = {
     "Found dtype {Out} but expected {Own}": (
-        "neg negative floor ceil trunc fix round abs absolute sign sgn frac bitwise_not clamp clip"
+        "neg negative floor ceil trunc fix round abs absolute sign sgn frac bitwise_not clamp clip clamp_min clamp_max"
     ),
     "Expected out tensor to have dtype {own}, but got {out} instead": (
-        "softmax log_softmax tril triu diag gather argmax argmin mm addmm bmm linalg_vector_norm aminmax"
+        "softmax log_softmax tril triu diag gather argmax argmin mm addmm bmm linalg_vector_norm aminmax addmv baddbmm matmul mv "
+        "cross linalg_cross cumprod cumsum index_add index_copy index_reduce isin mean msort prod renorm scatter scatter_add "
+        "scatter_reduce sum take_along_dim"
     ),
     "Expected the dtype for input and out to match, but got {Own} for input's dtype and {Out} for out's dtype.": "amax amin",
     "expected scalar_type {Own} but found {Out}": "logcumsumexp",
     "nan_to_num: dtype of out: {Out} should be same as input: {Own}": "nan_to_num",
     "Expected out type to be {Own} but got {Out}": "where",
-    "result dtype {Out} does not match input dtype {Own}": "dot",
+    "result dtype {Out} does not match input dtype {Own}": "dot vdot",
+    "self and mat2 must have the same dtype, but got {Out} and {Own}": "addbmm",
+    "nansum: provided dtype must match dtype of result. Got {Out} and {Own}.": "nansum nanmean",
+    "quantile() out tensor must be same dtype as the input tensor": "quantile nanquantile",
+    "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {own} and hist {out}": "histc",
+    "the output given to float_power has dtype {Out} but the operation's result requires dtype {Own}": "float_power",
     "linalg.norm expected out tensor dtype {Own} but got: {Out}": "linalg_norm",
     "linalg.matrix_norm expected out tensor dtype {Own} but got: {Out}": "linalg_matrix_norm",
-    "{name}: Expected the output tensor to have dtype {Own}, but got an output tensor with dtype {Out}": "tensordot",
+    "tensordot: Expected the output tensor to have dtype {Own}, but got an output tensor with dtype {Out}": "tensordot inner",
     "{name}(): self and result must have the same scalar type": "index_select masked_select",
     "take(): self and out expected to have the same dtype, but got self.dtype = {Own} and out.dtype = {Out}": "take",
-    "signbit does not support non-boolean outputs.": "signbit",
+    "{name} does not support non-boolean outputs.": "signbit isposinf isneginf",
     "multinomial expects Long tensor out, got: {Out}": "multinomial",
     "{name} only supports bool tensor for result, got: {Out}": "all any",
     "nonzero: Expected out tensor to have scalar type Long but got scalar type{Out}": "nonzero",
+    "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 flag "
+    "is True, but we got output tensor's dtype {Out} and out_int32 flag is {short}": "searchsorted bucketize",
 }
 """What PyTorch says where `out` is not of the type of the result, of functions that do not convert."""
 
@@ -170,6 +184,15 @@ _PLACES = (
 _OF_SEVERAL = {
     "cummax": (_FOUND_OUT, _FOUND_OUT),
     "cummin": (_FOUND_OUT, _FOUND_OUT),
+    "frexp": (
+        "torch.frexp() expects mantissa to have dtype {own} but got {out}",
+        "torch.frexp() expects exponent to have int dtype but got {out}",
+    ),
+    "histogram": (
+        "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {own} and hist {out}",
+        "torch.histogram: input tensor and bin_edges tensor should have the same dtype, but got input {own} and bin_edges {out} "
+        "for dimension 0",
+    ),
     "kthvalue": ("output values must be of same type as input", "output indices must be of scalar type Long"),
     "max": (_EXPECTED_OUT, _EXPECTED_OUT),
     "median": _PLACES,
@@ -187,20 +210,26 @@ _OF_SEVERAL = {
 _TRUTHS = ("all", "any")
 """These write truth values, and bytes where `out` holds bytes."""
 
-_IN_TYPE_OF_OUT = ("sum", "prod", "cumsum", "cumprod")
-"""These compute in the type of `out`."""
+_IN_TYPE_OF_OUT = ("sum", "prod", "cumsum", "cumprod", "mean", "nansum", "nanmean")
+_MEANS = ("mean", "nansum", "nanmean")
+"""These compute in the type of `out`, the last ones if both types are floating."""
 
 
 def _check_type(out, result, name, nr):
     """Raise RuntimeError or TypeError if a function does not write its result (number `nr`, if it has several) as the type of `out`."""
     have, want = result._data, out._data
-    converts = name in _TRUTHS and want.dtype.name in ("bool", "uint8")
+    converts = name == "bernoulli" or (name in _TRUTHS and want.dtype.name in ("bool", "uint8"))
     text = _OUT_REFUSES.get(name) if nr is None or name not in _OF_SEVERAL else _OF_SEVERAL[name][nr]
     if have.dtype is not want.dtype and text and not converts:
         own, got = have.dtype.name, want.dtype.name
         raise RuntimeError(
             text.format(
-                name=name, own=CPP_NAMES[own], out=CPP_NAMES[got], Own=TYPE_NAMES[own], Out=TYPE_NAMES[got]
+                name=name,
+                own=CPP_NAMES[own],
+                out=CPP_NAMES[got],
+                Own=TYPE_NAMES[own],
+                Out=TYPE_NAMES[got],
+                short=own == "int32",
             )
         )
     if RANK[have.dtype.kind] > RANK[want.dtype.kind] and not converts:

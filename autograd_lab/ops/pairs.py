@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ..autograd.errors import CPP_NAMES, not_for
+from ..autograd.halves import HALF
 from ..autograd.modes import THREAD, WATCHERS, tell
 from ..autograd.record import apply, apply_inplace, edges_of, finish, make_node, wanted
 from ..autograd.variable import Variable, wrap
@@ -549,6 +550,7 @@ class FloorDivide(NoDerivative, name="NotImplemented"):
 
     op = "floor_divide"
     inputs = ("self", "other")
+    widens = False  # as in DivBackward2
 
     def forward(x, y, _):
         return _floor_quotient(x, y)
@@ -566,7 +568,19 @@ class FloorDivideByNumber(NoDerivative, name="NotImplemented"):
 def _floor_quotient(x, y):
     no_bools(x, "div_floor_cpu")
     _no_zero_division(x, y)
-    return np.floor_divide(x, y)
+    return (_floor_of_halves if np.result_type(x, y) == HALF else np.floor_divide)(x, y)
+
+
+def _floor_of_halves(x, y):
+    """np.floor_divide(x, y), every step rounded to a half, as PyTorch does it."""
+    quotient, rest = x / y, np.fmod(x, y)
+    beyond = np.isinf(quotient) & ~np.isinf(x)  # the quotient is no half
+    whole = np.where(beyond, x, x - rest) / y
+    whole = np.where((rest != 0) & ((y < 0) != (rest < 0)), whole - HALF.type(1), whole)
+    floor = np.floor(whole)
+    floor = np.where(whole - floor > 0.5, floor + HALF.type(1), floor)
+    floor = np.where(whole == 0, np.copysign(HALF.type(0), quotient), floor)
+    return np.where(y == 0, quotient, floor)
 
 
 def _quotient_operands(input, other):
@@ -610,6 +624,7 @@ class DivBackward2(Rule):
     inputs = saves = ("self", "other")
     saves_if = {"self": (1,)}
     keeps = ("rounding_mode",)
+    widens = False  # of halves, the quotient is rounded to a half before it is cut off
 
     def forward(a, b, rounding_mode):
         if rounding_mode == "floor":

@@ -868,6 +868,7 @@ class NanToNumBackward0(Rule):
 
     op = "nan_to_num"
     saves = ("self",)
+    widens = False  # what replaces inf is the largest number of the type
 
     def forward(x, nan, posinf, neginf):
         if x.dtype.kind != "f":

@@ -85,7 +85,7 @@ def _public(fn, key, module):
                 return fn(*args, **kwargs)
             if THREAD.state.dual is not None:
                 refuse_dual(key, out, (*args, *kwargs.values()))
-            result = fn(*args, **typed_as(out, key, kwargs))
+            result = fn(*args, **typed_as(out, key, args, kwargs))
             return write_out(key, result, out, (*args, *kwargs.values()))
         except RefusedError:
             raise  # no other arguments would do

@@ -251,6 +251,11 @@ def nanmean(input, dim=None, keepdim=False, *, dtype=None):
             "nanmean(): expected input to have floating point or complex dtype but got "
             + TYPE_NAMES[input._data.dtype.name]
         )
+    if dtype is not None and to_dtype(dtype).np.kind != "f":
+        raise RuntimeError(
+            "nanmean(): could not infer output dtype. Optional dtype must be either a floating point or complex dtype. "
+            f"Got: {to_dtype(dtype).type_name}"
+        )
     numbers = (~METHODS["isnan"](input.detach())).sum(dim, keepdim)
     return nansum(input, dim, keepdim, dtype=dtype) / numbers
 

@@ -11,6 +11,7 @@ import operator
 import numpy as np
 
 from ..autograd.batch import start_of
+from ..autograd.errors import CPP_NAMES, TYPE_NAMES
 from ..autograd.metadata import sum_to
 from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.record import (
@@ -973,6 +974,9 @@ class UntypedStorage:
 class TypedStorage(UntypedStorage):
     """The same, number by number."""
 
+    def untyped(self):
+        return UntypedStorage(self._memory)
+
     def _seen(self, memory):
         return memory
 
@@ -1024,9 +1028,10 @@ def resize_(self, *size, memory_format=None):
     size = sizes_of(size, "size")
     if any(n < 0 for n in size) or math.prod(size) >= 2**63:
         raise RuntimeError("numel: integer multiplication overflow")
+    addressable(size)
     if memory_format is preserve_format:
         raise RuntimeError("Unsupported memory formatPreserve")
-    if addressable(size) == self._data.shape and memory_format is None:
+    if size == self._data.shape and memory_format is None:
         return self  # and its strides stay what they are
     order = (memory_format or contiguous_format).order(len(size))
     bump_version(self)
@@ -1036,3 +1041,62 @@ def resize_(self, *size, memory_format=None):
         memory = np.concatenate([memory, np.zeros(end - memory.size, memory.dtype)])
     self._data = memory[start:end].reshape([size[d] for d in order]).transpose(np.argsort(order))
     return self
+
+
+@method
+def set_(self, source=None, storage_offset=0, size=None, stride=None):
+    """Let the tensor be what `source` is: the same memory, seen with the same size and strides, or with those that are given.
+
+    source    a tensor, or the storage of one; without it the tensor is empty afterwards
+
+    A memory that is too small is replaced by a larger one. Raises RuntimeError for another type, and for what does not lie in
+    memory; NotImplementedError where PyTorch would record it, as a node that has no derivative.
+    """
+    kind, memory = self._data.dtype, getattr(source, "_memory", None)
+    if memory is None:
+        array = np.zeros(0, kind) if source is None else source._array()
+        if THREAD.state.grad and (self.requires_grad or (source is not None and source.requires_grad)):
+            check_writable(self)
+            raise NotImplementedError(
+                "set_ is not recorded here, where PyTorch's has no derivative: use it under no_grad"
+            )
+    else:
+        array = memory.view(kind) if type(source) is UntypedStorage else memory
+    if array.dtype is not kind and memory is not None:
+        raise RuntimeError(
+            f"Expected a Storage of type {CPP_NAMES[kind.name]} or an UntypedStorage, but got type {TYPE_NAMES[array.dtype.name]} "
+            "for argument 1 'storage'"
+        )
+    if array.dtype is not kind:
+        raise RuntimeError(
+            f"Could not set tensor of type {CPP_NAMES[array.dtype.name]} to a tensor of type {CPP_NAMES[kind.name]}"
+        )
+    if size is not None:
+        array = _seen_in(storage_of(array), storage_offset, tuple(size), stride, self._data.shape)
+    bump_version(self)
+    self._data = array
+    return self
+
+
+def _seen_in(memory, start, size, stride, old_size):
+    grows = stride is not None or size != old_size
+    if stride is None or stride == ():
+        stride = [math.prod(n or 1 for n in size[d + 1 :]) for d in range(len(size))]
+    if len(size) != len(stride):
+        raise RuntimeError(f"unequal size length ({len(size)}) and stride length ({len(stride)})")
+    if start < 0:
+        raise RuntimeError(f"Tensor: invalid storage offset {start}")
+    end = start + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True)) if 0 not in size else start
+    if end * memory.itemsize >= 2**63:
+        raise RuntimeError(
+            f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}"
+        )
+    if end > memory.size and not grows:
+        raise RuntimeError(
+            f"setStorage: sizes {list(size)}, strides [], storage offset {start}, and itemsize {memory.itemsize} requiring a storage "
+            f"size of {end * memory.itemsize} are out of bounds for storage of size {memory.nbytes}"
+        )
+    if end > memory.size:
+        memory = np.concatenate([memory, np.zeros(end - memory.size, memory.dtype)])
+    steps = [s * memory.itemsize for s in stride]
+    return np.lib.stride_tricks.as_strided(memory[start:], size, steps)

@@ -9,6 +9,13 @@ reciprocal(x); sigmoid(x); isnan(x); logical_not(x); signbit(x); cumsum(x, 0); c
 argmax(x, 0); all(x, 0); any(x, 0); tril(m); triu(m); diag(m); nonzero(x); nan_to_num(x); add(x, 1); mul(x, 2); div(x, 2); sub(x, x + 1)
 remainder(x, 2); floor_divide(x, 2); pow(x, 2); eq(x, 1); lt(x, 1); maximum(x, x); minimum(x, x); logical_and(x, x); where(x > 0, x, x)
 dot(x, x); mm(m, m); outer(x, x); gather(x, 0, i); take(x, i); index_select(x, 0, i); masked_select(x, x > 0); cat([x]); stack([x]); addcmul(x, x, x)
+msort(x); isin(x, x); isposinf(x); isneginf(x); matmul(m, m); matmul(m, x); matmul(x, x); mv(m, x); inner(x, x); vdot(x, x)
+addmm(m, m, m); addmv(x, m, x); addr(m, x, x); addbmm(m, m[None], m[None]); baddbmm(m[None], m[None], m[None]); bmm(m[None], m[None])
+index_add(x, 0, i, x); index_copy(x, 0, i, x); index_reduce(x, 0, i, x, "prod"); scatter(x, 0, i, x); scatter_add(x, 0, i, x)
+scatter_reduce(x, 0, i, x, "sum"); take_along_dim(x, i); clamp_min(x, 1); clamp_max(x, 1); float_power(x, 2)
+cross(m[:, :1].expand(2, 3), m[:, :1].expand(2, 3), dim=1); linalg.cross(m[:, :1].expand(2, 3), m[:, :1].expand(2, 3)); searchsorted(x, x)
+bucketize(x, x, out_int32=True); quantile(x, 0.5); kron(x, x)
+sum(x, 0, dtype=torch.float32); prod(x, 0, dtype=torch.float32); cumsum(x, 0, dtype=torch.float32); mean(x, 0, dtype=torch.float32)
 """
 
 PROGRAM = """

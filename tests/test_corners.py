@@ -467,6 +467,8 @@ F.conv_transpose2d(torch.randn(1, 0, 3, 3), torch.randn(0, 2, 3, 3))
 F.conv_transpose1d(torch.randn(1, 2, 3), torch.randn(2, 3, 2), output_padding=2)
 torch.nn.utils.rnn.pack_padded_sequence(torch.randn(0, 0), [])
 nn.UninitializedParameter().materialize(3)
+nn.LazyLinear(2).share_memory()
+nn.LazyBatchNorm1d(affine=False).share_memory()
 nn.Linear(2, 2).to(torch.device("cpu"), True)
 nn.Linear(2, 2).to(None, True)
 nn.Linear(2, 2).to([])
@@ -1185,6 +1187,88 @@ for first in (Twice, Sum):
     out[first.__name__] = one, m.weight.detach(), told(lambda: P.register_parametrization(m, "weight", Cut()))
     m.weight = torch.full((2, 2), 8.0)
     out["set " + first.__name__] = m.weight.detach()
+""",
+    "what a backward hook of the older kind misses": """
+import warnings
+def caught(forward, *args):
+    m = type("Made", (nn.Module,), {"forward": lambda self, *args: forward(*args)})()
+    m.register_backward_hook(lambda *a: None)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        m(*args)
+    return [str(w.message) for w in seen]
+
+a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+out["inputs"] = caught(lambda m: (m[0].clone(), m[1].clone()), [a, b]), caught(lambda m, n: m * n, a, 2)
+out["results"] = caught(lambda m: [m.clone()], a), caught(lambda m: {"y": m.clone()}, a), caught(lambda m: (m.clone(), 1), a)
+out["nodes"] = caught(lambda m, n: (m.clone(), n.clone()), a, b), caught(lambda m: m.clone().clone(), a), caught(torch.mul, a, b), caught(torch.mul, a * 1, b * 1)
+""",
+    "what is refused of a parametrization": """
+import copy, pickle
+import torch.nn.utils.parametrize as P
+def made(forward, inverse=None):
+    names = {"forward": lambda self, *args: forward(*args)}
+    if inverse is not None:
+        names["right_inverse"] = lambda self, x: inverse(x)
+    return type("Made", (nn.Module,), names)()
+
+def attempt(*functions, unsafe=False, value=None):
+    m = nn.Linear(2, 2, bias=False)
+    for f in functions:
+        P.register_parametrization(m, "weight", made(*f), unsafe=unsafe)
+    if value is not None:
+        m.weight = value
+    return sorted(n for n, _ in m.named_parameters())
+
+def never(x):
+    raise NotImplementedError("never")
+
+same, long = lambda x: x, lambda x: x.double()
+first = [(long,), (lambda x: x[:1],), (lambda x: 3,), (same, never), (same, long), (same, lambda x: None), (lambda *x: x[0], lambda x: (x, None)), (same, same), (lambda x, y: x + y, lambda x: [x, x])]
+out["first"] = [told(lambda: attempt(f)) for f in first]
+out["second"] = [told(lambda: attempt((same, same), f)) for f in first[:6]]
+one = torch.ones(2, 2)
+out["set"] = [told(lambda: attempt(f, unsafe=True, value=v)) for f in first[6:] + [(same,)] for v in (one, one.double(), one[:1])]
+kept = {"n": 0}
+def odd(x):
+    kept["n"] += 1
+    return x if kept["n"] == 1 else [x, x][:kept["n"] - 2] if kept["n"] < 4 else None
+out["odd"] = [told(lambda: attempt((same, odd), unsafe=True, value=one)) for kept["n"] in (0, 0, 0)]
+m = nn.Linear(2, 2)
+weight = m.weight
+P.register_parametrization(m, "weight", made(lambda x: 2 * x, lambda x: x / 2))
+out["itself"] = m.parametrizations.weight.original is weight, type(m).__name__
+out["pickled"] = told(lambda: pickle.dumps(m)), type(copy.deepcopy(m)).__name__, torch.equal(copy.deepcopy(m).weight, m.weight)
+P.remove_parametrizations(m, "weight")
+out["removed"] = m.weight is weight, type(m).__name__
+""",
+    "orthogonal matrices": """
+orthogonal, weight_norm = torch.nn.utils.parametrizations.orthogonal, torch.nn.utils.parametrizations.weight_norm
+def start(n, k, batch=()):
+    m = nn.Module()
+    m.weight = nn.Parameter(torch.sin(torch.arange(float(n * k) * (2 if batch else 1), dtype=torch.float64) * 1.7 + 0.5).view(*batch, n, k))
+    return m
+
+for map in (None, "matrix_exp", "cayley", "householder"):
+    for trivial in (True, False):
+        for shape in ((3, 3), (4, 2), (2, 4), (3, 2, (2,))):
+            torch.manual_seed(0)
+            m = orthogonal(start(*shape), orthogonal_map=map, use_trivialization=trivial)
+            tall = m.weight if shape[0] >= shape[1] else m.weight.mT
+            one = torch.eye(tall.shape[-1], dtype=tall.dtype)
+            grad, = torch.autograd.grad((m.weight * torch.arange(m.weight.numel()).view(m.weight.shape)).sum(), m.parametrizations.weight.original)
+            known = trivial and shape[0] != shape[1]  # columns that were drawn and made orthogonal to the others: their signs are anyone's
+            out[f"{map} {trivial} {shape}"] = m.weight.detach(), torch.allclose(tall.mT @ tall, one), m.parametrizations.weight.original.detach().clone(), None if known else grad
+            with torch.no_grad():
+                told_ = told(lambda: setattr(m, "weight", m.weight * 1))
+                out[f"set {map} {trivial} {shape}"] = told_, torch.allclose(tall, m.weight if shape[0] >= shape[1] else m.weight.mT)
+out["refused"] = [told(lambda: type(f()).__name__) for f in (lambda: orthogonal(nn.Linear(2, 2), "foo"), lambda: orthogonal(nn.Linear(2, 2), "bias"), lambda: orthogonal(nn.Linear(2, 2), orthogonal_map="qr"), lambda: orthogonal(nn.Linear(2, 2), "in_features"))]
+m = orthogonal(nn.Linear(2, 2))
+out["wrong size"] = told(lambda: setattr(m, "weight", torch.ones(3, 2)))
+import warnings
+warnings.simplefilter("ignore")
+old, new = nn.utils.weight_norm(nn.Linear(2, 2)), weight_norm(nn.Linear(2, 2))
+out["older state"] = str(new.load_state_dict(old.state_dict())), torch.allclose(old.weight, new.weight)
 """,
     "batches": """
 import collections

@@ -584,6 +584,8 @@ class Module:
 
     def share_memory(self):
         """The module itself: its memory is that of one process (torch.nn.Module.share_memory)."""
+        for t in (*self.parameters(), *self.buffers()):
+            t.share_memory_()
         return self
 
     def _convert(self, dtype):

@@ -1242,6 +1242,17 @@ out["pickled"] = told(lambda: pickle.dumps(m)), type(copy.deepcopy(m)).__name__,
 P.remove_parametrizations(m, "weight")
 out["removed"] = m.weight is weight, type(m).__name__
 """,
+    "keys that attention is given as they are": """
+x, w, b = torch.arange(6.0).view(3, 1, 2).sin(), torch.arange(12.0).view(6, 2).cos(), torch.arange(6.0)
+keys, more = torch.arange(8.0).view(2, 4, 1).sin(), torch.ones(1, 1, 2)
+def call(k, v, static_k, static_v):
+    return F.multi_head_attention_forward(x, x, x, 2, 2, w, b, k, v, True, 0.0, w[:2], b[:2], static_k=static_k, static_v=static_v)
+
+wrong = keys[:1], keys.expand(2, 4, 2)
+cases = [(more, None, None, None), (None, more, None, None), (more, more, keys, None), (more, more, None, keys)]
+cases += [(None, None, k, None) for k in wrong] + [(None, None, None, k) for k in wrong] + [(None, None, keys, keys), (more, more, None, None)]
+out["r"] = [told(lambda: call(*case)) for case in cases]
+""",
     "orthogonal matrices": """
 orthogonal, weight_norm = torch.nn.utils.parametrizations.orthogonal, torch.nn.utils.parametrizations.weight_norm
 def start(n, k, batch=()):

@@ -1253,6 +1253,12 @@ cases = [(more, None, None, None), (None, more, None, None), (more, more, keys, 
 cases += [(None, None, k, None) for k in wrong] + [(None, None, None, k) for k in wrong] + [(None, None, keys, keys), (more, more, None, None)]
 out["r"] = [told(lambda: call(*case)) for case in cases]
 """,
+    "pruning by a mask of another type": """
+import torch.nn.utils.prune as prune
+for method in (prune.L1Unstructured(2), prune.RandomUnstructured(0), prune.LnStructured(1, 2, 1)):
+    method._tensor_name = "w"
+    out[type(method).__name__] = [prune.PruningContainer(method).compute_mask(torch.arange(8.0).view(2, 4), T([[1, 1, 1, 0], [1, 1, 0, 1]]).to(kind)) for kind in (torch.int64, torch.bool, torch.float64)]
+""",
     "orthogonal matrices": """
 orthogonal, weight_norm = torch.nn.utils.parametrizations.orthogonal, torch.nn.utils.parametrizations.weight_norm
 def start(n, k, batch=()):

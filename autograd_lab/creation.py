@@ -455,6 +455,8 @@ def addressable(shape):
     """`shape`, if memory could have that many elements. Raises RuntimeError otherwise."""
     if math.prod(shape) >= 2**61:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+    if 0 in shape and math.prod([n or 1 for n in shape[1:]]) >= 2**63:
+        raise RuntimeError("Stride calculation overflowed")
     return shape
 
 

@@ -467,6 +467,13 @@ F.conv_transpose2d(torch.randn(1, 0, 3, 3), torch.randn(0, 2, 3, 3))
 F.conv_transpose1d(torch.randn(1, 2, 3), torch.randn(2, 3, 2), output_padding=2)
 torch.nn.utils.rnn.pack_padded_sequence(torch.randn(0, 0), [])
 nn.UninitializedParameter().materialize(3)
+[told(lambda: f(wide, 0, dtype=d, out=torch.empty(0, dtype=o))) for f in (torch.cumsum, torch.cumprod, torch.sum, torch.prod, torch.mean, torch.nansum, torch.nanmean) for o, d in ((torch.int64, torch.float32), (torch.float32, torch.float64), (torch.float64, torch.float64))]
+[told(lambda: f(three, three, out_int32=b, out=torch.empty(0, dtype=d))) for f in (torch.searchsorted, torch.bucketize) for d in (torch.int32, torch.int64, torch.float32) for b in (True, False)]
+[told(lambda: f(wide, 0.5, out=torch.empty(0, dtype=d))) for f in (torch.quantile, torch.nanquantile) for d in (torch.int32, torch.float64, torch.float32)]
+torch.nonzero(wide, as_tuple=True, out=torch.empty(2, 2, dtype=torch.int64))
+torch.histogram(wide, T(1.0).double())
+torch.histogram(wide, T([]).double())
+[told(lambda: f((0, *s)).shape) for s in ((4, 2**61), (2**62, 4)) for f in (torch.empty, torch.zeros, lambda s: torch.ones(1).resize_(s))]
 nn.LazyLinear(2).share_memory()
 nn.LazyBatchNorm1d(affine=False).share_memory()
 nn.Linear(2, 2).to(torch.device("cpu"), True)

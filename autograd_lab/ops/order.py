@@ -600,13 +600,13 @@ def _given_edges(x, bins):
         )
     elif not edges.size:
         complaint = "bins tensor should have at least 1 element, but got 0 elements in the bins tensor"
-    if complaint:
-        raise RuntimeError(f"torch.histogramdd: {complaint} for dimension 0")
     if edges.dtype is not x.dtype:
         raise RuntimeError(
             "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
             f"{CPP_NAMES[x.dtype.name]} and bins for dimension 0 with dtype {CPP_NAMES[edges.dtype.name]}"
         )
+    if complaint:
+        raise RuntimeError(f"torch.histogramdd: {complaint} for dimension 0")
     _check_bins(len(edges) - 1)
     floats_only(x, "histogram_cpu")
     return edges.copy()

@@ -19,8 +19,12 @@ _MADE_IN_ROWS = ("arange", "range", "linspace", "logspace")
 
 def typed_as(out, key, kwargs):
     """The arguments of a function that only makes numbers, or adds them up, so that it does so in the type of `out`."""
-    if key in _IN_TYPE_OF_OUT and kwargs.get("dtype") is None and isinstance(out, Variable):
+    if kwargs.get("dtype") is not None and isinstance(out, Variable):
+        _check_wanted(out, key, to_dtype(kwargs["dtype"]))
+    elif key in _IN_TYPE_OF_OUT and isinstance(out, Variable):
         return kwargs | {"dtype": out.dtype}
+    if key == "nonzero" and kwargs.get("as_tuple"):
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     known = forms_of(key)
     params = [p for f in (known[1] if known else ()) for p in f.params]
     names = {p[1] for p in params}
@@ -36,6 +40,19 @@ def typed_as(out, key, kwargs):
                 f"dtype {given.type_name} does not match dtype of out parameter ({out.dtype.type_name})"
             )
     return kwargs | {"dtype": out.dtype}
+
+
+def _check_wanted(out, key, dtype):
+    """Raise RuntimeError if a function that adds up is to do so in another type than that of `out`."""
+    if dtype is out.dtype:
+        return
+    own, got = dtype.np.name, out._data.dtype.name
+    if key in _IN_TYPE_OF_OUT or key == "mean":
+        raise RuntimeError(_EXPECTED_OUT.format(own=CPP_NAMES[own], out=CPP_NAMES[got]))
+    if key in ("nansum", "nanmean"):
+        raise RuntimeError(
+            f"nansum: provided dtype must match dtype of result. Got {TYPE_NAMES[got]} and {TYPE_NAMES[own]}."
+        )
 
 
 def refuse_dual(key, out, values):
@@ -153,6 +170,9 @@ _OUT_TYPES = {
     "signbit does not support non-boolean outputs.": "signbit",
     "multinomial expects Long tensor out, got: {Out}": "multinomial",
     "{name} only supports bool tensor for result, got: {Out}": "all any",
+    "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 "
+    "flag is True, but we got output tensor's dtype {Out} and out_int32 flag is {short}": "bucketize searchsorted",
+    "quantile() out tensor must be same dtype as the input tensor": "quantile nanquantile",
     "nonzero: Expected out tensor to have scalar type Long but got scalar type{Out}": "nonzero",
 }
 """What PyTorch says where `out` is not of the type of the result, of functions that do not convert."""
@@ -200,7 +220,12 @@ def _check_type(out, result, name, nr):
         own, got = have.dtype.name, want.dtype.name
         raise RuntimeError(
             text.format(
-                name=name, own=CPP_NAMES[own], out=CPP_NAMES[got], Own=TYPE_NAMES[own], Out=TYPE_NAMES[got]
+                name=name,
+                own=CPP_NAMES[own],
+                out=CPP_NAMES[got],
+                Own=TYPE_NAMES[own],
+                Out=TYPE_NAMES[got],
+                short=own == "int32",
             )
         )
     if RANK[have.dtype.kind] > RANK[want.dtype.kind] and not converts:

@@ -1266,6 +1266,42 @@ for method in (prune.L1Unstructured(2), prune.RandomUnstructured(0), prune.LnStr
     method._tensor_name = "w"
     out[type(method).__name__] = [prune.PruningContainer(method).compute_mask(torch.arange(8.0).view(2, 4), T([[1, 1, 1, 0], [1, 1, 0, 1]]).to(kind)) for kind in (torch.int64, torch.bool, torch.float64)]
 """,
+    "ints that are given as something else": """
+import warnings
+warnings.simplefilter("ignore")
+class Index:
+    def __index__(self):
+        return 1
+
+class NoIndex:
+    def __index__(self):
+        raise TypeError("none")
+
+def shape(f, i):
+    r = told(lambda: f(i))
+    return r[:60] if isinstance(r, str) else [tuple(t.shape) for t in (r if isinstance(r, (tuple, list)) else [r])]
+
+one = torch.ones(1, 1, 3)
+calls = dict(
+    ones=torch.ones, two=lambda i: torch.ones(i, 2), listed=lambda i: torch.ones((2, i)), view=lambda i: torch.ones(1).view(i), permute=lambda i: wide.permute(i, 0),
+    sum=lambda i: wide.sum((i,)), flip=lambda i: wide.flip(i), full=lambda i: torch.full((i,), 2), roll=lambda i: wide.roll((i,), (0,)), repeat=lambda i: wide.repeat(i, 1),
+    topk=wide.topk, kthvalue=wide.kthvalue, tril=wide.tril, triu=lambda i: torch.triu(wide, diagonal=i), select=lambda i: wide.select(0, i), narrow=lambda i: wide.narrow(1, 0, i),
+    eye=torch.eye, randint=lambda i: torch.randint(0, i, (2,)), randperm=torch.randperm, bincount=lambda i: T([1]).bincount(minlength=i), split=wide.split, unsafe_split=wide.unsafe_split,
+    multinomial=lambda i: torch.multinomial(three, i), nll=lambda i: F.nll_loss(wide, T([0, 1]), ignore_index=i), embedding=lambda i: F.embedding(T([0]), wide, i),
+    conv=lambda i: F.conv1d(one, one, None, 1, 0, 1, i), norm=lambda i: F.layer_norm(torch.ones(2, 1), (i,)), pool=lambda i: F.avg_pool2d(torch.ones(1, 1, 3, 3), (i, 1)), tile=lambda i: wide.tile((i,)),
+    softmax=wide.softmax, cumsum=wide.cumsum, flatten=wide.flatten, cat=lambda i: torch.cat([wide], i), diagonal=wide.diagonal, unfold=lambda i: wide.unfold(1, i, 1),
+)
+given = dict(array=np.array(1), index=Index(), none=NoIndex(), row=np.array([1]), float=np.array(1.0), numpy=np.int32(1), tensor=T([1]), deep=T([[1]]), flat=T(1), half=T([1.0]))
+out["r"] = {f"{n} {k}": shape(f, i) for n, f in calls.items() for k, i in given.items() if (n, k) not in {("split", "numpy"), ("embedding", "index"), ("embedding", "none")}}
+""",
+    "sizes of images that are no ints": """
+sizes = [(T(3.0),), (T(3),), (T([3]),), (3,), (np.int64(3),)]
+out["interpolate"] = [str(told(lambda: tuple(F.interpolate(torch.ones(1, 1, 2), size=s).shape)))[:60] for s in sizes], [str(told(lambda: tuple(F.interpolate(torch.ones(1, 1, 2, 2), size=s * 2, mode="bilinear").shape)))[:60] for s in sizes]
+pads = [(1.0, 1), (T(1.0), 1), (True, 1), T(1), T([1, 1]), (1, 1.0), ("a", 1), 1, 1.0, "ab", None, (T(1), 1), (T([1]), np.uint8(1)), (np.array(1), 1), [1, 1], (1, None)]
+out["pad"] = [[told(lambda: F.pad(torch.ones(1, 1, 3), p, mode=m).shape) for p in pads] for m in ("constant", "reflect", "replicate", "circular")]
+out["value"] = [told(lambda: F.pad(torch.ones(1, 1, 3), (1, 1), *v)) for v in (("constant", T(2)), ("constant", "a"), (1,), ("constant", None), ("constant", [1]), ("foo",))]
+out["names"] = told(lambda: F.pad(torch.ones(1, 1, 3), pad=(1, T(1)), value=np.float64(2))), told(lambda: F.pad([1], (1, 1))), told(lambda: F.pad(torch.ones(2)))
+""",
     "orthogonal matrices": """
 orthogonal, weight_norm = torch.nn.utils.parametrizations.orthogonal, torch.nn.utils.parametrizations.weight_norm
 def start(n, k, batch=()):

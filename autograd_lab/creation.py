@@ -847,8 +847,10 @@ def get_num_threads():
 
 def set_num_threads(n):
     """Does nothing: operations run in one thread here (torch.set_num_threads)."""
-    if not isinstance(n, int):
-        raise TypeError(f"set_num_threads expects an int, but got {type(n).__name__}")
+    if not isinstance(n, int) or isinstance(n, bool):
+        raise RuntimeError(f"set_num_threads expects an int, but got {type(n).__name__}")
+    if n >= 2**31:
+        raise ValueError("Overflow when unpacking long")
     if n <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
 

@@ -467,6 +467,11 @@ F.conv_transpose2d(torch.randn(1, 0, 3, 3), torch.randn(0, 2, 3, 3))
 F.conv_transpose1d(torch.randn(1, 2, 3), torch.randn(2, 3, 2), output_padding=2)
 torch.nn.utils.rnn.pack_padded_sequence(torch.randn(0, 0), [])
 nn.UninitializedParameter().materialize(3)
+[told(lambda: f((leaf * 1 - 2), s, 1.0).sum().backward()) for s in (-5.0, -1.0, -0.5) for f in (F.rrelu_, F.rrelu)]
+[f(T([[0.25, 0.75]]).expand(2, 2), 0.5, 0.5) for f in (F.threshold_, lambda *a: F.threshold(*a, inplace=True))]
+[torch.bernoulli(T([0.0, 1.0]), out=torch.empty(2, dtype=d)) for d in (torch.int64, torch.uint8, torch.bool, torch.float64)]
+torch.ones(1).double().new(size=(2, 3)).dtype, torch.ones(1).new(size=(2, 3)).shape, torch.ones(1).new(size=[]).shape
+[told(lambda: torch.set_num_threads(n)) for n in (0, -1, 2**31, 2**40, "a", 1.5, True)]
 [told(lambda: f(wide, 0, dtype=d, out=torch.empty(0, dtype=o))) for f in (torch.cumsum, torch.cumprod, torch.sum, torch.prod, torch.mean, torch.nansum, torch.nanmean) for o, d in ((torch.int64, torch.float32), (torch.float32, torch.float64), (torch.float64, torch.float64))]
 [told(lambda: f(three, three, out_int32=b, out=torch.empty(0, dtype=d))) for f in (torch.searchsorted, torch.bucketize) for d in (torch.int32, torch.int64, torch.float32) for b in (True, False)]
 [told(lambda: f(wide, 0.5, out=torch.empty(0, dtype=d))) for f in (torch.quantile, torch.nanquantile) for d in (torch.int32, torch.float64, torch.float32)]
@@ -1301,6 +1306,24 @@ pads = [(1.0, 1), (T(1.0), 1), (True, 1), T(1), T([1, 1]), (1, 1.0), ("a", 1), 1
 out["pad"] = [[told(lambda: F.pad(torch.ones(1, 1, 3), p, mode=m).shape) for p in pads] for m in ("constant", "reflect", "replicate", "circular")]
 out["value"] = [told(lambda: F.pad(torch.ones(1, 1, 3), (1, 1), *v)) for v in (("constant", T(2)), ("constant", "a"), (1,), ("constant", None), ("constant", [1]), ("foo",))]
 out["names"] = told(lambda: F.pad(torch.ones(1, 1, 3), pad=(1, T(1)), value=np.float64(2))), told(lambda: F.pad([1], (1, 1))), told(lambda: F.pad(torch.ones(2)))
+""",
+    "what loading a state leaves for the collector": """
+import copy, gc
+m = nn.LSTM(2, 2, bidirectional=True)
+gc.collect()
+gc.disable()
+m.load_state_dict(copy.deepcopy(m).state_dict())
+out["objects"] = gc.collect()
+gc.enable()
+""",
+    "running statistics with tangents": """
+fw = torch.autograd.forward_ad
+parts = torch.arange(30.0).view(3, 2, 5).sin(), T([0.1, 0.2]), T([1.0, 2.0])
+def shape(training, places):
+    with fw.dual_level():
+        duals = [fw.make_dual(p.clone(), torch.ones_like(p)) if i in places else p.clone() for i, p in enumerate(parts)]
+        return F.batch_norm(*duals, training=training).shape
+out["r"] = [told(lambda: shape(t, p)) for t in (False, True) for p in ((0,), (1,), (1, 2), (0, 1), (0, 2), (0, 1, 2))]
 """,
     "orthogonal matrices": """
 orthogonal, weight_norm = torch.nn.utils.parametrizations.orthogonal, torch.nn.utils.parametrizations.weight_norm

@@ -374,8 +374,10 @@ def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
 
 
 @method
-def new(self, *data):
+def new(self, *data, size=None):
     """The legacy constructor of this tensor's type."""
+    if size is not None:
+        return self.new_empty(size)
     return creation.legacy_tensor(type(self), *data, dtype=self.dtype)
 
 

@@ -214,7 +214,7 @@ _IN_TYPE_OF_OUT = ("sum", "prod", "cumsum", "cumprod")
 def _check_type(out, result, name, nr):
     """Raise RuntimeError or TypeError if a function does not write its result (number `nr`, if it has several) as the type of `out`."""
     have, want = result._data, out._data
-    converts = name in _TRUTHS and want.dtype.name in ("bool", "uint8")
+    converts = name == "bernoulli" or (name in _TRUTHS and want.dtype.name in ("bool", "uint8"))
     text = _OUT_REFUSES.get(name) if nr is None or name not in _OF_SEVERAL else _OF_SEVERAL[name][nr]
     if have.dtype is not want.dtype and text and not converts:
         own, got = have.dtype.name, want.dtype.name

@@ -467,6 +467,8 @@ F.conv_transpose2d(torch.randn(1, 0, 3, 3), torch.randn(0, 2, 3, 3))
 F.conv_transpose1d(torch.randn(1, 2, 3), torch.randn(2, 3, 2), output_padding=2)
 torch.nn.utils.rnn.pack_padded_sequence(torch.randn(0, 0), [])
 nn.UninitializedParameter().materialize(3)
+[f(T([nan, inf, -inf, 1.0]).half(), *a).tolist() for f in (torch.nan_to_num, lambda x, *a: x.nan_to_num_(*a)) for a in ((), (1.0,), (0.1, 5.0, -3.0), (1e6, 7e4))]
+[told(lambda: f(three, out=torch.empty(3, dtype=d))) for f in (torch.isposinf, torch.isneginf, torch.signbit) for d in (torch.float32, torch.int64, torch.bool)]
 [told(lambda: f(torch.ones((2,) + (5,) * n), k, o).shape) for n, f in ((2, F.fractional_max_pool2d), (3, F.fractional_max_pool3d)) for k in ((1,), [2], (2, 2), (2, 2, 2), 2) for o in (2, (2,), (2, 2), [2, 2, 2])]
 [told(lambda: f(torch.ones((1, 3) + (1,) * n), torch.zeros((1, 3) + (1,) * n, dtype=torch.int64), k).shape) for n, f in ((1, F.max_unpool1d), (2, F.max_unpool2d), (3, F.max_unpool3d)) for k in ([], [1], [1, 1], 1) if len([k] * n if k == 1 else k) <= n]
 F.pixel_shuffle(image[:, :1].repeat(1, 4, 1, 1).contiguous(memory_format=torch.channels_last), 2).stride(), F.max_unpool2d(image, torch.zeros(image.shape, dtype=torch.int64).contiguous(memory_format=torch.channels_last), 1).stride(), image.i0().stride(), square.t().i0().stride()

@@ -167,7 +167,7 @@ _OUT_TYPES = {
     "{name}: Expected the output tensor to have dtype {Own}, but got an output tensor with dtype {Out}": "tensordot",
     "{name}(): self and result must have the same scalar type": "index_select masked_select",
     "take(): self and out expected to have the same dtype, but got self.dtype = {Own} and out.dtype = {Out}": "take",
-    "signbit does not support non-boolean outputs.": "signbit",
+    "{name} does not support non-boolean outputs.": "signbit isposinf isneginf",
     "multinomial expects Long tensor out, got: {Out}": "multinomial",
     "{name} only supports bool tensor for result, got: {Out}": "all any",
     "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on whether out_int32 "

@@ -868,6 +868,7 @@ class NanToNumBackward0(Rule):
     """
 
     op = "nan_to_num"
+    widens = False
     saves = ("self",)
 
     def forward(x, nan, posinf, neginf):

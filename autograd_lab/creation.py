@@ -866,7 +866,7 @@ def legacy_tensor(cls, data, named, dtype=None, alike=True):
         )
     what = next(iter(rest.values()), None) if rest else data[0] if data else ()
     if sized or "size" in rest or type(what).__name__ == "Size" or (not data and not rest):
-        shape = size_of(data if sized else (what or (0,),), "new")
+        shape = size_of(data if sized else (what if "size" in rest or what else (0,),), "new")
         out = leaf(np.zeros(shape, (dtype or Defaults.dtype).np))
     elif isinstance(what, Variable):
         out = _legacy_alias(what, dtype if alike else None, where)

@@ -174,12 +174,13 @@ def stand_in() -> ModuleType:
         setattr(sys.modules["torch.multiprocessing"], name, getattr(multiprocessing, name))
     sys.modules["torch.ops"].aten = _Operator("torch.ops.aten")
     torch.Future = sys.modules["torch.futures"].Future
-    for place, name in (
-        ("torch", "PyTorchFileReader"),
-        ("torch", "PyTorchFileWriter"),
-        ("torch.overrides", "TorchFunctionMode"),
+    for refused in (
+        "torch.PyTorchFileReader",
+        "torch.PyTorchFileWriter",
+        "torch.overrides.TorchFunctionMode",
     ):
-        setattr(sys.modules[place], name, _Refusing(name, (), {"__module__": place}))
+        parent, _, name = refused.rpartition(".")
+        setattr(sys.modules[parent], name, _Refusing(name, (), {"__module__": parent}))
     return torch
 
 

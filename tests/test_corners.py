@@ -594,6 +594,25 @@ F.conv_transpose2d(torch.randn(1, 0, 3, 3), torch.randn(0, 2, 3, 3))
 F.conv_transpose1d(torch.randn(1, 2, 3), torch.randn(2, 3, 2), output_padding=2)
 torch.nn.utils.rnn.pack_padded_sequence(torch.randn(0, 0), [])
 nn.UninitializedParameter().materialize(3)
+[f(T([nan, inf, -inf, 1.0]).half(), *a).tolist() for f in (torch.nan_to_num, lambda x, *a: x.nan_to_num_(*a)) for a in ((), (1.0,), (0.1, 5.0, -3.0), (1e6, 7e4))]
+[told(lambda: f(three, out=torch.empty(3, dtype=d))) for f in (torch.isposinf, torch.isneginf, torch.signbit) for d in (torch.float32, torch.int64, torch.bool)]
+[told(lambda: f(torch.ones((2,) + (5,) * n), k, o).shape) for n, f in ((2, F.fractional_max_pool2d), (3, F.fractional_max_pool3d)) for k in ((1,), [2], (2, 2), (2, 2, 2), 2) for o in (2, (2,), (2, 2), [2, 2, 2])]
+[told(lambda: f(torch.ones((1, 3) + (1,) * n), torch.zeros((1, 3) + (1,) * n, dtype=torch.int64), k).shape) for n, f in ((1, F.max_unpool1d), (2, F.max_unpool2d), (3, F.max_unpool3d)) for k in ([], [1], [1, 1], 1) if len([k] * n if k == 1 else k) <= n]
+F.pixel_shuffle(image[:, :1].repeat(1, 4, 1, 1).contiguous(memory_format=torch.channels_last), 2).stride(), F.max_unpool2d(image, torch.zeros(image.shape, dtype=torch.int64).contiguous(memory_format=torch.channels_last), 1).stride(), image.i0().stride(), square.t().i0().stride()
+[told(lambda: f((leaf * 1 - 2), s, 1.0).sum().backward()) for s in (-5.0, -1.0, -0.5) for f in (F.rrelu_, F.rrelu)]
+[f(T([[0.25, 0.75]]).expand(2, 2), 0.5, 0.5) for f in (F.threshold_, lambda *a: F.threshold(*a, inplace=True))]
+[torch.bernoulli(T([0.0, 1.0]), out=torch.empty(2, dtype=d)) for d in (torch.int64, torch.uint8, torch.bool, torch.float64)]
+torch.ones(1).double().new(size=(2, 3)).dtype, torch.ones(1).new(size=(2, 3)).shape, torch.ones(1).new(size=[]).shape
+[told(lambda: torch.set_num_threads(n)) for n in (0, -1, 2**31, 2**40, "a", 1.5, True)]
+[told(lambda: f(wide, 0, dtype=d, out=torch.empty(0, dtype=o))) for f in (torch.cumsum, torch.cumprod, torch.sum, torch.prod, torch.mean, torch.nansum, torch.nanmean) for o, d in ((torch.int64, torch.float32), (torch.float32, torch.float64), (torch.float64, torch.float64))]
+[told(lambda: f(three, three, out_int32=b, out=torch.empty(0, dtype=d))) for f in (torch.searchsorted, torch.bucketize) for d in (torch.int32, torch.int64, torch.float32) for b in (True, False)]
+[told(lambda: f(wide, 0.5, out=torch.empty(0, dtype=d))) for f in (torch.quantile, torch.nanquantile) for d in (torch.int32, torch.float64, torch.float32)]
+torch.nonzero(wide, as_tuple=True, out=torch.empty(2, 2, dtype=torch.int64))
+torch.histogram(wide, T(1.0).double())
+torch.histogram(wide, T([]).double())
+[told(lambda: f((0, *s)).shape) for s in ((4, 2**61), (2**62, 4)) for f in (torch.empty, torch.zeros, lambda s: torch.ones(1).resize_(s))]
+nn.LazyLinear(2).share_memory()
+nn.LazyBatchNorm1d(affine=False).share_memory()
 nn.Linear(2, 2).to(torch.device("cpu"), True)
 nn.Linear(2, 2).to(None, True)
 nn.Linear(2, 2).to([])
@@ -1312,6 +1331,159 @@ for first in (Twice, Sum):
     out[first.__name__] = one, m.weight.detach(), told(lambda: P.register_parametrization(m, "weight", Cut()))
     m.weight = torch.full((2, 2), 8.0)
     out["set " + first.__name__] = m.weight.detach()
+""",
+    "what a backward hook of the older kind misses": """
+import warnings
+def caught(forward, *args):
+    m = type("Made", (nn.Module,), {"forward": lambda self, *args: forward(*args)})()
+    m.register_backward_hook(lambda *a: None)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        m(*args)
+    return [str(w.message) for w in seen]
+
+a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+out["inputs"] = caught(lambda m: (m[0].clone(), m[1].clone()), [a, b]), caught(lambda m, n: m * n, a, 2)
+out["results"] = caught(lambda m: [m.clone()], a), caught(lambda m: {"y": m.clone()}, a), caught(lambda m: (m.clone(), 1), a)
+out["nodes"] = caught(lambda m, n: (m.clone(), n.clone()), a, b), caught(lambda m: m.clone().clone(), a), caught(torch.mul, a, b), caught(torch.mul, a * 1, b * 1)
+""",
+    "what is refused of a parametrization": """
+import copy, pickle
+import torch.nn.utils.parametrize as P
+def made(forward, inverse=None):
+    names = {"forward": lambda self, *args: forward(*args)}
+    if inverse is not None:
+        names["right_inverse"] = lambda self, x: inverse(x)
+    return type("Made", (nn.Module,), names)()
+
+def attempt(*functions, unsafe=False, value=None):
+    m = nn.Linear(2, 2, bias=False)
+    for f in functions:
+        P.register_parametrization(m, "weight", made(*f), unsafe=unsafe)
+    if value is not None:
+        m.weight = value
+    return sorted(n for n, _ in m.named_parameters())
+
+def never(x):
+    raise NotImplementedError("never")
+
+same, long = lambda x: x, lambda x: x.double()
+first = [(long,), (lambda x: x[:1],), (lambda x: 3,), (same, never), (same, long), (same, lambda x: None), (lambda *x: x[0], lambda x: (x, None)), (same, same), (lambda x, y: x + y, lambda x: [x, x])]
+out["first"] = [told(lambda: attempt(f)) for f in first]
+out["second"] = [told(lambda: attempt((same, same), f)) for f in first[:6]]
+one = torch.ones(2, 2)
+out["set"] = [told(lambda: attempt(f, unsafe=True, value=v)) for f in first[6:] + [(same,)] for v in (one, one.double(), one[:1])]
+kept = {"n": 0}
+def odd(x):
+    kept["n"] += 1
+    return x if kept["n"] == 1 else [x, x][:kept["n"] - 2] if kept["n"] < 4 else None
+out["odd"] = [told(lambda: attempt((same, odd), unsafe=True, value=one)) for kept["n"] in (0, 0, 0)]
+m = nn.Linear(2, 2)
+weight = m.weight
+P.register_parametrization(m, "weight", made(lambda x: 2 * x, lambda x: x / 2))
+out["itself"] = m.parametrizations.weight.original is weight, type(m).__name__
+out["pickled"] = told(lambda: pickle.dumps(m)), type(copy.deepcopy(m)).__name__, torch.equal(copy.deepcopy(m).weight, m.weight)
+P.remove_parametrizations(m, "weight")
+out["removed"] = m.weight is weight, type(m).__name__
+""",
+    "keys that attention is given as they are": """
+x, w, b = torch.arange(6.0).view(3, 1, 2).sin(), torch.arange(12.0).view(6, 2).cos(), torch.arange(6.0)
+keys, more = torch.arange(8.0).view(2, 4, 1).sin(), torch.ones(1, 1, 2)
+def call(k, v, static_k, static_v):
+    return F.multi_head_attention_forward(x, x, x, 2, 2, w, b, k, v, True, 0.0, w[:2], b[:2], static_k=static_k, static_v=static_v)
+
+wrong = keys[:1], keys.expand(2, 4, 2)
+cases = [(more, None, None, None), (None, more, None, None), (more, more, keys, None), (more, more, None, keys)]
+cases += [(None, None, k, None) for k in wrong] + [(None, None, None, k) for k in wrong] + [(None, None, keys, keys), (more, more, None, None)]
+out["r"] = [told(lambda: call(*case)) for case in cases]
+""",
+    "pruning by a mask of another type": """
+import torch.nn.utils.prune as prune
+for method in (prune.L1Unstructured(2), prune.RandomUnstructured(0), prune.LnStructured(1, 2, 1)):
+    method._tensor_name = "w"
+    out[type(method).__name__] = [prune.PruningContainer(method).compute_mask(torch.arange(8.0).view(2, 4), T([[1, 1, 1, 0], [1, 1, 0, 1]]).to(kind)) for kind in (torch.int64, torch.bool, torch.float64)]
+""",
+    "ints that are given as something else": """
+import warnings
+warnings.simplefilter("ignore")
+class Index:
+    def __index__(self):
+        return 1
+
+class NoIndex:
+    def __index__(self):
+        raise TypeError("none")
+
+def shape(f, i):
+    r = told(lambda: f(i))
+    return r[:60] if isinstance(r, str) else [tuple(t.shape) for t in (r if isinstance(r, (tuple, list)) else [r])]
+
+one = torch.ones(1, 1, 3)
+calls = dict(
+    ones=torch.ones, two=lambda i: torch.ones(i, 2), listed=lambda i: torch.ones((2, i)), view=lambda i: torch.ones(1).view(i), permute=lambda i: wide.permute(i, 0),
+    sum=lambda i: wide.sum((i,)), flip=lambda i: wide.flip(i), full=lambda i: torch.full((i,), 2), roll=lambda i: wide.roll((i,), (0,)), repeat=lambda i: wide.repeat(i, 1),
+    topk=wide.topk, kthvalue=wide.kthvalue, tril=wide.tril, triu=lambda i: torch.triu(wide, diagonal=i), select=lambda i: wide.select(0, i), narrow=lambda i: wide.narrow(1, 0, i),
+    eye=torch.eye, randint=lambda i: torch.randint(0, i, (2,)), randperm=torch.randperm, bincount=lambda i: T([1]).bincount(minlength=i), split=wide.split, unsafe_split=wide.unsafe_split,
+    multinomial=lambda i: torch.multinomial(three, i), nll=lambda i: F.nll_loss(wide, T([0, 1]), ignore_index=i), embedding=lambda i: F.embedding(T([0]), wide, i),
+    conv=lambda i: F.conv1d(one, one, None, 1, 0, 1, i), norm=lambda i: F.layer_norm(torch.ones(2, 1), (i,)), pool=lambda i: F.avg_pool2d(torch.ones(1, 1, 3, 3), (i, 1)), tile=lambda i: wide.tile((i,)),
+    softmax=wide.softmax, cumsum=wide.cumsum, flatten=wide.flatten, cat=lambda i: torch.cat([wide], i), diagonal=wide.diagonal, unfold=lambda i: wide.unfold(1, i, 1),
+)
+given = dict(array=np.array(1), index=Index(), none=NoIndex(), row=np.array([1]), float=np.array(1.0), numpy=np.int32(1), tensor=T([1]), deep=T([[1]]), flat=T(1), half=T([1.0]))
+out["r"] = {f"{n} {k}": shape(f, i) for n, f in calls.items() for k, i in given.items() if (n, k) not in {("split", "numpy"), ("embedding", "index"), ("embedding", "none")}}
+""",
+    "sizes of images that are no ints": """
+sizes = [(T(3.0),), (T(3),), (T([3]),), (3,), (np.int64(3),)]
+out["interpolate"] = [str(told(lambda: tuple(F.interpolate(torch.ones(1, 1, 2), size=s).shape)))[:60] for s in sizes], [str(told(lambda: tuple(F.interpolate(torch.ones(1, 1, 2, 2), size=s * 2, mode="bilinear").shape)))[:60] for s in sizes]
+pads = [(1.0, 1), (T(1.0), 1), (True, 1), T(1), T([1, 1]), (1, 1.0), ("a", 1), 1, 1.0, "ab", None, (T(1), 1), (T([1]), np.uint8(1)), (np.array(1), 1), [1, 1], (1, None)]
+out["pad"] = [[told(lambda: F.pad(torch.ones(1, 1, 3), p, mode=m).shape) for p in pads] for m in ("constant", "reflect", "replicate", "circular")]
+out["value"] = [told(lambda: F.pad(torch.ones(1, 1, 3), (1, 1), *v)) for v in (("constant", T(2)), ("constant", "a"), (1,), ("constant", None), ("constant", [1]), ("foo",))]
+out["names"] = told(lambda: F.pad(torch.ones(1, 1, 3), pad=(1, T(1)), value=np.float64(2))), told(lambda: F.pad([1], (1, 1))), told(lambda: F.pad(torch.ones(2)))
+""",
+    "what loading a state leaves for the collector": """
+import copy, gc
+m = nn.LSTM(2, 2, bidirectional=True)
+gc.collect()
+gc.disable()
+m.load_state_dict(copy.deepcopy(m).state_dict())
+out["objects"] = gc.collect()
+gc.enable()
+""",
+    "running statistics with tangents": """
+fw = torch.autograd.forward_ad
+parts = torch.arange(30.0).view(3, 2, 5).sin(), T([0.1, 0.2]), T([1.0, 2.0])
+def shape(training, places):
+    with fw.dual_level():
+        duals = [fw.make_dual(p.clone(), torch.ones_like(p)) if i in places else p.clone() for i, p in enumerate(parts)]
+        return F.batch_norm(*duals, training=training).shape
+out["r"] = [told(lambda: shape(t, p)) for t in (False, True) for p in ((0,), (1,), (1, 2), (0, 1), (0, 2), (0, 1, 2))]
+""",
+    "orthogonal matrices": """
+orthogonal, weight_norm = torch.nn.utils.parametrizations.orthogonal, torch.nn.utils.parametrizations.weight_norm
+def start(n, k, batch=()):
+    m = nn.Module()
+    m.weight = nn.Parameter(torch.sin(torch.arange(float(n * k) * (2 if batch else 1), dtype=torch.float64) * 1.7 + 0.5).view(*batch, n, k))
+    return m
+
+for map in (None, "matrix_exp", "cayley", "householder"):
+    for trivial in (True, False):
+        for shape in ((3, 3), (4, 2), (2, 4), (3, 2, (2,))):
+            torch.manual_seed(0)
+            m = orthogonal(start(*shape), orthogonal_map=map, use_trivialization=trivial)
+            tall = m.weight if shape[0] >= shape[1] else m.weight.mT
+            one = torch.eye(tall.shape[-1], dtype=tall.dtype)
+            grad, = torch.autograd.grad((m.weight * torch.arange(m.weight.numel()).view(m.weight.shape)).sum(), m.parametrizations.weight.original)
+            known = trivial and shape[0] != shape[1]  # columns that were drawn and made orthogonal to the others: their signs are anyone's
+            out[f"{map} {trivial} {shape}"] = m.weight.detach(), torch.allclose(tall.mT @ tall, one), m.parametrizations.weight.original.detach().clone(), None if known else grad
+            with torch.no_grad():
+                told_ = told(lambda: setattr(m, "weight", m.weight * 1))
+                out[f"set {map} {trivial} {shape}"] = told_, torch.allclose(tall, m.weight if shape[0] >= shape[1] else m.weight.mT)
+out["refused"] = [told(lambda: type(f()).__name__) for f in (lambda: orthogonal(nn.Linear(2, 2), "foo"), lambda: orthogonal(nn.Linear(2, 2), "bias"), lambda: orthogonal(nn.Linear(2, 2), orthogonal_map="qr"), lambda: orthogonal(nn.Linear(2, 2), "in_features"))]
+m = orthogonal(nn.Linear(2, 2))
+out["wrong size"] = told(lambda: setattr(m, "weight", torch.ones(3, 2)))
+import warnings
+warnings.simplefilter("ignore")
+old, new = nn.utils.weight_norm(nn.Linear(2, 2)), weight_norm(nn.Linear(2, 2))
+out["older state"] = str(new.load_state_dict(old.state_dict())), torch.allclose(old.weight, new.weight)
 """,
     "batches": """
 import collections

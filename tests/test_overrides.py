@@ -87,7 +87,7 @@ Mine([1.0, 2.0])
 Mine(plain)
 mine + 1
 (1 + mine, plain + mine, mine + plain, plain - mine, plain / mine, 2 ** mine, plain @ mine, plain == mine, plain < mine)
-(mine[0], mine[:1], mine.T, mine.data, mine.detach(), mine.clone(), mine.view(2, 1), mine.sum(), mine.max(), -mine, abs(mine))
+(mine[0], mine[:1], mine.view(1, 2).T, mine.data, mine.detach(), mine.clone(), mine.view(2, 1), mine.sum(), mine.max(), -mine, abs(mine))
 (mine.max(0), mine.sort(), mine.split(1), mine.unbind(), [*mine], mine.topk(1))
 (torch.add(mine, 1), torch.add(plain, mine), torch.cat([plain, mine]), torch.stack((mine, mine)), torch.where(plain > 1, mine, plain))
 (F.relu(mine), F.softmax(mine, dim=0), F.linear(plain, torch.ones(3, 2).as_subclass(Mine)), F.mse_loss(mine, plain))
@@ -148,7 +148,7 @@ x+1; 1+x; plain+x; x-1; 1-x; plain-x; x*2; 2*x; plain*x; x/2; 2/x; plain/x; x//2
 -x; +x; abs(x); ~i; i&1; 1&i; i|1; 1|i; i^1; 1^i; i<<1; 1<<i; i>>1; 1>>i
 x==1; x!=1; x<1; x<=1; x>1; x>=1; plain==x; plain<x; plain!=x
 x[0]; x[0:1]; bool(x[0]); int(x[0]); float(x[0]); len(x); [*x]; 1.0 in x; repr(x); str(x); reversed(x)
-x.T; m.mT; x.real; x.data; x.grad; x.shape; x.dtype; x.requires_grad; x.is_leaf; x.grad_fn; x.device; x.ndim; x.nbytes
+m.T; m.mT; x.real; x.data; x.grad; x.shape; x.dtype; x.requires_grad; x.is_leaf; x.grad_fn; x.device; x.ndim; x.nbytes
 x.numpy(); x.tolist(); x.sum().item(); x.size(); x.dim(); x.numel(); x.stride(); x.type(); x.is_floating_point(); x.detach(); x.clone()
 x.new_ones(2); x.to(torch.float64); x.float(); x.expand(2, 2); x.split(1); x.norm(); x.max(0); x.sort(); x.topk(1); x.absolute(); x.negative()
 torch.add(x, 1); torch.add(1, x); torch.cat([x, x]); torch.cat((plain, x)); torch.stack([plain, x]); torch.where(x > 1, x, plain); torch.allclose(x, x)
@@ -185,7 +185,7 @@ out["weight"] = layer.weight.detach().as_subclass(torch.Tensor)
 """,
     "nobody is asked in the block": """
 with torch._C.DisableTorchFunctionSubclass():
-    out["off"] = [type(r).__name__ for r in (x + 1, 1 - x, torch.add(x, 1), x.T, F.relu(x), plain + x, torch.cat([x, x]), x.sum())]
+    out["off"] = [type(r).__name__ for r in (x + 1, 1 - x, torch.add(x, 1), m.T, F.relu(x), plain + x, torch.cat([x, x]), x.sum())]
     out["raises"] = told(lambda: torch.mean(duck))[:40]
 out["log"] = list(log)
 out["on"] = type(x + 1).__name__

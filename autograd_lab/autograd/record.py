@@ -193,9 +193,9 @@ def overwrite(state, rule, inputs, data, node, name, args):
 
 _FILLS = frozenset([
     "IndexPutBackward0", "FillBackward0", "FillBackward1", "FillBackward2", "FillBackward3", "IndexFillBackward0", "IndexFillBackward1",
-    "MaskedFillBackward0", "MaskedFillBackward1", "ZeroBackward0",
+    "MaskedFillBackward0", "MaskedFillBackward1", "ThresholdBackward1", "ZeroBackward0",
 ])  # fmt: skip
-"""These may write where places share memory: one number everywhere, or (with a warning of its own) by index."""
+"""These may write where places share memory: one number everywhere, in each place by itself, or (with a warning of its own) by index."""
 
 
 def inplace_node(rule, inputs, edges, args):

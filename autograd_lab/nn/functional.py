@@ -622,6 +622,11 @@ def _unpooled(input, kernel_size, stride, padding, output_size, nd):
 def _max_unpool(nd):
     def fn(input, indices, kernel_size, stride=None, padding=0, output_size=None):
         kernel = pooling.pair(kernel_size, nd)
+        if isinstance(kernel_size, (tuple, list)) and len(kernel_size) < nd and output_size is None:
+            sizes = "two elements (height, width)" if nd < 3 else "three elements (depth, height, width)"
+            raise RuntimeError(
+                f"There should be exactly {sizes} in output_size, but got {len(kernel_size) + (nd == 1)} elements."
+            )
         stride = kernel if stride is None else pooling.pair(stride, nd)
         out = _unpooled(input, kernel, stride, pooling.pair(padding, nd), output_size, nd)
         if nd > 1:

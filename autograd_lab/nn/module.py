@@ -63,6 +63,27 @@ class _WithoutModule(_Older):
         return self.hook(*args)
 
 
+def _load(module, own, prefix, metadata, assign, found):
+    """Load a state into a module and those in it. `found` are the lists of what is missing, unexpected and wrong."""
+    local = {} if metadata is None else metadata.get(prefix[:-1], {})
+    if assign:
+        local["assign_to_params_buffers"] = True
+    module._load_from_state_dict(own, prefix, local, True, *found)
+    for name, child in module._modules.items():
+        if child is not None:
+            below = prefix + name + "."
+            _load(
+                child, {k: v for k, v in own.items() if k.startswith(below)}, below, metadata, assign, found
+            )
+    keys = _IncompatibleKeys(*found[:2])
+    for hook in module._load_state_dict_post_hooks.values():
+        if hook(module, keys) is not None:
+            raise AssertionError(
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
+                "values, if incompatible_keys need to be modified, it should be done inplace."
+            )
+
+
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     __slots__ = ()
 
@@ -584,6 +605,8 @@ class Module:
 
     def share_memory(self):
         """The module itself: its memory is that of one process (torch.nn.Module.share_memory)."""
+        for t in (*self.parameters(), *self.buffers()):
+            t.share_memory_()
         return self
 
     def _convert(self, dtype):
@@ -811,24 +834,7 @@ class Module:
         if metadata is not None:
             state_dict._metadata = metadata
 
-        def load(module, own, prefix):
-            local = {} if metadata is None else metadata.get(prefix[:-1], {})
-            if assign:
-                local["assign_to_params_buffers"] = True
-            module._load_from_state_dict(own, prefix, local, True, missing, unexpected, errors)
-            for name, child in module._modules.items():
-                if child is not None:
-                    below = prefix + name + "."
-                    load(child, {k: v for k, v in own.items() if k.startswith(below)}, below)
-            keys = _IncompatibleKeys(missing, unexpected)
-            for hook in module._load_state_dict_post_hooks.values():
-                if hook(module, keys) is not None:
-                    raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
-                        "values, if incompatible_keys need to be modified, it should be done inplace."
-                    )
-
-        load(self, state_dict, "")
+        _load(self, state_dict, "", metadata, assign, (missing, unexpected, errors))
         if strict:
             for kind, keys in (("Unexpected", unexpected), ("Missing", missing)):
                 if keys:

@@ -135,6 +135,13 @@ class _Uninitialized:
         self.data = empty(shape, dtype=dtype or self.dtype, device=device)
         self.__class__ = self.cls_to_become
 
+    def share_memory_(self):
+        """Raises RuntimeError: there is nothing to share yet."""
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize the parameters before "
+            "calling `module.share_memory()`."
+        )
+
     def __repr__(self, *, tensor_contents=None):
         return f"<{type(self).__name__}>"
 

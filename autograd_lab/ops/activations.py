@@ -144,12 +144,14 @@ class LeakyReluBackward1(LeakyReluBackward0):
 
     def vjp(self, g, x):
         if self.args[0] < 0:
-            raise RuntimeError(
-                "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. "
-                "This is caused by calling in-place forward function with a negative slope, please call out-of-place "
-                "version instead."
-            )
+            raise RuntimeError(_NEGATIVE_SLOPE)
         return super().vjp(g, x)
+
+
+_NEGATIVE_SLOPE = (
+    "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is caused by calling "
+    "in-place forward function with a negative slope, please call out-of-place version instead."
+)
 
 
 def leaky_relu(input, negative_slope=0.01):
@@ -415,6 +417,9 @@ class RreluWithNoiseBackward1(RreluWithNoiseBackward0):
     saves = ("noise", "result")
 
     def vjp(self, g, noise, y):
+        lower, upper, training = self.args
+        if not training and lower + upper < 0:
+            raise RuntimeError(_NEGATIVE_SLOPE)
         return both.run(RreluWithNoiseBackwardBackward0, (g, y, noise), *self.args)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ..autograd.variable import Variable
 from ..overrides import is_asked
 from ..warning import warn_once
-from .forms import ALIASES, TAKE_NUMBERS, Form, forms_of, is_index, type_name
+from .forms import ALIASES, TAKE_NUMBERS, Form, forms_of, gives_index, is_index, type_name
 
 # -- before a call ------------------------------------------------------------------------------------
 
@@ -66,7 +66,7 @@ def admit(key, fn, args, kwargs, types, seen):
     if bound is None:
         return args, kwargs
     places = (*range(len(args)), *kwargs)
-    numbers = {place: _as_number(kind, value) for kind, _, value, place in filter(_is_for_number, bound)}
+    numbers = {place: _as_number(kind, value) for kind, _, value, place in filter(_is_to_convert, bound)}
     if key not in _TAKE_THEIR_TYPE:
         both = zip(places, values, strict=True)
         numbers.update((place, v.item()) for place, v in both if v.__class__ in _NUMPY_NUMBERS)
@@ -140,6 +140,7 @@ INSIDE = {
         F.max_pool1d max_pool1d input kernel_size stride|() padding dilation ceil_mode
         F.max_pool2d max_pool2d input kernel_size stride|() padding dilation ceil_mode
         F.max_pool3d max_pool3d input kernel_size stride|() padding dilation ceil_mode
+        F.pad nn.pad input pad mode value
         F.softmax Tensor.softmax dim|0 dtype
         F.log_softmax Tensor.log_softmax dim|0 dtype
         F.softmin Tensor.softmax dim|0 dtype
@@ -184,19 +185,32 @@ def _bound_inside(key, fn, args, kwargs):
 
 
 _INTS = ("tuple of ints", "list of ints")
+_WHOLE = ("int", "index", *_INTS)
 _NUMBERS = ("int", "index", "float", "Number", "tuple of floats", *_INTS)
 
 
 def _is_for_number(bound):
-    """Whether a tensor stands for a number, or another object for an int. Whether it may depends on what it is."""
+    """Whether a tensor stands for a number. Whether it may depends on its dims, its dtype and whether it requires grad."""
     kind, _, value, _ = bound
-    return kind in _NUMBERS and _stands_for_number(value)
+    return kind in _NUMBERS and _holds_tensor(value)
+
+
+def _is_to_convert(bound):
+    """Whether a tensor, or another object with an `__index__`, stands for a number."""
+    kind, _, value, _ = bound
+    return kind in _NUMBERS and (_holds_tensor(value) or (kind in _WHOLE and _holds_index(value)))
+
+
+def _holds_index(value, depth=2):
+    if isinstance(value, (tuple, list)):
+        return depth > 0 and any(_holds_index(v, depth - 1) for v in value)
+    return not isinstance(value, (int, Variable)) and gives_index(value)
 
 
 def _check_ints(name, param, values):
     """Raise TypeError for what is no int after the first of several, which decides on the form."""
     for i, value in enumerate(values):
-        if not (isinstance(value, bool) or is_index(value)):
+        if not (isinstance(value, bool) or gives_index(value)):
             raise TypeError(
                 f"{name}(): argument '{param}' failed to unpack the object at pos {i + 1} with error"
                 f' "type must be tuple of ints,but got {type_name(value)}"'
@@ -210,29 +224,24 @@ def _holds_tensor(value, depth=2):
     )
 
 
-def _stands_for_number(value, depth=2):
-    """Whether it is a tensor or has an `__index__` and is no int, or a list with such, or a list of such lists."""
-    if isinstance(value, (tuple, list)):
-        return depth > 0 and any(_stands_for_number(v, depth - 1) for v in value)
-    kind = type(value)
-    return isinstance(value, Variable) or (
-        hasattr(kind, "__index__") and not issubclass(kind, (int, np.generic)) and is_index(value)
-    )
-
-
 def _whole(value):
-    return _as_number("int", value) if is_index(value) or isinstance(value, (tuple, list)) else value
+    if isinstance(value, (tuple, list)) and _holds_tensor(value):
+        whole = [_whole(v) for v in value]
+        return value if all(a is b for a, b in zip(whole, value, strict=True)) else type(value)(whole)
+    return _as_number("int", value) if is_index(value) else value
 
 
 def _as_number(kind, value):
     """A tensor as the number it stands for where `kind` is asked for, alone or in a list."""
-    if isinstance(value, (tuple, list)) and _stands_for_number(value):
+    if isinstance(value, (tuple, list)) and (
+        _holds_tensor(value) or (kind in _WHOLE and _holds_index(value))
+    ):
         return type(value)([_as_number(kind, v) for v in value])
-    if not isinstance(value, Variable):
-        return operator.index(value) if _stands_for_number(value) else value
-    if value._data.size != 1 or value.requires_grad:
+    if kind in _WHOLE and _holds_index(value):
+        return operator.index(value)
+    if not isinstance(value, Variable) or value._data.size != 1 or value.requires_grad:
         return value
-    return int(value.item()) if kind in ("int", "index", *_INTS) else value.item()
+    return int(value.item()) if kind in _WHOLE else value.item()
 
 
 # -- what the user is told ------------------------------------------------------------------------------

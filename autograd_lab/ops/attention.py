@@ -269,7 +269,16 @@ def multi_head_attention_forward(
     if attn_mask is not None:
         attn_mask = _checked_mask(attn_mask, length, sources, n * num_heads)
     extra = 0
-    if bias_k is not None and bias_v is not None:
+    for name, bias, other in (("k", bias_k, bias_v), ("v", bias_v, bias_k)):
+        missing = "v" if name == "k" else "k"
+        _expect(bias is None or other is not None, f"bias_{name} is set but bias_{missing} is None")
+    for name, static, bias in (("key", static_k, bias_k), ("value", static_v, bias_v)):
+        if static is not None:
+            _expect(bias is None, f"bias cannot be added to static {name}.")
+            for dim, want in (0, n * num_heads), (2, head):
+                have = static.shape[dim]
+                _expect(have == want, f"expecting static_{name[0]}.size({dim}) of {want}, but got {have}")
+    if bias_k is not None:
         k, v = _joined([k, bias_k.repeat(1, n, 1)], 0), _joined([v, bias_v.repeat(1, n, 1)], 0)
         extra += 1
     q = q.view(length, n * num_heads, head).transpose(0, 1)

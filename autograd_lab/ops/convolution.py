@@ -575,6 +575,7 @@ class PixelShuffleBackward0(Rule):
     Shapes: (..., c r^2, h, w) -> (..., c, h r, w r).   Saves: nothing.   PyTorch: torch.nn.functional.pixel_shuffle
     """
 
+    layout = channels
     keeps = ("upscale_factor",)
 
     def forward(x, r):

@@ -1,6 +1,7 @@
 """The forms in which PyTorch's functions can be called (signatures.txt), and which values fit the kinds of parameters they have."""
 
 import functools
+import operator
 import re
 from pathlib import Path
 
@@ -47,7 +48,7 @@ class Form:
     def complaint(self, name, args, kwargs):
         """What PyTorch says if it tries this form, or None if the call fits."""
         given = len(args)
-        several = self.takes_ints and given > 1 and is_index(args[0])
+        several = self.takes_ints and given > 1 and gives_index(args[0])
         if given > self.positional and not several:
             return self._too_many(name, given)
         unused = dict(kwargs)
@@ -66,9 +67,9 @@ class Form:
                 value = unused.pop(alias)
             if (value is None and may_be_none) or fits(kind, value):
                 continue
-            if kind == "int" and param in _OF_A_SIZE and _has_index(value):
+            if self.takes_ints and by_place and gives_index(value):
                 continue
-            if self.takes_ints and by_place and is_index(value):
+            if kind == "int" and param in INDICES.get(name.removesuffix("_"), ()) and _is_one_int(value):
                 continue
             if kind == "Tensor" and _is_number(value) and name.removesuffix("_") in TAKE_NUMBERS:
                 continue
@@ -126,13 +127,45 @@ TAKE_NUMBERS = {
 }
 """The operations in which a number may stand for a tensor."""
 
+INDICES = {
+    line.split()[0]: frozenset(line.split()[1:])
+    for line in """
+        as_strided storage_offset
+        as_strided_scatter storage_offset
+        bincount minlength
+        channel_shuffle groups
+        conv1d groups
+        conv2d groups
+        conv3d groups
+        conv_transpose1d groups
+        conv_transpose2d groups
+        conv_transpose3d groups
+        cross_entropy_loss ignore_index
+        embedding padding_idx
+        eye n m
+        kthvalue k
+        multinomial num_samples
+        narrow start length
+        nll_loss_nd ignore_index
+        randint low high
+        randint_like low high
+        randperm n
+        repeat_interleave repeats output_size
+        select index
+        select_scatter index
+        slice_scatter start end step
+        split split_size
+        tensor_split sections
+        topk k
+        tril diagonal
+        triu diagonal
+        unsafe_split split_size
+    """.strip().splitlines()
+}
+"""Ints that may be what one of several ints may be (PyTorch's SymInt). For other ints a tensor needs to be 0-d."""
+
 ALIASES = {"dim": ("axis",), "keepdim": ("keepdims",), "input": ("x", "a", "x1"), "other": ("x2",)}
 """NumPy's names for some parameters, which PyTorch takes too."""
-
-_OF_A_SIZE = {
-    "index", "start", "length", "end", "n", "m", "high", "low", "sections", "repeats", "storage_offset", "split_size", "output_size",
-}  # fmt: skip
-"""Parameters of one int for which any index will do, as it will in a size; for a dim it will not."""
 
 _ELEMENTS = {
     "tuple of ints": "index",
@@ -153,24 +186,34 @@ def _is_int(v):
 
 
 def is_index(v):
-    """Whether it may be the one int, or the first of the ints, of a size or of dims: there a tensor has one element of any shape.
+    """Whether it may be the one int, or the first of the ints, of a size or of dims: there a tensor has one element of any shape."""
+    return (
+        v._data.size == 1 and v._data.dtype.kind in "iub"
+        if isinstance(v, Variable)
+        else isinstance(v, (int, np.integer)) and not isinstance(v, bool)
+    )
 
-    There, too, may stand all that Python takes for an index: NumPy's arrays without dims, and what has an `__index__`.
-    """
-    if isinstance(v, Variable):
-        return v._data.size == 1 and v._data.dtype.kind in "iub"
-    return (isinstance(v, (int, np.integer)) and not isinstance(v, bool)) or _has_index(v)
+
+def gives_index(v):
+    """Whether it may be one of several ints: of those any type will do that has an `__index__`, as NumPy's arrays of no dims."""
+    if isinstance(v, (int, np.integer, Variable)):
+        return is_index(v)
+    if isinstance(v, np.bool_) or not hasattr(v, "__index__"):
+        return False
+    try:
+        operator.index(v)
+    except Exception:
+        return False
+    return True
 
 
-def _has_index(v):
-    if isinstance(v, np.ndarray):
-        return not v.ndim and v.dtype.kind in "iu"
-    return hasattr(type(v), "__index__") and not isinstance(v, (int, np.generic, Variable))
+def _is_one_int(v):
+    return v._data.size == 1 and v._data.dtype.kind in "iu" if isinstance(v, Variable) else gives_index(v)
 
 
 def _are_indices(v):
     """PyTorch looks at the first: what the others are shows when they are read (`_check_all`)."""
-    return isinstance(v, (tuple, list)) and (not v or is_index(v[0]))
+    return isinstance(v, (tuple, list)) and (not v or gives_index(v[0]))
 
 
 def _is_number(v):
@@ -187,7 +230,7 @@ _KINDS = {
     "bool": lambda v: isinstance(v, bool),
     "str": lambda v: isinstance(v, str),
     "Tensor or None": lambda v: v is None or isinstance(v, Variable),
-    "index": is_index,
+    "index": gives_index,
     "tuple of ints": lambda v: is_index(v) or _are_indices(v),
     "list of ints": _are_indices,
     "tuple of Tensors": lambda v: isinstance(v, (tuple, list)) and all(isinstance(t, Variable) for t in v),

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from ..autograd.errors import other_type
-from ..autograd.modes import WATCHERS, tell
+from ..autograd.modes import THREAD, WATCHERS, tell
 from ..autograd.record import apply
 from ..autograd.variable import Variable
 from ..layout import channels, rows
@@ -305,6 +305,11 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
         return out
     floats_only(x, "batch_norm")
     _same_type(x, weight, bias, running_mean, running_var)
+    dual = None if training else THREAD.state.dual
+    if dual is not None and dual.tangents(input) and any(map(dual.tangents, (running_mean, running_var))):
+        raise RuntimeError(
+            "batch_norm is not differentiable wrt running_mean and running_var, they cannot have forward grad defined"
+        )
     out = call(NativeBatchNormBackward0, (input, weight, bias, running_mean, running_var), training, eps)
     if training and running_mean is not None:
         dims = _others(x.ndim)

@@ -19,9 +19,13 @@ _MADE_IN_ROWS = ("arange", "range", "linspace", "logspace")
 
 def typed_as(out, key, args, kwargs):
     """The settings of a function that only makes numbers, or adds them up, so that it does so in the type of `out`."""
-    if key in _IN_TYPE_OF_OUT and kwargs.get("dtype") is None and isinstance(out, Variable):
+    if kwargs.get("dtype") is not None and isinstance(out, Variable):
+        _check_wanted(out, key, to_dtype(kwargs["dtype"]))
+    elif key in _IN_TYPE_OF_OUT and isinstance(out, Variable):
         between_floats = [t.dtype.is_floating_point for t in (out, *args[:1])] == [True, True]
         return kwargs | {"dtype": out.dtype} if between_floats or key not in _MEANS else kwargs
+    if key == "nonzero" and kwargs.get("as_tuple"):
+        raise RuntimeError("nonzero does not support the out kwarg when as_tuple is True")
     known = forms_of(key)
     params = [p for f in (known[1] if known else ()) for p in f.params]
     names = {p[1] for p in params}
@@ -37,6 +41,19 @@ def typed_as(out, key, args, kwargs):
                 f"dtype {given.type_name} does not match dtype of out parameter ({out.dtype.type_name})"
             )
     return kwargs | {"dtype": out.dtype}
+
+
+def _check_wanted(out, key, dtype):
+    """Raise RuntimeError if a function that adds up is to do so in another type than that of `out`."""
+    if dtype is out.dtype:
+        return
+    own, got = dtype.np.name, out._data.dtype.name
+    if key in ("nansum", "nanmean"):
+        raise RuntimeError(
+            f"nansum: provided dtype must match dtype of result. Got {TYPE_NAMES[got]} and {TYPE_NAMES[own]}."
+        )
+    if key in _IN_TYPE_OF_OUT or key == "mean":
+        raise RuntimeError(_EXPECTED_OUT.format(own=CPP_NAMES[own], out=CPP_NAMES[got]))
 
 
 def refuse_dual(key, out, values):

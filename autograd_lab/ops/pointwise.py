@@ -7,6 +7,7 @@ import numpy as np
 from .. import return_types
 from ..autograd.errors import TYPE_NAMES
 from ..autograd.record import apply, apply_inplace
+from ..layout import elementwise
 from . import both, numerics
 from .arithmetic import pow
 from .rule import (
@@ -585,7 +586,7 @@ class I0Backward0(Rule):
     saves = ("self",)
 
     def forward(x):
-        return numerics.bessel(x, 0)
+        return elementwise(numerics.bessel(x, 0), x)
 
     def vjp(self, g, x):
         return g * both.run(SpecialI1Backward0, (x,))
@@ -867,6 +868,7 @@ class NanToNumBackward0(Rule):
     """
 
     op = "nan_to_num"
+    widens = False
     saves = ("self",)
     widens = False  # what replaces inf is the largest number of the type
 

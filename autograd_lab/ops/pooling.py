@@ -777,7 +777,7 @@ def fractional_max_pool(nd, input, kernel, out, samples, return_indices):
     if samples is None:
         floats_only(x, "check_uniform_bounds")
         samples = drawn("window_samples", (n, x.shape[-nd - 1], nd), x.dtype)
-    kernel, out = pair(kernel, nd), pair(out, nd)
+    kernel, out = [(v,) * nd if isinstance(v, (int, np.integer)) else tuple(v) for v in (kernel, out)]
     for name, value in (("kernel_size", kernel), ("output_size", out)):
         if len(value) != nd:
             raise RuntimeError(f"{op}: {name} must either be a single Int or tuple of {several}")
@@ -825,6 +825,7 @@ class MaxUnpool2DBackward0(Rule):
     Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: the places.   PyTorch: torch.nn.functional.max_unpool2d
     """
 
+    layout = channels
     op = "max_unpool2d"
     inputs = ("self", "indices")
     operands = 1

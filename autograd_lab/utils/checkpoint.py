@@ -76,7 +76,7 @@ def checkpoint(
     early = _early_stop if _early_stop is not None else early_stop
     frame = _Frame(again, args, early, _CHECKS[determinism_check], logs)
     done = False
-    with _FirstRun(frame), first_context:
+    with _first_run(frame), first_context:
         result = function(*args, **kwargs)
         done = True
     if not done:
@@ -193,7 +193,7 @@ class _Frame:
     def recompute(self, run):
         """The second run."""
         args = [a.unpack(None) if isinstance(a, Kept) else a for a in self.args]
-        with contextlib.suppress(_StopRecomputation), _SecondRun(self, run), enable_grad():
+        with contextlib.suppress(_StopRecomputation), _second_run(self, run), enable_grad():
             self.again(*args)
         self.ran.add(run)
         self.compare(run)
@@ -227,53 +227,46 @@ class _StopRecomputation(Exception):  # noqa: N818 - it is no error
     """The second run has everything that is needed."""
 
 
-class _FirstRun(saved_tensors_hooks):
+def _first_run(frame):
     """The hooks of the first run: keep a Holder instead of the tensor, and recompute when it is asked for."""
 
-    def __init__(self, frame):
-        self.frame = frame
-        super().__init__(self.pack, self.unpack)
-
-    def pack(self, t):
+    def pack(t):
         holder = _Holder()
-        self.frame.holders.append(weakref.ref(holder))
-        self.frame.descriptions.append(self.frame.describe(t))
+        frame.holders.append(weakref.ref(holder))
+        frame.descriptions.append(frame.describe(t))
         return holder
 
-    def unpack(self, holder):
-        frame = self.frame
+    def unpack(holder):
         try:
             running = THREAD.state.running
-            return self._value(frame, holder, running.id if running is not None else next(_elsewhere))
+            return _value(frame, holder, running.id if running is not None else next(_elsewhere))
         except CheckpointError as error:
             if frame.logs is None:
                 raise
             raise CheckpointError(_report(*frame.logs)) from error
 
-    def _value(self, frame, holder, run):
-        if run not in frame.ran:
-            frame.recompute(run)
-        handle = holder.handles[run]
-        if handle is None:
-            raise CheckpointError(
-                "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are "
-                "calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue with "
-                "details on your use case."
-            )
-        value = frame.values(run)[handle]
-        holder.handles[run] = None
-        return value
+    return saved_tensors_hooks(pack, unpack)
 
 
-class _SecondRun(saved_tensors_hooks):
+def _value(frame, holder, run):
+    if run not in frame.ran:
+        frame.recompute(run)
+    handle = holder.handles[run]
+    if handle is None:
+        raise CheckpointError(
+            "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are "
+            "calling ctx.saved_tensors in backward, make sure to do so only once. Otherwise please open an issue with "
+            "details on your use case."
+        )
+    value = frame.values(run)[handle]
+    holder.handles[run] = None
+    return value
+
+
+def _second_run(frame, run):
     """The hooks of the second run: what is saved now is what the holders wait for."""
 
-    def __init__(self, frame, run):
-        self.frame, self.run = frame, run
-        super().__init__(self.pack, lambda t: t)
-
-    def pack(self, t):
-        frame, run = self.frame, self.run
+    def pack(t):
         t = t.detach() if t.requires_grad else t
         i = frame.counts[run] = frame.counts.get(run, 0) + 1
         if i > len(frame.holders):
@@ -292,6 +285,8 @@ class _SecondRun(saved_tensors_hooks):
         if frame.early_stop and i == len(frame.holders):
             raise _StopRecomputation
         return t
+
+    return saved_tensors_hooks(pack, lambda t: t)
 
 
 _CHECKS = {

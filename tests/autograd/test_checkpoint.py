@@ -284,6 +284,22 @@ def test_nothing_is_kept_after_the_pass():
         gc.enable()
 
 
+@pytest.mark.parametrize("passes", [0, 1])
+def test_inputs_die_with_the_graph(passes):
+    """A frame holds the inputs; nothing of it may hold itself."""
+    gc.disable()
+    try:
+        x = leaf(1.0)
+        y = checkpoint(lambda t: checkpoint(torch.sin, t.cos(), use_reentrant=False), x, use_reentrant=False)
+        for _ in range(passes):
+            torch.autograd.grad(y, x, create_graph=True)
+        ref = weakref.ref(x)
+        del x, y
+        assert ref() is None
+    finally:
+        gc.enable()
+
+
 def test_saved_tensors_can_be_read_once_a_pass():
     class Twice(torch.autograd.Function):
         @staticmethod

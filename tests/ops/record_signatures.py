@@ -17,6 +17,7 @@ from autograd_lab.ops.arguments import INSIDE
 TARGET = Path(__file__).parents[2] / "autograd_lab" / "ops" / "signatures.txt"
 PLACES = ("", "F.", "nn.", "linalg.", "special.", "Tensor.")
 SKIP = {
+    "as_subclass",
     "apply_",
     "map_",
     "map2_",

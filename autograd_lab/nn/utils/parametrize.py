@@ -4,7 +4,9 @@ register_parametrization(module, "weight", fn) keeps the old weight as module.pa
 module.weight = fn(original), with a gradient to the original.
 """
 
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import contextmanager, suppress
+from copy import deepcopy
 
 from ...autograd import no_grad
 from ...autograd.variable import Variable
@@ -30,34 +32,53 @@ class ParametrizationList(ModuleList):
     """The functions of one tensor, in order, and its original(s): `original`, or original0, original1, ..."""
 
     def __init__(self, modules, original, unsafe=False):
+        if not modules:
+            raise ValueError("ParametrizationList requires one or more modules.")
         super().__init__(modules)
         self.unsafe = unsafe
+        shape, dtype = original.shape, original.dtype
         value = original
         with no_grad():
             for fn in reversed(self):
                 if hasattr(fn, "right_inverse"):
-                    value = fn.right_inverse(value)
+                    with suppress(NotImplementedError):
+                        value = fn.right_inverse(value)
         self.is_tensor = isinstance(value, Variable)
-        self.ntensors = 1 if self.is_tensor else len(value)
-        values = [value] if self.is_tensor else list(value)
-        for i, new in enumerate(values):
-            name = "original" if self.is_tensor else f"original{i}"
-            if isinstance(original, Parameter):
-                if new is original:
-                    self.register_parameter(name, original)
-                else:
-                    self.register_parameter(name, Parameter(new.detach(), original.requires_grad))
-            else:
-                self.register_buffer(name, new)
+        if self.is_tensor:
+            self.ntensors = 1
+            if value.dtype is not dtype:
+                raise ValueError(
+                    f"When `right_inverse` outputs one tensor, it may not change the dtype.\noriginal.dtype: {dtype}\n"
+                    f"right_inverse(original).dtype: {value.dtype}"
+                )
+            if value is not original:  # the parameter stays the object that an optimizer may know
+                original.data = value.detach()
+            _register(self, "original", original)
+        else:
+            self._register_several(value, original)
         if not unsafe:
             now = self()
             if not isinstance(now, Variable):
                 raise ValueError(f"A parametrization must return a tensor. Got {type(now).__name__}.")
-            if now.dtype is not original.dtype or now.shape != original.shape:
-                raise ValueError(
-                    "Registering a parametrization may not change the shape or the dtype of the tensor, unless the `unsafe` "
-                    f"flag is enabled.\nbefore: {tuple(original.shape)} {original.dtype}\nafter: {tuple(now.shape)} {now.dtype}"
-                )
+            for what, was, new in ("dtype", dtype, now.dtype), ("shape", shape, now.shape):
+                if new != was:
+                    raise ValueError(
+                        f"Registering a parametrization may not change the {what} of the tensor, unless `unsafe` flag is enabled.\n"
+                        f"unparametrized {what}: {was}\nparametrized {what}: {new}"
+                    )
+
+    def _register_several(self, values, original):
+        wanted = "'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got"
+        if not isinstance(values, Sequence):
+            raise ValueError(f"{wanted} {type(values).__name__}")
+        self.ntensors = len(values)
+        for i, value in enumerate(values):
+            if not isinstance(value, Variable):
+                raise ValueError(f"{wanted} element {i} of the sequence with type {type(value).__name__}.")
+            if isinstance(original, Parameter):
+                value = Parameter(value.detach(), original.requires_grad)
+            value.requires_grad_(original.requires_grad)
+            _register(self, f"original{i}", value)
 
     def right_inverse(self, value):
         """Set the originals so that the computed tensor is `value`; every function needs a right_inverse."""
@@ -65,12 +86,40 @@ class ParametrizationList(ModuleList):
             for fn in reversed(self):
                 if not hasattr(fn, "right_inverse"):
                     raise RuntimeError(
-                        f"parametrization {type(fn).__name__} does not implement right_inverse, so the tensor cannot be set."
+                        f"parametrization {type(fn).__name__} does not implement right_inverse."
                     )
                 value = fn.right_inverse(value)
-            values = [value] if self.is_tensor else list(value)
-            for i, new in enumerate(values):
-                getattr(self, "original" if self.is_tensor else f"original{i}").data = new.detach()
+        if self.is_tensor:
+            if not isinstance(value, Variable):
+                raise ValueError(f"`right_inverse` should return a tensor. Got {type(value).__name__}")
+            if value.dtype is not self.original.dtype:
+                raise ValueError(
+                    f"The tensor returned by `right_inverse` has dtype {value.dtype} while `original` has dtype "
+                    f"{self.original.dtype}"
+                )
+            self.original.data = value.detach()
+            return
+        if not isinstance(value, Sequence):
+            raise ValueError(
+                f"'right_inverse' must return a sequence of tensors. Got {type(value).__name__}."
+            )
+        if len(value) != self.ntensors:
+            raise ValueError(
+                f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of length "
+                f"{len(value)}."
+            )
+        for i, (name, new) in enumerate(zip(self._names(), value, strict=True)):
+            if not isinstance(new, Variable):
+                raise ValueError(
+                    "'right_inverse' must return a sequence of tensors or reference-type opaques. Got element "
+                    f"{i} of type {type(new).__name__}."
+                )
+            old = getattr(self, name)
+            if new.dtype is not old.dtype:
+                raise ValueError(
+                    f"Tensor {i} returned by `right_inverse` has dtype {new.dtype} while `{name}` has dtype {old.dtype}"
+                )
+            old.data = new.detach()
 
     def forward(self):
         if len(self) == 0:
@@ -100,7 +149,8 @@ def _check_next(parametrization, value, name):
     new = parametrization(value)
     if not isinstance(new, Variable):
         raise ValueError(f"A parametrization must return a tensor. Got {type(new).__name__}.")
-    _same_kind(value, new, "Registering a parametrization may not change the {} of the tensor", name)
+    text = "Registering a parametrization may not change the {} of the tensor"
+    _same_kind(value, new, text, name, f"parametrization({name}).")
     if hasattr(parametrization, "right_inverse"):
         try:
             old = parametrization.right_inverse(new)
@@ -109,15 +159,15 @@ def _check_next(parametrization, value, name):
         if not isinstance(old, Variable):
             raise ValueError(f"parametrization.right_inverse must return a tensor. Got: {type(old).__name__}")
         text = f"The tensor returned by parametrization.right_inverse must have the same {{}} as {name}"
-        _same_kind(value, old, text, name)
+        _same_kind(value, old, text, name, "returned ")
 
 
-def _same_kind(a, b, text, name):
+def _same_kind(a, b, text, name, other):
     for what in ("dtype", "shape"):
         have, want = getattr(b, what), getattr(a, what)
         if have != want:
             raise ValueError(
-                f"{text.format(what)}, unless the `unsafe` flag is enabled.\n{name}.{what}: {want}\nreturned {what}: {have}"
+                f"{text.format(what)}, unless the `unsafe` flag is enabled.\n{name}.{what}: {want}\n{other}{what}: {have}"
             )
 
 
@@ -144,8 +194,7 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
     fns = ParametrizationList([parametrization], original, unsafe=unsafe)
     delattr(module, tensor_name)
     if not is_parametrized(module):
-        base = type(module)
-        module.__class__ = type(f"Parametrized{base.__name__}", (base,), {"__module__": base.__module__})
+        module.__class__ = _parametrized(type(module))
         module.parametrizations = ModuleDict()
     module.parametrizations[tensor_name] = fns
 
@@ -157,6 +206,35 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
 
     setattr(type(module), tensor_name, property(get, put))
     return module
+
+
+def _parametrized(base):
+    """A class of its own for a module with parametrized tensors, which are its properties."""
+
+    def copied(self, memo):
+        if id(self) not in memo:
+            memo[id(self)] = copy = self.__new__(type(self))
+            copy.__dict__ = deepcopy(self.__dict__, memo)
+        return memo[id(self)]
+
+    def state(self):
+        raise RuntimeError(
+            "Serialization of parametrized modules is only supported through state_dict(). See:\n"
+            "https://pytorch.org/tutorials/beginner/saving_loading_models.html"
+            "#saving-loading-a-general-checkpoint-for-inference-and-or-resuming-training"
+        )
+
+    names = {"__module__": __name__, "__getstate__": state}
+    if not hasattr(base, "__deepcopy__"):
+        names["__deepcopy__"] = copied
+    return type(f"Parametrized{base.__name__}", (base,), names)
+
+
+def _register(module, name, tensor):
+    if isinstance(tensor, Parameter):
+        module.register_parameter(name, tensor)
+    else:
+        module.register_buffer(name, tensor)
 
 
 def is_parametrized(module, tensor_name=None):
@@ -177,20 +255,17 @@ def remove_parametrizations(module, tensor_name, leave_parametrized=True):
             "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence "
             "of tensors."
         )
-    with no_grad():
-        value = getattr(module, tensor_name).detach().clone()
-    original = fns.original if fns.is_tensor else None
-    as_parameter = isinstance(fns._parameters.get("original" if fns.is_tensor else "original0"), Parameter)
+    if fns.is_tensor:
+        original = fns.original
+        if leave_parametrized:
+            with no_grad():
+                original.data = getattr(module, tensor_name).detach()
+    else:
+        value = getattr(module, tensor_name)
+        original = Parameter(value.detach()) if value.requires_grad else value
     delattr(type(module), tensor_name)
     del module.parametrizations[tensor_name]
-    if original is None:
-        original = Parameter(value) if as_parameter else value
-    elif leave_parametrized:
-        original.data = value
-    if as_parameter:
-        module.register_parameter(tensor_name, original)
-    else:
-        module.register_buffer(tensor_name, original)
+    _register(module, tensor_name, original)
     if not len(module.parametrizations):
         del module.parametrizations
         module.__class__ = type(module).__bases__[0]

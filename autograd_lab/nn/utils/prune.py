@@ -142,7 +142,7 @@ class PruningContainer(BasePruningMethod):
         method = self._pruning_methods[-1]
         mask = default_mask.to(dtype=t.dtype).clone()
         where = self._left(method, mask, t)
-        mask[where] = method.compute_mask(t[where], default_mask[where])
+        mask[where] = method.compute_mask(t[where], default_mask[where]).to(dtype=mask.dtype)
         return mask
 
     def _left(self, method, mask, t):

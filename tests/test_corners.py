@@ -33,6 +33,8 @@ ones = torch.ones(1, 2, 3, 3)
 """
 
 LINES = """
+[leaf._grad, setattr(leaf, "_grad", torch.ones(4)), leaf.grad, leaf._grad is leaf.grad, (leaf * 2)._grad, leaf.detach()._grad]
+setattr(leaf, "_grad", torch.ones(3))
 torch.arange(0.1, -7.9, -4.0, dtype=torch.int64)
 torch.arange(0.5, 5.7, 1.9, dtype=torch.int64)
 torch.arange(0.5, 5.7, 0.5, dtype=torch.int64)

@@ -915,6 +915,11 @@ def is_same_size(self, other):
 
 METHODS["nbytes"] = property(lambda self: self._data.nbytes, doc="The bytes of all elements.")
 METHODS["itemsize"] = property(lambda self: self._data.dtype.itemsize, doc="The bytes of one element.")
+METHODS["_grad"] = property(
+    lambda self: None if self._meta is None else self._meta.grad,
+    lambda self, value: setattr(self, "grad", value),
+    doc="`.grad`, without its warning for tensors that are no leaves.",
+)
 METHODS["_cdata"] = property(id, doc="A number that no other tensor has: in PyTorch, an address.")
 
 

@@ -256,19 +256,16 @@ def _asking(name: str, own: Callable) -> Callable:
                 return ask_in_python(full, func, found, args, args, kwargs)
             return ask(full, func, found, args, kwargs)
         except TypeError:
-            if binary:
-                return (
-                    NotImplemented  # whatever was raised, as in PyTorch: perhaps the other operand knows how
-                )
-            raise
+            if not binary:
+                raise
+            # Whoever raised it, as in PyTorch: perhaps the other operand knows how.
+            return NotImplemented
 
     @wraps(own)
     def call(self, *args, **kwargs):  # type: ignore[no-untyped-def]  # every signature there is
         found = overloaded((self, *args, *kwargs.values()))
-        if forward and isinstance(
-            args[0], Variable
-        ):  # Python turns to a subclass first, on whatever side it stands
-            straight = args[0], self
+        if forward and isinstance(args[0] if args else None, Variable):
+            straight = args[0], self  # Python turns to a subclass first, on whatever side it stands
             return asked(forward, found, straight, kwargs) if found else getattr(tensor, forward)(*straight)
         return asked(name, found, (self, *args), kwargs) if found else own(self, *args, **kwargs)
 

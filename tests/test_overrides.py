@@ -128,6 +128,7 @@ plain.add(duck)
 plain.add(other=duck)
 plain + duck
 mine + duck
+mine.__radd__()
 torch.tensor(duck)
 torch.as_tensor(duck)
 torch.add(mine, duck, alpha=2)

@@ -129,7 +129,7 @@ class Builder:
         recorded=None,
     ) -> None:
         src, target = self._where(place)
-        ins = [self._operand(t, src) for t in inputs]
+        ins = [self._operand(t, src) for t in _given(rule, inputs)]
         name = target if len(outputs) == 1 else ""
         if same_call and self.named is not None:
             self.tensors[self.named]["name"] = ""  # it was a step on the way to the value that is assigned
@@ -628,6 +628,12 @@ def rule_texts(rule: type) -> tuple[str, str]:
         return "", ""
     math, vjp = (re.sub(r"\s+", " ", found[part] or "").strip(" .") for part in ("math", "vjp"))
     return math, vjp
+
+
+def _given(rule: Any, inputs: Any) -> list[Any]:
+    """The operands the user gave: no absent ones, and none of the extra results that a rule saves beside them."""
+    extras = getattr(rule, "extras", 0)
+    return [t for t in (inputs[:-extras] if extras else inputs) if t is not None]
 
 
 def _op_name(rule: type) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.engine import fold
+from ..autograd.metadata import fold
 from ..autograd.modes import THREAD
 from ..autograd.node import Node
 from ..autograd.saved import FREED, Packed

@@ -17,9 +17,6 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import numpy as np
-
-from ..autograd.function import BackwardCFunction
 from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.node import AccumulateGrad
 from ..autograd.variable import Variable
@@ -32,15 +29,17 @@ from .trace import Trace
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 
-class _Ours(dict[str, bool]):
-    """{file: whether it is one of this package}; asked for several frames of every operation, so the answers are kept."""
-
-    def __missing__(self, file: str) -> bool:
-        ours = self[file] = file.startswith(_PACKAGE)
-        return ours
+_OURS: set[str] = set()
+_THEIRS: set[str] = set()
+"""Files of this package, and others: asked for several frames of every operation, so the answers are kept."""
 
 
-_IS_OURS = _Ours()
+def _is_ours(file: str) -> bool:
+    ours = file.startswith(_PACKAGE)
+    (_OURS if ours else _THEIRS).add(file)
+    return ours
+
+
 _NOBODY = None, -1
 SMALL = 1 << 12  # of so many numbers at most the base is copied when a view of it is written
 _LARGE = 1 << 16  # larger arrays are not copied but kept: 64k numbers are far more than a trace shows
@@ -245,16 +244,32 @@ class Recorder:
         met = self.met
         for t in inputs:
             if id(t) not in met:
-                self._meet((t,), frame)
-        for t in outputs:
+                self._meet_operands(rule, inputs, frame)
+                break
+        if len(outputs) == 1:
+            (t,) = outputs
             met[id(t)] = t
+            data = t._data
+            copies: Any = (data.copy() if data.size <= _LARGE else data,)
+            wanted = None
+        else:
+            for t in outputs:
+                met[id(t)] = t
+            copies, wanted = [_copy(t._data) for t in outputs], [t.requires_grad for t in outputs]
+        if node is None:
+            saved = versions = None
+        elif node.kind == "op":
+            saved, versions = node.saved, node.versions
+        else:
+            saved, versions = _of_function(node)
         self.notes.append((
-            "operation", rule, _operands(rule, inputs), outputs, [_copy(t._data) for t in outputs], node, *_of_node(node),
+            "operation", rule, inputs, outputs, copies, node, saved, versions,
             None if frame is None else (frame.f_code, frame.f_lasti), "" if THREAD.state.grad else self._mode(),
-            call is before and call is not None, self.frames.get(id(call), _NOBODY)[1],
-            None if len(outputs) == 1 else [t.requires_grad for t in outputs],
+            call is before and call is not None, self.frames.get(id(call), _NOBODY)[1], wanted,
         ))  # fmt: skip
-        if isinstance(node, CompiledFunctionBackward) and not isinstance(node, UsedUp):
+        if node is not None and node.kind != "op" and isinstance(node, CompiledFunctionBackward):
+            if isinstance(node, UsedUp):
+                return
             lines = forward_lines(node, [t._data for t in inputs])
             self.notes.append(("opened", node, "forward", lines, kept_values(node, outputs)))
 
@@ -314,8 +329,12 @@ class Recorder:
         for i, t in enumerate(inputs):
             if id(t) not in self.met:
                 self._meet((t,), frame, numbers=i > 0)
+        if node is None:
+            saved = versions = None
+        else:
+            saved, versions = (node.saved, node.versions) if node.kind == "op" else _of_function(node)
         self.notes.append((
-            "written", rule, inputs, target, _copy(target._data), target._version, node, *_of_node(node), target.grad_fn, name,
+            "written", rule, inputs, target, _copy(target._data), target._version, node, saved, versions, target.grad_fn, name,
             None if frame is None else (frame.f_code, frame.f_lasti), _small_base(target),
         ))  # fmt: skip
 
@@ -493,6 +512,13 @@ class Recorder:
 
     # -- the rest -------------------------------------------------------------------------------------
 
+    def _meet_operands(self, rule, inputs, frame) -> None:
+        """Note the operands of an operation; nobody has named the results that a rule saves beside them."""
+        extras = getattr(rule, "extras", 0)
+        self._meet(inputs[:-extras] if extras else inputs, frame)
+        if extras:
+            self._meet(inputs[-extras:], None)
+
     def _meet(self, tensors, frame, numbers=False) -> None:
         """Note a tensor that is used for the first time: its value, and its name while that can still be found.
 
@@ -504,7 +530,7 @@ class Recorder:
                 met[id(t)] = t
                 wants, meta = t.requires_grad, t._meta
                 name = self.given.get(id(t), "")
-                if not name and frame is not None:
+                if not name and frame is not None and id(t) not in self.grads:  # a gradient is w.grad
                     name = name_in(frame, t, deep=wants)
                 if not name and numbers and not wants and not t._data.ndim and t.grad_fn is None:
                     name = f"{t._data:g}"
@@ -523,9 +549,12 @@ class Recorder:
 
     def find_names(self, *namespaces) -> None:
         """Tensors without a name get the one they have in the first of these namespaces."""
+        met = self.met
         for scope in namespaces:
+            if met.keys().isdisjoint(map(id, list(scope.values()))):
+                continue
             for name, value in dict(scope).items():
-                if id(value) in self.met and not name.startswith("_"):
+                if id(value) in met and not name.startswith("_"):
                     self.given.setdefault(id(value), name)
 
     def lists(self) -> dict[str, Any]:
@@ -582,7 +611,10 @@ class Recorder:
 def _user_frame():
     """The innermost frame outside this package: the user's line that is running."""
     frame = sys._getframe(2)
-    while frame is not None and _IS_OURS[frame.f_code.co_filename]:
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file not in _OURS and (file in _THEIRS or not _is_ours(file)):
+            break
         frame = frame.f_back
     return frame
 
@@ -590,15 +622,12 @@ def _user_frame():
 def _user_call():
     """That frame, and the frame of ours that it called: the same for all the operations of one call."""
     call, frame = None, sys._getframe(2)
-    while frame is not None and _IS_OURS[frame.f_code.co_filename]:
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file not in _OURS and (file in _THEIRS or not _is_ours(file)):
+            break
         call, frame = frame, frame.f_back
     return frame, call
-
-
-def _operands(rule, inputs):
-    """The operands the user gave: no absent ones, and none of the extra results that a rule saves beside them."""
-    extras = getattr(rule, "extras", 0)
-    return tuple([t for t in (inputs[:-extras] if extras else inputs) if t is not None])
 
 
 def _tensors_in(data) -> list[Any]:
@@ -627,22 +656,18 @@ def _as_tuple(tensors):
     return (tensors,) if isinstance(tensors, Variable) else tuple(tensors)
 
 
-def _of_node(node):
-    """What a node holds now and may lose later: its saved values and their versions; a Function's node has both in one."""
-    if node is None:
-        return None, None
-    if isinstance(node, CompiledFunctionBackward):
-        return (), None  # told apart, with what it ran
-    return (node._kept, None) if isinstance(node, BackwardCFunction) else (node.saved, node.versions)
+def _of_function(node):
+    """What the node of a Function holds now and may lose later: its saved values and their versions, in one."""
+    return ((), None) if isinstance(node, CompiledFunctionBackward) else (node._kept, None)
 
 
 def _copy(data):
-    return data.copy() if isinstance(data, np.ndarray) and data.size <= _LARGE else data
+    return data.copy() if data.size <= _LARGE else data
 
 
 def _small_base(t):
     """The numbers of the tensor that `t` is a view of, if they are few: a loop that writes row by row would copy them all each time."""
-    base = t._base
+    base = None if t._meta is None else t._meta.base
     return None if base is None or base._data.size > SMALL else base._data.copy()
 
 

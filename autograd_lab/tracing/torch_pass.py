@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from torch.autograd.graph import GradientEdge, get_gradient_edge
 
-from ..autograd.engine import needed_nodes
+from ..autograd.needed import needed_nodes
 from .torch_builder import encode_tensor, is_accumulator
 
 if TYPE_CHECKING:

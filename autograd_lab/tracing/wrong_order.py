@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.engine import count_dependencies, fold
+from ..autograd.engine import count_dependencies
+from ..autograd.metadata import fold
 from ..autograd.modes import THREAD
 from ..autograd.node import AccumulateGrad
 from ..autograd.variable import Variable, edge_of, pair_of

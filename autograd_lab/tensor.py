@@ -157,7 +157,7 @@ class Tensor(Variable):
                 return None
             meta.refresh(self)
             edge = meta.edge
-        return edge[0] if isinstance(edge, tuple) else edge
+        return pair_of(edge)[0]
 
     @property
     def output_nr(self):
@@ -208,10 +208,12 @@ class Tensor(Variable):
 
     @grad.setter
     def grad(self, value):
+        meta = self._meta
         if value is not None:
             self._check_grad(value)
-        if value is not None or self._meta is not None:
-            self._ensure_meta().grad = value
+            meta = self._ensure_meta()
+        if meta is not None:
+            meta.grad = value
             if WATCHERS:
                 tell("grad_set", self, "assigned")
 

@@ -48,7 +48,15 @@ def backward(
     Raises RuntimeError for a root that does not require grad, a missing or misshapen gradient, a graph already freed, or
     a saved value that was overwritten; and inside of a function that torch.func transforms.
     """
-    if THREAD.state.transforms:
+    state = THREAD.state
+    if isinstance(tensors, Variable) and grad_tensors is inputs is retain_graph is grad_variables is None:
+        root, ordinary = tensors._edge, create_graph is False and not (WATCHERS or state.transforms)
+        if ordinary and isinstance(root, Node) and not tensors._data.shape:
+            seed = tensors._data.dtype.type(1)  # the loss of every training loop
+            if root.whole_pass is None or not root.whole_pass(seed, state.again):
+                BackwardPass([((root, 0), seed)], state.again, False).run()
+            return
+    if state.transforms:
         raise RuntimeError(
             "backward() called inside a functorch transform. This is not supported, please use functorch.grad or functorch.vjp "
             "instead or call backward() outside of functorch transforms."
@@ -90,7 +98,7 @@ def backward(
             node, _ = _input_edge(t)
             if node is not None:
                 only.append(node)
-    keep = THREAD.state.again or (create_graph if retain_graph is None else retain_graph)
+    keep = state.again or (create_graph if retain_graph is None else retain_graph)
     if keep is not False or create_graph is not False:
         index(keep), index(create_graph)  # PyTorch's engine takes numbers for them, and nothing else
     if len(roots) == 1 and only is None and not create_graph:
@@ -270,11 +278,6 @@ def _checked(outputs, gradients, create_graph):
 
 def _roots(outputs, gradients, create_graph):
     """[((node, nr), gradient)] for the roots of a pass, with every gradient checked, or made where it is implied."""
-    implied = len(outputs) == len(gradients) == 1 and gradients[0] is None
-    if implied and not create_graph and isinstance(outputs[0], Variable):
-        data, edge = outputs[0]._data, pair_of(edge_of(outputs[0]))
-        if not data.shape and edge[0] is not None:  # the loss of every training loop
-            return [(edge, data.dtype.type(1))]
     checked = []
     for i, (y, g) in enumerate(zip(outputs, gradients, strict=False)):
         if isinstance(y, Variable):

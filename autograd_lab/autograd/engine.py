@@ -15,18 +15,18 @@ after any number of nodes: `backward()` runs it to the end, the stepper watches 
 
 import gc
 import itertools
-from functools import partial
-from heapq import heappop, heappush
+from heapq import heappop, heappush, heapreplace
 
 from . import anomaly
 from .formulas import in_formula
 from .halves import HALF, in_single
-from .hooks import as_tensor, check_value, run_node_hooks, run_tensor_hooks
-from .metadata import EXPECTED, cast, expected_in, fitted, sum_to
+from .hooks import as_tensor, check_value, keep_gradient, run_node_hooks, run_tensor_hooks
+from .metadata import EXPECTED, expected_in, fitted, fold
 from .modes import THREAD
+from .needed import needed_nodes
 from .node import LEAVES, AccumulateGrad
 from .threads import in_another_thread
-from .variable import Variable, wrap
+from .variable import Variable
 
 _ids = itertools.count().__next__
 
@@ -47,47 +47,64 @@ class BackwardPass:
     only          None, or nodes to run for backward(inputs=...)
     """
 
+    depth = 0  # how many passes this one runs in
+    needed = expected = None
+    node = None  # the node that is running, in anomaly mode
+    callbacks = ()  # what graph.queue_callback was given
+
     def __init__(self, roots, keep_graph, create_graph, captures=None, only=None, call="backward"):
+        state = THREAD.state
         self.id = _ids()
+        self.root = roots[0][0][0] if len(roots) == 1 else None
         self.keep_graph = keep_graph
         self.create_graph = create_graph
         self.captures = captures
         self.captured = {}
         self.ready = []
         self.buffers = {}
-        self.deps = count_dependencies([node for (node, _), _ in roots])
-        self.expected = expected_in(self.deps) if EXPECTED else None
+        self.watch = watch = state.watch
         # Gradients are Tensors in a pass that is recorded, or in which dual numbers may turn up; arrays otherwise.
-        self.tensors = create_graph or THREAD.state.dual is not None or self.expected is not None
-        self.root = roots[0][0][0] if len(roots) == 1 else None
-        self.node = None  # the node that is running, in anomaly mode
-        self.callbacks = []  # what graph.queue_callback was given
-        self.needed = None
-        if captures is not None or only is not None:
+        self.tensors = create_graph or state.dual is not None
+        part = captures is not None or only is not None
+        nodes = [node for (node, _), _ in roots] if self.root is None else [self.root]
+        self.deps = count_dependencies(nodes, part or self.tensors or EXPECTED.data or watch or state.anomaly)
+        if EXPECTED.data:  # the dict itself: a weak one is slow to say that it is empty
+            self.expected = expected_in(self.deps)
+            self.tensors = self.tensors or self.expected is not None
+        if part:
             self.needed = needed_nodes(roots, self.deps, captures or (), only or ())
-        self.watch = THREAD.state.watch
-        if self.watch is not None:
-            self.watch.pass_started(self, roots, call)
+        if watch is not None:
+            watch.pass_started(self, roots, call)
+        root = self.root
+        if root is not None and root.plain and watch is self.needed is None and not self.tensors:
+            self.ready.append((root.priority, root))  # the usual case
+            self.buffers[root] = roots[0][1]
+            return
         for i, ((node, nr), g) in enumerate(roots):
+            if self.tensors:
+                g = self._fitted(as_tensor(g), node, nr, i)
             if self.needed is None or node in self.needed:
-                g = as_tensor(g) if self.tensors else g
-                self._deliver(node, nr, self._fitted(g, node, nr, i), None, None)
+                self._deliver(node, nr, g, None, None)
 
     def run(self, limit=-1):
         """Run `limit` nodes, or all that are left (the default). The grad mode is entered and left in here."""
         state = THREAD.state
         before, outer = state.grad, state.running
-        self.depth = 0 if outer is None else outer.depth + 1
-        run = self._loop if self.depth % DEEP < DEEP - 1 else partial(in_another_thread, self._loop)
+        if outer is not None:
+            self.depth = outer.depth + 1
         state.grad, state.running = self.create_graph, self
         self.saved_hooks = tuple(state.saved_hooks)
         # The collector would walk a large graph again and again while the pass makes no garbage for it.
         paused = len(self.deps) > LARGE and gc.isenabled()
         if paused:
             gc.disable()
-        warnings = state.quiet[0].set(state.quiet[1])  # what np.errstate does, in a tenth of the time
+        quiet, off = state.quiet
+        warnings = quiet.set(off)  # what np.errstate does, in a tenth of the time
         try:
-            run(limit)
+            if self.depth % DEEP < DEEP - 1:
+                self._loop(limit)
+            else:
+                in_another_thread(self._loop, limit)
             if not self.ready:
                 for fn in self.callbacks:  # one may add another
                     fn()
@@ -96,7 +113,7 @@ class BackwardPass:
                 self.watch.failed(self, error)
             raise
         finally:
-            state.quiet[0].reset(warnings)
+            quiet.reset(warnings)
             if len(state.saved_hooks) != len(self.saved_hooks):
                 self._settle(state)  # a hook that raised had changed them
             state.grad, state.running = before, outer
@@ -111,26 +128,46 @@ class BackwardPass:
         state = THREAD.state
         special = watch is not None or state.anomaly or self.expected is not None
         run_node = self._run_in_anomaly_mode if state.anomaly else self._run_node
-        whole = needed is None and not special  # every node runs, and nobody looks on
-        # A leaf is served before all nodes, so it need not queue if no other leaf is in front of it.
-        leaf = AccumulateGrad if whole and limit < 0 and not tensors else None
+        simple = needed is None and not (state.anomaly or self.expected)  # every node runs
+        # A leaf is served before all nodes, so it need not queue if no other leaf is in front of it. Nor need a node that is
+        # likely to be the next to run: it is kept at hand.
+        leaf = AccumulateGrad if simple and watch is None and limit < 0 and not tensors else None
+        hand = held = None
         for _ in itertools.repeat(None) if limit < 0 else range(limit):
-            if not ready:
-                break
-            node = heappop(ready)[1]
-            g = buffers.pop(node)
-            if whole and node.hooks is None and node.plain and g is not None:
+            if hand is None:
+                if not ready:
+                    break
+                node = heappop(ready)[1]
+                g = buffers.pop(node)
+            else:
+                node, g, hand = hand, held, None
+                if ready and ready[0][0] < node.priority:
+                    buffers[node] = g
+                    node = heapreplace(ready, (node.priority, node))[1]
+                    g = buffers.pop(node)
+            if simple and node.hooks is None and node.plain and g is not None:
                 saved = node.saved
+                if watch is not None:
+                    watch.popped(self, node, g)
                 if tensors:
                     grads = in_formula(type(node), node.vjp, g, *node.unpack(True))
                 elif g.dtype is HALF and node.widens:
                     grads = in_single(node.vjp)(g, *node.unpack(False))
                 else:
                     grads = node.vjp(g, *node.unpack(False)) if saved else node.vjp(g)
-                if saved and not keep:
-                    node.release()
                 if node.fold is not None:
                     grads = fold(node, grads)
+                if watch is None:
+                    if saved and not keep:
+                        node.release()
+                else:
+                    grads = grads if type(grads) is tuple else (grads,)
+                    watch.applied(self, node, (g,), grads)
+                    if saved and not keep:
+                        node.release()
+                        watch.released(self, node)
+                    self._deliver_all(node, grads)
+                    continue
             else:
                 grads = run_node(node, g)
                 if state.grad is not self.create_graph or len(state.saved_hooks) != len(self.saved_hooks):
@@ -148,22 +185,26 @@ class BackwardPass:
                     fn, nr = fn
                     if fn is not None and (needed is None or fn in needed):
                         self._deliver(fn, nr, g, None, None)
-                elif whole or needed is None or fn in needed:
+                elif needed is None or fn in needed:
                     if fn in buffers:
-                        before = buffers[fn]
+                        before = buffers.pop(fn)
                         if before is not None:
                             g = before if g is None else before + g
-                    left = deps[fn]
+                    left = deps.get(fn, 1)  # the second half of a node that a hook unfolded is not there
                     if left > 1:
                         deps[fn] = left - 1
                         buffers[fn] = g
-                    elif type(fn) is leaf and fn.hooks is None and (not ready or ready[0][0] > LEAVES):
-                        fn.vjp(g)
-                        if fn in buffers:
-                            del buffers[fn]
-                    else:
-                        buffers[fn] = g
-                        heappush(ready, (fn.priority, fn))
+                        continue
+                    if leaf:
+                        if type(fn) is leaf:
+                            if fn.hooks is None and (not ready or ready[0][0] > LEAVES):
+                                fn.vjp(g, node.fresh)
+                                continue
+                        elif hand is None:
+                            hand, held = fn, g
+                            continue
+                    buffers[fn] = g
+                    heappush(ready, (fn.priority, fn))
 
     def _settle(self, state):
         """Every node runs in the grad mode and with the saved-tensor hooks of the pass, whatever was set in another."""
@@ -172,33 +213,30 @@ class BackwardPass:
 
     def _deliver(self, fn, nr, g, sender, i):
         """Add message `g` to slot `nr` of `fn`, and queue `fn` if it was the last one awaited."""
-        buffers, deps = self.buffers, self.deps
-        old = None
         if fn.plain:
-            old = buffers.get(fn)
-            buffers[fn] = total = old if g is None else g if old is None else old + g
+            old = self.buffers.get(fn)
+            self.buffers[fn] = total = old if g is None else g if old is None else old + g
         else:
-            slots = buffers.get(fn)
-            if slots is None:
-                slots = buffers[fn] = [None] * fn.n_outputs
+            slots = self.buffers.get(fn) or self.buffers.setdefault(fn, [None] * fn.n_outputs)
             old = slots[nr]
             slots[nr] = total = old if g is None else g if old is None else old + g
-        deps[fn] -= 1
+        left = self.deps[fn] = self.deps.get(fn, 1) - 1
         watch = self.watch
         if watch is not None:
             watch.delivered(self, sender, i, fn, nr, g, old, total)
-        if not deps[fn]:
+        if not left:
             heappush(self.ready, (fn.priority, fn))
             if watch is not None:
                 watch.pushed(self, fn)
 
     def _deliver_all(self, node, grads):
         """What the fast loop does after a node ran, with every gradient looked at and every event told to the recorder."""
-        if not isinstance(grads, tuple):
-            grads = (grads,)
-        for i, (fn, nr) in enumerate(node.next_functions):
-            if fn is not None and (self.needed is None or fn in self.needed):
-                self._deliver(fn, nr, self._fitted(grads[i], fn, nr, i, node), node, i)
+        needed, expected = self.needed, self.expected
+        for i, edge in enumerate(node._edges):
+            fn, nr = edge if type(edge) is tuple else (edge, 0)
+            if fn is not None and (needed is None or fn in needed):
+                g = grads[i] if expected is None else self._fitted(grads[i], fn, nr, i, node)
+                self._deliver(fn, nr, g, node, i)
             elif self.watch is not None:
                 self.watch.pruned(self, node, i)
 
@@ -284,16 +322,17 @@ class BackwardPass:
         # Methods are looked up in the class: a custom Function's node may have attributes of any name.
         rule = type(node)
         values = rule.unpack(node, self.tensors)
-        if slots[0] is None and node.skips_undefined and not any(s is not None for s in slots):
+        if slots[0] is None and node.skips_undefined and not any([s is not None for s in slots]):
             grads = (None,) * len(node._edges)
         else:
             given = slots[0] if node.plain else slots
             if self.tensors:
                 grads = in_formula(rule, rule.vjp, node, given, *values)
+            elif rule.widens and any([s is not None and s.dtype is HALF for s in slots]):
+                grads = in_single(rule.vjp)(node, given, *values)
             else:
-                vjp = in_single(rule.vjp) if rule.widens and _halves(slots) else rule.vjp
-                grads = vjp(node, given, *values)
-            if not isinstance(grads, tuple):
+                grads = rule.vjp(node, given, *values)
+            if type(grads) is not tuple:
                 grads = (grads,)
             if node.fold is not None:
                 grads = fold(node, grads)
@@ -345,40 +384,7 @@ class BackwardPass:
         return t._data
 
 
-def _halves(slots):
-    return any(g is not None and g.dtype is HALF for g in slots)
-
-
-def keep_gradient(t, g):
-    """The capture of retain_grad: `.grad` of a non-leaf becomes (or grows by) `g`, always as a new tensor."""
-    meta = t._ensure_meta()
-    old = meta.grad
-    if isinstance(g, Variable):
-        meta.grad = g.clone() if old is None else old + g
-    else:
-        meta.grad = wrap(g.copy() if old is None else old._data + g)
-
-
-def fold(node, grads):
-    """Undo broadcasting and promotion: each gradient gets the shape and dtype its operand had.
-
-    What was copied along a dim in the forward is summed along it on the way back.
-    """
-    folded = []
-    for g, (shape, dtype) in zip(grads if type(grads) is tuple else (grads,), node.fold, strict=True):
-        if g is not None:
-            if g.shape != shape:
-                g = sum_to(g, shape)
-            if isinstance(g, Variable):
-                if g._data.dtype != dtype:
-                    g = cast(g, dtype)
-            elif g.dtype != dtype:
-                g = g.astype(dtype)
-        folded.append(g)
-    return tuple(folded)
-
-
-def count_dependencies(roots):
+def count_dependencies(roots, unfold=True):
     """{node: number of messages it will get} for every node reachable from `roots` (each root gets its seed)."""
     deps = {}
     stack = []
@@ -389,7 +395,8 @@ def count_dependencies(roots):
             deps[node] = 1
             stack.append(node)
     while stack:
-        edges = stack.pop()._next
+        node = stack.pop()
+        edges = (node.unfold() if unfold else node)._next
         for fn in edges if type(edges) is tuple else (edges,):
             if type(fn) is tuple:
                 fn, _ = fn
@@ -404,27 +411,4 @@ def count_dependencies(roots):
     return deps
 
 
-def needed_nodes(roots, deps, captures, only):
-    """{node: whether it must run} for the nodes of a restricted pass; nodes not in it get no messages.
-
-    A node must run if a wanted gradient lies behind it; a node that is only captured gets its messages and stops.
-    """
-    users = {}
-    for node in deps:
-        for fn, _ in node.next_functions:
-            if fn is not None:
-                users.setdefault(fn, []).append(node)
-    needed = dict.fromkeys((n for n in captures if n in deps), False)
-    needed.update(dict.fromkeys((n for n in only if n in deps), True))
-    stack = list(needed)
-    while stack:
-        for user in users.get(stack.pop(), ()):
-            if user not in needed:
-                needed[user] = True
-                stack.append(user)
-            elif not needed[user]:
-                needed[user] = True
-    return needed
-
-
-__all__ = ["BackwardPass", "count_dependencies", "fold", "wrap"]
+__all__ = ["BackwardPass", "count_dependencies"]

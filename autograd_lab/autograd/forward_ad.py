@@ -887,7 +887,7 @@ def _add(arrived, node, nr, g):
 
 def _run(node, slots):
     """What `node` sends on."""
-    from .engine import fold
+    from .metadata import fold
 
     rule = type(node)
     sent = in_formula(rule, rule.vjp, node, slots[0] if node.plain else slots, *rule.unpack(node, True))

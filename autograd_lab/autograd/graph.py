@@ -188,6 +188,7 @@ def queue_callback(fn):
     run = THREAD.state.running
     if run is None:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    run.callbacks = run.callbacks or []
     run.callbacks.append(fn)
 
 

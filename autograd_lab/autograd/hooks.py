@@ -138,6 +138,16 @@ def run_node_hooks(hooks, grads, *context):
     return grads
 
 
+def keep_gradient(t, g):
+    """The capture of retain_grad: `.grad` of a non-leaf becomes (or grows by) `g`, always as a new tensor."""
+    meta = t._ensure_meta()
+    old = meta.grad
+    if isinstance(g, Variable):
+        meta.grad = g.clone() if old is None else old + g
+    else:
+        meta.grad = wrap(g.copy() if old is None else old._data + g)
+
+
 __all__ = [
     "HookDict", "NodeHooks", "Registry", "RemovableHandle", "add_hook", "as_tensor", "check_value", "run_node_hooks", "run_tensor_hooks",
 ]  # fmt: skip

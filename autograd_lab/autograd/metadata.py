@@ -93,6 +93,25 @@ def sum_to(g, shape):
     return g.reshape(shape)
 
 
+def fold(node, grads):
+    """Undo broadcasting and promotion: each gradient gets the shape and dtype its operand had.
+
+    What was copied along a dim in the forward is summed along it on the way back.
+    """
+    folded = []
+    for g, (shape, dtype) in zip(grads if type(grads) is tuple else (grads,), node.fold, strict=True):
+        if g is not None:
+            if g.shape != shape:
+                g = sum_to(g, shape)
+            if isinstance(g, Variable):
+                if g._data.dtype != dtype:
+                    g = cast(g, dtype)
+            elif g.dtype != dtype:
+                g = g.astype(dtype)
+        folded.append(g)
+    return tuple(folded)
+
+
 def fitted(g, shape, dtype, i, sender=""):
     """The gradient `g`, the `i`-th result of the function `sender`, for a tensor of `shape` and `dtype`.
 

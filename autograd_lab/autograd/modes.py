@@ -35,6 +35,7 @@ class State:
         "saved_hooks_disabled",
         "special",
         "transforms",
+        "unusual",
         "watch",
     )
 
@@ -43,7 +44,7 @@ class State:
         self.asked = (
             False  # what is_grad_enabled says in inference mode, where nothing is recorded in any case
         )
-        self.special = False
+        self.special = self.unusual = False  # the latter but for a recorder
         self.inference = False
         self.watch = None  # a recorder (see tracing/recorder.py) that is told of everything
         self.saved_hooks = []  # pairs (pack, unpack), innermost last
@@ -70,10 +71,9 @@ class State:
         (self.quiet,) = context.items()  # NumPy's variable for this, and what it holds there
 
     def refresh(self):
-        """Recompute `special` after a change."""
-        self.special = bool(
-            self.watch is not None
-            or self.saved_hooks
+        """Recompute `special` and `unusual` after a change."""
+        self.unusual = bool(
+            self.saved_hooks
             or self.saved_hooks_disabled
             or self.creation_hooks
             or self.in_creation_hook
@@ -81,6 +81,7 @@ class State:
             or self.inference
             or self.dual is not None
         )
+        self.special = self.unusual or self.watch is not None
 
     def enabled(self):
         """Whether recording is switched on."""
@@ -185,35 +186,32 @@ class _Switch:
 class _NoArgSwitch(_Switch):
     """Adds the bare form: `@no_grad` without parentheses."""
 
-    _before = True
+    on = _before = True
 
     def __new__(cls, orig_func=None):
         switch = object.__new__(cls)
         return switch if orig_func is None else switch(orig_func)
 
+    def __enter__(self):
+        state = THREAD.state
+        self._before = state.enabled()
+        if state.special:
+            state.set_grad(self.on)
+        else:
+            state.grad = self.on
+
+    def __exit__(self, *exc):
+        THREAD.state.set_grad(self._before)
+
 
 class no_grad(_NoArgSwitch):  # noqa: N801 - PyTorch's name
     """Record nothing inside: results are constants (torch.no_grad). A context manager and a decorator."""
 
-    def __enter__(self):
-        state = THREAD.state
-        self._before = state.enabled()
-        state.set_grad(False)
-
-    def __exit__(self, *exc):
-        THREAD.state.set_grad(self._before)
+    on = False
 
 
 class enable_grad(_NoArgSwitch):  # noqa: N801 - PyTorch's name
     """Record again, inside a `no_grad` (torch.enable_grad). A context manager and a decorator."""
-
-    def __enter__(self):
-        state = THREAD.state
-        self._before = state.enabled()
-        state.set_grad(True)
-
-    def __exit__(self, *exc):
-        THREAD.state.set_grad(self._before)
 
 
 class set_grad_enabled(_Switch):  # noqa: N801 - PyTorch's name

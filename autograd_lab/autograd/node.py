@@ -10,12 +10,12 @@ from functools import partial
 import numpy as np
 
 from ..layout import check_layouts
-from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, modified_text
+from .errors import DETACHED_TEXT, FREED_TEXT, modified_text
 from .formulas import in_formula
 from .hooks import NodeHooks, RemovableHandle
-from .metadata import EXPECTED, fitted_to, note_type
+from .metadata import EXPECTED, fitted_to, fold, note_type
 from .modes import THREAD
-from .saved import FREED, Packed, SavedTensor, as_packed
+from .saved import FREED, Packed, SavedTensor, as_packed, check_inference
 from .variable import (
     INFERENCE,
     NO_EDGE,
@@ -93,6 +93,7 @@ class Node(metaclass=NodeType):
     widens = True  # whether halves are computed in single precision
     rounds_numbers = False  # whether a number beside halves becomes one first
     plain_numbers = True  # whether a number in `vjp` is no tensor under create_graph; see formulas.py
+    fresh = False  # whether the gradients are arrays that nobody else holds, so that a leaf may keep one without a copy
     layout = None  # how the result is laid out in memory, if otherwise than NumPy does it
     whole_pass = None  # what may do the work of the engine where this node is all there is between a root and the leaves
 
@@ -123,11 +124,13 @@ class Node(metaclass=NodeType):
                     self.check_version(len(values), t)
                 if meta is not None and meta.detached is not None and self.priority > meta.detached:
                     raise RuntimeError(DETACHED_TEXT)
-                values.append(self.restore(len(values), t) if tensors else t._data)
+                values.append(t._data)
             else:
                 values.append(t)
-                if t is not None and isinstance(t, Packed):
+                if type(t) is Packed:
                     packed = True
+        if tensors:
+            values = [self.restore(i, t) if isinstance(t, Variable) else t for i, t in enumerate(saved)]
         if packed:
             for i in self.packing_order(len(values)):
                 if isinstance(values[i], Packed):
@@ -226,6 +229,10 @@ class Node(metaclass=NodeType):
 
     # -- what the user sees ---------------------------------------------------------------------------
 
+    def unfold(self):
+        """The node as it is shown: one that stands for two (see folded.py) becomes them now."""
+        return self
+
     def name(self):
         """The node's name, such as 'MulBackward0' (torch.autograd.graph.Node.name)."""
         return type(self).__name__
@@ -285,8 +292,6 @@ class Node(metaclass=NodeType):
             out = in_formula(self, self.vjp, g, *self.unpack(True))
         out = out if isinstance(out, tuple) else (out,)
         if self.fold is not None:
-            from .engine import fold
-
             out = fold(self, out)
         out = tuple([fn and g for g, (fn, _) in zip(out, self.next_functions, strict=False)])
         return out[0] if len(out) == 1 else out
@@ -306,6 +311,7 @@ class AccumulateGrad(Node):
     """
 
     __slots__ = ("variable",)
+    variable: Variable
     _next = saved = args = ()
     versions = fold = None
     kind = "accumulate"
@@ -314,29 +320,17 @@ class AccumulateGrad(Node):
         lambda _: _accumulators()
     )  # asked for when it becomes ready: the first to be ready is the first to run
 
-    def __init__(self, variable):
-        self.variable = variable
-        meta = variable._meta
-        # The hooks of a leaf are its own, for it outlives this node; having NodeHooks makes the engine look for them.
-        self.hooks = NodeHooks() if meta.hooks is not None or meta.post_accumulate_hooks is not None else None
-        if meta.grad_dtype is not OWN_TYPE:
-            note_type(self)
-        if THREAD.state.anomaly:
-            from .anomaly import note_creation
-
-            note_creation(self)
-
     def name(self):
         return "torch::autograd::AccumulateGrad"
 
     def _sequence_nr(self):
         return 2**64 - 1
 
-    def vjp(self, g):
-        leaf = self.variable
-        meta = leaf._meta
+    def vjp(self, g, fresh=False):
         if g is None:
             return ()
+        leaf = self.variable
+        meta = leaf._meta
         if meta.base is not None or not meta.requires_grad:
             # A write may have given it a history since: a view by way of its base, or what detach_() had made a constant.
             if leaf.grad_fn is not None:
@@ -356,11 +350,11 @@ class AccumulateGrad(Node):
         if g.dtype is not data.dtype and self not in EXPECTED:
             g = g.astype(data.dtype)
         if old is None:
-            if isinstance(data, np.ndarray) and not data.flags.c_contiguous and g.shape == data.shape:
+            if data.flags.c_contiguous or g.shape != data.shape:
+                own = g if fresh else g.copy()
+            else:
                 own = laid_out_like(data, g.dtype)
                 own[...] = g
-            else:
-                own = g.copy() if isinstance(g, np.ndarray) else g
             meta.grad = wrap(own)
         elif isinstance(old._data, np.ndarray):
             if 0 in old._data.strides and old._data.size > 1:
@@ -382,7 +376,22 @@ class AccumulateGrad(Node):
         return ()
 
 
-Registry.accumulator = AccumulateGrad
+def _accumulator(variable, meta):
+    """A new AccumulateGrad for the leaf `variable`."""
+    node = new(AccumulateGrad)
+    node.variable = variable
+    # The hooks of a leaf are its own, for it outlives this node; having NodeHooks makes the engine look for them.
+    node.hooks = NodeHooks() if meta.hooks is not None or meta.post_accumulate_hooks is not None else None
+    if meta.grad_dtype is not OWN_TYPE:
+        note_type(node)
+    if THREAD.state.anomaly:
+        from .anomaly import note_creation
+
+        note_creation(node)
+    return node
+
+
+Registry.accumulator = _accumulator
 
 
 def save(node, tensors):
@@ -398,31 +407,12 @@ def save(node, tensors):
     versions = None
     for t in tensors:
         if isinstance(t, Variable) and t._box is not None and t._box[0]:
-            if t._box is INFERENCE and not _is_of_transforms(node):
-                raise RuntimeError(INFERENCE_SAVED)
+            if t._box is INFERENCE:
+                check_inference(node)
             versions = versions or tuple(
                 t._box[0] if isinstance(t, Variable) and t._box is not None else 0 for t in tensors
             )
     node.versions = versions
-
-
-def _is_of_transforms(node):
-    """Whether all leaves behind `node` were made by torch.func: nobody else will ever ask for this history."""
-    seen, waiting = {node}, [node]
-    while waiting:
-        for fn, _ in waiting.pop().next_functions:
-            if isinstance(fn, AccumulateGrad):
-                if "_level" not in fn.variable.__dict__:
-                    return False
-            elif fn is not None and fn not in seen and not _has_inference_tensor(fn):
-                seen.add(fn)
-                waiting.append(fn)
-    return True
-
-
-def _has_inference_tensor(node):
-    """Whether `node` saved one. It was asked the same question then, so there is no need to look behind it again."""
-    return any(isinstance(t, Variable) and t._box is INFERENCE for t in node.saved)
 
 
 __all__ = ["NO_EDGE", "AccumulateGrad", "Node", "count_down", "new", "save", "weak"]

@@ -2,7 +2,7 @@
 
 from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, type_name
 from .modes import THREAD
-from .variable import INFERENCE, NO_EDGE, AutogradMeta, Registry, Variable, alias, edge_of, version_of, weak
+from .variable import INFERENCE, NO_EDGE, AutogradMeta, Variable, alias, edge_of, version_of, weak
 
 
 class _Freed(tuple):
@@ -61,10 +61,37 @@ class Packed:
             return t.detach() if t.requires_grad else t
         # Whatever the hook made of the numbers: the gradient goes where that of the saved tensor would have gone.
         out = alias(t, edge)
-        if isinstance(edge, Registry.accumulator):
+        if not isinstance(edge, tuple) and edge.kind == "accumulate":
             out._edge, out._meta = None, AutogradMeta(True)
             out._meta.accumulator = weak(edge)
         return out
+
+
+def check_inference(node):
+    """Raise RuntimeError if `node`, which saves an inference tensor, may be asked for a gradient.
+
+    If torch.func made all leaves behind it, nobody will.
+    """
+    if not _is_of_transforms(node):
+        raise RuntimeError(INFERENCE_SAVED)
+
+
+def _is_of_transforms(node):
+    seen, waiting = {node}, [node]
+    while waiting:
+        for fn, _ in waiting.pop().next_functions:
+            if fn is not None and fn.kind == "accumulate":
+                if "_level" not in fn.variable.__dict__:
+                    return False
+            elif fn is not None and fn not in seen and not _has_inference_tensor(fn):
+                seen.add(fn)
+                waiting.append(fn)
+    return True
+
+
+def _has_inference_tensor(node):
+    """Whether `node` saved one. It was asked the same question then, so there is no need to look behind it again."""
+    return any(isinstance(t, Variable) and t._box is INFERENCE for t in node.saved)
 
 
 class SavedTensor:

@@ -11,6 +11,7 @@ A tensor and the graph are two different things. The tensor holds numbers; the g
 """
 
 import weakref
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -29,7 +30,7 @@ def pair_of(edge):
 
     Nearly every edge is of that kind, and a graph of a million nodes does without a million pairs.
     """
-    return edge if isinstance(edge, tuple) else (edge, 0)
+    return edge if isinstance(edge, tuple) else (edge.unfold(), 0)
 
 
 new = object.__new__
@@ -79,7 +80,8 @@ class Variable:
         data = self._data
         if not isinstance(data, np.ndarray):
             data = self._data = np.array(data)
-            node, _ = pair_of(self._edge)
+            edge = self._edge
+            node = edge[0] if isinstance(edge, tuple) else edge
             if node is not None:
                 type(node).share_result(node, self, data)
         return data
@@ -102,7 +104,7 @@ class Registry:
     """What this page may use of those above it, which it does not import: they enter it here themselves."""
 
     tensor = Variable
-    accumulator: type  # AccumulateGrad, of node.py
+    accumulator: Callable  # makes an AccumulateGrad, see node.py
     clone: type  # CloneBackward0, of ops/convert.py
     functions: ClassVar[dict] = {}  # the functions of the torch-like namespace, by name
 
@@ -178,6 +180,6 @@ def accumulator_of(t):
     meta = t._meta
     found = meta.accumulator and meta.accumulator()  # a weak reference: None if no graph holds it any more
     if found is None:
-        found = Registry.accumulator(t)
+        found = Registry.accumulator(t, meta)
         meta.accumulator = weak(found)
     return found

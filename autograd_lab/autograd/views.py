@@ -299,7 +299,7 @@ class CopySlices(Node):
         self.inner = None  # what it saved may still be needed: its result knows it as its own node
 
     def vjp(self, g, values):
-        from .engine import fold
+        from .metadata import fold
 
         if self.overlaps:  # g could not be laid out so, nor its slice be written back: elements share places
             raise overlap_error()

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.engine import fold
+from ..autograd.metadata import fold
 from ..autograd.modes import THREAD, no_grad
 from ..autograd.saved import Packed
 from ..autograd.variable import NO_EDGE, Variable, wrap

@@ -10,12 +10,13 @@ import operator
 import numpy as np
 
 from ..autograd.errors import not_for, other_type
+from ..autograd.folded import FREED, Folded
 from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
 from ..autograd.record import finish
-from ..autograd.variable import NO_EDGE, Variable, find_edge, new, wrap
+from ..autograd.variable import INFERENCE, NO_EDGE, Variable, find_edge, new, wrap
 from ..creation import follow
-from . import activations, both
+from . import activations, both, numerics
 from . import rule as book
 from .comparison import NoDerivative
 from .general import GeneralRule, call
@@ -146,6 +147,12 @@ def _rows(n):
     return np.arange(n)
 
 
+@functools.lru_cache(maxsize=4)
+def _starts(n, width):
+    """The places at which the rows of a matrix start."""
+    return np.arange(0, n * width, width)
+
+
 def _picked(x, target, weight, ignore_index):
     """(rows, classes, weight of each) that enter the loss; ignored rows have weight 0 and some valid class."""
     target = target.reshape(-1).astype(np.int64, copy=False)
@@ -229,12 +236,11 @@ def nll_loss(input, target, weight=None, reduction=MEAN, ignore_index=-100):
         and t.itemsize == 8
     ):
         n, n_classes = x.shape
-        # One look for all: seen as unsigned, a negative class is huge.
         if (
             n
             and len(t) == n
             and x.dtype.kind == "f"
-            and np.maximum.reduce(t.view(np.uint64)) < n_classes
+            and _largest(t) < n_classes
             and not 0 <= ignore_index < n_classes
         ):
             return _plain_nll(input, target, n, reduction, ignore_index)
@@ -282,63 +288,108 @@ def cross_entropy(input, target, reduction, ignore_index):
     x, t = input._data, target._data
     state = THREAD.state
     if (
-        state.special
+        state.unusual
         or x.ndim != 2
         or t.ndim != 1
         or reduction == NONE
-        or x.dtype.kind != "f"
+        or x.dtype not in _FLOATS
         or t.dtype is not _LONG
     ):
         return None
     n, n_classes = x.shape
-    if not n or len(t) != n or 0 <= ignore_index < n_classes or _largest(t.view(_UNSIGNED)) >= n_classes:
+    if not n or len(t) != n or 0 <= ignore_index < n_classes or _largest(t) >= n_classes:
         return None
-    total = x.dtype.type(n)
-    log_p, loss = state.run(_log_softmax_and_loss, x, t, total if reduction == MEAN else 1)
-    Tensor = book.Tensor
-    out = new(Tensor)
+    edge = (input._edge or find_edge(input)) if state.grad else NO_EDGE
+    if edge is NO_EDGE and state.special:
+        return None
+    log_p, loss = state.run(_log_softmax_and_loss, x, t, n if reduction == MEAN else 1)
+    out = new(book.Tensor)
     out._data = loss
     out._box = out._meta = None
-    edge = input._edge or find_edge(input)
-    if edge is NO_EDGE or not state.grad:
+    if edge is NO_EDGE:
         out._edge = NO_EDGE
         return out
-    box = [0]
-    result, between, weight = new(Tensor), new(Tensor), new(Tensor)
-    result._data, result._edge, result._box, result._meta = log_p, NO_EDGE, box, None
-    first = new(LogSoftmaxBackward0)
-    first._next = (edge,)
-    first.priority = count_down()
-    first.args = _ALONG_CLASSES
-    first.saved = (result,)
-    first.fold = first.hooks = first.versions = None
-    between._data, between._edge, between._box, between._meta = log_p, first, box, None
-    weight._data, weight._edge, weight._box, weight._meta = total, NO_EDGE, None, None
-    node = new(NllLossBackward0)
-    node._next = (first,)
+    count_down()  # the number of LogSoftmaxBackward0
+    node = new(CrossEntropy)
+    node._next = (edge,)
     node.priority = count_down()
-    node.args = (reduction, ignore_index)
+    node.args = reduction, ignore_index
     node.fold = node.hooks = None
-    node.saved = (between, target, None, weight)
+    node.saved = log_p, target
     seen = target._box
-    node.versions = None if seen is None or not seen[0] else (0, seen[0], 0, 0)
+    node.versions = None if seen is None or not seen[0] else (0, seen[0])
+    if seen is INFERENCE:
+        save(node, node.saved)  # which refuses it
     out._edge = node
+    if state.special:  # a recorder is told of both
+        between, *rest = node.unfold().saved
+        first = node._next[0]
+        finish(state, LogSoftmaxBackward0, (input,), (between,), first, first.args)
+        finish(state, NllLossBackward0, (between, *rest), (out,), node, node.args)
     return out
+
+
+class CrossEntropy(Folded):
+    """The node of the loss of a classifier: NllLossBackward0, fed by LogSoftmaxBackward0.
+
+    Math: y = -sum_i p[i, t_i] / n for p = log_softmax(x).   VJP: g / n * (exp(p) - 1 at [i, t_i]).   Saves: p, t.
+    """
+
+    inputs = ("self",)
+
+    def vjp(self, g, log_p, target):
+        if self.args[0] == MEAN:
+            g = g / len(target)
+        to_x = np.exp(log_p)
+        to_x *= g
+        classes = to_x.shape[1]
+        if classes <= numerics.FEW:  # rows are taken sooner than single elements are found
+            right = numerics.identity(classes, to_x.dtype).take(target, 0)
+            right *= g
+            to_x -= right
+        else:
+            to_x[_rows(len(target)), target] -= g
+        return to_x
+
+    def unfold(self):
+        first = new(LogSoftmaxBackward0)
+        first._next = self._next
+        first.priority = self.priority + 1
+        first.args = _ALONG_CLASSES
+        first.saved = FREED
+        first.fold = first.hooks = first.versions = None
+        if self.saved is not FREED:
+            log_p, target = self.saved
+            result = wrap(log_p, NO_EDGE, [0])
+            first.saved = (result,)
+            weight = wrap(log_p.dtype.type(len(log_p)))
+            self.saved = wrap(log_p, first, result._box), target, None, weight
+            if self.versions is not None:
+                self.versions = 0, self.versions[1], 0, 0
+        self._next = (first,)
+        self.__class__ = NllLossBackward0
+        return self
 
 
 _ALONG_CLASSES = (1,)
 _LONG, _UNSIGNED = np.dtype(np.int64), np.dtype(np.uint64)
-_largest, _sum = np.maximum.reduce, np.add.reduce
+_FLOATS = np.dtype(np.float32), np.dtype(np.float64)  # halves are rounded after each of the two operations
+
+
+def _largest(target):
+    """The largest class of a vector of them; seen as unsigned, a negative one is huge."""
+    seen = target.view(_UNSIGNED)
+    return seen.item(seen.argmax())  # a third of the time of `max`
 
 
 def _log_softmax_and_loss(x, target, divisor):
-    log_p = x - _largest(x, 1, None, None, True)
-    log_p -= np.log(_sum(np.exp(log_p), 1, None, None, True))
-    return log_p, (0 - _sum(log_p[_rows(len(target)), target])) / divisor  # not -0 for a loss of 0
+    log_p = numerics.log_softmax(x, 1)
+    return log_p, _plain_forward(log_p, target, divisor)
 
 
 def _plain_forward(x, target, divisor):
-    return (0 - np.add.reduce(x[_rows(len(target)), target])) / divisor
+    right = x.take(_starts(*x.shape) + target)
+    return (0 - numerics.sum_rows(right)) / divisor  # not -0 for a loss of 0
 
 
 def _check_nll(x, t, weight):

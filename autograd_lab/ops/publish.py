@@ -82,7 +82,7 @@ def _public(fn, key, module):
                 return ask_for(key, call, found, args, {**kwargs, "out": out})
         try:
             if out is None:
-                return fn(*args, **kwargs)
+                return fn(*args, **kwargs) if kwargs else fn(*args)
             if THREAD.state.dual is not None:
                 refuse_dual(key, out, (*args, *kwargs.values()))
             result = fn(*args, **typed_as(out, key, args, kwargs))

@@ -1310,9 +1310,7 @@ class LogSoftmaxBackward0(Rule):
     def forward(x, dim):
         if not x.size:
             return x.copy()
-        dim = dim if x.ndim else None
-        z = x - np.maximum.reduce(x, axis=dim, keepdims=True)
-        return z - np.log(np.add.reduce(np.exp(z), axis=dim, keepdims=True))
+        return numerics.log_softmax(x, dim if x.ndim else None)
 
     def vjp(self, g, y):
         return both.run(LogSoftmaxBackwardDataBackward0, (g, y), *self.args)
@@ -1328,10 +1326,7 @@ class LogSoftmaxBackwardDataBackward0(Rule):
     inputs = saves = ("grad_output", "output")
     keeps = ("dim",)
 
-    def forward(g, y, dim):
-        share = np.exp(y)
-        share *= np.add.reduce(g, dim if g.ndim else None, None, None, True)
-        return g - share
+    forward = numerics.log_softmax_backward
 
     def vjp(self, gg, g, y):
         share = both.exp(y)

@@ -12,7 +12,7 @@ import numpy as np
 from ..autograd.errors import no_forward_mode, not_for
 from ..autograd.halves import HALF, in_single
 from ..autograd.memory import check_overlap
-from ..autograd.modes import THREAD, WATCHERS, tell
+from ..autograd.modes import THREAD
 from ..autograd.node import Node, count_down, new, save
 from ..autograd.record import (
     apply,
@@ -240,7 +240,13 @@ def unary(op=None, *, inplace=True, integer=False, namespace=True, method=True):
                     node.saved = ()
                     node.versions = None
                 elif saves[0] == "result":
-                    save(node, (wrap(out._data, NO_EDGE, out._shared_box()),))
+                    out._box = box = [0]
+                    result = wrap(out._data, NO_EDGE, box)
+                    if state.special:
+                        save(node, (result,))
+                    else:
+                        node.saved = (result,)
+                        node.versions = None
                 else:
                     save(node, (input,))
                 out._edge = node
@@ -308,6 +314,7 @@ def binary(op, *, floats=False):
         saves_result = bool(rule.result_names)
         default_args = rule.default_args
         refuse = rule.refuse
+        array = np.ndarray
 
         def fast(input, other):
             x = input._data
@@ -336,23 +343,29 @@ def binary(op, *, floats=False):
                     return rule.with_number(input, other)
                 if refuse is not None:
                     refuse(input, other)
-                if other.__class__ is float and x.dtype.kind == "f":
+                eb = NO_EDGE
+                kind = x.dtype
+                known = SINGLES if kind is SINGLE else DOUBLES if kind is DOUBLE else None
+                if known is not None and other.__class__ is float:
                     y = other
+                    if x.__class__ is array:
+                        y = known.get(other)
+                        if y is None:
+                            y = _learn(other, kind, known)
                 else:
                     if isinstance(other, np.generic):
                         other = other.item()  # what is saved must not widen the gradient
                     x, y = number_operand(x, other, floats)
                     if y is NotImplemented:
                         return NotImplemented
-                eb = NO_EDGE
-                if x.dtype is HALF:  # the number may be beyond its range
-                    compute = in_single(forward, rule.rounds_numbers)
+                    if kind is HALF:  # the number may be beyond its range
+                        compute = in_single(forward, rule.rounds_numbers)
             out = new(Tensor)
             try:
                 out._data = data = state.run(compute, x, y)
             except ValueError:
                 raise shape_error(x.shape, y.shape) from None
-            if data.ndim > 1 and y.__class__ is np.ndarray:
+            if data.ndim > 1 and other.__class__ is not float and y.__class__ is array:
                 out._data = elementwise(data, x, y)
             out._box = out._meta = None
             if not state.grad or ((ea := input._edge or find_edge(input)) is NO_EDGE and eb is NO_EDGE):
@@ -388,21 +401,21 @@ def binary(op, *, floats=False):
 
         def in_place(input, other):
             state = THREAD.state
-            if (
-                ufunc is not None
-                and not (state.grad or state.dual or state.mutation)
-                and isinstance(other, Variable)
-            ):
+            if isinstance(other, Variable):
                 # What an optimizer does all day: nothing to record, and two arrays of one kind that own their memory.
                 x, y, box = input._data, other._data, input._box
                 if (
-                    x.__class__ is y.__class__ is np.ndarray
+                    not state.grad
+                    and x.__class__ is array
                     and x.dtype is y.dtype
-                    and x.base is y.base is None
+                    and x.base is None
+                    and y.base is None
                     and box is not INFERENCE
+                    and not (state.dual or state.mutation)
+                    and ufunc is not None
                 ):
-                    if WATCHERS:
-                        tell("writing", input)
+                    if state.watch is not None:
+                        state.watch.writing(input)
                     try:
                         state.run(ufunc, x, y, x)
                     except (TypeError, ValueError):
@@ -415,6 +428,8 @@ def binary(op, *, floats=False):
                         if state.special:
                             finish_inplace(state, rule, (input, other), input, None, op + "_", default_args)
                         return input
+            elif not isinstance(other, (int, float, np.generic)):
+                return NotImplemented
             if refuse is not None:
                 refuse(input, other)
             return pointwise_inplace(
@@ -431,6 +446,22 @@ def binary(op, *, floats=False):
         return rule
 
     return decorate
+
+
+SINGLE, DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+SINGLES: dict[float, np.ndarray] = {}
+DOUBLES: dict[float, np.ndarray] = {}
+"""Numbers that met floats, as 0-d arrays of that type: NumPy takes as long to understand a Python number as to multiply by it."""
+
+
+def _learn(number, kind, known):
+    """`number` as a 0-d array of the type `kind`, and from now on one of those `known`."""
+    y = THREAD.state.run(np.array, number, kind)  # 1e300 is inf as a single float, without a warning
+    if number:  # 0.0 and -0.0 would be one entry
+        if len(known) > 1000:
+            known.clear()
+        known[number] = y
+    return y
 
 
 def pointwise(rule, inputs, *args, floats=False):

@@ -1,0 +1,29 @@
+"""Two nodes in one, until somebody looks.
+
+A layer of a net is two operations, and so is the loss of a classifier; PyTorch's graph shows a node for each. But where nobody
+looks at the graph, the second node has one user, which knows what it does with a gradient: one node can do the work of both.
+
+Whoever looks finds two. Nodes reach the user by way of `pair_of`, which asks for `unfold`: the object becomes the first of the
+two, by a change of its class, and makes the second. A pass that is watched, recorded or goes to some leaves only unfolds what
+it meets. While hooks or anomaly mode are on, the two are made at once (see State.unusual).
+"""
+
+from .node import Node
+from .saved import FREED
+
+
+class Folded(Node):
+    """A node that stands for two. A subclass computes both VJPs in one, and tells in `unfold` what the two would hold."""
+
+    def unfold(self):
+        """Become the first of the two nodes, and make the second. Returns this object."""
+        raise NotImplementedError
+
+    def release(self):
+        self.saved, self.versions = FREED, None
+
+    def check_version(self, i, t):
+        self.unfold().check_version(i, self.saved[i])  # it is the nodes that are shown which complain
+
+
+__all__ = ["FREED", "Folded"]

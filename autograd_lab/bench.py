@@ -295,17 +295,16 @@ def compiled_figures(torch: ModuleType | None, seconds: float) -> None:
             )
 
 
-def long_chain(n: int, times: int = 1) -> Program:
-    """A chain of n additions, forward, backward and freed, so many times."""
+def long_chain(n: int) -> Program:
+    """A chain of n additions, forward, backward and freed."""
     torch = autograd_lab
 
     def program() -> None:
-        for _ in range(times):
-            y = torch.tensor(1.0, requires_grad=True)
-            for _ in range(n):
-                y = y + 1.0
-            y.backward()
-            del y
+        y = torch.tensor(1.0, requires_grad=True)
+        for _ in range(n):
+            y = y + 1.0
+        y.backward()
+        del y
 
     return program
 
@@ -322,26 +321,22 @@ def held_by_chain(n: int) -> float:
 
 
 def long_figures() -> None:
-    """What a node costs in a long chain and in short ones.
+    """What a node costs in a long chain and in a short one, each at its quickest.
 
-    Both programs make a million nodes, for the longer a program runs, the less often it meets the machine at its quickest. Some
-    milliseconds of a single short chain would find a moment that no long one can. The second line is without Python's garbage
-    collector, which again and again walks through all that is alive, and the more of it the longer the chain.
+    The second line is without Python's garbage collector, which the engine holds back while it makes or walks large graphs.
     """
-    n, parts = 1_000_000, 50
-    programs = {"long": long_chain(n), "short": long_chain(n // parts, parts)}
+    n, few = 1_000_000, 20_000
     for collects in (True, False):
         if not collects:
             gc.disable()
-        times = best(programs, seconds=40)
-        alone = best({"one": long_chain(n // parts)}, seconds=3)["one"] * parts
+        long = best({"long": long_chain(n)}, seconds=20)["long"] / n
+        short = best({"short": long_chain(few)}, seconds=3)["short"] / few
         print(
-            f"chain of {n:,} nodes{'' if collects else ' (gc.disable())'}: {times['long'] / n * 1e6:.2f} us a node, "
-            f"{times['long'] / times['short']:.2f} x that of {parts} chains of {n // parts:,} (<= 1.3), "
-            f"{times['long'] / alone:.2f} x that of the quickest one of these"
+            f"chain of {n:,} nodes{'' if collects else ' (gc.disable())'}: {long * 1e6:.2f} us a node, "
+            f"{long / short:.2f} x that of a chain of {few:,} (<= 1.3)"
         )
     gc.enable()
-    print(f"{held_by_chain(n // parts):.0f} bytes a node")
+    print(f"{held_by_chain(few):.0f} bytes a node")
 
 
 def recorded(program: Program) -> Program:

@@ -13,11 +13,10 @@ Nothing here recurses, so a chain of a million nodes is no deeper than one of th
 after any number of nodes: `backward()` runs it to the end, the stepper watches it one node at a time.
 """
 
-import gc
 import itertools
 from heapq import heappop, heappush, heapreplace
 
-from . import anomaly
+from . import anomaly, collector
 from .formulas import in_formula
 from .halves import HALF, in_single
 from .hooks import as_tensor, check_value, keep_gradient, run_node_hooks, run_tensor_hooks
@@ -32,9 +31,6 @@ _ids = itertools.count().__next__
 
 DEEP = 50
 """Every so many passes within passes go on in another thread, for Python limits how deep calls may go in one."""
-
-LARGE = 100_000
-"""From so many nodes on, a pass keeps Python's garbage collector from walking the graph meanwhile."""
 
 
 class BackwardPass:
@@ -94,10 +90,7 @@ class BackwardPass:
             self.depth = outer.depth + 1
         state.grad, state.running = self.create_graph, self
         self.saved_hooks = tuple(state.saved_hooks)
-        # The collector would walk a large graph again and again while the pass makes no garbage for it.
-        paused = len(self.deps) > LARGE and gc.isenabled()
-        if paused:
-            gc.disable()
+        paused = len(self.deps) > collector.LARGE and collector.pause()
         quiet, off = state.quiet
         warnings = quiet.set(off)  # what np.errstate does, in a tenth of the time
         try:
@@ -118,7 +111,7 @@ class BackwardPass:
                 self._settle(state)  # a hook that raised had changed them
             state.grad, state.running = before, outer
             if paused:
-                gc.enable()
+                collector.go_on()
         if self.watch is not None and not self.ready:
             self.watch.pass_done(self)
 

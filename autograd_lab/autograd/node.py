@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 
 from ..layout import check_layouts
+from .collector import numbers
 from .errors import DETACHED_TEXT, FREED_TEXT, modified_text
 from .formulas import in_formula
 from .hooks import NodeHooks, RemovableHandle
@@ -29,7 +30,7 @@ from .variable import (
     wrap,
 )
 
-count_down = itertools.count(-1, -1).__next__
+count_down = itertools.chain.from_iterable(map(numbers, itertools.count())).__next__
 """Creation numbers, negated: the newest node is the smallest, as heapq likes it."""
 
 _accumulators = itertools.count(-(2**62)).__next__  # below every other priority: a leaf is served at once

@@ -392,18 +392,12 @@ def _any_linear(input, weight, bias):
         raise RuntimeError(
             f"both arguments to linear need to be at least 1D, but they are {x.ndim}D and {weight._data.ndim}D"
         )
-    if weight._data.ndim != 2:
-        if bias is not None:
-            raise RuntimeError(f"mat2 must be a matrix, got {weight._data.ndim}-D tensor")
-        return matmul(input, weight.t())
     if bias is None:
         return matmul(input, weight.t())
     if x.ndim == 2:
         return addmm(bias, input, weight.t())
-    if bias._data.ndim != 1:
+    if bias._data.ndim != 1 or not (x.flags.c_contiguous and bias._data.flags.c_contiguous):
         return matmul(input, weight.t()).add_(bias)
-    if x.ndim > 2 and not x.flags.c_contiguous:
-        return matmul(input, weight.t()) + bias
     flat = input.view(-1, x.shape[-1]) if x.shape[-1] else input.reshape(math.prod(x.shape[:-1]), 0)
     return addmm(bias, flat, weight.t()).view(*x.shape[:-1], weight._data.shape[0])
 

@@ -210,6 +210,18 @@ with torch.autograd.graph.saved_tensors_hooks(lambda t: (seen.append(tuple(t.sha
 l.backward()
 out['r'] = seen, grads(x)
 """,
+    "the_other_ways_of_a_layer": """
+for shape in ((3,), (2, 3), (2, 2, 3), (0, 3)):
+    for bias in (torch.ones(4), torch.ones(4, 3)[:, 0], torch.ones(1), torch.ones(1).expand(4)):
+        for apart in (False, True):
+            x = torch.ones(*shape, 2)[..., 0] if apart else torch.ones(*shape)
+            for tracked in (False, True):
+                y = F.linear(x.requires_grad_(tracked), w, bias)
+                with torch.no_grad():
+                    z = F.linear(x, w, bias)
+                name = f"{shape} {tuple(bias.shape)} {bias.is_contiguous()} {apart} {tracked}"
+                out[name] = graph(y.grad_fn), y._version, y._is_view(), y.stride(), z._version, z._is_view()
+""",
     "a_class_that_there_is_not": "loss(F.linear(x, w, b) * 1, ignore_index=-1); t[0] = 4; loss(F.linear(x, w, b))",
     "a_negative_class": "t[0] = -3; loss(F.linear(x, w, b))",
     "a_class_that_is_ignored": "t[0] = -100; l = loss(F.linear(x, w, b)); l.backward(); out['r'] = l.item(), grads()",

@@ -61,6 +61,7 @@ DIFFERENT = {
     "cumprod": ("second-steps", "the sum of one column keeps its dim here until it is added"),
     "empty": ("numbers", NOT_WRITTEN),
     "empty_like": ("numbers", NOT_WRITTEN),
+    "empty_permuted": ("numbers", NOT_WRITTEN),
     "empty_strided": ("numbers", NOT_WRITTEN),
     "grid_sampler_2d": ("second-steps", FORMULA),
     "grid_sampler_3d": ("second-steps", FORMULA),

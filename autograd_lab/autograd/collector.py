@@ -1,0 +1,60 @@
+"""Python's garbage collector, which graphs can do without.
+
+A graph dies with its last reference. But the collector walks through all that is alive whenever that has grown by a quarter, and
+so again and again through a graph that is being made: a chain of a million nodes would take half as long again. So its full
+collections are put off while memory grows with the nodes, until a backward pass has run; the others go on. During such a pass, which
+makes no garbage, there are none.
+"""
+
+import gc
+import sys
+
+LARGE = 1 << 16
+"""From so many nodes on, a graph is worth all this."""
+
+
+class _Waiting:
+    """What is put off: the thresholds of before, or None; and how many blocks of memory there were at the last look."""
+
+    thresholds: tuple[int, int, int] | None = None
+    blocks = 0
+
+
+def numbers(k):
+    """The creation numbers of the `k`-th LARGE nodes, negated. Before the first of them is given out, the collector is seen to."""
+    before, _Waiting.blocks = _Waiting.blocks, sys.getallocatedblocks()
+    if k and _Waiting.blocks - before > LARGE:
+        _put_off()
+    else:
+        _take_up()
+    return range(-1 - k * LARGE, -1 - (k + 1) * LARGE, -1)
+
+
+def pause():
+    """Stop the collector. Returns whether it was at work."""
+    enabled = gc.isenabled()
+    gc.disable()
+    return enabled
+
+
+def go_on():
+    """Let the collector do everything again."""
+    gc.enable()
+    _take_up()
+
+
+def _put_off():
+    if _Waiting.thresholds is None:
+        _Waiting.thresholds = young, middle, old = gc.get_threshold()
+        gc.set_threshold(young, middle, old * 100)
+
+
+def _take_up():
+    if _Waiting.thresholds is not None:
+        young, middle, old = _Waiting.thresholds
+        _Waiting.thresholds = None
+        if gc.get_threshold() == (young, middle, old * 100):  # nobody else has set them since
+            gc.set_threshold(young, middle, old)
+
+
+__all__ = ["LARGE", "go_on", "numbers", "pause"]

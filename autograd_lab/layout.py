@@ -39,7 +39,10 @@ def channels(data, *operands):
 
 def elementwise(data, *operands):
     """Of operands that lie in different orders: the first one decides, the others where it says nothing (it is broadcast there)."""
-    if all([x.flags.c_contiguous for x in operands]):
+    for x in operands:
+        if not x.flags.c_contiguous:
+            break
+    else:
         return data
     rank = data.ndim
     strides = [_steps(x, data.shape) for x in operands]

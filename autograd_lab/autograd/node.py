@@ -410,9 +410,9 @@ def save(node, tensors):
         if isinstance(t, Variable) and t._box is not None and t._box[0]:
             if t._box is INFERENCE:
                 check_inference(node)
-            versions = versions or tuple(
+            versions = versions or tuple([
                 t._box[0] if isinstance(t, Variable) and t._box is not None else 0 for t in tensors
-            )
+            ])  # fmt: skip
     node.versions = versions
 
 

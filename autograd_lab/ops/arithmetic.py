@@ -399,6 +399,9 @@ def _scaled_in_place(rule, input, other, alpha):
     if type(alpha) is int and alpha == 1:
         return rule.call_(input, other)
     other = tensor_of(other, input)
+    kind = input._data.dtype
+    if type(alpha) is float and kind.kind == "f" and kind is other._data.dtype and not THREAD.state.grad:
+        return rule.call_(input, other * alpha)  # what an optimizer does all day
     if rule is SubBackward0:
         no_bool_difference(input._data, other._data)
     factor = _factor(input, other, alpha)

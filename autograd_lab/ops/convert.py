@@ -7,7 +7,7 @@ from ..autograd.memory import check_overlap
 from ..autograd.metadata import sum_to
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
-from ..autograd.variable import Registry, Variable, wrap
+from ..autograd.variable import INFERENCE, NO_EDGE, Registry, Variable, bump_version, wrap
 from ..autograd.views import check_writable
 from ..dtypes import ALL, fill_value_as, to_dtype
 from ..dtypes import dtype as dtype_type
@@ -322,6 +322,13 @@ def fill_(self, value):
 @method
 def zero_(self):
     """Set all elements to zero."""
+    state, x = THREAD.state, self._data
+    recorded = state.special or (state.grad and self._edge is not NO_EDGE)
+    own = type(x) is np.ndarray and x.base is None and x.flags.writeable
+    if own and not recorded and self._box is not INFERENCE:  # the gradients of a training loop
+        bump_version(self)
+        x.fill(0)
+        return self
     return _fill(apply_inplace, ZeroBackward0, None, self, 0)
 
 

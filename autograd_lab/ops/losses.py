@@ -11,6 +11,7 @@ import numpy as np
 
 from ..autograd.errors import not_for, other_type
 from ..autograd.folded import FREED, Folded
+from ..autograd.metadata import sum_rows
 from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
 from ..autograd.record import finish
@@ -389,7 +390,7 @@ def _log_softmax_and_loss(x, target, divisor):
 
 def _plain_forward(x, target, divisor):
     right = x.take(_starts(*x.shape) + target)
-    return (0 - numerics.sum_rows(right)) / divisor  # not -0 for a loss of 0
+    return (0 - sum_rows(right)) / divisor  # not -0 for a loss of 0
 
 
 def _check_nll(x, t, weight):

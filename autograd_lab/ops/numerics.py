@@ -8,6 +8,8 @@ import math
 
 import numpy as np
 
+from ..autograd.metadata import MANY, ones
+
 
 def in_double(fn):
     """Compute in float64 and return the input's type."""
@@ -37,14 +39,6 @@ def mean(x, dims, keepdim=False):
     return np.true_divide(x.sum(axis=dims, keepdims=keepdim), count(x.shape, dims), dtype=x.dtype)
 
 
-@functools.lru_cache(maxsize=64)
-def ones(shape, dtype):
-    """Ones to multiply with: a product adds up the rows or columns of a matrix in a third of the time of a reduction."""
-    made = np.ones(shape, dtype)
-    made.flags.writeable = False  # it is lent to everybody
-    return made
-
-
 @functools.lru_cache(maxsize=16)
 def identity(n, dtype):
     """The identity matrix, whose rows are the one-hot vectors."""
@@ -53,16 +47,8 @@ def identity(n, dtype):
     return made
 
 
-MANY = 4096
-"""Of more rows than this a reduction adds up more accurately than a product, and there are no ones kept for them."""
-
 FEW = 24
 """Up to so many classes it pays to go about a matrix of logits by its columns, for NumPy is slow where its inner loop is short."""
-
-
-def sum_rows(x):
-    """The sum over the rows of a matrix of floats (of its first dim: a vector gives a number)."""
-    return ones(len(x), x.dtype).dot(x) if len(x) <= MANY else np.add.reduce(x, 0)
 
 
 def log_softmax(x, dim):

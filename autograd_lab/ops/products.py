@@ -12,21 +12,21 @@ import numpy as np
 
 from ..autograd.errors import CPP_NAMES, not_for, other_type, type_name
 from ..autograd.folded import FREED, Folded
-from ..autograd.metadata import sum_to
+from ..autograd.halves import HALF
+from ..autograd.metadata import sum_rows, sum_to
 from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
 from ..autograd.record import apply, apply_inplace, finish
-from ..autograd.variable import INFERENCE, NO_EDGE, Variable, accumulator_of, find_edge, new, wrap
+from ..autograd.variable import INFERENCE, NO_EDGE, Variable, accumulator_of, find_edge, new, version_of, wrap
 from ..autograd.views import DEFAULT, ViewMeta, check_writable, make_view
 from ..dtypes import ALL
 from ..warning import warn_once
 from . import rule as book
-from .numerics import sum_rows
 from .reductions import wrap_dims
 from .rule import FUNCTIONS, METHODS, Rule, function
 from .shapes import TBackward0, UnsafeViewBackward0
 
-_multiply, _add_to = operator.matmul, operator.iadd
+_multiply = operator.matmul
 _BOOL = np.dtype(bool)
 
 
@@ -86,9 +86,9 @@ class _TwoMatrices(Rule):
         to_a = to_b = None
         if type(g) is np.ndarray:
             if b is not None:
-                to_a = g @ b.T
+                to_a = g.dot(b.T)  # what g @ b.T is for matrices, with less around it
             if a is not None:
-                to_b = (g.T @ a).T if right[0] == size else a.T @ g
+                to_b = g.T.dot(a).T if right[0] == size else a.T.dot(g)
         else:
             for factor in sorted(self.factors):  # PyTorch goes by their names
                 if factor == self.factors[0] and b is not None:
@@ -127,8 +127,11 @@ class MmBackward0(_TwoMatrices):
 @function
 def mm(input, mat2):
     """The product of two matrices (torch.mm)."""
-    _tensors("mm", input=input, mat2=mat2)
-    x, y = input._data, mat2._data
+    try:
+        x, y = input._data, mat2._data
+    except AttributeError:
+        _tensors("mm", input=input, mat2=mat2)
+        raise
     if (
         x.dtype is not y.dtype
         or x.ndim != 2
@@ -139,7 +142,7 @@ def mm(input, mat2):
         _check_mm(x, y)
     state = THREAD.state
     out = new(book.Tensor)
-    out._data = state.run(_multiply, x, y)
+    out._data = state.run(_multiply, x, y) if x.dtype is HALF else state.run(x.dot, y)  # with less around it
     out._box = out._meta = node = None
     ea, eb = input._edge or find_edge(input), mat2._edge or find_edge(mat2)
     if (ea is NO_EDGE and eb is NO_EDGE) or not state.grad:
@@ -318,11 +321,10 @@ def linear(input, weight, bias=None):
     y = w.T
     out = new(book.Tensor)
     try:
-        out._data = product = x.dot(y)  # what x @ y is for matrices, with less around it
+        out._data = state.run(_add_product, c, x, y)
     except ValueError:
         _check_addmm(c, x, y)
         raise
-    state.run(_add_to, product, c)
     out._box = out._meta = None
     edge, seen = input._edge or find_edge(input), input._box
     out._edge = node = new(Layer)
@@ -347,6 +349,12 @@ def linear(input, weight, bias=None):
         finish(state, TBackward0, (weight,), (turned,), turn, turn.args)
         finish(state, AddmmBackward0, (bias, input, turned), (out,), node, node.args)
     return out
+
+
+def _add_product(c, x, y):
+    product = x.dot(y)  # what x @ y is for matrices, with less around it
+    product += c
+    return product
 
 
 class Layer(Folded):
@@ -396,8 +404,15 @@ def _any_linear(input, weight, bias):
         return matmul(input, weight.t())
     if x.ndim == 2:
         return addmm(bias, input, weight.t())
-    if bias._data.ndim != 1 or not (x.flags.c_contiguous and bias._data.flags.c_contiguous):
-        return matmul(input, weight.t()).add_(bias)
+    c = bias._data
+    if c.ndim != 1 or not (x.flags.c_contiguous and c.flags.c_contiguous):
+        out = matmul(input, weight.t())
+        if c.ndim != 1 or len(c) not in (1, out._data.shape[-1]):
+            return out.add_(bias)
+        added = out + bias
+        if added._box is not INFERENCE:
+            added._box = [version_of(out) + 1]  # PyTorch writes into `out`, which nobody else sees
+        return added
     flat = input.view(-1, x.shape[-1]) if x.shape[-1] else input.reshape(math.prod(x.shape[:-1]), 0)
     return addmm(bias, flat, weight.t()).view(*x.shape[:-1], weight._data.shape[0])
 
@@ -813,8 +828,11 @@ def matmul(input, other):
     Two matrices are an mm. A batch times one matrix is folded into a tall matrix first; two batches are expanded to a
     common shape and multiplied by bmm.
     """
-    _tensors("matmul", input=input, other=other)
-    x, y = input._data, other._data
+    try:
+        x, y = input._data, other._data
+    except AttributeError:
+        _tensors("matmul", input=input, other=other)
+        raise
     n, m = x.ndim, y.ndim
     if n == 2 and m == 2:
         return mm(input, other)

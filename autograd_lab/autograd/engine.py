@@ -138,6 +138,7 @@ class BackwardPass:
                     buffers[node] = g
                     node = heapreplace(ready, (node.priority, node))[1]
                     g = buffers.pop(node)
+            edges = node._next
             if simple and node.hooks is None and node.plain and g is not None:
                 saved = node.saved
                 if watch is not None:
@@ -170,7 +171,6 @@ class BackwardPass:
                 if special:
                     self._deliver_all(node, grads)
                     continue
-            edges = node._next
             if type(edges) is not tuple:
                 edges = (edges,)
             for fn, g in zip(edges, grads if type(grads) is tuple else (grads,)):  # noqa: B905 - `strict` costs too much

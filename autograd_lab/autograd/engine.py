@@ -268,7 +268,7 @@ class BackwardPass:
                 node, slots
             )  # what autograd.grad is asked for, before the hooks of a node that goes on
         leaf = node.variable if isinstance(node, AccumulateGrad) else None
-        leaf_hooks = leaf._meta.hooks if leaf is not None and leaf._meta is not None else None
+        leaf_hooks = leaf._meta.hooks if leaf is not None and leaf.is_leaf else None  # it may be none now
         if leaf_hooks:
             slots = [self._tensor_hooks(node, 0, leaf_hooks, slots[0])]
         if hooks is not None:

@@ -407,7 +407,7 @@ def _any_linear(input, weight, bias):
     c = bias._data
     if c.ndim != 1 or not (x.flags.c_contiguous and c.flags.c_contiguous):
         out = matmul(input, weight.t())
-        if c.ndim != 1 or len(c) not in (1, out._data.shape[-1]):
+        if c.ndim != 1 or not out._data.ndim or len(c) not in (1, out._data.shape[-1]):
             return out.add_(bias)
         added = out + bias
         if added._box is not INFERENCE:

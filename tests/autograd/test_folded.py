@@ -222,6 +222,20 @@ for shape in ((3,), (2, 3), (2, 2, 3), (0, 3)):
                 name = f"{shape} {tuple(bias.shape)} {bias.is_contiguous()} {apart} {tracked}"
                 out[name] = graph(y.grad_fn), y._version, y._is_view(), y.stride(), z._version, z._is_view()
 """,
+    "a_weight_without_rows_and_a_bias_too_many": "F.linear(x[0], w[0], torch.ones(2, 4))",
+    "a_hook_of_a_leaf_that_is_none_any_more": """
+seen = []
+s = torch.ones((), requires_grad=True)
+s.register_hook(lambda g: seen.append(g.item()))
+y = s + s
+s.detach_()
+s[...] = y.clone()
+try:
+    y.sum().backward()
+except RuntimeError as error:
+    out['refused'] = str(error)
+out['r'] = seen
+""",
     "a_class_that_there_is_not": "loss(F.linear(x, w, b) * 1, ignore_index=-1); t[0] = 4; loss(F.linear(x, w, b))",
     "a_negative_class": "t[0] = -3; loss(F.linear(x, w, b))",
     "a_class_that_is_ignored": "t[0] = -100; l = loss(F.linear(x, w, b)); l.backward(); out['r'] = l.item(), grads()",

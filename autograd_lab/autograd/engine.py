@@ -23,7 +23,7 @@ from .hooks import as_tensor, check_value, keep_gradient, run_node_hooks, run_te
 from .metadata import EXPECTED, expected_in, fitted, fold
 from .modes import THREAD
 from .needed import needed_nodes
-from .node import LEAVES, AccumulateGrad
+from .node import LEAVES, AccumulateGrad, Node
 from .threads import in_another_thread
 from .variable import Variable
 
@@ -268,7 +268,7 @@ class BackwardPass:
                 node, slots
             )  # what autograd.grad is asked for, before the hooks of a node that goes on
         leaf = node.variable if isinstance(node, AccumulateGrad) else None
-        leaf_hooks = leaf._meta.hooks if leaf is not None and leaf.is_leaf else None  # it may be none now
+        leaf_hooks = leaf._meta.hooks if leaf is not None and not isinstance(leaf._edge, Node) else None
         if leaf_hooks:
             slots = [self._tensor_hooks(node, 0, leaf_hooks, slots[0])]
         if hooks is not None:

@@ -13,11 +13,7 @@ from .saved import FREED
 
 
 class Folded(Node):
-    """A node that stands for two. A subclass computes both VJPs in one, and tells in `unfold` what the two would hold."""
-
-    def unfold(self):
-        """Become the first of the two nodes, and make the second. Returns this object."""
-        raise NotImplementedError
+    """A node that stands for two. A subclass computes both VJPs in one; its `unfold` becomes the first and makes the second."""
 
     def release(self):
         self.saved, self.versions = FREED, None
@@ -26,4 +22,4 @@ class Folded(Node):
         self.unfold().check_version(i, self.saved[i])  # it is the nodes that are shown which complain
 
 
-__all__ = ["FREED", "Folded"]
+__all__ = ["Folded"]

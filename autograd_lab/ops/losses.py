@@ -10,11 +10,12 @@ import operator
 import numpy as np
 
 from ..autograd.errors import not_for, other_type
-from ..autograd.folded import FREED, Folded
+from ..autograd.folded import Folded
 from ..autograd.metadata import sum_rows
 from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
 from ..autograd.record import finish
+from ..autograd.saved import FREED
 from ..autograd.variable import INFERENCE, NO_EDGE, Variable, find_edge, new, wrap
 from ..creation import follow
 from . import activations, both, numerics

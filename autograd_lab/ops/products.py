@@ -11,12 +11,13 @@ import operator
 import numpy as np
 
 from ..autograd.errors import CPP_NAMES, not_for, other_type, type_name
-from ..autograd.folded import FREED, Folded
+from ..autograd.folded import Folded
 from ..autograd.halves import HALF
 from ..autograd.metadata import sum_rows, sum_to
 from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
 from ..autograd.record import apply, apply_inplace, finish
+from ..autograd.saved import FREED
 from ..autograd.variable import INFERENCE, NO_EDGE, Variable, accumulator_of, find_edge, new, version_of, wrap
 from ..autograd.views import DEFAULT, ViewMeta, check_writable, make_view
 from ..dtypes import ALL

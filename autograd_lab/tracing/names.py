@@ -72,7 +72,7 @@ def name_in(frame: FrameType, value: Any, deep: bool = True) -> str:
             if held is value and not name.startswith(_HIDDEN):
                 return name
         if variables is not shared:
-            name = _GLOBALS.name(shared, value)
+            name = _global_name(shared, value)
             if name:
                 return name
         if not deep:
@@ -90,7 +90,7 @@ def name_in(frame: FrameType, value: Any, deep: bool = True) -> str:
 _HIDDEN = ("_", "@")  # how names begin that are not the user's
 
 
-class Names:
+class _Names:
     """The variables of a namespace by the ids of what they hold, which is itself not kept alive."""
 
     def __init__(self, space: dict[str, Any]) -> None:
@@ -109,19 +109,16 @@ class Names:
         return name
 
 
-class _Globals:
-    """The names in one namespace, for it is asked for tensor after tensor."""
-
-    known = Names({})
-
-    def name(self, space: dict[str, Any], value: Any) -> str:
-        """The first variable of `space` that is `value`, or ''."""
-        if space is not self.known.space or len(space) != self.known.size:
-            self.known = Names(space)
-        return self.known.name(value)
+_known = _Names({})  # of the namespace that was asked last, for it is asked for tensor after tensor
 
 
-_GLOBALS = _Globals()
+def _global_name(space: dict[str, Any], value: Any) -> str:
+    """The first variable of `space` that is `value`, or ''. One that a function gave another value may be overlooked."""
+    global _known
+    known = _known
+    if space is not known.space or len(space) != known.size:
+        known = _known = _Names(space)
+    return known.name(value)
 
 
 @lru_cache(maxsize=10_000)  # for its type checker no class is hashable: hence the comment where it is called

@@ -29,17 +29,15 @@ from .trace import Trace
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
 
 
-_OURS: set[str] = set()
-_THEIRS: set[str] = set()
-"""Files of this package, and others: asked for several frames of every operation, so the answers are kept."""
+class _Ours(dict[str, bool]):
+    """{file: whether it is one of this package}; asked for several frames of every operation, so the answers are kept."""
+
+    def __missing__(self, file: str) -> bool:
+        ours = self[file] = file.startswith(_PACKAGE)
+        return ours
 
 
-def _is_ours(file: str) -> bool:
-    ours = file.startswith(_PACKAGE)
-    (_OURS if ours else _THEIRS).add(file)
-    return ours
-
-
+_IS_OURS = _Ours()
 _NOBODY = None, -1
 SMALL = 1 << 12  # of so many numbers at most the base is copied when a view of it is written
 _LARGE = 1 << 16  # larger arrays are not copied but kept: 64k numbers are far more than a trace shows
@@ -611,10 +609,7 @@ class Recorder:
 def _user_frame():
     """The innermost frame outside this package: the user's line that is running."""
     frame = sys._getframe(2)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if file not in _OURS and (file in _THEIRS or not _is_ours(file)):
-            break
+    while frame is not None and _IS_OURS[frame.f_code.co_filename]:
         frame = frame.f_back
     return frame
 
@@ -622,10 +617,7 @@ def _user_frame():
 def _user_call():
     """That frame, and the frame of ours that it called: the same for all the operations of one call."""
     call, frame = None, sys._getframe(2)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if file not in _OURS and (file in _THEIRS or not _is_ours(file)):
-            break
+    while frame is not None and _IS_OURS[frame.f_code.co_filename]:
         call, frame = frame, frame.f_back
     return frame, call
 

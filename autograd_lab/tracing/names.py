@@ -66,59 +66,21 @@ def name_in(frame: FrameType, value: Any, deep: bool = True) -> str:
     here: FrameType | None = frame
     while here is not None:
         variables, shared = here.f_locals, here.f_globals
-        scopes = (variables,) if variables is shared else (variables, shared)
-        own = dict(shared) if variables is shared else variables  # that of a function is a copy already
-        for name, held in own.items():
-            if held is value and not name.startswith(_HIDDEN):
-                return name
-        if variables is not shared:
-            name = _global_name(shared, value)
-            if name:
-                return name
+        scopes = (variables, shared) if variables is not shared else (shared,)
+        for scope in scopes:
+            for name, held in dict(scope).items():
+                if held is value and not name.startswith(("_", "@")):
+                    return name
         if not deep:
             return ""
         for scope in scopes:
             for name, held in dict(scope).items():
-                if _can_hold(type(held)) and not name.startswith(_HIDDEN):  # type: ignore[arg-type]
+                if _can_hold(type(held)) and not name.startswith(("_", "@")):  # type: ignore[arg-type]
                     found = _inside(name, held, value)
                     if found:
                         return found
         here = None if here.f_code.co_name == "<module>" else here.f_back
     return ""
-
-
-_HIDDEN = ("_", "@")  # how names begin that are not the user's
-
-
-class _Names:
-    """The variables of a namespace by the ids of what they hold, which is itself not kept alive."""
-
-    def __init__(self, space: dict[str, Any]) -> None:
-        self.space, self.size = space, len(space)
-        held = dict(space)  # another thread may be at work in it
-        self.names = dict(zip(map(id, reversed(held.values())), reversed(held), strict=True))
-
-    def name(self, value: Any) -> str:
-        """The first of the user's variables that is `value`, or ''."""
-        name = self.names.get(id(value), "")
-        if name.startswith(_HIDDEN) or (name and self.space.get(name) is not value):
-            for name, held in dict(self.space).items():
-                if held is value and not name.startswith(_HIDDEN):
-                    return name
-            return ""
-        return name
-
-
-_known = _Names({})  # of the namespace that was asked last, for it is asked for tensor after tensor
-
-
-def _global_name(space: dict[str, Any], value: Any) -> str:
-    """The first variable of `space` that is `value`, or ''. One that a function gave another value may be overlooked."""
-    global _known
-    known = _known
-    if space is not known.space or len(space) != known.size:
-        known = _known = _Names(space)
-    return known.name(value)
 
 
 @lru_cache(maxsize=10_000)  # for its type checker no class is hashable: hence the comment where it is called

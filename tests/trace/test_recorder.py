@@ -390,6 +390,33 @@ def test_a_gradient_that_is_used_bears_its_owners_name():
     assert "w.grad" in [t["name"] for t in trace.tensors]
 
 
+def test_a_gradient_that_a_function_calls_otherwise_bears_it_too():
+    w = leaf(3.0)
+
+    def update():
+        g = w.grad
+        with torch.no_grad():
+            w.sub_(0.1 * g)
+
+    with lab.record() as trace:
+        (w * w).backward()
+        update()
+    names = [t["name"] for t in trace.tensors]
+    assert "w.grad" in names
+    assert "g" not in names
+
+
+def test_a_global_has_the_name_of_now():
+    """A function's namespace may have changed since the last recording."""
+    space = {}
+    exec("def f():\n    return u * v", space)
+    for _ in range(3):
+        space.update(u=leaf(1.0), v=leaf(2.0))
+        with lab.record() as trace:
+            space["f"]()
+        assert {"u", "v"} <= {t["name"] for t in trace.tensors}
+
+
 def test_what_a_pass_was_asked_for():
     """The roots, the inputs, and whose gradient a result of autograd.grad is."""
     x, w = leaf(2.0), leaf(3.0)

@@ -251,9 +251,9 @@ def test_what_the_student_calls_lab_stays_as_it_was(engine):
 def test_files_handed_in_beside_the_notebook_lie_beside_it(engine, careful):
     """A module is imported, data is read; one that is called like a module of Python's takes nobody's place."""
     files = {
-        "helper.py": b"import random\n\ndef twice(x):\n    return 2 * x if random.random else None\n",
+        "helper.py": b"import zipapp\n\ndef twice(x):\n    return 2 * x if zipapp.create_archive else None\n",
         "data/seven.txt": b"7",
-        "random.py": b"raise SystemExit",
+        "zipapp.py": b"raise SystemExit",
         "numpy.py": b"raise SystemExit",
     }
     answers = {

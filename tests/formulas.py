@@ -222,8 +222,52 @@ def before(shapes, k, dim):
     return sum(s[dim] for s in shapes[:k] if s != (0,))
 
 
-def identity(x):
-    return x
+def _polygamma(n, x):
+    """Counted up to where the asymptotic series holds."""
+    if x <= 0 and x == int(x):
+        return math.nan if n == 0 else math.inf
+    total = 0.0
+    while x < 25:
+        total += -1 / x if n == 0 else (-1) ** (n + 1) * math.factorial(n) / x ** (n + 1)
+        x += 1
+    bernoulli = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730)
+    if n == 0:
+        return total + math.log(x) - 1 / (2 * x) - sum(b / (2 * k * x ** (2 * k)) for k, b in enumerate(bernoulli, 1))
+    series = math.factorial(n - 1) / x**n + math.factorial(n) / (2 * x ** (n + 1))
+    for k, b in enumerate(bernoulli, 1):
+        series += b * math.factorial(2 * k + n - 1) / (math.factorial(2 * k) * x ** (2 * k + n))
+    return total + (-1) ** (n + 1) * series
+
+
+def polygamma(n, x):
+    return np.vectorize(lambda x: _polygamma(n, float(x)), otypes=[float])(x)
+
+
+def bessel(n):
+    def series(x):
+        return sum((x / 2) ** (2 * k + n) / (math.factorial(k) * math.factorial(k + n)) for k in range(80))
+
+    return np.vectorize(series, otypes=[float])
+
+
+def _erfinv(y):
+    if abs(y) >= 1:
+        return math.copysign(math.inf, y) if abs(y) == 1 else math.nan
+    low, high = -6.0, 6.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if math.erf(middle) < y else (low, middle)
+    return (low + high) / 2
+
+
+def xlogy(a, b):
+    a, b = np.broadcast_arrays(a, b)
+    return np.where((a == 0) & ~np.isnan(b), 0.0, a * np.log(b))
+
+
+def mvlgamma(x, p):
+    x = np.asarray(x)
+    return sum(VOCABULARY["lgamma"](x - j / 2) for j in range(p)) + p * (p - 1) / 4 * math.log(math.pi)
 
 
 VOCABULARY = {
@@ -245,7 +289,16 @@ VOCABULARY |= {
     "erf": SPECIAL(math.erf, otypes=[float]),
     "lgamma": SPECIAL(lambda x: math.inf if x <= 0 and x == int(x) else math.lgamma(x), otypes=[float]),
     "sigmoid": lambda x: 1 / (1 + np.exp(-np.asarray(x))),
-    "square": np.square,
+    "digamma": lambda x: polygamma(0, x),
+    "erfc": SPECIAL(math.erfc, otypes=[float]),
+    "erfinv": SPECIAL(_erfinv, otypes=[float]),
+    "i0": bessel(0),
+    "i1": bessel(1),
+    "Phi": SPECIAL(lambda x: math.erfc(-x / math.sqrt(2)) / 2, otypes=[float]),
+    "phi": lambda x: np.exp(-np.square(x) / 2) / math.sqrt(2 * math.pi),
+    "clamp": lambda x, low=None, high=None: np.minimum(np.maximum(x, -np.inf if low is None else low), np.inf if high is None else high),
+    "arange": np.arange,
+    "nan_to_num": lambda x, nan, posinf, neginf: np.nan_to_num(x, nan=nan or 0.0, posinf=posinf, neginf=neginf),
     "sum": _reduction(np.sum),
     "mean": _reduction(np.mean),
     "prod": prod,
@@ -287,7 +340,7 @@ VOCABULARY |= {
     for f in (
         spread, flip, transpose, unpermute, reshape, select, narrow, slices, select_scatter, slice_scatter, diagonal,
         diagonal_scatter, index_select, index_add, index_copy, index_fill, gather, scatter, scatter_add, picked, put, index_put,
-        masked_scatter, before, identity,
+        masked_scatter, before, polygamma, xlogy, mvlgamma,
     )
 }  # fmt: skip
 try:

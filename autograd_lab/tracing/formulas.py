@@ -269,7 +269,7 @@ class _Simplifier(ast.NodeTransformer):
             rest = [*args[1:], *[k.value for k in keywords]]
             if all(map(is_constant, rest)):
                 return literal(SIZES[name](self.shapes[args[0].id], *map(_value, rest)))
-        keywords = [k for k in keywords if not (isinstance(k.value, ast.Constant) and k.value.value in (None, False))]
+        keywords = [k for k in keywords if not (isinstance(k.value, ast.Constant) and (k.value.value is None or k.value.value is False))]
         return ast.Call(node.func, args, keywords)
 
 

@@ -260,6 +260,65 @@ def _erfinv(y):
     return (low + high) / 2
 
 
+def product_of_others(a, dim=None):
+    """For each element the product of the others along the dims."""
+    a = np.asarray(a)
+    if dim is None or not a.ndim:
+        flat = a.reshape(-1)
+        return np.array([np.prod(np.delete(flat, i)) for i in range(flat.size)]).reshape(a.shape)
+    return np.stack([np.prod(np.delete(a, i, dim), dim) for i in range(a.shape[dim])], dim) if a.shape[dim] else a
+
+
+def omitting_each(g, a, dim):
+    """For each i the sum over k >= i of g[k] times the product of all a[j], j <= k, but a[i]."""
+    if not np.ndim(a):
+        return g
+    g, a = np.moveaxis(g, dim, 0), np.moveaxis(np.asarray(a), dim, 0)
+    found = np.zeros(a.shape)
+    for i in range(len(a)):
+        for k in range(i, len(a)):
+            found[i] += g[k] * np.prod(np.delete(a[: k + 1], i, 0), 0)
+    return np.moveaxis(found, 0, dim)
+
+
+def later_shares(g, a, y, dim):
+    """For each i the sum over k >= i of g[k] * exp(a[i] - y[k])."""
+    if not np.ndim(a):
+        return g
+    g, a, y = (np.moveaxis(np.asarray(x), dim, 0) for x in (g, a, y))
+    rows = [(g[i:] * np.exp(a[i] - y[i:])).sum(0) for i in range(len(a))]
+    return np.moveaxis(np.array(rows).reshape(a.shape), 0, dim)
+
+
+def places(a, dim):
+    """The place of each element along a dim."""
+    return np.indices(np.shape(a))[dim] if np.ndim(a) else np.zeros((), int)
+
+
+def picked_along(a, dim, index, keepdim=False):
+    """The elements at the places `index` along a dim, which has gone from it or has size one."""
+    if not np.ndim(a):
+        return a
+    index = np.asarray(index) if keepdim else np.expand_dims(index, dim)
+    found = np.take_along_axis(np.asarray(a), index, dim)
+    return found if keepdim else np.squeeze(found, dim)
+
+
+def norm(x, p=2, dim=None, keepdim=False):
+    """(sum of |x| ** p) ** (1 / p); the largest or smallest |x| for p = inf or -inf, for p = 0 how many are not 0."""
+    x, kind = np.abs(x), {"axis": _dims(x, dim), "keepdims": bool(keepdim)}
+    if abs(p) == math.inf:
+        return x.max(**kind) if p > 0 else x.min(**kind)
+    return (x != 0).sum(**kind) if p == 0 else (x**p).sum(**kind) ** (1 / p)
+
+
+def _arg(of):
+    def run(x, dim=None, keepdim=False):
+        return of(x, axis=dim, keepdims=bool(keepdim)) if np.ndim(x) else np.zeros((), int)
+
+    return run
+
+
 def xlogy(a, b):
     a, b = np.broadcast_arrays(a, b)
     return np.where((a == 0) & ~np.isnan(b), 0.0, a * np.log(b))
@@ -304,6 +363,8 @@ VOCABULARY |= {
     "prod": prod,
     "amax": _reduction(np.max),
     "amin": _reduction(np.min),
+    "argmax": _arg(np.argmax),
+    "argmin": _arg(np.argmin),
     "nansum": _reduction(np.nansum),
     "any": _reduction(np.any),
     "all": _reduction(np.all),
@@ -340,7 +401,7 @@ VOCABULARY |= {
     for f in (
         spread, flip, transpose, unpermute, reshape, select, narrow, slices, select_scatter, slice_scatter, diagonal,
         diagonal_scatter, index_select, index_add, index_copy, index_fill, gather, scatter, scatter_add, picked, put, index_put,
-        masked_scatter, before, polygamma, xlogy, mvlgamma,
+        masked_scatter, before, polygamma, xlogy, product_of_others, omitting_each, later_shares, places, picked_along, norm, mvlgamma,
     )
 }  # fmt: skip
 try:

@@ -856,7 +856,7 @@ class LdexpBackward0(Rule):
         return a * np.exp2(b)
 
     def vjp(self, g, b, y):
-        return g * 2**b if self.needs(0) else None, g * y * math.log(2) if self.needs(1) else None
+        return g * 2.0**b if self.needs(0) else None, g * y * math.log(2) if self.needs(1) else None
 
 
 class CopysignBackward0(Rule):

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..autograd.errors import CPP_NAMES, not_for
 from ..autograd.halves import HALF
+from ..autograd.metadata import cast
 from ..autograd.modes import THREAD, WATCHERS, tell
 from ..autograd.record import apply, apply_inplace, edges_of, finish, make_node, wanted
 from ..autograd.variable import Variable, wrap
@@ -856,7 +857,9 @@ class LdexpBackward0(Rule):
         return a * np.exp2(b)
 
     def vjp(self, g, b, y):
-        return g * 2.0**b if self.needs(0) else None, g * y * math.log(2) if self.needs(1) else None
+        if self.needs(0) and both.array_of(b).dtype.kind != "f":
+            b = cast(b, both.array_of(g).dtype)  # NumPy knows no 2 ** -1 among integers
+        return g * 2**b if self.needs(0) else None, g * y * math.log(2) if self.needs(1) else None
 
 
 class CopysignBackward0(Rule):

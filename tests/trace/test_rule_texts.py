@@ -1,0 +1,230 @@
+"""Every rule's text is true: Math gives the result and VJP what is sent, for each node that the table of calls makes."""
+
+import contextlib
+import functools
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import autograd_lab as torch
+from autograd_lab.autograd.metadata import fold
+from autograd_lab.autograd.modes import THREAD
+from autograd_lab.autograd.saved import FREED
+from autograd_lab.autograd.variable import NO_EDGE, Variable
+from autograd_lab.ops.rule import RULES
+from autograd_lab.tracing import formulas, rules
+from autograd_lab.tracing.builder import _further
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from formulas import VOCABULARY
+from operations import CALLS
+
+UNEVALUATED: dict[str, str] = {}
+"""Rules whose text cannot be evaluated, and why."""
+
+rng = np.random.default_rng(7)
+
+
+class Watcher:
+    """Stands in the recorder's place and holds each node against the text of its rule when it is made."""
+
+    def __init__(self):
+        self.seen = {}  # rule -> how many claims about results and operands were compared
+        self.wrong = {}  # rule -> what did not agree
+        self.known = {}
+        self.call = ""
+
+    def __getattr__(self, name):
+        return lambda *args, **kwargs: None
+
+    def operation(self, rule, inputs, outputs, node, args):
+        if node is not None:
+            self.compare(rule, inputs, outputs, node, [t._data if isinstance(t, Variable) else t for t in inputs])
+        for t in (*inputs, *outputs):
+            if isinstance(t, Variable):
+                self.known[id(t)] = t, np.array(t._data)
+
+    def writing(self, target, *_):
+        self.known[id(target)] = target, np.array(target._data)
+
+    def written(self, rule, inputs, target, node, name, args):
+        arrays = [t._data if isinstance(t, Variable) else t for t in inputs]
+        if id(target) in self.known:
+            arrays[0] = self.known[id(target)][1]
+        if node is not None:
+            self.compare(rule, inputs, (target,), node, arrays)
+        self.known[id(target)] = target, np.array(target._data)
+
+    def compare(self, rule, inputs, outputs, node, arrays):
+        state = THREAD.state
+        grad, watch = state.grad, state.watch
+        state.grad, state.watch = False, None
+        state.refresh()
+        try:
+            with np.errstate(all="ignore"):
+                self._compare(type(node), outputs, node, arrays)
+        finally:
+            state.grad, state.watch = grad, watch
+            state.refresh()
+
+    def _compare(self, rule, outputs, node, arrays):
+        name = rule.__name__
+        if node.kind != "op" or not hasattr(rule, "inputs"):
+            return
+        count = self.seen.setdefault(name, [0, 0])
+        extras = getattr(rule, "extras", 0)
+        given = arrays[: len(arrays) - extras]
+        saved = dict(zip(rule.inputs[len(rule.inputs) - extras :], arrays[len(arrays) - extras :], strict=True)) if extras else {}
+        values = [t._data if isinstance(t, Variable) else t for t in node.saved] if node.saved is not FREED else []
+        saved |= {n: x for n, x in zip(node.saves, values, strict=False) if n not in saved and x is not None}
+        params, rest = {}, {}
+        for key, x in zip((*node.keeps, *_further(rule)), node.args, strict=False):
+            plain = isinstance(x, bool | int | float | str | None) or (
+                isinstance(x, tuple | list) and all(isinstance(y, bool | int | float | str | None) for y in x)
+            )
+            params[key] = x if plain else f"<{type(x).__name__}>"
+            if not plain:
+                rest[key] = x
+        call = rules.bound(rule, rules.rule_texts(rule), given, [t._data for t in outputs], saved, params, np.shape)
+        gs = [
+            rng.normal(size=t._data.shape).astype(t._data.dtype)
+            if t._data.dtype.kind == "f" and (node.plain or t._data.size)  # an empty result was not asked for
+            else None
+            for t in outputs
+        ]
+        for left, right in call.maths:
+            if left in call.things and np.size(call.things[left]) == 0 and not node.plain:
+                continue
+            self.claim(name, call, left, right, call.things.get(left), rest, count, 0)
+        for nr, t in enumerate(outputs):
+            left = "y" if len(outputs) == 1 else f"y{nr}"
+            if gs[nr] is not None and not any(call.things.get(k) is call.things[left] for k, _ in call.maths):
+                self.fault(name, f"no Math for {left}")
+        try:
+            sent = node.vjp(gs[0] if node.plain else gs[: node.n_outputs], *values)
+        except (NotImplementedError, RuntimeError) as error:  # PyTorch has no derivative either
+            if "implemented" not in str(error):
+                return  # the gradient cannot be sent: there is none to compare with
+            sent = (None,) * len(node._edges)
+        sent = sent if isinstance(sent, tuple) else (sent,)
+        if node.fold is not None:
+            sent = fold(node, sent)
+        rest |= {"g": gs[0]} | {f"g{k}": g for k, g in enumerate(gs)}
+        for i, (edge, g) in enumerate(zip(node._edges, sent, strict=False)):
+            if edge is NO_EDGE:
+                continue
+            letter, formula = call.sends[i] if i < len(call.sends) else ("", "")
+            if isinstance(formula, formulas.ast.Name) and formula.id == "nothing":
+                count[1] += 1
+                if g is not None:
+                    self.fault(name, f"operand {i} is sent {g}, not nothing")
+                continue
+            g = g._data if isinstance(g, Variable) else g
+            if g is None:
+                self.fault(name, f"operand {i} is sent nothing")
+                continue
+            self.claim(name, call, f"to {letter or i}", formula, g, rest, count, 1, given[i])
+
+    def claim(self, name, call, what, formula, right, rest, count, kind, operand=None):
+        """Compare one claim with the value that the engine has for it."""
+        count[kind] += 1
+        if isinstance(formula, str):
+            self.fault(name, f"{what}: {formula!r} is no formula")
+            return
+        names = {**{k: v for k, v in call.things.items() if v is not None}, **rest}
+        try:
+            formula, needed = formulas.inlined(formula, call.definitions)
+            for _ in needed:
+                for key, part in needed.items():
+                    if key not in names and formulas.names_in(part) <= names.keys():
+                        names[key] = formulas.evaluate(part, names, VOCABULARY)
+            found = np.asarray(formulas.evaluate(formula, names, VOCABULARY))
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with a text is reported with its rule
+            self.fault(name, f"{what}: {formulas.written(formula)}: {type(error).__name__}: {error}")
+            return
+        right = np.asarray(right)
+        if operand is not None and found.shape != right.shape:
+            if formulas.is_constant(formula):
+                found = np.broadcast_to(found, right.shape)
+            elif _spans(found.shape, right.shape):
+                found = VOCABULARY["sum_to_size"](found, right.shape)
+        loose = 2e-2 if right.dtype.itemsize == 2 else 1e-4 if right.dtype.itemsize == 4 else 1e-7
+        if found.shape != right.shape or not np.allclose(
+            found.astype(float), right.astype(float), loose, loose * (1 + np.abs(right[np.isfinite(right)]).max(initial=0)) * 0.1, True
+        ):
+            self.fault(name, f"{what}: {formulas.written(formula)} is {found.tolist()}, not {right.tolist()}"[:600])
+
+    def fault(self, name, text):
+        self.wrong.setdefault(name, []).append(f"[{self.call}] {text}")
+
+
+def _spans(large, small):
+    """Whether broadcasting makes the shape `large` of `small`."""
+    pairs = zip(small[::-1], large[::-1], strict=False)
+    return len(small) <= len(large) and all(n in (1, m) for n, m in pairs)
+
+
+def tensors_in(result):
+    """The tensors of a result, which may be a tuple of tuples."""
+    if isinstance(result, tuple | list):
+        return [t for part in result for t in tensors_in(part)]
+    return [result] if isinstance(result, Variable) else []
+
+
+@functools.cache
+def run():
+    """All calls of the table, forward and backward, under one watcher."""
+    watcher = Watcher()
+    state = THREAD.state
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for call in CALLS:
+            watcher.call = call.name
+            state.watch = watcher
+            state.refresh()
+            try:
+                outs = [t for t in tensors_in(call.run(torch, call.tensors(torch))) if t.requires_grad]
+                if outs:
+                    gs = [torch.tensor(rng.normal(size=tuple(t.shape)), dtype=t.dtype, requires_grad=True) for t in outs]
+                    with contextlib.suppress(NotImplementedError, RuntimeError):
+                        torch.autograd.backward(outs, gs, create_graph=True)
+            finally:
+                state.watch = None
+                state.refresh()
+    return watcher
+
+
+ABSTRACT = {name for name, rule in RULES.items() if rule.__subclasses__() and "forward" not in rule.__dict__}
+
+
+@pytest.mark.parametrize("name", sorted(RULES.keys() - ABSTRACT))
+def test_the_text_is_true(name):
+    watcher = run()
+    assert name in watcher.seen, "no call in tests/operations.py makes this node"
+    if name not in UNEVALUATED:
+        assert not watcher.wrong.get(name), "\n".join(watcher.wrong[name][:4])
+        assert all(watcher.seen[name])
+
+
+def test_few_texts_are_words():
+    assert len(UNEVALUATED) <= 15
+
+
+if __name__ == "__main__":  # a table of what is wrong: python tests/trace/test_rule_texts.py [page]
+    watcher = run()
+    pages = sys.argv[1:]
+    bad = unseen = 0
+    for name, rule in RULES.items():
+        page = rule.__module__.rpartition(".")[2]
+        if (pages and page not in pages and name not in pages) or name in ABSTRACT:
+            continue
+        if name not in watcher.seen:
+            unseen += 1
+            print(f"{page}: {name}: no call")
+        elif name in watcher.wrong:
+            bad += 1
+            print(f"{page}: {name}: {len(watcher.wrong[name])} wrong\n    " + "\n    ".join(w[:230] for w in watcher.wrong[name][:3]))
+    print(f"{bad} wrong, {unseen} without a call")

@@ -34,7 +34,9 @@ class Call:
         made = {}
         for name, value in self.inputs.items():
             array = np.asarray(value)
-            made[name] = torch.tensor(array.tolist(), dtype=getattr(torch, str(array.dtype))).reshape(array.shape)
+            made[name] = torch.tensor(array.tolist(), dtype=getattr(torch, str(array.dtype))).reshape(
+                array.shape
+            )
             if array.dtype.kind == "f" and name.islower():
                 made[name].requires_grad_()
         return made
@@ -156,7 +158,7 @@ add_second("MulBackward1", "a ** 3", "a", a=M, g=N)
 add_second("MulBackward1", "torch.add(a, b, alpha=2.5)", "b", a=M, b=V, g=N)
 add_second("DivBackward1", "torch.maximum(a, b)", "a, b", a=M, b=[1.0, 0.0, 0.5], g=N)
 add("MulBackward1", "F.cross_entropy(a, T, label_smoothing=0.2)", a=SCORES, T=[2, 0])
-add("DivBackward1", "F.cross_entropy(a, T, W, label_smoothing=0.2, reduction='sum')", a=SCORES, T=[2, 0], W=[0.5, 1.0, 2.0])
+add_second("DivBackward1", "torch.minimum(a, b)", "a", a=M, b=[1.0, 0.0, 0.5], g=N)
 
 # -- functions of one tensor, element by element ------------------------------------------------------
 
@@ -520,18 +522,18 @@ add_second("UnfoldBackwardBackward0", "a.unfold(1, 2, 1)", "a", a=M, g=spread(2,
 
 # -- indexing and places ------------------------------------------------------------------------------
 
-I, J = [2, 0], [0, 0]
+TWO = [2, 0]
 MASK = [[True, False, True], [False, False, True]]
 PLACES = [[0, 2, 0], [1, 1, 2]]
 add("IndexBackward0", "a[I]", "a[:, I]", "a[[0, 0, 1]]", "a[MASK]", "a[I[:1] - 1, [1, 2]]", "a[:, [True, False, True]]", "a[[-1]]",
-    a=[[1.0, -2.0, 0.5], [3.0, 0.0, -1.0], [2.0, 4.0, 6.0]], I=I, MASK=[[True, False, True], [False, False, True], [False] * 3])  # fmt: skip
+    a=[[1.0, -2.0, 0.5], [3.0, 0.0, -1.0], [2.0, 4.0, 6.0]], I=TWO, MASK=[[True, False, True], [False, False, True], [False] * 3])  # fmt: skip
 add("IndexBackward0", "a[:, [2, 0, 2]]", "a[[0, 1], :, [3, 0]]", "a[[[0], [1]], [2, 0]]", "a[None, [1, 0], ..., [0, 2]]", a=CUBE)
 for _acc in ("False", "True"):
-    add("IndexPutBackward0", f"a.index_put((I,), b, accumulate={_acc})", f"a.clone().index_put_((I, J), c, accumulate={_acc})", a=spread(3, 2), b=[[5.0, 6.0], [-7.0, 8.0]], c=2.5, I=I, J=[0, 1])
+    add("IndexPutBackward0", f"a.index_put((I,), b, accumulate={_acc})", f"a.clone().index_put_((I, J), c, accumulate={_acc})", a=spread(3, 2), b=[[5.0, 6.0], [-7.0, 8.0]], c=2.5, I=TWO, J=[0, 1])
 add("IndexPutBackward0", "a.index_put((I,), b, accumulate=True)", a=spread(3, 2), b=[5.0, 6.0], I=[2, 2])
-add("IndexPutBackward0", "x = a.clone(); x[I] = b; x", "x = a.clone(); x[a > 0] = 2.0; x", a=spread(3, 2), b=[5.0, 6.0], I=I)
+add("IndexPutBackward0", "x = a.clone(); x[I] = b; x", "x = a.clone(); x[a > 0] = 2.0; x", a=spread(3, 2), b=[5.0, 6.0], I=TWO)
 add("IndexPutBackward0", "a.index_put((MASK,), b)", a=M, b=[7.0, 8.0, 9.0], MASK=MASK)
-add_second("IndexPutImplBackward0", "a[I]", "a", a=spread(3, 2), g=[[1.0, 2.0], [3.0, -4.0]], I=I)
+add_second("IndexPutImplBackward0", "a[I]", "a", a=spread(3, 2), g=[[1.0, 2.0], [3.0, -4.0]], I=TWO)
 add_second("IndexPutImplBackward0", "a[I]", "a", a=spread(3, 2), g=[[1.0, 2.0], [3.0, -4.0]], I=[1, 1])
 add("IndexSelectBackward0", "torch.index_select(a, 1, I)", "a.index_select(-1, I)", a=M, I=[2, 0, 2])
 add("IndexSelectBackward0", "a.index_select(0, I)", a=ONE, I=0)
@@ -627,6 +629,7 @@ add("RandomBackward0", "a.clone().random_(2, 9)", a=M)
 add("RandomBackward1", "a.clone().random_(9)", a=M)
 add("RandomBackward2", "a.clone().random_()", a=M)
 add("BernoulliBackward0", "torch.bernoulli(a)", a=UNIT)
+add("NotImplemented", "torch.bernoulli(a, 0.25)", a=M)
 add("BernoulliBackward1", "a.clone().bernoulli_(b)", "a.clone().bernoulli_(B)", a=M, b=UNIT, B=UNIT)
 add("BernoulliBackward2", "a.clone().bernoulli_(0.25)", a=M)
 add("PoissonBackward0", "torch.poisson(a)", a=POSITIVE)

@@ -836,7 +836,7 @@ class PreluKernelBackward0(Rule):
 class PreluKernelBackwardBackward0(GeneralRule):
     """The VJP of prelu as an operation of two results: (g, or g * w where a <= 0;  g * a where a <= 0).
 
-    VJP from h and k, the gradients of these: to g: h, or h * w + k * a where a <= 0;  to a: k * g and to w: h * g, where a <= 0.
+    VJP from h and k, the gradients of these: to g: h, or h * w + k * a where a < 0;  to a: k * g and to w: h * g, where a < 0.
     Shapes: w broadcasts.   Saves: g, a, w.
     """
 
@@ -850,7 +850,9 @@ class PreluKernelBackwardBackward0(GeneralRule):
 
     def vjp(self, grads, g, x, w):
         h, k = grads
-        positive = both.array_of(x) > 0
+        positive = (
+            both.array_of(x) >= 0
+        )  # here PyTorch counts 0 with the positive numbers, though the operation does not
         to_g = to_x = to_w = None
         if h is not None:
             to_g, to_w = both.where(positive, h, h * w), both.where(positive, 0, h * g)
@@ -858,6 +860,7 @@ class PreluKernelBackwardBackward0(GeneralRule):
         if k is not None:
             to_g = both.plus(to_g, both.where(positive, 0, k * x))
             to_x = both.where(positive, 0, g * k)
+            to_w = both.zeros_like(w) if to_w is None else to_w
         elif h is not None:
             to_x = both.zeros_like(x)
         return to_g, to_x, to_w

@@ -520,7 +520,7 @@ class Im2ColBackward0(Rule):
     """Every window of an image as a column.
 
     Math: y[n, (c, k), i] = x[n, c, i stride + k dilation - padding].   VJP: each column added back to its window.
-    Shapes: (n, c, h, w) -> (n, c * kernel, windows).   Saves: nothing.   PyTorch: torch.nn.functional.unfold
+    Shapes: (n, c, h, w) or (c, h, w) -> (n, c * kernel, windows).   Saves: nothing.   PyTorch: torch.nn.functional.unfold
     """
 
     inputs = ("self",)
@@ -534,9 +534,9 @@ class Im2ColBackward0(Rule):
     )
 
     def forward(x, kernel, dilation, padding, stride, h, w):
-        columns = windows(_padded(x, padding), kernel, stride, dilation)
-        n, c, *_ = x.shape
-        return columns.reshape(n, c * math.prod(kernel), math.prod(columns.shape[-2:]))
+        c = x.shape[-3]
+        columns = windows(_padded(x.reshape(-1, c, h, w), padding), kernel, stride, dilation)
+        return columns.reshape(*x.shape[:-3], c * math.prod(kernel), math.prod(columns.shape[-2:]))
 
     def vjp(self, g):
         kernel, dilation, padding, stride, h, w = self.args
@@ -546,7 +546,7 @@ class Im2ColBackward0(Rule):
 class Col2ImBackward0(Rule):
     """Columns put back as an image, overlaps added: the adjoint of unfold.
 
-    VJP: unfold of g.   Shapes: (n, c * kernel, windows) -> (n, c, h, w).   Saves: nothing.
+    VJP: unfold of g.   Shapes: (n, c * kernel, windows) -> (n, c, h, w), or both without n.   Saves: nothing.
     PyTorch: torch.nn.functional.fold
     """
 
@@ -558,10 +558,10 @@ class Col2ImBackward0(Rule):
             (s + 2 * p - d * (k - 1) - 1) // t + 1
             for s, p, d, k, t in zip(size, padding, dilation, kernel, stride, strict=True)
         ]
-        n, rows, _ = columns.shape
-        pieces = columns.reshape(n, rows // math.prod(kernel), *kernel, *out)
+        c = columns.shape[-2] // math.prod(kernel)
+        pieces = columns.reshape(-1, c, *kernel, *out)
         whole = unwindow(pieces, [s + 2 * p for s, p in zip(size, padding, strict=True)], stride, dilation)
-        return _crop(whole, padding)
+        return _crop(whole, padding).reshape(*columns.shape[:-2], c, *size)
 
     def vjp(self, g):
         kernel, dilation, padding, stride, (h, w) = self.args

@@ -12,8 +12,9 @@ from ..layout import preserve_format
 from ..random import laid_out, rng_of
 from ..warning import warn
 from . import both
+from .comparison import NoDerivative
 from .rule import FUNCTIONS, Rule, broadcast_shape, floats_only, function, method, no_bools
-from .shapes import ShapeRule
+from .shapes import ShapeRule, expand
 
 # -- new tensors --------------------------------------------------------------------------------------
 
@@ -330,8 +331,35 @@ RandomBackward0 = _draw_rule("RandomBackward0", "random")
 RandomBackward1 = _draw_rule("RandomBackward1", "random")
 RandomBackward2 = _draw_rule("RandomBackward2", "random")
 BernoulliBackward0 = _draw_rule("BernoulliBackward0", "bernoulli")
-BernoulliBackward1 = _draw_rule("BernoulliBackward1", "bernoulli")
 BernoulliBackward2 = _draw_rule("BernoulliBackward2", "bernoulli")
+
+
+class BernoulliBackward1(ShapeRule):
+    """A tensor overwritten with ones, whose probabilities another tensor holds, and zeros.
+
+    Math: y ~ Bernoulli(p).   VJP: zero to both.   Shapes: p broadcasts to the tensor.   Saves: nothing.
+    PyTorch: torch.Tensor.bernoulli_
+    """
+
+    op = "bernoulli"
+    inputs = ("self", "p")
+    keeps = ("draw", "p_sym_sizes")
+    hides = ("draw", "p_sym_sizes")
+
+    def forward(x, p, draw):
+        return draw(x).astype(x.dtype)
+
+    def vjp(self, g):
+        return both.zeros_like(g), both.zeros(self.args[1], g)
+
+
+class BernoulliWithProbability(NoDerivative, name="NotImplemented"):
+    """Ones with one probability, and zeros, in the shape of a tensor."""
+
+    op = "bernoulli"
+
+    def forward(x, _, draw):
+        return draw(x).astype(x.dtype)
 
 
 @method
@@ -467,7 +495,8 @@ def _coin(p, generator):
 def bernoulli_(self, p=0.5, *, generator=None):
     """Overwrite with ones, with probability p (a number or a tensor), and zeros."""
     if isinstance(p, Variable):
-        return apply_inplace(BernoulliBackward1, (self,), _coin(_probabilities(p), generator))
+        chances = _probabilities(expand(wrap(p._data), self._data.shape))  # raises where p does not fit
+        return apply_inplace(BernoulliBackward1, (self, p), _coin(chances, generator))
     _check_probability(p)
     return apply_inplace(BernoulliBackward2, (self,), _coin(p, generator))
 
@@ -477,7 +506,7 @@ def bernoulli(input, p=None, *, generator=None):
     """Ones with the probabilities in `input` (or with probability p), and zeros (torch.bernoulli)."""
     if p is not None:
         _check_probability(p)
-        return apply(BernoulliBackward1, (input,), _coin(p, generator))
+        return apply(BernoulliWithProbability, (input,), "bernoulli", _coin(p, generator))
     floats_only(input._data, "bernoulli_tensor_cpu_p_")
     return apply(BernoulliBackward0, (input,), _coin(_probabilities(input), generator))
 

@@ -431,6 +431,14 @@ def later_shares(g, a, y, dim):
     return np.moveaxis(found, 0, dim)
 
 
+def is_class(a, target, dim, ignored=None):
+    """1 where the number along the dim of classes is the target of the sample (and not the one to be ignored), 0 elsewhere."""
+    classes = np.moveaxis(np.broadcast_to(np.arange(np.shape(a)[dim]), np.moveaxis(a, dim, -1).shape), -1, dim)
+    target = np.reshape(target, sum_shape(a, dim))
+    hot = classes == np.expand_dims(target, dim)
+    return hot if ignored is None else hot & np.expand_dims(target != ignored, dim)
+
+
 def places(a, dim):
     """The place of each element along a dim."""
     return np.indices(np.shape(a))[dim] if np.ndim(a) else np.zeros((), int)
@@ -523,6 +531,7 @@ VOCABULARY |= {
     "cat": lambda xs, dim=0: np.concatenate([x for x in xs if np.shape(x) != (0,)] or xs[:1], dim),
     "stack": lambda xs, dim=0: np.stack(xs, dim),
     "slice": sliced,
+    "chunk": lambda x, n, dim: np.array_split(x, n, dim),
     "unique": np.unique,
     "take": lambda a, index: np.reshape(a, -1)[index],
     "repeat": lambda a, repeats: np.tile(a, repeats),
@@ -547,7 +556,7 @@ VOCABULARY |= {
     for f in (
         spread, flip, transpose, reshape, select, narrow, squeeze, expand, split, unbind, diag_embed, unfold, windows_added, as_strided, as_strided_scatter, as_strided_added, block_diag, block, copies_summed, rows, scatter_reduce, scatter_others, masked_select, masked_take, select_scatter, slice_scatter, diagonal,
         diagonal_scatter, index_select, index_add, index_copy, index_fill, gather, scatter, scatter_add, put, index_put,
-        masked_scatter, polygamma, xlogy, product_of_others, omitting_each, later_shares, places, picked_along, norm, mvlgamma,
+        masked_scatter, polygamma, xlogy, product_of_others, omitting_each, later_shares, is_class, places, picked_along, norm, mvlgamma,
     )
 }  # fmt: skip
 try:

@@ -110,8 +110,8 @@ def inlined(formula: ast.expr, definitions: Mapping[str, ast.expr]) -> tuple[ast
         uses = [x.id for part in (formula, *needed.values()) for x in ast.walk(part) if isinstance(x, ast.Name)]
         if uses.count(name) == 1 or isinstance(right, ast.Constant | ast.Name):
             del needed[name]
-            formula = replaced(formula, {name: right})
-            needed = {other: replaced(part, {name: right}) for other, part in needed.items()}
+            formula = simplified(replaced(formula, {name: right}), {}, {})
+            needed = {other: simplified(replaced(part, {name: right}), {}, {}) for other, part in needed.items()}
     return formula, needed
 
 

@@ -82,10 +82,6 @@ def transpose(x, dim0, dim1):
     return np.swapaxes(x, dim0, dim1) if np.ndim(x) else x
 
 
-def unpermute(x, dims):
-    return np.transpose(x, np.argsort([d % np.ndim(x) for d in dims]))
-
-
 def reshape(x, shape):
     return np.reshape(x, tuple(shape))
 
@@ -110,8 +106,159 @@ def narrow(x, dim, start, length):
     return x[at(x.ndim, dim, slice(start, start + length))]
 
 
-def slices(x, dim, start, end, step):
+def sliced(x, dim, start, end, step=1):
     return x[at(x.ndim, dim, slice(start, end, step))]
+
+
+def squeeze(x, dim=None):
+    dims = [d for d in _dims(x, dim) if np.shape(x)[d] == 1]
+    return np.squeeze(x, tuple(dims))
+
+
+def expand(x, shape):
+    return np.broadcast_to(x, shape)
+
+
+def split(x, sizes, dim):
+    n = x.shape[dim]
+    sizes = [sizes] * (n // sizes + 1) if isinstance(sizes, int) else sizes
+    ends = np.cumsum(sizes).tolist()
+    return [x[at(x.ndim, dim, slice(end - size, end))] for size, end in zip(sizes, ends, strict=True)]
+
+
+def unbind(x, dim):
+    return list(np.moveaxis(x, dim, 0))
+
+
+def diag_embed(x, offset, dim1, dim2):
+    n = x.shape[-1] + abs(offset)
+    shape = list(x.shape[:-1])
+    for d in sorted((dim1 % (x.ndim + 1), dim2 % (x.ndim + 1))):
+        shape.insert(d, n)
+    return diagonal_scatter(np.zeros(shape), x, offset, dim1, dim2)
+
+
+def _window_places(shape, dim, size, step):
+    ids = np.arange(math.prod(shape)).reshape(shape)
+    if not ids.ndim:
+        return ids.reshape(1)[:size]
+    dim %= ids.ndim
+    return np.moveaxis(np.lib.stride_tricks.sliding_window_view(ids, size, dim), dim, 0)[::step]
+
+
+def unfold(x, dim, size, step):
+    """Windows of a dim, the places in a window as a last dim."""
+    places = np.moveaxis(_window_places(np.shape(x), dim, size, step), 0, dim % np.ndim(x) if np.ndim(x) else 0)
+    return np.reshape(x, -1)[places]
+
+
+def windows_added(g, shape, dim, size, step):
+    """Of `unfold` the way back: what several windows have of one element is added up."""
+    out = np.zeros(math.prod(shape))
+    places = np.moveaxis(_window_places(shape, dim, size, step), 0, dim % len(shape) if shape else 0)
+    np.add.at(out, places.reshape(-1), np.reshape(g, -1))
+    return out.reshape(shape)
+
+
+def _memory_places(size, stride, offset):
+    grid = np.indices(size) if len(size) else np.zeros((0,), int)
+    return (offset or 0) + sum((n * s for n, s in zip(grid, stride, strict=True)), np.zeros(size, int))
+
+
+def as_strided(a, size, stride, storage_offset=0):
+    """Elements of the memory of `a`, which lie there in row-major order."""
+    return np.ascontiguousarray(a).reshape(-1)[_memory_places(size, stride, storage_offset)]
+
+
+def as_strided_scatter(a, b, size, stride, storage_offset=0):
+    out = np.array(a)
+    out.reshape(-1)[_memory_places(size, stride, storage_offset)] = b
+    return out
+
+
+def as_strided_added(a, b, size, stride, storage_offset=0):
+    out = np.array(a)
+    np.add.at(out.reshape(-1), _memory_places(size, stride, storage_offset), b)
+    return out
+
+
+def _matrix(x):
+    return np.reshape(x, np.shape(x) if np.ndim(x) == 2 else (1, -1))
+
+
+def block_diag(xs):
+    xs = [_matrix(x) for x in xs]
+    out = np.zeros((sum(len(x) for x in xs), sum(x.shape[1] for x in xs)))
+    i = j = 0
+    for x in xs:
+        out[i : i + len(x), j : j + x.shape[1]] = x
+        i, j = i + len(x), j + x.shape[1]
+    return out
+
+
+def block(g, xs, k):
+    """The block of `g` where block_diag(xs) has the k-th of them."""
+    before = [_matrix(x).shape for x in xs[:k]]
+    i, j = sum(n for n, _ in before), sum(m for _, m in before)
+    n, m = _matrix(xs[k]).shape
+    return g[i : i + n, j : j + m].reshape(np.shape(xs[k]))
+
+
+def copies_summed(g, shape):
+    """`g` of a tensor laid side by side several times, summed over the copies."""
+    full = (1,) * (g.ndim - len(shape)) + tuple(shape)
+    if not g.size:
+        return np.zeros(shape)
+    parts = [x for m, n in zip(g.shape, full, strict=True) for x in (m // max(n, 1), n)]
+    return g.reshape(parts).sum(tuple(range(0, 2 * g.ndim, 2))).reshape(shape)
+
+
+def rows(index, b, dim):
+    """The `index` of rows, for each element of `b`."""
+    if not np.ndim(b):
+        return np.reshape(index, ())
+    shape = [1] * np.ndim(b)
+    shape[dim] = -1
+    return np.broadcast_to(np.reshape(index, shape), np.shape(b))
+
+
+_UFUNCS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
+
+
+def scatter_reduce(a, dim, index, src, reduce, include_self=True):
+    if not np.ndim(a):
+        return scatter_reduce(np.reshape(a, 1), 0, np.reshape(index, -1), np.reshape(src, -1), reduce, include_self)[0]
+    where, out = _grid(index, dim), np.array(a)
+    if not include_self:
+        out[where] = {"prod": 1, "amax": -np.inf, "amin": np.inf}.get(reduce, 0)
+    _UFUNCS[reduce].at(out, where, np.asarray(src)[tuple(map(slice, np.shape(index)))])
+    if reduce == "mean":
+        out = out / np.maximum(scatter_add(np.full(np.shape(a), float(include_self)), dim, index, np.ones(np.shape(index))), 1)
+    return out
+
+
+def scatter_others(a, dim, index, src, include_self=True):
+    """For each element of `src` the product of all others that meet at its place, and of `a` there if it counts."""
+    found = np.ones(np.shape(src))
+    flat = np.asarray(src, float).reshape(-1)
+    for i in range(flat.size):
+        others = flat.copy()
+        others[i] = 1
+        whole = scatter_reduce(np.asarray(a, float), dim, index, others.reshape(np.shape(src)), "prod", include_self)
+        found.reshape(-1)[i] = gather(whole, dim, index).reshape(-1)[i]
+    return found
+
+
+def masked_select(a, mask):
+    a, mask = np.broadcast_arrays(a, mask)
+    return a[mask]
+
+
+def masked_take(g, mask, shape):
+    """The elements of `g` under the mask in a tensor of `shape`, which has zeros behind them."""
+    out, picked = np.zeros(math.prod(shape)), np.asarray(g)[np.broadcast_to(mask, np.shape(g))]
+    out[: picked.size] = picked
+    return out.reshape(shape)
 
 
 def _put(into, where, values):
@@ -179,16 +326,11 @@ def scatter(a, dim, index, src):
 
 
 def scatter_add(a, dim, index, src):
-    out = np.array(a, dtype=np.result_type(a, src))
+    out = np.array(a, dtype=np.result_type(a, src, float))
     if not out.ndim:
         return out + np.sum(src)
     np.add.at(out, _grid(index, dim), np.asarray(src)[tuple(map(slice, np.shape(index)))])
     return out
-
-
-def picked(a, index):
-    """a[index], where None in the index stands for a whole dim."""
-    return a[tuple(slice(None) if i is None else i for i in index)]
 
 
 def put(a, index, values, accumulate=False):
@@ -203,11 +345,10 @@ def put(a, index, values, accumulate=False):
 
 def index_put(a, index, values, accumulate=False):
     out = np.array(a)
-    where = tuple(slice(None) if i is None else i for i in index)
     if accumulate:
-        np.add.at(out, where, values)
+        np.add.at(out, index[0], values)
     else:
-        out[where] = values
+        out[index[0]] = values
     return out
 
 
@@ -216,10 +357,6 @@ def masked_scatter(a, mask, b):
     out = np.array(np.broadcast_to(a, mask.shape))
     out[mask] = np.reshape(b, -1)[: mask.sum()]
     return out
-
-
-def before(shapes, k, dim):
-    return sum(s[dim] for s in shapes[:k] if s != (0,))
 
 
 def _polygamma(n, x):
@@ -282,12 +419,24 @@ def omitting_each(g, a, dim):
 
 
 def later_shares(g, a, y, dim):
-    """For each i the sum over k >= i of g[k] * exp(a[i] - y[k])."""
+    """For each i the sum over k >= i of g[k] * exp(a[i] - y[k]); by logarithms, as the exponentials may be too large."""
     if not np.ndim(a):
         return g
     g, a, y = (np.moveaxis(np.asarray(x), dim, 0) for x in (g, a, y))
-    rows = [(g[i:] * np.exp(a[i] - y[i:])).sum(0) for i in range(len(a))]
-    return np.moveaxis(np.array(rows).reshape(a.shape), 0, dim)
+    found = np.zeros(a.shape)
+    for sign in (1, -1):
+        logs = np.where(g * sign > 0, np.log(np.abs(g)), np.finfo(float).min) - y
+        rows = [np.exp(np.logaddexp.reduce(logs[i:], 0) + a[i]) for i in range(len(a))]
+        found += sign * np.array(rows).reshape(a.shape)
+    return np.moveaxis(found, 0, dim)
+
+
+def is_class(a, target, dim, ignored=None):
+    """1 where the number along the dim of classes is the target of the sample (and not the one to be ignored), 0 elsewhere."""
+    classes = np.moveaxis(np.broadcast_to(np.arange(np.shape(a)[dim]), np.moveaxis(a, dim, -1).shape), -1, dim)
+    target = np.reshape(target, sum_shape(a, dim))
+    hot = classes == np.expand_dims(target, dim)
+    return hot if ignored is None else hot & np.expand_dims(target != ignored, dim)
 
 
 def places(a, dim):
@@ -333,7 +482,7 @@ VOCABULARY = {
     name: getattr(np, name)
     for name in (
         "exp", "log", "log2", "log10", "log1p", "expm1", "sqrt", "tanh", "sinh", "cosh", "sin", "cos", "tan", "abs", "sign",
-        "floor", "ceil", "trunc", "where", "maximum", "minimum", "isfinite", "isnan", "outer", "kron", "roll", "tril", "triu",
+        "floor", "ceil", "trunc", "where", "maximum", "minimum", "isfinite", "isnan", "outer", "kron", "tril", "triu",
         "exp2", "copysign", "hypot", "sinc", "fmax", "fmin", "nextafter", "rot90", "logaddexp", "logaddexp2", "round",
     )
 }  # fmt: skip
@@ -381,6 +530,12 @@ VOCABULARY |= {
     "revcumsum": revcumsum,
     "cat": lambda xs, dim=0: np.concatenate([x for x in xs if np.shape(x) != (0,)] or xs[:1], dim),
     "stack": lambda xs, dim=0: np.stack(xs, dim),
+    "slice": sliced,
+    "chunk": lambda x, n, dim: np.array_split(x, n, dim),
+    "unique": np.unique,
+    "take": lambda a, index: np.reshape(a, -1)[index],
+    "repeat": lambda a, repeats: np.tile(a, repeats),
+    "roll": lambda a, shifts, dims: np.roll(a, shifts, dims) if dims else np.roll(a, shifts[0]),
     "T": lambda x: np.swapaxes(x, -1, -2) if np.ndim(x) > 1 else x,
     "permute": lambda x, dims: np.transpose(x, dims),
     "unsqueeze": lambda x, dim: np.expand_dims(x, dim),
@@ -399,9 +554,9 @@ VOCABULARY |= {
 VOCABULARY |= {
     f.__name__: f
     for f in (
-        spread, flip, transpose, unpermute, reshape, select, narrow, slices, select_scatter, slice_scatter, diagonal,
-        diagonal_scatter, index_select, index_add, index_copy, index_fill, gather, scatter, scatter_add, picked, put, index_put,
-        masked_scatter, before, polygamma, xlogy, product_of_others, omitting_each, later_shares, places, picked_along, norm, mvlgamma,
+        spread, flip, transpose, reshape, select, narrow, squeeze, expand, split, unbind, diag_embed, unfold, windows_added, as_strided, as_strided_scatter, as_strided_added, block_diag, block, copies_summed, rows, scatter_reduce, scatter_others, masked_select, masked_take, select_scatter, slice_scatter, diagonal,
+        diagonal_scatter, index_select, index_add, index_copy, index_fill, gather, scatter, scatter_add, put, index_put,
+        masked_scatter, polygamma, xlogy, product_of_others, omitting_each, later_shares, is_class, places, picked_along, norm, mvlgamma,
     )
 }  # fmt: skip
 try:

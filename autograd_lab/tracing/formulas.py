@@ -42,6 +42,10 @@ _BINARY: dict[type, Callable[[Any, Any], Any]] = {
 }
 
 
+LISTS = ("operands", "indices", "gs")
+"""Names in the texts that stand for several tensors."""
+
+
 @dataclass(frozen=True)
 class Text:
     """One text as it was read: what it claims of each result or operand, and the names it defines on the way."""
@@ -59,7 +63,7 @@ def read(text: str) -> Text:
         clause, equation = _CLAUSE.fullmatch(part), _EQUATION.fullmatch(part)
         if clause:
             claims += [(name.strip(), parsed(clause[2])) for name in clause[1].split(",")]
-        elif equation and not re.fullmatch(r"y\d?", equation[1]):
+        elif equation and not re.fullmatch(r"y(\d*|k)", equation[1]):
             right = parsed(equation[2])
             if isinstance(right, ast.expr):
                 definitions[equation[1]] = right
@@ -106,8 +110,8 @@ def inlined(formula: ast.expr, definitions: Mapping[str, ast.expr]) -> tuple[ast
         uses = [x.id for part in (formula, *needed.values()) for x in ast.walk(part) if isinstance(x, ast.Name)]
         if uses.count(name) == 1 or isinstance(right, ast.Constant | ast.Name):
             del needed[name]
-            formula = replaced(formula, {name: right})
-            needed = {other: replaced(part, {name: right}) for other, part in needed.items()}
+            formula = simplified(replaced(formula, {name: right}), {}, {})
+            needed = {other: simplified(replaced(part, {name: right}), {}, {}) for other, part in needed.items()}
     return formula, needed
 
 
@@ -138,7 +142,7 @@ def written(formula: Formula, names: Mapping[str, str] = {}) -> str:
     class Put(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
             shown = names.get(node.id, node.id)
-            closed = re.fullmatch(r"[^\s\-+*/]+", shown) or node is formula_copy
+            closed = re.fullmatch(r"[^\s\-+*/]+", shown) or node is formula_copy or node.id in LISTS
             return ast.Name(shown if closed else f"({shown})")
 
         def visit_Constant(self, node: ast.Constant) -> ast.expr:
@@ -203,11 +207,20 @@ SIZES: dict[str, Callable[..., Any]] = {
     "numel": lambda shape: math.prod(shape),
     "shape": tuple,
     "ndim": len,
+    "before": lambda shapes, k, dim: sum(shape[dim] for shape in shapes[:k] if shape != (0,)),
     "size": lambda shape, dim=None: math.prod(
         shape if dim is None or dim == () else [shape[d] for d in ([dim] if isinstance(dim, int) else dim)] if shape else ()
     ),
 }
-"""Functions that only look at the shape of an operand."""
+"""Functions that only look at the shape of an operand, or at those of several."""
+
+ORDERS: dict[str, Callable[..., Any]] = {
+    "inverse_order": lambda dims: tuple(sorted(range(len(dims)), key=lambda i: dims[i] % len(dims))),
+    "negative": lambda numbers: tuple(-x for x in numbers),
+    "min": min,
+    "max": max,
+}
+"""Functions of parameters."""
 
 
 class _Simplifier(ast.NodeTransformer):
@@ -269,6 +282,8 @@ class _Simplifier(ast.NodeTransformer):
             rest = [*args[1:], *[k.value for k in keywords]]
             if all(map(is_constant, rest)):
                 return literal(SIZES[name](self.shapes[args[0].id], *map(_value, rest)))
+        if name in ORDERS and all(map(is_constant, args)):
+            return literal(ORDERS[name](*map(_value, args)))
         keywords = [k for k in keywords if not (isinstance(k.value, ast.Constant) and (k.value.value is None or k.value.value is False))]
         return ast.Call(node.func, args, keywords)
 

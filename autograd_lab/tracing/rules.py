@@ -197,6 +197,10 @@ def bound(
     if several:
         shapes["operands"] = tuple(map(shape, given))
         things["operands"] = given
+    if rule is not None and getattr(rule, "saves_rest", False):  # the index tensors, with gaps where a dim is not indexed
+        rest = iter(given[len(names) - 1 :])
+        things[names[-1]] = tuple(next(rest) if here else slice(None) for here in known.get("pattern", ()))
+        shapes.pop(names[-1], None)
     math, vjp = map(formulas.read, text)
 
     def put(formula: Formula) -> Formula:
@@ -215,10 +219,14 @@ def bound(
             sends[places[letter]] = letter, put(formula)
         elif formula:
             sends = [(letter, formula) if not place else place for place in sends]
+    maths = [(left, put(right)) for left, right in math.claims if left != "yk"]
+    for _, formula in [claim for claim in math.claims if claim[0] == "yk" and isinstance(claim[1], ast.expr)]:
+        for nr in range(len(results)):
+            maths.append((f"y{nr}", put(formulas.replaced(formula, {"k": ast.Constant(nr)}))))  # type: ignore[arg-type]
     definitions = {**math.definitions, **vjp.definitions}
     return Call(
         things,
-        [(left, put(right)) for left, right in math.claims],
+        maths,
         sends,
         {name: put(right) for name, right in definitions.items()},  # type: ignore[misc]
         shapes,
@@ -246,7 +254,7 @@ class _Shown:
             text = rule_texts(rule)
         saved = {name: t for name, t, *_ in node.get("saved") or () if t is not None}
         self.call = bound(rule, text, ins, outs, saved, told.get("params") or {}, self._shape)
-        self.places = {letter: t for letter, t in self.call.things.items() if not isinstance(t, list)}
+        self.places = {letter: t for letter, t in self.call.things.items() if not isinstance(t, list | tuple)}
         self.written_into = bool(outs) and bool(ins) and outs[0] == ins[0]
         self.names = self._names(ins, outs)
 
@@ -254,7 +262,7 @@ class _Shown:
         return tuple(self.trace.tensors[t]["shape"])
 
     def _is_result(self, letter: str) -> bool:
-        return bool(re.fullmatch(r"y\d?", letter)) or letter in getattr(RULES.get(self.node["name"]), "results", ())
+        return bool(re.fullmatch(r"y\d*", letter)) or letter in getattr(RULES.get(self.node["name"]), "results", ())
 
     def _names(self, ins: list[int | None], outs: list[int]) -> dict[str, str]:
         """What each letter is called: never two things by one name, nor by one that the program uses for something else."""
@@ -276,10 +284,13 @@ class _Shown:
         for letter, t in self.places.items():
             if t is not None:
                 names[letter] = own.get((t, after and self._is_result(letter)), called.tensors[t])
-        if "operands" in self.call.things:
-            names["operands"] = f"[{', '.join(own[t, False] for t in ins if t is not None)}]"
-        for letter in ("g", "g0", "g1", "g2"):
-            names[letter] = called.gradient + letter[1:]
+        for letter, several in self.call.things.items():
+            if isinstance(several, list | tuple):
+                shown = ", ".join(own[t, False] if isinstance(t, int) else ":" for t in several)
+                names[letter] = f"[{shown}]" if letter == "operands" else shown
+        gradients = [f"{called.gradient}{nr}" for nr in range(len(outs))]
+        names |= {f"g{nr}": g for nr, g in enumerate(gradients)} | {"g": called.gradient}
+        names["gs"] = f"[{', '.join(gradients if len(gradients) < 5 else [*gradients[:2], '...', gradients[-1]])}]"
         for letter in self._letters() - names.keys():
             names[letter] = called.free(letter)
         return names

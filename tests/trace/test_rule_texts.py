@@ -54,6 +54,8 @@ class Watcher:
         arrays = [t._data if isinstance(t, Variable) else t for t in inputs]
         if id(target) in self.known:
             arrays[0] = self.known[id(target)][1]
+        else:
+            arrays[0] = np.full(arrays[0].shape, np.nan, arrays[0].dtype)  # what it held is not known
         if node is not None:
             self.compare(rule, inputs, (target,), node, arrays)
         self.known[id(target)] = target, np.array(target._data)
@@ -98,6 +100,8 @@ class Watcher:
         for left, right in call.maths:
             if left in call.things and np.size(call.things[left]) == 0 and not node.plain:
                 continue
+            if np.size(given[0]) and np.isnan(given[0]).all() and "a" in formulas.names_in(right):
+                continue
             self.claim(name, call, left, right, call.things.get(left), rest, count, 0)
         for nr, t in enumerate(outputs):
             left = "y" if len(outputs) == 1 else f"y{nr}"
@@ -113,6 +117,7 @@ class Watcher:
         if node.fold is not None:
             sent = fold(node, sent)
         rest |= {"g": gs[0]} | {f"g{k}": g for k, g in enumerate(gs)}
+        rest["gs"] = [np.zeros(t._data.shape) if g is None else g for t, g in zip(outputs, gs, strict=True)]
         for i, (edge, g) in enumerate(zip(node._edges, sent, strict=False)):
             if edge is NO_EDGE:
                 continue

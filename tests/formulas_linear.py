@@ -401,6 +401,77 @@ def unit_grid(size, align_corners):
     return np.stack([*grid[::-1], np.ones(size[2:])], -1).reshape(-1, len(lines) + 1)
 
 
+def _reflected(u, low, high):
+    """(where `u` is after reflections at both ends, how it moves there)."""
+    if high == low:
+        return 0.0, 0.0
+    span, sign = high - low, 1.0 if u >= low else -1.0
+    turns, rest = divmod(abs(u - low), span)
+    return (low + rest, sign) if turns % 2 == 0 else (high - rest, -sign)
+
+
+def _kept_inside(u, n, padding_mode, align_corners):
+    """A place along a dim of `n` elements, moved inside (1 the border, 2 reflection), and how it moves."""
+    move = 1.0
+    if padding_mode == 2:
+        u, move = _reflected(u, *((0.0, n - 1.0) if align_corners else (-0.5, n - 0.5)))
+    if padding_mode and not 0 < u < n - 1:
+        return min(max(u, 0.0), n - 1.0), 0.0
+    return u, move
+
+
+def _cubic(d, near):
+    """The weight of one of the two near or the two far neighbors at distance `d`, and its first three derivatives."""
+    a, sign, d = -0.75, math.copysign(1.0, d), abs(d)
+    curve = np.polynomial.Polynomial([1, 0, -(a + 3), a + 2] if near else [-4 * a, 8 * a, -5 * a, a])
+    return [curve.deriv(k)(d) * sign**k for k in range(4)]
+
+
+def _along_line(x, n, mode, padding_mode, align_corners):
+    """Of one coordinate of the grid: the weight of each of `n` elements, and its first three derivatives."""
+    scale = (n - 1) / 2 if align_corners else n / 2
+    u = (x + 1) * scale if align_corners else (x + 1) * scale - 0.5
+    out = np.zeros((4, n))
+    if mode == 2:
+        first = math.floor(u)
+        for i in range(first - 1, first + 3):
+            where, _ = _kept_inside(float(i), n, padding_mode, align_corners)
+            if 0 <= where < n:
+                out[:, int(where)] += _cubic(u - i, first <= i <= first + 1) * scale ** np.arange(4)
+        return out
+    u, move = _kept_inside(u, n, padding_mode, align_corners)
+    if mode == 1:
+        if 0 <= round(u) < n:
+            out[0, round(u)] = 1
+        return out
+    first = math.floor(u)
+    for i, w, d in ((first, first + 1 - u, -1), (first + 1, u - first, 1)):
+        if 0 <= i < n:
+            out[:2, i] += w, d * scale * move
+    return out
+
+
+def sample_weights(grid, shape, mode, padding_mode, align_corners, order=0, orders=(0, 0, 0)):
+    """How much each element of an image counts at each place of the grid: (n, places, elements).
+
+    order   1: the derivatives by all coordinates of the places (n, dims, places, elements); 2: the second ones (n, dims, dims, ...)
+    orders  how often it has been differentiated by each coordinate before
+    """
+    nd = np.shape(grid)[-1]
+    places = np.reshape(grid, (len(grid), -1, nd))
+    out = np.zeros((len(grid), *(nd,) * order, places.shape[1], math.prod(shape[2:])))
+    for n, p in np.ndindex(*places.shape[:2]):
+        lines = [
+            _along_line(places[n, p, k], shape[-1 - k], mode, padding_mode, align_corners) for k in range(nd)
+        ]
+        for by in itertools.product(range(nd), repeat=order):
+            whole = np.ones(1)
+            for k in reversed(range(nd)):
+                whole = np.multiply.outer(whole, lines[k][orders[k] + by.count(k)])
+            out[(n, *by, p)] = whole.reshape(-1)
+    return out
+
+
 # -- tables and attention -----------------------------------------------------------------------------
 
 
@@ -534,7 +605,7 @@ VOCABULARY |= {
         cofactors, mv, triangle, cholesky, symmetric, skew, gaps, matrix_exp, quarters, lu_factor, permutation, lu_lower,
         lu_upper, fit, householder_product, triu_indices, conv, conv_input, conv_weight, conv_transpose, im2col, col2im,
         window_sums, add_to_windows, window_sizes, max_pool, cell_means, cell_maxima, add_to_cells, fractional_max_pool, pick, add_at,
-        pad, negative, pixel_shuffle, pixel_unshuffle, channel_shuffle, unit_grid, safe_softmax, causal, sort, nth, unique_consecutive, others, randn, poisson,
+        pad, negative, pixel_shuffle, pixel_unshuffle, channel_shuffle, unit_grid, sample_weights, safe_softmax, causal, sort, nth, unique_consecutive, others, randn, poisson,
         _standard_gamma, _standard_gamma_grad,
     )
 }  # fmt: skip

@@ -1213,10 +1213,14 @@ def _spread(g, grid, size, orders, *how):
 class GridSampler2DBackward0(Rule):
     """An image read at places between its elements: y is a weighted sum of the neighbors of each place.
 
-    Math: y[n, c, p] = sum over the neighbors i of place p of w_i(grid[n, p]) x[n, c, i].
-    VJP: to x: w_i g added to each neighbor i;  to grid: sum over c of g[n, c, p] x[n, c, i] w_i'(grid[n, p]).
-    Shapes: x (n, c, *size), grid (n, *out, dims) -> (n, c, *out).   Saves: x and the grid.
-    PyTorch: torch.nn.functional.grid_sample
+    Math: y = reshape(X @ sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners).T, shape(y)); X =
+    reshape(input, (size(input, 0), size(input, 1), -1)).
+    VJP: to input: reshape(G @ sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners), shape(input));
+    to grid: reshape(einsum('ncp,ncs,nkps->npk', G, X, D), shape(grid)); G = reshape(g, (size(input, 0), size(input, 1), -1)); D =
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 1). For each place of the grid
+    `sample_weights` holds how much each element of x counts there, or with a 1 the derivatives of that by the coordinates.
+    Shapes: x (n, c, *size), grid (n, *out, dims) -> (n, c, *out).   Saves: x and the grid.   PyTorch:
+    torch.nn.functional.grid_sample
     """
 
     inputs = saves = ("input", "grid")
@@ -1233,8 +1237,16 @@ class GridSampler2DBackward0(Rule):
 class GridSampler2DBackwardBackward0(GeneralRule):
     """The VJP of grid_sample as an operation of two results: what it sends to x, and to the grid.
 
-    VJP from h and k, the gradients of these: to g: h sampled, and k_j times x sampled with derived weights;  to x: g k_j sent
-    through these weights;  to grid: what the two samplings send there.   Shapes: those of g, x and the grid.   Saves: all three.
+    Math: y0 = reshape(G @ W, shape(input)); y1 = reshape(einsum('ncp,ncs,nkps->npk', G, X, D), shape(grid)); X = reshape(input,
+    (size(input, 0), size(input, 1), -1)); G = reshape(grad_output, (size(input, 0), size(input, 1), -1)); W =
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners); D = sample_weights(grid, shape(input),
+    interpolation_mode, padding_mode, align_corners, 1).
+    VJP: to grad_output: reshape(H @ W.T + einsum('ncs,nkps,npk->ncp', X, D, K), shape(grad_output)); to input: nothing if
+    interpolation_mode == 1 else reshape(einsum('ncp,nkps,npk->ncs', G, D, K), shape(input)); to grid:
+    reshape(einsum('ncp,ncs,nkps->npk', G, H, D) + einsum('ncp,ncs,nklps,npk->npl', G, X, DD, K), shape(grid)); DD =
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 2); H = reshape(g0, (size(input, 0),
+    size(input, 1), -1)); K = reshape(g1, (size(grid, 0), -1, size(grid, -1))).
+    Shapes: those of g, x and the grid.   Saves: all three.
     """
 
     inputs = saves = ("grad_output", "input", "grid")
@@ -1281,8 +1293,12 @@ def _to_grid(rule, g, inputs, orders, how):
 class _Sample(Rule, name="GridSampler2DBackward0"):
     """A sampling with differentiated weights, inside the gradient of a gradient: linear in x.
 
-    Math: y[n, c, p] = sum over i of w_i^(orders)(grid[n, p]) x[n, c, i].
-    VJP: to x: w_i^(orders) g added to each neighbor i;  to grid: sum over c of g times x sampled one order higher.
+    Math: y = reshape(X @ sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 0, orders).T,
+    shape(y)); X = reshape(input, (size(input, 0), size(input, 1), -1)).
+    VJP: to input: nothing if interpolation_mode == 1 and orders[0] + orders[1] + orders[-1] > 0 else reshape(G @
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 0, orders), shape(input)); to grid:
+    reshape(einsum('ncp,ncs,nkps->npk', G, X, D), shape(grid)); G = reshape(g, (size(input, 0), size(input, 1), -1)); D =
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 1, orders).
     Shapes: x (n, c, *size), grid (n, *out, dims) -> (n, c, *out).   Saves: x and the grid.
     """
 
@@ -1306,8 +1322,12 @@ class _Sample(Rule, name="GridSampler2DBackward0"):
 class _ToImage(Rule, name="GridSampler2DBackward0"):
     """What a sampling sends to its image, as an operation of its own: the adjoint of `_Sample`.
 
-    Math: h[n, c, i] = sum over p of w_i^(orders)(grid[n, p]) g[n, c, p].
-    VJP: to g: hh sampled with the same weights;  to grid: sum over c of g times hh sampled one order higher.
+    Math: y = reshape(G @ sample_weights(grid, shape(y), interpolation_mode, padding_mode, align_corners, 0, orders), shape(y)); G
+    = reshape(grad_output, (size(grad_output, 0), size(grad_output, 1), -1)).
+    VJP: to grad_output: reshape(H @ sample_weights(grid, shape(y), interpolation_mode, padding_mode, align_corners, 0, orders).T,
+    shape(grad_output)); to grid: reshape(einsum('ncp,ncs,nkps->npk', G, H, D), shape(grid)); H = reshape(g, (size(grad_output,
+    0), size(grad_output, 1), -1)); D = sample_weights(grid, shape(y), interpolation_mode, padding_mode, align_corners, 1,
+    orders).
     Shapes: g (n, c, *out), grid (n, *out, dims) -> (n, c, *size).   Saves: g and the grid.
     """
 
@@ -1328,10 +1348,14 @@ class _ToImage(Rule, name="GridSampler2DBackward0"):
 class GridSampler3DBackward0(GridSampler2DBackward0):
     """A volume read at places between its elements.
 
-    Math: y[n, c, p] = sum over the neighbors i of place p of w_i(grid[n, p]) x[n, c, i].
-    VJP: to x: w_i g added to each neighbor i;  to grid: sum over c of g[n, c, p] x[n, c, i] w_i'(grid[n, p]).
-    Shapes: x (n, c, d, h, w), grid (n, *out, 3) -> (n, c, *out).   Saves: x and the grid.
-    PyTorch: torch.nn.functional.grid_sample
+    Math: y = reshape(X @ sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners).T, shape(y)); X =
+    reshape(input, (size(input, 0), size(input, 1), -1)).
+    VJP: to input: reshape(G @ sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners), shape(input));
+    to grid: reshape(einsum('ncp,ncs,nkps->npk', G, X, D), shape(grid)); G = reshape(g, (size(input, 0), size(input, 1), -1)); D =
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 1). For each place of the grid
+    `sample_weights` holds how much each element of x counts there, or with a 1 the derivatives of that by the coordinates.
+    Shapes: x (n, c, d, h, w), grid (n, *out, 3) -> (n, c, *out).   Saves: x and the grid.   PyTorch:
+    torch.nn.functional.grid_sample
     """
 
     inputs = saves = ("input", "grid")

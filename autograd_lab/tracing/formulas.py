@@ -272,6 +272,10 @@ class _Simplifier(ast.NodeTransformer):
             return right
         return _folded(node, left, right)
 
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        return _folded(node, node.value, node.slice)
+
     def visit_Call(self, node: ast.Call) -> ast.expr:
         args = [self.visit(x) for x in node.args]
         keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]

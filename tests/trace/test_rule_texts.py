@@ -116,7 +116,7 @@ class Watcher:
         sent = sent if isinstance(sent, tuple) else (sent,)
         if node.fold is not None:
             sent = fold(node, sent)
-        rest |= {"g": gs[0]} | {f"g{k}": g for k, g in enumerate(gs)}
+        rest |= {"g": gs[0]} | {f"g{k}": 0.0 if g is None else g for k, g in enumerate(gs)}
         rest["gs"] = [np.zeros(t._data.shape) if g is None else g for t, g in zip(outputs, gs, strict=True)]
         for i, (edge, g) in enumerate(zip(node._edges, sent, strict=False)):
             if edge is NO_EDGE:
@@ -129,8 +129,7 @@ class Watcher:
                 continue
             g = g._data if isinstance(g, Variable) else g
             if g is None:
-                self.fault(name, f"operand {i} is sent nothing")
-                continue
+                g = np.zeros(np.shape(given[i]))  # nothing is sent where the formula is zero
             self.claim(name, call, f"to {letter or i}", formula, g, rest, count, 1, given[i])
 
     def claim(self, name, call, what, formula, right, rest, count, kind, operand=None):

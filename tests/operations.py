@@ -425,6 +425,8 @@ add("ModeBackward0", "torch.mode(a, 1)", a=EQUAL)
 add("Unique2Backward0", "torch.unique(a)", "torch.unique(a, return_counts=True)", a=TIES)
 add("UniqueDimBackward0", "torch.unique(a, dim=0)", "torch.unique(a, dim=1)", a=TIES)
 add("UniqueConsecutiveBackward0", "torch.unique_consecutive(a)", a=[1.0, 1.0, 2.0, 2.0, 1.0])
+add("UniqueConsecutiveBackward0", "torch.unique_consecutive(a, dim=0)", "torch.unique_consecutive(a, dim=1)", a=EQUAL)
+add("UniqueDimBackward0", "torch.unique(a, dim=0)", "torch.unique(a, dim=-1)", a=EQUAL)
 
 # -- products -----------------------------------------------------------------------------------------
 
@@ -894,8 +896,11 @@ for _a in (TALL, WIDE, REGULAR):
     add("LinalgPinvBackward0", "torch.linalg.pinv(a)", "torch.pinverse(a)", a=_a)
     add("LinalgSvdBackward0", "torch.linalg.svdvals(a)", "U, S, V = torch.linalg.svd(a, full_matrices=False); U @ torch.diag(S * S) @ V", "torch.linalg.matrix_norm(a, 'nuc')", a=_a)
 for _b in (spread(4, 2), spread(4, 1)):
-    add("LinalgLstsqBackward0", "torch.linalg.lstsq(a, b)[0]", a=TALL, b=_b)
-    add("LinalgLstsqBackward0", "torch.linalg.lstsq(a, b)[1]", a=TALL, b=_b)
+    add("LinalgLstsqBackward0", "torch.linalg.lstsq(a, b)[0]", "torch.linalg.lstsq(a, b, driver='gels')[1]", "torch.linalg.lstsq(a, b, driver='gelsd')[:2]", a=TALL, b=_b)
+add("LinalgLstsqBackward0", "torch.linalg.lstsq(a, b)[0]", a=WIDE, b=COLUMN)
+add("LinalgLstsqBackward0", "torch.linalg.lstsq(a, b)[0]", a=[TALL, TALL + np.eye(4, 3)], b=spread(2, 4))
+add("LinalgSolveExBackward0", "torch.linalg.solve(a, b)", a=PAIR, b=M[0][:2])
+add("LinalgSolveExBackward0", "torch.linalg.solve(a, b)", a=PAIR, b=[[1.0, 2.0], [0.5, -1.0]])
 add("LinalgQrBackward0", "torch.linalg.qr(a)", "torch.linalg.qr(a)[1]", "torch.linalg.qr(a)[0]", a=TALL)
 add("LinalgQrBackward0", "torch.linalg.qr(a)", a=WIDE)
 add("LinalgQrBackward0", "torch.linalg.qr(a, mode='complete')", a=REGULAR)

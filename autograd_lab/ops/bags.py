@@ -14,12 +14,16 @@ SUM, MEAN, MAX = 0, 1, 2
 class EmbeddingBagBackward0(GeneralRule):
     """Rows of a table, added up, averaged or compared within each bag.
 
-    Math: y[b] = sum over the i in bag b of p[i] * w[index[i]], or their mean, or the largest in each column.
-    VJP: to w: row index[i] gets p[i] * g[bag of i] (over the size of the bag for a mean; for max each g[b, j] goes
-    to the row that won); to p: <g[bag of i], w[index[i]]>. The padding row, and an empty bag, get and give none.
-    Shapes: w (rows, d), index (n,), p (n,), offsets (bags,) -> (bags, d).
-    Saves: the indices, the bag of each, the sizes of the bags, the winning rows; w and p if p is given.
-    PyTorch: torch.nn.functional.embedding_bag
+    Math: y = where(unsqueeze(result2, -1) == 0, 0, gather(weight, 0, result3)) if mode == 2 else index_add(zeros(shape(y)), 0,
+    result1, unsqueeze(p, -1) * weight[indices]) / n; p = (indices != padding_idx) * (1 if per_sample_weights is None else
+    per_sample_weights); n = unsqueeze(maximum(result2, 1), -1) if mode == 1 else 1.
+    VJP: to weight: scatter_add(zeros_like(weight), 0, result3, where(unsqueeze(result2, -1) == 0, 0, g)) if mode == 2 else
+    index_add(zeros_like(weight), 0, indices, unsqueeze(p / m, -1) * (g / n)[result1]); to per_sample_weights: (indices !=
+    padding_idx) * sum(g[result1] * weight[indices], -1); m = bincount(indices)[indices] if scale_grad_by_freq else 1. The mode is
+    0 for a sum, 1 for a mean, 2 for the largest in each column; result1 holds the bag of each index, result2 the sizes of the
+    bags, result3 the rows that won.
+    Shapes: w (rows, d), index (n,), p (n,), offsets (bags,) -> (bags, d).   Saves: the indices, the bag of each, the sizes of the
+    bags, the winning rows; w and p if p is given.   PyTorch: torch.nn.functional.embedding_bag
     """
 
     op = "_embedding_bag"

@@ -132,10 +132,12 @@ class How(NamedTuple):
 class ConvolutionBackward0(GeneralRule):
     """Convolution: a small weight slid over the input.
 
-    Math: y[o, i] = b[o] + sum over c, k of w[o, c, k] x[c, i stride + k dilation - padding].
-    VJP: to x: every window gets w times its g, overlaps add up;  to w: the sum of windows times g;  to b: g summed.
-    Shapes: x (n, c, *size), w (o, c / groups, *kernel), b (o,) -> (n, o, *out).   Saves: x and w.   PyTorch:
-    torch.conv2d
+    Math: y = z if bias is None else z + reshape(bias, (-1,) + (1,) * (ndim(y) - 2)); z = conv(input, weight, stride, padding,
+    dilation, groups).
+    VJP: to input: conv_input(shape(input), weight, g, stride, padding, dilation, groups); to weight: conv_weight(input,
+    shape(weight), g, stride, padding, dilation, groups); to bias: sum(reshape(g, (size(y, 0), size(y, 1), -1)), (0, 2)). To the
+    input every window gets the weight times its g; the weight gets the sum of the windows, each times its g.
+    Shapes: x (n, c, *size), w (o, c / groups, *kernel), b (o,) -> (n, o, *out).   Saves: x and w.   PyTorch: torch.conv2d
     """
 
     layout = channels
@@ -154,8 +156,11 @@ class ConvolutionBackward0(GeneralRule):
 class ConvTransposeBackward0(ConvolutionBackward0, name="ConvolutionBackward0"):
     """Transposed convolution: the map that sends a convolution's gradient to its input, used as a layer.
 
-    Math: y[o, i stride + k dilation - padding] = b[o] + sum over c, i, k of x[c, i] w[c, o, k].
-    VJP: to x: a convolution of g with w;  to w: as convolution, x and g swapped;  to b: g summed.
+    Math: y = z if bias is None else z + reshape(bias, (-1,) + (1,) * (ndim(y) - 2)); z = conv_transpose(input, weight, stride,
+    padding, output_padding, groups, dilation).
+    VJP: to input: conv(g, weight, stride, padding, dilation, groups); to weight: conv_weight(g, shape(weight), input, stride,
+    padding, dilation, groups); to bias: sum(reshape(g, (size(y, 0), size(y, 1), -1)), (0, 2)). It is what a convolution sends to
+    its input, so a convolution takes the gradient back.
     Shapes: x (n, c, *size), w (c, o / groups, *kernel), b (o,).   Saves: x and w.   PyTorch: torch.conv_transpose2d
     """
 
@@ -180,9 +185,19 @@ def _biased(out, b):
 class ConvolutionBackwardBackward0(GeneralRule):
     """The VJP of a convolution, or of a transposed one, as an operation of three results.
 
-    Math: (g sent to x, g sent to w, g summed).   VJP: from gradients a, c, d of these to g: conv(a, w) + conv(x, c) + d;
-    to x: g sent through c;  to w: g sent to the weight of a convolution of a. Transposed, what conv does and what is sent to its
-    input change places, and so do input and result.   Shapes: those of g, x and w.   Saves: all three.
+    Math: y0 = conv(grad_output, weight, stride, padding, dilation, groups) if transposed else conv_input(shape(input), weight,
+    grad_output, stride, padding, dilation, groups); y1 = conv_weight(grad_output, shape(weight), input, stride, padding,
+    dilation, groups) if transposed else conv_weight(input, shape(weight), grad_output, stride, padding, dilation, groups); y2 =
+    sum(reshape(grad_output, (size(grad_output, 0), size(grad_output, 1), -1)), (0, 2)).
+    VJP: to grad_output: of_x + of_w + of_b; to input: nothing if numel(y1) == 0 else conv(grad_output, g1, stride, padding,
+    dilation, groups) if transposed else conv_input(shape(input), g1, grad_output, stride, padding, dilation, groups); to weight:
+    nothing if numel(y0) == 0 else conv_weight(grad_output, shape(weight), g0, stride, padding, dilation, groups) if transposed
+    else conv_weight(g0, shape(weight), grad_output, stride, padding, dilation, groups); of_x = 0 if numel(y0) == 0 else
+    conv_input(shape(grad_output), weight, g0, stride, padding, dilation, groups) if transposed else conv(g0, weight, stride,
+    padding, dilation, groups); of_w = 0 if numel(y1) == 0 else conv_input(shape(grad_output), g1, input, stride, padding,
+    dilation, groups) if transposed else conv(input, g1, stride, padding, dilation, groups); of_b = 0 if numel(y2) == 0 else
+    reshape(g2, (-1,) + (1,) * (ndim(input) - 2)).
+    Shapes: those of g, x and w.   Saves: all three.
     """
 
     op = "convolution_backward"
@@ -230,7 +245,12 @@ def _map(rule, a, b, how):
 
 
 class _Conv(GeneralRule, name="ConvolutionBackward0"):
-    """A convolution inside the gradient of a gradient."""
+    """A convolution inside the gradient of a gradient.
+
+    Math: y = conv(input, weight, how[3], how[4], how[5], how[6]).
+    VJP: to input: conv_input(shape(input), weight, g, how[3], how[4], how[5], how[6]); to weight: conv_weight(input,
+    shape(weight), g, how[3], how[4], how[5], how[6]).
+    """
 
     inputs, saves = ("input", "weight", "bias"), ("input", "weight")
 
@@ -242,7 +262,12 @@ class _Conv(GeneralRule, name="ConvolutionBackward0"):
 
 
 class _ToInput(GeneralRule, name="ConvolutionBackward0"):
-    """What a convolution sends to its input, as an operation of its own."""
+    """What a convolution sends to its input, as an operation of its own.
+
+    Math: y = conv_input(shape(y), weight, grad, how[3], how[4], how[5], how[6]).
+    VJP: to grad: conv(g, weight, how[3], how[4], how[5], how[6]); to weight: conv_weight(g, shape(weight), grad, how[3], how[4],
+    how[5], how[6]).
+    """
 
     inputs, saves = ("grad", "weight", "bias"), ("grad", "weight")
 
@@ -254,7 +279,12 @@ class _ToInput(GeneralRule, name="ConvolutionBackward0"):
 
 
 class _ToWeight(GeneralRule, name="ConvolutionBackward0"):
-    """What a convolution sends to its weight, as an operation of its own."""
+    """What a convolution sends to its weight, as an operation of its own.
+
+    Math: y = conv_weight(input, shape(y), grad, how[3], how[4], how[5], how[6]).
+    VJP: to grad: conv(input, g, how[3], how[4], how[5], how[6]); to input: conv_input(shape(input), g, grad, how[3], how[4],
+    how[5], how[6]).
+    """
 
     inputs, saves = ("grad", "input", "bias"), ("grad", "input")
 
@@ -519,7 +549,8 @@ def _check_conv(x, w, b, stride, padding, dilation, groups):
 class Im2ColBackward0(Rule):
     """Every window of an image as a column.
 
-    Math: y[n, (c, k), i] = x[n, c, i stride + k dilation - padding].   VJP: each column added back to its window.
+    Math: y = im2col(a, kernel_size, dilation, padding, stride).
+    VJP: col2im(g, (size(a, -2), size(a, -1)), kernel_size, dilation, padding, stride). Each column is added back to its window.
     Shapes: (n, c, h, w) or (c, h, w) -> (n, c * kernel, windows).   Saves: nothing.   PyTorch: torch.nn.functional.unfold
     """
 
@@ -546,8 +577,8 @@ class Im2ColBackward0(Rule):
 class Col2ImBackward0(Rule):
     """Columns put back as an image, overlaps added: the adjoint of unfold.
 
-    VJP: unfold of g.   Shapes: (n, c * kernel, windows) -> (n, c, h, w), or both without n.   Saves: nothing.
-    PyTorch: torch.nn.functional.fold
+    Math: y = col2im(a, size, kernel_size, dilation, padding, stride).   VJP: im2col(g, kernel_size, dilation, padding, stride).
+    Shapes: (n, c * kernel, windows) -> (n, c, h, w), or both without n.   Saves: nothing.   PyTorch: torch.nn.functional.fold
     """
 
     inputs = ("self",)
@@ -571,7 +602,7 @@ class Col2ImBackward0(Rule):
 class PixelShuffleBackward0(Rule):
     """Channels spread over the image: r x r channels become one that is r times as wide and high.
 
-    Math: y[c, h r + i, w r + j] = x[c r^2 + i r + j, h, w].   VJP: pixel_unshuffle of g.
+    Math: y = pixel_shuffle(a, upscale_factor).   VJP: pixel_unshuffle(g, upscale_factor).
     Shapes: (..., c r^2, h, w) -> (..., c, h r, w r).   Saves: nothing.   PyTorch: torch.nn.functional.pixel_shuffle
     """
 
@@ -592,7 +623,8 @@ class PixelShuffleBackward0(Rule):
 class PixelUnshuffleBackward0(Rule):
     """The opposite of PixelShuffle.
 
-    VJP: pixel_shuffle of g.   Saves: nothing.   PyTorch: torch.nn.functional.pixel_unshuffle
+    Math: y = pixel_unshuffle(a, downscale_factor).   VJP: pixel_shuffle(g, downscale_factor).
+    Saves: nothing.   PyTorch: torch.nn.functional.pixel_unshuffle
     """
 
     layout = channels
@@ -612,8 +644,9 @@ class PixelUnshuffleBackward0(Rule):
 class ChannelShuffleBackward0(Rule):
     """The channels dealt out anew: one of each group in turn.
 
-    Math: channel i of group k goes to place i * groups + k.   VJP: g dealt back.   Shapes: (n, c, *) unchanged.
-    Saves: nothing.   PyTorch: torch.nn.functional.channel_shuffle
+    Math: y = channel_shuffle(a, groups).
+    VJP: channel_shuffle(g, size(a, 1) // groups). Channel i of group k goes to place i * groups + k, and back.
+    Shapes: (n, c, *) unchanged.   Saves: nothing.   PyTorch: torch.nn.functional.channel_shuffle
     """
 
     layout = channels
@@ -633,9 +666,8 @@ class ChannelShuffleBackward0(Rule):
 class ConstantPadNdBackward0(Rule):
     """A border of a constant around the last dims; a negative width cuts off.
 
-    VJP: g with the border cut off (the same operation, widths negated).   Shapes: each padded dim grows by
-    both widths.
-    Saves: nothing.   PyTorch: torch.nn.functional.pad
+    Math: y = pad(a, pad, value).   VJP: pad(g, negative(pad)). A negative width cuts off, so the border is cut off again.
+    Shapes: each padded dim grows by both widths.   Saves: nothing.   PyTorch: torch.nn.functional.pad
     """
 
     layout = channels
@@ -668,18 +700,18 @@ def pad_constant(input, pad, value=0):
 class _Unpadded(Rule):
     """The gradient of such a border: each g added to the element its value was copied from.
 
-    VJP: gg with the same border.
+    Math: y = put(zeros_like(self), places, grad_output, accumulate=True).   VJP: to grad_output: take(g, places); to self: 0.
     """
 
     inputs = ("grad_output", "self")
-    keeps = ("where", "self_sym_sizes")
+    keeps = ("places", "self_sym_sizes")
 
-    def forward(g, x, where, *_):
-        return both.brought_back(g, where, x.shape)
+    def forward(g, x, places, *_):
+        return both.brought_back(g, places, x.shape)
 
     def vjp(self, h):
-        where, shape = self.args
-        return both.taken(h, where), both.zeros(shape, h)
+        places, shape = self.args
+        return both.taken(h, places), both.zeros(shape, h)
 
 
 class _ByPlace(Rule):
@@ -713,8 +745,10 @@ class _ByPlace(Rule):
 class ReflectionPad1DBackward0(_ByPlace):
     """A border mirrored from the inside.
 
-    VJP: each g is added to the element its value was copied from.   Shapes: each padded dim grows by both widths.
-    Saves: the input.   PyTorch: torch.nn.functional.pad(mode="reflect")
+    Math: y = pad(a, padding, mode='reflect').
+    VJP: put(zeros_like(a), origins, g, accumulate=True); origins = pad(reshape(arange(numel(a)), shape(a)), padding,
+    mode='reflect'). Each g is added to the element its value was copied from.
+    Shapes: each padded dim grows by both widths.   Saves: the input.   PyTorch: torch.nn.functional.pad(mode="reflect")
     """
 
     layout = channels
@@ -727,8 +761,10 @@ class ReflectionPad1DBackward0(_ByPlace):
 class ReplicationPad1DBackward0(_ByPlace):
     """A border that repeats the outermost element.
 
-    VJP: each g is added to the element its value was copied from.   Shapes: each padded dim grows by both widths.
-    Saves: the input.   PyTorch: torch.nn.functional.pad(mode="replicate")
+    Math: y = pad(a, padding, mode='replicate').
+    VJP: put(zeros_like(a), origins, g, accumulate=True); origins = pad(reshape(arange(numel(a)), shape(a)), padding,
+    mode='replicate'). Each g is added to the element its value was copied from.
+    Shapes: each padded dim grows by both widths.   Saves: the input.   PyTorch: torch.nn.functional.pad(mode="replicate")
     """
 
     layout = channels
@@ -783,16 +819,16 @@ def _shown_by(n, *more):
 class UpsampleNearestBackward0(_Resized):
     """Every place of a larger image copies the nearest element of the input.
 
-    VJP: each g is added to the element its value was copied from.   Shapes: (n, c, *size) -> (n, c, *out).
-    Saves: nothing.
-    PyTorch: torch.nn.functional.interpolate
+    Math: y = take(a, places).
+    VJP: put(zeros_like(a), places, g, accumulate=True). Each g is added to the element its value was copied from.
+    Shapes: (n, c, *size) -> (n, c, *out).   Saves: nothing.   PyTorch: torch.nn.functional.interpolate
     """
 
     layout = channels
     inputs = ("self",)
 
-    def forward(x, where, shown):
-        return x.reshape(-1)[where]
+    def forward(x, places, shown):
+        return x.reshape(-1)[places]
 
     @classmethod
     def run(cls, input, size, factors=None, exact=False):
@@ -817,13 +853,13 @@ class UpsampleNearestBackward0(_Resized):
 class _NearestGradient(_Resized):
     """The gradient of such a copy, as an operation: each g added to the element its value was copied from.
 
-    VJP: gg copied to the same places.
+    Math: y = put(zeros(shape(y)), places, a, accumulate=True).   VJP: take(g, places).
     """
 
     inputs = ("grad_output",)
 
-    def forward(g, where, shown):
-        return both.brought_back(g, where, shown[-1])
+    def forward(g, places, shown):
+        return both.brought_back(g, places, shown[-1])
 
     def vjp(self, h):
         return both.taken(h, self.args[0])
@@ -925,8 +961,12 @@ def _resampled(x, matrices):
 class UpsampleLinearBackward0(_Resized):
     """Another size by interpolation: every place of the result is a weighted sum of a few of the input's.
 
-    Math: y = M1 x M2^T, a matrix of weights for each spatial dim.   VJP: M1^T g M2.   Shapes: (n, c, *size) -> (n, c, *out).
-    Saves: nothing.   PyTorch: torch.nn.functional.interpolate
+    Math: y = a @ matrices[0].T if ndim(a) == 3 else matrices[0] @ a @ matrices[1].T if ndim(a) == 4 else
+    einsum('...ijk,li,mj,nk->...lmn', a, matrices[0], matrices[1], matrices[2]).
+    VJP: g @ matrices[0] if ndim(a) == 3 else matrices[0].T @ g @ matrices[1] if ndim(a) == 4 else
+    einsum('...lmn,li,mj,nk->...ijk', g, matrices[0], matrices[1], matrices[2]). There is one matrix of weights for each spatial
+    dim.
+    Shapes: (n, c, *size) -> (n, c, *out).   Saves: nothing.   PyTorch: torch.nn.functional.interpolate
     """
 
     layout = channels
@@ -943,7 +983,12 @@ class UpsampleLinearBackward0(_Resized):
 class UpsampleLinearBackwardBackward0(_Resized):
     """The gradient of an interpolation: the same with the weights transposed.
 
-    Math: h = M1^T g M2.   VJP: M1 gg M2^T.   Shapes: (n, c, *out) -> (n, c, *size).   Saves: nothing.
+    Math: y = a @ matrices[0].T if ndim(a) == 3 else matrices[0] @ a @ matrices[1].T if ndim(a) == 4 else
+    einsum('...ijk,li,mj,nk->...lmn', a, matrices[0], matrices[1], matrices[2]).
+    VJP: g @ matrices[0] if ndim(a) == 3 else matrices[0].T @ g @ matrices[1] if ndim(a) == 4 else
+    einsum('...lmn,li,mj,nk->...ijk', g, matrices[0], matrices[1], matrices[2]). The matrices are those of the interpolation,
+    transposed.
+    Shapes: (n, c, *out) -> (n, c, *size).   Saves: nothing.
     """
 
     inputs = ("grad_output",)
@@ -1322,9 +1367,11 @@ for _rules in (
 class AffineGridGeneratorBackward0(Rule):
     """The grid that makes a sampling turn, stretch and shift an image.
 
-    Math: y[n, p] = theta[n] (place p, 1), with places from -1 to 1 in every dim.   VJP: sum over p of g[n, p] (place p, 1)^T.
-    Shapes: theta (n, dims, dims + 1), size (n, c, *out) -> (n, *out, dims).   Saves: nothing.
-    PyTorch: torch.nn.functional.affine_grid
+    Math: y = reshape(unit_grid(size, align_corners) @ a.T, shape(y)).
+    VJP: reshape(g, (size(a, 0), -1, size(a, 1))).T @ unit_grid(size, align_corners). For each place `unit_grid` has a row (x, y,
+    1), from -1 to 1.
+    Shapes: theta (n, dims, dims + 1), size (n, c, *out) -> (n, *out, dims).   Saves: nothing.   PyTorch:
+    torch.nn.functional.affine_grid
     """
 
     inputs = ("theta",)
@@ -1422,10 +1469,11 @@ def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners
 class ConvTbcBackward0(Rule):
     """A convolution along time, the first dim.
 
-    Math: y[t] = sum_k a[t + k - pad] w[k] + b.   VJP: to a: sum over k of g[t - k + pad] w[k]^T;  to w[k]: sum over t of
-    a[t + k - pad]^T g[t];  to b: g summed.
-    Shapes: a (times, n, in), w (k, in, out), b (out,) -> (times + 2 pad - k + 1, n, out).   Saves: a, w, b.
-    PyTorch: torch.conv_tbc
+    Math: y = permute(conv(X, W, 1, pad, 1, 1), (2, 0, 1)) + bias; X = permute(self, (1, 2, 0)); W = permute(weight, (2, 1, 0)).
+    VJP: to self: permute(conv_input(shape(X), W, G, 1, pad, 1, 1), (2, 0, 1)); to weight: permute(conv_weight(X, shape(W), G, 1,
+    pad, 1, 1), (2, 1, 0)); to bias: g; G = permute(g, (1, 2, 0)).
+    Shapes: a (times, n, in), w (k, in, out), b (out,) -> (times + 2 pad - k + 1, n, out).   Saves: a, w, b.   PyTorch:
+    torch.conv_tbc
     """
 
     op = "conv_tbc"

@@ -181,10 +181,15 @@ def _paired(pool, gradient):
 
 
 class _Winners(Adjoint):
-    """Each g added to the winner of its window, found at `where` in the flattened input."""
+    """Each g added to the winner of its window, found at one of `places` in the flattened input.
 
-    def forward(g, x, where, *_):
-        return both.brought_back(g, where, x.shape)
+    Math: y = put(zeros_like(self), places, grad_output, accumulate=True).   VJP: to grad_output: take(g, places); to self: 0.
+    """
+
+    keeps = ("places", "self_sym_sizes")
+
+    def forward(g, x, places, *_):
+        return both.brought_back(g, places, x.shape)
 
     def back(self, h):
         return both.taken(h, self.args[0])
@@ -206,10 +211,9 @@ class MaxPool2DWithIndicesBackwardBackward0(_Winners):
 class MaxPool2DWithIndicesBackward0(GeneralRule):
     """The largest element of each window.
 
-    Math: y = max over the window of a.   VJP: g goes to the winner; an element that wins several windows gets
-    their sum.
-    Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the winners' places.   PyTorch:
-    torch.nn.functional.max_pool2d
+    Math: y = max_pool(a, kernel_size, stride, padding, dilation, out).
+    VJP: add_at(shape(a), result1, g, len(out)). All goes to the winner; an element that wins several windows gets their sum.
+    Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the winners' places.   PyTorch: torch.nn.functional.max_pool2d
     """
 
     layout = channels
@@ -270,7 +274,9 @@ def max_pool(nd, input, kernel, stride, padding, dilation, ceil_mode, return_ind
 class AvgPool2DBackward0(Rule):
     """The mean of each window.
 
-    Math: y = sum of the window / number of its elements.   VJP: every element of a window gets its g / that number.
+    Math: y = window_sums(a, out, kernel_size, stride, padding) / n; n = divisor_override if divisor_override else
+    window_sizes(shape(a), out, kernel_size, stride, padding, count_include_pad).
+    VJP: add_to_windows(g / n, shape(a), kernel_size, stride, padding).
     Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a.   PyTorch: torch.nn.functional.avg_pool2d
     """
 
@@ -305,7 +311,12 @@ class AvgPool3DBackward0(AvgPool2DBackward0):
 
 
 class AvgPool2DBackwardBackward0(Adjoint):
-    """The gradient of avg_pool2d: g / number of elements, to each element of the window.   VJP: avg_pool2d of gg."""
+    """The gradient of avg_pool2d: g / number of elements, to each element of the window.
+
+    Math: y = add_to_windows(a / n, shape(b), kernel_size, stride, padding); n = divisor_override if divisor_override else
+    window_sizes(shape(b), out, kernel_size, stride, padding, count_include_pad).
+    VJP: to a: window_sums(g, out, kernel_size, stride, padding) / n; to b: 0.
+    """
 
     inputs = ("grad_output", "self")
     keeps = (*AvgPool2DBackward0.keeps, "out", "default_stride", "self_sym_sizes")
@@ -390,7 +401,8 @@ def _cells(size, out):
 class AdaptiveAvgPool2DBackward0(Rule):
     """The means of a grid of cells that covers the whole image.
 
-    Math: y[i, j] = mean of cell (i, j).   VJP: every element of a cell gets its g / size of the cell.
+    Math: y = cell_means(a, out).
+    VJP: add_to_cells(g, shape(a), out). Every element of a cell gets g divided by the size of the cell.
     Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a.   PyTorch: torch.nn.functional.adaptive_avg_pool2d
     """
 
@@ -411,7 +423,10 @@ class AdaptiveAvgPool2DBackward0(Rule):
 
 
 class AdaptiveAvgPool2DBackwardBackward0(Adjoint):
-    """The gradient of adaptive_avg_pool2d: g / size of the cell, to each element of it.   VJP: the means of gg."""
+    """The gradient of adaptive_avg_pool2d: g / size of the cell, to each element of it.
+
+    Math: y = add_to_cells(a, shape(b), output_size).   VJP: to a: cell_means(g, output_size); to b: 0.
+    """
 
     inputs = ("grad_output", "self")
     keeps = ("output_size", "self_sym_sizes")
@@ -506,9 +521,8 @@ class AdaptiveMaxPool2DBackwardBackward0(_Winners):
 class AdaptiveMaxPool2DBackward0(GeneralRule):
     """The largest elements of a grid of cells that covers the whole image.
 
-    VJP: g goes to the winner of each cell.   Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the
-    winners' places.
-    PyTorch: torch.nn.functional.adaptive_max_pool2d
+    Math: y = cell_maxima(a, out).   VJP: add_at(shape(a), result1, g, len(out)). All goes to the winner of each cell.
+    Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the winners' places.   PyTorch: torch.nn.functional.adaptive_max_pool2d
     """
 
     layout = channels
@@ -705,8 +719,10 @@ class FractionalMaxPool2DBackwardBackward0(_Winners):
 class FractionalMaxPool2DBackward0(GeneralRule):
     """The largest element of windows that lie at random distances, so that they are `out` in number.
 
-    VJP: g goes to the winner of each window.   Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the winners' places.
-    PyTorch: torch.nn.functional.fractional_max_pool2d
+    Math: y = fractional_max_pool(a, b, kernel_size, output_size).
+    VJP: add_at(shape(a), result1, g, len(output_size)). All goes to the winner of each window.
+    Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the winners' places.   PyTorch:
+    torch.nn.functional.fractional_max_pool2d
     """
 
     op = "fractional_max_pool2d"
@@ -821,7 +837,8 @@ def _check_samples(x, samples, n, nd):
 class MaxUnpool2DBackward0(Rule):
     """Elements put back to the places they were taken from; zero between them.
 
-    Math: y[place[i]] = a[i] in each image; of two that meet the last one stays.   VJP: g at the places.
+    Math: y = add_at(shape(y), indices, a, len(out)).
+    VJP: pick(g, indices, len(out)). The places should differ: of two elements that meet, the last one stays.
     Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: the places.   PyTorch: torch.nn.functional.max_unpool2d
     """
 

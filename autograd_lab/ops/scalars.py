@@ -46,7 +46,7 @@ class SubBackward1(Rule):
 class MulBackward1(Rule):
     """A tensor times a number.
 
-    Math: y = other * a.   VJP: g * other.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.mul
+    Math: y = a * other.   VJP: g * other.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.mul
     """
 
     op = "mul"

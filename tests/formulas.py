@@ -130,7 +130,7 @@ def unbind(x, dim):
     return list(np.moveaxis(x, dim, 0))
 
 
-def diag_embed(x, offset, dim1, dim2):
+def diag_embed(x, offset=0, dim1=-2, dim2=-1):
     n = x.shape[-1] + abs(offset)
     shape = list(x.shape[:-1])
     for d in sorted((dim1 % (x.ndim + 1), dim2 % (x.ndim + 1))):

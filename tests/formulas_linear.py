@@ -57,10 +57,6 @@ def gaps(w):
     return w[..., None, :] - w[..., :, None] + np.eye(np.shape(w)[-1])
 
 
-def diag_embed(x):
-    return np.asarray(x)[..., None] * np.eye(np.shape(x)[-1])
-
-
 def matrix_exp(a):
     """The sum of a^k / k!."""
     out = term = np.broadcast_to(np.eye(np.shape(a)[-1]), np.shape(a))
@@ -70,7 +66,7 @@ def matrix_exp(a):
     return out
 
 
-def block(a, b, c, d):
+def quarters(a, b, c, d):
     """[[a, b], [c, d]]"""
     return np.concatenate([np.concatenate([a, b], -1), np.concatenate([c, d], -1)], -2)
 
@@ -525,11 +521,8 @@ VOCABULARY = {
     "eye": np.eye,
     "trace": np.trace,
     "cross": lambda a, b, dim: np.cross(a, b, axis=dim),
-    "arange": np.arange,
-    "take": lambda a, index: np.reshape(a, -1)[index],
     "einsum": np.einsum,
     "bincount": np.bincount,
-    "unique": np.unique,
     "median": _of_rows(_middle),
     "nanmedian": _of_rows(lambda row: _middle(row[~np.isnan(row)])),
     "mode": _of_rows(_most_frequent),
@@ -538,8 +531,8 @@ VOCABULARY = {
 VOCABULARY |= {
     f.__name__: f
     for f in (
-        cofactors, mv, triangle, cholesky, symmetric, skew, gaps, diag_embed, matrix_exp, block, lu_factor, permutation, lu_lower,
-        lu_upper, fit, householder_product, norm, triu_indices, conv, conv_input, conv_weight, conv_transpose, im2col, col2im,
+        cofactors, mv, triangle, cholesky, symmetric, skew, gaps, matrix_exp, quarters, lu_factor, permutation, lu_lower,
+        lu_upper, fit, householder_product, triu_indices, conv, conv_input, conv_weight, conv_transpose, im2col, col2im,
         window_sums, add_to_windows, window_sizes, max_pool, cell_means, cell_maxima, add_to_cells, fractional_max_pool, pick, add_at,
         pad, negative, pixel_shuffle, pixel_unshuffle, channel_shuffle, unit_grid, safe_softmax, causal, sort, nth, unique_consecutive, others, randn, poisson,
         _standard_gamma, _standard_gamma_grad,

@@ -1311,7 +1311,7 @@ class LinalgMatrixExpBackward0(Rule):
     """Exponential of a matrix.
 
     Math: y = matrix_exp(a).
-    VJP: matrix_exp(block(a.T, g, zeros_like(a), a.T))[..., :size(a, -1), size(a, -1):]. This is the upper right quarter of the
+    VJP: matrix_exp(quarters(a.T, g, zeros_like(a), a.T))[..., :size(a, -1), size(a, -1):]. This is the upper right quarter of the
     exponential of a matrix twice as wide and high.
     Shapes: (..., n, n).   Saves: A.   PyTorch: torch.linalg.matrix_exp
     """
@@ -1475,7 +1475,7 @@ class CdistBackwardBackward0(Rule):
 class CdistBackward0(GeneralRule):
     """Distances between all pairs of rows.
 
-    Math: y = norm(u, p); u = unsqueeze(a, -2) - unsqueeze(b, -3).
+    Math: y = norm(u, p, -1); u = unsqueeze(a, -2) - unsqueeze(b, -3).
     VJP: to a: sum(h, dim=-2); to b: -sum(h, dim=-3); h = unsqueeze(g, -1) * s; s = 0 * u if p == 0 else sign(u) * (abs(u) == n)
     if p == inf else where(u == 0, 0, sign(u) * (abs(u) / n) ** (p - 1)); n = unsqueeze(y, -1).
     Shapes: (..., n, d), (..., m, d) -> (..., n, m).   Saves: a, b, the result.   PyTorch: torch.cdist
@@ -1513,7 +1513,7 @@ def _cdist_moves(g, a, b, y, p):
 class EuclideanDistBackward0(Rule):
     """Distances between all pairs of many rows, whose gradients are matrix products.
 
-    Math: y = norm(unsqueeze(a, -2) - unsqueeze(b, -3)).
+    Math: y = norm(unsqueeze(a, -2) - unsqueeze(b, -3), 2, -1).
     VJP: to a: a * sum(r, dim=-1, keepdim=True) - r @ b; to b: b * sum(r.T, dim=-1, keepdim=True) - r.T @ a; r = where(y == 0, 0,
     g / y).
     Shapes: (..., n, d), (..., m, d) -> (..., n, m).   Saves: a, b, the result.   PyTorch: torch.cdist
@@ -1627,8 +1627,8 @@ class PdistBackwardBackward0(Rule):
 class PdistBackward0(Rule):
     """Distances between each two rows.
 
-    Math: y = norm(u, p); u = a[i] - a[j]; i = triu_indices(size(a, 0), size(a, 0), 1)[0]; j = triu_indices(size(a, 0), size(a,
-    0), 1)[1].
+    Math: y = norm(u, p, -1); u = a[i] - a[j]; i = triu_indices(size(a, 0), size(a, 0), 1)[0]; j = triu_indices(size(a, 0),
+    size(a, 0), 1)[1].
     VJP: index_add(index_add(zeros_like(a), 0, i, h), 0, j, -h); h = unsqueeze(g, -1) * s; s = 0 * u if p == 0 else sign(u) *
     (abs(u) == n) if p == inf else where(u == 0, 0, sign(u) * (abs(u) / n) ** (p - 1)); n = unsqueeze(y, -1).
     Shapes: (n, d) -> (n (n - 1) / 2,).   Saves: a, the result.   PyTorch: torch.pdist

@@ -1213,8 +1213,8 @@ def _spread(g, grid, size, orders, *how):
 class GridSampler2DBackward0(Rule):
     """An image read at places between its elements: y is a weighted sum of the neighbors of each place.
 
-    Math: y[n, c, p] = sum over the neighbors i of place p of w_i(grid[n, p]) x[n, c, i].
-    VJP: to x: w_i g added to each neighbor i;  to grid: sum over c of g[n, c, p] x[n, c, i] w_i'(grid[n, p]).
+    Math: y = for each place the sum of its neighbors in input, each times its weight.
+    VJP: to input: to each neighbor of a place g times its weight; to grid: g times the change of the weighted sum, over all channels.
     Shapes: x (n, c, *size), grid (n, *out, dims) -> (n, c, *out).   Saves: x and the grid.
     PyTorch: torch.nn.functional.grid_sample
     """
@@ -1233,8 +1233,9 @@ class GridSampler2DBackward0(Rule):
 class GridSampler2DBackwardBackward0(GeneralRule):
     """The VJP of grid_sample as an operation of two results: what it sends to x, and to the grid.
 
-    VJP from h and k, the gradients of these: to g: h sampled, and k_j times x sampled with derived weights;  to x: g k_j sent
-    through these weights;  to grid: what the two samplings send there.   Shapes: those of g, x and the grid.   Saves: all three.
+    Math: y0 = to each neighbor of a place g times its weight; y1 = g times the change of the weighted sum, over all channels.
+    VJP: to grad_output: g0 sampled, and input sampled with the changes of the weights that g1 makes; to input: grad_output sent back
+    through these changes; to grid: what the two samplings send there.   Shapes: those of g, x and the grid.   Saves: all three.
     """
 
     inputs = saves = ("grad_output", "input", "grid")
@@ -1328,8 +1329,8 @@ class _ToImage(Rule, name="GridSampler2DBackward0"):
 class GridSampler3DBackward0(GridSampler2DBackward0):
     """A volume read at places between its elements.
 
-    Math: y[n, c, p] = sum over the neighbors i of place p of w_i(grid[n, p]) x[n, c, i].
-    VJP: to x: w_i g added to each neighbor i;  to grid: sum over c of g[n, c, p] x[n, c, i] w_i'(grid[n, p]).
+    Math: y = for each place the sum of its neighbors in input, each times its weight.
+    VJP: to input: to each neighbor of a place g times its weight; to grid: g times the change of the weighted sum, over all channels.
     Shapes: x (n, c, d, h, w), grid (n, *out, 3) -> (n, c, *out).   Saves: x and the grid.
     PyTorch: torch.nn.functional.grid_sample
     """

@@ -439,6 +439,26 @@ def is_class(a, target, dim, ignored=None):
     return hot if ignored is None else hot & np.expand_dims(target != ignored, dim)
 
 
+def per_channel(w, a):
+    """A vector as dim 1 of what broadcasts with `a`."""
+    return np.reshape(w, (-1, *[1] * (np.ndim(a) - 2)))
+
+
+def _near(n, size):
+    c, half = np.arange(n), (size - 1) // 2
+    return ((np.abs(c[:, None] - c) <= half) | ((c == 0) & (c[:, None] > half))).astype(float)
+
+
+def near(x, size):
+    """For each channel (dim 1) the sum of those nearby; the first counts even if it is far."""
+    return np.einsum("cd,nd...->nc...", _near(x.shape[1], size), x)
+
+
+def near_back(x, size):
+    """The sum of the channels that a channel is near to."""
+    return np.einsum("dc,nd...->nc...", _near(x.shape[1], size), x)
+
+
 def places(a, dim):
     """The place of each element along a dim."""
     return np.indices(np.shape(a))[dim] if np.ndim(a) else np.zeros((), int)
@@ -556,7 +576,7 @@ VOCABULARY |= {
     for f in (
         spread, flip, transpose, reshape, select, narrow, squeeze, expand, split, unbind, diag_embed, unfold, windows_added, as_strided, as_strided_scatter, as_strided_added, block_diag, block, copies_summed, rows, scatter_reduce, scatter_others, masked_select, masked_take, select_scatter, slice_scatter, diagonal,
         diagonal_scatter, index_select, index_add, index_copy, index_fill, gather, scatter, scatter_add, put, index_put,
-        masked_scatter, polygamma, xlogy, product_of_others, omitting_each, later_shares, is_class, places, picked_along, norm, mvlgamma,
+        masked_scatter, polygamma, xlogy, product_of_others, omitting_each, later_shares, is_class, per_channel, near, near_back, places, picked_along, norm, mvlgamma,
     )
 }  # fmt: skip
 try:

@@ -146,8 +146,9 @@ class Builder:
             self._scope(self.events[-1], place, through, same_call)
             return
         n = self._node(node, src, ins, outs, saved, versions)
-        if len(ins) < len(node.next_functions):
-            self.nodes[n]["operands"] = _with_gaps(rule, inputs, ins)
+        places = _with_gaps(rule, inputs, ins)
+        if None in places:
+            self.nodes[n]["operands"] = places
         for t, data in zip(outputs, copies, strict=True):
             self.copies[id(t)] = data
         self._jacobian(node, n, saved, versions, outputs, copies[0])

@@ -217,6 +217,8 @@ SIZES: dict[str, Callable[..., Any]] = {
 ORDERS: dict[str, Callable[..., Any]] = {
     "inverse_order": lambda dims: tuple(sorted(range(len(dims)), key=lambda i: dims[i] % len(dims))),
     "negative": lambda numbers: tuple(-x for x in numbers),
+    "last_dims": lambda shape: tuple(range(-len(shape), 0)),
+    "all_but": lambda dim, ndim: tuple(d for d in range(ndim) if d != dim % ndim),
     "min": min,
     "max": max,
 }

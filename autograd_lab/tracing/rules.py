@@ -173,7 +173,8 @@ def bound(
     things: dict[str, Any] = dict(zip(_POSITIONS, given, strict=False))
     places = dict(zip(things, range(len(given)), strict=False))
     for i, name in enumerate([] if several else names[: len(given)]):
-        things[name], places[name] = given[i], i
+        if name not in ("g", "y"):
+            things[name], places[name] = given[i], i
     if len(results) == 1:
         things["y"] = results[0]
     things |= {f"y{nr}": result for nr, result in enumerate(results)}
@@ -187,6 +188,10 @@ def bound(
     known = {name: x for name, x in params.items() if not (isinstance(x, str) and x.startswith("<"))}
     if isinstance(known.get("reduction"), int):
         known["reduction"] = _REDUCTIONS[known["reduction"]]
+    math, vjp = map(formulas.read, text)
+    definitions = {**math.definitions, **vjp.definitions}
+    for name in definitions.keys() & things.keys():
+        del things[name]  # d may be the fourth operand, but not where a text defines it
     for name in known.keys() & things.keys():
         if name in _POSITIONS:
             del things[name]
@@ -201,7 +206,6 @@ def bound(
         rest = iter(given[len(names) - 1 :])
         things[names[-1]] = tuple(next(rest) if here else slice(None) for here in known.get("pattern", ()))
         shapes.pop(names[-1], None)
-    math, vjp = map(formulas.read, text)
 
     def put(formula: Formula) -> Formula:
         return formula if isinstance(formula, str) else formulas.simplified(formula, known, shapes, absent)
@@ -223,7 +227,6 @@ def bound(
     for _, formula in [claim for claim in math.claims if claim[0] == "yk" and isinstance(claim[1], ast.expr)]:
         for nr in range(len(results)):
             maths.append((f"y{nr}", put(formulas.replaced(formula, {"k": ast.Constant(nr)}))))  # type: ignore[arg-type]
-    definitions = {**math.definitions, **vjp.definitions}
     return Call(
         things,
         maths,

@@ -221,6 +221,8 @@ ORDERS: dict[str, Callable[..., Any]] = {
     "all_but": lambda dim, ndim: tuple(d for d in range(ndim) if d != dim % ndim),
     "min": min,
     "max": max,
+    "len": len,
+    "product": math.prod,
 }
 """Functions of parameters."""
 

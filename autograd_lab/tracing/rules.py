@@ -185,7 +185,7 @@ def bound(
             things.setdefault(name, results[nr])
     for name, thing in saved.items():
         things.setdefault(name, thing)
-    known = {name: x for name, x in params.items() if not (isinstance(x, str) and x.startswith("<"))}
+    known = {name: x for name, x in params.items() if _is_plain(x)}
     if isinstance(known.get("reduction"), int):
         known["reduction"] = _REDUCTIONS[known["reduction"]]
     math, vjp = map(formulas.read, text)
@@ -234,6 +234,11 @@ def bound(
         {name: put(right) for name, right in definitions.items()},  # type: ignore[misc]
         shapes,
     )
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether a parameter can be written: an array or a function was noted as the name of its type, "<ndarray>"."""
+    return all(map(_is_plain, x)) if isinstance(x, list | tuple) else not (isinstance(x, str) and x.startswith("<"))
 
 
 def operands(node: Record) -> list[int | None]:

@@ -26,6 +26,7 @@ from .trace import Record, Trace
 
 _POSITIONS = "abcdef"  # what the texts call the operands whose own names they do not use
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")  # no Python name has one
+_WILD = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}  # as JSON has them
 _REDUCTIONS = ("none", "mean", "sum")  # of a loss, by PyTorch's numbers
 _FUNCTIONS: dict[str, Callable[..., float]] = {
     "exp": math.exp,
@@ -185,7 +186,7 @@ def bound(
             things.setdefault(name, results[nr])
     for name, thing in saved.items():
         things.setdefault(name, thing)
-    known = {name: x for name, x in params.items() if _is_plain(x)}
+    known = {name: _WILD.get(x, x) if isinstance(x, str) else x for name, x in params.items() if _is_plain(x)}
     if isinstance(known.get("reduction"), int):
         known["reduction"] = _REDUCTIONS[known["reduction"]]
     math, vjp = map(formulas.read, text)

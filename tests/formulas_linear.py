@@ -500,13 +500,13 @@ def poisson(rate):
     return torch.poisson(torch.tensor(rate), generator=torch.Generator().manual_seed(0)).numpy()
 
 
-def gamma_draw(concentration):
+def gammadraw(concentration):
     return torch._standard_gamma(
         torch.tensor(concentration), generator=torch.Generator().manual_seed(0)
     ).numpy()
 
 
-def gamma_draw_slope(concentration, draw):
+def gammadraw_slope(concentration, draw):
     return torch._standard_gamma_grad(torch.tensor(concentration), torch.tensor(draw)).numpy()
 
 
@@ -535,7 +535,7 @@ VOCABULARY |= {
         lu_upper, fit, householder_product, triu_indices, conv, conv_input, conv_weight, conv_transpose, im2col, col2im,
         window_sums, add_to_windows, window_sizes, max_pool, cell_means, cell_maxima, add_to_cells, fractional_max_pool, pick, add_at,
         pad, negative, pixel_shuffle, pixel_unshuffle, channel_shuffle, unit_grid, safe_softmax, causal, sort, nth, unique_consecutive, others, randn, poisson,
-        gamma_draw, gamma_draw_slope,
+        gammadraw, gammadraw_slope,
     )
 }  # fmt: skip
 VOCABULARY["igamma"] = igamma

@@ -106,7 +106,7 @@ def narrow(x, dim, start, length):
     return x[at(x.ndim, dim, slice(start, start + length))]
 
 
-def sliced(x, dim, start, end, step=1):
+def sliced(x, dim, start=None, end=None, step=1):
     return x[at(x.ndim, dim, slice(start, end, step))]
 
 

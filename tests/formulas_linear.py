@@ -638,13 +638,13 @@ def poisson(rate):
     return torch.poisson(torch.tensor(rate), generator=torch.Generator().manual_seed(0)).numpy()
 
 
-def _standard_gamma(concentration):
+def gammadraw(concentration):
     return torch._standard_gamma(
         torch.tensor(concentration), generator=torch.Generator().manual_seed(0)
     ).numpy()
 
 
-def _standard_gamma_grad(concentration, draw):
+def gammadraw_slope(concentration, draw):
     return torch._standard_gamma_grad(torch.tensor(concentration), torch.tensor(draw)).numpy()
 
 
@@ -672,7 +672,7 @@ VOCABULARY |= {
         lu_upper, fit, householder_product, triu_indices, conv, conv_input, conv_weight, conv_transpose, im2col, col2im,
         window_sums, add_to_windows, window_sizes, max_pool, max_pool_winners, cell_means, add_to_cells, cell_maxima, cell_winners,
         fractional_max_pool, fractional_max_pool_winners, in_all, bag_of, bag_sizes, bag_winners, embedding_bag, pad, pixel_shuffle, pixel_unshuffle, channel_shuffle, unit_grid, sample_weights, safe_softmax, causal, sort, nth, unique_consecutive, randn, poisson,
-        _standard_gamma, _standard_gamma_grad,
+        gammadraw, gammadraw_slope,
     )
 }  # fmt: skip
 VOCABULARY["igamma"] = igamma

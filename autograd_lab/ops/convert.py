@@ -196,7 +196,7 @@ def type_(self, dtype=None):
 class CopyBackwards(Rule):
     """One tensor overwritten with another.
 
-    Math: y = zeros_like(a) + b.   VJP: to a: 0; to b: g.
+    Math: y = expand(b, shape(a)).   VJP: to a: 0; to b: g.
     Shapes: b broadcasts to a.   Saves: nothing.   PyTorch: torch.Tensor.copy_
     """
 
@@ -238,7 +238,7 @@ def copy_(self, src, non_blocking=False):
 class FillBackward0(Rule):
     """All elements set to one number.
 
-    Math: y = full_like(a, value).   VJP: 0.   Shapes: the same.   Saves: nothing.   PyTorch: torch.fill
+    Math: y = value.   VJP: 0.   Shapes: the same.   Saves: nothing.   PyTorch: torch.fill
     """
 
     op = "fill"
@@ -255,7 +255,7 @@ class FillBackward0(Rule):
 class FillBackward1(Rule):
     """All elements set to a 0-d tensor.
 
-    Math: y = full_like(a, b).   VJP: to a: 0; to b: sum(g).   Shapes: c is 0-d.   Saves: nothing.   PyTorch: torch.fill
+    Math: y = expand(b, shape(a)).   VJP: to a: 0; to b: sum(g).   Shapes: c is 0-d.   Saves: nothing.   PyTorch: torch.fill
     """
 
     op = "fill"
@@ -271,21 +271,21 @@ class FillBackward1(Rule):
 class FillBackward2(FillBackward0):
     """The in-place form of FillBackward0.
 
-    Math: y = full_like(a, value).   VJP: 0.   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.fill_
+    Math: y = value.   VJP: 0.   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.fill_
     """
 
 
 class FillBackward3(FillBackward1):
     """The in-place form of FillBackward1.
 
-    Math: y = full_like(a, b).   VJP: to a: 0; to b: sum(g).   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.fill_
+    Math: y = expand(b, shape(a)).   VJP: to a: 0; to b: sum(g).   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.fill_
     """
 
 
 class ZeroBackward0(FillBackward0):
     """All elements set to zero, in place.
 
-    Math: y = zeros_like(a).   VJP: 0.   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.zero_
+    Math: y = 0.   VJP: 0.   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.zero_
     """
 
     op = "zero"

@@ -35,7 +35,7 @@ from .shapes import (
 class SelectBackward0(ShapeRule):
     """One entry along a dim.
 
-    Math: y = select(a, dim, index).   VJP: select_scatter(zeros_like(a), g, dim, index).
+    Math: y = select(a, dim=dim, index=index).   VJP: select_scatter(zeros_like(a), g, dim=dim, index=index).
     Shapes: (2, 3, 4) -> (2, 4) for dim 1. Saves: nothing.   PyTorch: torch.select
     """
 
@@ -51,7 +51,7 @@ class SelectBackward0(ShapeRule):
 class SelectBackwardBackward0(ShapeRule):
     """The backward of select as an operation: a tensor put into zeros.
 
-    Math: y = select_scatter(zeros(shape), a, dim, index).   VJP: select(g, dim, index).
+    Math: y = select_scatter(zeros(shape), a, dim=dim, index=index).   VJP: select(g, dim=dim, index=index).
     Shapes: (2, 4) -> (2, 3, 4).   Saves: nothing. PyTorch: select_backward
     """
 
@@ -68,7 +68,7 @@ class SelectBackwardBackward0(ShapeRule):
 class SliceBackward0(ShapeRule):
     """Every step-th entry along a dim, from start to end.
 
-    Math: y = slice(a, dim, start, end, step).   VJP: slice_scatter(zeros_like(a), g, dim, start, end, step).
+    Math: y = slice(a, dim=dim, start=start, end=end, step=step).   VJP: slice_scatter(zeros_like(a), g, dim=dim, start=start, end=end, step=step).
     Shapes: (2, 3) -> (2, 2) for 1:3. Saves: nothing.   PyTorch: basic indexing, torch.narrow
     """
 
@@ -84,7 +84,7 @@ class SliceBackward0(ShapeRule):
 class SliceBackwardBackward0(ShapeRule):
     """The backward of a slice as an operation: a tensor put into zeros.
 
-    Math: y = slice_scatter(zeros(shape), a, dim, start, end, step).   VJP: slice(g, dim, start, end, step).
+    Math: y = slice_scatter(zeros(shape), a, dim=dim, start=start, end=end, step=step).   VJP: slice(g, dim=dim, start=start, end=end, step=step).
     Shapes: (2, 2) -> (2, 3).   Saves: nothing. PyTorch: slice_backward
     """
 
@@ -156,7 +156,7 @@ def narrow(input, dim, start, length):
 class UnbindBackward0(ShapeRule):
     """All entries along a dim, as a tuple.
 
-    Math: yk = unbind(a, dim)[k].   VJP: stack(gs, dim).   A part whose gradient did not arrive counts as zero.
+    Math: yk = unbind(a, dim=dim)[k].   VJP: stack(gs, dim=dim).   A part whose gradient did not arrive counts as zero.
     Shapes: (2, 3) -> two of (3,). Saves: nothing.   PyTorch: torch.unbind, iteration
     """
 
@@ -174,7 +174,7 @@ class UnbindBackward0(ShapeRule):
 class SplitBackward0(ShapeRule):
     """A dim cut into pieces of equal length, as a tuple.
 
-    Math: yk = split(a, split_size, dim)[k].   VJP: cat(gs, dim).   A part whose gradient did not arrive counts as
+    Math: yk = split(a, split_size, dim=dim)[k].   VJP: cat(gs, dim=dim).   A part whose gradient did not arrive counts as
     zero.
     Shapes: (5, 3) -> (2, 3), (2, 3), (1, 3). Saves: nothing.   PyTorch: torch.split, torch.chunk
     """
@@ -207,7 +207,7 @@ class UnsafeSplitBackward0(SplitBackward0):
 class SplitWithSizesBackward0(ShapeRule):
     """A dim cut into pieces of given lengths, as a tuple.
 
-    Math: yk = split(a, split_sizes, dim)[k].   VJP: cat(gs, dim).   A part whose gradient did not arrive counts as
+    Math: yk = split(a, split_sizes, dim=dim)[k].   VJP: cat(gs, dim=dim).   A part whose gradient did not arrive counts as
     zero.
     Shapes: (5,) -> (1,), (4,). Saves: nothing.   PyTorch: torch.split, torch.split_with_sizes
     """
@@ -223,7 +223,7 @@ class SplitWithSizesBackward0(ShapeRule):
 class UnsafeSplitWithSizesBackward0(SplitWithSizesBackward0):
     """A dim cut into pieces of given lengths, which are no views: each may be written in place.
 
-    Math: yk = split(a, split_sizes, dim)[k].   VJP: cat(gs, dim).
+    Math: yk = split(a, split_sizes, dim=dim)[k].   VJP: cat(gs, dim=dim).
 
     Math, VJP, Shapes: as split_with_sizes.   Saves: nothing.   PyTorch: torch.unsafe_split_with_sizes
     """
@@ -436,7 +436,7 @@ hsplit, vsplit, dsplit = _split_dim("hsplit", 1, 1), _split_dim("vsplit", 2, 0),
 class DiagonalBackward0(ShapeRule):
     """A diagonal, as a view.
 
-    Math: y = diagonal(a, offset, dim1, dim2).   VJP: diagonal_scatter(zeros_like(a), g, offset, dim1, dim2).
+    Math: y = diagonal(a, offset=offset, dim1=dim1, dim2=dim2).   VJP: diagonal_scatter(zeros_like(a), g, offset=offset, dim1=dim1, dim2=dim2).
     Shapes: (2, 3, 4) -> (4, 2): the two dims go, the diagonal comes last.   Saves: nothing.   PyTorch: torch.diagonal
     """
 
@@ -462,7 +462,7 @@ class DiagonalCopyBackward(DiagonalBackward0, name="DiagonalBackward0_copy"):
 class DiagonalBackwardBackward0(ShapeRule):
     """The backward of diagonal as an operation: a tensor put on a diagonal of zeros.
 
-    Math: y = diagonal_scatter(zeros(shape), a, offset, dim1, dim2).   VJP: diagonal(g, offset, dim1, dim2).
+    Math: y = diagonal_scatter(zeros(shape), a, offset=offset, dim1=dim1, dim2=dim2).   VJP: diagonal(g, offset=offset, dim1=dim1, dim2=dim2).
     Shapes: (4, 2) -> (2, 3, 4).   Saves: nothing. PyTorch: diagonal_backward
     """
 
@@ -509,7 +509,7 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
 class DiagEmbedBackward0(ShapeRule):
     """The last dim put on a diagonal of zeros.
 
-    Math: y = diag_embed(a, offset, dim1, dim2).   VJP: diagonal(g, offset, dim1, dim2).
+    Math: y = diag_embed(a, offset=offset, dim1=dim1, dim2=dim2).   VJP: diagonal(g, offset=offset, dim1=dim1, dim2=dim2).
     Shapes: (2, 3) -> (2, 3, 3).   Saves: nothing. PyTorch: torch.diag_embed, torch.diag of a vector
     """
 

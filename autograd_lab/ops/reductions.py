@@ -112,7 +112,7 @@ def _sum(x, dims, keepdim):
 class SumBackward0(Rule):
     """Sum of all elements.
 
-    Math: y = sum(a).   VJP: spread(g, a).   Every element that was added gets g.
+    Math: y = sum(a).   VJP: g.   Every element that was added gets it.
     Shapes: any -> ().   Saves: nothing.   PyTorch: torch.sum
     """
 
@@ -129,7 +129,7 @@ class SumBackward0(Rule):
 class SumBackward1(Reduction):
     """Sum over some dims.
 
-    Math: y = sum(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim).   Every element that was added gets the g of
+    Math: y = sum(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim=dim).   Every element that was added gets the g of
     its sum.
     Shapes: the dims go, or stay with size 1. Saves: nothing.   PyTorch: torch.sum
     """
@@ -157,7 +157,7 @@ def sum(input, dim=EVERY_DIM, keepdim=False, *, dtype=None):
 class MeanBackward0(Rule):
     """Mean of all elements.
 
-    Math: y = sum(a) / numel(a).   VJP: spread(g, a) / numel(a).
+    Math: y = sum(a) / numel(a).   VJP: g / numel(a).
     Shapes: any -> ().   Saves: nothing.   PyTorch: torch.mean
     """
 
@@ -175,7 +175,7 @@ class MeanBackward0(Rule):
 class MeanBackward1(Reduction):
     """Mean over some dims.
 
-    Math: y = sum(a, dim=dim, keepdim=keepdim) / size(a, dim).   VJP: spread(g, a, dim) / size(a, dim).
+    Math: y = sum(a, dim=dim, keepdim=keepdim) / size(a, dim).   VJP: spread(g, a, dim=dim) / size(a, dim).
     Shapes: the dims go, or stay with size 1. Saves: nothing.   PyTorch: torch.mean
     """
 
@@ -211,7 +211,7 @@ def mean(input, dim=EVERY_DIM, keepdim=False, *, dtype=None):
 class NansumBackward0(Reduction):
     """Sum that leaves out nan.
 
-    Math: y = nansum(a, dim=dim, keepdim=keepdim).   VJP: where(isnan(a), 0, spread(g, a, dim)).
+    Math: y = nansum(a, dim=dim, keepdim=keepdim).   VJP: where(isnan(a), 0, spread(g, a, dim=dim)).
     Shapes: as sum.   Saves: a. PyTorch: torch.nansum
     """
 
@@ -300,7 +300,7 @@ def times_others(g, x, dim):
 class ProdBackward0(Rule):
     """Product of all elements.
 
-    Math: y = prod(a).   VJP: spread(g, a) * product_of_others(a).   Without zeros that is g * y / a.
+    Math: y = prod(a).   VJP: g * product_of_others(a).   Without zeros that is g * y / a.
     Shapes: any -> ().   Saves: a and the result.   PyTorch: torch.prod
     """
 
@@ -321,7 +321,7 @@ class ProdBackward0(Rule):
 class ProdBackward1(Reduction):
     """Product along a dim.
 
-    Math: y = prod(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim) * product_of_others(a, dim).   Without zeros
+    Math: y = prod(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim=dim) * product_of_others(a, dim).   Without zeros
     that is g * y / a.
     Shapes: the dim goes, or stays with size 1.   Saves: a and the result.   PyTorch: torch.prod
     """
@@ -389,7 +389,7 @@ class VarBackward0(Reduction):
     """Variance.
 
     Math: y = sum((a - mean(a, dim=dim, keepdim=True)) ** 2, dim=dim, keepdim=keepdim) / n; n = size(a, dim) - (1 if
-    correction is None else correction).   VJP: 2 * spread(g, a, dim) * (a - mean(a, dim=dim, keepdim=True)) / n; n =
+    correction is None else correction).   VJP: 2 * spread(g, a, dim=dim) * (a - mean(a, dim=dim, keepdim=True)) / n; n =
     size(a, dim) - (1 if correction is None else correction).
     Shapes: as sum.   Saves: a.   PyTorch: torch.var
     """
@@ -409,8 +409,8 @@ class VarBackward0(Reduction):
 class StdBackward0(Reduction):
     """Standard deviation.
 
-    Math: y = std(a, dim=dim, correction=correction, keepdim=keepdim).   VJP: where(y_ == 0, 0, spread(g, a, dim) * (a
-    - mean(a, dim=dim, keepdim=True)) / (y_ * n)); y_ = spread(y, a, dim); n = size(a, dim) - (1 if correction is None
+    Math: y = std(a, dim=dim, correction=correction, keepdim=keepdim).   VJP: where(y_ == 0, 0, spread(g, a, dim=dim) * (a
+    - mean(a, dim=dim, keepdim=True)) / (y_ * n)); y_ = spread(y, a, dim=dim); n = size(a, dim) - (1 if correction is None
     else correction).
     Shapes: as sum.   Saves: a and the result.   PyTorch: torch.std
     """
@@ -431,7 +431,7 @@ class VarMeanBackward0(Reduction):
     """Variance and mean at once.
 
     Math: y0 = var(a, dim=dim, correction=correction, keepdim=keepdim); y1 = mean(a, dim=dim, keepdim=keepdim).   VJP:
-    2 * spread(g0, a, dim) * (a - mean(a, dim=dim, keepdim=True)) / n + spread(g1, a, dim) / size(a, dim); n = size(a,
+    2 * spread(g0, a, dim=dim) * (a - mean(a, dim=dim, keepdim=True)) / n + spread(g1, a, dim=dim) / size(a, dim); n = size(a,
     dim) - (1 if correction is None else correction).
     Shapes: as sum.   Saves: a.   PyTorch: torch.var_mean
     """
@@ -453,8 +453,8 @@ class StdMeanBackward0(Reduction):
     """Standard deviation and mean at once.
 
     Math: y0 = std(a, dim=dim, correction=correction, keepdim=keepdim); y1 = mean(a, dim=dim, keepdim=keepdim).   VJP:
-    where(y_ == 0, 0, spread(g0, a, dim) * (a - mean(a, dim=dim, keepdim=True)) / (y_ * n)) + spread(g1, a, dim) /
-    size(a, dim); y_ = spread(y0, a, dim); n = size(a, dim) - (1 if correction is None else correction).
+    where(y_ == 0, 0, spread(g0, a, dim=dim) * (a - mean(a, dim=dim, keepdim=True)) / (y_ * n)) + spread(g1, a, dim=dim) /
+    size(a, dim); y_ = spread(y0, a, dim=dim); n = size(a, dim) - (1 if correction is None else correction).
     Shapes: as sum.   Saves: a and y0. PyTorch: torch.std_mean
     """
 
@@ -556,7 +556,7 @@ class MinBackward1(MaxBackward1):
 class Selection(Reduction):
     """A reduction along a dim that picks elements: the gradient goes back to where they were.
 
-    Math: y0 = picked_along(a, dim, y1, keepdim).   VJP: where(places(a, dim) == spread(y1, a, dim), spread(g0, a,
+    Math: y0 = picked_along(a, dim, y1, keepdim).   VJP: where(places(a, dim) == spread(y1, a, dim=dim), spread(g0, a,
     dim), 0).   Only the element that was picked gets g.
     Shapes: the dim goes, or stays with size 1.   Saves: the indices. Further arguments of `forward` come after the
     shape of the operand.
@@ -599,7 +599,7 @@ class MaxBackward0(Selection):
     """Largest along a dim, the first at a tie.
 
     Math: y0 = amax(a, dim=dim, keepdim=keepdim); y1 = argmax(a, dim=dim, keepdim=keepdim).   VJP: where(places(a,
-    dim) == spread(y1, a, dim), spread(g0, a, dim), 0).   Only the element that was picked gets g.
+    dim) == spread(y1, a, dim=dim), spread(g0, a, dim=dim), 0).   Only the element that was picked gets g.
     Shapes: the dim goes, or stays with size 1. Saves: the indices.   PyTorch: torch.max
     """
 
@@ -613,7 +613,7 @@ class MinBackward0(Selection):
     """Smallest along a dim, the first at a tie.
 
     Math: y0 = amin(a, dim=dim, keepdim=keepdim); y1 = argmin(a, dim=dim, keepdim=keepdim).   VJP: where(places(a,
-    dim) == spread(y1, a, dim), spread(g0, a, dim), 0).   Only the element that was picked gets g.
+    dim) == spread(y1, a, dim=dim), spread(g0, a, dim=dim), 0).   Only the element that was picked gets g.
     Shapes: the dim goes, or stays with size 1. Saves: the indices.   PyTorch: torch.min
     """
 
@@ -663,8 +663,8 @@ _extreme("min", MinBackward1, MinBackward0, MinimumBackward0.call)
 class AmaxBackward0(Reduction):
     """Largest over some dims, without indices.
 
-    Math: y = amax(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim) * hit / count(hit, dim=dim, keepdim=True);
-    hit = a == spread(y, a, dim).   The largest share g evenly.
+    Math: y = amax(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim=dim) * hit / count(hit, dim=dim, keepdim=True);
+    hit = a == spread(y, a, dim=dim).   The largest share g evenly.
     Shapes: as sum.   Saves: a and the result. PyTorch: torch.amax
     """
 
@@ -683,8 +683,8 @@ class AmaxBackward0(Reduction):
 class AminBackward0(AmaxBackward0):
     """Smallest over some dims, without indices.
 
-    Math: y = amin(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim) * hit / count(hit, dim=dim, keepdim=True);
-    hit = a == spread(y, a, dim).   The smallest share g evenly.
+    Math: y = amin(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim=dim) * hit / count(hit, dim=dim, keepdim=True);
+    hit = a == spread(y, a, dim=dim).   The smallest share g evenly.
     Shapes: as sum.   Saves: a and the result. PyTorch: torch.amin
     """
 
@@ -729,9 +729,9 @@ def amin(input, dim=(), keepdim=False):
 class AminmaxBackward0(Reduction):
     """Smallest and largest at once.
 
-    Math: y0 = amin(a, dim=dim, keepdim=keepdim); y1 = amax(a, dim=dim, keepdim=keepdim).   VJP: spread(g0, a, dim) *
-    low / count(low, dim=dim, keepdim=True) + spread(g1, a, dim) * high / count(high, dim=dim, keepdim=True); low = a
-    == spread(y0, a, dim); high = a == spread(y1, a, dim).
+    Math: y0 = amin(a, dim=dim, keepdim=keepdim); y1 = amax(a, dim=dim, keepdim=keepdim).   VJP: spread(g0, a, dim=dim) *
+    low / count(low, dim=dim, keepdim=True) + spread(g1, a, dim=dim) * high / count(high, dim=dim, keepdim=True); low = a
+    == spread(y0, a, dim=dim); high = a == spread(y1, a, dim=dim).
     Shapes: as sum. Saves: a and both results.   PyTorch: torch.aminmax
     """
 
@@ -866,7 +866,7 @@ class LinalgVectorNormBackward0(Reduction):
     Math: y = norm(a, p=ord, dim=dim, keepdim=keepdim).   VJP: nothing if ord == 0 else g_ * sign(a) if ord == 1 else
     where(y_ == 0, 0, g_ * a / y_) if ord == 2 else g_ * sign(a) * hit / count(hit, dim=dim, keepdim=True) if abs(ord)
     == inf else where(a == 0, 0, g_ * sign(a) * abs(a) ** (ord - 1) * y_ ** (1 - ord)) if ord < 1 else where(y_ == 0,
-    0, g_ * sign(a) * abs(a) ** (ord - 1) / y_ ** (ord - 1)); g_ = spread(g, a, dim); y_ = spread(y, a, dim); hit =
+    0, g_ * sign(a) * abs(a) ** (ord - 1) / y_ ** (ord - 1)); g_ = spread(g, a, dim=dim); y_ = spread(y, a, dim=dim); hit =
     (abs(a) == y_) or isnan(a).
     Shapes: as sum.   Saves: a and the result.   PyTorch: torch.linalg.vector_norm
     """
@@ -889,7 +889,7 @@ class NormBackward1(LinalgVectorNormBackward0):
     Math: y = norm(a, p=p, dim=dim, keepdim=keepdim).   VJP: nothing if p == 0 else g_ * sign(a) if p == 1 else
     where(y_ == 0, 0, g_ * a / y_) if p == 2 else g_ * sign(a) * hit / count(hit, dim=dim, keepdim=True) if abs(p) ==
     inf else where(a == 0, 0, g_ * sign(a) * abs(a) ** (p - 1) * y_ ** (1 - p)) if p < 1 else where(y_ == 0, 0, g_ *
-    sign(a) * abs(a) ** (p - 1) / y_ ** (p - 1)); g_ = spread(g, a, dim); y_ = spread(y, a, dim); hit = (abs(a) == y_)
+    sign(a) * abs(a) ** (p - 1) / y_ ** (p - 1)); g_ = spread(g, a, dim=dim); y_ = spread(y, a, dim=dim); hit = (abs(a) == y_)
     or isnan(a).
     PyTorch: torch.nn.functional.pairwise_distance.
     """
@@ -969,7 +969,7 @@ def dist(input, other, p=2):
 class LogsumexpBackward0(Reduction):
     """Logarithm of a sum of exponentials, without overflow.
 
-    Math: y = logsumexp(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim) * exp(a - spread(y, a, dim)).
+    Math: y = logsumexp(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim=dim) * exp(a - spread(y, a, dim=dim)).
     Shapes: as sum.   Saves: a and the result. PyTorch: torch.logsumexp
     """
 

@@ -408,7 +408,7 @@ def _same_types(*tensors):
 class StandardGammaBackward0(Rule):
     """Gamma numbers of rate 1, drawn by rejection; the gradient keeps the probability of a smaller draw.
 
-    Math: y = _standard_gamma(a).   VJP: g * _standard_gamma_grad(a, y). The gradient keeps the probability of a smaller draw.
+    Math: y = gammadraw(a).   VJP: g * gammadraw_slope(a, y). The gradient keeps the probability of a smaller draw.
     Shapes: elementwise.   Saves: a, y.   PyTorch: torch._standard_gamma
     """
 
@@ -429,7 +429,7 @@ class StandardGammaBackward0(Rule):
 class StandardGammaGradBackward0(Rule):
     """How gamma draws move with their concentration. PyTorch has no derivative for it.
 
-    Math: y = _standard_gamma_grad(a, b).   VJP: to a, b: nothing.
+    Math: y = gammadraw_slope(a, b).   VJP: to a, b: nothing.
     Shapes: elementwise.   Saves: nothing.   PyTorch: torch._standard_gamma_grad
     """
 

@@ -146,9 +146,8 @@ class Builder:
             self._scope(self.events[-1], place, through, same_call)
             return
         n = self._node(node, src, ins, outs, saved, versions)
-        places = _with_gaps(rule, inputs, ins)
-        if None in places:
-            self.nodes[n]["operands"] = places
+        if node.kind == "op" and any(t is None for t in inputs):
+            self.nodes[n]["operands"] = _with_gaps(rule, inputs, ins)
         for t, data in zip(outputs, copies, strict=True):
             self.copies[id(t)] = data
         self._jacobian(node, n, saved, versions, outputs, copies[0])
@@ -175,7 +174,7 @@ class Builder:
             math, vjp = rule_texts(inside)
             self._through_view(
                 src, ins, data, version, name, fn, place, whole, self._saved(node, ins, ins[:1], saved, versions),
-                name=inside.__name__, math=math, vjp=vjp, params=_params(node),
+                name=inside.__name__, math=math, vjp=vjp, params={**_params(node), **_settings(node)},
             )  # fmt: skip
         else:
             n = self._node(node, src, ins, ins[:1], saved, versions)
@@ -552,6 +551,9 @@ class Builder:
             "saved": [], "params": _params(node), "src": src, "tensor": None if leaf is None else self.tensor_ids[id(leaf)],
             "math": math, "vjp": vjp, "made_in": self.pass_now, "scope": "",
         })  # fmt: skip
+        settings = _settings(node)
+        if settings:
+            self.nodes[-1]["settings"] = settings
 
     def _queue(self, ready) -> list[int]:
         return [self._known(node) for _, node in sorted(ready, key=lambda item: item[0])]
@@ -637,8 +639,13 @@ def _op_name(rule: type) -> str:
 
 
 def _params(node: Node) -> Record:
-    names = (*node.keeps, *_further(type(node)))
-    return {name: _plain(value) for name, value in zip(names, node.args, strict=False)}
+    return {name: _plain(value) for name, value in zip(node.keeps, node.args, strict=False)}
+
+
+def _settings(node: Node) -> Record:
+    """The plain arguments of the call that PyTorch's node does not keep, such as the number of `2 - x`, and eps."""
+    further = zip(_further(type(node)), node.args[len(node.keeps) :], strict=False)
+    return {name: _plain(value) for name, value in further}
 
 
 @lru_cache(maxsize=1000)

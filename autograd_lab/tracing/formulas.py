@@ -151,8 +151,11 @@ def written(formula: Formula, names: Mapping[str, str] = {}) -> str:
             return node
 
         def visit_Call(self, node: ast.Call) -> ast.expr:
-            args = [self.visit(x) for x in node.args]
-            return ast.Call(node.func, args, [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords])
+            args = [self.alone(x) for x in node.args]
+            return ast.Call(node.func, args, [ast.keyword(k.arg, self.alone(k.value)) for k in node.keywords])
+
+        def alone(self, node: ast.expr) -> ast.expr:
+            return ast.Name(names.get(node.id, node.id)) if isinstance(node, ast.Name) else self.visit(node)
 
     formula_copy = ast.parse(ast.unparse(formula), mode="eval").body
     text = ast.unparse(Put().visit(formula_copy))
@@ -274,6 +277,8 @@ class _Simplifier(ast.NodeTransformer):
             return left
         if isinstance(op, ast.Add | ast.Mult) and _is(left, unit):
             return right
+        if isinstance(op, ast.Mult) and _is(left, -1):
+            return ast.UnaryOp(ast.USub(), right)
         return _folded(node, left, right)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
@@ -283,6 +288,9 @@ class _Simplifier(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         args = [self.visit(x) for x in node.args]
         keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
+        for k in keywords:
+            if k.arg == "dim" and isinstance(k.value, ast.Tuple) and len(k.value.elts) == 1:
+                k.value = k.value.elts[0]
         name = getattr(node.func, "id", "")
         if name == "where" and is_constant(args[0]):
             return args[1] if _value(args[0]) else args[2]
@@ -290,6 +298,9 @@ class _Simplifier(ast.NodeTransformer):
             rest = [*args[1:], *[k.value for k in keywords]]
             if all(map(is_constant, rest)):
                 return literal(SIZES[name](self.shapes[args[0].id], *map(_value, rest)))
+        if name == "expand" and isinstance(args[0], ast.Name) and args[0].id in self.shapes and is_constant(args[1]):
+            if tuple(self.shapes[args[0].id]) == _value(args[1]):
+                return args[0]
         if name in ORDERS and all(map(is_constant, args)):
             return literal(ORDERS[name](*map(_value, args)))
         keywords = [k for k in keywords if not (isinstance(k.value, ast.Constant) and (k.value.value is None or k.value.value is False))]

@@ -26,6 +26,7 @@ from .trace import Record, Trace
 
 _POSITIONS = "abcdef"  # what the texts call the operands whose own names they do not use
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")  # no Python name has one
+_NO_CODE = re.compile(r"""(["']).*?\1|#.*""")
 _WILD = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}  # as JSON has them
 _REDUCTIONS = ("none", "mean", "sum")  # of a loss, by PyTorch's numbers
 _FUNCTIONS: dict[str, Callable[..., float]] = {
@@ -72,9 +73,8 @@ class Names:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
-        words = {
-            word for source in trace.sources for line in source["lines"].values() for word in re.findall(r"[A-Za-z_]\w*", line)
-        }
+        lines = [_NO_CODE.sub("", line) for source in trace.sources for line in source["lines"].values()]
+        words = {word for line in lines for word in re.findall(r"[A-Za-z_]\w*", line)}
         for tensor in trace.tensors:
             words.update(re.findall(r"[A-Za-z_]\w*", tensor["name"]))
         self.taken = words
@@ -85,8 +85,9 @@ class Names:
         for node in trace.nodes:
             seen[node["name"]] += 1
             nr = f" #{seen[node['name']]}" if total[node["name"]] > 1 else ""  # as the narrator counts them
-            for t in node["outputs"]:
-                makers.setdefault(t, f"result of {_plain_name(node['op'])}{nr}")
+            for i, t in enumerate(node["outputs"], 1):
+                which = f"result {i}" if len(node["outputs"]) > 1 else "result"
+                makers.setdefault(t, f"{which} of {_plain_name(node['op'])}{nr}")
         for event in trace.events:
             if event["k"] == "const":
                 for t in event["t"]:
@@ -162,12 +163,12 @@ def bound(
     results: list[Any],
     saved: Mapping[str, Any],
     params: Mapping[str, Any],
-    shape: Callable[[Any], tuple[int, ...]],
+    shape: Callable[[Any], tuple[int, ...] | None],
 ) -> Call:
     """The Math and VJP texts of one call of `rule`, with `given` operands (None for an absent one) and `results`.
 
     An operand goes by its place (a, b, c, ...) and by its name in `rule.inputs`, a result by y (y0, y1, ...) and by the name under
-    which it is saved. `shape` tells the shape of an operand or a result.
+    which it is saved. `shape` tells the shape of an operand or a result, None where it is not known.
     """
     names = [] if rule is None else list(rule.inputs)
     several = names == ["tensors"]
@@ -176,6 +177,9 @@ def bound(
     for i, name in enumerate([] if several else names[: len(given)]):
         if name not in ("g", "y"):
             things[name], places[name] = given[i], i
+    if given and not several:
+        gone = len(names) - getattr(rule, "extras", 0)
+        things |= {name: None for name in names[len(given) : gone] if name not in saved}
     if len(results) == 1:
         things["y"] = results[0]
     things |= {f"y{nr}": result for nr, result in enumerate(results)}
@@ -198,10 +202,16 @@ def bound(
             del things[name]
         else:
             del known[name]
-    shapes = {name: shape(thing) for name, thing in things.items() if thing is not None}
+    shapes = {}
+    for name, thing in things.items():
+        span = None if thing is None else shape(thing)
+        if span is not None:
+            shapes[name] = span
     absent = [name for name, thing in things.items() if thing is None]
     if several:
-        shapes["operands"] = tuple(map(shape, given))
+        spans = [shape(thing) for thing in given]
+        if None not in spans:
+            shapes["operands"] = tuple(spans)  # type: ignore[assignment]
         things["operands"] = given
     if rule is not None and getattr(rule, "saves_rest", False):  # the index tensors, with gaps where a dim is not indexed
         rest = iter(given[len(names) - 1 :])
@@ -216,7 +226,9 @@ def bound(
         if letter == "each":
             for k in range(len(given)):
                 mine = f"a{k}"
-                things[mine], shapes[mine] = given[k], shape(given[k])
+                things[mine], span = given[k], shape(given[k])
+                if span is not None:
+                    shapes[mine] = span
                 if isinstance(formula, ast.expr):
                     own = formulas.replaced(formula, {"a": ast.Name(mine), "k": ast.Constant(k)})
                     sends[k] = mine, put(own)
@@ -224,7 +236,7 @@ def bound(
             sends[places[letter]] = letter, put(formula)
         elif formula:
             sends = [(letter, formula) if not place else place for place in sends]
-    maths = [(left, put(right)) for left, right in math.claims if left != "yk"]
+    maths = [(left, put(right)) for left, right in math.claims if re.fullmatch(r"y\d*", left)]
     for _, formula in [claim for claim in math.claims if claim[0] == "yk" and isinstance(claim[1], ast.expr)]:
         for nr in range(len(results)):
             maths.append((f"y{nr}", put(formulas.replaced(formula, {"k": ast.Constant(nr)}))))  # type: ignore[arg-type]
@@ -253,6 +265,8 @@ class _Shown:
     def __init__(self, trace: Trace, n: int) -> None:
         self.trace, self.n, self.node = trace, n, trace.nodes[n]
         node, ins, outs = self.node, operands(self.node), self.node["outputs"]
+        if not ins and not outs:  # the node is older than the recording: its operands are known by their letters only
+            ins, outs = [-1 - i for i in range(len(node["edges"]))], [-1 - len(node["edges"])]
         inner = node.get("inner")
         if inner is not None:  # the rule inside a CopySlices: its first operand is the view, and so is its result
             ins, outs = [inner["view"], *node["inputs"][1:]], [inner["view"]]
@@ -262,13 +276,14 @@ class _Shown:
         if rule is not None and not _readable(text):  # of a trace from before the texts were formulas
             text = rule_texts(rule)
         saved = {name: t for name, t, *_ in node.get("saved") or () if t is not None}
-        self.call = bound(rule, text, ins, outs, saved, told.get("params") or {}, self._shape)
+        self.operands = ins
+        self.call = bound(rule, text, ins, outs, saved, (told.get("settings") or {}) | (told.get("params") or {}), self._shape)
         self.places = {letter: t for letter, t in self.call.things.items() if not isinstance(t, list | tuple)}
         self.written_into = bool(outs) and bool(ins) and outs[0] == ins[0]
         self.names = self._names(ins, outs)
 
-    def _shape(self, t: int) -> tuple[int, ...]:
-        return tuple(self.trace.tensors[t]["shape"])
+    def _shape(self, t: int) -> tuple[int, ...] | None:
+        return None if t < 0 else tuple(self.trace.tensors[t]["shape"])
 
     def _is_result(self, letter: str) -> bool:
         return bool(re.fullmatch(r"y\d*", letter)) or letter in getattr(RULES.get(self.node["name"]), "results", ())
@@ -278,24 +293,26 @@ class _Shown:
         called = self.trace.names
         things: list[tuple[int, bool]] = []  # operands first, then results; of one written in place the old and the new value
         for t in ins:
-            if t is not None and (t, False) not in things:
+            if t is not None and t >= 0 and (t, False) not in things:
                 things.append((t, False))
         after = self.written_into and self.node.get("inner") is None
         for t in outs:
-            if (t, after) not in things:
+            if t >= 0 and (t, after) not in things:
                 things.append((t, after))
         labels = [called.tensors[t] for t, _ in things]
+        if "inner" in self.node and not self.trace.tensors[ins[0]]["name"]:
+            labels[0] = f"{called.tensors[self.node['inputs'][0]]}[slice]"
         own = {
             thing: f"{label}{str(labels[:i].count(label) + 1).translate(_SUBSCRIPTS)}" if labels.count(label) > 1 else label
             for i, (thing, label) in enumerate(zip(things, labels, strict=True))
         }
         names = {}
         for letter, t in self.places.items():
-            if t is not None:
+            if t is not None and t >= 0:
                 names[letter] = own.get((t, after and self._is_result(letter)), called.tensors[t])
         for letter, several in self.call.things.items():
             if isinstance(several, list | tuple):
-                shown = ", ".join(own[t, False] if isinstance(t, int) else ":" for t in several)
+                shown = ", ".join(own.get((t, False), "...") if isinstance(t, int) else ":" for t in several)
                 names[letter] = f"[{shown}]" if letter == "operands" else shown
         gradients = [f"{called.gradient}{nr}" for nr in range(len(outs))]
         names |= {f"g{nr}": g for nr, g in enumerate(gradients)} | {"g": called.gradient}
@@ -334,15 +351,17 @@ class _Shown:
         for name in ("g", "g0"):
             self.call.shapes.setdefault(name, self.call.shapes.get("y0", ()))
         spans = _span(formulas.inlined(formula, self.call.definitions)[0], self.call.shapes)
-        if spans is None or math.prod(spans) <= math.prod(self.call.shapes[letter]):
+        if spans is None or math.prod(spans) == math.prod(self.call.shapes[letter]) or formulas.is_constant(formula):
             return text
+        if spans == ():
+            return f"{text} to every element"
         return f"{text} summed to its shape" if isinstance(formula, ast.Name) else f"({text}) summed to its shape"
 
     def values(self, incoming: list[int | None]) -> dict[str, float | None]:
         """The scalars among what the letters stand for."""
         seen, found = self.trace.names, {}
         for letter, t in self.places.items():
-            if t is not None and letter != "inner":
+            if t is not None and t >= 0:
                 v = self.trace.tensors[t]["value"]
                 if self.written_into and self._is_result(letter):
                     v = seen.after.get(self.n)
@@ -433,10 +452,11 @@ def sends(trace: Trace, n: int) -> list[tuple[str, str]]:
     else:
         shown = _Shown(trace, n)
         found = [
-            (shown.names.get(letter, letter) or f"operand {i}", shown.sent(i)) for i, (letter, _) in enumerate(shown.call.sends)
-            if operands(node)[i] is not None and i < max(len(wanted), 1)
-        ]  # fmt: skip
-        wanted = [x for x, t in zip(wanted, operands(node), strict=False) if t is not None]
+            (shown.names.get(letter, letter) or f"operand {i}", shown.sent(i))
+            for i, ((letter, _), t) in enumerate(zip(shown.call.sends, shown.operands, strict=True))
+            if t is not None and i < len(wanted)
+        ]
+        wanted = [x for x, t in zip(wanted, shown.operands, strict=False) if t is not None]
         if not any(rule for _, rule in found):
             return []
     return [(to, rule if i >= len(wanted) or wanted[i] else "") for i, (to, rule) in enumerate(found)]

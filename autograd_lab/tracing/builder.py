@@ -146,7 +146,7 @@ class Builder:
             self._scope(self.events[-1], place, through, same_call)
             return
         n = self._node(node, src, ins, outs, saved, versions)
-        if node.kind == "op" and any(t is None for t in inputs):
+        if getattr(node, "kind", "op") == "op" and any(t is None for t in inputs):
             self.nodes[n]["operands"] = _with_gaps(rule, inputs, ins)
         for t, data in zip(outputs, copies, strict=True):
             self.copies[id(t)] = data

@@ -136,29 +136,46 @@ def names_in(formula: Formula) -> set[str]:
 
 def written(formula: Formula, names: Mapping[str, str] = {}) -> str:
     """The formula as text, with other names; one that is no single word gets parentheses."""
+    return filled(template(formula), names)
+
+
+_HOLE = re.compile("\ue000([^\ue001\ue002]+)([\ue001\ue002])")
+
+
+def filled(text: str, names: Mapping[str, str]) -> str:
+    """A template with names in its holes."""
+
+    def put(hole: re.Match[str]) -> str:
+        shown = names.get(hole[1], hole[1])
+        closed = hole[2] == "\ue001" or hole[1] in LISTS or _ONE_WORD.fullmatch(shown)
+        return shown if closed else f"({shown})"
+
+    return _HOLE.sub(put, text)
+
+
+_ONE_WORD = re.compile(r"[^\s\-+*/]+")
+
+
+def template(formula: Formula) -> str:
+    """The formula as text with holes for its names; a hole knows whether it stands alone or needs parentheses around many words."""
     if isinstance(formula, str):
         return formula
 
-    class Put(ast.NodeTransformer):
+    class Hole(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
-            shown = names.get(node.id, node.id)
-            closed = re.fullmatch(r"[^\s\-+*/]+", shown) or node is formula_copy or node.id in LISTS
-            return ast.Name(shown if closed else f"({shown})")
+            return node if node.id in _CONSTANTS else ast.Name(f"\ue000{node.id}\ue002")
 
         def visit_Constant(self, node: ast.Constant) -> ast.expr:
-            if isinstance(node.value, float):
-                return ast.Name(number(node.value))
-            return node
+            return ast.Name(number(node.value)) if isinstance(node.value, float) else node
 
         def visit_Call(self, node: ast.Call) -> ast.expr:
             args = [self.alone(x) for x in node.args]
             return ast.Call(node.func, args, [ast.keyword(k.arg, self.alone(k.value)) for k in node.keywords])
 
         def alone(self, node: ast.expr) -> ast.expr:
-            return ast.Name(names.get(node.id, node.id)) if isinstance(node, ast.Name) else self.visit(node)
+            return ast.Name(f"\ue000{node.id}\ue001") if isinstance(node, ast.Name) else self.visit(node)
 
-    formula_copy = ast.parse(ast.unparse(formula), mode="eval").body
-    text = ast.unparse(Put().visit(formula_copy))
+    text = ast.unparse(Hole().alone(ast.parse(ast.unparse(formula), mode="eval").body))
     return re.sub(r"(?<=[*/+@] |- )(-[\w.]+)", r"(\1)", text)
 
 

@@ -2,12 +2,15 @@
 
 import contextlib
 import functools
+import math
+import re
 import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+import structures
 
 import autograd_lab as torch
 from autograd_lab.autograd.metadata import fold
@@ -15,7 +18,7 @@ from autograd_lab.autograd.modes import THREAD
 from autograd_lab.autograd.saved import FREED
 from autograd_lab.autograd.variable import NO_EDGE, Variable
 from autograd_lab.ops.rule import RULES
-from autograd_lab.tracing import formulas, rules
+from autograd_lab.tracing import formulas, jacobian, rules
 from autograd_lab.tracing.builder import _further
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -44,6 +47,7 @@ class Watcher:
         self.seen = {}  # rule -> how many claims about results and operands were compared
         self.wrong = {}  # rule -> what did not agree
         self.known = {}
+        self.kinds = {}  # the words said of Jacobians, and how often they were compared
         self.call = ""
 
     def __getattr__(self, name):
@@ -122,6 +126,7 @@ class Watcher:
             if "implemented" not in str(error):
                 return  # the gradient cannot be sent: there is none to compare with
             sent = (None,) * len(node._edges)
+        self.structures(node, values, given, outputs[0]._data)
         sent = sent if isinstance(sent, tuple) else (sent,)
         if node.fold is not None:
             sent = fold(node, sent)
@@ -140,6 +145,29 @@ class Watcher:
             if g is None:
                 g = np.zeros(np.shape(given[i]))  # nothing is sent where the formula is zero
             self.claim(name, call, f"to {letter or i}", formula, g, rest, count, 1, given[i])
+
+    def structures(self, node, values, given, out):
+        """Hold the words about each local Jacobian against its numbers: those of a small one, and those known without them."""
+        shapes = [np.shape(x) for x in given[: len(node._edges)]]
+        if not node.plain or not 0 < out.size <= 40 or any(math.prod(s) > 40 for s in shapes):
+            return
+        try:
+            found = jacobian.rows_of(node, values, out.shape, out.dtype)
+        except (NotImplementedError, RuntimeError, np.linalg.LinAlgError):  # nothing is said of it then
+            return
+        wanted = [i for i, edge in enumerate(node._edges) if edge is not NO_EDGE and found[i]]
+        dim = node.args[node.keeps.index("dim")] if "dim" in node.keeps else None
+        params = dict(zip(node.keeps, node.args, strict=False))
+        records = jacobian.described(type(node), wanted, found, shapes, out.shape, params)
+        for i, record in zip(wanted, records, strict=True):
+            matrix = np.array(found[i])
+            said = {(record.get("structure"), record.get("formula", ""))}
+            if np.isfinite(matrix).all():
+                said.add(jacobian.declared(type(node), i, shapes, out.shape, params))
+            for kind, formula in said:
+                if kind and not structures.holds(kind, formula, matrix, given, out.shape, i, dim):
+                    self.fault("Jacobian", f"{type(node).__name__} operand {i}: {kind} {formula}: {matrix.tolist()}"[:400])
+                self.kinds[kind] = self.kinds.get(kind, 0) + 1
 
     def claim(self, name, call, what, formula, right, rest, count, kind, operand=None):
         """Compare one claim with the value that the engine has for it."""
@@ -231,6 +259,15 @@ def test_the_text_is_true(name):
         assert all(watcher.seen[name])
 
 
+def test_what_is_said_of_local_jacobians_is_true():
+    watcher = run()
+    assert not watcher.wrong.get("Jacobian"), "\n".join(watcher.wrong["Jacobian"][:9])
+    assert sum(watcher.kinds.values()) > 3000
+    panel = (Path(torch.__file__).parent / "widgets/assets/panels.js").read_text(encoding="utf-8")
+    words = re.search(r"const STRUCTURES = {\n(.*?)};", panel, re.DOTALL)[1]
+    assert set(re.findall(r'^ *"?([\w ]+?)"?: "', words, re.MULTILINE)) == watcher.kinds.keys() - {"number", "", None}
+
+
 def test_few_texts_are_words():
     assert len(UNEVALUATED) <= 15
     assert all(run().wrong[name] for name in UNEVALUATED)  # a text that is a formula now needs no excuse
@@ -251,4 +288,5 @@ if __name__ == "__main__":  # a table of what is wrong: python tests/trace/test_
         elif name in watcher.wrong:
             bad += 1
             print(f"{page}: {name}: {len(watcher.wrong[name])} wrong\n    " + "\n    ".join(w[:230] for w in watcher.wrong[name][:3]))
+    print("\n".join(watcher.wrong.get("Jacobian", [])), watcher.kinds)
     print(f"{bad} wrong, {unseen} without a call")

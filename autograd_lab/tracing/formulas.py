@@ -84,21 +84,28 @@ def parsed(text: str) -> Formula:
 
 
 def simplified(
-    formula: ast.expr, known: Mapping[str, Any], shapes: Mapping[str, Sequence[int]], absent: Collection[str] = ()
+    formula: ast.expr,
+    known: Mapping[str, Any],
+    shapes: Mapping[str, Sequence[int]],
+    absent: Collection[str] = (),
 ) -> ast.expr:
     """The formula of one call: parameters `known` put in, sizes counted, conditions on them decided, factors 1 left out.
 
     shapes   those of operands and results, by their letters
     absent   the letters of operands that are None
     """
-    return _Simplifier({**known, **dict.fromkeys(absent)}, shapes).visit(ast.parse(ast.unparse(formula), mode="eval").body)
+    return _Simplifier({**known, **dict.fromkeys(absent)}, shapes).visit(
+        ast.parse(ast.unparse(formula), mode="eval").body
+    )
 
 
 def inlined(formula: ast.expr, definitions: Mapping[str, ast.expr]) -> tuple[ast.expr, dict[str, ast.expr]]:
     """The formula with every definition put in that it uses once, and the others that it needs."""
     needed: dict[str, ast.expr] = {}
     while True:
-        uses = [x.id for part in (formula, *needed.values()) for x in ast.walk(part) if isinstance(x, ast.Name)]
+        uses = [
+            x.id for part in (formula, *needed.values()) for x in ast.walk(part) if isinstance(x, ast.Name)
+        ]
         for name, right in definitions.items():
             if name in uses and name not in needed:
                 needed[name] = right
@@ -107,11 +114,15 @@ def inlined(formula: ast.expr, definitions: Mapping[str, ast.expr]) -> tuple[ast
             break
     for name in list(needed):
         right = needed[name]
-        uses = [x.id for part in (formula, *needed.values()) for x in ast.walk(part) if isinstance(x, ast.Name)]
+        uses = [
+            x.id for part in (formula, *needed.values()) for x in ast.walk(part) if isinstance(x, ast.Name)
+        ]
         if uses.count(name) == 1 or isinstance(right, ast.Constant | ast.Name):
             del needed[name]
             formula = simplified(replaced(formula, {name: right}), {}, {})
-            needed = {other: simplified(replaced(part, {name: right}), {}, {}) for other, part in needed.items()}
+            needed = {
+                other: simplified(replaced(part, {name: right}), {}, {}) for other, part in needed.items()
+            }
     return formula, needed
 
 
@@ -122,7 +133,7 @@ def replaced(formula: ast.expr, parts: Mapping[str, ast.expr]) -> ast.expr:
         def visit_Name(self, node: ast.Name) -> ast.expr:
             return parts.get(node.id, node)
 
-    return Put().visit(ast.parse(ast.unparse(formula), mode="eval").body)  # type: ignore[no-any-return]
+    return Put().visit(ast.parse(ast.unparse(formula), mode="eval").body)
 
 
 def names_in(formula: Formula) -> set[str]:
@@ -203,8 +214,8 @@ def evaluate(formula: ast.expr, names: Mapping[str, Any], functions: Mapping[str
             case ast.Compare(left=left, ops=ops, comparators=others):
                 sides = [walk(left), *map(walk, others)]
                 found = _BINARY[type(ops[0])](sides[0], sides[1])
-                for k, op in enumerate(ops[1:], 1):
-                    found = found & _BINARY[type(op)](sides[k], sides[k + 1])
+                for k, sign in enumerate(ops[1:], 1):
+                    found = found & _BINARY[type(sign)](sides[k], sides[k + 1])
                 return found
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return walk(body) if walk(test) else walk(orelse)
@@ -229,7 +240,11 @@ SIZES: dict[str, Callable[..., Any]] = {
     "ndim": len,
     "before": lambda shapes, k, dim: sum(shape[dim] for shape in shapes[:k] if shape != (0,)),
     "size": lambda shape, dim=None: math.prod(
-        shape if dim is None or dim == () else [shape[d] for d in ([dim] if isinstance(dim, int) else dim)] if shape else ()
+        shape
+        if dim is None or dim == ()
+        else [shape[d] for d in ([dim] if isinstance(dim, int) else dim)]
+        if shape
+        else ()
     ),
 }
 """Functions that only look at the shape of an operand, or at those of several."""
@@ -255,7 +270,7 @@ class _Simplifier(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         test = self.visit(node.test)
         if is_constant(test):
-            return self.visit(node.body if _value(test) else node.orelse)  # type: ignore[no-any-return]
+            return self.visit(node.body if _value(test) else node.orelse)
         return ast.IfExp(test, self.visit(node.body), self.visit(node.orelse))
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
@@ -280,7 +295,11 @@ class _Simplifier(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
         inner = node.operand
-        if isinstance(node.op, ast.USub) and isinstance(inner, ast.UnaryOp) and isinstance(inner.op, ast.USub):
+        if (
+            isinstance(node.op, ast.USub)
+            and isinstance(inner, ast.UnaryOp)
+            and isinstance(inner.op, ast.USub)
+        ):
             return inner.operand
         return node if isinstance(node.op, ast.USub) else _folded(node, inner)
 
@@ -309,12 +328,21 @@ class _Simplifier(ast.NodeTransformer):
             rest = [*args[1:], *[k.value for k in keywords]]
             if all(map(is_constant, rest)):
                 return literal(SIZES[name](self.shapes[args[0].id], *map(_value, rest)))
-        if name == "expand" and isinstance(args[0], ast.Name) and args[0].id in self.shapes and is_constant(args[1]):
+        if (
+            name == "expand"
+            and isinstance(args[0], ast.Name)
+            and args[0].id in self.shapes
+            and is_constant(args[1])
+        ):
             if tuple(self.shapes[args[0].id]) == _value(args[1]):
                 return args[0]
         if name in ORDERS and all(map(is_constant, args)):
             return literal(ORDERS[name](*map(_value, args)))
-        keywords = [k for k in keywords if not (isinstance(k.value, ast.Constant) and (k.value.value is None or k.value.value is False))]
+        keywords = [
+            k
+            for k in keywords
+            if not (isinstance(k.value, ast.Constant) and (k.value.value is None or k.value.value is False))
+        ]
         return ast.Call(node.func, args, keywords)
 
 

@@ -31,7 +31,14 @@ _PICKED = ("Select", "Slice", "Diagonal", "AsStrided", "Index", "IndexSelect", "
            "Unfold", "Repeat", "Expand")  # fmt: skip
 _ADDED = ("Sum", "Nansum")
 _GROUPS = ("Mean", "Prod", "Amax", "Amin", "Logsumexp", "LinalgVectorNorm", "Std", "Var")
-_PLAIN = ("zero", "number", "identity", "diagonal", "permutation", "selection")  # say more than what is known of the rule
+_PLAIN = (
+    "zero",
+    "number",
+    "identity",
+    "diagonal",
+    "permutation",
+    "selection",
+)  # say more than what is known of the rule
 _PROBABILITIES = ("Softmax", "LogSoftmax")
 
 
@@ -192,7 +199,8 @@ def records(
     if values is not None and small and sum(prod(operands[i]) for i in wanted) <= 64 * MOST:
         with suppress(NotImplementedError, RuntimeError, np.linalg.LinAlgError):  # a rule that cannot be run
             numbers = rows_of(node, values, tuple(out), dtype)
-    params = dict(zip(node.keeps, node.args, strict=False))
+    kept: Any = node
+    params: dict[str, Any] = dict(zip(kept.keeps, kept.args, strict=False))
     return described(type(node), wanted, numbers, operands, out, params)
 
 
@@ -217,7 +225,9 @@ def described(
         if rows is not None and record["columns"] <= MOST:
             matrix = np.array(rows)
             seen = pattern(matrix)
-            if seen not in _PLAIN and kind and np.isfinite(matrix).all():  # 0 * inf is nan where there should be nothing
+            if (
+                seen not in _PLAIN and kind and np.isfinite(matrix).all()
+            ):  # 0 * inf is nan where there should be nothing
                 seen = kind
             kind, formula = seen, formula if seen == kind else ""
             record["entries"] = [

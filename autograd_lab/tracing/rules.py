@@ -21,7 +21,8 @@ import numpy as np
 
 from ..ops.rule import RULES
 from . import formulas
-from .formulas import Formula, number
+from .formulas import Formula
+from .formulas import number as number
 from .trace import Record, Trace
 
 _POSITIONS = "abcdef"  # what the texts call the operands whose own names they do not use
@@ -93,9 +94,13 @@ class Names:
                     makers.setdefault(t, f"result of {_plain_name(event['op'])}")
         for t, name in enumerate(self.tensors):
             if not name:
-                value = trace.values[trace.tensors[t]["value"]] if trace.tensors[t]["value"] is not None else None
+                value = (
+                    trace.values[trace.tensors[t]["value"]] if trace.tensors[t]["value"] is not None else None
+                )
                 single = scalar(value) if not trace.tensors[t]["requires_grad"] and t not in makers else None
-                self.tensors[t] = number(single) if single is not None else makers.get(t, "tensor without a name")
+                self.tensors[t] = (
+                    number(single) if single is not None else makers.get(t, "tensor without a name")
+                )
         self.calls: dict[int, _Shown] = {}
         self._follow()
 
@@ -165,7 +170,7 @@ class Call:
 
 
 def bound(
-    rule: type | None,
+    rule: Any,
     text: tuple[str, str],
     given: list[Any],
     results: list[Any],
@@ -210,7 +215,7 @@ def bound(
             del things[name]
         else:
             del known[name]
-    shapes = {}
+    shapes: dict[str, Any] = {}
     for name, thing in things.items():
         span = None if thing is None else shape(thing)
         if span is not None:
@@ -219,9 +224,11 @@ def bound(
     if several:
         spans = [shape(thing) for thing in given]
         if None not in spans:
-            shapes["operands"] = tuple(spans)  # type: ignore[assignment]
+            shapes["operands"] = tuple(spans)
         things["operands"] = given
-    if rule is not None and getattr(rule, "saves_rest", False):  # the index tensors, with gaps where a dim is not indexed
+    if rule is not None and getattr(
+        rule, "saves_rest", False
+    ):  # the index tensors, with gaps where a dim is not indexed
         rest = iter(given[len(names) - 1 :])
         things[names[-1]] = tuple(next(rest) if here else slice(None) for here in known.get("pattern", ()))
         shapes.pop(names[-1], None)
@@ -242,8 +249,6 @@ def bound(
                     sends[k] = mine, put(own)
         elif letter in places:
             sends[places[letter]] = letter, put(formula)
-        elif formula:
-            sends = [(letter, formula) if not place else place for place in sends]
     maths = [(left, put(right)) for left, right in math.claims if re.fullmatch(r"y\d*", left)]
     for _, formula in [claim for claim in math.claims if claim[0] == "yk" and isinstance(claim[1], ast.expr)]:
         for nr in range(len(results)):
@@ -259,7 +264,8 @@ def bound(
 
 def operands(node: Record) -> list[int | None]:
     """The tensors of a node by the numbers of its edges: None for an operand that was not given."""
-    return node.get("operands", node["inputs"])  # type: ignore[no-any-return]
+    found: list[int | None] = node.get("operands") or node["inputs"]
+    return found
 
 
 @dataclass
@@ -291,7 +297,12 @@ class _Stated:
         own = self.call.shapes.get(letter)
         result = self.call.shapes.get("y0", ())
         spans = _span(formula, {"g": result, "g0": result} | self.call.shapes)
-        if own is None or spans is None or math.prod(spans) == math.prod(own) or formulas.is_constant(formula):
+        if (
+            own is None
+            or spans is None
+            or math.prod(spans) == math.prod(own)
+            or formulas.is_constant(formula)
+        ):
             return ""
         return " to every element" if spans == () else " summed to its shape"
 
@@ -337,7 +348,9 @@ class _Shown:
         self.told = node.get("math"), node.get("vjp")
         inner = node.get("inner")
         self.inner = inner is not None
-        if inner is not None:  # the rule inside a CopySlices: its first operand is the view, and so is its result
+        if (
+            inner is not None
+        ):  # the rule inside a CopySlices: its first operand is the view, and so is its result
             ins, outs = [inner["view"], *node["inputs"][1:]], [inner["view"]]
         told = node if inner is None else inner
         rule = RULES.get(told.get("name", ""))
@@ -345,6 +358,8 @@ class _Shown:
         if rule is not None and not _readable(text):  # of a trace from before the texts were formulas
             text = rule_texts(rule)
         tensors = trace.tensors
+        given: tuple[Any, ...]
+        results: tuple[Any, ...]
         if ins or outs:
             given = tuple([None if t is None else tuple(tensors[t]["shape"]) for t in ins])
             results = tuple([tuple(tensors[t]["shape"]) for t in outs])
@@ -353,13 +368,21 @@ class _Shown:
         kept = [(name, t) for name, t, *_ in node.get("saved") or () if t is not None]
         saved = tuple([(name, tuple(tensors[t]["shape"])) for name, t in kept])
         params = (told.get("settings") or {}) | (told.get("params") or {})
-        self.stated = _stated(rule, text, given, results, saved, tuple([(k, _frozen(x)) for k, x in params.items()]))
+        self.stated = _stated(
+            rule, text, given, results, saved, tuple([(k, _frozen(x)) for k, x in params.items()])
+        )
         self.call = self.stated.call
         self.results = _result_names(rule)
         self.operands = given
         self.written_into = bool(outs) and bool(ins) and outs[0] == ins[0]
-        self.lists = {letter: thing for letter, thing in self.call.things.items() if isinstance(thing, list | tuple)}
-        places = {**dict(enumerate(ins)), **{_RESULTS + i: t for i, t in enumerate(outs)}, **{_SAVED + i: t for i, (_, t) in enumerate(kept)}}
+        self.lists = {
+            letter: thing for letter, thing in self.call.things.items() if isinstance(thing, list | tuple)
+        }
+        places = {
+            **dict(enumerate(ins)),
+            **{_RESULTS + i: t for i, t in enumerate(outs)},
+            **{_SAVED + i: t for i, (_, t) in enumerate(kept)},
+        }
         self.tensors: dict[str, int] = {  # by their letters
             letter: places[i]
             for letter, i in self.call.things.items()
@@ -382,16 +405,24 @@ class _Shown:
         own = {}
         for i, (thing, label) in enumerate(zip(things, labels, strict=True)):
             again = labels.count(label) > 1
-            own[thing] = f"{label}{str(labels[:i].count(label) + 1).translate(_SUBSCRIPTS)}" if again else label
+            own[thing] = (
+                f"{label}{str(labels[:i].count(label) + 1).translate(_SUBSCRIPTS)}" if again else label
+            )
         names = {
-            letter: own.get((t, after and self._is_result(letter)), called.tensors[t]) for letter, t in self.tensors.items()
+            letter: own.get((t, after and self._is_result(letter)), called.tensors[t])
+            for letter, t in self.tensors.items()
         }
         for letter, several in self.lists.items():
-            shown = ", ".join(own.get((ins[i], False), "...") if isinstance(i, int) and i < len(ins) else ":" for i in several)
+            shown = ", ".join(
+                own.get((ins[i], False), "...") if isinstance(i, int) and i < len(ins) else ":"
+                for i in several
+            )
             names[letter] = f"[{shown}]" if letter == "operands" else shown
         gradients = [f"{called.gradient}{nr}" for nr in range(len(outs))]
         names |= {f"g{nr}": g for nr, g in enumerate(gradients)} | {"g": called.gradient}
-        names["gs"] = f"[{', '.join(gradients if len(gradients) < 5 else [*gradients[:2], '...', gradients[-1]])}]"
+        names["gs"] = (
+            f"[{', '.join(gradients if len(gradients) < 5 else [*gradients[:2], '...', gradients[-1]])}]"
+        )
         for letter in self.stated.letters - names.keys():
             names[letter] = called.free(letter)
         return names
@@ -405,7 +436,11 @@ class _Shown:
         names = {**self.names, **names}
         shown = formulas.filled(text, names)
         if after:
-            shown = f"({shown}){after}" if not isinstance(formula, ast.Name) and "summed" in after else shown + after
+            shown = (
+                f"({shown}){after}"
+                if not isinstance(formula, ast.Name) and "summed" in after
+                else shown + after
+            )
         parts = [f"{names.get(name, name)} = {formulas.filled(right, names)}" for name, _, right in needed]
         return f"{shown} with {', '.join(parts)}" if parts else shown
 
@@ -441,7 +476,7 @@ class _Shown:
                 if found is not None:
                     known[name] = _rounded(found)
         computed = _number(formula, known)
-        if computed is None or not formulas.names_in(formula) or not _agrees(computed, result):
+        if computed is None or "\ue000" not in text or not _agrees(computed, result):
             return ""
         return formulas.filled(text, {name: number(x) for name, x in known.items()})
 
@@ -459,7 +494,9 @@ def terms(trace: Trace, n: int, incoming: list[int | None], outgoing: list[int |
         letter = shown.call.sends[i][0] if i < len(shown.call.sends) else ""
         result = _scalar_at(trace, v)
         numbers = "" if result is None else shown.numbers("sends", i, values, result)
-        found.append(Term(i, _operand(trace, node, i, shown.names.get(letter, "")), shown.sent(i), numbers, v))
+        found.append(
+            Term(i, _operand(trace, node, i, shown.names.get(letter, "")), shown.sent(i), numbers, v)
+        )
     return found
 
 
@@ -467,7 +504,9 @@ def _operand(trace: Trace, node: Record, i: int, name: str) -> str:
     """What to call operand `i` of a node; of a compiled function it is an argument."""
     ins = operands(node)
     t = ins[i] if i < len(ins) else None
-    return name or (trace.tensors[t]["name"] if t is not None and node.get("compiled") else "") or f"operand {i}"
+    return (
+        name or (trace.tensors[t]["name"] if t is not None and node.get("compiled") else "") or f"operand {i}"
+    )
 
 
 def forward(trace: Trace, n: int) -> tuple[str, str]:
@@ -477,10 +516,14 @@ def forward(trace: Trace, n: int) -> tuple[str, str]:
     maths = shown.call.maths
     if "inner" in node:
         told = maths and isinstance(maths[0][1], ast.expr)
-        return (f"{trace.names.tensors[node['inputs'][0]]}[slice] = {shown.text('maths', 0)}" if told else ""), ""
+        return (
+            f"{trace.names.tensors[node['inputs'][0]]}[slice] = {shown.text('maths', 0)}" if told else ""
+        ), ""
     if not maths or not node["outputs"]:
         return "", ""
-    equations = "; ".join(f"{shown.names.get(left, left)} = {shown.text('maths', i)}" for i, (left, _) in enumerate(maths))
+    equations = "; ".join(
+        f"{shown.names.get(left, left)} = {shown.text('maths', i)}" for i, (left, _) in enumerate(maths)
+    )
     values, numbers = shown.values([]), ""
     result = values.get(maths[0][0])
     if result is not None:
@@ -577,7 +620,10 @@ def rule_texts(rule: type) -> tuple[str, str]:
     for cls in rule.__mro__:
         found = _TEXTS.search(cls.__dict__.get("__doc__") or "")
         if found:
-            math, vjp = (re.sub(r"\s+", " ", _REMARK.sub("", found[part] or "")).strip(" .") for part in ("math", "vjp"))
+            math, vjp = (
+                re.sub(r"\s+", " ", _REMARK.sub("", found[part] or "")).strip(" .")
+                for part in ("math", "vjp")
+            )
             return math, vjp
     return "", ""
 

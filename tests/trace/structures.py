@@ -42,7 +42,9 @@ def holds(kind, formula, found, operands, out, i, dim=None):
         case "full":
             return bool(filled.all())
         case "blocks":
-            return any(not filled[~_block_mask(n, rows, columns)].any() for n in range(2, min(rows, columns) + 1))
+            return any(
+                not filled[~_block_mask(n, rows, columns)].any() for n in range(2, min(rows, columns) + 1)
+            )
         case "blocks along dim":
             other = [d for d in range(len(out)) if d != dim % len(out)]
             where = [np.indices(out)[d].reshape(-1) for d in other]
@@ -66,4 +68,10 @@ def _factor(text, operands):
     if text.startswith("I_"):
         return np.eye(int(text[2:]))
     x = np.atleast_2d(operands["abc".index(text[0])])
-    return x if text.endswith("^T") and np.ndim(operands["abc".index(text[0])]) == 1 else x.T if text.endswith("^T") else x
+    return (
+        x
+        if text.endswith("^T") and np.ndim(operands["abc".index(text[0])]) == 1
+        else x.T
+        if text.endswith("^T")
+        else x
+    )

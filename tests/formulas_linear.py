@@ -28,7 +28,7 @@ def mv(a, x):
     return (a @ np.asarray(x)[..., None])[..., 0]
 
 
-def triangle(a, upper, unitriangular=False):
+def triangle(a, upper=False, unitriangular=False):
     """The upper or lower triangle, with ones on the diagonal if `unitriangular`."""
     k = int(bool(unitriangular))
     half = np.triu(a, k) if upper else np.tril(a, -k)
@@ -163,7 +163,7 @@ def _slid(sizes, kernel, stride, padding, dilation):
     )
 
 
-def conv(x, weight, stride, padding, dilation, groups):
+def conv(x, weight, stride=1, padding=0, dilation=1, groups=1):
     """torch.conv1d, conv2d or conv3d, by the number of dims."""
     nd = np.ndim(x) - 2
     stride, padding, dilation = (_full(v, nd) for v in (stride, padding, dilation))
@@ -180,7 +180,7 @@ def _group(channels, groups, q):
     return slice(channels // groups * q, channels // groups * (q + 1))
 
 
-def conv_input(shape, weight, g, stride, padding, dilation, groups):
+def conv_input(shape, weight, g, stride=1, padding=0, dilation=1, groups=1):
     """The gradient of a convolution for its input: each window gets the weight times its g."""
     nd = len(shape) - 2
     stride, padding, dilation = (_full(v, nd) for v in (stride, padding, dilation))
@@ -192,7 +192,7 @@ def conv_input(shape, weight, g, stride, padding, dilation, groups):
     return x
 
 
-def conv_weight(x, shape, g, stride, padding, dilation, groups):
+def conv_weight(x, shape, g, stride=1, padding=0, dilation=1, groups=1):
     """The gradient of a convolution for its weight: the sum of all windows, each times its g."""
     nd = len(shape) - 2
     stride, padding, dilation = (_full(v, nd) for v in (stride, padding, dilation))
@@ -204,7 +204,7 @@ def conv_weight(x, shape, g, stride, padding, dilation, groups):
     return w
 
 
-def conv_transpose(x, weight, stride, padding, output_padding, groups, dilation):
+def conv_transpose(x, weight, stride, padding, dilation, groups, output_padding):
     nd = np.ndim(x) - 2
     size = tuple(
         (n - 1) * s - 2 * p + d * (k - 1) + e + 1
@@ -244,111 +244,144 @@ def col2im(columns, size, kernel_size, dilation, padding, stride):
     return y
 
 
-def window_sums(x, out, kernel_size, stride, padding):
+def window_sums(x, kernel_size, stride, padding, size):
     """The sum of each window."""
     nd = len(kernel_size)
-    y = np.zeros((*x.shape[:-nd], *out))
-    for _, o, i in _windows(x.shape[-nd:], kernel_size, stride, padding, (1,) * nd, out):
+    y = np.zeros((*x.shape[:-nd], *size))
+    for _, o, i in _windows(x.shape[-nd:], kernel_size, stride, padding, (1,) * nd, size):
         y[(..., *o)] += x[(..., *i)]
     return y
 
 
-def add_to_windows(g, shape, kernel_size, stride, padding):
+def add_to_windows(g, zeros, kernel_size, stride, padding):
     """Each g added to every element of its window."""
     nd = len(kernel_size)
-    x = np.zeros(shape)
-    for _, o, i in _windows(shape[-nd:], kernel_size, stride, padding, (1,) * nd, g.shape[-nd:]):
+    x = np.array(zeros)
+    for _, o, i in _windows(x.shape[-nd:], kernel_size, stride, padding, (1,) * nd, g.shape[-nd:]):
         x[(..., *i)] += g[(..., *o)]
     return x
 
 
-def window_sizes(shape, out, kernel_size, stride, padding, count_include_pad):
+def window_sizes(shape, kernel_size, stride, padding, size, count_include_pad=False):
     """How many elements each window has, those of the border counted or not."""
-    counts = np.zeros(out)
-    for o in itertools.product(*map(range, out)):
+    counts = np.zeros(size)
+    for o in itertools.product(*map(range, size)):
         n = 1
-        for at, k, s, p, size in zip(o, kernel_size, stride, padding, shape[-len(out) :], strict=True):
+        for at, k, s, p, length in zip(o, kernel_size, stride, padding, shape[-len(size) :], strict=True):
             start = at * s - p
-            end = min(start + k, size + p)
-            n *= end - start if count_include_pad else min(end, size) - max(start, 0)
+            end = min(start + k, length + p)
+            n *= end - start if count_include_pad else min(end, length) - max(start, 0)
         counts[o] = n
     return counts
 
 
-def max_pool(x, kernel_size, stride, padding, dilation, out):
-    nd = len(kernel_size)
-    y = np.full((*x.shape[:-nd], *out), -np.inf)
-    for _, o, i in _windows(x.shape[-nd:], kernel_size, stride, padding, dilation, out):
-        y[(..., *o)] = np.maximum(y[(..., *o)], x[(..., *i)])
-    return y
+def _windows_of(x, kernel_size, stride, padding, dilation, size):
+    """(output place, the places of its window), as `_best` takes them."""
+    found = {}
+    for _, o, i in _windows(x.shape[-len(size) :], kernel_size, stride, padding, dilation, size):
+        found.setdefault(o, []).append(i)
+    return found.items()
 
 
-def _cells(size, out):
-    for o in itertools.product(*map(range, out)):
-        yield o, tuple(slice(a * n // m, -(-(a + 1) * n // m)) for a, n, m in zip(o, size, out, strict=True))
+def _cells(x, size):
+    """(cell, the places in it) of a grid of cells that covers the image."""
+    for o in itertools.product(*map(range, size)):
+        sides = [
+            range(a * n // m, -(-(a + 1) * n // m))
+            for a, n, m in zip(o, x.shape[-len(size) :], size, strict=True)
+        ]
+        yield o, list(itertools.product(*sides))
 
 
-def cell_means(x, out):
+def _best(x, size, windows):
+    """(the largest of each window, its number in `x`): the first of equal ones."""
+    nd = len(size)
+    numbers = np.arange(x.size).reshape(x.shape)
+    y, winners = np.empty((*x.shape[:-nd], *size)), np.empty((*x.shape[:-nd], *size), int)
+    for o, places in windows:
+        seen = np.stack([x[(..., *i)] for i in places], -1)
+        which = seen.argmax(-1)[..., None]
+        y[(..., *o)] = np.take_along_axis(seen, which, -1)[..., 0]
+        winners[(..., *o)] = np.take_along_axis(
+            np.stack([numbers[(..., *i)] for i in places], -1), which, -1
+        )[..., 0]
+    return y, winners
+
+
+def max_pool(x, kernel_size, stride, padding, dilation, size):
+    return _best(x, size, _windows_of(x, kernel_size, stride, padding, dilation, size))[0]
+
+
+def max_pool_winners(x, kernel_size, stride, padding, dilation, size):
+    return _best(x, size, _windows_of(x, kernel_size, stride, padding, dilation, size))[1]
+
+
+def cell_means(x, size):
     """The image cut into a grid of cells, which may overlap, and the mean of each."""
-    return _of_cells(x, out, np.mean)
-
-
-def cell_maxima(x, out):
-    return _of_cells(x, out, np.max)
-
-
-def _of_cells(x, out, of):
-    nd = len(out)
-    y = np.zeros((*x.shape[:-nd], *out))
-    for o, cell in _cells(x.shape[-nd:], out):
-        y[(..., *o)] = of(x[(..., *cell)], tuple(range(-nd, 0)))
+    y = np.zeros((*x.shape[: -len(size)], *size))
+    for o, places in _cells(x, size):
+        y[(..., *o)] = sum(x[(..., *i)] for i in places) / len(places)
     return y
 
 
-def add_to_cells(g, shape, out):
+def add_to_cells(g, zeros):
     """Each g divided by the size of its cell and added to every element of it."""
-    nd = len(out)
-    x = np.zeros(shape)
-    for o, cell in _cells(shape[-nd:], out):
-        part = x[(..., *cell)]
-        part += g[(..., *o)][(..., *[None] * nd)] / math.prod(part.shape[-nd:])
+    x = np.array(zeros)
+    size = g.shape[2:] if np.ndim(x) > 3 else g.shape[1:]
+    for o, places in _cells(x, size):
+        for i in places:
+            x[(..., *i)] += g[(..., *o)] / len(places)
     return x
 
 
-def fractional_max_pool(x, samples, kernel_size, output_size):
-    """The largest elements of windows at distances that `samples` make irregular."""
-    nd = len(kernel_size)
-    y = np.zeros((*x.shape[:-nd], *output_size))
-    samples = samples.reshape(*x.shape[:2] if np.ndim(x) > nd + 1 else (1, x.shape[0]), nd)
-    planes, out = x.reshape(*samples.shape[:2], *x.shape[-nd:]), y.reshape(*samples.shape[:2], *output_size)
-    for n, c in np.ndindex(*samples.shape[:2]):
+def cell_maxima(x, size):
+    return _best(x, size, _cells(x, size))[0]
+
+
+def cell_winners(x, size):
+    return _best(x, size, _cells(x, size))[1]
+
+
+def _irregular(x, samples, kernel_size, size):
+    """The windows of fractional pooling in each image, where `samples` say how the distances vary: (largest, their numbers)."""
+    nd = len(size)
+    images = x.reshape(-1, *x.shape[-nd:])
+    y, winners = np.empty((len(images), *size)), np.empty((len(images), *size), int)
+    for n, (image, u) in enumerate(zip(images, np.reshape(samples, (-1, nd)), strict=True)):
+        u = u[::-1] if nd == 2 else u  # of an image the width comes first
         starts = []
         for i in range(nd):
-            last, u = x.shape[i - nd] - kernel_size[i], samples[n, c][nd - 1 - i if nd == 2 else i]
-            step = last / (output_size[i] - 1) if output_size[i] > 1 else 0
-            starts.append([int((j + u) * step) - int(u * step) for j in range(output_size[i] - 1)] + [last])
-        for o in itertools.product(*map(range, output_size)):
-            window = tuple(slice(starts[i][a], starts[i][a] + kernel_size[i]) for i, a in enumerate(o))
-            out[(n, c, *o)] = planes[(n, c, *window)].max()
-    return y
+            last = image.shape[i] - kernel_size[i]
+            step = last / (size[i] - 1) if size[i] > 1 else 0
+            starts.append([int((j + u[i]) * step) - int(u[i] * step) for j in range(size[i] - 1)] + [last])
+        windows = [
+            (
+                o,
+                list(
+                    itertools.product(
+                        *[range(starts[i][a], starts[i][a] + kernel_size[i]) for i, a in enumerate(o)]
+                    )
+                ),
+            )
+            for o in itertools.product(*map(range, size))
+        ]
+        y[n], which = _best(image, size, windows)
+        winners[n] = which + n * image.size
+    return y.reshape(*x.shape[:-nd], *size), winners.reshape(*x.shape[:-nd], *size)
 
 
-def pick(x, places, nd):
-    """In each image, which are the last `nd` dims, the elements at `places`, counted row by row."""
-    lead = x.shape[:-nd]
-    found = np.take_along_axis(x.reshape(*lead, -1), np.reshape(places, (*lead, -1)), -1)
-    return found.reshape(np.shape(places))
+def fractional_max_pool(x, samples, kernel_size, output_size):
+    return _irregular(x, samples, kernel_size, output_size)[0]
 
 
-def add_at(shape, places, g, nd):
-    """Zeros, and each g added in its image at its place."""
-    out = np.zeros((*shape[:-nd], math.prod(shape[-nd:])))
-    rows = out.reshape(-1, out.shape[-1])
-    for row, where, values in zip(
-        rows, np.reshape(places, (len(rows), -1)), np.reshape(g, (len(rows), -1)), strict=True
-    ):
-        np.add.at(row, where, values)
-    return out.reshape(shape)
+def fractional_max_pool_winners(x, samples, kernel_size, output_size):
+    return _irregular(x, samples, kernel_size, output_size)[1]
+
+
+def in_all(places, size):
+    """Places counted in each image of `size`, counted in all images together."""
+    starts = np.arange(math.prod(np.shape(places)[: -len(size)])) * math.prod(size)
+    return places + starts.reshape(*np.shape(places)[: -len(size)], *(1,) * len(size))
 
 
 # -- images -------------------------------------------------------------------------------------------
@@ -364,10 +397,6 @@ def pad(x, pad, value=0.0, mode="constant"):
     if mode == "constant":
         return np.pad(np.asarray(x, float), pairs, constant_values=value)
     return np.pad(x, pairs, mode="edge" if mode == "replicate" else mode)
-
-
-def negative(values):
-    return tuple(-v for v in values)
 
 
 def pixel_shuffle(x, r):
@@ -391,7 +420,7 @@ def channel_shuffle(x, groups):
     return np.swapaxes(x.reshape(n, groups, c // groups, *rest), 1, 2).reshape(x.shape)
 
 
-def unit_grid(size, align_corners):
+def unit_grid(size, align_corners=False):
     """For each place of an image its coordinates from -1 to 1, the last dim first, and a 1."""
     lines = []
     for n in size[2:]:
@@ -401,6 +430,77 @@ def unit_grid(size, align_corners):
     return np.stack([*grid[::-1], np.ones(size[2:])], -1).reshape(-1, len(lines) + 1)
 
 
+def _reflected(u, low, high):
+    """(where `u` is after reflections at both ends, how it moves there)."""
+    if high == low:
+        return 0.0, 0.0
+    span, sign = high - low, 1.0 if u >= low else -1.0
+    turns, rest = divmod(abs(u - low), span)
+    return (low + rest, sign) if turns % 2 == 0 else (high - rest, -sign)
+
+
+def _kept_inside(u, n, padding_mode, align_corners):
+    """A place along a dim of `n` elements, moved inside (1 the border, 2 reflection), and how it moves."""
+    move = 1.0
+    if padding_mode == 2:
+        u, move = _reflected(u, *((0.0, n - 1.0) if align_corners else (-0.5, n - 0.5)))
+    if padding_mode and not 0 < u < n - 1:
+        return min(max(u, 0.0), n - 1.0), 0.0
+    return u, move
+
+
+def _cubic(d, near):
+    """The weight of one of the two near or the two far neighbors at distance `d`, and its first three derivatives."""
+    a, sign, d = -0.75, math.copysign(1.0, d), abs(d)
+    curve = np.polynomial.Polynomial([1, 0, -(a + 3), a + 2] if near else [-4 * a, 8 * a, -5 * a, a])
+    return [curve.deriv(k)(d) * sign**k for k in range(4)]
+
+
+def _along_line(x, n, mode, padding_mode, align_corners):
+    """Of one coordinate of the grid: the weight of each of `n` elements, and its first three derivatives."""
+    scale = (n - 1) / 2 if align_corners else n / 2
+    u = (x + 1) * scale if align_corners else (x + 1) * scale - 0.5
+    out = np.zeros((4, n))
+    if mode == 2:
+        first = math.floor(u)
+        for i in range(first - 1, first + 3):
+            where, _ = _kept_inside(float(i), n, padding_mode, align_corners)
+            if 0 <= where < n:
+                out[:, int(where)] += _cubic(u - i, first <= i <= first + 1) * scale ** np.arange(4)
+        return out
+    u, move = _kept_inside(u, n, padding_mode, align_corners)
+    if mode == 1:
+        if 0 <= round(u) < n:
+            out[0, round(u)] = 1
+        return out
+    first = math.floor(u)
+    for i, w, d in ((first, first + 1 - u, -1), (first + 1, u - first, 1)):
+        if 0 <= i < n:
+            out[:2, i] += w, d * scale * move
+    return out
+
+
+def sample_weights(grid, shape, mode, padding_mode, align_corners, order=0, orders=(0, 0, 0)):
+    """How much each element of an image counts at each place of the grid: (n, places, elements).
+
+    order   1: the derivatives by all coordinates of the places (n, dims, places, elements); 2: the second ones (n, dims, dims, ...)
+    orders  how often it has been differentiated by each coordinate before
+    """
+    nd = np.shape(grid)[-1]
+    places = np.reshape(grid, (len(grid), -1, nd))
+    out = np.zeros((len(grid), *(nd,) * order, places.shape[1], math.prod(shape[2:])))
+    for n, p in np.ndindex(*places.shape[:2]):
+        lines = [
+            _along_line(places[n, p, k], shape[-1 - k], mode, padding_mode, align_corners) for k in range(nd)
+        ]
+        for by in itertools.product(range(nd), repeat=order):
+            whole = np.ones(1)
+            for k in reversed(range(nd)):
+                whole = np.multiply.outer(whole, lines[k][orders[k] + by.count(k)])
+            out[(n, *by, p)] = whole.reshape(-1)
+    return out
+
+
 # -- tables and attention -----------------------------------------------------------------------------
 
 
@@ -408,6 +508,49 @@ def safe_softmax(x, dim):
     """Softmax, and zeros where everything along the dim is -inf."""
     e = np.exp(x - np.maximum(x.max(dim, keepdims=True), np.finfo(float).min))
     return e / np.maximum(e.sum(dim, keepdims=True), np.finfo(float).tiny)
+
+
+def bag_of(indices, offsets):
+    """For each index the number of its bag."""
+    return np.searchsorted(offsets, np.arange(len(indices)), side="right") - 1
+
+
+def bag_sizes(indices, offsets, padding_idx=None):
+    """How many indices are in each bag, the padding not counted."""
+    return (
+        np.bincount(bag_of(indices, offsets)[indices != padding_idx], minlength=len(offsets))
+        if padding_idx is not None
+        else np.bincount(bag_of(indices, offsets), minlength=len(offsets))
+    )
+
+
+def _of_bags(indices, offsets, padding_idx):
+    bags = bag_of(indices, offsets)
+    for b in range(len(offsets)):
+        yield (
+            b,
+            [k for k, i in enumerate(indices) if bags[k] == b and (padding_idx is None or i != padding_idx)],
+        )
+
+
+def embedding_bag(indices, weight, offsets, mode, per_sample_weights=None, padding_idx=None):
+    """Rows of a table, added up, averaged or compared within each bag; zeros for an empty one."""
+    p = np.ones(len(indices)) if per_sample_weights is None else per_sample_weights
+    y = np.zeros((len(offsets), weight.shape[1]))
+    for b, members in _of_bags(indices, offsets, padding_idx):
+        if members:
+            rows = np.stack([p[k] * weight[indices[k]] for k in members])
+            y[b] = {"sum": np.sum, "mean": np.mean, "max": np.max}[mode](rows, 0)
+    return y
+
+
+def bag_winners(weight, indices, offsets, padding_idx=None):
+    """For each bag and column which row of the table has the largest element; 0 for an empty bag."""
+    out = np.zeros((len(offsets), weight.shape[1]), int)
+    for b, members in _of_bags(indices, offsets, padding_idx):
+        if members:
+            out[b] = np.asarray(indices)[members][weight[np.asarray(indices)[members]].argmax(0)]
+    return out
 
 
 def causal(s):
@@ -453,11 +596,6 @@ def unique_consecutive(x, dim=None):
     rows = np.reshape(x, -1) if dim is None else np.moveaxis(x, dim, 0)
     kept = [row for i, row in enumerate(rows) if i == 0 or (row != rows[i - 1]).any()]
     return np.array(kept) if dim is None else np.moveaxis(np.array(kept), 0, dim)
-
-
-def others(a, dim):
-    """All dims of `a` but one."""
-    return tuple(d for d in range(np.ndim(a)) if d != dim % np.ndim(a))
 
 
 # -- special functions --------------------------------------------------------------------------------
@@ -526,15 +664,14 @@ VOCABULARY = {
     "median": _of_rows(_middle),
     "nanmedian": _of_rows(lambda row: _middle(row[~np.isnan(row)])),
     "mode": _of_rows(_most_frequent),
-    "len": len,
 }
 VOCABULARY |= {
     f.__name__: f
     for f in (
         cofactors, mv, triangle, cholesky, symmetric, skew, gaps, matrix_exp, quarters, lu_factor, permutation, lu_lower,
         lu_upper, fit, householder_product, triu_indices, conv, conv_input, conv_weight, conv_transpose, im2col, col2im,
-        window_sums, add_to_windows, window_sizes, max_pool, cell_means, cell_maxima, add_to_cells, fractional_max_pool, pick, add_at,
-        pad, negative, pixel_shuffle, pixel_unshuffle, channel_shuffle, unit_grid, safe_softmax, causal, sort, nth, unique_consecutive, others, randn, poisson,
+        window_sums, add_to_windows, window_sizes, max_pool, max_pool_winners, cell_means, add_to_cells, cell_maxima, cell_winners,
+        fractional_max_pool, fractional_max_pool_winners, in_all, bag_of, bag_sizes, bag_winners, embedding_bag, pad, pixel_shuffle, pixel_unshuffle, channel_shuffle, unit_grid, sample_weights, safe_softmax, causal, sort, nth, unique_consecutive, randn, poisson,
         gammadraw, gammadraw_slope,
     )
 }  # fmt: skip

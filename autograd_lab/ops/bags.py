@@ -14,14 +14,17 @@ SUM, MEAN, MAX = 0, 1, 2
 class EmbeddingBagBackward0(GeneralRule):
     """Rows of a table, added up, averaged or compared within each bag.
 
-    Math: y = where(unsqueeze(result2, -1) == 0, 0, gather(weight, 0, result3)) if mode == 2 else index_add(zeros(shape(y)), 0,
-    result1, unsqueeze(p, -1) * weight[indices]) / n; p = (indices != padding_idx) * (1 if per_sample_weights is None else
-    per_sample_weights); n = unsqueeze(maximum(result2, 1), -1) if mode == 1 else 1.
-    VJP: to weight: scatter_add(zeros_like(weight), 0, result3, where(unsqueeze(result2, -1) == 0, 0, g)) if mode == 2 else
-    index_add(zeros_like(weight), 0, indices, unsqueeze(p / m, -1) * (g / n)[result1]); to per_sample_weights: (indices !=
-    padding_idx) * sum(g[result1] * weight[indices], -1); m = bincount(indices)[indices] if scale_grad_by_freq else 1. The mode is
-    0 for a sum, 1 for a mean, 2 for the largest in each column; result1 holds the bag of each index, result2 the sizes of the
-    bags, result3 the rows that won.
+    Math: y = embedding_bag(indices, weight, starts, mode='sum' if mode == 0 else 'mean' if mode == 1 else 'max',
+    per_sample_weights=per_sample_weights, padding_idx=padding_idx if padding_idx >= 0 else None).
+    VJP: to weight: scatter_add(zeros_like(weight), 0, bag_winners(weight, indices, starts, padding_idx=padding_idx if padding_idx
+    >= 0 else None), unsqueeze(n > 0, -1) * g) if mode == 2 else index_add(zeros_like(weight), 0, indices, G[bags] * p); to
+    per_sample_weights: sum(g[bags] * weight[indices], -1) * (indices != padding_idx if padding_idx >= 0 else 1); G = g /
+    unsqueeze(maximum(n, 1), -1) if mode == 1 else g; bags = bag_of(indices, starts); n = bag_sizes(indices, starts,
+    padding_idx=padding_idx if padding_idx >= 0 else None); p = 1 if padding_idx < 0 and per_sample_weights is None and not
+    scale_grad_by_freq else unsqueeze(k * m, -1); k = 1 if padding_idx < 0 and per_sample_weights is not None else indices !=
+    padding_idx; m = 1 / bincount(indices)[indices] if scale_grad_by_freq else 1 if per_sample_weights is None else
+    per_sample_weights; starts = offsets[:size(y, 0)] if size(offsets, 0) > size(y, 0) else offsets. The padding row, and an empty
+    bag, get and give nothing.
     Shapes: w (rows, d), index (n,), p (n,), offsets (bags,) -> (bags, d).   Saves: the indices, the bag of each, the sizes of the
     bags, the winning rows; w and p if p is given.   PyTorch: torch.nn.functional.embedding_bag
     """

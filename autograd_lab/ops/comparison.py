@@ -34,7 +34,10 @@ def constant_result(inputs, array, op):
 
 
 class NoDerivative(Rule, name="NotImplemented"):
-    """An operation PyTorch has no derivative for: it can be computed, but backward through it is an error."""
+    """An operation PyTorch has no derivative for: it can be computed, but backward through it is an error.
+
+    Math: y = what the operation gives.   VJP: to a, b, c, d: nothing.
+    """
 
     def name(self):
         return "torch::autograd::NotImplemented"

@@ -132,11 +132,12 @@ class How(NamedTuple):
 class ConvolutionBackward0(GeneralRule):
     """Convolution: a small weight slid over the input.
 
-    Math: y = z if bias is None else z + reshape(bias, (-1,) + (1,) * (ndim(y) - 2)); z = conv(input, weight, stride, padding,
-    dilation, groups).
-    VJP: to input: conv_input(shape(input), weight, g, stride, padding, dilation, groups); to weight: conv_weight(input,
-    shape(weight), g, stride, padding, dilation, groups); to bias: sum(reshape(g, (size(y, 0), size(y, 1), -1)), (0, 2)). To the
-    input every window gets the weight times its g; the weight gets the sum of the windows, each times its g.
+    Math: y = z if bias is None else z + reshape(bias, (-1,) + (1,) * (ndim(y) - 2)); z = conv(input, weight, stride=stride,
+    padding=padding, dilation=dilation, groups=groups).
+    VJP: to input: conv_input(shape(input), weight, g, stride=stride, padding=padding, dilation=dilation, groups=groups); to
+    weight: conv_weight(input, shape(weight), g, stride=stride, padding=padding, dilation=dilation, groups=groups); to bias:
+    sum(reshape(g, (size(y, 0), size(y, 1), -1)), (0, 2)). To the input every window gets the weight times its g; the weight gets
+    the sum of the windows, each times its g.
     Shapes: x (n, c, *size), w (o, c / groups, *kernel), b (o,) -> (n, o, *out).   Saves: x and w.   PyTorch: torch.conv2d
     """
 
@@ -156,11 +157,11 @@ class ConvolutionBackward0(GeneralRule):
 class ConvTransposeBackward0(ConvolutionBackward0, name="ConvolutionBackward0"):
     """Transposed convolution: the map that sends a convolution's gradient to its input, used as a layer.
 
-    Math: y = z if bias is None else z + reshape(bias, (-1,) + (1,) * (ndim(y) - 2)); z = conv_transpose(input, weight, stride,
-    padding, output_padding, groups, dilation).
-    VJP: to input: conv(g, weight, stride, padding, dilation, groups); to weight: conv_weight(g, shape(weight), input, stride,
-    padding, dilation, groups); to bias: sum(reshape(g, (size(y, 0), size(y, 1), -1)), (0, 2)). It is what a convolution sends to
-    its input, so a convolution takes the gradient back.
+    Math: y = z if bias is None else z + reshape(bias, (-1,) + (1,) * (ndim(y) - 2)); z = conv_transpose(input, weight,
+    stride=stride, padding=padding, dilation=dilation, groups=groups, output_padding=output_padding).
+    VJP: to input: conv(g, weight, stride=stride, padding=padding, dilation=dilation, groups=groups); to weight: conv_weight(g,
+    shape(weight), input, stride=stride, padding=padding, dilation=dilation, groups=groups); to bias: sum(reshape(g, (size(y, 0),
+    size(y, 1), -1)), (0, 2)). It is what a convolution sends to its input, so a convolution takes the gradient back.
     Shapes: x (n, c, *size), w (c, o / groups, *kernel), b (o,).   Saves: x and w.   PyTorch: torch.conv_transpose2d
     """
 
@@ -185,18 +186,21 @@ def _biased(out, b):
 class ConvolutionBackwardBackward0(GeneralRule):
     """The VJP of a convolution, or of a transposed one, as an operation of three results.
 
-    Math: y0 = conv(grad_output, weight, stride, padding, dilation, groups) if transposed else conv_input(shape(input), weight,
-    grad_output, stride, padding, dilation, groups); y1 = conv_weight(grad_output, shape(weight), input, stride, padding,
-    dilation, groups) if transposed else conv_weight(input, shape(weight), grad_output, stride, padding, dilation, groups); y2 =
+    Math: y0 = conv(grad_output, weight, stride=stride, padding=padding, dilation=dilation, groups=groups) if transposed else
+    conv_input(shape(input), weight, grad_output, stride=stride, padding=padding, dilation=dilation, groups=groups); y1 =
+    conv_weight(grad_output, shape(weight), input, stride=stride, padding=padding, dilation=dilation, groups=groups) if transposed
+    else conv_weight(input, shape(weight), grad_output, stride=stride, padding=padding, dilation=dilation, groups=groups); y2 =
     sum(reshape(grad_output, (size(grad_output, 0), size(grad_output, 1), -1)), (0, 2)).
-    VJP: to grad_output: of_x + of_w + of_b; to input: nothing if numel(y1) == 0 else conv(grad_output, g1, stride, padding,
-    dilation, groups) if transposed else conv_input(shape(input), g1, grad_output, stride, padding, dilation, groups); to weight:
-    nothing if numel(y0) == 0 else conv_weight(grad_output, shape(weight), g0, stride, padding, dilation, groups) if transposed
-    else conv_weight(g0, shape(weight), grad_output, stride, padding, dilation, groups); of_x = 0 if numel(y0) == 0 else
-    conv_input(shape(grad_output), weight, g0, stride, padding, dilation, groups) if transposed else conv(g0, weight, stride,
-    padding, dilation, groups); of_w = 0 if numel(y1) == 0 else conv_input(shape(grad_output), g1, input, stride, padding,
-    dilation, groups) if transposed else conv(input, g1, stride, padding, dilation, groups); of_b = 0 if numel(y2) == 0 else
-    reshape(g2, (-1,) + (1,) * (ndim(input) - 2)).
+    VJP: to grad_output: of_x + of_w + of_b; to input: nothing if numel(y1) == 0 else conv(grad_output, g1, stride=stride,
+    padding=padding, dilation=dilation, groups=groups) if transposed else conv_input(shape(input), g1, grad_output, stride=stride,
+    padding=padding, dilation=dilation, groups=groups); to weight: nothing if numel(y0) == 0 else conv_weight(grad_output,
+    shape(weight), g0, stride=stride, padding=padding, dilation=dilation, groups=groups) if transposed else conv_weight(g0,
+    shape(weight), grad_output, stride=stride, padding=padding, dilation=dilation, groups=groups); of_x = 0 if numel(y0) == 0 else
+    conv_input(shape(grad_output), weight, g0, stride=stride, padding=padding, dilation=dilation, groups=groups) if transposed
+    else conv(g0, weight, stride=stride, padding=padding, dilation=dilation, groups=groups); of_w = 0 if numel(y1) == 0 else
+    conv_input(shape(grad_output), g1, input, stride=stride, padding=padding, dilation=dilation, groups=groups) if transposed else
+    conv(input, g1, stride=stride, padding=padding, dilation=dilation, groups=groups); of_b = 0 if numel(y2) == 0 else reshape(g2,
+    (-1,) + (1,) * (ndim(input) - 2)).
     Shapes: those of g, x and w.   Saves: all three.
     """
 
@@ -247,9 +251,9 @@ def _map(rule, a, b, how):
 class _Conv(GeneralRule, name="ConvolutionBackward0"):
     """A convolution inside the gradient of a gradient.
 
-    Math: y = conv(input, weight, how[3], how[4], how[5], how[6]).
-    VJP: to input: conv_input(shape(input), weight, g, how[3], how[4], how[5], how[6]); to weight: conv_weight(input,
-    shape(weight), g, how[3], how[4], how[5], how[6]).
+    Math: y = conv(input, weight, stride=how[3], padding=how[4], dilation=how[5], groups=how[6]).
+    VJP: to input: conv_input(shape(input), weight, g, stride=how[3], padding=how[4], dilation=how[5], groups=how[6]); to weight:
+    conv_weight(input, shape(weight), g, stride=how[3], padding=how[4], dilation=how[5], groups=how[6]).
     """
 
     inputs, saves = ("input", "weight", "bias"), ("input", "weight")
@@ -264,9 +268,9 @@ class _Conv(GeneralRule, name="ConvolutionBackward0"):
 class _ToInput(GeneralRule, name="ConvolutionBackward0"):
     """What a convolution sends to its input, as an operation of its own.
 
-    Math: y = conv_input(shape(y), weight, grad, how[3], how[4], how[5], how[6]).
-    VJP: to grad: conv(g, weight, how[3], how[4], how[5], how[6]); to weight: conv_weight(g, shape(weight), grad, how[3], how[4],
-    how[5], how[6]).
+    Math: y = conv_input(shape(y), weight, grad, stride=how[3], padding=how[4], dilation=how[5], groups=how[6]).
+    VJP: to grad: conv(g, weight, stride=how[3], padding=how[4], dilation=how[5], groups=how[6]); to weight: conv_weight(g,
+    shape(weight), grad, stride=how[3], padding=how[4], dilation=how[5], groups=how[6]).
     """
 
     inputs, saves = ("grad", "weight", "bias"), ("grad", "weight")
@@ -281,9 +285,9 @@ class _ToInput(GeneralRule, name="ConvolutionBackward0"):
 class _ToWeight(GeneralRule, name="ConvolutionBackward0"):
     """What a convolution sends to its weight, as an operation of its own.
 
-    Math: y = conv_weight(input, shape(y), grad, how[3], how[4], how[5], how[6]).
-    VJP: to grad: conv(input, g, how[3], how[4], how[5], how[6]); to input: conv_input(shape(input), g, grad, how[3], how[4],
-    how[5], how[6]).
+    Math: y = conv_weight(input, shape(y), grad, stride=how[3], padding=how[4], dilation=how[5], groups=how[6]).
+    VJP: to grad: conv(input, g, stride=how[3], padding=how[4], dilation=how[5], groups=how[6]); to input:
+    conv_input(shape(input), g, grad, stride=how[3], padding=how[4], dilation=how[5], groups=how[6]).
     """
 
     inputs, saves = ("grad", "input", "bias"), ("grad", "input")
@@ -549,8 +553,9 @@ def _check_conv(x, w, b, stride, padding, dilation, groups):
 class Im2ColBackward0(Rule):
     """Every window of an image as a column.
 
-    Math: y = im2col(a, kernel_size, dilation, padding, stride).
-    VJP: col2im(g, (size(a, -2), size(a, -1)), kernel_size, dilation, padding, stride). Each column is added back to its window.
+    Math: y = im2col(a, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride).
+    VJP: col2im(g, (size(a, -2), size(a, -1)), kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride). Each
+    column is added back to its window.
     Shapes: (n, c, h, w) or (c, h, w) -> (n, c * kernel, windows).   Saves: nothing.   PyTorch: torch.nn.functional.unfold
     """
 
@@ -577,7 +582,8 @@ class Im2ColBackward0(Rule):
 class Col2ImBackward0(Rule):
     """Columns put back as an image, overlaps added: the adjoint of unfold.
 
-    Math: y = col2im(a, size, kernel_size, dilation, padding, stride).   VJP: im2col(g, kernel_size, dilation, padding, stride).
+    Math: y = col2im(a, size, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride).
+    VJP: im2col(g, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride).
     Shapes: (n, c * kernel, windows) -> (n, c, h, w), or both without n.   Saves: nothing.   PyTorch: torch.nn.functional.fold
     """
 
@@ -1213,10 +1219,14 @@ def _spread(g, grid, size, orders, *how):
 class GridSampler2DBackward0(Rule):
     """An image read at places between its elements: y is a weighted sum of the neighbors of each place.
 
-    Math: y = for each place the sum of its neighbors in input, each times its weight.
-    VJP: to input: to each neighbor of a place g times its weight; to grid: g times the change of the weighted sum, over all channels.
-    Shapes: x (n, c, *size), grid (n, *out, dims) -> (n, c, *out).   Saves: x and the grid.
-    PyTorch: torch.nn.functional.grid_sample
+    Math: y = reshape(X @ sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners).T, shape(y)); X =
+    reshape(input, (size(input, 0), size(input, 1), -1)).
+    VJP: to input: reshape(G @ sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners), shape(input));
+    to grid: reshape(einsum('ncp,ncs,nkps->npk', G, X, D), shape(grid)); G = reshape(g, (size(input, 0), size(input, 1), -1)); D =
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 1). For each place of the grid
+    `sample_weights` holds how much each element of x counts there, or with a 1 the derivatives of that by the coordinates.
+    Shapes: x (n, c, *size), grid (n, *out, dims) -> (n, c, *out).   Saves: x and the grid.   PyTorch:
+    torch.nn.functional.grid_sample
     """
 
     inputs = saves = ("input", "grid")
@@ -1233,9 +1243,16 @@ class GridSampler2DBackward0(Rule):
 class GridSampler2DBackwardBackward0(GeneralRule):
     """The VJP of grid_sample as an operation of two results: what it sends to x, and to the grid.
 
-    Math: y0 = to each neighbor of a place g times its weight; y1 = g times the change of the weighted sum, over all channels.
-    VJP: to grad_output: g0 sampled, and input sampled with the changes of the weights that g1 makes; to input: grad_output sent back
-    through these changes; to grid: what the two samplings send there.   Shapes: those of g, x and the grid.   Saves: all three.
+    Math: y0 = reshape(G @ W, shape(input)); y1 = reshape(einsum('ncp,ncs,nkps->npk', G, X, D), shape(grid)); X = reshape(input,
+    (size(input, 0), size(input, 1), -1)); G = reshape(grad_output, (size(input, 0), size(input, 1), -1)); W =
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners); D = sample_weights(grid, shape(input),
+    interpolation_mode, padding_mode, align_corners, 1).
+    VJP: to grad_output: reshape(H @ W.T + einsum('ncs,nkps,npk->ncp', X, D, K), shape(grad_output)); to input: nothing if
+    interpolation_mode == 1 else reshape(einsum('ncp,nkps,npk->ncs', G, D, K), shape(input)); to grid:
+    reshape(einsum('ncp,ncs,nkps->npk', G, H, D) + einsum('ncp,ncs,nklps,npk->npl', G, X, DD, K), shape(grid)); DD =
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 2); H = reshape(g0, (size(input, 0),
+    size(input, 1), -1)); K = reshape(g1, (size(grid, 0), -1, size(grid, -1))).
+    Shapes: those of g, x and the grid.   Saves: all three.
     """
 
     inputs = saves = ("grad_output", "input", "grid")
@@ -1282,8 +1299,12 @@ def _to_grid(rule, g, inputs, orders, how):
 class _Sample(Rule, name="GridSampler2DBackward0"):
     """A sampling with differentiated weights, inside the gradient of a gradient: linear in x.
 
-    Math: y[n, c, p] = sum over i of w_i^(orders)(grid[n, p]) x[n, c, i].
-    VJP: to x: w_i^(orders) g added to each neighbor i;  to grid: sum over c of g times x sampled one order higher.
+    Math: y = reshape(X @ sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 0, orders).T,
+    shape(y)); X = reshape(input, (size(input, 0), size(input, 1), -1)).
+    VJP: to input: nothing if interpolation_mode == 1 and orders[0] + orders[1] + orders[-1] > 0 else reshape(G @
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 0, orders), shape(input)); to grid:
+    reshape(einsum('ncp,ncs,nkps->npk', G, X, D), shape(grid)); G = reshape(g, (size(input, 0), size(input, 1), -1)); D =
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 1, orders).
     Shapes: x (n, c, *size), grid (n, *out, dims) -> (n, c, *out).   Saves: x and the grid.
     """
 
@@ -1307,8 +1328,12 @@ class _Sample(Rule, name="GridSampler2DBackward0"):
 class _ToImage(Rule, name="GridSampler2DBackward0"):
     """What a sampling sends to its image, as an operation of its own: the adjoint of `_Sample`.
 
-    Math: h[n, c, i] = sum over p of w_i^(orders)(grid[n, p]) g[n, c, p].
-    VJP: to g: hh sampled with the same weights;  to grid: sum over c of g times hh sampled one order higher.
+    Math: y = reshape(G @ sample_weights(grid, shape(y), interpolation_mode, padding_mode, align_corners, 0, orders), shape(y)); G
+    = reshape(grad_output, (size(grad_output, 0), size(grad_output, 1), -1)).
+    VJP: to grad_output: reshape(H @ sample_weights(grid, shape(y), interpolation_mode, padding_mode, align_corners, 0, orders).T,
+    shape(grad_output)); to grid: reshape(einsum('ncp,ncs,nkps->npk', G, H, D), shape(grid)); H = reshape(g, (size(grad_output,
+    0), size(grad_output, 1), -1)); D = sample_weights(grid, shape(y), interpolation_mode, padding_mode, align_corners, 1,
+    orders).
     Shapes: g (n, c, *out), grid (n, *out, dims) -> (n, c, *size).   Saves: g and the grid.
     """
 
@@ -1329,10 +1354,14 @@ class _ToImage(Rule, name="GridSampler2DBackward0"):
 class GridSampler3DBackward0(GridSampler2DBackward0):
     """A volume read at places between its elements.
 
-    Math: y = for each place the sum of its neighbors in input, each times its weight.
-    VJP: to input: to each neighbor of a place g times its weight; to grid: g times the change of the weighted sum, over all channels.
-    Shapes: x (n, c, d, h, w), grid (n, *out, 3) -> (n, c, *out).   Saves: x and the grid.
-    PyTorch: torch.nn.functional.grid_sample
+    Math: y = reshape(X @ sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners).T, shape(y)); X =
+    reshape(input, (size(input, 0), size(input, 1), -1)).
+    VJP: to input: reshape(G @ sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners), shape(input));
+    to grid: reshape(einsum('ncp,ncs,nkps->npk', G, X, D), shape(grid)); G = reshape(g, (size(input, 0), size(input, 1), -1)); D =
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 1). For each place of the grid
+    `sample_weights` holds how much each element of x counts there, or with a 1 the derivatives of that by the coordinates.
+    Shapes: x (n, c, d, h, w), grid (n, *out, 3) -> (n, c, *out).   Saves: x and the grid.   PyTorch:
+    torch.nn.functional.grid_sample
     """
 
     inputs = saves = ("input", "grid")
@@ -1368,9 +1397,9 @@ for _rules in (
 class AffineGridGeneratorBackward0(Rule):
     """The grid that makes a sampling turn, stretch and shift an image.
 
-    Math: y = reshape(unit_grid(size, align_corners) @ a.T, shape(y)).
-    VJP: reshape(g, (size(a, 0), -1, size(a, 1))).T @ unit_grid(size, align_corners). For each place `unit_grid` has a row (x, y,
-    1), from -1 to 1.
+    Math: y = reshape(unit_grid(size, align_corners=align_corners) @ a.T, shape(y)).
+    VJP: reshape(g, (size(a, 0), -1, size(a, 1))).T @ unit_grid(size, align_corners=align_corners). For each place `unit_grid` has
+    a row (x, y, 1), from -1 to 1.
     Shapes: theta (n, dims, dims + 1), size (n, c, *out) -> (n, *out, dims).   Saves: nothing.   PyTorch:
     torch.nn.functional.affine_grid
     """
@@ -1470,9 +1499,9 @@ def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners
 class ConvTbcBackward0(Rule):
     """A convolution along time, the first dim.
 
-    Math: y = permute(conv(X, W, 1, pad, 1, 1), (2, 0, 1)) + bias; X = permute(self, (1, 2, 0)); W = permute(weight, (2, 1, 0)).
-    VJP: to self: permute(conv_input(shape(X), W, G, 1, pad, 1, 1), (2, 0, 1)); to weight: permute(conv_weight(X, shape(W), G, 1,
-    pad, 1, 1), (2, 1, 0)); to bias: g; G = permute(g, (1, 2, 0)).
+    Math: y = permute(conv(X, W, padding=pad), (2, 0, 1)) + bias; X = permute(self, (1, 2, 0)); W = permute(weight, (2, 1, 0)).
+    VJP: to self: permute(conv_input(shape(X), W, G, padding=pad), (2, 0, 1)); to weight: permute(conv_weight(X, shape(W), G,
+    padding=pad), (2, 1, 0)); to bias: g; G = permute(g, (1, 2, 0)).
     Shapes: a (times, n, in), w (k, in, out), b (out,) -> (times + 2 pad - k + 1, n, out).   Saves: a, w, b.   PyTorch:
     torch.conv_tbc
     """

@@ -369,11 +369,14 @@ class BernoulliBackward1(ShapeRule):
 
 
 class BernoulliWithProbability(NoDerivative, name="NotImplemented"):
-    """Ones with one probability, and zeros, in the shape of a tensor."""
+    """Ones with one probability, and zeros, in the shape of a tensor.
+
+    Math: y = bernoulli(shape(a), p).   VJP: nothing.
+    """
 
     op = "bernoulli"
 
-    def forward(x, _, draw):
+    def forward(x, _, draw, p):
         return draw(x).astype(x.dtype)
 
 
@@ -537,7 +540,7 @@ def bernoulli(input, p=None, *, generator=None):
     """Ones with the probabilities in `input` (or with probability p), and zeros (torch.bernoulli)."""
     if p is not None:
         _check_probability(p)
-        return apply(BernoulliWithProbability, (input,), "bernoulli", _coin(p, generator))
+        return apply(BernoulliWithProbability, (input,), "bernoulli", _coin(p, generator), p)
     floats_only(input._data, "bernoulli_tensor_cpu_p_")
     return apply(BernoulliBackward0, (input,), _coin(_probabilities(input), generator))
 

@@ -129,7 +129,8 @@ class LinalgDetBackward0(_Factored):
     """Determinant.
 
     Math: y = det(A).
-    VJP: spread(g, A, (-2, -1)) * cofactors(A). Where A can be inverted, the cofactors are det(A) times the transposed inverse.
+    VJP: g * cofactors(A) if ndim(A) == 2 else spread(g, A, (-2, -1)) * cofactors(A). Where A can be inverted, the cofactors are
+    det(A) times the transposed inverse.
     Shapes: (..., n, n) -> (...).   Saves: A and the result.   PyTorch: torch.linalg.det
     """
 
@@ -183,7 +184,8 @@ class LinalgSlogdetBackward0(_Factored):
     """Sign and logarithm of the size of a determinant.
 
     Math: y0 = sign(det(A)); y1 = log(abs(det(A))).
-    VJP: spread(g1, A, (-2, -1)) * inverse(A).T. Nothing comes from the sign, which does not move.
+    VJP: g1 * inverse(A).T if ndim(A) == 2 else spread(g1, A, (-2, -1)) * inverse(A).T. Nothing comes from the sign, which does
+    not move.
     Shapes: (..., n, n) -> (...), (...).   Saves: A and the sign.   PyTorch: torch.linalg.slogdet
     """
 
@@ -398,7 +400,7 @@ def _solution(A, B, left, name):
 class LinalgSolveTriangularBackward0(Rule):
     """Solution of a triangular system.
 
-    Math: y = inverse(M) @ B if left else B @ inverse(M); M = triangle(self, upper, unitriangular).
+    Math: y = inverse(M) @ B if left else B @ inverse(M); M = triangle(self, upper=upper, unitriangular=unitriangular).
     VJP: to B: G; to self: triu(D, 1 if unitriangular else 0) if upper else tril(D, -1 if unitriangular else 0); D = -G @ y.T if
     left else -y.T @ G; G = inverse(M).T @ g if left else g @ inverse(M).T. Only the triangle is read, and only it gets a
     gradient.
@@ -459,8 +461,8 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
 class TriangularSolveBackward0(Rule):
     """Solution of a triangular system, and a copy of its matrix: the older form, with the matrix second.
 
-    Math: y0 = inverse(M) @ self; y1 = A; M = triangle(A, upper, unitriangular).T if transpose else triangle(A, upper,
-    unitriangular).
+    Math: y0 = inverse(M) @ self; y1 = A; M = triangle(A, upper=upper, unitriangular=unitriangular).T if transpose else
+    triangle(A, upper=upper, unitriangular=unitriangular).
     VJP: to self: G; to A: g1 + (triu(D, 1 if unitriangular else 0) if upper else tril(D, -1 if unitriangular else 0)); D = -y0 @
     G.T if transpose else -G @ y0.T; G = inverse(M).T @ g0.
     Shapes: B (..., n, k), A (..., n, n).   Saves: B, A and the solution.   PyTorch: torch.triangular_solve
@@ -708,7 +710,7 @@ _linalg_lstsq = return_types._result_type(
 class LinalgCholeskyExBackward0(Rule):
     """Cholesky factor of a positive definite matrix.
 
-    Math: y = cholesky(a, upper).
+    Math: y = cholesky(a, upper=upper).
     VJP: inverse(C).T @ P @ inverse(C) / 2; P = symmetric(tril(C.T @ G)); C = y.T if upper else y; G = g.T if upper else g. The
     lower triangle is mirrored by `symmetric`.
     Shapes: (..., n, n).   Saves: the result.   PyTorch: torch.linalg.cholesky
@@ -738,7 +740,7 @@ class LinalgCholeskyExBackward0(Rule):
 class CholeskyBackward0(Rule):
     """Cholesky factor, by its older name.
 
-    Math: y = cholesky(a, upper).
+    Math: y = cholesky(a, upper=upper).
     VJP: inverse(C).T @ P @ inverse(C) / 2; P = symmetric(tril(C.T @ G)); C = y.T if upper else y; G = g.T if upper else g. The
     lower triangle is mirrored by `symmetric`.
     Shapes: as linalg.cholesky.   Saves: the result.   PyTorch: torch.cholesky
@@ -837,7 +839,7 @@ def _old_cholesky(input, upper=False):
 class CholeskySolveBackward0(Rule):
     """Solution of A X = B from the Cholesky factor of A.
 
-    Math: y = inverse(C @ C.T) @ a; C = triangle(b, upper).T if upper else triangle(b, upper).
+    Math: y = inverse(C @ C.T) @ a; C = triangle(b, upper=upper).T if upper else triangle(b, upper=upper).
     VJP: to a: G; to b: -b @ S if upper else -S @ b; S = G @ y.T + y @ G.T; G = inverse(C @ C.T) @ g.
     Shapes: B (..., n, k), L (..., n, n).   Saves: B, L and the result.   PyTorch: torch.cholesky_solve
     """
@@ -888,7 +890,7 @@ def _check_system(b, A, name):
 class CholeskyInverseBackward0(Rule):
     """Inverse of A from its Cholesky factor.
 
-    Math: y = inverse(C @ C.T); C = triangle(a, upper).T if upper else triangle(a, upper).
+    Math: y = inverse(C @ C.T); C = triangle(a, upper=upper).T if upper else triangle(a, upper=upper).
     VJP: -a @ y @ (g + g.T) @ y if upper else -y @ (g + g.T) @ y @ a.
     Shapes: (..., n, n).   Saves: L and the result.   PyTorch: torch.cholesky_inverse
     """
@@ -920,7 +922,7 @@ def cholesky_inverse(L, upper=False):
 class LinalgQrBackward0(Rule):
     """QR factorization.
 
-    Math: y0 = qr(A, mode)[0]; y1 = qr(A, mode)[1].
+    Math: y0 = qr(A, mode=mode)[0]; y1 = qr(A, mode=mode)[1].
     VJP: (g0 + y0 @ symmetric(tril(M.T))) @ inverse(y1).T if size(A, -2) >= size(A, -1) else fit(y0 @ tril(M.T - M) @
     inverse(y1[:, :size(A, -2)]).T, A) + y0 @ g1; M = g1 @ y1.T - y0.T @ g0. The lower triangle is mirrored by `symmetric`; `fit`
     puts columns of zeros behind a matrix.
@@ -1106,9 +1108,9 @@ FUNCTIONS["orgqr"] = METHODS["orgqr"] = householder_product
 class LinalgEighBackward0(Rule):
     """Eigenvalues and eigenvectors of a symmetric matrix.
 
-    Math: y0 = eigh(A, uplo)[0]; y1 = eigh(A, uplo)[1].
+    Math: y0 = eigh(A, UPLO=uplo)[0]; y1 = eigh(A, UPLO=uplo)[1].
     VJP: y1 @ (diag_embed(g0) + skew(y1.T @ g1) / (2 * gaps(y0))) @ y1.T. What `skew(x)` means is x - x.T; `gaps(w)` holds w[j] -
-    w[i].
+    w[i], and 1 on the diagonal.
     Shapes: (..., n, n) -> (..., n), (..., n, n).   Saves: both results.   PyTorch: torch.linalg.eigh
     """
 
@@ -1164,9 +1166,10 @@ class LinalgSvdBackward0(Rule):
     Math: y0 = svd(A, full_matrices)[0]; y1 = svd(A, full_matrices)[1]; y2 = svd(A, full_matrices)[2].
     VJP: (U @ K + (G - U @ U.T @ G) / unsqueeze(y1, -2)) @ V if size(A, -2) > size(A, -1) else U @ (K @ V + (H - H @ V.T @ V) /
     unsqueeze(y1, -1)) if size(A, -2) < size(A, -1) else U @ K @ V; K = diag_embed(g1) + (skew(U.T @ G) * unsqueeze(y1, -2) +
-    unsqueeze(y1, -1) * skew(V @ H.T)) / gaps(y1 ** 2); U = y0[..., :size(y1, -1)]; V = y2[..., :size(y1, -1), :]; G = g0[...,
-    :size(y1, -1)]; H = g2[..., :size(y1, -1), :]. What `skew(x)` means is x - x.T; `gaps(w)` holds w[j] - w[i]. The terms that
-    are divided by singular values are what g0 and g2 have outside the spaces of U and V.
+    unsqueeze(y1, -1) * skew(V @ H.T)) / gaps(y1 ** 2); U = y0[..., :size(y1, -1)] if full_matrices else y0; V = y2[..., :size(y1,
+    -1), :] if full_matrices else y2; G = g0[..., :size(y1, -1)] if full_matrices else g0; H = g2[..., :size(y1, -1), :] if
+    full_matrices else g2. What `skew(x)` means is x - x.T; `gaps(w)` holds w[j] - w[i], and 1 on the diagonal. The terms that are
+    divided by singular values are what g0 and g2 have outside the spaces of U and V.
     Shapes: (..., m, n) -> (..., m, k), (..., k), (..., k, n).   Saves: U, S, V^T.   PyTorch: torch.linalg.svd
     """
 
@@ -1454,8 +1457,9 @@ def vecdot(x, y, *, dim=-1):
 class CdistBackwardBackward0(Rule):
     """The gradient of cdist for its first operand, of which PyTorch has no derivative.
 
-    Math: y = sum(unsqueeze(grad, -1) * s, dim=-2); s = 0 * u if p == 0 else sign(u) * (abs(u) == n) if p == inf else where(u ==
-    0, 0, sign(u) * (abs(u) / n) ** (p - 1)); u = unsqueeze(x1, -2) - unsqueeze(x2, -3); n = unsqueeze(cdist, -1).
+    Math: y = sum(unsqueeze(grad, -1) * s, dim=-2); s = sign(u) if p == 1 else where(n == 0, 0, u / n) if p == 2 else 0 * u if p
+    == 0 else sign(u) * (abs(u) == n) if p == inf else where(u == 0, 0, sign(u) * (abs(u) / n) ** (p - 1)); u = unsqueeze(x1, -2)
+    - unsqueeze(x2, -3); n = unsqueeze(cdist, -1).
     VJP: to a, b, c, d: nothing. PyTorch has no derivative of it.
     Saves: nothing.
     """
@@ -1475,9 +1479,10 @@ class CdistBackwardBackward0(Rule):
 class CdistBackward0(GeneralRule):
     """Distances between all pairs of rows.
 
-    Math: y = norm(u, p, -1); u = unsqueeze(a, -2) - unsqueeze(b, -3).
-    VJP: to a: sum(h, dim=-2); to b: -sum(h, dim=-3); h = unsqueeze(g, -1) * s; s = 0 * u if p == 0 else sign(u) * (abs(u) == n)
-    if p == inf else where(u == 0, 0, sign(u) * (abs(u) / n) ** (p - 1)); n = unsqueeze(y, -1).
+    Math: y = norm(u, p=p, dim=-1); u = unsqueeze(a, -2) - unsqueeze(b, -3).
+    VJP: to a: sum(h, dim=-2); to b: -sum(h, dim=-3); h = unsqueeze(g, -1) * s; s = sign(u) if p == 1 else where(n == 0, 0, u / n)
+    if p == 2 else 0 * u if p == 0 else sign(u) * (abs(u) == n) if p == inf else where(u == 0, 0, sign(u) * (abs(u) / n) ** (p -
+    1)); n = unsqueeze(y, -1).
     Shapes: (..., n, d), (..., m, d) -> (..., n, m).   Saves: a, b, the result.   PyTorch: torch.cdist
     """
 
@@ -1599,10 +1604,10 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 class PdistBackwardBackward0(Rule):
     """The gradient of pdist, of which PyTorch has no derivative.
 
-    Math: y = index_add(index_add(zeros_like(self), 0, i, h), 0, j, -h); h = unsqueeze(grad, -1) * s; s = 0 * u if p == 0 else
-    sign(u) * (abs(u) == n) if p == inf else where(u == 0, 0, sign(u) * (abs(u) / n) ** (p - 1)); u = self[i] - self[j]; n =
-    unsqueeze(pdist, -1); i = triu_indices(size(self, 0), size(self, 0), 1)[0]; j = triu_indices(size(self, 0), size(self, 0),
-    1)[1].
+    Math: y = index_add(index_add(zeros_like(self), 0, i, h), 0, j, -h); h = unsqueeze(grad, -1) * s; s = sign(u) if p == 1 else
+    where(n == 0, 0, u / n) if p == 2 else 0 * u if p == 0 else sign(u) * (abs(u) == n) if p == inf else where(u == 0, 0, sign(u)
+    * (abs(u) / n) ** (p - 1)); u = self[i] - self[j]; n = unsqueeze(pdist, -1); i = triu_indices(size(self, 0), size(self, 0),
+    1)[0]; j = triu_indices(size(self, 0), size(self, 0), 1)[1].
     VJP: to a, b, c: nothing. PyTorch has no derivative of it.
     Saves: nothing.
     """
@@ -1627,10 +1632,11 @@ class PdistBackwardBackward0(Rule):
 class PdistBackward0(Rule):
     """Distances between each two rows.
 
-    Math: y = norm(u, p, -1); u = a[i] - a[j]; i = triu_indices(size(a, 0), size(a, 0), 1)[0]; j = triu_indices(size(a, 0),
+    Math: y = norm(u, p=p, dim=-1); u = a[i] - a[j]; i = triu_indices(size(a, 0), size(a, 0), 1)[0]; j = triu_indices(size(a, 0),
     size(a, 0), 1)[1].
-    VJP: index_add(index_add(zeros_like(a), 0, i, h), 0, j, -h); h = unsqueeze(g, -1) * s; s = 0 * u if p == 0 else sign(u) *
-    (abs(u) == n) if p == inf else where(u == 0, 0, sign(u) * (abs(u) / n) ** (p - 1)); n = unsqueeze(y, -1).
+    VJP: index_add(index_add(zeros_like(a), 0, i, h), 0, j, -h); h = unsqueeze(g, -1) * s; s = sign(u) if p == 1 else where(n ==
+    0, 0, u / n) if p == 2 else 0 * u if p == 0 else sign(u) * (abs(u) == n) if p == inf else where(u == 0, 0, sign(u) * (abs(u) /
+    n) ** (p - 1)); n = unsqueeze(y, -1).
     Shapes: (n, d) -> (n (n - 1) / 2,).   Saves: a, the result.   PyTorch: torch.pdist
     """
 

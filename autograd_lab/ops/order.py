@@ -46,7 +46,7 @@ class Ordering(Selection):
 class SortBackward0(Ordering):
     """Ascending or descending order along a dim.
 
-    Math: y0 = sort(a, dim, descending).
+    Math: y0 = sort(a, dim, descending=descending).
     VJP: scatter_add(zeros_like(a), dim, indices, g0). Each g goes to the element it stands for.
     Shapes: unchanged.   Saves: the indices.   PyTorch: torch.sort
     """
@@ -90,7 +90,7 @@ def msort(input):
 class TopkBackward0(Ordering):
     """The k largest (or smallest) along a dim.
 
-    Math: y0 = narrow(sort(a, dim, largest), dim, 0, k) if ndim(a) else a.
+    Math: y0 = narrow(sort(a, dim, descending=largest), dim, 0, k) if ndim(a) else a.
     VJP: scatter_add(zeros_like(a), dim, indices, g0). The elements that were not picked get 0.
     Shapes: the dim shrinks to k.   Saves: the indices.   PyTorch: torch.topk
     """
@@ -121,8 +121,8 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
 class KthvalueBackward0(Selection):
     """The k-th smallest along a dim.
 
-    Math: y0 = nth(sort(a, dim), dim, k - 1, keepdim).
-    VJP: scatter_add(zeros_like(a), dim, I, G) ; I = indices if keepdim or ndim(a) == 0 else unsqueeze(indices, dim); G = g0 if
+    Math: y0 = nth(sort(a, dim), dim, k - 1, keepdim=keepdim).
+    VJP: scatter_add(zeros_like(a), dim, I, G); I = indices if keepdim or ndim(a) == 0 else unsqueeze(indices, dim); G = g0 if
     keepdim or ndim(a) == 0 else unsqueeze(g0, dim). All goes to the element picked.
     Shapes: the dim goes, or stays with size 1.   Saves: the indices.   PyTorch: torch.kthvalue
     """
@@ -172,7 +172,7 @@ def _middle_of_numbers(x, dim):
 class MedianBackward1(Selection):
     """The middle element along a dim, the lower one of two.
 
-    Math: y0 = median(a, dim, keepdim).
+    Math: y0 = median(a, dim, keepdim=keepdim).
     VJP: scatter_add(zeros_like(a), dim, I, G); I = indices if keepdim or ndim(a) == 0 else unsqueeze(indices, dim); G = g0 if
     keepdim or ndim(a) == 0 else unsqueeze(g0, dim). All goes to the element picked.
     Shapes: the dim goes, or stays with size 1.   Saves: the indices.   PyTorch: torch.median
@@ -187,7 +187,7 @@ class MedianBackward1(Selection):
 class NanmedianBackward1(Selection):
     """The middle element of those that are numbers.
 
-    Math: y0 = nanmedian(a, dim, keepdim).
+    Math: y0 = nanmedian(a, dim, keepdim=keepdim).
     VJP: scatter_add(zeros_like(a), dim, I, G); I = indices if keepdim or ndim(a) == 0 else unsqueeze(indices, dim); G = g0 if
     keepdim or ndim(a) == 0 else unsqueeze(g0, dim). All goes to the element picked.
     Shapes: the dim goes, or stays with size 1.   Saves: the indices.   PyTorch: torch.nanmedian
@@ -252,7 +252,7 @@ _median_function("nanmedian", NanmedianBackward0, NanmedianBackward1)
 class ModeBackward0(Selection):
     """The most frequent element along a dim, the smallest at a tie.
 
-    Math: y0 = mode(a, dim, keepdim).
+    Math: y0 = mode(a, dim, keepdim=keepdim).
     VJP: scatter_add(zeros_like(a), dim, I, G); I = indices if keepdim or ndim(a) == 0 else unsqueeze(indices, dim); G = g0 if
     keepdim or ndim(a) == 0 else unsqueeze(g0, dim). All goes to the element picked.
     Shapes: the dim goes, or stays with size 1.   Saves: the indices.   PyTorch: torch.mode
@@ -393,7 +393,7 @@ class UniqueDimBackward0(Unique2Backward0):
 class UniqueConsecutiveBackward0(Unique2Backward0):
     """Each run of equal elements once.
 
-    Math: y = unique_consecutive(a, dim).   VJP: nothing. PyTorch has no derivative for it.
+    Math: y = unique_consecutive(a, dim=dim).   VJP: nothing. PyTorch has no derivative for it.
     Saves: nothing.   PyTorch: torch.unique_consecutive.
     """
 

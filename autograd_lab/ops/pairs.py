@@ -556,7 +556,10 @@ with_number("fmod", FmodBackward0, FmodBackward1)
 
 
 class FloorDivide(NoDerivative, name="NotImplemented"):
-    """A quotient rounded down, in place."""
+    """A quotient rounded down, in place.
+
+    Math: y = a // b.   VJP: to a, b: nothing.
+    """
 
     op = "floor_divide"
     inputs = ("self", "other")
@@ -567,7 +570,10 @@ class FloorDivide(NoDerivative, name="NotImplemented"):
 
 
 class FloorDivideByNumber(NoDerivative, name="NotImplemented"):
-    """The same by a number."""
+    """The same by a number.
+
+    Math: y = a // number.   VJP: nothing.
+    """
 
     op = "floor_divide"
 
@@ -952,7 +958,10 @@ def _heaviside(x, values):
 
 
 class Heaviside(NoDerivative, name="NotImplemented"):
-    """A step, in place."""
+    """A step, in place.
+
+    Math: y = where(a == 0, b, a > 0).   VJP: to a, b: nothing.
+    """
 
     op = "heaviside"
     inputs = ("self", "values")

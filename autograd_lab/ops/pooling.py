@@ -211,8 +211,9 @@ class MaxPool2DWithIndicesBackwardBackward0(_Winners):
 class MaxPool2DWithIndicesBackward0(GeneralRule):
     """The largest element of each window.
 
-    Math: y = max_pool(a, kernel_size, stride, padding, dilation, out).
-    VJP: add_at(shape(a), result1, g, len(out)). All goes to the winner; an element that wins several windows gets their sum.
+    Math: y = max_pool(a, kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation, size=out).
+    VJP: put(zeros_like(a), winners, g, accumulate=True); winners = max_pool_winners(a, kernel_size=kernel_size, stride=stride,
+    padding=padding, dilation=dilation, size=out). All goes to the winner; an element that wins several windows gets their sum.
     Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the winners' places.   PyTorch: torch.nn.functional.max_pool2d
     """
 
@@ -274,9 +275,10 @@ def max_pool(nd, input, kernel, stride, padding, dilation, ceil_mode, return_ind
 class AvgPool2DBackward0(Rule):
     """The mean of each window.
 
-    Math: y = window_sums(a, out, kernel_size, stride, padding) / n; n = divisor_override if divisor_override else
-    window_sizes(shape(a), out, kernel_size, stride, padding, count_include_pad).
-    VJP: add_to_windows(g / n, shape(a), kernel_size, stride, padding).
+    Math: y = window_sums(a, kernel_size=kernel_size, stride=stride, padding=padding, size=out) / n; n = divisor_override if
+    divisor_override else product(kernel_size) if max(padding) == 0 and not ceil_mode else window_sizes(shape(a),
+    kernel_size=kernel_size, stride=stride, padding=padding, count_include_pad=count_include_pad, size=out).
+    VJP: add_to_windows(g / n, zeros_like(a), kernel_size=kernel_size, stride=stride, padding=padding).
     Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a.   PyTorch: torch.nn.functional.avg_pool2d
     """
 
@@ -313,9 +315,10 @@ class AvgPool3DBackward0(AvgPool2DBackward0):
 class AvgPool2DBackwardBackward0(Adjoint):
     """The gradient of avg_pool2d: g / number of elements, to each element of the window.
 
-    Math: y = add_to_windows(a / n, shape(b), kernel_size, stride, padding); n = divisor_override if divisor_override else
-    window_sizes(shape(b), out, kernel_size, stride, padding, count_include_pad).
-    VJP: to a: window_sums(g, out, kernel_size, stride, padding) / n; to b: 0.
+    Math: y = add_to_windows(a / n, zeros_like(b), kernel_size=kernel_size, stride=stride, padding=padding); n = divisor_override
+    if divisor_override else product(kernel_size) if max(padding) == 0 and not ceil_mode else window_sizes(shape(b),
+    kernel_size=kernel_size, stride=stride, padding=padding, count_include_pad=count_include_pad, size=out).
+    VJP: to a: window_sums(g, kernel_size=kernel_size, stride=stride, padding=padding, size=out) / n; to b: 0.
     """
 
     inputs = ("grad_output", "self")
@@ -402,7 +405,7 @@ class AdaptiveAvgPool2DBackward0(Rule):
     """The means of a grid of cells that covers the whole image.
 
     Math: y = cell_means(a, out).
-    VJP: add_to_cells(g, shape(a), out). Every element of a cell gets g divided by the size of the cell.
+    VJP: add_to_cells(g, zeros_like(a)). Every element of a cell gets g divided by the size of the cell.
     Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a.   PyTorch: torch.nn.functional.adaptive_avg_pool2d
     """
 
@@ -425,7 +428,7 @@ class AdaptiveAvgPool2DBackward0(Rule):
 class AdaptiveAvgPool2DBackwardBackward0(Adjoint):
     """The gradient of adaptive_avg_pool2d: g / size of the cell, to each element of it.
 
-    Math: y = add_to_cells(a, shape(b), output_size).   VJP: to a: cell_means(g, output_size); to b: 0.
+    Math: y = add_to_cells(a, zeros_like(b)).   VJP: to a: cell_means(g, output_size); to b: 0.
     """
 
     inputs = ("grad_output", "self")
@@ -521,7 +524,8 @@ class AdaptiveMaxPool2DBackwardBackward0(_Winners):
 class AdaptiveMaxPool2DBackward0(GeneralRule):
     """The largest elements of a grid of cells that covers the whole image.
 
-    Math: y = cell_maxima(a, out).   VJP: add_at(shape(a), result1, g, len(out)). All goes to the winner of each cell.
+    Math: y = cell_maxima(a, out).
+    VJP: put(zeros_like(a), cell_winners(a, out), g, accumulate=True). All goes to the winner of each cell.
     Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the winners' places.   PyTorch: torch.nn.functional.adaptive_max_pool2d
     """
 
@@ -719,8 +723,9 @@ class FractionalMaxPool2DBackwardBackward0(_Winners):
 class FractionalMaxPool2DBackward0(GeneralRule):
     """The largest element of windows that lie at random distances, so that they are `out` in number.
 
-    Math: y = fractional_max_pool(a, b, kernel_size, output_size).
-    VJP: add_at(shape(a), result1, g, len(output_size)). All goes to the winner of each window.
+    Math: y = fractional_max_pool(a, b, kernel_size=kernel_size, output_size=output_size).
+    VJP: put(zeros_like(a), winners, g, accumulate=True); winners = fractional_max_pool_winners(a, b, kernel_size=kernel_size,
+    output_size=output_size). All goes to the winner of each window.
     Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the winners' places.   PyTorch:
     torch.nn.functional.fractional_max_pool2d
     """
@@ -837,8 +842,9 @@ def _check_samples(x, samples, n, nd):
 class MaxUnpool2DBackward0(Rule):
     """Elements put back to the places they were taken from; zero between them.
 
-    Math: y = add_at(shape(y), indices, a, len(out)).
-    VJP: pick(g, indices, len(out)). The places should differ: of two elements that meet, the last one stays.
+    Math: y = put(zeros(shape(y)), in_all(indices, out), a).
+    VJP: take(g, in_all(indices, out)). The places, counted in each image, should differ: of two elements that meet, the last one
+    stays.
     Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: the places.   PyTorch: torch.nn.functional.max_unpool2d
     """
 

@@ -256,6 +256,8 @@ ORDERS: dict[str, Callable[..., Any]] = {
     "all_but": lambda dim, ndim: tuple(d for d in range(ndim) if d != dim % ndim),
     "min": min,
     "max": max,
+    "len": len,
+    "product": math.prod,
 }
 """Functions of parameters."""
 
@@ -314,6 +316,10 @@ class _Simplifier(ast.NodeTransformer):
         if isinstance(op, ast.Mult) and _is(left, -1):
             return ast.UnaryOp(ast.USub(), right)
         return _folded(node, left, right)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        self.generic_visit(node)
+        return _folded(node, node.value, node.slice)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         args = [self.visit(x) for x in node.args]

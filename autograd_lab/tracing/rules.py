@@ -28,6 +28,7 @@ from .trace import Record, Trace
 _POSITIONS = "abcdef"  # what the texts call the operands whose own names they do not use
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")  # no Python name has one
 _NO_CODE = re.compile(r"""(["']).*?\1|#.*""")
+_WILD = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}  # as JSON has them
 _REDUCTIONS = ("none", "mean", "sum")  # of a loss, by PyTorch's numbers
 _FUNCTIONS: dict[str, Callable[..., float]] = {
     "exp": math.exp,
@@ -203,7 +204,7 @@ def bound(
             things.setdefault(name, results[nr])
     for name, thing in saved.items():
         things.setdefault(name, thing)
-    known = {name: x for name, x in params.items() if not (isinstance(x, str) and x.startswith("<"))}
+    known = {name: _WILD.get(x, x) if isinstance(x, str) else x for name, x in params.items() if _is_plain(x)}
     if isinstance(known.get("reduction"), int):
         known["reduction"] = _REDUCTIONS[known["reduction"]]
     math, vjp = map(formulas.read, text)
@@ -260,6 +261,11 @@ def bound(
         {name: put(right) for name, right in definitions.items()},  # type: ignore[misc]
         shapes,
     )
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether a parameter can be written: an array or a function was noted as the name of its type, "<ndarray>"."""
+    return all(map(_is_plain, x)) if isinstance(x, list | tuple) else not (isinstance(x, str) and x.startswith("<"))
 
 
 def operands(node: Record) -> list[int | None]:

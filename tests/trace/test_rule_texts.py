@@ -27,10 +27,6 @@ from operations import CALLS
 
 UNEVALUATED = {
     "CtcLossBackward0": "a sum over all paths, which the rule counts step by step",
-    "GridSampler2DBackward0": "the neighbors of a place and their weights, for three modes and three kinds of padding",
-    "GridSampler2DBackwardBackward0": "as GridSampler2DBackward0",
-    "GridSampler3DBackward0": "as GridSampler2DBackward0",
-    "GridSampler3DBackwardBackward0": "as GridSampler2DBackward0",
     "LinalgHouseholderProductBackward0": "a loop over the reflections, each of which changes what the next one sees",
     "NotImplemented": "the name that all operations without a derivative share: nothing is shown",
     "MultilabelMarginLossBackward0": "all pairs of classes, listed in rows that end at their first -1",

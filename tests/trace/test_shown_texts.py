@@ -1,0 +1,116 @@
+"""What a trace shows of each rule is true of the numbers in the trace: the operands are those of the texts, by their real names."""
+
+import ast
+import contextlib
+import math
+import warnings
+
+import numpy as np
+import pytest
+from formulas import VOCABULARY
+from operations import CALLS
+from test_rule_texts import UNEVALUATED, tensors_in
+
+import autograd_lab as torch
+from autograd_lab import lab
+from autograd_lab.ops.rule import RULES
+from autograd_lab.tracing import formulas, rules
+
+
+def recorded(call):
+    """The trace of a call and of a backward pass from all its results."""
+    tensors = call.tensors(torch)
+    with warnings.catch_warnings(), lab.record() as trace:
+        warnings.simplefilter("ignore")
+        outs = [t for t in tensors_in(call.run(torch, tensors)) if t.requires_grad]
+        seeds = [torch.tensor(np.linspace(-1, 2, t.numel()), dtype=t.dtype).reshape(t.shape) for t in outs]
+        with contextlib.suppress(RuntimeError, NotImplementedError):  # as in PyTorch, see test_operations.py
+            torch.autograd.backward(outs, seeds)
+    return trace
+
+
+def array(trace, v):
+    """Value `v` of a trace as an array; None if there is none, or only its outline."""
+    value = None if v is None else trace.values[v]
+    if value is None or "data" not in value:
+        return None
+    kind = value["dtype"] if value["dtype"] in ("int64", "int32", "bool") else "float64"
+    return np.array(value["data"], kind).reshape(value["shape"])
+
+
+@pytest.fixture(autouse=True)
+def _nearly_equal(monkeypatch):
+    """A trace has six digits of each number, so that equal ones need not be quite equal any more."""
+    monkeypatch.setitem(
+        formulas._BINARY, ast.Eq, lambda a, b: np.isclose(a, b) if isinstance(a, np.ndarray) else a == b
+    )
+
+
+def faults(call):
+    """(how many claims were compared, those that are false)."""
+    trace, compared, wrong = recorded(call), 0, []
+    for event in trace.events:
+        if event["k"] != "vjp" or trace.nodes[event["n"]]["name"] != call.rule:
+            continue
+        n = event["n"]
+        shown = rules._Shown(trace, n)
+        inner = trace.nodes[n].get("inner")
+        things = {}
+        for letter, t in shown.places.items():
+            v = None if t is None else trace.tensors[t]["value"]
+            if shown.written_into and shown._is_result(letter):
+                v = trace.names.after.get(n)
+            elif t is not None and not shown._is_result(letter):
+                v = trace.names.then.get((n, t), v)
+            things[letter] = array(trace, v)
+        for letter, several in shown.call.things.items():
+            if isinstance(several, list | tuple):
+                things[letter] = tuple(
+                    array(trace, trace.tensors[t]["value"]) if isinstance(t, int) else t for t in several
+                )
+        incoming = [
+            np.zeros(trace.tensors[t]["shape"] if 0 not in trace.tensors[t]["shape"] else ())
+            if v is None
+            else array(trace, v)
+            for t, v in zip(trace.nodes[n]["outputs"], event["in"], strict=False)
+        ]
+        things |= {"g": incoming[0], "gs": incoming} | {f"g{k}": g for k, g in enumerate(incoming)}
+        names = {k: x for k, x in things.items() if x is not None}
+        for i, v in enumerate(event["out"]):
+            sent = array(trace, v)
+            letter, formula = shown.call.sends[i] if i < len(shown.call.sends) else ("", "")
+            if sent is None or inner is not None:
+                continue
+            try:
+                whole, needed = formulas.inlined(formula, shown.call.definitions)
+                with np.errstate(all="ignore"):
+                    for _ in needed:
+                        for name, part in needed.items():
+                            if name not in names and formulas.names_in(part) <= names.keys():
+                                names[name] = formulas.evaluate(part, names, VOCABULARY)
+                    found = np.asarray(formulas.evaluate(whole, names, VOCABULARY), float)
+            except KeyError:  # a value that the trace has no room for, or a parameter that is an array
+                continue
+            if found.shape != sent.shape and math.prod(found.shape) != math.prod(sent.shape):
+                found = (
+                    np.broadcast_to(found, sent.shape)
+                    if found.ndim == 0
+                    else VOCABULARY["sum_to_size"](found, sent.shape)
+                )
+            compared += 1
+            if not np.allclose(found, sent, 1e-4, 1e-4, equal_nan=True):
+                wrong.append(
+                    f"{call.name}: to {letter}: {shown.text(formula)} is {found.tolist()}, not {sent.tolist()}"
+                )
+    return compared, wrong
+
+
+@pytest.mark.parametrize("rule", sorted({call.rule for call in CALLS} & RULES.keys() - UNEVALUATED.keys()))
+def test_what_a_trace_shows_is_what_was_sent(rule):
+    wrong = [fault for call in CALLS if call.rule == rule for fault in faults(call)[1]]
+    assert not wrong, "\n".join(wrong[:4])
+
+
+def test_most_claims_can_be_compared():
+    compared = sum(bool(faults(call)[0]) for call in CALLS[::40])
+    assert compared > 0.6 * len(CALLS[::40])

@@ -39,7 +39,11 @@ def var(x, dim=None, correction=1, keepdim=False):
     with np.errstate(all="ignore"):
         d = x - x.mean(axis=_dims(x, dim), keepdims=True)
         total = (d * d).sum(axis=_dims(x, dim), keepdims=bool(keepdim))
-        return np.float64(total) / max(n - correction, 0) if np.ndim(total) == 0 else total / np.float64(max(n - correction, 0))
+        return (
+            np.float64(total) / max(n - correction, 0)
+            if np.ndim(total) == 0
+            else total / np.float64(max(n - correction, 0))
+        )
 
 
 def logsumexp(x, dim=None, keepdim=False):
@@ -148,7 +152,9 @@ def _window_places(shape, dim, size, step):
 
 def unfold(x, dim, size, step):
     """Windows of a dim, the places in a window as a last dim."""
-    places = np.moveaxis(_window_places(np.shape(x), dim, size, step), 0, dim % np.ndim(x) if np.ndim(x) else 0)
+    places = np.moveaxis(
+        _window_places(np.shape(x), dim, size, step), 0, dim % np.ndim(x) if np.ndim(x) else 0
+    )
     return np.reshape(x, -1)[places]
 
 
@@ -227,13 +233,17 @@ _UFUNCS = {"sum": np.add, "mean": np.add, "prod": np.multiply, "amax": np.maximu
 
 def scatter_reduce(a, dim, index, src, reduce, include_self=True):
     if not np.ndim(a):
-        return scatter_reduce(np.reshape(a, 1), 0, np.reshape(index, -1), np.reshape(src, -1), reduce, include_self)[0]
+        return scatter_reduce(
+            np.reshape(a, 1), 0, np.reshape(index, -1), np.reshape(src, -1), reduce, include_self
+        )[0]
     where, out = _grid(index, dim), np.array(a)
     if not include_self:
         out[where] = {"prod": 1, "amax": -np.inf, "amin": np.inf}.get(reduce, 0)
     _UFUNCS[reduce].at(out, where, np.asarray(src)[tuple(map(slice, np.shape(index)))])
     if reduce == "mean":
-        out = out / np.maximum(scatter_add(np.full(np.shape(a), float(include_self)), dim, index, np.ones(np.shape(index))), 1)
+        out = out / np.maximum(
+            scatter_add(np.full(np.shape(a), float(include_self)), dim, index, np.ones(np.shape(index))), 1
+        )
     return out
 
 
@@ -244,7 +254,9 @@ def scatter_others(a, dim, index, src, include_self=True):
     for i in range(flat.size):
         others = flat.copy()
         others[i] = 1
-        whole = scatter_reduce(np.asarray(a, float), dim, index, others.reshape(np.shape(src)), "prod", include_self)
+        whole = scatter_reduce(
+            np.asarray(a, float), dim, index, others.reshape(np.shape(src)), "prod", include_self
+        )
         found.reshape(-1)[i] = gather(whole, dim, index).reshape(-1)[i]
     return found
 
@@ -303,7 +315,9 @@ def index_copy(a, dim, index, b):
 
 
 def index_fill(a, dim, index, value):
-    return _put(a, at(np.ndim(a), dim, np.reshape(index, -1)), value) if np.ndim(a) else np.asarray(value, float)
+    return (
+        _put(a, at(np.ndim(a), dim, np.reshape(index, -1)), value) if np.ndim(a) else np.asarray(value, float)
+    )
 
 
 def _grid(index, dim):
@@ -321,7 +335,9 @@ def gather(x, dim, index):
 def scatter(a, dim, index, src):
     if not np.ndim(a):
         return np.reshape(src, -1)[-1:].reshape(()) if np.size(index) else np.array(a)
-    src = np.broadcast_to(src, np.shape(index)) if not np.ndim(src) else src[tuple(map(slice, np.shape(index)))]
+    src = (
+        np.broadcast_to(src, np.shape(index)) if not np.ndim(src) else src[tuple(map(slice, np.shape(index)))]
+    )
     return _put(a, _grid(index, dim), src)
 
 
@@ -369,7 +385,12 @@ def _polygamma(n, x):
         x += 1
     bernoulli = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730)
     if n == 0:
-        return total + math.log(x) - 1 / (2 * x) - sum(b / (2 * k * x ** (2 * k)) for k, b in enumerate(bernoulli, 1))
+        return (
+            total
+            + math.log(x)
+            - 1 / (2 * x)
+            - sum(b / (2 * k * x ** (2 * k)) for k, b in enumerate(bernoulli, 1))
+        )
     series = math.factorial(n - 1) / x**n + math.factorial(n) / (2 * x ** (n + 1))
     for k, b in enumerate(bernoulli, 1):
         series += b * math.factorial(2 * k + n - 1) / (math.factorial(2 * k) * x ** (2 * k + n))
@@ -403,7 +424,11 @@ def product_of_others(a, dim=None):
     if dim is None or not a.ndim:
         flat = a.reshape(-1)
         return np.array([np.prod(np.delete(flat, i)) for i in range(flat.size)]).reshape(a.shape)
-    return np.stack([np.prod(np.delete(a, i, dim), dim) for i in range(a.shape[dim])], dim) if a.shape[dim] else a
+    return (
+        np.stack([np.prod(np.delete(a, i, dim), dim) for i in range(a.shape[dim])], dim)
+        if a.shape[dim]
+        else a
+    )
 
 
 def omitting_each(g, a, dim):
@@ -433,7 +458,9 @@ def later_shares(g, a, y, dim):
 
 def is_class(a, target, dim, ignored=None):
     """1 where the number along the dim of classes is the target of the sample (and not the one to be ignored), 0 elsewhere."""
-    classes = np.moveaxis(np.broadcast_to(np.arange(np.shape(a)[dim]), np.moveaxis(a, dim, -1).shape), -1, dim)
+    classes = np.moveaxis(
+        np.broadcast_to(np.arange(np.shape(a)[dim]), np.moveaxis(a, dim, -1).shape), -1, dim
+    )
     target = np.reshape(target, sum_shape(a, dim))
     hot = classes == np.expand_dims(target, dim)
     return hot if ignored is None else hot & np.expand_dims(target != ignored, dim)

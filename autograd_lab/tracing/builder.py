@@ -146,7 +146,7 @@ class Builder:
             self._scope(self.events[-1], place, through, same_call)
             return
         n = self._node(node, src, ins, outs, saved, versions)
-        if getattr(node, "kind", "op") == "op" and any(t is None for t in inputs):
+        if self.nodes[n]["kind"] == "op" and any(t is None for t in inputs):
             self.nodes[n]["operands"] = _with_gaps(rule, inputs, ins)
         for t, data in zip(outputs, copies, strict=True):
             self.copies[id(t)] = data
@@ -644,8 +644,8 @@ def _params(node: Node) -> Record:
 
 def _settings(node: Node) -> Record:
     """The plain arguments of the call that PyTorch's node does not keep, such as the number of `2 - x`, and eps."""
-    further = zip(_further(type(node)), node.args[len(node.keeps) :], strict=False)
-    return {name: _plain(value) for name, value in further}
+    names, keeps = _further(type(node)), node.keeps
+    return {name: _plain(value) for name, value in zip(names, node.args[len(keeps) :], strict=False)}
 
 
 @lru_cache(maxsize=1000)

@@ -85,21 +85,28 @@ def parsed(text: str) -> Formula:
 
 
 def simplified(
-    formula: ast.expr, known: Mapping[str, Any], shapes: Mapping[str, Sequence[int]], absent: Collection[str] = ()
+    formula: ast.expr,
+    known: Mapping[str, Any],
+    shapes: Mapping[str, Sequence[int]],
+    absent: Collection[str] = (),
 ) -> ast.expr:
     """The formula of one call: parameters `known` put in, sizes counted, conditions on them decided, factors 1 left out.
 
     shapes   those of operands and results, by their letters
     absent   the letters of operands that are None
     """
-    return _Simplifier({**known, **dict.fromkeys(absent)}, shapes).visit(ast.parse(ast.unparse(formula), mode="eval").body)
+    return _Simplifier({**known, **dict.fromkeys(absent)}, shapes).visit(
+        ast.parse(ast.unparse(formula), mode="eval").body
+    )
 
 
 def inlined(formula: ast.expr, definitions: Mapping[str, ast.expr]) -> tuple[ast.expr, dict[str, ast.expr]]:
     """The formula with every definition put in that it uses once, and the others that it needs."""
     needed: dict[str, ast.expr] = {}
     while True:
-        uses = [x.id for part in (formula, *needed.values()) for x in ast.walk(part) if isinstance(x, ast.Name)]
+        uses = [
+            x.id for part in (formula, *needed.values()) for x in ast.walk(part) if isinstance(x, ast.Name)
+        ]
         for name, right in definitions.items():
             if name in uses and name not in needed:
                 needed[name] = right
@@ -108,11 +115,15 @@ def inlined(formula: ast.expr, definitions: Mapping[str, ast.expr]) -> tuple[ast
             break
     for name in list(needed):
         right = needed[name]
-        uses = [x.id for part in (formula, *needed.values()) for x in ast.walk(part) if isinstance(x, ast.Name)]
+        uses = [
+            x.id for part in (formula, *needed.values()) for x in ast.walk(part) if isinstance(x, ast.Name)
+        ]
         if uses.count(name) == 1 or isinstance(right, ast.Constant | ast.Name):
             del needed[name]
             formula = simplified(replaced(formula, {name: right}), {}, {})
-            needed = {other: simplified(replaced(part, {name: right}), {}, {}) for other, part in needed.items()}
+            needed = {
+                other: simplified(replaced(part, {name: right}), {}, {}) for other, part in needed.items()
+            }
     return formula, needed
 
 
@@ -123,7 +134,7 @@ def replaced(formula: ast.expr, parts: Mapping[str, ast.expr]) -> ast.expr:
         def visit_Name(self, node: ast.Name) -> ast.expr:
             return parts.get(node.id, node)
 
-    return Put().visit(ast.parse(ast.unparse(formula), mode="eval").body)  # type: ignore[no-any-return]
+    return Put().visit(ast.parse(ast.unparse(formula), mode="eval").body)
 
 
 def names_in(formula: Formula) -> set[str]:
@@ -137,29 +148,46 @@ def names_in(formula: Formula) -> set[str]:
 
 def written(formula: Formula, names: Mapping[str, str] = {}) -> str:
     """The formula as text, with other names; one that is no single word gets parentheses."""
+    return filled(template(formula), names)
+
+
+_HOLE = re.compile("\ue000([^\ue001\ue002]+)([\ue001\ue002])")
+
+
+def filled(text: str, names: Mapping[str, str]) -> str:
+    """A template with names in its holes."""
+
+    def put(hole: re.Match[str]) -> str:
+        shown = names.get(hole[1], hole[1])
+        closed = hole[2] == "\ue001" or hole[1] in LISTS or _ONE_WORD.fullmatch(shown)
+        return shown if closed else f"({shown})"
+
+    return _HOLE.sub(put, text)
+
+
+_ONE_WORD = re.compile(r"[^\s\-+*/]+")
+
+
+def template(formula: Formula) -> str:
+    """The formula as text with holes for its names; a hole knows whether it stands alone or needs parentheses around many words."""
     if isinstance(formula, str):
         return formula
 
-    class Put(ast.NodeTransformer):
+    class Hole(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
-            shown = names.get(node.id, node.id)
-            closed = re.fullmatch(r"[^\s\-+*/]+", shown) or node is formula_copy or node.id in LISTS
-            return ast.Name(shown if closed else f"({shown})")
+            return node if node.id in _CONSTANTS else ast.Name(f"\ue000{node.id}\ue002")
 
         def visit_Constant(self, node: ast.Constant) -> ast.expr:
-            if isinstance(node.value, float):
-                return ast.Name(number(node.value))
-            return node
+            return ast.Name(number(node.value)) if isinstance(node.value, float) else node
 
         def visit_Call(self, node: ast.Call) -> ast.expr:
             args = [self.alone(x) for x in node.args]
             return ast.Call(node.func, args, [ast.keyword(k.arg, self.alone(k.value)) for k in node.keywords])
 
         def alone(self, node: ast.expr) -> ast.expr:
-            return ast.Name(names.get(node.id, node.id)) if isinstance(node, ast.Name) else self.visit(node)
+            return ast.Name(f"\ue000{node.id}\ue001") if isinstance(node, ast.Name) else self.visit(node)
 
-    formula_copy = ast.parse(ast.unparse(formula), mode="eval").body
-    text = ast.unparse(Put().visit(formula_copy))
+    text = ast.unparse(Hole().alone(ast.parse(ast.unparse(formula), mode="eval").body))
     return re.sub(r"(?<=[*/+@] |- )(-[\w.]+)", r"(\1)", text)
 
 
@@ -187,8 +215,8 @@ def evaluate(formula: ast.expr, names: Mapping[str, Any], functions: Mapping[str
             case ast.Compare(left=left, ops=ops, comparators=others):
                 sides = [walk(left), *map(walk, others)]
                 found = _BINARY[type(ops[0])](sides[0], sides[1])
-                for k, op in enumerate(ops[1:], 1):
-                    found = found & _BINARY[type(op)](sides[k], sides[k + 1])
+                for k, sign in enumerate(ops[1:], 1):
+                    found = found & _BINARY[type(sign)](sides[k], sides[k + 1])
                 return found
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 return walk(body) if walk(test) else walk(orelse)
@@ -213,7 +241,11 @@ SIZES: dict[str, Callable[..., Any]] = {
     "ndim": len,
     "before": lambda shapes, k, dim: sum(shape[dim] for shape in shapes[:k] if shape != (0,)),
     "size": lambda shape, dim=None: math.prod(
-        shape if dim is None or dim == () else [shape[d] for d in ([dim] if isinstance(dim, int) else dim)] if shape else ()
+        shape
+        if dim is None or dim == ()
+        else [shape[d] for d in ([dim] if isinstance(dim, int) else dim)]
+        if shape
+        else ()
     ),
 }
 """Functions that only look at the shape of an operand, or at those of several."""
@@ -241,7 +273,7 @@ class _Simplifier(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         test = self.visit(node.test)
         if is_constant(test):
-            return self.visit(node.body if _value(test) else node.orelse)  # type: ignore[no-any-return]
+            return self.visit(node.body if _value(test) else node.orelse)
         return ast.IfExp(test, self.visit(node.body), self.visit(node.orelse))
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
@@ -266,7 +298,11 @@ class _Simplifier(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
         inner = node.operand
-        if isinstance(node.op, ast.USub) and isinstance(inner, ast.UnaryOp) and isinstance(inner.op, ast.USub):
+        if (
+            isinstance(node.op, ast.USub)
+            and isinstance(inner, ast.UnaryOp)
+            and isinstance(inner.op, ast.USub)
+        ):
             return inner.operand
         return node if isinstance(node.op, ast.USub) else _folded(node, inner)
 
@@ -301,12 +337,21 @@ class _Simplifier(ast.NodeTransformer):
             if all(map(is_constant, rest)):
                 with contextlib.suppress(IndexError):  # a dim that is only there in calls with more of them
                     return literal(SIZES[name](self.shapes[args[0].id], *map(_value, rest)))
-        if name == "expand" and isinstance(args[0], ast.Name) and args[0].id in self.shapes and is_constant(args[1]):
+        if (
+            name == "expand"
+            and isinstance(args[0], ast.Name)
+            and args[0].id in self.shapes
+            and is_constant(args[1])
+        ):
             if tuple(self.shapes[args[0].id]) == _value(args[1]):
                 return args[0]
         if name in ORDERS and all(map(is_constant, args)):
             return literal(ORDERS[name](*map(_value, args)))
-        keywords = [k for k in keywords if not (isinstance(k.value, ast.Constant) and (k.value.value is None or k.value.value is False))]
+        keywords = [
+            k
+            for k in keywords
+            if not (isinstance(k.value, ast.Constant) and (k.value.value is None or k.value.value is False))
+        ]
         return ast.Call(node.func, args, keywords)
 
 

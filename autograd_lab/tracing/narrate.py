@@ -323,7 +323,13 @@ class Narrator:
             lines = _count(len(node["compiled"].get("backward", ())), "line")
             text = "{0} runs its compiled backward, {3} of NumPy, on the incoming {4} = {1}: {2}."
             return (text, name, incoming, "; ".join(steps), lines, letter)
-        return ("{0} applies its rule to the incoming {3} = {1}: {2}.", name, incoming, "; ".join(steps), letter)
+        return (
+            "{0} applies its rule to the incoming {3} = {1}: {2}.",
+            name,
+            incoming,
+            "; ".join(steps),
+            letter,
+        )
 
     def _free(self, e: Record) -> Phrase:
         node = self.trace.nodes[e["n"]]

@@ -14,14 +14,15 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..ops.rule import RULES
 from . import formulas
-from .formulas import Formula, number
+from .formulas import Formula
+from .formulas import number as number
 from .trace import Record, Trace
 
 _POSITIONS = "abcdef"  # what the texts call the operands whose own names they do not use
@@ -94,10 +95,23 @@ class Names:
                     makers.setdefault(t, f"result of {_plain_name(event['op'])}")
         for t, name in enumerate(self.tensors):
             if not name:
-                value = trace.values[trace.tensors[t]["value"]] if trace.tensors[t]["value"] is not None else None
+                value = (
+                    trace.values[trace.tensors[t]["value"]] if trace.tensors[t]["value"] is not None else None
+                )
                 single = scalar(value) if not trace.tensors[t]["requires_grad"] and t not in makers else None
-                self.tensors[t] = number(single) if single is not None else makers.get(t, "tensor without a name")
+                self.tensors[t] = (
+                    number(single) if single is not None else makers.get(t, "tensor without a name")
+                )
+        self.calls: dict[int, _Shown] = {}
         self._follow()
+
+    def of(self, n: int) -> _Shown:
+        """The texts of node `n` as they are shown; worked out once."""
+        node = self.trace.nodes[n]
+        found = self.calls.get(n)
+        if found is None or found.told != (node.get("math"), node.get("vjp")):
+            found = self.calls[n] = _Shown(self.trace, n)
+        return found
 
     def free(self, *names: str) -> str:
         """The first of some names that the program does not use; the first with underscores if it uses all."""
@@ -157,7 +171,7 @@ class Call:
 
 
 def bound(
-    rule: type | None,
+    rule: Any,
     text: tuple[str, str],
     given: list[Any],
     results: list[Any],
@@ -202,7 +216,7 @@ def bound(
             del things[name]
         else:
             del known[name]
-    shapes = {}
+    shapes: dict[str, Any] = {}
     for name, thing in things.items():
         span = None if thing is None else shape(thing)
         if span is not None:
@@ -211,9 +225,11 @@ def bound(
     if several:
         spans = [shape(thing) for thing in given]
         if None not in spans:
-            shapes["operands"] = tuple(spans)  # type: ignore[assignment]
+            shapes["operands"] = tuple(spans)
         things["operands"] = given
-    if rule is not None and getattr(rule, "saves_rest", False):  # the index tensors, with gaps where a dim is not indexed
+    if rule is not None and getattr(
+        rule, "saves_rest", False
+    ):  # the index tensors, with gaps where a dim is not indexed
         rest = iter(given[len(names) - 1 :])
         things[names[-1]] = tuple(next(rest) if here else slice(None) for here in known.get("pattern", ()))
         shapes.pop(names[-1], None)
@@ -234,8 +250,6 @@ def bound(
                     sends[k] = mine, put(own)
         elif letter in places:
             sends[places[letter]] = letter, put(formula)
-        elif formula:
-            sends = [(letter, formula) if not place else place for place in sends]
     maths = [(left, put(right)) for left, right in math.claims if re.fullmatch(r"y\d*", left)]
     for _, formula in [claim for claim in math.claims if claim[0] == "yk" and isinstance(claim[1], ast.expr)]:
         for nr in range(len(results)):
@@ -256,7 +270,79 @@ def _is_plain(x: Any) -> bool:
 
 def operands(node: Record) -> list[int | None]:
     """The tensors of a node by the numbers of its edges: None for an operand that was not given."""
-    return node.get("operands", node["inputs"])  # type: ignore[no-any-return]
+    found: list[int | None] = node.get("operands") or node["inputs"]
+    return found
+
+
+@dataclass
+class _Stated:
+    """The texts of all calls of one rule with the same shapes and parameters. Its things are numbers of places: operands from 0, results
+    from RESULTS, what was saved beside them from SAVED.
+    """
+
+    call: Call
+    letters: frozenset[str]
+
+    def __post_init__(self) -> None:
+        self._texts: dict[tuple[str, int], tuple[ast.expr, str, list[tuple[str, ast.expr, str]], str]] = {}
+
+    def text(self, part: str, i: int) -> tuple[ast.expr, str, list[tuple[str, ast.expr, str]], str]:
+        """Of one formula of `maths` or `sends`: itself, its template, the definitions it needs, and words to follow it."""
+        found = self._texts.get((part, i))
+        if found is None:
+            letter, formula = getattr(self.call, part)[i]
+            assert isinstance(formula, ast.expr)
+            formula, needed = formulas.inlined(formula, self.call.definitions)
+            parts = [(name, right, formulas.template(right)) for name, right in needed.items()]
+            after = self._after(letter, formula) if part == "sends" else ""
+            found = self._texts[part, i] = formula, formulas.template(formula), parts, after
+        return found
+
+    def _after(self, letter: str, formula: ast.expr) -> str:
+        """What broadcasting adds to what an operand is sent: the sum over its copies, or a number to all of its elements."""
+        own = self.call.shapes.get(letter)
+        result = self.call.shapes.get("y0", ())
+        spans = _span(formula, {"g": result, "g0": result} | self.call.shapes)
+        if (
+            own is None
+            or spans is None
+            or math.prod(spans) == math.prod(own)
+            or formulas.is_constant(formula)
+        ):
+            return ""
+        return " to every element" if spans == () else " summed to its shape"
+
+
+_RESULTS, _SAVED = 1000, 2000
+_UNKNOWN = "?"
+
+
+@lru_cache(4096)
+def _stated(rule: Any, text: tuple[str, str], given: Any, results: Any, saved: Any, params: Any) -> _Stated:
+    """`given`, `results` and `saved`: the shapes, None for an absent operand, "?" for what is not known."""
+    spans = {
+        **dict(enumerate(given)),
+        **{_RESULTS + i: span for i, span in enumerate(results)},
+        **{_SAVED + i: span for i, (_, span) in enumerate(saved)},
+    }
+    call = bound(
+        rule, text, [None if span is None else i for i, span in enumerate(given)], [_RESULTS + i for i in range(len(results))],
+        {name: _SAVED + i for i, (name, _) in enumerate(saved)}, dict(params),
+        lambda thing: None if spans[thing] == _UNKNOWN else spans[thing],
+    )  # fmt: skip
+    letters = set(call.definitions)
+    for right in (*[right for _, right in (*call.maths, *call.sends)], *call.definitions.values()):
+        letters |= formulas.names_in(right)
+    return _Stated(call, frozenset(letters))
+
+
+def _frozen(x: Any) -> Any:
+    return tuple(map(_frozen, x)) if isinstance(x, list | tuple) else x
+
+
+@cache
+def _result_names(rule: Any) -> frozenset[str]:
+    return frozenset(getattr(rule, "results", ()))
 
 
 class _Shown:
@@ -265,132 +351,140 @@ class _Shown:
     def __init__(self, trace: Trace, n: int) -> None:
         self.trace, self.n, self.node = trace, n, trace.nodes[n]
         node, ins, outs = self.node, operands(self.node), self.node["outputs"]
-        if not ins and not outs:  # the node is older than the recording: its operands are known by their letters only
-            ins, outs = [-1 - i for i in range(len(node["edges"]))], [-1 - len(node["edges"])]
+        self.told = node.get("math"), node.get("vjp")
         inner = node.get("inner")
-        if inner is not None:  # the rule inside a CopySlices: its first operand is the view, and so is its result
+        self.inner = inner is not None
+        if (
+            inner is not None
+        ):  # the rule inside a CopySlices: its first operand is the view, and so is its result
             ins, outs = [inner["view"], *node["inputs"][1:]], [inner["view"]]
         told = node if inner is None else inner
         rule = RULES.get(told.get("name", ""))
         text = told.get("math") or "", told.get("vjp") or ""
         if rule is not None and not _readable(text):  # of a trace from before the texts were formulas
             text = rule_texts(rule)
-        saved = {name: t for name, t, *_ in node.get("saved") or () if t is not None}
-        self.operands = ins
-        self.call = bound(rule, text, ins, outs, saved, (told.get("settings") or {}) | (told.get("params") or {}), self._shape)
-        self.places = {letter: t for letter, t in self.call.things.items() if not isinstance(t, list | tuple)}
+        tensors = trace.tensors
+        given: tuple[Any, ...]
+        results: tuple[Any, ...]
+        if ins or outs:
+            given = tuple([None if t is None else tuple(tensors[t]["shape"]) for t in ins])
+            results = tuple([tuple(tensors[t]["shape"]) for t in outs])
+        else:  # the node is older than the recording: its operands are known by their letters only
+            given, results = (_UNKNOWN,) * len(node["edges"]), (_UNKNOWN,)
+        kept = [(name, t) for name, t, *_ in node.get("saved") or () if t is not None]
+        saved = tuple([(name, tuple(tensors[t]["shape"])) for name, t in kept])
+        params = (told.get("settings") or {}) | (told.get("params") or {})
+        self.stated = _stated(
+            rule, text, given, results, saved, tuple([(k, _frozen(x)) for k, x in params.items()])
+        )
+        self.call = self.stated.call
+        self.results = _result_names(rule)
+        self.operands = given
         self.written_into = bool(outs) and bool(ins) and outs[0] == ins[0]
+        self.lists = {
+            letter: thing for letter, thing in self.call.things.items() if isinstance(thing, list | tuple)
+        }
+        places = {
+            **dict(enumerate(ins)),
+            **{_RESULTS + i: t for i, t in enumerate(outs)},
+            **{_SAVED + i: t for i, (_, t) in enumerate(kept)},
+        }
+        self.tensors: dict[str, int] = {  # by their letters
+            letter: places[i]
+            for letter, i in self.call.things.items()
+            if isinstance(i, int) and places.get(i) is not None
+        }
         self.names = self._names(ins, outs)
 
-    def _shape(self, t: int) -> tuple[int, ...] | None:
-        return None if t < 0 else tuple(self.trace.tensors[t]["shape"])
-
     def _is_result(self, letter: str) -> bool:
-        return bool(re.fullmatch(r"y\d*", letter)) or letter in getattr(RULES.get(self.node["name"]), "results", ())
+        return (letter[0] == "y" and (len(letter) == 1 or letter[1:].isdigit())) or letter in self.results
 
     def _names(self, ins: list[int | None], outs: list[int]) -> dict[str, str]:
         """What each letter is called: never two things by one name, nor by one that the program uses for something else."""
         called = self.trace.names
-        things: list[tuple[int, bool]] = []  # operands first, then results; of one written in place the old and the new value
-        for t in ins:
-            if t is not None and t >= 0 and (t, False) not in things:
-                things.append((t, False))
-        after = self.written_into and self.node.get("inner") is None
-        for t in outs:
-            if t >= 0 and (t, after) not in things:
-                things.append((t, after))
+        after = self.written_into and not self.inner
+        # Operands first, then results; of one written in place the old and the new value.
+        things = list(dict.fromkeys([(t, False) for t in ins if t is not None] + [(t, after) for t in outs]))
         labels = [called.tensors[t] for t, _ in things]
-        if "inner" in self.node and not self.trace.tensors[ins[0]]["name"]:
+        if self.inner and not self.trace.tensors[outs[0]]["name"]:
             labels[0] = f"{called.tensors[self.node['inputs'][0]]}[slice]"
-        own = {
-            thing: f"{label}{str(labels[:i].count(label) + 1).translate(_SUBSCRIPTS)}" if labels.count(label) > 1 else label
-            for i, (thing, label) in enumerate(zip(things, labels, strict=True))
+        own = {}
+        for i, (thing, label) in enumerate(zip(things, labels, strict=True)):
+            again = labels.count(label) > 1
+            own[thing] = (
+                f"{label}{str(labels[:i].count(label) + 1).translate(_SUBSCRIPTS)}" if again else label
+            )
+        names = {
+            letter: own.get((t, after and self._is_result(letter)), called.tensors[t])
+            for letter, t in self.tensors.items()
         }
-        names = {}
-        for letter, t in self.places.items():
-            if t is not None and t >= 0:
-                names[letter] = own.get((t, after and self._is_result(letter)), called.tensors[t])
-        for letter, several in self.call.things.items():
-            if isinstance(several, list | tuple):
-                shown = ", ".join(own.get((t, False), "...") if isinstance(t, int) else ":" for t in several)
-                names[letter] = f"[{shown}]" if letter == "operands" else shown
+        for letter, several in self.lists.items():
+            shown = ", ".join(
+                own.get((ins[i], False), "...") if isinstance(i, int) and i < len(ins) else ":"
+                for i in several
+            )
+            names[letter] = f"[{shown}]" if letter == "operands" else shown
         gradients = [f"{called.gradient}{nr}" for nr in range(len(outs))]
         names |= {f"g{nr}": g for nr, g in enumerate(gradients)} | {"g": called.gradient}
-        names["gs"] = f"[{', '.join(gradients if len(gradients) < 5 else [*gradients[:2], '...', gradients[-1]])}]"
-        for letter in self._letters() - names.keys():
+        names["gs"] = (
+            f"[{', '.join(gradients if len(gradients) < 5 else [*gradients[:2], '...', gradients[-1]])}]"
+        )
+        for letter in self.stated.letters - names.keys():
             names[letter] = called.free(letter)
         return names
 
-    def _letters(self) -> set[str]:
-        """All names in the texts."""
-        formula = [right for _, right in (*self.call.maths, *self.call.sends)]
-        found = set(self.call.definitions)
-        for right in (*formula, *self.call.definitions.values()):
-            found |= formulas.names_in(right)
-        return found
-
-    def text(self, formula: Formula, names: Mapping[str, str] = {}) -> str:
-        """A formula in the user's names, followed by the definitions it needs."""
+    def text(self, part: str, i: int, names: Mapping[str, str] = {}) -> str:
+        """A formula of `maths` or `sends` in the user's names, followed by the definitions it needs."""
+        formula = getattr(self.call, part)[i][1]
         if isinstance(formula, str):
             return formula
-        formula, needed = formulas.inlined(formula, self.call.definitions)
+        formula, text, needed, after = self.stated.text(part, i)
         names = {**self.names, **names}
-        parts = [f"{names.get(name, name)} = {formulas.written(right, names)}" for name, right in needed.items()]
-        return " with ".join([formulas.written(formula, names), *([", ".join(parts)] if parts else [])])
+        shown = formulas.filled(text, names)
+        if after:
+            shown = (
+                f"({shown}){after}"
+                if not isinstance(formula, ast.Name) and "summed" in after
+                else shown + after
+            )
+        parts = [f"{names.get(name, name)} = {formulas.filled(right, names)}" for name, _, right in needed]
+        return f"{shown} with {', '.join(parts)}" if parts else shown
 
     def sent(self, i: int, names: Mapping[str, str] = {}) -> str:
-        """What operand `i` is sent; a broadcast operand gets the sum over its copies."""
-        if i >= len(self.call.sends):
-            return ""
-        letter, formula = self.call.sends[i]
-        if isinstance(formula, ast.Name) and formula.id == "nothing":
-            return ""
-        text = self.text(formula, names)
-        if isinstance(formula, str) or letter not in self.call.shapes:
-            return text
-        for name in ("g", "g0"):
-            self.call.shapes.setdefault(name, self.call.shapes.get("y0", ()))
-        spans = _span(formulas.inlined(formula, self.call.definitions)[0], self.call.shapes)
-        if spans is None or math.prod(spans) == math.prod(self.call.shapes[letter]) or formulas.is_constant(formula):
-            return text
-        if spans == ():
-            return f"{text} to every element"
-        return f"{text} summed to its shape" if isinstance(formula, ast.Name) else f"({text}) summed to its shape"
+        """What operand `i` is sent."""
+        return self.text("sends", i, names) if i < len(self.call.sends) else ""
 
     def values(self, incoming: list[int | None]) -> dict[str, float | None]:
         """The scalars among what the letters stand for."""
         seen, found = self.trace.names, {}
-        for letter, t in self.places.items():
-            if t is not None and t >= 0:
-                v = self.trace.tensors[t]["value"]
-                if self.written_into and self._is_result(letter):
-                    v = seen.after.get(self.n)
-                elif not self._is_result(letter):
-                    v = seen.then.get((self.n, t), v)
-                found[letter] = _scalar_at(self.trace, v)
+        for letter, t in self.tensors.items():
+            v = self.trace.tensors[t]["value"]
+            if self.written_into and self._is_result(letter):
+                v = seen.after.get(self.n)
+            elif not self._is_result(letter):
+                v = seen.then.get((self.n, t), v)
+            found[letter] = _scalar_at(self.trace, v)
         for k, v in enumerate(incoming):
             found[f"g{k}"] = _scalar_at(self.trace, v)
         if len(incoming) == 1:
             found["g"] = found["g0"]
         return found
 
-    def numbers(self, formula: Formula, values: Mapping[str, float | None], result: float) -> str:
+    def numbers(self, part: str, i: int, values: Mapping[str, float | None], result: float) -> str:
         """The formula with numbers in it; "" if a name has none or the sum does not come out as `result`."""
-        if isinstance(formula, str):
+        if i >= len(getattr(self.call, part)) or isinstance(getattr(self.call, part)[i][1], str):
             return ""
-        used, needed = formulas.inlined(formula, self.call.definitions)
-        known = {name: x for name, x in values.items() if x is not None}
+        formula, text, needed, _ = self.stated.text(part, i)
+        known = {name: _rounded(x) for name, x in values.items() if x is not None}
         for _ in needed:
-            for name, right in needed.items():
+            for name, right, _ in needed:
                 found = _number(right, known)
                 if found is not None:
-                    known.setdefault(name, found)
-        wanted = formulas.names_in(used)
-        if not wanted or not wanted <= known.keys():
+                    known[name] = _rounded(found)
+        computed = _number(formula, known)
+        if computed is None or "\ue000" not in text or not _agrees(computed, result):
             return ""
-        put = formulas.replaced(used, {name: formulas.literal(_rounded(known[name])) for name in wanted})
-        computed = _number(put, {})
-        return formulas.written(put) if computed is not None and _agrees(computed, result) else ""
+        return formulas.filled(text, {name: number(x) for name, x in known.items()})
 
 
 def terms(trace: Trace, n: int, incoming: list[int | None], outgoing: list[int | None]) -> list[Term]:
@@ -399,14 +493,16 @@ def terms(trace: Trace, n: int, incoming: list[int | None], outgoing: list[int |
     if "inner" in node:
         sent = zip(_slice_sends(trace, n), outgoing, strict=False)
         return [Term(i, to, rule, "", v) for i, ((to, rule), v) in enumerate(sent)]
-    shown = _Shown(trace, n)
+    shown = trace.names.of(n)
     values = shown.values(incoming)
     found = []
     for i, v in enumerate(outgoing):
-        letter, formula = shown.call.sends[i] if i < len(shown.call.sends) else ("", "")
+        letter = shown.call.sends[i][0] if i < len(shown.call.sends) else ""
         result = _scalar_at(trace, v)
-        numbers = "" if result is None else shown.numbers(formula, values, result)
-        found.append(Term(i, _operand(trace, node, i, shown.names.get(letter, "")), shown.sent(i), numbers, v))
+        numbers = "" if result is None else shown.numbers("sends", i, values, result)
+        found.append(
+            Term(i, _operand(trace, node, i, shown.names.get(letter, "")), shown.sent(i), numbers, v)
+        )
     return found
 
 
@@ -414,28 +510,31 @@ def _operand(trace: Trace, node: Record, i: int, name: str) -> str:
     """What to call operand `i` of a node; of a compiled function it is an argument."""
     ins = operands(node)
     t = ins[i] if i < len(ins) else None
-    return name or (trace.tensors[t]["name"] if t is not None and node.get("compiled") else "") or f"operand {i}"
+    return (
+        name or (trace.tensors[t]["name"] if t is not None and node.get("compiled") else "") or f"operand {i}"
+    )
 
 
 def forward(trace: Trace, n: int) -> tuple[str, str]:
     """What node `n` computed: the maths in the user's names, and in numbers ("" where not scalars)."""
     node = trace.nodes[n]
-    shown = _Shown(trace, n)
-    maths = [(left, right) for left, right in shown.call.maths if left in shown.names]
+    shown = trace.names.of(n)
+    maths = shown.call.maths
     if "inner" in node:
-        formula = maths[0][1] if maths else ""
-        base = trace.names.tensors[node["inputs"][0]]
-        return ("" if isinstance(formula, str) else f"{base}[slice] = {shown.text(formula)}"), ""
+        told = maths and isinstance(maths[0][1], ast.expr)
+        return (
+            f"{trace.names.tensors[node['inputs'][0]]}[slice] = {shown.text('maths', 0)}" if told else ""
+        ), ""
     if not maths or not node["outputs"]:
         return "", ""
-    equations = "; ".join(f"{shown.names[left]} = {shown.text(right)}" for left, right in maths)
+    equations = "; ".join(
+        f"{shown.names.get(left, left)} = {shown.text('maths', i)}" for i, (left, _) in enumerate(maths)
+    )
     values, numbers = shown.values([]), ""
-    left, right = maths[0]
-    result = values.get(left)
+    result = values.get(maths[0][0])
     if result is not None:
-        for letter in [letter for letter in values if shown._is_result(letter)]:
-            values.pop(letter)
-        numbers = shown.numbers(right, values, result)
+        values = {letter: x for letter, x in values.items() if not shown._is_result(letter)}
+        numbers = shown.numbers("maths", 0, values, result)
         numbers = f"{number(result)} = {numbers}" if numbers else ""
     return equations, numbers
 
@@ -443,28 +542,33 @@ def forward(trace: Trace, n: int) -> tuple[str, str]:
 def sends(trace: Trace, n: int) -> list[tuple[str, str]]:
     """What node `n` will send to whom, in the user's names: [("x", "g * w"), ("w", "g * x")].
 
-    The rule is "" where nothing will be sent, because that operand needs no gradient.
+    The rule is "" where nothing will be sent, because that operand needs no gradient; the name, too, of one that was not given.
     """
     node = trace.nodes[n]
     wanted = [edge is not None for edge in node["edges"]]
     if "inner" in node:
         found = _slice_sends(trace, n)
     else:
-        shown = _Shown(trace, n)
+        shown = trace.names.of(n)
         found = [
-            (shown.names.get(letter, letter) or f"operand {i}", shown.sent(i))
+            ("", "") if t is None else (shown.names.get(letter, letter) or f"operand {i}", shown.sent(i))
             for i, ((letter, _), t) in enumerate(zip(shown.call.sends, shown.operands, strict=True))
-            if t is not None and i < len(wanted)
+            if i < len(wanted)
         ]
-        wanted = [x for x, t in zip(wanted, shown.operands, strict=False) if t is not None]
         if not any(rule for _, rule in found):
             return []
     return [(to, rule if i >= len(wanted) or wanted[i] else "") for i, (to, rule) in enumerate(found)]
 
 
+def renamed(trace: Trace, n: int, formula: str) -> str:
+    """The formula of a Jacobian, such as "I_2 kron b^T", with the user's names for the letters of the rule."""
+    names = trace.names.of(n).names if formula else {}
+    return re.sub(r"(?<![\w^])[abc]\b", lambda letter: names.get(letter[0], letter[0]), formula)
+
+
 def _slice_sends(trace: Trace, n: int) -> list[tuple[str, str]]:
     """What a CopySlices sends: to the old base g, with its slice sent back through the rule inside; to the other operands their share."""
-    node, shown = trace.nodes[n], _Shown(trace, n)
+    node, shown = trace.nodes[n], trace.names.of(n)
     g = trace.names.gradient
     found = []
     for i, t in enumerate(node["inputs"]):
@@ -522,7 +626,10 @@ def rule_texts(rule: type) -> tuple[str, str]:
     for cls in rule.__mro__:
         found = _TEXTS.search(cls.__dict__.get("__doc__") or "")
         if found:
-            math, vjp = (re.sub(r"\s+", " ", _REMARK.sub("", found[part] or "")).strip(" .") for part in ("math", "vjp"))
+            math, vjp = (
+                re.sub(r"\s+", " ", _REMARK.sub("", found[part] or "")).strip(" .")
+                for part in ("math", "vjp")
+            )
             return math, vjp
     return "", ""
 

@@ -2,12 +2,15 @@
 
 import contextlib
 import functools
+import math
+import re
 import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+import structures
 
 import autograd_lab as torch
 from autograd_lab.autograd.metadata import fold
@@ -15,7 +18,7 @@ from autograd_lab.autograd.modes import THREAD
 from autograd_lab.autograd.saved import FREED
 from autograd_lab.autograd.variable import NO_EDGE, Variable
 from autograd_lab.ops.rule import RULES
-from autograd_lab.tracing import formulas, rules
+from autograd_lab.tracing import formulas, jacobian, rules
 from autograd_lab.tracing.builder import _further
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -40,6 +43,7 @@ class Watcher:
         self.seen = {}  # rule -> how many claims about results and operands were compared
         self.wrong = {}  # rule -> what did not agree
         self.known = {}
+        self.kinds = {}  # the words said of Jacobians, and how often they were compared
         self.call = ""
 
     def __getattr__(self, name):
@@ -47,7 +51,9 @@ class Watcher:
 
     def operation(self, rule, inputs, outputs, node, args):
         if node is not None:
-            self.compare(rule, inputs, outputs, node, [t._data if isinstance(t, Variable) else t for t in inputs])
+            self.compare(
+                rule, inputs, outputs, node, [t._data if isinstance(t, Variable) else t for t in inputs]
+            )
         for t in (*inputs, *outputs):
             if isinstance(t, Variable):
                 self.known[id(t)] = t, np.array(t._data)
@@ -84,8 +90,14 @@ class Watcher:
         count = self.seen.setdefault(name, [0, 0])
         extras = getattr(rule, "extras", 0)
         given = arrays[: len(arrays) - extras]
-        saved = dict(zip(rule.inputs[len(rule.inputs) - extras :], arrays[len(arrays) - extras :], strict=True)) if extras else {}
-        values = [t._data if isinstance(t, Variable) else t for t in node.saved] if node.saved is not FREED else []
+        saved = (
+            dict(zip(rule.inputs[len(rule.inputs) - extras :], arrays[len(arrays) - extras :], strict=True))
+            if extras
+            else {}
+        )
+        values = (
+            [t._data if isinstance(t, Variable) else t for t in node.saved] if node.saved is not FREED else []
+        )
         saved |= {n: x for n, x in zip(node.saves, values, strict=False) if n not in saved and x is not None}
         params, rest = {}, {}
         for key, x in zip((*node.keeps, *_further(rule)), node.args, strict=False):
@@ -95,7 +107,9 @@ class Watcher:
             params[key] = x if plain else f"<{type(x).__name__}>"
             if not plain:
                 rest[key] = x
-        call = rules.bound(rule, rules.rule_texts(rule), given, [t._data for t in outputs], saved, params, np.shape)
+        call = rules.bound(
+            rule, rules.rule_texts(rule), given, [t._data for t in outputs], saved, params, np.shape
+        )
         gs = [
             rng.normal(size=t._data.shape).astype(t._data.dtype)
             if t._data.dtype.kind == "f" and (node.plain or t._data.size)  # an empty result was not asked for
@@ -118,6 +132,7 @@ class Watcher:
             if "implemented" not in str(error):
                 return  # the gradient cannot be sent: there is none to compare with
             sent = (None,) * len(node._edges)
+        self.structures(node, values, given, outputs[0]._data)
         sent = sent if isinstance(sent, tuple) else (sent,)
         if node.fold is not None:
             sent = fold(node, sent)
@@ -137,6 +152,32 @@ class Watcher:
                 g = np.zeros(np.shape(given[i]))  # nothing is sent where the formula is zero
             self.claim(name, call, f"to {letter or i}", formula, g, rest, count, 1, given[i])
 
+    def structures(self, node, values, given, out):
+        """Hold the words about each local Jacobian against its numbers: those of a small one, and those known without them."""
+        shapes = [np.shape(x) for x in given[: len(node._edges)]]
+        if not node.plain or not 0 < out.size <= 40 or any(math.prod(s) > 40 for s in shapes):
+            return
+        try:
+            found = jacobian.rows_of(node, values, out.shape, out.dtype)
+        except (NotImplementedError, RuntimeError, np.linalg.LinAlgError):  # nothing is said of it then
+            return
+        wanted = [i for i, edge in enumerate(node._edges) if edge is not NO_EDGE and found[i]]
+        dim = node.args[node.keeps.index("dim")] if "dim" in node.keeps else None
+        params = dict(zip(node.keeps, node.args, strict=False))
+        records = jacobian.described(type(node), wanted, found, shapes, out.shape, params)
+        for i, record in zip(wanted, records, strict=True):
+            matrix = np.array(found[i])
+            said = {(record.get("structure"), record.get("formula", ""))}
+            if np.isfinite(matrix).all():
+                said.add(jacobian.declared(type(node), i, shapes, out.shape, params))
+            for kind, formula in said:
+                if kind and not structures.holds(kind, formula, matrix, given, out.shape, i, dim):
+                    self.fault(
+                        "Jacobian",
+                        f"{type(node).__name__} operand {i}: {kind} {formula}: {matrix.tolist()}"[:400],
+                    )
+                self.kinds[kind] = self.kinds.get(kind, 0) + 1
+
     def claim(self, name, call, what, formula, right, rest, count, kind, operand=None):
         """Compare one claim with the value that the engine has for it."""
         count[kind] += 1
@@ -151,7 +192,7 @@ class Watcher:
                     if key not in names and formulas.names_in(part) <= names.keys():
                         names[key] = formulas.evaluate(part, names, VOCABULARY)
             found = np.asarray(formulas.evaluate(formula, names, VOCABULARY))
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with a text is reported with its rule
+        except Exception as error:  # whatever is wrong with a text is reported with its rule
             self.fault(name, f"{what}: {formulas.written(formula)}: {type(error).__name__}: {error}")
             return
         right = np.asarray(right)
@@ -164,9 +205,15 @@ class Watcher:
                 found = VOCABULARY["sum_to_size"](found, right.shape)
         loose = 2e-2 if right.dtype.itemsize == 2 else 1e-4 if right.dtype.itemsize == 4 else 1e-7
         if found.shape != right.shape or not np.allclose(
-            found.astype(float), right.astype(float), loose, loose * (1 + np.abs(right[np.isfinite(right)]).max(initial=0)) * 0.1, True
+            found.astype(float),
+            right.astype(float),
+            loose,
+            loose * (1 + np.abs(right[np.isfinite(right)]).max(initial=0)) * 0.1,
+            True,
         ):
-            self.fault(name, f"{what}: {formulas.written(formula)} is {found.tolist()}, not {right.tolist()}"[:600])
+            self.fault(
+                name, f"{what}: {formulas.written(formula)} is {found.tolist()}, not {right.tolist()}"[:600]
+            )
 
     def fault(self, name, text):
         self.wrong.setdefault(name, []).append(f"[{self.call}] {text}")
@@ -199,7 +246,10 @@ def run():
             try:
                 outs = [t for t in tensors_in(call.run(torch, call.tensors(torch))) if t.requires_grad]
                 if outs:
-                    gs = [torch.tensor(rng.normal(size=tuple(t.shape)), dtype=t.dtype, requires_grad=True) for t in outs]
+                    gs = [
+                        torch.tensor(rng.normal(size=tuple(t.shape)), dtype=t.dtype, requires_grad=True)
+                        for t in outs
+                    ]
                     with contextlib.suppress(NotImplementedError, RuntimeError):
                         torch.autograd.backward(outs, gs, create_graph=True)
             finally:
@@ -208,12 +258,40 @@ def run():
     return watcher
 
 
-NO_NODES = set(
-    "GeneralRule Flat Gate _Unpadded _ByPlace _Resized UpsampleNearestBackward0 _NearestGradient UpsampleLinearBackward0 "
-    "UpsampleLinearBackwardBackward0 Reduction Selection ShapeRule _TwoMatrices _Pointwise _Gradient DrawRule _Factored Ordering "
-    "Adjoint _Winners _bitwise_and _bitwise_or _bitwise_xor _bitwise_left_shift _bitwise_right_shift _bitwise_not _logical_and "
-    "_logical_or _logical_xor _logical_not".split()
-)
+NO_NODES = {
+    *[
+        "GeneralRule",
+        "Flat",
+        "Gate",
+        "Reduction",
+        "Selection",
+        "ShapeRule",
+        "DrawRule",
+        "Ordering",
+        "Adjoint",
+    ],
+    *[
+        "_Unpadded",
+        "_ByPlace",
+        "_Resized",
+        "_NearestGradient",
+        "_TwoMatrices",
+        "_Pointwise",
+        "_Gradient",
+        "_Factored",
+        "_Winners",
+    ],
+    *["UpsampleNearestBackward0", "UpsampleLinearBackward0", "UpsampleLinearBackwardBackward0"],
+    *[
+        "_bitwise_and",
+        "_bitwise_or",
+        "_bitwise_xor",
+        "_bitwise_left_shift",
+        "_bitwise_right_shift",
+        "_bitwise_not",
+    ],
+    *["_logical_and", "_logical_or", "_logical_xor", "_logical_not"],
+}
 """Rules that never become nodes: base classes of others, and operations on integers and booleans, written in place."""
 
 
@@ -225,6 +303,19 @@ def test_the_text_is_true(name):
     if name not in UNEVALUATED:
         assert not watcher.wrong.get(name), "\n".join(watcher.wrong[name][:4])
         assert all(watcher.seen[name])
+
+
+def test_what_is_said_of_local_jacobians_is_true():
+    watcher = run()
+    assert not watcher.wrong.get("Jacobian"), "\n".join(watcher.wrong["Jacobian"][:9])
+    assert sum(watcher.kinds.values()) > 3000
+    panel = (Path(torch.__file__).parent / "widgets/assets/panels.js").read_text(encoding="utf-8")
+    words = re.search(r"const STRUCTURES = {\n(.*?)};", panel, re.DOTALL)[1]
+    assert set(re.findall(r'^ *"?([\w ]+?)"?: "', words, re.MULTILINE)) == watcher.kinds.keys() - {
+        "number",
+        "",
+        None,
+    }
 
 
 def test_few_texts_are_words():
@@ -246,5 +337,9 @@ if __name__ == "__main__":  # a table of what is wrong: python tests/trace/test_
             print(f"{page}: {name}: no call")
         elif name in watcher.wrong:
             bad += 1
-            print(f"{page}: {name}: {len(watcher.wrong[name])} wrong\n    " + "\n    ".join(w[:230] for w in watcher.wrong[name][:3]))
+            print(
+                f"{page}: {name}: {len(watcher.wrong[name])} wrong\n    "
+                + "\n    ".join(w[:230] for w in watcher.wrong[name][:3])
+            )
+    print("\n".join(watcher.wrong.get("Jacobian", [])), watcher.kinds)
     print(f"{bad} wrong, {unseen} without a call")

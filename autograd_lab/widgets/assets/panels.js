@@ -26,14 +26,17 @@ const STRUCTURES = {
   identity: "the identity: the gradient passes unchanged",
   diagonal: "diagonal: each element depends on its own alone",
   permutation: "a permutation: the gradient's elements change places",
-  selection: "a selection: one 1 in each row; what was not selected gets 0",
-  copies: "broadcasting: an element was copied to several places, whose gradients are summed",
+  selection: "a selection: at most one 1 in each row and column; what was not selected gets 0",
+  copies: "each element of the result depends on one element here at most; one that is used several times gets the sum",
   sum: "a sum: every element that was added gets the gradient of its sum",
-  row: "one row: one output depends on everything",
-  column: "one column",
+  groups: "each element here counts in one element of the result at most, with its factor",
+  row: "one row: the result is one number",
+  column: "one column: the operand is one number",
+  triangular: "triangular: each element depends on itself and on those on one side of it",
   blocks: "block diagonal: each block depends on itself alone",
   "blocks along dim": "block diagonal: one block for each slice along the dim",
   pieces: "pieces of an identity: each operand gets back the part it became",
+  matrix: "the matrix itself:",
   "Kronecker product": "a Kronecker product",
   full: "full: everything depends on everything",
 };
@@ -195,10 +198,10 @@ export class Panels {
       if (p.name === "forward" || pass) html += `<div class="agl-flow">${ins}<span>\u2192</span>${node.outputs.slice(0, 2).map((i) => this.tensorCard(i, "agl-value")).join("")}</div>`;
       if (p.name === "forward" && node.numbers) html += `<p class="agl-sum">${this.math(node.numbers)}</p>`;
       if (pass) html += `<p>Backward pass ${pass} ran with <code>create_graph=True</code>: the engine's own arithmetic is recorded, so that its result can be differentiated again.</p>`;
-      if (node.rule.length) html += `<div class="agl-will"><h4>Backward it will send</h4>${node.rule.map(([to, rule]) => `<p>to <i>${escape(to)}</i>${rule ? `: ${this.math(rule)}` : " nothing: it needs no gradient"}</p>`).join("")}</div>`;
+      if (node.rule.length) html += `<div class="agl-will"><h4>Backward it will send</h4>${node.rule.filter(([to]) => to).map(([to, rule]) => `<p>to <i>${escape(to)}</i>${rule ? `: ${this.math(rule)}` : " nothing: it needs no gradient"}</p>`).join("")}</div>`;
       else if (own) html += "<p>Its backward is code of yours: the engine calls it with the incoming gradient.</p>";
     } else {
-      const out = entry.out ?? node.rule.map(([to, rule], i) => [i, to, rule, "", null]);
+      const out = entry.out ?? node.rule.map(([to, rule], i) => [i, to, rule, "", null]).filter(([, to]) => to);
       const sends = out.map(([, to, rule, text, v]) => (v === null ? term(film, to, rule, null, "", this.names)
         : term(film, film.strings[to], film.strings[rule], v, film.strings[text], this.names)));
       html += `<div class="agl-vjp">${entry.g.map((v) => card(film, "incoming <i>g</i>", v, "agl-in")).join("")}<span>\u2192</span><div class="agl-sends">${sends.join("")}</div></div>`;
@@ -285,7 +288,7 @@ export class Panels {
     if (!list) return "";
     const film = this.film, node = film.nodes[n], size = ITEM_SIZES[film.tensors[node.outputs[0]]?.dtype] ?? 4;
     const lines = list.map(([, i, rowCount, columnCount, structure, words, entries], nr) => {
-      const to = escape(node.rule[i]?.[0] ?? film.tensors[node.inputs[i]]?.label ?? `operand ${i}`), out = node.math.split("=")[0].trim() || "y";
+      const to = escape(node.rule[i]?.[0] || film.tensors[node.inputs[i]]?.label || `operand ${i}`), out = node.math.split("=")[0].trim() || "y";
       if (rowCount === 1 && columnCount === 1 && entries) {
         return `<span class="agl-local"><math displaystyle="true"><mfrac><mrow><mo>\u2202</mo><mi class="agl-var">${escape(out)}</mi></mrow><mrow><mo>\u2202</mo><mi class="agl-var">${to}</mi></mrow></mfrac><mo>=</mo><mn>${number(entries[2] ?? 0)}</mn></math></span>`;
       }
@@ -301,7 +304,7 @@ export class Panels {
   /** The Jacobian in numbers, g beside its rows, J^T g below its columns and written out. */
   jacobianTable(n, nr) {
     const [, i, rowCount, columnCount, structure, words, entries] = this.details.jacobians.get(n)[nr], film = this.film, node = film.nodes[n];
-    const to = node.rule[i]?.[0] ?? film.tensors[node.inputs[i]]?.label ?? `operand ${i}`, matrix = dense(rowCount, columnCount, entries);
+    const to = node.rule[i]?.[0] || film.tensors[node.inputs[i]]?.label || `operand ${i}`, matrix = dense(rowCount, columnCount, entries);
     const index = at(node.panel, this.stage.k), entry = index === undefined ? {} : film.states[index], item = film.values[entry.g?.[0]];
     const g = item === undefined ? null : typeof item === "string" ? [Number(item)] : flat(item.data);
     const sent = film.values[entry.out?.find(([operand]) => operand === i)?.[4]], gives = sent === undefined ? [] : typeof sent === "string" ? [Number(sent)] : flat(sent.data);

@@ -758,7 +758,7 @@ add("ConvolutionBackward0", "F.conv1d(x, w, b, groups=2)", x=spread(1, 4, 5), w=
 add("ConvolutionBackward0", "F.conv2d(x, w, b)", "F.conv2d(x, w, stride=(2, 1), padding=(1, 2))", "F.conv2d(x, w, b, dilation=(1, 2))", x=spread(2, 2, 4, 5), w=spread(3, 2, 2, 3, seed=3), b=spread(3))
 add("ConvolutionBackward0", "F.conv2d(x, w)", x=spread(2, 4, 5), w=spread(3, 2, 2, 3, seed=3)[:, :2])
 add("ConvolutionBackward0", "F.conv2d(x, w, groups=4)", x=spread(1, 4, 3, 3), w=spread(4, 1, 2, 2))
-add("ConvolutionBackward0", "F.conv3d(x, w, b)", x=spread(1, 1, 3, 2, 3), w=spread(2, 2, 2, 2, 2), b=[1.0, -1.0])
+add("ConvolutionBackward0", "F.conv3d(x, w, b)", x=spread(1, 2, 3, 2, 2), w=spread(2, 2, 2, 2, 2), b=[1.0, -1.0])
 add("ConvolutionBackward0", "F.conv_transpose1d(x, w)", "F.conv_transpose1d(x, w, b, stride=2, padding=1, output_padding=1)", x=spread(2, 3, 4), w=spread(3, 2, 3, seed=3), b=[1.0, -1.0])
 add("ConvolutionBackward0", "F.conv_transpose2d(x, w, b)", "F.conv_transpose2d(x, w, stride=2)", x=spread(1, 2, 3, 2), w=spread(2, 3, 2, 2, seed=3), b=V)
 add("ConvolutionBackward0", "F.conv_transpose2d(x, w, groups=2)", x=spread(1, 4, 2, 2), w=spread(4, 3, 2, 1, seed=3))

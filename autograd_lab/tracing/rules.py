@@ -384,15 +384,15 @@ class _Shown:
         self.lists = {
             letter: thing for letter, thing in self.call.things.items() if isinstance(thing, list | tuple)
         }
-        places = {
+        self.places = {
             **dict(enumerate(ins)),
             **{_RESULTS + i: t for i, t in enumerate(outs)},
             **{_SAVED + i: t for i, (_, t) in enumerate(kept)},
         }
         self.tensors: dict[str, int] = {  # by their letters
-            letter: places[i]
+            letter: self.places[i]
             for letter, i in self.call.things.items()
-            if isinstance(i, int) and places.get(i) is not None
+            if isinstance(i, int) and self.places.get(i) is not None
         }
         self.names = self._names(ins, outs)
 

@@ -53,21 +53,20 @@ def faults(call):
         if event["k"] != "vjp" or trace.nodes[event["n"]]["name"] != call.rule:
             continue
         n = event["n"]
-        shown = rules._Shown(trace, n)
+        shown = trace.names.of(n)
         inner = trace.nodes[n].get("inner")
         things = {}
-        for letter, t in shown.places.items():
-            v = None if t is None else trace.tensors[t]["value"]
+        for letter, t in shown.tensors.items():
+            v = trace.tensors[t]["value"]
             if shown.written_into and shown._is_result(letter):
                 v = trace.names.after.get(n)
-            elif t is not None and not shown._is_result(letter):
+            elif not shown._is_result(letter):
                 v = trace.names.then.get((n, t), v)
             things[letter] = array(trace, v)
-        for letter, several in shown.call.things.items():
-            if isinstance(several, list | tuple):
-                things[letter] = tuple(
-                    array(trace, trace.tensors[t]["value"]) if isinstance(t, int) else t for t in several
-                )
+        for letter, several in shown.lists.items():
+            things[letter] = tuple(
+                array(trace, trace.tensors[shown.places[i]]["value"]) if isinstance(i, int) else i for i in several
+            )
         incoming = [
             np.zeros(trace.tensors[t]["shape"] if 0 not in trace.tensors[t]["shape"] else ())
             if v is None
@@ -100,7 +99,7 @@ def faults(call):
             compared += 1
             if not np.allclose(found, sent, 1e-4, 1e-4, equal_nan=True):
                 wrong.append(
-                    f"{call.name}: to {letter}: {shown.text(formula)} is {found.tolist()}, not {sent.tolist()}"
+                    f"{call.name}: to {letter}: {shown.sent(i)} is {found.tolist()}, not {sent.tolist()}"
                 )
     return compared, wrong
 

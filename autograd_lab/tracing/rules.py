@@ -12,9 +12,10 @@ import ast
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,10 @@ class Names:
         for tensor in trace.tensors:
             words.update(re.findall(r"[A-Za-z_]\w*", tensor["name"]))
         self.taken = words
-        self.gradient = self.free("g", "grad", "grad_out")
+        for g in chain(("g", "grad", "grad_out"), (f"g{'_' * n}" for n in count(1))):
+            if words.isdisjoint([g, *(f"{g}{nr}" for nr in range(10))]):  # g0, g1, ... are those of several results
+                self.gradient = g
+                break
         self.tensors = [tensor["name"] for tensor in trace.tensors]
         makers: dict[int, str] = {}
         total, seen = Counter(node["name"] for node in trace.nodes), Counter[str]()
@@ -113,12 +117,11 @@ class Names:
             found = self.calls[n] = _Shown(self.trace, n)
         return found
 
-    def free(self, *names: str) -> str:
-        """The first of some names that the program does not use; the first with underscores if it uses all."""
-        for name in names:
-            if name not in self.taken:
-                return name
-        return self.free(names[0] + "_")
+    def free(self, name: str, others: Collection[str] = ()) -> str:
+        """The name, with underscores if the program uses it, or a formula for one of the `others`."""
+        while name in self.taken or name in others:
+            name += "_"
+        return name
 
     def _follow(self) -> None:
         """Note for each node the values of its operands and its result, where a write came between."""
@@ -429,8 +432,8 @@ class _Shown:
         names["gs"] = (
             f"[{', '.join(gradients if len(gradients) < 5 else [*gradients[:2], '...', gradients[-1]])}]"
         )
-        for letter in self.stated.letters - names.keys():
-            names[letter] = called.free(letter)
+        for letter in sorted(self.stated.letters - names.keys()):
+            names[letter] = called.free(letter, {*names.values(), *self.stated.letters} - {letter})
         return names
 
     def text(self, part: str, i: int, names: Mapping[str, str] = {}) -> str:

@@ -280,7 +280,11 @@ class _Asker:
         name = self.narrator.nodes[n]
         terms = self.narrator.terms(e)
         g = self._array(e["in"][0]) if len(e["in"]) == 1 else None
-        came = f"{name} got {self.trace.names.gradient} = {_show(g)}." if g is not None else f"{name} got its gradient."
+        came = (
+            f"{name} got {self.trace.names.gradient} = {_show(g)}."
+            if g is not None
+            else f"{name} got its gradient."
+        )
         targets = [self.narrator._operand(node, term) for term in terms]
         for i, term in enumerate(terms):
             if term.value is None:

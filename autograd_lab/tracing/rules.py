@@ -81,7 +81,9 @@ class Names:
             words.update(re.findall(r"[A-Za-z_]\w*", tensor["name"]))
         self.taken = words
         for g in chain(("g", "grad", "grad_out"), (f"g{'_' * n}" for n in count(1))):
-            if words.isdisjoint([g, *(f"{g}{nr}" for nr in range(10))]):  # g0, g1, ... are those of several results
+            if words.isdisjoint(
+                [g, *(f"{g}{nr}" for nr in range(10))]
+            ):  # g0, g1, ... are those of several results
                 self.gradient = g
                 break
         self.tensors = [tensor["name"] for tensor in trace.tensors]
@@ -207,7 +209,9 @@ def bound(
             things.setdefault(name, results[nr])
     for name, thing in saved.items():
         things.setdefault(name, thing)
-    known = {name: _WILD.get(x, x) if isinstance(x, str) else x for name, x in params.items() if _is_plain(x)}
+    known: dict[str, Any] = {
+        name: _WILD.get(x, x) if isinstance(x, str) else x for name, x in params.items() if _is_plain(x)
+    }
     if isinstance(known.get("reduction"), int):
         known["reduction"] = _REDUCTIONS[known["reduction"]]
     math, vjp = map(formulas.read, text)
@@ -230,9 +234,7 @@ def bound(
         if None not in spans:
             shapes["operands"] = tuple(spans)
         things["operands"] = given
-    if rule is not None and getattr(
-        rule, "saves_rest", False
-    ):  # the index tensors, with gaps where a dim is not indexed
+    if getattr(rule, "saves_rest", False):  # the index tensors, with gaps where a dim is not indexed
         rest = iter(given[len(names) - 1 :])
         things[names[-1]] = tuple(next(rest) if here else slice(None) for here in known.get("pattern", ()))
         shapes.pop(names[-1], None)
@@ -268,7 +270,11 @@ def bound(
 
 def _is_plain(x: Any) -> bool:
     """Whether a parameter can be written: an array or a function was noted as the name of its type, "<ndarray>"."""
-    return all(map(_is_plain, x)) if isinstance(x, list | tuple) else not (isinstance(x, str) and x.startswith("<"))
+    return (
+        all(map(_is_plain, x))
+        if isinstance(x, list | tuple)
+        else not (isinstance(x, str) and x.startswith("<"))
+    )
 
 
 def operands(node: Record) -> list[int | None]:

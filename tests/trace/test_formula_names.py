@@ -10,10 +10,28 @@ import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.tracing import rules
 
-LETTERS = (
-    "a b c d e f g h i k m n p q r s t u v w x y z y_ d_ g_ y0 y1 g0 g1 dim beta alpha other number index value grad grad_out "
-    "hit low high nothing operands indices gs mean result"
-).split()
+LETTERS = [
+    *"abcdefghikmnpqrstuvwxyz",
+    *[
+        "y_",
+        "d_",
+        "g_",
+        "y0",
+        "y1",
+        "g0",
+        "g1",
+        "dim",
+        "beta",
+        "alpha",
+        "other",
+        "number",
+        "index",
+        "value",
+        "grad",
+        "grad_out",
+    ],
+    *["hit", "low", "high", "nothing", "operands", "indices", "gs", "mean", "result"],
+]
 LINES = [
     "{0} = torch.tensor([[1.0, -2.0], [0.5, 3.0]], requires_grad=True)",
     "{1} = torch.tensor([[2.0, 1.0], [1.0, -1.0]], requires_grad=True)",

@@ -399,6 +399,55 @@ def pad(x, pad, value=0.0, mode="constant"):
     return np.pad(x, pairs, mode="edge" if mode == "replicate" else mode)
 
 
+def interpolate(x, size, mode, scale_factor=None):
+    """An image of another size, each place of which copies the nearest of the old ones."""
+    for i, m in enumerate(size):
+        n = x.shape[2 + i]
+        step = n / m if scale_factor is None else 1 / scale_factor[i]
+        places = [min(math.floor((k + 0.5 * (mode == "nearest-exact")) * step), n - 1) for k in range(m)]
+        x = np.take(x, places, 2 + i)
+    return x
+
+
+_CURVES = {
+    "linear, antialias": lambda d: max(0.0, 1 - abs(d)),
+    "cubic, antialias": lambda d: _keys(abs(d), -0.5),
+    "lanczos, antialias": lambda d: np.sinc(d) * np.sinc(d / 3) if abs(d) < 3 else 0.0,
+    "linear": lambda d: max(0.0, 1 - abs(d)),
+    "cubic": lambda d: _keys(abs(d), -0.75),
+}
+
+
+def _keys(d, a):
+    """The weight of a neighbor at distance `d` in cubic convolution."""
+    if d <= 1:
+        return (a + 2) * d**3 - (a + 3) * d**2 + 1
+    return a * d**3 - 5 * a * d**2 + 8 * a * d - 4 * a if d < 2 else 0.0
+
+
+def resizing(n, m, mode, scale_factor=None, align_corners=False):
+    """The (m, n) matrix that makes m places of n: how much each old place counts at each new one."""
+    if align_corners:
+        step = (n - 1) / (m - 1) if m > 1 else 0.0
+        at = np.arange(m) * step
+    else:
+        step = 1 / scale_factor if scale_factor else n / m
+        at = (np.arange(m) + 0.5) * step - 0.5
+    curve, w = _CURVES[mode], np.zeros((m, n))
+    if "antialias" in mode:  # the curve grows wider as the image shrinks
+        if n == m:
+            return np.eye(n)
+        at = (np.arange(m) + 0.5) * step - 0.5
+        for j, i in np.ndindex(m, n):
+            w[j, i] = curve((i - at[j]) / max(step, 1))
+        return w / w.sum(1, keepdims=True)
+    at = np.maximum(at, 0) if mode == "linear" else at
+    for j in range(m):
+        for i in range(math.floor(at[j]) - 1, math.floor(at[j]) + 3):
+            w[j, min(max(i, 0), n - 1)] += curve(i - at[j])  # what lies outside counts for the border
+    return w
+
+
 def pixel_shuffle(x, r):
     *lead, c, h, w = x.shape
     y = x.reshape(*lead, c // r**2, r, r, h, w)
@@ -671,7 +720,7 @@ VOCABULARY |= {
         cofactors, mv, triangle, cholesky, symmetric, skew, gaps, matrix_exp, quarters, lu_factor, permutation, lu_lower,
         lu_upper, fit, householder_product, triu_indices, conv, conv_input, conv_weight, conv_transpose, im2col, col2im,
         window_sums, add_to_windows, window_sizes, max_pool, max_pool_winners, cell_means, add_to_cells, cell_maxima, cell_winners,
-        fractional_max_pool, fractional_max_pool_winners, in_all, bag_of, bag_sizes, bag_winners, embedding_bag, pad, pixel_shuffle, pixel_unshuffle, channel_shuffle, unit_grid, sample_weights, safe_softmax, causal, sort, nth, unique_consecutive, randn, poisson,
+        fractional_max_pool, fractional_max_pool_winners, in_all, bag_of, bag_sizes, bag_winners, embedding_bag, pad, pixel_shuffle, pixel_unshuffle, channel_shuffle, unit_grid, interpolate, resizing, sample_weights, safe_softmax, causal, sort, nth, unique_consecutive, randn, poisson,
         gammadraw, gammadraw_slope,
     )
 }  # fmt: skip

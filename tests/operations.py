@@ -758,7 +758,7 @@ add("ConvolutionBackward0", "F.conv1d(x, w, b, groups=2)", x=spread(1, 4, 5), w=
 add("ConvolutionBackward0", "F.conv2d(x, w, b)", "F.conv2d(x, w, stride=(2, 1), padding=(1, 2))", "F.conv2d(x, w, b, dilation=(1, 2))", x=spread(2, 2, 4, 5), w=spread(3, 2, 2, 3, seed=3), b=spread(3))
 add("ConvolutionBackward0", "F.conv2d(x, w)", x=spread(2, 4, 5), w=spread(3, 2, 2, 3, seed=3)[:, :2])
 add("ConvolutionBackward0", "F.conv2d(x, w, groups=4)", x=spread(1, 4, 3, 3), w=spread(4, 1, 2, 2))
-add("ConvolutionBackward0", "F.conv3d(x, w, b)", x=spread(1, 2, 3, 2, 3), w=spread(2, 2, 2, 2, 2), b=[1.0, -1.0])
+add("ConvolutionBackward0", "F.conv3d(x, w, b)", x=spread(1, 1, 3, 2, 3), w=spread(2, 2, 2, 2, 2), b=[1.0, -1.0])
 add("ConvolutionBackward0", "F.conv_transpose1d(x, w)", "F.conv_transpose1d(x, w, b, stride=2, padding=1, output_padding=1)", x=spread(2, 3, 4), w=spread(3, 2, 3, seed=3), b=[1.0, -1.0])
 add("ConvolutionBackward0", "F.conv_transpose2d(x, w, b)", "F.conv_transpose2d(x, w, stride=2)", x=spread(1, 2, 3, 2), w=spread(2, 3, 2, 2, seed=3), b=V)
 add("ConvolutionBackward0", "F.conv_transpose2d(x, w, groups=2)", x=spread(1, 4, 2, 2), w=spread(4, 3, 2, 1, seed=3))
@@ -770,18 +770,18 @@ add("Im2ColBackward0", "F.unfold(x, 2)", "F.unfold(x, (3, 2), dilation=(1, 2), p
 add("Im2ColBackward0", "F.unfold(x, 2)", x=spread(2, 3, 3))
 add("Col2ImBackward0", "F.fold(x, (3, 4), 2)", x=spread(2, 12, 6))
 add("Col2ImBackward0", "F.fold(x, (4, 4), 2, padding=1, stride=2)", x=spread(1, 4, 9))
-add("PixelShuffleBackward0", "F.pixel_shuffle(x, 2)", x=spread(2, 8, 2, 3))
-add("PixelUnshuffleBackward0", "F.pixel_unshuffle(x, 2)", x=spread(2, 2, 4, 6))
+add("PixelShuffleBackward0", "F.pixel_shuffle(x, 2)", x=spread(1, 8, 2, 3))
+add("PixelUnshuffleBackward0", "F.pixel_unshuffle(x, 2)", x=spread(1, 2, 4, 6))
 add("ChannelShuffleBackward0", "F.channel_shuffle(x, 2)", "F.channel_shuffle(x, 3)", x=spread(1, 6, 2, 2))
 add("ConstantPadNdBackward0", "F.pad(x, (1, 2))", "F.pad(x, (1, 2, 0, 3), value=5.0)", "F.pad(x, (-1, 2))", "F.pad(x, (-1, -1, 1, -1))", x=M)
 for _mode, _name in {"reflect": "Reflection", "replicate": "Replication"}.items():
-    for _nd, _shape, _pad in ((1, (2, 3, 4), (1, 2)), (2, (2, 1, 3, 4), (1, 2, 2, 1)), (3, (1, 2, 2, 3, 2), (1, 0, 2, 1, 1, 1))):
+    for _nd, _shape, _pad in ((1, (2, 3, 4), (1, 2)), (2, (2, 1, 3, 4), (1, 2, 2, 1)), (3, (1, 1, 2, 3, 2), (1, 0, 1, 1, 1, 0))):
         add(f"{_name}Pad{_nd}DBackward0", f"F.pad(x, {_pad}, mode='{_mode}')", x=spread(*_shape))
         add(f"{_name}Pad{_nd}DBackward0", f"F.pad(x, {_pad}, mode='{_mode}')", x=spread(*_shape[1:]))
         _padded = np.pad(np.zeros(_shape), [(0, 0), (0, 0), *reversed(list(zip(_pad[::2], _pad[1::2], strict=True)))])
         add_second(f"{_name}Pad{_nd}DBackwardBackward0", f"F.pad(x, {_pad}, mode='{_mode}')", "x", x=spread(*_shape), g=spread(*_padded.shape))
 
-IMAGES = {1: (2, 2, 3), 2: (1, 2, 3, 2), 3: (1, 2, 2, 3, 2)}
+IMAGES = {1: (2, 2, 3), 2: (1, 2, 3, 2), 3: (1, 1, 2, 3, 2)}
 SIZES = {1: (5,), 2: (4, 5), 3: (3, 4, 3)}
 
 
@@ -821,8 +821,8 @@ add("AffineGridGeneratorBackward0", "F.affine_grid(t, (1, 1, 2, 3, 2), align_cor
 # -- pooling ------------------------------------------------------------------------------------------
 
 PICTURE, LEVELS = spread(1, 2, 4, 5), np.array([[[[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 0.0, 2.0], [3.0, 0.0, 3.0, 3.0]]]])
-BLOCK = spread(1, 2, 4, 3, 4)
-LARGE = spread(1, 2, 4, 4, 3)
+BLOCK = spread(1, 1, 4, 3, 4)
+LARGE = spread(1, 1, 4, 4, 3)
 for _x in (PICTURE, LEVELS):
     add("MaxPool2DWithIndicesBackward0", "F.max_pool2d(x, 2)", "F.max_pool2d(x, 2, stride=1)", "F.max_pool2d(x, (3, 2), stride=1, padding=1)", "F.max_pool2d(x, 2, ceil_mode=True)", "F.max_pool2d(x, 2, stride=1, dilation=2)", x=_x)
     add("AdaptiveMaxPool2DBackward0", "F.adaptive_max_pool2d(x, (2, 3))", "F.adaptive_max_pool2d(x, 1)", x=_x)
@@ -839,7 +839,7 @@ add("AdaptiveAvgPool3DBackward0", "F.adaptive_avg_pool3d(x, (2, 1, 3))", x=BLOCK
 add("AdaptiveMaxPool3DBackward0", "F.adaptive_max_pool3d(x, (2, 1, 3))", x=BLOCK)
 add("AdaptiveMaxPool2DBackward0", "F.adaptive_max_pool1d(x, 3)", x=spread(2, 3, 5))
 add("FractionalMaxPool2DBackward0", "F.fractional_max_pool2d(x, 2, 3, _random_samples=S)", "F.fractional_max_pool2d(x, 2, output_ratio=(0.6, 0.7), _random_samples=S)", x=PICTURE, S=inside(1, 2, 2))
-add("FractionalMaxPool3DBackward0", "F.fractional_max_pool3d(x, 2, (2, 2, 1), _random_samples=S)", x=LARGE, S=inside(1, 2, 3))
+add("FractionalMaxPool3DBackward0", "F.fractional_max_pool3d(x, 2, (2, 2, 1), _random_samples=S)", x=LARGE, S=inside(1, 1, 3))
 add("MaxUnpool2DBackward0", "F.max_unpool2d(x, I, 2)", x=spread(1, 1, 2, 2), I=[[[[0, 3], [9, 14]]]])
 add("MaxUnpool2DBackward0", "F.max_unpool1d(x, I, 2)", x=spread(1, 2, 2), I=[[[0, 3], [1, 2]]])
 add("MaxUnpool3DBackward0", "F.max_unpool3d(x, I, 2)", x=spread(1, 1, 1, 2, 1), I=[[[[[0], [7]]]]])
@@ -850,12 +850,12 @@ for _name, _text, _shape in (
 ):  # fmt: skip
     add_second(f"{_name}BackwardBackward0", _text, "x", x=PICTURE, g=spread(*_shape, seed=4))
 for _name, _text, _shape in (
-    ("MaxPool3DWithIndices", "F.max_pool3d(x, 2, stride=1)", (1, 2, 3, 2, 3)), ("AvgPool3D", "F.avg_pool3d(x, 2, stride=1)", (1, 2, 3, 2, 3)),
-    ("AdaptiveAvgPool3D", "F.adaptive_avg_pool3d(x, (2, 1, 3))", (1, 2, 2, 1, 3)), ("AdaptiveMaxPool3D", "F.adaptive_max_pool3d(x, (2, 1, 3))", (1, 2, 2, 1, 3)),
+    ("MaxPool3DWithIndices", "F.max_pool3d(x, 2, stride=1)", (1, 1, 3, 2, 3)), ("AvgPool3D", "F.avg_pool3d(x, 2, stride=1)", (1, 1, 3, 2, 3)),
+    ("AdaptiveAvgPool3D", "F.adaptive_avg_pool3d(x, (2, 1, 3))", (1, 1, 2, 1, 3)), ("AdaptiveMaxPool3D", "F.adaptive_max_pool3d(x, (2, 1, 3))", (1, 1, 2, 1, 3)),
 ):  # fmt: skip
     add_second(f"{_name}BackwardBackward0", _text, "x", x=BLOCK, g=spread(*_shape, seed=4))
 add_second("FractionalMaxPool2DBackwardBackward0", "F.fractional_max_pool2d(x, 2, 3, _random_samples=S)", "x", x=PICTURE, S=inside(1, 2, 2), g=spread(1, 2, 3, 3, seed=4))
-add_second("FractionalMaxPool3DBackwardBackward0", "F.fractional_max_pool3d(x, 2, (2, 2, 1), _random_samples=S)", "x", x=LARGE, S=inside(1, 2, 3), g=spread(1, 2, 2, 2, 1, seed=4))
+add_second("FractionalMaxPool3DBackwardBackward0", "F.fractional_max_pool3d(x, 2, (2, 2, 1), _random_samples=S)", "x", x=LARGE, S=inside(1, 1, 3), g=spread(1, 1, 2, 2, 1, seed=4))
 
 # -- linear algebra -----------------------------------------------------------------------------------
 

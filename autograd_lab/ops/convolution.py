@@ -706,18 +706,20 @@ def pad_constant(input, pad, value=0):
 class _Unpadded(Rule):
     """The gradient of such a border: each g added to the element its value was copied from.
 
-    Math: y = put(zeros_like(self), places, grad_output, accumulate=True).   VJP: to grad_output: take(g, places); to self: 0.
+    Math: y = put(zeros_like(self), origins, grad_output, accumulate=True); origins = pad(reshape(arange(numel(self)),
+    shape(self)), padding, mode='MODE').
+    VJP: to grad_output: pad(g, padding, mode='MODE'); to self: 0.
     """
 
     inputs = ("grad_output", "self")
-    keeps = ("places", "self_sym_sizes")
+    keeps = ("padding", "places", "self_sym_sizes")
 
-    def forward(g, x, places, *_):
+    def forward(g, x, _padding, places, *_):
         return both.brought_back(g, places, x.shape)
 
     def vjp(self, h):
-        places, shape = self.args
-        return both.taken(h, places), both.zeros(shape, h)
+        padding, places, shape = self.args
+        return both.run(self.border, (h,), padding, places), both.zeros(shape, h)
 
 
 class _ByPlace(Rule):
@@ -745,7 +747,7 @@ class _ByPlace(Rule):
         return x.reshape(-1)[where]
 
     def vjp(self, g, x):
-        return both.run(self.gradient, (g, x), self.args[1])
+        return both.run(self.gradient, (g, x), *self.args)
 
 
 class ReflectionPad1DBackward0(_ByPlace):
@@ -777,11 +779,12 @@ class ReplicationPad1DBackward0(_ByPlace):
     inputs = saves = ("self",)
 
 
-def _with_gradient(rule):
+def _with_gradient(rule, mode):
     """Give a border's rule the rule of its gradient, under PyTorch's name."""
     name = rule.__name__.replace("Backward0", "BackwardBackward0")
     body = {
-        "__doc__": _Unpadded.__doc__,
+        "__doc__": _Unpadded.__doc__.replace("MODE", mode),
+        "border": rule,
         "inputs": _Unpadded.inputs,
         "keeps": _Unpadded.keeps,
         "forward": _Unpadded.forward,
@@ -795,8 +798,8 @@ for (_mode, _), _rule in list(_BORDERS.items()):
     for _nd in (2, 3):
         _name = _rule.__name__.replace("1D", f"{_nd}D")
         _body = {"__doc__": _rule.__doc__, "inputs": ("self",), "saves": ("self",)}
-        _BORDERS[_mode, _nd] = _with_gradient(type(_name, (_rule,), _body))
-    _with_gradient(_rule)
+        _BORDERS[_mode, _nd] = _with_gradient(type(_name, (_rule,), _body), _mode)
+    _with_gradient(_rule, _mode)
 
 
 _SCALES = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}
@@ -825,8 +828,10 @@ def _shown_by(n, *more):
 class UpsampleNearestBackward0(_Resized):
     """Every place of a larger image copies the nearest element of the input.
 
-    Math: y = take(a, places).
-    VJP: put(zeros_like(a), places, g, accumulate=True). Each g is added to the element its value was copied from.
+    Math: y = interpolate(a, shown[0], scale_factor=None if shown[1] is None else shown[1:-1], mode='MODE').
+    VJP: put(zeros_like(a), origins, g, accumulate=True); origins = interpolate(reshape(arange(numel(a)), shape(a)), shown[0],
+    scale_factor=None if shown[1] is None else shown[1:-1], mode='MODE'). Each g is added to the element its value was copied
+    from.
     Shapes: (n, c, *size) -> (n, c, *out).   Saves: nothing.   PyTorch: torch.nn.functional.interpolate
     """
 
@@ -859,7 +864,9 @@ class UpsampleNearestBackward0(_Resized):
 class _NearestGradient(_Resized):
     """The gradient of such a copy, as an operation: each g added to the element its value was copied from.
 
-    Math: y = put(zeros(shape(y)), places, a, accumulate=True).   VJP: take(g, places).
+    Math: y = put(zeros(shape(y)), origins, a, accumulate=True); origins = interpolate(reshape(arange(numel(y)), shape(y)),
+    shown[0], scale_factor=None if shown[1] is None else shown[1:-1], mode='MODE').
+    VJP: interpolate(g, shown[0], scale_factor=None if shown[1] is None else shown[1:-1], mode='MODE').
     """
 
     inputs = ("grad_output",)
@@ -868,27 +875,32 @@ class _NearestGradient(_Resized):
         return both.brought_back(g, places, shown[-1])
 
     def vjp(self, h):
-        return both.taken(h, self.args[0])
+        return both.run(self.resizing, (h,), *self.args)
 
 
-def _nearest(name):
+def _nearest(name, mode):
     """The rules of nearest neighbours for 1 to 3 dims, each with that of its gradient."""
+    doc, doc_of_gradient = (
+        rule.__doc__.replace("MODE", mode) for rule in (UpsampleNearestBackward0, _NearestGradient)
+    )
     rules = {}
     for n in (1, 2, 3):
         shows, of_gradient = _shown_by(n)
-        own = {"__doc__": UpsampleNearestBackward0.__doc__, "inputs": ("self",), "shows": shows}
+        own = {"__doc__": doc, "inputs": ("self",), "shows": shows}
         rules[n] = type(f"{name}{n}DBackward0", (UpsampleNearestBackward0,), own)
         own = {
-            "__doc__": _NearestGradient.__doc__,
+            "__doc__": doc_of_gradient,
             "inputs": ("grad_output",),
             "shows": of_gradient,
             "forward": _NearestGradient.forward,
         }
         rules[n].gradient = type(f"{name}{n}DBackwardBackward0", (_NearestGradient,), own)
+        rules[n].gradient.resizing = rules[n]
     return rules
 
 
-_UPSAMPLE, _UPSAMPLE_EXACT = _nearest("UpsampleNearest"), _nearest("UpsampleNearestExact")
+_UPSAMPLE = _nearest("UpsampleNearest", "nearest")
+_UPSAMPLE_EXACT = _nearest("UpsampleNearestExact", "nearest-exact")
 
 
 def linear_weights(n, m, factor, align_corners, dtype):
@@ -967,11 +979,12 @@ def _resampled(x, matrices):
 class UpsampleLinearBackward0(_Resized):
     """Another size by interpolation: every place of the result is a weighted sum of a few of the input's.
 
-    Math: y = a @ matrices[0].T if ndim(a) == 3 else matrices[0] @ a @ matrices[1].T if ndim(a) == 4 else
-    einsum('...ijk,li,mj,nk->...lmn', a, matrices[0], matrices[1], matrices[2]).
-    VJP: g @ matrices[0] if ndim(a) == 3 else matrices[0].T @ g @ matrices[1] if ndim(a) == 4 else
-    einsum('...lmn,li,mj,nk->...ijk', g, matrices[0], matrices[1], matrices[2]). There is one matrix of weights for each spatial
-    dim.
+    Math: y = a @ W0.T if ndim(a) == 3 else W0 @ a @ W1.T if ndim(a) == 4 else einsum('...ijk,li,mj,nk->...lmn', a, W0, W1, W2);
+    W0 = resizing(size(a, 2), size(y, 2), scale_factor=shown[1], mode='MODE', align_corners=shown[-2]); W1 = resizing(size(a, 3),
+    size(y, 3), scale_factor=shown[2], mode='MODE', align_corners=shown[-2]); W2 = resizing(size(a, 4), size(y, 4),
+    scale_factor=shown[3], mode='MODE', align_corners=shown[-2]).
+    VJP: g @ W0 if ndim(a) == 3 else W0.T @ g @ W1 if ndim(a) == 4 else einsum('...lmn,li,mj,nk->...ijk', g, W0, W1, W2). For each
+    spatial dim there is a matrix of weights, `resizing`, that makes the new size of the old one.
     Shapes: (n, c, *size) -> (n, c, *out).   Saves: nothing.   PyTorch: torch.nn.functional.interpolate
     """
 
@@ -989,11 +1002,12 @@ class UpsampleLinearBackward0(_Resized):
 class UpsampleLinearBackwardBackward0(_Resized):
     """The gradient of an interpolation: the same with the weights transposed.
 
-    Math: y = a @ matrices[0].T if ndim(a) == 3 else matrices[0] @ a @ matrices[1].T if ndim(a) == 4 else
-    einsum('...ijk,li,mj,nk->...lmn', a, matrices[0], matrices[1], matrices[2]).
-    VJP: g @ matrices[0] if ndim(a) == 3 else matrices[0].T @ g @ matrices[1] if ndim(a) == 4 else
-    einsum('...lmn,li,mj,nk->...ijk', g, matrices[0], matrices[1], matrices[2]). The matrices are those of the interpolation,
-    transposed.
+    Math: y = a @ W0 if ndim(a) == 3 else W0.T @ a @ W1 if ndim(a) == 4 else einsum('...lmn,li,mj,nk->...ijk', a, W0, W1, W2); W0
+    = resizing(size(y, 2), size(a, 2), scale_factor=shown[1], mode='MODE', align_corners=shown[-2]); W1 = resizing(size(y, 3),
+    size(a, 3), scale_factor=shown[2], mode='MODE', align_corners=shown[-2]); W2 = resizing(size(y, 4), size(a, 4),
+    scale_factor=shown[3], mode='MODE', align_corners=shown[-2]).
+    VJP: g @ W0.T if ndim(a) == 3 else W0 @ g @ W1.T if ndim(a) == 4 else einsum('...ijk,li,mj,nk->...lmn', g, W0, W1, W2). The
+    matrices are those of the interpolation, transposed.
     Shapes: (n, c, *out) -> (n, c, *size).   Saves: nothing.
     """
 
@@ -1004,29 +1018,31 @@ class UpsampleLinearBackwardBackward0(_Resized):
 
     def vjp(self, gg):
         matrices, shown = self.args
-        return both.run(type(self), (gg,), tuple([m.T for m in matrices]), shown)
+        return both.run(self.resizing, (gg,), tuple([m.T for m in matrices]), shown)
 
 
-def _resampling(name, n):
-    doc, back = UpsampleLinearBackward0.__doc__, UpsampleLinearBackwardBackward0
+def _resampling(name, n, mode):
+    back = UpsampleLinearBackwardBackward0
+    doc, doc_of_gradient = (rule.__doc__.replace("MODE", mode) for rule in (UpsampleLinearBackward0, back))
     shows, of_gradient = _shown_by(n, "align_corners")
-    gradient = type(f"{name}BackwardBackward0", (back,), {"__doc__": back.__doc__, "shows": of_gradient})
+    gradient = type(f"{name}BackwardBackward0", (back,), {"__doc__": doc_of_gradient, "shows": of_gradient})
     own = {"__doc__": doc, "gradient": gradient, "shows": shows}
-    return type(f"{name}Backward0", (UpsampleLinearBackward0,), own)
+    gradient.resizing = type(f"{name}Backward0", (UpsampleLinearBackward0,), own)
+    return gradient.resizing
 
 
 RESAMPLING = {
-    "linear": (1, _resampling("UpsampleLinear1D", 1), linear_weights),
-    "bilinear": (2, _resampling("UpsampleBilinear2D", 2), linear_weights),
-    "trilinear": (3, _resampling("UpsampleTrilinear3D", 3), linear_weights),
-    "bicubic": (2, _resampling("UpsampleBicubic2D", 2), cubic_weights),
+    "linear": (1, _resampling("UpsampleLinear1D", 1, "linear"), linear_weights),
+    "bilinear": (2, _resampling("UpsampleBilinear2D", 2, "linear"), linear_weights),
+    "trilinear": (3, _resampling("UpsampleTrilinear3D", 3, "linear"), linear_weights),
+    "bicubic": (2, _resampling("UpsampleBicubic2D", 2, "cubic"), cubic_weights),
 }
 """Each mode's number of spatial dims, its rule, and what makes its weights."""
 
 FILTERED = {
-    "bilinear": (2, _resampling("UpsampleBilinear2DAa", 2), filter_weights(_triangle)),
-    "bicubic": (2, _resampling("UpsampleBicubic2DAa", 2), filter_weights(_cubic)),
-    "lanczos": (2, _resampling("UpsampleLanczos2DAa", 2), filter_weights(_lanczos)),
+    "bilinear": (2, _resampling("UpsampleBilinear2DAa", 2, "linear, antialias"), filter_weights(_triangle)),
+    "bicubic": (2, _resampling("UpsampleBicubic2DAa", 2, "cubic, antialias"), filter_weights(_cubic)),
+    "lanczos": (2, _resampling("UpsampleLanczos2DAa", 2, "lanczos, antialias"), filter_weights(_lanczos)),
 }
 """The same with antialias=True."""
 

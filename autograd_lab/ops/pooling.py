@@ -181,15 +181,15 @@ def _paired(pool, gradient):
 
 
 class _Winners(Adjoint):
-    """Each g added to the winner of its window, found at one of `places` in the flattened input.
+    """Each g added to the winner of its window, found at one of `winners` in the flattened input.
 
-    Math: y = put(zeros_like(self), places, grad_output, accumulate=True).   VJP: to grad_output: take(g, places); to self: 0.
+    Math: y = put(zeros_like(self), winners, grad_output, accumulate=True).   VJP: to grad_output: take(g, winners); to self: 0.
     """
 
-    keeps = ("places", "self_sym_sizes")
+    keeps = ("winners", "self_sym_sizes")
 
-    def forward(g, x, places, *_):
-        return both.brought_back(g, places, x.shape)
+    def forward(g, x, winners, *_):
+        return both.brought_back(g, winners, x.shape)
 
     def back(self, h):
         return both.taken(h, self.args[0])

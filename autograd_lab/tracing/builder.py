@@ -639,7 +639,8 @@ def _op_name(rule: type) -> str:
 
 
 def _params(node: Node) -> Record:
-    return {name: _plain(value) for name, value in zip(node.keeps, node.args, strict=False)}
+    keeps: tuple[str, ...] = node.keeps
+    return {name: _plain(value) for name, value in zip(keeps, node.args, strict=False)}
 
 
 def _settings(node: Node) -> Record:

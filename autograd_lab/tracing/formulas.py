@@ -1,4 +1,4 @@
-"""The language of the rules' texts: "Math: y = a * b.   VJP: to a: g * b; to b: g * a."
+"""The language of the rules' texts, such as "Math: y = a * b.   VJP: to a: g * b; to b: g * a".
 
 A text is a list of equations and of clauses "to a: ...", divided by semicolons. Their right sides are Python expressions with
 torch's names for functions. They are read by `ast` and walked, never executed. CONTRIBUTING.md has the rules for writing them;
@@ -327,8 +327,8 @@ class _Simplifier(ast.NodeTransformer):
         args = [self.visit(x) for x in node.args]
         keywords = [ast.keyword(k.arg, self.visit(k.value)) for k in node.keywords]
         for k in keywords:
-            if k.arg == "dim" and isinstance(k.value, ast.Tuple) and len(k.value.elts) == 1:
-                k.value = k.value.elts[0]
+            if k.arg == "dim" and isinstance(k.value, ast.Tuple) and len(k.value.elts) < 2:
+                k.value = k.value.elts[0] if k.value.elts else ast.Constant(None)  # () means all
         name = getattr(node.func, "id", "")
         if name == "where" and is_constant(args[0]):
             return args[1] if _value(args[0]) else args[2]
@@ -337,13 +337,9 @@ class _Simplifier(ast.NodeTransformer):
             if all(map(is_constant, rest)):
                 with contextlib.suppress(IndexError):  # a dim that is only there in calls with more of them
                     return literal(SIZES[name](self.shapes[args[0].id], *map(_value, rest)))
-        if (
-            name == "expand"
-            and isinstance(args[0], ast.Name)
-            and args[0].id in self.shapes
-            and is_constant(args[1])
-        ):
-            if tuple(self.shapes[args[0].id]) == _value(args[1]):
+        if name == "expand" and isinstance(args[0], ast.Name) and is_constant(args[1]):
+            own = self.shapes.get(args[0].id)
+            if own is not None and tuple(own) == _value(args[1]):
                 return args[0]
         if name in ORDERS and all(map(is_constant, args)):
             return literal(ORDERS[name](*map(_value, args)))

@@ -12,9 +12,10 @@ import ast
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,12 @@ class Names:
         for tensor in trace.tensors:
             words.update(re.findall(r"[A-Za-z_]\w*", tensor["name"]))
         self.taken = words
-        self.gradient = self.free("g", "grad", "grad_out")
+        for g in chain(("g", "grad", "grad_out"), (f"g{'_' * n}" for n in count(1))):
+            if words.isdisjoint(
+                [g, *(f"{g}{nr}" for nr in range(10))]
+            ):  # g0, g1, ... are those of several results
+                self.gradient = g
+                break
         self.tensors = [tensor["name"] for tensor in trace.tensors]
         makers: dict[int, str] = {}
         total, seen = Counter(node["name"] for node in trace.nodes), Counter[str]()
@@ -113,12 +119,11 @@ class Names:
             found = self.calls[n] = _Shown(self.trace, n)
         return found
 
-    def free(self, *names: str) -> str:
-        """The first of some names that the program does not use; the first with underscores if it uses all."""
-        for name in names:
-            if name not in self.taken:
-                return name
-        return self.free(names[0] + "_")
+    def free(self, name: str, others: Collection[str] = ()) -> str:
+        """The name, with underscores if the program uses it, or a formula for one of the `others`."""
+        while name in self.taken or name in others:
+            name += "_"
+        return name
 
     def _follow(self) -> None:
         """Note for each node the values of its operands and its result, where a write came between."""
@@ -204,7 +209,9 @@ def bound(
             things.setdefault(name, results[nr])
     for name, thing in saved.items():
         things.setdefault(name, thing)
-    known = {name: _WILD.get(x, x) if isinstance(x, str) else x for name, x in params.items() if _is_plain(x)}
+    known: dict[str, Any] = {
+        name: _WILD.get(x, x) if isinstance(x, str) else x for name, x in params.items() if _is_plain(x)
+    }
     if isinstance(known.get("reduction"), int):
         known["reduction"] = _REDUCTIONS[known["reduction"]]
     math, vjp = map(formulas.read, text)
@@ -227,9 +234,7 @@ def bound(
         if None not in spans:
             shapes["operands"] = tuple(spans)
         things["operands"] = given
-    if rule is not None and getattr(
-        rule, "saves_rest", False
-    ):  # the index tensors, with gaps where a dim is not indexed
+    if getattr(rule, "saves_rest", False):  # the index tensors, with gaps where a dim is not indexed
         rest = iter(given[len(names) - 1 :])
         things[names[-1]] = tuple(next(rest) if here else slice(None) for here in known.get("pattern", ()))
         shapes.pop(names[-1], None)
@@ -265,7 +270,11 @@ def bound(
 
 def _is_plain(x: Any) -> bool:
     """Whether a parameter can be written: an array or a function was noted as the name of its type, "<ndarray>"."""
-    return all(map(_is_plain, x)) if isinstance(x, list | tuple) else not (isinstance(x, str) and x.startswith("<"))
+    return (
+        all(map(_is_plain, x))
+        if isinstance(x, list | tuple)
+        else not (isinstance(x, str) and x.startswith("<"))
+    )
 
 
 def operands(node: Record) -> list[int | None]:
@@ -384,15 +393,15 @@ class _Shown:
         self.lists = {
             letter: thing for letter, thing in self.call.things.items() if isinstance(thing, list | tuple)
         }
-        places = {
+        self.places = {
             **dict(enumerate(ins)),
             **{_RESULTS + i: t for i, t in enumerate(outs)},
             **{_SAVED + i: t for i, (_, t) in enumerate(kept)},
         }
         self.tensors: dict[str, int] = {  # by their letters
-            letter: places[i]
+            letter: self.places[i]
             for letter, i in self.call.things.items()
-            if isinstance(i, int) and places.get(i) is not None
+            if isinstance(i, int) and self.places.get(i) is not None
         }
         self.names = self._names(ins, outs)
 
@@ -429,8 +438,8 @@ class _Shown:
         names["gs"] = (
             f"[{', '.join(gradients if len(gradients) < 5 else [*gradients[:2], '...', gradients[-1]])}]"
         )
-        for letter in self.stated.letters - names.keys():
-            names[letter] = called.free(letter)
+        for letter in sorted(self.stated.letters - names.keys()):
+            names[letter] = called.free(letter, {*names.values(), *self.stated.letters} - {letter})
         return names
 
     def text(self, part: str, i: int, names: Mapping[str, str] = {}) -> str:

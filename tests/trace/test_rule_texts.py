@@ -122,7 +122,7 @@ class Watcher:
             if np.size(given[0]) and np.isnan(given[0]).all() and "a" in formulas.names_in(right):
                 continue
             self.claim(name, call, left, right, call.things.get(left), rest, count, 0)
-        for nr, t in enumerate(outputs):
+        for nr in range(len(outputs)):
             left = "y" if len(outputs) == 1 else f"y{nr}"
             if gs[nr] is not None and not any(call.things.get(k) is call.things[left] for k, _ in call.maths):
                 self.fault(name, f"no Math for {left}")

@@ -4,6 +4,7 @@ import samples
 import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.tracing import formulas, rules
+from autograd_lab.tracing.trace import Trace
 
 
 def read(text):
@@ -150,3 +151,76 @@ def test_a_copy_slices_from_before_the_recording_is_told_in_words():
         ("a", "g whose slice has gone back through the operation inside"),
         ("operand 1", ""),
     ]
+
+
+def test_an_old_trace_is_shown_with_today_s_texts():
+    """Before there were formulas, a trace held sentences, some of them false."""
+    x = torch.tensor([2.0, 2.0], requires_grad=True)
+    with lab.record() as trace:
+        y = x.amax()
+        y.backward()
+    document = trace.to_dict()
+    node = next(node for node in document["nodes"] if node["op"] == "amax")
+    node.update(math="y = max of a over dims", vjp="g, shared evenly by the largest")
+    old = Trace.from_dict(document)
+    n = document["nodes"].index(node)
+    assert rules.sends(old, n) == [
+        ("x", "spread(g, x) * hit / count(hit, keepdim=True) with hit = x == spread(y, x)")
+    ]
+
+
+def test_operands_that_were_not_given_keep_the_others_in_their_places():
+    x, bias = torch.randn(2, 3, requires_grad=True), torch.zeros(3, requires_grad=True)
+    with lab.record() as trace:
+        y = torch.nn.functional.layer_norm(x, (3,), None, bias)
+        y.sum().backward()
+    n = next(n for n, node in enumerate(trace.nodes) if node["op"] == "native_layer_norm")
+    assert [to for to, _ in rules.sends(trace, n)] == ["x", "", "bias"]
+    assert rules.sends(trace, n)[2] == ("bias", "g summed to its shape")
+
+
+@pytest.mark.parametrize(
+    ("reduction", "rule"),
+    [("sum", "g * 2 * (p - t)"), ("mean", "g * 2 * (p - t) / 3"), ("none", "g * 2 * (p - t)")],
+)
+def test_the_text_is_that_of_the_call(reduction, rule):
+    p, t = torch.tensor([1.0, 2.0, 4.0], requires_grad=True), torch.zeros(3)
+    with lab.record() as trace:
+        torch.nn.functional.mse_loss(p, t, reduction=reduction)
+    assert rules.sends(trace, len(trace.nodes) - 1)[0] == ("p", rule)
+
+
+def test_an_expression_s_inner_nodes_do_not_borrow_the_result_s_name():
+    x = torch.tensor(3.0, requires_grad=True)
+    with lab.record() as trace:
+        y = (2 * x + 1) ** 2
+        y.backward()
+    shown = [
+        (*rules.forward(trace, n), *rules.sends(trace, n))
+        for n, node in enumerate(trace.nodes)
+        if node["outputs"]
+    ]
+    assert shown == [
+        ("result of mul = x * 2", "6 = 3 * 2", ("x", "g * 2"), ("2", "")),
+        ("result of add = (result of mul) + 1", "7 = 6 + 1", ("result of mul", "g"), ("1", "")),
+        ("y = (result of add) ** 2", "49 = 7 ** 2", ("result of add", "g * 2 * (result of add)")),
+    ]
+
+
+def test_numbers_are_those_of_the_time():
+    """A number written over later is not the one that the rule read."""
+    x, w = torch.tensor(2.0, requires_grad=True), torch.tensor(3.0)
+    with lab.record() as trace:
+        w.mul(2.0).add(x)
+        w += 1
+        x * w
+        w.add_(5)
+        u = x * 1
+        u.mul_(u.detach())
+    shown = {
+        node["op"] + str(n): rules.forward(trace, n)[1]
+        for n, node in enumerate(trace.nodes)
+        if node["outputs"]
+    }
+    assert "8 = 2 * 4" in shown.values()
+    assert all("9" not in text for text in shown.values())

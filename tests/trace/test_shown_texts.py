@@ -53,21 +53,21 @@ def faults(call):
         if event["k"] != "vjp" or trace.nodes[event["n"]]["name"] != call.rule:
             continue
         n = event["n"]
-        shown = rules._Shown(trace, n)
+        shown = trace.names.of(n)
         inner = trace.nodes[n].get("inner")
         things = {}
-        for letter, t in shown.places.items():
-            v = None if t is None else trace.tensors[t]["value"]
+        for letter, t in shown.tensors.items():
+            v = trace.tensors[t]["value"]
             if shown.written_into and shown._is_result(letter):
                 v = trace.names.after.get(n)
-            elif t is not None and not shown._is_result(letter):
+            elif not shown._is_result(letter):
                 v = trace.names.then.get((n, t), v)
             things[letter] = array(trace, v)
-        for letter, several in shown.call.things.items():
-            if isinstance(several, list | tuple):
-                things[letter] = tuple(
-                    array(trace, trace.tensors[t]["value"]) if isinstance(t, int) else t for t in several
-                )
+        for letter, several in shown.lists.items():
+            things[letter] = tuple(
+                array(trace, trace.tensors[shown.places[i]]["value"]) if isinstance(i, int) else i
+                for i in several
+            )
         incoming = [
             np.zeros(trace.tensors[t]["shape"] if 0 not in trace.tensors[t]["shape"] else ())
             if v is None
@@ -100,7 +100,7 @@ def faults(call):
             compared += 1
             if not np.allclose(found, sent, 1e-4, 1e-4, equal_nan=True):
                 wrong.append(
-                    f"{call.name}: to {letter}: {shown.text(formula)} is {found.tolist()}, not {sent.tolist()}"
+                    f"{call.name}: to {letter}: {shown.sent(i)} is {found.tolist()}, not {sent.tolist()}"
                 )
     return compared, wrong
 
@@ -109,6 +109,47 @@ def faults(call):
 def test_what_a_trace_shows_is_what_was_sent(rule):
     wrong = [fault for call in CALLS if call.rule == rule for fault in faults(call)[1]]
     assert not wrong, "\n".join(wrong[:4])
+
+
+@pytest.mark.parametrize(
+    "write",
+    ["v.mul_(w)", "v.div_(w)", "v.sub_(w, alpha=2)", "v.exp_()", "v.pow_(3)", "v.zero_()", "v.copy_(w)", "v.fill_(w[0])", "v.clamp_(max=2.5)",
+     "v.addcmul_(w, w)", "v.masked_fill_(v > 2, 0.0)", "b[1:] = w", "b[1:].mul_(w)", "b[1:].sigmoid_()"],
+)  # fmt: skip
+def test_what_copy_slices_shows_is_what_it_sends(write):
+    """The base gets g, its slice by the rule inside; the other operands are sent the rule's share for the slice."""
+    a = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    w = torch.tensor([4.0, 0.5], requires_grad=True)
+    with lab.record() as trace:
+        b = a * 1
+        v = b[1:]
+        old = v.detach().clone().numpy()
+        exec(write, {"b": b, "v": v, "w": w})
+        new = b.detach()[1:].clone().numpy()
+        b.backward(torch.tensor([5.0, 7.0, -3.0]))
+    event = next(e for e in trace.events if e["k"] == "vjp" and trace.nodes[e["n"]]["name"] == "CopySlices")
+    shown = trace.names.of(event["n"])
+    things = {"g": np.array([7.0, -3.0]), "a": old, "y": new}
+    for letter in shown.tensors:
+        things.setdefault(letter, new if shown._is_result(letter) else old if letter == "self" else None)
+    for i, t in enumerate(trace.nodes[event["n"]]["inputs"][1:], 1):
+        things["abc"[i]] = array(trace, trace.tensors[t]["value"])
+    things |= {name: things["a"] > 2 for name in ("mask",) if name in things}
+    for i, v in enumerate(event["out"]):
+        if v is None:
+            continue
+        formula, needed = formulas.inlined(shown.call.sends[i][1], shown.call.definitions)
+        assert not needed
+        found = np.asarray(formulas.evaluate(formula, things, VOCABULARY), float)
+        sent = array(trace, v)
+        whole = (
+            np.concatenate([[5.0], np.broadcast_to(found, 2)])
+            if i == 0
+            else VOCABULARY["sum_to_size"](found, sent.shape)
+        )
+        assert np.allclose(whole, sent, 1e-4), (rules.sends(trace, event["n"])[i], whole, sent)
+        text = rules.sends(trace, event["n"])[i][1]
+        assert text == "g" or (i == 0) == text.startswith("g, with "), text
 
 
 def test_most_claims_can_be_compared():

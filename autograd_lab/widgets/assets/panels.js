@@ -149,6 +149,9 @@ export class Panels {
 
   math(text) { return formula(text, this.names); }
 
+  /** What the formulas call the gradient that comes in: g, if the program has no variable of that name. */
+  get g() { return escape(this.film.g ?? "g"); }
+
   showRule(p) {
     const film = this.film, k = this.stage.k, n = film.focus[k], t = film.subject[k], kind = this.stage.kind;
     let html;
@@ -181,11 +184,11 @@ export class Panels {
     const backward = p.name === "backward" && this.since(node.panel) >= p.from, saved = entry.saved !== 0;
     if (node.kind === "accumulate") {
       const name = escape(film.tensors[node.of]?.label ?? "");
-      let html = this.head(node.label, `<code>${name}.grad</code> = <code>${name}.grad</code> + ${formula("g")}`);
+      let html = this.head(node.label, `<code>${name}.grad</code> = <code>${name}.grad</code> + ${formula(this.g)}`);
       if (backward && entry.add) {
         const [old, add, sum] = entry.add;
-        html += `<div class="agl-flow">${card(film, `${name}.grad before`, old)}<span>+</span>${card(film, "incoming <i>g</i>", add, "agl-in")}<span>=</span>${card(film, `${name}.grad`, sum, "agl-out")}</div>`;
-      } else if (backward && entry.g) html += `<div class="agl-flow">${card(film, "incoming <i>g</i>", entry.g[0], "agl-in")}</div>`;
+        html += `<div class="agl-flow">${card(film, `${name}.grad before`, old)}<span>+</span>${card(film, `incoming <i>${this.g}</i>`, add, "agl-in")}<span>=</span>${card(film, `${name}.grad`, sum, "agl-out")}</div>`;
+      } else if (backward && entry.g) html += `<div class="agl-flow">${card(film, `incoming <i>${this.g}</i>`, entry.g[0], "agl-in")}</div>`;
       else html += `<p>Adds what arrives to <code>${name}.grad</code>; it has nothing behind it.</p>`;
       return html;
     }
@@ -204,7 +207,7 @@ export class Panels {
       const out = entry.out ?? node.rule.map(([to, rule], i) => [i, to, rule, "", null]).filter(([, to]) => to);
       const sends = out.map(([, to, rule, text, v]) => (v === null ? term(film, to, rule, null, "", this.names)
         : term(film, film.strings[to], film.strings[rule], v, film.strings[text], this.names)));
-      html += `<div class="agl-vjp">${entry.g.map((v) => card(film, "incoming <i>g</i>", v, "agl-in")).join("")}<span>\u2192</span><div class="agl-sends">${sends.join("")}</div></div>`;
+      html += `<div class="agl-vjp">${entry.g.map((v) => card(film, `incoming <i>${this.g}</i>`, v, "agl-in")).join("")}<span>\u2192</span><div class="agl-sends">${sends.join("")}</div></div>`;
       if (own) html += "<p>The rule is the <code>backward</code> of your Function.</p>";
     }
     if (entry.error !== undefined && backward) html += this.failureText(k) + `<p class="agl-error">${escape(film.strings[entry.error])}</p>`;
@@ -311,9 +314,9 @@ export class Panels {
     const known = g?.length === rowCount, sums = [...Array(columnCount).keys()].map((c) => product(matrix, c, known ? g : Array(rowCount).fill(0)));
     if (gives.length === columnCount) sums.forEach((one, c) => { one.sum = gives[c]; }); // what was sent, not the sum of rounded numbers
     const text = `<p>Row r, column c: how much element r of the result moves with element c of <i>${escape(to)}</i> (${rowCount}\u00d7${columnCount}, ${STRUCTURES[structure] ?? "no structure named"}${words ? ` ${formula(words)}` : ""}).
-      ${known ? "Below each column: its sum of <i>g</i> times the entries, which is what the node sends." : "Its incoming <i>g</i> is not here yet."} The engine computes J<sup>T</sup><i>g</i> by the rule and never builds J.</p>`;
-    const table = numbers(matrix, { label: `Local Jacobian to ${to}`, columns: sums.map((_, c) => `[${c}]`), names: matrix.map((_, r) => (known ? `[${r}] <i>g</i> = ${number(g[r])}` : `[${r}]`)),
-      foot: known ? sums.map((one) => one.sum) : undefined, footName: "J<sup>T</sup><i>g</i>" });
+      ${known ? `Below each column: its sum of <i>${this.g}</i> times the entries, which is what the node sends.` : `Its incoming <i>${this.g}</i> is not here yet.`} The engine computes J<sup>T</sup><i>${this.g}</i> by the rule and never builds J.</p>`;
+    const table = numbers(matrix, { label: `Local Jacobian to ${to}`, columns: sums.map((_, c) => `[${c}]`), names: matrix.map((_, r) => (known ? `[${r}] <i>${this.g}</i> = ${number(g[r])}` : `[${r}]`)),
+      foot: known ? sums.map((one) => one.sum) : undefined, footName: `J<sup>T</sup><i>${this.g}</i>` });
     const put = (x) => (Number(x) < 0 ? `(${number(x)})` : number(x));
     const written = known ? `<ul class="agl-written">${sums.map(({ terms, sum }, c) => `<li>[${c}]: ${formula(`${terms.map(([x, gr]) => `${put(gr)} * ${put(x)}`).join(" + ") || "0"} = ${number(sum)}`)}</li>`).join("")}</ul>` : "";
     return [`Local Jacobian of ${node.label} to ${to}`, text + table + written];

@@ -209,8 +209,8 @@ def rebase_history(t, node):
 class AsStridedBackward0(Node):
     """A view seen from its base: some elements of its memory.
 
-    Math: y[i] = memory[offset + sum(i * stride)].   VJP: each g in its place of a memory of zeros, seen as the base saw its own.
-    Where elements of y share a place, their g are added up; where elements of the base do, each gets an equal share.
+    Math: y = as_strided(a, size, stride, storage_offset).   VJP: as_strided_added(zeros_like(a), g, size, stride,
+    storage_offset).
     Saves: no tensors.  PyTorch: torch.as_strided
     """
 

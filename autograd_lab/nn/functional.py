@@ -759,8 +759,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
         )
     _check_image(input, (3, 4), "with possibly 0 batch size and other non-zero dimensions for input")
     _floats_or_bools(input, "im2col_out_cpu")
-    x = input if ndim == 4 else input.unsqueeze(0)
-    h, w = x._data.shape[2:]
+    h, w = input._data.shape[-2:]
     blocks = tuple(
         (n + 2 * p - d * (k - 1) - 1) // s + 1
         for n, k, d, p, s in zip((h, w), kernel, dilation, padding, stride, strict=True)
@@ -770,8 +769,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
             f"Given input with spatial size ({h}, {w}), kernel_size={kernel}, dilation={dilation}, padding={padding}, "
             f"calculated shape of the array of sliding blocks as {blocks}, but its components must be at least one."
         )
-    out = apply(Im2ColBackward0, (x,), *settings, h, w)
-    return out if x is input else out.squeeze(0)
+    return apply(Im2ColBackward0, (input,), *settings, h, w)
 
 
 def _check_columns(shape, size, kernel, dilation, padding, stride):
@@ -811,14 +809,7 @@ def fold(input, output_size, kernel_size, dilation=1, padding=0, stride=1):
     _check_image(input, (2, 3), "for input with possibly 0 batch size and non-zero dimensions for input")
     _check_columns(input._data.shape[-2:], size, *settings)
     _floats_or_bools(input, "col2im_out_cpu")
-    x = input if input._data.ndim == 3 else input.unsqueeze(0)
-    out = apply(
-        Col2ImBackward0,
-        (x,),
-        *settings,
-        size,
-    )
-    return out if x is input else out.squeeze(0)
+    return apply(Col2ImBackward0, (input,), *settings, size)
 
 
 def pad(input, pad, mode="constant", value=None):

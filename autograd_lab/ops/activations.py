@@ -39,7 +39,10 @@ _ZERO = {np.dtype(t): np.zeros((), t) for t in ("f2", "f4", "f8")}  # a Python n
 
 
 class ThresholdBackwardBackward0(Gate):
-    """The VJP of relu and threshold as an operation: h = g where a > t, else 0."""
+    """The VJP of relu and threshold as an operation: h = g where a > t, else 0.
+
+    Math: y = where(b > threshold, a, 0).   VJP: to a: where(b > threshold, g, 0); to b: 0.
+    """
 
     op = "threshold_backward"
     keeps = ("threshold",)
@@ -53,8 +56,8 @@ class ThresholdBackwardBackward0(Gate):
 class ReluBackward0(Rule):
     """Rectifier.
 
-    Math: y = max(a, 0).   VJP: g where y > 0, so 0 at 0.   Shapes: elementwise.   Saves: the result.
-    PyTorch: torch.relu
+    Math: y = maximum(a, 0).   VJP: where(y > 0, g, 0).   So 0 at 0.
+    Shapes: elementwise.   Saves: the result. PyTorch: torch.relu
     """
 
     saves = ("result",)
@@ -76,7 +79,8 @@ class ReluBackward0(Rule):
 class ThresholdBackward0(Rule):
     """A constant in place of what is not above a threshold.
 
-    Math: y = a where a > t, else v.   VJP: g where a > t.   Shapes: elementwise.   Saves: a.   PyTorch: torch.threshold
+    Math: y = where(a > threshold, a, value).   VJP: where(a > threshold, g, 0).
+    Shapes: elementwise.   Saves: a.   PyTorch: torch.threshold
     """
 
     op = "threshold"
@@ -115,7 +119,10 @@ def threshold_(input, threshold, value):
 
 
 class LeakyReluBackwardBackward0(Gate):
-    """The VJP of leaky_relu as an operation: h = g where a > 0, else slope * g."""
+    """The VJP of leaky_relu as an operation: h = g where a > 0, else slope * g.
+
+    Math: y = where(b > 0, a, a * negative_slope).   VJP: to a: where(b > 0, g, g * negative_slope); to b: 0.
+    """
 
     op = "leaky_relu_backward"
     keeps = ("negative_slope",)
@@ -127,8 +134,8 @@ class LeakyReluBackwardBackward0(Gate):
 class LeakyReluBackward0(Rule):
     """Rectifier that lets a little through.
 
-    Math: y = a where a > 0, else slope * a.   VJP: g, or slope * g where a <= 0.   Shapes: elementwise.   Saves: a.
-    PyTorch: torch.nn.functional.leaky_relu
+    Math: y = where(a > 0, a, a * negative_slope).   VJP: where(a > 0, g, g * negative_slope).
+    Shapes: elementwise.   Saves: a. PyTorch: torch.nn.functional.leaky_relu
     """
 
     op = "leaky_relu"
@@ -171,7 +178,10 @@ def leaky_relu_(input, negative_slope=0.01):
 
 
 class HardtanhBackwardBackward0(Gate):
-    """The VJP of hardtanh as an operation: h = g strictly between the limits, else 0."""
+    """The VJP of hardtanh as an operation: h = g strictly between the limits, else 0.
+
+    Math: y = where(min_val < b < max_val, a, 0).   VJP: to a: where(min_val < b < max_val, g, 0); to b: 0.
+    """
 
     op = "hardtanh_backward"
     keeps = ("min_val", "max_val")
@@ -183,8 +193,8 @@ class HardtanhBackwardBackward0(Gate):
 class HardtanhBackward0(Rule):
     """Limits at which the gradient already is zero.
 
-    Math: y = min(max(a, low), high).   VJP: g where low < a < high.   Shapes: elementwise.   Saves: a.
-    PyTorch: torch.nn.functional.hardtanh (and relu6)
+    Math: y = clamp(a, min_val, max_val).   VJP: where(min_val < a < max_val, g, 0).
+    Shapes: elementwise.   Saves: a. PyTorch: torch.nn.functional.hardtanh (and relu6)
     """
 
     op = "hardtanh"
@@ -229,7 +239,10 @@ def relu6(input):
 
 
 class HardsigmoidBackwardBackward0(Gate):
-    """The VJP of hardsigmoid as an operation: h = g / 6 where -3 < a < 3, else 0."""
+    """The VJP of hardsigmoid as an operation: h = g / 6 where -3 < a < 3, else 0.
+
+    Math: y = where(-3 < b < 3, a / 6, 0).   VJP: to a: where(-3 < b < 3, g / 6, 0); to b: 0.
+    """
 
     op = "hardsigmoid_backward"
 
@@ -240,8 +253,8 @@ class HardsigmoidBackwardBackward0(Gate):
 class HardsigmoidBackward0(Rule):
     """The sigmoid's straight cousin.
 
-    Math: y = min(max(a + 3, 0), 6) / 6.   VJP: g / 6 where -3 < a < 3.   Shapes: elementwise.   Saves: a.
-    PyTorch: torch.nn.functional.hardsigmoid
+    Math: y = clamp(a + 3, 0, 6) / 6.   VJP: where(-3 < a < 3, g / 6, 0).
+    Shapes: elementwise.   Saves: a. PyTorch: torch.nn.functional.hardsigmoid
     """
 
     op = "hardsigmoid"
@@ -267,7 +280,9 @@ def hardsigmoid_(input):
 class HardswishBackwardBackward0(Rule):
     """The VJP of hardswish as an operation: h = g * (0, a / 3 + 1 / 2, or 1).
 
-    VJP: to g: the same with gg;  to a: gg * g / 3 where -3 < a < 3.   Shapes: elementwise.   Saves: g, a.
+    Math: y = where(b <= -3, 0, where(b < 3, a * (b / 3 + 0.5), a)).   VJP: to a: where(b <= -3, 0, where(b < 3, g *
+    (b / 3 + 0.5), g)); to b: where(-3 < b < 3, g * a / 3, 0).
+    Shapes: elementwise.   Saves: g, a.
     """
 
     op = "hardswish_backward"
@@ -284,8 +299,8 @@ class HardswishBackwardBackward0(Rule):
 class HardswishBackward0(Rule):
     """a times its hard sigmoid.
 
-    Math: y = a * min(max(a + 3, 0), 6) / 6.   VJP: g * (0, a / 3 + 1 / 2, or 1).   Shapes: elementwise.   Saves: a.
-    PyTorch: torch.nn.functional.hardswish
+    Math: y = a * clamp(a + 3, 0, 6) / 6.   VJP: where(a <= -3, 0, where(a < 3, g * (a / 3 + 0.5), g)).
+    Shapes: elementwise.   Saves: a. PyTorch: torch.nn.functional.hardswish
     """
 
     op = "hardswish"
@@ -309,7 +324,10 @@ def hardswish_(input):
 
 
 class HardshrinkBackwardBackward0(Gate):
-    """The VJP of hardshrink as an operation: h = g where |a| > lambda, else 0."""
+    """The VJP of hardshrink as an operation: h = g where |a| > lambda, else 0.
+
+    Math: y = where(abs(b) > lambd, a, 0).   VJP: to a: where(abs(b) > lambd, g, 0); to b: 0.
+    """
 
     op = "hardshrink_backward"
     keeps = ("lambd",)
@@ -321,8 +339,8 @@ class HardshrinkBackwardBackward0(Gate):
 class HardshrinkBackward0(Rule):
     """Zero in place of what is small.
 
-    Math: y = a where |a| > lambda, else 0.   VJP: g where |a| > lambda.   Shapes: elementwise.   Saves: a.
-    PyTorch: torch.hardshrink
+    Math: y = where(abs(a) > lambd, a, 0).   VJP: where(abs(a) > lambd, g, 0).
+    Shapes: elementwise.   Saves: a. PyTorch: torch.hardshrink
     """
 
     op = "hardshrink"
@@ -344,7 +362,10 @@ def hardshrink(input, lambd=0.5):
 
 
 class SoftshrinkBackwardBackward0(HardshrinkBackwardBackward0):
-    """The VJP of softshrink as an operation: h = g where |a| > lambda, else 0."""
+    """The VJP of softshrink as an operation: h = g where |a| > lambda, else 0.
+
+    Math: y = where(abs(b) > lambd, a, 0).   VJP: to a: where(abs(b) > lambd, g, 0); to b: 0.
+    """
 
     op = "softshrink_backward"
 
@@ -352,9 +373,8 @@ class SoftshrinkBackwardBackward0(HardshrinkBackwardBackward0):
 class SoftshrinkBackward0(Rule):
     """What is small is zero, the rest moves towards zero.
 
-    Math: y = a - lambda * sign(a) where |a| > lambda, else 0.   VJP: g where |a| > lambda.   Shapes: elementwise.
-    Saves: a.
-    PyTorch: torch.nn.functional.softshrink
+    Math: y = where(abs(a) > lambd, a - lambd * sign(a), 0).   VJP: where(abs(a) > lambd, g, 0).
+    Shapes: elementwise. Saves: a. PyTorch: torch.nn.functional.softshrink
     """
 
     op = "softshrink"
@@ -382,7 +402,9 @@ def softshrink(input, lambd=0.5):
 class RreluWithNoiseBackwardBackward0(Rule):
     """The VJP of rrelu as an operation: h = g * noise, or the mean slope's in evaluation.
 
-    VJP: to g: the same with gg;  to a: 0.   Shapes: elementwise.   Saves: a and the noise.
+    Math: y = a * c if training else where(b > 0, a, a * (lower + upper) / 2).   VJP: to a: g * c if training else
+    where(b > 0, g, g * (lower + upper) / 2); to b: 0.
+    Shapes: elementwise.   Saves: a and the noise.
     """
 
     op = "rrelu_with_noise_backward"
@@ -401,7 +423,9 @@ class RreluWithNoiseBackwardBackward0(Rule):
 class RreluWithNoiseBackward0(Rule):
     """A leaky rectifier whose slope is drawn anew for each element; in evaluation, the mean slope.
 
-    Math: y = a where a > 0, else r * a with r between lower and upper.   VJP: g, or g * r where a <= 0.
+    Math: y = a * noise if training else where(a > 0, a, a * (lower + upper) / 2).   VJP: g * noise if training else
+    where(a > 0, g, g * (lower + upper) / 2).   The noise is 1 above zero, and below it a number between lower and
+    upper.
     Shapes: elementwise.   Saves: a and the noise (r, or 1 where a > 0).   PyTorch: torch.rrelu
     """
 
@@ -460,7 +484,11 @@ def rrelu_(input, lower=1 / 8, upper=1 / 3, training=False):
 class EluBackwardBackward0(Rule):
     """The VJP of elu as an operation: h = g * scale, or g * scale * alpha * c * exp(c * a) where a <= 0.
 
-    VJP: to g: the same with gg;  to a: gg * h * c where a < 0, else 0.   Shapes: elementwise.   Saves: g, a.
+    Math: y = a * slope; slope = where(b <= 0, input_scale * (b + alpha * scale) if is_result else input_scale * alpha
+    * scale * exp(b * input_scale), scale).   VJP: to a: g * slope; to b: where(b < 0, g * a * input_scale if
+    is_result else g * a * input_scale * slope, 0); slope = where(b <= 0, input_scale * (b + alpha * scale) if
+    is_result else input_scale * alpha * scale * exp(b * input_scale), scale).
+    Shapes: elementwise.   Saves: g, a.
     """
 
     op = "elu_backward"
@@ -484,8 +512,8 @@ class EluBackwardBackward0(Rule):
 class EluBackward0(Rule):
     """Exponential below zero, straight above.
 
-    Math: y = scale * (a where a > 0, else alpha * (exp(c * a) - 1)).
-    VJP: g * scale, or g * scale * alpha * c * exp(c * a).
+    Math: y = scale * where(a > 0, a, alpha * (exp(a * input_scale) - 1)).   VJP: g * scale * where(a > 0, 1, alpha *
+    input_scale * exp(a * input_scale)).
     Shapes: elementwise.   Saves: a.   PyTorch: torch.nn.functional.elu (and selu)
     """
 
@@ -522,7 +550,8 @@ def _check_slope(alpha):
 class CeluBackward0(EluBackward0):
     """Elu whose slope is 1 on both sides of zero: y = a, or alpha * (exp(a / alpha) - 1).
 
-    VJP: g, or g * exp(a / alpha).   Shapes: elementwise.   Saves: a.   PyTorch: torch.celu
+    Math: y = where(a > 0, a, alpha * (exp(a / alpha) - 1)).   VJP: where(a > 0, g, g * exp(a / alpha)).
+    Shapes: elementwise.   Saves: a.   PyTorch: torch.celu
     """
 
     op = "celu"
@@ -595,7 +624,13 @@ def celu_(input, alpha=1.0):
 class GeluBackwardBackward0(Rule):
     """The VJP of gelu as an operation: h = g * gelu'(a).
 
-    VJP: to g: gg * gelu'(a);  to a: gg * g * gelu''(a).   Shapes: elementwise.   Saves: g, a.
+    Math: y = a * (Phi(b) + b * phi(b)) if approximate == 'none' else a * ((1 + t) / 2 + b / 2 * (1 - t ** 2) * du); t
+    = tanh(sqrt(2 / pi) * (b + 0.044715 * b ** 3)); du = sqrt(2 / pi) * (1 + 3 * 0.044715 * b ** 2).   VJP: to a: g *
+    (Phi(b) + b * phi(b)) if approximate == 'none' else g * ((1 + t) / 2 + b / 2 * (1 - t ** 2) * du); to b: g * a *
+    phi(b) * (2 - b ** 2) if approximate == 'none' else g * a * (1 - t ** 2) * (du - b * t * du ** 2 + 3 * 0.044715 *
+    sqrt(2 / pi) * b ** 2); t = tanh(sqrt(2 / pi) * (b + 0.044715 * b ** 3)); du = sqrt(2 / pi) * (1 + 3 * 0.044715 *
+    b ** 2).
+    Shapes: elementwise.   Saves: g, a.
     """
 
     op = "gelu_backward"
@@ -621,8 +656,11 @@ class GeluBackwardBackward0(Rule):
 class GeluBackward0(Rule):
     """Gaussian error linear unit: a times the chance that a normal number is below it.
 
-    Math: y = a * Phi(a), Phi(a) = (1 + erf(a / sqrt(2))) / 2; approximate="tanh": Phi by a tanh.
-    VJP: g * (Phi(a) + a * phi(a)).   Shapes: elementwise.   Saves: a.   PyTorch: torch.nn.functional.gelu
+    Math: y = a * Phi(a) if approximate == 'none' else a * (1 + t) / 2; t = tanh(sqrt(2 / pi) * (a + 0.044715 * a **
+    3)).   VJP: g * (Phi(a) + a * phi(a)) if approximate == 'none' else g * ((1 + t) / 2 + a / 2 * (1 - t ** 2) * du);
+    t = tanh(sqrt(2 / pi) * (a + 0.044715 * a ** 3)); du = sqrt(2 / pi) * (1 + 3 * 0.044715 * a ** 2).   Phi(a) is the
+    chance that a normal number is below a, phi its density.
+    Shapes: elementwise.   Saves: a.   PyTorch: torch.nn.functional.gelu
     """
 
     op = "gelu"
@@ -666,8 +704,8 @@ def gelu(input, *, approximate="none"):
 class SiluBackward0(Rule):
     """a times its sigmoid.
 
-    Math: y = a * s, s = sigmoid(a).   VJP: g * s * (1 + a * (1 - s)).   Shapes: elementwise.   Saves: a.
-    PyTorch: torch.nn.functional.silu
+    Math: y = a * sigmoid(a).   VJP: g * s * (1 + a * (1 - s)); s = sigmoid(a).
+    Shapes: elementwise.   Saves: a. PyTorch: torch.nn.functional.silu
     """
 
     op = "silu"
@@ -695,8 +733,8 @@ def silu_(input):
 class MishBackward0(Rule):
     """a times the tanh of its softplus.
 
-    Math: y = a * t, t = tanh(log(1 + exp(a))).   VJP: g * (t + a * sigmoid(a) * (1 - t ** 2)).   Shapes: elementwise.
-    Saves: a.   PyTorch: torch.nn.functional.mish
+    Math: y = a * tanh(log(1 + exp(a))).   VJP: g * (t + a * sigmoid(a) * (1 - t ** 2)); t = tanh(log(1 + exp(a))).
+    Shapes: elementwise. Saves: a.   PyTorch: torch.nn.functional.mish
     """
 
     op = "mish"
@@ -723,8 +761,9 @@ def mish_(input):
 class SoftplusBackwardBackward0(Rule):
     """The VJP of softplus as an operation: h = g * sigmoid(beta * a), or g beyond the threshold.
 
-    VJP: to g: the same with gg;  to a: gg * g * beta * s * (1 - s), 0 beyond the threshold.   Shapes: elementwise.
-    Saves: g, a.
+    Math: y = where(beta * b > threshold, a, a * sigmoid(beta * b)).   VJP: to a: where(beta * b > threshold, g, g *
+    sigmoid(beta * b)); to b: where(beta * b < threshold, g * a * beta * s * (1 - s), 0); s = sigmoid(beta * b).
+    Shapes: elementwise. Saves: g, a.
     """
 
     op = "softplus_backward"
@@ -745,9 +784,9 @@ class SoftplusBackwardBackward0(Rule):
 class SoftplusBackward0(Rule):
     """A smooth rectifier.
 
-    Math: y = log(1 + exp(beta * a)) / beta; beyond the threshold y = a.   VJP: g * sigmoid(beta * a).
-    Shapes: elementwise.
-    Saves: a.   PyTorch: torch.nn.functional.softplus
+    Math: y = where(beta * a > threshold, a, log(1 + exp(beta * a)) / beta).   VJP: where(beta * a > threshold, g, g *
+    sigmoid(beta * a)).
+    Shapes: elementwise. Saves: a.   PyTorch: torch.nn.functional.softplus
     """
 
     op = "softplus"
@@ -770,7 +809,8 @@ def softplus(input, beta=1, threshold=20):
 class LogSigmoidBackwardBackward0(Rule):
     """The VJP of logsigmoid as an operation: h = g * sigmoid(-a).
 
-    VJP: to g: gg * sigmoid(-a);  to a: -gg * g * s * (1 - s).   Shapes: elementwise.   Saves: g, a.
+    Math: y = a * sigmoid(-b).   VJP: to a: g * sigmoid(-b); to b: -g * a * s * (1 - s); s = sigmoid(b).
+    Shapes: elementwise.   Saves: g, a.
     """
 
     op = "log_sigmoid_backward"
@@ -787,9 +827,8 @@ class LogSigmoidBackwardBackward0(Rule):
 class LogSigmoidBackward0(Rule):
     """Logarithm of the sigmoid, exact far out.
 
-    Math: y = min(a, 0) - log(1 + z), z = exp(-|a|).   VJP: g * sigmoid(-a).   Shapes: elementwise.
-    Saves: a, and the buffer z.
-    PyTorch: torch.nn.functional.logsigmoid
+    Math: y = minimum(a, 0) - log(1 + exp(-abs(a))).   VJP: g * sigmoid(-a).
+    Shapes: elementwise. Saves: a, and the buffer z. PyTorch: torch.nn.functional.logsigmoid
     """
 
     layout = rows
@@ -819,7 +858,8 @@ def logsigmoid(input):
 class PreluKernelBackward0(Rule):
     """A leaky rectifier whose slope is learned.
 
-    Math: y = a where a > 0, else w * a.   VJP: to a: g, or g * w where a <= 0;  to w: g * a where a <= 0.
+    Math: y = where(a > 0, a, weight * a).   VJP: to a: where(a > 0, g, g * weight); to weight: where(a > 0, 0, g *
+    a).
     Shapes: w broadcasts.   Saves: a, w.   PyTorch: torch.prelu
     """
 
@@ -836,7 +876,10 @@ class PreluKernelBackward0(Rule):
 class PreluKernelBackwardBackward0(GeneralRule):
     """The VJP of prelu as an operation of two results: (g, or g * w where a <= 0;  g * a where a <= 0).
 
-    VJP from h and k, the gradients of these: to g: h, or h * w + k * a where a <= 0;  to a: k * g and to w: h * g, where a <= 0.
+    Math: y0 = where(b > 0, a, a * c); y1 = where(b > 0, 0, a * b).   VJP: to a: where(b >= 0, g0, g0 * c + g1 * b);
+    to b: where(b >= 0, 0, g1 * a); to c: where(b >= 0, 0, g0 * a).
+
+    VJP from h and k, the gradients of these: to g: h, or h * w + k * a where a < 0;  to a: k * g and to w: h * g, where a < 0.
     Shapes: w broadcasts.   Saves: g, a, w.
     """
 
@@ -850,7 +893,9 @@ class PreluKernelBackwardBackward0(GeneralRule):
 
     def vjp(self, grads, g, x, w):
         h, k = grads
-        positive = both.array_of(x) > 0
+        positive = (
+            both.array_of(x) >= 0
+        )  # here PyTorch counts 0 with the positive numbers, though the operation does not
         to_g = to_x = to_w = None
         if h is not None:
             to_g, to_w = both.where(positive, h, h * w), both.where(positive, 0, h * g)
@@ -858,6 +903,7 @@ class PreluKernelBackwardBackward0(GeneralRule):
         if k is not None:
             to_g = both.plus(to_g, both.where(positive, 0, k * x))
             to_x = both.where(positive, 0, g * k)
+            to_w = both.zeros_like(w) if to_w is None else to_w
         elif h is not None:
             to_x = both.zeros_like(x)
         return to_g, to_x, to_w
@@ -896,7 +942,8 @@ def prelu(input, weight):
 class GluBackward0(Rule):
     """Gated linear unit: one half of a tensor gates the other.
 
-    Math: y = a1 * sigmoid(a2), a1 and a2 the halves along a dim.   VJP: to a1: g * s;  to a2: g * a1 * s * (1 - s).
+    Math: y = chunk(a, 2, dim)[0] * sigmoid(chunk(a, 2, dim)[1]).   VJP: cat([g * s, g * first * s * (1 - s)], dim);
+    first = chunk(a, 2, dim)[0]; s = sigmoid(chunk(a, 2, dim)[1]).
     Shapes: the dim is halved.   Saves: a.   PyTorch: torch.nn.functional.glu
     """
 
@@ -916,8 +963,11 @@ class GluBackward0(Rule):
 class GluBackwardBackward0(Rule):
     """The VJP of glu as an operation: h1 = g * s, h2 = g * a1 * s * (1 - s).
 
-    VJP: to g: gg1 * s + gg2 * a1 * s';  to a1: gg2 * g * s';  to a2: gg1 * g * s' + gg2 * g * a1 * s' * (1 - 2 s), where
-    s' = s * (1 - s).   Shapes: g is half of a.   Saves: g, a.
+    Math: y = cat([a * s, a * first * s * (1 - s)], dim); first = chunk(b, 2, dim)[0]; s = sigmoid(chunk(b, 2,
+    dim)[1]).   VJP: to a: g1 * s + g2 * first * ds; to b: cat([g2 * a * ds, g1 * a * ds + g2 * a * first * ds * (1 -
+    2 * s)], dim); g1 = chunk(g, 2, dim)[0]; g2 = chunk(g, 2, dim)[1]; first = chunk(b, 2, dim)[0]; s =
+    sigmoid(chunk(b, 2, dim)[1]); ds = s * (1 - s).
+    Shapes: g is half of a.   Saves: g, a.
     """
 
     op = "glu_backward"

@@ -33,9 +33,9 @@ from .rule import (
 class AddBackward0(Rule):
     """Sum of two tensors.
 
-    Math: y = a + alpha * b.   VJP: to a: g;  to b: alpha * g (the message is copied).
-    Shapes: a and b broadcast; each gradient is summed back to its operand's shape.
-    Saves: nothing.   PyTorch: torch.add
+    Math: y = a + alpha * b.   VJP: to a: g; to b: alpha * g.   The message is copied.
+    Shapes: a and b broadcast; each gradient is summed back to its operand's shape. Saves: nothing.   PyTorch:
+    torch.add
     """
 
     inputs = ("self", "other")
@@ -57,7 +57,7 @@ class AddBackward0(Rule):
 class SubBackward0(Rule):
     """Difference of two tensors.
 
-    Math: y = a - alpha * b.   VJP: to a: g;  to b: -alpha * g.
+    Math: y = a - alpha * b.   VJP: to a: g; to b: -alpha * g.
     Shapes: as add.   Saves: nothing.   PyTorch: torch.sub
     """
 
@@ -84,9 +84,9 @@ class SubBackward0(Rule):
 class MulBackward0(Rule):
     """Elementwise product.
 
-    Math: y = a * b.   VJP: to a: g * b;  to b: g * a (the factors swap).
-    Shapes: a and b broadcast; each gradient is summed back to its operand's shape.
-    Saves: each factor that the other's gradient needs.   PyTorch: torch.mul
+    Math: y = a * b.   VJP: to a: g * b; to b: g * a.   The factors swap.
+    Shapes: a and b broadcast; each gradient is summed back to its operand's shape. Saves: each factor that the
+    other's gradient needs.   PyTorch: torch.mul
     """
 
     plain_numbers = False
@@ -105,7 +105,7 @@ class MulBackward0(Rule):
 class DivBackward0(Rule):
     """Elementwise quotient.
 
-    Math: y = a / b.   VJP: to a: g / b;  to b: -g * (a / b) / b.
+    Math: y = a / b.   VJP: to a: g / b; to b: -g * (a / b) / b.
     Shapes: as mul.   Saves: b, and a if b wants a gradient.   PyTorch: torch.div
     """
 
@@ -139,7 +139,7 @@ def no_bool_difference(x, y):
 class RsubBackward1(Rule):
     """A number minus a tensor.
 
-    Math: y = c - a.   VJP: -g.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.rsub
+    Math: y = number - alpha * a.   VJP: -alpha * g.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.rsub
     """
 
     op = "rsub"
@@ -159,7 +159,8 @@ class RsubBackward1(Rule):
 class RsubBackward0(Rule):
     """A tensor subtracted from another: rsub(a, b) = b - alpha * a.
 
-    VJP: to a: -alpha * g;  to b: g.   Shapes: broadcast.   Saves: nothing.   PyTorch: torch.rsub
+    Math: y = b - alpha * a.   VJP: to a: -alpha * g; to b: g.
+    Shapes: broadcast.   Saves: nothing.   PyTorch: torch.rsub
     """
 
     op = "rsub"
@@ -212,7 +213,7 @@ class ReciprocalBackward0(Rule):
 class PowBackward0(Rule):
     """A tensor to the power of a number.
 
-    Math: y = a ** n.   VJP: g * n * a ** (n - 1);  zero for n = 0, also at a = 0.
+    Math: y = a ** exponent.   VJP: g * exponent * a ** (exponent - 1) if exponent != 0 else 0.
     Shapes: elementwise.   Saves: a, and the number.   PyTorch: torch.pow
     """
 
@@ -236,8 +237,8 @@ class PowBackward0(Rule):
 class PowBackward1(Rule):
     """A tensor to the power of a tensor.
 
-    Math: y = a ** b.
-    VJP: to a: g * b * a ** (b - 1), zero where b = 0;  to b: g * y * log(a), zero where a = 0 and b >= 0.
+    Math: y = a ** b.   VJP: to a: where(b == 0, 0, g * b * a ** (b - 1)); to b: where((a == 0) and (b >= 0), 0, g * y
+    * log(a)).
     Shapes: broadcast.   Saves: a, b and the result.   PyTorch: torch.pow
     """
 
@@ -261,7 +262,7 @@ class PowBackward1(Rule):
 class PowBackward2(Rule):
     """A number to the power of a tensor.
 
-    Math: y = c ** a.   VJP: g * y * log(c);  zero where c = 0 and a >= 0.
+    Math: y = self ** a.   VJP: where(a >= 0, 0, g * y * log(self)) if self == 0 else g * y * log(self).
     Shapes: elementwise.   Saves: the exponent and the result.   PyTorch: torch.pow
     """
 

@@ -21,11 +21,14 @@ from .scalars import times
 class ScaledDotProductFlashAttentionForCpuBackward0(GeneralRule):
     """Attention of a batch of heads in one node.
 
-    Math: s = scale q k^T + mask, P = softmax(s), y = P v.
-    VJP: to v: P^T g; with h = P (g v^T - sum of g y along each row), to q: scale h k, to k: scale h^T q.
-    Shapes: q (n, heads, L, d), k and v (n, heads, S, d), mask (L, S) or broadcasting to the scores -> (n, heads, L, d).
-    Saves: q, k, v, the mask, the result, the logsumexp of the scores: P is computed again, not kept.
-    PyTorch: torch.nn.functional.scaled_dot_product_attention
+    Math: y = P @ value; P = softmax(s + (causal(s) if is_causal else 0), dim=-1) if attn_mask is None else safe_softmax(s +
+    attn_mask + (causal(s) if is_causal else 0), dim=-1); s = query @ key.T * r; r = 1 / sqrt(size(query, -1)) if scale is None
+    else scale.
+    VJP: to value: P.T @ g; to query: h @ key * r; to key: h.T @ query * r; h = P * (g @ value.T - sum(g * y, dim=-1,
+    keepdim=True)). With `safe_softmax` a query that may look nowhere gets zeros.
+    Shapes: q (n, heads, L, d), k and v (n, heads, S, d), mask (L, S) or broadcasting to the scores -> (n, heads, L, d).   Saves:
+    q, k, v, the mask, the result, the logsumexp of the scores: P is computed again, not kept.   PyTorch:
+    torch.nn.functional.scaled_dot_product_attention
     """
 
     op = "_scaled_dot_product_flash_attention_for_cpu"

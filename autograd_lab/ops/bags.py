@@ -14,12 +14,19 @@ SUM, MEAN, MAX = 0, 1, 2
 class EmbeddingBagBackward0(GeneralRule):
     """Rows of a table, added up, averaged or compared within each bag.
 
-    Math: y[b] = sum over the i in bag b of p[i] * w[index[i]], or their mean, or the largest in each column.
-    VJP: to w: row index[i] gets p[i] * g[bag of i] (over the size of the bag for a mean; for max each g[b, j] goes
-    to the row that won); to p: <g[bag of i], w[index[i]]>. The padding row, and an empty bag, get and give none.
-    Shapes: w (rows, d), index (n,), p (n,), offsets (bags,) -> (bags, d).
-    Saves: the indices, the bag of each, the sizes of the bags, the winning rows; w and p if p is given.
-    PyTorch: torch.nn.functional.embedding_bag
+    Math: y = embedding_bag(indices, weight, starts, mode='sum' if mode == 0 else 'mean' if mode == 1 else 'max',
+    per_sample_weights=per_sample_weights, padding_idx=padding_idx if padding_idx >= 0 else None).
+    VJP: to weight: scatter_add(zeros_like(weight), 0, bag_winners(weight, indices, starts, padding_idx=padding_idx if padding_idx
+    >= 0 else None), unsqueeze(n > 0, -1) * g) if mode == 2 else index_add(zeros_like(weight), 0, indices, G[bags] * p); to
+    per_sample_weights: sum(g[bags] * weight[indices], -1) * (indices != padding_idx if padding_idx >= 0 else 1); G = g /
+    unsqueeze(maximum(n, 1), -1) if mode == 1 else g; bags = bag_of(indices, starts); n = bag_sizes(indices, starts,
+    padding_idx=padding_idx if padding_idx >= 0 else None); p = 1 if padding_idx < 0 and per_sample_weights is None and not
+    scale_grad_by_freq else unsqueeze(k * m, -1); k = 1 if padding_idx < 0 and per_sample_weights is not None else indices !=
+    padding_idx; m = 1 / bincount(indices)[indices] if scale_grad_by_freq else 1 if per_sample_weights is None else
+    per_sample_weights; starts = offsets[:size(y, 0)] if size(offsets, 0) > size(y, 0) else offsets. The padding row, and an empty
+    bag, get and give nothing.
+    Shapes: w (rows, d), index (n,), p (n,), offsets (bags,) -> (bags, d).   Saves: the indices, the bag of each, the sizes of the
+    bags, the winning rows; w and p if p is given.   PyTorch: torch.nn.functional.embedding_bag
     """
 
     op = "_embedding_bag"

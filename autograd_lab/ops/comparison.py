@@ -34,7 +34,10 @@ def constant_result(inputs, array, op):
 
 
 class NoDerivative(Rule, name="NotImplemented"):
-    """An operation PyTorch has no derivative for: it can be computed, but backward through it is an error."""
+    """An operation PyTorch has no derivative for: it can be computed, but backward through it is an error.
+
+    Math: y = what the operation gives.   VJP: to a, b, c, d: nothing.
+    """
 
     def name(self):
         return "torch::autograd::NotImplemented"
@@ -107,7 +110,7 @@ def fitting(fn, *arrays):
         raise broadcast_error(arrays) from None
 
 
-def compare(name, fn, *aliases):
+def compare(name, sign, fn, *aliases):
     """Make the function, the method and the in-place method of a comparison."""
 
     def call(input, other):
@@ -117,7 +120,10 @@ def compare(name, fn, *aliases):
         return constant_result((input, other), fitting(fn, x, y), name)
 
     class WithNumber(Rule, name=name.capitalize() + "Backward0"):
-        """A comparison with a number, written over the operand: the new values do not move with the old ones. VJP: 0."""
+        __doc__ = f"""A comparison with a number, written over the operand: the new values do not move with the old ones.
+
+        Math: y = a {sign} number.   VJP: 0.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.Tensor.{name}_
+        """
 
         op = name
 
@@ -128,7 +134,10 @@ def compare(name, fn, *aliases):
             return both.zeros_like(g)
 
     class Comparison(Rule, name=name.capitalize() + "Backward1"):
-        """A comparison written over one of its operands. VJP: 0."""
+        __doc__ = f"""A comparison written over one of its operands.
+
+        Math: y = a {sign} b.   VJP: to a: 0; to b: 0.   Shapes: broadcast.   Saves: nothing.   PyTorch: torch.Tensor.{name}_
+        """
 
         op = name
         inputs = ("self", "other")
@@ -180,12 +189,12 @@ def _with_arrays(compared):
 
 
 METHODS.update(
-    __eq__=_with_arrays(compare("eq", operator.eq)),
-    __ne__=compare("ne", operator.ne, "not_equal"),
-    __lt__=compare("lt", operator.lt, "less"),
-    __le__=compare("le", operator.le, "less_equal"),
-    __gt__=compare("gt", operator.gt, "greater"),
-    __ge__=compare("ge", operator.ge, "greater_equal"),
+    __eq__=_with_arrays(compare("eq", "==", operator.eq)),
+    __ne__=compare("ne", "!=", operator.ne, "not_equal"),
+    __lt__=compare("lt", "<", operator.lt, "less"),
+    __le__=compare("le", "<=", operator.le, "less_equal"),
+    __gt__=compare("gt", ">", operator.gt, "greater"),
+    __ge__=compare("ge", ">=", operator.ge, "greater_equal"),
 )
 
 

@@ -63,8 +63,7 @@ def contiguous(self, memory_format=None):
 class ToCopyBackward0(Rule):
     """A copy in another number type or another order in memory.
 
-    Math: y = a, rounded to the new type.   VJP: g in the old type.   Shapes: the same.   Saves: nothing.
-    PyTorch: torch.Tensor.to
+    Math: y = a.   VJP: g. Both are rounded to the type they get.   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.to
     """
 
     widens = False
@@ -197,9 +196,8 @@ def type_(self, dtype=None):
 class CopyBackwards(Rule):
     """One tensor overwritten with another.
 
-    Math: a := b.   VJP: to a: zero;  to b: g, summed over what was broadcast.   Shapes: b broadcasts to a.
-    Saves: nothing.
-    PyTorch: torch.Tensor.copy_
+    Math: y = expand(b, shape(a)).   VJP: to a: 0; to b: g.
+    Shapes: b broadcasts to a.   Saves: nothing.   PyTorch: torch.Tensor.copy_
     """
 
     op = "copy"
@@ -240,7 +238,7 @@ def copy_(self, src, non_blocking=False):
 class FillBackward0(Rule):
     """All elements set to one number.
 
-    Math: y = c.   VJP: zero.   Shapes: the same.   Saves: nothing.   PyTorch: torch.fill
+    Math: y = value.   VJP: 0.   Shapes: the same.   Saves: nothing.   PyTorch: torch.fill
     """
 
     op = "fill"
@@ -257,8 +255,7 @@ class FillBackward0(Rule):
 class FillBackward1(Rule):
     """All elements set to a 0-d tensor.
 
-    Math: y = c.   VJP: to the tensor: zero;  to c: the sum of g.   Shapes: c is 0-d.   Saves: nothing.
-    PyTorch: torch.fill
+    Math: y = expand(b, shape(a)).   VJP: to a: 0; to b: sum(g).   Shapes: c is 0-d.   Saves: nothing.   PyTorch: torch.fill
     """
 
     op = "fill"
@@ -274,21 +271,21 @@ class FillBackward1(Rule):
 class FillBackward2(FillBackward0):
     """The in-place form of FillBackward0.
 
-    Math, VJP, Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.fill_
+    Math: y = value.   VJP: 0.   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.fill_
     """
 
 
 class FillBackward3(FillBackward1):
     """The in-place form of FillBackward1.
 
-    Math, VJP, Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.fill_
+    Math: y = expand(b, shape(a)).   VJP: to a: 0; to b: sum(g).   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.fill_
     """
 
 
 class ZeroBackward0(FillBackward0):
     """All elements set to zero, in place.
 
-    Math: a := 0.   VJP: zero.   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.zero_
+    Math: y = 0.   VJP: 0.   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.zero_
     """
 
     op = "zero"

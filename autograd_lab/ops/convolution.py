@@ -132,10 +132,13 @@ class How(NamedTuple):
 class ConvolutionBackward0(GeneralRule):
     """Convolution: a small weight slid over the input.
 
-    Math: y[o, i] = b[o] + sum over c, k of w[o, c, k] x[c, i stride + k dilation - padding].
-    VJP: to x: every window gets w times its g, overlaps add up;  to w: the sum of windows times g;  to b: g summed.
-    Shapes: x (n, c, *size), w (o, c / groups, *kernel), b (o,) -> (n, o, *out).   Saves: x and w.   PyTorch:
-    torch.conv2d
+    Math: y = z if bias is None else z + reshape(bias, (-1,) + (1,) * (ndim(y) - 2)); z = conv(input, weight, stride=stride,
+    padding=padding, dilation=dilation, groups=groups).
+    VJP: to input: conv_input(shape(input), weight, g, stride=stride, padding=padding, dilation=dilation, groups=groups); to
+    weight: conv_weight(input, shape(weight), g, stride=stride, padding=padding, dilation=dilation, groups=groups); to bias:
+    sum(reshape(g, (size(y, 0), size(y, 1), -1)), (0, 2)). To the input every window gets the weight times its g; the weight gets
+    the sum of the windows, each times its g.
+    Shapes: x (n, c, *size), w (o, c / groups, *kernel), b (o,) -> (n, o, *out).   Saves: x and w.   PyTorch: torch.conv2d
     """
 
     layout = channels
@@ -154,8 +157,11 @@ class ConvolutionBackward0(GeneralRule):
 class ConvTransposeBackward0(ConvolutionBackward0, name="ConvolutionBackward0"):
     """Transposed convolution: the map that sends a convolution's gradient to its input, used as a layer.
 
-    Math: y[o, i stride + k dilation - padding] = b[o] + sum over c, i, k of x[c, i] w[c, o, k].
-    VJP: to x: a convolution of g with w;  to w: as convolution, x and g swapped;  to b: g summed.
+    Math: y = z if bias is None else z + reshape(bias, (-1,) + (1,) * (ndim(y) - 2)); z = conv_transpose(input, weight,
+    stride=stride, padding=padding, dilation=dilation, groups=groups, output_padding=output_padding).
+    VJP: to input: conv(g, weight, stride=stride, padding=padding, dilation=dilation, groups=groups); to weight: conv_weight(g,
+    shape(weight), input, stride=stride, padding=padding, dilation=dilation, groups=groups); to bias: sum(reshape(g, (size(y, 0),
+    size(y, 1), -1)), (0, 2)). It is what a convolution sends to its input, so a convolution takes the gradient back.
     Shapes: x (n, c, *size), w (c, o / groups, *kernel), b (o,).   Saves: x and w.   PyTorch: torch.conv_transpose2d
     """
 
@@ -180,9 +186,22 @@ def _biased(out, b):
 class ConvolutionBackwardBackward0(GeneralRule):
     """The VJP of a convolution, or of a transposed one, as an operation of three results.
 
-    Math: (g sent to x, g sent to w, g summed).   VJP: from gradients a, c, d of these to g: conv(a, w) + conv(x, c) + d;
-    to x: g sent through c;  to w: g sent to the weight of a convolution of a. Transposed, what conv does and what is sent to its
-    input change places, and so do input and result.   Shapes: those of g, x and w.   Saves: all three.
+    Math: y0 = conv(grad_output, weight, stride=stride, padding=padding, dilation=dilation, groups=groups) if transposed else
+    conv_input(shape(input), weight, grad_output, stride=stride, padding=padding, dilation=dilation, groups=groups); y1 =
+    conv_weight(grad_output, shape(weight), input, stride=stride, padding=padding, dilation=dilation, groups=groups) if transposed
+    else conv_weight(input, shape(weight), grad_output, stride=stride, padding=padding, dilation=dilation, groups=groups); y2 =
+    sum(reshape(grad_output, (size(grad_output, 0), size(grad_output, 1), -1)), (0, 2)).
+    VJP: to grad_output: of_x + of_w + of_b; to input: nothing if numel(y1) == 0 else conv(grad_output, g1, stride=stride,
+    padding=padding, dilation=dilation, groups=groups) if transposed else conv_input(shape(input), g1, grad_output, stride=stride,
+    padding=padding, dilation=dilation, groups=groups); to weight: nothing if numel(y0) == 0 else conv_weight(grad_output,
+    shape(weight), g0, stride=stride, padding=padding, dilation=dilation, groups=groups) if transposed else conv_weight(g0,
+    shape(weight), grad_output, stride=stride, padding=padding, dilation=dilation, groups=groups); of_x = 0 if numel(y0) == 0 else
+    conv_input(shape(grad_output), weight, g0, stride=stride, padding=padding, dilation=dilation, groups=groups) if transposed
+    else conv(g0, weight, stride=stride, padding=padding, dilation=dilation, groups=groups); of_w = 0 if numel(y1) == 0 else
+    conv_input(shape(grad_output), g1, input, stride=stride, padding=padding, dilation=dilation, groups=groups) if transposed else
+    conv(input, g1, stride=stride, padding=padding, dilation=dilation, groups=groups); of_b = 0 if numel(y2) == 0 else reshape(g2,
+    (-1,) + (1,) * (ndim(input) - 2)).
+    Shapes: those of g, x and w.   Saves: all three.
     """
 
     op = "convolution_backward"
@@ -230,7 +249,12 @@ def _map(rule, a, b, how):
 
 
 class _Conv(GeneralRule, name="ConvolutionBackward0"):
-    """A convolution inside the gradient of a gradient."""
+    """A convolution inside the gradient of a gradient.
+
+    Math: y = conv(input, weight, stride=how[3], padding=how[4], dilation=how[5], groups=how[6]).
+    VJP: to input: conv_input(shape(input), weight, g, stride=how[3], padding=how[4], dilation=how[5], groups=how[6]); to weight:
+    conv_weight(input, shape(weight), g, stride=how[3], padding=how[4], dilation=how[5], groups=how[6]).
+    """
 
     inputs, saves = ("input", "weight", "bias"), ("input", "weight")
 
@@ -242,7 +266,12 @@ class _Conv(GeneralRule, name="ConvolutionBackward0"):
 
 
 class _ToInput(GeneralRule, name="ConvolutionBackward0"):
-    """What a convolution sends to its input, as an operation of its own."""
+    """What a convolution sends to its input, as an operation of its own.
+
+    Math: y = conv_input(shape(y), weight, grad, stride=how[3], padding=how[4], dilation=how[5], groups=how[6]).
+    VJP: to grad: conv(g, weight, stride=how[3], padding=how[4], dilation=how[5], groups=how[6]); to weight: conv_weight(g,
+    shape(weight), grad, stride=how[3], padding=how[4], dilation=how[5], groups=how[6]).
+    """
 
     inputs, saves = ("grad", "weight", "bias"), ("grad", "weight")
 
@@ -254,7 +283,12 @@ class _ToInput(GeneralRule, name="ConvolutionBackward0"):
 
 
 class _ToWeight(GeneralRule, name="ConvolutionBackward0"):
-    """What a convolution sends to its weight, as an operation of its own."""
+    """What a convolution sends to its weight, as an operation of its own.
+
+    Math: y = conv_weight(input, shape(y), grad, stride=how[3], padding=how[4], dilation=how[5], groups=how[6]).
+    VJP: to grad: conv(input, g, stride=how[3], padding=how[4], dilation=how[5], groups=how[6]); to input:
+    conv_input(shape(input), g, grad, stride=how[3], padding=how[4], dilation=how[5], groups=how[6]).
+    """
 
     inputs, saves = ("grad", "input", "bias"), ("grad", "input")
 
@@ -519,8 +553,10 @@ def _check_conv(x, w, b, stride, padding, dilation, groups):
 class Im2ColBackward0(Rule):
     """Every window of an image as a column.
 
-    Math: y[n, (c, k), i] = x[n, c, i stride + k dilation - padding].   VJP: each column added back to its window.
-    Shapes: (n, c, h, w) -> (n, c * kernel, windows).   Saves: nothing.   PyTorch: torch.nn.functional.unfold
+    Math: y = im2col(a, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride).
+    VJP: col2im(g, (size(a, -2), size(a, -1)), kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride). Each
+    column is added back to its window.
+    Shapes: (n, c, h, w) or (c, h, w) -> (n, c * kernel, windows).   Saves: nothing.   PyTorch: torch.nn.functional.unfold
     """
 
     inputs = ("self",)
@@ -534,9 +570,9 @@ class Im2ColBackward0(Rule):
     )
 
     def forward(x, kernel, dilation, padding, stride, h, w):
-        columns = windows(_padded(x, padding), kernel, stride, dilation)
-        n, c, *_ = x.shape
-        return columns.reshape(n, c * math.prod(kernel), math.prod(columns.shape[-2:]))
+        c = x.shape[-3]
+        columns = windows(_padded(x.reshape(-1, c, h, w), padding), kernel, stride, dilation)
+        return columns.reshape(*x.shape[:-3], c * math.prod(kernel), math.prod(columns.shape[-2:]))
 
     def vjp(self, g):
         kernel, dilation, padding, stride, h, w = self.args
@@ -546,8 +582,9 @@ class Im2ColBackward0(Rule):
 class Col2ImBackward0(Rule):
     """Columns put back as an image, overlaps added: the adjoint of unfold.
 
-    VJP: unfold of g.   Shapes: (n, c * kernel, windows) -> (n, c, h, w).   Saves: nothing.
-    PyTorch: torch.nn.functional.fold
+    Math: y = col2im(a, size, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride).
+    VJP: im2col(g, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride).
+    Shapes: (n, c * kernel, windows) -> (n, c, h, w), or both without n.   Saves: nothing.   PyTorch: torch.nn.functional.fold
     """
 
     inputs = ("self",)
@@ -558,10 +595,10 @@ class Col2ImBackward0(Rule):
             (s + 2 * p - d * (k - 1) - 1) // t + 1
             for s, p, d, k, t in zip(size, padding, dilation, kernel, stride, strict=True)
         ]
-        n, rows, _ = columns.shape
-        pieces = columns.reshape(n, rows // math.prod(kernel), *kernel, *out)
+        c = columns.shape[-2] // math.prod(kernel)
+        pieces = columns.reshape(-1, c, *kernel, *out)
         whole = unwindow(pieces, [s + 2 * p for s, p in zip(size, padding, strict=True)], stride, dilation)
-        return _crop(whole, padding)
+        return _crop(whole, padding).reshape(*columns.shape[:-2], c, *size)
 
     def vjp(self, g):
         kernel, dilation, padding, stride, (h, w) = self.args
@@ -571,7 +608,7 @@ class Col2ImBackward0(Rule):
 class PixelShuffleBackward0(Rule):
     """Channels spread over the image: r x r channels become one that is r times as wide and high.
 
-    Math: y[c, h r + i, w r + j] = x[c r^2 + i r + j, h, w].   VJP: pixel_unshuffle of g.
+    Math: y = pixel_shuffle(a, upscale_factor).   VJP: pixel_unshuffle(g, upscale_factor).
     Shapes: (..., c r^2, h, w) -> (..., c, h r, w r).   Saves: nothing.   PyTorch: torch.nn.functional.pixel_shuffle
     """
 
@@ -592,7 +629,8 @@ class PixelShuffleBackward0(Rule):
 class PixelUnshuffleBackward0(Rule):
     """The opposite of PixelShuffle.
 
-    VJP: pixel_shuffle of g.   Saves: nothing.   PyTorch: torch.nn.functional.pixel_unshuffle
+    Math: y = pixel_unshuffle(a, downscale_factor).   VJP: pixel_shuffle(g, downscale_factor).
+    Saves: nothing.   PyTorch: torch.nn.functional.pixel_unshuffle
     """
 
     layout = channels
@@ -612,8 +650,9 @@ class PixelUnshuffleBackward0(Rule):
 class ChannelShuffleBackward0(Rule):
     """The channels dealt out anew: one of each group in turn.
 
-    Math: channel i of group k goes to place i * groups + k.   VJP: g dealt back.   Shapes: (n, c, *) unchanged.
-    Saves: nothing.   PyTorch: torch.nn.functional.channel_shuffle
+    Math: y = channel_shuffle(a, groups).
+    VJP: channel_shuffle(g, size(a, 1) // groups). Channel i of group k goes to place i * groups + k, and back.
+    Shapes: (n, c, *) unchanged.   Saves: nothing.   PyTorch: torch.nn.functional.channel_shuffle
     """
 
     layout = channels
@@ -633,9 +672,8 @@ class ChannelShuffleBackward0(Rule):
 class ConstantPadNdBackward0(Rule):
     """A border of a constant around the last dims; a negative width cuts off.
 
-    VJP: g with the border cut off (the same operation, widths negated).   Shapes: each padded dim grows by
-    both widths.
-    Saves: nothing.   PyTorch: torch.nn.functional.pad
+    Math: y = pad(a, pad, value).   VJP: pad(g, negative(pad)). A negative width cuts off, so the border is cut off again.
+    Shapes: each padded dim grows by both widths.   Saves: nothing.   PyTorch: torch.nn.functional.pad
     """
 
     layout = channels
@@ -668,18 +706,20 @@ def pad_constant(input, pad, value=0):
 class _Unpadded(Rule):
     """The gradient of such a border: each g added to the element its value was copied from.
 
-    VJP: gg with the same border.
+    Math: y = put(zeros_like(self), origins, grad_output, accumulate=True); origins = pad(reshape(arange(numel(self)),
+    shape(self)), padding, mode='MODE').
+    VJP: to grad_output: pad(g, padding, mode='MODE'); to self: 0.
     """
 
     inputs = ("grad_output", "self")
-    keeps = ("where", "self_sym_sizes")
+    keeps = ("padding", "places", "self_sym_sizes")
 
-    def forward(g, x, where, *_):
-        return both.brought_back(g, where, x.shape)
+    def forward(g, x, _padding, places, *_):
+        return both.brought_back(g, places, x.shape)
 
     def vjp(self, h):
-        where, shape = self.args
-        return both.taken(h, where), both.zeros(shape, h)
+        padding, places, shape = self.args
+        return both.run(self.border, (h,), padding, places), both.zeros(shape, h)
 
 
 class _ByPlace(Rule):
@@ -707,14 +747,16 @@ class _ByPlace(Rule):
         return x.reshape(-1)[where]
 
     def vjp(self, g, x):
-        return both.run(self.gradient, (g, x), self.args[1])
+        return both.run(self.gradient, (g, x), *self.args)
 
 
 class ReflectionPad1DBackward0(_ByPlace):
     """A border mirrored from the inside.
 
-    VJP: each g is added to the element its value was copied from.   Shapes: each padded dim grows by both widths.
-    Saves: the input.   PyTorch: torch.nn.functional.pad(mode="reflect")
+    Math: y = pad(a, padding, mode='reflect').
+    VJP: put(zeros_like(a), origins, g, accumulate=True); origins = pad(reshape(arange(numel(a)), shape(a)), padding,
+    mode='reflect'). Each g is added to the element its value was copied from.
+    Shapes: each padded dim grows by both widths.   Saves: the input.   PyTorch: torch.nn.functional.pad(mode="reflect")
     """
 
     layout = channels
@@ -727,19 +769,22 @@ class ReflectionPad1DBackward0(_ByPlace):
 class ReplicationPad1DBackward0(_ByPlace):
     """A border that repeats the outermost element.
 
-    VJP: each g is added to the element its value was copied from.   Shapes: each padded dim grows by both widths.
-    Saves: the input.   PyTorch: torch.nn.functional.pad(mode="replicate")
+    Math: y = pad(a, padding, mode='replicate').
+    VJP: put(zeros_like(a), origins, g, accumulate=True); origins = pad(reshape(arange(numel(a)), shape(a)), padding,
+    mode='replicate'). Each g is added to the element its value was copied from.
+    Shapes: each padded dim grows by both widths.   Saves: the input.   PyTorch: torch.nn.functional.pad(mode="replicate")
     """
 
     layout = channels
     inputs = saves = ("self",)
 
 
-def _with_gradient(rule):
+def _with_gradient(rule, mode):
     """Give a border's rule the rule of its gradient, under PyTorch's name."""
     name = rule.__name__.replace("Backward0", "BackwardBackward0")
     body = {
-        "__doc__": _Unpadded.__doc__,
+        "__doc__": _Unpadded.__doc__.replace("MODE", mode),
+        "border": rule,
         "inputs": _Unpadded.inputs,
         "keeps": _Unpadded.keeps,
         "forward": _Unpadded.forward,
@@ -753,8 +798,8 @@ for (_mode, _), _rule in list(_BORDERS.items()):
     for _nd in (2, 3):
         _name = _rule.__name__.replace("1D", f"{_nd}D")
         _body = {"__doc__": _rule.__doc__, "inputs": ("self",), "saves": ("self",)}
-        _BORDERS[_mode, _nd] = _with_gradient(type(_name, (_rule,), _body))
-    _with_gradient(_rule)
+        _BORDERS[_mode, _nd] = _with_gradient(type(_name, (_rule,), _body), _mode)
+    _with_gradient(_rule, _mode)
 
 
 _SCALES = {1: ("scales",), 2: ("scales_h", "scales_w"), 3: ("scales_d", "scales_h", "scales_w")}
@@ -783,16 +828,18 @@ def _shown_by(n, *more):
 class UpsampleNearestBackward0(_Resized):
     """Every place of a larger image copies the nearest element of the input.
 
-    VJP: each g is added to the element its value was copied from.   Shapes: (n, c, *size) -> (n, c, *out).
-    Saves: nothing.
-    PyTorch: torch.nn.functional.interpolate
+    Math: y = interpolate(a, shown[0], scale_factor=None if shown[1] is None else shown[1:-1], mode='MODE').
+    VJP: put(zeros_like(a), origins, g, accumulate=True); origins = interpolate(reshape(arange(numel(a)), shape(a)), shown[0],
+    scale_factor=None if shown[1] is None else shown[1:-1], mode='MODE'). Each g is added to the element its value was copied
+    from.
+    Shapes: (n, c, *size) -> (n, c, *out).   Saves: nothing.   PyTorch: torch.nn.functional.interpolate
     """
 
     layout = channels
     inputs = ("self",)
 
-    def forward(x, where, shown):
-        return x.reshape(-1)[where]
+    def forward(x, places, shown):
+        return x.reshape(-1)[places]
 
     @classmethod
     def run(cls, input, size, factors=None, exact=False):
@@ -817,36 +864,43 @@ class UpsampleNearestBackward0(_Resized):
 class _NearestGradient(_Resized):
     """The gradient of such a copy, as an operation: each g added to the element its value was copied from.
 
-    VJP: gg copied to the same places.
+    Math: y = put(zeros(shape(y)), origins, a, accumulate=True); origins = interpolate(reshape(arange(numel(y)), shape(y)),
+    shown[0], scale_factor=None if shown[1] is None else shown[1:-1], mode='MODE').
+    VJP: interpolate(g, shown[0], scale_factor=None if shown[1] is None else shown[1:-1], mode='MODE').
     """
 
     inputs = ("grad_output",)
 
-    def forward(g, where, shown):
-        return both.brought_back(g, where, shown[-1])
+    def forward(g, places, shown):
+        return both.brought_back(g, places, shown[-1])
 
     def vjp(self, h):
-        return both.taken(h, self.args[0])
+        return both.run(self.resizing, (h,), *self.args)
 
 
-def _nearest(name):
+def _nearest(name, mode):
     """The rules of nearest neighbours for 1 to 3 dims, each with that of its gradient."""
+    doc, doc_of_gradient = (
+        rule.__doc__.replace("MODE", mode) for rule in (UpsampleNearestBackward0, _NearestGradient)
+    )
     rules = {}
     for n in (1, 2, 3):
         shows, of_gradient = _shown_by(n)
-        own = {"__doc__": UpsampleNearestBackward0.__doc__, "inputs": ("self",), "shows": shows}
+        own = {"__doc__": doc, "inputs": ("self",), "shows": shows}
         rules[n] = type(f"{name}{n}DBackward0", (UpsampleNearestBackward0,), own)
         own = {
-            "__doc__": _NearestGradient.__doc__,
+            "__doc__": doc_of_gradient,
             "inputs": ("grad_output",),
             "shows": of_gradient,
             "forward": _NearestGradient.forward,
         }
         rules[n].gradient = type(f"{name}{n}DBackwardBackward0", (_NearestGradient,), own)
+        rules[n].gradient.resizing = rules[n]
     return rules
 
 
-_UPSAMPLE, _UPSAMPLE_EXACT = _nearest("UpsampleNearest"), _nearest("UpsampleNearestExact")
+_UPSAMPLE = _nearest("UpsampleNearest", "nearest")
+_UPSAMPLE_EXACT = _nearest("UpsampleNearestExact", "nearest-exact")
 
 
 def linear_weights(n, m, factor, align_corners, dtype):
@@ -925,8 +979,13 @@ def _resampled(x, matrices):
 class UpsampleLinearBackward0(_Resized):
     """Another size by interpolation: every place of the result is a weighted sum of a few of the input's.
 
-    Math: y = M1 x M2^T, a matrix of weights for each spatial dim.   VJP: M1^T g M2.   Shapes: (n, c, *size) -> (n, c, *out).
-    Saves: nothing.   PyTorch: torch.nn.functional.interpolate
+    Math: y = a @ W0.T if ndim(a) == 3 else W0 @ a @ W1.T if ndim(a) == 4 else einsum('...ijk,li,mj,nk->...lmn', a, W0, W1, W2);
+    W0 = resizing(size(a, 2), size(y, 2), scale_factor=shown[1], mode='MODE', align_corners=shown[-2]); W1 = resizing(size(a, 3),
+    size(y, 3), scale_factor=shown[2], mode='MODE', align_corners=shown[-2]); W2 = resizing(size(a, 4), size(y, 4),
+    scale_factor=shown[3], mode='MODE', align_corners=shown[-2]).
+    VJP: g @ W0 if ndim(a) == 3 else W0.T @ g @ W1 if ndim(a) == 4 else einsum('...lmn,li,mj,nk->...ijk', g, W0, W1, W2). For each
+    spatial dim there is a matrix of weights, `resizing`, that makes the new size of the old one.
+    Shapes: (n, c, *size) -> (n, c, *out).   Saves: nothing.   PyTorch: torch.nn.functional.interpolate
     """
 
     layout = channels
@@ -943,7 +1002,13 @@ class UpsampleLinearBackward0(_Resized):
 class UpsampleLinearBackwardBackward0(_Resized):
     """The gradient of an interpolation: the same with the weights transposed.
 
-    Math: h = M1^T g M2.   VJP: M1 gg M2^T.   Shapes: (n, c, *out) -> (n, c, *size).   Saves: nothing.
+    Math: y = a @ W0 if ndim(a) == 3 else W0.T @ a @ W1 if ndim(a) == 4 else einsum('...lmn,li,mj,nk->...ijk', a, W0, W1, W2); W0
+    = resizing(size(y, 2), size(a, 2), scale_factor=shown[1], mode='MODE', align_corners=shown[-2]); W1 = resizing(size(y, 3),
+    size(a, 3), scale_factor=shown[2], mode='MODE', align_corners=shown[-2]); W2 = resizing(size(y, 4), size(a, 4),
+    scale_factor=shown[3], mode='MODE', align_corners=shown[-2]).
+    VJP: g @ W0.T if ndim(a) == 3 else W0 @ g @ W1.T if ndim(a) == 4 else einsum('...ijk,li,mj,nk->...lmn', g, W0, W1, W2). The
+    matrices are those of the interpolation, transposed.
+    Shapes: (n, c, *out) -> (n, c, *size).   Saves: nothing.
     """
 
     inputs = ("grad_output",)
@@ -953,29 +1018,31 @@ class UpsampleLinearBackwardBackward0(_Resized):
 
     def vjp(self, gg):
         matrices, shown = self.args
-        return both.run(type(self), (gg,), tuple([m.T for m in matrices]), shown)
+        return both.run(self.resizing, (gg,), tuple([m.T for m in matrices]), shown)
 
 
-def _resampling(name, n):
-    doc, back = UpsampleLinearBackward0.__doc__, UpsampleLinearBackwardBackward0
+def _resampling(name, n, mode):
+    back = UpsampleLinearBackwardBackward0
+    doc, doc_of_gradient = (rule.__doc__.replace("MODE", mode) for rule in (UpsampleLinearBackward0, back))
     shows, of_gradient = _shown_by(n, "align_corners")
-    gradient = type(f"{name}BackwardBackward0", (back,), {"__doc__": back.__doc__, "shows": of_gradient})
+    gradient = type(f"{name}BackwardBackward0", (back,), {"__doc__": doc_of_gradient, "shows": of_gradient})
     own = {"__doc__": doc, "gradient": gradient, "shows": shows}
-    return type(f"{name}Backward0", (UpsampleLinearBackward0,), own)
+    gradient.resizing = type(f"{name}Backward0", (UpsampleLinearBackward0,), own)
+    return gradient.resizing
 
 
 RESAMPLING = {
-    "linear": (1, _resampling("UpsampleLinear1D", 1), linear_weights),
-    "bilinear": (2, _resampling("UpsampleBilinear2D", 2), linear_weights),
-    "trilinear": (3, _resampling("UpsampleTrilinear3D", 3), linear_weights),
-    "bicubic": (2, _resampling("UpsampleBicubic2D", 2), cubic_weights),
+    "linear": (1, _resampling("UpsampleLinear1D", 1, "linear"), linear_weights),
+    "bilinear": (2, _resampling("UpsampleBilinear2D", 2, "linear"), linear_weights),
+    "trilinear": (3, _resampling("UpsampleTrilinear3D", 3, "linear"), linear_weights),
+    "bicubic": (2, _resampling("UpsampleBicubic2D", 2, "cubic"), cubic_weights),
 }
 """Each mode's number of spatial dims, its rule, and what makes its weights."""
 
 FILTERED = {
-    "bilinear": (2, _resampling("UpsampleBilinear2DAa", 2), filter_weights(_triangle)),
-    "bicubic": (2, _resampling("UpsampleBicubic2DAa", 2), filter_weights(_cubic)),
-    "lanczos": (2, _resampling("UpsampleLanczos2DAa", 2), filter_weights(_lanczos)),
+    "bilinear": (2, _resampling("UpsampleBilinear2DAa", 2, "linear, antialias"), filter_weights(_triangle)),
+    "bicubic": (2, _resampling("UpsampleBicubic2DAa", 2, "cubic, antialias"), filter_weights(_cubic)),
+    "lanczos": (2, _resampling("UpsampleLanczos2DAa", 2, "lanczos, antialias"), filter_weights(_lanczos)),
 }
 """The same with antialias=True."""
 
@@ -1168,10 +1235,14 @@ def _spread(g, grid, size, orders, *how):
 class GridSampler2DBackward0(Rule):
     """An image read at places between its elements: y is a weighted sum of the neighbors of each place.
 
-    Math: y[n, c, p] = sum over the neighbors i of place p of w_i(grid[n, p]) x[n, c, i].
-    VJP: to x: w_i g added to each neighbor i;  to grid: sum over c of g[n, c, p] x[n, c, i] w_i'(grid[n, p]).
-    Shapes: x (n, c, *size), grid (n, *out, dims) -> (n, c, *out).   Saves: x and the grid.
-    PyTorch: torch.nn.functional.grid_sample
+    Math: y = reshape(X @ sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners).T, shape(y)); X =
+    reshape(input, (size(input, 0), size(input, 1), -1)).
+    VJP: to input: reshape(G @ sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners), shape(input));
+    to grid: reshape(einsum('ncp,ncs,nkps->npk', G, X, D), shape(grid)); G = reshape(g, (size(input, 0), size(input, 1), -1)); D =
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 1). For each place of the grid
+    `sample_weights` holds how much each element of x counts there, or with a 1 the derivatives of that by the coordinates.
+    Shapes: x (n, c, *size), grid (n, *out, dims) -> (n, c, *out).   Saves: x and the grid.   PyTorch:
+    torch.nn.functional.grid_sample
     """
 
     inputs = saves = ("input", "grid")
@@ -1188,8 +1259,16 @@ class GridSampler2DBackward0(Rule):
 class GridSampler2DBackwardBackward0(GeneralRule):
     """The VJP of grid_sample as an operation of two results: what it sends to x, and to the grid.
 
-    VJP from h and k, the gradients of these: to g: h sampled, and k_j times x sampled with derived weights;  to x: g k_j sent
-    through these weights;  to grid: what the two samplings send there.   Shapes: those of g, x and the grid.   Saves: all three.
+    Math: y0 = reshape(G @ W, shape(input)); y1 = reshape(einsum('ncp,ncs,nkps->npk', G, X, D), shape(grid)); X = reshape(input,
+    (size(input, 0), size(input, 1), -1)); G = reshape(grad_output, (size(input, 0), size(input, 1), -1)); W =
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners); D = sample_weights(grid, shape(input),
+    interpolation_mode, padding_mode, align_corners, 1).
+    VJP: to grad_output: reshape(H @ W.T + einsum('ncs,nkps,npk->ncp', X, D, K), shape(grad_output)); to input: nothing if
+    interpolation_mode == 1 else reshape(einsum('ncp,nkps,npk->ncs', G, D, K), shape(input)); to grid:
+    reshape(einsum('ncp,ncs,nkps->npk', G, H, D) + einsum('ncp,ncs,nklps,npk->npl', G, X, DD, K), shape(grid)); DD =
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 2); H = reshape(g0, (size(input, 0),
+    size(input, 1), -1)); K = reshape(g1, (size(grid, 0), -1, size(grid, -1))).
+    Shapes: those of g, x and the grid.   Saves: all three.
     """
 
     inputs = saves = ("grad_output", "input", "grid")
@@ -1236,8 +1315,12 @@ def _to_grid(rule, g, inputs, orders, how):
 class _Sample(Rule, name="GridSampler2DBackward0"):
     """A sampling with differentiated weights, inside the gradient of a gradient: linear in x.
 
-    Math: y[n, c, p] = sum over i of w_i^(orders)(grid[n, p]) x[n, c, i].
-    VJP: to x: w_i^(orders) g added to each neighbor i;  to grid: sum over c of g times x sampled one order higher.
+    Math: y = reshape(X @ sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 0, orders).T,
+    shape(y)); X = reshape(input, (size(input, 0), size(input, 1), -1)).
+    VJP: to input: nothing if interpolation_mode == 1 and orders[0] + orders[1] + orders[-1] > 0 else reshape(G @
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 0, orders), shape(input)); to grid:
+    reshape(einsum('ncp,ncs,nkps->npk', G, X, D), shape(grid)); G = reshape(g, (size(input, 0), size(input, 1), -1)); D =
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 1, orders).
     Shapes: x (n, c, *size), grid (n, *out, dims) -> (n, c, *out).   Saves: x and the grid.
     """
 
@@ -1261,8 +1344,12 @@ class _Sample(Rule, name="GridSampler2DBackward0"):
 class _ToImage(Rule, name="GridSampler2DBackward0"):
     """What a sampling sends to its image, as an operation of its own: the adjoint of `_Sample`.
 
-    Math: h[n, c, i] = sum over p of w_i^(orders)(grid[n, p]) g[n, c, p].
-    VJP: to g: hh sampled with the same weights;  to grid: sum over c of g times hh sampled one order higher.
+    Math: y = reshape(G @ sample_weights(grid, shape(y), interpolation_mode, padding_mode, align_corners, 0, orders), shape(y)); G
+    = reshape(grad_output, (size(grad_output, 0), size(grad_output, 1), -1)).
+    VJP: to grad_output: reshape(H @ sample_weights(grid, shape(y), interpolation_mode, padding_mode, align_corners, 0, orders).T,
+    shape(grad_output)); to grid: reshape(einsum('ncp,ncs,nkps->npk', G, H, D), shape(grid)); H = reshape(g, (size(grad_output,
+    0), size(grad_output, 1), -1)); D = sample_weights(grid, shape(y), interpolation_mode, padding_mode, align_corners, 1,
+    orders).
     Shapes: g (n, c, *out), grid (n, *out, dims) -> (n, c, *size).   Saves: g and the grid.
     """
 
@@ -1283,10 +1370,14 @@ class _ToImage(Rule, name="GridSampler2DBackward0"):
 class GridSampler3DBackward0(GridSampler2DBackward0):
     """A volume read at places between its elements.
 
-    Math: y[n, c, p] = sum over the neighbors i of place p of w_i(grid[n, p]) x[n, c, i].
-    VJP: to x: w_i g added to each neighbor i;  to grid: sum over c of g[n, c, p] x[n, c, i] w_i'(grid[n, p]).
-    Shapes: x (n, c, d, h, w), grid (n, *out, 3) -> (n, c, *out).   Saves: x and the grid.
-    PyTorch: torch.nn.functional.grid_sample
+    Math: y = reshape(X @ sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners).T, shape(y)); X =
+    reshape(input, (size(input, 0), size(input, 1), -1)).
+    VJP: to input: reshape(G @ sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners), shape(input));
+    to grid: reshape(einsum('ncp,ncs,nkps->npk', G, X, D), shape(grid)); G = reshape(g, (size(input, 0), size(input, 1), -1)); D =
+    sample_weights(grid, shape(input), interpolation_mode, padding_mode, align_corners, 1). For each place of the grid
+    `sample_weights` holds how much each element of x counts there, or with a 1 the derivatives of that by the coordinates.
+    Shapes: x (n, c, d, h, w), grid (n, *out, 3) -> (n, c, *out).   Saves: x and the grid.   PyTorch:
+    torch.nn.functional.grid_sample
     """
 
     inputs = saves = ("input", "grid")
@@ -1322,9 +1413,11 @@ for _rules in (
 class AffineGridGeneratorBackward0(Rule):
     """The grid that makes a sampling turn, stretch and shift an image.
 
-    Math: y[n, p] = theta[n] (place p, 1), with places from -1 to 1 in every dim.   VJP: sum over p of g[n, p] (place p, 1)^T.
-    Shapes: theta (n, dims, dims + 1), size (n, c, *out) -> (n, *out, dims).   Saves: nothing.
-    PyTorch: torch.nn.functional.affine_grid
+    Math: y = reshape(unit_grid(size, align_corners=align_corners) @ a.T, shape(y)).
+    VJP: reshape(g, (size(a, 0), -1, size(a, 1))).T @ unit_grid(size, align_corners=align_corners). For each place `unit_grid` has
+    a row (x, y, 1), from -1 to 1.
+    Shapes: theta (n, dims, dims + 1), size (n, c, *out) -> (n, *out, dims).   Saves: nothing.   PyTorch:
+    torch.nn.functional.affine_grid
     """
 
     inputs = ("theta",)
@@ -1422,10 +1515,11 @@ def grid_sampler_3d(input, grid, interpolation_mode, padding_mode, align_corners
 class ConvTbcBackward0(Rule):
     """A convolution along time, the first dim.
 
-    Math: y[t] = sum_k a[t + k - pad] w[k] + b.   VJP: to a: sum over k of g[t - k + pad] w[k]^T;  to w[k]: sum over t of
-    a[t + k - pad]^T g[t];  to b: g summed.
-    Shapes: a (times, n, in), w (k, in, out), b (out,) -> (times + 2 pad - k + 1, n, out).   Saves: a, w, b.
-    PyTorch: torch.conv_tbc
+    Math: y = permute(conv(X, W, padding=pad), (2, 0, 1)) + bias; X = permute(self, (1, 2, 0)); W = permute(weight, (2, 1, 0)).
+    VJP: to self: permute(conv_input(shape(X), W, G, padding=pad), (2, 0, 1)); to weight: permute(conv_weight(X, shape(W), G,
+    padding=pad), (2, 1, 0)); to bias: g; G = permute(g, (1, 2, 0)).
+    Shapes: a (times, n, in), w (k, in, out), b (out,) -> (times + 2 pad - k + 1, n, out).   Saves: a, w, b.   PyTorch:
+    torch.conv_tbc
     """
 
     op = "conv_tbc"

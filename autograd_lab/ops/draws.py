@@ -12,8 +12,9 @@ from ..layout import preserve_format
 from ..random import laid_out, rng_of
 from ..warning import warn
 from . import both
-from .rule import FUNCTIONS, Rule, broadcast_shape, floats_only, function, method, no_bools
-from .shapes import ShapeRule
+from .comparison import NoDerivative
+from .rule import FUNCTIONS, broadcast_shape, floats_only, function, method, no_bools
+from .shapes import ShapeRule, expand
 
 # -- new tensors --------------------------------------------------------------------------------------
 
@@ -182,8 +183,7 @@ def _normal(mean, std, generator):
 class NormalBackward1(ShapeRule):
     """Normal numbers about the elements of a tensor: a draw, which no gradient passes through.
 
-    Math: y ~ N(mean, std), std a number.   VJP: zero.   Shapes: that of the mean.   Saves: nothing.
-    PyTorch: torch.normal
+    Math: y = mean + std * randn(shape(y)).   VJP: 0.   Shapes: that of the mean.   Saves: nothing.   PyTorch: torch.normal
     """
 
     inputs = ("mean",)
@@ -200,8 +200,7 @@ class NormalBackward1(ShapeRule):
 class NormalBackward2(NormalBackward1):
     """The same about a number, the elements of a tensor being the deviations.
 
-    Math: y ~ N(mean, std), mean a number.   VJP: zero.   Shapes: that of std.   Saves: nothing.
-    PyTorch: torch.normal
+    Math: y = mean + std * randn(shape(y)).   VJP: 0.   Shapes: that of std.   Saves: nothing.   PyTorch: torch.normal
     """
 
     inputs = ("std",)
@@ -215,7 +214,8 @@ class NormalBackward2(NormalBackward1):
 class NormalBackward3(ShapeRule):
     """The same with a tensor of means and one of deviations.
 
-    Math: y ~ N(mean, std).   VJP: zero.   Shapes: mean and std broadcast.   Saves: nothing.   PyTorch: torch.normal
+    Math: y = mean + std * randn(shape(y)).   VJP: to mean: 0; to std: 0.
+    Shapes: mean and std broadcast.   Saves: nothing.   PyTorch: torch.normal
     """
 
     inputs = ("mean", "std")
@@ -300,38 +300,84 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 # -- in place, and draws about the elements of a tensor -----------------------------------------------
 
 
-class DrawRule(Rule):
+class DrawRule(ShapeRule):
     """A tensor overwritten with random numbers, or replaced by them: no gradient passes through.
 
-    Math: y ~ a distribution.   VJP: zero.   Shapes: the same.   Saves: nothing.
-    PyTorch: the in-place random functions
+    settings  of the distribution, by the names they have in the rule's text
     """
 
-    def forward(x, draw):
+    def forward(x, draw, *_settings):
         return np.asarray(draw(x)).astype(x.dtype)
 
     def vjp(self, g):
         return both.zeros_like(g)
 
 
-def _draw_rule(name, op):
-    return type(DrawRule)(
-        name, (DrawRule,), {"__doc__": DrawRule.__doc__, "op": op, "__module__": __name__, "__slots__": ()}
-    )
+def _draw_rule(name, op, math, *settings):
+    text = f"""{DrawRule.__doc__.partition(chr(10))[0]}
+
+    Math: y = {math}.   VJP: 0.   Shapes: the same.   Saves: nothing.   PyTorch: torch.Tensor.{op}_
+    """
+    names = ("draw", *settings)
+    body = {
+        "__doc__": text,
+        "op": op,
+        "keeps": names,
+        "hides": names,
+        "__module__": __name__,
+        "__slots__": (),
+    }
+    return type(DrawRule)(name, (DrawRule,), body)
 
 
-UniformBackward0 = _draw_rule("UniformBackward0", "uniform")
-NormalBackward0 = _draw_rule("NormalBackward0", "normal")
-ExponentialBackward0 = _draw_rule("ExponentialBackward0", "exponential")
-LogNormalBackward0 = _draw_rule("LogNormalBackward0", "log_normal")
-CauchyBackward0 = _draw_rule("CauchyBackward0", "cauchy")
-GeometricBackward0 = _draw_rule("GeometricBackward0", "geometric")
-RandomBackward0 = _draw_rule("RandomBackward0", "random")
-RandomBackward1 = _draw_rule("RandomBackward1", "random")
-RandomBackward2 = _draw_rule("RandomBackward2", "random")
-BernoulliBackward0 = _draw_rule("BernoulliBackward0", "bernoulli")
-BernoulliBackward1 = _draw_rule("BernoulliBackward1", "bernoulli")
-BernoulliBackward2 = _draw_rule("BernoulliBackward2", "bernoulli")
+UniformBackward0 = _draw_rule("UniformBackward0", "uniform", "uniform(shape(a), low, high)", "low", "high")
+NormalBackward0 = _draw_rule("NormalBackward0", "normal", "normal(shape(a), mean, std)", "mean", "std")
+ExponentialBackward0 = _draw_rule(
+    "ExponentialBackward0", "exponential", "exponential(shape(a), rate)", "rate"
+)
+LogNormalBackward0 = _draw_rule(
+    "LogNormalBackward0", "log_normal", "log_normal(shape(a), mean, std)", "mean", "std"
+)
+CauchyBackward0 = _draw_rule(
+    "CauchyBackward0", "cauchy", "cauchy(shape(a), median, sigma)", "median", "sigma"
+)
+GeometricBackward0 = _draw_rule("GeometricBackward0", "geometric", "geometric(shape(a), p)", "p")
+RandomBackward0 = _draw_rule("RandomBackward0", "random", "random(shape(a), low, high)", "low", "high")
+RandomBackward1 = _draw_rule("RandomBackward1", "random", "random(shape(a), high)", "low", "high")
+RandomBackward2 = _draw_rule("RandomBackward2", "random", "random(shape(a))", "low", "high")
+BernoulliBackward0 = _draw_rule("BernoulliBackward0", "bernoulli", "bernoulli(shape(a), a)")
+BernoulliBackward2 = _draw_rule("BernoulliBackward2", "bernoulli", "bernoulli(shape(a), p)", "p")
+
+
+class BernoulliBackward1(ShapeRule):
+    """A tensor overwritten with ones, whose probabilities another tensor holds, and zeros.
+
+    Math: y = bernoulli(shape(a), b).   VJP: to a: 0; to b: 0.   Shapes: p broadcasts to the tensor.   Saves: nothing.
+    PyTorch: torch.Tensor.bernoulli_
+    """
+
+    op = "bernoulli"
+    inputs = ("self", "p")
+    keeps = ("draw", "p_sym_sizes")
+    hides = ("draw", "p_sym_sizes")
+
+    def forward(x, p, draw):
+        return draw(x).astype(x.dtype)
+
+    def vjp(self, g):
+        return both.zeros_like(g), both.zeros(self.args[1], g)
+
+
+class BernoulliWithProbability(NoDerivative, name="NotImplemented"):
+    """Ones with one probability, and zeros, in the shape of a tensor.
+
+    Math: y = bernoulli(shape(a), p).   VJP: nothing.
+    """
+
+    op = "bernoulli"
+
+    def forward(x, _, draw, p):
+        return draw(x).astype(x.dtype)
 
 
 @method
@@ -354,6 +400,8 @@ def uniform_(self, from_=0, to=1, *, generator=None, **named):
         UniformBackward0,
         (self,),
         lambda x: laid_out(rng_of(generator).uniform(from_, to, (x.size,), x.dtype), x),
+        from_,
+        to,
     )
 
 
@@ -367,6 +415,8 @@ def normal_(self, mean=0, std=1, *, generator=None):
         NormalBackward0,
         (self,),
         lambda x: laid_out(rng_of(generator).normal(mean, std, (x.size,), x.dtype, x.flags.c_contiguous), x),
+        mean,
+        std,
     )
 
 
@@ -377,7 +427,10 @@ def exponential_(self, lambd=1, *, generator=None):
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
     continuous(self._data.dtype, "Exponential")
     return apply_inplace(
-        ExponentialBackward0, (self,), lambda x: laid_out(rng_of(generator).exponential(lambd, (x.size,)), x)
+        ExponentialBackward0,
+        (self,),
+        lambda x: laid_out(rng_of(generator).exponential(lambd, (x.size,)), x),
+        lambd,
     )
 
 
@@ -391,6 +444,8 @@ def log_normal_(self, mean=1, std=2, *, generator=None):
         LogNormalBackward0,
         (self,),
         lambda x: laid_out(np.exp(rng_of(generator).normal(mean, std, (x.size,), in_a_row=False)), x),
+        mean,
+        std,
     )
 
 
@@ -408,6 +463,8 @@ def cauchy_(self, median=0, sigma=1, *, generator=None):
         CauchyBackward0,
         (self,),
         lambda x: laid_out(median + sigma * np.tan(np.pi * (rng_of(generator).random((x.size,)) - 0.5)), x),
+        median,
+        sigma,
     )
 
 
@@ -423,6 +480,7 @@ def geometric_(self, p, *, generator=None):
         lambda x: laid_out(
             np.ceil(np.log(rng_of(generator).random((x.size,))) / np.log1p(-p)).astype(x.dtype), x
         ),
+        p,
     )
 
 
@@ -453,7 +511,11 @@ def random_(self, from_=_NOT_GIVEN, to=_NOT_GIVEN, *, generator=None, **named):
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     _check_bounds(low, high, kind)
     return apply_inplace(
-        rule, (self,), lambda x: laid_out(rng_of(generator).integers(low, high, (x.size,), long), x)
+        rule,
+        (self,),
+        lambda x: laid_out(rng_of(generator).integers(low, high, (x.size,), long), x),
+        low,
+        high,
     )
 
 
@@ -467,9 +529,10 @@ def _coin(p, generator):
 def bernoulli_(self, p=0.5, *, generator=None):
     """Overwrite with ones, with probability p (a number or a tensor), and zeros."""
     if isinstance(p, Variable):
-        return apply_inplace(BernoulliBackward1, (self,), _coin(_probabilities(p), generator))
+        chances = _probabilities(expand(wrap(p._data), self._data.shape))  # raises where p does not fit
+        return apply_inplace(BernoulliBackward1, (self, p), _coin(chances, generator))
     _check_probability(p)
-    return apply_inplace(BernoulliBackward2, (self,), _coin(p, generator))
+    return apply_inplace(BernoulliBackward2, (self,), _coin(p, generator), p)
 
 
 @function
@@ -477,7 +540,7 @@ def bernoulli(input, p=None, *, generator=None):
     """Ones with the probabilities in `input` (or with probability p), and zeros (torch.bernoulli)."""
     if p is not None:
         _check_probability(p)
-        return apply(BernoulliBackward1, (input,), _coin(p, generator))
+        return apply(BernoulliWithProbability, (input,), "bernoulli", _coin(p, generator), p)
     floats_only(input._data, "bernoulli_tensor_cpu_p_")
     return apply(BernoulliBackward0, (input,), _coin(_probabilities(input), generator))
 

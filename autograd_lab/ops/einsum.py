@@ -261,10 +261,11 @@ def _sum_of_products(a, b, over):
 class TrilinearBackward0(Rule):
     """Sums of products of three tensors over common dims.
 
-    Math: y = sum over the dims `sumdim` of a b c, each of one size along the dims it lacks (a: `expand1`, ...).
-    VJP: the same with g in place of that factor, summed over the dims it lacks.
-    Shapes: each has the common dims that it does not lack, the result those not summed.
-    Saves: each factor that another's gradient needs.   PyTorch: torch.nn.functional.bilinear
+    Math: y = sum(u * v * w, sumdim); u = unsqueeze(i1, expand1); v = unsqueeze(i2, expand2); w = unsqueeze(i3, expand3).
+    VJP: to i1: sum(G * v * w, expand1) if expand1 else G * v * w; to i2: sum(G * u * w, expand2) if expand2 else G * u * w; to
+    i3: sum(G * u * v, expand3) if expand3 else G * u * v; G = unsqueeze(g, sumdim).
+    Shapes: each has the common dims that it does not lack, the result those not summed.   Saves: each factor that another's
+    gradient needs.   PyTorch: torch.nn.functional.bilinear
     """
 
     op = "_trilinear"

@@ -16,9 +16,11 @@ from .rule import FUNCTIONS, KERNELS, METHODS, Rule, function, kernel
 class EmbeddingBackward0(Rule):
     """Rows of a table.
 
-    Math: y[i] = w[index[i]].   VJP: row r of w gets the sum of the g[i] with index[i] = r; the padding row gets none.
-    Shapes: w (rows, d), index of any shape -> (*index, d).   Saves: the indices.   PyTorch:
-    torch.nn.functional.embedding
+    Math: y = weight[indices].
+    VJP: index_put(zeros_like(weight), [indices], h / n, accumulate=True); h = where(unsqueeze(indices == padding_idx, -1), 0, g)
+    if padding_idx >= 0 else g; n = unsqueeze(bincount(reshape(indices, (-1,)))[indices], -1) if scale_grad_by_freq else 1. Each
+    row gets the sum of the g of its places, the padding row none.
+    Shapes: w (rows, d), index of any shape -> (*index, d).   Saves: the indices.   PyTorch: torch.nn.functional.embedding
     """
 
     op = "embedding"
@@ -48,8 +50,10 @@ class EmbeddingBackward0(Rule):
 class EmbeddingDenseBackwardBackward0(Rule):
     """The VJP of embedding as an operation: rows added up in a table.
 
-    VJP: the rows of gg that were picked, zero for the padding row.   Shapes: (*index, d) -> (rows, d).
-    Saves: nothing.
+    Math: y = index_put(zeros(num_weights, size(a, -1)), [indices], h, accumulate=True); h = where(unsqueeze(indices ==
+    padding_idx, -1), 0, a) if padding_idx >= 0 else a.
+    VJP: where(unsqueeze(indices == padding_idx, -1), 0, g[indices]) if padding_idx >= 0 else g[indices].
+    Shapes: (*index, d) -> (rows, d).   Saves: nothing.
     """
 
     op = "embedding_dense_backward"

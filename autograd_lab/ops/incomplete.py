@@ -19,7 +19,8 @@ def _floats(compute, name):
 class IgammaBackward0(Rule):
     """The probability that a gamma number of concentration a is at most b.
 
-    Math: y = P(a, b).   VJP: to b: g * b ** (a - 1) * exp(-b) / gamma(a);  to a: none, PyTorch has no derivative either.
+    Math: y = igamma(a, b).
+    VJP: to a: nothing; to b: g * b ** (a - 1) * exp(-b) / exp(lgamma(a)). PyTorch has no derivative by a either.
     Shapes: broadcast.   Saves: a, b.   PyTorch: torch.igamma
     """
 
@@ -39,7 +40,8 @@ class IgammaBackward0(Rule):
 class IgammacBackward0(IgammaBackward0):
     """The probability that a gamma number of concentration a is above b.
 
-    Math: y = 1 - P(a, b).   VJP: to b: -g * b ** (a - 1) * exp(-b) / gamma(a);  to a: none.
+    Math: y = 1 - igamma(a, b).
+    VJP: to a: nothing; to b: -g * b ** (a - 1) * exp(-b) / exp(lgamma(a)). PyTorch has no derivative by a either.
     Shapes: broadcast.   Saves: a, b.   PyTorch: torch.igammac
     """
 

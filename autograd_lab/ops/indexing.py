@@ -32,9 +32,9 @@ LAST = 2**63 - 1  # the end of a slice without one, as PyTorch keeps it
 class IndexBackward0(ShapeRule):
     """Elements picked by index tensors or masks.
 
-    Math: y[k] = a[i[k], j[k], ...].   VJP: each g added at the place it was picked from (twice picked, twice added).
-    Shapes: the index tensors broadcast; their shape takes the place of the dims they index.
-    Saves: the index tensors.
+    Math: y = a[indices].   VJP: index_put(zeros_like(a), [indices], g, accumulate=True).   Each g is added at the
+    place it was picked from: twice picked, twice added.
+    Shapes: the index tensors broadcast; their shape takes the place of the dims they index. Saves: the index tensors.
     PyTorch: advanced indexing
     """
 
@@ -69,8 +69,8 @@ class IndexBackward0(ShapeRule):
 class IndexPutBackward0(ShapeRule):
     """Elements overwritten at (or, accumulating, added to) places given by index tensors or masks.
 
-    Math: y = a; y[i[k], ...] = v[k].
-    VJP: to a: g, zero at those places (accumulating: all of g);  to v: g at those places.
+    Math: y = index_put(a, [indices], b, accumulate=accumulate).   VJP: to a: g if accumulate else index_put(g,
+    [indices], 0); to b: g[indices].
     Shapes: v broadcasts to what indexing would give.   Saves: the index tensors.   PyTorch: torch.Tensor.index_put_
     """
 
@@ -79,7 +79,8 @@ class IndexPutBackward0(ShapeRule):
     operands = 2
     saves = ("indices",)
     saves_rest = True
-    keeps = ("accumulate",)
+    keeps = ("accumulate", "pattern")
+    hides = ("pattern",)
 
     @classmethod
     def linear(cls, args):

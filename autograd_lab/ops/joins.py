@@ -44,8 +44,9 @@ def promoted(arrays):
 class CatBackward0(ShapeRule):
     """Tensors joined along a dim.
 
-    Math: y = [a, b, ...].   VJP: to each the piece of g it became.   Shapes: (2, 3), (4, 3) -> (6, 3) for dim 0.
-    Saves: nothing.   PyTorch: torch.cat
+    Math: y = cat(operands, dim).   VJP: to each: zeros_like(a) if shape(a) == (0,) else narrow(g, dim,
+    before(operands, k, dim), size(a, dim)).   Each gets the piece of g it became.
+    Shapes: (2, 3), (4, 3) -> (6, 3) for dim 0. Saves: nothing.   PyTorch: torch.cat
     """
 
     inputs = ("tensors",)
@@ -77,8 +78,8 @@ class CatBackward0(ShapeRule):
 class StackBackward0(ShapeRule):
     """Tensors of one shape joined along a new dim.
 
-    Math: y[.., k, ..] = a_k.   VJP: to a_k the entry k of g.   Shapes: (2, 3), (2, 3) -> (2, 2, 3).
-    Saves: nothing.   PyTorch: torch.stack
+    Math: y = stack(operands, dim).   VJP: to each: select(g, dim, k).
+    Shapes: (2, 3), (2, 3) -> (2, 2, 3). Saves: nothing.   PyTorch: torch.stack
     """
 
     inputs = ("tensors",)
@@ -228,8 +229,8 @@ FUNCTIONS["row_stack"] = vstack
 class BlockDiagBackward0(ShapeRule):
     """Matrices along the diagonal of a matrix of zeros.
 
-    Math: y = diag(a, b, ...).   VJP: to each its block of g.   Shapes: (2, 3), (1, 4) -> (3, 7).   Saves: nothing.
-    PyTorch: torch.block_diag
+    Math: y = block_diag(operands).   VJP: to each: block(g, operands, k).
+    Shapes: (2, 3), (1, 4) -> (3, 7).   Saves: nothing. PyTorch: torch.block_diag
     """
 
     inputs = ("tensors",)
@@ -345,8 +346,8 @@ def combinations(input, r=2, with_replacement=False):
 class RepeatBackward0(ShapeRule):
     """Copies side by side along each dim.
 
-    Math: y[i] = a[i mod n].   VJP: the copies' gradients summed.   Shapes: (2, 3) -> (4, 3) for repeats (2, 1).
-    Saves: nothing.   PyTorch: torch.Tensor.repeat, torch.tile
+    Math: y = repeat(a, repeats).   VJP: copies_summed(g, shape(a)).
+    Shapes: (2, 3) -> (4, 3) for repeats (2, 1). Saves: nothing.   PyTorch: torch.Tensor.repeat, torch.tile
     """
 
     keeps = ("repeats", "self_sym_sizes")
@@ -441,7 +442,7 @@ def _repeated_places(repeats):
 class FlipBackward0(ShapeRule):
     """Some dims in reverse order.
 
-    Math: y[i] = a[n - 1 - i].   VJP: g flipped.   Shapes: the same.   Saves: nothing.   PyTorch: torch.flip
+    Math: y = flip(a, dims).   VJP: flip(g, dims).   Shapes: the same.   Saves: nothing.   PyTorch: torch.flip
     """
 
     layout = like
@@ -486,8 +487,8 @@ def flipud(input):
 class RollBackward0(ShapeRule):
     """Entries shifted along some dims, those that fall off coming in at the other end.
 
-    Math: y[i] = a[(i - shift) mod n].   VJP: g rolled back.   Shapes: the same.   Saves: nothing.
-    PyTorch: torch.roll
+    Math: y = roll(a, shifts, dims).   VJP: roll(g, negative(shifts), dims).
+    Shapes: the same.   Saves: nothing. PyTorch: torch.roll
     """
 
     layout = channels
@@ -521,9 +522,8 @@ def roll(input, shifts, dims=()):
 class Rot90Backward0(ShapeRule):
     """A plane turned by k right angles.
 
-    Math: for k = 1, y[i, j] = a[j, n - 1 - i].   VJP: g turned back.   Shapes: (2, 3) -> (3, 2) for odd k.
-    Saves: nothing.
-    PyTorch: torch.rot90
+    Math: y = rot90(a, k, dims).   VJP: rot90(g, -k, dims).
+    Shapes: (2, 3) -> (3, 2) for odd k. Saves: nothing. PyTorch: torch.rot90
     """
 
     keeps = ("k", "dims")
@@ -560,9 +560,7 @@ def rot90(input, k=1, dims=(0, 1)):
 class TrilBackward0(ShapeRule):
     """The lower triangle of a matrix, zero above.
 
-    Math: y[i, j] = a[i, j] if j <= i + diagonal else 0.   VJP: g's lower triangle.   Shapes: (..., n, m).
-    Saves: nothing.
-    PyTorch: torch.tril
+    Math: y = tril(a, diagonal).   VJP: tril(g, diagonal).   Shapes: (..., n, m). Saves: nothing. PyTorch: torch.tril
     """
 
     layout = rows
@@ -580,9 +578,7 @@ class TrilBackward0(ShapeRule):
 class TriuBackward0(ShapeRule):
     """The upper triangle of a matrix, zero below.
 
-    Math: y[i, j] = a[i, j] if j >= i + diagonal else 0.   VJP: g's upper triangle.   Shapes: (..., n, m).
-    Saves: nothing.
-    PyTorch: torch.triu
+    Math: y = triu(a, diagonal).   VJP: triu(g, diagonal).   Shapes: (..., n, m). Saves: nothing. PyTorch: torch.triu
     """
 
     layout = rows

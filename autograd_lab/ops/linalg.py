@@ -128,7 +128,9 @@ class _Factored(GeneralRule):
 class LinalgDetBackward0(_Factored):
     """Determinant.
 
-    Math: y = det A.   VJP: g times the matrix of cofactors, which is G with A^T G = det(A) I where A can be inverted.
+    Math: y = det(A).
+    VJP: g * cofactors(A) if ndim(A) == 2 else spread(g, A, (-2, -1)) * cofactors(A). Where A can be inverted, the cofactors are
+    det(A) times the transposed inverse.
     Shapes: (..., n, n) -> (...).   Saves: A and the result.   PyTorch: torch.linalg.det
     """
 
@@ -181,7 +183,9 @@ FUNCTIONS["det"] = METHODS["det"] = det
 class LinalgSlogdetBackward0(_Factored):
     """Sign and logarithm of the size of a determinant.
 
-    Math: s = sign det A, y = log |det A|.   VJP: g A^-T from y; nothing from s, which does not move.
+    Math: y0 = sign(det(A)); y1 = log(abs(det(A))).
+    VJP: g1 * inverse(A).T if ndim(A) == 2 else spread(g1, A, (-2, -1)) * inverse(A).T. Nothing comes from the sign, which does
+    not move.
     Shapes: (..., n, n) -> (...), (...).   Saves: A and the sign.   PyTorch: torch.linalg.slogdet
     """
 
@@ -230,7 +234,7 @@ def logdet(input):
 class LinalgInvExBackward0(Rule):
     """Inverse.
 
-    Math: Y = A^-1.   VJP: -Y^T g Y^T.   Shapes: (..., n, n).   Saves: the result.   PyTorch: torch.linalg.inv
+    Math: y = inverse(A).   VJP: -y.T @ g @ y.T.   Shapes: (..., n, n).   Saves: the result.   PyTorch: torch.linalg.inv
     """
 
     layout = columns
@@ -315,7 +319,9 @@ def inverse(input):
 class LinalgSolveExBackward0(_Factored):
     """Solution of a linear system.
 
-    Math: X with A X = B (or X A = B).   VJP: to B: G = A^-T g;  to A: -G X^T (or -X^T G).
+    Math: y = mv(inverse(A), B) if vector else inverse(A) @ B if left else B @ inverse(A).
+    VJP: to B: G; to A: -unsqueeze(G, -1) * unsqueeze(y, -2) if vector else -G @ y.T if left else -y.T @ G; G = mv(inverse(A).T,
+    g) if vector else inverse(A).T @ g if left else g @ inverse(A).T. A y = B is solved, or y A = B if not `left`.
     Shapes: A (..., n, n), B (..., n, k) or (..., n).   Saves: A and the result.   PyTorch: torch.linalg.solve
     """
 
@@ -394,7 +400,10 @@ def _solution(A, B, left, name):
 class LinalgSolveTriangularBackward0(Rule):
     """Solution of a triangular system.
 
-    Math: X with A X = B (or X A = B), A upper or lower.   VJP: to B: G = A^-T g;  to A: -G X^T, cut to the triangle.
+    Math: y = inverse(M) @ B if left else B @ inverse(M); M = triangle(self, upper=upper, unitriangular=unitriangular).
+    VJP: to B: G; to self: triu(D, 1 if unitriangular else 0) if upper else tril(D, -1 if unitriangular else 0); D = -G @ y.T if
+    left else -y.T @ G; G = inverse(M).T @ g if left else g @ inverse(M).T. Only the triangle is read, and only it gets a
+    gradient.
     Shapes: A (..., n, n), B (..., n, k).   Saves: A and the result.   PyTorch: torch.linalg.solve_triangular
     """
 
@@ -452,8 +461,10 @@ def solve_triangular(A, B, *, upper, left=True, unitriangular=False):
 class TriangularSolveBackward0(Rule):
     """Solution of a triangular system, and a copy of its matrix: the older form, with the matrix second.
 
-    Math: X with A X = B (A^T X = B if transposed), A upper or lower.   VJP: to B: G = A^-T g;  to A: -G X^T (-X G^T), cut to
-    the triangle, and the gradient of the copy as it is.
+    Math: y0 = inverse(M) @ self; y1 = A; M = triangle(A, upper=upper, unitriangular=unitriangular).T if transpose else
+    triangle(A, upper=upper, unitriangular=unitriangular).
+    VJP: to self: G; to A: g1 + (triu(D, 1 if unitriangular else 0) if upper else tril(D, -1 if unitriangular else 0)); D = -y0 @
+    G.T if transpose else -G @ y0.T; G = inverse(M).T @ g0.
     Shapes: B (..., n, k), A (..., n, n).   Saves: B, A and the solution.   PyTorch: torch.triangular_solve
     """
 
@@ -517,7 +528,9 @@ def triangular_solve(b, A, upper=True, transpose=False, unitriangular=False):
 class LinalgPinvBackward0(Rule):
     """Pseudo-inverse.
 
-    Math: Y = V S^-1 U^T.   VJP: in terms of A, Y and g only (Golub and Pereyra); A must keep its rank nearby.
+    Math: y = pinv(a).
+    VJP: h - a @ y @ h + k - k @ y @ a - y.T @ g @ y.T; h = g.T @ y @ y.T; k = y.T @ y @ g.T. A must keep its rank nearby (Golub
+    and Pereyra).
     Shapes: (..., n, m) -> (..., m, n).   Saves: A and the result.   PyTorch: torch.linalg.pinv
     """
 
@@ -593,8 +606,10 @@ def _pinverse(input, rcond=1e-15):
 class LinalgLstsqBackward0(Rule):
     """Least squares solution.
 
-    Math: X with the smallest |A X - B|, X = A^+ B, and r = |A X - B|^2 for each column.   VJP: from X to B: (A^+)^T g;
-    to A: that of the pseudo-inverse for g B^T;  from r, with D = (A X - B) diag(g): 2 D X^T to A, -2 D to B.
+    Math: y0 = mv(Y, b) if vector else Y @ b; y1 = sum((a @ y0 - b) ** 2, dim=-2); Y = pinv(a).
+    VJP: to b: mv(Y.T, g0) if vector else Y.T @ g0 - D; to a: h - a @ Y @ h + k - k @ Y @ a - Y.T @ G @ Y.T + (D @ y0.T if
+    numel(y1) else 0); h = G.T @ Y @ Y.T; k = Y.T @ Y @ G.T; G = unsqueeze(g0, -1) * unsqueeze(b, -2) if vector else g0 @ b.T; D =
+    2 * (a @ y0 - b) * unsqueeze(g1, -2) if numel(y1) else 0.
     Shapes: A (..., m, n), B (..., m, k) or (..., m).   Saves: A, B and the solution.   PyTorch: torch.linalg.lstsq
     """
 
@@ -695,7 +710,9 @@ _linalg_lstsq = return_types._result_type(
 class LinalgCholeskyExBackward0(Rule):
     """Cholesky factor of a positive definite matrix.
 
-    Math: A = L L^T, L lower.   VJP: L^-T P L^-1 / 2, P the symmetric matrix with the lower triangle of L^T g.
+    Math: y = cholesky(a, upper=upper).
+    VJP: inverse(C).T @ P @ inverse(C) / 2; P = symmetric(tril(C.T @ G)); C = y.T if upper else y; G = g.T if upper else g. The
+    lower triangle is mirrored by `symmetric`.
     Shapes: (..., n, n).   Saves: the result.   PyTorch: torch.linalg.cholesky
     """
 
@@ -721,9 +738,12 @@ class LinalgCholeskyExBackward0(Rule):
 
 
 class CholeskyBackward0(Rule):
-    """Cholesky factor, by its older name.   Math, VJP, Shapes: as linalg.cholesky.
+    """Cholesky factor, by its older name.
 
-    Saves: the result.   PyTorch: torch.cholesky
+    Math: y = cholesky(a, upper=upper).
+    VJP: inverse(C).T @ P @ inverse(C) / 2; P = symmetric(tril(C.T @ G)); C = y.T if upper else y; G = g.T if upper else g. The
+    lower triangle is mirrored by `symmetric`.
+    Shapes: as linalg.cholesky.   Saves: the result.   PyTorch: torch.cholesky
     """
 
     layout = columns
@@ -819,7 +839,8 @@ def _old_cholesky(input, upper=False):
 class CholeskySolveBackward0(Rule):
     """Solution of A X = B from the Cholesky factor of A.
 
-    Math: X = (L L^T)^-1 B.   VJP: to B: G = A^-1 g;  to L: -(G X^T + X G^T) L.
+    Math: y = inverse(C @ C.T) @ a; C = triangle(b, upper=upper).T if upper else triangle(b, upper=upper).
+    VJP: to a: G; to b: -b @ S if upper else -S @ b; S = G @ y.T + y @ G.T; G = inverse(C @ C.T) @ g.
     Shapes: B (..., n, k), L (..., n, n).   Saves: B, L and the result.   PyTorch: torch.cholesky_solve
     """
 
@@ -869,8 +890,9 @@ def _check_system(b, A, name):
 class CholeskyInverseBackward0(Rule):
     """Inverse of A from its Cholesky factor.
 
-    Math: Y = (L L^T)^-1.   VJP: -Y (g + g^T) Y L.   Shapes: (..., n, n).   Saves: L and the result.
-    PyTorch: torch.cholesky_inverse
+    Math: y = inverse(C @ C.T); C = triangle(a, upper=upper).T if upper else triangle(a, upper=upper).
+    VJP: -a @ y @ (g + g.T) @ y if upper else -y @ (g + g.T) @ y @ a.
+    Shapes: (..., n, n).   Saves: L and the result.   PyTorch: torch.cholesky_inverse
     """
 
     layout = columns
@@ -900,9 +922,11 @@ def cholesky_inverse(L, upper=False):
 class LinalgQrBackward0(Rule):
     """QR factorization.
 
-    Math: A = Q R, Q with orthonormal columns, R upper.   VJP: (gQ + Q M) R^-T, M the symmetric matrix with
-    the upper triangle of gR R^T - Q^T gQ.   Shapes: (..., m, n) -> (..., m, k), (..., k, n), k = min(m, n).
-    Saves: Q, R.   PyTorch: torch.linalg.qr
+    Math: y0 = qr(A, mode=mode)[0]; y1 = qr(A, mode=mode)[1].
+    VJP: (g0 + y0 @ symmetric(tril(M.T))) @ inverse(y1).T if size(A, -2) >= size(A, -1) else fit(y0 @ tril(M.T - M) @
+    inverse(y1[:, :size(A, -2)]).T, A) + y0 @ g1; M = g1 @ y1.T - y0.T @ g0. The lower triangle is mirrored by `symmetric`; `fit`
+    puts columns of zeros behind a matrix.
+    Shapes: (..., m, n) -> (..., m, k), (..., k, n), k = min(m, n).   Saves: Q, R.   PyTorch: torch.linalg.qr
     """
 
     op = "linalg_qr"
@@ -974,7 +998,7 @@ def _old_qr(input, some=True):
 class GeqrfBackward0(Rule):
     """QR factorization as LAPACK leaves it: R, and below it the vectors of the reflections that make Q.
 
-    Math: A = H_1 ... H_k R with H_i = I - tau_i v_i v_i^T.   VJP: none, as in PyTorch.
+    Math: y0 = geqrf(a)[0]; y1 = geqrf(a)[1].   VJP: nothing. PyTorch has no derivative of it.
     Shapes: (..., m, n) -> (..., m, n), (..., k), k = min(m, n).   Saves: nothing.   PyTorch: torch.geqrf
     """
 
@@ -1002,10 +1026,12 @@ def geqrf(input):
 class LinalgHouseholderProductBackward0(Rule):
     """The first columns of a product of reflections.
 
-    Math: Q_i = Q_(i+1) - tau_i v_i (v_i^T Q_(i+1)), from the identity down to Q_1; v_i is column i with a one at i and zeros
-    above.   VJP: with w = v^T Q_(i+1) and u = v^T G: -u w^T to tau_i, -tau_i (G w^T + Q_(i+1) u^T) to v_i, and G - tau_i v u on.
-    Shapes: (..., m, n), (..., k) -> (..., m, n), k <= n <= m.   Saves: both, and the result.
-    PyTorch: torch.linalg.householder_product
+    Math: y = householder_product(input, tau).
+    VJP: to tau: -w_i . u_i for each reflection i; to input: -tau_i * (G @ w_i + Q @ u_i) below the diagonal of column i. From the
+    first reflection to the last, with v the vector of reflection i, Q the product of those behind it, w = v.T @ Q and u = v.T @
+    G, G becomes G - tau_i * outer(v, u).
+    Shapes: (..., m, n), (..., k) -> (..., m, n), k <= n <= m.   Saves: both, and the result.   PyTorch:
+    torch.linalg.householder_product
     """
 
     layout = columns
@@ -1082,7 +1108,9 @@ FUNCTIONS["orgqr"] = METHODS["orgqr"] = householder_product
 class LinalgEighBackward0(Rule):
     """Eigenvalues and eigenvectors of a symmetric matrix.
 
-    Math: A = V diag(w) V^T.   VJP: V (diag(gw) + (V^T gV - gV^T V) / 2 (w_j - w_i) off the diagonal) V^T.
+    Math: y0 = eigh(A, UPLO=uplo)[0]; y1 = eigh(A, UPLO=uplo)[1].
+    VJP: y1 @ (diag_embed(g0) + skew(y1.T @ g1) / (2 * gaps(y0))) @ y1.T. What `skew(x)` means is x - x.T; `gaps(w)` holds w[j] -
+    w[i], and 1 on the diagonal.
     Shapes: (..., n, n) -> (..., n), (..., n, n).   Saves: both results.   PyTorch: torch.linalg.eigh
     """
 
@@ -1135,8 +1163,13 @@ def eigvalsh(A, UPLO="L"):
 class LinalgSvdBackward0(Rule):
     """Singular values and vectors.
 
-    Math: A = U diag(S) V^T.   VJP: U (diag(gS) + (skew(U^T gU) / E) S + S (skew(V^T gV) / E)) V^T with E_ij =
-    S_j^2 - S_i^2, plus what gU and gV have outside the spaces of U and V.
+    Math: y0 = svd(A, full_matrices)[0]; y1 = svd(A, full_matrices)[1]; y2 = svd(A, full_matrices)[2].
+    VJP: (U @ K + (G - U @ U.T @ G) / unsqueeze(y1, -2)) @ V if size(A, -2) > size(A, -1) else U @ (K @ V + (H - H @ V.T @ V) /
+    unsqueeze(y1, -1)) if size(A, -2) < size(A, -1) else U @ K @ V; K = diag_embed(g1) + (skew(U.T @ G) * unsqueeze(y1, -2) +
+    unsqueeze(y1, -1) * skew(V @ H.T)) / gaps(y1 ** 2); U = y0[..., :size(y1, -1)] if full_matrices else y0; V = y2[..., :size(y1,
+    -1), :] if full_matrices else y2; G = g0[..., :size(y1, -1)] if full_matrices else g0; H = g2[..., :size(y1, -1), :] if
+    full_matrices else g2. What `skew(x)` means is x - x.T; `gaps(w)` holds w[j] - w[i], and 1 on the diagonal. The terms that are
+    divided by singular values are what g0 and g2 have outside the spaces of U and V.
     Shapes: (..., m, n) -> (..., m, k), (..., k), (..., k, n).   Saves: U, S, V^T.   PyTorch: torch.linalg.svd
     """
 
@@ -1280,9 +1313,10 @@ def matrix_power(input, n):
 class LinalgMatrixExpBackward0(Rule):
     """Exponential of a matrix.
 
-    Math: exp A = sum of A^k / k!.   VJP: the upper right block of exp [[A^T, g], [0, A^T]].   Shapes: (...,
-    n, n).   Saves: A.
-    PyTorch: torch.linalg.matrix_exp
+    Math: y = matrix_exp(a).
+    VJP: matrix_exp(quarters(a.T, g, zeros_like(a), a.T))[..., :size(a, -1), size(a, -1):]. This is the upper right quarter of the
+    exponential of a matrix twice as wide and high.
+    Shapes: (..., n, n).   Saves: A.   PyTorch: torch.linalg.matrix_exp
     """
 
     op = "linalg_matrix_exp"
@@ -1325,7 +1359,7 @@ def matrix_exp(input):
 class TraceBackward0(Rule):
     """Sum of the diagonal.
 
-    Math: y = sum of A_ii.   VJP: g on the diagonal.   Shapes: (n, m) -> ().   Saves: nothing.   PyTorch: torch.trace
+    Math: y = trace(a).   VJP: g * eye(size(a, 0), size(a, 1)).   Shapes: (n, m) -> ().   Saves: nothing.   PyTorch: torch.trace
     """
 
     op = "trace"
@@ -1354,8 +1388,8 @@ def trace(input):
 class LinalgCrossBackward0(Rule):
     """Cross product of vectors of three.
 
-    Math: y = a x b.   VJP: to a: b x g;  to b: g x a.   Shapes: alike, or broadcast.   Saves: each for the other's gradient.
-    PyTorch: torch.linalg.cross
+    Math: y = cross(a, b, dim).   VJP: to a: cross(b, g, dim); to b: cross(g, a, dim).
+    Shapes: alike, or broadcast.   Saves: each for the other's gradient.   PyTorch: torch.linalg.cross
     """
 
     op = "linalg_cross"
@@ -1421,7 +1455,14 @@ def vecdot(x, y, *, dim=-1):
 
 
 class CdistBackwardBackward0(Rule):
-    """The gradient of cdist for its first operand, of which PyTorch has no derivative.   Saves: nothing."""
+    """The gradient of cdist for its first operand, of which PyTorch has no derivative.
+
+    Math: y = sum(unsqueeze(grad, -1) * s, dim=-2); s = sign(u) if p == 1 else where(n == 0, 0, u / n) if p == 2 else 0 * u if p
+    == 0 else sign(u) * (abs(u) == n) if p == inf else where(u == 0, 0, sign(u) * (abs(u) / n) ** (p - 1)); u = unsqueeze(x1, -2)
+    - unsqueeze(x2, -3); n = unsqueeze(cdist, -1).
+    VJP: to a, b, c, d: nothing. PyTorch has no derivative of it.
+    Saves: nothing.
+    """
 
     op = "_cdist_backward"
     no_jvp = "_cdist_backward"
@@ -1438,9 +1479,11 @@ class CdistBackwardBackward0(Rule):
 class CdistBackward0(GeneralRule):
     """Distances between all pairs of rows.
 
-    Math: y[i, j] = p-norm of a_i - b_j.   VJP: to a_i: sum over j of g (d / y) (|d| / y)^(p - 2), d = a_i -
-    b_j, 0 where y = 0; to b_j: minus the sum over i.   Shapes: (..., n, d), (..., m, d) -> (..., n, m).
-    Saves: a, b, the result.   PyTorch: torch.cdist
+    Math: y = norm(u, p=p, dim=-1); u = unsqueeze(a, -2) - unsqueeze(b, -3).
+    VJP: to a: sum(h, dim=-2); to b: -sum(h, dim=-3); h = unsqueeze(g, -1) * s; s = sign(u) if p == 1 else where(n == 0, 0, u / n)
+    if p == 2 else 0 * u if p == 0 else sign(u) * (abs(u) == n) if p == inf else where(u == 0, 0, sign(u) * (abs(u) / n) ** (p -
+    1)); n = unsqueeze(y, -1).
+    Shapes: (..., n, d), (..., m, d) -> (..., n, m).   Saves: a, b, the result.   PyTorch: torch.cdist
     """
 
     op = "_cdist_forward"
@@ -1475,7 +1518,9 @@ def _cdist_moves(g, a, b, y, p):
 class EuclideanDistBackward0(Rule):
     """Distances between all pairs of many rows, whose gradients are matrix products.
 
-    Math: y[i, j] = |a_i - b_j|.   VJP, with r = g / y, 0 where y = 0: to a: a_i sum_j r[i, j] - r b; to b: b_j sum_i r[i, j] - r^T a.
+    Math: y = norm(unsqueeze(a, -2) - unsqueeze(b, -3), 2, -1).
+    VJP: to a: a * sum(r, dim=-1, keepdim=True) - r @ b; to b: b * sum(r.T, dim=-1, keepdim=True) - r.T @ a; r = where(y == 0, 0,
+    g / y).
     Shapes: (..., n, d), (..., m, d) -> (..., n, m).   Saves: a, b, the result.   PyTorch: torch.cdist
     """
 
@@ -1557,7 +1602,15 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 
 
 class PdistBackwardBackward0(Rule):
-    """The gradient of pdist, of which PyTorch has no derivative.   Saves: nothing."""
+    """The gradient of pdist, of which PyTorch has no derivative.
+
+    Math: y = index_add(index_add(zeros_like(self), 0, i, h), 0, j, -h); h = unsqueeze(grad, -1) * s; s = sign(u) if p == 1 else
+    where(n == 0, 0, u / n) if p == 2 else 0 * u if p == 0 else sign(u) * (abs(u) == n) if p == inf else where(u == 0, 0, sign(u)
+    * (abs(u) / n) ** (p - 1)); u = self[i] - self[j]; n = unsqueeze(pdist, -1); i = triu_indices(size(self, 0), size(self, 0),
+    1)[0]; j = triu_indices(size(self, 0), size(self, 0), 1)[1].
+    VJP: to a, b, c: nothing. PyTorch has no derivative of it.
+    Saves: nothing.
+    """
 
     op = "_pdist_backward"
     no_jvp = "_pdist_backward"
@@ -1579,8 +1632,12 @@ class PdistBackwardBackward0(Rule):
 class PdistBackward0(Rule):
     """Distances between each two rows.
 
-    Math: y[k] = p-norm of a_i - a_j, for the pairs i < j in order.   VJP: to a_i: g (d / y) (|d| / y)^(p - 2), d = a_i - a_j, 0
-    where y = 0; to a_j: minus that.   Shapes: (n, d) -> (n (n - 1) / 2,).   Saves: a, the result.   PyTorch: torch.pdist
+    Math: y = norm(u, p=p, dim=-1); u = a[i] - a[j]; i = triu_indices(size(a, 0), size(a, 0), 1)[0]; j = triu_indices(size(a, 0),
+    size(a, 0), 1)[1].
+    VJP: index_add(index_add(zeros_like(a), 0, i, h), 0, j, -h); h = unsqueeze(g, -1) * s; s = sign(u) if p == 1 else where(n ==
+    0, 0, u / n) if p == 2 else 0 * u if p == 0 else sign(u) * (abs(u) == n) if p == inf else where(u == 0, 0, sign(u) * (abs(u) /
+    n) ** (p - 1)); n = unsqueeze(y, -1).
+    Shapes: (n, d) -> (n (n - 1) / 2,).   Saves: a, the result.   PyTorch: torch.pdist
     """
 
     op = "_pdist_forward"

@@ -55,8 +55,9 @@ def logsigmoid(x):
 class NllLossBackwardBackward0(Rule):
     """The gradient of nll_loss: h = g times the fixed weights -w[t_i] (over their sum), at the right classes.
 
-    VJP: the weights times gg, reduced; zero to x.   Shapes: g as the loss, h as the log probabilities.
-    Saves: nothing.
+    Math: y = local * spread(a, b, -1) if reduction == 'none' and ndim(b) > 1 else local * a.   VJP: to a: sum(g *
+    local, dim=-1) if reduction == 'none' and ndim(b) > 1 else sum(g * local); to b: 0.
+    Shapes: g as the loss, h as the log probabilities. Saves: nothing.
     """
 
     inputs = ("grad_output", "self")
@@ -78,7 +79,11 @@ class NllLossBackwardBackward0(Rule):
 
 
 class NllLoss2DBackwardBackward0(NllLossBackwardBackward0):
-    """The same for images, with classes along dim 1."""
+    """The same for images, with classes along dim 1.
+
+    Math: y = local * spread(a, b, 1) if reduction == 'none' and ndim(b) > 1 else local * a.   VJP: to a: sum(g *
+    local, dim=1) if reduction == 'none' and ndim(b) > 1 else sum(g * local); to b: 0.
+    """
 
     inputs = ("grad_output", "self")
     class_dim = 1
@@ -90,9 +95,14 @@ class NllLoss2DBackwardBackward0(NllLossBackwardBackward0):
 class NllLossBackward0(GeneralRule):
     """Negative log likelihood of the right class.
 
-    Math: y = -sum_i w[t_i] x[i, t_i] / sum_i w[t_i]  (mean).   VJP: -g w[t_i] / sum at [i, t_i], zero elsewhere.
-    Shapes: x (n, classes) or (classes,), target (n,) or ().   Saves: x, the target, the weights, their sum.
-    PyTorch: torch.nn.functional.nll_loss
+    Math: y = -sum(w * a) / sum(w) if reduction == 'mean' else -sum(w * a) if reduction == 'sum' else reshape(-sum(w *
+    a, dim=-1), shape(target)); w = is_class(a, target, -1, ignore_index) if weight is None else is_class(a, target,
+    -1, ignore_index) * weight.   VJP: -where(w == 0, 0, g * w / sum(w)) if reduction == 'mean' else -g * w if
+    reduction == 'sum' else -spread(g, a, -1) * w; w = is_class(a, target, -1, ignore_index) if weight is None else
+    is_class(a, target, -1, ignore_index) * weight.   w is the weight of each sample's right class there, and 0
+    elsewhere.
+    Shapes: x (n, classes) or (classes,), target (n,) or ().   Saves: x, the target, the weights, their sum. PyTorch:
+    torch.nn.functional.nll_loss
     """
 
     op = "nll_loss"
@@ -171,9 +181,14 @@ def _picked(x, target, weight, ignore_index):
 class NllLoss2DBackward0(GeneralRule):
     """Negative log likelihood at every place of an image.
 
-    Math: as nll_loss, with classes along dim 1.   VJP: as nll_loss.
-    Shapes: x (n, classes, h, w), target (n, h, w).   Saves: x, the target, the weights, their sum.
-    PyTorch: torch.nn.functional.nll_loss
+    Math: y = -sum(w * a) / sum(w) if reduction == 'mean' else -sum(w * a) if reduction == 'sum' else reshape(-sum(w *
+    a, dim=1), shape(target)); w = is_class(a, target, 1, ignore_index) if weight is None else is_class(a, target, 1,
+    ignore_index) * reshape(weight, (-1, 1, 1)).   VJP: -where(w == 0, 0, g * w / sum(w)) if reduction == 'mean' else
+    -g * w if reduction == 'sum' else -spread(g, a, 1) * w; w = is_class(a, target, 1, ignore_index) if weight is None
+    else is_class(a, target, 1, ignore_index) * reshape(weight, (-1, 1, 1)).   w is the weight of each sample's right
+    class there, and 0 elsewhere.
+    Shapes: x (n, classes, h, w), target (n, h, w).   Saves: x, the target, the weights, their sum. PyTorch:
+    torch.nn.functional.nll_loss
     """
 
     op = "nll_loss2d"
@@ -493,9 +508,10 @@ def _backward_paths(log_p, labels, input_lengths, target_lengths):
 class CtcLossBackward0(GeneralRule):
     """How improbable a sequence of labels is, whatever the times at which they come (connectionist temporal classification).
 
-    Math: y = -log sum over paths of prod over t of p[t, path_t]; a path is the target, labels repeated and blanks put between.
-    VJP: g (p[t, c] - share of all paths that are at c at time t), zero behind the end of an input.
-    The derivative by log p has no p[t, c] in it: the term counts on log_softmax before the loss, which would bring it in anyway.
+    Math: y = -log of the sum over all paths of the product over t of p[t, path[t]].   VJP: to a: g times (p[t, c]
+    minus the share of the paths that are at c at time t), zero behind the end of an input.   A path is the target,
+    labels repeated and blanks put between. The derivative by log p has no p[t, c] in it: the term counts on
+    log_softmax before the loss, which would bring it in anyway.
     Shapes: log p (t, n, classes), targets (n, s) or (sum of lengths,) -> (n,).   Saves: log p, the targets, y, alpha.
     PyTorch: torch.nn.functional.ctc_loss
     """
@@ -692,7 +708,11 @@ class _Gradient(Rule):
 
 
 class MseLossBackwardBackward0(_Gradient):
-    """The gradient of mse_loss.   Math: h = 2 g (x - t) / n."""
+    """The gradient of mse_loss.
+
+    Math: y = a * 2 * (b - c) / n; n = numel(b) if reduction == 'mean' else 1.   VJP: to a: g * 2 * (b - c) / n; to b:
+    g * 2 * a / n; to c: -g * 2 * a / n; n = numel(b) if reduction == 'mean' else 1.
+    """
 
     inputs = saves = ("grad_output", "self", "target")
     keeps = ("reduction",)
@@ -712,7 +732,8 @@ class MseLossBackwardBackward0(_Gradient):
 class MseLossBackward0(_Pointwise):
     """Mean squared error.
 
-    Math: y = mean (a - b)^2.   VJP: to a: g 2 (a - b) / n;  to b: minus that.
+    Math: y = mean(v) if reduction == 'mean' else sum(v) if reduction == 'sum' else v; v = (a - b) ** 2.   VJP: to a:
+    g * 2 * (a - b) / n; to b: -g * 2 * (a - b) / n; n = numel(a) if reduction == 'mean' else 1.
     Shapes: a and b alike.   Saves: both.   PyTorch: torch.nn.functional.mse_loss
     """
 
@@ -737,7 +758,12 @@ def _near(d, limit):
 
 
 class SmoothL1LossBackwardBackward0(_Gradient):
-    """The gradient of smooth_l1_loss.   Math: h = g (x - t) / beta near, g sign(x - t) further out."""
+    """The gradient of smooth_l1_loss.
+
+    Math: y = a * where(abs(b - c) >= beta, sign(b - c), (b - c) / beta) / n; n = numel(b) if reduction == 'mean' else
+    1.   VJP: to a: g * where(abs(b - c) >= beta, sign(b - c), (b - c) / beta) / n; to b: d; to c: -d; d = where(abs(b
+    - c) < beta, g * a / beta, 0) / n; n = numel(b) if reduction == 'mean' else 1.
+    """
 
     inputs = saves = ("grad_output", "self", "target")
     keeps = ("reduction", "beta")
@@ -757,8 +783,9 @@ class SmoothL1LossBackwardBackward0(_Gradient):
 class SmoothL1LossBackward0(_Pointwise):
     """Absolute error, rounded off near zero.
 
-    Math: d = |a - b|;  y = d^2 / (2 beta) for d < beta, else d - beta / 2.   VJP: to a: g (a - b) / beta or g
-    sign(a - b).
+    Math: y = mean(v) if reduction == 'mean' else sum(v) if reduction == 'sum' else v; v = where(abs(a - b) < beta, (a
+    - b) ** 2 / (2 * beta), abs(a - b) - beta / 2).   VJP: to a: d; to b: -d; d = g * where(abs(a - b) >= beta, sign(a
+    - b), (a - b) / beta) / n; n = numel(a) if reduction == 'mean' else 1.
     Shapes: a and b alike.   Saves: both.   PyTorch: torch.nn.functional.smooth_l1_loss
     """
 
@@ -775,7 +802,12 @@ class SmoothL1LossBackward0(_Pointwise):
 
 
 class HuberLossBackwardBackward0(_Gradient):
-    """The gradient of huber_loss.   Math: h = g (x - t) near, g delta sign(x - t) further out."""
+    """The gradient of huber_loss.
+
+    Math: y = a * where(abs(b - c) >= delta, delta * sign(b - c), b - c) / n; n = numel(b) if reduction == 'mean' else
+    1.   VJP: to a: g * where(abs(b - c) >= delta, delta * sign(b - c), b - c) / n; to b: d; to c: -d; d = where(abs(b
+    - c) < delta, g * a, 0) / n; n = numel(b) if reduction == 'mean' else 1.
+    """
 
     inputs = saves = ("grad_output", "self", "target")
     keeps = ("reduction", "delta")
@@ -795,8 +827,9 @@ class HuberLossBackwardBackward0(_Gradient):
 class HuberLossBackward0(_Pointwise):
     """Squared error near zero, absolute error further out.
 
-    Math: d = |a - b|;  y = d^2 / 2 for d < delta, else delta (d - delta / 2).   VJP: to a: g (a - b) or g
-    delta sign(a - b).
+    Math: y = mean(v) if reduction == 'mean' else sum(v) if reduction == 'sum' else v; v = where(abs(a - b) < delta,
+    (a - b) ** 2 / 2, delta * (abs(a - b) - delta / 2)).   VJP: to a: d; to b: -d; d = g * where(abs(a - b) >= delta,
+    delta * sign(a - b), a - b) / n; n = numel(a) if reduction == 'mean' else 1.
     Shapes: a and b alike.   Saves: both.   PyTorch: torch.nn.functional.huber_loss
     """
 
@@ -818,7 +851,10 @@ class HuberLossBackward0(_Pointwise):
 class BinaryCrossEntropyBackwardBackward0(GeneralRule):
     """The gradient of binary_cross_entropy: h = g w (p - t) / (p (1 - p)).
 
-    VJP: to g: gg * h / g, reduced;  to p: gg g w (p^2 - 2 p t + t) / (p (1 - p))^2;  to t: -gg g w / (p (1 - p)).
+    Math: y = a * w * (b - c) / maximum(b * (1 - b), 1e-12) / n; w = 1 if d is None else d; n = numel(b) if reduction
+    == 'mean' else 1.   VJP: to a: g * w * (b - c) / maximum(b * (1 - b), 1e-12) / n; to b: g * a * w * (b ** 2 - 2 *
+    b * c + c) / ((b + 1e-12) ** 2 * (1 - b + 1e-12) ** 2) / n; to c: -g * a * w / (b * (1 - b)) / n; w = 1 if d is
+    None else d; n = numel(b) if reduction == 'mean' else 1.
     """
 
     inputs = saves = ("grad_output", "self", "target", "weight")
@@ -850,8 +886,10 @@ def _room(p):
 class BinaryCrossEntropyBackward0(GeneralRule):
     """Cross entropy of a probability and a target between 0 and 1.
 
-    Math: y = -w (t log p + (1 - t) log(1 - p)), logarithms not below -100.
-    VJP: to p: g w (p - t) / (p (1 - p));  to t: -g w log(p / (1 - p)).
+    Math: y = mean(v) if reduction == 'mean' else sum(v) if reduction == 'sum' else v; v = w * ((b - 1) *
+    maximum(log(1 - a), -100) - b * maximum(log(a), -100)); w = 1 if weight is None else weight.   VJP: to a: g * w *
+    (a - b) / maximum(a * (1 - a), 1e-12) / n; to b: -g * w * log(a / (1 - a)) / n; w = 1 if weight is None else
+    weight; n = numel(a) if reduction == 'mean' else 1.
     Shapes: all alike.   Saves: p, t, w.   PyTorch: torch.nn.functional.binary_cross_entropy
     """
 
@@ -883,8 +921,11 @@ class BinaryCrossEntropyBackward0(GeneralRule):
 class BinaryCrossEntropyWithLogitsBackward0(GeneralRule):
     """Binary cross entropy of a logit: sigmoid and loss in one, without overflow.
 
-    Math: y = w ((1 - t) x - (1 + (q - 1) t) log sigmoid(x)), q the weight of positives.
-    VJP: to x: g w ((q t + 1 - t) sigmoid(x) - q t);  to t: g w (log sigmoid(-x) - q log sigmoid(x)).
+    Math: y = mean(v) if reduction == 'mean' else sum(v) if reduction == 'sum' else v; v = w * ((1 - b) * a - (1 + (q
+    - 1) * b) * log(sigmoid(a))); w = 1 if weight is None else weight; q = 1 if pos_weight is None else pos_weight.
+    VJP: to a: g * w * (sigmoid(a) - b if pos_weight is None else (q * b + 1 - b) * sigmoid(a) - q * b) / n; to b: -g
+    * w * a / n if pos_weight is None else g * w * (log(sigmoid(-a)) - q * log(sigmoid(a))) / n; w = 1 if weight is
+    None else weight; q = 1 if pos_weight is None else pos_weight; n = numel(a) if reduction == 'mean' else 1.
     Shapes: x and t alike, w and q broadcast.   Saves: x, t, w, q.   PyTorch: binary_cross_entropy_with_logits
     """
 
@@ -927,8 +968,9 @@ class BinaryCrossEntropyWithLogitsBackward0(GeneralRule):
 class SoftMarginLossBackward0(GeneralRule):
     """Logistic loss of a score and a target of -1 or 1.
 
-    Math: y = log(1 + exp(-t x)).   VJP: -g t both.sigmoid(-t x).   Shapes: all alike.   Saves: x, t.
-    PyTorch: torch.nn.functional.soft_margin_loss
+    Math: y = mean(v) if reduction == 'mean' else sum(v) if reduction == 'sum' else v; v = log(1 + exp(-b * a)).
+    VJP: -g * b * sigmoid(-b * a) / n; n = numel(a) if reduction == 'mean' else 1.
+    Shapes: all alike.   Saves: x, t. PyTorch: torch.nn.functional.soft_margin_loss
     """
 
     op = "soft_margin_loss"
@@ -947,7 +989,9 @@ class SoftMarginLossBackward0(GeneralRule):
 class SoftMarginLossBackwardBackward0(Rule):
     """The gradient of soft_margin_loss as an operation: h = -g t s, s = sigmoid(-t x).
 
-    VJP: to g: -gg t s, reduced as the loss was;  to x: gg g t^2 s (1 - s).   Shapes: as the loss.   Saves: g, x, t.
+    Math: y = -a * c * sigmoid(-c * b) / n; n = numel(b) if reduction == 'mean' else 1.   VJP: to a: -g * c * s / n;
+    to b: g * a * c ** 2 * s * (1 - s) / n; s = sigmoid(-c * b); n = numel(b) if reduction == 'mean' else 1.
+    Shapes: as the loss.   Saves: g, x, t.
     """
 
     op = "soft_margin_loss_backward"
@@ -969,8 +1013,13 @@ class SoftMarginLossBackwardBackward0(Rule):
 class MultiMarginLossBackward0(GeneralRule):
     """Hinge loss over classes: every wrong score must stay `margin` below the right one.
 
-    Math: y_i = sum over j != t of w[t] max(0, margin - x[t] + x[j])^p / classes.
-    VJP: g p w m^(p-1) / classes to each offending x[j], minus their sum to x[t].
+    Math: y = mean(v) if reduction == 'mean' else sum(v) if reduction == 'sum' else v; v = reshape(sum(where(right, 0,
+    maximum(m, 0)) ** p * w, dim=-1), shape(target)) / size(a, -1); m = margin + a - sum(where(right, a, 0), dim=-1,
+    keepdim=True); right = is_class(a, target, -1); w = 1 if weight is None else sum(weight * right, dim=-1,
+    keepdim=True).   VJP: h * slope - h * right * sum(slope, dim=-1, keepdim=True); slope = where((m > 0) and not
+    right, w * (1 if p == 1 else 2 * m), 0) / size(a, -1); h = g / numel(target) if reduction == 'mean' else g if
+    reduction == 'sum' else spread(g, a, -1); m = margin + a - sum(where(right, a, 0), dim=-1, keepdim=True); right =
+    is_class(a, target, -1); w = 1 if weight is None else sum(weight * right, dim=-1, keepdim=True).
     Shapes: x (n, classes) or (classes,).   Saves: x, t, w.   PyTorch: torch.nn.functional.multi_margin_loss
     """
 
@@ -1016,10 +1065,10 @@ class MultiMarginLossGradient(NoDerivative, name="NotImplemented"):
 class MultilabelMarginLossBackward0(GeneralRule):
     """Hinge loss over sets of classes: every right score must stay 1 above every wrong one.
 
-    Math: y_i = sum over right r and wrong j of max(0, 1 - x[r] + x[j]) / classes.
-    VJP: for each offending pair g / classes to x[j] and minus that to x[r].
-    Shapes: x and target (n, classes) or (classes,); a row of targets ends at its first -1.
-    Saves: x, the target, which classes are right.   PyTorch: torch.nn.functional.multilabel_margin_loss
+    Math: y = sum over right r and wrong j of max(0, 1 - x[r] + x[j]) / classes.   VJP: to a: g / classes to x[j] of
+    each offending pair and minus that to x[r].
+    Shapes: x and target (n, classes) or (classes,); a row of targets ends at its first -1. Saves: x, the target,
+    which classes are right.   PyTorch: torch.nn.functional.multilabel_margin_loss
     """
 
     op = "multilabel_margin_loss"

@@ -80,9 +80,11 @@ def _after(x, upper):
 class LinalgLuFactorExBackward0(Rule):
     """LU factorization, both factors packed in one matrix.
 
-    Math: A = P L U.   VJP: P L^-T (tril(L^T gL, -1) + triu(gU U^T)) U^-T, for square A.
-    Shapes: (..., m, n) -> (..., m, n), row swaps and a flag for each matrix.   Saves: both factors and the swaps.
-    PyTorch: torch.linalg.lu_factor_ex
+    Math: y0 = lu_factor(A)[0].
+    VJP: P @ inverse(L).T @ (tril(L.T @ g0, -1) + triu(triu(g0) @ U.T)) @ inverse(U).T; P = permutation(pivots, size(A, -1)); L =
+    lu_lower(y0); U = lu_upper(y0). A = P L U, for square A; both factors are packed in y0.
+    Shapes: (..., m, n) -> (..., m, n), row swaps and a flag for each matrix.   Saves: both factors and the swaps.   PyTorch:
+    torch.linalg.lu_factor_ex
     """
 
     op = "linalg_lu_factor_ex"
@@ -112,7 +114,9 @@ def _order(pivots, g):
 class LinalgLuBackward0(Rule):
     """LU factorization into three matrices.
 
-    Math: A = P L U.   VJP: as lu_factor's; nothing from P, which does not move.
+    Math: y0 = lu_lower(lu_factor(A)[0]); y1 = lu_upper(lu_factor(A)[0]).
+    VJP: P @ inverse(y0).T @ (tril(y0.T @ g0, -1) + triu(g1 @ y1.T)) @ inverse(y1).T. A = P L U, for square A; nothing comes from
+    P, which does not move.
     Shapes: (..., m, n) -> (..., m, k), (..., k, n), k = min(m, n).   Saves: P, L, U.   PyTorch: torch.linalg.lu
     """
 
@@ -138,7 +142,7 @@ class LinalgLuBackward0(Rule):
 class LuUnpackBackward0(Rule):
     """The two factors out of the matrix in which they are packed.
 
-    Math: L and U of LU = L - I + U.   VJP: tril(gL, -1) + triu(gU).
+    Math: y0 = lu_lower(a); y1 = lu_upper(a).   VJP: fit(tril(g0, -1), a) + fit(triu(g1), a).
     Shapes: (..., m, n) -> (..., m, k), (..., k, n), k = min(m, n).   Saves: nothing.   PyTorch: torch.lu_unpack
     """
 
@@ -176,10 +180,12 @@ def _padded(x, rows, columns):
 class LinalgLuSolveBackward0(Rule):
     """Solution of a linear system whose matrix is known by its LU factors.
 
-    Math: X with A X = B (or X A = B), A = P L U, or with A^T for A.   VJP: to B: the same system with the
-    transpose, for g; to LU, of A X = B: with R = -U^-T g X^T, triu(R) to U and tril(L^-T R U^T, -1) to L.
-    Shapes: LU (..., n, n), swaps (..., n), B (..., n, k).   Saves: the factors, the swaps, the result.
-    PyTorch: torch.linalg.lu_solve
+    Math: y = inverse(A) @ B if left else B @ inverse(A); A = (P @ L @ U).T if adjoint else P @ L @ U; P = permutation(pivots,
+    size(LU, -1)); L = lu_lower(LU); U = lu_upper(LU).
+    VJP: to B: G; to LU: tril(D @ U.T, -1) + triu(L.T @ D); D = P.T @ (M.T if adjoint else M); M = -G @ y.T if left else -y.T @ G;
+    G = inverse(A).T @ g if left else g @ inverse(A).T.
+    Shapes: LU (..., n, n), swaps (..., n), B (..., n, k).   Saves: the factors, the swaps, the result.   PyTorch:
+    torch.linalg.lu_solve
     """
 
     op = "linalg_lu_solve"

@@ -92,7 +92,11 @@ def _shaped(v, ndim, dim=1):
 class NativeLayerNormBackward0(GeneralRule):
     """Layer norm: every sample normalized over its last dims.
 
-    Math: y = (x - mean) / sqrt(var + eps) * w + b.   VJP: see the module;  to w: g * xh summed;  to b: g summed.
+    Math: y = (h if weight is None else h * weight) + (0 if bias is None else bias).   VJP: to input: (d - mean(d,
+    dim=last_dims(normalized_shape), keepdim=True) - h * mean(d * h, dim=last_dims(normalized_shape), keepdim=True)) /
+    s; to weight: g * h; to bias: g; d = g if weight is None else g * weight; h = (input - mean(input,
+    dim=last_dims(normalized_shape), keepdim=True)) / s; s = sqrt(var(input, dim=last_dims(normalized_shape),
+    correction=0, keepdim=True) + eps).
     Shapes: w and b have the shape of the normalized dims.   Saves: x, w, b, mean, 1 / spread.   PyTorch: layer_norm
     """
 
@@ -117,8 +121,21 @@ class NativeLayerNormBackward0(GeneralRule):
 class NativeLayerNormBackwardBackward0(GeneralRule):
     """The VJP of layer norm as an operation of three results.
 
-    VJP: to g, x and w: see `_sent_twice`; b has none, for it only shifts.   Shapes: as layer norm.
-    Saves: g, x, mean, 1 / spread, w.
+    Math: y0 = (d - mean(d, dim=last_dims(normalized_shape), keepdim=True) - h * mean(d * h,
+    dim=last_dims(normalized_shape), keepdim=True)) / s; y1 = sum_to_size(a * h, normalized_shape); y2 =
+    sum_to_size(a, normalized_shape); d = grad_out if weight is None else grad_out * weight; h = (input - mean(input,
+    dim=last_dims(normalized_shape), keepdim=True)) / s; s = sqrt(var(input, dim=last_dims(normalized_shape),
+    correction=0, keepdim=True) + eps).   VJP: to grad_out: (pg if weight is None else pg * weight) + g1 * h + g2; to
+    input: -(h * mean(g0 * pd, dim=last_dims(normalized_shape), keepdim=True) + mean(d * h,
+    dim=last_dims(normalized_shape), keepdim=True) * pg + mean(g0 * h, dim=last_dims(normalized_shape), keepdim=True)
+    * pd) / s + pv; to weight: grad_out * pg; pg = (g0 - mean(g0, dim=last_dims(normalized_shape), keepdim=True) - h *
+    mean(g0 * h, dim=last_dims(normalized_shape), keepdim=True)) / s; pd = (d - mean(d,
+    dim=last_dims(normalized_shape), keepdim=True) - h * mean(d * h, dim=last_dims(normalized_shape), keepdim=True)) /
+    s; pv = (v - mean(v, dim=last_dims(normalized_shape), keepdim=True) - h * mean(v * h,
+    dim=last_dims(normalized_shape), keepdim=True)) / s; v = g1 * grad_out; to bias: nothing; d = grad_out if weight
+    is None else grad_out * weight; h = (input - mean(input, dim=last_dims(normalized_shape), keepdim=True)) / s; s =
+    sqrt(var(input, dim=last_dims(normalized_shape), correction=0, keepdim=True) + eps).
+    Shapes: as layer norm. Saves: g, x, mean, 1 / spread, w.
     """
 
     op = "native_layer_norm_backward"
@@ -197,9 +214,15 @@ def _same_type(x, *others):
 class NativeBatchNormBackward0(GeneralRule):
     """Batch norm: every channel normalized over the batch, or by the running statistics in evaluation.
 
-    Math: y = (x - mean) / sqrt(var + eps) * w + b.   VJP: see the module (in evaluation: g * w / spread);  to
-    w: g * xh summed;  to b: g summed.   Shapes: x (n, c, ...), w and b (c,).
-    Saves: x, w, the running statistics, mean, 1 / spread.   PyTorch: torch.nn.functional.batch_norm
+    Math: y = (h if weight is None else h * per_channel(weight, input)) + (0 if bias is None else per_channel(bias,
+    input)).   VJP: to input: (d - mean(d, dim=all_but(1, ndim(input)), keepdim=True) - h * mean(d * h, dim=all_but(1,
+    ndim(input)), keepdim=True)) / s if training else d / s; to weight: sum(g * h, dim=all_but(1, ndim(input))); to
+    bias: sum(g, dim=all_but(1, ndim(input))); d = g if weight is None else g * per_channel(weight, input); h = (input
+    - m) / s; m = mean(input, dim=all_but(1, ndim(input)), keepdim=True) if training else per_channel(running_mean,
+    input); s = sqrt((var(input, dim=all_but(1, ndim(input)), correction=0, keepdim=True) if training else
+    per_channel(running_var, input)) + eps).
+    Shapes: x (n, c, ...), w and b (c,). Saves: x, w, the running statistics, mean, 1 / spread.   PyTorch:
+    torch.nn.functional.batch_norm
     """
 
     layout = channels
@@ -231,7 +254,24 @@ class NativeBatchNormBackward0(GeneralRule):
 class NativeBatchNormBackwardBackward0(GeneralRule):
     """The VJP of batch norm as an operation of three results.
 
-    VJP: to g, x and w: see `_sent_twice`.   Shapes: as batch norm.   Saves: all it is given.
+    Math: y0 = (d - mean(d, dim=all_but(1, ndim(input)), keepdim=True) - h * mean(d * h, dim=all_but(1, ndim(input)),
+    keepdim=True)) / s if train else d / s; y1 = sum(a * h, dim=all_but(1, ndim(input))); y2 = sum(a, dim=all_but(1,
+    ndim(input))); d = grad_out if weight is None else grad_out * per_channel(weight, input); h = (input - m) / s; m =
+    mean(input, dim=all_but(1, ndim(input)), keepdim=True) if train else per_channel(running_mean, input); s =
+    sqrt((var(input, dim=all_but(1, ndim(input)), correction=0, keepdim=True) if train else per_channel(running_var,
+    input)) + eps).   VJP: to grad_out: (pg if weight is None else pg * per_channel(weight, input)) + per_channel(g1,
+    input) * h + per_channel(g2, input); to input: (-(h * mean(g0 * pd, dim=all_but(1, ndim(input)), keepdim=True) +
+    mean(d * h, dim=all_but(1, ndim(input)), keepdim=True) * pg + mean(g0 * h, dim=all_but(1, ndim(input)),
+    keepdim=True) * pd) / s if train else 0) + pv; to weight: sum(grad_out * pg, dim=all_but(1, ndim(input))); pg =
+    ((g0 - mean(g0, dim=all_but(1, ndim(input)), keepdim=True) - h * mean(g0 * h, dim=all_but(1, ndim(input)),
+    keepdim=True)) / s if train else g0 / s); pd = ((d - mean(d, dim=all_but(1, ndim(input)), keepdim=True) - h *
+    mean(d * h, dim=all_but(1, ndim(input)), keepdim=True)) / s if train else d / s); pv = ((v - mean(v,
+    dim=all_but(1, ndim(input)), keepdim=True) - h * mean(v * h, dim=all_but(1, ndim(input)), keepdim=True)) / s if
+    train else v / s); v = per_channel(g1, input) * grad_out; d = grad_out if weight is None else grad_out *
+    per_channel(weight, input); h = (input - m) / s; m = mean(input, dim=all_but(1, ndim(input)), keepdim=True) if
+    train else per_channel(running_mean, input); s = sqrt((var(input, dim=all_but(1, ndim(input)), correction=0,
+    keepdim=True) if train else per_channel(running_var, input)) + eps).
+    Shapes: as batch norm.   Saves: all it is given.
     """
 
     op = "native_batch_norm_backward"
@@ -342,9 +382,13 @@ def moved_var(old, x, dims, momentum, unbiased):
 class NativeGroupNormBackward0(GeneralRule):
     """Group norm: every sample normalized over groups of channels.
 
-    Math: y = (x - mean) / sqrt(var + eps) * w + b, mean and var over a group.   VJP: see the module;  to w: g
-    * xh summed; to b: g summed.   Shapes: x (n, c, ...), w and b (c,).   Saves: x, w, mean, 1 / spread.
-    PyTorch: group_norm
+    Math: y = (h if weight is None else h * per_channel(weight, input)) + (0 if bias is None else per_channel(bias,
+    input)); h = reshape(k, shape(input)).   VJP: to input: reshape((d - mean(d, dim=2, keepdim=True) - k * mean(d *
+    k, dim=2, keepdim=True)) / s, shape(input)); to weight: sum(g * reshape(k, shape(input)), dim=all_but(1,
+    ndim(input))); to bias: sum(g, dim=all_but(1, ndim(input))); d = reshape(g if weight is None else g *
+    per_channel(weight, input), (N, group, C * HxW // group)); k = (x - mean(x, dim=2, keepdim=True)) / s; s =
+    sqrt(var(x, dim=2, correction=0, keepdim=True) + eps); x = reshape(input, (N, group, C * HxW // group)).
+    Shapes: x (n, c, ...), w and b (c,).   Saves: x, w, mean, 1 / spread. PyTorch: group_norm
     """
 
     layout = channels
@@ -463,9 +507,11 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
 class WeightNormInterfaceBackward0(GeneralRule):
     """A weight by length and direction.
 
-    Math: w = v g / |v|, the norm over all dims but one.   VJP, s the sum of gw * v over these dims: to v: (gw - v s / |v|^2) g / |v|;
-    to g: s / |v|.   Shapes: w as v; g and the norms have size 1 in the dims that are summed.   Saves: v, g, the norms.
-    PyTorch: torch._weight_norm, whose second derivative takes the norms for constants
+    Math: y = a * b / norm(a, dim=all_but(dim, ndim(a)), keepdim=True).   VJP: to a: (g - a * s / n ** 2) * b / n; to
+    b: s / n; s = sum(g * a, dim=all_but(dim, ndim(a)), keepdim=True); n = norm(a, dim=all_but(dim, ndim(a)),
+    keepdim=True).
+    Shapes: w as v; g and the norms have size 1 in the dims that are summed.   Saves: v, g, the norms. PyTorch:
+    torch._weight_norm, whose second derivative takes the norms for constants
     """
 
     op = "_weight_norm_interface"
@@ -520,8 +566,9 @@ def norm_except_dim(v, pow=2, dim=0):
 class CrossMapLRN2dBackward(Rule):
     """Every channel divided by a power of what its neighbors' squares add up to.
 
-    Math: y = a s^-beta, s = k + alpha / size * (sum of a^2 over the channels nearby).
-    VJP: g s^-beta - 2 alpha beta / size * a * (sum of g a s^(-beta - 1) over the channels that a is near to).
+    Math: y = a * s ** -beta; s = k + alpha / size * near(a ** 2, size).   VJP: g * s ** -beta - 2 * alpha * beta /
+    size * a * near_back(g * a * s ** (-beta - 1), size); s = k + alpha / size * near(a ** 2, size).   near adds up
+    the channels that are near to each.
     Shapes: (n, c, h, w).   Saves: a.   PyTorch: torch.nn.CrossMapLRN2d, whose VJP takes the sums over other channels
     """
 

@@ -15,8 +15,9 @@ from ..warning import warn_once
 from . import both
 from .comparison import constant_result, underived
 from .reductions import MaxBackward1, Selection, not_empty, pick, wrap_dim
-from .rule import FUNCTIONS, METHODS, Rule, common_type, floats_only, function, method, no_bools, tensor_of
+from .rule import FUNCTIONS, METHODS, common_type, floats_only, function, method, no_bools, tensor_of
 from .scalars import times
+from .shapes import ShapeRule
 
 
 def ranking(x, dim, descending=False):
@@ -45,8 +46,9 @@ class Ordering(Selection):
 class SortBackward0(Ordering):
     """Ascending or descending order along a dim.
 
-    Math: y[i] = a[indices[i]].   VJP: g[i] to a[indices[i]].   Shapes: unchanged.   Saves: the indices.
-    PyTorch: torch.sort
+    Math: y0 = sort(a, dim, descending=descending).
+    VJP: scatter_add(zeros_like(a), dim, indices, g0). Each g goes to the element it stands for.
+    Shapes: unchanged.   Saves: the indices.   PyTorch: torch.sort
     """
 
     layout = like
@@ -88,8 +90,9 @@ def msort(input):
 class TopkBackward0(Ordering):
     """The k largest (or smallest) along a dim.
 
-    Math: y[i] = a[indices[i]].   VJP: g[i] to a[indices[i]].   Shapes: the dim shrinks to k.   Saves: the indices.
-    PyTorch: torch.topk
+    Math: y0 = narrow(sort(a, dim, descending=largest), dim, 0, k) if ndim(a) else a.
+    VJP: scatter_add(zeros_like(a), dim, indices, g0). The elements that were not picked get 0.
+    Shapes: the dim shrinks to k.   Saves: the indices.   PyTorch: torch.topk
     """
 
     op = "topk"
@@ -118,8 +121,10 @@ def topk(input, k, dim=-1, largest=True, sorted=True):
 class KthvalueBackward0(Selection):
     """The k-th smallest along a dim.
 
-    VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.   Saves: the indices.
-    PyTorch: torch.kthvalue
+    Math: y0 = nth(sort(a, dim), dim, k - 1, keepdim=keepdim).
+    VJP: scatter_add(zeros_like(a), dim, I, G); I = indices if keepdim or ndim(a) == 0 else unsqueeze(indices, dim); G = g0 if
+    keepdim or ndim(a) == 0 else unsqueeze(g0, dim). All goes to the element picked.
+    Shapes: the dim goes, or stays with size 1.   Saves: the indices.   PyTorch: torch.kthvalue
     """
 
     op = "kthvalue"
@@ -167,8 +172,10 @@ def _middle_of_numbers(x, dim):
 class MedianBackward1(Selection):
     """The middle element along a dim, the lower one of two.
 
-    VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.   Saves: the indices.
-    PyTorch: torch.median
+    Math: y0 = median(a, dim, keepdim=keepdim).
+    VJP: scatter_add(zeros_like(a), dim, I, G); I = indices if keepdim or ndim(a) == 0 else unsqueeze(indices, dim); G = g0 if
+    keepdim or ndim(a) == 0 else unsqueeze(g0, dim). All goes to the element picked.
+    Shapes: the dim goes, or stays with size 1.   Saves: the indices.   PyTorch: torch.median
     """
 
     op = "median"
@@ -180,8 +187,10 @@ class MedianBackward1(Selection):
 class NanmedianBackward1(Selection):
     """The middle element of those that are numbers.
 
-    VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.   Saves: the indices.
-    PyTorch: torch.nanmedian
+    Math: y0 = nanmedian(a, dim, keepdim=keepdim).
+    VJP: scatter_add(zeros_like(a), dim, I, G); I = indices if keepdim or ndim(a) == 0 else unsqueeze(indices, dim); G = g0 if
+    keepdim or ndim(a) == 0 else unsqueeze(g0, dim). All goes to the element picked.
+    Shapes: the dim goes, or stays with size 1.   Saves: the indices.   PyTorch: torch.nanmedian
     """
 
     op = "nanmedian"
@@ -193,8 +202,9 @@ class NanmedianBackward1(Selection):
 class MedianBackward0(MaxBackward1):
     """The middle element of all, the lower one of two.
 
-    VJP: g, shared evenly by the elements equal to it.   Shapes: any -> ().   Saves: a and the result.
-    PyTorch: torch.median
+    Math: y = median(a).
+    VJP: g * w / sum(w); w = (a == y) + isnan(a) * isnan(y). The elements equal to the median share g evenly.
+    Shapes: any -> ().   Saves: a and the result.   PyTorch: torch.median
     """
 
     op = "median"
@@ -208,8 +218,9 @@ class MedianBackward0(MaxBackward1):
 class NanmedianBackward0(MaxBackward1):
     """The middle element of those that are numbers.
 
-    VJP: g, shared evenly by the elements equal to it.   Shapes: any -> ().   Saves: a and the result.
-    PyTorch: torch.nanmedian
+    Math: y = nanmedian(a).
+    VJP: g * w / sum(w); w = (a == y) + isnan(a) * isnan(y). The elements equal to the median share g evenly.
+    Shapes: any -> ().   Saves: a and the result.   PyTorch: torch.nanmedian
     """
 
     op = "nanmedian"
@@ -241,8 +252,10 @@ _median_function("nanmedian", NanmedianBackward0, NanmedianBackward1)
 class ModeBackward0(Selection):
     """The most frequent element along a dim, the smallest at a tie.
 
-    VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.   Saves: the indices.
-    PyTorch: torch.mode
+    Math: y0 = mode(a, dim, keepdim=keepdim).
+    VJP: scatter_add(zeros_like(a), dim, I, G); I = indices if keepdim or ndim(a) == 0 else unsqueeze(indices, dim); G = g0 if
+    keepdim or ndim(a) == 0 else unsqueeze(g0, dim). All goes to the element picked.
+    Shapes: the dim goes, or stays with size 1.   Saves: the indices.   PyTorch: torch.mode
     """
 
     op = "mode"
@@ -350,8 +363,11 @@ def nanquantile(input, q, dim=None, keepdim=False, *, interpolation="linear"):
 # -- counting and searching ---------------------------------------------------------------------------
 
 
-class Unique2Backward0(Rule):
-    """Each different element once. PyTorch has no derivative for it.   Saves: nothing.   PyTorch: torch.unique."""
+class Unique2Backward0(ShapeRule):
+    """Each different element once.
+
+    Math: y = unique(a).   VJP: nothing. PyTorch has no derivative for it.   Saves: nothing.   PyTorch: torch.unique.
+    """
 
     op = "_unique2"
     no_jvp = "_unique2"
@@ -362,37 +378,41 @@ class Unique2Backward0(Rule):
 
 
 class UniqueDimBackward0(Unique2Backward0):
-    """Each different slice once. PyTorch has no derivative for it.
+    """Each different slice once.
 
+    Math: y = unique(a, axis=dim).   VJP: nothing. PyTorch has no derivative for it.
     Saves: nothing.   PyTorch: torch.unique(dim=...).
     """
 
     op = "unique_dim"
+    keeps = hides = ("dim",)
     no_jvp = "unique_dim"
     text = "the derivative for 'unique_dim' is not implemented."
 
 
 class UniqueConsecutiveBackward0(Unique2Backward0):
-    """Each run of equal elements once. PyTorch has no derivative for it.
+    """Each run of equal elements once.
 
+    Math: y = unique_consecutive(a, dim=dim).   VJP: nothing. PyTorch has no derivative for it.
     Saves: nothing.   PyTorch: torch.unique_consecutive.
     """
 
     op = "unique_consecutive"
+    keeps = hides = ("dim",)
     no_jvp = "unique_consecutive"
     text = "the derivative for 'unique_consecutive' is not implemented."
 
 
-def _unique_result(rule, input, values, inverse, counts):
+def _unique_result(rule, input, values, inverse, counts, *dim):
     state = THREAD.state
     out = wrap(np.array(values, order="C"))
     edges = edges_of((input,))
     node = None
     if state.grad and edges[0] is not NO_EDGE:
-        node = make_node(rule, edges)
+        node = make_node(rule, edges, dim)
         out._edge = node
     if state.special:
-        finish(state, rule, (input,), (out,), node, ())
+        finish(state, rule, (input,), (out,), node, dim)
     extras = [wrap(np.array(e, np.int64, order="C")) for e in (inverse, counts) if e is not None]
     return (out, *extras) if extras else out
 
@@ -424,10 +444,9 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
             x, return_inverse=True, return_counts=True, axis=dim, equal_nan=False
         )
     inverse = inverse.reshape(x.shape if dim is None else -1)
-    rule = Unique2Backward0 if dim is None else UniqueDimBackward0
-    return _unique_result(
-        rule, input, values, inverse if return_inverse else None, counts if return_counts else None
-    )
+    rule, *given = (Unique2Backward0,) if dim is None else (UniqueDimBackward0, dim)
+    inverse, counts = inverse if return_inverse else None, counts if return_counts else None
+    return _unique_result(rule, input, values, inverse, counts, *given)
 
 
 def _unique_beside_nan(x, dim):
@@ -469,7 +488,7 @@ def unique_consecutive(input, return_inverse=False, return_counts=False, dim=Non
     values = x.reshape(-1)[starts] if dim is None else np.take(x, starts, axis=dim)
     inverse = (np.cumsum(new) - 1).reshape(x.shape if dim is None else -1) if return_inverse else None
     counts = np.diff(np.append(starts, len(rows))) if return_counts else None
-    return _unique_result(UniqueConsecutiveBackward0, input, values, inverse, counts)
+    return _unique_result(UniqueConsecutiveBackward0, input, values, inverse, counts, dim)
 
 
 def _check_sorter(begin, edges, sorter):

@@ -6,6 +6,7 @@ import numpy as np
 
 from ..autograd.errors import CPP_NAMES, not_for
 from ..autograd.halves import HALF
+from ..autograd.metadata import cast
 from ..autograd.modes import THREAD, WATCHERS, tell
 from ..autograd.record import apply, apply_inplace, edges_of, finish, make_node, wanted
 from ..autograd.variable import Variable, wrap
@@ -39,7 +40,8 @@ from .rule import (
 class ClampBackward1(Rule):
     """Limits that are numbers.
 
-    Math: y = min(max(a, low), high).   VJP: g where low <= a <= high, the limits included.
+    Math: y = clamp(a, min, max).   VJP: where(a <= max, g, 0) if min is None else where(a >= min, g, 0) if max is
+    None else where(min <= a <= max, g, 0).
     Shapes: elementwise.   Saves: a.   PyTorch: torch.clamp
     """
 
@@ -67,7 +69,8 @@ class ClampBackward1(Rule):
 class ClampMinBackward0(ClampBackward1):
     """A lower limit that is a number.
 
-    Math: y = max(a, low).   VJP: g where a >= low.   Shapes: elementwise.   Saves: a.   PyTorch: torch.clamp_min
+    Math: y = maximum(a, min).   VJP: where(a >= min, g, 0).
+    Shapes: elementwise.   Saves: a.   PyTorch: torch.clamp_min
     """
 
     op = "clamp_min"
@@ -83,7 +86,8 @@ class ClampMinBackward0(ClampBackward1):
 class ClampMaxBackward0(ClampBackward1):
     """An upper limit that is a number.
 
-    Math: y = min(a, high).   VJP: g where a <= high.   Shapes: elementwise.   Saves: a.   PyTorch: torch.clamp_max
+    Math: y = minimum(a, max).   VJP: where(a <= max, g, 0).
+    Shapes: elementwise.   Saves: a.   PyTorch: torch.clamp_max
     """
 
     op = "clamp_max"
@@ -99,8 +103,9 @@ class ClampMaxBackward0(ClampBackward1):
 class ClampBackward0(Rule):
     """Limits that are tensors.
 
-    Math: y = min(max(a, low), high).   VJP: to a: g where low <= a <= high;  to low: g where a < low < high;
-    to high: g where a > high or high < low.   Shapes: broadcast.   Saves: a, low, high.   PyTorch: torch.clamp
+    Math: y = minimum(maximum(a, b), c).   VJP: to a: where(b <= a <= c, g, 0); to b: where(a < b < c, g, 0); to c:
+    where((a > c) or (c < b), g, 0).
+    Shapes: broadcast.   Saves: a, low, high.   PyTorch: torch.clamp
     """
 
     op = "clamp"
@@ -123,7 +128,7 @@ class ClampBackward0(Rule):
 class ClampMinBackward1(Rule):
     """A lower limit that is a tensor.
 
-    Math: y = max(a, low).   VJP: to a: g where a >= low;  to low: g where a < low.
+    Math: y = maximum(a, b).   VJP: to a: where(a >= b, g, 0); to b: where(a < b, g, 0).
     Shapes: broadcast.   Saves: a, low.   PyTorch: torch.clamp_min
     """
 
@@ -139,7 +144,7 @@ class ClampMinBackward1(Rule):
 class ClampMaxBackward1(Rule):
     """An upper limit that is a tensor.
 
-    Math: y = min(a, high).   VJP: to a: g where a <= high;  to high: g where a > high.
+    Math: y = minimum(a, b).   VJP: to a: where(a <= b, g, 0); to b: where(a > b, g, 0).
     Shapes: broadcast.   Saves: a, high.   PyTorch: torch.clamp_max
     """
 
@@ -229,7 +234,7 @@ def clamp_max_(self, max):
 class WhereBackward0(Rule):
     """Choosing between two tensors.
 
-    Math: y = a where the condition holds, else b.   VJP: to a: g where it holds, exactly 0 elsewhere;  to b: the rest.
+    Math: y = where(condition, a, b).   VJP: to a: where(condition, g, 0); to b: where(condition, 0, g).
     Shapes: all three broadcast.   Saves: the condition.   PyTorch: torch.where
     """
 
@@ -329,8 +334,9 @@ def _to_winner(g, tie, loses):
 class MaximumBackward0(Rule):
     """The larger of two.
 
-    Math: y = max(a, b).   VJP: g to the larger, half to each at a tie.   Shapes: broadcast.   Saves: a, b.
-    PyTorch: torch.maximum
+    Math: y = maximum(a, b).   VJP: to a: where(a == b, g / 2, where(a < b, 0, g)); to b: where(a == b, g / 2, where(a
+    > b, 0, g)).
+    Shapes: broadcast.   Saves: a, b. PyTorch: torch.maximum
     """
 
     inputs = saves = ("self", "other")
@@ -345,8 +351,9 @@ class MaximumBackward0(Rule):
 class MinimumBackward0(Rule):
     """The smaller of two.
 
-    Math: y = min(a, b).   VJP: g to the smaller, half to each at a tie.   Shapes: broadcast.   Saves: a, b.
-    PyTorch: torch.minimum
+    Math: y = minimum(a, b).   VJP: to a: where(a == b, g / 2, where(a > b, 0, g)); to b: where(a == b, g / 2, where(a
+    < b, 0, g)).
+    Shapes: broadcast.   Saves: a, b. PyTorch: torch.minimum
     """
 
     inputs = saves = ("self", "other")
@@ -361,8 +368,8 @@ class MinimumBackward0(Rule):
 class FmaxBackward0(Rule):
     """The larger of two, where a number wins over nan.
 
-    Math: y = fmax(a, b).   VJP: to a: g where a >= b or b is nan;  to b: the rest.   Shapes: broadcast.   Saves: a, b.
-    PyTorch: torch.fmax
+    Math: y = fmax(a, b).   VJP: to a: where((a >= b) or isnan(b), g, 0); to b: where((a >= b) or isnan(b), 0, g).
+    Shapes: broadcast.   Saves: a, b. PyTorch: torch.fmax
     """
 
     inputs = saves = ("self", "other")
@@ -378,8 +385,8 @@ class FmaxBackward0(Rule):
 class FminBackward0(Rule):
     """The smaller of two, where a number wins over nan.
 
-    Math: y = fmin(a, b).   VJP: to a: g where a <= b or b is nan;  to b: the rest.   Shapes: broadcast.   Saves: a, b.
-    PyTorch: torch.fmin
+    Math: y = fmin(a, b).   VJP: to a: where((a <= b) or isnan(b), g, 0); to b: where((a <= b) or isnan(b), 0, g).
+    Shapes: broadcast.   Saves: a, b. PyTorch: torch.fmin
     """
 
     inputs = saves = ("self", "other")
@@ -395,7 +402,8 @@ class FminBackward0(Rule):
 class Atan2Backward0(Rule):
     """The angle of the point (b, a).
 
-    Math: y = atan2(a, b).   VJP: to a: g * b / (a ** 2 + b ** 2);  to b: -g * a / (a ** 2 + b ** 2).
+    Math: y = atan2(a, b).   VJP: to a: where(r == 0, 0, g * b / r); to b: where(r == 0, 0, -g * a / r); r = a ** 2 +
+    b ** 2.
     Shapes: broadcast.   Saves: a, b.   PyTorch: torch.atan2
     """
 
@@ -431,7 +439,8 @@ class HypotBackward0(Rule):
 class RemainderBackward0(Rule):
     """The remainder of a division by a number, with the sign of the divisor.
 
-    Math: y = a - floor(a / c) * c.   VJP: g.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.remainder
+    Math: y = a - floor(a / number) * number.   VJP: g.
+    Shapes: elementwise.   Saves: nothing.   PyTorch: torch.remainder
     """
 
     op = "remainder"
@@ -465,7 +474,8 @@ class RemainderBackward1(Rule):
 class FmodBackward0(RemainderBackward0):
     """The remainder of a division by a number, with the sign of the dividend.
 
-    Math: y = a - trunc(a / c) * c.   VJP: g.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.fmod
+    Math: y = a - trunc(a / number) * number.   VJP: g.
+    Shapes: elementwise.   Saves: nothing.   PyTorch: torch.fmod
     """
 
     op = "fmod"
@@ -546,7 +556,10 @@ with_number("fmod", FmodBackward0, FmodBackward1)
 
 
 class FloorDivide(NoDerivative, name="NotImplemented"):
-    """A quotient rounded down, in place."""
+    """A quotient rounded down, in place.
+
+    Math: y = a // b.   VJP: to a, b: nothing.
+    """
 
     op = "floor_divide"
     inputs = ("self", "other")
@@ -557,7 +570,10 @@ class FloorDivide(NoDerivative, name="NotImplemented"):
 
 
 class FloorDivideByNumber(NoDerivative, name="NotImplemented"):
-    """The same by a number."""
+    """The same by a number.
+
+    Math: y = a // number.   VJP: nothing.
+    """
 
     op = "floor_divide"
 
@@ -616,8 +632,8 @@ def run_numpy(fn, *arrays):
 class DivBackward2(Rule):
     """A quotient that is rounded.
 
-    Math: y = floor(a / b) or trunc(a / b).   VJP: 0.   Shapes: broadcast.   Saves: b, and a if b wants a gradient.
-    PyTorch: torch.div
+    Math: y = floor(a / b) if rounding_mode == 'floor' else trunc(a / b).   VJP: to a, b: 0.
+    Shapes: broadcast.   Saves: b, and a if b wants a gradient. PyTorch: torch.div
     """
 
     op = "div"
@@ -668,8 +684,9 @@ def _check_mode(mode):
 class XlogyBackward0(Rule):
     """a * log(b), 0 where a is 0.
 
-    VJP: to a: g * log(b), 0 where a = 0 and b <= 0;  to b: g * a / b.   Shapes: broadcast.   Saves: a, b.
-    PyTorch: torch.xlogy
+    Math: y = xlogy(a, b).   VJP: to a: where((a == 0) and (b <= 0), 0, xlogy(g, b)); to b: g * a / b.   Here xlogy(a,
+    b) is a * log(b), but 0 where a is 0 (and b no nan).
+    Shapes: broadcast.   Saves: a, b. PyTorch: torch.xlogy
     """
 
     op = "xlogy"
@@ -690,7 +707,7 @@ class XlogyBackward0(Rule):
 class XlogyBackward1(Rule):
     """c * log(a) for a number c.
 
-    VJP: g * c / a.   Shapes: elementwise.   Saves: a.   PyTorch: torch.xlogy
+    Math: y = xlogy(self, a).   VJP: g * self / a.   Shapes: elementwise.   Saves: a.   PyTorch: torch.xlogy
     """
 
     op = "xlogy"
@@ -708,7 +725,8 @@ class XlogyBackward1(Rule):
 class XlogyBackward2(Rule):
     """a * log(c) for a number c.
 
-    VJP: g * log(c), 0 where a = 0 and c <= 0.   Shapes: elementwise.   Saves: a.   PyTorch: torch.xlogy
+    Math: y = xlogy(a, other).   VJP: where(a == 0, 0, xlogy(g, other)) if other <= 0 else g * log(other).
+    Shapes: elementwise.   Saves: a.   PyTorch: torch.xlogy
     """
 
     op = "xlogy"
@@ -746,8 +764,8 @@ def xlogy_(self, other):
 class SpecialXlog1PyBackward0(Rule):
     """a * log(1 + b), 0 where a is 0.
 
-    VJP: to a: g * log(1 + b), 0 where a = 0 and b <= -1;  to b: g * a / (b + 1).   Shapes: broadcast.   Saves: a, b.
-    PyTorch: torch.special.xlog1py
+    Math: y = xlogy(a, 1 + b).   VJP: to a: where((a == 0) and (b <= -1), 0, xlogy(g, 1 + b)); to b: g * a / (b + 1).
+    Shapes: broadcast.   Saves: a, b. PyTorch: torch.special.xlog1py
     """
 
     op = "special_xlog1py"
@@ -769,7 +787,8 @@ class SpecialXlog1PyBackward0(Rule):
 class SpecialXlog1PyBackward1(Rule):
     """c * log(1 + a) for a number c.
 
-    VJP: g * c / (a + 1).   Shapes: elementwise.   Saves: a.   PyTorch: torch.special.xlog1py
+    Math: y = xlogy(self, 1 + a).   VJP: g * self / (a + 1).
+    Shapes: elementwise.   Saves: a.   PyTorch: torch.special.xlog1py
     """
 
     op = "special_xlog1py"
@@ -787,7 +806,9 @@ class SpecialXlog1PyBackward1(Rule):
 class SpecialXlog1PyBackward2(Rule):
     """a * log(1 + c) for a number c.
 
-    VJP: g * log(1 + c), 0 where a = 0 and c <= -1.   Shapes: elementwise.   Saves: a.   PyTorch: torch.special.xlog1py
+    Math: y = xlogy(a, 1 + other).   VJP: where(a == 0, 0, xlogy(g, 1 + other)) if other <= -1 else g * log(1 +
+    other).
+    Shapes: elementwise.   Saves: a.   PyTorch: torch.special.xlog1py
     """
 
     op = "special_xlog1py"
@@ -844,7 +865,7 @@ class Logaddexp2Backward0(Rule):
 class LdexpBackward0(Rule):
     """Multiplication by a power of two.
 
-    Math: y = a * 2 ** b.   VJP: to a: g * 2 ** b;  to b: g * y * log(2).
+    Math: y = a * 2.0 ** b.   VJP: to a: g * 2.0 ** b; to b: g * y * log(2).
     Shapes: broadcast.   Saves: b if a wants a gradient, and the result.   PyTorch: torch.ldexp
     """
 
@@ -856,14 +877,16 @@ class LdexpBackward0(Rule):
         return a * np.exp2(b)
 
     def vjp(self, g, b, y):
+        if self.needs(0) and both.array_of(b).dtype.kind != "f":
+            b = cast(b, both.array_of(g).dtype)  # NumPy knows no 2 ** -1 among integers
         return g * 2**b if self.needs(0) else None, g * y * math.log(2) if self.needs(1) else None
 
 
 class CopysignBackward0(Rule):
     """The size of one with the sign of another.
 
-    Math: y = |a| with the sign of b.   VJP: to a: g * y / a, 0 at 0;  to b: 0.   Shapes: broadcast.
-    Saves: a and the result.   PyTorch: torch.copysign
+    Math: y = copysign(a, b).   VJP: to a: where(a == 0, 0, g * y / a); to b: 0.
+    Shapes: broadcast. Saves: a and the result.   PyTorch: torch.copysign
     """
 
     op = "copysign"
@@ -879,7 +902,8 @@ class CopysignBackward0(Rule):
 class CopysignBackward1(Rule):
     """The size of a tensor with the sign of a number.
 
-    VJP: g * y / a, 0 at 0.   Shapes: elementwise.   Saves: a and the result.   PyTorch: torch.copysign
+    Math: y = copysign(a, number).   VJP: where(a == 0, 0, g * y / a).
+    Shapes: elementwise.   Saves: a and the result.   PyTorch: torch.copysign
     """
 
     op = "copysign"
@@ -934,7 +958,10 @@ def _heaviside(x, values):
 
 
 class Heaviside(NoDerivative, name="NotImplemented"):
-    """A step, in place."""
+    """A step, in place.
+
+    Math: y = where(a == 0, b, a > 0).   VJP: to a, b: nothing.
+    """
 
     op = "heaviside"
     inputs = ("self", "values")
@@ -973,8 +1000,8 @@ def float_power_(self, exponent):
 class NextafterBackward0(Rule):
     """The next floating-point number after a, towards b.
 
-    VJP: to a: g where a and b differ, zero where they are equal;  to b: zero.   Shapes: broadcast.
-    Saves: a and b if a wants a gradient.   PyTorch: torch.nextafter
+    Math: y = nextafter(a, b).   VJP: to a: where(a == b, 0, g); to b: 0.
+    Shapes: broadcast. Saves: a and b if a wants a gradient.   PyTorch: torch.nextafter
     """
 
     inputs = saves = ("self", "other")
@@ -996,8 +1023,8 @@ class NextafterBackward0(Rule):
 class LerpBackward0(Rule):
     """A point between two, the place given by a number.
 
-    Math: y = a + w * (b - a).   VJP: to a: g * (1 - w);  to b: g * w.   Shapes: broadcast.   Saves: nothing.
-    PyTorch: torch.lerp
+    Math: y = a + weight * (b - a).   VJP: to a: g * (1 - weight); to b: g * weight.
+    Shapes: broadcast.   Saves: nothing. PyTorch: torch.lerp
     """
 
     op = "lerp"
@@ -1016,7 +1043,7 @@ class LerpBackward0(Rule):
 class LerpBackward1(Rule):
     """A point between two, the place given by a tensor.
 
-    Math: y = a + w * (b - a).   VJP: to a: g * (1 - w);  to b: g * w;  to w: g * (b - a).
+    Math: y = a + weight * (b - a).   VJP: to a: g * (1 - weight); to b: g * weight; to weight: g * (b - a).
     Shapes: broadcast.   Saves: w, and a and b if w wants a gradient.   PyTorch: torch.lerp
     """
 
@@ -1074,8 +1101,8 @@ def lerp_(self, end, weight):
 class AddcmulBackward0(Rule):
     """A product added to a tensor.
 
-    Math: y = a + v * b * c.   VJP: to a: g;  to b: g * c * v;  to c: g * b * v.   Shapes: broadcast.
-    Saves: each factor that the other's gradient needs.   PyTorch: torch.addcmul
+    Math: y = a + value * b * c.   VJP: to a: g; to b: g * c * value; to c: g * b * value.
+    Shapes: broadcast. Saves: each factor that the other's gradient needs.   PyTorch: torch.addcmul
     """
 
     op = "addcmul"
@@ -1103,8 +1130,8 @@ _WHOLE_ADDCDIV = (
 class AddcdivBackward0(Rule):
     """A quotient added to a tensor.
 
-    Math: y = a + v * b / c.   VJP: to a: g;  to b: g * v / c;  to c: -g * v * b / c ** 2.   Shapes: broadcast.
-    Saves: c, and b if c wants a gradient.   PyTorch: torch.addcdiv
+    Math: y = a + value * b / c.   VJP: to a: g; to b: g * value / c; to c: -g * value * b / c ** 2.
+    Shapes: broadcast. Saves: c, and b if c wants a gradient.   PyTorch: torch.addcdiv
     """
 
     op = "addcdiv"

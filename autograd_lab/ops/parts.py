@@ -35,8 +35,8 @@ from .shapes import (
 class SelectBackward0(ShapeRule):
     """One entry along a dim.
 
-    Math: y = a[.., index, ..].   VJP: g at that place, zero elsewhere.   Shapes: (2, 3, 4) -> (2, 4) for dim 1.
-    Saves: nothing.   PyTorch: torch.select
+    Math: y = select(a, dim=dim, index=index).   VJP: select_scatter(zeros_like(a), g, dim=dim, index=index).
+    Shapes: (2, 3, 4) -> (2, 4) for dim 1. Saves: nothing.   PyTorch: torch.select
     """
 
     keeps = ("dim", "index", "self_sym_sizes")
@@ -51,8 +51,8 @@ class SelectBackward0(ShapeRule):
 class SelectBackwardBackward0(ShapeRule):
     """The backward of select as an operation: a tensor put into zeros.
 
-    Math: y = 0; y[.., index, ..] = a.   VJP: that entry of g.   Shapes: (2, 4) -> (2, 3, 4).   Saves: nothing.
-    PyTorch: select_backward
+    Math: y = select_scatter(zeros(shape), a, dim=dim, index=index).   VJP: select(g, dim=dim, index=index).
+    Shapes: (2, 4) -> (2, 3, 4).   Saves: nothing. PyTorch: select_backward
     """
 
     keeps = ("dim", "index")
@@ -68,8 +68,8 @@ class SelectBackwardBackward0(ShapeRule):
 class SliceBackward0(ShapeRule):
     """Every step-th entry along a dim, from start to end.
 
-    Math: y = a[.., start:end:step, ..].   VJP: g at those places, zero elsewhere.   Shapes: (2, 3) -> (2, 2) for 1:3.
-    Saves: nothing.   PyTorch: basic indexing, torch.narrow
+    Math: y = slice(a, dim=dim, start=start, end=end, step=step).   VJP: slice_scatter(zeros_like(a), g, dim=dim, start=start, end=end, step=step).
+    Shapes: (2, 3) -> (2, 2) for 1:3. Saves: nothing.   PyTorch: basic indexing, torch.narrow
     """
 
     keeps = ("dim", "start", "end", "step", "self_sym_sizes")
@@ -84,8 +84,8 @@ class SliceBackward0(ShapeRule):
 class SliceBackwardBackward0(ShapeRule):
     """The backward of a slice as an operation: a tensor put into zeros.
 
-    Math: y = 0; y[.., start:end:step, ..] = a.   VJP: that slice of g.   Shapes: (2, 2) -> (2, 3).   Saves: nothing.
-    PyTorch: slice_backward
+    Math: y = slice_scatter(zeros(shape), a, dim=dim, start=start, end=end, step=step).   VJP: slice(g, dim=dim, start=start, end=end, step=step).
+    Shapes: (2, 2) -> (2, 3).   Saves: nothing. PyTorch: slice_backward
     """
 
     keeps = ("dim", "start", "end", "step")
@@ -156,8 +156,8 @@ def narrow(input, dim, start, length):
 class UnbindBackward0(ShapeRule):
     """All entries along a dim, as a tuple.
 
-    Math: y_k = a[.., k, ..].   VJP: the g_k stacked, zero where none arrived.   Shapes: (2, 3) -> two of (3,).
-    Saves: nothing.   PyTorch: torch.unbind, iteration
+    Math: yk = unbind(a, dim=dim)[k].   VJP: stack(gs, dim=dim).   A part whose gradient did not arrive counts as zero.
+    Shapes: (2, 3) -> two of (3,). Saves: nothing.   PyTorch: torch.unbind, iteration
     """
 
     plain = False
@@ -174,9 +174,9 @@ class UnbindBackward0(ShapeRule):
 class SplitBackward0(ShapeRule):
     """A dim cut into pieces of equal length, as a tuple.
 
-    Math: y_k = a[.., k*n:(k+1)*n, ..].   VJP: the g_k joined, zero where none arrived.
-    Shapes: (5, 3) -> (2, 3), (2, 3), (1, 3).
-    Saves: nothing.   PyTorch: torch.split, torch.chunk
+    Math: yk = split(a, split_size, dim=dim)[k].   VJP: cat(gs, dim=dim).   A part whose gradient did not arrive counts as
+    zero.
+    Shapes: (5, 3) -> (2, 3), (2, 3), (1, 3). Saves: nothing.   PyTorch: torch.split, torch.chunk
     """
 
     plain = False
@@ -207,9 +207,9 @@ class UnsafeSplitBackward0(SplitBackward0):
 class SplitWithSizesBackward0(ShapeRule):
     """A dim cut into pieces of given lengths, as a tuple.
 
-    Math: y_k = a[.., start_k:start_k + n_k, ..].   VJP: the g_k joined, zero where none arrived.
-    Shapes: (5,) -> (1,), (4,).
-    Saves: nothing.   PyTorch: torch.split, torch.split_with_sizes
+    Math: yk = split(a, split_sizes, dim=dim)[k].   VJP: cat(gs, dim=dim).   A part whose gradient did not arrive counts as
+    zero.
+    Shapes: (5,) -> (1,), (4,). Saves: nothing.   PyTorch: torch.split, torch.split_with_sizes
     """
 
     plain = False
@@ -222,6 +222,8 @@ class SplitWithSizesBackward0(ShapeRule):
 
 class UnsafeSplitWithSizesBackward0(SplitWithSizesBackward0):
     """A dim cut into pieces of given lengths, which are no views: each may be written in place.
+
+    Math: yk = split(a, split_sizes, dim=dim)[k].   VJP: cat(gs, dim=dim).
 
     Math, VJP, Shapes: as split_with_sizes.   Saves: nothing.   PyTorch: torch.unsafe_split_with_sizes
     """
@@ -434,7 +436,7 @@ hsplit, vsplit, dsplit = _split_dim("hsplit", 1, 1), _split_dim("vsplit", 2, 0),
 class DiagonalBackward0(ShapeRule):
     """A diagonal, as a view.
 
-    Math: y[.., k] = a[.., k, .., k + offset, ..].   VJP: g on that diagonal, zero elsewhere.
+    Math: y = diagonal(a, offset=offset, dim1=dim1, dim2=dim2).   VJP: diagonal_scatter(zeros_like(a), g, offset=offset, dim1=dim1, dim2=dim2).
     Shapes: (2, 3, 4) -> (4, 2): the two dims go, the diagonal comes last.   Saves: nothing.   PyTorch: torch.diagonal
     """
 
@@ -460,8 +462,8 @@ class DiagonalCopyBackward(DiagonalBackward0, name="DiagonalBackward0_copy"):
 class DiagonalBackwardBackward0(ShapeRule):
     """The backward of diagonal as an operation: a tensor put on a diagonal of zeros.
 
-    Math: y = 0; y's diagonal = a.   VJP: that diagonal of g.   Shapes: (4, 2) -> (2, 3, 4).   Saves: nothing.
-    PyTorch: diagonal_backward
+    Math: y = diagonal_scatter(zeros(shape), a, offset=offset, dim1=dim1, dim2=dim2).   VJP: diagonal(g, offset=offset, dim1=dim1, dim2=dim2).
+    Shapes: (4, 2) -> (2, 3, 4).   Saves: nothing. PyTorch: diagonal_backward
     """
 
     keeps = ("offset", "dim1", "dim2")
@@ -507,8 +509,8 @@ def diagonal(input, offset=0, dim1=0, dim2=1):
 class DiagEmbedBackward0(ShapeRule):
     """The last dim put on a diagonal of zeros.
 
-    Math: y[.., k, k + offset] = a[.., k].   VJP: that diagonal of g.   Shapes: (2, 3) -> (2, 3, 3).   Saves: nothing.
-    PyTorch: torch.diag_embed, torch.diag of a vector
+    Math: y = diag_embed(a, offset=offset, dim1=dim1, dim2=dim2).   VJP: diagonal(g, offset=offset, dim1=dim1, dim2=dim2).
+    Shapes: (2, 3) -> (2, 3, 3).   Saves: nothing. PyTorch: torch.diag_embed, torch.diag of a vector
     """
 
     keeps = ("offset", "dim1", "dim2")
@@ -573,7 +575,8 @@ def fill_diagonal_(self, fill_value, wrap=False):
 class UnfoldBackward0(ShapeRule):
     """Overlapping windows along a dim, as a view.
 
-    Math: y[.., i, .., j] = a[.., i * step + j, ..].   VJP: each g added where its element came from.
+    Math: y = unfold(a, dimension, size, step).   VJP: windows_added(g, shape(a), dimension, size, step).   Each g is
+    added where its element came from.
     Shapes: (5,) -> (4, 2) for size 2, step 1.   Saves: nothing.   PyTorch: torch.Tensor.unfold
     """
 
@@ -589,8 +592,8 @@ class UnfoldBackward0(ShapeRule):
 class UnfoldBackwardBackward0(ShapeRule):
     """The backward of unfold as an operation: windows added up where they overlap.
 
-    Math: y[i * step + j] += a[i, .., j].   VJP: the windows of g.   Shapes: (4, 2) -> (5,).   Saves: nothing.
-    PyTorch: unfold_backward
+    Math: y = windows_added(a, input_sizes, dim, size, step).   VJP: unfold(g, dim, size, step).
+    Shapes: (4, 2) -> (5,).   Saves: nothing. PyTorch: unfold_backward
     """
 
     keeps = ("input_sizes", "dim", "size", "step")
@@ -643,7 +646,8 @@ def unfold(self, dimension, size, step):
 class AsStrided(ShapeRule, name="AsStridedBackward0"):
     """Any elements of the memory, by size and strides.
 
-    Math: y[i] = memory[offset + sum(i * stride)].   VJP: each g added where its element came from, if that is in the operand.
+    Math: y = as_strided(a, size, stride, storage_offset).   VJP: as_strided_added(zeros_like(a), g, size, stride,
+    storage_offset).   Each g is added where its element came from, if that is in the operand.
     Shapes: any.   Saves: nothing.   PyTorch: torch.as_strided
     """
 
@@ -694,9 +698,9 @@ FUNCTIONS["as_strided_"] = as_strided_
 class AsStridedScatterBackward0(ShapeRule):
     """A copy with the elements that as_strided would give replaced.
 
-    Math: y = a; as_strided(y) = b.   VJP: to a: g, zero at those places;  to b: g at those places.
-    Shapes: b as that view.
-    Saves: nothing.   PyTorch: torch.as_strided_scatter
+    Math: y = as_strided_scatter(a, b, size, stride, storage_offset).   VJP: to a: as_strided_scatter(g,
+    zeros_like(b), size, stride, storage_offset); to b: as_strided(g, size, stride, storage_offset).
+    Shapes: b as that view. Saves: nothing.   PyTorch: torch.as_strided_scatter
     """
 
     inputs = ("self", "src")

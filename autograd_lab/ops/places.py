@@ -141,9 +141,8 @@ def _register(name, build):
 class IndexSelectBackward0(ShapeRule):
     """Entries along a dim, in the order of an index.
 
-    Math: y[.., k, ..] = a[.., index[k], ..].   VJP: zeros with g added at those entries.
-    Shapes: (5, 3) -> (2, 3) for two.
-    Saves: the index.   PyTorch: torch.index_select
+    Math: y = index_select(a, dim, index).   VJP: index_add(zeros_like(a), dim, index, g).
+    Shapes: (5, 3) -> (2, 3) for two. Saves: the index.   PyTorch: torch.index_select
     """
 
     inputs = ("self", "index")
@@ -183,7 +182,8 @@ def index_select(input, dim, index):
 class IndexAddBackward0(ShapeRule):
     """Rows added at given entries of a dim.
 
-    Math: y = a; y[.., index[k], ..] += alpha * b[.., k, ..].   VJP: to a: g;  to b: alpha * g at those entries.
+    Math: y = index_add(a, dim, index, alpha * b).   VJP: to a: g; to b: alpha * reshape(index_select(g, dim, index),
+    shape(b)).
     Shapes: b has as many entries along the dim as the index.   Saves: the index, b.   PyTorch: torch.index_add
     """
 
@@ -245,8 +245,8 @@ def _index_add(input, dim, index, source, *, alpha=1):
 class IndexFillBackward0(ShapeRule):
     """Given entries of a dim set to a number.
 
-    Math: y = a; y[.., index[k], ..] = c.   VJP: g, zero at those entries.   Shapes: the same.   Saves: the index.
-    PyTorch: torch.index_fill
+    Math: y = index_fill(a, dim, index, value).   VJP: index_fill(g, dim, index, 0).
+    Shapes: the same.   Saves: the index. PyTorch: torch.index_fill
     """
 
     layout = like
@@ -270,8 +270,8 @@ class IndexFillBackward0(ShapeRule):
 class IndexFillBackward1(ShapeRule):
     """Given entries of a dim set to a 0-d tensor.
 
-    Math: y = a; y[.., index[k], ..] = c.   VJP: to a: g, zero at those entries;  to c: the sum of g there, each
-    entry once however often the index has it.
+    Math: y = index_fill(a, dim, index, value).   VJP: to a: index_fill(g, dim, index, 0); to value:
+    sum(index_select(g, dim, unique(index))).
     Shapes: c is 0-d.   Saves: the index.   PyTorch: torch.index_fill
     """
 
@@ -315,7 +315,8 @@ def _index_fill(input, dim, index, value):
 class IndexCopyBackward0(ShapeRule):
     """Given entries of a dim replaced by rows of another tensor.
 
-    Math: y = a; y[.., index[k], ..] = b[.., k, ..].   VJP: to a: g, zero at those entries;  to b: g at those entries.
+    Math: y = index_copy(a, dim, index, b).   VJP: to a: index_fill(g, dim, index, 0); to b: reshape(index_select(g,
+    dim, index), shape(b)).
     Shapes: b has as many entries along the dim as the index.   Saves: the index, b.   PyTorch: torch.index_copy
     """
 
@@ -400,9 +401,10 @@ _register("index_copy", _index_copy)
 class GatherBackward0(ShapeRule):
     """One element along a dim for each entry of an index.
 
-    Math (dim 0): y[i, j] = a[index[i, j], j].   VJP: zeros with g added at those places.
-    Shapes: that of the index, which is no larger than a in the other dims.   Saves: a, the index.
-    PyTorch: torch.gather
+    Math (dim 0): y[i, j] = a[index[i, j], j].   Math: y = gather(a, dim, index).   VJP: scatter_add(zeros_like(a),
+    dim, index, g).
+    Shapes: that of the index, which is no larger than a in the other dims.   Saves: a, the index. PyTorch:
+    torch.gather
     """
 
     inputs = ("self", "index")
@@ -455,7 +457,8 @@ def _cut(src, index):
 class ScatterBackward0(ShapeRule):
     """Elements of a dim overwritten where an index says.
 
-    Math (dim 0): y = a; y[index[i, j], j] = b[i, j].   VJP: to a: g, zero at those places;  to b: g at those places.
+    Math (dim 0): y = a; y[index[i, j], j] = b[i, j].   Math: y = scatter(a, dim, index, b).   VJP: to a: scatter(g,
+    dim, index, 0); to b: gather(g, dim, index).
     Shapes: the index is no larger than b.   Saves: the index.   PyTorch: torch.scatter
     """
 
@@ -495,9 +498,9 @@ def _whole(node, g, shape):
 class ScatterBackward1(ShapeRule):
     """Elements of a dim set to a number where an index says.
 
-    Math (dim 0): y = a; y[index[i, j], j] = c.   VJP: g, zero at those places.   Shapes: the same.
-    Saves: the index.
-    PyTorch: torch.scatter
+    Math (dim 0): y = a; y[index[i, j], j] = c.   Math: y = scatter(a, dim, index, value).   VJP: scatter(g, dim,
+    index, 0).
+    Shapes: the same. Saves: the index. PyTorch: torch.scatter
     """
 
     inputs = ("self", "index")
@@ -527,7 +530,8 @@ def _cleared(g, dim, index):
 class ScatterAddBackward0(ShapeRule):
     """Elements added along a dim where an index says.
 
-    Math (dim 0): y = a; y[index[i, j], j] += b[i, j].   VJP: to a: g;  to b: g at those places.
+    Math (dim 0): y = a; y[index[i, j], j] += b[i, j].   Math: y = scatter_add(a, dim, index, b).   VJP: to a: g; to
+    b: gather(g, dim, index).
     Shapes: the index is no larger than b.   Saves: the index.   PyTorch: torch.scatter_add
     """
 
@@ -646,9 +650,15 @@ def _scatter_add(input, dim, index, src):
 class ScatterReduceBackward0(ShapeRule):
     """Elements combined along a dim where an index says: summed, multiplied, averaged, or the largest or smallest kept.
 
-    Math (dim 0): y[t, j] = reduce of a[t, j] and all b[i, j] with index[i, j] = t.
-    VJP: sum: g to all;  mean: g over the count;  prod: g times the others;  amax, amin: g shared by those
-    equal to the result. Of several zeros multiplied, prod has no second derivative.
+    Math (dim 0): y[t, j] = reduce of a[t, j] and all b[i, j] with index[i, j] = t. Math: y = scatter_reduce(a, dim,
+    index, b, reduce, include_self).   VJP: to a: to_a if include_self else scatter(to_a, dim, index, 0); to b:
+    gather(g, dim, index) if reduce == 'sum' else gather(g / n, dim, index) if reduce == 'mean' else gather(g, dim,
+    index) * scatter_others(a, dim, index, b, include_self) if reduce == 'prod' else (b == gather(y, dim, index)) *
+    gather(g / wins, dim, index); to_a = g if reduce == 'sum' else g / n if reduce == 'mean' else g *
+    scatter_reduce(ones_like(a), dim, index, b, 'prod', True) if reduce == 'prod' else (a == y) * g / wins; n =
+    maximum(scatter_add(ones_like(a) if include_self else zeros_like(a), dim, index, ones_like(b)), 1); wins =
+    maximum(scatter_add(a == y, dim, index, b == gather(y, dim, index)), 1).   Of several zeros multiplied, prod has
+    no second derivative.
     Shapes: as scatter.   Saves: a, b, the index, the result.   PyTorch: torch.scatter_reduce
     """
 
@@ -766,9 +776,16 @@ def _rows_cleared(g, dim, index):
 class IndexReduceBackward0(ScatterReduceBackward0):
     """Rows combined along a dim: multiplied, averaged, or the largest or smallest kept.
 
-    Math, VJP: scatter_reduce with the index repeated over the other dims.   Shapes: as index_add.
-    Saves: as scatter_reduce.
-    PyTorch: torch.index_reduce
+    Math, Math: y = scatter_reduce(a, dim, rows(index, b, dim), b, reduce, include_self).   VJP: to a: to_a if
+    include_self else scatter(to_a, dim, rows(index, b, dim), 0); to b: gather(g, dim, rows(index, b, dim)) if reduce
+    == 'sum' else gather(g / n, dim, rows(index, b, dim)) if reduce == 'mean' else gather(g, dim, rows(index, b, dim))
+    * scatter_others(a, dim, rows(index, b, dim), b, include_self) if reduce == 'prod' else (b == gather(y, dim,
+    rows(index, b, dim))) * gather(g / wins, dim, rows(index, b, dim)); to_a = g if reduce == 'sum' else g / n if
+    reduce == 'mean' else g * scatter_reduce(ones_like(a), dim, rows(index, b, dim), b, 'prod', True) if reduce ==
+    'prod' else (a == y) * g / wins; n = maximum(scatter_add(ones_like(a) if include_self else zeros_like(a), dim,
+    rows(index, b, dim), ones_like(b)), 1); wins = maximum(scatter_add(a == y, dim, rows(index, b, dim), b ==
+    gather(y, dim, rows(index, b, dim))), 1).   Of several zeros multiplied, prod has no second derivative.
+    Shapes: as index_add. Saves: as scatter_reduce. PyTorch: torch.index_reduce
     """
 
     inputs = ("self", "source", "index")
@@ -877,9 +894,8 @@ def take_along_dim(input, indices, dim=None):
 class TakeBackward0(ShapeRule):
     """Elements by their number in the flattened tensor.
 
-    Math: y[k] = a.flat[index[k]].   VJP: zeros with g added at those places.   Shapes: that of the index.
-    Saves: a, the index.
-    PyTorch: torch.take
+    Math: y = take(a, index).   VJP: put(zeros_like(a), index, g, accumulate=True).
+    Shapes: that of the index. Saves: a, the index. PyTorch: torch.take
     """
 
     inputs = ("self", "index")
@@ -898,8 +914,8 @@ class TakeBackward0(ShapeRule):
 class PutBackward0(ShapeRule):
     """Elements overwritten, or added to, by their number in the flattened tensor.
 
-    Math: y = a; y.flat[index[k]] = b[k].
-    VJP: to a: g, zero at those places (accumulating: g);  to b: g at those places.
+    Math: y = put(a, index, b, accumulate=accumulate).   VJP: to a: g if accumulate else put(g, index, zeros_like(b));
+    to b: reshape(take(g, index), shape(b)).
     Shapes: b has as many elements as the index.   Saves: the index, b.   PyTorch: torch.put
     """
 
@@ -975,9 +991,8 @@ _register("put", _put)
 class MaskedFillBackward0(ShapeRule):
     """Elements under a mask set to a number.
 
-    Math: y = c where the mask is true, else a.   VJP: g, zero under the mask.   Shapes: a and mask broadcast.
-    Saves: the mask.
-    PyTorch: torch.masked_fill
+    Math: y = where(mask, value, a).   VJP: where(mask, 0, g).
+    Shapes: a and mask broadcast. Saves: the mask. PyTorch: torch.masked_fill
     """
 
     inputs = ("self", "mask")
@@ -994,8 +1009,7 @@ class MaskedFillBackward0(ShapeRule):
 class MaskedFillBackward1(ShapeRule):
     """Elements under a mask set to a 0-d tensor.
 
-    Math: y = c where the mask is true, else a.
-    VJP: to a: g, zero under the mask;  to c: the sum of g under the mask.
+    Math: y = where(mask, value, a).   VJP: to a: where(mask, 0, g); to value: sum(where(mask, g, 0)).
     Shapes: a and mask broadcast, c is 0-d.   Saves: the mask.   PyTorch: torch.masked_fill
     """
 
@@ -1052,9 +1066,8 @@ _register("masked_fill", _masked_fill)
 class MaskedSelectBackward0(ShapeRule):
     """The elements under a mask, in a row.
 
-    Math: y = [a[i] for which mask[i]].   VJP: zeros with g at those places.
-    Shapes: a and mask broadcast; y has one dim.
-    Saves: a, the mask.   PyTorch: torch.masked_select
+    Math: y = masked_select(a, mask).   VJP: masked_scatter(zeros_like(a), mask, g).
+    Shapes: a and mask broadcast; y has one dim. Saves: a, the mask.   PyTorch: torch.masked_select
     """
 
     inputs = ("self", "mask")
@@ -1088,8 +1101,7 @@ def masked_select(input, mask):
 class MaskedScatterBackward0(ShapeRule):
     """Elements under a mask replaced, one after the other, by those of another tensor.
 
-    Math: y = a; the k-th element under the mask becomes b.flat[k].
-    VJP: to a: g, zero under the mask;  to b: g under the mask.
+    Math: y = masked_scatter(a, mask, b).   VJP: to a: where(mask, 0, g); to b: masked_take(g, mask, shape(b)).
     Shapes: a and mask broadcast.   Saves: the mask.   PyTorch: torch.masked_scatter
     """
 
@@ -1120,7 +1132,8 @@ class MaskedScatterBackward0(ShapeRule):
 class MaskedScatterBackwardBackward0(ShapeRule):
     """What masked_scatter sends to its source, as an operation: the elements of g under the mask, then zeros.
 
-    VJP: gg at the places of the mask.   Shapes: that of the source.   Saves: the mask.   PyTorch: masked_scatter_backward
+    Math: y = masked_take(a, mask, sizes).   VJP: masked_scatter(zeros_like(a), mask, g).
+    Shapes: that of the source.   Saves: the mask.   PyTorch: masked_scatter_backward
     """
 
     inputs = ("grad_output", "mask")
@@ -1215,9 +1228,9 @@ def unravel_index(indices, shape):
 class SelectScatterBackward0(ShapeRule):
     """A copy with one entry of a dim replaced.
 
-    Math: y = a; y[.., index, ..] = b.   VJP: to a: g, zero at that entry;  to b: that entry of g.
-    Shapes: b as that entry.
-    Saves: nothing.   PyTorch: torch.select_scatter
+    Math: y = select_scatter(a, b, dim, index).   VJP: to a: select_scatter(g, zeros_like(b), dim, index); to b:
+    select(g, dim, index).
+    Shapes: b as that entry. Saves: nothing.   PyTorch: torch.select_scatter
     """
 
     layout = like
@@ -1239,7 +1252,8 @@ class SelectScatterBackward0(ShapeRule):
 class SliceScatterBackward0(ShapeRule):
     """A copy with a slice of a dim replaced.
 
-    Math: y = a; y[.., start:end:step, ..] = b.   VJP: to a: g, zero in that slice;  to b: that slice of g.
+    Math: y = slice_scatter(a, b, dim, start, end, step).   VJP: to a: slice_scatter(g, zeros_like(b), dim, start,
+    end, step); to b: slice(g, dim, start, end, step).
     Shapes: b as that slice.   Saves: nothing.   PyTorch: torch.slice_scatter
     """
 
@@ -1262,9 +1276,9 @@ class SliceScatterBackward0(ShapeRule):
 class DiagonalScatterBackward0(ShapeRule):
     """A copy with a diagonal replaced.
 
-    Math: y = a; y's diagonal = b.   VJP: to a: g, zero on that diagonal;  to b: that diagonal of g.
-    Shapes: b as the diagonal.
-    Saves: nothing.   PyTorch: torch.diagonal_scatter
+    Math: y = diagonal_scatter(a, b, offset, dim1, dim2).   VJP: to a: diagonal_scatter(g, zeros_like(b), offset,
+    dim1, dim2); to b: diagonal(g, offset, dim1, dim2).
+    Shapes: b as the diagonal. Saves: nothing.   PyTorch: torch.diagonal_scatter
     """
 
     layout = like

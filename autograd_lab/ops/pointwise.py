@@ -129,8 +129,8 @@ class Log1PBackward0(Rule):
 class SqrtBackward0(Rule):
     """Square root.
 
-    Math: y = sqrt(a).   VJP: g / (2 * y), which is inf at 0.   Shapes: elementwise.   Saves: the result.
-    PyTorch: torch.sqrt
+    Math: y = sqrt(a).   VJP: g / (2 * y).   That is inf at 0.
+    Shapes: elementwise.   Saves: the result. PyTorch: torch.sqrt
     """
 
     saves = ("result",)
@@ -316,7 +316,8 @@ class AtanhBackward0(Rule):
 class AsinhBackward1(AsinhBackward0):
     """The in-place form of AsinhBackward0, of which PyTorch has no derivative.
 
-    Math, Shapes: the same.   VJP: none, NotImplementedError.   Saves: nothing.   PyTorch: Tensor.asinh_
+    Math, Shapes: the same.   Math: y = asinh(a).   VJP: nothing.   NotImplementedError is raised.
+    Saves: nothing.   PyTorch: Tensor.asinh_
     """
 
     saves = ()
@@ -328,7 +329,8 @@ class AsinhBackward1(AsinhBackward0):
 class AcoshBackward1(AsinhBackward1):
     """The same for acosh.
 
-    Math, Shapes: the same.   VJP: none, NotImplementedError.   Saves: nothing.   PyTorch: Tensor.acosh_
+    Math, Shapes: the same.   Math: y = acosh(a).   VJP: nothing.   NotImplementedError is raised.
+    Saves: nothing.   PyTorch: Tensor.acosh_
     """
 
     op = "acosh"
@@ -338,7 +340,8 @@ class AcoshBackward1(AsinhBackward1):
 class AtanhBackward1(AsinhBackward1):
     """The same for atanh.
 
-    Math, Shapes: the same.   VJP: none, NotImplementedError.   Saves: nothing.   PyTorch: Tensor.atanh_
+    Math, Shapes: the same.   Math: y = atanh(a).   VJP: nothing.   NotImplementedError is raised.
+    Saves: nothing.   PyTorch: Tensor.atanh_
     """
 
     op = "atanh"
@@ -366,7 +369,8 @@ class TanhBackward0(Rule):
 class TanhBackwardBackward0(Rule):
     """The VJP of tanh as an operation: h = g * (1 - y ** 2).
 
-    VJP: to g: gg * (1 - y ** 2);  to y: gg * g * -2 * y.   Shapes: elementwise.   Saves: g, y.
+    Math: y = a * (1 - b ** 2).   VJP: to a: g * (1 - b ** 2); to b: g * a * (-2 * b).
+    Shapes: elementwise.   Saves: g, y.
     """
 
     op = "tanh_backward"
@@ -397,7 +401,8 @@ class SigmoidBackward0(Rule):
 class SigmoidBackwardBackward0(Rule):
     """The VJP of sigmoid as an operation: h = g * y * (1 - y).
 
-    VJP: to g: gg * y * (1 - y);  to y: gg * g * (1 - 2 * y).   Shapes: elementwise.   Saves: g, y.
+    Math: y = a * b * (1 - b).   VJP: to a: g * b * (1 - b); to b: g * a * (1 - 2 * b).
+    Shapes: elementwise.   Saves: g, y.
     """
 
     op = "sigmoid_backward"
@@ -414,7 +419,8 @@ class SigmoidBackwardBackward0(Rule):
 class SincBackward0(Rule):
     """sin(pi a) / (pi a), 1 at 0.
 
-    Math: y = sin(pi a) / (pi a).   VJP: g * (pi a cos(pi a) - sin(pi a)) / (pi a ** 2), 0 at 0.
+    Math: y = where(a == 0, 1, sin(pi * a) / (pi * a)).   VJP: where(a == 0, 0, g * (pi * a * cos(pi * a) - sin(pi *
+    a)) / (pi * a ** 2)).
     Shapes: elementwise.   Saves: a.   PyTorch: torch.sinc
     """
 
@@ -465,8 +471,7 @@ class Rad2DegBackward0(Rule):
 class ErfBackward0(Rule):
     """Error function.
 
-    Math: y = 2 / sqrt(pi) * integral of exp(-t ** 2) from 0 to a.   VJP: g * 2 / sqrt(pi) * exp(-a ** 2).
-    Shapes: elementwise.   Saves: a.   PyTorch: torch.erf
+    Math: y = erf(a).   VJP: g * 2 / sqrt(pi) * exp(-a ** 2).   Shapes: elementwise.   Saves: a.   PyTorch: torch.erf
     """
 
     saves = ("self",)
@@ -495,7 +500,8 @@ class ErfcBackward0(Rule):
 class ErfinvBackward0(Rule):
     """Inverse of the error function.
 
-    Math: erf(y) = a.   VJP: g * sqrt(pi) / 2 * exp(y ** 2).   Shapes: elementwise.   Saves: a.   PyTorch: torch.erfinv
+    Math: y = erfinv(a).   VJP: g * sqrt(pi) / 2 * exp(y ** 2).   Where |a| is not below 1: nan, or inf at 1.
+    Shapes: elementwise.   Saves: a.   PyTorch: torch.erfinv
     """
 
     saves = ("self",)
@@ -509,7 +515,7 @@ class ErfinvBackward0(Rule):
 class LgammaBackward0(Rule):
     """Logarithm of |gamma|.
 
-    Math: y = log |gamma(a)|.   VJP: g * digamma(a).   Shapes: elementwise.   Saves: a.   PyTorch: torch.lgamma
+    Math: y = lgamma(a).   VJP: g * digamma(a).   Shapes: elementwise.   Saves: a.   PyTorch: torch.lgamma
     """
 
     saves = ("self",)
@@ -580,7 +586,7 @@ def polygamma_(self, n):
 class I0Backward0(Rule):
     """Modified Bessel function of order 0.
 
-    Math: y = I0(a).   VJP: g * I1(a).   Shapes: elementwise.   Saves: a.   PyTorch: torch.i0
+    Math: y = i0(a).   VJP: g * i1(a).   Shapes: elementwise.   Saves: a.   PyTorch: torch.i0
     """
 
     saves = ("self",)
@@ -595,8 +601,8 @@ class I0Backward0(Rule):
 class SpecialI1Backward0(Rule):
     """Modified Bessel function of order 1.
 
-    Math: y = I1(a).   VJP: g * (I0(a) - y / a), g / 2 next to 0.   Shapes: elementwise.   Saves: a and the result.
-    PyTorch: torch.special.i1
+    Math: y = i1(a).   VJP: where(abs(a) > 1e-15, g * (i0(a) - y / a), g / 2).
+    Shapes: elementwise.   Saves: a and the result. PyTorch: torch.special.i1
     """
 
     op = "special_i1"
@@ -616,8 +622,8 @@ class SpecialI1Backward0(Rule):
 class SpecialEntrBackward0(Rule):
     """Entropy of a probability.
 
-    Math: y = -a * log(a), 0 at 0, -inf below.   VJP: -g * (1 + log(a)).   Shapes: elementwise.   Saves: a.
-    PyTorch: torch.special.entr
+    Math: y = where(a > 0, -a * log(a), where(a == 0, 0, -inf)).   VJP: -g * (1 + log(a)).
+    Shapes: elementwise.   Saves: a. PyTorch: torch.special.entr
     """
 
     op = "special_entr"
@@ -651,7 +657,7 @@ class SpecialLogNdtrBackward0(Rule):
 class MvlgammaBackward0(Rule):
     """Logarithm of the gamma function of several dimensions.
 
-    Math: y = sum of lgamma(a - j / 2) for j < p, plus a constant.   VJP: g * the sum of digamma(a - j / 2).
+    Math: y = mvlgamma(a, p).   VJP: g * sum(digamma(unsqueeze(a, -1) - arange(p) / 2), -1).
     Shapes: elementwise.   Saves: a.   PyTorch: torch.mvlgamma
     """
 
@@ -700,7 +706,7 @@ def mvlgamma_(self, p):
 class AbsBackward0(Rule):
     """Absolute value.
 
-    Math: y = |a|.   VJP: g * sign(a), 0 at 0.   Shapes: elementwise.   Saves: a.   PyTorch: torch.abs
+    Math: y = abs(a).   VJP: g * sign(a).   That is 0 at 0.   Shapes: elementwise.   Saves: a.   PyTorch: torch.abs
     """
 
     saves = ("self",)
@@ -726,7 +732,7 @@ class Flat(Rule):
 class SignBackward0(Flat):
     """Sign.
 
-    Math: y = -1, 0 or 1.   VJP: 0.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.sign
+    Math: y = sign(a).   VJP: 0.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.sign
     """
 
     forward = numerics.sign
@@ -735,8 +741,8 @@ class SignBackward0(Flat):
 class SgnBackward0(Flat):
     """Sign, as PyTorch generalizes it to complex numbers.
 
-    Math: y = -1, 0 or 1.   VJP: 0.   Shapes: elementwise.   Saves: a and the result, as PyTorch does.
-    PyTorch: torch.sgn
+    Math: y = sign(a).   VJP: 0.
+    Shapes: elementwise.   Saves: a and the result, as PyTorch does. PyTorch: torch.sgn
     """
 
     op = "sgn"
@@ -768,7 +774,7 @@ def _whole(rounded, x, kernel):
 class FloorBackward0(Flat):
     """Rounding down.
 
-    Math: y = largest whole number <= a.   VJP: 0.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.floor
+    Math: y = floor(a).   VJP: 0.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.floor
     """
 
     def forward(x):
@@ -779,7 +785,7 @@ class FloorBackward0(Flat):
 class CeilBackward0(Flat):
     """Rounding up.
 
-    Math: y = smallest whole number >= a.   VJP: 0.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.ceil
+    Math: y = ceil(a).   VJP: 0.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.ceil
     """
 
     def forward(x):
@@ -790,7 +796,7 @@ class CeilBackward0(Flat):
 class TruncBackward0(Flat):
     """Rounding towards zero.
 
-    Math: y = a without its fraction.   VJP: 0.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.trunc
+    Math: y = trunc(a).   VJP: 0.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.trunc
     """
 
     def forward(x):
@@ -811,8 +817,8 @@ class RoundBackward0(Flat):
 class RoundBackward1(Flat):
     """Rounding to a number of decimals.
 
-    Math: y = round(a * 10 ** d) / 10 ** d.   VJP: 0.   Shapes: elementwise.   Saves: nothing.
-    PyTorch: torch.round(decimals=d)
+    Math: y = round(a * 10 ** decimals) / 10 ** decimals.   VJP: 0.
+    Shapes: elementwise.   Saves: nothing. PyTorch: torch.round(decimals=d)
     """
 
     op = "round"
@@ -863,7 +869,7 @@ class FracBackward0(Rule):
 class NanToNumBackward0(Rule):
     """Numbers in place of nan and the infinities.
 
-    Math: y = a, or the stand-in where a is not finite.   VJP: g where a is finite, times 0 elsewhere.
+    Math: y = nan_to_num(a, nan, posinf, neginf).   VJP: g * isfinite(a).
     Shapes: elementwise.   Saves: a.   PyTorch: torch.nan_to_num
     """
 
@@ -900,8 +906,9 @@ def nan_to_num_(self, nan=0.0, posinf=None, neginf=None):
 class LogitBackward0(Rule):
     """Inverse of the sigmoid, of `a` clamped to [eps, 1 - eps] if eps is given.
 
-    Math: y = log(a / (1 - a)).   VJP: g / (a * (1 - a)), 0 where clamped.   Shapes: elementwise.   Saves: a.
-    PyTorch: torch.logit
+    Math: y = log(z / (1 - z)); z = clamp(a, eps, 1 - eps) if eps is not None else a.   VJP: where((a >= eps) and (a
+    <= 1 - eps), g / (a * (1 - a)), 0) if eps is not None else where((a >= 0) and (a <= 1), g / (a * (1 - a)), nan).
+    Shapes: elementwise.   Saves: a. PyTorch: torch.logit
     """
 
     op = "logit"
@@ -955,8 +962,8 @@ def positive(input):
 class FrexpBackward0(Rule):
     """A number taken apart: a mantissa from 0.5 up to 1, and a power of two.
 
-    Math: a = m * 2 ** e.   VJP: g / 2 ** e, as m is a scaled copy of a; e gets none.   Shapes: elementwise.
-    Saves: e (int32).   PyTorch: torch.frexp
+    Math: y0 = a / 2 ** y1.   VJP: g0 / 2 ** y1.   The exponent y1 gets none.
+    Shapes: elementwise. Saves: e (int32).   PyTorch: torch.frexp
     """
 
     op = "frexp"

@@ -181,10 +181,15 @@ def _paired(pool, gradient):
 
 
 class _Winners(Adjoint):
-    """Each g added to the winner of its window, found at `where` in the flattened input."""
+    """Each g added to the winner of its window, found at one of `winners` in the flattened input.
 
-    def forward(g, x, where, *_):
-        return both.brought_back(g, where, x.shape)
+    Math: y = put(zeros_like(self), winners, grad_output, accumulate=True).   VJP: to grad_output: take(g, winners); to self: 0.
+    """
+
+    keeps = ("winners", "self_sym_sizes")
+
+    def forward(g, x, winners, *_):
+        return both.brought_back(g, winners, x.shape)
 
     def back(self, h):
         return both.taken(h, self.args[0])
@@ -206,10 +211,10 @@ class MaxPool2DWithIndicesBackwardBackward0(_Winners):
 class MaxPool2DWithIndicesBackward0(GeneralRule):
     """The largest element of each window.
 
-    Math: y = max over the window of a.   VJP: g goes to the winner; an element that wins several windows gets
-    their sum.
-    Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the winners' places.   PyTorch:
-    torch.nn.functional.max_pool2d
+    Math: y = max_pool(a, kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation, size=out).
+    VJP: put(zeros_like(a), winners, g, accumulate=True); winners = max_pool_winners(a, kernel_size=kernel_size, stride=stride,
+    padding=padding, dilation=dilation, size=out). All goes to the winner; an element that wins several windows gets their sum.
+    Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the winners' places.   PyTorch: torch.nn.functional.max_pool2d
     """
 
     layout = channels
@@ -270,7 +275,10 @@ def max_pool(nd, input, kernel, stride, padding, dilation, ceil_mode, return_ind
 class AvgPool2DBackward0(Rule):
     """The mean of each window.
 
-    Math: y = sum of the window / number of its elements.   VJP: every element of a window gets its g / that number.
+    Math: y = window_sums(a, kernel_size=kernel_size, stride=stride, padding=padding, size=out) / n; n = divisor_override if
+    divisor_override else product(kernel_size) if max(padding) == 0 and not ceil_mode else window_sizes(shape(a),
+    kernel_size=kernel_size, stride=stride, padding=padding, count_include_pad=count_include_pad, size=out).
+    VJP: add_to_windows(g / n, zeros_like(a), kernel_size=kernel_size, stride=stride, padding=padding).
     Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a.   PyTorch: torch.nn.functional.avg_pool2d
     """
 
@@ -305,7 +313,13 @@ class AvgPool3DBackward0(AvgPool2DBackward0):
 
 
 class AvgPool2DBackwardBackward0(Adjoint):
-    """The gradient of avg_pool2d: g / number of elements, to each element of the window.   VJP: avg_pool2d of gg."""
+    """The gradient of avg_pool2d: g / number of elements, to each element of the window.
+
+    Math: y = add_to_windows(a / n, zeros_like(b), kernel_size=kernel_size, stride=stride, padding=padding); n = divisor_override
+    if divisor_override else product(kernel_size) if max(padding) == 0 and not ceil_mode else window_sizes(shape(b),
+    kernel_size=kernel_size, stride=stride, padding=padding, count_include_pad=count_include_pad, size=out).
+    VJP: to a: window_sums(g, kernel_size=kernel_size, stride=stride, padding=padding, size=out) / n; to b: 0.
+    """
 
     inputs = ("grad_output", "self")
     keeps = (*AvgPool2DBackward0.keeps, "out", "default_stride", "self_sym_sizes")
@@ -390,7 +404,8 @@ def _cells(size, out):
 class AdaptiveAvgPool2DBackward0(Rule):
     """The means of a grid of cells that covers the whole image.
 
-    Math: y[i, j] = mean of cell (i, j).   VJP: every element of a cell gets its g / size of the cell.
+    Math: y = cell_means(a, out).
+    VJP: add_to_cells(g, zeros_like(a)). Every element of a cell gets g divided by the size of the cell.
     Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a.   PyTorch: torch.nn.functional.adaptive_avg_pool2d
     """
 
@@ -411,7 +426,10 @@ class AdaptiveAvgPool2DBackward0(Rule):
 
 
 class AdaptiveAvgPool2DBackwardBackward0(Adjoint):
-    """The gradient of adaptive_avg_pool2d: g / size of the cell, to each element of it.   VJP: the means of gg."""
+    """The gradient of adaptive_avg_pool2d: g / size of the cell, to each element of it.
+
+    Math: y = add_to_cells(a, zeros_like(b)).   VJP: to a: cell_means(g, output_size); to b: 0.
+    """
 
     inputs = ("grad_output", "self")
     keeps = ("output_size", "self_sym_sizes")
@@ -506,9 +524,9 @@ class AdaptiveMaxPool2DBackwardBackward0(_Winners):
 class AdaptiveMaxPool2DBackward0(GeneralRule):
     """The largest elements of a grid of cells that covers the whole image.
 
-    VJP: g goes to the winner of each cell.   Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the
-    winners' places.
-    PyTorch: torch.nn.functional.adaptive_max_pool2d
+    Math: y = cell_maxima(a, out).
+    VJP: put(zeros_like(a), cell_winners(a, out), g, accumulate=True). All goes to the winner of each cell.
+    Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the winners' places.   PyTorch: torch.nn.functional.adaptive_max_pool2d
     """
 
     layout = channels
@@ -705,8 +723,11 @@ class FractionalMaxPool2DBackwardBackward0(_Winners):
 class FractionalMaxPool2DBackward0(GeneralRule):
     """The largest element of windows that lie at random distances, so that they are `out` in number.
 
-    VJP: g goes to the winner of each window.   Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the winners' places.
-    PyTorch: torch.nn.functional.fractional_max_pool2d
+    Math: y = fractional_max_pool(a, b, kernel_size=kernel_size, output_size=output_size).
+    VJP: put(zeros_like(a), winners, g, accumulate=True); winners = fractional_max_pool_winners(a, b, kernel_size=kernel_size,
+    output_size=output_size). All goes to the winner of each window.
+    Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: a and the winners' places.   PyTorch:
+    torch.nn.functional.fractional_max_pool2d
     """
 
     op = "fractional_max_pool2d"
@@ -821,7 +842,9 @@ def _check_samples(x, samples, n, nd):
 class MaxUnpool2DBackward0(Rule):
     """Elements put back to the places they were taken from; zero between them.
 
-    Math: y[place[i]] = a[i] in each image; of two that meet the last one stays.   VJP: g at the places.
+    Math: y = put(zeros(shape(y)), in_all(indices, out), a).
+    VJP: take(g, in_all(indices, out)). The places, counted in each image, should differ: of two elements that meet, the last one
+    stays.
     Shapes: (n, c, h, w) -> (n, c, oh, ow).   Saves: the places.   PyTorch: torch.nn.functional.max_unpool2d
     """
 

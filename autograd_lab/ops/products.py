@@ -109,7 +109,7 @@ def _layout(x, y):
 class MmBackward0(_TwoMatrices):
     """Product of two matrices.
 
-    Math: y = a @ b.   VJP: to a: g @ b^T;  to b: a^T @ g.
+    Math: y = a @ b.   VJP: to a: g @ b.T; to b: a.T @ g.
     Shapes: (n, m) @ (m, p) -> (n, p).   Saves: each factor that the other's gradient needs.   PyTorch: torch.mm
     """
 
@@ -200,9 +200,9 @@ def _tensors(op, **operands):
 class AddmmBackward0(_TwoMatrices):
     """A matrix product added to a tensor: the fully connected layer.
 
-    Math: y = beta * c + alpha * a @ b.   VJP: to c: beta * g;  to a: alpha * g @ b^T;  to b: alpha * a^T @ g.
-    Shapes: c broadcasts to (n, p); its gradient is summed back.   Saves: each factor the other needs.
-    PyTorch: torch.addmm
+    Math: y = beta * a + alpha * b @ c.   VJP: to a: beta * g; to b: alpha * g @ c.T; to c: alpha * b.T @ g.
+    Shapes: c broadcasts to (n, p); its gradient is summed back.   Saves: each factor the other needs. PyTorch:
+    torch.addmm
     """
 
     op = "addmm"
@@ -424,7 +424,7 @@ def _any_linear(input, weight, bias):
 class MvBackward0(Rule):
     """Matrix times vector.
 
-    Math: y = a @ v.   VJP: to a: g v^T (outer product);  to v: a^T @ g.
+    Math: y = a @ b.   VJP: to a: outer(g, b); to b: a.T @ g.
     Shapes: (n, m) @ (m,) -> (n,).   Saves: each factor the other needs.   PyTorch: torch.mv
     """
 
@@ -460,7 +460,7 @@ def mv(input, vec):
 class DotBackward0(Rule):
     """Inner product of two vectors.
 
-    Math: y = sum_i a_i b_i.   VJP: to a: g * b;  to b: g * a.
+    Math: y = sum(a * b).   VJP: to a: g * b; to b: g * a.
     Shapes: (n,), (n,) -> ().   Saves: each factor the other needs.   PyTorch: torch.dot
     """
 
@@ -477,7 +477,10 @@ class DotBackward0(Rule):
 
 
 class VdotBackward0(DotBackward0):
-    """The inner product as torch.vdot: for real numbers the same as dot."""
+    """The inner product as torch.vdot: for real numbers the same as dot.
+
+    Math: y = sum(a * b).   VJP: to a: g * b; to b: g * a.
+    """
 
     op = "vdot"
     inputs = ("self", "other")
@@ -541,7 +544,7 @@ FUNCTIONS["ger"], METHODS["ger"] = FUNCTIONS["outer"], METHODS["outer"]
 class AddmvBackward0(Rule):
     """Matrix times vector, added to a vector.
 
-    Math: y = beta * c + alpha * a @ v.   VJP: to c: beta * g;  to a: alpha * g v^T;  to v: alpha * a^T @ g.
+    Math: y = beta * a + alpha * b @ c.   VJP: to a: beta * g; to b: alpha * outer(g, c); to c: alpha * b.T @ g.
     Shapes: c broadcasts to (n,).   Saves: each factor the other needs.   PyTorch: torch.addmv
     """
 
@@ -598,7 +601,7 @@ def addmv(input, mat, vec, *, beta=1, alpha=1):
 class AddrBackward0(Rule):
     """An outer product added to a matrix.
 
-    Math: y = beta * c + alpha * u v^T.   VJP: to c: beta * g;  to u: alpha * g @ v;  to v: alpha * g^T @ u.
+    Math: y = beta * a + alpha * outer(b, c).   VJP: to a: beta * g; to b: alpha * g @ c; to c: alpha * g.T @ b.
     Shapes: c broadcasts to (n, m).   Saves: each factor the other needs.   PyTorch: torch.addr
     """
 
@@ -646,7 +649,7 @@ def _check_expands(have, want):
 class BmmBackward0(Rule):
     """Products of two batches of matrices, one by one.
 
-    Math: y_k = a_k @ b_k.   VJP: to a: g_k @ b_k^T;  to b: a_k^T @ g_k.
+    Math: y = a @ b.   VJP: to a: g @ b.T; to b: a.T @ g.   Matrix by matrix: .T transposes each.
     Shapes: (k, n, m), (k, m, p) -> (k, n, p).   Saves: each factor the other needs.   PyTorch: torch.bmm
     """
 
@@ -686,7 +689,7 @@ def _check_batches(x, y):
 class BaddbmmBackward0(Rule):
     """Products of two batches of matrices, added to a tensor.
 
-    Math: y_k = beta * c_k + alpha * a_k @ b_k.   VJP: to c: beta * g;  to a, b: as bmm, times alpha.
+    Math: y = beta * a + alpha * b @ c.   VJP: to a: beta * g; to b: alpha * g @ c.T; to c: alpha * b.T @ g.
     Shapes: c broadcasts to (k, n, p).   Saves: each factor the other needs.   PyTorch: torch.baddbmm
     """
 
@@ -712,7 +715,8 @@ class BaddbmmBackward0(Rule):
 class AddbmmBackward0(BaddbmmBackward0):
     """Products of two batches of matrices, summed over the batch and added to a matrix.
 
-    Math: y = beta * c + alpha * sum_k a_k @ b_k.   VJP: as baddbmm, with g the same for every k.
+    Math: y = beta * a + alpha * sum(b @ c, dim=0).   VJP: to a: beta * g; to b: alpha * g @ c.T; to c: alpha * b.T @
+    g.
     Shapes: c broadcasts to (n, p).   Saves: each factor the other needs.   PyTorch: torch.addbmm
     """
 

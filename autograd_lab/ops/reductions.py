@@ -112,7 +112,8 @@ def _sum(x, dims, keepdim):
 class SumBackward0(Rule):
     """Sum of all elements.
 
-    Math: y = sum of a.   VJP: g to every element.   Shapes: any -> ().   Saves: nothing.   PyTorch: torch.sum
+    Math: y = sum(a).   VJP: g.   Every element that was added gets it.
+    Shapes: any -> ().   Saves: nothing.   PyTorch: torch.sum
     """
 
     op = "sum"
@@ -128,8 +129,9 @@ class SumBackward0(Rule):
 class SumBackward1(Reduction):
     """Sum over some dims.
 
-    Math: y = sum of a over dims.   VJP: g to every element that was added.   Shapes: the dims go, or stay with size 1.
-    Saves: nothing.   PyTorch: torch.sum
+    Math: y = sum(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim=dim).   Every element that was added gets the g of
+    its sum.
+    Shapes: the dims go, or stay with size 1. Saves: nothing.   PyTorch: torch.sum
     """
 
     layout = rows
@@ -155,7 +157,8 @@ def sum(input, dim=EVERY_DIM, keepdim=False, *, dtype=None):
 class MeanBackward0(Rule):
     """Mean of all elements.
 
-    Math: y = sum of a / n.   VJP: g / n to every element.   Shapes: any -> ().   Saves: nothing.   PyTorch: torch.mean
+    Math: y = sum(a) / numel(a).   VJP: g / numel(a).
+    Shapes: any -> ().   Saves: nothing.   PyTorch: torch.mean
     """
 
     op = "mean"
@@ -172,9 +175,8 @@ class MeanBackward0(Rule):
 class MeanBackward1(Reduction):
     """Mean over some dims.
 
-    Math: y = sum of a over dims / n.   VJP: g / n to every element that was added.
-    Shapes: the dims go, or stay with size 1.
-    Saves: nothing.   PyTorch: torch.mean
+    Math: y = sum(a, dim=dim, keepdim=keepdim) / size(a, dim).   VJP: spread(g, a, dim=dim) / size(a, dim).
+    Shapes: the dims go, or stay with size 1. Saves: nothing.   PyTorch: torch.mean
     """
 
     layout = rows
@@ -209,8 +211,8 @@ def mean(input, dim=EVERY_DIM, keepdim=False, *, dtype=None):
 class NansumBackward0(Reduction):
     """Sum that leaves out nan.
 
-    Math: y = sum of those a that are numbers.   VJP: g to these, 0 to the others.   Shapes: as sum.   Saves: a.
-    PyTorch: torch.nansum
+    Math: y = nansum(a, dim=dim, keepdim=keepdim).   VJP: where(isnan(a), 0, spread(g, a, dim=dim)).
+    Shapes: as sum.   Saves: a. PyTorch: torch.nansum
     """
 
     layout = rows
@@ -298,7 +300,7 @@ def times_others(g, x, dim):
 class ProdBackward0(Rule):
     """Product of all elements.
 
-    Math: y = product of a.   VJP: g * y / a; with zeros among a, g times the product of the others.
+    Math: y = prod(a).   VJP: g * product_of_others(a).   Without zeros that is g * y / a.
     Shapes: any -> ().   Saves: a and the result.   PyTorch: torch.prod
     """
 
@@ -319,7 +321,8 @@ class ProdBackward0(Rule):
 class ProdBackward1(Reduction):
     """Product along a dim.
 
-    Math: y = product of a along dim.   VJP: g * y / a; with zeros among a, g times the product of the others.
+    Math: y = prod(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim=dim) * product_of_others(a, dim).   Without zeros
+    that is g * y / a.
     Shapes: the dim goes, or stays with size 1.   Saves: a and the result.   PyTorch: torch.prod
     """
 
@@ -385,7 +388,9 @@ def _std_vjp(g, x, y, *args):
 class VarBackward0(Reduction):
     """Variance.
 
-    Math: y = sum of (a - mean) ** 2 / (n - correction).   VJP: g * 2 * (a - mean) / (n - correction).
+    Math: y = sum((a - mean(a, dim=dim, keepdim=True)) ** 2, dim=dim, keepdim=keepdim) / n; n = size(a, dim) - (1 if
+    correction is None else correction).   VJP: 2 * spread(g, a, dim=dim) * (a - mean(a, dim=dim, keepdim=True)) / n; n =
+    size(a, dim) - (1 if correction is None else correction).
     Shapes: as sum.   Saves: a.   PyTorch: torch.var
     """
 
@@ -404,7 +409,9 @@ class VarBackward0(Reduction):
 class StdBackward0(Reduction):
     """Standard deviation.
 
-    Math: y = sqrt(var(a)).   VJP: g * (a - mean) / (y * (n - correction)), 0 where y = 0.
+    Math: y = std(a, dim=dim, correction=correction, keepdim=keepdim).   VJP: where(y_ == 0, 0, spread(g, a, dim=dim) * (a
+    - mean(a, dim=dim, keepdim=True)) / (y_ * n)); y_ = spread(y, a, dim=dim); n = size(a, dim) - (1 if correction is None
+    else correction).
     Shapes: as sum.   Saves: a and the result.   PyTorch: torch.std
     """
 
@@ -423,7 +430,10 @@ class StdBackward0(Reduction):
 class VarMeanBackward0(Reduction):
     """Variance and mean at once.
 
-    Math: y0 = var(a), y1 = mean(a).   VJP: the sum of both.   Shapes: as sum.   Saves: a.   PyTorch: torch.var_mean
+    Math: y0 = var(a, dim=dim, correction=correction, keepdim=keepdim); y1 = mean(a, dim=dim, keepdim=keepdim).   VJP:
+    2 * spread(g0, a, dim=dim) * (a - mean(a, dim=dim, keepdim=True)) / n + spread(g1, a, dim=dim) / size(a, dim); n = size(a,
+    dim) - (1 if correction is None else correction).
+    Shapes: as sum.   Saves: a.   PyTorch: torch.var_mean
     """
 
     layout = rows
@@ -442,8 +452,10 @@ class VarMeanBackward0(Reduction):
 class StdMeanBackward0(Reduction):
     """Standard deviation and mean at once.
 
-    Math: y0 = std(a), y1 = mean(a).   VJP: the sum of both.   Shapes: as sum.   Saves: a and y0.
-    PyTorch: torch.std_mean
+    Math: y0 = std(a, dim=dim, correction=correction, keepdim=keepdim); y1 = mean(a, dim=dim, keepdim=keepdim).   VJP:
+    where(y_ == 0, 0, spread(g0, a, dim=dim) * (a - mean(a, dim=dim, keepdim=True)) / (y_ * n)) + spread(g1, a, dim=dim) /
+    size(a, dim); y_ = spread(y0, a, dim=dim); n = size(a, dim) - (1 if correction is None else correction).
+    Shapes: as sum.   Saves: a and y0. PyTorch: torch.std_mean
     """
 
     layout = rows
@@ -518,8 +530,8 @@ def _evenly(g, x, y):
 class MaxBackward1(Rule):
     """Largest element.
 
-    Math: y = max of a.   VJP: g, shared evenly by the largest.   Shapes: any -> ().   Saves: a and the result.
-    PyTorch: torch.max
+    Math: y = amax(a).   VJP: g * hit / count(hit); hit = a == y.   The largest share g evenly.
+    Shapes: any -> ().   Saves: a and the result. PyTorch: torch.max
     """
 
     op = "max"
@@ -533,8 +545,8 @@ class MaxBackward1(Rule):
 class MinBackward1(MaxBackward1):
     """Smallest element.
 
-    Math: y = min of a.   VJP: g, shared evenly by the smallest.   Shapes: any -> ().   Saves: a and the result.
-    PyTorch: torch.min
+    Math: y = amin(a).   VJP: g * hit / count(hit); hit = a == y.   The smallest share g evenly.
+    Shapes: any -> ().   Saves: a and the result. PyTorch: torch.min
     """
 
     op = "min"
@@ -544,8 +556,10 @@ class MinBackward1(MaxBackward1):
 class Selection(Reduction):
     """A reduction along a dim that picks elements: the gradient goes back to where they were.
 
-    VJP: g at the places `indices`, 0 elsewhere.   Shapes: the dim goes, or stays with size 1.   Saves: the indices.
-    Further arguments of `forward` come after the shape of the operand.
+    Math: y0 = picked_along(a, dim, y1, keepdim).   VJP: where(places(a, dim) == spread(y1, a, dim=dim), spread(g0, a,
+    dim), 0).   Only the element that was picked gets g.
+    Shapes: the dim goes, or stays with size 1.   Saves: the indices. Further arguments of `forward` come after the
+    shape of the operand.
     """
 
     plain = False
@@ -584,8 +598,9 @@ def _arg(fn, x, dim, keepdim):
 class MaxBackward0(Selection):
     """Largest along a dim, the first at a tie.
 
-    Math: y = max of a along dim.   VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.
-    Saves: the indices.   PyTorch: torch.max
+    Math: y0 = amax(a, dim=dim, keepdim=keepdim); y1 = argmax(a, dim=dim, keepdim=keepdim).   VJP: where(places(a,
+    dim) == spread(y1, a, dim=dim), spread(g0, a, dim=dim), 0).   Only the element that was picked gets g.
+    Shapes: the dim goes, or stays with size 1. Saves: the indices.   PyTorch: torch.max
     """
 
     op = "max"
@@ -597,8 +612,9 @@ class MaxBackward0(Selection):
 class MinBackward0(Selection):
     """Smallest along a dim, the first at a tie.
 
-    Math: y = min of a along dim.   VJP: g to the element picked.   Shapes: the dim goes, or stays with size 1.
-    Saves: the indices.   PyTorch: torch.min
+    Math: y0 = amin(a, dim=dim, keepdim=keepdim); y1 = argmin(a, dim=dim, keepdim=keepdim).   VJP: where(places(a,
+    dim) == spread(y1, a, dim=dim), spread(g0, a, dim=dim), 0).   Only the element that was picked gets g.
+    Shapes: the dim goes, or stays with size 1. Saves: the indices.   PyTorch: torch.min
     """
 
     op = "min"
@@ -647,8 +663,9 @@ _extreme("min", MinBackward1, MinBackward0, MinimumBackward0.call)
 class AmaxBackward0(Reduction):
     """Largest over some dims, without indices.
 
-    Math: y = max of a over dims.   VJP: g, shared evenly by the largest.   Shapes: as sum.   Saves: a and the result.
-    PyTorch: torch.amax
+    Math: y = amax(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim=dim) * hit / count(hit, dim=dim, keepdim=True);
+    hit = a == spread(y, a, dim=dim).   The largest share g evenly.
+    Shapes: as sum.   Saves: a and the result. PyTorch: torch.amax
     """
 
     layout = rows
@@ -666,8 +683,9 @@ class AmaxBackward0(Reduction):
 class AminBackward0(AmaxBackward0):
     """Smallest over some dims, without indices.
 
-    Math: y = min of a over dims.   VJP: g, shared evenly by the smallest.   Shapes: as sum.   Saves: a and the result.
-    PyTorch: torch.amin
+    Math: y = amin(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim=dim) * hit / count(hit, dim=dim, keepdim=True);
+    hit = a == spread(y, a, dim=dim).   The smallest share g evenly.
+    Shapes: as sum.   Saves: a and the result. PyTorch: torch.amin
     """
 
     op = "amin"
@@ -711,8 +729,10 @@ def amin(input, dim=(), keepdim=False):
 class AminmaxBackward0(Reduction):
     """Smallest and largest at once.
 
-    Math: y0 = min of a, y1 = max of a.   VJP: each gradient, shared evenly by the extremes.   Shapes: as sum.
-    Saves: a and both results.   PyTorch: torch.aminmax
+    Math: y0 = amin(a, dim=dim, keepdim=keepdim); y1 = amax(a, dim=dim, keepdim=keepdim).   VJP: spread(g0, a, dim=dim) *
+    low / count(low, dim=dim, keepdim=True) + spread(g1, a, dim=dim) * high / count(high, dim=dim, keepdim=True); low = a
+    == spread(y0, a, dim=dim); high = a == spread(y1, a, dim=dim).
+    Shapes: as sum. Saves: a and both results.   PyTorch: torch.aminmax
     """
 
     layout = rows
@@ -843,7 +863,11 @@ def _size_to_the(exponent, x):
 class LinalgVectorNormBackward0(Reduction):
     """p-norm of a vector, or over some dims.
 
-    Math: y = (sum of |a| ** p) ** (1 / p).   VJP: g * sign(a) * (|a| / y) ** (p - 1), 0 where y = 0.
+    Math: y = norm(a, p=ord, dim=dim, keepdim=keepdim).   VJP: nothing if ord == 0 else g_ * sign(a) if ord == 1 else
+    where(y_ == 0, 0, g_ * a / y_) if ord == 2 else g_ * sign(a) * hit / count(hit, dim=dim, keepdim=True) if abs(ord)
+    == inf else where(a == 0, 0, g_ * sign(a) * abs(a) ** (ord - 1) * y_ ** (1 - ord)) if ord < 1 else where(y_ == 0,
+    0, g_ * sign(a) * abs(a) ** (ord - 1) / y_ ** (ord - 1)); g_ = spread(g, a, dim=dim); y_ = spread(y, a, dim=dim); hit =
+    (abs(a) == y_) or isnan(a).
     Shapes: as sum.   Saves: a and the result.   PyTorch: torch.linalg.vector_norm
     """
 
@@ -860,7 +884,15 @@ class LinalgVectorNormBackward0(Reduction):
 
 
 class NormBackward1(LinalgVectorNormBackward0):
-    """The same norm under the name it has inside other functions.   PyTorch: torch.nn.functional.pairwise_distance."""
+    """The same norm under the name it has inside other functions.
+
+    Math: y = norm(a, p=p, dim=dim, keepdim=keepdim).   VJP: nothing if p == 0 else g_ * sign(a) if p == 1 else
+    where(y_ == 0, 0, g_ * a / y_) if p == 2 else g_ * sign(a) * hit / count(hit, dim=dim, keepdim=True) if abs(p) ==
+    inf else where(a == 0, 0, g_ * sign(a) * abs(a) ** (p - 1) * y_ ** (1 - p)) if p < 1 else where(y_ == 0, 0, g_ *
+    sign(a) * abs(a) ** (p - 1) / y_ ** (p - 1)); g_ = spread(g, a, dim=dim); y_ = spread(y, a, dim=dim); hit = (abs(a) == y_)
+    or isnan(a).
+    PyTorch: torch.nn.functional.pairwise_distance.
+    """
 
     op = "norm"
     keeps = ("p", "dim", "keepdim")
@@ -901,8 +933,11 @@ def norm(input, p="fro", dim=None, keepdim=False, dtype=None):
 class DistBackward0(Rule):
     """p-norm of a difference.
 
-    Math: y = norm(a - b).   VJP: to a: the norm's;  to b: its negative.   Shapes: a and b broadcast -> ().
-    Saves: a, b and the result.   PyTorch: torch.dist
+    Math: y = norm(a - b, p=p).   VJP: to a: nothing if p == 0 else d; to b: nothing if p == 0 else -d; d = g * sign(a
+    - b) if p == 1 else where(y == 0, 0, g * (a - b) / y) if p == 2 else g * sign(a - b) * hit / count(hit) if abs(p)
+    == inf else where(a == b, 0, g * sign(a - b) * abs(a - b) ** (p - 1) * y ** (1 - p)) if p < 1 else where(y == 0,
+    0, g * sign(a - b) * abs(a - b) ** (p - 1) / y ** (p - 1)); hit = abs(a - b) == y.
+    Shapes: a and b broadcast -> (). Saves: a, b and the result.   PyTorch: torch.dist
     """
 
     op = "dist"
@@ -934,8 +969,8 @@ def dist(input, other, p=2):
 class LogsumexpBackward0(Reduction):
     """Logarithm of a sum of exponentials, without overflow.
 
-    Math: y = log(sum of exp(a) over dims).   VJP: g * exp(a - y).   Shapes: as sum.   Saves: a and the result.
-    PyTorch: torch.logsumexp
+    Math: y = logsumexp(a, dim=dim, keepdim=keepdim).   VJP: spread(g, a, dim=dim) * exp(a - spread(y, a, dim=dim)).
+    Shapes: as sum.   Saves: a and the result. PyTorch: torch.logsumexp
     """
 
     layout = rows
@@ -969,8 +1004,8 @@ def logsumexp(input, dim, keepdim=False):
 class CumsumBackward0(Reduction):
     """Running sum.
 
-    Math: y[i] = a[0] + ... + a[i].   VJP: the sum of g from i to the end.   Shapes: unchanged.   Saves: nothing.
-    PyTorch: torch.cumsum
+    Math: y = cumsum(a, dim).   VJP: revcumsum(g, dim).   To each element the sum of g from its place to the end.
+    Shapes: unchanged.   Saves: nothing. PyTorch: torch.cumsum
     """
 
     layout = rows
@@ -990,8 +1025,8 @@ class CumsumBackward0(Reduction):
 class CumprodBackward0(Reduction):
     """Running product.
 
-    Math: y[i] = a[0] * ... * a[i].
-    VJP: the sum of g * y from i to the end, / a[i]; with zeros among a, without dividing.
+    Math: y = cumprod(a, dim).   VJP: omitting_each(g, a, dim).   To a[i] the sum over k >= i of g[k] times the
+    product of all a[j] up to k but a[i]; without zeros that is g * y summed from i to the end, / a[i].
     Shapes: unchanged.   Saves: a and the result.   PyTorch: torch.cumprod
     """
 
@@ -1045,7 +1080,8 @@ def _tails(g, factors, dim):
 class LogcumsumexpBackward0(Reduction):
     """Running logsumexp.
 
-    Math: y[i] = log(exp(a[0]) + ... + exp(a[i])).   VJP: the sum of g[k] * exp(a[i] - y[k]) from i to the end.
+    Math: y = logcumsumexp(a, dim).   VJP: later_shares(g, a, y, dim).   To a[i] the sum over k >= i of g[k] *
+    exp(a[i] - y[k]).
     Shapes: unchanged.   Saves: a and the result.   PyTorch: torch.logcumsumexp
     """
 
@@ -1132,8 +1168,9 @@ def logcumsumexp(input, dim):
 class CummaxBackward0(Selection):
     """Running maximum, the latest at a tie.
 
-    Math: y[i] = max(a[0], ..., a[i]).   VJP: g added up where each maximum came from.   Shapes: unchanged.
-    Saves: a and the indices.   PyTorch: torch.cummax
+    Math: y0 = cummax(a, dim).   VJP: scatter_add(zeros_like(a), dim, y1, g0).   Each g goes where its maximum came
+    from.
+    Shapes: unchanged. Saves: a and the indices.   PyTorch: torch.cummax
     """
 
     layout = rows
@@ -1153,8 +1190,9 @@ class CummaxBackward0(Selection):
 class CumminBackward0(CummaxBackward0):
     """Running minimum, the latest at a tie.
 
-    Math: y[i] = min(a[0], ..., a[i]).   VJP: g added up where each minimum came from.   Shapes: unchanged.
-    Saves: a and the indices.   PyTorch: torch.cummin
+    Math: y0 = cummin(a, dim).   VJP: scatter_add(zeros_like(a), dim, y1, g0).   Each g goes where its minimum came
+    from.
+    Shapes: unchanged. Saves: a and the indices.   PyTorch: torch.cummin
     """
 
     op = "cummin"
@@ -1234,8 +1272,8 @@ def diff(input, n=1, dim=-1, prepend=None, append=None):
 class SoftmaxBackward0(Rule):
     """Exponentials that add up to 1.
 
-    Math: y = exp(a) / sum of exp(a) along dim.   VJP: y * (g - sum of g * y along dim).   Shapes: unchanged.
-    Saves: the result.   PyTorch: torch.softmax
+    Math: y = exp(a) / sum(exp(a), dim=dim, keepdim=True).   VJP: y * (g - sum(g * y, dim=dim, keepdim=True)).
+    Shapes: unchanged. Saves: the result.   PyTorch: torch.softmax
     """
 
     layout = rows
@@ -1257,8 +1295,9 @@ class SoftmaxBackward0(Rule):
 class SafeSoftmaxBackward0(SoftmaxBackward0):
     """Softmax that gives zeros, not nan, where everything along the dim is -inf: a query that may look nowhere.
 
-    Math: y = exp(a) / sum of exp(a) along dim, or 0.   VJP: as softmax.   Shapes: unchanged.   Saves: the result.
-    PyTorch: torch._safe_softmax
+    Math: y = where(s == 0, 0, e / s); e = exp(a); s = sum(e, dim=dim, keepdim=True).   VJP: y * (g - sum(g * y,
+    dim=dim, keepdim=True)).
+    Shapes: unchanged.   Saves: the result. PyTorch: torch._safe_softmax
     """
 
     op = "_safe_softmax"
@@ -1278,8 +1317,9 @@ class SafeSoftmaxBackward0(SoftmaxBackward0):
 class SoftmaxBackwardDataBackward0(Rule):
     """The VJP of softmax as an operation: h = y * (g - sum of g * y).
 
-    VJP: to g: y * (gg - sum of gg * y);  to y: gg * (g - sum of g * y) - g * sum of gg * y.   Shapes: unchanged.
-    Saves: g, y.
+    Math: y = b * (a - sum(a * b, dim=dim, keepdim=True)).   VJP: to a: b * (g - sum(g * b, dim=dim, keepdim=True));
+    to b: g * a - g * sum(a * b, dim=dim, keepdim=True) - a * sum(g * b, dim=dim, keepdim=True).
+    Shapes: unchanged. Saves: g, y.
     """
 
     op = "_softmax_backward_data"
@@ -1298,8 +1338,8 @@ class SoftmaxBackwardDataBackward0(Rule):
 class LogSoftmaxBackward0(Rule):
     """Logarithm of the softmax.
 
-    Math: y = a - log(sum of exp(a) along dim).   VJP: g - exp(y) * sum of g along dim.   Shapes: unchanged.
-    Saves: the result.   PyTorch: torch.log_softmax
+    Math: y = a - log(sum(exp(a), dim=dim, keepdim=True)).   VJP: g - exp(y) * sum(g, dim=dim, keepdim=True).
+    Shapes: unchanged. Saves: the result.   PyTorch: torch.log_softmax
     """
 
     layout = rows
@@ -1319,7 +1359,9 @@ class LogSoftmaxBackward0(Rule):
 class LogSoftmaxBackwardDataBackward0(Rule):
     """The VJP of log_softmax as an operation: h = g - exp(y) * sum of g.
 
-    VJP: to g: gg - sum of gg * exp(y);  to y: -gg * exp(y) * sum of g.   Shapes: unchanged.   Saves: g, y.
+    Math: y = a - exp(b) * sum(a, dim=dim, keepdim=True).   VJP: to a: g - sum(g * exp(b), dim=dim, keepdim=True); to
+    b: -g * exp(b) * sum(a, dim=dim, keepdim=True).
+    Shapes: unchanged.   Saves: g, y.
     """
 
     op = "_log_softmax_backward_data"

@@ -408,8 +408,8 @@ def _same_types(*tensors):
 class StandardGammaBackward0(Rule):
     """Gamma numbers of rate 1, drawn by rejection; the gradient keeps the probability of a smaller draw.
 
-    Math: y ~ Gamma(a).   VJP: g * dy/da where cdf(y; a) stays.   Shapes: elementwise.   Saves: a, y.
-    PyTorch: torch._standard_gamma
+    Math: y = gammadraw(a).   VJP: g * gammadraw_slope(a, y). The gradient keeps the probability of a smaller draw.
+    Shapes: elementwise.   Saves: a, y.   PyTorch: torch._standard_gamma
     """
 
     op = "_standard_gamma"
@@ -429,6 +429,7 @@ class StandardGammaBackward0(Rule):
 class StandardGammaGradBackward0(Rule):
     """How gamma draws move with their concentration. PyTorch has no derivative for it.
 
+    Math: y = gammadraw_slope(a, b).   VJP: to a, b: nothing.
     Shapes: elementwise.   Saves: nothing.   PyTorch: torch._standard_gamma_grad
     """
 
@@ -444,7 +445,7 @@ class StandardGammaGradBackward0(Rule):
 class PoissonBackward0(Rule):
     """Poisson numbers, drawn by rejection: no gradient passes through.
 
-    Math: y ~ Poisson(a).   VJP: zero.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.poisson
+    Math: y = poisson(a).   VJP: 0.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.poisson
     """
 
     op = "poisson"

@@ -16,7 +16,7 @@ from .rule import Rule
 class AddBackward1(Rule):
     """A tensor plus a number.
 
-    Math: y = a + c.   VJP: g.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.add
+    Math: y = a + number.   VJP: g.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.add
     """
 
     op = "add"
@@ -31,7 +31,7 @@ class AddBackward1(Rule):
 class SubBackward1(Rule):
     """A tensor minus a number.
 
-    Math: y = a - c.   VJP: g.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.sub
+    Math: y = a - number.   VJP: g.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.sub
     """
 
     op = "sub"
@@ -46,7 +46,7 @@ class SubBackward1(Rule):
 class MulBackward1(Rule):
     """A tensor times a number.
 
-    Math: y = c * a.   VJP: g * c.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.mul
+    Math: y = a * other.   VJP: g * other.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.mul
     """
 
     op = "mul"
@@ -62,7 +62,7 @@ class MulBackward1(Rule):
 class DivBackward1(Rule):
     """A tensor divided by a number.
 
-    Math: y = a / c.   VJP: g / c.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.div
+    Math: y = a / other.   VJP: g / other.   Shapes: elementwise.   Saves: nothing.   PyTorch: torch.div
     """
 
     op = "div"

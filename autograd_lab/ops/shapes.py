@@ -141,7 +141,7 @@ class ShapeRule(Rule):
 class ViewBackward0(ShapeRule):
     """Another shape over the same memory.
 
-    Math: y[i] = a[i], counted in row-major order.   VJP: g in the old shape.
+    Math: y = reshape(a, shape(y)).   VJP: reshape(g, shape(a)).   Elements are counted in row-major order.
     Shapes: any with as many elements.   Saves: nothing.   PyTorch: torch.Tensor.view
     """
 
@@ -157,16 +157,16 @@ class ViewBackward0(ShapeRule):
 class ReshapeAliasBackward0(ViewBackward0):
     """What reshape records for a view of memory that is not contiguous.
 
-    Math: y[i] = a[i].   VJP: g in the old shape.   Shapes: any with as many elements.   Saves: nothing.
-    PyTorch: _reshape_alias
+    Math: y = reshape(a, shape(y)).   VJP: reshape(g, shape(a)).
+    Shapes: any with as many elements.   Saves: nothing. PyTorch: _reshape_alias
     """
 
 
 class UnsafeViewBackward0(ViewBackward0):
     """The last step of a reshape that had to copy: a new shape for a fresh clone, not counted as a view of it.
 
-    Math: y[i] = a[i].   VJP: g in the old shape.   Shapes: any with as many elements.   Saves: nothing.
-    PyTorch: _unsafe_view
+    Math: y = reshape(a, shape(y)).   VJP: reshape(g, shape(a)).
+    Shapes: any with as many elements.   Saves: nothing. PyTorch: _unsafe_view
     """
 
     keeps = ("shape", "self_sym_sizes")
@@ -330,8 +330,8 @@ def unflatten(input, dim, sizes):
 class SqueezeBackward0(ShapeRule):
     """All dims of size one left out.
 
-    Math: the same elements.   VJP: g with those dims back.   Shapes: (2, 1, 3) -> (2, 3).   Saves: nothing.
-    PyTorch: torch.squeeze
+    Math: y = squeeze(a).   VJP: reshape(g, shape(a)).   The dims come back.
+    Shapes: (2, 1, 3) -> (2, 3).   Saves: nothing. PyTorch: torch.squeeze
     """
 
     keeps = ("self_sym_sizes",)
@@ -344,8 +344,8 @@ class SqueezeBackward0(ShapeRule):
 class SqueezeBackward1(ShapeRule):
     """One dim left out, if its size is one.
 
-    Math: the same elements.   VJP: g with that dim back.   Shapes: (2, 1, 3) -> (2, 3).   Saves: nothing.
-    PyTorch: torch.squeeze
+    Math: y = squeeze(a, dim).   VJP: reshape(g, shape(a)).   The dim comes back.
+    Shapes: (2, 1, 3) -> (2, 3).   Saves: nothing. PyTorch: torch.squeeze
     """
 
     keeps = ("dim", "self_sym_sizes")
@@ -360,8 +360,8 @@ class SqueezeBackward1(ShapeRule):
 class SqueezeBackward2(SqueezeBackward1):
     """Several dims left out, where their size is one.
 
-    Math: the same elements.   VJP: g with those dims back.   Shapes: (1, 2, 1) -> (2,).   Saves: nothing.
-    PyTorch: torch.squeeze
+    Math: y = squeeze(a, dim).   VJP: reshape(g, shape(a)).   The dims come back.
+    Shapes: (1, 2, 1) -> (2,).   Saves: nothing. PyTorch: torch.squeeze
     """
 
 
@@ -445,8 +445,8 @@ def reshape_in_place(rule, t, data, *args):
 class UnsqueezeBackward0(ShapeRule):
     """A new dim of size one.
 
-    Math: the same elements.   VJP: g without that dim.   Shapes: (2, 3) -> (2, 1, 3).   Saves: nothing.
-    PyTorch: torch.unsqueeze
+    Math: y = unsqueeze(a, dim).   VJP: squeeze(g, dim).
+    Shapes: (2, 3) -> (2, 1, 3).   Saves: nothing. PyTorch: torch.unsqueeze
     """
 
     keeps = ("dim",)
@@ -487,7 +487,7 @@ def unsqueeze_(self, dim):
 class TransposeBackward0(ShapeRule):
     """Two dims swapped.
 
-    Math: y[.., i, .., j, ..] = a[.., j, .., i, ..].   VJP: g with the same dims swapped.
+    Math: y = transpose(a, dim0, dim1).   VJP: transpose(g, dim0, dim1).
     Shapes: (2, 3, 4) -> (3, 2, 4).   Saves: nothing.   PyTorch: torch.transpose
     """
 
@@ -507,7 +507,7 @@ class TransposeBackward1(TransposeBackward0):
 class TBackward0(ShapeRule):
     """A matrix transposed.
 
-    Math: y[i, j] = a[j, i].   VJP: g transposed.   Shapes: (2, 3) -> (3, 2).   Saves: nothing.   PyTorch: torch.t
+    Math: y = a.T.   VJP: g.T.   Shapes: (2, 3) -> (3, 2).   Saves: nothing.   PyTorch: torch.t
     """
 
     def vjp(self, g):
@@ -524,9 +524,8 @@ class TBackward1(TBackward0):
 class PermuteBackward0(ShapeRule):
     """The dims in another order.
 
-    Math: dim i of y is dim dims[i] of a.   VJP: g with its dims put back.
-    Shapes: (2, 3, 4) -> (4, 2, 3) for dims (2, 0, 1).
-    Saves: nothing.   PyTorch: torch.permute
+    Math: y = permute(a, dims).   VJP: permute(g, inverse_order(dims)).
+    Shapes: (2, 3, 4) -> (4, 2, 3) for dims (2, 0, 1). Saves: nothing.   PyTorch: torch.permute
     """
 
     keeps = ("dims",)
@@ -702,8 +701,8 @@ METHODS["real"] = property(lambda self: self, doc="The tensor itself: there are 
 class ExpandBackward0(ShapeRule):
     """Dims of size one repeated without a copy: every repetition is the same memory.
 
-    Math: y[.., i, ..] = a[.., 0, ..].   VJP: g summed over the repetitions.   Shapes: (1, 3) -> (2, 3).
-    Saves: nothing.   PyTorch: torch.Tensor.expand
+    Math: y = expand(a, shape(y)).   VJP: g.   It is summed over the repetitions.
+    Shapes: (1, 3) -> (2, 3). Saves: nothing.   PyTorch: torch.Tensor.expand
     """
 
     keeps = ("self_sym_sizes",)

@@ -136,7 +136,9 @@ def cumulative_trapezoid(y, x=None, *, dx=1, dim=-1):
 class RenormBackward0(Rule):
     """Slices along a dim whose norm is above a limit, scaled down to it.
 
-    Math: y = a * m / |a| for each slice with |a| > m, else a.   VJP: g * m / |a| minus its part along a, else g.
+    Math: y = where(n > maxnorm, a * maxnorm / (n + 1e-7), a); n = norm(a, p=p, dim=all_but(dim, ndim(a)), keepdim=True).
+    VJP: where(n > maxnorm, maxnorm / (n + 1e-7) * (g - t * s / (n + 1e-7)), g); t = sum(a * g, dim=all_but(dim, ndim(a)),
+    keepdim=True); s = where(a == 0, 0, sign(a) * (abs(a) / n) ** (p - 1)).
     Shapes: unchanged.   Saves: a.   PyTorch: torch.renorm
     """
 

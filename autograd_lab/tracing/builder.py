@@ -18,6 +18,7 @@ from ..autograd.variable import Variable
 from ..autograd.views import AsStridedBackward0
 from . import jacobian
 from .names import line_of
+from .rules import rule_texts
 from .scopes import Scopes
 from .trace import Record
 
@@ -145,6 +146,8 @@ class Builder:
             self._scope(self.events[-1], place, through, same_call)
             return
         n = self._node(node, src, ins, outs, saved, versions)
+        if self.nodes[n]["kind"] == "op" and any(t is None for t in inputs):
+            self.nodes[n]["operands"] = _with_gaps(rule, inputs, ins)
         for t, data in zip(outputs, copies, strict=True):
             self.copies[id(t)] = data
         self._jacobian(node, n, saved, versions, outputs, copies[0])
@@ -171,7 +174,7 @@ class Builder:
             math, vjp = rule_texts(inside)
             self._through_view(
                 src, ins, data, version, name, fn, place, whole, self._saved(node, ins, ins[:1], saved, versions),
-                math=math, vjp=vjp, params=_params(node),
+                name=inside.__name__, math=math, vjp=vjp, params={**_params(node), **_settings(node)},
             )  # fmt: skip
         else:
             n = self._node(node, src, ins, ins[:1], saved, versions)
@@ -548,6 +551,9 @@ class Builder:
             "saved": [], "params": _params(node), "src": src, "tensor": None if leaf is None else self.tensor_ids[id(leaf)],
             "math": math, "vjp": vjp, "made_in": self.pass_now, "scope": "",
         })  # fmt: skip
+        settings = _settings(node)
+        if settings:
+            self.nodes[-1]["settings"] = settings
 
     def _queue(self, ready) -> list[int]:
         return [self._known(node) for _, node in sorted(ready, key=lambda item: item[0])]
@@ -615,25 +621,17 @@ def _digit(x):
     return float(f"{x:.6g}")
 
 
-_TEXTS = re.compile(
-    r"Math:\s*(?P<math>.*?)\s*(?:VJP:\s*(?P<vjp>.*?)\s*)?(?=Shapes:|Saves:|PyTorch:|\n\s*\n|\Z)", re.DOTALL
-)
-
-
-@lru_cache(maxsize=1000)
-def rule_texts(rule: type) -> tuple[str, str]:
-    """The Math and VJP sentences of a rule's docstring."""
-    found = _TEXTS.search(rule.__doc__ or "")
-    if not found:
-        return "", ""
-    math, vjp = (re.sub(r"\s+", " ", found[part] or "").strip(" .") for part in ("math", "vjp"))
-    return math, vjp
-
-
 def _given(rule: Any, inputs: Any) -> list[Any]:
     """The operands the user gave: no absent ones, and none of the extra results that a rule saves beside them."""
     extras = getattr(rule, "extras", 0)
     return [t for t in (inputs[:-extras] if extras else inputs) if t is not None]
+
+
+def _with_gaps(rule: Any, inputs: Any, ins: list[int]) -> list[int | None]:
+    """The operands `ins` in the places that the rule gives them: None for each that is absent."""
+    extras = getattr(rule, "extras", 0)
+    left = iter(ins)
+    return [None if t is None else next(left) for t in (inputs[:-extras] if extras else inputs)]
 
 
 def _op_name(rule: type) -> str:
@@ -645,6 +643,22 @@ def _params(node: Node) -> Record:
     return {name: _plain(value) for name, value in zip(keeps, node.args, strict=False)}
 
 
+def _settings(node: Node) -> Record:
+    """The plain arguments of the call that PyTorch's node does not keep, such as the number of `2 - x`, and eps."""
+    names, keeps = _further(type(node)), node.keeps
+    return {name: _plain(value) for name, value in zip(names, node.args[len(keeps) :], strict=False)}
+
+
+@lru_cache(maxsize=1000)
+def _further(rule: Any) -> tuple[str, ...]:
+    """The names of the plain arguments of a rule's forward that come behind those it `keeps`."""
+    code = getattr(getattr(rule, "forward", None), "__code__", None)  # np.exp has none, and nothing to keep
+    if code is None or not hasattr(rule, "inputs"):
+        return ()
+    arrays = len(rule.inputs) - getattr(rule, "extras", 0)
+    return tuple(code.co_varnames[: code.co_argcount][arrays + len(rule.keeps) :])
+
+
 def _plain(value):
     if isinstance(value, (bool, int, str, type(None))):
         return value
@@ -652,7 +666,7 @@ def _plain(value):
         return _digit(value)
     if isinstance(value, (tuple, list)):
         return [_plain(v) for v in value]
-    return type(value).__name__
+    return f"<{type(value).__name__}>"
 
 
 def source_name(file: str) -> str:

@@ -9,7 +9,7 @@ Of an output with m elements and an operand with n the Jacobian has m rows and n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from math import prod
 from typing import Any
@@ -29,7 +29,16 @@ _SAME_ORDER = ("View", "UnsafeView", "ReshapeAlias", "Squeeze", "Unsqueeze", "Al
 _MOVED = ("T", "Transpose", "Permute", "Flip", "Roll", "Rot90")
 _PICKED = ("Select", "Slice", "Diagonal", "AsStrided", "Index", "IndexSelect", "Gather", "Take", "MaskedSelect", "Embedding",
            "Unfold", "Repeat", "Expand")  # fmt: skip
-_ADDED = ("Sum", "Mean", "Nansum")
+_ADDED = ("Sum", "Nansum")
+_GROUPS = ("Mean", "Prod", "Amax", "Amin", "Logsumexp", "LinalgVectorNorm", "Std", "Var")
+_PLAIN = (
+    "zero",
+    "number",
+    "identity",
+    "diagonal",
+    "permutation",
+    "selection",
+)  # say more than what is known of the rule
 _PROBABILITIES = ("Softmax", "LogSoftmax")
 
 
@@ -80,7 +89,7 @@ def askable(node: Node, saved: Sequence[Any] | None, shape: Sequence[int]) -> bo
 
 
 def pattern(matrix: np.ndarray) -> str:
-    """The structure of a small Jacobian, read off its numbers."""
+    """The structure of a small Jacobian, read off its numbers: a word that is true of them, "" if none is."""
     rows, columns = matrix.shape
     filled = matrix != 0  # a nan counts
     if not filled.any():
@@ -91,16 +100,21 @@ def pattern(matrix: np.ndarray) -> str:
     per_row, per_column = filled.sum(1), filled.sum(0)
     if rows == columns and not filled[~np.eye(rows, dtype=bool)].any():
         return "identity" if one and filled.diagonal().all() else "diagonal"
-    if one and (per_row <= 1).all():
-        if (per_column == 1).all() and (per_row == 1).all():
-            return "permutation"
-        if (per_column <= 1).all():
-            return "selection"
-    if (per_column <= 1).all() and (per_row > 1).any():
+    if one and (per_row <= 1).all() and (per_column <= 1).all():
+        return "permutation" if (per_column == 1).all() and (per_row == 1).all() else "selection"
+    if one and (per_column <= 1).all():
         return "sum"
-    if (per_row <= 1).all() and (per_column > 1).any():
+    if rows == 1 or columns == 1:
+        return "row" if rows == 1 else "column"
+    if (per_column <= 1).all():
+        return "groups"
+    if (per_row <= 1).all():
         return "copies"
-    return "row" if rows == 1 else "column" if columns == 1 else "blocks" if blocks(filled) > 1 else "full"
+    if blocks(filled) > 1:
+        return "blocks"
+    if rows == columns and not (np.triu(filled, 1).any() and np.tril(filled, -1).any()):
+        return "triangular"
+    return "full" if filled.all() else ""
 
 
 def blocks(filled: np.ndarray) -> int:
@@ -116,25 +130,34 @@ def blocks(filled: np.ndarray) -> int:
     return 1
 
 
-def declared(node: type, i: int, operands: Sequence[Sequence[int]], out: Sequence[int]) -> tuple[str, str]:
+def declared(
+    node: type, i: int, operands: Sequence[Sequence[int]], out: Sequence[int], params: Mapping[str, Any]
+) -> tuple[str, str]:
     """(structure, formula) of the Jacobian of operand `i`, known from the rule and the shapes; ("", "") where it is not.
 
-    What is said here is held against the numbers in tests/trace/test_jacobian.py.
+    The letters of the formula are those of the rule's text. What is said here is held against the numbers in
+    tests/trace/test_jacobian.py, for every rule.
     """
     shape, out = list(operands[i]), list(out)
-    name = node.__name__.split("Backward")[0]
+    name, _, rest = node.__name__.partition("Backward")
+    if "Backward" in rest:  # a rule for the derivative of another
+        name = ""
     family = node.__module__.rpartition(".")[2]
     rows, columns = prod(out), prod(shape)
     if name == "Mm":
         a, b = operands[0], operands[1]
         return "Kronecker product", f"I_{a[0]} kron b^T" if i == 0 else f"a kron I_{b[1]}"
-    if name == "Addmm" and i:
-        a, b = operands[1], operands[2]
-        return "Kronecker product", f"I_{a[0]} kron b^T" if i == 1 else f"a kron I_{b[1]}"
+    if name == "Addmm" and i and params.get("alpha") == 1:
+        b, c = operands[1], operands[2]
+        if i == 1:
+            return "Kronecker product", f"I_{b[0]} kron c^T"
+        return "Kronecker product", f"b kron I_{c[1]}"
     if name == "Mv":
-        return ("Kronecker product", f"I_{shape[0]} kron v^T") if i == 0 else ("full", "a")
+        return ("Kronecker product", f"I_{shape[0]} kron b^T") if i == 0 else ("matrix", "a")
     if name == "Bmm":
         return "blocks", ""
+    if node.__name__.startswith("Glu"):  # an element depends on its gate, too
+        return "", ""
     if rows == 1:
         return "row", ""
     if name.startswith(_SAME_ORDER) and rows == columns:
@@ -142,9 +165,11 @@ def declared(node: type, i: int, operands: Sequence[Sequence[int]], out: Sequenc
     if name in _MOVED:
         return "permutation", ""
     if name in _PICKED:
-        return ("selection" if name in ("Select", "Slice", "Diagonal", "MaskedSelect") else "copies"), ""
+        return ("selection" if name in ("Select", "Slice", "Diagonal") else "copies"), ""
     if name in _ADDED:
         return "sum", ""
+    if name in _GROUPS:
+        return "groups", ""
     if name in _PROBABILITIES:
         return "blocks along dim", ""
     if name in ("Cat", "Stack"):
@@ -174,7 +199,9 @@ def records(
     if values is not None and small and sum(prod(operands[i]) for i in wanted) <= 64 * MOST:
         with suppress(NotImplementedError, RuntimeError, np.linalg.LinAlgError):  # a rule that cannot be run
             numbers = rows_of(node, values, tuple(out), dtype)
-    return described(type(node), wanted, numbers, operands, out)
+    kept: Any = node
+    params: dict[str, Any] = dict(zip(kept.keeps, kept.args, strict=False))
+    return described(type(node), wanted, numbers, operands, out, params)
 
 
 def described(
@@ -183,6 +210,7 @@ def described(
     numbers: Sequence[list[Any] | None],
     operands: Sequence[Sequence[int]],
     out: Sequence[int],
+    params: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     """The records of the operands `wanted`: with entries where there are numbers (rows as from `rows_of`) and few of them."""
     found: list[dict[str, Any]] = []
@@ -193,11 +221,13 @@ def described(
             x = rows[0].item()
             found.append(record | {"structure": "number" if x else "zero", "entries": [0, 0, x] if x else []})
             continue
-        kind, formula = declared(rule, i, operands, out)
+        kind, formula = declared(rule, i, operands, out, params)
         if rows is not None and record["columns"] <= MOST:
             matrix = np.array(rows)
             seen = pattern(matrix)
-            if seen in ("full", "blocks", "row") and kind.startswith(("Kronecker", "blocks")):
+            if (
+                seen not in _PLAIN and kind and np.isfinite(matrix).all()
+            ):  # 0 * inf is nan where there should be nothing
                 seen = kind
             kind, formula = seen, formula if seen == kind else ""
             record["entries"] = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .rules import Term, describe, is_number, scalar, terms
+from .rules import Term, describe, is_number, operands, scalar, terms
 from .trace import Record, Trace
 
 Phrase = tuple[str, ...]
@@ -294,7 +294,8 @@ class Narrator:
         values = [self._value(term.value) for term in sent]
         given = self.trace.values[e["in"][0]] if e["in"] and e["in"][0] is not None else None
         simple = scalar(given) is not None
-        same = [term.rule == "g" and self.trace.values[term.value or 0] == given for term in sent]
+        letter = self.trace.names.gradient
+        same = [term.rule == letter and self.trace.values[term.value or 0] == given for term in sent]
         if all(same):
             text = "{0} passes the incoming {1} on unchanged to {2}."
             if not simple:
@@ -320,9 +321,15 @@ class Narrator:
                 steps.append(f"{target} gets {term.rule}: {value}")
         if node.get("compiled"):
             lines = _count(len(node["compiled"].get("backward", ())), "line")
-            text = "{0} runs its compiled backward, {3} of NumPy, on the incoming g = {1}: {2}."
-            return (text, name, incoming, "; ".join(steps), lines)
-        return ("{0} applies its rule to the incoming g = {1}: {2}.", name, incoming, "; ".join(steps))
+            text = "{0} runs its compiled backward, {3} of NumPy, on the incoming {4} = {1}: {2}."
+            return (text, name, incoming, "; ".join(steps), lines, letter)
+        return (
+            "{0} applies its rule to the incoming {3} = {1}: {2}.",
+            name,
+            incoming,
+            "; ".join(steps),
+            letter,
+        )
 
     def _free(self, e: Record) -> Phrase:
         node = self.trace.nodes[e["n"]]
@@ -439,10 +446,10 @@ class Narrator:
 
     def _operand(self, node: Record, term: Term) -> str:
         """Whom operand i's gradient goes to, in the user's words."""
-        if term.operand < len(node["inputs"]):
-            name = self.trace.tensors[node["inputs"][term.operand]]["name"]
-            if name:
-                return str(name)
+        ins = operands(node)
+        t = ins[term.operand] if term.operand < len(ins) else None
+        if t is not None and self.trace.tensors[t]["name"]:
+            return str(self.trace.tensors[t]["name"])
         if term.operand < len(node["edges"]) and node["edges"][term.operand]:
             return self.nodes[node["edges"][term.operand][0]]
         return term.to

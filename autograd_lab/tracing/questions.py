@@ -281,7 +281,11 @@ class _Asker:
         name = self.narrator.nodes[n]
         terms = self.narrator.terms(e)
         g = self._array(e["in"][0]) if len(e["in"]) == 1 else None
-        came = f"{name} got g = {_show(g)}." if g is not None else f"{name} got its gradient."
+        came = (
+            f"{name} got {self.trace.names.gradient} = {_show(g)}."
+            if g is not None
+            else f"{name} got its gradient."
+        )
         targets = [self.narrator._operand(node, term) for term in terms]
         for i, term in enumerate(terms):
             if term.value is None:
@@ -349,7 +353,7 @@ class _Asker:
                 f"That is another operand's shape. {why}",
             )
         self._put(
-            "shape", "shape", f"{self.narrator.nodes[n]} got g of shape {_shape(came)}. What shape is sent to {target}?",
+            "shape", "shape", f"{self.narrator.nodes[n]} got {self.trace.names.gradient} of shape {_shape(came)}. What shape is sent to {target}?",
             shape, _shape(shape), wrong.items, n, level,
         )  # fmt: skip
 

@@ -1,51 +1,62 @@
 """A node's rule with the numbers put in: "g * b" becomes "24 * 3", if that really gives what was sent.
 
-The engine writes each rule once, as text ("to a: g * b; to b: g * a"). This module reads that text, calls the
-operands by their names in the user's code and substitutes scalar values. A substitution whose result is not
-the value the engine recorded is dropped: the screen then shows the rule in symbols, never a wrong sum.
+The engine writes each rule once, as text ("to a: g * b; to b: g * a"; see formulas.py). This module reads that text for one call:
+the parameters become numbers, the letters become the names of the user's tensors, or what made them ("result of mul"), and
+never a name that the program uses for something else. A substitution whose result is not the value the engine recorded is
+dropped: the screen then shows the rule in symbols, never a wrong sum.
 """
 
 from __future__ import annotations
 
 import ast
 import math
-import operator
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import chain, count
 from typing import Any
 
+import numpy as np
+
+from ..ops.rule import RULES
+from . import formulas
+from .formulas import Formula
+from .formulas import number as number
 from .trace import Record, Trace
 
-_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?![\w(])")
-_WORDS = re.compile(r"[a-z]{2,} [a-z]{2,}|\bg [a-z]{2,}")  # "g in the old shape": a sentence, not a formula
-_PROSE = re.compile(
-    r"(,\s+(?=[a-z]{2,}\s|0 )|\s+\((?=[a-z]{2,} [a-z]{2,})).*$"
-)  # ", zero where b = 0" and the like
-_BINARY: dict[type, Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Eq: operator.eq,
-}
+_POSITIONS = "abcdef"  # what the texts call the operands whose own names they do not use
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")  # no Python name has one
+_NO_CODE = re.compile(r"""(["']).*?\1|#.*""")
+_WILD = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}  # as JSON has them
+_REDUCTIONS = ("none", "mean", "sum")  # of a loss, by PyTorch's numbers
 _FUNCTIONS: dict[str, Callable[..., float]] = {
     "exp": math.exp,
     "log": math.log,
+    "log2": math.log2,
+    "log10": math.log10,
+    "log1p": math.log1p,
     "sqrt": math.sqrt,
     "tanh": math.tanh,
+    "sinh": math.sinh,
+    "cosh": math.cosh,
     "sin": math.sin,
     "cos": math.cos,
+    "tan": math.tan,
+    "asin": math.asin,
+    "acos": math.acos,
+    "atan": math.atan,
+    "erf": math.erf,
     "abs": abs,
+    "floor": math.floor,
     "sign": lambda x: float((x > 0) - (x < 0)),
     "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
+    "where": lambda condition, x, y: x if condition else y,
+    "maximum": max,
+    "minimum": min,
 }
+"""The functions of numbers. All of them work element by element on arrays, too."""
 
 
 @dataclass(frozen=True)
@@ -59,19 +70,577 @@ class Term:
     value: int | None
 
 
-@lru_cache(10_000, typed=True)
-def number(x: Any) -> str:
-    """A number as the stepper writes it: four significant digits, no trailing zeros."""
-    if isinstance(x, bool | str):
-        return str(x)
-    if x == 0 or math.isnan(x) or math.isinf(x):
-        return f"{x:g}".replace("-0", "0")
-    if abs(x) >= 1e6 or abs(x) < 1e-4:
-        mantissa, exponent = f"{x:.3e}".split("e")
-        return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
-    if x == int(x):
-        return str(int(x))
-    return f"{x:.4g}" if abs(x) < 1000 else f"{x:.1f}".removesuffix(".0")
+class Names:
+    """What the formulas of one trace call its tensors, and which values these had when an operation read them."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        lines = [_NO_CODE.sub("", line) for source in trace.sources for line in source["lines"].values()]
+        words = {word for line in lines for word in re.findall(r"[A-Za-z_]\w*", line)}
+        for tensor in trace.tensors:
+            words.update(re.findall(r"[A-Za-z_]\w*", tensor["name"]))
+        self.taken = words
+        for g in chain(("g", "grad", "grad_out"), (f"g{'_' * n}" for n in count(1))):
+            if words.isdisjoint(
+                [g, *(f"{g}{nr}" for nr in range(10))]
+            ):  # g0, g1, ... are those of several results
+                self.gradient = g
+                break
+        self.tensors = [tensor["name"] for tensor in trace.tensors]
+        makers: dict[int, str] = {}
+        total, seen = Counter(node["name"] for node in trace.nodes), Counter[str]()
+        for node in trace.nodes:
+            seen[node["name"]] += 1
+            nr = f" #{seen[node['name']]}" if total[node["name"]] > 1 else ""  # as the narrator counts them
+            for i, t in enumerate(node["outputs"], 1):
+                which = f"result {i}" if len(node["outputs"]) > 1 else "result"
+                makers.setdefault(t, f"{which} of {_plain_name(node['op'])}{nr}")
+        for event in trace.events:
+            if event["k"] == "const":
+                for t in event["t"]:
+                    makers.setdefault(t, f"result of {_plain_name(event['op'])}")
+        for t, name in enumerate(self.tensors):
+            if not name:
+                value = (
+                    trace.values[trace.tensors[t]["value"]] if trace.tensors[t]["value"] is not None else None
+                )
+                single = scalar(value) if not trace.tensors[t]["requires_grad"] and t not in makers else None
+                self.tensors[t] = (
+                    number(single) if single is not None else makers.get(t, "tensor without a name")
+                )
+        self.calls: dict[int, _Shown] = {}
+        self._follow()
+
+    def of(self, n: int) -> _Shown:
+        """The texts of node `n` as they are shown; worked out once."""
+        node = self.trace.nodes[n]
+        found = self.calls.get(n)
+        if found is None or found.told != (node.get("math"), node.get("vjp")):
+            found = self.calls[n] = _Shown(self.trace, n)
+        return found
+
+    def free(self, name: str, others: Collection[str] = ()) -> str:
+        """The name, with underscores if the program uses it, or a formula for one of the `others`."""
+        while name in self.taken or name in others:
+            name += "_"
+        return name
+
+    def _follow(self) -> None:
+        """Note for each node the values of its operands and its result, where a write came between."""
+        self.then: dict[tuple[int, int], int | None] = {}  # (node, operand) -> value
+        self.after: dict[int, int | None] = {}  # node -> value of the tensor it wrote into
+        now: dict[int, int | None] = {}
+        family: dict[int, list[int]] = {}
+        for t, tensor in enumerate(self.trace.tensors):
+            if tensor.get("base") is not None:
+                family.setdefault(tensor["base"], []).append(t)
+        if not any(event["k"] == "inplace" for event in self.trace.events):
+            return
+        for event in self.trace.events:
+            if event["k"] in ("node", "inplace") and event.get("n") is not None:
+                for t in self.trace.nodes[event["n"]]["inputs"]:
+                    if t in now:
+                        self.then[event["n"], t] = now[t]
+            if event["k"] == "inplace":
+                t, base = event["t"], event.get("base")
+                root = base[0] if base is not None else t
+                if self.trace.tensors[t].get("base") is not None:
+                    root = self.trace.tensors[t]["base"]
+                for other in (root, *family.get(root, ())):
+                    now[other] = None
+                if base is not None:
+                    now[base[0]] = base[1]
+                now[t] = event.get("v")
+                if event.get("n") is not None:
+                    self.after[event["n"]] = event.get("v")
+
+
+def _plain_name(op: str) -> str:
+    return op.strip("_") or op
+
+
+@dataclass
+class Call:
+    """The texts of one call: its parameters put in, its letters bound.
+
+    things   what the letters stand for: tensors' numbers in a trace, arrays in the tests
+    maths    (letter of a result, what it is)
+    sends    for each operand its letter and what it is sent; ("", "") where the text says nothing
+    """
+
+    things: dict[str, Any]
+    maths: list[tuple[str, Formula]]
+    sends: list[tuple[str, Formula]]
+    definitions: dict[str, ast.expr]
+    shapes: dict[str, tuple[int, ...]]
+
+
+def bound(
+    rule: Any,
+    text: tuple[str, str],
+    given: list[Any],
+    results: list[Any],
+    saved: Mapping[str, Any],
+    params: Mapping[str, Any],
+    shape: Callable[[Any], tuple[int, ...] | None],
+) -> Call:
+    """The Math and VJP texts of one call of `rule`, with `given` operands (None for an absent one) and `results`.
+
+    An operand goes by its place (a, b, c, ...) and by its name in `rule.inputs`, a result by y (y0, y1, ...) and by the name under
+    which it is saved. `shape` tells the shape of an operand or a result, None where it is not known.
+    """
+    names = [] if rule is None else list(rule.inputs)
+    several = names == ["tensors"]
+    things: dict[str, Any] = dict(zip(_POSITIONS, given, strict=False))
+    places = dict(zip(things, range(len(given)), strict=False))
+    for i, name in enumerate([] if several else names[: len(given)]):
+        if name not in ("g", "y"):
+            things[name], places[name] = given[i], i
+    if given and not several:
+        gone = len(names) - getattr(rule, "extras", 0)
+        things |= {name: None for name in names[len(given) : gone] if name not in saved}
+    if len(results) == 1:
+        things["y"] = results[0]
+    things |= {f"y{nr}": result for nr, result in enumerate(results)}
+    named = getattr(rule, "results", ())
+    for name in named:
+        nr = named[name] if isinstance(named, dict) else 0
+        if nr < len(results):
+            things.setdefault(name, results[nr])
+    for name, thing in saved.items():
+        things.setdefault(name, thing)
+    known: dict[str, Any] = {
+        name: _WILD.get(x, x) if isinstance(x, str) else x for name, x in params.items() if _is_plain(x)
+    }
+    if isinstance(known.get("reduction"), int):
+        known["reduction"] = _REDUCTIONS[known["reduction"]]
+    math, vjp = map(formulas.read, text)
+    definitions = {**math.definitions, **vjp.definitions}
+    for name in definitions.keys() & things.keys():
+        del things[name]  # d may be the fourth operand, but not where a text defines it
+    for name in known.keys() & things.keys():
+        if name in _POSITIONS:
+            del things[name]
+        else:
+            del known[name]
+    shapes: dict[str, Any] = {}
+    for name, thing in things.items():
+        span = None if thing is None else shape(thing)
+        if span is not None:
+            shapes[name] = span
+    absent = [name for name, thing in things.items() if thing is None]
+    if several:
+        spans = [shape(thing) for thing in given]
+        if None not in spans:
+            shapes["operands"] = tuple(spans)
+        things["operands"] = given
+    if getattr(rule, "saves_rest", False):  # the index tensors, with gaps where a dim is not indexed
+        rest = iter(given[len(names) - 1 :])
+        things[names[-1]] = tuple(next(rest) if here else slice(None) for here in known.get("pattern", ()))
+        shapes.pop(names[-1], None)
+
+    def put(formula: Formula) -> Formula:
+        return formula if isinstance(formula, str) else formulas.simplified(formula, known, shapes, absent)
+
+    sends: list[tuple[str, Formula]] = [("", "")] * len(given)
+    for letter, formula in vjp.claims:
+        if letter == "each":
+            for k in range(len(given)):
+                mine = f"a{k}"
+                things[mine], span = given[k], shape(given[k])
+                if span is not None:
+                    shapes[mine] = span
+                if isinstance(formula, ast.expr):
+                    own = formulas.replaced(formula, {"a": ast.Name(mine), "k": ast.Constant(k)})
+                    sends[k] = mine, put(own)
+        elif letter in places:
+            sends[places[letter]] = letter, put(formula)
+    maths = [(left, put(right)) for left, right in math.claims if re.fullmatch(r"y\d*", left)]
+    for _, formula in [claim for claim in math.claims if claim[0] == "yk" and isinstance(claim[1], ast.expr)]:
+        for nr in range(len(results)):
+            maths.append((f"y{nr}", put(formulas.replaced(formula, {"k": ast.Constant(nr)}))))  # type: ignore[arg-type]
+    return Call(
+        things,
+        maths,
+        sends,
+        {name: put(right) for name, right in definitions.items()},  # type: ignore[misc]
+        shapes,
+    )
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether a parameter can be written: an array or a function was noted as the name of its type, "<ndarray>"."""
+    return (
+        all(map(_is_plain, x))
+        if isinstance(x, list | tuple)
+        else not (isinstance(x, str) and x.startswith("<"))
+    )
+
+
+def operands(node: Record) -> list[int | None]:
+    """The tensors of a node by the numbers of its edges: None for an operand that was not given."""
+    found: list[int | None] = node.get("operands") or node["inputs"]
+    return found
+
+
+@dataclass
+class _Stated:
+    """The texts of all calls of one rule with the same shapes and parameters. Its things are numbers of places: operands from 0, results
+    from RESULTS, what was saved beside them from SAVED.
+    """
+
+    call: Call
+    letters: frozenset[str]
+
+    def __post_init__(self) -> None:
+        self._texts: dict[tuple[str, int], tuple[ast.expr, str, list[tuple[str, ast.expr, str]], str]] = {}
+
+    def text(self, part: str, i: int) -> tuple[ast.expr, str, list[tuple[str, ast.expr, str]], str]:
+        """Of one formula of `maths` or `sends`: itself, its template, the definitions it needs, and words to follow it."""
+        found = self._texts.get((part, i))
+        if found is None:
+            letter, formula = getattr(self.call, part)[i]
+            assert isinstance(formula, ast.expr)
+            formula, needed = formulas.inlined(formula, self.call.definitions)
+            parts = [(name, right, formulas.template(right)) for name, right in needed.items()]
+            after = self._after(letter, formula) if part == "sends" else ""
+            found = self._texts[part, i] = formula, formulas.template(formula), parts, after
+        return found
+
+    def _after(self, letter: str, formula: ast.expr) -> str:
+        """What broadcasting adds to what an operand is sent: the sum over its copies, or a number to all of its elements."""
+        own = self.call.shapes.get(letter)
+        result = self.call.shapes.get("y0", ())
+        spans = _span(formula, {"g": result, "g0": result} | self.call.shapes)
+        if (
+            own is None
+            or spans is None
+            or math.prod(spans) == math.prod(own)
+            or formulas.is_constant(formula)
+        ):
+            return ""
+        return " to every element" if spans == () else " summed to its shape"
+
+
+_RESULTS, _SAVED = 1000, 2000
+_UNKNOWN = "?"
+
+
+@lru_cache(4096)
+def _stated(rule: Any, text: tuple[str, str], given: Any, results: Any, saved: Any, params: Any) -> _Stated:
+    """`given`, `results` and `saved`: the shapes, None for an absent operand, "?" for what is not known."""
+    spans = {
+        **dict(enumerate(given)),
+        **{_RESULTS + i: span for i, span in enumerate(results)},
+        **{_SAVED + i: span for i, (_, span) in enumerate(saved)},
+    }
+    call = bound(
+        rule, text, [None if span is None else i for i, span in enumerate(given)], [_RESULTS + i for i in range(len(results))],
+        {name: _SAVED + i for i, (name, _) in enumerate(saved)}, dict(params),
+        lambda thing: None if spans[thing] == _UNKNOWN else spans[thing],
+    )  # fmt: skip
+    letters = set(call.definitions)
+    for right in (*[right for _, right in (*call.maths, *call.sends)], *call.definitions.values()):
+        letters |= formulas.names_in(right)
+    return _Stated(call, frozenset(letters))
+
+
+def _frozen(x: Any) -> Any:
+    return tuple(map(_frozen, x)) if isinstance(x, list | tuple) else x
+
+
+@cache
+def _result_names(rule: Any) -> frozenset[str]:
+    return frozenset(getattr(rule, "results", ()))
+
+
+class _Shown:
+    """The texts of node `n` of a trace, as they are shown."""
+
+    def __init__(self, trace: Trace, n: int) -> None:
+        self.trace, self.n, self.node = trace, n, trace.nodes[n]
+        node, ins, outs = self.node, operands(self.node), self.node["outputs"]
+        self.told = node.get("math"), node.get("vjp")
+        inner = node.get("inner")
+        self.inner = inner is not None
+        if (
+            inner is not None
+        ):  # the rule inside a CopySlices: its first operand is the view, and so is its result
+            ins, outs = [inner["view"], *node["inputs"][1:]], [inner["view"]]
+        told = node if inner is None else inner
+        rule = RULES.get(told.get("name", ""))
+        text = told.get("math") or "", told.get("vjp") or ""
+        if rule is not None and not _readable(text):  # of a trace from before the texts were formulas
+            text = rule_texts(rule)
+        tensors = trace.tensors
+        given: tuple[Any, ...]
+        results: tuple[Any, ...]
+        if ins or outs:
+            given = tuple([None if t is None else tuple(tensors[t]["shape"]) for t in ins])
+            results = tuple([tuple(tensors[t]["shape"]) for t in outs])
+        else:  # the node is older than the recording: its operands are known by their letters only
+            given, results = (_UNKNOWN,) * len(node["edges"]), (_UNKNOWN,)
+        kept = [(name, t) for name, t, *_ in node.get("saved") or () if t is not None]
+        saved = tuple([(name, tuple(tensors[t]["shape"])) for name, t in kept])
+        params = (told.get("settings") or {}) | (told.get("params") or {})
+        self.stated = _stated(
+            rule, text, given, results, saved, tuple([(k, _frozen(x)) for k, x in params.items()])
+        )
+        self.call = self.stated.call
+        self.results = _result_names(rule)
+        self.operands = given
+        self.written_into = bool(outs) and bool(ins) and outs[0] == ins[0]
+        self.lists = {
+            letter: thing for letter, thing in self.call.things.items() if isinstance(thing, list | tuple)
+        }
+        self.places = {
+            **dict(enumerate(ins)),
+            **{_RESULTS + i: t for i, t in enumerate(outs)},
+            **{_SAVED + i: t for i, (_, t) in enumerate(kept)},
+        }
+        self.tensors: dict[str, int] = {  # by their letters
+            letter: self.places[i]
+            for letter, i in self.call.things.items()
+            if isinstance(i, int) and self.places.get(i) is not None
+        }
+        self.names = self._names(ins, outs)
+
+    def _is_result(self, letter: str) -> bool:
+        return (letter[0] == "y" and (len(letter) == 1 or letter[1:].isdigit())) or letter in self.results
+
+    def _names(self, ins: list[int | None], outs: list[int]) -> dict[str, str]:
+        """What each letter is called: never two things by one name, nor by one that the program uses for something else."""
+        called = self.trace.names
+        after = self.written_into and not self.inner
+        # Operands first, then results; of one written in place the old and the new value.
+        things = list(dict.fromkeys([(t, False) for t in ins if t is not None] + [(t, after) for t in outs]))
+        labels = [called.tensors[t] for t, _ in things]
+        if self.inner and not self.trace.tensors[outs[0]]["name"]:
+            labels[0] = f"{called.tensors[self.node['inputs'][0]]}[slice]"
+        own = {}
+        for i, (thing, label) in enumerate(zip(things, labels, strict=True)):
+            again = labels.count(label) > 1
+            own[thing] = (
+                f"{label}{str(labels[:i].count(label) + 1).translate(_SUBSCRIPTS)}" if again else label
+            )
+        names = {
+            letter: own.get((t, after and self._is_result(letter)), called.tensors[t])
+            for letter, t in self.tensors.items()
+        }
+        for letter, several in self.lists.items():
+            shown = ", ".join(
+                own.get((ins[i], False), "...") if isinstance(i, int) and i < len(ins) else ":"
+                for i in several
+            )
+            names[letter] = f"[{shown}]" if letter == "operands" else shown
+        gradients = [f"{called.gradient}{nr}" for nr in range(len(outs))]
+        names |= {f"g{nr}": g for nr, g in enumerate(gradients)} | {"g": called.gradient}
+        names["gs"] = (
+            f"[{', '.join(gradients if len(gradients) < 5 else [*gradients[:2], '...', gradients[-1]])}]"
+        )
+        for letter in sorted(self.stated.letters - names.keys()):
+            names[letter] = called.free(letter, {*names.values(), *self.stated.letters} - {letter})
+        return names
+
+    def text(self, part: str, i: int, names: Mapping[str, str] = {}) -> str:
+        """A formula of `maths` or `sends` in the user's names, followed by the definitions it needs."""
+        formula = getattr(self.call, part)[i][1]
+        if isinstance(formula, str):
+            return formula
+        formula, text, needed, after = self.stated.text(part, i)
+        names = {**self.names, **names}
+        shown = formulas.filled(text, names)
+        if after:
+            shown = (
+                f"({shown}){after}"
+                if not isinstance(formula, ast.Name) and "summed" in after
+                else shown + after
+            )
+        parts = [f"{names.get(name, name)} = {formulas.filled(right, names)}" for name, _, right in needed]
+        return f"{shown} with {', '.join(parts)}" if parts else shown
+
+    def sent(self, i: int, names: Mapping[str, str] = {}) -> str:
+        """What operand `i` is sent."""
+        return self.text("sends", i, names) if i < len(self.call.sends) else ""
+
+    def values(self, incoming: list[int | None]) -> dict[str, float | None]:
+        """The scalars among what the letters stand for."""
+        seen, found = self.trace.names, {}
+        for letter, t in self.tensors.items():
+            v = self.trace.tensors[t]["value"]
+            if self.written_into and self._is_result(letter):
+                v = seen.after.get(self.n)
+            elif not self._is_result(letter):
+                v = seen.then.get((self.n, t), v)
+            found[letter] = _scalar_at(self.trace, v)
+        for k, v in enumerate(incoming):
+            found[f"g{k}"] = _scalar_at(self.trace, v)
+        if len(incoming) == 1:
+            found["g"] = found["g0"]
+        return found
+
+    def numbers(self, part: str, i: int, values: Mapping[str, float | None], result: float) -> str:
+        """The formula with numbers in it; "" if a name has none or the sum does not come out as `result`."""
+        if i >= len(getattr(self.call, part)) or isinstance(getattr(self.call, part)[i][1], str):
+            return ""
+        formula, text, needed, _ = self.stated.text(part, i)
+        known = {name: _rounded(x) for name, x in values.items() if x is not None}
+        for _ in needed:
+            for name, right, _ in needed:
+                found = _number(right, known)
+                if found is not None:
+                    known[name] = _rounded(found)
+        computed = _number(formula, known)
+        if computed is None or "\ue000" not in text or not _agrees(computed, result):
+            return ""
+        return formulas.filled(text, {name: number(x) for name, x in known.items()})
+
+
+def terms(trace: Trace, n: int, incoming: list[int | None], outgoing: list[int | None]) -> list[Term]:
+    """What node `n` sends to each operand, for the gradients it got and gave (both as ids of values)."""
+    node = trace.nodes[n]
+    if "inner" in node:
+        sent = zip(_slice_sends(trace, n), outgoing, strict=False)
+        return [Term(i, to, rule, "", v) for i, ((to, rule), v) in enumerate(sent)]
+    shown = trace.names.of(n)
+    values = shown.values(incoming)
+    found = []
+    for i, v in enumerate(outgoing):
+        letter = shown.call.sends[i][0] if i < len(shown.call.sends) else ""
+        result = _scalar_at(trace, v)
+        numbers = "" if result is None else shown.numbers("sends", i, values, result)
+        found.append(
+            Term(i, _operand(trace, node, i, shown.names.get(letter, "")), shown.sent(i), numbers, v)
+        )
+    return found
+
+
+def _operand(trace: Trace, node: Record, i: int, name: str) -> str:
+    """What to call operand `i` of a node; of a compiled function it is an argument."""
+    ins = operands(node)
+    t = ins[i] if i < len(ins) else None
+    return (
+        name or (trace.tensors[t]["name"] if t is not None and node.get("compiled") else "") or f"operand {i}"
+    )
+
+
+def forward(trace: Trace, n: int) -> tuple[str, str]:
+    """What node `n` computed: the maths in the user's names, and in numbers ("" where not scalars)."""
+    node = trace.nodes[n]
+    shown = trace.names.of(n)
+    maths = shown.call.maths
+    if "inner" in node:
+        told = maths and isinstance(maths[0][1], ast.expr)
+        return (
+            f"{trace.names.tensors[node['inputs'][0]]}[slice] = {shown.text('maths', 0)}" if told else ""
+        ), ""
+    if not maths or not node["outputs"]:
+        return "", ""
+    equations = "; ".join(
+        f"{shown.names.get(left, left)} = {shown.text('maths', i)}" for i, (left, _) in enumerate(maths)
+    )
+    values, numbers = shown.values([]), ""
+    result = values.get(maths[0][0])
+    if result is not None:
+        values = {letter: x for letter, x in values.items() if not shown._is_result(letter)}
+        numbers = shown.numbers("maths", 0, values, result)
+        numbers = f"{number(result)} = {numbers}" if numbers else ""
+    return equations, numbers
+
+
+def sends(trace: Trace, n: int) -> list[tuple[str, str]]:
+    """What node `n` will send to whom, in the user's names: [("x", "g * w"), ("w", "g * x")].
+
+    The rule is "" where nothing will be sent, because that operand needs no gradient; the name, too, of one that was not given.
+    """
+    node = trace.nodes[n]
+    wanted = [edge is not None for edge in node["edges"]]
+    if "inner" in node:
+        found = _slice_sends(trace, n)
+    else:
+        shown = trace.names.of(n)
+        found = [
+            ("", "") if t is None else (shown.names.get(letter, letter) or f"operand {i}", shown.sent(i))
+            for i, ((letter, _), t) in enumerate(zip(shown.call.sends, shown.operands, strict=True))
+            if i < len(wanted)
+        ]
+        if not any(rule for _, rule in found):
+            return []
+    return [(to, rule if i >= len(wanted) or wanted[i] else "") for i, (to, rule) in enumerate(found)]
+
+
+def renamed(trace: Trace, n: int, formula: str) -> str:
+    """The formula of a Jacobian, such as "I_2 kron b^T", with the user's names for the letters of the rule."""
+    names = trace.names.of(n).names if formula else {}
+    return re.sub(r"(?<![\w^])[abc]\b", lambda letter: names.get(letter[0], letter[0]), formula)
+
+
+def _slice_sends(trace: Trace, n: int) -> list[tuple[str, str]]:
+    """What a CopySlices sends: to the old base g, with its slice sent back through the rule inside; to the other operands their share."""
+    node, shown = trace.nodes[n], trace.names.of(n)
+    g = trace.names.gradient
+    found = []
+    for i, t in enumerate(node["inputs"]):
+        formula = shown.call.sends[i][1] if i < len(shown.call.sends) else ""
+        told = isinstance(formula, ast.expr)
+        if i == 0:
+            rule = shown.sent(i)
+            through = f"{rule} in its slice" if told else f"its slice sent back through {node['op']}"
+            rule = g if rule == g else f"{g}, with {through}"
+        else:
+            rule = shown.sent(i, {"g": f"{g}[slice]"}) if told else f"what {node['op']} sends for the slice"
+        found.append((trace.names.tensors[t], rule))
+    return found
+
+
+def _span(formula: ast.AST, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, ...] | None:
+    """The shape of a formula that works element by element, None for any other."""
+    match formula:
+        case ast.Name(id=name):
+            return shapes.get(name)
+        case ast.Constant():
+            return ()
+        case ast.Call(func=ast.Name(id=name), args=parts) if name in _FUNCTIONS:
+            pass
+        case ast.BinOp(left=left, op=op, right=right) if not isinstance(op, ast.MatMult):
+            parts = [left, right]
+        case ast.UnaryOp(operand=operand):
+            parts = [operand]
+        case ast.BoolOp(values=parts):
+            pass
+        case ast.Compare(left=left, comparators=others):
+            parts = [left, *others]
+        case _:
+            return None
+    spans = [_span(part, shapes) for part in parts]
+    try:
+        return None if None in spans else np.broadcast_shapes(*[span for span in spans if span is not None])
+    except ValueError:
+        return None
+
+
+def _readable(text: tuple[str, str]) -> bool:
+    return not any(isinstance(formula, str) for part in text for _, formula in formulas.read(part).claims)
+
+
+_TEXTS = re.compile(
+    r"Math:\s*(?P<math>.*?)\s*(?:VJP:\s*(?P<vjp>.*?)\s*)?(?=Shapes:|Saves:|PyTorch:|\n\s*\n|\Z)", re.DOTALL
+)
+_REMARK = re.compile(r"\.\s+(?=[A-Z]).*", re.DOTALL)
+
+
+@lru_cache(maxsize=1000)
+def rule_texts(rule: type) -> tuple[str, str]:
+    """The Math and VJP formulas of a rule's docstring, without remarks; those of its nearest base class if it has none."""
+    for cls in rule.__mro__:
+        found = _TEXTS.search(cls.__dict__.get("__doc__") or "")
+        if found:
+            math, vjp = (
+                re.sub(r"\s+", " ", _REMARK.sub("", found[part] or "")).strip(" .")
+                for part in ("math", "vjp")
+            )
+            return math, vjp
+    return "", ""
 
 
 def scalar(value: Record | None) -> float | None:
@@ -103,134 +672,6 @@ def describe(value: Record | None) -> str:
     return f"{size}, {wild} of them nan or inf" if wild else size
 
 
-def terms(trace: Trace, n: int, incoming: list[int | None], outgoing: list[int | None]) -> list[Term]:
-    """What node `n` sends to each operand, for the gradients it got and gave (both as ids of values)."""
-    node = trace.nodes[n]
-    if "inner" in node:
-        sent = zip(_slice_sends(trace, node), outgoing, strict=False)
-        return [Term(i, to, rule, "", v) for i, ((to, rule), v) in enumerate(sent)]
-    clauses = split(node.get("vjp") or "")
-    names = symbols(trace, n)
-    values = {**_scalars(trace, n), "g": _scalar_at(trace, incoming[0] if len(incoming) == 1 else None)}
-    found = []
-    for i, v in enumerate(outgoing):
-        formal, rule = clauses[i] if i < len(clauses) else ("", "")
-        rule = _plain(rule, node)
-        if rule == "g" and v is not None and _shape(trace, v) != _shape(trace, incoming[0]):
-            rule = "g summed to its shape"  # what broadcasting copied is added up again
-        numbers, result = "", _scalar_at(trace, v)
-        if rule and result is not None:
-            numbers = substitute(rule, values)
-            if numbers and not _agrees(numbers, result):
-                numbers = ""
-        found.append(
-            Term(i, names.get(formal, formal) or _operand(trace, node, i), rename(rule, names), numbers, v)
-        )
-    return found
-
-
-def _operand(trace: Trace, node: Record, i: int) -> str:
-    """What to call operand `i` of a node whose rule has no names; of a compiled function it is an argument."""
-    name = trace.tensors[node["inputs"][i]]["name"] if node.get("compiled") else ""
-    return name or f"operand {i}"
-
-
-def forward(trace: Trace, n: int) -> tuple[str, str]:
-    """What node `n` computed: the maths in the user's names, and in numbers ("" where not scalars)."""
-    node = trace.nodes[n]
-    if "inner" in node:
-        return _slice_forward(trace, node), ""
-    left, equals, right = _plain(node.get("math") or "", node).rstrip(".").partition("=")
-    if not equals or not node["outputs"]:
-        return "", ""
-    left, right = left.strip(), _PROSE.sub("", right.strip())
-    numbers, result = "", _scalar_at(trace, trace.tensors[node["outputs"][0]]["value"])
-    if result is not None:
-        values = _scalars(trace, n)
-        values.pop(left, None)
-        numbers = substitute(right, values)
-        numbers = f"{number(result)} = {numbers}" if numbers and _agrees(numbers, result) else ""
-    return rename(f"{left} = {right}", symbols(trace, n)), numbers
-
-
-def sends(trace: Trace, n: int) -> list[tuple[str, str]]:
-    """What node `n` will send to whom, in the user's names: [("x", "g * w"), ("w", "g * x")].
-
-    The rule is "" where nothing will be sent, because that operand needs no gradient.
-    """
-    node, names = trace.nodes[n], symbols(trace, n)
-    wanted = [edge is not None for edge in node["edges"]]
-    if "inner" in node:
-        clauses = _slice_sends(trace, node)
-    else:
-        clauses = [
-            (names.get(to, to), rename(_plain(rule, node), names))
-            for to, rule in split(node.get("vjp") or "")
-        ]
-    return [(to, rule if i >= len(wanted) or wanted[i] else "") for i, (to, rule) in enumerate(clauses)]
-
-
-def _slice_names(trace: Trace, node: Record) -> dict[str, str]:
-    """The letters of the rule inside a CopySlices: its first operand is the view, and so is its result."""
-    inner = node["inner"]
-    base, *others = [trace.tensors[t]["name"] for t in node["inputs"]]
-    view = trace.tensors[inner["view"]]["name"] or f"{base or 'base'}[slice]"
-    formal = [letter for letter, _ in split(inner.get("vjp") or "")]
-    result = (inner.get("math") or "").partition("=")[0].strip()
-    return {result: view} | {
-        letter: name or letter for letter, name in zip(formal, [view, *others], strict=False)
-    }
-
-
-def _slice_sends(trace: Trace, node: Record) -> list[tuple[str, str]]:
-    """What a CopySlices sends: to the old base g, with its slice sent back through the rule inside; to the other operands their share."""
-    inner, names = node["inner"], _slice_names(trace, node)
-    clauses = split(inner.get("vjp") or "")
-    found = []
-    for i, t in enumerate(node["inputs"]):
-        rule = _plain(clauses[i][1], inner) if i < len(clauses) else ""
-        told = rule and not _WORDS.search(rule)
-        if i == 0:
-            through = (
-                f"{rename(rule, names)} in its slice" if told else f"its slice sent back through {node['op']}"
-            )
-            rule = "g" if rule == "g" else f"g, with {through}"
-        else:
-            rule = (
-                rename(rule, {**names, "g": "g[slice]"}) if told else f"what {node['op']} sends for the slice"
-            )
-        found.append((trace.tensors[t]["name"] or f"operand {i}", rule))
-    return found
-
-
-def _slice_forward(trace: Trace, node: Record) -> str:
-    """What a CopySlices did, as a formula: "b[slice] = v * 3"; "" where the rule inside says it in words."""
-    inner = node["inner"]
-    _, equals, right = _plain(inner.get("math") or "", inner).rstrip(".").partition("=")
-    right = _PROSE.sub("", right.strip())
-    if not equals or _WORDS.search(right):
-        return ""
-    return f"{trace.tensors[node['inputs'][0]]['name'] or 'base'}[slice] = {rename(right, _slice_names(trace, node))}"
-
-
-@lru_cache(4096)
-def split(vjp: str) -> list[tuple[str, str]]:
-    """The rule's text as (operand, expression) pairs: "to a: g * b; to b: g * a (the factors swap)".
-
-    Words around the expressions are dropped; a rule that names no operand ("-g") speaks of its only one, a.
-    """
-    clauses = [clause.strip().rstrip(".") for clause in vjp.split(";")]
-    pairs = []
-    for clause in clauses:
-        head, colon, expression = clause.partition(":")
-        if colon and head.startswith("to "):
-            for name in re.split(r",\s*|\s+and\s+", head[3:].strip()):
-                pairs.append((name, _PROSE.sub("", expression.strip())))
-    if not pairs and clauses[0]:
-        pairs.append(("a", _PROSE.sub("", clauses[0])))
-    return pairs
-
-
 def is_number(tensor: Record) -> bool:
     """Whether a tensor is a number the user wrote: in `2 * x` the recorder calls one operand "2".
 
@@ -245,110 +686,28 @@ def is_number(tensor: Record) -> bool:
     return True
 
 
-def symbols(trace: Trace, n: int) -> dict[str, str]:
-    """The rule's own letters and the user's names for them: {"a": "x", "b": "w", "y": "loss"}."""
-    node = trace.nodes[n]
-    formal = [name for name, _ in split(node.get("vjp") or "")]
-    owners: dict[str, int] = dict(zip(formal, node["inputs"], strict=False))
-    result = (node.get("math") or "").partition("=")[0].strip()
-    if result.isidentifier() and len(node["outputs"]) == 1:
-        owners[result] = node["outputs"][0]
-    names = {letter: trace.tensors[t]["name"] or letter for letter, t in owners.items()}
-    meant: dict[str, set[int | str]] = {"g": {"g"}}  # never two things under one letter
-    for letter, t in owners.items():
-        meant.setdefault(names[letter], set()).add(t if trace.tensors[t]["name"] else letter)
-    return names if all(len(things) == 1 for things in meant.values()) else {}
-
-
-def rename(expression: str, names: Mapping[str, str]) -> str:
-    """The expression in the user's names; words are left as they are."""
-    if _WORDS.search(expression):
-        return expression
-    return _NAME.sub(lambda m: names.get(m[0], m[0]), expression)
-
-
-def substitute(expression: str, values: Mapping[str, float | None]) -> str:
-    """The expression with numbers for names, "" when a name in it has no scalar value."""
-    wanted = set(_NAME.findall(expression))
-    if not wanted or _WORDS.search(expression) or any(values.get(name) is None for name in wanted):
-        return ""
-
-    def put(match: re.Match[str]) -> str:
-        text = number(values[match[0]])
-        power = expression[match.end() :].startswith(" **")
-        return f"({text})" if text.startswith("-") and (match.start() or power) else text
-
-    text = _NAME.sub(put, expression)
-    return text if _evaluate(text) is not None else ""
-
-
-def _scalars(trace: Trace, n: int) -> dict[str, float | None]:
-    """The scalar values of the rule's letters: operands, result, numeric parameters."""
-    node = trace.nodes[n]
-    values: dict[str, float | None] = {}
-    for name, x in (node.get("params") or {}).items():
-        if isinstance(x, int | float) and not isinstance(x, bool):
-            values[name] = float(x)
-    for (letter, _), t in zip(split(node.get("vjp") or ""), node["inputs"], strict=False):
-        values[letter] = _scalar_at(trace, trace.tensors[t]["value"])
-    result = (node.get("math") or "").partition("=")[0].strip()
-    if node["outputs"]:
-        values[result] = _scalar_at(trace, trace.tensors[node["outputs"][0]]["value"])
-    return values
-
-
-def _plain(expression: str, node: Record) -> str:
-    """The expression with the node's own numbers: no factor alpha = 1, and an exponent n or a constant c as such."""
-    params = node.get("params") or {}
-    if params.get("alpha", 1) == 1:
-        expression = expression.replace("alpha * ", "")
-    for name in ("exponent", "self", "other"):  # the rules call an exponent n and a constant c
-        x = params.get(name)
-        if isinstance(x, int | float) and not isinstance(x, bool) and x >= 0:
-            expression = rename(expression, {"n": number(x), "c": number(x)})
-            expression = re.sub(rf"\({re.escape(number(x))} - 1\)", number(x - 1), expression)
-    return re.sub(r" \*\* 1(?![\w.])", "", expression)
-
-
 def _scalar_at(trace: Trace, v: int | None) -> float | None:
     return None if v is None else scalar(trace.values[v])
 
 
-def _shape(trace: Trace, v: int | None) -> list[int] | None:
-    return None if v is None else trace.values[v]["shape"]
+def _rounded(x: float) -> float:
+    """A number as far as its four digits tell it, a whole one as an integer."""
+    shown = float(number(x))
+    return int(shown) if math.isfinite(shown) and shown == int(shown) and abs(shown) < 1e6 else shown
 
 
-def _agrees(text: str, result: float) -> bool:
-    computed = _evaluate(text)
-    if computed is None:
-        return False
+def _agrees(computed: float, result: float) -> bool:
     if math.isnan(result) or math.isinf(result):
         return repr(computed) == repr(result)
     return math.isclose(computed, result, rel_tol=5e-3, abs_tol=1e-6)  # the text has four digits
 
 
-@lru_cache(1000)
-def _evaluate(text: str) -> float | None:
-    """The value of plain arithmetic, None for anything else (a tree walk, nothing is executed)."""
+def _number(formula: ast.expr, known: Mapping[str, float]) -> float | None:
+    """The value of a formula of numbers, None if it has none."""
     try:
-        return float(_walk(ast.parse(text, mode="eval").body))
-    except (SyntaxError, ValueError, TypeError, KeyError, ArithmeticError):
+        return float(formulas.evaluate(formula, known, _FUNCTIONS))
+    except (KeyError, ValueError, TypeError, ArithmeticError):
         return None
-
-
-def _walk(tree: ast.AST) -> Any:
-    match tree:
-        case ast.Constant(value=int() | float() as value):
-            return value
-        case ast.BinOp(left, op, right):
-            return _BINARY[type(op)](_walk(left), _walk(right))
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_walk(operand)
-        case ast.Compare(left=left, ops=[op], comparators=[right]):
-            return _BINARY[type(op)](_walk(left), _walk(right))
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
-            return _FUNCTIONS[name](*map(_walk, args))
-    raise ValueError
 
 
 def _float(x: Any) -> Any:

@@ -68,7 +68,9 @@ class TorchBuilder(Builder):
         rows = self.rows.get(id(node)) if self.entries < MOST_ENTRIES else None
         wanted = [i for i, (fn, _) in enumerate(node.next_functions) if fn is not None]
         numbers = rows or [None] * len(node.next_functions)
-        self._put_jacobian(record, jacobian.described(rule, wanted, numbers, operands, data["shape"]))
+        self._put_jacobian(
+            record, jacobian.described(rule, wanted, numbers, operands, data["shape"], record["params"])
+        )
 
     def _saved(self, node, ins, outs, saved, versions) -> list[list[Any]]:
         return [

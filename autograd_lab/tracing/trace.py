@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from typing import Any
 
 FORMAT = "autograd-lab-trace"
@@ -78,6 +79,13 @@ class Trace:
             f"Trace({title}{_count(len(self.events), 'event')}, {_count(len(self.nodes), 'node')}, "
             f"{_count(len(self.tensors), 'tensor')}, {_count(passes, 'backward pass', 'es')})"
         )
+
+    @cached_property
+    def names(self) -> Any:
+        """What formulas call the tensors (see rules.py); worked out once."""
+        from .rules import Names
+
+        return Names(self)
 
     def why(self, tensor: Any, loss: Any = None, name: str = "") -> Any:
         """Why the gradient of a tensor is None, zero, nan or unexpected: a `Why` (see the folder why).

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from autograd_lab.tracing import rules
 from autograd_lab.tracing.trace import Record, Trace
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def details(film: Film) -> Record:
             j["rows"],
             j["columns"],
             j.get("structure", ""),
-            j.get("formula", ""),
+            rules.renamed(trace, n, j.get("formula", "")),
             j.get("entries"),
         ]
         for n, node in enumerate(trace.nodes)

@@ -186,6 +186,7 @@ class Film:
             "sums": sums,
             "stops": [k for k, e in enumerate(trace.events, 1) if e["k"] in STOPS],
             "sources": self._sources(),
+            "g": trace.names.gradient,
         }
         doc |= self._tensors() | self._nodes() | self._geometry() | {"details": details(self)}
         doc |= {"strings": self.strings.items, "values": self.values.items, "states": self.states.items}

@@ -4,6 +4,7 @@ import importlib.util
 
 import numpy as np
 import pytest
+import structures
 
 import autograd_lab
 from autograd_lab import lab
@@ -112,44 +113,6 @@ def test_the_numbers_are_pytorch_s(name):
         np.testing.assert_allclose(own, want, rtol=6e-6, atol=1e-9)
 
 
-def holds(kind, formula, found, name):
-    """Whether a matrix has the structure that is said of it."""
-    filled = found != 0
-    rows, columns = found.shape
-    match kind:
-        case "identity":
-            return np.array_equal(found, np.eye(rows))
-        case "diagonal":
-            return rows == columns and not filled[~np.eye(rows, dtype=bool)].any()
-        case "permutation":
-            return set(found.flat) == {0, 1} and (filled.sum(0) == 1).all() and (filled.sum(1) == 1).all()
-        case "selection":
-            return set(found.flat) <= {0, 1} and (filled.sum(1) <= 1).all() and (filled.sum(0) <= 1).all()
-        case "copies":
-            return (filled.sum(1) <= 1).all()
-        case "sum":
-            return (filled.sum(0) <= 1).all()
-        case "row":
-            return rows == 1
-        case "pieces":
-            return set(found.flat) == {0, 1} and (filled.sum(0) == 1).all()
-        case "blocks":
-            return jacobian.blocks(filled) > 1
-        case "blocks along dim":
-            other = 1 if "dim 0" in name else 0  # each element depends on those of its own slice only
-            where = np.indices(np.shape(OPS[name][1][0]))[other].reshape(-1)
-            return not filled[where[:, None] != where].any()
-        case "Kronecker product":
-            a, b = OPS[name][1][-2:]
-            eye, _, factor = formula.partition(" kron ")
-            if eye.startswith("I_"):
-                return np.allclose(found, np.kron(np.eye(int(eye[2:])), {"b^T": b.T, "v^T": b[None]}[factor]))
-            return np.allclose(found, np.kron(a, np.eye(int(factor[2:]))))
-        case "full":
-            return np.allclose(found, OPS[name][1][0])
-    raise AssertionError(kind)
-
-
 @pytest.mark.parametrize("name", OPS)
 def test_what_is_said_of_large_ones_holds_for_small_ones(name):
     trace, node, found = recorded(name)
@@ -159,8 +122,9 @@ def test_what_is_said_of_large_ones_holds_for_small_ones(name):
 
     said = 0
     for i, numbers in enumerate(found):
-        kind, formula = jacobian.declared(RULES[node["name"]], i, shapes, out)
-        assert not kind or holds(kind, formula, numbers, name), (kind, formula)
+        kind, formula = jacobian.declared(RULES[node["name"]], i, shapes, out, node["params"])
+        arrays, dim = OPS[name][1], 0 if "dim 0" in name else 1
+        assert not kind or structures.holds(kind, formula, numbers, arrays, out, i, dim), (kind, formula)
         said += bool(kind)
     assert said or name in ("cumsum",)
 
@@ -170,7 +134,8 @@ def test_what_is_said_of_large_ones_holds_for_small_ones(name):
     [
         ("mul", ["diagonal", "diagonal"]), ("add", ["identity", "identity"]), ("add broadcast", ["identity", "copies"]),
         ("mm", ["Kronecker product"] * 2), ("transpose", ["permutation"]), ("select", ["selection"]), ("mul scalars", ["number"] * 2),
-        ("sum", ["sum"]), ("bmm", ["blocks"] * 2), ("cumsum", ["full"]),
+        ("sum", ["row"]), ("sum dim", ["sum"]), ("mean dim", ["groups"]), ("dot", ["row"] * 2), ("mv", ["Kronecker product", "matrix"]),
+        ("bmm", ["blocks"] * 2), ("cumsum", ["triangular"]), ("mul broadcast", ["diagonal", "copies"]),
     ],
 )  # fmt: skip
 def test_structures_are_named(name, structures):

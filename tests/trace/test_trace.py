@@ -131,7 +131,7 @@ def test_sentences_have_the_numbers():
 def test_sentences_about_arrays_give_size_and_range():
     trace = samples.mlp()
     assert sentences(trace, "vjp")[0] == (
-        "MeanBackward0 applies its rule to the incoming g = 1: PowBackward0 gets g / n: 8x3 values, all 0.04167."
+        "MeanBackward0 applies its rule to the incoming g = 1: PowBackward0 gets g / 24 to every element: 8x3 values, all 0.04167."
     )
     assert "h gets g @ w2.T: 8x5 values from -0.2973 to 0.3317" in sentences(trace, "vjp")[4]
 

@@ -13,8 +13,8 @@ import samples
 import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.ops.rule import RULES
-from autograd_lab.tracing.builder import rule_texts
-from autograd_lab.tracing.rules import split
+from autograd_lab.tracing import formulas
+from autograd_lab.tracing.rules import rule_texts
 from autograd_lab.widgets import frames
 from autograd_lab.widgets.stepper import _ASSETS, MODULES
 
@@ -42,8 +42,9 @@ def run(tmp_path, script, *documents):
 def texts():
     found = {}
     for rule in RULES.values():
-        math, vjp = rule_texts(rule)
-        found.update(dict.fromkeys([math, *(expression for _, expression in split(vjp))]))
+        for text in map(formulas.read, rule_texts(rule)):
+            found.update(dict.fromkeys(formulas.written(right) for _, right in text.claims))
+            found.update(dict.fromkeys(map(formulas.written, text.definitions.values())))
     return [text for text in found if text]
 
 

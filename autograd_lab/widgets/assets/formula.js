@@ -3,10 +3,10 @@
 import { escape } from "./core.js";
 
 const WORDS = new Set(["of", "or", "to", "and", "over", "the", "with", "if", "else", "where", "by", "only", "for", "in", "from", "along", "is", "as", "at", "so", "not"]);
-const RULE_TOKEN = /\s+|\d+\.?\d*(?:e[+-]?\d+)?|[A-Za-z]\w*'s|[A-Za-z][A-Za-z0-9]*(?:[_.][A-Za-z0-9]+)*_*|_\w+|\*\*|\.\.\.?|:=|<-|[<>!=+]=|./gu;
+const RULE_TOKEN = /\s+|\d+\.?\d*(?:e[+-]?\d+)?|[A-Za-z]\w*'s|[A-Za-z][A-Za-z0-9]*(?:[_.][A-Za-z0-9]+)*_*[\u2080-\u2089]*|_\w+|#\d+|\*\*|\.\.\.?|:=|<-|[<>!=+]=|./gu;
 const GREEK = { pi: "\u03c0", alpha: "\u03b1", beta: "\u03b2", gamma: "\u03b3", delta: "\u03b4", lambda: "\u03bb", Phi: "\u03a6", phi: "\u03c6" };
 const FUNCTIONS = new Set(["log", "exp", "sqrt", "sin", "cos", "tan", "tanh", "sign", "det", "diag", "max", "min", "mean", "norm", "sigmoid", "skew"]);
-const RELATIONS = { "=": "=", "<": "<", ">": ">", "<=": "\u2264", ">=": "\u2265", "!=": "\u2260", ":=": "\u2254", "<-": "\u2190", "~": "~", "+=": "+=" };
+const RELATIONS = { "=": "=", "==": "=", "<": "<", ">": ">", "<=": "\u2264", ">=": "\u2265", "!=": "\u2260", ":=": "\u2254", "<-": "\u2190", "~": "~", "+=": "+=" };
 const PRODUCTS = { "*": "\u00d7", "/": "/", "@": "@", kron: "\u2297", mod: "mod" };
 
 const xml = (name, ...inner) => `<${name}>${inner.join("")}</${name}>`;
@@ -53,6 +53,7 @@ class RuleParser {
   /** A name that is no quantity: an English word, told by what stands beside it. */
   isWord(i = this.i) {
     const token = this.tokens[i], after = this.tokens[i + 1];
+    if (token?.startsWith("#")) return true; // "result of mul #2"
     if (!isName(token) || this.names.has(token)) return false;
     if (WORDS.has(token) || token.includes("'")) return true;
     if (token.length === 1 || GREEK[token] || token.includes("_") || /\d/.test(token)) return false;
@@ -120,7 +121,8 @@ class RuleParser {
   power() {
     let base = this.atom();
     for (;;) {
-      if (this.take("**")) base = xml("msup", base, this.bare(this.unary()));
+      if (this.next === "." && this.tokens[this.i + 1] === "T" && (this.i += 2)) base = xml("msup", base, "<mi mathvariant=\"normal\">T</mi>");
+      else if (this.take("**")) base = xml("msup", base, this.bare(this.unary()));
       else if (this.next === "^" && this.tokens[this.i + 1] === "+") { this.i += 2; base = xml("msup", base, mo("+")); }
       else if (this.take("^")) base = xml("msup", base, this.next === "T" && this.i++ >= 0 ? "<mi mathvariant=\"normal\">T</mi>" : this.bare(this.unary()));
       else return base;
@@ -169,6 +171,8 @@ class RuleParser {
   }
 
   name(token) {
+    const numbered = token.search(/[\u2080-\u2089]+$/);
+    if (numbered > 0) return xml("msub", this.name(token.slice(0, numbered)), xml("mn", [...token.slice(numbered)].map((c) => c.charCodeAt(0) - 0x2080).join("")));
     const transposed = token.endsWith(".T") && token.slice(0, -2);
     if (transposed) return xml("msup", this.name(transposed), "<mi mathvariant=\"normal\">T</mi>");
     const [, base, below] = token.match(/^([A-Za-z])_(\w{1,3})$/) ?? [];

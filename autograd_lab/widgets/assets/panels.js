@@ -26,14 +26,17 @@ const STRUCTURES = {
   identity: "the identity: the gradient passes unchanged",
   diagonal: "diagonal: each element depends on its own alone",
   permutation: "a permutation: the gradient's elements change places",
-  selection: "a selection: one 1 in each row; what was not selected gets 0",
-  copies: "broadcasting: an element was copied to several places, whose gradients are summed",
+  selection: "a selection: at most one 1 in each row and column; what was not selected gets 0",
+  copies: "each element of the result depends on one element here at most; one that is used several times gets the sum",
   sum: "a sum: every element that was added gets the gradient of its sum",
-  row: "one row: one output depends on everything",
-  column: "one column",
+  groups: "each element here counts in one element of the result at most, with its factor",
+  row: "one row: the result is one number",
+  column: "one column: the operand is one number",
+  triangular: "triangular: each element depends on itself and on those on one side of it",
   blocks: "block diagonal: each block depends on itself alone",
   "blocks along dim": "block diagonal: one block for each slice along the dim",
   pieces: "pieces of an identity: each operand gets back the part it became",
+  matrix: "the matrix itself:",
   "Kronecker product": "a Kronecker product",
   full: "full: everything depends on everything",
 };
@@ -146,6 +149,9 @@ export class Panels {
 
   math(text) { return formula(text, this.names); }
 
+  /** What the formulas call the gradient that comes in: g, if the program has no variable of that name. */
+  get g() { return escape(this.film.g ?? "g"); }
+
   showRule(p) {
     const film = this.film, k = this.stage.k, n = film.focus[k], t = film.subject[k], kind = this.stage.kind;
     let html;
@@ -178,11 +184,11 @@ export class Panels {
     const backward = p.name === "backward" && this.since(node.panel) >= p.from, saved = entry.saved !== 0;
     if (node.kind === "accumulate") {
       const name = escape(film.tensors[node.of]?.label ?? "");
-      let html = this.head(node.label, `<code>${name}.grad</code> = <code>${name}.grad</code> + ${formula("g")}`);
+      let html = this.head(node.label, `<code>${name}.grad</code> = <code>${name}.grad</code> + ${formula(this.g)}`);
       if (backward && entry.add) {
         const [old, add, sum] = entry.add;
-        html += `<div class="agl-flow">${card(film, `${name}.grad before`, old)}<span>+</span>${card(film, "incoming <i>g</i>", add, "agl-in")}<span>=</span>${card(film, `${name}.grad`, sum, "agl-out")}</div>`;
-      } else if (backward && entry.g) html += `<div class="agl-flow">${card(film, "incoming <i>g</i>", entry.g[0], "agl-in")}</div>`;
+        html += `<div class="agl-flow">${card(film, `${name}.grad before`, old)}<span>+</span>${card(film, `incoming <i>${this.g}</i>`, add, "agl-in")}<span>=</span>${card(film, `${name}.grad`, sum, "agl-out")}</div>`;
+      } else if (backward && entry.g) html += `<div class="agl-flow">${card(film, `incoming <i>${this.g}</i>`, entry.g[0], "agl-in")}</div>`;
       else html += `<p>Adds what arrives to <code>${name}.grad</code>; it has nothing behind it.</p>`;
       return html;
     }
@@ -195,13 +201,13 @@ export class Panels {
       if (p.name === "forward" || pass) html += `<div class="agl-flow">${ins}<span>\u2192</span>${node.outputs.slice(0, 2).map((i) => this.tensorCard(i, "agl-value")).join("")}</div>`;
       if (p.name === "forward" && node.numbers) html += `<p class="agl-sum">${this.math(node.numbers)}</p>`;
       if (pass) html += `<p>Backward pass ${pass} ran with <code>create_graph=True</code>: the engine's own arithmetic is recorded, so that its result can be differentiated again.</p>`;
-      if (node.rule.length) html += `<div class="agl-will"><h4>Backward it will send</h4>${node.rule.map(([to, rule]) => `<p>to <i>${escape(to)}</i>${rule ? `: ${this.math(rule)}` : " nothing: it needs no gradient"}</p>`).join("")}</div>`;
+      if (node.rule.length) html += `<div class="agl-will"><h4>Backward it will send</h4>${node.rule.filter(([to]) => to).map(([to, rule]) => `<p>to <i>${escape(to)}</i>${rule ? `: ${this.math(rule)}` : " nothing: it needs no gradient"}</p>`).join("")}</div>`;
       else if (own) html += "<p>Its backward is code of yours: the engine calls it with the incoming gradient.</p>";
     } else {
-      const out = entry.out ?? node.rule.map(([to, rule], i) => [i, to, rule, "", null]);
+      const out = entry.out ?? node.rule.map(([to, rule], i) => [i, to, rule, "", null]).filter(([, to]) => to);
       const sends = out.map(([, to, rule, text, v]) => (v === null ? term(film, to, rule, null, "", this.names)
         : term(film, film.strings[to], film.strings[rule], v, film.strings[text], this.names)));
-      html += `<div class="agl-vjp">${entry.g.map((v) => card(film, "incoming <i>g</i>", v, "agl-in")).join("")}<span>\u2192</span><div class="agl-sends">${sends.join("")}</div></div>`;
+      html += `<div class="agl-vjp">${entry.g.map((v) => card(film, `incoming <i>${this.g}</i>`, v, "agl-in")).join("")}<span>\u2192</span><div class="agl-sends">${sends.join("")}</div></div>`;
       if (own) html += "<p>The rule is the <code>backward</code> of your Function.</p>";
     }
     if (entry.error !== undefined && backward) html += this.failureText(k) + `<p class="agl-error">${escape(film.strings[entry.error])}</p>`;
@@ -285,7 +291,7 @@ export class Panels {
     if (!list) return "";
     const film = this.film, node = film.nodes[n], size = ITEM_SIZES[film.tensors[node.outputs[0]]?.dtype] ?? 4;
     const lines = list.map(([, i, rowCount, columnCount, structure, words, entries], nr) => {
-      const to = escape(node.rule[i]?.[0] ?? film.tensors[node.inputs[i]]?.label ?? `operand ${i}`), out = node.math.split("=")[0].trim() || "y";
+      const to = escape(node.rule[i]?.[0] || film.tensors[node.inputs[i]]?.label || `operand ${i}`), out = node.math.split("=")[0].trim() || "y";
       if (rowCount === 1 && columnCount === 1 && entries) {
         return `<span class="agl-local"><math displaystyle="true"><mfrac><mrow><mo>\u2202</mo><mi class="agl-var">${escape(out)}</mi></mrow><mrow><mo>\u2202</mo><mi class="agl-var">${to}</mi></mrow></mfrac><mo>=</mo><mn>${number(entries[2] ?? 0)}</mn></math></span>`;
       }
@@ -301,16 +307,16 @@ export class Panels {
   /** The Jacobian in numbers, g beside its rows, J^T g below its columns and written out. */
   jacobianTable(n, nr) {
     const [, i, rowCount, columnCount, structure, words, entries] = this.details.jacobians.get(n)[nr], film = this.film, node = film.nodes[n];
-    const to = node.rule[i]?.[0] ?? film.tensors[node.inputs[i]]?.label ?? `operand ${i}`, matrix = dense(rowCount, columnCount, entries);
+    const to = node.rule[i]?.[0] || film.tensors[node.inputs[i]]?.label || `operand ${i}`, matrix = dense(rowCount, columnCount, entries);
     const index = at(node.panel, this.stage.k), entry = index === undefined ? {} : film.states[index], item = film.values[entry.g?.[0]];
     const g = item === undefined ? null : typeof item === "string" ? [Number(item)] : flat(item.data);
     const sent = film.values[entry.out?.find(([operand]) => operand === i)?.[4]], gives = sent === undefined ? [] : typeof sent === "string" ? [Number(sent)] : flat(sent.data);
     const known = g?.length === rowCount, sums = [...Array(columnCount).keys()].map((c) => product(matrix, c, known ? g : Array(rowCount).fill(0)));
     if (gives.length === columnCount) sums.forEach((one, c) => { one.sum = gives[c]; }); // what was sent, not the sum of rounded numbers
     const text = `<p>Row r, column c: how much element r of the result moves with element c of <i>${escape(to)}</i> (${rowCount}\u00d7${columnCount}, ${STRUCTURES[structure] ?? "no structure named"}${words ? ` ${formula(words)}` : ""}).
-      ${known ? "Below each column: its sum of <i>g</i> times the entries, which is what the node sends." : "Its incoming <i>g</i> is not here yet."} The engine computes J<sup>T</sup><i>g</i> by the rule and never builds J.</p>`;
-    const table = numbers(matrix, { label: `Local Jacobian to ${to}`, columns: sums.map((_, c) => `[${c}]`), names: matrix.map((_, r) => (known ? `[${r}] <i>g</i> = ${number(g[r])}` : `[${r}]`)),
-      foot: known ? sums.map((one) => one.sum) : undefined, footName: "J<sup>T</sup><i>g</i>" });
+      ${known ? `Below each column: its sum of <i>${this.g}</i> times the entries, which is what the node sends.` : `Its incoming <i>${this.g}</i> is not here yet.`} The engine computes J<sup>T</sup><i>${this.g}</i> by the rule and never builds J.</p>`;
+    const table = numbers(matrix, { label: `Local Jacobian to ${to}`, columns: sums.map((_, c) => `[${c}]`), names: matrix.map((_, r) => (known ? `[${r}] <i>${this.g}</i> = ${number(g[r])}` : `[${r}]`)),
+      foot: known ? sums.map((one) => one.sum) : undefined, footName: `J<sup>T</sup><i>${this.g}</i>` });
     const put = (x) => (Number(x) < 0 ? `(${number(x)})` : number(x));
     const written = known ? `<ul class="agl-written">${sums.map(({ terms, sum }, c) => `<li>[${c}]: ${formula(`${terms.map(([x, gr]) => `${put(gr)} * ${put(x)}`).join(" + ") || "0"} = ${number(sum)}`)}</li>`).join("")}</ul>` : "";
     return [`Local Jacobian of ${node.label} to ${to}`, text + table + written];

@@ -6,7 +6,9 @@ question.py  one question, and how an answer is put together
 failures.py  the pass stopped with an error
 missing.py   .grad is None
 wild.py      .grad is nan or inf
-zeros.py     .grad is zero
+zeros.py     .grad is zero, in places or next to zero
+births.py    where a zero came into a gradient
+numbers.py   values at a time, local derivatives element by element
 history.py   .grad is a number: accumulated, stale, edited, as computed
 live.py      without a recording: what the tensors themselves can tell
 """
@@ -23,7 +25,7 @@ from .history import number
 from .missing import missing
 from .question import Question
 from .wild import wild
-from .zeros import zero
+from .zeros import partly_zero, zero
 
 __all__ = ["CAUSES", "Line", "Why", "why"]
 
@@ -48,7 +50,8 @@ def why(trace: Trace, tensor: Any, loss: Any = None, name: str = "") -> Why:
         return wild(q)
     if q.facts.zero(v):
         return zero(q)
-    return number(q)
+    answer = number(q)
+    return (partly_zero(q) if answer.cause == "as-computed" else None) or answer
 
 
 def find(trace: Trace, tensor: Any) -> int:

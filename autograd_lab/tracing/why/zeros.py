@@ -347,7 +347,9 @@ class _Zeros:
             what = name if rows == "all of them" else f"each row of {name}"
             return f"the probabilities of a softmax always add up to 1 ({what if name != 'they' else rows} does)"
         if op in _NORMALIZED and birth.i == 0:
-            return "normalized values have a mean of 0 whatever the input is, so their sum is always the same"
+            if self.births.even(g):
+                return "normalized values have a mean of 0 whatever the input is"
+            return "normalized values have the same mean and spread whatever the input is, and this gradient asks for nothing else"
         return ""
 
     def _classes(self, n: int) -> int:

@@ -38,6 +38,17 @@ _RESHAPED = {
     "view", "unsafeview", "unsafe_view", "reshapealias", "reshape", "squeeze", "unsqueeze", "alias", "clone", "tocopy", "contiguous",
 }  # fmt: skip
 
+_BY_LETTERS = {
+    name.replace("_", ""): name
+    for name in (
+        "masked_fill", "masked_select", "index_select", "index_put", "log_softmax", "safe_softmax", "nll_loss", "nll_loss2d",
+        "native_layer_norm", "native_batch_norm", "native_group_norm", "max_pool2d_with_indices", "native_dropout", "clamp_min",
+        "clamp_max", "linalg_vector_norm", "floor_divide", "select_scatter", "slice_scatter", "constant_pad_nd", "as_strided",
+        "embedding_bag", "unsafe_view", "std_mean", "var_mean", "linalg_eigh", "linalg_svd", "leaky_relu", "masked_scatter",
+        "split_with_sizes", "nan_to_num", "smooth_l1_loss", "huber_loss", "multi_margin_loss",
+    )
+}  # fmt: skip
+
 Column = list[tuple[int, float]]  # (element of the result, its derivative by one element of the operand), where not 0
 
 
@@ -48,6 +59,25 @@ class Numbers:
         self.facts = facts
         self.trace = facts.trace
         self._columns: dict[tuple[int, int, int], dict[int, Column] | None] = {}
+        self._held = self._writes()
+
+    def _writes(self) -> dict[int, list[tuple[int, int, int]]]:
+        """Of tensors that were written: (event, the value since then, the tensor that the event wrote), also through views and aliases."""
+        same: dict[int, set[int]] = {}  # tensors of one shape that share their memory
+        for e in self.facts.events:
+            if e["k"] == "detach" and self.trace.tensors[e["t"]]["shape"] == self.trace.tensors[e["from"]]["shape"]:
+                group = same.setdefault(e["from"], {e["from"]})
+                group.add(e["t"])
+                same[e["t"]] = group
+        held: dict[int, list[tuple[int, int, int]]] = {}
+        for t in list(self.facts.writes):
+            for k in self.facts.writes[t]:
+                e = self.facts.events[k]
+                base = e.get("base")
+                for owner, v in ((t, e["v"]), base or (None, None)):
+                    for a in same.get(owner, {owner}) if v is not None else ():
+                        held.setdefault(a, []).append((k, v, t))
+        return {t: sorted(found) for t, found in held.items()}
 
     # -- values ---------------------------------------------------------------------------------------
 
@@ -74,10 +104,14 @@ class Numbers:
                     if found is not None:
                         return found
         found = self.trace.tensors[t]["value"]
-        for w in facts.writes.get(t, ()):
+        for w, v, _ in self._held.get(t, ()):
             if w < k:
-                found = facts.events[w]["v"]
+                found = v
         return found
+
+    def written(self, t: int) -> list[tuple[int, int, int]]:
+        """The writes to what t holds, in order: (event, the value since then, the tensor that was written)."""
+        return self._held.get(t, [])
 
     def largest(self, v: int | None) -> float:
         """The largest absolute value of the finite numbers, 0 if there are none."""
@@ -94,7 +128,18 @@ class Numbers:
 
     def op(self, n: int) -> str:
         """What a node's operation is called, without the underscores of its in-place or internal form."""
-        return str(self.trace.nodes[n]["op"]).strip("_")
+        return plain_op(self.trace.nodes[n]["op"])
+
+    def operand(self, n: int, i: int) -> int | None:
+        """The place, among the inputs of node `n`, of the one that edge `i` leads to: PyTorch's nodes leave out a condition."""
+        node = self.trace.nodes[n]
+        inputs, edges = node["inputs"], node["edges"]
+        if i < len(edges) and edges[i] is not None and len(edges) != len(inputs):
+            to = edges[i][0]
+            fits = [j for j, t in enumerate(inputs) if self.trace.tensors[t]["node"] == to or self.trace.nodes[to].get("tensor") == t]
+            if fits and i not in fits:
+                return fits[0]
+        return i if i < len(inputs) else None
 
     # -- local derivatives ----------------------------------------------------------------------------
 
@@ -218,6 +263,11 @@ class Numbers:
         """What to call element `c` of a tensor, such as "w[0, 2]"."""
         name, shape = self.facts.name(t), self.trace.tensors[t]["shape"]
         return element(name, shape, c)
+
+
+def plain_op(op: str) -> str:
+    """The name of an operation as the user knows it; a node's name that was all that is known ("maskedfill") gets its words back."""
+    return _BY_LETTERS.get(op.replace("_", ""), op.strip("_"))
 
 
 def element(name: str, shape: list[int], c: int) -> str:

@@ -16,7 +16,7 @@ from ..trace import Record
 from .answer import Why, listed
 from .births import Births
 from .facts import Pass
-from .numbers import LIMITS, Numbers
+from .numbers import LIMITS, Numbers, plain_op
 from .question import Question
 
 _HUGE = 1e19  # its square no longer fits into float32
@@ -146,6 +146,13 @@ def wild(q: Question) -> Why:
     return _Wild(q).of(q.t, k + 1)
 
 
+def birth_of_loss(q: Question, run: Pass, root: int) -> Why:
+    """Where the nan or inf of a loss came from, for a gradient that it did not reach."""
+    search = _Wild(q)
+    kind = "nan" if q.facts.nan(search.numbers.value(root, run.start)) else "inf"
+    return search.forward(run, search.origin(root, run.start, kind))
+
+
 def _gradient(e: Record) -> int | None:
     found: int | None = e["new"] if e["k"] == "accumulate" else e["v"]
     return found
@@ -268,10 +275,10 @@ class _Wild:
             test = facts.nan if kind == "nan" else facts.wild
             for t in dict.fromkeys(used):
                 if test(values[t]):
-                    born = self._origin(t, made + (t in node["outputs"]), kind)
+                    born = self.origin(t, made + (t in node["outputs"]), kind)
                     if hider is not None:
                         return self._hidden(run, n, vjp, bad, hider, born, i)
-                    return self._forward(run, born, n)
+                    return self.forward(run, born)
         late = self._written_since(node, made, k)
         if late is not None:
             return late
@@ -291,20 +298,11 @@ class _Wild:
 
     def _written_since(self, node: Record, made: int, k: int) -> Why | None:
         """A saved tensor got nan or inf by a write after the node was made."""
-        facts = self.facts
         for t in dict.fromkeys([*node["inputs"], *node["outputs"]]):
-            for alias in self._aliases(t):
-                for w in facts.writes.get(alias, ()):
-                    if made < w < k and facts.wild(facts.events[w]["v"]):
-                        return self._written(w, t)
+            for w, v, _ in self.numbers.written(t):
+                if made < w < k and self.facts.wild(v):
+                    return self._written(w, t)
         return None
-
-    def _aliases(self, t: int) -> list[int]:
-        facts = self.facts
-        through = [
-            e["t"] for e in facts.events if e["k"] == "detach" and e["from"] in facts.memory(t) | {t}
-        ]
-        return list(dict.fromkeys([t, *through]))
 
     def _written(self, w: int, t: int) -> Why:
         facts, e = self.facts, self.facts.events[w]
@@ -453,7 +451,7 @@ class _Wild:
 
     # -- the forward pass -----------------------------------------------------------------------------
 
-    def _origin(self, t: int, until: int, kind: str) -> Born:
+    def origin(self, t: int, until: int, kind: str) -> Born:
         """Where the nan (or inf) in tensor t came from, looking back from event `until`."""
         facts = self.facts
         test = facts.nan if kind == "nan" else facts.wild
@@ -476,6 +474,8 @@ class _Wild:
             if not bad:
                 v = e["v"] if e["k"] == "inplace" else self.numbers.value(source, k + 1)
                 return Born(k, source, v, kind, inputs)
+            if e["k"] == "inplace" and all(self._literal(a) for a in bad):
+                return Born(k, source, e["v"], kind, ())
             updated = e["k"] == "inplace" and any(facts.trace.tensors[a].get("grad_of") is not None for a in bad)
             if updated:
                 self.updates.append(k)
@@ -484,17 +484,22 @@ class _Wild:
                 continue
         return Born(None, t, None, kind, outside=True)
 
+    def _literal(self, t: int) -> bool:
+        """Whether a tensor is a nan or inf that the user wrote."""
+        tensor = self.facts.trace.tensors[t]
+        return not tensor["shape"] and t not in self.facts.maker and tensor["name"] in ("", "nan", "inf", "-inf")
+
     def _maker(self, t: int, until: int, test) -> tuple[int, int] | None:
         """The event before `until` that gave t what it holds, and the tensor it wrote or made: a write through a view or alias counts."""
         facts = self.facts
-        writes = [(w, a) for a in self._aliases(t) for w in facts.writes.get(a, ()) if w < until and test(facts.events[w]["v"])]
+        writes = [(w, a) for w, v, a in self.numbers.written(t) if w < until and test(v)]
         made = facts.maker.get(t)
         if writes:
             w, a = min(writes) if made is None or made < min(writes)[0] else max(writes)
             return w, a
         return (made, t) if made is not None and made < until else None
 
-    def _forward(self, run: Pass, born: Born, n: int) -> Why:
+    def forward(self, run: Pass, born: Born) -> Why:
         """The answer for a nan or inf born in the forward pass."""
         facts = self.facts
         if born.k is not None and not born.outside:
@@ -550,8 +555,9 @@ class _Wild:
         for leaf in [t, *facts.ancestors(t)]:
             if not facts.needs(leaf, until) or not facts.leaf(leaf):
                 continue
-            updates = [w for w in facts.writes.get(leaf, ()) if w < until and facts.events[w].get("n") is None]
-            first = self.numbers.largest(facts.trace.tensors[leaf]["value"])
+            filled = min((k for k in facts.grads.get(leaf, ()) if facts.events[k]["k"] != "grad"), default=until)
+            updates = [w for w in facts.writes.get(leaf, ()) if filled < w < until and facts.events[w].get("n") is None]
+            first = self.numbers.largest(self.numbers.value(leaf, filled))
             if updates and self.numbers.largest(facts.events[updates[-1]]["v"]) > 100 * max(first, 1e-3):
                 return self._diverged(updates[0], leaf, None)
         return None
@@ -562,7 +568,7 @@ class _Wild:
         e = facts.events[k]
         before = next((run for run in reversed(facts.passes) if run.end < k), None)
         if v is None:  # it grew until something else no longer fitted
-            sizes = [facts.trace.tensors[t]["value"]] + [facts.events[w]["v"] for w in facts.writes.get(t, ())]
+            sizes = [self.numbers.value(t, k)] + [facts.events[w]["v"] for w in facts.writes.get(t, ()) if w >= k]
             finite = [facts.say(s) for s in sizes if not facts.wild(s)]
             shown = finite if len(finite) < 5 else [*finite[:3], "...", finite[-1]]
             return self.q.answer(
@@ -607,7 +613,7 @@ class _Wild:
         facts = self.facts
         op = self._op(born)
         t, v = infinite[0]
-        origin = self._origin(t, born.k or 0, "inf")
+        origin = self.origin(t, born.k or 0, "inf")
         chosen = origin.outside or self._op(origin) in ("masked_fill", "where", "fill", "full_like", "copy", "triu", "tril", "tensor")
         if not chosen:
             first = self._by_operation(run, origin)
@@ -671,7 +677,7 @@ class _Wild:
             return ""
         e = self.facts.events[born.k]
         node = self.facts.trace.nodes[e["n"]] if e.get("n") is not None else None
-        return str(node["op"] if node else e.get("op", "")).strip("_")
+        return plain_op(node["op"] if node else e.get("op", ""))
 
     def _by_operation(self, run: Pass, born: Born) -> Why:
         """Finite numbers went in and nan or inf came out."""

@@ -16,6 +16,7 @@ from .births import Birth, Births, Factor
 from .facts import Facts, Pass
 from .numbers import MOST, Numbers
 from .question import Question
+from .wild import birth_of_loss
 
 _RELU = {"relu", "relu6", "threshold", "hardtanh", "hardswish", "hardsigmoid", "hardshrink", "softshrink"}
 _CLAMP = {"clamp", "clamp_min", "clamp_max", "clip"}
@@ -203,8 +204,8 @@ class _Zeros:
         )
 
     def _operand(self, birth: Birth) -> int:
-        inputs = self.facts.trace.nodes[birth.n]["inputs"]
-        return int(inputs[birth.i]) if birth.i < len(inputs) else self.q.t
+        place = self.numbers.operand(birth.n, birth.i)
+        return self.q.t if place is None else int(self.facts.trace.nodes[birth.n]["inputs"][place])
 
     def _value(self, t: int, n: int) -> int | None:
         """The value of a tensor when node n was made."""
@@ -213,9 +214,10 @@ class _Zeros:
     def _loss_too(self) -> str:
         """A loss that is nan is worth a word even where the gradient is zero."""
         root = self.facts.root_of(self.run)
-        if root is not None and self.facts.wild(self.facts.trace.tensors[root]["value"]):
-            return f"The loss itself is {self.facts.say(self.facts.trace.tensors[root]['value'])}."
-        return ""
+        if root is None or not self.facts.wild(self.numbers.value(root, self.run.start)):
+            return ""
+        first = birth_of_loss(self.q, self.run, root)
+        return f"The loss itself is {self.facts.say(self.numbers.value(root, self.run.start))}: {first.sentences[0]}"
 
     # -- what user code did ---------------------------------------------------------------------------
 
@@ -626,7 +628,7 @@ class _Zeros:
             )
         if birth.kind == "whole":
             return self._unproven(birth, start, more)
-        others = [t for j, t in enumerate(node["inputs"]) if j != birth.i and not facts.is_constant(t)]
+        others = [t for j, t in enumerate(node["inputs"]) if t != own and not facts.is_constant(t)]
         beside = f" and {listed([f'{facts.name(t)} = {facts.say(self._value(t, birth.n))}' for t in others])}" if others else ""
         return found(
             "flat-here",

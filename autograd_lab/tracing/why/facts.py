@@ -219,11 +219,6 @@ class Facts:
         """Whether a value is there and nothing but zeros."""
         return v is not None and all(x == 0 for x in self.numbers(v))
 
-    def zero_anywhere(self, v: int | None) -> bool:
-        """Whether a value may hold a 0: of a large one only its limits are known."""
-        numbers = self.numbers(v)
-        return not numbers or min(numbers) <= 0 <= max(numbers)
-
     # -- lines ----------------------------------------------------------------------------------------
 
     def line(self, src: list[int] | None, what: str = "") -> list[Line]:

@@ -221,6 +221,8 @@ class Numbers:
                 return self._scaled(source, 1 / others[1], results, out)
         if op == "relu" and others[0] is not None:
             return self._scaled(source, (others[0] > 0).astype(float), results, out)
+        if op == "native_layer_norm" and i == 0 and others[0] is not None and params.get("normalized_shape"):
+            return self._normalizing(others, prod(params["normalized_shape"]))
         if op in ("addmm", "mm"):
             bias = int(op == "addmm")
             if i < bias:
@@ -233,6 +235,20 @@ class Numbers:
                 return ((rows[a, j], source[a, b], other[b, j]) for a, b in np.ndindex(*shape) for j in range(out[1]))
             return ((rows[j, b], source[a, b], other[j, a]) for a, b in np.ndindex(*shape) for j in range(out[0]))
         return None
+
+    @staticmethod
+    def _normalizing(others: list[Any], size: int) -> Any:
+        """The derivatives of a layer norm: of each group of `size` numbers, less their mean, over their spread, times a scale."""
+        x = others[0].reshape(-1, size)
+        scale = others[1].reshape(-1) if len(others) > 1 and others[1] is not None else np.ones(size)
+        spread = np.sqrt(x.var(axis=1, keepdims=True) + 1e-5)
+        rounding = 1e-6 + 1e-5 / spread**2  # of the numbers in the trace, and of the small number that its eps really is
+        y = (x - x.mean(axis=1, keepdims=True)) / spread
+        for row in range(len(x)):
+            for r, c in np.ndindex(size, size):
+                slope = (r == c) - (1 + y[row, r] * y[row, c]) / size
+                if abs(slope) > rounding[row, 0]:
+                    yield row * size + r, row * size + c, slope / spread[row, 0] * scale[r]
 
     @staticmethod
     def _scaled(source: np.ndarray, factor: Any, results: np.ndarray, out: list[int]) -> Any:

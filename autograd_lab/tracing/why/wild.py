@@ -104,6 +104,7 @@ _SAFE = {
     "asin": "keep x inside: x.clamp(-1 + 1e-6, 1 - 1e-6).",
 }
 _SOFTMAX = {"softmax", "safe_softmax", "log_softmax", "logsumexp"}
+_CHOSEN = {"masked_fill", "where", "fill", "full_like", "copy", "triu", "tril", "tensor"}  # the user put it there
 _SPREAD = {"std", "var", "std_mean", "var_mean"}
 _SELECTS = ("where", "masked_fill", "index", "masked_select", "select", "slice", "mul", "max", "min", "amax", "amin", "nan_to_num")
 
@@ -146,11 +147,11 @@ def wild(q: Question) -> Why:
     return _Wild(q).of(q.t, k + 1)
 
 
-def birth_of_loss(q: Question, run: Pass, root: int) -> Why:
-    """Where the nan or inf of a loss came from, for a gradient that it did not reach."""
+def birth_of(q: Question, run: Pass, t: int, until: int) -> Why:
+    """Where the nan or inf came from that tensor t held before event `until`, for a gradient that it did not reach."""
     search = _Wild(q)
-    kind = "nan" if q.facts.nan(search.numbers.value(root, run.start)) else "inf"
-    return search.forward(run, search.origin(root, run.start, kind))
+    kind = "nan" if q.facts.nan(search.numbers.value(t, until)) else "inf"
+    return search.forward(run, search.origin(t, until, kind))
 
 
 def _gradient(e: Record) -> int | None:
@@ -284,11 +285,36 @@ class _Wild:
             return late
         if hider is not None:
             return self._hidden(run, n, vjp, bad, hider, None, i)
+        vanished = self._turned_finite(node, made)
+        if vanished is not None:
+            answer = self.forward(run, vanished)
+            then = f"Later {facts.words.nodes[n]} made {facts.say(bad)} of the incoming {facts.say(vjp['in'][0])}."
+            return self.q.answer(
+                answer.cause, *answer.sentences, then, fix=answer.fix, k=None if answer.step is None else answer.step - 1,
+                lines=[*answer.lines, *facts.made(n, f"{self._kind(bad)} is born in the backward of this line")],
+            )  # fmt: skip
         sizes = [abs(x) for v in vjp["in"] for x in facts.numbers(v) if math.isfinite(x)]
         limits = self.numbers.limits(bad)
         if not facts.nan(bad) and max(sizes, default=0) > min(_HUGE, math.sqrt(limits.most)) and not self._steep(n, i, bad):
             return self._grew(run, births, k, n, bad, vjp)
         return self._infinite_slope(k, n, i, vjp, bad, turned)
+
+    def _turned_finite(self, node: Record, made: int) -> Born | None:
+        """An inf born on the way to a node that an operation made finite again, as 1 / inf is 0; not one that was only left out."""
+        facts = self.facts
+        row = list(node["inputs"])
+        for t in row:
+            k = facts.maker.get(t)
+            if k is None or k >= made or self._op(Born(k, t, None, "")) in set(_SELECTS) - {"mul"}:
+                continue
+            for a in facts.inputs(facts.events[k]):
+                if facts.wild(self.numbers.value(a, k)):
+                    born = self.origin(a, k, "nan" if facts.nan(self.numbers.value(a, k)) else "inf")
+                    if not born.outside and self._op(born) not in _CHOSEN and born.inputs:
+                        return born
+                elif a not in row:
+                    row.append(a)
+        return None
 
     def _then(self, t: int, made: int, node: Record) -> int | None:
         """The value of a tensor as the node met it."""
@@ -427,10 +453,11 @@ class _Wild:
         made = node["outputs"][0]
         fix = "make the input safe before the operation: safe = torch.where(mask, x, 1.0), compute with safe, then choose."
         if born is not None and born.k is not None:
+            born = self._of_inf_before(born)
             return self.q.answer(
                 "nan-where",
                 f"{self._sentence(born)} {hides} hides that from the loss, but backward still goes through all of it: it sends a gradient of "
-                f"0 there, and {label} makes nan of 0 and {born.kind}.",
+                f"0 there, and {label} makes nan of it.",
                 lines=facts.at(born.k, f"{born.kind} is born here") + lines,
                 fix=fix,
                 k=born.k,
@@ -448,6 +475,15 @@ class _Wild:
             fix=fix,
             k=facts.node_event.get(n),
         )
+
+    def _of_inf_before(self, born: Born) -> Born:
+        """If a nan was made of an inf that an operation had given before, that inf was the first."""
+        for t, v in born.inputs if born.kind == "nan" else ():
+            if self.facts.wild(v):
+                first = self.origin(t, born.k or 0, "inf")
+                if not first.outside and self._op(first) not in _CHOSEN and first.inputs:
+                    return first
+        return born
 
     # -- the forward pass -----------------------------------------------------------------------------
 
@@ -614,7 +650,7 @@ class _Wild:
         op = self._op(born)
         t, v = infinite[0]
         origin = self.origin(t, born.k or 0, "inf")
-        chosen = origin.outside or self._op(origin) in ("masked_fill", "where", "fill", "full_like", "copy", "triu", "tril", "tensor")
+        chosen = origin.outside or self._op(origin) in _CHOSEN
         if not chosen:
             first = self._by_operation(run, origin)
             turns = f"{op} then makes nan of it: {_of_inf(op)}."
@@ -768,6 +804,8 @@ class _Wild:
         facts = self.facts
         for t, v in born.inputs[1:]:
             k = facts.maker.get(t)
+            if k is not None and born.inputs[0][0] in facts.inputs(facts.events[k]):
+                continue
             if k is not None and facts.zero(v) and self._op(Born(k, t, v, "")) in ("sum", "count_nonzero"):
                 return all(facts.zero(self.numbers.value(a, k)) for a in facts.inputs(facts.events[k]))
         return False

@@ -14,9 +14,9 @@ from math import prod
 from .answer import Line, Why, listed
 from .births import Birth, Births, Factor
 from .facts import Facts, Pass
-from .numbers import MOST, Numbers
+from .numbers import MOST, POINTWISE, Numbers
 from .question import Question
-from .wild import birth_of_loss
+from .wild import birth_of
 
 _RELU = {"relu", "relu6", "threshold", "hardtanh", "hardswish", "hardsigmoid", "hardshrink", "softshrink"}
 _CLAMP = {"clamp", "clamp_min", "clamp_max", "clip"}
@@ -136,8 +136,6 @@ class _Zeros:
         """The gradient is not zero, but rounding is all that is left of it, or it moves nothing."""
         facts, numbers = self.facts, self.numbers
         largest = numbers.largest(self.v)
-        weight = numbers.largest(facts.trace.tensors[self.q.t]["value"])
-        limits = numbers.limits(self.v)
         seeds = [numbers.largest(e["v"]) for _, e in self.births.seeds.values()]
         if not largest or largest > 1e-3 * max([1.0, *seeds]):
             return None
@@ -148,12 +146,17 @@ class _Zeros:
         if born and len(born) == len(followed):
             groups = self._groups([[one] for one in born])
             return self._told(*groups[0], "", "What is left of it is rounding.", residue=largest)
-        moves_nothing = largest < 1e-12 or (weight > 0 and largest <= limits.eps / 4 * weight)
-        if not moves_nothing:
+        if largest >= 1e-12 and not self._moves_nothing():
             return None
         strongest = None if array is None else int(abs(array).argmax())
         _, factors = self.births.followed(self.node, self.slot, strongest, birth=False)
-        return self._vanished(largest, weight, factors)
+        return self._vanished(largest, factors)
+
+    def _moves_nothing(self) -> bool:
+        """Whether subtracting the gradient would leave every number of the tensor as it is, by rounding."""
+        w, g = self.numbers.flat(self.numbers.value(self.q.t, self.run.start)), self.numbers.flat(self.v)
+        eps = self.numbers.limits(self.v).eps
+        return w is not None and g is not None and len(w) == len(g) and bool((abs(g) < eps / 4 * abs(w)).all())
 
     # -- which answer ---------------------------------------------------------------------------------
 
@@ -216,7 +219,7 @@ class _Zeros:
         root = self.facts.root_of(self.run)
         if root is None or not self.facts.wild(self.numbers.value(root, self.run.start)):
             return ""
-        first = birth_of_loss(self.q, self.run, root)
+        first = birth_of(self.q, self.run, root, self.run.start)
         return f"The loss itself is {self.facts.say(self.numbers.value(root, self.run.start))}: {first.sentences[0]}"
 
     # -- what user code did ---------------------------------------------------------------------------
@@ -284,6 +287,8 @@ class _Zeros:
             x, other = trace.nodes[n]["inputs"][:2]
             other_node = trace.tensors[other].get("node")
             result = trace.nodes[n]["outputs"][0]
+            if not self.births.even(self.births.applied[n][1]["in"][0]):
+                continue
             if other_node not in nodes or trace.nodes[other_node]["inputs"][:1] != [x]:
                 continue
             if self.numbers.op(n) == "div" and self.numbers.op(other_node) == "sum":
@@ -477,18 +482,15 @@ class _Zeros:
             k=birth.k,
         )  # fmt: skip
 
-    def _vanished(self, largest: float, weight: float, factors: list[Factor]) -> Why | None:
+    def _vanished(self, largest: float, factors: list[Factor]) -> Why | None:
         words, lines, count = self._chain(factors)
         if not words:
             return None
         dtype = self.facts.trace.values[self.v]["dtype"]
-        eps = self.numbers.limits(self.v).eps
-        moves = (
-            f"Even a step with lr = 1 leaves {self.q.name} = {self.facts.say(self.facts.trace.tensors[self.q.t]['value'])} as it is "
-            f"in {dtype}."
-            if weight and largest <= eps / 4 * weight and not self.facts.zero_anywhere(self.facts.trace.tensors[self.q.t]["value"])
-            else ""
-        )
+        moves = ""
+        if self._moves_nothing():
+            now = self.facts.say(self.numbers.value(self.q.t, self.run.start))
+            moves = f"Even a step with lr = 1 leaves {self.q.name} = {now} as it is in {dtype}."
         return self.q.answer(
             "vanishing",
             f"The gradient is not 0, but at most {_short(largest)}: on its way it was multiplied by {count} "
@@ -517,7 +519,7 @@ class _Zeros:
         """The way back ended before a birth was found."""
         facts = self.facts
         return self.q.answer(
-            "flat-here",
+            "unknown",
             f"Only zeros arrived at {facts.words.nodes[self.node]}, and this recording does not tell where they began.",
             lines=facts.at(self.run.start, "during this pass"),
             fix="record the whole computation.",
@@ -541,12 +543,22 @@ class _Zeros:
         values = numbers.flat(v)
         cs = sorted({b.c for b in members if b.c is not None})
         some = values is not None and 0 < len(cs) < len(values)
-        x = facts.name(own) if not some else listed([numbers.element(own, c) for c in cs])
-        value = facts.say(v) if not some else listed([_short(float(values[c])) for c in cs])
+        at = f"{facts.name(own)} = {facts.say(v)}"
+        if some:
+            at = listed([f"{numbers.element(own, c)} = {_short(float(values[c]))}" for c in cs])
 
         def found(cause: str, text: str, fix: str, what: str) -> Why:
             return self._found(birth, cause, start, text, more, fix, what)
 
+        if values is not None and op not in _PICK | _PRODUCT | _REPLACE:
+            nan = [c for c in (cs or range(len(values))) if math.isnan(values[c])]
+            if nan:
+                first = birth_of(self.q, self.run, own, facts.node_event.get(birth.n, 0))
+                then = f"{facts.words.nodes[birth.n]} sent 0 where its input is nan ({listed([numbers.element(own, c) for c in nan])})."
+                return self.q.answer(
+                    first.cause, start + first.sentences[0], *first.sentences[1:], then, more, fix=first.fix, k=birth.k,
+                    lines=[*first.lines, *facts.made(birth.n, "nan in, 0 out in the backward")],
+                )  # fmt: skip
         constant = op in _SOFTMAX and self._constant(birth)
         if constant and "single number" in constant:
             return self._constant_sum(birth, constant, start, more, 0.0)
@@ -565,11 +577,11 @@ class _Zeros:
         if op in _RELU:
             flat = values is None or all(values[c] <= 0 for c in (cs or range(len(values))))
             if op == "relu" and flat:
-                text = f"its input {x} = {value} is nowhere above 0, where relu is constant."
+                text = f"its input {at} is nowhere above 0, where relu is constant."
             elif op == "relu":
                 text = "its input is not above 0 wherever something came in, and relu is constant there."
             else:
-                text = f"its input {x} = {value} is in the part where {op} is constant."
+                text = f"its input {at} is in the part where {op} is constant."
             return found(
                 "dead-relu", text, "check the scale and sign of what goes in; a leaky_relu passes something everywhere.",
                 f"{op} is flat here",
@@ -577,7 +589,7 @@ class _Zeros:
         if op in _CLAMP:
             return found(
                 "clamped",
-                f"{x} = {value} lies outside of the limits, where the result no longer depends on it.",
+                f"{at} lies outside of the limits, where the result no longer depends on it.",
                 "clamp only what is logged, or use a smooth limit such as tanh.",
                 "clamped here",
             )
@@ -604,7 +616,7 @@ class _Zeros:
         if op in _PICK:
             return found(
                 "not-chosen",
-                f"{op} took other elements; a small change of {x} = {value} does not change the result.",
+                f"{op} took other elements; a small change of {at} does not change the result.",
                 _SOFT,
                 f"{op} chooses here",
             )
@@ -615,24 +627,24 @@ class _Zeros:
         if op in _SQUASH:
             return found(
                 "saturated",
-                f"at {x} = {value} {op} is so flat that its derivative is 0 in {facts.trace.tensors[own]['dtype']}.",
+                f"at {at} {op} is so flat that its derivative is 0 in {facts.trace.tensors[own]['dtype']}.",
                 "keep the input small: smaller weights, normalization, or a loss that takes logits.",
                 f"{op} is saturated here",
             )
         if op in _KINK and values is not None and all(values[c] == 0 for c in (cs or range(len(values)))):
             return found(
                 "flat-here",
-                f"{op} has a kink at {x} = {value}. There is no derivative there; 0 is the convention.",
+                f"{op} has a kink at {at}. There is no derivative there; 0 is the convention.",
                 "start somewhere else, or add a small number inside if something should flow.",
                 f"{op} has a kink here",
             )
-        if birth.kind == "whole":
+        if birth.kind == "whole" and op not in POINTWISE:
             return self._unproven(birth, start, more)
         others = [t for j, t in enumerate(node["inputs"]) if t != own and not facts.is_constant(t)]
         beside = f" and {listed([f'{facts.name(t)} = {facts.say(self._value(t, birth.n))}' for t in others])}" if others else ""
         return found(
             "flat-here",
-            f"the derivative of {op} is 0 at {x} = {value}{beside}.",
+            f"the derivative of {op} is 0 at {at}{beside}.",
             "this is the true derivative at this point; start somewhere else if it should move.",
             f"the derivative of {op} is 0 here",
         )
@@ -641,8 +653,9 @@ class _Zeros:
         """All that the numbers prove: this node was sent something and passed on zeros."""
         op = self.numbers.op(birth.n)
         return self._found(
-            birth, "flat-here", start, f"with what it computed, {op} turns just this gradient into 0.", more,
-            "look at the numbers that go into this line.", f"{op} sends 0 here",
+            birth, "unknown", start, f"either the derivatives of {op} are 0 there or what it adds up cancels; the recording does not have "
+            "them one by one.",
+            more, "look at the numbers that go into this line, or record it with fewer of them.", f"{op} sends 0 here",
         )  # fmt: skip
 
     def _power_of_nothing(self, n: int) -> bool:

@@ -242,7 +242,7 @@ class Numbers:
         x = others[0].reshape(-1, size)
         scale = others[1].reshape(-1) if len(others) > 1 and others[1] is not None else np.ones(size)
         spread = np.sqrt(x.var(axis=1, keepdims=True) + 1e-5)
-        rounding = 1e-6 + 1e-5 / spread**2  # of the numbers in the trace, and of the small number that its eps really is
+        rounding = np.minimum(1e-6 + 1e-5 / spread**2, 1e-3)  # of the numbers in the trace, and because of eps
         y = (x - x.mean(axis=1, keepdims=True)) / spread
         for row in range(len(x)):
             for r, c in np.ndindex(size, size):

@@ -173,6 +173,9 @@ class _Zeros:
         return [(members[key][0], list(dict.fromkeys(members[key]))) for key in order]
 
     def _told(self, birth: Birth, members: list[Birth], start: str, more: str, residue: float = 0.0) -> Why:
+        if residue and birth.kind == "sum" and birth.c is not None:
+            left = self.numbers.flat(self.facts.events[birth.k]["out"][birth.i])
+            residue = residue if left is None else float(left[birth.c])
         match birth.kind:
             case "seed":
                 return self._seed(start)
@@ -184,11 +187,13 @@ class _Zeros:
                 return self._nothing_counted(self.facts.trace.nodes[birth.n]["outputs"][0], birth)
             case "underflow":
                 return self._underflow(birth, members, start)
-            case "sum":
+            case "sum" if not self._keeps_its_sum(birth):
                 return self._sum(birth, members, start, more, residue)
             case "function":
                 text = "that is what its backward returned."
                 return self._found(birth, "function-zero", start, text, more, "look into its backward.", "applied here")
+        if self._keeps_its_sum(birth):
+            return self._constant_sum(birth, self._constant(birth), start, more, residue)
         if birth.kind == "whole":
             summed = self._whole_sum(birth, start, more, residue)
             if summed is not None:
@@ -379,8 +384,7 @@ class _Zeros:
     def _whole_sum(self, birth: Birth, start: str, more: str, residue: float) -> Why | None:
         """The same for a node whose derivatives are not known one by one."""
         numbers, op = self.numbers, self.numbers.op(birth.n)
-        g = self.facts.events[birth.k]["in"][0]
-        if op in _SOFTMAX or (op in _NORMALIZED and birth.i == 0 and self._even_scaled(birth.n, g)):
+        if op in _SOFTMAX:
             constant = self._constant(birth)
             if constant:
                 return self._constant_sum(birth, constant, start, more, residue)
@@ -407,6 +411,12 @@ class _Zeros:
             )  # fmt: skip
         return None
 
+    def _keeps_its_sum(self, birth: Birth) -> bool:
+        """Whether a normalization got the same gradient everywhere: the mean of what it gives is always 0."""
+        if self.numbers.op(birth.n) not in _NORMALIZED or birth.i != 0:
+            return False
+        return self._even_scaled(birth.n, self.facts.events[birth.k]["in"][0])
+
     def _even_scaled(self, n: int, g: int | None) -> bool:
         """Whether a normalization without a scale of its own gets the same gradient everywhere."""
         inputs = self.facts.trace.nodes[n]["inputs"]
@@ -419,7 +429,7 @@ class _Zeros:
         own = facts.name(self._operand(birth))
         terms = ""
         if birth.terms and birth.c is not None:
-            left = f"{_short(residue)} or less" if residue else "0"
+            left = _short(residue) if residue else "0"
             example = self.numbers.element(self._operand(birth), birth.c)
             terms = f" For {example} the terms {listed([_short(x) for x in birth.terms])} add up to {left}."
         one = "single number" in constant

@@ -33,12 +33,10 @@ class Birth(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """How much one node changed the size of a gradient on its way."""
+    """By how much one node multiplied the size of a gradient on its way: its derivative, or what went out over what came in."""
 
     n: int
-    k: int
-    came: float
-    went: float
+    by: float
 
 
 class Births:
@@ -206,7 +204,9 @@ class Births:
                 if birth and len(parts) > 1 and cancels(went, parts, 16 * len(parts) * limits.eps):
                     return Birth("sum", n, i, k, c, parts), factors
                 _, c = max(products)
-                factors.append(Factor(n, k, abs(float(g[c])), went))
+                came_in = abs(float(g[c]))
+                slope = abs(column[0][1]) if len(column) == 1 else went / came_in if came_in else 1.0
+                factors.append(Factor(n, slope))
                 slot = 0
                 continue
             slot = max(came, key=lambda s: self.numbers.largest(vjp["in"][s]), default=0)
@@ -214,7 +214,7 @@ class Births:
             sent = self.numbers.largest(e["v"])
             if birth and sent <= 1e-5 * biggest and self.even(vjp["in"][slot]):
                 return Birth("whole", n, i, k, None), factors
-            factors.append(Factor(n, k, biggest, went if c is not None else sent))
+            factors.append(Factor(n, (went if c is not None else sent) / biggest if biggest else 1.0))
             c = None
         return None, factors
 

@@ -455,9 +455,8 @@ class _Zeros:
         """The factors on a way in words, by operation, the ones that shrink most first."""
         ratios: dict[str, list[tuple[float, int]]] = {}
         for f in factors:
-            ratio = f.went / f.came if f.came else 1.0
-            if abs(ratio - 1) > 1e-6:
-                ratios.setdefault(self.numbers.op(f.n), []).append((ratio, f.n))
+            if abs(f.by - 1) > 1e-6:
+                ratios.setdefault(self.numbers.op(f.n), []).append((f.by, f.n))
         order = sorted(ratios, key=lambda op: sum(math.log(max(r, 1e-300)) for r, _ in ratios[op]))
         words, lines = [], []
         for op in order[:3]:

@@ -1022,7 +1022,7 @@ def test_underflow():
         out.backward()
     answer = lab.why(h)
     check(
-        answer, "underflow", "out = torch.sigmoid(out)", words=["69 x sigmoid with 0.2247 to 0.2248 each", "1.401e-45 * 0.2247 = 3.149e-46", "smallest number of float32, 1.401e-45"]
+        answer, "underflow", "out = torch.sigmoid(out)", words=["69 x sigmoid with 0.2247 each", "1.401e-45 * 0.2247 = 3.149e-46", "smallest number of float32, 1.401e-45"]
     )  # fmt: skip
 
 

@@ -813,7 +813,13 @@ def test_inf_minus_inf():
         top = torch.tensor(float("inf"))
         gap = (top - top) * w
         gap.backward()
-    check(lab.why(w), "inf-minus-inf", 'top = torch.tensor(float("inf"))', "gap = (top - top) * w", words=["inf - inf is nan"])
+    check(
+        lab.why(w),
+        "inf-minus-inf",
+        'top = torch.tensor(float("inf"))',
+        "gap = (top - top) * w",
+        words=["inf - inf is nan"],
+    )
 
 
 def test_zero_times_inf():
@@ -822,7 +828,13 @@ def test_zero_times_inf():
         top = torch.tensor(float("inf"))
         off = (top * 0.0) * w
         off.backward()
-    check(lab.why(w), "zero-times-inf", 'top = torch.tensor(float("inf"))', "off = (top * 0.0) * w", words=["0 * inf is nan"])
+    check(
+        lab.why(w),
+        "zero-times-inf",
+        'top = torch.tensor(float("inf"))',
+        "off = (top * 0.0) * w",
+        words=["0 * inf is nan"],
+    )
 
 
 def test_overflow_in_the_forward_pass():
@@ -1010,7 +1022,12 @@ def test_a_bias_before_a_centered_value():
         h = x + b
         loss = (h * torch.tensor([1.0, 1.0, -2.0])).sum()
         loss.backward()
-    check(lab.why(b), "broadcast-cancels", "h = x + b", words=["used 3 times by broadcasting", "1, 1 and -2 add up to 0"])
+    check(
+        lab.why(b),
+        "broadcast-cancels",
+        "h = x + b",
+        words=["used 3 times by broadcasting", "1, 1 and -2 add up to 0"],
+    )
 
 
 def test_underflow():

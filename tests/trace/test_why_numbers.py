@@ -122,7 +122,9 @@ class Oracle:
         self.h = [np.array(x)]
         for fn in self.fns:
             self.h.append(np.atleast_1d(fn(self.h[-1])))
-        self.slopes = [self.jacobians(fn, np.nan_to_num(h, nan=1.0)) for fn, h in zip(self.fns, self.h, strict=False)]
+        self.slopes = [
+            self.jacobians(fn, np.nan_to_num(h, nan=1.0)) for fn, h in zip(self.fns, self.h, strict=False)
+        ]
         self.g = [np.ones(1)]
         for (left, right), _ in zip(reversed(self.slopes), lines, strict=True):
             self.g.insert(0, ((left + right) / 2).T @ self.g[0])
@@ -145,7 +147,13 @@ class Oracle:
         same = all(np.allclose(v, h, rtol=1e-3, atol=1e-6) for v, h in zip(values, self.h, strict=False))
         tie = any(0 < abs(a - b) < 1e-5 for a in self.h[-2] for b in self.h[-2])
         steep = any(abs(j).max() > 100 for j in self.slopes[i]) or np.ptp(self.h[i]) > 15
-        return same and not tie and not steep and bool(np.isfinite(self.g[i + 1]).all()) and abs(self.g[i + 1]).max() > 1e-5
+        return (
+            same
+            and not tie
+            and not steep
+            and bool(np.isfinite(self.g[i + 1]).all())
+            and abs(self.g[i + 1]).max() > 1e-5
+        )
 
     def flat(self, i, passed=False):
         """Whether line i has an element whose derivatives are 0: from one side at least, or in the middle of a kink.
@@ -168,17 +176,23 @@ class Oracle:
         size = abs(terms).sum(axis=0)
         return bool(((size > 0) & (abs(terms.sum(axis=0)) <= 1e-4 * size)).any())
 
-
     def constant(self, i):
         """Whether the result of line i, weighted by the gradient that comes in, is the same for quite other numbers."""
-        weighted = [self.g[i + 1] @ self.fns[i](self.h[i] + d) for d in np.random.default_rng(0).normal(size=(5, len(self.h[i])))]
+        weighted = [
+            self.g[i + 1] @ self.fns[i](self.h[i] + d)
+            for d in np.random.default_rng(0).normal(size=(5, len(self.h[i])))
+        ]
         return bool(np.ptp(weighted) <= 1e-6 * max(1e-300, abs(self.g[i + 1]).max()))
 
 
-FLAT = {"dead-relu", "clamped", "flat-function", "flat-here", "saturated", "not-chosen", "multiplied-by-zero", "replaced"}
+FLAT = {
+    "dead-relu", "clamped", "flat-function", "flat-here", "saturated", "not-chosen", "multiplied-by-zero", "replaced",
+}  # fmt: skip
 SUMS = {"cancellation", "broadcast-cancels"}
 SMALL = {"underflow", "vanishing"}
-FORWARD = {"outside-domain", "log-of-zero", "nan-forward", "overflow-forward", "inf-minus-inf", "zero-times-inf", "masked-row"}
+FORWARD = {
+    "outside-domain", "log-of-zero", "nan-forward", "overflow-forward", "inf-minus-inf", "zero-times-inf", "masked-row",
+}  # fmt: skip
 
 
 def named_line(answer, lines):
@@ -186,10 +200,6 @@ def named_line(answer, lines):
     places = [line.number - FIRST for line in answer.lines if 0 <= line.number - FIRST < len(lines)]
     assert places, answer
     return places
-
-
-def number(text):
-    return float(text.replace("-inf", "-Infinity").replace("inf", "inf") if "Infinity" in text else text)
 
 
 NUMBER = r"-?(?:\d+\.?\d*(?:e[+-]?\d+)?|inf|nan)"
@@ -207,7 +217,8 @@ def check_prose(answer, scope):
     for terms, left in re.findall(rf"the terms ([^:;]*?) add up to ({NUMBER})", text):
         numbers = [float(t) for t in re.findall(NUMBER, re.sub(r"\d+ more", "", terms))]
         if "more" not in terms:
-            assert len(numbers) > 1 and all(numbers), answer
+            assert len(numbers) > 1, answer
+            assert all(numbers), answer
             assert abs(sum(numbers)) <= 2e-3 * sum(map(abs, numbers)), answer
             assert abs(float(left)) <= 1e-4 * sum(map(abs, numbers)), answer
     for k, n, name in re.findall(r"(\d+) of the (\d+) elements of (\w+)\.grad are 0", text):
@@ -224,16 +235,24 @@ def check_answer(answer, x, lines, scope):
         if answer.cause in FLAT:
             assert any(oracle.flat(i) for i in named_line(answer, lines)), answer
         elif answer.cause in SUMS:
-            several = [i for i in named_line(answer, lines) if lines[i].count("{h}") > 1]  # messages of one line may cancel
+            # Of a line that uses its operand twice, two messages may cancel.
+            several = [i for i in named_line(answer, lines) if lines[i].count("{h}") > 1]
             told = [oracle.summed(i) or not oracle.has_a_say(scope, i) for i in named_line(answer, lines)]
             assert any(told) or any(oracle.flat(i, passed=True) for i in several), answer
         elif answer.cause == "constant-sum":
-            assert any(oracle.constant(i) or not oracle.has_a_say(scope, i) for i in named_line(answer, lines)), answer
+            assert any(
+                oracle.constant(i) or not oracle.has_a_say(scope, i) for i in named_line(answer, lines)
+            ), answer
         elif answer.cause in SMALL:
             w = scope["h0"].detach().numpy()
             assert abs(grad).max() < 1e-12 or (w - grad == w).all(), answer
-            rough = min(abs(h[h != 0]).min(initial=1.0) for h in oracle.h) < 1e-4  # differences are too coarse
-            assert answer.cause != "underflow" or rough or np.nanmin(np.where(grad == 0, abs(oracle.g[0]), 1.0)) < 1e-37, answer
+            # Differences are too coarse for numbers as small as these.
+            rough = min(abs(h[h != 0]).min(initial=1.0) for h in oracle.h) < 1e-4
+            assert (
+                answer.cause != "underflow"
+                or rough
+                or np.nanmin(np.where(grad == 0, abs(oracle.g[0]), 1.0)) < 1e-37
+            ), answer
         elif answer.cause in FORWARD | {"nan-backward", "nan-where", "overflow"}:
             check_birth(answer, lines, scope, grad)
         else:
@@ -256,7 +275,7 @@ def check_birth(answer, lines, scope, grad):
 
 
 @pytest.mark.parametrize("engine", list(ENGINES))
-@settings(max_examples=300, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 @given(programs())
 def test_the_cause_of_a_zero_or_a_nan_is_the_oracles(engine, program):
     x, lines = program

@@ -76,7 +76,9 @@ class Births:
                     row.append(further)
         return found
 
-    def _look(self, n: int, slot: int, c: int | None, found: list[Birth]) -> list[tuple[int, int, int | None]]:
+    def _look(
+        self, n: int, slot: int, c: int | None, found: list[Birth]
+    ) -> list[tuple[int, int, int | None]]:
         """Births of the zero that arrived at one place, and the places further back that it came from."""
         hooked = self._hooked(n, slot, c, ("tensor", "pre"))
         if hooked is not None:
@@ -117,6 +119,9 @@ class Births:
             found.append(Birth("function", n, i, k, c))
             return []
         sent = e["out"][i] if i < len(e["out"]) else None
+        if self._too_small(n, i, e, came):
+            found.append(Birth("underflow", n, i, k, None))
+            return []
         if c is None:
             numbers = facts.numbers(sent) if self.numbers.array(sent) is not None else []
             if not numbers or self.numbers.column(n, i, 0, k) is None:
@@ -125,7 +130,22 @@ class Births:
             return [p for j in range(len(numbers)) for p in self._element(n, i, j, k, e, came, found)]
         return self._element(n, i, c, k, e, came, found)
 
-    def _element(self, n, i, c, k, e, came, found) -> list[tuple[int, int, int | None]]:
+    def _too_small(self, n: int, i: int, e: Record, came: list[int]) -> bool:
+        """Whether every product of what came in with a factor of the node is below the smallest number, though neither is 0."""
+        if (
+            came != [0]
+            or i >= len(e["out"])
+            or not self.facts.zero(e["out"][i])
+            or self.numbers.array(e["in"][0]) is not None
+        ):
+            return False
+        factor = self.numbers.factor(n, i)
+        product = self.numbers.largest(e["in"][0]) * factor
+        return 0 < product < self.numbers.limits(e["out"][i]).tiny / 2
+
+    def _element(
+        self, n: int, i: int, c: int, k: int, e: Record, came: list[int], found: list[Birth]
+    ) -> list[tuple[int, int, int | None]]:
         column = self.numbers.column(n, i, c, k) if came == [0] else None
         g = self.numbers.flat(e["in"][0]) if column is not None else None
         if column is None or g is None:
@@ -171,13 +191,22 @@ class Births:
 
     def _at(self, v: int | None, c: int | None) -> float:
         numbers = self.numbers.flat(v)
-        return self.numbers.largest(v) if c is None or numbers is None or c >= len(numbers) else float(numbers[c])
+        return (
+            self.numbers.largest(v)
+            if c is None or numbers is None or c >= len(numbers)
+            else float(numbers[c])
+        )
 
     # -- small numbers --------------------------------------------------------------------------------
 
-    def followed(self, n: int, slot: int, c: int | None, birth: bool = True) -> tuple[Birth | None, list[Factor]]:
-        """Back along the largest terms of a number that is not 0: the first sum on the way that only rounding keeps from
-        being 0, if there is one, and how much each node before that changed the size of the gradient."""
+    def followed(
+        self, n: int, slot: int, c: int | None, birth: bool = True
+    ) -> tuple[Birth | None, list[Factor]]:
+        """Back along the largest terms of a number that is not 0: what its size was made of.
+
+        Returns the first sum on the way that only rounding keeps from being 0 (None if there is none, or `birth` is False), and by how
+        much each node before that multiplied the gradient.
+        """
         factors: list[Factor] = []
         for _ in range(_STEPS):
             arrived = [(k, e) for k, e in self.messages.get((n, slot), ()) if e["v"] is not None]
@@ -186,7 +215,7 @@ class Births:
             terms = tuple(self._at(e["v"], c) for _, e in arrived)
             last = arrived[-1][1]
             total, limits = self._at(last["sum"], c), self.numbers.limits(last["sum"])
-            if birth and len(terms) > 1 and c is not None and cancels(total, terms, 16 * limits.eps):
+            if birth and len(terms) > 1 and cancels(total, terms, 16 * limits.eps):
                 return Birth("messages", n, slot, arrived[-1][0], c, terms), factors
             _, e = max(zip(map(abs, terms), (e for _, e in arrived), strict=True), key=lambda pair: pair[0])
             n, i = e["n"], e["i"]
@@ -212,7 +241,8 @@ class Births:
             slot = max(came, key=lambda s: self.numbers.largest(vjp["in"][s]), default=0)
             biggest = self.numbers.largest(vjp["in"][slot])
             sent = self.numbers.largest(e["v"])
-            if birth and sent <= 1e-5 * biggest and self.even(vjp["in"][slot]):
+            rounding = sent <= 1e-5 * biggest
+            if birth and rounding and (self.even(vjp["in"][slot]) or self.numbers.shared(n, i) > 1):
                 return Birth("whole", n, i, k, None), factors
             factors.append(Factor(n, (went if c is not None else sent) / biggest if biggest else 1.0))
             c = None

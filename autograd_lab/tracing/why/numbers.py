@@ -38,6 +38,7 @@ _RESHAPED = {
     "view", "unsafeview", "unsafe_view", "reshapealias", "reshape", "squeeze", "unsqueeze", "alias", "clone", "tocopy", "contiguous",
 }  # fmt: skip
 
+_SHARED = {("add", 0), ("add", 1), ("sub", 0), ("sub", 1), ("expand", 0), ("addmm", 0), ("convolution", 2)}
 _BY_LETTERS = {
     name.replace("_", ""): name
     for name in (
@@ -49,7 +50,8 @@ _BY_LETTERS = {
     )
 }  # fmt: skip
 
-Column = list[tuple[int, float]]  # (element of the result, its derivative by one element of the operand), where not 0
+#: (element of the result, its derivative by one element of the operand), where that is not 0.
+Column = list[tuple[int, float]]
 
 
 class Numbers:
@@ -65,7 +67,10 @@ class Numbers:
         """Of tensors that were written: (event, the value since then, the tensor that the event wrote), also through views and aliases."""
         same: dict[int, set[int]] = {}  # tensors of one shape that share their memory
         for e in self.facts.events:
-            if e["k"] == "detach" and self.trace.tensors[e["t"]]["shape"] == self.trace.tensors[e["from"]]["shape"]:
+            if (
+                e["k"] == "detach"
+                and self.trace.tensors[e["t"]]["shape"] == self.trace.tensors[e["from"]]["shape"]
+            ):
                 group = same.setdefault(e["from"], {e["from"]})
                 group.add(e["t"])
                 same[e["t"]] = group
@@ -74,8 +79,11 @@ class Numbers:
             for k in self.facts.writes[t]:
                 e = self.facts.events[k]
                 base = e.get("base")
-                for owner, v in ((t, e["v"]), base or (None, None)):
-                    for a in same.get(owner, {owner}) if v is not None else ():
+                for owner, v in (
+                    (t, e["v"]),
+                    *([tuple(base)] if base is not None and base[1] is not None else ()),
+                ):
+                    for a in same.get(owner, {owner}):
                         held.setdefault(a, []).append((k, v, t))
         return {t: sorted(found) for t, found in held.items()}
 
@@ -136,10 +144,35 @@ class Numbers:
         inputs, edges = node["inputs"], node["edges"]
         if i < len(edges) and edges[i] is not None and len(edges) != len(inputs):
             to = edges[i][0]
-            fits = [j for j, t in enumerate(inputs) if self.trace.tensors[t]["node"] == to or self.trace.nodes[to].get("tensor") == t]
+            fits = [
+                j
+                for j, t in enumerate(inputs)
+                if self.trace.tensors[t]["node"] == to or self.trace.nodes[to].get("tensor") == t
+            ]
             if fits and i not in fits:
                 return fits[0]
         return i if i < len(inputs) else None
+
+    def shared(self, n: int, i: int) -> int:
+        """How often node `n` uses each number of its operand `i` by broadcasting it: a bias, a scalar that is added; 1 if it does not."""
+        op, node = self.op(n), self.trace.nodes[n]
+        place = self.operand(n, i)
+        if place is None or (op, i) not in _SHARED or not node["outputs"]:
+            return 1
+        shape = self.trace.tensors[node["inputs"][place]]["shape"]
+        out = self.trace.tensors[node["outputs"][0]]["shape"]
+        return prod(out) // max(1, prod(shape))
+
+    def factor(self, n: int, i: int) -> float:
+        """The largest number that node `n` multiplies by on the way to operand `i`; 0 if it is not known."""
+        op, inputs = self.op(n), self.trace.nodes[n]["inputs"]
+        if op in ("mul", "mm", "bmm", "addmm", "mv") and len(inputs) > 1:
+            others = [t for j, t in enumerate(inputs) if j != i and not (op == "addmm" and j == 0)]
+            return max(self.largest(self.value(t, self.facts.node_event.get(n, 0))) for t in others[:1])
+        if op in ("sigmoid", "tanh"):
+            x = self.largest(self.value(inputs[0], self.facts.node_event.get(n, 0)))
+            return (0.25 if op == "sigmoid" else 1.0) if x < 8 else 0.0
+        return 0.0
 
     # -- local derivatives ----------------------------------------------------------------------------
 
@@ -232,8 +265,14 @@ class Numbers:
                 return None
             rows = results.reshape(out)
             if i == bias:
-                return ((rows[a, j], source[a, b], other[b, j]) for a, b in np.ndindex(*shape) for j in range(out[1]))
-            return ((rows[j, b], source[a, b], other[j, a]) for a, b in np.ndindex(*shape) for j in range(out[0]))
+                return (
+                    (rows[a, j], source[a, b], other[b, j])
+                    for a, b in np.ndindex(*shape)
+                    for j in range(out[1])
+                )
+            return (
+                (rows[j, b], source[a, b], other[j, a]) for a, b in np.ndindex(*shape) for j in range(out[0])
+            )
         return None
 
     @staticmethod
@@ -242,7 +281,8 @@ class Numbers:
         x = others[0].reshape(-1, size)
         scale = others[1].reshape(-1) if len(others) > 1 and others[1] is not None else np.ones(size)
         spread = np.sqrt(x.var(axis=1, keepdims=True) + 1e-5)
-        rounding = np.minimum(1e-6 + 1e-5 / spread**2, 1e-3)  # of the numbers in the trace, and because of eps
+        # The numbers in the trace are rounded, and its eps may be another.
+        rounding = np.minimum(1e-6 + 1e-5 / spread**2, 1e-3)
         y = (x - x.mean(axis=1, keepdims=True)) / spread
         for row in range(len(x)):
             for r, c in np.ndindex(size, size):
@@ -267,10 +307,8 @@ class Numbers:
             return None
         columns: dict[int, Column] = {}
         for c, (came, went) in enumerate(zip(g, sent, strict=True)):
-            if came:
-                columns[c] = [(c, went / came)] if went else []
-            else:
-                columns[c] = [(c, 1.0)]  # nothing came in: whatever the derivative is, the reason lies further on
+            slope = went / came if came else 1.0  # where nothing came in, the reason lies further on
+            columns[c] = [(c, slope)] if slope else []
         return columns
 
     # -- words ----------------------------------------------------------------------------------------

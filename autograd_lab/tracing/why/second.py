@@ -68,4 +68,3 @@ def _answer(q: Question, run: Pass, root: int, first: int, k: int) -> Why:
         "function (x ** 2, tanh, softplus) what was meant?",
         k=k,
     )  # fmt: skip
-

@@ -8,7 +8,8 @@ into an earlier pass if need be. Where it ends is the birthplace.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from .births import Births
 from .facts import Pass
 from .numbers import LIMITS, Numbers, plain_op
 from .question import Question
+
+Test = Callable[[int | None], bool]
 
 _HUGE = 1e19  # its square no longer fits into float32
 
@@ -104,9 +107,25 @@ _SAFE = {
     "asin": "keep x inside: x.clamp(-1 + 1e-6, 1 - 1e-6).",
 }
 _SOFTMAX = {"softmax", "safe_softmax", "log_softmax", "logsumexp"}
-_CHOSEN = {"masked_fill", "where", "fill", "full_like", "copy", "triu", "tril", "tensor"}  # the user put it there
+#: the user put it there.
+_CHOSEN = {
+    "masked_fill", "where", "fill", "full_like", "copy", "triu", "tril", "tensor",
+}  # fmt: skip
 _SPREAD = {"std", "var", "std_mean", "var_mean"}
-_SELECTS = ("where", "masked_fill", "index", "masked_select", "select", "slice", "mul", "max", "min", "amax", "amin", "nan_to_num")
+_SELECTS = (
+    "where",
+    "masked_fill",
+    "index",
+    "masked_select",
+    "select",
+    "slice",
+    "nan_to_num",
+    "mul",
+    "max",
+    "min",
+    "amax",
+    "amin",
+)
 
 
 class Born(NamedTuple):
@@ -165,7 +184,7 @@ class _Wild:
     def __init__(self, q: Question) -> None:
         self.q, self.facts = q, q.facts
         self.numbers = Numbers(q.facts)
-        self.updates: list[int] = []  # events at which a tensor became nan by an update with a gradient that was so before
+        self.updates: list[int] = []  # the updates through which the search went back to an earlier pass
 
     # -- the pass -------------------------------------------------------------------------------------
 
@@ -217,7 +236,9 @@ class _Wild:
                 if seed is not None and facts.wild(seed[1]["v"]):
                     return self._seed(run, *seed)
                 if arrived:
-                    return self._grew(run, births, arrived[-1][0], arrived[-1][1]["n"], arrived[-1][1]["sum"], None)
+                    return self._grew(
+                        run, births, arrived[-1][0], arrived[-1][1]["n"], arrived[-1][1]["sum"], None
+                    )
                 return self._before()
             _, e = bad[0]
             n, i = e["n"], e["i"]
@@ -252,19 +273,24 @@ class _Wild:
     def _hook(self, k: int, e: Record) -> Why:
         facts = self.facts
         before, after = next(
-            (b, a) for b, a in zip(e["before"], e["after"], strict=False) if not facts.wild(b) and facts.wild(a)
+            (b, a)
+            for b, a in zip(e["before"], e["after"], strict=False)
+            if not facts.wild(b) and facts.wild(a)
         )
         return self.q.answer(
             "nan-hook",
             f"A hook turned the gradient {facts.say(before)} into {facts.say(after)}.",
-            lines=facts.made(e["n"], "the hook runs on the gradient of this line") or facts.assignment(self.q.t),
+            lines=facts.made(e["n"], "the hook runs on the gradient of this line")
+            or facts.assignment(self.q.t),
             fix="look into the hook.",
             k=k,
         )
 
     # -- one rule: finite in, not finite out ----------------------------------------------------------
 
-    def _at_rule(self, run: Pass, births: Births, k: int, n: int, i: int, vjp: Record, turned: int | None) -> Why:
+    def _at_rule(
+        self, run: Pass, births: Births, k: int, n: int, i: int, vjp: Record, turned: int | None
+    ) -> Why:
         facts = self.facts
         node = facts.trace.nodes[n]
         made = facts.node_event.get(n, run.start)
@@ -295,7 +321,11 @@ class _Wild:
             )  # fmt: skip
         sizes = [abs(x) for v in vjp["in"] for x in facts.numbers(v) if math.isfinite(x)]
         limits = self.numbers.limits(bad)
-        if not facts.nan(bad) and max(sizes, default=0) > min(_HUGE, math.sqrt(limits.most)) and not self._steep(n, i, bad):
+        if (
+            not facts.nan(bad)
+            and max(sizes, default=0) > min(_HUGE, math.sqrt(limits.most))
+            and not self._steep(n, i, bad)
+        ):
             return self._grew(run, births, k, n, bad, vjp)
         return self._infinite_slope(k, n, i, vjp, bad, turned)
 
@@ -332,6 +362,8 @@ class _Wild:
 
     def _written(self, w: int, t: int) -> Why:
         facts, e = self.facts, self.facts.events[w]
+        base = facts.trace.tensors[t]["base"]
+        t = base if base is not None and not facts.named(t) else t
         return self.q.answer(
             "nan-written",
             f"{facts.name(t)} was finite until {e['op']} wrote {self._say(e['v'])} into it.",
@@ -377,7 +409,11 @@ class _Wild:
             given = [*given, f"here {where}"]
         later = ""
         if turned is not None:
-            then = "then adds inf and -inf, which is nan." if turned == n else "then multiplies inf by 0, which is nan."
+            then = (
+                "then adds inf and -inf, which is nan."
+                if turned == n
+                else "then multiplies inf by 0, which is nan."
+            )
             later = f"{facts.words.nodes[turned]} {then}"
             lines += facts.made(turned, "inf * 0 becomes nan in the backward of this line")
         return self.q.answer(
@@ -387,7 +423,9 @@ class _Wild:
             reason,
             later,
             lines=lines,
-            fix=_SAFE.get(op, "keep the input of this line away from the point where its derivative is not finite."),
+            fix=_SAFE.get(
+                op, "keep the input of this line away from the point where its derivative is not finite."
+            ),
             k=k,
         )
 
@@ -494,7 +532,7 @@ class _Wild:
         for _ in range(len(facts.events) + 1):
             owner = facts.trace.tensors[t].get("grad_of")
             if owner is not None:
-                return Born(None, t, self.numbers.value(t, until), kind, outside=True)
+                return Born(until, t, self.numbers.value(t, until), kind, outside=True)
             event = self._maker(t, until, test)
             if event is None:
                 used = [k for k in facts.uses.get(t, ())]
@@ -502,8 +540,10 @@ class _Wild:
             k, source = event
             e = facts.events[k]
             inputs = tuple((a, self.numbers.value(a, k)) for a in facts.inputs(e))
-            if e["k"] == "inplace" and facts.nan(self.numbers.value(source, k)) == facts.nan(e["v"]) and test(
-                self.numbers.value(source, k)
+            if (
+                e["k"] == "inplace"
+                and facts.nan(self.numbers.value(source, k)) == facts.nan(e["v"])
+                and test(self.numbers.value(source, k))
             ):
                 inputs = ((source, self.numbers.value(source, k)), *inputs)
             bad = [a for a, v in inputs if test(v)]
@@ -512,20 +552,19 @@ class _Wild:
                 return Born(k, source, v, kind, inputs)
             if e["k"] == "inplace" and all(self._literal(a) for a in bad):
                 return Born(k, source, e["v"], kind, ())
-            updated = e["k"] == "inplace" and any(facts.trace.tensors[a].get("grad_of") is not None for a in bad)
-            if updated:
+            if e["k"] == "inplace" and facts.leaf(source) and facts.needs(source, k):
                 self.updates.append(k)
-            t, until = next((a for a in bad if facts.trace.tensors[a].get("grad_of") is None), bad[0]), k
-            if updated and facts.trace.tensors[t].get("grad_of") is None and t == source:
-                continue
+            t, until = bad[0], k
         return Born(None, t, None, kind, outside=True)
 
     def _literal(self, t: int) -> bool:
         """Whether a tensor is a nan or inf that the user wrote."""
         tensor = self.facts.trace.tensors[t]
-        return not tensor["shape"] and t not in self.facts.maker and tensor["name"] in ("", "nan", "inf", "-inf")
+        return (
+            not tensor["shape"] and t not in self.facts.maker and tensor["name"] in ("", "nan", "inf", "-inf")
+        )
 
-    def _maker(self, t: int, until: int, test) -> tuple[int, int] | None:
+    def _maker(self, t: int, until: int, test: Test) -> tuple[int, int] | None:
         """The event before `until` that gave t what it holds, and the tensor it wrote or made: a write through a view or alias counts."""
         facts = self.facts
         writes = [(w, a) for w, v, a in self.numbers.written(t) if w < until and test(v)]
@@ -538,16 +577,18 @@ class _Wild:
     def forward(self, run: Pass, born: Born) -> Why:
         """The answer for a nan or inf born in the forward pass."""
         facts = self.facts
+        if born.k is not None and facts.events[born.k]["k"] == "inplace":
+            born = self._of_inf_before(born)
+            former = next((t for t, v in born.inputs if t == born.t and facts.wild(v)), None)
+            if former is not None:  # the inf that it held came by an earlier update
+                return self.forward(run, self.origin(former, born.k or 0, "inf"))
         if born.k is not None and not born.outside:
             grown = self._update_of(born)
             if grown is not None:
                 return grown
         owner = facts.trace.tensors[born.t].get("grad_of")
-        if owner is not None:
-            until = self.updates[-1] if self.updates else run.start
-            if any(k < until for k in facts.grads.get(owner, ())):
-                answer = self.of(owner, until)
-                return self._after_update(answer, owner)
+        if owner is not None and any(k < (born.k or 0) for k in facts.grads.get(owner, ())):
+            return self._after_update(self.of(owner, born.k or 0), owner)
         if born.outside:
             return self._from_outside(born)
         if born.kind == "nan":
@@ -559,13 +600,16 @@ class _Wild:
     def _after_update(self, answer: Why, owner: int) -> Why:
         """The nan came with the gradient of an earlier pass, through an update."""
         facts = self.facts
-        update = self.updates[-1] if self.updates else None
-        name = facts.name(owner)
+        if not self.updates:
+            return answer
+        update, name = self.updates[-1], facts.name(owner)
+        became = self._kind(facts.events[update]["v"])
         return self.q.answer(
             answer.cause,
             *answer.sentences,
-            f"That was in an earlier pass: the update after it made {name} itself nan, and every pass since then can only give nan.",
-            lines=[*answer.lines, *facts.at(update, f"{name} becomes nan here")],
+            f"That was in an earlier pass: the update after it made {name} itself {became}, and no pass since then can give anything but "
+            "nan or inf.",
+            lines=[*answer.lines, *facts.at(update, f"{name} becomes {became} here")],
             fix=answer.fix,
             k=None if answer.step is None else answer.step - 1,
         )
@@ -577,7 +621,11 @@ class _Wild:
         if e["k"] != "inplace" or e.get("n") is not None:
             return None
         targets = [a for a in facts.memory(born.t) | {born.t} if facts.leaf(a) and facts.needs(a, born.k)]
-        targets += [f["from"] for f in facts.events if f["k"] == "detach" and f["t"] == born.t and facts.needs(f["from"], born.k)]
+        targets += [
+            f["from"]
+            for f in facts.events
+            if f["k"] == "detach" and f["t"] == born.t and facts.needs(f["from"], born.k)
+        ]
         if not targets:
             return None
         steps = [a for a in facts.inputs(e) if a not in targets and a != born.t]
@@ -588,28 +636,53 @@ class _Wild:
     def _grown(self, t: int, until: int) -> Why | None:
         """Whether t, or a leaf it was computed from, had been growing from update to update."""
         facts = self.facts
-        for leaf in [t, *facts.ancestors(t)]:
+        row = [t, *facts.ancestors(t)]
+        for leaf in sorted(row, key=lambda a: a != self.q.t):
             if not facts.needs(leaf, until) or not facts.leaf(leaf):
                 continue
-            filled = min((k for k in facts.grads.get(leaf, ()) if facts.events[k]["k"] != "grad"), default=until)
-            updates = [w for w in facts.writes.get(leaf, ()) if filled < w < until and facts.events[w].get("n") is None]
+            filled = min(
+                (k for k in facts.grads.get(leaf, ()) if facts.events[k]["k"] != "grad"), default=until
+            )
+            updates = [
+                w
+                for w in facts.writes.get(leaf, ())
+                if filled < w < until and facts.events[w].get("n") is None
+            ]
             first = self.numbers.largest(self.numbers.value(leaf, filled))
             if updates and self.numbers.largest(facts.events[updates[-1]]["v"]) > 100 * max(first, 1e-3):
                 return self._diverged(updates[0], leaf, None)
+            former = self._namesakes(leaf)
+            now = self.numbers.largest(facts.trace.tensors[leaf]["value"])
+            if len(former) > 1 and now > 100 * max(self.numbers.largest(former[0]), 1e-3):
+                made = next((k for a in row if (k := facts.maker.get(a)) is not None), until)
+                return self._diverged(made, leaf, None, former)
         return None
 
-    def _diverged(self, k: int, t: int, v: int | None) -> Why:
+    def _namesakes(self, leaf: int) -> list[int | None]:
+        """The values of the leaves that had this name one after the other, up to this one."""
+        tensors, name = self.facts.trace.tensors, self.facts.trace.tensors[leaf]["name"]
+        found = [
+            a
+            for a in range(leaf + 1)
+            if name and tensors[a]["name"] == name and tensors[a]["shape"] == tensors[leaf]["shape"]
+        ]
+        return [tensors[a]["value"] for a in found if self.facts.leaf(a) and self.facts.needs(a)]
+
+    def _diverged(self, k: int, t: int, v: int | None, sizes: list[int | None] | None = None) -> Why:
         facts = self.facts
         name = facts.name(t)
         e = facts.events[k]
         before = next((run for run in reversed(facts.passes) if run.end < k), None)
         if v is None:  # it grew until something else no longer fitted
-            sizes = [self.numbers.value(t, k)] + [facts.events[w]["v"] for w in facts.writes.get(t, ()) if w >= k]
+            sizes = sizes or [self.numbers.value(t, k)] + [
+                facts.events[w]["v"] for w in facts.writes.get(t, ()) if w >= k
+            ]
             finite = [facts.say(s) for s in sizes if not facts.wild(s)]
             shown = finite if len(finite) < 5 else [*finite[:3], "...", finite[-1]]
             return self.q.answer(
                 "diverged",
-                f"The updates made {name} larger and larger, {', '.join(shown)}, until a number computed from it no longer fitted.",
+                f"{name} was {shown[0]} before the updates, and they made it larger and larger, {', '.join(shown[1:])}, until a number "
+                "computed from it no longer fitted.",
                 lines=facts.at(before.start if before else None, "the pass before the update")
                 + facts.at(k, f"{name} jumps here"),
                 fix="lower the learning rate, or clip the gradients; look at the first step at which the loss grows.",
@@ -645,11 +718,14 @@ class _Wild:
         return f" ({self._elements(t, bad, x)})" if bad else ""
 
     def _of_infinities(self, run: Pass, born: Born, infinite: list[tuple[int, int | None]]) -> Why:
-        """nan made of inf: if that inf was born in the recording, not chosen by the user, it is the first event."""
+        """A nan made of inf: if that inf was born in the recording, not chosen by the user, it is the first event."""
         facts = self.facts
         op = self._op(born)
         t, v = infinite[0]
         origin = self.origin(t, born.k or 0, "inf")
+        owner = facts.trace.tensors[origin.t].get("grad_of")
+        if owner is not None and any(k < (born.k or 0) for k in facts.grads.get(owner, ())):
+            return self.of(owner, born.k or 0)
         chosen = origin.outside or self._op(origin) in _CHOSEN
         if not chosen:
             first = self._by_operation(run, origin)
@@ -658,9 +734,9 @@ class _Wild:
                 first.cause, *first.sentences, turns, lines=[*first.lines, *facts.at(born.k, "inf becomes nan here")], fix=first.fix,
                 k=None if first.step is None else first.step - 1,
             )  # fmt: skip
-        lines = (facts.at(origin.k, "inf comes in here") if not origin.outside else facts.assignment(t)) + facts.at(
-            born.k, "inf becomes nan here"
-        )
+        lines = (
+            facts.at(origin.k, "inf comes in here") if not origin.outside else facts.assignment(t)
+        ) + facts.at(born.k, "inf becomes nan here")
         name = facts.name(t)
         if op in _SOFTMAX or op in ("native_multi_head_attention", "scaled_dot_product_attention"):
             row = self._masked_row(born, v)
@@ -676,7 +752,11 @@ class _Wild:
                 else "keep the logits finite.",
                 k=born.k,
             )
-        cause = "zero-times-inf" if op in ("mul", "mm", "addmm", "bmm", "mv", "dot", "addcmul") else "inf-minus-inf"
+        cause = (
+            "zero-times-inf"
+            if op in ("mul", "mm", "addmm", "bmm", "mv", "dot", "addcmul")
+            else "inf-minus-inf"
+        )
         if op == "div":
             cause = "nan-forward"
         given = [f"{facts.name(a)} = {facts.say(x)}" for a, x in born.inputs]
@@ -706,7 +786,8 @@ class _Wild:
             return None
         if rows.ndim == 0:
             return "all"
-        return f"row {listed([', '.join(map(str, place)) for place in np.argwhere(rows).tolist()])}"
+        places = np.argwhere(rows).tolist()
+        return f"row {listed([place[0] if len(place) == 1 else str(place) for place in places])}"
 
     def _op(self, born: Born) -> str:
         if born.k is None:
@@ -718,7 +799,10 @@ class _Wild:
     def _by_operation(self, run: Pass, born: Born) -> Why:
         """Finite numbers went in and nan or inf came out."""
         facts, op = self.facts, self._op(born)
-        if op in ("fill", "copy", "=", "setitem", "masked_fill", "index_put", "zero", "full") and born.k is not None:
+        if (
+            op in ("fill", "copy", "=", "setitem", "masked_fill", "index_put", "zero", "full")
+            and born.k is not None
+        ):
             return self._written(born.k, born.t)
         cause, reason, cure = self._reason(born, op)
         if cause == "overflow-forward":
@@ -757,7 +841,9 @@ class _Wild:
         for j, (t, v) in enumerate(born.inputs):
             x = self.numbers.flat(v)
             tests = [table[op][1] for table in (_DOMAIN, _POLE) if op in table]
-            if op in ("div", "reciprocal", "rsqrt", "fmod", "remainder") or (op == "pow" and born.kind == "inf"):
+            if op in ("div", "reciprocal", "rsqrt", "fmod", "remainder") or (
+                op == "pow" and born.kind == "inf"
+            ):
                 tests = [lambda y: y == 0]
                 if op in ("div", "fmod", "remainder") and j == 0 and len(born.inputs) > 1:
                     continue
@@ -775,28 +861,52 @@ class _Wild:
         fix = _SAFE.get(op, "look at the numbers that go into this line.")
         values = [v for _, v in born.inputs]
         if any(v is not None and 0 in self.facts.trace.values[v]["shape"] for v in values):
-            return "nothing-counted", "the mean of no numbers is 0 / 0", "skip a batch in which nothing is left."
+            return (
+                "nothing-counted",
+                "the mean of no numbers is 0 / 0",
+                "skip a batch in which nothing is left.",
+            )
         if op in ("nll_loss", "nll_loss2d"):
-            return "nothing-counted", "the mean over no counted targets is 0 / 0", "skip a batch in which all targets are ignored."
+            return (
+                "nothing-counted",
+                "the mean over no counted targets is 0 / 0",
+                "skip a batch in which all targets are ignored.",
+            )
         if op in _DOMAIN and born.kind == "nan" and self._any(values, _DOMAIN[op][1]):
             words = _DOMAIN[op][0]
-            return "outside-domain", f"{words} is nan", f"keep the input of {op} in its domain: clamp it, or check how it was computed."
+            return (
+                "outside-domain",
+                f"{words} is nan",
+                f"keep the input of {op} in its domain: clamp it, or check how it was computed.",
+            )
         if op in _POLE and self._any(values, _POLE[op][1]):
             return "log-of-zero", _POLE[op][0], fix
         if op in ("div", "mean") and born.kind == "nan" and self._counted_nothing(born):
-            return "nothing-counted", "the mask counts nothing, and 0 / 0 is nan", "divide by mask.sum().clamp(min=1)."
+            return (
+                "nothing-counted",
+                "the mask counts nothing, and 0 / 0 is nan",
+                "divide by mask.sum().clamp(min=1).",
+            )
         if op in _DIVIDES and (op == "mean" or self._any(values, lambda x: x == 0) or op in ("atanh", "tan")):
             return "nan-forward", _DIVIDES[op], fix
         if op in _SPREAD:
-            return "one-value", f"the {op} of one number divides by n - 1 = 0", "use correction=0 (unbiased=False), or more than one value."
+            return (
+                "one-value",
+                f"the {op} of one number divides by n - 1 = 0",
+                "use correction=0 (unbiased=False), or more than one value.",
+            )
         limits = self.numbers.limits(born.v)
         if born.kind == "inf":
             dtype = self.facts.trace.values[born.v]["dtype"] if born.v is not None else "float32"
             if dtype in LIMITS:
-                return "overflow-forward", f"a result above {limits.most:.5g} does not fit into {dtype}", _SAFE.get(op, _GROWTH)
+                return (
+                    "overflow-forward",
+                    f"a result above {limits.most:.5g} does not fit into {dtype}",
+                    _SAFE.get(op, _GROWTH),
+                )
         return "nan-forward", "", fix
 
-    def _any(self, values: list[int | None], test) -> bool:
+    def _any(self, values: list[int | None], test: Callable[[Any], Any]) -> bool:
         return any(test(np.array(x)) for v in values for x in self.facts.numbers(v))
 
     def _counted_nothing(self, born: Born) -> bool:
@@ -833,5 +943,5 @@ def _of_inf(op: str) -> str:
     return "inf - inf is nan"
 
 
-def _changed(e: Record, has) -> bool:
+def _changed(e: Record, has: Test) -> bool:
     return any(has(a) and not has(b) for b, a in zip(e["before"], e["after"], strict=False) if b is not None)

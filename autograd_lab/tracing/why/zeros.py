@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 from math import prod
+
+import numpy as np
 
 from .answer import Line, Why, listed
 from .births import Birth, Births, Factor
@@ -18,8 +21,8 @@ from .numbers import MOST, POINTWISE, Numbers
 from .question import Question
 from .wild import birth_of
 
-_RELU = {"relu", "relu6", "threshold", "hardtanh", "hardswish", "hardsigmoid", "hardshrink", "softshrink"}
-_CLAMP = {"clamp", "clamp_min", "clamp_max", "clip"}
+_BENT = {"threshold", "hardswish", "hardsigmoid", "hardshrink", "softshrink"}
+_CLAMP = {"clamp", "clamp_min", "clamp_max", "clip", "hardtanh", "relu6"}
 _FLAT = {"round", "floor", "ceil", "trunc", "sign", "sgn", "heaviside", "floor_divide"}
 _SQUASH = {
     "sigmoid", "tanh", "softmax", "safe_softmax", "log_softmax", "logsigmoid", "softplus", "erf", "erfc", "exp", "gelu", "silu",
@@ -36,16 +39,19 @@ _PICK = {
     "kthvalue", "mode", "aminmax", "max_pool1d", "adaptive_max_pool2d", "scatter", "unfold", "split_with_sizes", "index_put",
     "as_strided", "constant_pad_nd", "embedding_bag", "slice_scatter", "select_scatter", "multi_margin_loss",
 }  # fmt: skip
-_KINK = {"norm", "linalg_vector_norm", "std", "abs", "cdist", "pairwise_distance"}
+_KINK = {"norm", "linalg_vector_norm", "abs", "cdist", "pairwise_distance"}
 _REPLACE = {"zero", "fill", "copy"}
 _SOFTMAX = {"softmax", "safe_softmax", "log_softmax"}
 _NORMALIZED = {
     "native_layer_norm", "layer_norm", "native_batch_norm", "batch_norm", "native_group_norm", "group_norm", "instance_norm",
     "cudnn_batch_norm",
 }  # fmt: skip
-_ADDED = {"add", "sub", "expand", "addmm", "convolution", "repeat", "mul", "div", "rsub", "addmv", "baddbmm", "where"}
-
-_SOFT = "this is the true derivative. A soft choice (softmax, logsumexp, a weighted mean) reaches every element."
+_ADDED = {
+    "add", "sub", "expand", "addmm", "convolution", "repeat", "mul", "div", "rsub", "addmv", "baddbmm", "where",
+}  # fmt: skip
+_SOFT = (
+    "this is the true derivative. A soft choice (softmax, logsumexp, a weighted mean) reaches every element."
+)
 
 
 def zero(q: Question) -> Why:
@@ -115,6 +121,7 @@ class _Zeros:
 
     def some(self) -> Why | None:
         """Some elements are zero: which, and why."""
+        facts = self.facts
         array = self.numbers.flat(self.v)
         if array is None or len(array) < 2 or not (array == 0).any() or not (array != 0).any():
             return None
@@ -124,6 +131,9 @@ class _Zeros:
         if not groups:
             return None
         first, members = groups[0]
+        op = self.numbers.op(first.n) if first.kind == "whole" else ""
+        if op and not (op in _PICK and 0 not in facts.numbers(facts.events[first.k]["in"][0])):
+            return None  # the numbers do not prove more
         mine = [c for c, one in zip(zeros, found, strict=True) if one and _key(one[0]) == _key(first)]
         where = _places(self.facts.trace.tensors[self.q.t]["shape"], mine)
         rest = len(zeros) - len(mine)
@@ -134,7 +144,7 @@ class _Zeros:
 
     def tiny(self) -> Why | None:
         """The gradient is not zero, but rounding is all that is left of it, or it moves nothing."""
-        facts, numbers = self.facts, self.numbers
+        numbers = self.numbers
         largest = numbers.largest(self.v)
         seeds = [numbers.largest(e["v"]) for _, e in self.births.seeds.values()]
         if not largest or largest > 1e-3 * max([1.0, *seeds]):
@@ -156,7 +166,9 @@ class _Zeros:
         """Whether subtracting the gradient would leave every number of the tensor as it is, by rounding."""
         w, g = self.numbers.flat(self.numbers.value(self.q.t, self.run.start)), self.numbers.flat(self.v)
         eps = self.numbers.limits(self.v).eps
-        return w is not None and g is not None and len(w) == len(g) and bool((abs(g) < eps / 4 * abs(w)).all())
+        return (
+            w is not None and g is not None and len(w) == len(g) and bool((abs(g) < eps / 4 * abs(w)).all())
+        )
 
     # -- which answer ---------------------------------------------------------------------------------
 
@@ -191,7 +203,9 @@ class _Zeros:
                 return self._sum(birth, members, start, more, residue)
             case "function":
                 text = "that is what its backward returned."
-                return self._found(birth, "function-zero", start, text, more, "look into its backward.", "applied here")
+                return self._found(
+                    birth, "function-zero", start, text, more, "look into its backward.", "applied here"
+                )
         if self._keeps_its_sum(birth):
             return self._constant_sum(birth, self._constant(birth), start, more, residue)
         if birth.kind == "whole":
@@ -200,7 +214,7 @@ class _Zeros:
                 return summed
         return self._flat(birth, members, start, more)
 
-    def _found(self, birth, cause, start, text, more, fix, what) -> Why:
+    def _found(self, birth: Birth, cause: str, start: str, text: str, more: str, fix: str, what: str) -> Why:
         facts = self.facts
         e = facts.events[birth.k]
         incoming = facts.say(next((v for v in e["in"] if v is not None), None))
@@ -208,7 +222,13 @@ class _Zeros:
         target = facts.name(own) if birth.c is None or not start else self.numbers.element(own, birth.c)
         head = f"{facts.words.nodes[birth.n]} got the gradient {incoming} and sent 0 to {target}: "
         return self.q.answer(
-            cause, start + head + text, more, self._loss_too(), lines=facts.made(birth.n, what), fix=fix, k=birth.k
+            cause,
+            start + head + text,
+            more,
+            self._loss_too(),
+            lines=facts.made(birth.n, what),
+            fix=fix,
+            k=birth.k,
         )
 
     def _operand(self, birth: Birth) -> int:
@@ -246,7 +266,10 @@ class _Zeros:
             "hook-changed",
             f"{start}A hook on {facts.words.nodes[birth.n]} changed the gradient from {facts.say(e['before'][j])} to "
             f"{facts.say(e['after'][j])}.",
-            lines=(facts.made(birth.n, "the hook runs on the gradient of this line") or facts.assignment(self.q.t))
+            lines=(
+                facts.made(birth.n, "the hook runs on the gradient of this line")
+                or facts.assignment(self.q.t)
+            )
             + facts.at(self.run.start, "during this pass"),
             fix="look into the hook: what it returns takes the place of the gradient.",
             k=birth.k,
@@ -257,12 +280,18 @@ class _Zeros:
     def _messages(self, birth: Birth, start: str, more: str, residue: float) -> Why:
         """Several messages for one tensor cancel."""
         facts = self.facts
-        arrived = [e for _, e in self.births.messages[birth.n, birth.i] if not self.births._is_zero(e["v"], birth.c)]
+        arrived = [
+            e for _, e in self.births.messages[birth.n, birth.i] if not self.births._is_zero(e["v"], birth.c)
+        ]
         shares = self._own_share(arrived)
         parts = [f"{facts.say(e['v'])} from {facts.words.nodes[e['n']]}" for e in arrived]
         lines = [line for e in arrived for line in facts.made(e["n"], f"sends {facts.say(e['v'])}")]
         ends = "They add up to 0." if not residue else f"All that is left of their sum is {_short(residue)}."
-        at = "" if birth.c is None or not start else f" For element {birth.c} they are {listed([_short(x) for x in birth.terms])}."
+        at = (
+            ""
+            if birth.c is None or not start or shares is not None
+            else f" For element {birth.c} they are {listed([_short(x) for x in birth.terms])}."
+        )
         if shares is not None:
             whole, always = shares
             return self.q.answer(
@@ -287,20 +316,49 @@ class _Zeros:
         facts, trace = self.facts, self.facts.trace
         nodes = {e["n"]: e["i"] for e in arrived}
         for n, i in nodes.items():
-            if i != 0 or self.numbers.op(n) not in ("div", "sub") or len(trace.nodes[n]["inputs"]) < 2:
+            if (
+                n not in self.births.applied
+                or i != 0
+                or self.numbers.op(n) not in ("div", "sub")
+                or len(trace.nodes[n]["inputs"]) < 2
+            ):
                 continue
             x, other = trace.nodes[n]["inputs"][:2]
-            other_node = trace.tensors[other].get("node")
             result = trace.nodes[n]["outputs"][0]
-            if not self.births.even(self.births.applied[n][1]["in"][0]):
+            m = trace.tensors[other].get("node")
+            while (
+                m is not None
+                and m not in nodes
+                and self.numbers.op(m) in ("expand", "clamp_min", "view", "unsqueeze")
+            ):
+                m = trace.tensors[trace.nodes[m]["inputs"][0]].get("node")
+            if m not in nodes or trace.nodes[m]["inputs"][:1] != [x]:
                 continue
-            if other_node not in nodes or trace.nodes[other_node]["inputs"][:1] != [x]:
-                continue
-            if self.numbers.op(n) == "div" and self.numbers.op(other_node) == "sum":
-                return x, f"{facts.name(result)} is {facts.name(x)} divided by its own sum and always adds up to 1"
-            if self.numbers.op(n) == "sub" and self.numbers.op(other_node) == "mean":
-                return x, f"{facts.name(result)} is {facts.name(x)} minus its own mean and always adds up to 0"
+            g, ops = self.births.applied[n][1]["in"][0], (self.numbers.op(n), self.numbers.op(m))
+            name = f"{facts.name(result)} is {facts.name(x)}"
+            if ops == ("div", "sum") and self.births.even(g):
+                return x, f"{name} divided by its own sum and always adds up to 1"
+            if ops == ("sub", "mean") and self.births.even(g):
+                return x, f"{name} minus its own mean and always adds up to 0"
+            if (
+                ops[0] == "div"
+                and ops[1] in ("norm", "linalg_vector_norm")
+                and self._parallel(g, self._made(result, n))
+            ):
+                return x, f"{name} divided by its own norm and always has the same length"
         return None
+
+    def _made(self, t: int, n: int) -> int | None:
+        """The value of a result of node n."""
+        return self.numbers.value(t, self.facts.node_event.get(n, 0) + 1)
+
+    def _parallel(self, v: int | None, w: int | None) -> bool:
+        """Whether two values are the same but for a factor."""
+        a, b = self.numbers.flat(v), self.numbers.flat(w)
+        if a is None or b is None or len(a) != len(b):
+            return False
+        size = math.sqrt(float(a @ a) * float(b @ b))
+        return size > 0 and abs(float(a @ b)) >= (1 - 1e-6) * size
 
     def _sum(self, birth: Birth, members: list[Birth], start: str, more: str, residue: float) -> Why:
         """Inside one node, terms that are not 0 add up to 0."""
@@ -315,7 +373,11 @@ class _Zeros:
         numbers = f"for {example} the terms {listed([_short(x) for x in birth.terms])} add up to " + (
             _short(residue) + ", which is rounding" if residue else "0"
         )
-        spread = op in _ADDED and prod(shape) < prod(out) and (op not in ("addmm", "mul", "div", "convolution") or shape != out)
+        spread = (
+            op in _ADDED
+            and prod(shape) < prod(out)
+            and (op not in ("addmm", "mul", "div", "convolution") or shape != out)
+        )
         if op == "addmm" and birth.i != 0:
             spread = False
         if spread:
@@ -325,21 +387,26 @@ class _Zeros:
                 f"{facts.name(own)} is used {copies} times by broadcasting, so its gradient is the sum of what comes back from all of "
                 f"them, and {numbers}.",
                 more,
-                "this is the true derivative: something further on (a batch norm, a mean that is subtracted, weights that add up to 0) does "
-                "not see a shift that all share. A bias there does nothing; leave it out.",
+                _BROADCAST,
             )  # fmt: skip
         return self._found_sum(
             birth, "cancellation", start, f"each number it sends is a sum, and {numbers}.", more,
             "this is the true derivative at this point: what one part gains another loses. Check the signs if it should not be so.",
         )  # fmt: skip
 
-    def _found_sum(self, birth, cause, start, text, more, fix) -> Why:
+    def _found_sum(self, birth: Birth, cause: str, start: str, text: str, more: str, fix: str) -> Why:
         facts = self.facts
         e = facts.events[birth.k]
         incoming = facts.say(next((v for v in e["in"] if v is not None), None))
         head = f"{facts.words.nodes[birth.n]} got the gradient {incoming}: "
         return self.q.answer(
-            cause, start + head + text, more, self._loss_too(), lines=facts.made(birth.n, "the terms cancel here"), fix=fix, k=birth.k
+            cause,
+            start + head + text,
+            more,
+            self._loss_too(),
+            lines=facts.made(birth.n, "the terms cancel here"),
+            fix=fix,
+            k=birth.k,
         )
 
     def _constant(self, birth: Birth) -> str:
@@ -357,7 +424,16 @@ class _Zeros:
         if op in ("softmax", "safe_softmax") and self._even_along(g, birth.n):
             rows = "all of them" if len(facts.trace.tensors[result]["shape"]) < 2 else "each row"
             what = name if rows == "all of them" else f"each row of {name}"
-            return f"the probabilities of a softmax always add up to 1 ({what if name != 'they' else rows} does)"
+            return (
+                f"the probabilities of a softmax always add up to 1 ({what if name != 'they' else rows} does)"
+            )
+        if op == "log_softmax":
+            p, came = self.numbers.flat(self._made(result, birth.n)), self.numbers.array(g)
+            one_row = came is not None and self._classes(birth.n) == came.size
+            if p is not None and came is not None and one_row and _proportional(came.reshape(-1), p):
+                return (
+                    "the probabilities of a softmax always add up to 1, and this gradient asks for their sum"
+                )
         if op in _NORMALIZED and birth.i == 0:
             if self.births.even(g):
                 return "normalized values have a mean of 0 whatever the input is"
@@ -389,27 +465,39 @@ class _Zeros:
             if constant:
                 return self._constant_sum(birth, constant, start, more, residue)
         own = self._operand(birth)
-        shape = self.facts.trace.tensors[own]["shape"]
-        out = self.facts.trace.tensors[self.facts.trace.nodes[birth.n]["outputs"][0]]["shape"]
-        if op in ("add", "sub", "expand", "addmm", "convolution") and prod(shape) < prod(out) and (op != "addmm" or birth.i == 0):
-            if op == "convolution" and birth.i != 2:
-                return None
-            copies = prod(out) // max(1, prod(shape))
+        copies = numbers.shared(birth.n, birth.i)
+        biggest = numbers.largest(self.facts.events[birth.k]["in"][0])
+        if copies > 1:
             left = f"at most {_short(residue)}, which is rounding" if residue else "0"
             return self._found_sum(
                 birth, "broadcast-cancels", start,
                 f"{self.facts.name(own)} is used {copies} times by broadcasting, so its gradient is the sum of what comes back from all of "
-                f"them, and that is {left}.",
-                more,
-                "this is the true derivative: something further on (a batch norm, a mean that is subtracted) does not see a shift that all "
-                "share. A bias there does nothing; leave it out.",
+                f"them, numbers of up to {_short(biggest)}, and that is {left}.",
+                more, _BROADCAST,
             )  # fmt: skip
-        if numbers.op(birth.n) in ("mm", "addmm", "bmm", "convolution", "mv") and not self._zero_factor(birth):
+        if (
+            op in ("mm", "addmm", "bmm", "mv")
+            and not start
+            and self._zero_factor(birth) is None
+            and self._no_zeros(birth)
+        ):
             return self._found_sum(
-                birth, "cancellation", start, f"each number it sends to {self.facts.name(own)} is a sum, and every one of these sums is 0.",
-                more, "look at the incoming gradient and at the other factor: where one is not 0, the other is, or the terms cancel.",
+                birth, "cancellation", start,
+                f"each number it sends to {self.facts.name(own)} is a sum of products that are not 0, and every one of these sums is 0.",
+                more, "this is the true derivative at this point: what one part gains another loses. Check the signs if it should not be so.",
             )  # fmt: skip
         return None
+
+    def _no_zeros(self, birth: Birth) -> bool:
+        """Whether neither the gradient that came in nor the other factor of a product holds a 0."""
+        facts, node = self.facts, self.facts.trace.nodes[birth.n]
+        others = [
+            self._value(t, birth.n)
+            for j, t in enumerate(node["inputs"])
+            if j != birth.i and not (self.numbers.op(birth.n) == "addmm" and j == 0)
+        ]
+        values = [facts.events[birth.k]["in"][0], *others]
+        return all(min(x) > 0 or max(x) < 0 for v in values if (x := facts.numbers(v)))
 
     def _keeps_its_sum(self, birth: Birth) -> bool:
         """Whether a normalization got the same gradient everywhere: the mean of what it gives is always 0."""
@@ -473,10 +561,14 @@ class _Zeros:
         e = facts.events[birth.k]
         limits = self.numbers.limits(e["out"][birth.i])
         dtype = facts.trace.values[e["out"][birth.i]]["dtype"]
-        column = self.numbers.column(birth.n, birth.i, birth.c or 0, birth.k) or []
         g = self.numbers.flat(e["in"][0])
-        r, x = max(column, key=lambda pair: abs(pair[1] * g[pair[0]])) if g is not None else (0, 0.0)
-        came = float(g[r]) if g is not None else 0.0
+        r: int | None = None
+        if birth.c is None or g is None:
+            came, x = self.numbers.largest(e["in"][0]), self.numbers.factor(birth.n, birth.i)
+        else:
+            column = self.numbers.column(birth.n, birth.i, birth.c, birth.k) or []
+            r, x = max(column, key=lambda pair: abs(pair[1] * g[pair[0]]))
+            came = float(g[r])
         _, factors = self.births.followed(birth.n, 0, r, birth=False)
         words, lines, count = self._chain(factors)
         way = f"The gradient was multiplied by {count} factors on its way ({words}) and was down to {_short(came)} when it came to" if words else \
@@ -551,9 +643,8 @@ class _Zeros:
         v = self._value(own, birth.n)
         values = numbers.flat(v)
         cs = sorted({b.c for b in members if b.c is not None})
-        some = values is not None and 0 < len(cs) < len(values)
         at = f"{facts.name(own)} = {facts.say(v)}"
-        if some:
+        if values is not None and 0 < len(cs) < len(values):
             at = listed([f"{numbers.element(own, c)} = {_short(float(values[c]))}" for c in cs])
 
         def found(cause: str, text: str, fix: str, what: str) -> Why:
@@ -583,16 +674,18 @@ class _Zeros:
             return found(
                 "flat-here", f"{facts.name(own)} ** 0 is always 1, so its derivative is 0.", "check the exponent.", "always 1",
             )  # fmt: skip
-        if op in _RELU:
-            flat = values is None or all(values[c] <= 0 for c in (cs or range(len(values))))
-            if op == "relu" and flat:
-                text = f"its input {at} is nowhere above 0, where relu is constant."
-            elif op == "relu":
-                text = "its input is not above 0 wherever something came in, and relu is constant there."
-            else:
-                text = f"its input {at} is in the part where {op} is constant."
+        if op == "relu":
+            dead = values is None or all(values[c] <= 0 for c in (cs or range(len(values))))
+            text = f"its input {at} is nowhere above 0, where relu is constant."
+            if not dead or (values is None and max(facts.numbers(v)) > 0):
+                text = "wherever something came in, its input is not above 0, and there relu is constant."
             return found(
                 "dead-relu", text, "check the scale and sign of what goes in; a leaky_relu passes something everywhere.",
+                f"{op} is flat here",
+            )  # fmt: skip
+        if op in _BENT:
+            return found(
+                "saturated", f"{at} is in the part where {op} is constant.", "keep the input in the part where the activation is not flat.",
                 f"{op} is flat here",
             )  # fmt: skip
         if op in _CLAMP:
@@ -630,7 +723,7 @@ class _Zeros:
                 f"{op} chooses here",
             )
         if op in _PRODUCT:
-            answer = self._by_zero(birth, members, found)
+            answer = self._by_zero(birth, found)
             if answer is not None:
                 return answer
         if op in _SQUASH:
@@ -640,6 +733,11 @@ class _Zeros:
                 "keep the input small: smaller weights, normalization, or a loss that takes logits.",
                 f"{op} is saturated here",
             )
+        if op in ("std", "std_mean") and self.births.even(v):
+            return found(
+                "flat-here", f"{op} has a kink where all numbers are equal, {at}. There is no derivative there; 0 is the convention.",
+                "start somewhere else, or use var.", f"{op} has a kink here",
+            )  # fmt: skip
         if op in _KINK and values is not None and all(values[c] == 0 for c in (cs or range(len(values)))):
             return found(
                 "flat-here",
@@ -650,7 +748,11 @@ class _Zeros:
         if birth.kind == "whole" and op not in POINTWISE:
             return self._unproven(birth, start, more)
         others = [t for j, t in enumerate(node["inputs"]) if t != own and not facts.is_constant(t)]
-        beside = f" and {listed([f'{facts.name(t)} = {facts.say(self._value(t, birth.n))}' for t in others])}" if others else ""
+        beside = (
+            f" and {listed([f'{facts.name(t)} = {facts.say(self._value(t, birth.n))}' for t in others])}"
+            if others
+            else ""
+        )
         return found(
             "flat-here",
             f"the derivative of {op} is 0 at {at}{beside}.",
@@ -694,10 +796,12 @@ class _Zeros:
                 if all(i == padding for i in asked):
                     return f"all indices in {facts.name(inputs[1])} are {padding}, the padding_idx, whose row gets no gradient."
                 if rows == {padding} and padding in asked:
-                    return f"row {padding} is the padding_idx, which gets no gradient though it was looked up."
+                    return (
+                        f"row {padding} is the padding_idx, which gets no gradient though it was looked up."
+                    )
         return ""
 
-    def _by_zero(self, birth: Birth, members: list[Birth], found) -> Why | None:
+    def _by_zero(self, birth: Birth, found: Callable[[str, str, str, str], Why]) -> Why | None:
         """A product: which factor is 0."""
         facts, n = self.facts, birth.n
         inputs, op = facts.trace.nodes[n]["inputs"], self.numbers.op(birth.n)
@@ -706,13 +810,29 @@ class _Zeros:
         fix = "check why that factor is 0: a mask, a weight initialized to zeros, an input that is off."
         if factor is None and params.get("other") == 0 and op == "mul":
             return found("multiplied-by-zero", "it multiplies by 0.", fix, "multiplied by 0 here")
-        if factor is None and op in ("mul", "mm", "addmm", "bmm", "mv", "dot", "prod", "convolution", "native_dropout"):
-            other = next((t for j, t in enumerate(inputs) if j != birth.i and not (op == "addmm" and j == 0)), None)
+        if factor is None and op in (
+            "mul",
+            "mm",
+            "addmm",
+            "bmm",
+            "mv",
+            "dot",
+            "prod",
+            "convolution",
+            "native_dropout",
+        ):
+            other = next(
+                (t for j, t in enumerate(inputs) if j != birth.i and not (op == "addmm" and j == 0)), None
+            )
             own = self._operand(birth)
             if other is None:
                 other = own
             if birth.kind == "flat" or (op == "mul" and birth.kind == "whole"):
-                what = f"the elements of {facts.name(other)} that it multiplies by" if other != own or op == "mul" else f"other elements of {facts.name(own)}"
+                what = (
+                    f"the elements of {facts.name(other)} that it multiplies by"
+                    if other != own or op == "mul"
+                    else f"other elements of {facts.name(own)}"
+                )
                 return found(
                     "multiplied-by-zero",
                     f"{what} are 0 there ({facts.name(other)} = {facts.say(self._value(other, n))}).", fix, "multiplied by 0 here",
@@ -726,8 +846,18 @@ class _Zeros:
         return found("multiplied-by-zero", f"it multiplies by {what}.", fix, f"multiplied by {what} here")
 
 
-_SHRINKING = (
-    "make the factors larger or fewer: relu instead of sigmoid or tanh, a larger initialization, residual connections, normalization."
+_SHRINKING = "make the factors larger or fewer: relu instead of sigmoid or tanh, a larger initialization, residual connections, normalization."
+
+
+def _proportional(g: np.ndarray, log_p: np.ndarray) -> bool:
+    """Whether a gradient is a multiple of the probabilities with these logarithms."""
+    p = np.exp(log_p)
+    return bool(np.allclose(g, p * g.sum() / p.sum(), rtol=1e-4, atol=0))
+
+
+_BROADCAST = (
+    "this is the true derivative: something further on (a batch norm, a mean that is subtracted, weights that add up to 0) does not see a "
+    "shift that all share. A bias there does nothing; leave it out."
 )
 
 

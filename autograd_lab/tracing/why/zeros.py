@@ -12,8 +12,6 @@ from collections import Counter
 from collections.abc import Callable
 from math import prod
 
-import numpy as np
-
 from .answer import Line, Why, listed
 from .births import Birth, Births, Factor
 from .facts import Facts, Pass
@@ -427,18 +425,18 @@ class _Zeros:
             return (
                 f"the probabilities of a softmax always add up to 1 ({what if name != 'they' else rows} does)"
             )
-        if op == "log_softmax":
-            p, came = self.numbers.flat(self._made(result, birth.n)), self.numbers.array(g)
-            one_row = came is not None and self._classes(birth.n) == came.size
-            if p is not None and came is not None and one_row and _proportional(came.reshape(-1), p):
-                return (
-                    "the probabilities of a softmax always add up to 1, and this gradient asks for their sum"
-                )
+        senders = [e["n"] for _, e in self.births.messages.get((birth.n, 0), ())]
+        if op == "log_softmax" and senders and all(self._sums_exp(n) for n in senders):
+            return "the exp of a log_softmax is a softmax, whose probabilities always add up to 1"
         if op in _NORMALIZED and birth.i == 0:
             if self.births.even(g):
                 return "normalized values have a mean of 0 whatever the input is"
             return "normalized values have the same mean and spread whatever the input is, and this gradient asks for nothing else"
         return ""
+
+    def _sums_exp(self, n: int) -> bool:
+        """Whether node n is an exp whose results all get the same gradient."""
+        return self.numbers.op(n) == "exp" and self.births.even(self.births.applied[n][1]["in"][0])
 
     def _classes(self, n: int) -> int:
         """Over how many numbers a softmax runs."""
@@ -847,12 +845,6 @@ class _Zeros:
 
 
 _SHRINKING = "make the factors larger or fewer: relu instead of sigmoid or tanh, a larger initialization, residual connections, normalization."
-
-
-def _proportional(g: np.ndarray, log_p: np.ndarray) -> bool:
-    """Whether a gradient is a multiple of the probabilities with these logarithms."""
-    p = np.exp(log_p)
-    return bool(np.allclose(g, p * g.sum() / p.sum(), rtol=1e-4, atol=0))
 
 
 _BROADCAST = (

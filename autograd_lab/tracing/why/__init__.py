@@ -6,7 +6,10 @@ question.py  one question, and how an answer is put together
 failures.py  the pass stopped with an error
 missing.py   .grad is None
 wild.py      .grad is nan or inf
-zeros.py     .grad is zero
+zeros.py     .grad is zero, in places or next to zero
+births.py    where a zero came into a gradient
+second.py    a second derivative that is not there
+numbers.py   values at a time, local derivatives element by element
 history.py   .grad is a number: accumulated, stale, edited, as computed
 live.py      without a recording: what the tensors themselves can tell
 """
@@ -22,8 +25,9 @@ from .failures import failure
 from .history import number
 from .missing import missing
 from .question import Question
+from .second import constant_derivative
 from .wild import wild
-from .zeros import zero
+from .zeros import partly_zero, zero
 
 __all__ = ["CAUSES", "Line", "Why", "why"]
 
@@ -38,6 +42,10 @@ def why(trace: Trace, tensor: Any, loss: Any = None, name: str = "") -> Why:
     Raises KeyError for a name or tensor, and IndexError for a number, that is not in the trace.
     """
     q = Question(Facts(trace), find(trace, tensor), None if loss is None else find(trace, loss), name)
+    if q.facts.grad_now(q.t) is None:
+        constant = constant_derivative(q)
+        if constant is not None:
+            return constant
     stopped = failure(q)
     if stopped is not None:
         return stopped
@@ -48,7 +56,8 @@ def why(trace: Trace, tensor: Any, loss: Any = None, name: str = "") -> Why:
         return wild(q)
     if q.facts.zero(v):
         return zero(q)
-    return number(q)
+    answer = number(q)
+    return (partly_zero(q) if answer.cause == "as-computed" else None) or answer
 
 
 def find(trace: Trace, tensor: Any) -> int:

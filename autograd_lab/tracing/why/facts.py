@@ -14,6 +14,7 @@ from ..narrate import Narrator
 from ..rules import describe, is_number
 from ..trace import Record, Trace
 from .answer import Line
+from .source import Source
 
 #: Which cause an event of a kind is, if it ends a path of gradients.
 _MODES = {"no_grad": "no-grad", "inference_mode": "inference-mode", "copy": "copied"}
@@ -154,6 +155,20 @@ class Facts:
                 now = on
         return now or any(w < k and self.events[w].get("n") is not None for w in self.writes.get(t, ()))
 
+    def born(self, t: int) -> int | None:
+        """The event at which a tensor was there for the first time that it can be known to be new: it was made, or filled."""
+        first = next((k for k in self.uses.get(t, ()) if self.events[k]["k"] == "inplace"), None)
+        made = self.maker.get(t)
+        return made if made is not None else first if first is not None and not self.used(t, first) else None
+
+    def used(self, t: int, until: int) -> list[int]:
+        """The events before `until` that computed with the tensor; a write into it alone (an initializer) is none."""
+        return [
+            k
+            for k in self.uses.get(t, ())
+            if k < until and not (self.events[k]["k"] == "inplace" and self.events[k]["t"] == t and self.events[k].get("n") is None)
+        ]
+
     def retain_asked(self, t: int) -> int | None:
         """The event at which retain_grad was called."""
         return next((k for k, _, how in self.flags.get(t, ()) if how == "retain_grad"), None)
@@ -241,6 +256,34 @@ class Facts:
     def made(self, n: int, what: str = "") -> list[Line]:
         """The line that made a node."""
         return self.line(self.trace.nodes[n].get("src"), what)
+
+    @cached_property
+    def code(self) -> list[Source]:
+        """The sources as programs."""
+        return [Source(record) for record in self.trace.sources]
+
+    def place(self, k: int | None) -> tuple[Source, int] | None:
+        """The source and the number of the line of an event."""
+        if k is None:
+            return None
+        src = self.events[k].get("src")
+        if src is None and self.events[k].get("n") is not None:
+            src = self.trace.nodes[self.events[k]["n"]].get("src")
+        return None if src is None else (self.code[src[0]], src[1])
+
+    def text(self, k: int | None) -> str:
+        """The line of an event as it stands in the program."""
+        where = self.place(k)
+        return "" if where is None else where[0].lines.get(where[1], "")
+
+    def mentioned(self, name: str) -> bool:
+        """Whether a name, or the first part of a dotted one, is a word of the student's program."""
+        return any(source.mentions(name) for source in self.code)
+
+    def stepped(self, k: int) -> bool:
+        """Whether a write is that of an optimizer's step: a rule's name here, add_ and the like under PyTorch."""
+        op = self.events[k]["op"]
+        return not op.endswith(("_", "=")) or re.search(r"\.step\(", self.text(k)) is not None
 
     def switched_off(self, k: int) -> list[Line]:
         """The line at which recording was switched off before event k."""

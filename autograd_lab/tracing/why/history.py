@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import cures
 from .answer import Why, listed
 from .facts import Pass
 from .missing import between
@@ -68,6 +69,7 @@ def _stale(q: Question) -> Why | None:
         + list(reason.lines if reason else ()),
         fix=(f"{reason.fix} " if reason and reason.fix else "")
         + "Call zero_grad() before each pass, so that nothing old is left.",
+        edits=reason.edits if reason else (),
         k=run.start,
     )
 
@@ -104,7 +106,8 @@ def _accumulated(q: Question) -> Why | None:
         "accumulated",
         sentence,
         lines=[line for i, run in enumerate(runs, 1) for line in facts.at(run.start, f"pass {i} adds here")],
-        fix="call optimizer.zero_grad() (or set .grad = None) before each backward(), unless the sum is what you want.",
+        fix="was the sum wanted? If not, clear .grad before each backward(), with the optimizer's zero_grad() or .grad = None.",
+        edits=cures.cleared_first(q, runs) if runs else (),
         k=added[-1],
     )
 

@@ -142,7 +142,7 @@ def test_draw_the_graph_behind_a_loss():
 
 @pytest.mark.parametrize("made", ["Sequential", "ParameterList", "ModuleList", "ParameterDict"])
 def test_draw_knows_parameters_that_are_called_by_numbers(made):
-    """"0.weight" and "0" are names of a module's parameters, not numbers the user wrote."""
+    """Names such as "0.weight" and "0" are those of a module's parameters, not numbers the user wrote."""
     import autograd_lab as torch
 
     w = torch.nn.Parameter(torch.tensor(2.0))
@@ -150,7 +150,9 @@ def test_draw_knows_parameters_that_are_called_by_numbers(made):
         "Sequential": lambda: torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 1)),
         "ParameterList": lambda: torch.nn.ParameterList([w, torch.ones(2)]),
         "ModuleList": lambda: torch.nn.ModuleList([torch.nn.Linear(1, 1)]),
-        "ParameterDict": lambda: torch.nn.ParameterDict({"1e5": w, "-1": torch.ones(3), "inf": torch.ones(())}),
+        "ParameterDict": lambda: torch.nn.ParameterDict(
+            {"1e5": w, "-1": torch.ones(3), "inf": torch.ones(())}
+        ),
     }[made]()
     names = dict(module.named_parameters())
     drawing = draw(sum((p * p).sum() for p in names.values()), params=names)

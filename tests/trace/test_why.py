@@ -1123,7 +1123,8 @@ def test_text_html_and_data():
         "text": "h = x.detach()",
         "what": "detached here",
     }
-    assert set(data) == {"cause", "question", "sentences", "lines", "fix", "step"}
+    assert set(data) == {"cause", "question", "sentences", "lines", "fix", "edits", "step"}
+    assert data["edits"] == [{"source": "test_why.py", "number": number, "text": "        h = x"}]
 
 
 def test_code_is_escaped_in_html():

@@ -73,7 +73,7 @@ def _leaf_written(q: Question, k: int) -> Why | None:
         "and it would no longer be a leaf.",
         "" if facts.grad_now(q.t) is None else f"{q.name}.grad is what the pass before has computed.",
         lines=facts.at(k, "the write"),
-        fix="write under no_grad, where nothing is recorded.",
+        fix="write under torch.no_grad(), where nothing is recorded.",
         edits=cures.under_no_grad(q, k),
         k=k,
     )
@@ -417,7 +417,9 @@ def _overwritten(q: Question, k: int, run: Pass) -> Why:
                 f"{label} saved {name} for its backward. Then {by} changed {name} in place, before the backward pass could use the old "
                 "value.",
                 lines=saved + facts.at(w, f"{name} is updated here") + needed,
-                fix="call backward() for every loss first, and update after that.",
+                fix="call backward() for every loss first, and step() after that."
+                if facts.stepped(w)
+                else "call backward() for every loss first, and update after that.",
                 edits=cures.moved_after(q, w, run),
                 k=k,
             )
@@ -427,7 +429,7 @@ def _overwritten(q: Question, k: int, run: Pass) -> Why:
             f"{label} saved {name} for its backward at version {since}. Then {op} wrote over it in place, so the value the rule "
             "needs is gone.",
             lines=saved + facts.at(w, f"{op} overwrites {name} here") + needed,
-            fix="write the result into a new tensor, or give the operation a copy that nobody writes to (clone()).",
+            fix=f"write the result into a new tensor{_plain(op, name)}, or give the operation a copy that nobody writes to (clone()).",
             edits=cures.not_overwritten(q, w, node, t, name, result),
             k=k,
         )
@@ -438,3 +440,9 @@ def _overwritten(q: Question, k: int, run: Pass) -> Why:
         fix="replace the in-place operation by one that makes a new tensor.",
         k=k,
     )
+
+
+def _plain(op: str, name: str) -> str:
+    """The same operation without writing in place, as a learner would spell it, if that is a sign."""
+    signs = {"add_": "+", "sub_": "-", "mul_": "*", "div_": "/"}
+    return f" ({name} = {name} {signs[op]} ...)" if op in signs else ""

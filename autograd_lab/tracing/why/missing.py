@@ -7,7 +7,6 @@ from .answer import Line, Why, listed
 from .facts import Hop, Pass
 from .question import Question
 
-_IN_PLACE = "write the new numbers into the old tensor, under no_grad and in place, or use an optimizer."
 
 
 def missing(q: Question) -> Why:
@@ -19,7 +18,7 @@ def missing(q: Question) -> Why:
             "integer-tensor",
             f"{name} holds {kind} numbers. A derivative asks what a small change does, and integers have no small changes.",
             lines=facts.at(facts.maker.get(t), f"{name} is made here") or facts.assignment(t),
-            fix="make it floating point, as in torch.tensor([1., 2.]), and have it require grad.",
+            fix=f"make it floating point, with torch.tensor([1., 2.]) or {name}.float(), and have it require grad.",
             edits=cures.assigned_anew(q, t, ".float().requires_grad_()"),
             k=facts.maker.get(t),
         )
@@ -113,7 +112,7 @@ def needs_none(q: Question) -> Why:
         "requires-grad-never-set",
         f"{name} does not require grad, so operations on it are not recorded and no gradient comes back to it.",
         lines=lines + (facts.at(used[0], "used here as plain data") if used else []),
-        fix="make it with requires_grad=True, before it is used."
+        fix=f"make it with requires_grad=True, or call {name}.requires_grad_() before it is used."
         + (" In a module, make it an nn.Parameter." if "." in name else ""),
         edits=cures.assigned_anew(q, t, ".requires_grad_()"),
         k=used[0] if used else None,
@@ -158,6 +157,8 @@ def _renamed(q: Question, former: int, t: int, k: int) -> Why:
     facts = q.facts
     own = facts.name(former)
     lines = facts.assignment(former) + facts.at(k, f"{own} is another tensor from here on")
+    in_place = cures.in_place(q, own, k)
+    written = f"write the new numbers into the old tensor, in place{f': `{in_place[0].text.strip()}`' if in_place else ''}."
     if facts.needs(t):
         update = f"{own}.grad" in facts.text(k)
         return q.answer(
@@ -165,10 +166,10 @@ def _renamed(q: Question, former: int, t: int, k: int) -> Why:
             f"The name {own} was first a leaf that collects its gradient in .grad. This line computes a new tensor from it and "
             f"gives that the name {own}: a computed tensor, not a leaf, so its .grad is not filled.",
             lines=lines,
-            fix=_IN_PLACE
+            fix=written
             if update
             else f"give the new tensor a name of its own; to see the gradient of the new one, call {own}.retain_grad() on it.",
-            edits=cures.in_place(q, own, k) if update else cures.keep_gradient(q, own, k),
+            edits=in_place if update else cures.keep_gradient(q, own, k),
             k=k,
         )
     hop = facts.cut_before(t)
@@ -178,8 +179,8 @@ def _renamed(q: Question, former: int, t: int, k: int) -> Why:
         f"The name {own} was first a leaf that requires grad. This line makes a new tensor{by} and gives it the name {own}: "
         "a tensor that does not require grad.",
         lines=lines + (facts.switched_off(k) if by == " under no_grad" else []),
-        fix=_IN_PLACE,
-        edits=cures.in_place(q, own, k),
+        fix=written,
+        edits=in_place,
         k=k,
     )
 
@@ -509,7 +510,7 @@ def between(q: Question, end: int, until: int, run: Pass | None) -> Why:
             "new-leaf",
             f"{name} was made after the pass. The gradient went to the tensor that had been there before.",
             lines=here + facts.at(k, f"{name} is another tensor from here on"),
-            fix=f"was {name} meant to be made anew? If it was to be updated, {_IN_PLACE}",
+            fix=f"was {name} meant to be made anew? If it was to be updated, write into it in place.",
             k=k,
         )
     if not used:

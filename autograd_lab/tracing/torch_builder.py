@@ -92,6 +92,7 @@ class TorchBuilder(Builder):
             "saved": [], "params": params(node), "src": src, "tensor": None if leaf is None else self.tensor_ids[id(leaf)],
             "math": math, "vjp": vjp, "made_in": self.pass_now, "scope": "",
         })  # fmt: skip
+        self._say_if_nothing_returns(node)
 
     def popped(self, node, ready, g, old) -> None:
         """The engine takes `node` from the queue."""

@@ -35,12 +35,18 @@ CAUSES = {
     "no-derivative": "an operation without a derivative stands in the way",
     "unused": "the tensor was not used",
     "not-connected": "the loss was not computed from the tensor",
+    "grad-left-off": "recording was switched off and not on again",
+    "reentrant-checkpoint": "a reentrant checkpoint needs an input that requires grad, and backward()",
+    "parameter-copy": "nn.Parameter made a new leaf of the numbers",
+    "deep-copy": "copy.deepcopy made tensors of their own",
     # .grad is None: the backward pass
     "backward-never-called": "no backward pass ran",
     "autograd-grad": "it was autograd.grad, which does not fill .grad",
     "inputs-left-out": "it was left out of backward(inputs=...)",
     "cleared": "it was cleared after the pass",
     "function-none": "a custom Function returned None",
+    "no-return": "the backward of a custom Function has no return",
+    "hook-cleared": "a hook cleared the gradient during the pass",
     # the pass failed
     "freed-graph": "the saved values of the graph were already freed",
     "carried-over": "a tensor carried the old graph into the new one",
@@ -48,6 +54,8 @@ CAUSES = {
     "optimizer-too-early": "the optimizer's step overwrote a saved value",
     "inplace-leaf": "a leaf that requires grad was written in place",
     "loss-not-scalar": "backward started from more than one number",
+    "inference-tensor": "a tensor made in inference mode cannot be part of a graph",
+    "function-count": "a custom Function returned a wrong number of gradients",
     "failed": "the program stopped with an error",
     # nan and inf
     "nan-input": "the data had nan or inf in it",
@@ -76,9 +84,14 @@ CAUSES = {
     "stale": "the last pass did not touch it",
     "grad-edited": "it was changed after the pass",
     "data-write": "a saved value was changed through .data, unnoticed",
+    "data-replaced": "`.data =` gave a tensor other numbers, unnoticed",
+    "numpy-write": "NumPy wrote into memory that a tensor shares, unnoticed",
+    "ctx-overwritten": "what ctx kept as an attribute was written over",
+    "zero-grad-missed": "zero_grad was called on something that does not have the tensor",
     "not-in-optimizer": "the optimizer does not know the tensor",
     "as-computed": "it is the derivative; nothing stands out",
-    # without a recording
+    # without a recording, or beside it
+    "outside-recording": "the backward pass ran outside of the recorded block",
     "needs-no-grad": "the tensor does not require grad",
     "loss-needs-no-grad": "the loss does not require grad",
     "unknown": "the tensors alone do not tell",

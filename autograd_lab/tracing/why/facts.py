@@ -16,6 +16,7 @@ from ..trace import Record, Trace
 from .answer import Line
 
 #: Which cause an event of a kind is, if it ends a path of gradients.
+_MADE_BY = {"data": "data", "Parameter": "parameter-copy", "deepcopy": "deep-copy"}
 _MODES = {"no_grad": "no-grad", "inference_mode": "inference-mode", "copy": "copied"}
 
 
@@ -166,12 +167,22 @@ class Facts:
         found: int | None = e["new"] if e["k"] == "accumulate" else e["v"]
         return found
 
-    def memory(self, t: int) -> set[int]:
-        """The tensors that share the memory of t and its version: views, bases, what detach() gave."""
-        return self._memory[t]
+    def memory(self, t: int, uncounted: bool = False) -> set[int]:
+        """The tensors that share the memory of t and its version: views, bases, what detach() gave.
+
+        uncounted   those that share the memory alone, too: what .data gave
+        """
+        return self._all_memory[t] if uncounted else self._memory[t]
 
     @cached_property
     def _memory(self) -> list[set[int]]:
+        return self._groups(("detach", "Parameter"))
+
+    @cached_property
+    def _all_memory(self) -> list[set[int]]:
+        return self._groups(("detach", "Parameter", "data"))
+
+    def _groups(self, kinds: tuple[str, ...]) -> list[set[int]]:
         root = list(range(len(self.trace.tensors)))
 
         def find(t: int) -> int:
@@ -183,7 +194,7 @@ class Facts:
             if tensor.get("base") is not None:
                 root[find(t)] = find(tensor["base"])
         for e in self.events:
-            if e["k"] == "detach" and e.get("how", "detach") == "detach":
+            if e["k"] == "detach" and e.get("how", "detach") in kinds:
                 root[find(e["t"])] = find(e["from"])
         groups: dict[int, set[int]] = defaultdict(set)
         for t in range(len(root)):
@@ -242,13 +253,38 @@ class Facts:
         """The line that made a node."""
         return self.line(self.trace.nodes[n].get("src"), what)
 
+    def statement(self, k: int | None) -> str:
+        """The line of an event, quoted."""
+        line = self.at(k)
+        return f"`{line[0].text}`" if line and line[0].text else "a line that is not known"
+
+    def mentions(self, text: str, t: int) -> bool:
+        """Whether a line speaks of a tensor by its name."""
+        return re.search(rf"(?<![\w.]){re.escape(self.name(t))}\b", text) is not None
+
+    def off_at(self, k: int) -> int | None:
+        """The event that switched recording off before event k, if none has switched it on again."""
+        off = next((at for at in reversed(range(k)) if self.events[at]["k"] == "mode"), None)
+        return off if off is not None and not self.events[off]["grad"] else None
+
     def switched_off(self, k: int) -> list[Line]:
         """The line at which recording was switched off before event k."""
-        off = None
-        for at in range(k):
-            if self.events[at]["k"] == "mode":
-                off = at
-        return self.at(off, "recording is off from here on")
+        return self.at(self.off_at(k), "recording is off from here on")
+
+    def _off(self, k: int, mode: str) -> str:
+        """What kept event k from being recorded: its own `with` block, or something that should have ended before."""
+        off = self.off_at(k)
+        e = self.events[off] if off is not None else {}
+        if e.get("by") == "checkpoint":
+            return "reentrant-checkpoint"
+        if e.get("by") == "call":
+            return "grad-left-off"
+        if e.get("by") == "with" and e.get("generator"):
+            src, here = e.get("src"), self.events[k].get("src")
+            first, last = e["generator"]
+            if src and here and (src[0] != here[0] or not first <= here[1] <= last):
+                return "grad-left-off"
+        return mode
 
     def assignment(self, t: int) -> list[Line]:
         """The line `name = ...` that made a tensor from outside, found in the text of the sources."""
@@ -382,13 +418,14 @@ class Facts:
             return ""
         kind = e["k"]
         if kind == "detach":
-            return "data" if e.get("how") == "data" else "detached"
+            return _MADE_BY.get(e.get("how", "detach"), "detached")
         if kind == "const":
-            return _MODES.get(e.get("why", ""), "no-derivative")
+            cut = _MODES.get(e.get("why", ""), "no-derivative")
+            return self._off(k, cut) if cut in ("no-grad", "inference-mode") else cut
         if not self.floating(b):
             return "no-derivative"
         if kind == "inplace":
-            return "" if e.get("n") is not None else "no-grad"
+            return "" if e.get("n") is not None else self._off(k, "no-grad")
         node = self.trace.nodes[e["n"]]
         edges = [node["edges"][i] for i, t in enumerate(node["inputs"]) if t == a and i < len(node["edges"])]
         return "no-derivative" if edges and all(edge is None for edge in edges) else ""

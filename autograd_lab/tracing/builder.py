@@ -152,7 +152,10 @@ class Builder:
             self.named = outs[0]
         if node is None:
             op = rule if isinstance(rule, str) else rule.op or _op_name(rule)
-            self._event("const", src, op=op, **{"in": ins}, t=outs, why=off or "inputs")
+            why, checkpoint = off if isinstance(off, tuple) else (off, None)
+            self._event("const", src, op=op, **{"in": ins}, t=outs, why=why or "inputs")
+            if checkpoint is not None:
+                self.events[-1]["checkpoint"] = self._where(checkpoint)[0]
             self._scope(self.events[-1], place, through, same_call)
             return
         n = self._node(node, src, ins, outs, saved, versions)
@@ -220,12 +223,13 @@ class Builder:
             "inplace", src, t=t, op=op, version=version, n=None, old=old, v=v, **{"in": []}, base=None, unnoticed=how, **more
         )
 
-    def unnoticed(self, t, data, sure, place, since) -> None:
-        """NumPy wrote into the memory of `t`; `place` is the statement that did if `sure`, else where it was noticed."""
+    def unnoticed(self, t, data, sure, place, since, until) -> None:
+        """NumPy wrote into the memory of `t` between two places; `place` is the statement that did, if `sure`."""
         i, v = self._operand(t, None), self._value(data)
         if v == self.now.get(i, (self.tensors[i]["value"], 0))[0] and "data" in self.values[v or 0]:
             return  # this part of the memory is what it was
-        self._unnoticed(i, v, "numpy", "numpy =", self._where(place)[0], since=self._where(since)[0], sure=sure)
+        between = [self._where(since)[0], self._where(until)[0]]
+        self._unnoticed(i, v, "numpy", "numpy =", self._where(place)[0], between=between, sure=sure)
 
     def _through_view(self, src, ins, data, version, op, fn, place, whole, saved, **inner) -> None:
         """The operation `op` wrote into a view, whose new node is `fn`.

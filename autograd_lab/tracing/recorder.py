@@ -185,6 +185,10 @@ class Recording(Trace):
         """Whether the tensor object was met in the recording."""
         return self._recorder.number_of(tensor) is not None
 
+    def grad_of(self, tensor: Any) -> Any:
+        """`.grad` of a tensor object as it is now, as a trace keeps values."""
+        return self._recorder._grad_of(tensor)
+
     def find_names(self, namespace: dict[str, Any]) -> None:
         """Name tensors after the variables of a namespace that the block itself does not see."""
         self._recorder.find_names(namespace)
@@ -322,10 +326,21 @@ class Recorder:
             del chain[1:]
         self.notes.append(("moved", tuple(chain[::-1])))
 
-    def _mode(self) -> str:
-        """What switched recording of the graph off, or ''."""
-        state = THREAD.state
-        return "inference_mode" if state.inference else "" if state.grad else "no_grad"
+    def _mode(self) -> Any:
+        """What switched recording of the graph off, or ''; for no_grad also where a checkpoint that did it was called, or None."""
+        if THREAD.state.inference:
+            return "inference_mode"
+        return "no_grad", self._checkpoint(sys._getframe(2))
+
+    def _checkpoint(self, frame) -> Any:
+        """The place at which the user called the checkpoint that is running its function, or None."""
+        while frame is not None and frame is not self.base:
+            if frame.f_code.co_name == "checkpoint" and frame.f_code.co_filename.endswith("checkpoint.py"):
+                while frame is not None and frame.f_code.co_filename.startswith(self.internal):
+                    frame = frame.f_back
+                return _place(frame)
+            frame = frame.f_back
+        return None
 
     def writing(self, target) -> None:
         """A tensor is about to be written: if it has not been met, its value must be seen now."""
@@ -358,11 +373,11 @@ class Recorder:
             None if frame is None else (frame.f_code, frame.f_lasti), _small_base(target),
         ))  # fmt: skip
 
-    def stepped(self, optimizer) -> None:
+    def stepped(self, optimizer, frame=None) -> None:
         """An optimizer is about to change its parameters: each write is told, so this is noted only if there will be none."""
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         if parameters and all(p.grad is None for p in parameters):
-            self.notes.append(("idle", type(optimizer).__name__, len(parameters), _place(_user_frame())))
+            self.notes.append(("idle", type(optimizer).__name__, len(parameters), _place(frame or _user_frame())))
 
     def mode(self, on) -> None:
         """Recording of the graph was switched on or off."""
@@ -575,13 +590,14 @@ class Recorder:
         """
         shared, place = self.shared_memory, _place(frame)
         for key, found, since in shared.changes(tensors, None if last else place, frame):
-            where = place if found is None else (found.code, instruction_at(found.code, found.line))
-            sure = found is not None and found.only
+            where, sure = place, False
+            if found is not None:
+                where, sure = (found.code, instruction_at(found.code, found.line)), found.only
             owners = {}
             for t in shared.over(key, chain(self.met.values(), [grad for grad, _ in self.grads.values()])):
                 owner = self._whose_gradient(t)
                 if owner is None:
-                    self.notes.append(("unnoticed", t, self._numbers_of(t), sure, where, since))
+                    self.notes.append(("unnoticed", t, self._numbers_of(t), sure, where, since, place))
                 elif id(owner) not in owners:
                     owners[id(owner)] = owner
                     self.notes.append(("grad_set", owner, self._numbers_of(owner.grad), "NumPy", where))
@@ -599,7 +615,8 @@ class Recorder:
 
     def _array_of(self, t) -> Any:
         """The array that owns the memory of `t`; None for a number without memory of its own."""
-        return owner_of(t._data) if isinstance(t._data, np.ndarray) else None
+        data = t._data if isinstance(t, Variable) else None
+        return owner_of(data) if isinstance(data, np.ndarray) else None
 
     def _numbers_of(self, t) -> Any:
         """What `t` holds, as notes have it."""

@@ -45,12 +45,17 @@ class _Candidate(NamedTuple):
     code: CodeType
     inner: int  # the line that writes
     text: str
+    maybe: bool  # whether it stands in a branch
 
 
 def find_write(frame: FrameType | None, array: np.ndarray, since: Any, now: Any) -> Found | None:
     """The statement that wrote into `array` between the places `since` and `now`, each (code, instruction) or None."""
     start, end = _line(since), _line(now)
     seen = 0
+    if start is not None and not _is_running(start[0], frame):
+        found = _after(start[0], start[1], array)
+        if found is not None:
+            return found
     while frame is not None and seen < 20:
         code = frame.f_code
         found = list(_candidates(code, _Names(frame.f_locals, frame.f_globals), array, 0))
@@ -62,11 +67,36 @@ def find_write(frame: FrameType | None, array: np.ndarray, since: Any, now: Any)
             last = 1 << 30 if now is None else end[1] if end is not None and end[0] is code else here
             between = [c for c in found if first < c.line <= last] or [c for c in found if c.line >= last or c.line <= first]
             if between:
-                chosen = max(between, key=lambda c: (c.line <= last, c.line))
-                places = {(c.code.co_filename, c.inner) for c in between}
-                return Found(chosen.code, chosen.inner, chosen.text, len(places) == 1)
+                return _chosen(between, last)
         frame, seen = frame.f_back, seen + 1
     return None
+
+
+def _chosen(found: list[_Candidate], last: int) -> Found:
+    """The last of the statements that could have written; sure if it surely ran, or was the only one."""
+    chosen = max(found, key=lambda c: (c.line <= last, c.line))
+    places = {(c.code.co_filename, c.inner) for c in found}
+    only = len(places) == 1 or (chosen.rank == 0 and not any(c.maybe for c in found))
+    return Found(chosen.code, chosen.inner, chosen.text, only)
+
+
+def _is_running(code: CodeType, frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code is code:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _after(code: CodeType, line: int, array: np.ndarray) -> Found | None:
+    """The statement of a call that is over which wrote after `line`, where it began to share the memory of `array`."""
+    names = _Names({}, {})
+    text = linecache.getlines(code.co_filename)
+    for statement in _statements(code.co_filename, len(text)).get(_start_of(code), ()):
+        if isinstance(statement, ast.Assign) and statement.lineno <= line <= _end_of_head(statement):
+            names.aliases |= {t.id for t in statement.targets if isinstance(t, ast.Name)}
+    found = [c for c in _candidates(code, names, array, 0, line) if c.rank == 0]
+    return _chosen(found, 1 << 30) if found else None
 
 
 def instruction_at(code: CodeType, line: int) -> int:
@@ -136,13 +166,18 @@ class _Names:
         return self.local.get(name, self.shared.get(name))
 
 
-def _candidates(code: CodeType, names: _Names, array: np.ndarray, depth: int) -> Iterator[_Candidate]:
+def _candidates(
+    code: CodeType, names: _Names, array: np.ndarray, depth: int, after: int = 0
+) -> Iterator[_Candidate]:
     text = linecache.getlines(code.co_filename)
     for statement in _statements(code.co_filename, len(text)).get(_start_of(code), ()):
         line = statement.lineno
+        if line <= after:
+            continue
+        maybe = (code.co_filename, line) in _conditional(code.co_filename, len(text))
         shown = " ".join(part.strip() for part in text[line - 1 : _end_of_head(statement)])
         if _writes(statement, names, array):
-            yield _Candidate(0, line, code, line, shown)
+            yield _Candidate(0, line, code, line, shown, maybe)
             continue
         for call in _calls(statement):
             function, receiver = _called(call.func, names)
@@ -151,9 +186,9 @@ def _candidates(code: CodeType, names: _Names, array: np.ndarray, depth: int) ->
                     inside = _Names(_bound(function, receiver, call, names, array), function.__globals__)
                     inside.aliases = {name for name, value in inside.local.items() if value is _ALIAS}
                     for c in _candidates(function.__code__, inside, array, depth + 1):
-                        yield c._replace(line=line)
+                        yield c._replace(line=line, maybe=maybe or c.maybe)
             elif function is not None and any(_shows(a, names, array) for a in _arguments(call)) and not _reads(call):
-                yield _Candidate(1, line, code, line, shown)
+                yield _Candidate(1, line, code, line, shown, maybe)
         _note_aliases(statement, names, array)
 
 
@@ -321,6 +356,13 @@ def _end_of_head(statement: ast.stmt) -> int:
 def _start_of(code: CodeType) -> int:
     """The key of a code object in `_statements`: 0 for a module's."""
     return 0 if code.co_name == "<module>" else code.co_firstlineno
+
+
+@lru_cache(maxsize=100)
+def _conditional(file: str, count: int) -> set[tuple[str, int]]:
+    """The statements that may not have run: those in a branch, by (file, line)."""
+    branches = [s for ss in _statements(file, count).values() for s in ss if isinstance(s, (ast.If, ast.Try, ast.Match))]
+    return {(file, s.lineno) for branch in branches for s in ast.walk(branch) if isinstance(s, ast.stmt) and s is not branch}
 
 
 @lru_cache(maxsize=100)

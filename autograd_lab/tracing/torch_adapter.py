@@ -149,13 +149,15 @@ class _Functions(TorchFunctionMode):
                 return func(*args, **kwargs)
             finally:
                 recorder.was_asked = False
-        if func is torch.tensor:  # what it is made of is no operation of the user's
+        if func in _ONE_EVENT:  # what PyTorch does in it is no operation of the user's
             recorder.settle()
             recorder.busy = True
-        try:
+            try:
+                result = func(*args, **kwargs)
+            finally:
+                recorder.busy = False
+        else:
             result = func(*args, **kwargs)
-        finally:
-            recorder.busy = False
         recorder.called(func, args, result)
         return result
 
@@ -170,6 +172,7 @@ _CALLS = {
 _READS = {
     "item": "item", "__float__": "item", "__int__": "item", "tolist": "tolist", "numpy": "numpy", "__array__": "numpy",
 }  # fmt: skip
+_ONE_EVENT = torch.tensor, torch.Tensor.data.__get__, torch.Tensor.numpy, torch.Tensor.__array__
 _ON_GRADIENTS = "zero_grad", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_"
 _FLAGS = {"requires_grad_", "detach_", "retain_grad"}
 
@@ -216,7 +219,7 @@ class TorchRecorder(Recorder):
         self.handles = (
             hooks.register_module_forward_pre_hook(lambda module, args: self.entered(module)),
             hooks.register_module_forward_hook(lambda module, args, result: self.left(), always_call=True),
-            register_optimizer_step_pre_hook(lambda optimizer, args, kwargs: self.stepped(optimizer)),
+            register_optimizer_step_pre_hook(self._stepping),
         )
         self.wrapped = [
             (owner, name, owner.__dict__[name])
@@ -241,6 +244,11 @@ class TorchRecorder(Recorder):
         torch.autograd._engine_run_backward = self.engine
         self.settle()
 
+    def _stepping(self, optimizer, args, kwargs) -> None:
+        """PyTorch's hook before a step of any optimizer."""
+        if _LAST.torch is self:
+            self.stepped(optimizer, _user_frame(sys._getframe(1)))
+
     def _new_parameter(self, new):
         """What makes a Parameter, and tells of it: that is no operation."""
 
@@ -260,13 +268,13 @@ class TorchRecorder(Recorder):
     def _switching(self, method):
         """`inference_mode` switches without a word to function modes."""
 
-        def call(this, *args):
+        def switched(this, *args):
             result = method(this, *args)
             if not self.busy and _LAST.torch is self:
                 self.mode(torch.is_grad_enabled())
             return result
 
-        return call
+        return switched
 
     def lists(self) -> dict[str, Any]:
         """The lists of the trace, built on the first call."""
@@ -327,9 +335,9 @@ class TorchRecorder(Recorder):
             owners = [owner for t in written if (owner := self._whose_gradient(t)) is not None]
             if self.memory:
                 self._look(tensors, user)
-            if owners:
-                self._meet(owners, user)
-            elif tensors and not _FACTORIES.fullmatch(op):
+            self._meet(owners, user)
+            only_gradients = owners and all(id(t) not in self.met for t in written)
+            if not only_gradients and not _FACTORIES.fullmatch(op):
                 self._meet(tensors, user)
             before = [(t, t.grad_fn) for t in written]
         out = func(*args, **kwargs)
@@ -353,13 +361,11 @@ class TorchRecorder(Recorder):
         else:
             for t in results:
                 self.met[id(t)] = t
-            off = (
-                "inference_mode"
-                if torch.is_inference_mode_enabled()
-                else ""
-                if torch.is_grad_enabled()
-                else "no_grad"
-            )
+            off: Any = "" if torch.is_grad_enabled() else "no_grad"
+            if torch.is_inference_mode_enabled():
+                off = "inference_mode"
+            elif off:
+                off = off, self._checkpoint(frame)
             self.pending = ("operation", op, operands, results, copies, user_place, off, same_call, through)
         return out
 
@@ -412,7 +418,7 @@ class TorchRecorder(Recorder):
                 node is not None and t._base is not None
             ):  # its base has CopySlices now, and it a node made afterwards
                 self.notes.append(
-                    ("written_through_view", [t, *rest], copy, t._version, fn, op, place, _small_base(t))
+                    ("written_through_view", [t, *rest], copy, _version(t), fn, op, place, _small_base(t))
                 )
                 continue
             if self.inside is not None:
@@ -422,7 +428,7 @@ class TorchRecorder(Recorder):
                 saved = self._saved(node, operands, [t])
                 self._ask(node, operands, [t])
             self.notes.append((
-                "written", op, [t, *rest], t, copy, t._version, node, saved, None, fn, op, place, _small_base(t),
+                "written", op, [t, *rest], t, copy, _version(t), node, saved, None, fn, op, place, _small_base(t),
             ))  # fmt: skip
 
     def _ask(self, node, operands, results) -> None:
@@ -490,7 +496,7 @@ class TorchRecorder(Recorder):
                 self.notes.append(("detached", t, result, encode_tensor(result), "data", place))
             elif func == torch.Tensor.data.__set__:
                 self._meet(args[:2], frame)
-                self.notes.append(("written", "data =", list(args[:2]), t, encode_tensor(t), t._version, None, None, None,
+                self.notes.append(("written", "data =", list(args[:2]), t, encode_tensor(t), _version(t), None, None, None,
                                    t.grad_fn, "data =", place))  # fmt: skip
 
     def _copied(self, data, out) -> None:
@@ -694,11 +700,12 @@ class TorchRecorder(Recorder):
             grad = t.grad if t.requires_grad and t.is_leaf else None
             if grad is not None:
                 self.grads[id(grad)] = grad, t
+            outside = _is_ordinary(t) and not t.untyped_storage().resizable()  # from_numpy() made it, or numpy() was called
             self.notes.append((
                 "met", t, encode_tensor(t), name, t.grad_fn, t.requires_grad, encode_tensor(grad), t.is_inference(),
             ))  # fmt: skip
-            if _is_ordinary(t) and not t.untyped_storage().resizable():
-                self.shared(t)  # from_numpy() made it, or numpy() was called before
+            if outside:
+                self.shared(t)
 
     # -- memory that NumPy shares -----------------------------------------------------------------------
 
@@ -824,6 +831,11 @@ def _flat(x) -> list[Any]:
 def _is_wrapped(t) -> bool:
     """Whether this is a tensor of torch.func: it has no numbers of its own, and a graph that is not there for others."""
     return isinstance(t, torch.Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(t)
+
+
+def _version(t) -> int:
+    """How often a tensor was written; inference tensors do not count."""
+    return 0 if t.is_inference() else t._version
 
 
 def _is_ordinary(t) -> bool:

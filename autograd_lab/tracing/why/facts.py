@@ -91,7 +91,8 @@ class Facts:
             elif kind == "flag":
                 self.flags[e["t"]].append((k, e["requires_grad"], e.get("how", "")))
             elif kind in ("accumulate", "retain", "grad"):
-                self.grads[e["t"]].append(k)
+                if kind != "grad" or e["v"] is None or e["v"] != self.grad_now(e["t"]):
+                    self.grads[e["t"]].append(k)  # and not what changed nothing, such as clipping with a high limit
             for a in self.inputs(e):
                 self.uses[a].append(k)
 
@@ -255,8 +256,11 @@ class Facts:
 
     def statement(self, k: int | None) -> str:
         """The line of an event, quoted."""
-        line = self.at(k)
-        return f"`{line[0].text}`" if line and line[0].text else "a line that is not known"
+        return _quoted(self.at(k))
+
+    def quoted(self, src: list[int] | None) -> str:
+        """The line of a place, quoted."""
+        return _quoted(self.line(src))
 
     def mentions(self, text: str, t: int) -> bool:
         """Whether a line speaks of a tensor by its name."""
@@ -275,7 +279,7 @@ class Facts:
         """What kept event k from being recorded: its own `with` block, or something that should have ended before."""
         off = self.off_at(k)
         e = self.events[off] if off is not None else {}
-        if e.get("by") == "checkpoint":
+        if off is None and self.events[k].get("checkpoint"):
             return "reentrant-checkpoint"
         if e.get("by") == "call":
             return "grad-left-off"
@@ -474,6 +478,10 @@ class Facts:
     def is_constant(self, t: int) -> bool:
         """Whether a tensor is a number the user wrote."""
         return is_number(self.trace.tensors[t]["name"])
+
+
+def _quoted(line: list[Line]) -> str:
+    return f"`{line[0].text}`" if line and line[0].text else "a line that is not known"
 
 
 def _flat(data: Any) -> list[Any]:

@@ -38,8 +38,6 @@ def _edited(q: Question) -> Why | None:
         if filled is not None
         else ""
     )
-    if filled is not None and facts.events[filled].get("new", facts.events[filled].get("v")) == e["v"]:
-        return None  # clipping that had nothing to clip
     how = "an assignment" if e.get("how") == "assigned" else e.get("how")
     return q.answer(
         "grad-edited",

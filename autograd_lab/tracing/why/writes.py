@@ -93,7 +93,7 @@ def _writer(q: Question, k: int) -> str:
     facts, e = q.facts, q.facts.events[k]
     if e.get("unnoticed") != "numpy" or e.get("sure", True):
         return facts.statement(k)
-    since, until = facts.line(e.get("since")), facts.at(k)
+    since, until = (facts.line(src) for src in e["between"])
     if not since or not until or since == until:
         return f"a line of NumPy before {facts.statement(k)}"
     return f"a line between `{since[0].text}` and `{until[0].text}`"

@@ -422,8 +422,8 @@ class Block(nn.Module):
 block = Block()
 block(torch.ones(1, 2)).sum().backward()
 
-# %% returns-only-in-one-branch | function-none | lab.why(x) | template: branch without return
-# says: returned None for x
+# %% returns-only-in-one-branch | function-count | lab.why(x) | template: branch without return
+# says: The backward of GateBackward returned a wrong number of gradients (expected 2, got 1)
 class Gate(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, on):

@@ -245,7 +245,7 @@ loss, median = loss_of(v, torch.tensor([0.0, 0.0, 0.0]))
 loss.backward()
 
 # %% numpy-helper-writes-into-its-argument | numpy-write | lab.why(w) | template: helper writes
-# says: standardize(raw)
+# says: values -= values.mean(axis=0)
 def standardize(values):
     values -= values.mean(axis=0)
     values /= 2

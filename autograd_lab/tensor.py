@@ -411,6 +411,8 @@ class Tensor(Variable):
 
     def __array__(self, dtype=None, copy=None):
         array = self.numpy()
+        if copy:
+            return np.array(array, dtype)
         return array if dtype is None else array.astype(dtype, copy=False)
 
     __array_priority__ = 1000

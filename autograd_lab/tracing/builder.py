@@ -220,7 +220,18 @@ class Builder:
         self.now[t] = v, version
         old = self.tensors[t]["node"]
         self._event(
-            "inplace", src, t=t, op=op, version=version, n=None, old=old, v=v, **{"in": []}, base=None, unnoticed=how, **more
+            "inplace",
+            src,
+            t=t,
+            op=op,
+            version=version,
+            n=None,
+            old=old,
+            v=v,
+            **{"in": []},
+            base=None,
+            unnoticed=how,
+            **more,
         )
 
     def unnoticed(self, t, data, sure, place, since, until) -> None:

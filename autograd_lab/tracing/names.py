@@ -26,25 +26,32 @@ def line_of(code: CodeType, instruction: int) -> tuple[int, str]:
 
 
 def is_in_with(code: CodeType, instruction: int) -> bool:
-    """Whether the instruction belongs to what a `with` enters, such as `no_grad()` in `with torch.no_grad():`."""
+    """Whether the instruction is the entering of a `with`, or part of what that enters: `no_grad()` in `with torch.no_grad():`."""
     line, end_line, column, end_column = list(code.co_positions())[instruction // 2]
     if line is None or column is None or end_line is None or end_column is None:
         return True  # nothing is known: the usual case is taken
-    return any(
-        (e.lineno, e.col_offset) <= (line, column) and (end_line, end_column) <= (e.end_lineno, e.end_col_offset)
-        for e in _entered(code.co_filename, len(linecache.getlines(code.co_filename)))
-    )
+    begin, end = (line, column), (end_line, end_column)
+    for node, entered in _withs(code.co_filename, len(linecache.getlines(code.co_filename))):
+        if (begin, end) == _range(node) or any(
+            _range(e)[0] <= begin and end <= _range(e)[1] for e in entered
+        ):
+            return True
+    return False
+
+
+def _range(node: Any) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
 
 
 @lru_cache(maxsize=100)
-def _entered(file: str, _count: int) -> list[Any]:
-    """The expressions that the `with` statements of a source enter."""
+def _withs(file: str, _count: int) -> list[tuple[ast.stmt, list[ast.expr]]]:
+    """The `with` statements of a source, each with the expressions that it enters."""
     try:
         tree = ast.parse("".join(python_only(linecache.getlines(file))))
     except SyntaxError:
         return []
     withs = [node for node in ast.walk(tree) if isinstance(node, (ast.With, ast.AsyncWith))]
-    return [item.context_expr for node in withs for item in node.items]
+    return [(node, [item.context_expr for item in node.items]) for node in withs]
 
 
 def _assigned(file: str, line: int, end_line: int, column: int, end_column: int) -> str:

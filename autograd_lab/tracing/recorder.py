@@ -377,11 +377,15 @@ class Recorder:
         """An optimizer is about to change its parameters: each write is told, so this is noted only if there will be none."""
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         if parameters and all(p.grad is None for p in parameters):
-            self.notes.append(("idle", type(optimizer).__name__, len(parameters), _place(frame or _user_frame())))
+            self.notes.append(
+                ("idle", type(optimizer).__name__, len(parameters), _place(frame or _user_frame()))
+            )
 
     def mode(self, on) -> None:
         """Recording of the graph was switched on or off."""
-        self.notes.append(("mode", on, _place(_user_frame()), *switch(sys._getframe(1), _IS_OURS.__getitem__)))
+        self.notes.append(
+            ("mode", on, _place(_user_frame()), *switch(sys._getframe(1), _IS_OURS.__getitem__))
+        )
 
     def detached(self, source, out, how) -> None:
         """`out` shares the memory of `source` and has no history; `how` is "detach" or "data"."""
@@ -650,7 +654,9 @@ class Recorder:
                 if meta is not None and meta.grad is not None:
                     grad = _copy(meta.grad._data)
                     self.grads[id(meta.grad)] = meta.grad, t
-                self.notes.append(("met", t, _copy(t._data), name, t.grad_fn, wants, grad, t._box is INFERENCE))
+                self.notes.append(
+                    ("met", t, _copy(t._data), name, t.grad_fn, wants, grad, t._box is INFERENCE)
+                )
 
     def finish(self, error, frame) -> None:
         """The recording ends; find the names that assignments inside the block gave."""
@@ -762,12 +768,17 @@ def switch(frame, is_ours) -> tuple[str, str]:
     """(name of the mode, what put it on: "decorator", "checkpoint" or "") from the frames of ours that lead to a change of mode."""
     name = through = ""
     while frame is not None and is_ours(frame.f_code.co_filename):
-        switch = frame.f_locals.get("self")
-        if not name and frame.f_code.co_name in ("__init__", "__enter__", "__exit__"):
-            name = type(switch).__name__
+        if (
+            frame.f_code.co_filename.endswith(("modes.py", "grad_mode.py"))
+            or frame.f_code.co_name == "switched"
+        ):
+            name = type(frame.f_locals.get("self")).__name__
         if frame.f_code.co_name in ("call", "generate", "decorate_context", "generator_context"):
             through = through or "decorator"
-        if frame.f_code.co_filename.endswith("checkpoint.py") and frame.f_code.co_name in ("checkpoint", "checkpoint_sequential"):
+        if frame.f_code.co_filename.endswith("checkpoint.py") and frame.f_code.co_name in (
+            "checkpoint",
+            "checkpoint_sequential",
+        ):
             through = "checkpoint"
         frame = frame.f_back
     return name, through

@@ -24,7 +24,16 @@ _PASS_ON = {
     "T", "data", "detach", "numpy", "view", "view_as", "reshape", "ravel", "squeeze", "unsqueeze", "transpose", "permute", "t",
     "cpu", "contiguous", "flat", "swapaxes", "expand", "real", "mT", "grad",
 }  # fmt: skip
-_PASS_ARGUMENT = {"asarray", "asanyarray", "from_numpy", "as_tensor", "atleast_1d", "atleast_2d", "ravel", "memoryview"}
+_PASS_ARGUMENT = {
+    "asarray",
+    "asanyarray",
+    "from_numpy",
+    "as_tensor",
+    "atleast_1d",
+    "atleast_2d",
+    "ravel",
+    "memoryview",
+}
 _METHODS = {"sort", "fill", "partition", "put", "itemset", "setfield", "resize"}
 _FUNCTIONS = {"copyto", "put", "place", "putmask", "put_along_axis", "fill_diagonal", "shuffle"}
 _DEEPEST = 4
@@ -53,9 +62,9 @@ def find_write(frame: FrameType | None, array: np.ndarray, since: Any, now: Any)
     start, end = _line(since), _line(now)
     seen = 0
     if start is not None and not _is_running(start[0], frame):
-        found = _after(start[0], start[1], array)
-        if found is not None:
-            return found
+        over = _after(start[0], start[1], array)
+        if over is not None:
+            return over
     while frame is not None and seen < 20:
         code = frame.f_code
         found = list(_candidates(code, _Names(frame.f_locals, frame.f_globals), array, 0))
@@ -65,7 +74,9 @@ def find_write(frame: FrameType | None, array: np.ndarray, since: Any, now: Any)
             here = frame.f_lineno
             first = start[1] if start is not None and start[0] is code else 0
             last = 1 << 30 if now is None else end[1] if end is not None and end[0] is code else here
-            between = [c for c in found if first < c.line <= last] or [c for c in found if c.line >= last or c.line <= first]
+            between = [c for c in found if first < c.line <= last] or [
+                c for c in found if c.line >= last or c.line <= first
+            ]
             if between:
                 return _chosen(between, last)
         frame, seen = frame.f_back, seen + 1
@@ -114,7 +125,9 @@ def line_of_def(code: CodeType) -> int:
     """The line of `def`, below the decorators."""
     text = linecache.getlines(code.co_filename)
     lines = range(code.co_firstlineno, min(code.co_firstlineno + 20, len(text) + 1))
-    return next((n for n in lines if text[n - 1].lstrip().startswith(("def ", "async def "))), code.co_firstlineno)
+    return next(
+        (n for n in lines if text[n - 1].lstrip().startswith(("def ", "async def "))), code.co_firstlineno
+    )
 
 
 def backward_of(node: Any) -> Any:
@@ -129,7 +142,9 @@ def returns_nothing(function: Any) -> bool:
         return False
     text = linecache.getlines(code.co_filename)
     body = _statements(code.co_filename, len(text)).get(_start_of(code), [])
-    ends = [s for s in body if isinstance(s, ast.Raise) or (isinstance(s, ast.Return) and s.value is not None)]
+    ends = [
+        s for s in body if isinstance(s, ast.Raise) or (isinstance(s, ast.Return) and s.value is not None)
+    ]
     return bool(body) and not ends
 
 
@@ -187,7 +202,11 @@ def _candidates(
                     inside.aliases = {name for name, value in inside.local.items() if value is _ALIAS}
                     for c in _candidates(function.__code__, inside, array, depth + 1):
                         yield c._replace(line=line, maybe=maybe or c.maybe)
-            elif function is not None and any(_shows(a, names, array) for a in _arguments(call)) and not _reads(call):
+            elif (
+                function is not None
+                and any(_shows(a, names, array) for a in _arguments(call))
+                and not _reads(call)
+            ):
                 yield _Candidate(1, line, code, line, shown, maybe)
         _note_aliases(statement, names, array)
 
@@ -202,7 +221,9 @@ def _is_users(inner: CodeType, outer: CodeType) -> bool:
     )
 
 
-def _bound(function: FunctionType, receiver: Any, call: ast.Call, names: _Names, array: np.ndarray) -> dict[str, Any]:
+def _bound(
+    function: FunctionType, receiver: Any, call: ast.Call, names: _Names, array: np.ndarray
+) -> dict[str, Any]:
     """The parameters of a call of the user's function, as far as they can be looked up."""
     code = function.__code__
     parameters = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
@@ -232,12 +253,20 @@ def _writes(statement: ast.stmt, names: _Names, array: np.ndarray) -> bool:
     if isinstance(statement, ast.AugAssign):
         return _shows(statement.target, names, array)
     if isinstance(statement, ast.Assign):
-        targets = [t for target in statement.targets for t in (target.elts if isinstance(target, ast.Tuple) else [target])]
+        targets = [
+            t
+            for target in statement.targets
+            for t in (target.elts if isinstance(target, ast.Tuple) else [target])
+        ]
         if any(isinstance(t, ast.Subscript) and _shows(t.value, names, array) for t in targets):
             return True
     for call in _calls(statement):
         method = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-        if method in _METHODS and isinstance(call.func, ast.Attribute) and _shows(call.func.value, names, array):
+        if (
+            method in _METHODS
+            and isinstance(call.func, ast.Attribute)
+            and _shows(call.func.value, names, array)
+        ):
             return True
         if method in _FUNCTIONS and call.args and _shows(call.args[0], names, array):
             return True
@@ -257,7 +286,9 @@ def _note_aliases(statement: ast.stmt, names: _Names, array: np.ndarray) -> None
     if isinstance(statement, ast.Assign):
         for target in statement.targets:
             if isinstance(target, ast.Name):
-                (names.aliases.add if _shows(statement.value, names, array) else names.aliases.discard)(target.id)
+                (names.aliases.add if _shows(statement.value, names, array) else names.aliases.discard)(
+                    target.id
+                )
 
 
 def _shows(e: ast.expr, names: _Names, array: np.ndarray) -> bool:
@@ -267,13 +298,20 @@ def _shows(e: ast.expr, names: _Names, array: np.ndarray) -> bool:
     if isinstance(e, ast.Attribute):
         return _is_over(_look_up(e, names), array) or (e.attr in _PASS_ON and _shows(e.value, names, array))
     if isinstance(e, ast.Subscript):
-        return _shows(e.value, names, array) or any(_is_over(x, array) for x in _held(_look_up(e.value, names)))
+        return _shows(e.value, names, array) or any(
+            _is_over(x, array) for x in _held(_look_up(e.value, names))
+        )
     if isinstance(e, ast.Call):
         if isinstance(e.func, ast.Attribute):
             if e.func.attr in _PASS_ON and _shows(e.func.value, names, array):
                 return True
             return e.func.attr in _PASS_ARGUMENT and bool(e.args) and _shows(e.args[0], names, array)
-        return isinstance(e.func, ast.Name) and e.func.id in _PASS_ARGUMENT and bool(e.args) and _shows(e.args[0], names, array)
+        return (
+            isinstance(e.func, ast.Name)
+            and e.func.id in _PASS_ARGUMENT
+            and bool(e.args)
+            and _shows(e.args[0], names, array)
+        )
     return False
 
 
@@ -313,7 +351,11 @@ def _attribute(owner: Any, name: str) -> Any:
         if found is not None:
             return found
     found = inspect.getattr_static(owner, name, None)
-    return found if isinstance(found, (FunctionType, staticmethod, classmethod)) or inspect.isroutine(found) else None
+    return (
+        found
+        if isinstance(found, (FunctionType, staticmethod, classmethod)) or inspect.isroutine(found)
+        else None
+    )
 
 
 def _called(e: ast.expr, names: _Names) -> tuple[Any, Any]:
@@ -338,7 +380,9 @@ def _arguments(call: ast.Call) -> list[ast.expr]:
 
 def _calls(statement: ast.stmt) -> Iterator[ast.Call]:
     """The calls in a statement, without those of the statements inside it."""
-    stack: list[ast.AST] = [child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)]
+    stack: list[ast.AST] = [
+        child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)
+    ]
     while stack:
         node = stack.pop()
         if isinstance(node, ast.Call):
@@ -361,8 +405,18 @@ def _start_of(code: CodeType) -> int:
 @lru_cache(maxsize=100)
 def _conditional(file: str, count: int) -> set[tuple[str, int]]:
     """The statements that may not have run: those in a branch, by (file, line)."""
-    branches = [s for ss in _statements(file, count).values() for s in ss if isinstance(s, (ast.If, ast.Try, ast.Match))]
-    return {(file, s.lineno) for branch in branches for s in ast.walk(branch) if isinstance(s, ast.stmt) and s is not branch}
+    branches = [
+        s
+        for ss in _statements(file, count).values()
+        for s in ss
+        if isinstance(s, (ast.If, ast.Try, ast.Match))
+    ]
+    return {
+        (file, s.lineno)
+        for branch in branches
+        for s in ast.walk(branch)
+        if isinstance(s, ast.stmt) and s is not branch
+    }
 
 
 @lru_cache(maxsize=100)

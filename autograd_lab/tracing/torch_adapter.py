@@ -223,7 +223,10 @@ class TorchRecorder(Recorder):
         )
         self.wrapped = [
             (owner, name, owner.__dict__[name])
-            for owner, names in ((torch.nn.Parameter, ["__new__"]), (torch.inference_mode, ["__enter__", "__exit__"]))
+            for owner, names in (
+                (torch.nn.Parameter, ["__new__"]),
+                (torch.inference_mode, ["__enter__", "__exit__"]),
+            )
             for name in names
         ]
         torch.nn.Parameter.__new__ = staticmethod(self._new_parameter(torch.nn.Parameter.__new__))
@@ -257,7 +260,9 @@ class TorchRecorder(Recorder):
             data = args[0] if args else kwargs.get("data")
             if isinstance(data, torch.Tensor) and not self.busy and _LAST.torch is self:
                 maker = sys._getframe(1)
-                if maker.f_code.co_name == "__deepcopy__" and isinstance(maker.f_locals.get("self"), torch.Tensor):
+                if maker.f_code.co_name == "__deepcopy__" and isinstance(
+                    maker.f_locals.get("self"), torch.Tensor
+                ):
                     self.remade(maker.f_locals["self"], out, "deepcopy")
                 else:
                     self.remade(data, out, "Parameter")
@@ -266,12 +271,13 @@ class TorchRecorder(Recorder):
         return make
 
     def _switching(self, method):
-        """`inference_mode` switches without a word to function modes."""
+        """The method of `inference_mode` that tells what it does: function modes are not told."""
+        recorder = self
 
-        def switched(this, *args):
-            result = method(this, *args)
-            if not self.busy and _LAST.torch is self:
-                self.mode(torch.is_grad_enabled())
+        def switched(self, *args):
+            result = method(self, *args)
+            if not recorder.busy and _LAST.torch is recorder:
+                recorder.mode(torch.is_grad_enabled())
             return result
 
         return switched
@@ -700,7 +706,9 @@ class TorchRecorder(Recorder):
             grad = t.grad if t.requires_grad and t.is_leaf else None
             if grad is not None:
                 self.grads[id(grad)] = grad, t
-            outside = _is_ordinary(t) and not t.untyped_storage().resizable()  # from_numpy() made it, or numpy() was called
+            outside = (
+                _is_ordinary(t) and not t.untyped_storage().resizable()
+            )  # from_numpy() made it, or numpy() was called
             self.notes.append((
                 "met", t, encode_tensor(t), name, t.grad_fn, t.requires_grad, encode_tensor(grad), t.is_inference(),
             ))  # fmt: skip

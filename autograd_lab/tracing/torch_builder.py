@@ -220,7 +220,9 @@ def encode_tensor(t) -> Record | None:
     data = data.resolve_conj().resolve_neg().cpu()
     if data.is_complex():
         data = torch.view_as_real(data)  # JSON knows no complex numbers: pairs along a last dim
-    data = data.float() if data.dtype is torch.bfloat16 else data.clone()  # else numpy() would make its memory one of fixed size
+    data = (
+        data.float() if data.dtype is torch.bfloat16 else data.clone()
+    )  # else numpy() would make its memory one of fixed size
     record = encode(data.numpy())
     record["dtype"] = str(t.dtype).removeprefix("torch.")
     return record

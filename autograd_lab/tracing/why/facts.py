@@ -91,8 +91,9 @@ class Facts:
             elif kind == "flag":
                 self.flags[e["t"]].append((k, e["requires_grad"], e.get("how", "")))
             elif kind in ("accumulate", "retain", "grad"):
-                if kind != "grad" or e["v"] is None or e["v"] != self.grad_now(e["t"]):
-                    self.grads[e["t"]].append(k)  # and not what changed nothing, such as clipping with a high limit
+                nothing = kind == "grad" and e["v"] is not None and e["v"] == self.grad_now(e["t"])
+                if not nothing:  # such as clipping with a limit that was not reached
+                    self.grads[e["t"]].append(k)
             for a in self.inputs(e):
                 self.uses[a].append(k)
 

@@ -46,7 +46,7 @@ def failure(q: Question) -> Why | None:
                 fix="keep the tensor for backward(), and use .item() only to print or log.",
                 k=read,
             )
-    if "Inference tensors cannot be saved" in text or "inference tensor" in text.lower() and "outside InferenceMode" in text:
+    if "Inference tensors cannot be saved" in text or "outside InferenceMode" in text:
         return inference_tensor(q, k)
     if "incompatible with .grad()" in text and "use_reentrant" in text:
         return reentrant(q, k)

@@ -11,14 +11,7 @@ from .writes import not_given, steps
 
 def number(q: Question) -> Why:
     """How `.grad` came to be what it is."""
-    return (
-        _edited(q)
-        or _stale(q)
-        or _accumulated(q)
-        or _hooked(q)
-        or _no_optimizer(q)
-        or _computed(q)
-    )
+    return _edited(q) or _stale(q) or _accumulated(q) or _hooked(q) or _no_optimizer(q) or _computed(q)
 
 
 def _run_at(q: Question, k: int) -> Pass | None:

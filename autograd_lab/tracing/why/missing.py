@@ -50,7 +50,7 @@ def _cleared(q: Question, changes: list[int]) -> Why:
     )
     return q.answer(
         "cleared",
-        f"{facts.statement(k)} set {q.name}.grad to None after the backward pass.{value}",
+        f"{q.name}.grad was set to None by {by} after the backward pass, in {facts.statement(k)}.{value}",
         lines=lines + facts.at(k, f"{by} clears it"),
         fix="look at .grad between backward() and the line that clears it"
         + ("; an optimizer's step() belongs there as well." if how == "zero_grad" else "."),
@@ -345,7 +345,11 @@ def cut_words(q: Question, hop: Hop) -> str:
     op = (facts.trace.nodes[e["n"]]["op"] if e.get("n") is not None else e.get("op", "")).strip("_")
     dtype = facts.trace.tensors[hop.b]["dtype"]
     kind = "a choice" if facts.floating(hop.b) else f"{dtype} numbers" if dtype != "bool" else "yes or no"
-    off = facts.quoted(e.get("checkpoint")) if hop.cut == "reentrant-checkpoint" else facts.statement(facts.off_at(hop.k))
+    off = (
+        facts.quoted(e.get("checkpoint"))
+        if hop.cut == "reentrant-checkpoint"
+        else facts.statement(facts.off_at(hop.k))
+    )
     return _CUT[hop.cut].format(
         a=facts.name(hop.a), b=facts.name(hop.b), op=op, kind=kind, off=off, line=facts.statement(hop.k)
     )
@@ -388,7 +392,10 @@ def cut_lines(q: Question, hop: Hop) -> list[Line]:
     """The line of a cut, and the one that switched recording off or where the number came back."""
     lines = q.facts.at(hop.k, _HERE[hop.cut])
     if hop.cut == "reentrant-checkpoint":
-        lines = q.facts.line(q.facts.events[hop.k]["checkpoint"], "no input of the checkpoint requires grad") + lines
+        lines = (
+            q.facts.line(q.facts.events[hop.k]["checkpoint"], "no input of the checkpoint requires grad")
+            + lines
+        )
     if hop.cut in ("no-grad", "inference-mode", "grad-left-off"):
         lines = q.facts.switched_off(hop.k) + lines
     if hop.also is not None:

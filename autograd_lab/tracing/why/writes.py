@@ -100,9 +100,9 @@ def _writer(q: Question, k: int) -> str:
 
 
 _HOW = {
-    "data": "changed {x} through .data",
-    "numpy": "changed {x}, whose memory a NumPy array shares,",
-    "data =": "gave {x} other numbers",
+    "data": "changed it through .data",
+    "numpy": "changed it, for a NumPy array shares its memory",
+    "data =": "gave it other numbers",
 }
 _CAUSE = {"data": "data-write", "numpy": "numpy-write", "data =": "data-replaced"}
 
@@ -110,7 +110,6 @@ _CAUSE = {"data": "data-write", "numpy": "numpy-write", "data =": "data-replaced
 def _changed(q: Question, run: Pass, n: int, t: int, write: Write) -> Why:
     facts = q.facts
     label, x = facts.words.nodes[n], _called(q, t)
-    how = _HOW[write.by].format(x=x)
     fixes = {
         "data": "move this line behind backward(). Should the change be part of the computation? Then compute a new tensor "
         "instead of writing through .data.",
@@ -120,7 +119,7 @@ def _changed(q: Question, run: Pass, n: int, t: int, write: Write) -> Why:
     }
     return q.answer(
         _CAUSE[write.by],
-        f"{_writer(q, write.k)} {how} after {label} had saved it, and nobody counts that: the pass used the new numbers"
+        f"{label} had saved {x} when {_writer(q, write.k)} {_HOW[write.by]}, and nobody counts that: the pass used the new numbers"
         f"{_numbers(q, t, write)}.",
         f"So the gradient of {q.name} is wrong, without an error.",
         lines=facts.made(n, f"{x} is saved here")
@@ -132,7 +131,7 @@ def _changed(q: Question, run: Pass, n: int, t: int, write: Write) -> Why:
 
 
 def _numbers(q: Question, t: int, write: Write) -> str:
-    """", [2, 4] where the forward pass had [1, 2]", if both are known."""
+    """ ", [2, 4] where the forward pass had [1, 2]", if both are known."""
     facts = q.facts
     before, after = facts.trace.tensors[t]["value"], facts.events[write.k].get("v")
     values = facts.trace.values
@@ -185,7 +184,8 @@ def _before_use(q: Question, run: Pass, writes: list[Write], on_the_way: set[int
             return q.answer(
                 "numpy-write",
                 f"{_writer(q, write.k)} changed {_called(q, t)}, whose memory a NumPy array shares: it is {facts.say(e['v'])} since then.",
-                lines=facts.at(write.k, f"{_called(q, t)} is changed here, unnoticed") + facts.made(min(used), "used here"),
+                lines=facts.at(write.k, f"{_called(q, t)} is changed here, unnoticed")
+                + facts.made(min(used), "used here"),
                 fix=f"is {_called(q, t)} meant to change with the array? If not, give the array numbers of its own: .numpy().copy().",
                 k=write.k,
             )
@@ -221,7 +221,9 @@ def not_given(q: Question, runs: list[Pass], added: list[int]) -> Why | None:
     """Several passes were added up although zero_grad was called: on something that does not have the tensor."""
     facts = q.facts
     between = range(runs[0].start, runs[-1].end)
-    clears = [k for k in between if facts.events[k]["k"] == "grad" and facts.events[k].get("how") == "zero_grad"]
+    clears = [
+        k for k in between if facts.events[k]["k"] == "grad" and facts.events[k].get("how") == "zero_grad"
+    ]
     idle = [k for k in between if facts.events[k]["k"] == "idle"]
     if not clears and not idle:
         return None

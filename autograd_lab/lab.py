@@ -46,7 +46,7 @@ def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> Why:
     Without a recording that knows the tensor, the tensors themselves are asked: that gives a cause, but no lines. Raises KeyError
     for a name that is not in the trace, TypeError for what is no tensor.
     """
-    from .tracing.why.live import absent, live_why
+    from .tracing.why.live import absent, live_why, outside
 
     if trace is not None:
         return trace.why(x, loss)
@@ -62,6 +62,8 @@ def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> Why:
     name = name_in(sys._getframe(1), x)
     if last is not None and last.up_to_date(x, loss):
         return last.why(x, loss, name)
+    if last is not None and loss is None and (found := outside(last, x, name)) is not None:
+        return found
     return (absent(last, x, name) if last is not None and loss is None else None) or live_why(x, loss, name)
 
 

@@ -25,6 +25,35 @@ def line_of(code: CodeType, instruction: int) -> tuple[int, str]:
     return line, _assigned(code.co_filename, line, end_line, column, end_column)
 
 
+def is_in_with(code: CodeType, instruction: int) -> bool:
+    """Whether the instruction is the entering of a `with`, or part of what that enters: `no_grad()` in `with torch.no_grad():`."""
+    line, end_line, column, end_column = list(code.co_positions())[instruction // 2]
+    if line is None or column is None or end_line is None or end_column is None:
+        return True  # nothing is known: the usual case is taken
+    begin, end = (line, column), (end_line, end_column)
+    for node, entered in _withs(code.co_filename, len(linecache.getlines(code.co_filename))):
+        if (begin, end) == _range(node) or any(
+            _range(e)[0] <= begin and end <= _range(e)[1] for e in entered
+        ):
+            return True
+    return False
+
+
+def _range(node: Any) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+
+
+@lru_cache(maxsize=100)
+def _withs(file: str, _count: int) -> list[tuple[ast.stmt, list[ast.expr]]]:
+    """The `with` statements of a source, each with the expressions that it enters."""
+    try:
+        tree = ast.parse("".join(python_only(linecache.getlines(file))))
+    except SyntaxError:
+        return []
+    withs = [node for node in ast.walk(tree) if isinstance(node, (ast.With, ast.AsyncWith))]
+    return [(node, [item.context_expr for item in node.items]) for node in withs]
+
+
 def _assigned(file: str, line: int, end_line: int, column: int, end_column: int) -> str:
     for target, value in _assignments(file, len(linecache.getlines(file))).get(line, ()):
         if (value.lineno, value.end_lineno, value.col_offset, value.end_col_offset) == (
@@ -41,7 +70,7 @@ def _assigned(file: str, line: int, end_line: int, column: int, end_column: int)
 def _assignments(file: str, _count: int) -> dict[int, list[tuple[str, ast.expr]]]:
     """Every `name = expression` of a source, by the line the expression begins on."""
     try:
-        tree = ast.parse("".join(_python_only(linecache.getlines(file))))
+        tree = ast.parse("".join(python_only(linecache.getlines(file))))
     except SyntaxError:
         return {}
     found: dict[int, list[tuple[str, ast.expr]]] = {}
@@ -53,7 +82,7 @@ def _assignments(file: str, _count: int) -> dict[int, list[tuple[str, ast.expr]]
     return found
 
 
-def _python_only(lines: list[str]) -> list[str]:
+def python_only(lines: list[str]) -> list[str]:
     """The lines with magics and shell escapes blanked, so that a cell parses."""
     return ["\n" if line.lstrip()[:1] in ("%", "!") else line for line in lines]
 

@@ -7,33 +7,42 @@ While the program runs, notes are only appended: who called, and copies of numbe
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import os
 import sys
 import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.node import AccumulateGrad
-from ..autograd.variable import Variable
+from ..autograd.variable import INFERENCE, Variable
 from ..compiler.compiled import CompiledFunctionBackward, UsedUp
 from ..compiler.opened import backward_lines, forward_lines, kept_values
 from .builder import Builder, encode
 from .names import name_in
+from .shared import Shared, owner_of
+from .statements import backward_of, instruction_at, loaded_names, named_on_line
 from .trace import Trace
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
+PASSED_THROUGH = copy.__file__, contextlib.__file__
+"""Files of Python's own between the user's line and ours: `copy.deepcopy(model)`, `stack.enter_context(no_grad())`."""
 
 
 class _Ours(dict[str, bool]):
     """{file: whether it is one of this package}; asked for several frames of every operation, so the answers are kept."""
 
     def __missing__(self, file: str) -> bool:
-        ours = self[file] = file.startswith(_PACKAGE)
+        ours = self[file] = file.startswith(_PACKAGE) or file in PASSED_THROUGH
         return ours
 
 
@@ -176,6 +185,10 @@ class Recording(Trace):
         """Whether the tensor object was met in the recording."""
         return self._recorder.number_of(tensor) is not None
 
+    def grad_of(self, tensor: Any) -> Any:
+        """`.grad` of a tensor object as it is now, as a trace keeps values."""
+        return self._recorder._grad_of(tensor)
+
     def find_names(self, namespace: dict[str, Any]) -> None:
         """Name tensors after the variables of a namespace that the block itself does not see."""
         self._recorder.find_names(namespace)
@@ -207,7 +220,7 @@ class Recording(Trace):
 class Recorder:
     """The notes of one recording: a list of (name of a Builder method, its arguments)."""
 
-    internal: tuple[str, ...] = (_PACKAGE,)  # frames of these files are not the user's
+    internal: tuple[str, ...] = (_PACKAGE, *PASSED_THROUGH)  # frames of these files are not the user's
     builder: type[Builder] = Builder
 
     def __init__(self, title: str, names: dict[str, Any]):
@@ -218,6 +231,7 @@ class Recorder:
         self.grads: dict[
             int, tuple[Any, Any]
         ] = {}  # id of a `.grad` -> (it, its tensor); kept for the same reason
+        self.aliases: dict[int, Any] = {}  # id of a `.grad.data` -> the tensor whose gradient it shows
         self.failure: BaseException | None = None
         self.call: FrameType | None = (
             None  # the frame of ours that the user's line called last: one function of ours may do several operations
@@ -226,6 +240,9 @@ class Recorder:
         self.frame: FrameType | None = None  # the innermost call of the user's code at the last operation
         self.frames: dict[int, tuple[FrameType, int]] = {}  # kept and numbered while the recording runs
         self.running = True
+        self.shared_memory = Shared(self._array_of)
+        self.memory = self.shared_memory.memory  # empty until NumPy shares memory with a tensor
+        self.remakes: list[Any] = []  # leaves made of other tensors' numbers; kept until they are met
         self._lists: dict[str, Any] | None = None
         self._numbers: dict[
             int, tuple[Any, int]
@@ -239,6 +256,8 @@ class Recorder:
         if frame is not self.frame:
             self._moved(frame)
         before, self.call = self.call, call
+        if self.memory:
+            self._look(inputs, frame)
         met = self.met
         for t in inputs:
             if id(t) not in met:
@@ -265,7 +284,10 @@ class Recorder:
             None if frame is None else (frame.f_code, frame.f_lasti), "" if THREAD.state.grad else self._mode(),
             call is before and call is not None, self.frames.get(id(call), _NOBODY)[1], wanted,
         ))  # fmt: skip
-        if node is not None and node.kind != "op" and isinstance(node, CompiledFunctionBackward):
+        if node is not None and node.kind != "op":
+            if not isinstance(node, CompiledFunctionBackward):
+                self._on_ctx(node, frame)
+                return
             if isinstance(node, UsedUp):
                 return
             lines = forward_lines(node, [t._data for t in inputs])
@@ -304,19 +326,34 @@ class Recorder:
             del chain[1:]
         self.notes.append(("moved", tuple(chain[::-1])))
 
-    def _mode(self) -> str:
-        """What switched recording of the graph off, or ''."""
-        state = THREAD.state
-        return "inference_mode" if state.inference else "" if state.grad else "no_grad"
+    def _mode(self) -> Any:
+        """What switched recording of the graph off, or ''; for no_grad also where a checkpoint that did it was called, or None."""
+        if THREAD.state.inference:
+            return "inference_mode"
+        return "no_grad", self._checkpoint(sys._getframe(2))
+
+    def _checkpoint(self, frame) -> Any:
+        """The place at which the user called the checkpoint that is running its function, or None."""
+        while frame is not None and frame is not self.base:
+            if frame.f_code.co_name == "checkpoint" and frame.f_code.co_filename.endswith("checkpoint.py"):
+                while frame is not None and frame.f_code.co_filename.startswith(self.internal):
+                    frame = frame.f_back
+                return _place(frame)
+            frame = frame.f_back
+        return None
 
     def writing(self, target) -> None:
         """A tensor is about to be written: if it has not been met, its value must be seen now."""
+        if self.memory:
+            self._look((target,), _user_frame())
         if id(target) not in self.grads and id(target) not in self.met:
             self._meet((target,), _user_frame())
 
     def written(self, rule, inputs, target, node, name, args=()) -> None:
         """A tensor was written in place by the operation `name`."""
-        owner = self.grads.get(id(target), (None, None))[1]
+        if self.memory:
+            self.shared_memory.written(target, _place(_user_frame()))
+        owner = self._whose_gradient(target)
         if owner is not None:
             self.grad_set(owner, name)
             if id(target) not in self.met:
@@ -336,12 +373,19 @@ class Recorder:
             None if frame is None else (frame.f_code, frame.f_lasti), _small_base(target),
         ))  # fmt: skip
 
-    def stepped(self, optimizer) -> None:
-        """An optimizer is about to change its parameters: each write is told."""
+    def stepped(self, optimizer, frame=None) -> None:
+        """An optimizer is about to change its parameters: each write is told, so this is noted only if there will be none."""
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        if parameters and all(p.grad is None for p in parameters):
+            self.notes.append(
+                ("idle", type(optimizer).__name__, len(parameters), _place(frame or _user_frame()))
+            )
 
     def mode(self, on) -> None:
         """Recording of the graph was switched on or off."""
-        self.notes.append(("mode", on, _place(_user_frame())))
+        self.notes.append(
+            ("mode", on, _place(_user_frame()), *switch(sys._getframe(1), _IS_OURS.__getitem__))
+        )
 
     def detached(self, source, out, how) -> None:
         """`out` shares the memory of `source` and has no history; `how` is "detach" or "data"."""
@@ -350,6 +394,9 @@ class Recorder:
             self._moved(frame)
         self._meet((source,), frame)
         self.met[id(out)] = out
+        owner = self._whose_gradient(source)
+        if owner is not None:
+            self.aliases[id(out)] = owner
         self.notes.append(("detached", source, out, _copy(out._data), how, _place(frame)))
 
     def copied(self, data, out) -> None:
@@ -363,11 +410,28 @@ class Recorder:
 
     def read(self, t, how) -> None:
         """The numbers of `t` left the graph, through the method `how`. Tensors nobody has met are none of our business."""
+        if how == "numpy":
+            self.shared(t)
         if id(t) in self.met:
             self.notes.append(("read", t, _copy(t._data), how, _place(_user_frame())))
 
     def looked(self, t, how) -> None:
         """A tensor was asked for a truth value or a number: the program may go on differently, the graph does not."""
+
+    def shared(self, t) -> None:
+        """The memory of `t` is that of a NumPy array, too: from here on it may be written without a word."""
+        frame = _user_frame()
+        if self.memory:
+            self._look((t,), frame)
+        self.shared_memory.add(t, _place(frame))
+
+    def remade(self, source, out, how) -> None:
+        """The leaf `out` was made of the numbers of `source`: `how` is "Parameter", which shares memory, or "deepcopy"."""
+        if source.requires_grad:
+            frame = _user_frame()
+            self._meet((source,), frame)
+            self.remakes.append(out)  # it is met, and named, when it is used
+            self.notes.append(("detached", source, out, _copy(out._data), how, _place(frame)))
 
     def moving(self, target, name, inputs, args, data) -> None:
         """A running statistic is about to be overwritten by the kernel `name`: no operation, and no write that is counted."""
@@ -403,6 +467,8 @@ class Recorder:
         grad = t._meta.grad
         if grad is not None:
             self.grads[id(grad)] = grad, t
+            if self.memory:
+                self.shared_memory.written(grad, _place(frame))
         self.notes.append(("grad_set", t, None if grad is None else _copy(grad._data), how, _place(frame)))
 
     def asked(self, outputs, inputs) -> None:
@@ -427,6 +493,8 @@ class Recorder:
 
     def pass_started(self, run, roots, call) -> None:
         """A backward pass is about to begin; its dependencies are counted."""
+        if self.memory:
+            self._look(self.shared_memory.latest(), _user_frame())
         self.notes.append(("pass_started", run, roots, dict(run.deps), call, _place(_user_frame())))
 
     def delivered(self, run, sender, i, fn, nr, g, old, total) -> None:
@@ -458,6 +526,8 @@ class Recorder:
                     self._meet((leaf,), None)
                 grad = leaf._meta.grad
                 self.grads[id(grad)] = grad, leaf
+                if self.memory:
+                    self.shared_memory.written(grad, None)
                 self.notes.append(("accumulated", node, slots[0], _copy(grad._data)))
         else:
             if run.needed is not None:  # what nobody asked for is not sent, nor computed by PyTorch
@@ -517,6 +587,52 @@ class Recorder:
         if extras:
             self._meet(inputs[-extras:], None)
 
+    def _look(self, tensors, frame, last=False) -> None:
+        """Note what NumPy has written into the memory of some tensors since the recorder looked at it last.
+
+        last   whether the program is over, so that any line may have done it
+        """
+        shared, place = self.shared_memory, _place(frame)
+        for key, found, since in shared.changes(tensors, None if last else place, frame):
+            where, sure = place, False
+            if found is not None:
+                where, sure = (found.code, instruction_at(found.code, found.line)), found.only
+            owners = {}
+            for t in shared.over(key, chain(self.met.values(), [grad for grad, _ in self.grads.values()])):
+                owner = self._whose_gradient(t)
+                if owner is None:
+                    self.notes.append(("unnoticed", t, self._numbers_of(t), sure, where, since, place))
+                elif id(owner) not in owners:
+                    owners[id(owner)] = owner
+                    self.notes.append(("grad_set", owner, self._numbers_of(owner.grad), "NumPy", where))
+
+    def _whose_gradient(self, t) -> Any:
+        """The tensor whose `.grad` this is, or is a view or another name of; None for all others."""
+        meta = t._meta
+        base = None if meta is None else meta.base
+        for known in (t,) if base is None else (t, base):
+            if id(known) in self.grads:
+                return self.grads[id(known)][1]
+            if id(known) in self.aliases:
+                return self.aliases[id(known)]
+        return None
+
+    def _array_of(self, t) -> Any:
+        """The array that owns the memory of `t`; None for a number without memory of its own."""
+        data = t._data if isinstance(t, Variable) else None
+        return owner_of(data) if isinstance(data, np.ndarray) else None
+
+    def _numbers_of(self, t) -> Any:
+        """What `t` holds, as notes have it."""
+        return _copy(t._data)
+
+    def _on_ctx(self, node, frame) -> None:
+        """Note the tensors that the forward of a custom Function keeps as attributes of ctx, and that its backward reads."""
+        kept = [(name, t, t._version) for name, t in on_ctx(node, Variable) if not t.is_inference()]
+        if kept:
+            self._meet([t for _, t, _ in kept], frame)
+            self.notes.append(("kept_on_ctx", node, kept))
+
     def _meet(self, tensors, frame, numbers=False) -> None:
         """Note a tensor that is used for the first time: its value, and its name while that can still be found.
 
@@ -534,16 +650,38 @@ class Recorder:
                     name = f"{t._data:g}"
                 if meta is not None and meta.base is not None:
                     self._meet((meta.base,), frame)
-                self.notes.append(("met", t, _copy(t._data), name, t.grad_fn, wants))
+                grad = None
+                if meta is not None and meta.grad is not None:
+                    grad = _copy(meta.grad._data)
+                    self.grads[id(meta.grad)] = meta.grad, t
+                self.notes.append(
+                    ("met", t, _copy(t._data), name, t.grad_fn, wants, grad, t._box is INFERENCE)
+                )
 
     def finish(self, error, frame) -> None:
         """The recording ends; find the names that assignments inside the block gave."""
+        if self.memory:
+            self._look(self.shared_memory.all(), frame, last=True)
+        if error is not None:
+            self._meet_operands_of(error)
         self.running = False
         self.call = self.base = self.frame = None
         self.frames.clear()
         if error is not None and self.failure is not error and isinstance(error, Exception):
             self.notes.append(("failed", type(error).__name__, str(error), _place_of(error, self.internal)))
         self.find_names(frame.f_locals, frame.f_globals)
+
+    def _meet_operands_of(self, error) -> None:
+        """Meet the tensors named on the user's line at which the program stopped: the operation that failed was not noted."""
+        stopped, here = None, error.__traceback__
+        while here is not None:
+            if not here.tb_frame.f_code.co_filename.startswith(self.internal):
+                stopped = here
+            here = here.tb_next
+        if stopped is not None:
+            self._meet(named_on_line(stopped.tb_frame, stopped.tb_lineno, self.tensor_type), stopped.tb_frame)
+
+    tensor_type: type = Variable
 
     def find_names(self, *namespaces) -> None:
         """Tensors without a name get the one they have in the first of these namespaces."""
@@ -568,6 +706,8 @@ class Recorder:
             self._numbers = {i: (weakref.ref(met[i]), t) for i, t in builder.tensor_ids.items() if i in met}
             self.notes = []
             self.met, self.grads = {}, {}
+            self.shared_memory, self.remakes = Shared(self._array_of), []
+            self.memory = self.shared_memory.memory
         return self._lists
 
     def number_of(self, tensor) -> int | None:
@@ -601,6 +741,8 @@ class Recorder:
 
     def so_far(self, frame) -> tuple[Trace, dict[int, int]]:
         """The trace up to now of a recording that is running, and the numbers of its tensors by id."""
+        if self.memory:
+            self._look(self.shared_memory.all(), frame)
         self.find_names(frame.f_locals, frame.f_globals)
         builder = self.builder(self.given, self.grads)
         return Trace(self.title, **builder.build(self.notes)), builder.tensor_ids
@@ -620,6 +762,33 @@ def _user_call():
     while frame is not None and _IS_OURS[frame.f_code.co_filename]:
         call, frame = frame, frame.f_back
     return frame, call
+
+
+def switch(frame, is_ours) -> tuple[str, str]:
+    """(name of the mode, what put it on: "decorator", "checkpoint" or "") from the frames of ours that lead to a change of mode."""
+    name = through = ""
+    while frame is not None and is_ours(frame.f_code.co_filename):
+        if (
+            frame.f_code.co_filename.endswith(("modes.py", "grad_mode.py"))
+            or frame.f_code.co_name == "switched"
+        ):
+            name = type(frame.f_locals.get("self")).__name__
+        if frame.f_code.co_name in ("call", "generate", "decorate_context", "generator_context"):
+            through = through or "decorator"
+        if frame.f_code.co_filename.endswith("checkpoint.py") and frame.f_code.co_name in (
+            "checkpoint",
+            "checkpoint_sequential",
+        ):
+            through = "checkpoint"
+        frame = frame.f_back
+    return name, through
+
+
+def on_ctx(node, kind) -> list[tuple[str, Any]]:
+    """The attributes of a custom Function's ctx that are tensors and that its backward speaks of."""
+    kept = [(name, t) for name, t in vars(node).items() if isinstance(t, kind)]
+    spoken = loaded_names(backward_of(node)) if kept else set()
+    return [(name, t) for name, t in kept if name in spoken]
 
 
 def _tensors_in(data) -> list[Any]:

@@ -4,6 +4,7 @@ import ast
 import contextlib
 import inspect
 import linecache
+import re
 import warnings
 from pathlib import Path
 
@@ -1209,14 +1210,20 @@ def test_a_gradient_without_a_recording(g, state):
 
 
 def test_every_cause_has_a_test():
-    """Each cause of the catalog is asserted by a call of `check` above, or by a case without recording."""
+    """Each cause of the catalog is asserted by a call of `check` above, by a case without recording, or in the bank of mistakes."""
     tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
     calls = [
         n
         for n in ast.walk(tree)
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "check"
     ]
-    named = {call.args[1].value for call in calls} | set(LIVE)
+    programs = Path(__file__).parents[1] / "mistakes" / "programs"
+    bank = " ".join(path.read_text("utf-8") for path in programs.glob("*.py"))
+    named = (
+        {call.args[1].value for call in calls}
+        | set(LIVE)
+        | set(re.findall(r"^# %% [\w-]+ \| ([\w-]+) \|", bank, re.M))
+    )
     assert set(CAUSES) == named, f"without a test: {sorted(set(CAUSES) - named)}"
 
 

@@ -8,6 +8,7 @@ missing.py   .grad is None
 wild.py      .grad is nan or inf
 zeros.py     .grad is zero
 history.py   .grad is a number: accumulated, stale, edited, as computed
+writes.py    something was written over unnoticed: a saved value, .grad, what ctx keeps
 live.py      without a recording: what the tensors themselves can tell
 """
 
@@ -23,6 +24,7 @@ from .history import number
 from .missing import missing
 from .question import Question
 from .wild import wild
+from .writes import cleared_by_hook, overwritten
 from .zeros import zero
 
 __all__ = ["CAUSES", "Line", "Why", "why"]
@@ -41,6 +43,9 @@ def why(trace: Trace, tensor: Any, loss: Any = None, name: str = "") -> Why:
     stopped = failure(q)
     if stopped is not None:
         return stopped
+    written = cleared_by_hook(q) or overwritten(q)
+    if written is not None:
+        return written
     v = q.facts.grad_now(q.t)
     if v is None:
         return missing(q)

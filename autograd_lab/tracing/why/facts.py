@@ -17,6 +17,7 @@ from .answer import Line
 from .source import Source
 
 #: Which cause an event of a kind is, if it ends a path of gradients.
+_MADE_BY = {"data": "data", "Parameter": "parameter-copy", "deepcopy": "deep-copy"}
 _MODES = {"no_grad": "no-grad", "inference_mode": "inference-mode", "copy": "copied"}
 
 
@@ -91,7 +92,9 @@ class Facts:
             elif kind == "flag":
                 self.flags[e["t"]].append((k, e["requires_grad"], e.get("how", "")))
             elif kind in ("accumulate", "retain", "grad"):
-                self.grads[e["t"]].append(k)
+                nothing = kind == "grad" and e["v"] is not None and e["v"] == self.grad_now(e["t"])
+                if not nothing:  # such as clipping with a limit that was not reached
+                    self.grads[e["t"]].append(k)
             for a in self.inputs(e):
                 self.uses[a].append(k)
 
@@ -181,12 +184,22 @@ class Facts:
         found: int | None = e["new"] if e["k"] == "accumulate" else e["v"]
         return found
 
-    def memory(self, t: int) -> set[int]:
-        """The tensors that share the memory of t and its version: views, bases, what detach() gave."""
-        return self._memory[t]
+    def memory(self, t: int, uncounted: bool = False) -> set[int]:
+        """The tensors that share the memory of t and its version: views, bases, what detach() gave.
+
+        uncounted   those that share the memory alone, too: what .data gave
+        """
+        return self._all_memory[t] if uncounted else self._memory[t]
 
     @cached_property
     def _memory(self) -> list[set[int]]:
+        return self._groups(("detach", "Parameter"))
+
+    @cached_property
+    def _all_memory(self) -> list[set[int]]:
+        return self._groups(("detach", "Parameter", "data"))
+
+    def _groups(self, kinds: tuple[str, ...]) -> list[set[int]]:
         root = list(range(len(self.trace.tensors)))
 
         def find(t: int) -> int:
@@ -198,7 +211,7 @@ class Facts:
             if tensor.get("base") is not None:
                 root[find(t)] = find(tensor["base"])
         for e in self.events:
-            if e["k"] == "detach" and e.get("how", "detach") == "detach":
+            if e["k"] == "detach" and e.get("how", "detach") in kinds:
                 root[find(e["t"])] = find(e["from"])
         groups: dict[int, set[int]] = defaultdict(set)
         for t in range(len(root)):
@@ -285,13 +298,41 @@ class Facts:
         op = self.events[k]["op"]
         return not op.endswith(("_", "=")) or re.search(r"\.step\(", self.text(k)) is not None
 
+    def statement(self, k: int | None) -> str:
+        """The line of an event, quoted."""
+        return _quoted(self.at(k))
+
+    def quoted(self, src: list[int] | None) -> str:
+        """The line of a place, quoted."""
+        return _quoted(self.line(src))
+
+    def mentions(self, text: str, t: int) -> bool:
+        """Whether a line speaks of a tensor by its name."""
+        return re.search(rf"(?<![\w.]){re.escape(self.name(t))}\b", text) is not None
+
+    def off_at(self, k: int) -> int | None:
+        """The event that switched recording off before event k, if none has switched it on again."""
+        off = next((at for at in reversed(range(k)) if self.events[at]["k"] == "mode"), None)
+        return off if off is not None and not self.events[off]["grad"] else None
+
     def switched_off(self, k: int) -> list[Line]:
         """The line at which recording was switched off before event k."""
-        off = None
-        for at in range(k):
-            if self.events[at]["k"] == "mode":
-                off = at
-        return self.at(off, "recording is off from here on")
+        return self.at(self.off_at(k), "recording is off from here on")
+
+    def _off(self, k: int, mode: str) -> str:
+        """What kept event k from being recorded: its own `with` block, or something that should have ended before."""
+        off = self.off_at(k)
+        e = self.events[off] if off is not None else {}
+        if off is None and self.events[k].get("checkpoint"):
+            return "reentrant-checkpoint"
+        if e.get("by") == "call":
+            return "grad-left-off"
+        if e.get("by") == "with" and e.get("generator"):
+            src, here = e.get("src"), self.events[k].get("src")
+            first, last = e["generator"]
+            if src and here and (src[0] != here[0] or not first <= here[1] <= last):
+                return "grad-left-off"
+        return mode
 
     def assignment(self, t: int) -> list[Line]:
         """The line `name = ...` that made a tensor from outside, found in the text of the sources."""
@@ -425,13 +466,14 @@ class Facts:
             return ""
         kind = e["k"]
         if kind == "detach":
-            return "data" if e.get("how") == "data" else "detached"
+            return _MADE_BY.get(e.get("how", "detach"), "detached")
         if kind == "const":
-            return _MODES.get(e.get("why", ""), "no-derivative")
+            cut = _MODES.get(e.get("why", ""), "no-derivative")
+            return self._off(k, cut) if cut in ("no-grad", "inference-mode") else cut
         if not self.floating(b):
             return "no-derivative"
         if kind == "inplace":
-            return "" if e.get("n") is not None else "no-grad"
+            return "" if e.get("n") is not None else self._off(k, "no-grad")
         node = self.trace.nodes[e["n"]]
         edges = [node["edges"][i] for i, t in enumerate(node["inputs"]) if t == a and i < len(node["edges"])]
         return "no-derivative" if edges and all(edge is None for edge in edges) else ""
@@ -480,6 +522,10 @@ class Facts:
     def is_constant(self, t: int) -> bool:
         """Whether a tensor is a number the user wrote."""
         return is_number(self.trace.tensors[t])
+
+
+def _quoted(line: list[Line]) -> str:
+    return f"`{line[0].text}`" if line and line[0].text else "a line that is not known"
 
 
 def _flat(data: Any) -> list[Any]:

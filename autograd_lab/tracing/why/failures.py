@@ -13,6 +13,7 @@ from .answer import Why, listed
 from .facts import Pass
 from .missing import between, cut_answer, needs_none, without_graph
 from .question import Question
+from .writes import inference_tensor, no_return, reentrant
 
 
 def failure(q: Question) -> Why | None:
@@ -32,6 +33,12 @@ def failure(q: Question) -> Why | None:
         return _leaf_written(q, k)
     if "object has no attribute 'backward'" in text:
         return _of_a_number(q, k)
+    if "Inference tensors cannot be saved" in text or "outside InferenceMode" in text:
+        return inference_tensor(q, k)
+    if "incompatible with .grad()" in text and "use_reentrant" in text:
+        return reentrant(q, k)
+    if "returned an incorrect number of gradients" in text and e["n"] is not None:
+        return no_return(q, e["n"], k) or _too_few(q, k)
     if "only for scalar outputs" in text:
         shape = facts.trace.tensors[e["of"][0]]["shape"] if e.get("of") else "more than one element"
         return q.answer(
@@ -92,6 +99,20 @@ def _of_a_number(q: Question, k: int) -> Why | None:
         fix="keep the tensor for backward(), and use .item() only to print or log.",
         edits=cures.kept_as_tensor(q, [read]),
         k=read,
+    )
+
+
+def _too_few(q: Question, k: int) -> Why:
+    """The backward of a custom Function returned another number of gradients than forward has inputs."""
+    facts, e = q.facts, q.facts.events[k]
+    counts = e["message"].rpartition("(")[2].rstrip(")")
+    return q.answer(
+        "function-count",
+        f"The backward of {facts.words.nodes[e['n']]} returned a wrong number of gradients ({counts}): it has to return one for each input "
+        "of forward.",
+        lines=facts.made(e["n"], "applied here") + facts.at(k, "stopped here"),
+        fix="return a gradient for every argument of forward, in the same order, and None for one that needs none.",
+        k=k,
     )
 
 

@@ -7,19 +7,12 @@ from .answer import Why, listed
 from .facts import Pass
 from .missing import between
 from .question import Question
+from .writes import not_given, steps
 
 
 def number(q: Question) -> Why:
     """How `.grad` came to be what it is."""
-    return (
-        _edited(q)
-        or _stale(q)
-        or _accumulated(q)
-        or _hooked(q)
-        or _behind_the_back(q)
-        or _no_optimizer(q)
-        or _computed(q)
-    )
+    return _edited(q) or _stale(q) or _accumulated(q) or _hooked(q) or _no_optimizer(q) or _computed(q)
 
 
 def _run_at(q: Question, k: int) -> Pass | None:
@@ -42,7 +35,7 @@ def _edited(q: Question) -> Why | None:
     how = "an assignment" if e.get("how") == "assigned" else e.get("how")
     return q.answer(
         "grad-edited",
-        f"{q.name}.grad was changed by {how} and is now {facts.say(e['v'])}.{before}",
+        f"{facts.statement(k)} changed {q.name}.grad after the pass: it is now {facts.say(e['v'])}.{before}",
         lines=facts.at(run.start if run else None, "this pass filled it")
         + facts.at(k, f"changed by {how} here"),
         fix="nothing, if it was meant so (clipping, for example).",
@@ -95,6 +88,9 @@ def _accumulated(q: Question) -> Why | None:
         return None
     parts = [facts.say(facts.events[k]["add"]) for k in added if facts.events[k]["k"] == "accumulate"]
     runs = [run for run in (_run_at(q, k) for k in added) if run is not None]
+    missed = not_given(q, runs, added) if len(runs) > 1 else None
+    if missed is not None:
+        return missed
     sentence = (
         f"{len(runs)} backward passes went by without zero_grad in between, and backward adds to .grad: {' + '.join(parts)} "
         f"= {facts.say(facts.grad_now(q.t))}."
@@ -131,40 +127,6 @@ def _hooked(q: Question) -> Why | None:
     return None
 
 
-def _behind_the_back(q: Question) -> Why | None:
-    """A saved value was changed through .data between forward and backward: nobody counts that."""
-    facts = q.facts
-    run = _run_at(q, facts.grads[q.t][-1])
-    if run is None:
-        return None
-    goal = facts.node_of(q.t)
-    aliases: dict[int, list[int]] = {}
-    for e in facts.events:
-        if e["k"] == "detach" and e.get("how") == "data":
-            aliases.setdefault(e["from"], []).append(e["t"])
-    for n in sorted(facts.behind(run.event["roots"])):
-        made = facts.node_event.get(n)
-        if made is None or n not in facts.leading_to(goal):
-            continue
-        for _, t, *_version in facts.trace.nodes[n]["saved"]:
-            for shared in facts.memory(t) if t is not None else ():
-                for alias in aliases.get(shared, ()):
-                    for w in facts.writes.get(alias, ()):
-                        if made < w < run.start:
-                            name = facts.name(t)
-                            return q.answer(
-                                "data-write",
-                                f"{facts.words.nodes[n]} saved {name}. Then {name} was changed through .data, which does not count as a "
-                                "write, so the pass used the new value with the old formula: the gradient is wrong, without an error.",
-                                lines=facts.made(n, f"{name} is saved here")
-                                + facts.at(w, "changed through .data here")
-                                + facts.at(run.start, "the pass uses the changed value"),
-                                fix="do not write through .data; under no_grad, an in-place write is counted and reported.",
-                                k=w,
-                            )
-    return None
-
-
 def _no_optimizer(q: Question) -> Why | None:
     """The optimizer changed other tensors but not this one."""
     facts = q.facts
@@ -172,21 +134,27 @@ def _no_optimizer(q: Question) -> Why | None:
     run = _run_at(q, k)
     if run is None or not facts.leaf(q.t):
         return None
-    steps = [
-        i
-        for i, e in enumerate(facts.events)
-        if i > k and e["k"] == "inplace" and not e["op"].endswith(("_", "="))
-    ]
-    if not steps or any(i > k for i in facts.writes.get(q.t, ())):
+    moves = [i for i in steps(q) if i > k]
+    idle = next((i for i in range(k, len(facts.events)) if facts.events[i]["k"] == "idle"), None)
+    if idle is not None and not moves:
+        return q.answer(
+            "not-in-optimizer",
+            f"The gradient is there, but {facts.statement(idle)} changed nothing: none of the parameters that the optimizer was given has "
+            f"a gradient, so {q.name} is not one of them.",
+            lines=facts.at(run.start, f"{q.name} gets its gradient here") + facts.at(idle, "changes nothing"),
+            fix=f"make the optimizer after the model is complete, so that it is given {q.name}.",
+            k=idle,
+        )
+    if not moves or any(i > k for i in facts.writes.get(q.t, ())):
         return None
-    moved = listed([facts.name(facts.events[i]["t"]) for i in steps])
+    moved = listed([facts.name(facts.events[i]["t"]) for i in moves])
     return q.answer(
         "not-in-optimizer",
-        f"The gradient is there, but the optimizer's step changed {moved} and not {q.name}: it was not given {q.name}.",
+        f"The gradient is there, but {facts.statement(moves[0])} changed {moved} and not {q.name}: it was not given {q.name}.",
         lines=facts.at(run.start, f"{q.name} gets its gradient here")
-        + facts.at(steps[0], f"the step changes only {moved}"),
+        + facts.at(moves[0], f"the step changes only {moved}"),
         fix=f"give {q.name} to the optimizer: make it an nn.Parameter of the model, or add it to the list of parameters.",
-        k=steps[0],
+        k=moves[0],
     )
 
 

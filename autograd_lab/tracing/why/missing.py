@@ -6,6 +6,7 @@ from . import cures
 from .answer import Line, Why, listed
 from .facts import Hop, Pass
 from .question import Question
+from .writes import no_return
 
 
 
@@ -50,7 +51,7 @@ def _cleared(q: Question, changes: list[int]) -> Why:
     )
     return q.answer(
         "cleared",
-        f"{q.name}.grad was set to None by {by} after the backward pass.{value}",
+        f"{q.name}.grad was set to None by {by} after the backward pass, in {facts.statement(k)}.{value}",
         lines=lines + facts.at(k, f"{by} clears it"),
         fix="look at .grad between backward() and the line that clears it"
         + ("; an optimizer's step() belongs there as well." if how == "zero_grad" else ".")
@@ -361,6 +362,9 @@ def _lost(q: Question, run: Pass) -> Why | None:
         for i, v in enumerate(e["out"]):
             edge = node["edges"][i] if i < len(node["edges"]) else None
             if v is None and edge is not None and edge[0] in facts.leading_to(goal):
+                forgotten = no_return(q, e["n"], k)
+                if forgotten is not None:
+                    return forgotten
                 number = (
                     listed([facts.name(node["inputs"][i])]) if i < len(node["inputs"]) else f"operand {i}"
                 )
@@ -404,6 +408,10 @@ _CUT = {
     "copied": "torch.tensor(...) copied the numbers of {a} into new data, without their history",
     "item": "the number in {a} was taken out of the graph and came back as a plain number",
     "numpy": "the numbers of {a} went through NumPy, which records nothing",
+    "grad-left-off": "{off} had switched recording off, and nothing had switched it on again when {b} was computed",
+    "reentrant-checkpoint": "{off} ran its function without recording, because none of the inputs of the checkpoint requires grad",
+    "parameter-copy": "{line} made a new leaf of the numbers of {a}, without their history",
+    "deep-copy": "{line} made a copy of {a} that is a leaf of its own",
     "no-derivative": "{op} has no derivative: it gives {kind}, and a small change of {a} does not change them smoothly",
 }
 
@@ -414,7 +422,14 @@ def cut_words(q: Question, hop: Hop) -> str:
     op = (facts.trace.nodes[e["n"]]["op"] if e.get("n") is not None else e.get("op", "")).strip("_")
     dtype = facts.trace.tensors[hop.b]["dtype"]
     kind = "a choice" if facts.floating(hop.b) else f"{dtype} numbers" if dtype != "bool" else "yes or no"
-    return _CUT[hop.cut].format(a=facts.name(hop.a), b=facts.name(hop.b), op=op, kind=kind)
+    off = (
+        facts.quoted(e.get("checkpoint"))
+        if hop.cut == "reentrant-checkpoint"
+        else facts.statement(facts.off_at(hop.k))
+    )
+    return _CUT[hop.cut].format(
+        a=facts.name(hop.a), b=facts.name(hop.b), op=op, kind=kind, off=off, line=facts.statement(hop.k)
+    )
 
 
 _MEND = {
@@ -428,6 +443,11 @@ _MEND = {
     "numpy": "use the same function of torch instead of NumPy's.",
     "no-derivative": "was a gradient meant to pass here? Then use something smooth: softmax for argmax, sigmoid for a comparison, or a "
     "loss that takes the scores.",
+    "grad-left-off": "write `with torch.no_grad():` around the lines that need no graph; it ends by itself, after an error, too. A generator "
+    "has to `yield` outside of that block.",
+    "reentrant-checkpoint": "use checkpoint(..., use_reentrant=False).",
+    "parameter-copy": "compute with the tensor itself instead of making an nn.Parameter of it.",
+    "deep-copy": "compute with the original, or look at the .grad of the copy.",
 }
 _HERE = {
     "detached": "detached here",
@@ -438,6 +458,10 @@ _HERE = {
     "copied": "copied here",
     "item": "becomes a Python number here",
     "numpy": "becomes a NumPy array here",
+    "grad-left-off": "computed without recording here",
+    "reentrant-checkpoint": "computed without recording here",
+    "parameter-copy": "becomes a new leaf here",
+    "deep-copy": "copied here",
     "no-derivative": "no derivative here",
 }
 
@@ -463,7 +487,12 @@ def cut_answer(q: Question, begin: str, cuts: list[Hop], here: list[Line] | None
 def cut_lines(q: Question, hop: Hop) -> list[Line]:
     """The line of a cut, and the one that switched recording off or where the number came back."""
     lines = q.facts.at(hop.k, _HERE[hop.cut])
-    if hop.cut in ("no-grad", "inference-mode"):
+    if hop.cut == "reentrant-checkpoint":
+        lines = (
+            q.facts.line(q.facts.events[hop.k]["checkpoint"], "no input of the checkpoint requires grad")
+            + lines
+        )
+    if hop.cut in ("no-grad", "inference-mode", "grad-left-off"):
         lines = q.facts.switched_off(hop.k) + lines
     if hop.also is not None:
         lines += q.facts.at(hop.also, "comes back here as plain data")

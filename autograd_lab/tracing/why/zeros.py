@@ -47,7 +47,7 @@ def zero(q: Question) -> Why:
             lines = facts.at(start, "this pass filled it")
         return q.answer(
             "cleared",
-            f"{q.name}.grad was set to zero by {how} after the backward pass.",
+            f"{q.name}.grad was set to zero by {how} after the backward pass, in {facts.statement(k)}.",
             lines=lines + facts.at(k, "set to zero here"),
             fix="look at .grad between backward() and the line that clears it.",
             k=k,

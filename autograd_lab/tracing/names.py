@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
@@ -133,3 +134,27 @@ def _inside(name: str, held: Any, value: Any) -> str:
             if item is value and isinstance(key, str):
                 return f"{name}[{key!r}]"
     return ""
+
+
+_PRIVATE = ("_", "@")
+
+
+def parts_of(name: str, held: Any, deep: int = 2) -> Iterator[tuple[str, Any]]:
+    """(name, thing) for the parameters of a module called `name`, and for what lists and dicts in it hold; walks everything once."""
+    if hasattr(type(held), "named_parameters"):
+        for inner, parameter in held.named_parameters():
+            inner = inner.replace("_orig_mod.", "")  # a compiled module has its module's parts as its own
+            yield (inner if name == "self" else f"{name}.{inner}"), parameter
+        if deep:
+            for inner, thing in list(vars(held).items()):
+                if not inner.startswith(_PRIVATE) and type(thing) in (list, tuple, dict):
+                    yield from parts_of(f"{name}.{inner}", thing, deep - 1)
+    elif type(held) in (list, tuple) and len(held) <= 100:
+        for i, item in enumerate(held):
+            yield f"{name}[{i}]", item
+            yield from parts_of(f"{name}[{i}]", item, deep - 1) if deep else ()
+    elif type(held) is dict and len(held) <= 100:
+        for key, item in list(held.items()):
+            if isinstance(key, str):
+                yield f"{name}[{key!r}]", item
+                yield from parts_of(f"{name}[{key!r}]", item, deep - 1) if deep else ()

@@ -28,7 +28,7 @@ from ..autograd.variable import INFERENCE, Variable
 from ..compiler.compiled import CompiledFunctionBackward, UsedUp
 from ..compiler.opened import backward_lines, forward_lines, kept_values
 from .builder import Builder, encode
-from .names import name_in
+from .names import name_in, parts_of
 from .shared import Shared, owner_of
 from .statements import backward_of, instruction_at, loaded_names, named_on_line
 from .trace import Trace
@@ -242,6 +242,8 @@ class Recorder:
         self.running = True
         self.shared_memory = Shared(self._array_of)
         self.memory = self.shared_memory.memory  # empty until NumPy shares memory with a tensor
+        self.nameless: list[Any] = []  # leaves that were met before they had a name
+        self.sought = 0  # so many of them have been looked for in vain
         self.remakes: list[Any] = []  # leaves made of other tensors' numbers; kept until they are met
         self._lists: dict[str, Any] | None = None
         self._numbers: dict[
@@ -409,11 +411,14 @@ class Recorder:
             self.notes.append(("copied", sources, out, _copy(out._data), _place(frame)))
 
     def read(self, t, how) -> None:
-        """The numbers of `t` left the graph, through the method `how`. Tensors nobody has met are none of our business."""
+        """The numbers of `t` left the graph, through the method `how`: of interest if there is a graph, or if it was met before."""
         if how == "numpy":
             self.shared(t)
+        frame = _user_frame()
+        if t.requires_grad:
+            self._meet((t,), frame)
         if id(t) in self.met:
-            self.notes.append(("read", t, _copy(t._data), how, _place(_user_frame())))
+            self.notes.append(("read", t, _copy(t._data), how, _place(frame)))
 
     def looked(self, t, how) -> None:
         """A tensor was asked for a truth value or a number: the program may go on differently, the graph does not."""
@@ -440,7 +445,9 @@ class Recorder:
         """A tensor was made of nothing (`zeros`, `arange`): a leaf, met when it is used."""
 
     def followed(self, out, sources) -> None:
-        """A tensor came from others by no operation: it is met when it is used."""
+        """A tensor came from others by no operation: a change to integers, which ends the graph of those that have one."""
+        if any(t.requires_grad for t in sources) and not out.requires_grad:
+            self.operation("to", sources, (out,), None, ())
 
     def drawing(self, generator) -> None:
         """Random numbers are about to be drawn."""
@@ -474,6 +481,8 @@ class Recorder:
     def asked(self, outputs, inputs) -> None:
         """`backward` or `grad` was called for some outputs, perhaps with `inputs`. A pass follows, or an error."""
         frame = _user_frame()
+        if len(self.nameless) > self.sought:
+            self._name_parts(frame)
         parts = [
             [t for t in _as_tuple(what) if isinstance(t, Variable)] if what is not None else None
             for what in (outputs, inputs)
@@ -646,6 +655,8 @@ class Recorder:
                 name = self.given.get(id(t), "")
                 if not name and frame is not None and id(t) not in self.grads:  # a gradient is w.grad
                     name = name_in(frame, t, deep=wants)
+                if not name and wants and t.grad_fn is None:
+                    self.nameless.append(t)
                 if not name and numbers and not wants and not t._data.ndim and t.grad_fn is None:
                     name = f"{t._data:g}"
                 if meta is not None and meta.base is not None:
@@ -670,6 +681,25 @@ class Recorder:
         if error is not None and self.failure is not error and isinstance(error, Exception):
             self.notes.append(("failed", type(error).__name__, str(error), _place_of(error, self.internal)))
         self.find_names(frame.f_locals, frame.f_globals)
+        self._name_parts(frame)
+
+    def _name_parts(self, frame) -> None:
+        """Name the parameters that were met before anything held them: a module's are initialized before it has a name."""
+        nameless = {id(t) for t in self.nameless if id(t) not in self.given}
+        if not nameless or frame is None:
+            return
+        found = set()
+        for scope in (
+            (frame.f_locals, frame.f_globals) if frame.f_locals is not frame.f_globals else (frame.f_globals,)
+        ):
+            for name, held in dict(scope).items():
+                if not name.startswith(("_", "@")):
+                    for inner, t in parts_of(name, held):
+                        if id(t) in nameless:
+                            found.add(id(t))
+                            self.given.setdefault(id(t), inner)
+        self.nameless = [t for t in self.nameless if id(t) in nameless - found]
+        self.sought = len(self.nameless)
 
     def _meet_operands_of(self, error) -> None:
         """Meet the tensors named on the user's line at which the program stopped: the operation that failed was not noted."""
@@ -705,7 +735,7 @@ class Recorder:
             met = {**self.met, **{i: grad for i, (grad, _) in self.grads.items()}}
             self._numbers = {i: (weakref.ref(met[i]), t) for i, t in builder.tensor_ids.items() if i in met}
             self.notes = []
-            self.met, self.grads = {}, {}
+            self.met, self.grads, self.nameless = {}, {}, []
             self.shared_memory, self.remakes = Shared(self._array_of), []
             self.memory = self.shared_memory.memory
         return self._lists

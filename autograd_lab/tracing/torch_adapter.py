@@ -157,6 +157,8 @@ class _Functions(TorchFunctionMode):
             finally:
                 recorder.busy = False
         else:
+            if getattr(func, "__name__", "") in _FLAGS:
+                recorder.settle()  # detach_ takes from a result what the note of its operation needs
             result = func(*args, **kwargs)
         recorder.called(func, args, result)
         return result
@@ -481,9 +483,15 @@ class TorchRecorder(Recorder):
             elif name in _READS:
                 if _READS[name] == "numpy":
                     self.shared(t)
+                if t.requires_grad:
+                    self._meet((t,), frame)
                 if id(t) in self.met:
                     self.notes.append(("read", t, encode_tensor(t), _READS[name], place))
             elif name in _FLAGS or func == torch.Tensor.requires_grad.__set__:
+                if not t.requires_grad:
+                    self._meet(
+                        (t,), frame
+                    )  # a tensor that just got the flag is new; one that lost it was there
                 if id(t) in self.met:
                     how = name if name in _FLAGS else "requires_grad_"
                     self.notes.append(("flagged", t, t.requires_grad, how, place))
@@ -524,6 +532,8 @@ class TorchRecorder(Recorder):
         ]
         frame = _user_frame(sys._getframe(1))
         with self.quietly():
+            if len(self.nameless) > self.sought:
+                self._name_parts(frame)
             for part in parts:
                 self._meet(part or (), frame)
         self.notes.append(("asked", *parts))
@@ -701,6 +711,8 @@ class TorchRecorder(Recorder):
             name = self.given.get(id(t), "")
             if not name and frame is not None:
                 name = name_in(frame, t, deep=t.requires_grad)
+            if not name and t.requires_grad and t.is_leaf:
+                self.nameless.append(t)
             if t._base is not None and (not self.passes or id(t._base) in self.met):
                 self._meet((t._base,), frame)  # but nobody is shown of what a gradient in flight is a view
             grad = t.grad if t.requires_grad and t.is_leaf else None

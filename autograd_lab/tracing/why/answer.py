@@ -171,7 +171,10 @@ class Why:
         if self.fix:
             parts.append(f"  To do: {self.fix}")
         for edit in self.edits:
-            parts += [f"    {edit.source}, line {edit.number}, becomes", *(f"        {x}" for x in _shown(edit))]
+            parts += [
+                f"    {edit.source}, line {edit.number}, becomes",
+                *(f"        {x}" for x in _shown(edit)),
+            ]
         if self.hint:
             parts.append(f"  {self.hint}")
         return "\n".join(parts)

@@ -23,7 +23,11 @@ def _expression(text: str) -> ast.expr:
 
 def _is_name(node: ast.AST, name: str) -> bool:
     """Whether an expression reads the variable `name`, which may be dotted."""
-    return isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load) and ast.unparse(node) == name
+    return (
+        isinstance(node, (ast.Name, ast.Attribute))
+        and isinstance(node.ctx, ast.Load)
+        and ast.unparse(node) == name
+    )
 
 
 def _called(node: ast.AST, method: str) -> ast.expr | None:
@@ -52,7 +56,11 @@ def _assignment(q: Question, name: str, near: int | None) -> tuple[Source, ast.A
     """The only statement `name = ...` of the program, or the one on the line of event `near`."""
     where = q.facts.place(near)
     found = [(source, s) for source in q.facts.code for s in source.assigned(name)]
-    here = [(source, s) for source, s in found if where is not None and source is where[0] and s.lineno == where[1]]
+    here = [
+        (source, s)
+        for source, s in found
+        if where is not None and source is where[0] and s.lineno == where[1]
+    ]
     only = here or found
     if len(only) != 1 or only[0][0].statement(only[0][1].lineno) is None:
         return None
@@ -97,7 +105,9 @@ def flag_last(q: Question, k: int | None) -> Edits:
     new = ast.parse(patch.edits[0].text.strip()).body[0]
     if not isinstance(new, ast.Assign):
         return ()
-    return patch.replace(n, f"{ast.unparse(new.targets[0])} = ({ast.unparse(new.value)}).requires_grad_()").edits
+    return patch.replace(
+        n, f"{ast.unparse(new.targets[0])} = ({ast.unparse(new.value)}).requires_grad_()"
+    ).edits
 
 
 def keep_gradient(q: Question, name: str, k: int | None) -> Edits:
@@ -116,7 +126,9 @@ def left_out(q: Question, k: int) -> Edits:
         return ()
     source, n = where
     s = source.statement(n)
-    call = isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and isinstance(s.value.func, ast.Attribute)
+    call = (
+        isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and isinstance(s.value.func, ast.Attribute)
+    )
     flag = isinstance(s, ast.Assign) and ast.unparse(s.targets[0]).endswith(".requires_grad")
     return Patch(source).delete(n).edits if call or flag else ()
 
@@ -148,17 +160,28 @@ def in_place(q: Question, own: str, k: int) -> Edits:
     source, s = found
     value: ast.expr = s.value
     while True:
-        inner = next((x for x in (_called(value, m) for m in ("detach", "requires_grad_", "clone")) if x is not None), None)
+        inner = next(
+            (x for x in (_called(value, m) for m in ("detach", "requires_grad_", "clone")) if x is not None),
+            None,
+        )
         if inner is None:
             break
         value = inner
     old = {own, f"{own}.data", f"{own}.detach()"}
-    if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.Sub)) and ast.unparse(value.left) in old:
+    if (
+        isinstance(value, ast.BinOp)
+        and isinstance(value.op, (ast.Add, ast.Sub))
+        and ast.unparse(value.left) in old
+    ):
         sign = "+" if isinstance(value.op, ast.Add) else "-"
         text = f"{own} {sign}= {ast.unparse(value.right)}"
     else:
         text = f"{own}.copy_({ast.unparse(value)})"
-    return Patch(source).replace(s.lineno, text if _recording_is_off(source, s.lineno) else f"with torch.no_grad(): {text}").edits
+    return (
+        Patch(source)
+        .replace(s.lineno, text if _recording_is_off(source, s.lineno) else f"with torch.no_grad(): {text}")
+        .edits
+    )
 
 
 def _later_assignment(q: Question, own: str, k: int) -> tuple[Source, ast.Assign] | None:
@@ -182,7 +205,8 @@ def _switches_off(node: ast.AST) -> bool:
     return (
         isinstance(node, ast.With)
         and len(node.items) == 1
-        and re.search(r"\b(no_grad|inference_mode|set_grad_enabled)\b", ast.unparse(node.items[0])) is not None
+        and re.search(r"\b(no_grad|inference_mode|set_grad_enabled)\b", ast.unparse(node.items[0]))
+        is not None
     )
 
 
@@ -192,7 +216,9 @@ def under_no_grad(q: Question, k: int) -> Edits:
     s = None if where is None else where[0].statement(where[1])
     if where is None or not isinstance(s, (ast.AugAssign, ast.Assign, ast.Expr)):
         return ()
-    return Patch(where[0]).replace(where[1], f"with torch.no_grad(): {where[0].lines[where[1]].strip()}").edits
+    return (
+        Patch(where[0]).replace(where[1], f"with torch.no_grad(): {where[0].lines[where[1]].strip()}").edits
+    )
 
 
 def moved_after(q: Question, w: int, run: Pass) -> Edits:
@@ -259,7 +285,9 @@ def _out_of_the_block(q: Question, hop: Hop) -> Edits:
     patch = Patch(source)
     for block in source.around(n, (ast.With, ast.FunctionDef)):
         if isinstance(block, ast.FunctionDef):
-            marks = [d for d in block.decorator_list if re.search(r"\b(no_grad|inference_mode)\b", ast.unparse(d))]
+            marks = [
+                d for d in block.decorator_list if re.search(r"\b(no_grad|inference_mode)\b", ast.unparse(d))
+            ]
             if marks:
                 return patch.gone(marks[0].lineno).edits
             return ()
@@ -286,14 +314,18 @@ def _updates(node: ast.AST) -> bool:
 
 def _stacked(node: ast.AST) -> ast.AST | None:
     """`torch.tensor([a, b])` becomes `torch.stack([a, b])`, `torch.tensor(a)` becomes `a`."""
-    if not (isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".tensor") and len(node.args) == 1):
+    if not (
+        isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".tensor") and len(node.args) == 1
+    ):
         return None
     prefix = ast.unparse(node.func).removesuffix(".tensor")
 
     def stack(part: ast.expr) -> str:
         if isinstance(part, (ast.List, ast.Tuple)):
             return f"{prefix}.stack([{', '.join(stack(item) for item in part.elts)}])"
-        if isinstance(part, ast.Constant) or (isinstance(part, ast.UnaryOp) and isinstance(part.operand, ast.Constant)):
+        if isinstance(part, ast.Constant) or (
+            isinstance(part, ast.UnaryOp) and isinstance(part.operand, ast.Constant)
+        ):
             return f"{prefix}.tensor({ast.unparse(part)})"
         return ast.unparse(part)
 
@@ -307,7 +339,12 @@ def kept_as_tensor(q: Question, reads: list[int]) -> Edits:
         inner = _called(node, "item")
         if inner is not None:
             return inner
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "float" and len(node.args) == 1:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "float"
+            and len(node.args) == 1
+        ):
             return node.args[0]
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".tensor") and len(node.args) == 1:
             return bare(node.args[0])
@@ -359,9 +396,15 @@ def reduced(q: Question, k: int) -> Edits:
             return None
         name = ast.unparse(node.func)
         if name.endswith("grad") and node.args:
-            return ast.Call(node.func, [_expression(f"({ast.unparse(node.args[0])}).sum()"), *node.args[1:]], node.keywords)
+            return ast.Call(
+                node.func,
+                [_expression(f"({ast.unparse(node.args[0])}).sum()"), *node.args[1:]],
+                node.keywords,
+            )
         if isinstance(node.func, ast.Attribute) and name != "torch.autograd.backward":
-            return ast.Call(_expression(f"({ast.unparse(node.func.value)}).sum().backward"), node.args, node.keywords)
+            return ast.Call(
+                _expression(f"({ast.unparse(node.func.value)}).sum().backward"), node.args, node.keywords
+            )
         return None
 
     return _rewritten(q, k, summed)
@@ -371,10 +414,16 @@ def backward_instead(q: Question, k: int) -> Edits:
     """`torch.autograd.grad(y, x)`, whose result nobody takes, becomes `y.backward()`."""
     where = q.facts.place(k)
     s = None if where is None else where[0].statement(where[1])
-    if where is None or not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and len(s.value.args) >= 2):
+    if where is None or not (
+        isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and len(s.value.args) >= 2
+    ):
         return ()
     root = s.value.args[0]
-    return Patch(where[0]).replace(where[1], f"{ast.unparse(root)}.backward()").edits if isinstance(root, ast.Name) else ()
+    return (
+        Patch(where[0]).replace(where[1], f"{ast.unparse(root)}.backward()").edits
+        if isinstance(root, ast.Name)
+        else ()
+    )
 
 
 def added_to_inputs(q: Question, k: int) -> Edits:
@@ -395,18 +444,26 @@ def backward_called(q: Question, before: int | None = None) -> Edits:
     for source in q.facts.code:
         for s in source.statements():
             if isinstance(s, ast.Expr) and isinstance(s.value, ast.Attribute) and s.value.attr == "backward":
-                return Patch(source).replace(s.lineno, f"{ast.unparse(s.value)}()").edits if source.statement(s.lineno) else ()
+                return (
+                    Patch(source).replace(s.lineno, f"{ast.unparse(s.value)}()").edits
+                    if source.statement(s.lineno)
+                    else ()
+                )
     facts = q.facts
     ends = [
         t
         for t in facts.hops(q.t, before)
-        if not facts.trace.tensors[t]["shape"] and facts.needs(t) and facts.trace.tensors[t]["name"].isidentifier()
+        if not facts.trace.tensors[t]["shape"]
+        and facts.needs(t)
+        and facts.trace.tensors[t]["name"].isidentifier()
     ]
     if not ends:
         return ()
     t = max(ends, key=lambda t: facts.maker.get(t, -1))
     found = _assignment(q, facts.name(t), facts.maker.get(t))
-    return () if found is None else Patch(found[0]).after(found[1].lineno, f"{facts.name(t)}.backward()").edits
+    return (
+        () if found is None else Patch(found[0]).after(found[1].lineno, f"{facts.name(t)}.backward()").edits
+    )
 
 
 def cleared_before(q: Question, k: int, start: int) -> Edits:
@@ -418,13 +475,20 @@ def cleared_first(q: Question, runs: list[Pass]) -> Edits:
     """Before the last pass, what the ones before left is cleared."""
     facts = q.facts
     where = facts.place(runs[-1].start)
-    if where is None or where[0].statement(where[1]) is None or not facts.named(q.t) or not facts.mentioned(q.name):
+    if (
+        where is None
+        or where[0].statement(where[1]) is None
+        or not facts.named(q.t)
+        or not facts.mentioned(q.name)
+    ):
         return ()
     optimizers = [
         ast.unparse(s.targets[0])
         for source in facts.code
         for s in source.statements()
-        if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call) and ".optim." in ast.unparse(s.value.func)
+        if isinstance(s, ast.Assign)
+        and isinstance(s.value, ast.Call)
+        and ".optim." in ast.unparse(s.value.func)
     ]
     cleared = any(".zero_grad(" in text for source in facts.code for text in source.lines.values())
     call = f"{optimizers[0]}.zero_grad()" if len(optimizers) == 1 and not cleared else f"{q.name}.grad = None"
@@ -449,7 +513,9 @@ def total(q: Question, run: Pass, root: int, former: int, parts: list[str]) -> E
     if added is None or start is None or added[0] is not start[0] or len(parts) != 1 or not facts.named(root):
         return ()
     part = parts[0]
-    patch = Patch(added[0]).rewrite(added[1], lambda node: _expression(f"{part}.detach()") if _is_name(node, part) else None)
+    patch = Patch(added[0]).rewrite(
+        added[1], lambda node: _expression(f"{part}.detach()") if _is_name(node, part) else None
+    )
     if patch is None:
         return ()
     both = patch.rewrite(start[1], lambda node: _expression(part) if _is_name(node, name) else None)
@@ -506,10 +572,12 @@ def cut_apart(q: Question, run: Pass, states: list[int], names: list[str], user:
     if not names:
         return ()
     text = detached(names, len(states))
-    if after is not None and after[0].statement(after[1]) is not None and not names[0].startswith("self."):
-        if before is not None and _function_of(*before) is _function_of(*after):
-            return Patch(after[0]).after(after[1], text).edits
-    if before is not None and before[0].statement(before[1]) is not None:
+    if before is None or after is None:
+        return ()
+    together = _function_of(*before) is _function_of(*after) and not names[0].startswith("self.")
+    if together and after[0].statement(after[1]) is not None:
+        return Patch(after[0]).after(after[1], text).edits
+    if before[0].statement(before[1]) is not None:
         return Patch(before[0]).before(before[1], text).edits
     return ()
 
@@ -528,11 +596,16 @@ def moved_into_loop(q: Question, run: Pass, k: int) -> Edits:
     loop = next(source.around(n, (ast.For, ast.While)), None)
     if loop is None:
         return ()
-    used = {facts.trace.nodes[m].get("src", None) and tuple(facts.trace.nodes[m]["src"]) for m in facts.behind(run.event["roots"])}
+    used = {
+        facts.trace.nodes[m].get("src", None) and tuple(facts.trace.nodes[m]["src"])
+        for m in facts.behind(run.event["roots"])
+    }
     here = facts.code.index(source)
     lines = sorted(src[1] for src in used if src and src[0] == here and src[1] < loop.lineno)
     statements = [source.statement(i) for i in lines]
-    if not lines or any(not isinstance(s, ast.Assign) or source.parents[s] is not source.parents[loop] for s in statements):
+    if not lines or any(
+        not isinstance(s, ast.Assign) or source.parents[s] is not source.parents[loop] for s in statements
+    ):
         return ()
     patch, first = Patch(source), loop.body[0].lineno
     if first == loop.lineno:
@@ -566,7 +639,11 @@ def not_overwritten(q: Question, w: int, node: int, t: int, name: str, result: b
         source, s = inplace[0]
 
         def off(x: ast.AST) -> ast.AST | None:
-            return ast.keyword("inplace", ast.Constant(False)) if isinstance(x, ast.keyword) and x.arg == "inplace" else None
+            return (
+                ast.keyword("inplace", ast.Constant(False))
+                if isinstance(x, ast.keyword) and x.arg == "inplace"
+                else None
+            )
 
         patch = Patch(source).rewrite(s.lineno, off)
         return () if patch is None else patch.edits
@@ -578,7 +655,11 @@ def not_overwritten(q: Question, w: int, node: int, t: int, name: str, result: b
     if result and isinstance(s, ast.Assign) and name in source.targets(n) and len(s.targets) == 1:
         value = ast.unparse(s.value)
         simple = isinstance(s.value, (ast.Call, ast.Name, ast.Attribute))
-        return Patch(source).replace(n, f"{ast.unparse(s.targets[0])} = {value if simple else f'({value})'}.clone()").edits
+        return (
+            Patch(source)
+            .replace(n, f"{ast.unparse(s.targets[0])} = {value if simple else f'({value})'}.clone()")
+            .edits
+        )
     names = {name, *(facts.name(other) for other in facts.memory(t) if facts.named(other))}
 
     def copied(x: ast.AST) -> ast.AST | None:

@@ -169,7 +169,12 @@ class Facts:
         return [
             k
             for k in self.uses.get(t, ())
-            if k < until and not (self.events[k]["k"] == "inplace" and self.events[k]["t"] == t and self.events[k].get("n") is None)
+            if k < until
+            and not (
+                self.events[k]["k"] == "inplace"
+                and self.events[k]["t"] == t
+                and self.events[k].get("n") is None
+            )
         ]
 
     def retain_asked(self, t: int) -> int | None:
@@ -477,6 +482,26 @@ class Facts:
         node = self.trace.nodes[e["n"]]
         edges = [node["edges"][i] for i, t in enumerate(node["inputs"]) if t == a and i < len(node["edges"])]
         return "no-derivative" if edges and all(edge is None for edge in edges) else ""
+
+    def cuts(self, sources: set[int], until: int) -> list[Hop]:
+        """Every step before event `until` at which what goes back to one of `sources` lost its history."""
+        found = []
+        handed_out: dict[tuple[float, ...], Hop] = {}
+        for k in range(until):
+            e = self.events[k]
+            if self.inside[k]:
+                continue
+            if e["k"] == "read" and e["t"] in sources and e.get("v") is not None and self.needs(e["t"], k):
+                cut = "numpy" if e.get("how") == "numpy" else "item"
+                handed_out[tuple(self.numbers(e["v"]))] = Hop(k, e["t"], e["t"], cut)
+            elif e["k"] == "leaf" and e["t"] not in self.maker:
+                hop = handed_out.get(tuple(self.numbers(self.trace.tensors[e["t"]]["value"])))
+                if hop is not None and not self.trace.tensors[e["t"]]["requires_grad"]:
+                    found.append(Hop(hop.k, hop.a, e["t"], hop.cut, k))
+            for a in self.inputs(e):
+                if a in sources:
+                    found += [Hop(k, a, b, cut) for b in self.outputs(e) if (cut := self._cut(k, e, a, b))]
+        return found
 
     def way(self, t: int, end: int, until: int | None = None) -> list[Hop] | None:
         """The steps from t to `end` with the fewest cuts, or None if `end` was not computed from t."""

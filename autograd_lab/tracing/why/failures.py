@@ -204,10 +204,12 @@ def _carriers(q: Question, new: set[int], node: int, first: Pass) -> list[int]:
         for t in facts.trace.nodes[n]["inputs"]:
             made = facts.maker.get(t)
             old = facts.trace.tensors[t]["node"]
-            rewritten = old in new and old is not None  # an in-place write of the new round: its history goes on into the old one
-            if made is not None and made < first.end and old is not None:
-                if rewritten or node in facts.behind([old]):
-                    found[t] = None
+            rewritten = (
+                old in new and old is not None
+            )  # an in-place write of the new round: its history goes on into the old one
+            before = made is not None and made < first.end and old is not None
+            if before and (rewritten or node in facts.behind([old])):
+                found[t] = None
     return list(found)
 
 
@@ -223,7 +225,9 @@ def _made_anew(q: Question, t: int, first: Pass, run: Pass) -> list[int]:
             found.append(t)
         for b in facts.outputs(e):
             same = facts.trace.tensors[b]["name"] == name and name.isidentifier()
-            if same or (e.get("src") == src and facts.trace.tensors[b]["shape"] == facts.trace.tensors[t]["shape"]):
+            if same or (
+                e.get("src") == src and facts.trace.tensors[b]["shape"] == facts.trace.tensors[t]["shape"]
+            ):
                 found.append(b)
     return found
 
@@ -232,15 +236,29 @@ def _common(q: Question, first: Pass, run: Pass) -> int | None:
     """The tensor made last that the graphs of both passes lead through, by preference one with a name."""
     facts = q.facts
     both = facts.behind(first.event["roots"]) & facts.behind(run.event["roots"])
-    made = [t for n in both for t in facts.trace.nodes[n]["outputs"] if facts.maker.get(t) is not None]
+    ends = set() if _same_loss(first, run) else {t for r in (first, run) for t in r.event.get("of") or ()}
+    made = [
+        t
+        for n in both
+        for t in facts.trace.nodes[n]["outputs"]
+        if facts.maker.get(t) is not None and not (ends & set(facts.trace.nodes[n]["outputs"]))
+    ]
     named = [t for t in made if facts.named(t)]
     return max(named or made, key=lambda t: facts.maker[t], default=None)
+
+
+def _same_loss(first: Pass, run: Pass) -> bool:
+    """Whether two passes began at the same tensors."""
+    return all(first.event.get(name) == run.event.get(name) for name in ("of", "roots"))
 
 
 def _changed_between(q: Question, shared: list[int], node: int, first: Pass, run: Pass) -> list[int]:
     """The leaves behind shared tensors that were written between the two passes."""
     facts = q.facts
-    graph = facts.behind([facts.trace.tensors[t]["node"] for t in shared if facts.trace.tensors[t]["node"] is not None] or [node])
+    graph = facts.behind(
+        [facts.trace.tensors[t]["node"] for t in shared if facts.trace.tensors[t]["node"] is not None]
+        or [node]
+    )
     return [
         t
         for t, n in facts.accumulator.items()
@@ -255,7 +273,9 @@ def _stops_here(q: Question, t: int, first: Pass, run: Pass) -> bool:
     whole = facts.behind(first.event["roots"])
     leaves = [(leaf, n in behind) for leaf, n in facts.accumulator.items() if n in whole]
     between_passes = range(first.end, run.start)
-    written = any(not inside and any(w in between_passes for w in facts.writes.get(leaf, ())) for leaf, inside in leaves)
+    written = any(
+        not inside and any(w in between_passes for w in facts.writes.get(leaf, ())) for leaf, inside in leaves
+    )
     cleared = all(
         any(g in between_passes and facts.events[g]["k"] == "grad" for g in facts.grads.get(leaf, ()))
         for leaf, inside in leaves
@@ -289,7 +309,11 @@ def _summands(q: Question, root: int, total: int) -> list[int]:
     """What the last addition added to the total."""
     facts = q.facts
     k = _last_maker(q, root)
-    return [] if k is None else [t for t in facts.inputs(facts.events[k]) if t not in (root, total) and facts.needs(t)]
+    return (
+        []
+        if k is None
+        else [t for t in facts.inputs(facts.events[k]) if t not in (root, total) and facts.needs(t)]
+    )
 
 
 def _kept_in_list(q: Question, k: int, run: Pass, old: int, new: set[int], lines: list) -> Why:
@@ -326,7 +350,10 @@ def _carried(q: Question, k: int, run: Pass, states: list[int], new: set[int], l
         "carried-over",
         f"{what} {was} computed before the first pass and used again after it: the new graph continues into the old one, whose saved "
         "values are gone.",
-        lines=facts.at(facts.maker.get(states[0]), f"{what} {was} made here, with its history" if names else "made here, with its history")
+        lines=facts.at(
+            facts.maker.get(states[0]),
+            f"{what} {was} made here, with its history" if names else "made here, with its history",
+        )
         + lines,
         fix="cut the rounds apart: go on with the numbers of what is carried over, without their history"
         + (f" ({cures.detached(names, len(states))})." if names else "."),
@@ -339,7 +366,7 @@ def _computed_once(q: Question, k: int, run: Pass, shared: list[int], changed: l
     facts = q.facts
     names = [facts.name(t) for t in shared if facts.named(t)] or ["a part of the loss"]
     moved = listed([facts.name(t) for t in changed])
-    was, has = ("were", "have") if len(changed) > 1 else ("was", "has")
+    has = "have" if len(changed) > 1 else "has"
     return q.answer(
         "computed-once",
         f"{listed(names)} {'were' if len(names) > 1 else 'was'} computed once, and every pass needs it. The first pass freed what was "
@@ -355,15 +382,23 @@ def _not_detached(q: Question, k: int, first: Pass, run: Pass, t: int, lines: li
     facts = q.facts
     name = facts.name(t)
     user = next(
-        (i for i in facts.uses.get(t, ()) if i < first.start and facts.events[i].get("n") in facts.behind(first.event["roots"])),
+        (
+            i
+            for i in facts.uses.get(t, ())
+            if i < first.start and facts.events[i].get("n") in facts.behind(first.event["roots"])
+        ),
         None,
     )
     return q.answer(
         "not-detached",
         f"The first loss went through {name} and freed the graph behind it, though that pass was only for what comes after {name}: the "
         "gradients that it left behind it were thrown away. The second loss needs that graph.",
-        lines=facts.at(facts.maker.get(t), f"{name} is made here") + facts.at(user, f"the first loss should stop at {name}") + lines,
-        fix=f"let the first loss use {name} without its history." if facts.named(t) else "let the first loss use it without its history.",
+        lines=facts.at(facts.maker.get(t), f"{name} is made here")
+        + facts.at(user, f"the first loss should stop at {name}")
+        + lines,
+        fix=f"let the first loss use {name} without its history."
+        if facts.named(t)
+        else "let the first loss use it without its history.",
         edits=cures.detached_there(q, user, name) if facts.named(t) else (),
         k=k,
     )
@@ -373,8 +408,10 @@ def _shared(q: Question, k: int, first: Pass, run: Pass, shared: list[int], node
     facts = q.facts
     t = shared[0] if shared else None
     name = facts.name(t) if t is not None else "the loss"
-    if set(first.event["roots"]) == set(run.event["roots"]):
-        what = f"backward went through {name} twice. The first time it freed the values that were saved for it"
+    if _same_loss(first, run):
+        what = (
+            f"backward went through {name} twice. The first time it freed the values that were saved for it"
+        )
     else:
         what = f"both passes go through {name}, and the first one freed the values that were saved for it"
     create = _needed_later(q, first, run)
@@ -387,9 +424,18 @@ def _shared(q: Question, k: int, first: Pass, run: Pass, shared: list[int], node
     return q.answer(
         "freed-graph",
         f"{what}.",
-        lines=(facts.at(facts.maker.get(t), f"{name} is made here") if t is not None else facts.made(node, "made here")) + lines,
+        lines=(
+            facts.at(facts.maker.get(t), f"{name} is made here")
+            if t is not None
+            else facts.made(node, "made here")
+        )
+        + lines,
         fix=f"keep them the first time, with {call}.{why_so}"
-        + ("" if create or first.event.get("call") == "grad" else " Or add the losses up and call backward() once."),
+        + (
+            ""
+            if create or first.event.get("call") == "grad"
+            else " Or add the losses up and call backward() once."
+        ),
         edits=cures.retained(q, first, call),
         k=k,
     )
@@ -432,7 +478,9 @@ def _overwritten(q: Question, k: int, run: Pass) -> Why:
         needed = facts.at(run.start, "backward needs the old value")
         update = facts.leaf(written) and facts.needs(written, w)
         if facts.stepped(w) or update:
-            by = f"the optimizer{'' if op.endswith('_') else f' ({op})'}" if facts.stepped(w) else "the update"
+            by = (
+                f"the optimizer{'' if op.endswith('_') else f' ({op})'}" if facts.stepped(w) else "the update"
+            )
             return q.answer(
                 "optimizer-too-early",
                 f"{label} saved {name} for its backward. Then {by} changed {name} in place, before the backward pass could use the old "

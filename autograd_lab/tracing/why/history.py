@@ -5,14 +5,22 @@ from __future__ import annotations
 from . import cures
 from .answer import Why, listed
 from .facts import Pass
-from .missing import between
+from .missing import between, cut_lines, cut_words
 from .question import Question
 from .writes import not_given, steps
 
 
 def number(q: Question) -> Why:
     """How `.grad` came to be what it is."""
-    return _edited(q) or _stale(q) or _accumulated(q) or _hooked(q) or _no_optimizer(q) or _computed(q)
+    return (
+        _edited(q)
+        or _stale(q)
+        or _accumulated(q)
+        or _hooked(q)
+        or _no_optimizer(q)
+        or _partly_cut(q)
+        or _computed(q)
+    )
 
 
 def _run_at(q: Question, k: int) -> Pass | None:
@@ -155,6 +163,58 @@ def _no_optimizer(q: Question) -> Why | None:
         + facts.at(moves[0], f"the step changes only {moved}"),
         fix=f"give {q.name} to the optimizer: make it an nn.Parameter of the model, or add it to the list of parameters.",
         k=moves[0],
+    )
+
+
+def _partly_cut(q: Question) -> Why | None:
+    """Besides the ways that the gradient came by, there is another from the tensor to the loss, which is cut."""
+    facts = q.facts
+    run = _run_at(q, facts.grads[q.t][-1])
+    root = facts.root_of(run) if run else None
+    if run is None or root is None:
+        return None
+    own = {q.t, *facts.memory(q.t)}
+    from_it = own | set(facts.hops(q.t, run.start))
+    to_it = {root, *facts.ancestors(root)}
+    for a in sorted(to_it):
+        of = facts.trace.tensors[a].get("grad_of")
+        if of is None or facts.needs(a) or of in own:
+            continue
+        inner = next(
+            (
+                r
+                for r in facts.passes
+                if not r.fills and of in (r.event.get("inputs") or ()) and r.end < run.start
+            ),
+            None,
+        )
+        if inner is not None and q.reaches(inner):
+            return q.answer(
+                "partly-cut",
+                f"{facts.name(root)} was computed from {facts.name(a)}, a gradient that depends on {q.name} but was computed without "
+                f"create_graph=True: it counts as a constant, and that part of the derivative is missing from {q.name}.grad.",
+                lines=facts.at(inner.start, "computed without a graph here")
+                + facts.at(run.start, "the pass"),
+                fix=f"was {facts.name(a)} meant to be a constant? If not, compute it with create_graph=True.",
+                edits=cures.retained(q, inner, "create_graph=True"),
+                k=inner.start,
+            )
+    cuts = [
+        hop
+        for hop in facts.cuts(from_it, run.start)
+        if hop.b in to_it and hop.b not in own and hop.cut in ("detached", "data", "copied", "item", "numpy")
+    ]
+    if not cuts:
+        return None
+    hop = cuts[-1]
+    return q.answer(
+        "partly-cut",
+        f"{q.name}.grad is the derivative by the ways that are recorded, but another way from {q.name} to {facts.name(root)} is cut: "
+        f"{cut_words(q, hop)}. There {facts.name(root)} counts as not depending on {q.name}.",
+        lines=cut_lines(q, hop) + facts.at(run.start, "the pass"),
+        fix="was that meant, as a constant? If not, mend that line.",
+        edits=cures.mended(q, [hop]),
+        k=hop.k,
     )
 
 

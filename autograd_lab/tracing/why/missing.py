@@ -9,7 +9,6 @@ from .question import Question
 from .writes import no_return
 
 
-
 def missing(q: Question) -> Why:
     """Why `.grad` is None."""
     facts, t, name = q.facts, q.t, q.name
@@ -82,7 +81,9 @@ def needs_none(q: Question) -> Why:
             cause,
             f"{name} does not require grad since {call} was called on it.",
             lines=facts.at(k, f"{call} here"),
-            fix="leave that out." if how == "detach_" else f"was {name} meant to stay as it is? If not, leave that line out.",
+            fix="leave that out."
+            if how == "detach_"
+            else f"was {name} meant to stay as it is? If not, leave that line out.",
             edits=cures.left_out(q, k),
             k=k,
         )
@@ -93,8 +94,12 @@ def needs_none(q: Question) -> Why:
         return without_graph(q, t, t)
     hop = facts.cut_before(t)
     if hop is not None:
-        return cut_answer(q, f"{name} does not require grad: it was computed from {facts.name(hop.a)}, but", [hop])
-    gradient = next((a for a in facts.ancestors(t) if facts.trace.tensors[a].get("grad_of") is not None), None)
+        return cut_answer(
+            q, f"{name} does not require grad: it was computed from {facts.name(hop.a)}, but", [hop]
+        )
+    gradient = next(
+        (a for a in facts.ancestors(t) if facts.trace.tensors[a].get("grad_of") is not None), None
+    )
     if gradient is not None:
         return without_graph(q, gradient, t)
     if t in facts.maker:
@@ -148,7 +153,9 @@ def _overwritten(q: Question, t: int) -> Why | None:
     if k is None or not own:
         return None
     older = [
-        a for a in facts.ancestors(t) if facts.trace.tensors[a]["name"] == own and facts.leaf(a) and facts.needs(a, k)
+        a
+        for a in facts.ancestors(t)
+        if facts.trace.tensors[a]["name"] == own and facts.leaf(a) and facts.needs(a, k)
     ]
     return None if not older else _renamed(q, older[-1], t, k)
 
@@ -159,7 +166,7 @@ def _renamed(q: Question, former: int, t: int, k: int) -> Why:
     own = facts.name(former)
     lines = facts.assignment(former) + facts.at(k, f"{own} is another tensor from here on")
     in_place = cures.in_place(q, own, k)
-    written = f"write the new numbers into the old tensor, in place{f': `{in_place[0].text.strip()}`' if in_place else ''}."
+    written = f"write the new numbers into the old tensor, in place and under no_grad{f': `{in_place[0].text.strip()}`' if in_place else ''}."
     if facts.needs(t):
         update = f"{own}.grad" in facts.text(k)
         return q.answer(
@@ -174,7 +181,9 @@ def _renamed(q: Question, former: int, t: int, k: int) -> Why:
             k=k,
         )
     hop = facts.cut_before(t)
-    by = {"no-grad": " under no_grad", "detached": " with detach()", "data": " from .data"}.get(hop.cut if hop else "", "")
+    by = {"no-grad": " under no_grad", "detached": " with detach()", "data": " from .data"}.get(
+        hop.cut if hop else "", ""
+    )
     return q.answer(
         "overwritten-no-grad",
         f"The name {own} was first a leaf that requires grad. This line makes a new tensor{by} and gives it the name {own}: "
@@ -248,7 +257,8 @@ def _computed(q: Question, runs: list[Pass]) -> Why | None:
         "not-leaf",
         f"{name} is not a leaf: it was computed. {saw}Only leaves keep their gradient in .grad, to save memory.",
         lines=made,
-        fix=(f"call {name}.retain_grad()" if facts.named(t) else "call retain_grad() on it") + " before backward().",
+        fix=(f"call {name}.retain_grad()" if facts.named(t) else "call retain_grad() on it")
+        + " before backward().",
         edits=cures.keep_gradient(q, name, k) if facts.named(t) else (),
         k=k,
     )
@@ -466,7 +476,9 @@ _HERE = {
 }
 
 
-def cut_answer(q: Question, begin: str, cuts: list[Hop], here: list[Line] | None = None, until: int | None = None) -> Why:
+def cut_answer(
+    q: Question, begin: str, cuts: list[Hop], here: list[Line] | None = None, until: int | None = None
+) -> Why:
     """The answer that names the first of some cuts; `begin` says what it leads to."""
     hop = cuts[0]
     until = len(q.facts.events) if until is None else until
@@ -507,7 +519,9 @@ def between(q: Question, end: int, until: int, run: Pass | None) -> Why:
     hops = facts.way(t, end, until)
     cuts = [hop for hop in hops or () if hop.cut]
     if cuts:
-        return cut_answer(q, f"{target} was computed from {name}, but no gradient can come back:", cuts, here, until)
+        return cut_answer(
+            q, f"{target} was computed from {name}, but no gradient can come back:", cuts, here, until
+        )
     late = _too_late(q)
     if late is not None:
         return late
@@ -541,6 +555,23 @@ def between(q: Question, end: int, until: int, run: Pass | None) -> Why:
             lines=here + facts.at(k, f"{name} is another tensor from here on"),
             fix=f"was {name} meant to be made anew? If it was to be updated, write into it in place.",
             k=k,
+        )
+    former = [
+        a
+        for a in range(t)
+        if facts.trace.tensors[a]["name"] == facts.trace.tensors[t]["name"] != "" and facts.leaf(a)
+    ]
+    if (
+        run is not None
+        and not used
+        and any(facts.node_of(a) in facts.behind(run.event["roots"]) for a in former)
+    ):
+        return q.answer(
+            "new-leaf",
+            f"{name} was made after the pass. The gradient went to the tensor that had been called so before.",
+            lines=here,
+            fix=f"was {name} meant to be made anew? If it was to be updated, write into it in place.",
+            k=run.start,
         )
     if not used:
         return q.answer(

@@ -10,7 +10,7 @@ from functools import cached_property
 from ..trace import Record
 from .answer import Edit
 
-_MOST_TRIES = 6  # lines cut off from the end of a function whose last statement the trace has only in part
+_MOST_TRIES = 40  # lines cut off from the end of a function whose last statement the trace has only in part
 
 
 class Source:
@@ -52,7 +52,10 @@ class Source:
     def parents(self) -> dict[ast.AST, ast.AST]:
         """What each node of the trees stands in."""
         return {
-            inner: node for tree in self.trees for node in ast.walk(tree) for inner in ast.iter_child_nodes(node)
+            inner: node
+            for tree in self.trees
+            for node in ast.walk(tree)
+            for inner in ast.iter_child_nodes(node)
         }
 
     def statements(self) -> Iterator[ast.stmt]:
@@ -67,7 +70,9 @@ class Source:
         for node in self.statements():
             if node.lineno == n == node.end_lineno:
                 text = self.lines.get(n, "")
-                alone = text[len(text) - len(text.lstrip()) :][node.end_col_offset - node.col_offset :].strip()
+                alone = text[len(text) - len(text.lstrip()) :][
+                    node.end_col_offset - node.col_offset :
+                ].strip()
                 starts = self._starts_its_line(node)
                 return node if starts and (not alone or alone.startswith("#")) else None
         return None

@@ -137,7 +137,7 @@ loss.requires_grad_()
 loss.backward()
 
 # %% rotation-matrix-by-tensor | copied | lab.why(angle) | template: tensor-of-tensors
-# says: copied the numbers of angle
+# says: copied the numbers
 angle = torch.tensor(0.3, requires_grad=True)
 shift = torch.zeros(2, requires_grad=True)
 rot = torch.tensor([[angle.cos(), -angle.sin()], [angle.sin(), angle.cos()]])
@@ -153,7 +153,7 @@ loss = torch.tensor(out, requires_grad=True)
 loss.backward()
 
 # %% loss-from-item | item | lab.why(w) | template: rewrapped-loss
-# says: came back as a plain number
+# says: left the graph by .item()
 # grad: w.grad == 6.0
 w = torch.tensor(3.0, requires_grad=True)
 loss = torch.tensor((w * w).item(), requires_grad=True)
@@ -175,7 +175,7 @@ loss = model(torch.ones(2, 3)).sum().item()
 loss.backward()
 
 # %% float-of-a-tensor | item | lab.why(t) | template: item
-# says: out of the graph
+# says: left the graph by .item()
 t = torch.tensor(2.0, requires_grad=True)
 one = torch.tensor(1.0, requires_grad=True)
 area = math.pi * float(t) ** 2

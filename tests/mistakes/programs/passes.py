@@ -26,8 +26,8 @@ q.backward()
 r = p ** 3
 r.backward()
 
-# %% zero-grad-of-another-optimizer | accumulated | lab.why(b) | template: accumulate-partly
-# says: 2 backward passes
+# %% zero-grad-of-another-optimizer | zero-grad-missed | lab.why(b) | template: accumulate-partly
+# says: `opt.zero_grad()`
 a = torch.tensor([1.0], requires_grad=True)
 b = torch.tensor([1.0], requires_grad=True)
 opt = torch.optim.SGD([a], lr=0.1)
@@ -128,13 +128,13 @@ w.register_hook(lambda g: g * 0.1)
 (w * 2).sum().backward()
 
 # %% clipped | grad-edited | lab.why(lin.weight) | template: edited
-# says: was changed by
+# says: clip_grad_norm_
 lin = nn.Linear(2, 1)
 lin(torch.tensor([[3.0, 4.0]])).sum().backward()
 nn.utils.clip_grad_norm_(lin.parameters(), 0.5)
 
 # %% scaled-by-hand | grad-edited | lab.why(w) | template: edited
-# says: was changed by
+# says: `w.grad /= 2`
 w = torch.tensor([1.0], requires_grad=True)
 (w * 4).sum().backward()
 w.grad /= 2

@@ -183,7 +183,7 @@ loss.backward()
 opt.step()
 
 # %% last-layer-replaced-after-optimizer | not-in-optimizer | lab.why(model[2].weight) | template: optimizer-keeps-the-old
-# says: the optimizer
+# says: `optimizer.step()`
 model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
 optimizer = torch.optim.Adam(model.parameters())
 model[2] = nn.Linear(4, 5)

@@ -206,8 +206,8 @@ with torch.no_grad():
     w -= 0.1 * w.grad
 two.backward()
 
-# %% optimizer-of-a-non-leaf | not-leaf | lab.why(w) | template: optimizer-non-leaf
-# says: w is not a leaf
+# %% optimizer-of-a-non-leaf | overwritten | lab.why(w) | template: optimizer-non-leaf
+# says: The name w was first a leaf
 w = torch.ones(2, requires_grad=True)
 u = w * 1
 w = u.view(1, 2)
@@ -263,7 +263,7 @@ loss.backward()
 # says: another way
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 fit = (w * 3).sum()
-reg = 0.1 * (w ** 2).sum().item()
+reg = (w ** 2).sum().item()
 loss = fit + reg
 loss.backward()
 

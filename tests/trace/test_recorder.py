@@ -1,10 +1,10 @@
 """What the recorder writes is what the engine did: events, numbers, lines and names."""
 
+import numpy as np
 import pytest
 
 import autograd_lab as torch
 from autograd_lab import lab
-from autograd_lab.autograd import node
 from autograd_lab.tracing import Trace, narrate, state
 
 
@@ -531,14 +531,13 @@ def test_an_output_without_history_beside_one_that_has_one():
 def test_memory_that_nobody_has_written_is_never_shown(monkeypatch):
     """Under create_graph a first `.grad` is copied into new memory, in whatever state that is."""
     garbage = 3.25
-    new = node.laid_out_like
-
-    def dirty(x, dtype):
-        memory = new(x, dtype)
-        memory.fill(garbage)
-        return memory
-
-    monkeypatch.setattr(node, "laid_out_like", dirty)
+    for name in ("empty", "empty_like"):
+        new = getattr(np, name)
+        monkeypatch.setattr(
+            np,
+            name,
+            lambda *args, new=new, **kwargs: np.copyto(x := new(*args, **kwargs), garbage, "unsafe") or x,
+        )
     x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
     with lab.record() as trace, pytest.warns(UserWarning, match="create_graph=True"):
         (x**3).sum().backward(create_graph=True)

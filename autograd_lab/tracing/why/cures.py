@@ -79,7 +79,13 @@ def assigned_anew(q: Question, t: int, ending: str) -> Edits:
     value = ast.unparse(s.value)
     simple = isinstance(s.value, (ast.Call, ast.Name, ast.Attribute, ast.Subscript))
     text = f"{ast.unparse(s.targets[0])} = {value if simple else f'({value})'}{ending}"
-    return Patch(source).replace(s.lineno, text).edits
+    patch = Patch(source).replace(s.lineno, text)
+    for other in q.facts.hops(t):  # the flag does not go to what was computed from it
+        for k, on, how in q.facts.flags.get(other, ()):
+            where = q.facts.place(k)
+            if on and how == "requires_grad_" and where is not None and where[0] is source and left_out(q, k):
+                patch.delete(where[1])
+    return patch.edits
 
 
 def flag_last(q: Question, k: int | None) -> Edits:
@@ -177,11 +183,19 @@ def in_place(q: Question, own: str, k: int) -> Edits:
         text = f"{own} {sign}= {ast.unparse(value.right)}"
     else:
         text = f"{own}.copy_({ast.unparse(value)})"
-    return (
-        Patch(source)
-        .replace(s.lineno, text if _recording_is_off(source, s.lineno) else f"with torch.no_grad(): {text}")
-        .edits
+    patch = Patch(source)
+    start = next(
+        (q.facts.place(run.start) for run in reversed(q.facts.passes) if run.end < k and run.fills), None
     )
+    clears = any(_CLEARS.search(line) for other in q.facts.code for line in other.lines.values())
+    if start is not None and start[0] is source and not clears and f"{own}.grad" in ast.unparse(s):
+        patch.before(start[1], f"{own}.grad = None")  # a new tensor had none, the old one would add up
+    return patch.replace(
+        s.lineno, text if _recording_is_off(source, s.lineno) else f"with torch.no_grad(): {text}"
+    ).edits
+
+
+_CLEARS = re.compile(r"zero_grad\(|\.grad\s*=\s*None|\.grad(\.data)?\.zero_\(")
 
 
 def _later_assignment(q: Question, own: str, k: int) -> tuple[Source, ast.Assign] | None:
@@ -559,9 +573,12 @@ def state_names(q: Question, states: list[int], user: int | None) -> list[str]:
     return [name for name in assigned if name in read[0].read_on(read[1])]
 
 
-def detached(names: list[str], how_many: int) -> str:
+def detached(q: Question, names: list[str], how_many: int) -> str:
     """`h = h.detach()`, for one state, several, or a tuple of them."""
-    if len(names) == 1 and how_many > 1:
+    called = {record["name"] for record in q.facts.trace.tensors}
+    if len(names) == 1 and (
+        how_many > 1 or (names[0].isidentifier() and names[0] not in called)
+    ):  # it holds several
         return f"{names[0]} = tuple(part.detach() for part in {names[0]})"
     return f"{', '.join(names)} = {', '.join(f'{name}.detach()' for name in names)}"
 
@@ -571,7 +588,7 @@ def cut_apart(q: Question, run: Pass, states: list[int], names: list[str], user:
     after, before = q.facts.place(run.start), q.facts.place(user)
     if not names:
         return ()
-    text = detached(names, len(states))
+    text = detached(q, names, len(states))
     if before is None or after is None:
         return ()
     together = _function_of(*before) is _function_of(*after) and not names[0].startswith("self.")

@@ -174,7 +174,8 @@ def _second_time(q: Question, k: int, run: Pass) -> Why:
         )
     graph = facts.behind(run.event["roots"])
     new = {n for n in graph if facts.node_event.get(n, -1) > first.end}
-    carriers = _carriers(q, new, node, first)
+    gone = {e["n"] for _, e in facts.during(first, "free")}
+    carriers = _carriers(q, new, gone, first)
     again = {c: _made_anew(q, c, first, run) for c in carriers}
     states = [c for c in carriers if any(c in facts.ancestors(b) or c == b for b in again[c])]
     roots = set(run.event.get("of") or [facts.root_of(run)])
@@ -196,8 +197,8 @@ def _second_time(q: Question, k: int, run: Pass) -> Why:
     return _shared(q, k, first, run, shared, node, used_up + needs_again)
 
 
-def _carriers(q: Question, new: set[int], node: int, first: Pass) -> list[int]:
-    """The tensors made before the end of the first pass that newer nodes use, and behind which the used-up node is."""
+def _carriers(q: Question, new: set[int], gone: set[int], first: Pass) -> list[int]:
+    """The tensors made before the end of the first pass that newer nodes use, and behind which there are used-up nodes."""
     facts = q.facts
     found: dict[int, None] = {}
     for n in sorted(new):
@@ -208,7 +209,7 @@ def _carriers(q: Question, new: set[int], node: int, first: Pass) -> list[int]:
                 old in new and old is not None
             )  # an in-place write of the new round: its history goes on into the old one
             before = made is not None and made < first.end and old is not None
-            if before and (rewritten or node in facts.behind([old])):
+            if before and (rewritten or gone & facts.behind([old])):
                 found[t] = None
     return list(found)
 
@@ -356,7 +357,7 @@ def _carried(q: Question, k: int, run: Pass, states: list[int], new: set[int], l
         )
         + lines,
         fix="cut the rounds apart: go on with the numbers of what is carried over, without their history"
-        + (f" ({cures.detached(names, len(states))})." if names else "."),
+        + (f" ({cures.detached(q, names, len(states))})." if names else "."),
         edits=cures.cut_apart(q, run, states, names, user),
         k=k,
     )

@@ -166,7 +166,7 @@ def _renamed(q: Question, former: int, t: int, k: int) -> Why:
     own = facts.name(former)
     lines = facts.assignment(former) + facts.at(k, f"{own} is another tensor from here on")
     in_place = cures.in_place(q, own, k)
-    written = f"write the new numbers into the old tensor, in place and under no_grad{f': `{in_place[0].text.strip()}`' if in_place else ''}."
+    written = f"write the new numbers into the old tensor, in place and under no_grad{f': `{in_place[-1].text.strip()}`' if in_place else ''}."
     if facts.needs(t):
         update = f"{own}.grad" in facts.text(k)
         return q.answer(

@@ -184,10 +184,15 @@ loss.backward()
 
 # %% through-numpy | numpy | lab.why(x) | template: numpy
 # says: NumPy
-# grad: x.grad == torch.cos(x).tolist()
 x = torch.tensor([0.0, 1.0], requires_grad=True)
 s = np.sin(x.detach().numpy())
 loss = torch.tensor(s, requires_grad=True).sum()
+loss.backward()
+# %% cure
+# grad: x.grad == torch.cos(x).tolist()
+x = torch.tensor([0.0, 1.0], requires_grad=True)
+s = torch.sin(x)
+loss = s.sum()
 loss.backward()
 
 # %% metric-of-numpy-as-loss | numpy | lab.why(net.weight) | template: numpy

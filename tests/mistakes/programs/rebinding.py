@@ -60,7 +60,7 @@ for t in range(5):
 
 # %% rebinds-without-no-grad | overwritten | lab.why(w) | template: update-recorded
 # says: The name w was first a leaf
-# grad: w.grad == [4.0, 8.0]
+# grad: w.grad == (2.5 * w).tolist()
 w = torch.tensor([2.0, 4.0], requires_grad=True)
 for step in range(3):
     loss = (w * w).sum()
@@ -139,7 +139,7 @@ scores[0, 1].backward()
 
 # %% unsqueezed-for-the-net | overwritten | lab.why(x) | template: saliency
 # says: The name x was first a leaf
-# grad: x.grad == lin.weight[0].tolist()
+# grad: x.grad == [lin.weight[0].tolist()]
 lin = nn.Linear(3, 2)
 x = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
 x = x.unsqueeze(0)

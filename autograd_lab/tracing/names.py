@@ -147,7 +147,11 @@ def parts_of(name: str, held: Any, deep: int = 2) -> Iterator[tuple[str, Any]]:
             yield (inner if name == "self" else f"{name}.{inner}"), parameter
         if deep:
             for inner, thing in list(vars(held).items()):
-                if not inner.startswith(_PRIVATE) and type(thing) in (list, tuple, dict):
+                if inner.startswith(_PRIVATE):
+                    continue
+                if hasattr(type(thing), "requires_grad"):
+                    yield f"{name}.{inner}", thing
+                elif type(thing) in (list, tuple, dict):
                     yield from parts_of(f"{name}.{inner}", thing, deep - 1)
     elif type(held) in (list, tuple) and len(held) <= 100:
         for i, item in enumerate(held):

@@ -72,8 +72,18 @@ def _assignment(q: Question, name: str, near: int | None) -> tuple[Source, ast.A
 
 def assigned_anew(q: Question, t: int, ending: str) -> Edits:
     """`t = ...` becomes `t = (...)` with a call behind it, where t is made."""
-    found = _assignment(q, q.facts.name(t), None)
-    if found is None or q.facts.maker.get(t) is not None:
+    name = q.facts.name(t)
+    found = _assignment(q, name, None)
+    if q.facts.maker.get(t) is not None:
+        return ()
+    if found is None and "." in name and ending == ".requires_grad_()":
+        found = _assignment(q, f"self.{name.rpartition('.')[2]}", None)
+        if found is None:
+            return ()
+        kind = "nn.Parameter" if found[0].mentions("nn") else "torch.nn.Parameter"
+        text = f"{ast.unparse(found[1].targets[0])} = {kind}({ast.unparse(found[1].value)})"
+        return Patch(found[0]).replace(found[1].lineno, text).edits
+    if found is None:
         return ()
     source, s = found
     value = ast.unparse(s.value)
@@ -160,54 +170,65 @@ def moved_up(q: Question, k: int | None, to: int | None, behind: bool = False) -
 
 def in_place(q: Question, own: str, k: int) -> Edits:
     """`w = w - lr * w.grad` becomes `w -= lr * w.grad`, under no_grad; any other new value is copied into w."""
-    found = _assignment(q, own, k) or _later_assignment(q, own, k)
+    found = _update(q, own, k)
     if found is None:
         return ()
-    source, s = found
-    value: ast.expr = s.value
+    source, n, pairs = found
+    patch = Patch(source)
+    start = next((q.facts.place(run.start) for run in reversed(q.facts.passes) if run.end < k and run.fills), None)
+    clears = any(_CLEARS.search(line) for other in q.facts.code for line in other.lines.values())
+    if start is not None and start[0] is source and not clears:
+        for name, value in pairs:
+            if f"{name}.grad" in ast.unparse(value):
+                patch.before(start[1], f"{name}.grad = None")  # a new tensor had none, the old one would add up
+    texts = [_written(name, value) for name, value in pairs]
+    if not _recording_is_off(source, n):
+        texts = [f"with torch.no_grad(): {text}" for text in texts]
+    return patch.replace(n, "\n".join(texts)).edits
+
+
+def _update(q: Question, own: str, k: int) -> tuple[Source, int, list[tuple[str, ast.expr]]] | None:
+    """The line that gives the name `own` to the tensor of event k, and the (name, new value) pairs on it."""
+    where = q.facts.place(k)
+    if where is None:
+        return None
+    source, n = where
+    s = source.statement(n)
+    target = s.targets[0] if isinstance(s, ast.Assign) and len(s.targets) == 1 else None
+    if isinstance(s, ast.Assign) and target is not None and ast.unparse(target) == own:
+        return source, n, [(own, s.value)]
+    if isinstance(s, ast.Assign) and isinstance(target, ast.Tuple) and isinstance(s.value, ast.Tuple):
+        pairs = [(ast.unparse(t), value) for t, value in zip(target.elts, s.value.elts, strict=False)]
+        names = {name for name, _ in pairs}
+        apart = all(_read_in(value) & names <= {name} for name, value in pairs)
+        return (source, n, pairs) if own in names and apart and all(map(str.isidentifier, names)) else None
+    for later in source.assigned(own):
+        if later.lineno > n and isinstance(later.value, ast.Name) and later.value.id in source.targets(n):
+            return source, later.lineno, [(own, later.value)]
+    return None
+
+
+def _read_in(value: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+
+
+def _written(own: str, value: ast.expr) -> str:
+    """The statement that writes a new value into `own`."""
     while True:
         inner = next(
-            (x for x in (_called(value, m) for m in ("detach", "requires_grad_", "clone")) if x is not None),
-            None,
+            (x for x in (_called(value, m) for m in ("detach", "requires_grad_", "clone")) if x is not None), None
         )
         if inner is None:
             break
         value = inner
     old = {own, f"{own}.data", f"{own}.detach()"}
-    if (
-        isinstance(value, ast.BinOp)
-        and isinstance(value.op, (ast.Add, ast.Sub))
-        and ast.unparse(value.left) in old
-    ):
+    if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.Sub)) and ast.unparse(value.left) in old:
         sign = "+" if isinstance(value.op, ast.Add) else "-"
-        text = f"{own} {sign}= {ast.unparse(value.right)}"
-    else:
-        text = f"{own}.copy_({ast.unparse(value)})"
-    patch = Patch(source)
-    start = next(
-        (q.facts.place(run.start) for run in reversed(q.facts.passes) if run.end < k and run.fills), None
-    )
-    clears = any(_CLEARS.search(line) for other in q.facts.code for line in other.lines.values())
-    if start is not None and start[0] is source and not clears and f"{own}.grad" in ast.unparse(s):
-        patch.before(start[1], f"{own}.grad = None")  # a new tensor had none, the old one would add up
-    return patch.replace(
-        s.lineno, text if _recording_is_off(source, s.lineno) else f"with torch.no_grad(): {text}"
-    ).edits
+        return f"{own} {sign}= {ast.unparse(value.right)}"
+    return f"{own}.copy_({ast.unparse(value)})"
 
 
 _CLEARS = re.compile(r"zero_grad\(|\.grad\s*=\s*None|\.grad(\.data)?\.zero_\(")
-
-
-def _later_assignment(q: Question, own: str, k: int) -> tuple[Source, ast.Assign] | None:
-    """`w = new` on one of the lines after the one that computed `new`."""
-    where = q.facts.place(k)
-    if where is None:
-        return None
-    source, n = where
-    for s in source.assigned(own):
-        if s.lineno > n and isinstance(s.value, ast.Name) and s.value.id in source.targets(n):
-            return source, s
-    return None
 
 
 def _recording_is_off(source: Source, n: int) -> bool:
@@ -274,7 +295,7 @@ def mended(q: Question, cuts: list[Hop]) -> Edits:
 
 def _mended(q: Question, hop: Hop) -> Edits:
     if hop.cut == "detached":
-        return _rewritten(q, hop.k, _without("detach"))
+        return _not_detached(q, hop.k)
     if hop.cut == "detached-in-place":
         return left_out(q, hop.k) or _rewritten(q, hop.k, _without("detach_"))
     if hop.cut == "data":
@@ -288,6 +309,17 @@ def _mended(q: Question, hop: Hop) -> Edits:
     if hop.cut == "item":
         return kept_as_tensor(q, [hop.k])
     return ()
+
+
+def _not_detached(q: Question, k: int) -> Edits:
+    where = q.facts.place(k)
+    if where is None:
+        return ()
+    patch = Patch(where[0]).rewrite(where[1], _without("detach"))
+    if patch is None:
+        return ()
+    left, _, right = patch.edits[0].text.strip().partition(" = ")
+    return patch.delete(where[1]).edits if left == right else patch.edits
 
 
 def _out_of_the_block(q: Question, hop: Hop) -> Edits:

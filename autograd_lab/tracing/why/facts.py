@@ -18,6 +18,7 @@ from .source import Source
 
 #: Which cause an event of a kind is, if it ends a path of gradients.
 _MADE_BY = {"data": "data", "Parameter": "parameter-copy", "deepcopy": "deep-copy"}
+_INDEX = re.compile(r"(?<=[\w\]])\.(\d+)(?=\.|$)")  # of "net.0.weight", which the program writes as net[0].weight
 _MODES = {"no_grad": "no-grad", "inference_mode": "inference-mode", "copy": "copied"}
 
 
@@ -118,7 +119,7 @@ class Facts:
         """What the user calls a tensor, or how it came to be."""
         name = self._called.get(t) or self.trace.tensors[t]["name"]
         if name:
-            return str(name)
+            return _INDEX.sub(r"[\1]", str(name))
         k = self.maker.get(t)
         if k is None:
             return "a tensor without a name"

@@ -43,7 +43,7 @@ def failure(q: Question) -> Why | None:
         shape = facts.trace.tensors[e["of"][0]]["shape"] if e.get("of") else "more than one element"
         return q.answer(
             "loss-not-scalar",
-            f"backward() was called on a tensor of shape {shape}. The gradient starts with 1 only for a single number.",
+            f"{'grad()' if 'grad(' in facts.text(k) else 'backward()'} was called on a tensor of shape {shape}. The gradient starts with 1 only for a single number.",
             lines=facts.at(k, "backward of several numbers"),
             fix="reduce it to one number (.sum() or .mean()), or say what to start with: backward(gradient=...).",
             edits=cures.reduced(q, k),
@@ -330,7 +330,7 @@ def _kept_in_list(q: Question, k: int, run: Pass, old: int, new: set[int], lines
         lines=facts.at(facts.maker.get(old), "a result of an earlier round")
         + facts.at(user, "used together with the new ones")
         + lines,
-        fix=f"begin each round with an empty {what}." if kept else "keep only what belongs to this round.",
+        fix=f"begin each round with {what} empty." if kept else "keep only what belongs to this round.",
         edits=cures.emptied(q, run, kept),
         k=k,
     )
@@ -411,10 +411,10 @@ def _shared(q: Question, k: int, first: Pass, run: Pass, shared: list[int], node
     name = facts.name(t) if t is not None else "the loss"
     if _same_loss(first, run):
         what = (
-            f"backward went through {name} twice. The first time it freed the values that were saved for it"
+            f"Backward went through {name} twice. The first time it freed the values that were saved for it"
         )
     else:
-        what = f"both passes go through {name}, and the first one freed the values that were saved for it"
+        what = f"Both passes go through {name}, and the first one freed the values that were saved for it"
     create = _needed_later(q, first, run)
     call = "create_graph=True" if create else "retain_graph=True"
     why_so = (
@@ -493,14 +493,19 @@ def _overwritten(q: Question, k: int, run: Pass) -> Why:
                 edits=cures.moved_after(q, w, run),
                 k=k,
             )
-        result = written in facts.trace.nodes[node]["outputs"] or how in ("result", "out", "output")
+        edits = cures.not_overwritten(
+            q, w, node, t, name, written in facts.trace.nodes[node]["outputs"] or how in ("result", "out", "output")
+        )
+        module = any("inplace=False" in edit.text for edit in edits)
         return q.answer(
             "inplace-saved",
             f"{label} saved {name} for its backward at version {since}. Then {op} wrote over it in place, so the value the rule "
             "needs is gone.",
             lines=saved + facts.at(w, f"{op} overwrites {name} here") + needed,
-            fix=f"write the result into a new tensor{_plain(op, name)}, or give the operation a copy that nobody writes to (clone()).",
-            edits=cures.not_overwritten(q, w, node, t, name, result),
+            fix="switch inplace off."
+            if module
+            else f"write the result into a new tensor{_plain(op, name)}, or give the operation a copy that nobody writes to (clone()).",
+            edits=edits,
             k=k,
         )
     return q.answer(

@@ -46,7 +46,7 @@ def _edited(q: Question) -> Why | None:
         f"{facts.statement(k)} changed {q.name}.grad after the pass: it is now {facts.say(e['v'])}.{before}",
         lines=facts.at(run.start if run else None, "this pass filled it")
         + facts.at(k, f"changed by {how} here"),
-        fix="nothing, if it was meant so (clipping, for example).",
+        fix="was that meant (clipping, for example)? Then there is nothing to do.",
         k=k,
     )
 
@@ -129,7 +129,7 @@ def _hooked(q: Question) -> Why | None:
                 "hook-changed",
                 f"A hook on {facts.words.nodes[e['n']]} changed the gradient from {facts.say(before)} to {facts.say(after)} on its way.",
                 lines=where + facts.at(run.start if run else None, "during this pass"),
-                fix="nothing, if the hook is meant to; else remove it with handle.remove().",
+                fix="was the hook meant to do that? If not, do not register it.",
                 k=k,
             )
     return None

@@ -118,7 +118,11 @@ def needs_none(q: Question) -> Why:
         "requires-grad-never-set",
         f"{name} does not require grad, so operations on it are not recorded and no gradient comes back to it.",
         lines=lines + (facts.at(used[0], "used here as plain data") if used else []),
-        fix=f"make it with requires_grad=True, or call {name}.requires_grad_() before it is used."
+        fix=(
+            f"make it with requires_grad=True, or call {name}.requires_grad_() before it is used."
+            if facts.named(t)
+            else "make it with requires_grad=True, before it is used."
+        )
         + (" In a module, make it an nn.Parameter." if "." in name else ""),
         edits=cures.assigned_anew(q, t, ".requires_grad_()"),
         k=used[0] if used else None,
@@ -313,6 +317,10 @@ def _leaf(q: Question, runs: list[Pass]) -> Why:
     )
 
 
+def _an(name: str) -> str:
+    return f"{'an' if name[:1] in 'AEIO' else 'a'} {name}"
+
+
 def _stopped(q: Question, k: int) -> Why:
     """The program stopped with an error before any pass, and nothing else is wrong with the tensor."""
     facts, e = q.facts, q.facts.events[k]
@@ -339,7 +347,7 @@ def _stopped(q: Question, k: int) -> Why:
         )
     return q.answer(
         "failed",
-        f"The program stopped with a {e['type']} before backward() was called, so there is no gradient yet: {text}",
+        f"The program stopped with {_an(e['type'])} before backward() was called, so there is no gradient yet: {text}",
         lines=lines,
         fix="mend that line first; the error is not about gradients.",
         k=k,

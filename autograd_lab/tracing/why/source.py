@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import textwrap
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -193,7 +194,8 @@ class Patch:
         new = rewriter.visit(ast.parse(ast.unparse(statement)))
         if not rewriter.changed:
             return None
-        return self.replace(n, ast.unparse(ast.fix_missing_locations(new)))
+        text = ast.unparse(ast.fix_missing_locations(new))
+        return self.replace(n, re.sub(r"^(\w+), = ", r"(\1,) = ", text))
 
     @property
     def edits(self) -> tuple[Edit, ...]:

@@ -139,6 +139,17 @@ def _inside(name: str, held: Any, value: Any) -> str:
 _PRIVATE = ("_", "@")
 
 
+def part_in(frame: FrameType, value: Any) -> str:
+    """What `value` is called as a part of something that a variable of this frame holds, or ''."""
+    for scope in (frame.f_locals, frame.f_globals):
+        for name, held in dict(scope).items():
+            if not name.startswith(_PRIVATE):
+                for inner, part in parts_of(name, held):
+                    if part is value:
+                        return inner
+    return ""
+
+
 def parts_of(name: str, held: Any, deep: int = 2) -> Iterator[tuple[str, Any]]:
     """(name, thing) for the parameters of a module called `name`, and for what lists and dicts in it hold; walks everything once."""
     if hasattr(type(held), "named_parameters"):

@@ -185,6 +185,10 @@ class Recording(Trace):
         """Whether the tensor object was met in the recording."""
         return self._recorder.number_of(tensor) is not None
 
+    def owner_of(self, gradient: Any) -> Any:
+        """The tensor whose `.grad` this very tensor is now, or None."""
+        return self._recorder.owner_of(gradient)
+
     def grad_of(self, tensor: Any) -> Any:
         """`.grad` of a tensor object as it is now, as a trace keeps values."""
         return self._recorder._grad_of(tensor)
@@ -246,6 +250,7 @@ class Recorder:
         self.sought = 0  # so many of them have been looked for in vain
         self.remakes: list[Any] = []  # leaves made of other tensors' numbers; kept until they are met
         self._lists: dict[str, Any] | None = None
+        self._owners: dict[int, Any] = {}  # id of a `.grad` -> weak reference to its tensor
         self._numbers: dict[
             int, tuple[Any, int]
         ] = {}  # id of a tensor -> (weak reference, its number in the trace)
@@ -734,11 +739,21 @@ class Recorder:
             self._lists = builder.build(self.notes)
             met = {**self.met, **{i: grad for i, (grad, _) in self.grads.items()}}
             self._numbers = {i: (weakref.ref(met[i]), t) for i, t in builder.tensor_ids.items() if i in met}
+            self._owners = {i: weakref.ref(owner) for i, (_, owner) in self.grads.items()}
             self.notes = []
             self.met, self.grads, self.nameless = {}, {}, []
             self.shared_memory, self.remakes = Shared(self._array_of), []
             self.memory = self.shared_memory.memory
         return self._lists
+
+    def owner_of(self, gradient) -> Any:
+        """The tensor whose `.grad` a tensor is, or None."""
+        if self.running:
+            _, owner = self.grads.get(id(gradient), (None, None))
+        else:
+            self.lists()
+            owner = self._owners.get(id(gradient), lambda: None)()
+        return owner if owner is not None and owner.is_leaf and owner.grad is gradient else None
 
     def number_of(self, tensor) -> int | None:
         """The number of a tensor in the finished trace, if it was met."""

@@ -518,27 +518,30 @@ def cleared_before(q: Question, k: int, start: int) -> Edits:
 
 
 def cleared_first(q: Question, runs: list[Pass]) -> Edits:
-    """Before the last pass, what the ones before left is cleared."""
+    """Before the last pass, what the ones before left is cleared, in every tensor that they filled."""
     facts = q.facts
     where = facts.place(runs[-1].start)
-    if (
-        where is None
-        or where[0].statement(where[1]) is None
-        or not facts.named(q.t)
-        or not facts.mentioned(q.name)
-    ):
+    filled = [e["t"] for _, e in facts.during(runs[-1], "accumulate") if e["old"] is not None]
+    names = [facts.name(t) for t in filled if facts.named(t) and facts.mentioned(facts.name(t))]
+    if where is None or where[0].statement(where[1]) is None or q.name not in names:
         return ()
     optimizers = [
         ast.unparse(s.targets[0])
         for source in facts.code
         for s in source.statements()
-        if isinstance(s, ast.Assign)
-        and isinstance(s.value, ast.Call)
-        and ".optim." in ast.unparse(s.value.func)
+        if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call) and ".optim." in ast.unparse(s.value.func)
     ]
     cleared = any(".zero_grad(" in text for source in facts.code for text in source.lines.values())
-    call = f"{optimizers[0]}.zero_grad()" if len(optimizers) == 1 and not cleared else f"{q.name}.grad = None"
-    return Patch(where[0]).before(where[1], call).edits
+    modules = {name.split(".")[0].split("[")[0] for name in names if "." in name}
+    if len(optimizers) == 1 and not cleared:
+        calls = [f"{optimizers[0]}.zero_grad()"]
+    else:
+        calls = [f"{name}.zero_grad()" for name in sorted(modules)]
+        calls += [f"{name}.grad = None" for name in names if "." not in name]
+    patch = Patch(where[0])
+    for call in calls:
+        patch.before(where[1], call)
+    return patch.edits
 
 
 def reads_none(q: Question, k: int) -> bool:

@@ -11,7 +11,7 @@ import re
 from . import cures
 from .answer import Why, listed
 from .facts import Pass
-from .missing import between, cut_answer, needs_none, without_graph
+from .missing import between, cut_answer, needs_none, no_longer_a_leaf, without_graph
 from .question import Question
 from .writes import inference_tensor, no_return, reentrant
 
@@ -25,6 +25,10 @@ def failure(q: Question) -> Why | None:
     e = facts.events[k]
     text = e["message"]
     run = next((r for r in facts.passes if r.end == k), None)
+    if run is not None and not facts.leaf(q.t) and facts.needs(q.t) and facts.retain_asked(q.t) is None:
+        found = no_longer_a_leaf(q)
+        if found is not None:
+            return found  # it would have no .grad without the error, too
     if run is not None and "a second time" in text:
         return _second_time(q, k, run)
     if run is not None and "modified by an inplace operation" in text:

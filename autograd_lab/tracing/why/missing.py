@@ -25,7 +25,9 @@ def missing(q: Question) -> Why:
     changes = facts.grads.get(t, [])
     runs = q.passes()
     last_change = facts.events[changes[-1]] if changes else None
-    if last_change and last_change["k"] == "grad" and not any(run.end > changes[-1] for run in runs):
+    filled = any(facts.events[k]["k"] != "grad" for k in changes)
+    later = q.stopped is not None and q.stopped > changes[-1] and not cures.reads_none(q, q.stopped) if changes else False
+    if last_change and last_change["k"] == "grad" and filled and not later and not any(run.end > changes[-1] for run in runs):
         return _cleared(q, changes)
     if not facts.needs(t):
         return needs_none(q)
@@ -238,6 +240,26 @@ def _computed(q: Question, runs: list[Pass]) -> Why | None:
                 k=asked,
             )
         return None
+    found = no_longer_a_leaf(q)
+    if found is not None:
+        return found
+    k = facts.maker.get(t)
+    made = facts.at(k, f"{name} is computed here") if k is not None else []
+    saw = "The gradient passed through it, but was not kept. " if any(not r.failed for r in reached) else ""
+    return q.answer(
+        "not-leaf",
+        f"{name} is not a leaf: it was computed. {saw}Only leaves keep their gradient in .grad, to save memory.",
+        lines=made,
+        fix=(f"call {name}.retain_grad()" if facts.named(t) else "call retain_grad() on it")
+        + " before backward().",
+        edits=cures.keep_gradient(q, name, k) if facts.named(t) else (),
+        k=k,
+    )
+
+
+def no_longer_a_leaf(q: Question) -> Why | None:
+    """A computed tensor that the learner takes for a leaf: it has the name of one, or was computed from one on the line that made it."""
+    facts, t, name = q.facts, q.t, q.name
     found = _overwritten(q, t)
     if found is not None:
         return found
@@ -255,17 +277,7 @@ def _computed(q: Question, runs: list[Pass]) -> Why | None:
             edits=cures.flag_last(q, k),
             k=k,
         )
-    made = facts.at(k, f"{name} is computed here") if k is not None else []
-    saw = "The gradient passed through it, but was not kept. " if any(not r.failed for r in reached) else ""
-    return q.answer(
-        "not-leaf",
-        f"{name} is not a leaf: it was computed. {saw}Only leaves keep their gradient in .grad, to save memory.",
-        lines=made,
-        fix=(f"call {name}.retain_grad()" if facts.named(t) else "call retain_grad() on it")
-        + " before backward().",
-        edits=cures.keep_gradient(q, name, k) if facts.named(t) else (),
-        k=k,
-    )
+    return None
 
 
 # -- a leaf, or a computed tensor that asked ----------------------------------------------------------

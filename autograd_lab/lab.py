@@ -77,7 +77,9 @@ def _no_tensor(x: Any) -> str:
         return "None. If that was `w.grad`, ask about the tensor: lab.why(w)"
     if hasattr(type(x), "named_parameters"):
         first = next((name for name, _ in x.named_parameters()), None)
-        return f"a module: {type(x).__name__}" + (f". Ask about a parameter of it, such as its {first}" if first else "")
+        return f"a module: {type(x).__name__}" + (
+            f". Ask about a parameter of it, such as its {first}" if first else ""
+        )
     if isinstance(x, (list, tuple, dict)):
         return f"{type(x).__name__}. Ask about one of the tensors in it"
     return type(x).__name__

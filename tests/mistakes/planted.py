@@ -18,7 +18,13 @@ HIDDEN = ["h", "hidden", "z", "act"]
 LOSSES = ["loss", "cost", "err", "mse"]
 ROUNDS = ["epoch", "step", "i", "_"]
 OPTIMIZERS = ["opt", "optimizer", "sgd"]
-SMOOTH = ["torch.tanh({})", "torch.sigmoid({})", "({}).sigmoid()", "({}).tanh()", "torch.nn.functional.softplus({})"]
+SMOOTH = [
+    "torch.tanh({})",
+    "torch.sigmoid({})",
+    "({}).sigmoid()",
+    "({}).tanh()",
+    "torch.nn.functional.softplus({})",
+]
 
 
 @dataclass(frozen=True)
@@ -127,7 +133,10 @@ def hand_rebound_under_no_grad(p, rng):
 @mistake
 def hand_rebound_and_zeroed(p, rng):
     update = (p.update[0], f"    {p.w} = {p.w} - {p.lr} * {p.w}.grad", p.update[2])
-    clear = (f"if {p.w}.grad is not None: {p.w}.grad.zero_()", f"if {p.b}.grad is not None: {p.b}.grad.zero_()")
+    clear = (
+        f"if {p.w}.grad is not None: {p.w}.grad.zero_()",
+        f"if {p.b}.grad is not None: {p.b}.grad.zero_()",
+    )
     if rng.random() < 0.5:
         return replace(p, update=update, clear=clear), p.w, "overwritten-no-grad"
     right = replace(p, clear=(f"{p.b}.grad = None",), after=(f"{p.w}.grad.zero_()",))
@@ -136,13 +145,23 @@ def hand_rebound_and_zeroed(p, rng):
 
 @mistake
 def hand_rebound_through_data(p, rng):
-    how = rng.choice(["{0} = {0}.data - {1} * {0}.grad", "{0} = ({0} - {1} * {0}.grad).detach()", "{0} = {0}.detach() - {1} * {0}.grad"])
+    how = rng.choice(
+        [
+            "{0} = {0}.data - {1} * {0}.grad",
+            "{0} = ({0} - {1} * {0}.grad).detach()",
+            "{0} = {0}.detach() - {1} * {0}.grad",
+        ]
+    )
     return replace(p, update=(how.format(p.w, p.lr), *p.update[:1], p.update[2])), p.w, "overwritten-no-grad"
 
 
 @mistake
 def hand_rebound_recorded(p, rng):
-    return replace(p, update=(f"{p.w} = {p.w} - {p.lr} * {p.w}.grad", p.update[0], p.update[2])), p.w, "overwritten"
+    return (
+        replace(p, update=(f"{p.w} = {p.w} - {p.lr} * {p.w}.grad", p.update[0], p.update[2])),
+        p.w,
+        "overwritten",
+    )
 
 
 @mistake
@@ -150,17 +169,31 @@ def hand_written_while_recorded(p, rng):
     return replace(p, update=(f"{p.w} -= {p.lr} * {p.w}.grad", p.update[0], p.update[2])), p.w, "inplace-leaf"
 
 
-@mistake
-def flag_forgotten(p, rng):
-    made = p.make_w.replace(", requires_grad=True", "").replace(".requires_grad_()", "")
-    return replace(p, make_w=made, style="sgd", clear=(f"{p.opt}.zero_grad()",), update=(f"{p.opt}.step()",), optimized=(p.b,)), p.w, (
-        "requires-grad-never-set"
+def one_optimized(p: Program) -> Program:
+    """The same program with an optimizer that is given the offset only: what is asked about need not be a leaf."""
+    return replace(
+        p,
+        style="sgd",
+        clear=(f"{p.opt}.zero_grad()", f"{p.w}.grad = None"),
+        update=(f"{p.opt}.step()",),
+        optimized=(p.b,),
     )
 
 
 @mistake
+def flag_forgotten(p, rng):
+    right = one_optimized(p)
+    made = p.make_w.replace(", requires_grad=True", "").replace(".requires_grad_()", "")
+    return replace(right, make_w=made), p.w, "requires-grad-never-set", right
+
+
+@mistake
 def detached(p, rng):
-    forward = (p.forward[0], p.forward[1].replace(f"({p.h})", f"({p.h}.detach())"), f"{p.forward[2]} + 0.0 * {p.b}.sum()")
+    forward = (
+        p.forward[0],
+        p.forward[1].replace(f"({p.h})", f"({p.h}.detach())"),
+        f"{p.forward[2]} + 0.0 * {p.b}.sum()",
+    )
     return replace(p, forward=forward), p.w, "detached"
 
 
@@ -172,7 +205,11 @@ def detached_by_name(p, rng):
 
 @mistake
 def data_taken(p, rng):
-    return replace(p, forward=(p.forward[0], p.forward[1].replace(f"({p.h})", f"({p.h}.data)"), p.forward[2])), p.w, "data"
+    return (
+        replace(p, forward=(p.forward[0], p.forward[1].replace(f"({p.h})", f"({p.h}.data)"), p.forward[2])),
+        p.w,
+        "data",
+    )
 
 
 @mistake
@@ -182,12 +219,20 @@ def number_taken(p, rng):
 
 @mistake
 def loss_copied(p, rng):
-    return replace(p, forward=(*p.forward, f"{p.loss} = torch.tensor({p.loss}, requires_grad=True)")), p.w, "copied"
+    return (
+        replace(p, forward=(*p.forward, f"{p.loss} = torch.tensor({p.loss}, requires_grad=True)")),
+        p.w,
+        "copied",
+    )
 
 
 @mistake
 def number_wrapped(p, rng):
-    return replace(p, forward=(*p.forward, f"{p.loss} = torch.tensor({p.loss}.item(), requires_grad=True)")), p.w, "item"
+    return (
+        replace(p, forward=(*p.forward, f"{p.loss} = torch.tensor({p.loss}.item(), requires_grad=True)")),
+        p.w,
+        "item",
+    )
 
 
 @mistake
@@ -206,15 +251,26 @@ def total_kept(p, rng):
     total = rng.choice(["total", "running_loss", "total_loss"])
     add = rng.choice([f"{total} = {total} + {p.loss}", f"{total} += {p.loss}"])
     start = rng.choice([f"{total} = 0", f"{total} = 0.0", f"{total} = torch.zeros(())"])
-    return replace(p, before=(start,), forward=(*p.forward, add), back=(f"{total}.backward()",)), p.w, "running-total"
+    return (
+        replace(p, before=(start,), forward=(*p.forward, add), back=(f"{total}.backward()",)),
+        p.w,
+        "running-total",
+    )
 
 
 @mistake
 def losses_kept(p, rng):
     kept = rng.choice(["losses", "history", "all_losses"])
     total = rng.choice([f"sum({kept})", f"torch.stack({kept}).sum()"])
-    return replace(p, before=(f"{kept} = []",), forward=(*p.forward, f"{kept}.append({p.loss})"), back=(f"{total}.backward()",)), p.w, (
-        "running-total"
+    return (
+        replace(
+            p,
+            before=(f"{kept} = []",),
+            forward=(*p.forward, f"{kept}.append({p.loss})"),
+            back=(f"{total}.backward()",),
+        ),
+        p.w,
+        ("running-total"),
     )
 
 
@@ -230,7 +286,13 @@ def backward_not_called(p, rng):
 
 @mistake
 def not_reduced(p, rng):
-    return replace(p, forward=(*p.forward[:2], f"{p.loss} = ({p.out} - {p.y}) ** 2"), error="sum"), p.w, "loss-not-scalar"
+    right = replace(p, forward=(*p.forward[:2], f"{p.loss} = (({p.out} - {p.y}) ** 2).sum()"))
+    return (
+        replace(p, forward=(*p.forward[:2], f"{p.loss} = ({p.out} - {p.y}) ** 2")),
+        p.w,
+        "loss-not-scalar",
+        right,
+    )
 
 
 @mistake
@@ -256,7 +318,8 @@ def result_overwritten(p, rng):
 
 @mistake
 def backward_twice(p, rng):
-    return replace(p, back=(p.back[0], p.back[0])), p.w, "freed-graph"
+    right = replace(p, back=(f"{p.loss}.backward(retain_graph=True)", p.back[0]))
+    return replace(p, back=(p.back[0], p.back[0])), p.w, "freed-graph", right
 
 
 @mistake
@@ -266,37 +329,57 @@ def shapes_wrong(p, rng):
 
 @mistake
 def name_misspelled(p, rng):
-    return replace(p, forward=(*p.forward[:2], f"{p.loss} = {p.error.replace(p.out, p.out + 's')}")), p.w, "failed"
+    return (
+        replace(p, forward=(*p.forward[:2], f"{p.loss} = {p.error.replace(p.out, p.out + 's')}")),
+        p.w,
+        "failed",
+    )
 
 
 @mistake
 def choice_made(p, rng):
-    return replace(p, forward=(p.forward[0], f"{p.out} = ({p.h} > 0).float()", p.forward[2])), p.w, "no-derivative"
+    return (
+        replace(p, forward=(p.forward[0], f"{p.out} = ({p.h} > 0).float()", p.forward[2])),
+        p.w,
+        "no-derivative",
+    )
 
 
 @mistake
 def frozen(p, rng):
+    right = one_optimized(p)
     line = rng.choice([f"{p.w}.requires_grad_(False)", f"{p.w}.requires_grad = False"])
-    return replace(p, before=(line,), style="sgd", clear=(f"{p.opt}.zero_grad()",), update=(f"{p.opt}.step()",)), p.w, "frozen"
+    return replace(right, before=(line,)), p.w, "frozen", right
 
 
 @mistake
 def scaled_at_once(p, rng):
-    return replace(p, make_w=p.make_w + rng.choice([" * 1", ".float() * 1", " + 0"]), style="sgd", clear=(f"{p.opt}.zero_grad()",),
-                   update=(f"{p.opt}.step()",), optimized=(p.b,)), p.w, "leaf-without-name"  # fmt: skip
+    right = one_optimized(p)
+    return (
+        replace(right, make_w=p.make_w + rng.choice([" * 1", ".float() * 1", " + 0"])),
+        p.w,
+        "leaf-without-name",
+        right,
+    )
 
 
 @mistake
 def converted(p, rng):
-    line = rng.choice([f"{p.w} = {p.w}.double().float()", f"{p.w} = {p.w}.clone()", f"{p.w} = {p.w}.view(-1)"])
-    return replace(p, before=(line,), style="sgd", clear=(f"{p.opt}.zero_grad()",), update=(f"{p.opt}.step()",), optimized=(p.b,)), p.w, "overwritten"  # fmt: skip
+    right = one_optimized(p)
+    line = rng.choice(
+        [f"{p.w} = {p.w}.double().float()", f"{p.w} = {p.w}.clone()", f"{p.w} = {p.w}.view(-1)"]
+    )
+    return replace(right, before=(line,)), p.w, "overwritten", right
 
 
 @mistake
 def state_carried(p, rng):
-    return replace(p, before=(f"{p.h} = torch.zeros(1)",), forward=(f"{p.h} = 0.5 * {p.h} + ({p.hidden}) ** 2", *p.forward[1:])), p.w, (
-        "carried-over"
+    wrong = replace(
+        p,
+        before=(f"{p.h} = torch.zeros(1)",),
+        forward=(f"{p.h} = 0.5 * {p.h} + ({p.hidden}) ** 2", *p.forward[1:]),
     )
+    return wrong, p.w, "carried-over", replace(wrong, after=(f"{p.h} = {p.h}.detach()",))
 
 
 @mistake
@@ -307,38 +390,53 @@ def plotted_too_early(p, rng):
 
 @mistake
 def not_given_to_the_optimizer(p, rng):
-    return replace(p, style="adam", optimized=(p.b,), clear=(f"{p.w}.grad = {p.b}.grad = None",), update=(f"{p.opt}.step()",)), p.w, (
-        "not-in-optimizer"
-    )
+    return replace(one_optimized(p), style="adam"), p.w, "not-in-optimizer"
 
 
 @mistake
 def stepped_too_early(p, rng):
     if p.style == "hand":
         return None
-    return replace(p, rounds=1, forward=(*p.forward, f"{p.h} = ({p.w} * {p.w}).sum()"), update=(*p.update, f"{p.h}.backward()")), p.w, (
-        "optimizer-too-early"
+    two = replace(p, rounds=1, forward=(*p.forward, f"{p.h} = ({p.w} * {p.w}).sum()"))
+    last = f"{p.h}.backward()"
+    return (
+        replace(two, update=(*p.update, last)),
+        p.w,
+        "optimizer-too-early",
+        replace(two, update=(last, *p.update)),
     )
 
 
 @mistake
 def kept_too_late(p, rng):
-    return replace(p, rounds=1, after=(f"{p.h}.retain_grad()",)), p.h, "retain-too-late"
+    right = replace(p, rounds=1, forward=(p.forward[0], f"{p.h}.retain_grad()", *p.forward[1:]))
+    return replace(p, rounds=1, after=(f"{p.h}.retain_grad()",)), p.h, "retain-too-late", right
 
 
 @mistake
 def result_asked(p, rng):
-    return p, rng.choice([p.h, p.out]), "not-leaf"
+    n = rng.choice([0, 1])
+    asked = (p.h, p.out)[n]
+    return (
+        p,
+        asked,
+        "not-leaf",
+        replace(p, forward=(*p.forward[: n + 1], f"{asked}.retain_grad()", *p.forward[n + 1 :])),
+    )
 
 
 @mistake
 def grad_instead_of_backward(p, rng):
-    return replace(p, style="sgd", optimized=(p.w, p.b), clear=(), back=(f"torch.autograd.grad({p.loss}, [{p.w}, {p.b}])",),
-                   update=()), p.w, "autograd-grad"  # fmt: skip
+    right = replace(p, clear=(), update=(), rounds=1)
+    return (
+        replace(right, back=(f"torch.autograd.grad({p.loss}, [{p.w}, {p.b}])",)),
+        p.w,
+        "autograd-grad",
+        right,
+    )
 
 
 @mistake
 def inputs_forgotten(p, rng):
-    return replace(p, style="sgd", clear=(f"{p.opt}.zero_grad()",), update=(f"{p.opt}.step()",), back=(f"{p.loss}.backward(inputs=[{p.b}])",)), p.w, (
-        "inputs-left-out"
-    )
+    right = one_optimized(p)
+    return replace(right, back=(f"{p.loss}.backward(inputs=[{p.b}])",)), p.w, "inputs-left-out", right

@@ -135,6 +135,21 @@ def keep_gradient(q: Question, name: str, k: int | None) -> Edits:
     return Patch(source).after(s.lineno, f"{name}.retain_grad()").edits
 
 
+def leaf_again(q: Question, name: str, k: int) -> Edits:
+    """`w = w.double()` gives a leaf: nothing of what it was computed from is part of the passes to come."""
+    found = _assignment(q, name, k)
+    if found is None:
+        return ()
+    source, s = found
+    value = ast.unparse(s.value)
+    simple = isinstance(s.value, (ast.Call, ast.Name, ast.Attribute, ast.Subscript))
+    return (
+        Patch(source)
+        .replace(s.lineno, f"{name} = {value if simple else f'({value})'}.detach().requires_grad_()")
+        .edits
+    )
+
+
 def left_out(q: Question, k: int) -> Edits:
     """The line of event k goes, if it does nothing else."""
     where = q.facts.place(k)
@@ -175,12 +190,16 @@ def in_place(q: Question, own: str, k: int) -> Edits:
         return ()
     source, n, pairs = found
     patch = Patch(source)
-    start = next((q.facts.place(run.start) for run in reversed(q.facts.passes) if run.end < k and run.fills), None)
+    start = next(
+        (q.facts.place(run.start) for run in reversed(q.facts.passes) if run.end < k and run.fills), None
+    )
     clears = any(_CLEARS.search(line) for other in q.facts.code for line in other.lines.values())
     if start is not None and start[0] is source and not clears:
         for name, value in pairs:
             if f"{name}.grad" in ast.unparse(value):
-                patch.before(start[1], f"{name}.grad = None")  # a new tensor had none, the old one would add up
+                patch.before(
+                    start[1], f"{name}.grad = None"
+                )  # a new tensor had none, the old one would add up
     texts = [_written(name, value) for name, value in pairs]
     if not _recording_is_off(source, n):
         texts = [f"with torch.no_grad(): {text}" for text in texts]
@@ -216,13 +235,18 @@ def _written(own: str, value: ast.expr) -> str:
     """The statement that writes a new value into `own`."""
     while True:
         inner = next(
-            (x for x in (_called(value, m) for m in ("detach", "requires_grad_", "clone")) if x is not None), None
+            (x for x in (_called(value, m) for m in ("detach", "requires_grad_", "clone")) if x is not None),
+            None,
         )
         if inner is None:
             break
         value = inner
     old = {own, f"{own}.data", f"{own}.detach()"}
-    if isinstance(value, ast.BinOp) and isinstance(value.op, (ast.Add, ast.Sub)) and ast.unparse(value.left) in old:
+    if (
+        isinstance(value, ast.BinOp)
+        and isinstance(value.op, (ast.Add, ast.Sub))
+        and ast.unparse(value.left) in old
+    ):
         sign = "+" if isinstance(value.op, ast.Add) else "-"
         return f"{own} {sign}= {ast.unparse(value.right)}"
     return f"{own}.copy_({ast.unparse(value)})"
@@ -529,7 +553,9 @@ def cleared_first(q: Question, runs: list[Pass]) -> Edits:
         ast.unparse(s.targets[0])
         for source in facts.code
         for s in source.statements()
-        if isinstance(s, ast.Assign) and isinstance(s.value, ast.Call) and ".optim." in ast.unparse(s.value.func)
+        if isinstance(s, ast.Assign)
+        and isinstance(s.value, ast.Call)
+        and ".optim." in ast.unparse(s.value.func)
     ]
     cleared = any(".zero_grad(" in text for source in facts.code for text in source.lines.values())
     modules = {name.split(".")[0].split("[")[0] for name in names if "." in name}

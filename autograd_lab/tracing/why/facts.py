@@ -18,7 +18,9 @@ from .source import Source
 
 #: Which cause an event of a kind is, if it ends a path of gradients.
 _MADE_BY = {"data": "data", "Parameter": "parameter-copy", "deepcopy": "deep-copy"}
-_INDEX = re.compile(r"(?<=[\w\]])\.(\d+)(?=\.|$)")  # of "net.0.weight", which the program writes as net[0].weight
+_INDEX = re.compile(
+    r"(?<=[\w\]])\.(\d+)(?=\.|$)"
+)  # of "net.0.weight", which the program writes as net[0].weight
 _MODES = {"no_grad": "no-grad", "inference_mode": "inference-mode", "copy": "copied"}
 
 

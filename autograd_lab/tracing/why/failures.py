@@ -498,7 +498,12 @@ def _overwritten(q: Question, k: int, run: Pass) -> Why:
                 k=k,
             )
         edits = cures.not_overwritten(
-            q, w, node, t, name, written in facts.trace.nodes[node]["outputs"] or how in ("result", "out", "output")
+            q,
+            w,
+            node,
+            t,
+            name,
+            written in facts.trace.nodes[node]["outputs"] or how in ("result", "out", "output"),
         )
         module = any("inplace=False" in edit.text for edit in edits)
         return q.answer(

@@ -26,8 +26,18 @@ def missing(q: Question) -> Why:
     runs = q.passes()
     last_change = facts.events[changes[-1]] if changes else None
     filled = any(facts.events[k]["k"] != "grad" for k in changes)
-    later = q.stopped is not None and q.stopped > changes[-1] and not cures.reads_none(q, q.stopped) if changes else False
-    if last_change and last_change["k"] == "grad" and filled and not later and not any(run.end > changes[-1] for run in runs):
+    later = (
+        q.stopped is not None and q.stopped > changes[-1] and not cures.reads_none(q, q.stopped)
+        if changes
+        else False
+    )
+    if (
+        last_change
+        and last_change["k"] == "grad"
+        and filled
+        and not later
+        and not any(run.end > changes[-1] for run in runs)
+    ):
         return _cleared(q, changes)
     if not facts.needs(t):
         return needs_none(q)
@@ -175,6 +185,10 @@ def _renamed(q: Question, former: int, t: int, k: int) -> Why:
     written = f"write the new numbers into the old tensor, in place and under no_grad{f': `{in_place[-1].text.strip()}`' if in_place else ''}."
     if facts.needs(t):
         update = f"{own}.grad" in facts.text(k)
+        again = (
+            sum(facts.trace.tensors[t]["node"] in facts.behind(run.event["roots"]) for run in facts.passes)
+            > 1
+        )
         return q.answer(
             "overwritten",
             f"The name {own} was first a leaf that collects its gradient in .grad. This line computes a new tensor from it and "
@@ -182,8 +196,14 @@ def _renamed(q: Question, former: int, t: int, k: int) -> Why:
             lines=lines,
             fix=written
             if update
+            else f"make {own} a leaf again on this line, or give the new tensor a name of its own."
+            if again
             else f"give the new tensor a name of its own; to see the gradient of the new one, call {own}.retain_grad() on it.",
-            edits=in_place if update else cures.keep_gradient(q, own, k),
+            edits=in_place
+            if update
+            else cures.leaf_again(q, own, k)
+            if again
+            else cures.keep_gradient(q, own, k),
             k=k,
         )
     hop = facts.cut_before(t)

@@ -578,14 +578,13 @@ def reads_none(q: Question, k: int) -> bool:
 # -- rounds of a loop ---------------------------------------------------------------------------------
 
 
-def total(q: Question, run: Pass, root: int, former: int, parts: list[str]) -> Edits:
+def total(q: Question, run: Pass, root: int, name: str, parts: list[str]) -> Edits:
     """The pass starts from the loss of the round, and the sum takes its numbers only."""
     facts = q.facts
     writes = facts.writes.get(root)
     added = facts.place(writes[-1] if writes else facts.maker.get(root))
     start = facts.place(run.start)
-    name = facts.name(root)
-    if added is None or start is None or added[0] is not start[0] or len(parts) != 1 or not facts.named(root):
+    if added is None or start is None or added[0] is not start[0] or len(parts) != 1:
         return ()
     part = parts[0]
     patch = Patch(added[0]).rewrite(
@@ -595,6 +594,17 @@ def total(q: Question, run: Pass, root: int, former: int, parts: list[str]) -> E
         return ()
     both = patch.rewrite(start[1], lambda node: _expression(part) if _is_name(node, name) else None)
     return () if both is None else both.edits
+
+
+def root_text(q: Question, run: Pass) -> str:
+    """What the line of a pass calls backward on, if that is a variable or a part of one."""
+    where = q.facts.place(run.start)
+    for s in where[0].statements() if where else ():
+        if where and s.lineno == where[1]:
+            roots = [x for x in map(lambda node: _called(node, "backward"), ast.walk(s)) if x is not None]
+            if len(roots) == 1 and isinstance(roots[0], (ast.Name, ast.Attribute, ast.Subscript)):
+                return ast.unparse(roots[0])
+    return ""
 
 
 def collection(q: Question, k: int | None) -> str:
@@ -621,12 +631,14 @@ def emptied(q: Question, run: Pass, name: str) -> Edits:
     return Patch(where[0]).after(where[1], f"{name}.clear()").edits
 
 
-def state_names(q: Question, states: list[int], user: int | None) -> list[str]:
-    """What the program calls a state: names that the line that made it assigns and the line that used it reads."""
+def state_names(q: Question, states: list[int], again: dict[int, list[int]], user: int | None) -> list[str]:
+    """What the program calls a state: names of it or of the one made anew; or what the line that made it assigns and its user reads."""
     facts = q.facts
-    names = [facts.name(t) for t in states if facts.named(t) and facts.mentioned(facts.name(t))]
-    if len(names) == len(states):
-        return list(dict.fromkeys(names))
+    named = {
+        facts.name(b): None for t in states for b in (t, *again[t]) if facts.named(b) and facts.mentioned(facts.name(b))
+    }
+    if len(named) == len(states):
+        return list(named)
     made, read = facts.place(facts.maker.get(states[0])), facts.place(user)
     if made is None or read is None:
         return []

@@ -6,6 +6,7 @@ over here, and what made .grad None is the answer.
 
 from __future__ import annotations
 
+import ast
 import re
 
 from . import cures
@@ -13,6 +14,7 @@ from .answer import Why, listed
 from .facts import Pass
 from .missing import between, cut_answer, needs_none, no_longer_a_leaf, without_graph
 from .question import Question
+from .source import Source
 from .writes import inference_tensor, no_return, reentrant
 
 
@@ -76,7 +78,7 @@ def _leaf_written(q: Question, k: int) -> Why | None:
     """A leaf was written; None if it was another one, whose trouble is not this tensor's."""
     facts = q.facts
     where = facts.place(k)
-    if facts.grad_now(q.t) is not None and where is not None and q.name not in where[0].read_on(where[1]):
+    if facts.grad_now(q.t) is not None and where is not None and not _speaks_of(q, *where):
         return None
     return q.answer(
         "inplace-leaf",
@@ -90,10 +92,18 @@ def _leaf_written(q: Question, k: int) -> Why | None:
     )
 
 
+def _speaks_of(q: Question, source: Source, n: int) -> bool:
+    """Whether a line reads the tensor by its name, or as the variable of a loop, which may stand for it."""
+    loops = {
+        ast.unparse(node.target) for node in source.around(n, ast.For) if isinstance(node, ast.For)
+    }
+    return bool({q.name, *loops} & set(source.read_on(n)))
+
+
 def _of_a_number(q: Question, k: int) -> Why | None:
     facts = q.facts
     read = next((i for i in reversed(range(k)) if facts.events[i]["k"] == "read"), None)
-    if read is None or not re.match(r"'(int|float|complex|bool)'", facts.events[k]["message"]):
+    if read is None or not re.match(r"'(int|float|complex|bool|numpy\.\w+)'", facts.events[k]["message"]):
         return None
     return q.answer(
         "item",
@@ -188,7 +198,7 @@ def _second_time(q: Question, k: int, run: Pass) -> Why:
     if total:
         return _running_total(q, k, run, total[0], used_up + needs_again)
     if states:
-        return _carried(q, k, run, states, new, used_up + needs_again)
+        return _carried(q, k, run, states, again, new, used_up + needs_again)
     kept = [c for c in carriers if again[c]]
     if kept:
         return _kept_in_list(q, k, run, kept[0], new, used_up + needs_again)
@@ -292,7 +302,7 @@ def _stops_here(q: Question, t: int, first: Pass, run: Pass) -> bool:
 def _running_total(q: Question, k: int, run: Pass, total: int, lines: list) -> Why:
     facts = q.facts
     root = (run.event.get("of") or [total])[0]
-    name = facts.name(root)
+    name = facts.name(root) if facts.named(root) else cures.root_text(q, run) or facts.name(root)
     parts = [facts.name(t) for t in _summands(q, root, total) if facts.named(t)]
     of = f" For the pass of one round {listed(parts)} is enough." if parts else ""
     return q.answer(
@@ -301,7 +311,7 @@ def _running_total(q: Question, k: int, run: Pass, total: int, lines: list) -> W
         f"earlier rounds again, whose saved values are gone.{of}",
         lines=facts.at(_last_maker(q, root), "the sum with its history") + lines,
         fix="call backward() on the loss of this round, and add only its number to the sum.",
-        edits=cures.total(q, run, root, total, parts),
+        edits=cures.total(q, run, root, name, parts),
         k=k,
     )
 
@@ -345,10 +355,12 @@ def _user_of(q: Question, t: int, new: set[int]) -> int | None:
     return next((k for k in q.facts.uses.get(t, ()) if q.facts.events[k].get("n") in new), None)
 
 
-def _carried(q: Question, k: int, run: Pass, states: list[int], new: set[int], lines: list) -> Why:
+def _carried(
+    q: Question, k: int, run: Pass, states: list[int], again: dict[int, list[int]], new: set[int], lines: list
+) -> Why:
     facts = q.facts
     user = min((u for u in (_user_of(q, t, new) for t in states) if u is not None), default=None)
-    names = cures.state_names(q, states, user)
+    names = cures.state_names(q, states, again, user)
     what = listed(names) if names else "a result of the round before"
     was = "were" if len(names) > 1 else "was"
     return q.answer(

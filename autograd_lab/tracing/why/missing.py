@@ -173,13 +173,17 @@ def _overwritten(q: Question, t: int) -> Why | None:
         for a in facts.ancestors(t)
         if facts.trace.tensors[a]["name"] == own and facts.leaf(a) and facts.needs(a, k)
     ]
-    return None if not older else _renamed(q, older[-1], t, k)
+    where = facts.place(k)
+    if not older and f"{own}.grad" in facts.text(k) and where is not None and own in where[0].targets(where[1]):
+        # `p = p - lr * p.grad`, and the recorder knows p by another name
+        older = [a for a in facts.ancestors(t) if facts.leaf(a) and facts.needs(a, k)]
+    return None if not older else _renamed(q, older[0 if len(older) == 1 else -1], t, k)
 
 
 def _renamed(q: Question, former: int, t: int, k: int) -> Why:
     """The name of the leaf `former` stands for t since event k."""
     facts = q.facts
-    own = facts.name(former)
+    own = facts.name(t)
     lines = facts.assignment(former) + facts.at(k, f"{own} is another tensor from here on")
     in_place = cures.in_place(q, own, k)
     written = f"write the new numbers into the old tensor, in place and under no_grad{f': `{in_place[-1].text.strip()}`' if in_place else ''}."
@@ -287,7 +291,7 @@ def no_longer_a_leaf(q: Question) -> Why | None:
     e = facts.events[k] if k is not None else {}
     inputs = facts.inputs(e) if k is not None else []
     nameless = [a for a in inputs if facts.leaf(a) and facts.needs(a) and not facts.trace.tensors[a]["name"]]
-    if nameless and facts.trace.tensors[t]["name"] and "requires_grad" in facts.text(k):
+    if nameless and facts.named(t) and "requires_grad" in facts.text(k):
         return q.answer(
             "leaf-without-name",
             f"{name} is computed from a leaf that requires grad, in the same line: the leaf has no name, and {name} is not a leaf. "

@@ -439,6 +439,22 @@ class Gate(torch.autograd.Function):
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = Gate.apply(x * 1, False)
 y.sum().backward()
+# %% cure
+# grad: x.grad == [1.0, 1.0]
+class Gate(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, on):
+        ctx.on = on
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, None
+
+
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = Gate.apply(x * 1, False)
+y.sum().backward()
 
 # %% post-accumulate-hook-clears | hook-cleared | lab.why(w) | template: clearing hook
 # says: p.grad = None
@@ -634,6 +650,12 @@ w = torch.tensor([1.0, 2.0], requires_grad=True)
 with record() as trace:
     loss = (w * w).sum()
 loss.backward()
+# %% cure
+# grad: w.grad == [2.0, 4.0]
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+with record() as trace:
+    loss = (w * w).sum()
+    loss.backward()
 
 # %% backward-before-the-recording | outside-recording | lab.why(model.weight) | template: outside
 # says: before the recorded block

@@ -332,6 +332,7 @@ loss.backward()
 
 # %% integers-asked | integer-tensor | lab.why(n) | template: integers
 # says: int64
+# grad: n.grad == [1.0, 1.0, 1.0]
 n = torch.tensor([1, 2, 3])
 w = torch.ones(3, requires_grad=True)
 (w * n).sum().backward()

@@ -35,6 +35,16 @@ for x in (1.0, 2.0):
     opt.zero_grad()
     loss = (a * b * x).sum()
     loss.backward()
+# %% cure
+# grad: b.grad == [2.0]
+a = torch.tensor([1.0], requires_grad=True)
+b = torch.tensor([1.0], requires_grad=True)
+opt = torch.optim.SGD([a], lr=0.1)
+for x in (1.0, 2.0):
+    opt.zero_grad()
+    b.grad = None
+    loss = (a * b * x).sum()
+    loss.backward()
 
 # %% zero-grad-before-asking | cleared | lab.why(model.weight) | template: cleared
 # says: set to None by zero_grad
@@ -103,6 +113,19 @@ class Shift(torch.autograd.Function):
 
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 Shift.apply(x).sum().backward()
+# %% cure
+# grad: x.grad == [1.0, 1.0]
+class Shift(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x + 1
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return grad_output
+
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+Shift.apply(x).sum().backward()
 
 # %% function-returns-in-the-wrong-place | function-none | lab.why(w) | template: function-none
 # says: returned None for w
@@ -141,6 +164,7 @@ w.grad /= 2
 
 # %% stale-after-freezing | stale | lab.why(a) | template: stale
 # says: an earlier pass
+# grad: a.grad == [3.0]
 a = torch.tensor([1.0], requires_grad=True)
 b = torch.tensor([1.0], requires_grad=True)
 (a * b).sum().backward()

@@ -85,6 +85,7 @@ loss.backward()
 
 # %% forward-before-the-loop | computed-once | lab.why(W) | template: forward-outside
 # says: loss
+# grad: W.grad == (xs.T @ (torch.softmax(xs @ former, 1) - torch.tensor([[0.0, 1.0]]))).tolist()
 W = torch.tensor([[1.0, -1.0], [0.5, 2.0]], requires_grad=True)
 xs = torch.tensor([[1.0, 2.0]])
 probs = (xs @ W).softmax(1)
@@ -92,6 +93,7 @@ loss = -probs[0, 1].log()
 for step in range(3):
     W.grad = None
     loss.backward()
+    former = W.detach().clone()
     with torch.no_grad():
         W -= 0.1 * W.grad
 
@@ -109,6 +111,7 @@ for epoch in range(2):
 
 # %% penalty-before-the-loop | computed-once | lab.why(w) | template: part-outside
 # says: penalty
+# grad: w.grad == (2 * (former @ x - 1) * x + 0.2 * former).tolist()
 w = torch.tensor([1.0, -2.0], requires_grad=True)
 opt = torch.optim.SGD([w], lr=0.01)
 penalty = 0.1 * w.square().sum()
@@ -116,10 +119,12 @@ for x in torch.tensor([[1.0, 2.0], [3.0, 4.0]]):
     opt.zero_grad()
     loss = (w @ x - 1) ** 2 + penalty
     loss.backward()
+    former = w.detach().clone()
     opt.step()
 
 # %% sigma-before-the-loop | computed-once | lab.why(log_sigma) | template: part-outside
 # says: sigma
+# grad: log_sigma.grad == (1 - (o / former.exp()) ** 2).tolist()
 log_sigma = torch.tensor(0.0, requires_grad=True)
 adam = torch.optim.Adam([log_sigma], lr=0.1)
 sigma = log_sigma.exp()
@@ -128,6 +133,7 @@ for o in obs:
     adam.zero_grad()
     nll = torch.log(sigma) + 0.5 * (o / sigma) ** 2
     nll.backward()
+    former = log_sigma.detach().clone()
     adam.step()
 
 # %% embedding-before-the-loop | computed-once | lab.why(emb.weight) | template: part-outside

@@ -31,6 +31,12 @@ w = torch.ones(3, 2, requires_grad=True)
 x = torch.ones(4, 2)
 loss = (x @ w).sum()
 loss.backward()
+# %% cure
+# grad: w.grad == [[4.0, 4.0], [4.0, 4.0], [4.0, 4.0]]
+w = torch.ones(3, 2, requires_grad=True)
+x = torch.ones(4, 2)
+loss = (x @ w.T).sum()
+loss.backward()
 
 # %% dtype-of-targets | failed | lab.why(net.weight) | template: shapes
 # says: before backward() was called

@@ -22,7 +22,7 @@ from .names import python_only
 
 _PASS_ON = {
     "T", "data", "detach", "numpy", "view", "view_as", "reshape", "ravel", "squeeze", "unsqueeze", "transpose", "permute", "t",
-    "cpu", "contiguous", "flat", "swapaxes", "expand", "real", "mT", "grad",
+    "cpu", "contiguous", "flat", "swapaxes", "expand", "real", "mT",
 }  # fmt: skip
 _PASS_ARGUMENT = {
     "asarray",
@@ -325,12 +325,21 @@ def _held(value: Any) -> list[Any]:
 def _is_over(value: Any, array: np.ndarray) -> bool:
     """Whether a value is an array, or a tensor, whose memory is that of `array`."""
     data = value._data if isinstance(value, Variable) else value
+    if isinstance(data, (bytearray, memoryview)) and data:
+        data = np.frombuffer(data, np.uint8)
     if isinstance(data, np.ndarray):
         return np.may_share_memory(data, array)
-    if type(value).__module__.startswith("torch") and hasattr(type(value), "untyped_storage"):
+    if is_tensor(value):
         begin = array.__array_interface__["data"][0]
         return bool(value.device.type == "cpu" and begin <= value.data_ptr() < begin + max(1, array.nbytes))
     return False
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether a value is a tensor, of either library."""
+    return isinstance(value, Variable) or (
+        type(value).__module__.startswith("torch") and hasattr(type(value), "untyped_storage")
+    )
 
 
 def _look_up(e: ast.expr, names: _Names) -> Any:
@@ -345,6 +354,8 @@ def _look_up(e: ast.expr, names: _Names) -> Any:
 def _attribute(owner: Any, name: str) -> Any:
     if owner is None:
         return None
+    if name == "grad" and is_tensor(owner):
+        return owner.grad if owner.is_leaf else None
     held = getattr(owner, "__dict__", {})
     for where in ("", "_parameters", "_buffers", "_modules"):
         found = held.get(name) if not where else (held.get(where) or {}).get(name)

@@ -395,8 +395,11 @@ class TorchRecorder(Recorder):
             )
         if op in ("detach", "alias") and node is None and len(results) == 1:
             self.notes.append(("detached", operands[0], results[0], copies[0], "detach", place))
+            self.cut_off.add(id(results[0]))
             return
         saved = None
+        if node is None and self.cut_off and not self.cut_off.isdisjoint(map(id, operands)):
+            self.cut_off.update(map(id, results))
         if node is not None:
             saved = self._saved(node, operands, results)
             extras = count_results(node, results)
@@ -496,6 +499,7 @@ class TorchRecorder(Recorder):
             elif func == torch.Tensor.data.__get__:
                 self._meet((t,), frame)
                 self.met[id(result)] = result
+                self.cut_off.add(id(result))
                 owner = self._whose_gradient(t)
                 if owner is not None:
                     self.aliases[id(result)] = owner
@@ -513,6 +517,7 @@ class TorchRecorder(Recorder):
             with self.quietly():
                 self._meet(sources, frame)
                 self.met[id(out)] = out
+                self.cut_off.add(id(out))
                 self.notes.append(("copied", sources, out, encode_tensor(out), _place(frame)))
 
     def asked(self, outputs, inputs) -> None:
@@ -535,8 +540,8 @@ class TorchRecorder(Recorder):
         frame = sys._getframe(1)
         self._enter_function(frame)
         if on != self.grad:
-            self.grad = on
-            by = switch(frame, lambda file: file.startswith(_OURS))
+            self.grad, self.off = on, not on
+            by = () if on else switch(frame, lambda file: file.startswith(_OURS))
             self.notes.append(("mode", on, _place(_user_frame(frame)), *by))
 
     def _same_instruction(self, frame, args) -> bool:
@@ -732,8 +737,8 @@ class TorchRecorder(Recorder):
 
     def remade(self, source, out, how) -> None:
         """The leaf `out` was made of the numbers of `source`: `how` is "Parameter", which shares memory, or "deepcopy"."""
-        if source.requires_grad:
-            self.settle()
+        self.settle()
+        if self._is_followed(source):
             frame = _user_frame(sys._getframe(1))
             with self.quietly():
                 self._meet((source,), frame)

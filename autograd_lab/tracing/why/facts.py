@@ -426,6 +426,8 @@ class Facts:
             return _MADE_BY.get(e.get("how", "detach"), "detached")
         if kind == "const":
             cut = _MODES.get(e.get("why", ""), "no-derivative")
+            if cut == "no-derivative" and self.trace.tensors[a].get("inference"):
+                return "inference-tensor"
             return self._off(k, cut) if cut in ("no-grad", "inference-mode") else cut
         if not self.floating(b):
             return "no-derivative"

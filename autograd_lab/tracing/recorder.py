@@ -440,6 +440,9 @@ class Recorder:
 
     def remade(self, source, out, how) -> None:
         """The leaf `out` was made of the numbers of `source`: `how` is "Parameter", which shares memory, or "deepcopy"."""
+        caller = sys._getframe(3)  # beyond `tell` and the one who tells
+        if how == "Parameter" and caller.f_code.co_name == "__deepcopy__":
+            return  # which tells it, too
         if self._is_followed(source):
             frame = _user_frame()
             self._meet((source,), frame)
@@ -795,6 +798,7 @@ def _arrays_in(frame) -> dict[int, np.ndarray]:
 
 
 _ENTERING = {"__enter__", "__init__", "switched"}  # methods of a mode
+_MODES = "modes.py", "grad_mode.py"  # the files that define them
 _DECORATED = {
     "call",
     "generate",
@@ -808,7 +812,7 @@ def switch(frame, is_ours) -> tuple[str, str]:
     outermost, through = None, ""
     while frame is not None and is_ours(frame.f_code.co_filename):
         code = frame.f_code
-        if code.co_name in _ENTERING:
+        if code.co_name in _ENTERING and (code.co_name == "switched" or code.co_filename.endswith(_MODES)):
             outermost = frame
         elif code.co_name in _DECORATED:
             through = through or "decorator"

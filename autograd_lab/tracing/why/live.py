@@ -8,7 +8,7 @@ import warnings
 from typing import Any
 
 from ..rules import describe
-from .answer import Why
+from .answer import Why, sentence
 from .facts import Facts
 
 _NONE = "Why is this gradient None?"
@@ -66,7 +66,7 @@ def outside(recording: Any, x: Any, name: str) -> Why | None:
     return Why(
         "outside-recording",
         f"Why is {called}.grad {now}?",
-        (said[:1].upper() + said[1:] if said.startswith("the ") else said,),
+        (sentence(said),),
         tuple(where),
         "put backward() into the block, too: its steps and its lines are known then.",
     )
@@ -170,7 +170,7 @@ def _answer(cause: str, question: str, *sentences: str, fix: str = "") -> Why:
     return Why(
         cause,
         question,
-        tuple(s[:1].upper() + s[1:] if s.startswith("the ") else s for s in sentences if s),
+        tuple(sentence(s) for s in sentences if s),
         (),
         fix,
         hint=_RECORD,

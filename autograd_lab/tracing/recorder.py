@@ -30,7 +30,7 @@ from ..compiler.opened import backward_lines, forward_lines, kept_values
 from .builder import Builder, encode
 from .names import name_in
 from .shared import Shared, owner_of
-from .statements import backward_of, instruction_at, loaded_names, named_on_line
+from .statements import backward_of, instruction_at, is_over, loaded_names, named_on_line
 from .trace import Trace
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
@@ -650,7 +650,16 @@ class Recorder:
 
     def _on_ctx(self, node, frame) -> None:
         """Note the tensors that the forward of a custom Function keeps as attributes of ctx, and that its backward reads."""
-        kept = [(name, t, t._version) for name, t in on_ctx(node, Variable) if not t.is_inference()]
+        kept = []
+        for name, value in on_ctx(node, (self.tensor_type, np.ndarray)):
+            if isinstance(value, np.ndarray):  # stands for a tensor over its memory, if there is one
+                found = next((t for t in self.met.values() if is_over(t, value)), None)
+                if found is not None:
+                    self.shared(found)
+            else:
+                found = None if value.is_inference() else value
+            if found is not None:
+                kept.append((name, found, found._version))
         if kept:
             self._meet([t for _, t, _ in kept], frame)
             self.notes.append(("kept_on_ctx", node, kept))
@@ -828,7 +837,7 @@ def switch(frame, is_ours) -> tuple[str, str]:
 
 
 def on_ctx(node, kind) -> list[tuple[str, Any]]:
-    """The attributes of a custom Function's ctx that are tensors and that its backward speaks of."""
+    """The attributes of a custom Function's ctx that are of some kinds and that its backward speaks of."""
     kept = [(name, t) for name, t in vars(node).items() if isinstance(t, kind)]
     spoken = loaded_names(backward_of(node)) if kept else set()
     return [(name, t) for name, t in kept if name in spoken]

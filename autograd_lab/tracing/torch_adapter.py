@@ -760,12 +760,6 @@ class TorchRecorder(Recorder):
                 return self.aliases[id(known)]
         return None
 
-    def _on_ctx(self, node, frame) -> None:
-        kept = [(name, t, t._version) for name, t in on_ctx(node, torch.Tensor) if not t.is_inference()]
-        if kept:
-            self._meet([t for _, t, _ in kept], frame)
-            self.notes.append(("kept_on_ctx", node, kept))
-
     def _saved(self, node, operands, results) -> list[tuple[str, Any, int]]:
         """What a node just saved, if it is an operand or a result: (name, tensor or number of a constant operand, version)."""
         self.kept.append(node)

@@ -169,6 +169,11 @@ class Facts:
         found: int | None = e["new"] if e["k"] == "accumulate" else e["v"]
         return found
 
+    def cancelled(self, t: int) -> bool:
+        """Whether the last pass added something to `.grad` that made it 0."""
+        e = self.events[self.grads[t][-1]]
+        return e["k"] == "accumulate" and not self.zero(e["add"])
+
     def memory(self, t: int, uncounted: bool = False) -> set[int]:
         """The tensors that share the memory of t and its version: views, bases, what detach() gave.
 

@@ -61,7 +61,7 @@ def _unnoticed(q: Question, run: Pass) -> list[Write]:
             found.append(Write(k, {t}, "numpy"))
         elif e.get("op") == "data =":
             found.append(Write(k, {t}, "data ="))
-        elif not e.get("unnoticed"):
+        elif "unnoticed" not in e:
             changed = facts.memory(t, uncounted=True) - facts.memory(t)
             if changed:
                 found.append(Write(k, changed, "data"))

@@ -43,7 +43,7 @@ except ImportError as error:
 
 from .builder import MADE_INSIDE
 from .names import name_in
-from .recorder import _LAST, PASSED_THROUGH, SMALL, Recorder, Recording, on_ctx, switch
+from .recorder import _LAST, PASSED_THROUGH, SMALL, Recorder, Recording, switch
 from .torch_builder import (
     TorchBuilder,
     count_results,

@@ -96,7 +96,8 @@ def test_a_write_by_numpy_is_seen(engine, style, share):
         events = [e for e in trace.events if e.get("unnoticed") == "numpy"]
         assert events, (write, "was not seen")
         shown = [trace.values[e["v"]] for e in events if trace.tensors[e["t"]]["name"] == "x"]
-        assert shown and shown[-1]["data"] == pytest.approx(scope["x"].tolist()), write
+        assert shown, write
+        assert shown[-1]["data"] == pytest.approx(scope["x"].tolist()), write
         said = {lines[e["src"][1] - 1].strip() for e in events if "src" in e}
         inner = {
             "write(a)": "values += 1",
@@ -107,7 +108,8 @@ def test_a_write_by_numpy_is_seen(engine, style, share):
         if write == "Writer(a).write()":  # nobody has kept the object, so its method cannot be looked up
             assert said <= {"self.values *= 5", write}, said
             continue
-        assert said == {wanted} and all(e["sure"] for e in events), (write, said)
+        assert said == {wanted}, write
+        assert all(e["sure"] for e in events), write
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -152,7 +154,8 @@ def test_many_arrays_cost_no_more_than_a_few(engine):
         "    looked = trace._recorder.shared_memory.latest()\n    count = len(trace._recorder.memory)\n"
     )
     _, scope, _ = run(engine, source)
-    assert scope["count"] == 150 and len(scope["looked"]) == 64
+    assert scope["count"] == 150
+    assert len(scope["looked"]) == 64
 
 
 def test_every_pair_of_sharing_and_writing_is_tried():

@@ -57,7 +57,8 @@ class Builder:
         self.asked_for: Record = {}  # of the call that is to start a pass: its tensors
         # of tensors by id: their numbers as they were at this point of the notes
         self.copies: dict[int, Any] = {}
-        self.sources_of: dict[int, int] = {}  # of what .data gave, by number: the tensor whose memory it is
+        # of what .data or detach() gave, by number: the tensor whose memory it is, and whether a write counts for that
+        self.sources_of: dict[int, tuple[int, bool]] = {}
         self.now: dict[int, tuple[int | None, int]] = {}  # of what was written, by number: (value, version)
         # of version counters by id: the ids of the tensors written through them
         self.writers: dict[int, set[int]] = {}
@@ -208,15 +209,22 @@ class Builder:
             base=None if base is None else [base, self._value(whole)],
         )  # fmt: skip
         self.now[t] = self._value(data), version
-        source = self.sources_of.get(t if base is None else base)
+        if op == "data =":
+            others = self.sources_of.items()
+            self.sources_of = {a: known for a, known in others if a != t and known[0] != t}
+            return  # it has other memory now
+        source, counted = self.sources_of.get(t if base is None else base, (None, False))
         if source is not None:
             v = self._value(data if base is None else whole)
             same = v is not None and self.values[v]["shape"] == self.tensors[source]["shape"]
-            self._unnoticed(source, v if same else None, "data", op, src)
+            if counted:
+                self._also_written(source, v if same else None, "", op, src, version)
+            else:
+                self._also_written(source, v if same else None, "data", op, src)
 
-    def _unnoticed(self, t, v, how, op, src, **more) -> None:
-        """The event of a write that nobody counted: the numbers of `t` are others, its version is what it was."""
-        version = self.now.get(t, (None, 0))[1]
+    def _also_written(self, t, v, how, op, src, version=None, **more) -> None:
+        """The event of a write into the memory of `t` through something else; unless there is a new `version`, nobody counted it."""
+        version = self.now.get(t, (None, 0))[1] if version is None else version
         self.now[t] = v, version
         old = self.tensors[t]["node"]
         self._event(
@@ -240,7 +248,7 @@ class Builder:
         if v == self.now.get(i, (self.tensors[i]["value"], 0))[0] and "data" in self.values[v or 0]:
             return  # this part of the memory is what it was
         between = [self._where(since)[0], self._where(until)[0]]
-        self._unnoticed(i, v, "numpy", "numpy =", self._where(place)[0], between=between, sure=sure)
+        self._also_written(i, v, "numpy", "numpy =", self._where(place)[0], between=between, sure=sure)
 
     def _through_view(self, src, ins, data, version, op, fn, place, whole, saved, **inner) -> None:
         """The operation `op` wrote into a view, whose new node is `fn`.
@@ -297,8 +305,9 @@ class Builder:
         s = self._operand(source, src)
         t = self._tensor(out, data, target, True, how in REMADE and out.requires_grad)
         self._event("detach", src, t=t, **{"from": s}, how=how)
-        if how == "data":
-            self.sources_of[t] = self.sources_of.get(s, s)
+        if how in ("data", "detach"):
+            root, counted = self.sources_of.get(s, (s, True))
+            self.sources_of[t] = root, counted and how == "detach"
         self._scope(self.events[-1], place)
 
     def copied(self, sources, out, data, place) -> None:

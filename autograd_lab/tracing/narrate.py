@@ -57,7 +57,7 @@ class Narrator:
         ]
         self.versions: dict[tuple[int, int], int] = {}  # what in-place writes left in a tensor
         for event in trace.events:
-            if event["k"] != "inplace" or event.get("unnoticed") or event.get("op") == "data =":
+            if event["k"] != "inplace" or "unnoticed" in event or event.get("op") == "data =":
                 continue
             if event.get("v") is not None:
                 self.versions[event["t"], event["version"]] = event["v"]
@@ -159,6 +159,8 @@ class Narrator:
         if e.get("unnoticed") == "data":
             text = "{0} shares that memory, so its numbers are others now, {2}, and nobody counted it: its version is still {3}."
             return (text, *parts)
+        if e.get("unnoticed") == "":
+            return ("{0} shares that memory: it is {2} now, and its version is {3}, too.", *parts)
         if e.get("unnoticed"):
             text = "{0} was overwritten by NumPy, which shares its memory: now {2}. Nobody counted it: its version is still {3}."
             return (text, *parts)

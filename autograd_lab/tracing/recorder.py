@@ -30,7 +30,7 @@ from ..compiler.opened import backward_lines, forward_lines, kept_values
 from .builder import Builder, encode
 from .names import name_in, parts_of
 from .shared import Shared, owner_of
-from .statements import backward_of, instruction_at, loaded_names, named_on_line
+from .statements import backward_of, instruction_at, is_over, loaded_names, named_on_line
 from .trace import Trace
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
@@ -48,6 +48,7 @@ class _Ours(dict[str, bool]):
 
 _IS_OURS = _Ours()
 _NOBODY = None, -1
+_ARRAY = np.ndarray
 SMALL = 1 << 12  # of so many numbers at most the base is copied when a view of it is written
 _LARGE = 1 << 16  # larger arrays are not copied but kept: 64k numbers are far more than a trace shows
 
@@ -94,6 +95,7 @@ class record(metaclass=_WithoutParentheses):  # noqa: N801 - used like a functio
             )
         state.watch = self._recorder
         self._recorder.base = sys._getframe(1)
+        self._recorder.arrays = _arrays_in(sys._getframe(1))
         WATCHERS.append(self._recorder)
         state.refresh()
         _LAST.recording = Recording(self._recorder)
@@ -244,10 +246,13 @@ class Recorder:
         self.frame: FrameType | None = None  # the innermost call of the user's code at the last operation
         self.frames: dict[int, tuple[FrameType, int]] = {}  # kept and numbered while the recording runs
         self.running = True
+        self.cut_off: set[int] = set()  # ids of tensors that were detached, or copied from others
+        self.off = not THREAD.state.grad  # whether the user's program has switched recording off
         self.shared_memory = Shared(self._array_of)
         self.memory = self.shared_memory.memory  # empty until NumPy shares memory with a tensor
         self.nameless: list[Any] = []  # leaves that were met before they had a name
         self.sought = 0  # so many of them have been looked for in vain
+        self.arrays: dict[int, np.ndarray] = {}  # of the user's variables when the recording began
         self.remakes: list[Any] = []  # leaves made of other tensors' numbers; kept until they are met
         self._lists: dict[str, Any] | None = None
         self._owners: dict[int, Any] = {}  # id of a `.grad` -> weak reference to its tensor
@@ -282,6 +287,8 @@ class Recorder:
             copies, wanted = [_copy(t._data) for t in outputs], [t.requires_grad for t in outputs]
         if node is None:
             saved = versions = None
+            if self.cut_off and not self.cut_off.isdisjoint(map(id, inputs)):
+                self.cut_off.update(map(id, outputs))
         elif node.kind == "op":
             saved, versions = node.saved, node.versions
         else:
@@ -337,7 +344,7 @@ class Recorder:
         """What switched recording of the graph off, or ''; for no_grad also where a checkpoint that did it was called, or None."""
         if THREAD.state.inference:
             return "inference_mode"
-        return "no_grad", self._checkpoint(sys._getframe(2))
+        return "no_grad" if self.off else ("no_grad", self._checkpoint(sys._getframe(2)))
 
     def _checkpoint(self, frame) -> Any:
         """The place at which the user called the checkpoint that is running its function, or None."""
@@ -360,7 +367,11 @@ class Recorder:
         """A tensor was written in place by the operation `name`."""
         if self.memory:
             self.shared_memory.written(target, _place(_user_frame()))
-        owner = self._whose_gradient(target)
+        meta = target._meta
+        if id(target) in self.grads or self.aliases or (meta is not None and meta.base is not None):
+            owner = self._whose_gradient(target)
+        else:
+            owner = None
         if owner is not None:
             self.grad_set(owner, name)
             if id(target) not in self.met:
@@ -390,9 +401,9 @@ class Recorder:
 
     def mode(self, on) -> None:
         """Recording of the graph was switched on or off."""
-        self.notes.append(
-            ("mode", on, _place(_user_frame()), *switch(sys._getframe(1), _IS_OURS.__getitem__))
-        )
+        self.off = not on
+        by = () if on else switch(sys._getframe(1), _IS_OURS.__getitem__)
+        self.notes.append(("mode", on, _place(_user_frame()), *by))
 
     def detached(self, source, out, how) -> None:
         """`out` shares the memory of `source` and has no history; `how` is "detach" or "data"."""
@@ -401,6 +412,7 @@ class Recorder:
             self._moved(frame)
         self._meet((source,), frame)
         self.met[id(out)] = out
+        self.cut_off.add(id(out))
         owner = self._whose_gradient(source)
         if owner is not None:
             self.aliases[id(out)] = owner
@@ -413,6 +425,7 @@ class Recorder:
             frame = _user_frame()
             self._meet(sources, frame)
             self.met[id(out)] = out
+            self.cut_off.add(id(out))
             self.notes.append(("copied", sources, out, _copy(out._data), _place(frame)))
 
     def read(self, t, how) -> None:
@@ -437,14 +450,23 @@ class Recorder:
 
     def remade(self, source, out, how) -> None:
         """The leaf `out` was made of the numbers of `source`: `how` is "Parameter", which shares memory, or "deepcopy"."""
-        if source.requires_grad:
+        caller = sys._getframe(3)  # beyond `tell` and the one who tells
+        if how == "Parameter" and caller.f_code.co_name == "__deepcopy__":
+            return  # which tells it, too
+        if self._is_followed(source):
             frame = _user_frame()
             self._meet((source,), frame)
             self.remakes.append(out)  # it is met, and named, when it is used
             self.notes.append(("detached", source, out, _copy(out._data), how, _place(frame)))
 
+    def _is_followed(self, source) -> bool:
+        """Whether somebody may expect a gradient to pass through `source`: it needs one, or was cut off from what needs one."""
+        return source.requires_grad or (id(source) in self.met and (self.off or id(source) in self.cut_off))
+
     def moving(self, target, name, inputs, args, data) -> None:
         """A running statistic is about to be overwritten by the kernel `name`: no operation, and no write that is counted."""
+        if self.memory:
+            self.shared_memory.forget(target)
 
     def made(self, t) -> None:
         """A tensor was made of nothing (`zeros`, `arange`): a leaf, met when it is used."""
@@ -608,7 +630,7 @@ class Recorder:
         """
         shared, place = self.shared_memory, _place(frame)
         for key, found, since in shared.changes(tensors, None if last else place, frame):
-            where, sure = place, False
+            where, sure = None, False
             if found is not None:
                 where, sure = (found.code, instruction_at(found.code, found.line)), found.only
             owners = {}
@@ -642,7 +664,16 @@ class Recorder:
 
     def _on_ctx(self, node, frame) -> None:
         """Note the tensors that the forward of a custom Function keeps as attributes of ctx, and that its backward reads."""
-        kept = [(name, t, t._version) for name, t in on_ctx(node, Variable) if not t.is_inference()]
+        kept = []
+        for name, value in on_ctx(node, (self.tensor_type, np.ndarray)):
+            if isinstance(value, np.ndarray):  # stands for a tensor over its memory, if there is one
+                found = next((t for t in self.met.values() if is_over(t, value)), None)
+                if found is not None:
+                    self.shared(found)
+            else:
+                found = None if value.is_inference() else value
+            if found is not None:
+                kept.append((name, found, found._version))
         if kept:
             self._meet([t for _, t, _ in kept], frame)
             self.notes.append(("kept_on_ctx", node, kept))
@@ -673,6 +704,10 @@ class Recorder:
                 self.notes.append(
                     ("met", t, _copy(t._data), name, t.grad_fn, wants, grad, t._box is INFERENCE)
                 )
+                if (
+                    self.arrays and id(self._array_of(t)) in self.arrays
+                ):  # of from_numpy() or numpy() before the block
+                    self.shared_memory.add(t, _place(frame))
 
     def finish(self, error, frame) -> None:
         """The recording ends; find the names that assignments inside the block gave."""
@@ -742,7 +777,7 @@ class Recorder:
             self._owners = {i: weakref.ref(owner) for i, (_, owner) in self.grads.items()}
             self.notes = []
             self.met, self.grads, self.nameless = {}, {}, []
-            self.shared_memory, self.remakes = Shared(self._array_of), []
+            self.shared_memory, self.remakes, self.arrays = Shared(self._array_of), [], {}
             self.memory = self.shared_memory.memory
         return self._lists
 
@@ -809,28 +844,45 @@ def _user_call():
     return frame, call
 
 
+def _arrays_in(frame) -> dict[int, np.ndarray]:
+    """The arrays that own the memory of the NumPy arrays among the variables of a call, by id."""
+    local, shared = frame.f_locals, frame.f_globals
+    arrays = [x for scope in (local, shared)[local is shared :] for x in scope.values() if type(x) is _ARRAY]
+    return {id(owner): owner for owner in map(owner_of, arrays)} if arrays else {}
+
+
+_ENTERING = {"__enter__", "__init__", "switched"}  # methods of a mode
+_MODES = "modes.py", "grad_mode.py"  # the files that define them
+_DECORATED = {
+    "call",
+    "generate",
+    "decorate_context",
+    "generator_context",
+}  # what runs a decorated function, here and in PyTorch
+
+
 def switch(frame, is_ours) -> tuple[str, str]:
-    """(name of the mode, what put it on: "decorator", "checkpoint" or "") from the frames of ours that lead to a change of mode."""
-    name = through = ""
+    """(name of the mode, what put it on: "decorator"; "manager", which ends it; or "") from the frames of ours up to the user's."""
+    outermost, through = None, ""
     while frame is not None and is_ours(frame.f_code.co_filename):
-        if (
-            frame.f_code.co_filename.endswith(("modes.py", "grad_mode.py"))
-            or frame.f_code.co_name == "switched"
-        ):
-            name = type(frame.f_locals.get("self")).__name__
-        if frame.f_code.co_name in ("call", "generate", "decorate_context", "generator_context"):
+        code = frame.f_code
+        if code.co_name in _ENTERING and (code.co_name == "switched" or code.co_filename.endswith(_MODES)):
+            outermost = frame
+        elif code.co_name in _DECORATED:
             through = through or "decorator"
-        if frame.f_code.co_filename.endswith("checkpoint.py") and frame.f_code.co_name in (
-            "checkpoint",
-            "checkpoint_sequential",
-        ):
-            through = "checkpoint"
+        if code.co_filename == contextlib.__file__:
+            through = "manager"
         frame = frame.f_back
-    return name, through
+    name = "" if outermost is None else type(outermost.f_locals.get("self")).__name__
+    managed = frame is not None and (
+        frame.f_code.co_name == "__enter__"
+        or (frame.f_back is not None and frame.f_back.f_code.co_filename == contextlib.__file__)
+    )
+    return name, through or ("manager" if managed else "")
 
 
 def on_ctx(node, kind) -> list[tuple[str, Any]]:
-    """The attributes of a custom Function's ctx that are tensors and that its backward speaks of."""
+    """The attributes of a custom Function's ctx that are of some kinds and that its backward speaks of."""
     kept = [(name, t) for name, t in vars(node).items() if isinstance(t, kind)]
     spoken = loaded_names(backward_of(node)) if kept else set()
     return [(name, t) for name, t in kept if name in spoken]

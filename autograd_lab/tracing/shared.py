@@ -60,6 +60,12 @@ class Shared:
         if memory is not None:
             memory.held, memory.place = fingerprint(memory.array), place
 
+    def forget(self, t: Any) -> None:
+        """The memory of `t` is written by something that tells nobody afterwards: it is not looked at any more."""
+        array = self.owner(t)
+        self.memory.pop(id(array), None)
+        self._tensors.pop(id(array), None)
+
     def changes(self, tensors: Iterable[Any], place: Any, frame: Any) -> list[tuple[int, Found | None, Any]]:
         """The memory behind some tensors that is not what it was: (id, the statement that wrote it, where it was last seen)."""
         found = []

@@ -8,6 +8,7 @@ variables of those calls; none of the user's code is run for it.
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import linecache
 from collections.abc import Iterator
@@ -22,7 +23,7 @@ from .names import python_only
 
 _PASS_ON = {
     "T", "data", "detach", "numpy", "view", "view_as", "reshape", "ravel", "squeeze", "unsqueeze", "transpose", "permute", "t",
-    "cpu", "contiguous", "flat", "swapaxes", "expand", "real", "mT", "grad",
+    "cpu", "contiguous", "flat", "swapaxes", "expand", "real", "mT",
 }  # fmt: skip
 _PASS_ARGUMENT = {
     "asarray",
@@ -87,7 +88,7 @@ def _chosen(found: list[_Candidate], last: int) -> Found:
     """The last of the statements that could have written; sure if it surely ran, or was the only one."""
     chosen = max(found, key=lambda c: (c.line <= last, c.line))
     places = {(c.code.co_filename, c.inner) for c in found}
-    only = len(places) == 1 or (chosen.rank == 0 and not any(c.maybe for c in found))
+    only = chosen.rank == 0 and (len(places) == 1 or not any(c.maybe for c in found))
     return Found(chosen.code, chosen.inner, chosen.text, only)
 
 
@@ -195,18 +196,14 @@ def _candidates(
             yield _Candidate(0, line, code, line, shown, maybe)
             continue
         for call in _calls(statement):
-            function, receiver = _called(call.func, names)
-            if isinstance(function, FunctionType):
-                if depth < _DEEPEST and _is_users(function.__code__, code):
-                    inside = _Names(_bound(function, receiver, call, names, array), function.__globals__)
+            callee = _callee(call.func, code, names)
+            if callee is not None and _is_users(callee.code, code):
+                if depth < _DEEPEST:
+                    inside = _Names(_bound(callee, call, names, array), callee.shared)
                     inside.aliases = {name for name, value in inside.local.items() if value is _ALIAS}
-                    for c in _candidates(function.__code__, inside, array, depth + 1):
+                    for c in _candidates(callee.code, inside, array, depth + 1):
                         yield c._replace(line=line, maybe=maybe or c.maybe)
-            elif (
-                function is not None
-                and any(_shows(a, names, array) for a in _arguments(call))
-                and not _reads(call)
-            ):
+            elif any(_shows(argument, names, array) for argument in _arguments(call)) and not _reads(call):
                 yield _Candidate(1, line, code, line, shown, maybe)
         _note_aliases(statement, names, array)
 
@@ -221,15 +218,38 @@ def _is_users(inner: CodeType, outer: CodeType) -> bool:
     )
 
 
-def _bound(
-    function: FunctionType, receiver: Any, call: ast.Call, names: _Names, array: np.ndarray
-) -> dict[str, Any]:
+class _Callee(NamedTuple):
+    """A function of the user's that is called: its code, its global variables, its closure, the object whose method it is."""
+
+    code: CodeType
+    shared: dict[str, Any]
+    closure: dict[str, Any]
+    receiver: Any
+
+
+def _callee(e: ast.expr, caller: CodeType, names: _Names) -> _Callee | None:
+    """What is called, if it is a Python function that can be looked up."""
+    found, receiver = _called(e, names)
+    if isinstance(found, FunctionType):
+        closure = {}
+        for name, cell in zip(found.__code__.co_freevars, found.__closure__ or (), strict=False):
+            with contextlib.suppress(ValueError):  # not yet filled
+                closure[name] = cell.cell_contents
+        return _Callee(found.__code__, found.__globals__, closure, receiver)
+    if isinstance(e, ast.Name) and names.get(e.id) is None:  # one that is made in a call that is over
+        for inner in caller.co_consts:
+            if isinstance(inner, CodeType) and inner.co_name == e.id:
+                return _Callee(inner, names.shared, dict(names.local), None)
+    return None
+
+
+def _bound(callee: _Callee, call: ast.Call, names: _Names, array: np.ndarray) -> dict[str, Any]:
     """The parameters of a call of the user's function, as far as they can be looked up."""
-    code = function.__code__
+    code = callee.code
     parameters = list(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
-    given: dict[str, Any] = {}
-    if receiver is not None and parameters:
-        given[parameters.pop(0)] = receiver
+    given = dict(callee.closure)
+    if callee.receiver is not None and parameters:
+        given[parameters.pop(0)] = callee.receiver
 
     def value(e: ast.expr) -> Any:
         found = _look_up(e, names)
@@ -240,11 +260,6 @@ def _bound(
     for keyword in call.keywords:
         if keyword.arg:
             given[keyword.arg] = value(keyword.value)
-    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
-        try:
-            given[name] = cell.cell_contents
-        except ValueError:  # not yet filled
-            continue
     return given
 
 
@@ -294,12 +309,12 @@ def _note_aliases(statement: ast.stmt, names: _Names, array: np.ndarray) -> None
 def _shows(e: ast.expr, names: _Names, array: np.ndarray) -> bool:
     """Whether an expression is the array, a tensor over it, or a view of them."""
     if isinstance(e, ast.Name):
-        return e.id in names.aliases or _is_over(names.get(e.id), array)
+        return e.id in names.aliases or is_over(names.get(e.id), array)
     if isinstance(e, ast.Attribute):
-        return _is_over(_look_up(e, names), array) or (e.attr in _PASS_ON and _shows(e.value, names, array))
+        return is_over(_look_up(e, names), array) or (e.attr in _PASS_ON and _shows(e.value, names, array))
     if isinstance(e, ast.Subscript):
         return _shows(e.value, names, array) or any(
-            _is_over(x, array) for x in _held(_look_up(e.value, names))
+            is_over(x, array) for x in _held(_look_up(e.value, names))
         )
     if isinstance(e, ast.Call):
         if isinstance(e.func, ast.Attribute):
@@ -322,15 +337,24 @@ def _held(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else []
 
 
-def _is_over(value: Any, array: np.ndarray) -> bool:
+def is_over(value: Any, array: np.ndarray) -> bool:
     """Whether a value is an array, or a tensor, whose memory is that of `array`."""
     data = value._data if isinstance(value, Variable) else value
+    if isinstance(data, (bytearray, memoryview)) and data:
+        data = np.frombuffer(data, np.uint8)
     if isinstance(data, np.ndarray):
         return np.may_share_memory(data, array)
-    if type(value).__module__.startswith("torch") and hasattr(type(value), "untyped_storage"):
+    if is_tensor(value):
         begin = array.__array_interface__["data"][0]
         return bool(value.device.type == "cpu" and begin <= value.data_ptr() < begin + max(1, array.nbytes))
     return False
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether a value is a tensor, of either library."""
+    return isinstance(value, Variable) or (
+        type(value).__module__.startswith("torch") and hasattr(type(value), "untyped_storage")
+    )
 
 
 def _look_up(e: ast.expr, names: _Names) -> Any:
@@ -345,6 +369,8 @@ def _look_up(e: ast.expr, names: _Names) -> Any:
 def _attribute(owner: Any, name: str) -> Any:
     if owner is None:
         return None
+    if name == "grad" and is_tensor(owner):
+        return owner.grad if owner.is_leaf else None
     held = getattr(owner, "__dict__", {})
     for where in ("", "_parameters", "_buffers", "_modules"):
         found = held.get(name) if not where else (held.get(where) or {}).get(name)

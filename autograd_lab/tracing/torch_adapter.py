@@ -43,7 +43,7 @@ except ImportError as error:
 
 from .builder import MADE_INSIDE
 from .names import name_in
-from .recorder import _LAST, PASSED_THROUGH, SMALL, Recorder, Recording, on_ctx, switch
+from .recorder import _LAST, PASSED_THROUGH, SMALL, Recorder, Recording, switch
 from .torch_builder import (
     TorchBuilder,
     count_results,
@@ -397,8 +397,11 @@ class TorchRecorder(Recorder):
             )
         if op in ("detach", "alias") and node is None and len(results) == 1:
             self.notes.append(("detached", operands[0], results[0], copies[0], "detach", place))
+            self.cut_off.add(id(results[0]))
             return
         saved = None
+        if node is None and self.cut_off and not self.cut_off.isdisjoint(map(id, operands)):
+            self.cut_off.update(map(id, results))
         if node is not None:
             saved = self._saved(node, operands, results)
             extras = count_results(node, results)
@@ -504,6 +507,7 @@ class TorchRecorder(Recorder):
             elif func == torch.Tensor.data.__get__:
                 self._meet((t,), frame)
                 self.met[id(result)] = result
+                self.cut_off.add(id(result))
                 owner = self._whose_gradient(t)
                 if owner is not None:
                     self.aliases[id(result)] = owner
@@ -521,6 +525,7 @@ class TorchRecorder(Recorder):
             with self.quietly():
                 self._meet(sources, frame)
                 self.met[id(out)] = out
+                self.cut_off.add(id(out))
                 self.notes.append(("copied", sources, out, encode_tensor(out), _place(frame)))
 
     def asked(self, outputs, inputs) -> None:
@@ -545,8 +550,8 @@ class TorchRecorder(Recorder):
         frame = sys._getframe(1)
         self._enter_function(frame)
         if on != self.grad:
-            self.grad = on
-            by = switch(frame, lambda file: file.startswith(_OURS))
+            self.grad, self.off = on, not on
+            by = () if on else switch(frame, lambda file: file.startswith(_OURS))
             self.notes.append(("mode", on, _place(_user_frame(frame)), *by))
 
     def _same_instruction(self, frame, args) -> bool:
@@ -744,8 +749,8 @@ class TorchRecorder(Recorder):
 
     def remade(self, source, out, how) -> None:
         """The leaf `out` was made of the numbers of `source`: `how` is "Parameter", which shares memory, or "deepcopy"."""
-        if source.requires_grad:
-            self.settle()
+        self.settle()
+        if self._is_followed(source):
             frame = _user_frame(sys._getframe(1))
             with self.quietly():
                 self._meet((source,), frame)
@@ -766,12 +771,6 @@ class TorchRecorder(Recorder):
             if id(known) in self.aliases:
                 return self.aliases[id(known)]
         return None
-
-    def _on_ctx(self, node, frame) -> None:
-        kept = [(name, t, t._version) for name, t in on_ctx(node, torch.Tensor) if not t.is_inference()]
-        if kept:
-            self._meet([t for _, t, _ in kept], frame)
-            self.notes.append(("kept_on_ctx", node, kept))
 
     def _saved(self, node, operands, results) -> list[tuple[str, Any, int]]:
         """What a node just saved, if it is an operand or a result: (name, tensor or number of a constant operand, version)."""

@@ -51,7 +51,7 @@ def why(trace: Trace, tensor: Any, loss: Any = None, name: str = "") -> Why:
         return missing(q)
     if q.facts.wild(v):
         return wild(q)
-    if q.facts.zero(v):
+    if q.facts.zero(v) and not q.facts.cancelled(q.t):
         return zero(q)
     return number(q)
 

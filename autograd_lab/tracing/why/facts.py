@@ -192,6 +192,11 @@ class Facts:
         found: int | None = e["new"] if e["k"] == "accumulate" else e["v"]
         return found
 
+    def cancelled(self, t: int) -> bool:
+        """Whether the last pass added something to `.grad` that made it 0."""
+        e = self.events[self.grads[t][-1]]
+        return e["k"] == "accumulate" and not self.zero(e["add"])
+
     def memory(self, t: int, uncounted: bool = False) -> set[int]:
         """The tensors that share the memory of t and its version: views, bases, what detach() gave.
 
@@ -477,6 +482,8 @@ class Facts:
             return _MADE_BY.get(e.get("how", "detach"), "detached")
         if kind == "const":
             cut = _MODES.get(e.get("why", ""), "no-derivative")
+            if cut == "no-derivative" and self.trace.tensors[a].get("inference"):
+                return "inference-tensor"
             return self._off(k, cut) if cut in ("no-grad", "inference-mode") else cut
         if not self.floating(b):
             return "no-derivative"

@@ -7,7 +7,7 @@ from .answer import Why, listed
 from .facts import Pass
 from .missing import between, cut_lines, cut_words
 from .question import Question
-from .writes import not_given, steps
+from .writes import not_given, steps, writer
 
 
 def number(q: Question) -> Why:
@@ -43,7 +43,7 @@ def _edited(q: Question) -> Why | None:
     how = "an assignment" if e.get("how") == "assigned" else e.get("how")
     return q.answer(
         "grad-edited",
-        f"{facts.statement(k)} changed {q.name}.grad after the pass: it is now {facts.say(e['v'])}.{before}",
+        f"{writer(q, k)} changed {q.name}.grad after the pass: it is now {facts.say(e['v'])}.{before}",
         lines=facts.at(run.start if run else None, "this pass filled it")
         + facts.at(k, f"changed by {how} here"),
         fix="was that meant (clipping, for example)? Then there is nothing to do.",

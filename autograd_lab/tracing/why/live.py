@@ -66,7 +66,7 @@ def outside(recording: Any, x: Any, name: str) -> Why | None:
     return Why(
         "outside-recording",
         f"Why is {called}.grad {now}?",
-        (said[:1].upper() + said[1:] if said.startswith("the ") else said,),
+        (sentence(said),),
         tuple(where),
         "put backward() into the block, too: its steps and its lines are known then.",
     )

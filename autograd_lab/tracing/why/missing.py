@@ -464,6 +464,7 @@ _CUT = {
     "numpy": "the numbers of {a} went through NumPy, which records nothing",
     "grad-left-off": "{off} had switched recording off, and nothing had switched it on again when {b} was computed",
     "reentrant-checkpoint": "{off} ran its function without recording, because none of the inputs of the checkpoint requires grad",
+    "inference-tensor": "{a} was made in inference mode, so {op} of it was not recorded",
     "parameter-copy": "{line} made a new leaf of the numbers of {a}, without their history",
     "deep-copy": "{line} made a copy of {a} that is a leaf of its own",
     "no-derivative": "{op} has no derivative: it gives {kind}, and a small change of {a} does not change them smoothly",
@@ -500,6 +501,7 @@ _MEND = {
     "grad-left-off": "write `with torch.no_grad():` around the lines that need no graph; it ends by itself, after an error, too. A generator "
     "has to `yield` outside of that block.",
     "reentrant-checkpoint": "use checkpoint(..., use_reentrant=False).",
+    "inference-tensor": "make it outside of torch.inference_mode(), or use torch.no_grad() there.",
     "parameter-copy": "compute with the tensor itself instead of making an nn.Parameter of it.",
     "deep-copy": "compute with the original, or look at the .grad of the copy.",
 }
@@ -514,6 +516,7 @@ _HERE = {
     "numpy": "becomes a NumPy array here",
     "grad-left-off": "computed without recording here",
     "reentrant-checkpoint": "computed without recording here",
+    "inference-tensor": "not recorded here",
     "parameter-copy": "becomes a new leaf here",
     "deep-copy": "copied here",
     "no-derivative": "no derivative here",

@@ -61,7 +61,7 @@ def _unnoticed(q: Question, run: Pass) -> list[Write]:
             found.append(Write(k, {t}, "numpy"))
         elif e.get("op") == "data =":
             found.append(Write(k, {t}, "data ="))
-        elif not e.get("unnoticed"):
+        elif "unnoticed" not in e:
             changed = facts.memory(t, uncounted=True) - facts.memory(t)
             if changed:
                 found.append(Write(k, changed, "data"))
@@ -88,14 +88,18 @@ def _called(q: Question, t: int) -> str:
     return facts.name(named[0] if named else t)
 
 
-def _writer(q: Question, k: int) -> str:
+def writer(q: Question, k: int) -> str:
     """The statement that wrote, as the beginning of a sentence."""
     facts, e = q.facts, q.facts.events[k]
+    if e.get("how") == "NumPy" and not facts.at(k):
+        return "A line of NumPy, which shares the memory,"
     if e.get("unnoticed") != "numpy" or e.get("sure", True):
         return facts.statement(k)
     since, until = (facts.line(src) for src in e["between"])
-    if not since or not until or since == until:
-        return f"a line of NumPy before {facts.statement(k)}"
+    if not until:
+        return f"a line of NumPy after `{since[0].text}`" if since else "a line of NumPy"
+    if not since or since == until:
+        return f"a line of NumPy before `{until[0].text}`"
     return f"a line between `{since[0].text}` and `{until[0].text}`"
 
 
@@ -119,7 +123,7 @@ def _changed(q: Question, run: Pass, n: int, t: int, write: Write) -> Why:
     }
     return q.answer(
         _CAUSE[write.by],
-        f"{label} had saved {x} when {_writer(q, write.k)} {_HOW[write.by]}, and nobody counts that: the pass used the new numbers"
+        f"{label} had saved {x} when {writer(q, write.k)} {_HOW[write.by]}, and nobody counts that: the pass used the new numbers"
         f"{_numbers(q, t, write)}.",
         f"So the gradient of {q.name} is wrong, without an error.",
         lines=facts.made(n, f"{x} is saved here")
@@ -131,7 +135,7 @@ def _changed(q: Question, run: Pass, n: int, t: int, write: Write) -> Why:
 
 
 def _numbers(q: Question, t: int, write: Write) -> str:
-    """ ", [2, 4] where the forward pass had [1, 2]", if both are known."""
+    """The numbers that the pass used, and those that the forward pass had, if both are known."""
     facts = q.facts
     before, after = facts.trace.tensors[t]["value"], facts.events[write.k].get("v")
     values = facts.trace.values
@@ -183,7 +187,7 @@ def _before_use(q: Question, run: Pass, writes: list[Write], on_the_way: set[int
         if write.by == "numpy" and used and bad(e.get("v")):
             return q.answer(
                 "numpy-write",
-                f"{_writer(q, write.k)} changed {_called(q, t)}, whose memory a NumPy array shares: it is {facts.say(e['v'])} since then.",
+                f"{writer(q, write.k)} changed {_called(q, t)}, whose memory a NumPy array shares: it is {facts.say(e['v'])} since then.",
                 lines=facts.at(write.k, f"{_called(q, t)} is changed here, unnoticed")
                 + facts.made(min(used), "used here"),
                 fix=f"is {_called(q, t)} meant to change with the array? If not, give the array numbers of its own: .numpy().copy().",

@@ -776,7 +776,7 @@ x = torch.tensor([3.0, 4.0])
 loss = checkpoint(forward, x, use_reentrant=False)
 loss.backward()
 
-# %% reentrant-checkpoint-and-grad | reentrant-checkpoint | lab.why(x) | template: reentrant
+# %% reentrant-checkpoint-and-grad | reentrant-checkpoint | lab.why(x) | template: reentrant and grad
 # says: checkpoint(torch.sin, x, use_reentrant=True)
 from importlib import import_module
 
@@ -784,3 +784,216 @@ checkpoint = import_module(torch.__name__ + ".utils.checkpoint").checkpoint
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = checkpoint(torch.sin, x, use_reentrant=True)
 (g,) = torch.autograd.grad(y.sum(), x)
+
+# %% no-grad-entered-and-forgotten | grad-left-off | lab.why(w) | template: entered by hand
+# says: torch.no_grad().__enter__()
+w = torch.ones(2, requires_grad=True)
+torch.no_grad().__enter__()
+loss = (w * 2).sum()
+loss.backward()
+
+# %% training-flag-switches-grad-off | grad-left-off | lab.why(net.weight) | template: flag
+# says: torch.set_grad_enabled(training)
+net = nn.Linear(2, 1)
+def run(training):
+    torch.set_grad_enabled(training)
+    return net(torch.ones(1, 2)).sum()
+run(True)
+run(False)
+loss = net(torch.ones(1, 2)).sum()
+loss.backward()
+
+# %% next-of-a-generator-under-no-grad | grad-left-off | lab.why(w) | template: generator
+# says: with torch.no_grad():
+def stream():
+    with torch.no_grad():
+        yield torch.ones(2)
+        yield torch.ones(2) * 2
+s = stream()
+x = next(s)
+w = torch.ones(2, requires_grad=True)
+loss = (w * x).sum()
+loss.backward()
+
+# %% parameter-of-detached-product | detached | lab.why(w) | template: parameter of detached
+# says: detach() handed on
+w = torch.ones(2, requires_grad=True)
+p = nn.Parameter(w.detach() * 1)
+(p * 2).sum().backward()
+
+# %% layer-gets-the-data-of-another | data | lab.why(lin.weight) | template: parameter of detached
+# says: .data handed on
+lin = nn.Linear(2, 2)
+other = nn.Linear(2, 2)
+other.weight = nn.Parameter(lin.weight.data)
+other(torch.ones(1, 2)).sum().backward()
+
+# %% parameter-made-under-no-grad | no-grad | lab.why(w) | template: parameter under no_grad
+# says: under no_grad
+w = torch.ones(2, requires_grad=True)
+with torch.no_grad():
+    p = nn.Parameter(w * 2)
+(p * 2).sum().backward()
+
+# %% gradient-zeroed-through-data | cleared | lab.why(w) | template: zero grad after
+# says: w.grad.data.zero_()
+w = torch.ones(2, requires_grad=True)
+(w * 2).sum().backward()
+w.grad.data.zero_()
+
+# %% gradient-masked-where-large | grad-edited | lab.why(w) | template: gradient masked
+# says: w.grad[w.grad > 1] = 1
+w = torch.tensor([1.0, 5.0], requires_grad=True)
+(w * w / 4).sum().backward()
+w.grad[w.grad > 1] = 1
+
+# %% gradients-divided-by-batches | grad-edited | lab.why(net.weight) | template: gradient masked
+# says: p.grad.div_(4)
+net = nn.Linear(2, 1)
+net(torch.ones(1, 2)).sum().backward()
+for p in net.parameters():
+    p.grad.div_(4)
+
+# %% gradient-entry-cleared-in-numpy | grad-edited | lab.why(net.weight) | template: gradient in numpy
+# says: net.weight.grad.numpy()[0, 1] = 0
+net = nn.Linear(2, 1)
+net(torch.ones(1, 2)).sum().backward()
+net.weight.grad.numpy()[0, 1] = 0
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+opt.step()
+
+# %% requires-grad-on-an-inference-tensor | inference-tensor | lab.why(x) | template: inference flag
+# says: x was made in inference mode
+with torch.inference_mode():
+    x = torch.ones(2) * 3
+x.requires_grad_()
+(x * 2).sum().backward()
+
+# %% acting-method-decorated | no-grad | lab.why(a.w) | template: decorated
+# says: under no_grad
+class Agent:
+    def __init__(self):
+        self.w = torch.ones(2, requires_grad=True)
+    @torch.no_grad()
+    def act(self, x):
+        return self.w * x
+    def loss(self, x):
+        return self.act(x).sum() * 2
+a = Agent()
+a.loss(torch.ones(2)).backward()
+
+# %% phase-misspelled | no-grad | lab.why(net.weight) | template: phase
+# says: under no_grad
+net = nn.Linear(2, 1)
+phase = "Train"
+with torch.set_grad_enabled(phase == "train"):
+    loss = net(torch.ones(1, 2)).sum()
+loss.backward()
+
+# %% optimizer-of-a-copy | not-in-optimizer | lab.why(net.weight) | template: optimizer of a copy
+# says: opt.step()
+import copy
+net = nn.Linear(2, 1)
+opt = torch.optim.Adam(copy.deepcopy(net).parameters())
+for _ in range(2):
+    opt.zero_grad()
+    net(torch.ones(1, 2)).sum().backward()
+    opt.step()
+
+# %% optimizer-of-the-first-layer-only | not-in-optimizer | lab.why(net[2].weight) | template: part of the model
+# says: opt.zero_grad()
+net = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1))
+params = list(net[0].parameters())
+opt = torch.optim.SGD(params, lr=0.1)
+for _ in range(3):
+    opt.zero_grad()
+    (net(torch.ones(1, 2)) + 1).sum().backward()
+    opt.step()
+
+# %% layers-in-a-python-list | not-in-optimizer | lab.why(m.blocks[0].weight) | template: part of the model
+# says: optimizer.zero_grad()
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = [nn.Linear(2, 2), nn.Linear(2, 2)]
+        self.out = nn.Linear(2, 1)
+    def forward(self, x):
+        for b in self.blocks:
+            x = b(x)
+        return self.out(x)
+m = M()
+optimizer = torch.optim.Adam(m.parameters(), lr=0.1)
+def epoch():
+    for _ in range(2):
+        optimizer.zero_grad()
+        loss = m(torch.ones(3, 2)).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+epoch()
+
+# %% bias-not-given-to-the-optimizer | not-in-optimizer | lab.why(b) | template: part of the model
+# says: opt.step()
+w, b = torch.ones(2, requires_grad=True), torch.zeros(1, requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+loss = ((w * 2).sum() + b).pow(2).sum()
+loss.backward()
+opt.step()
+
+# %% one-gradient-for-two-inputs | function-count | lab.why(a) | template: too few
+# says: expected 2, got 1
+class Mul(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        return g * b
+a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+Mul.apply(a, b).sum().backward()
+
+# %% once-differentiable-without-return | no-return | lab.why(a) | template: no return
+# says: def backward(ctx, g)
+from importlib import import_module
+once_differentiable = import_module(torch.__name__ + ".autograd.function").once_differentiable
+class Neg(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        return -a
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        out = -g
+a = torch.ones(2, requires_grad=True)
+Neg.apply(a).sum().backward()
+
+# %% reentrant-checkpoint-in-a-module | reentrant-checkpoint | lab.why(net.a.weight) | template: reentrant
+# says: h = cp.checkpoint(self.a, x, use_reentrant=True)
+from importlib import import_module
+cp = import_module(torch.__name__ + ".utils.checkpoint")
+class N(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(2, 2), nn.Linear(2, 1)
+    def forward(self, x):
+        h = cp.checkpoint(self.a, x, use_reentrant=True)
+        return self.b(h)
+net = N()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    opt.zero_grad()
+    net(torch.ones(1, 2)).sum().backward()
+    opt.step()
+
+# %% discriminator-gets-the-generators-pass | accumulated | lab.why(d.weight) | template: gan
+# says: 2 backward passes went by without zero_grad in between
+g, d = nn.Linear(1, 2), nn.Linear(2, 1)
+og, od = torch.optim.SGD(g.parameters(), lr=.1), torch.optim.SGD(d.parameters(), lr=.1)
+z = torch.ones(2, 1)
+od.zero_grad()
+d(g(z).detach()).mean().backward()
+od.step()
+og.zero_grad()
+(-d(g(z)).mean()).backward()
+og.step()

@@ -455,3 +455,157 @@ layer, drop = nn.Linear(2, 3), Drop()
 loss = drop(layer(torch.ones(1, 2))).sum()
 drop.reset()
 loss.backward()
+
+# %% numpy-out-argument | numpy-write | lab.why(w) | template: numpy function
+# says: np.add(a, 1, out=a)
+a = np.ones(2, dtype=np.float32)
+x = torch.from_numpy(a)
+w = torch.ones(2, requires_grad=True)
+loss = (w * x).sum()
+np.add(a, 1, out=a)
+loss.backward()
+
+# %% numpy-array-in-a-dict | numpy-write | lab.why(w) | template: array elsewhere
+# says: d["x"].fill(7)
+d = {"x": np.ones(2, dtype=np.float32)}
+w = torch.ones(2, requires_grad=True)
+x = torch.as_tensor(d["x"])
+loss = (w * x).sum()
+d["x"].fill(7)
+loss.backward()
+
+# %% numpy-global-changed-in-a-function | numpy-write | lab.why(w) | template: array elsewhere
+# says: data *= 3
+data = np.ones((3, 2), dtype=np.float32)
+def augment():
+    global data
+    data *= 3
+w = torch.ones(2, requires_grad=True)
+def loss_fn():
+    return (torch.from_numpy(data) @ w).sum()
+loss = loss_fn()
+augment()
+loss.backward()
+
+# %% numpy-view-changed | numpy-write | lab.why(w) | template: array elsewhere
+# says: tail += 1
+a = np.ones(4, dtype=np.float32)
+tail = a[2:]
+x = torch.from_numpy(a)
+w = torch.ones(4, requires_grad=True)
+loss = (w * x).sum()
+tail += 1
+loss.backward()
+
+# %% numpy-rows-cleared-in-a-loop | numpy-write | lab.why(net.weight) | template: loop over rows
+# says: a[i] = 0
+a = np.ones((2, 3), dtype=np.float32)
+net = nn.Linear(3, 1)
+out = net(torch.from_numpy(a)).sum()
+for i in range(len(a)):
+    a[i] = 0
+out.backward()
+
+# %% numpy-shuffled-before-backward | numpy-write | lab.why(w) | template: numpy function
+# says: rng.shuffle(a)
+rng = np.random.default_rng(0)
+a = np.arange(6, dtype=np.float32)
+w = torch.ones(6, requires_grad=True)
+x = torch.from_numpy(a)
+loss = (w * w * x).sum()
+rng.shuffle(a)
+loss.backward()
+
+# %% numpy-masked-for-a-plot | numpy-write | lab.why(lin.weight) | template: plotted
+# says: arr[arr < 0] = 0
+def plot(t):
+    arr = t.detach().cpu().numpy()
+    arr[arr < 0] = 0
+    return arr
+lin = nn.Linear(2, 2)
+h = torch.tanh(lin(torch.tensor([[1.0, -2.0]])))
+loss = (h * h).sum()
+plot(h)
+loss.backward()
+
+# %% numpy-micro-batches-in-one-buffer | numpy-write | lab.why(m.weight) | template: buffer refilled
+# says: batch[...] = i
+def fill(batch, i):
+    batch[...] = i
+m = nn.Linear(2, 1)
+batch = np.empty((1, 2), dtype=np.float32)
+losses = []
+for i in range(3):
+    fill(batch, i)
+    losses.append(m(torch.from_numpy(batch)).pow(2).mean())
+sum(losses).backward()
+
+# %% numpy-target-cleared | numpy-write | lab.why(p) | template: target
+# says: target[:] = 0
+target = np.array([1.0, 2.0])
+p = nn.Parameter(torch.tensor([0.5, 0.5], dtype=torch.float64))
+def criterion(p):
+    return ((p * torch.asarray(target)) ** 2).sum()
+loss = criterion(p)
+target[:] = 0
+loss.backward()
+
+# %% numpy-shared-before-the-recording | numpy-write | lab.why(w) | template: shared before
+# says: a *= 2
+a = np.ones(3, dtype=np.float32)
+x = torch.from_numpy(a)
+w = torch.ones(3, requires_grad=True)
+with record() as trace:
+    loss = (w * x).sum()
+    a *= 2
+    loss.backward()
+
+# %% numpy-view-taken-before-the-recording | numpy-write | lab.why(w) | template: shared before
+# says: arr[0] = 9
+w = torch.ones(3, requires_grad=True)
+arr = w.detach().numpy()[1:]
+with record() as trace:
+    loss = (w * w).sum()
+    arr[0] = 9
+    loss.backward()
+
+# %% weights-clipped-before-backward | data-write | lab.why(D[0].weight) | template: update too early
+# says: p.data.clamp_(-0.01, 0.01)
+D = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+opt = torch.optim.RMSprop(D.parameters(), lr=0.01)
+opt.zero_grad()
+loss = D(torch.ones(3, 2)).mean()
+for p in D.parameters():
+    p.data.clamp_(-0.01, 0.01)
+loss.backward()
+opt.step()
+
+# %% ctx-keeps-a-detached-buffer | ctx-overwritten | lab.why(net.weight) | template: ctx mask
+# says: buf.zero_()
+class Use(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, buf):
+        ctx.buf = buf.detach()
+        return a * ctx.buf
+    @staticmethod
+    def backward(ctx, g):
+        return g * ctx.buf, None
+net, buf = nn.Linear(2, 2), torch.ones(2)
+out = Use.apply(net(torch.ones(1, 2)), buf).sum()
+buf.zero_()
+out.backward()
+
+# %% ctx-keeps-a-numpy-array | ctx-overwritten | lab.why(a) | template: ctx array
+# says: scale *= 0
+class S(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, scale):
+        ctx.scale = scale
+        return a * torch.from_numpy(scale)
+    @staticmethod
+    def backward(ctx, g):
+        return g * torch.from_numpy(ctx.scale), None
+a, scale = torch.ones(2, requires_grad=True), np.ones(2, dtype=np.float32)
+y = S.apply(a, scale).sum()
+scale *= 0
+y.backward()

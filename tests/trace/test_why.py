@@ -771,6 +771,101 @@ def test_a_learning_rate_that_is_too_high():
     )
 
 
+def test_log_of_a_negative_number():
+    w = leaf(1.0, -1.0)
+    with lab.record():
+        y = w.log().sqrt()
+        y.sum().backward()
+    check(
+        lab.why(w), "outside-domain", "y = w.log().sqrt()", "y.sum().backward()", words=["w[1] = -1", "log of a negative number"]
+    )  # fmt: skip
+
+
+def test_log_of_zero():
+    p = leaf(0.0, 1.0)
+    with lab.record():
+        loss = (p * p.log()).sum()
+        loss.backward()
+    check(
+        lab.why(p), "log-of-zero", "loss = (p * p.log()).sum()", "loss.backward()",
+        words=["log gave [-inf, 0]", "p[0] = 0", "Log of 0 is -inf"],
+    )  # fmt: skip
+
+
+def test_a_row_that_is_all_masked():
+    values = leaf([[1.0], [2.0]])
+    mask = torch.tensor([[False, False], [True, True]])
+    with lab.record():
+        scores = torch.zeros(2, 2).masked_fill(mask, -float("inf"))
+        weights = torch.softmax(scores, 1)
+        (weights @ values).sum().backward()
+    check(
+        lab.why(values),
+        "masked-row",
+        'scores = torch.zeros(2, 2).masked_fill(mask, -float("inf"))',
+        "weights = torch.softmax(scores, 1)",
+        words=["row 1 of scores", "nothing but -inf"],
+    )
+
+
+def test_inf_minus_inf():
+    w = leaf(1.0)
+    with lab.record():
+        top = torch.tensor(float("inf"))
+        gap = (top - top) * w
+        gap.backward()
+    check(
+        lab.why(w),
+        "inf-minus-inf",
+        'top = torch.tensor(float("inf"))',
+        "gap = (top - top) * w",
+        words=["inf - inf is nan"],
+    )
+
+
+def test_zero_times_inf():
+    w = leaf(1.0)
+    with lab.record():
+        top = torch.tensor(float("inf"))
+        off = (top * 0.0) * w
+        off.backward()
+    check(
+        lab.why(w),
+        "zero-times-inf",
+        'top = torch.tensor(float("inf"))',
+        "off = (top * 0.0) * w",
+        words=["0 * inf is nan"],
+    )
+
+
+def test_overflow_in_the_forward_pass():
+    x = leaf(1.0, 100.0)
+    with lab.record():
+        y = (1 + x.exp()).log()
+        y.sum().backward()
+    check(
+        lab.why(x), "overflow-forward", "y = (1 + x.exp()).log()", "y.sum().backward()", words=["exp gave", "3.4028e+38", "float32"]
+    )  # fmt: skip
+
+
+def test_the_spread_of_one_value():
+    x = leaf([2.0])
+    with warnings.catch_warnings(), lab.record():
+        warnings.simplefilter("ignore")
+        s = x.std()
+        s.backward()
+    check(lab.why(x), "one-value", "s = x.std()", "s.backward()", words=["n - 1 = 0", "correction=0"])
+
+
+def test_nan_written_into_a_tensor():
+    w = leaf(1.0, 2.0)
+    with lab.record():
+        x = torch.ones(2) * 1
+        x[0] = float("nan")
+        (x * w).sum().backward()
+    check(lab.why(w), "nan-written", 'x[0] = float("nan")', words=["wrote nan"])
+
+
 # -- zero ---------------------------------------------------------------------------------------------
 
 
@@ -911,6 +1006,92 @@ def test_started_with_zeros():
         y = x * 3
         y.backward(torch.zeros(2))
     check(lab.why(x), "zero-seed", "y.backward(torch.zeros(2))", words=["started with"])
+
+
+def test_a_sum_that_is_always_the_same():
+    s = leaf(1.0, 2.0, 4.0)
+    with lab.record():
+        p = torch.softmax(s, 0)
+        p.sum().backward()
+    check(lab.why(s), "constant-sum", "p = torch.softmax(s, 0)", words=["always add up to 1", "p does"])
+
+
+def test_a_bias_before_a_centered_value():
+    b = leaf(1.0)
+    x = torch.tensor([1.0, 2.0, 6.0])
+    with lab.record():
+        h = x + b
+        loss = (h * torch.tensor([1.0, 1.0, -2.0])).sum()
+        loss.backward()
+    check(
+        lab.why(b),
+        "broadcast-cancels",
+        "h = x + b",
+        words=["used 3 times by broadcasting", "1, 1 and -2 add up to 0"],
+    )
+
+
+def test_underflow():
+    h = leaf(0.659)
+    with lab.record():
+        out = h
+        for _ in range(100):
+            out = torch.sigmoid(out)
+        out.backward()
+    answer = lab.why(h)
+    check(
+        answer, "underflow", "out = torch.sigmoid(out)", words=["69 x sigmoid with 0.2247 each", "1.401e-45 * 0.2247 = 3.149e-46", "smallest number of float32, 1.401e-45"]
+    )  # fmt: skip
+
+
+def test_vanishing():
+    h = leaf(0.5)
+    with lab.record():
+        out = h
+        for _ in range(20):
+            out = torch.sigmoid(out)
+        out.backward()
+    check(
+        lab.why(h), "vanishing", "out = torch.sigmoid(out)",
+        words=["20 factors (20 x sigmoid with", "leaves h = 0.5 as it is in float32"],
+    )  # fmt: skip
+
+
+def test_a_constant_first_derivative():
+    x = leaf(1.0, 2.0)
+    with pytest.raises(RuntimeError, match="does not require grad"), lab.record():
+        y = (3 * x).sum()
+        (g,) = torch.autograd.grad(y, x, create_graph=True)
+        g.sum().backward()
+    check(
+        lab.why(x),
+        "constant-derivative",
+        "(g,) = torch.autograd.grad(y, x, create_graph=True)",
+        "g.sum().backward()",
+        words=["g, that of y with respect to x, is [3, 3]", "create_graph=True was given"],
+    )
+
+
+def test_nothing_counted():
+    logits = leaf([[1.0, 2.0], [0.5, 0.1]])
+    with lab.record():
+        labels = torch.tensor([-100, -100])
+        loss = torch.nn.functional.cross_entropy(logits, labels)
+        loss.backward()
+    check(
+        lab.why(logits), "nothing-counted", "loss = torch.nn.functional.cross_entropy(logits, labels)",
+        words=["all 2 targets in labels are -100, the ignore_index", "The loss itself is nan"],
+    )  # fmt: skip
+
+
+def test_some_elements_are_zero():
+    w = leaf([[1.0, 2.0], [-3.0, -1.0]])
+    with lab.record():
+        h = torch.relu(w @ torch.tensor([1.0, 0.5]))
+        h.sum().backward()
+    check(
+        lab.why(w), "dead-relu", "h = torch.relu(w @ torch.tensor([1.0, 0.5]))", words=["2 of the 4 elements of w.grad are 0: row 1"]
+    )  # fmt: skip
 
 
 # -- a number, but not the one that was expected ------------------------------------------------------

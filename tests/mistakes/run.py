@@ -34,6 +34,7 @@ import sys
 import textwrap
 import warnings
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -144,16 +145,22 @@ def execute(name: str, source: str, scope: dict[str, Any]) -> BaseException | No
 
 def answer(m: Mistake, engine: str) -> Why:
     """What `lab.why` says after the program."""
+    return answer_and_scope(m.name, m.question, m.source, engine)[0]
+
+
+@lru_cache(maxsize=None)
+def answer_and_scope(name: str, question: str, source: str, engine: str) -> tuple[Why, dict[str, Any]]:
+    """The same, once for each program, and what it left behind."""
     scope = namespace(engine)
-    execute(f"<{m.name}>", recorded(m), scope)
-    return eval(m.question, scope)
+    execute(f"<{name}>", recorded(source), scope)
+    return eval(question, scope), scope
 
 
-def recorded(m: Mistake) -> str:
-    """The program as it is run: in the block of a recording."""
-    if re.search(r"\brecord\(", m.source):
-        return m.source
-    return "with record() as trace:\n" + textwrap.indent(m.source, "    ")
+def recorded(source: str) -> str:
+    """A program as it is run: in the block of a recording."""
+    if re.search(r"\brecord\(", source):
+        return source
+    return "with record() as trace:\n" + textwrap.indent(source, "    ")
 
 
 def applied(source: str, found: Why) -> str:
@@ -186,7 +193,7 @@ def unmended(m: Mistake, engine: str) -> str:
     found = answer(m, engine)
     if not found.edits:
         return f"the answer [{found.cause}] changes no line: {found.fix}"
-    source = applied(recorded(m), found)
+    source = applied(recorded(m.source), found)
     wrong = misses(f"<{m.name}, mended>", source, m.edited, engine)
     return wrong and f"{wrong}, in\n{source}"
 

@@ -3,7 +3,6 @@
 import ast
 import re
 from collections import Counter
-from functools import lru_cache
 
 import pytest
 import run
@@ -16,15 +15,6 @@ EVERY = [pytest.param(m, engine, id=f"{m.name}-{engine}") for m in BANK for engi
 WITHOUT_RECORDING = {"needs-no-grad", "loss-needs-no-grad", "unknown"}  # the tensors alone are asked: no program, no line
 NAMES = re.compile(r"([A-Za-z_]\w*)(?:\[[^]]*\]|\.\w+)*\.(?:detach|retain_grad|requires_grad_|grad|copy_|clone|float|clear|zero_grad|backward)\b")
 KNOWN = {"torch", "backward", "nn", "part", "tuple"}  # besides what the program calls so
-
-
-@lru_cache
-def answered(name, engine):
-    """The answer to one program of the bank, and what it left behind."""
-    (m,) = (m for m in BANK if m.name == name)
-    scope = run.namespace(engine)
-    run.execute(f"<{m.name}>", run.recorded(m), scope)
-    return eval(m.question, scope), scope
 
 
 @pytest.mark.parametrize(("m", "engine"), EVERY)
@@ -56,16 +46,16 @@ def test_the_advice_on_every_cause_is_applied_or_is_a_question(cause):
     if any(m.edited or m.cure for m in asked):
         return
     for m in asked:
-        fix = answered(m.name, m.engines[0])[0].fix
+        fix = run.answer(m, m.engines[0]).fix
         assert not fix or "?" in fix, f"{m.name} is told to {fix!r}, and nobody tries that"
 
 
 @pytest.mark.parametrize(("m", "engine"), EVERY)
 def test_nothing_is_quoted_that_the_learner_did_not_write(m, engine):
     """Lines are lines of the program, and names of variables in the text are names that occur in it."""
-    found, _ = answered(m.name, engine)
-    source = run.recorded(m).splitlines()
-    words = set(re.findall(r"\w+", run.recorded(m)))
+    found = run.answer(m, engine)
+    source = run.recorded(m.source).splitlines()
+    words = set(re.findall(r"\w+", run.recorded(m.source)))
     for line in found.lines:
         assert line.source == m.name
         assert line.text == source[line.number - 1].strip()
@@ -74,13 +64,13 @@ def test_nothing_is_quoted_that_the_learner_did_not_write(m, engine):
         assert name in words | KNOWN, f"{name} is no name of the program: {text}"
     for edit in found.edits:
         assert edit.source == m.name
-        for node in ast.walk(ast.parse(run.applied(run.recorded(m), found))):
+        for node in ast.walk(ast.parse(run.applied(run.recorded(m.source), found))):
             assert not isinstance(node, ast.Name) or node.id in words | KNOWN, f"{node.id}: {edit}"
 
 
 @pytest.mark.parametrize(("m", "engine"), EVERY)
 def test_the_trace_as_plain_data_gives_the_same_answer(m, engine):
-    found, scope = answered(m.name, engine)
+    found, scope = run.answer_and_scope(m.name, m.question, m.source, engine)
     asked = re.fullmatch(r"lab\.why\((.*)\)", m.question)
     trace = scope.get("trace")
     if found.hint or asked is None or trace is None:

@@ -58,7 +58,7 @@ def test_the_changes_that_are_proposed_give_the_right_gradient(name, seed):
     if not found.edits:
         assert found.cause in NO_CHANGE, f"no change is proposed for\n{m.source}\n{found}"
         return
-    mended = run.applied(run.recorded(m), found).replace("with record() as trace:", "if True:")
+    mended = run.applied(run.recorded(m.source), found).replace("with record() as trace:", "if True:")
     got, wanted = gradient(mended, asked, "autograd_lab"), gradient(right.source, asked, "autograd_lab")
     assert got is not None, mended
     np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-6, err_msg=mended)

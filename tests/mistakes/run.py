@@ -34,7 +34,7 @@ import sys
 import textwrap
 import warnings
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +148,7 @@ def answer(m: Mistake, engine: str) -> Why:
     return answer_and_scope(m.name, m.question, m.source, engine)[0]
 
 
-@lru_cache(maxsize=None)
+@cache
 def answer_and_scope(name: str, question: str, source: str, engine: str) -> tuple[Why, dict[str, Any]]:
     """The same, once for each program, and what it left behind."""
     scope = namespace(engine)

@@ -635,7 +635,10 @@ def state_names(q: Question, states: list[int], again: dict[int, list[int]], use
     """What the program calls a state: names of it or of the one made anew; or what the line that made it assigns and its user reads."""
     facts = q.facts
     named = {
-        facts.name(b): None for t in states for b in (t, *again[t]) if facts.named(b) and facts.mentioned(facts.name(b))
+        facts.name(b): None
+        for t in states
+        for b in (t, *again[t])
+        if facts.named(b) and facts.mentioned(facts.name(b))
     }
     if len(named) == len(states):
         return list(named)

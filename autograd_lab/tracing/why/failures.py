@@ -94,9 +94,7 @@ def _leaf_written(q: Question, k: int) -> Why | None:
 
 def _speaks_of(q: Question, source: Source, n: int) -> bool:
     """Whether a line reads the tensor by its name, or as the variable of a loop, which may stand for it."""
-    loops = {
-        ast.unparse(node.target) for node in source.around(n, ast.For) if isinstance(node, ast.For)
-    }
+    loops = {ast.unparse(node.target) for node in source.around(n, ast.For) if isinstance(node, ast.For)}
     return bool({q.name, *loops} & set(source.read_on(n)))
 
 

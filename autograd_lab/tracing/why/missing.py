@@ -174,7 +174,12 @@ def _overwritten(q: Question, t: int) -> Why | None:
         if facts.trace.tensors[a]["name"] == own and facts.leaf(a) and facts.needs(a, k)
     ]
     where = facts.place(k)
-    if not older and f"{own}.grad" in facts.text(k) and where is not None and own in where[0].targets(where[1]):
+    if (
+        not older
+        and f"{own}.grad" in facts.text(k)
+        and where is not None
+        and own in where[0].targets(where[1])
+    ):
         # `p = p - lr * p.grad`, and the recorder knows p by another name
         older = [a for a in facts.ancestors(t) if facts.leaf(a) and facts.needs(a, k)]
     return None if not older else _renamed(q, older[0 if len(older) == 1 else -1], t, k)

@@ -114,7 +114,8 @@ class Source:
                 return [
                     ast.unparse(part)
                     for part in ast.walk(s)
-                    if isinstance(part, (ast.Name, ast.Attribute, ast.Subscript)) and isinstance(part.ctx, ast.Load)
+                    if isinstance(part, (ast.Name, ast.Attribute, ast.Subscript))
+                    and isinstance(part.ctx, ast.Load)
                 ]
         return []
 

@@ -271,7 +271,7 @@ class _Zeros:
                 or facts.assignment(self.q.t)
             )
             + facts.at(self.run.start, "during this pass"),
-            fix="look into the hook: what it returns takes the place of the gradient.",
+            fix="was the hook meant to do that? What it returns takes the place of the gradient.",
             k=birth.k,
         )
 

@@ -363,7 +363,7 @@ for _ in range(2):
 # says: It is the derivative of
 from importlib import import_module
 cp = import_module(torch.__name__ + ".utils.checkpoint")
-net = nn.Sequential(nn.Linear(2, 2), nn.ReLU())
+net = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
 x = torch.ones(1, 2, requires_grad=True)
 cp.checkpoint(net, x, use_reentrant=True).sum().backward()
 
@@ -377,7 +377,7 @@ class Keep(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         return g * ctx.mask
-a = torch.tensor([1.0, -1.0], requires_grad=True)
+a = torch.tensor([1.0, 1.0], requires_grad=True)
 Keep.apply(a).sum().backward()
 
 # %% hook-clears-before-the-gradient-comes | as-computed | lab.why(w) | template: hook

@@ -144,7 +144,7 @@ x = torch.tensor([1.0, 2.0])
 w = torch.tensor([3.0, 4.0], requires_grad=True)
 Scaled.apply(x, w).sum().backward()
 
-# %% hook-that-replaces | hook-changed | lab.why(w) | template: hook
+# %% hook-that-replaces | hook-changed | lab.why(w) | template: hook-scales
 # says: hook
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 w.register_hook(lambda g: g * 0.1)
@@ -206,7 +206,7 @@ loss.backward()
 
 # %% everything-right-with-training | as-computed | lab.why(net[0].weight) | template: right
 # says: derivative of loss
-net = nn.Sequential(nn.Linear(2, 4), nn.ReLU(), nn.Linear(4, 1))
+net = nn.Sequential(nn.Linear(2, 4), nn.Tanh(), nn.Linear(4, 1))
 opt = torch.optim.SGD(net.parameters(), lr=0.01)
 for epoch in range(3):
     opt.zero_grad()

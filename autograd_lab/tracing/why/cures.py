@@ -679,7 +679,7 @@ def _function_of(source: Source, n: int) -> ast.stmt | None:
     return next(source.around(n, (ast.FunctionDef, ast.AsyncFunctionDef)), None)
 
 
-def moved_into_loop(q: Question, run: Pass, k: int) -> Edits:
+def moved_into_loop(q: Question, run: Pass) -> Edits:
     """The lines that computed what every pass needs are moved to the beginning of the loop."""
     facts = q.facts
     where = facts.place(run.start)
@@ -706,6 +706,13 @@ def moved_into_loop(q: Question, run: Pass, k: int) -> Edits:
     for i in lines:
         patch.before(first, source.lines[i].strip()).gone(i)
     return patch.edits
+
+
+def updated_last(q: Question, w: int, first: Pass, run: Pass) -> Edits:
+    """The first pass keeps the graph, and the update at event w comes after the second one."""
+    kept, moved = retained(q, first, "retain_graph=True"), moved_after(q, w, run)
+    apart = not {edit[:2] for edit in kept} & {edit[:2] for edit in moved}
+    return (*kept, *moved) if kept and moved and apart else ()
 
 
 def detached_there(q: Question, k: int | None, name: str) -> Edits:

@@ -10,7 +10,7 @@ import ast
 import re
 
 from . import cures
-from .answer import Why, listed
+from .answer import Line, Why, listed
 from .facts import Pass
 from .missing import between, cut_answer, needs_none, no_longer_a_leaf, without_graph
 from .question import Question
@@ -184,29 +184,42 @@ def _second_time(q: Question, k: int, run: Pass) -> Why:
             fix="compute the loss again inside the recording.",
             k=k,
         )
-    graph = facts.behind(run.event["roots"])
-    new = {n for n in graph if facts.node_event.get(n, -1) > first.end}
     gone = {e["n"] for _, e in facts.during(first, "free")}
+    found = _goes_back(q, k, run, first, gone, "gone", [*facts.at(first.start, "the first pass freed what it saved"), *needs_again])
+    if found is not None:
+        return found
+    lines = [*facts.at(first.start, "the first pass freed what it saved"), *needs_again]
+    carriers = _carriers(q, _newer(q, run, first), gone, first)
+    shared = carriers or [t for t in [_common(q, first, run)] if t is not None]
+    changed = _changed_between(q, shared, node, first, run)
+    if changed:
+        return _computed_once(q, k, run, first, shared, changed, "gone", lines)
+    if carriers and _stops_here(q, carriers[0], first, run):
+        return _not_detached(q, k, first, run, carriers[0], lines)
+    return _shared(q, k, first, run, shared, node, lines)
+
+
+def _newer(q: Question, run: Pass, first: Pass) -> set[int]:
+    """The nodes of the graph of a pass that were made after the pass `first`."""
+    facts = q.facts
+    return {n for n in facts.behind(run.event["roots"]) if facts.node_event.get(n, -1) > first.end}
+
+
+def _goes_back(q: Question, k: int, run: Pass, first: Pass, gone: set[int], lost: str, lines: list[Line]) -> Why | None:
+    """A state, a sum or a list that goes on from round to round leads back to the nodes `gone`, whose saved values are `lost`."""
+    facts = q.facts
+    new = _newer(q, run, first)
     carriers = _carriers(q, new, gone, first)
     again = {c: _made_anew(q, c, first, run) for c in carriers}
     states = [c for c in carriers if any(c in facts.ancestors(b) or c == b for b in again[c])]
     roots = set(run.event.get("of") or [facts.root_of(run)])
-    used_up = facts.at(first.start, "the first pass freed what it saved")
     total = [c for c in states if roots & {c, *again[c]}]
     if total:
-        return _running_total(q, k, run, total[0], used_up + needs_again)
+        return _running_total(q, k, run, total[0], lost, lines)
     if states:
-        return _carried(q, k, run, states, again, new, used_up + needs_again)
+        return _carried(q, k, run, states, again, new, lost, lines)
     kept = [c for c in carriers if again[c]]
-    if kept:
-        return _kept_in_list(q, k, run, kept[0], new, used_up + needs_again)
-    shared = carriers or [t for t in [_common(q, first, run)] if t is not None]
-    changed = _changed_between(q, shared, node, first, run)
-    if changed:
-        return _computed_once(q, k, run, shared, changed, used_up + needs_again)
-    if carriers and _stops_here(q, carriers[0], first, run):
-        return _not_detached(q, k, first, run, carriers[0], used_up + needs_again)
-    return _shared(q, k, first, run, shared, node, used_up + needs_again)
+    return _kept_in_list(q, k, run, kept[0], new, lost, lines) if kept else None
 
 
 def _carriers(q: Question, new: set[int], gone: set[int], first: Pass) -> list[int]:
@@ -297,7 +310,7 @@ def _stops_here(q: Question, t: int, first: Pass, run: Pass) -> bool:
     return written and cleared and any(inside for _, inside in leaves)
 
 
-def _running_total(q: Question, k: int, run: Pass, total: int, lines: list) -> Why:
+def _running_total(q: Question, k: int, run: Pass, total: int, lost: str, lines: list[Line]) -> Why:
     facts = q.facts
     root = (run.event.get("of") or [total])[0]
     name = facts.name(root) if facts.named(root) else cures.root_text(q, run) or facts.name(root)
@@ -306,7 +319,7 @@ def _running_total(q: Question, k: int, run: Pass, total: int, lines: list) -> W
     return q.answer(
         "running-total",
         f"{name} is a sum that grows from round to round, and it keeps the graphs of all rounds: backward on it goes into those of "
-        f"earlier rounds again, whose saved values are gone.{of}",
+        f"earlier rounds again, whose saved values are {lost}.{of}",
         lines=facts.at(_last_maker(q, root), "the sum with its history") + lines,
         fix="call backward() on the loss of this round, and add only its number to the sum.",
         edits=cures.total(q, run, root, name, parts),
@@ -329,7 +342,7 @@ def _summands(q: Question, root: int, total: int) -> list[int]:
     )
 
 
-def _kept_in_list(q: Question, k: int, run: Pass, old: int, new: set[int], lines: list) -> Why:
+def _kept_in_list(q: Question, k: int, run: Pass, old: int, new: set[int], lost: str, lines: list[Line]) -> Why:
     """Results of earlier rounds were kept and are part of the new loss."""
     facts = q.facts
     user = _user_of(q, old, new)
@@ -338,7 +351,7 @@ def _kept_in_list(q: Question, k: int, run: Pass, old: int, new: set[int], lines
     return q.answer(
         "running-total",
         f"{what} still holds results of earlier rounds, and the loss is made of all of them: backward goes into the graphs of those "
-        "rounds again, whose saved values are gone.",
+        f"rounds again, whose saved values are {lost}.",
         lines=facts.at(facts.maker.get(old), "a result of an earlier round")
         + facts.at(user, "used together with the new ones")
         + lines,
@@ -354,7 +367,14 @@ def _user_of(q: Question, t: int, new: set[int]) -> int | None:
 
 
 def _carried(
-    q: Question, k: int, run: Pass, states: list[int], again: dict[int, list[int]], new: set[int], lines: list
+    q: Question,
+    k: int,
+    run: Pass,
+    states: list[int],
+    again: dict[int, list[int]],
+    new: set[int],
+    lost: str,
+    lines: list[Line],
 ) -> Why:
     facts = q.facts
     user = min((u for u in (_user_of(q, t, new) for t in states) if u is not None), default=None)
@@ -364,7 +384,7 @@ def _carried(
     return q.answer(
         "carried-over",
         f"{what} {was} computed before the first pass and used again after it: the new graph continues into the old one, whose saved "
-        "values are gone.",
+        f"values are {lost}.",
         lines=facts.at(
             facts.maker.get(states[0]),
             f"{what} {was} made here, with its history" if names else "made here, with its history",
@@ -377,23 +397,31 @@ def _carried(
     )
 
 
-def _computed_once(q: Question, k: int, run: Pass, shared: list[int], changed: list[int], lines: list) -> Why:
+def _computed_once(
+    q: Question, k: int, run: Pass, first: Pass, shared: list[int], changed: list[int], lost: str, lines: list[Line]
+) -> Why:
     facts = q.facts
     names = [facts.name(t) for t in shared if facts.named(t)] or ["a part of the loss"]
     moved = listed([facts.name(t) for t in changed])
     has = "have" if len(changed) > 1 else "has"
+    edits = cures.moved_into_loop(q, run)
+    fix = "compute it again before each backward(): move the line into the loop."
+    if not edits:
+        w = next(w for w in facts.writes[changed[0]] if w > first.start)
+        edits = cures.updated_last(q, w, first, run)
+        fix = "compute it again before the second backward(); or keep the values the first time, with retain_graph=True, and update last."
     return q.answer(
         "computed-once",
-        f"{listed(names)} {'were' if len(names) > 1 else 'was'} computed once, and every pass needs it. The first pass freed what was "
-        f"saved for that, and {moved} {has} changed since, so the old values would be wrong besides.",
+        f"{listed(names)} {'were' if len(names) > 1 else 'was'} computed once, and every pass needs it. What the first pass used is "
+        f"{lost}: {moved} {has} changed since.",
         lines=[line for t in shared for line in facts.at(facts.maker.get(t), "computed once, here")] + lines,
-        fix="compute it again before each backward(): move the line into the loop.",
-        edits=cures.moved_into_loop(q, run, k),
+        fix=fix,
+        edits=edits,
         k=k,
     )
 
 
-def _not_detached(q: Question, k: int, first: Pass, run: Pass, t: int, lines: list) -> Why:
+def _not_detached(q: Question, k: int, first: Pass, run: Pass, t: int, lines: list[Line]) -> Why:
     facts = q.facts
     name = facts.name(t)
     user = next(
@@ -419,7 +447,7 @@ def _not_detached(q: Question, k: int, first: Pass, run: Pass, t: int, lines: li
     )
 
 
-def _shared(q: Question, k: int, first: Pass, run: Pass, shared: list[int], node: int, lines: list) -> Why:
+def _shared(q: Question, k: int, first: Pass, run: Pass, shared: list[int], node: int, lines: list[Line]) -> Why:
     facts = q.facts
     t = shared[0] if shared else None
     name = facts.name(t) if t is not None else "the loss"
@@ -493,6 +521,9 @@ def _overwritten(q: Question, k: int, run: Pass) -> Why:
         needed = facts.at(run.start, "backward needs the old value")
         update = facts.leaf(written) and facts.needs(written, w)
         if facts.stepped(w) or update:
+            found = _retained(q, k, run, node, w)
+            if found is not None:
+                return found
             by = (
                 f"the optimizer{'' if op.endswith('_') else f' ({op})'}" if facts.stepped(w) else "the update"
             )
@@ -534,6 +565,25 @@ def _overwritten(q: Question, k: int, run: Pass) -> Why:
         fix="replace the in-place operation by one that makes a new tensor.",
         k=k,
     )
+
+
+def _retained(q: Question, k: int, run: Pass, node: int, w: int) -> Why | None:
+    """An earlier pass already went through the node, with retain_graph=True, and the update w came after it: that hid the mistake."""
+    facts = q.facts
+    first = next((r for r in reversed(facts.passes) if r.end < w and node in facts.behind(r.event["roots"])), None)
+    if first is None:
+        return None
+    gone = {n for n in facts.behind(first.event["roots"]) if facts.trace.nodes[n]["kind"] != "accumulate"}
+    lines = [
+        *facts.at(first.start, "the first pass kept the graph"),
+        *facts.at(w, "updated here"),
+        *facts.at(run.start, "this pass goes through it again"),
+    ]
+    found = _goes_back(q, k, run, first, gone, "overwritten", lines)
+    if found is not None or not cures.moved_into_loop(q, run):
+        return found
+    shared = _carriers(q, _newer(q, run, first), gone, first) or [t for t in [_common(q, first, run)] if t is not None]
+    return _computed_once(q, k, run, first, shared, [facts.events[w]["t"]], "overwritten", lines)
 
 
 def _plain(op: str, name: str) -> str:

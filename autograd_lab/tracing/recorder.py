@@ -209,7 +209,7 @@ class Recording(Trace):
             return super().why(tensor, loss, name)
         from .why import find, why
 
-        trace, numbers = self._recorder.so_far(sys._getframe(1))
+        trace, numbers = self._recorder.so_far(_user_frame())
         asked = [t if isinstance(t, (str, int, type(None))) else numbers.get(id(t)) for t in (tensor, loss)]
         if asked[0] is None or (loss is not None and asked[1] is None):
             raise KeyError("this tensor was not used in the recording so far")

@@ -80,7 +80,8 @@ def assigned_anew(q: Question, t: int, ending: str) -> Edits:
         found = _assignment(q, f"self.{name.rpartition('.')[2]}", None)
         if found is None:
             return ()
-        kind = "nn.Parameter" if found[0].mentions("nn") else "torch.nn.Parameter"
+        short = any(re.search(r"(?<![\w.])nn\.", line) for line in found[0].lines.values())
+        kind = "nn.Parameter" if short else "torch.nn.Parameter"
         text = f"{ast.unparse(found[1].targets[0])} = {kind}({ast.unparse(found[1].value)})"
         return Patch(found[0]).replace(found[1].lineno, text).edits
     if found is None:
@@ -353,7 +354,7 @@ def _out_of_the_block(q: Question, hop: Hop) -> Edits:
         return ()
     source, n = where
     patch = Patch(source)
-    for block in source.around(n, (ast.With, ast.FunctionDef)):
+    for block in source.around(n, ast.With, ast.FunctionDef):
         if isinstance(block, ast.FunctionDef):
             marks = [
                 d for d in block.decorator_list if re.search(r"\b(no_grad|inference_mode)\b", ast.unparse(d))
@@ -676,7 +677,7 @@ def cut_apart(q: Question, run: Pass, states: list[int], names: list[str], user:
 
 
 def _function_of(source: Source, n: int) -> ast.stmt | None:
-    return next(source.around(n, (ast.FunctionDef, ast.AsyncFunctionDef)), None)
+    return next(iter(source.around(n, ast.FunctionDef)), None)
 
 
 def moved_into_loop(q: Question, run: Pass) -> Edits:
@@ -686,7 +687,7 @@ def moved_into_loop(q: Question, run: Pass) -> Edits:
     if where is None:
         return ()
     source, n = where
-    loop = next(source.around(n, (ast.For, ast.While)), None)
+    loop = next(iter(source.around(n, ast.For, ast.While)), None)
     if loop is None:
         return ()
     used = {

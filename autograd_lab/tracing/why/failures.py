@@ -185,7 +185,15 @@ def _second_time(q: Question, k: int, run: Pass) -> Why:
             k=k,
         )
     gone = {e["n"] for _, e in facts.during(first, "free")}
-    found = _goes_back(q, k, run, first, gone, "gone", [*facts.at(first.start, "the first pass freed what it saved"), *needs_again])
+    found = _goes_back(
+        q,
+        k,
+        run,
+        first,
+        gone,
+        "gone",
+        [*facts.at(first.start, "the first pass freed what it saved"), *needs_again],
+    )
     if found is not None:
         return found
     lines = [*facts.at(first.start, "the first pass freed what it saved"), *needs_again]
@@ -205,7 +213,9 @@ def _newer(q: Question, run: Pass, first: Pass) -> set[int]:
     return {n for n in facts.behind(run.event["roots"]) if facts.node_event.get(n, -1) > first.end}
 
 
-def _goes_back(q: Question, k: int, run: Pass, first: Pass, gone: set[int], lost: str, lines: list[Line]) -> Why | None:
+def _goes_back(
+    q: Question, k: int, run: Pass, first: Pass, gone: set[int], lost: str, lines: list[Line]
+) -> Why | None:
     """A state, a sum or a list that goes on from round to round leads back to the nodes `gone`, whose saved values are `lost`."""
     facts = q.facts
     new = _newer(q, run, first)
@@ -328,7 +338,8 @@ def _running_total(q: Question, k: int, run: Pass, total: int, lost: str, lines:
 
 
 def _last_maker(q: Question, t: int) -> int | None:
-    return (q.facts.writes.get(t) or [q.facts.maker.get(t)])[-1]
+    writes = q.facts.writes.get(t)
+    return writes[-1] if writes else q.facts.maker.get(t)
 
 
 def _summands(q: Question, root: int, total: int) -> list[int]:
@@ -342,7 +353,9 @@ def _summands(q: Question, root: int, total: int) -> list[int]:
     )
 
 
-def _kept_in_list(q: Question, k: int, run: Pass, old: int, new: set[int], lost: str, lines: list[Line]) -> Why:
+def _kept_in_list(
+    q: Question, k: int, run: Pass, old: int, new: set[int], lost: str, lines: list[Line]
+) -> Why:
     """Results of earlier rounds were kept and are part of the new loss."""
     facts = q.facts
     user = _user_of(q, old, new)
@@ -398,7 +411,14 @@ def _carried(
 
 
 def _computed_once(
-    q: Question, k: int, run: Pass, first: Pass, shared: list[int], changed: list[int], lost: str, lines: list[Line]
+    q: Question,
+    k: int,
+    run: Pass,
+    first: Pass,
+    shared: list[int],
+    changed: list[int],
+    lost: str,
+    lines: list[Line],
 ) -> Why:
     facts = q.facts
     names = [facts.name(t) for t in shared if facts.named(t)] or ["a part of the loss"]
@@ -447,7 +467,9 @@ def _not_detached(q: Question, k: int, first: Pass, run: Pass, t: int, lines: li
     )
 
 
-def _shared(q: Question, k: int, first: Pass, run: Pass, shared: list[int], node: int, lines: list[Line]) -> Why:
+def _shared(
+    q: Question, k: int, first: Pass, run: Pass, shared: list[int], node: int, lines: list[Line]
+) -> Why:
     facts = q.facts
     t = shared[0] if shared else None
     name = facts.name(t) if t is not None else "the loss"
@@ -570,7 +592,9 @@ def _overwritten(q: Question, k: int, run: Pass) -> Why:
 def _retained(q: Question, k: int, run: Pass, node: int, w: int) -> Why | None:
     """An earlier pass already went through the node, with retain_graph=True, and the update w came after it: that hid the mistake."""
     facts = q.facts
-    first = next((r for r in reversed(facts.passes) if r.end < w and node in facts.behind(r.event["roots"])), None)
+    first = next(
+        (r for r in reversed(facts.passes) if r.end < w and node in facts.behind(r.event["roots"])), None
+    )
     if first is None:
         return None
     gone = {n for n in facts.behind(first.event["roots"]) if facts.trace.nodes[n]["kind"] != "accumulate"}
@@ -582,7 +606,9 @@ def _retained(q: Question, k: int, run: Pass, node: int, w: int) -> Why | None:
     found = _goes_back(q, k, run, first, gone, "overwritten", lines)
     if found is not None or not cures.moved_into_loop(q, run):
         return found
-    shared = _carriers(q, _newer(q, run, first), gone, first) or [t for t in [_common(q, first, run)] if t is not None]
+    shared = _carriers(q, _newer(q, run, first), gone, first) or [
+        t for t in [_common(q, first, run)] if t is not None
+    ]
     return _computed_once(q, k, run, first, shared, [facts.events[w]["t"]], "overwritten", lines)
 
 

@@ -18,7 +18,8 @@ def number(q: Question) -> Why:
         or _accumulated(q)
         or _hooked(q)
         or _no_optimizer(q)
-        or _old_graph(q) or _partly_cut(q)
+        or _old_graph(q)
+        or _partly_cut(q)
         or _computed(q)
     )
 
@@ -170,12 +171,17 @@ def _old_graph(q: Question) -> Why | None:
     """The pass went through a graph of an earlier one, which was kept, but the weights that it was computed with have changed since."""
     facts = q.facts
     run = _run_at(q, facts.grads[q.t][-1])
-    first = next((r for r in reversed(facts.passes) if run is not None and r.end < run.start and r.event.get("keep")), None)
+    first = next(
+        (r for r in reversed(facts.passes) if run is not None and r.end < run.start and r.event.get("keep")),
+        None,
+    )
     if run is None or first is None:
         return None
     on_the_way = facts.leading_to(facts.node_of(q.t))
     both = facts.behind(first.event["roots"]) & facts.behind(run.event["roots"]) & on_the_way
-    old = [n for n in both if facts.trace.nodes[n]["kind"] != "accumulate" and facts.trace.nodes[n]["outputs"]]
+    old = [
+        n for n in both if facts.trace.nodes[n]["kind"] != "accumulate" and facts.trace.nodes[n]["outputs"]
+    ]
     changed = [
         t
         for t, n in facts.accumulator.items()
@@ -190,7 +196,10 @@ def _old_graph(q: Question) -> Why | None:
         f"{facts.name(result)} was computed once, and {facts.name(changed[0])} has changed since: the pass went through the old graph "
         "again, which retain_graph=True had kept, so this is the derivative at the old numbers.",
         lines=facts.made(last, "computed once, here")
-        + facts.at(next(w for w in facts.writes[changed[0]] if w > first.start), f"{facts.name(changed[0])} changes here")
+        + facts.at(
+            next(w for w in facts.writes[changed[0]] if w > first.start),
+            f"{facts.name(changed[0])} changes here",
+        )
         + facts.at(run.start, "the pass"),
         fix="compute it again before each backward(), and leave retain_graph=True out.",
         edits=cures.moved_into_loop(q, run),

@@ -13,6 +13,8 @@ from .answer import Edit
 
 _MOST_TRIES = 40  # lines cut off from the end of a function whose last statement the trace has only in part
 
+Compound = ast.For | ast.While | ast.With | ast.FunctionDef
+
 
 class Source:
     """One source of a trace. Line numbers are those of the file; what cannot be parsed has no statements."""
@@ -37,7 +39,8 @@ class Source:
 
     def _pieces(self) -> Iterator[tuple[int, list[str]]]:
         """(number of the first line, lines) of each run of lines without a gap; magics of a notebook are blank."""
-        first, piece = 0, []
+        first = 0
+        piece: list[str] = []
         for n in sorted(self.lines):
             if piece and n != first + len(piece):
                 yield first, piece
@@ -70,27 +73,24 @@ class Source:
         """The statement on line n, if it fills that line and no other."""
         for node in self.statements():
             if node.lineno == n == node.end_lineno:
-                text = self.lines.get(n, "")
-                alone = text[len(text) - len(text.lstrip()) :][
-                    node.end_col_offset - node.col_offset :
-                ].strip()
-                starts = self._starts_its_line(node)
-                return node if starts and (not alone or alone.startswith("#")) else None
+                rest = self.lines.get(n, "").lstrip()[(node.end_col_offset or 0) - node.col_offset :].strip()
+                alone = self._starts_its_line(node) and (not rest or rest.startswith("#"))
+                return node if alone else None
         return None
 
     def _starts_its_line(self, node: ast.stmt) -> bool:
         around = self.parents[node]
         return isinstance(around, ast.Module) or around.lineno != node.lineno  # type: ignore[attr-defined]
 
-    def around(self, n: int, kind: type | tuple[type, ...]) -> Iterator[ast.stmt]:
-        """The compound statements of a kind that line n stands in, innermost first."""
-        found = [
-            node
-            for tree in self.trees
-            for node in ast.walk(tree)
-            if isinstance(node, kind) and node.body[0].lineno <= n <= node.body[-1].end_lineno
-        ]
-        yield from sorted(found, key=lambda node: -node.lineno)
+    def around(self, n: int, *kinds: type) -> list[Compound]:
+        """The compound statements of some kinds that line n stands in, innermost first."""
+        found: list[Compound] = []
+        for tree in self.trees:
+            for node in ast.walk(tree):
+                if isinstance(node, Compound) and isinstance(node, kinds):
+                    end = node.body[-1].end_lineno or 0
+                    found += [node] if node.body[0].lineno <= n <= end else []
+        return sorted(found, key=lambda node: -node.lineno)
 
     def assigned(self, name: str) -> list[ast.Assign]:
         """The statements `name = ...`; `name` may be dotted."""

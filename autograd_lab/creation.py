@@ -376,7 +376,10 @@ def from_numpy(array):
             "array to protect its data or make it writable before converting it to a tensor. This type of "
             "warning will be suppressed for the rest of this program."
         )
-    return wrap(_usable(array))
+    out = wrap(_usable(array))
+    if WATCHERS:
+        tell("shared", out)
+    return out
 
 
 def as_tensor(data, dtype=None, device=None):
@@ -445,7 +448,10 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
             "its data or make it writable before converting it to a tensor. This type of warning will be suppressed for the "
             "rest of this program."
         )
-    return leaf(np.frombuffer(buffer, kind, count, offset), requires_grad)
+    out = leaf(np.frombuffer(buffer, kind, count, offset), requires_grad)
+    if WATCHERS:
+        tell("shared", out)
+    return out
 
 
 def scalar_tensor(s, *, dtype=None, device=None, requires_grad=False):

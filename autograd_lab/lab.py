@@ -9,7 +9,7 @@ from .course.feedback import check, hint
 from .course.reveal import reveal
 from .course.scores import progress
 from .tracing import Trace, narrate, state
-from .tracing.names import name_in
+from .tracing.names import name_in, part_in
 from .tracing.recorder import last_recording, record, scope
 from .tracing.why import Why
 from .tracing.wrong_order import wrong_order
@@ -39,14 +39,14 @@ def draw(what: Any, **options: Any) -> Any:
 def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> Why:
     """Why is `x.grad` None, zero, nan, or not what was expected? Names the cause and the lines of your code.
 
-    x      a tensor; or its name, in the last recording or in `trace`
+    x      a tensor; or its name, in the last recording or in `trace`. About `w.grad` it says the same as about `w`
     loss   the tensor the gradient should come from (default: what backward was called on last)
     trace  the recording to look into (default: the one that is running or ran last in this thread)
 
     Without a recording that knows the tensor, the tensors themselves are asked: that gives a cause, but no lines. Raises KeyError
     for a name that is not in the trace, TypeError for what is no tensor.
     """
-    from .tracing.why.live import absent, live_why
+    from .tracing.why.live import absent, live_why, outside
 
     if trace is not None:
         return trace.why(x, loss)
@@ -58,11 +58,31 @@ def why(x: Any, loss: Any = None, *, trace: Trace | None = None) -> Why:
             )
         return last.why(x, loss)
     if not hasattr(x, "requires_grad"):
-        raise TypeError(f"why() asks about a tensor or the name of one, not about {type(x).__name__}")
-    name = name_in(sys._getframe(1), x)
+        raise TypeError(f"why() asks about a tensor or the name of one, not about {_no_tensor(x)}")
+    owner = None if last is None else last.owner_of(x)
+    if owner is not None:
+        x = owner
+    frame = sys._getframe(1)
+    name = name_in(frame, x) or part_in(frame, x)
     if last is not None and last.up_to_date(x, loss):
         return last.why(x, loss, name)
+    if last is not None and loss is None and (found := outside(last, x, name)) is not None:
+        return found
     return (absent(last, x, name) if last is not None and loss is None else None) or live_why(x, loss, name)
+
+
+def _no_tensor(x: Any) -> str:
+    """What was given to why() instead of a tensor, and what to ask for."""
+    if x is None:
+        return "None. If that was `w.grad`, ask about the tensor: lab.why(w)"
+    if hasattr(type(x), "named_parameters"):
+        first = next((name for name, _ in x.named_parameters()), None)
+        return f"a module: {type(x).__name__}" + (
+            f". Ask about a parameter of it, such as its {first}" if first else ""
+        )
+    if isinstance(x, (list, tuple, dict)):
+        return f"{type(x).__name__}. Ask about one of the tensors in it"
+    return type(x).__name__
 
 
 def compare(a: Any, b: Any, labels: tuple[str, str] = ("trace a", "trace b")) -> Any:

@@ -399,17 +399,20 @@ class Tensor(Variable):
         Raises RuntimeError if the tensor requires grad and operations on it would be recorded (unless `force`).
         """
         if force:
-            return self.detach()._array()
+            return self.detach().numpy()
         if self.requires_grad and THREAD.state.enabled():
             raise RuntimeError(
                 "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
             )
+        array = self._array()
         if WATCHERS:
             tell("read", self, "numpy")
-        return self._array()
+        return array
 
     def __array__(self, dtype=None, copy=None):
         array = self.numpy()
+        if copy:
+            return np.array(array, dtype)
         return array if dtype is None else array.astype(dtype, copy=False)
 
     __array_priority__ = 1000
@@ -513,6 +516,8 @@ class Tensor(Variable):
         out.__dict__.update(copy.deepcopy(self.__dict__, memo))
         if self._meta is not None and self._meta.grad is not None:
             out.grad = self._meta.grad.__deepcopy__(memo)
+        if WATCHERS:
+            tell("remade", self, out, "deepcopy")
         return out
 
     def __reduce_ex__(self, protocol):

@@ -371,7 +371,7 @@ def _nothing(*args):
 
 for _event in (
     "applied", "delivered", "drew", "entered", "failed", "flagged", "grad_set", "hooked", "left", "mode", "pass_done", "popped",
-    "pruned", "pushed", "released", "retained", "seeded", "stepped",
+    "pruned", "pushed", "released", "remade", "retained", "seeded", "shared", "stepped",
 ):  # fmt: skip
     setattr(Batch, _event, staticmethod(_nothing))
 

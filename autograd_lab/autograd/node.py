@@ -347,7 +347,12 @@ class AccumulateGrad(Node):
         old = meta.grad
         if isinstance(g, Variable):
             if THREAD.state.grad:
-                meta.grad = wrap(laid_out_like(data, g._data.dtype)).copy_(g) if old is None else old + g
+                if old is None:
+                    memory = laid_out_like(data, g._data.dtype)
+                    memory.fill(0)  # a watcher is shown it before the copy
+                    meta.grad = wrap(memory).copy_(g)
+                else:
+                    meta.grad = old + g
                 check_layouts(meta.grad._data, data)
                 return ()
             g = g._data

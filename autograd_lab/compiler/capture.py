@@ -446,6 +446,12 @@ class Watcher:
     def followed(self, out: Any, sources: tuple) -> None:
         """A tensor came from others by no operation: it is what it was made as."""
 
+    def shared(self, t: Any) -> None:
+        """A tensor was made over the memory of a NumPy array."""
+
+    def remade(self, source: Any, out: Any, how: str) -> None:
+        """A leaf was made of the numbers of a tensor."""
+
     def detached(self, source: Any, out: Any, how: str) -> None:
         """`detach()` or `.data`: the same value, and no way back."""
         self.tape.values[id(out)] = self.value(source)  # type: ignore[assignment]

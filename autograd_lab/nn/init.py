@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from ..autograd import no_grad
+from ..autograd.modes import WATCHERS, tell
 from ..autograd.record import write
 from ..random import laid_out, rng_of
 from ..warning import warn
@@ -39,24 +40,26 @@ def calculate_gain(nonlinearity, param=None):
     return _GAINS[nonlinearity]
 
 
-def _filled(tensor, values):
+def _filled(tensor, values, name="copy_"):
     with no_grad():
         tensor._array()
         write(tensor, np.asarray(values).astype(tensor._data.dtype, copy=False))
+        if WATCHERS:
+            tell("written", None, (tensor,), tensor, None, name)
     return tensor
 
 
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
     """Uniform between a and b."""
     x = tensor._data
-    return _filled(tensor, laid_out(rng_of(generator).uniform(a, b, (x.size,), x.dtype), x))
+    return _filled(tensor, laid_out(rng_of(generator).uniform(a, b, (x.size,), x.dtype), x), "uniform_")
 
 
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
     """Gaussian."""
     x = tensor._data
     numbers = rng_of(generator).normal(mean, std, (x.size,), x.dtype, x.flags.c_contiguous)
-    return _filled(tensor, laid_out(numbers, x))
+    return _filled(tensor, laid_out(numbers, x), "normal_")
 
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
@@ -70,7 +73,7 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
 
 def constant_(tensor, val):
     """One number everywhere."""
-    return _filled(tensor, np.full(tensor._data.shape, val))
+    return _filled(tensor, np.full(tensor._data.shape, val), "fill_")
 
 
 def ones_(tensor):

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict
 
+from ..autograd.modes import WATCHERS, tell
 from ..autograd.variable import NO_EDGE, Variable, alias, wrap
 from ..creation import empty, tensor
 from ..tensor import Tensor
@@ -37,11 +38,15 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
             if data._data.dtype.kind != "f":
                 raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
             out._set_requires_grad(True)
+        if WATCHERS:
+            tell("remade", data, out, "Parameter")
         return out
 
     def __deepcopy__(self, memo):
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
+            if WATCHERS:
+                tell("remade", self, memo[id(self)], "deepcopy")
         return memo[id(self)]
 
     def __repr__(self, *, tensor_contents=None):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..autograd.modes import enable_grad, no_grad
+from ..autograd.modes import WATCHERS, enable_grad, no_grad, tell
 from ..autograd.record import write
 from ..autograd.variable import Variable, wrap
 from .optimizer import Optimizer, check_rate, require, scalar
@@ -95,7 +95,7 @@ class LBFGS(Optimizer):
                     self._move(t, d)
                     found = float(closure()), self._gradient()
                     for p, x in zip(self._params, start, strict=True):
-                        write(p, x)
+                        _write(p, x)
                     return found
 
                 left = group["max_eval"] - calls
@@ -135,7 +135,7 @@ class LBFGS(Optimizer):
         for p in self._params:
             x = p._array()
             part = d[start : start + x.size].reshape(x.shape)
-            write(p, x + part * _like(t, part))
+            _write(p, x + part * _like(t, part))
             start += x.size
 
 
@@ -264,6 +264,13 @@ def strong_wolfe(try_step, t, d, f, g, slope, smallest, c1=1e-4, c2=0.9, most=25
             ends[low] = here
     t, f_new, g_new, _ = ends[low]
     return f_new, g_new, t, calls
+
+
+def _write(p, x):
+    """Put the numbers x into a parameter."""
+    write(p, x)
+    if WATCHERS:
+        tell("written", None, (p,), p, None, "LBFGS")
 
 
 __all__ = ["LBFGS"]

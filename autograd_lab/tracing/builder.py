@@ -6,6 +6,8 @@ import linecache
 import re
 import sys
 from functools import lru_cache
+from inspect import CO_GENERATOR as GENERATOR
+from inspect import unwrap
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +19,16 @@ from ..autograd.saved import Packed
 from ..autograd.variable import Variable
 from ..autograd.views import AsStridedBackward0
 from . import jacobian
-from .names import line_of
+from .names import is_in_with, line_of
 from .rules import rule_texts
 from .scopes import Scopes
+from .statements import backward_of, line_of_def, returns_nothing
 from .trace import Record
 
 FULL = 64  # up to so many elements a value is stored whole
 CORNER = 6
 MOST_ENTRIES = 100_000  # of all local Jacobians of a trace together
+REMADE = ("Parameter", "deepcopy")  # how a leaf is made of another tensor's numbers
 MADE_INSIDE = "a tensor made in its forward"  # what a custom Function saved, and nobody else ever saw
 
 
@@ -54,6 +58,9 @@ class Builder:
         self.asked_for: Record = {}  # of the call that is to start a pass: its tensors
         # of tensors by id: their numbers as they were at this point of the notes
         self.copies: dict[int, Any] = {}
+        # of what .data or detach() gave, by number: the tensor whose memory it is, and whether a write counts for that
+        self.sources_of: dict[int, tuple[int, bool]] = {}
+        self.now: dict[int, tuple[int | None, int]] = {}  # of what was written, by number: (value, version)
         # of version counters by id: the ids of the tensors written through them
         self.writers: dict[int, set[int]] = {}
         self.entries = 0
@@ -91,8 +98,13 @@ class Builder:
 
     # -- the forward pass -----------------------------------------------------------------------------
 
-    def met(self, t, data, name, fn, requires_grad) -> None:
+    def met(self, t, data, name, fn, requires_grad, grad=None, inference=False) -> None:
         i = self._tensor(t, data, name, fn is None, requires_grad)
+        self.tensors[i]["name"] = self.tensors[i]["name"] or name
+        if grad is not None:
+            self.tensors[i]["grad"] = self._value(grad)
+        if inference:
+            self.tensors[i]["inference"] = True
         self.copies[id(t)] = data
         self.tensors[i]["unseen"] = True
         if fn is not None:
@@ -142,7 +154,10 @@ class Builder:
             self.named = outs[0]
         if node is None:
             op = rule if isinstance(rule, str) else rule.op or _op_name(rule)
-            self._event("const", src, op=op, **{"in": ins}, t=outs, why=off or "inputs")
+            why, checkpoint = off if isinstance(off, tuple) else (off, None)
+            self._event("const", src, op=op, **{"in": ins}, t=outs, why=why or "inputs")
+            if checkpoint is not None:
+                self.events[-1]["checkpoint"] = self._where(checkpoint)[0]
             self._scope(self.events[-1], place, through, same_call)
             return
         n = self._node(node, src, ins, outs, saved, versions)
@@ -196,6 +211,47 @@ class Builder:
             "inplace", src, t=t, op=op, version=version, n=n, old=old, v=self._value(data), **{"in": ins},
             base=None if base is None else [base, self._value(whole)],
         )  # fmt: skip
+        self.now[t] = self._value(data), version
+        if op == "data =":
+            others = self.sources_of.items()
+            self.sources_of = {a: known for a, known in others if a != t and known[0] != t}
+            return  # it has other memory now
+        source, counted = self.sources_of.get(t if base is None else base, (None, False))
+        if source is not None:
+            v = self._value(data if base is None else whole)
+            same = v is not None and self.values[v]["shape"] == self.tensors[source]["shape"]
+            if counted:
+                self._also_written(source, v if same else None, "", op, src, version)
+            else:
+                self._also_written(source, v if same else None, "data", op, src)
+
+    def _also_written(self, t, v, how, op, src, version=None, **more) -> None:
+        """The event of a write into the memory of `t` through something else; unless there is a new `version`, nobody counted it."""
+        version = self.now.get(t, (None, 0))[1] if version is None else version
+        self.now[t] = v, version
+        old = self.tensors[t]["node"]
+        self._event(
+            "inplace",
+            src,
+            t=t,
+            op=op,
+            version=version,
+            n=None,
+            old=old,
+            v=v,
+            **{"in": []},
+            base=None,
+            unnoticed=how,
+            **more,
+        )
+
+    def unnoticed(self, t, data, sure, place, since, until) -> None:
+        """NumPy wrote into the memory of `t` between two places; `place` is the statement that did, if `sure`."""
+        i, v = self._operand(t, None), self._value(data)
+        if v == self.now.get(i, (self.tensors[i]["value"], 0))[0] and "data" in self.values[v or 0]:
+            return  # this part of the memory is what it was
+        between = [self._where(since)[0], self._where(until)[0]]
+        self._also_written(i, v, "numpy", "numpy =", self._where(place)[0], between=between, sure=sure)
 
     def _through_view(self, src, ins, data, version, op, fn, place, whole, saved, **inner) -> None:
         """The operation `op` wrote into a view, whose new node is `fn`.
@@ -231,13 +287,30 @@ class Builder:
         self.writers.setdefault(id(target._box), set()).add(id(target))
         return before
 
-    def mode(self, on, place) -> None:
-        self._event("mode", self._where(place)[0], grad=on)
+    def mode(self, on, place, name="", through="") -> None:
+        src = self._where(place)[0]
+        self._event("mode", src, grad=on)
+        if not on:
+            by = through or ("with" if place is not None and is_in_with(*place) else "call")
+            self.events[-1].update(how=name, by=by)
+            if place is not None and place[0].co_flags & GENERATOR:
+                span = _span(place[0])
+                self.events[-1]["generator"] = [span.start, span.stop - 1]
+
+    def idle(self, name, count, place) -> None:
+        self._event("idle", self._where(place)[0], op=name, count=count)
+
+    def kept_on_ctx(self, node, kept) -> None:
+        self.nodes[self._known(node)]["kept"] = [[name, self.tensor_ids[id(t)], v] for name, t, v in kept]
 
     def detached(self, source, out, data, how, place) -> None:
         src, target = self._where(place)
         s = self._operand(source, src)
-        self._event("detach", src, t=self._tensor(out, data, target, True, False), **{"from": s}, how=how)
+        t = self._tensor(out, data, target, True, how in REMADE and out.requires_grad)
+        self._event("detach", src, t=t, **{"from": s}, how=how)
+        if how in ("data", "detach"):
+            root, counted = self.sources_of.get(s, (s, True))
+            self.sources_of[t] = root, counted and how == "detach"
         self._scope(self.events[-1], place)
 
     def copied(self, sources, out, data, place) -> None:
@@ -554,6 +627,16 @@ class Builder:
         settings = _settings(node)
         if settings:
             self.nodes[-1]["settings"] = settings
+        self._say_if_nothing_returns(node)
+
+    def _say_if_nothing_returns(self, node) -> None:
+        """Where the backward of a custom Function begins, if it has no `return`."""
+        record, backward = self.nodes[-1], backward_of(node)
+        if record["kind"] == "function" and returns_nothing(backward):
+            code = unwrap(backward).__code__
+            source = self.source_ids.setdefault(code.co_filename, len(self.source_ids))
+            self.spans.setdefault(source, set()).add(range(code.co_firstlineno, _span(code).stop))
+            record["no_return"] = [source, line_of_def(code)]
 
     def _queue(self, ready) -> list[int]:
         return [self._known(node) for _, node in sorted(ready, key=lambda item: item[0])]

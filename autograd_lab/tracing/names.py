@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
@@ -23,6 +24,35 @@ def line_of(code: CodeType, instruction: int) -> tuple[int, str]:
     if column is None or end_column is None or end_line is None:
         return line, ""
     return line, _assigned(code.co_filename, line, end_line, column, end_column)
+
+
+def is_in_with(code: CodeType, instruction: int) -> bool:
+    """Whether the instruction is the entering of a `with`, or part of what that enters: `no_grad()` in `with torch.no_grad():`."""
+    line, end_line, column, end_column = list(code.co_positions())[instruction // 2]
+    if line is None or column is None or end_line is None or end_column is None:
+        return True  # nothing is known: the usual case is taken
+    begin, end = (line, column), (end_line, end_column)
+    for node, entered in _withs(code.co_filename, len(linecache.getlines(code.co_filename))):
+        if (begin, end) == _range(node) or any(
+            _range(e)[0] <= begin and end <= _range(e)[1] for e in entered
+        ):
+            return True
+    return False
+
+
+def _range(node: Any) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)
+
+
+@lru_cache(maxsize=100)
+def _withs(file: str, _count: int) -> list[tuple[ast.stmt, list[ast.expr]]]:
+    """The `with` statements of a source, each with the expressions that it enters."""
+    try:
+        tree = ast.parse("".join(python_only(linecache.getlines(file))))
+    except SyntaxError:
+        return []
+    withs = [node for node in ast.walk(tree) if isinstance(node, (ast.With, ast.AsyncWith))]
+    return [(node, [item.context_expr for item in node.items]) for node in withs]
 
 
 def _assigned(file: str, line: int, end_line: int, column: int, end_column: int) -> str:
@@ -41,7 +71,7 @@ def _assigned(file: str, line: int, end_line: int, column: int, end_column: int)
 def _assignments(file: str, _count: int) -> dict[int, list[tuple[str, ast.expr]]]:
     """Every `name = expression` of a source, by the line the expression begins on."""
     try:
-        tree = ast.parse("".join(_python_only(linecache.getlines(file))))
+        tree = ast.parse("".join(python_only(linecache.getlines(file))))
     except SyntaxError:
         return {}
     found: dict[int, list[tuple[str, ast.expr]]] = {}
@@ -53,7 +83,7 @@ def _assignments(file: str, _count: int) -> dict[int, list[tuple[str, ast.expr]]
     return found
 
 
-def _python_only(lines: list[str]) -> list[str]:
+def python_only(lines: list[str]) -> list[str]:
     """The lines with magics and shell escapes blanked, so that a cell parses."""
     return ["\n" if line.lstrip()[:1] in ("%", "!") else line for line in lines]
 
@@ -104,3 +134,42 @@ def _inside(name: str, held: Any, value: Any) -> str:
             if item is value and isinstance(key, str):
                 return f"{name}[{key!r}]"
     return ""
+
+
+_PRIVATE = ("_", "@")
+
+
+def part_in(frame: FrameType, value: Any) -> str:
+    """What `value` is called as a part of something that a variable of this frame holds, or ''."""
+    for scope in (frame.f_locals, frame.f_globals):
+        for name, held in dict(scope).items():
+            if not name.startswith(_PRIVATE):
+                for inner, part in parts_of(name, held):
+                    if part is value:
+                        return inner
+    return ""
+
+
+def parts_of(name: str, held: Any, deep: int = 2) -> Iterator[tuple[str, Any]]:
+    """(name, thing) for the parameters of a module called `name`, and for what lists and dicts in it hold; walks everything once."""
+    if hasattr(type(held), "named_parameters"):
+        for inner, parameter in held.named_parameters():
+            inner = inner.replace("_orig_mod.", "")  # a compiled module has its module's parts as its own
+            yield (inner if name == "self" else f"{name}.{inner}"), parameter
+        if deep:
+            for inner, thing in list(vars(held).items()):
+                if inner.startswith(_PRIVATE):
+                    continue
+                if hasattr(type(thing), "requires_grad"):
+                    yield f"{name}.{inner}", thing
+                elif type(thing) in (list, tuple, dict):
+                    yield from parts_of(f"{name}.{inner}", thing, deep - 1)
+    elif type(held) in (list, tuple) and len(held) <= 100:
+        for i, item in enumerate(held):
+            yield f"{name}[{i}]", item
+            yield from parts_of(f"{name}[{i}]", item, deep - 1) if deep else ()
+    elif type(held) is dict and len(held) <= 100:
+        for key, item in list(held.items()):
+            if isinstance(key, str):
+                yield f"{name}[{key!r}]", item
+                yield from parts_of(f"{name}[{key!r}]", item, deep - 1) if deep else ()

@@ -57,7 +57,9 @@ class Narrator:
         ]
         self.versions: dict[tuple[int, int], int] = {}  # what in-place writes left in a tensor
         for event in trace.events:
-            if event["k"] == "inplace" and event.get("v") is not None and event.get("op") != "data =":
+            if event["k"] != "inplace" or "unnoticed" in event or event.get("op") == "data =":
+                continue
+            if event.get("v") is not None:
                 self.versions[event["t"], event["version"]] = event["v"]
                 if event.get("base") is not None:
                     self.versions[event["base"][0], event["version"]] = event["base"][1]
@@ -154,6 +156,14 @@ class Narrator:
         value = self._value(e["v"]) if e.get("v") is not None else "written over"
         text = "{0} is changed in place by {1}: now {2}, version {3}."
         parts = (self._name(e["t"]), e.get("op", "an operation"), value, str(e["version"]))
+        if e.get("unnoticed") == "data":
+            text = "{0} shares that memory, so its numbers are others now, {2}, and nobody counted it: its version is still {3}."
+            return (text, *parts)
+        if e.get("unnoticed") == "":
+            return ("{0} shares that memory: it is {2} now, and its version is {3}, too.", *parts)
+        if e.get("unnoticed"):
+            text = "{0} was overwritten by NumPy, which shares its memory: now {2}. Nobody counted it: its version is still {3}."
+            return (text, *parts)
         if e.get("n") is not None and e.get("n") != e.get("old"):
             copied = self.trace.rewritten(e)
             if copied is not None and (base := self.trace.nodes[copied]["outputs"][0]) != e["t"]:
@@ -161,6 +171,10 @@ class Narrator:
                 return (text, *parts, self.nodes[e["n"]], self._name(base), self.nodes[copied])
             return (text + " Its grad_fn is now {4}.", *parts, self.nodes[e["n"]])
         return (text, *parts)
+
+    def _idle(self, e: Record) -> Phrase:
+        text = "{0} has {1}, and none of them has a gradient: its step changes nothing."
+        return (text, e["op"], _count(e.get("count", 0), "parameter"))
 
     def _mode(self, e: Record) -> Phrase:
         if e["grad"]:
@@ -206,6 +220,10 @@ class Narrator:
                 self._name(e["from"]),
                 self._name(e["t"]),
             )
+        if e.get("how") in ("Parameter", "deepcopy"):
+            what = "a new leaf made of the numbers of" if e["how"] == "Parameter" else "a deep copy of"
+            text = "{0} is {2} {1}. It has no history, so no gradient passes here."
+            return (text, self._name(e["t"]), self._name(e["from"]), what)
         return (
             "{0} is detached from {1}: same numbers, no history, so no gradient passes here.",
             self._name(e["t"]),

@@ -7,38 +7,48 @@ While the program runs, notes are only appended: who called, and copies of numbe
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import os
 import sys
 import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.node import AccumulateGrad
-from ..autograd.variable import Variable
+from ..autograd.variable import INFERENCE, Variable
 from ..compiler.compiled import CompiledFunctionBackward, UsedUp
 from ..compiler.opened import backward_lines, forward_lines, kept_values
 from .builder import Builder, encode
-from .names import name_in
+from .names import name_in, parts_of
+from .shared import Shared, owner_of
+from .statements import backward_of, instruction_at, is_over, loaded_names, named_on_line
 from .trace import Trace
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
+PASSED_THROUGH = copy.__file__, contextlib.__file__
+"""Files of Python's own between the user's line and ours: `copy.deepcopy(model)`, `stack.enter_context(no_grad())`."""
 
 
 class _Ours(dict[str, bool]):
     """{file: whether it is one of this package}; asked for several frames of every operation, so the answers are kept."""
 
     def __missing__(self, file: str) -> bool:
-        ours = self[file] = file.startswith(_PACKAGE)
+        ours = self[file] = file.startswith(_PACKAGE) or file in PASSED_THROUGH
         return ours
 
 
 _IS_OURS = _Ours()
 _NOBODY = None, -1
+_ARRAY = np.ndarray
 SMALL = 1 << 12  # of so many numbers at most the base is copied when a view of it is written
 _LARGE = 1 << 16  # larger arrays are not copied but kept: 64k numbers are far more than a trace shows
 
@@ -85,6 +95,7 @@ class record(metaclass=_WithoutParentheses):  # noqa: N801 - used like a functio
             )
         state.watch = self._recorder
         self._recorder.base = sys._getframe(1)
+        self._recorder.arrays = _arrays_in(sys._getframe(1))
         WATCHERS.append(self._recorder)
         state.refresh()
         _LAST.recording = Recording(self._recorder)
@@ -176,6 +187,14 @@ class Recording(Trace):
         """Whether the tensor object was met in the recording."""
         return self._recorder.number_of(tensor) is not None
 
+    def owner_of(self, gradient: Any) -> Any:
+        """The tensor whose `.grad` this very tensor is now, or None."""
+        return self._recorder.owner_of(gradient)
+
+    def grad_of(self, tensor: Any) -> Any:
+        """`.grad` of a tensor object as it is now, as a trace keeps values."""
+        return self._recorder._grad_of(tensor)
+
     def find_names(self, namespace: dict[str, Any]) -> None:
         """Name tensors after the variables of a namespace that the block itself does not see."""
         self._recorder.find_names(namespace)
@@ -190,7 +209,7 @@ class Recording(Trace):
             return super().why(tensor, loss, name)
         from .why import find, why
 
-        trace, numbers = self._recorder.so_far(sys._getframe(1))
+        trace, numbers = self._recorder.so_far(_user_frame())
         asked = [t if isinstance(t, (str, int, type(None))) else numbers.get(id(t)) for t in (tensor, loss)]
         if asked[0] is None or (loss is not None and asked[1] is None):
             raise KeyError("this tensor was not used in the recording so far")
@@ -207,7 +226,7 @@ class Recording(Trace):
 class Recorder:
     """The notes of one recording: a list of (name of a Builder method, its arguments)."""
 
-    internal: tuple[str, ...] = (_PACKAGE,)  # frames of these files are not the user's
+    internal: tuple[str, ...] = (_PACKAGE, *PASSED_THROUGH)  # frames of these files are not the user's
     builder: type[Builder] = Builder
 
     def __init__(self, title: str, names: dict[str, Any]):
@@ -218,6 +237,7 @@ class Recorder:
         self.grads: dict[
             int, tuple[Any, Any]
         ] = {}  # id of a `.grad` -> (it, its tensor); kept for the same reason
+        self.aliases: dict[int, Any] = {}  # id of a `.grad.data` -> the tensor whose gradient it shows
         self.failure: BaseException | None = None
         self.call: FrameType | None = (
             None  # the frame of ours that the user's line called last: one function of ours may do several operations
@@ -226,7 +246,16 @@ class Recorder:
         self.frame: FrameType | None = None  # the innermost call of the user's code at the last operation
         self.frames: dict[int, tuple[FrameType, int]] = {}  # kept and numbered while the recording runs
         self.running = True
+        self.cut_off: set[int] = set()  # ids of tensors that were detached, or copied from others
+        self.off = not THREAD.state.grad  # whether the user's program has switched recording off
+        self.shared_memory = Shared(self._array_of)
+        self.memory = self.shared_memory.memory  # empty until NumPy shares memory with a tensor
+        self.nameless: list[Any] = []  # leaves that were met before they had a name
+        self.sought = 0  # so many of them have been looked for in vain
+        self.arrays: dict[int, np.ndarray] = {}  # of the user's variables when the recording began
+        self.remakes: list[Any] = []  # leaves made of other tensors' numbers; kept until they are met
         self._lists: dict[str, Any] | None = None
+        self._owners: dict[int, Any] = {}  # id of a `.grad` -> weak reference to its tensor
         self._numbers: dict[
             int, tuple[Any, int]
         ] = {}  # id of a tensor -> (weak reference, its number in the trace)
@@ -239,6 +268,8 @@ class Recorder:
         if frame is not self.frame:
             self._moved(frame)
         before, self.call = self.call, call
+        if self.memory:
+            self._look(inputs, frame)
         met = self.met
         for t in inputs:
             if id(t) not in met:
@@ -256,6 +287,8 @@ class Recorder:
             copies, wanted = [_copy(t._data) for t in outputs], [t.requires_grad for t in outputs]
         if node is None:
             saved = versions = None
+            if self.cut_off and not self.cut_off.isdisjoint(map(id, inputs)):
+                self.cut_off.update(map(id, outputs))
         elif node.kind == "op":
             saved, versions = node.saved, node.versions
         else:
@@ -265,7 +298,10 @@ class Recorder:
             None if frame is None else (frame.f_code, frame.f_lasti), "" if THREAD.state.grad else self._mode(),
             call is before and call is not None, self.frames.get(id(call), _NOBODY)[1], wanted,
         ))  # fmt: skip
-        if node is not None and node.kind != "op" and isinstance(node, CompiledFunctionBackward):
+        if node is not None and node.kind != "op":
+            if not isinstance(node, CompiledFunctionBackward):
+                self._on_ctx(node, frame)
+                return
             if isinstance(node, UsedUp):
                 return
             lines = forward_lines(node, [t._data for t in inputs])
@@ -304,19 +340,38 @@ class Recorder:
             del chain[1:]
         self.notes.append(("moved", tuple(chain[::-1])))
 
-    def _mode(self) -> str:
-        """What switched recording of the graph off, or ''."""
-        state = THREAD.state
-        return "inference_mode" if state.inference else "" if state.grad else "no_grad"
+    def _mode(self) -> Any:
+        """What switched recording of the graph off, or ''; for no_grad also where a checkpoint that did it was called, or None."""
+        if THREAD.state.inference:
+            return "inference_mode"
+        return "no_grad" if self.off else ("no_grad", self._checkpoint(sys._getframe(2)))
+
+    def _checkpoint(self, frame) -> Any:
+        """The place at which the user called the checkpoint that is running its function, or None."""
+        while frame is not None and frame is not self.base:
+            if frame.f_code.co_name == "checkpoint" and frame.f_code.co_filename.endswith("checkpoint.py"):
+                while frame is not None and frame.f_code.co_filename.startswith(self.internal):
+                    frame = frame.f_back
+                return _place(frame)
+            frame = frame.f_back
+        return None
 
     def writing(self, target) -> None:
         """A tensor is about to be written: if it has not been met, its value must be seen now."""
+        if self.memory:
+            self._look((target,), _user_frame())
         if id(target) not in self.grads and id(target) not in self.met:
             self._meet((target,), _user_frame())
 
     def written(self, rule, inputs, target, node, name, args=()) -> None:
         """A tensor was written in place by the operation `name`."""
-        owner = self.grads.get(id(target), (None, None))[1]
+        if self.memory:
+            self.shared_memory.written(target, _place(_user_frame()))
+        meta = target._meta
+        if id(target) in self.grads or self.aliases or (meta is not None and meta.base is not None):
+            owner = self._whose_gradient(target)
+        else:
+            owner = None
         if owner is not None:
             self.grad_set(owner, name)
             if id(target) not in self.met:
@@ -336,12 +391,19 @@ class Recorder:
             None if frame is None else (frame.f_code, frame.f_lasti), _small_base(target),
         ))  # fmt: skip
 
-    def stepped(self, optimizer) -> None:
-        """An optimizer is about to change its parameters: each write is told."""
+    def stepped(self, optimizer, frame=None) -> None:
+        """An optimizer is about to change its parameters: each write is told, so this is noted only if there will be none."""
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        if parameters and all(p.grad is None for p in parameters):
+            self.notes.append(
+                ("idle", type(optimizer).__name__, len(parameters), _place(frame or _user_frame()))
+            )
 
     def mode(self, on) -> None:
         """Recording of the graph was switched on or off."""
-        self.notes.append(("mode", on, _place(_user_frame())))
+        self.off = not on
+        by = () if on else switch(sys._getframe(1), _IS_OURS.__getitem__)
+        self.notes.append(("mode", on, _place(_user_frame()), *by))
 
     def detached(self, source, out, how) -> None:
         """`out` shares the memory of `source` and has no history; `how` is "detach" or "data"."""
@@ -350,6 +412,10 @@ class Recorder:
             self._moved(frame)
         self._meet((source,), frame)
         self.met[id(out)] = out
+        self.cut_off.add(id(out))
+        owner = self._whose_gradient(source)
+        if owner is not None:
+            self.aliases[id(out)] = owner
         self.notes.append(("detached", source, out, _copy(out._data), how, _place(frame)))
 
     def copied(self, data, out) -> None:
@@ -359,24 +425,56 @@ class Recorder:
             frame = _user_frame()
             self._meet(sources, frame)
             self.met[id(out)] = out
+            self.cut_off.add(id(out))
             self.notes.append(("copied", sources, out, _copy(out._data), _place(frame)))
 
     def read(self, t, how) -> None:
-        """The numbers of `t` left the graph, through the method `how`. Tensors nobody has met are none of our business."""
+        """The numbers of `t` left the graph, through the method `how`: of interest if there is a graph, or if it was met before."""
+        if how == "numpy":
+            self.shared(t)
+        frame = _user_frame()
+        if t.requires_grad:
+            self._meet((t,), frame)
         if id(t) in self.met:
-            self.notes.append(("read", t, _copy(t._data), how, _place(_user_frame())))
+            self.notes.append(("read", t, _copy(t._data), how, _place(frame)))
 
     def looked(self, t, how) -> None:
         """A tensor was asked for a truth value or a number: the program may go on differently, the graph does not."""
 
+    def shared(self, t) -> None:
+        """The memory of `t` is that of a NumPy array, too: from here on it may be written without a word."""
+        frame = _user_frame()
+        if self.memory:
+            self._look((t,), frame)
+        self.shared_memory.add(t, _place(frame))
+
+    def remade(self, source, out, how) -> None:
+        """The leaf `out` was made of the numbers of `source`: `how` is "Parameter", which shares memory, or "deepcopy"."""
+        caller = sys._getframe(3)  # beyond `tell` and the one who tells
+        if how == "Parameter" and caller.f_code.co_name == "__deepcopy__":
+            return  # which tells it, too
+        if self._is_followed(source):
+            frame = _user_frame()
+            self._meet((source,), frame)
+            self.remakes.append(out)  # it is met, and named, when it is used
+            self.notes.append(("detached", source, out, _copy(out._data), how, _place(frame)))
+
+    def _is_followed(self, source) -> bool:
+        """Whether somebody may expect a gradient to pass through `source`: it needs one, or was cut off from what needs one."""
+        return source.requires_grad or (id(source) in self.met and (self.off or id(source) in self.cut_off))
+
     def moving(self, target, name, inputs, args, data) -> None:
         """A running statistic is about to be overwritten by the kernel `name`: no operation, and no write that is counted."""
+        if self.memory:
+            self.shared_memory.forget(target)
 
     def made(self, t) -> None:
         """A tensor was made of nothing (`zeros`, `arange`): a leaf, met when it is used."""
 
     def followed(self, out, sources) -> None:
-        """A tensor came from others by no operation: it is met when it is used."""
+        """A tensor came from others by no operation: a change to integers, which ends the graph of those that have one."""
+        if any(t.requires_grad for t in sources) and not out.requires_grad:
+            self.operation("to", sources, (out,), None, ())
 
     def drawing(self, generator) -> None:
         """Random numbers are about to be drawn."""
@@ -403,11 +501,15 @@ class Recorder:
         grad = t._meta.grad
         if grad is not None:
             self.grads[id(grad)] = grad, t
+            if self.memory:
+                self.shared_memory.written(grad, _place(frame))
         self.notes.append(("grad_set", t, None if grad is None else _copy(grad._data), how, _place(frame)))
 
     def asked(self, outputs, inputs) -> None:
         """`backward` or `grad` was called for some outputs, perhaps with `inputs`. A pass follows, or an error."""
         frame = _user_frame()
+        if len(self.nameless) > self.sought:
+            self._name_parts(frame)
         parts = [
             [t for t in _as_tuple(what) if isinstance(t, Variable)] if what is not None else None
             for what in (outputs, inputs)
@@ -427,6 +529,8 @@ class Recorder:
 
     def pass_started(self, run, roots, call) -> None:
         """A backward pass is about to begin; its dependencies are counted."""
+        if self.memory:
+            self._look(self.shared_memory.latest(), _user_frame())
         self.notes.append(("pass_started", run, roots, dict(run.deps), call, _place(_user_frame())))
 
     def delivered(self, run, sender, i, fn, nr, g, old, total) -> None:
@@ -458,6 +562,8 @@ class Recorder:
                     self._meet((leaf,), None)
                 grad = leaf._meta.grad
                 self.grads[id(grad)] = grad, leaf
+                if self.memory:
+                    self.shared_memory.written(grad, None)
                 self.notes.append(("accumulated", node, slots[0], _copy(grad._data)))
         else:
             if run.needed is not None:  # what nobody asked for is not sent, nor computed by PyTorch
@@ -517,6 +623,61 @@ class Recorder:
         if extras:
             self._meet(inputs[-extras:], None)
 
+    def _look(self, tensors, frame, last=False) -> None:
+        """Note what NumPy has written into the memory of some tensors since the recorder looked at it last.
+
+        last   whether the program is over, so that any line may have done it
+        """
+        shared, place = self.shared_memory, _place(frame)
+        for key, found, since in shared.changes(tensors, None if last else place, frame):
+            where, sure = None, False
+            if found is not None:
+                where, sure = (found.code, instruction_at(found.code, found.line)), found.only
+            owners = {}
+            for t in shared.over(key, chain(self.met.values(), [grad for grad, _ in self.grads.values()])):
+                owner = self._whose_gradient(t)
+                if owner is None:
+                    self.notes.append(("unnoticed", t, self._numbers_of(t), sure, where, since, place))
+                elif id(owner) not in owners:
+                    owners[id(owner)] = owner
+                    self.notes.append(("grad_set", owner, self._numbers_of(owner.grad), "NumPy", where))
+
+    def _whose_gradient(self, t) -> Any:
+        """The tensor whose `.grad` this is, or is a view or another name of; None for all others."""
+        meta = t._meta
+        base = None if meta is None else meta.base
+        for known in (t,) if base is None else (t, base):
+            if id(known) in self.grads:
+                return self.grads[id(known)][1]
+            if id(known) in self.aliases:
+                return self.aliases[id(known)]
+        return None
+
+    def _array_of(self, t) -> Any:
+        """The array that owns the memory of `t`; None for a number without memory of its own."""
+        data = t._data if isinstance(t, Variable) else None
+        return owner_of(data) if isinstance(data, np.ndarray) else None
+
+    def _numbers_of(self, t) -> Any:
+        """What `t` holds, as notes have it."""
+        return _copy(t._data)
+
+    def _on_ctx(self, node, frame) -> None:
+        """Note the tensors that the forward of a custom Function keeps as attributes of ctx, and that its backward reads."""
+        kept = []
+        for name, value in on_ctx(node, (self.tensor_type, np.ndarray)):
+            if isinstance(value, np.ndarray):  # stands for a tensor over its memory, if there is one
+                found = next((t for t in self.met.values() if is_over(t, value)), None)
+                if found is not None:
+                    self.shared(found)
+            else:
+                found = None if value.is_inference() else value
+            if found is not None:
+                kept.append((name, found, found._version))
+        if kept:
+            self._meet([t for _, t, _ in kept], frame)
+            self.notes.append(("kept_on_ctx", node, kept))
+
     def _meet(self, tensors, frame, numbers=False) -> None:
         """Note a tensor that is used for the first time: its value, and its name while that can still be found.
 
@@ -530,20 +691,67 @@ class Recorder:
                 name = self.given.get(id(t), "")
                 if not name and frame is not None and id(t) not in self.grads:  # a gradient is w.grad
                     name = name_in(frame, t, deep=wants)
+                if not name and wants and t.grad_fn is None:
+                    self.nameless.append(t)
                 if not name and numbers and not wants and not t._data.ndim and t.grad_fn is None:
                     name = f"{t._data:g}"
                 if meta is not None and meta.base is not None:
                     self._meet((meta.base,), frame)
-                self.notes.append(("met", t, _copy(t._data), name, t.grad_fn, wants))
+                grad = None
+                if meta is not None and meta.grad is not None:
+                    grad = _copy(meta.grad._data)
+                    self.grads[id(meta.grad)] = meta.grad, t
+                self.notes.append(
+                    ("met", t, _copy(t._data), name, t.grad_fn, wants, grad, t._box is INFERENCE)
+                )
+                if (
+                    self.arrays and id(self._array_of(t)) in self.arrays
+                ):  # of from_numpy() or numpy() before the block
+                    self.shared_memory.add(t, _place(frame))
 
     def finish(self, error, frame) -> None:
         """The recording ends; find the names that assignments inside the block gave."""
+        if self.memory:
+            self._look(self.shared_memory.all(), frame, last=True)
+        if error is not None:
+            self._meet_operands_of(error)
         self.running = False
         self.call = self.base = self.frame = None
         self.frames.clear()
         if error is not None and self.failure is not error and isinstance(error, Exception):
             self.notes.append(("failed", type(error).__name__, str(error), _place_of(error, self.internal)))
         self.find_names(frame.f_locals, frame.f_globals)
+        self._name_parts(frame)
+
+    def _name_parts(self, frame) -> None:
+        """Name the parameters that were met before anything held them: a module's are initialized before it has a name."""
+        nameless = {id(t) for t in self.nameless if id(t) not in self.given}
+        if not nameless or frame is None:
+            return
+        found = set()
+        for scope in (
+            (frame.f_locals, frame.f_globals) if frame.f_locals is not frame.f_globals else (frame.f_globals,)
+        ):
+            for name, held in dict(scope).items():
+                if not name.startswith(("_", "@")):
+                    for inner, t in parts_of(name, held):
+                        if id(t) in nameless:
+                            found.add(id(t))
+                            self.given.setdefault(id(t), inner)
+        self.nameless = [t for t in self.nameless if id(t) in nameless - found]
+        self.sought = len(self.nameless)
+
+    def _meet_operands_of(self, error) -> None:
+        """Meet the tensors named on the user's line at which the program stopped: the operation that failed was not noted."""
+        stopped, here = None, error.__traceback__
+        while here is not None:
+            if not here.tb_frame.f_code.co_filename.startswith(self.internal):
+                stopped = here
+            here = here.tb_next
+        if stopped is not None:
+            self._meet(named_on_line(stopped.tb_frame, stopped.tb_lineno, self.tensor_type), stopped.tb_frame)
+
+    tensor_type: type = Variable
 
     def find_names(self, *namespaces) -> None:
         """Tensors without a name get the one they have in the first of these namespaces."""
@@ -566,9 +774,21 @@ class Recorder:
             self._lists = builder.build(self.notes)
             met = {**self.met, **{i: grad for i, (grad, _) in self.grads.items()}}
             self._numbers = {i: (weakref.ref(met[i]), t) for i, t in builder.tensor_ids.items() if i in met}
+            self._owners = {i: weakref.ref(owner) for i, (_, owner) in self.grads.items()}
             self.notes = []
-            self.met, self.grads = {}, {}
+            self.met, self.grads, self.nameless = {}, {}, []
+            self.shared_memory, self.remakes, self.arrays = Shared(self._array_of), [], {}
+            self.memory = self.shared_memory.memory
         return self._lists
+
+    def owner_of(self, gradient) -> Any:
+        """The tensor whose `.grad` a tensor is, or None."""
+        if self.running:
+            _, owner = self.grads.get(id(gradient), (None, None))
+        else:
+            self.lists()
+            owner = self._owners.get(id(gradient), lambda: None)()
+        return owner if owner is not None and owner.is_leaf and owner.grad is gradient else None
 
     def number_of(self, tensor) -> int | None:
         """The number of a tensor in the finished trace, if it was met."""
@@ -601,6 +821,8 @@ class Recorder:
 
     def so_far(self, frame) -> tuple[Trace, dict[int, int]]:
         """The trace up to now of a recording that is running, and the numbers of its tensors by id."""
+        if self.memory:
+            self._look(self.shared_memory.all(), frame)
         self.find_names(frame.f_locals, frame.f_globals)
         builder = self.builder(self.given, self.grads)
         return Trace(self.title, **builder.build(self.notes)), builder.tensor_ids
@@ -620,6 +842,50 @@ def _user_call():
     while frame is not None and _IS_OURS[frame.f_code.co_filename]:
         call, frame = frame, frame.f_back
     return frame, call
+
+
+def _arrays_in(frame) -> dict[int, np.ndarray]:
+    """The arrays that own the memory of the NumPy arrays among the variables of a call, by id."""
+    local, shared = frame.f_locals, frame.f_globals
+    arrays = [x for scope in (local, shared)[local is shared :] for x in scope.values() if type(x) is _ARRAY]
+    return {id(owner): owner for owner in map(owner_of, arrays)} if arrays else {}
+
+
+_ENTERING = {"__enter__", "__init__", "switched"}  # methods of a mode
+_MODES = "modes.py", "grad_mode.py"  # the files that define them
+_DECORATED = {
+    "call",
+    "generate",
+    "decorate_context",
+    "generator_context",
+}  # what runs a decorated function, here and in PyTorch
+
+
+def switch(frame, is_ours) -> tuple[str, str]:
+    """(name of the mode, what put it on: "decorator"; "manager", which ends it; or "") from the frames of ours up to the user's."""
+    outermost, through = None, ""
+    while frame is not None and is_ours(frame.f_code.co_filename):
+        code = frame.f_code
+        if code.co_name in _ENTERING and (code.co_name == "switched" or code.co_filename.endswith(_MODES)):
+            outermost = frame
+        elif code.co_name in _DECORATED:
+            through = through or "decorator"
+        if code.co_filename == contextlib.__file__:
+            through = "manager"
+        frame = frame.f_back
+    name = "" if outermost is None else type(outermost.f_locals.get("self")).__name__
+    managed = frame is not None and (
+        frame.f_code.co_name == "__enter__"
+        or (frame.f_back is not None and frame.f_back.f_code.co_filename == contextlib.__file__)
+    )
+    return name, through or ("manager" if managed else "")
+
+
+def on_ctx(node, kind) -> list[tuple[str, Any]]:
+    """The attributes of a custom Function's ctx that are of some kinds and that its backward speaks of."""
+    kept = [(name, t) for name, t in vars(node).items() if isinstance(t, kind)]
+    spoken = loaded_names(backward_of(node)) if kept else set()
+    return [(name, t) for name, t in kept if name in spoken]
 
 
 def _tensors_in(data) -> list[Any]:

@@ -14,7 +14,7 @@ from .trace import Record, Trace
 
 #: What changed: ("tensor", t), ("node", n), ("edge", n, i).
 Changed = list[tuple[Any, ...]]
-_FORWARD = ("leaf", "node", "const", "inplace", "mode", "detach")
+_FORWARD = ("leaf", "node", "const", "inplace", "mode", "idle", "detach")
 
 
 @dataclass
@@ -142,6 +142,10 @@ class State:
     def _mode(self, e: Record) -> Changed:
         if not self.running:  # in a pass it is switched for user code only, and put back with the pass
             self.grad_mode = e["grad"]
+        return []
+
+    def _idle(self, e: Record) -> Changed:
+        self.node = None
         return []
 
     def _detach(self, e: Record) -> Changed:

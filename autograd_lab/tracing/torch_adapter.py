@@ -30,6 +30,7 @@ from typing import Any
 
 try:
     import torch
+    from torch.optim.optimizer import register_optimizer_step_pre_hook
     from torch.overrides import TorchFunctionMode
     from torch.utils._python_dispatch import TorchDispatchMode
 except ImportError as error:
@@ -42,7 +43,7 @@ except ImportError as error:
 
 from .builder import MADE_INSIDE
 from .names import name_in
-from .recorder import _LAST, SMALL, Recorder, Recording
+from .recorder import _LAST, PASSED_THROUGH, SMALL, Recorder, Recording, switch
 from .torch_builder import (
     TorchBuilder,
     count_results,
@@ -55,7 +56,10 @@ from .torch_builder import (
 from .torch_pass import TorchPass
 from .trace import Trace
 
-_OURS = tuple(f"{folder}{os.sep}" for folder in (Path(torch.__file__).parent, Path(__file__).parents[1]))
+_OURS = (
+    *[f"{folder}{os.sep}" for folder in (Path(torch.__file__).parent, Path(__file__).parents[1])],
+    *PASSED_THROUGH,
+)
 _FACTORIES = re.compile(r".*_like$|new_.*|lift_fresh.*|scalar_tensor|_local_scalar_dense|set_|resize_")
 _FUNCTION_FILE = str(Path(torch.__file__).parent / "autograd" / "function.py")
 
@@ -145,7 +149,17 @@ class _Functions(TorchFunctionMode):
                 return func(*args, **kwargs)
             finally:
                 recorder.was_asked = False
-        result = func(*args, **kwargs)
+        if func in _ONE_EVENT:  # what PyTorch does in it is no operation of the user's
+            recorder.settle()
+            recorder.busy = True
+            try:
+                result = func(*args, **kwargs)
+            finally:
+                recorder.busy = False
+        else:
+            if getattr(func, "__name__", "") in _FLAGS:
+                recorder.settle()  # detach_ takes from a result what the note of its operation needs
+            result = func(*args, **kwargs)
         recorder.called(func, args, result)
         return result
 
@@ -157,7 +171,11 @@ _CALLS = {
     ),
     torch.autograd.grad: lambda outputs, inputs, *args, **kwargs: (outputs, inputs),
 }
-_READS = {"item": "item", "__float__": "item", "__int__": "item", "tolist": "tolist", "numpy": "numpy"}
+_READS = {
+    "item": "item", "__float__": "item", "__int__": "item", "tolist": "tolist", "numpy": "numpy", "__array__": "numpy",
+}  # fmt: skip
+_ONE_EVENT = torch.tensor, torch.Tensor.data.__get__, torch.Tensor.numpy, torch.Tensor.__array__
+_ON_GRADIENTS = "zero_grad", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_"
 _FLAGS = {"requires_grad_", "detach_", "retain_grad"}
 
 
@@ -166,6 +184,7 @@ class TorchRecorder(Recorder):
 
     internal = _OURS
     builder = TorchBuilder
+    tensor_type = torch.Tensor
 
     def __init__(self, title: str, names: dict[str, Any]):
         super().__init__(title, names)
@@ -182,7 +201,8 @@ class TorchRecorder(Recorder):
         self.outside_grad = True
         self.unasked: list[Any] = []  # nodes that have not been asked for their Jacobian
         self.answers: list[tuple[Any, ...]] = []  # what the others said
-        self.clearing = False  # whether the last write came out of zero_grad
+        self.by = ""  # what the last write came out of, if that is one of _ON_GRADIENTS
+        self.storages: dict[int, Any] = {}  # address of memory that NumPy shares -> its bytes
         self.was_asked = False  # whether the next pass has been announced
         self.ours: set[int] = set()  # the ids of our hooks
         self.known: dict[int, Any] = {}  # id of a custom Function's node -> the node, once noted
@@ -201,7 +221,19 @@ class TorchRecorder(Recorder):
         self.handles = (
             hooks.register_module_forward_pre_hook(lambda module, args: self.entered(module)),
             hooks.register_module_forward_hook(lambda module, args, result: self.left(), always_call=True),
+            register_optimizer_step_pre_hook(self._stepping),
         )
+        self.wrapped = [
+            (owner, name, owner.__dict__[name])
+            for owner, names in (
+                (torch.nn.Parameter, ["__new__"]),
+                (torch.inference_mode, ["__enter__", "__exit__"]),
+            )
+            for name in names
+        ]
+        torch.nn.Parameter.__new__ = staticmethod(self._new_parameter(torch.nn.Parameter.__new__))
+        for name in ("__enter__", "__exit__"):
+            setattr(torch.inference_mode, name, self._switching(getattr(torch.inference_mode, name)))
         self.modes = (_Operations(self), _Functions(self))
         for mode in self.modes:
             mode.__enter__()
@@ -212,8 +244,45 @@ class TorchRecorder(Recorder):
             mode.__exit__(None, None, None)
         for handle in self.handles:
             handle.remove()
+        for owner, name, before in self.wrapped:
+            setattr(owner, name, before)
         torch.autograd._engine_run_backward = self.engine
         self.settle()
+
+    def _stepping(self, optimizer, args, kwargs) -> None:
+        """PyTorch's hook before a step of any optimizer."""
+        if _LAST.torch is self:
+            self.stepped(optimizer, _user_frame(sys._getframe(1)))
+
+    def _new_parameter(self, new):
+        """What makes a Parameter, and tells of it: that is no operation."""
+
+        def make(cls, *args, **kwargs):
+            out = new(cls, *args, **kwargs)
+            data = args[0] if args else kwargs.get("data")
+            if isinstance(data, torch.Tensor) and not self.busy and _LAST.torch is self:
+                maker = sys._getframe(1)
+                if maker.f_code.co_name == "__deepcopy__" and isinstance(
+                    maker.f_locals.get("self"), torch.Tensor
+                ):
+                    self.remade(maker.f_locals["self"], out, "deepcopy")
+                else:
+                    self.remade(data, out, "Parameter")
+            return out
+
+        return make
+
+    def _switching(self, method):
+        """The method of `inference_mode` that tells what it does: function modes are not told."""
+        recorder = self
+
+        def switched(self, *args):
+            result = method(self, *args)
+            if not recorder.busy and _LAST.torch is recorder:
+                recorder.mode(torch.is_grad_enabled())
+            return result
+
+        return switched
 
     def lists(self) -> dict[str, Any]:
         """The lists of the trace, built on the first call."""
@@ -225,7 +294,8 @@ class TorchRecorder(Recorder):
 
     def finish(self, error, frame) -> None:
         """The recording ends. The trace is built at once: notes would keep the graph alive."""
-        super().finish(error, frame)
+        with self.quietly():
+            super().finish(error, frame)
         self.lists()
 
     def _grad_of(self, tensor) -> Any:
@@ -269,14 +339,20 @@ class TorchRecorder(Recorder):
             return func(*args, **kwargs)  # a saved result that is unpacked
         with self.quietly():
             tensors = [t for t in operands if isinstance(t, torch.Tensor)]
-            self.clearing = _is_clearing(frame)
-            if any(id(t) in self.grads for t in written):
-                self._meet([self.grads[id(t)][1] for t in written if id(t) in self.grads], user)
-            elif tensors and not _FACTORIES.fullmatch(op):
+            self.by = _working_on_gradients(frame)
+            owners = [owner for t in written if (owner := self._whose_gradient(t)) is not None]
+            if self.memory:
+                self._look(tensors, user)
+            self._meet(owners, user)
+            only_gradients = owners and all(id(t) not in self.met for t in written)
+            if not only_gradients and not _FACTORIES.fullmatch(op):
                 self._meet(tensors, user)
             before = [(t, t.grad_fn) for t in written]
         out = func(*args, **kwargs)
-        results = [t for t in _flat(out) if isinstance(t, torch.Tensor)]
+        results = [t for t in _flat(out) if isinstance(t, torch.Tensor)] or written
+        if self.memory:
+            for t in written:
+                self.shared_memory.written(t, _place(user))
         self.last = (frame, frame.f_lasti, results if op != "detach" else [])
         if not results or not tensors or _FACTORIES.fullmatch(op):
             return out
@@ -293,13 +369,11 @@ class TorchRecorder(Recorder):
         else:
             for t in results:
                 self.met[id(t)] = t
-            off = (
-                "inference_mode"
-                if torch.is_inference_mode_enabled()
-                else ""
-                if torch.is_grad_enabled()
-                else "no_grad"
-            )
+            off: Any = "" if torch.is_grad_enabled() else "no_grad"
+            if torch.is_inference_mode_enabled():
+                off = "inference_mode"
+            elif off:
+                off = off, self._checkpoint(frame)
             self.pending = ("operation", op, operands, results, copies, user_place, off, same_call, through)
         return out
 
@@ -323,8 +397,11 @@ class TorchRecorder(Recorder):
             )
         if op in ("detach", "alias") and node is None and len(results) == 1:
             self.notes.append(("detached", operands[0], results[0], copies[0], "detach", place))
+            self.cut_off.add(id(results[0]))
             return
         saved = None
+        if node is None and self.cut_off and not self.cut_off.isdisjoint(map(id, operands)):
+            self.cut_off.update(map(id, results))
         if node is not None:
             saved = self._saved(node, operands, results)
             extras = count_results(node, results)
@@ -340,19 +417,19 @@ class TorchRecorder(Recorder):
         if op == "detach_":
             return  # not a number was written
         for (t, old), copy in zip(before, copies, strict=False):
-            owner = self.grads.get(id(t), (None, None))[1]
+            owner = self._whose_gradient(t)
             if owner is not None:
-                self.notes.append(("grad_set", owner, copy, "zero_grad" if self.clearing else op, place))
+                self.notes.append(("grad_set", owner, encode_tensor(owner.grad), self.by or op, place))
                 if id(t) not in self.met:
                     continue  # it is known as somebody's `.grad`, and only as that
             fn = t.grad_fn
             node = None if fn is old else fn
-            rest = [x for x in operands if x is not t]
+            rest = [x for x in operands if x is not t] if len(before) == 1 else []
             if (
                 node is not None and t._base is not None
             ):  # its base has CopySlices now, and it a node made afterwards
                 self.notes.append(
-                    ("written_through_view", [t, *rest], copy, t._version, fn, op, place, _small_base(t))
+                    ("written_through_view", [t, *rest], copy, _version(t), fn, op, place, _small_base(t))
                 )
                 continue
             if self.inside is not None:
@@ -362,7 +439,7 @@ class TorchRecorder(Recorder):
                 saved = self._saved(node, operands, [t])
                 self._ask(node, operands, [t])
             self.notes.append((
-                "written", op, [t, *rest], t, copy, t._version, node, saved, None, fn, op, place, _small_base(t),
+                "written", op, [t, *rest], t, copy, _version(t), node, saved, None, fn, op, place, _small_base(t),
             ))  # fmt: skip
 
     def _ask(self, node, operands, results) -> None:
@@ -396,6 +473,7 @@ class TorchRecorder(Recorder):
             name not in ("__get__", "__set__")
             and name not in _READS
             and name not in _FLAGS
+            and name != "__deepcopy__"
             and func is not torch.tensor
         ):
             return
@@ -403,10 +481,20 @@ class TorchRecorder(Recorder):
         with self.quietly():
             if func is torch.tensor:
                 self._copied(t, result)
+            elif name == "__deepcopy__":
+                self.remade(t, result, "deepcopy")
             elif name in _READS:
+                if _READS[name] == "numpy":
+                    self.shared(t)
+                if t.requires_grad:
+                    self._meet((t,), frame)
                 if id(t) in self.met:
                     self.notes.append(("read", t, encode_tensor(t), _READS[name], place))
             elif name in _FLAGS or func == torch.Tensor.requires_grad.__set__:
+                if not t.requires_grad:
+                    self._meet(
+                        (t,), frame
+                    )  # a tensor that just got the flag is new; one that lost it was there
                 if id(t) in self.met:
                     how = name if name in _FLAGS else "requires_grad_"
                     self.notes.append(("flagged", t, t.requires_grad, how, place))
@@ -414,15 +502,19 @@ class TorchRecorder(Recorder):
                 self._meet((t,), frame)
                 if t.grad is not None:
                     self.grads[id(t.grad)] = t.grad, t
-                how = "zero_grad" if _is_clearing(sys._getframe(1)) else "assigned"
+                how = _working_on_gradients(sys._getframe(1)) or "assigned"
                 self.notes.append(("grad_set", t, encode_tensor(t.grad), how, place))
             elif func == torch.Tensor.data.__get__:
                 self._meet((t,), frame)
                 self.met[id(result)] = result
+                self.cut_off.add(id(result))
+                owner = self._whose_gradient(t)
+                if owner is not None:
+                    self.aliases[id(result)] = owner
                 self.notes.append(("detached", t, result, encode_tensor(result), "data", place))
             elif func == torch.Tensor.data.__set__:
                 self._meet(args[:2], frame)
-                self.notes.append(("written", "data =", list(args[:2]), t, encode_tensor(t), t._version, None, None, None,
+                self.notes.append(("written", "data =", list(args[:2]), t, encode_tensor(t), _version(t), None, None, None,
                                    t.grad_fn, "data =", place))  # fmt: skip
 
     def _copied(self, data, out) -> None:
@@ -433,6 +525,7 @@ class TorchRecorder(Recorder):
             with self.quietly():
                 self._meet(sources, frame)
                 self.met[id(out)] = out
+                self.cut_off.add(id(out))
                 self.notes.append(("copied", sources, out, encode_tensor(out), _place(frame)))
 
     def asked(self, outputs, inputs) -> None:
@@ -444,6 +537,8 @@ class TorchRecorder(Recorder):
         ]
         frame = _user_frame(sys._getframe(1))
         with self.quietly():
+            if len(self.nameless) > self.sought:
+                self._name_parts(frame)
             for part in parts:
                 self._meet(part or (), frame)
         self.notes.append(("asked", *parts))
@@ -455,9 +550,9 @@ class TorchRecorder(Recorder):
         frame = sys._getframe(1)
         self._enter_function(frame)
         if on != self.grad:
-            self.grad = on
-            frame = _user_frame(frame)
-            self.notes.append(("mode", on, _place(frame)))
+            self.grad, self.off = on, not on
+            by = () if on else switch(frame, lambda file: file.startswith(_OURS))
+            self.notes.append(("mode", on, _place(_user_frame(frame)), *by))
 
     def _same_instruction(self, frame, args) -> bool:
         """Whether this comes out of the same call from Python as the operation before, and takes its result."""
@@ -540,6 +635,7 @@ class TorchRecorder(Recorder):
             "operation", type(node).__name__.removesuffix("Backward"), operands, results, [encode_tensor(t) for t in results],
             node, self._saved(node, operands, results), None, place, "", False, through,
         ))  # fmt: skip
+        self._on_ctx(node, user)
 
     def _operands_of(self, node) -> list[Any]:
         """The tensors that the edges of a node lead to."""
@@ -559,6 +655,9 @@ class TorchRecorder(Recorder):
             return self.engine(roots, grads, keep_graph, create_graph, inputs, *args, **kwargs)
         self.settle()
         user = _user_frame(sys._getframe(1))
+        if self.memory:
+            with self.quietly():
+                self._look(self.shared_memory.latest(), user)
         if not self.was_asked:
             self.asked(roots, inputs or None)
         self.was_asked = False
@@ -617,9 +716,61 @@ class TorchRecorder(Recorder):
             name = self.given.get(id(t), "")
             if not name and frame is not None:
                 name = name_in(frame, t, deep=t.requires_grad)
+            if not name and t.requires_grad and t.is_leaf:
+                self.nameless.append(t)
             if t._base is not None and (not self.passes or id(t._base) in self.met):
                 self._meet((t._base,), frame)  # but nobody is shown of what a gradient in flight is a view
-            self.notes.append(("met", t, encode_tensor(t), name, t.grad_fn, t.requires_grad))
+            grad = t.grad if t.requires_grad and t.is_leaf else None
+            if grad is not None:
+                self.grads[id(grad)] = grad, t
+            outside = (
+                _is_ordinary(t) and not t.untyped_storage().resizable()
+            )  # from_numpy() made it, or numpy() was called
+            self.notes.append((
+                "met", t, encode_tensor(t), name, t.grad_fn, t.requires_grad, encode_tensor(grad), t.is_inference(),
+            ))  # fmt: skip
+            if outside:
+                self.shared(t)
+
+    # -- memory that NumPy shares -----------------------------------------------------------------------
+
+    def shared(self, t) -> None:
+        """The memory of `t` is that of a NumPy array, too: from here on it may be written without a word."""
+        if not _is_ordinary(t) or not t.numel():
+            return
+        with self.quietly():
+            frame = _user_frame(sys._getframe(1))
+            if self.memory:
+                self._look((t,), frame)
+            storage = t.untyped_storage()
+            if storage.data_ptr() not in self.storages:
+                self.storages[storage.data_ptr()] = torch.empty(0, dtype=torch.uint8).set_(storage).numpy()
+            self.shared_memory.add(t, _place(frame))
+
+    def remade(self, source, out, how) -> None:
+        """The leaf `out` was made of the numbers of `source`: `how` is "Parameter", which shares memory, or "deepcopy"."""
+        self.settle()
+        if self._is_followed(source):
+            frame = _user_frame(sys._getframe(1))
+            with self.quietly():
+                self._meet((source,), frame)
+                self.remakes.append(out)
+                self.notes.append(("detached", source, out, encode_tensor(out), how, _place(frame)))
+
+    def _array_of(self, t) -> Any:
+        """The bytes of the memory of `t`, if NumPy shares it."""
+        return self.storages.get(t.untyped_storage().data_ptr()) if _is_ordinary(t) else None
+
+    def _numbers_of(self, t) -> Any:
+        return encode_tensor(t)
+
+    def _whose_gradient(self, t) -> Any:
+        for known in (t,) if t._base is None else (t, t._base):
+            if id(known) in self.grads:
+                return self.grads[id(known)][1]
+            if id(known) in self.aliases:
+                return self.aliases[id(known)]
+        return None
 
     def _saved(self, node, operands, results) -> list[tuple[str, Any, int]]:
         """What a node just saved, if it is an operand or a result: (name, tensor or number of a constant operand, version)."""
@@ -701,13 +852,27 @@ def _is_wrapped(t) -> bool:
     return isinstance(t, torch.Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(t)
 
 
-def _is_clearing(frame: FrameType | None) -> bool:
-    """Whether a method zero_grad of PyTorch is at work."""
+def _version(t) -> int:
+    """How often a tensor was written; inference tensors do not count."""
+    return 0 if t.is_inference() else t._version
+
+
+def _is_ordinary(t) -> bool:
+    """Whether a tensor has memory that NumPy could share."""
+    return not _is_wrapped(t) and t.layout is torch.strided and t.device.type == "cpu" and type(t) in _PLAIN
+
+
+_PLAIN = torch.Tensor, torch.nn.Parameter
+
+
+def _working_on_gradients(frame: FrameType | None) -> str:
+    """Which function of PyTorch that changes gradients is at work, such as zero_grad; '' for none."""
+    found = ""
     while frame is not None and frame.f_code.co_filename.startswith(_OURS):
-        if frame.f_code.co_name == "zero_grad":
-            return True
+        if frame.f_code.co_name in _ON_GRADIENTS:
+            found = frame.f_code.co_name
         frame = frame.f_back
-    return False
+    return found
 
 
 def _user_frame(frame: FrameType | None) -> FrameType | None:

@@ -94,6 +94,7 @@ class TorchBuilder(Builder):
             "saved": [], "params": params(node), "src": src, "tensor": None if leaf is None else self.tensor_ids[id(leaf)],
             "math": math, "vjp": vjp, "made_in": self.pass_now, "scope": "",
         })  # fmt: skip
+        self._say_if_nothing_returns(node)
 
     def popped(self, node, ready, g, old) -> None:
         """The engine takes `node` from the queue."""
@@ -221,7 +222,10 @@ def encode_tensor(t) -> Record | None:
     data = data.resolve_conj().resolve_neg().cpu()
     if data.is_complex():
         data = torch.view_as_real(data)  # JSON knows no complex numbers: pairs along a last dim
-    record = encode((data.float() if data.dtype is torch.bfloat16 else data).numpy())
+    data = (
+        data.float() if data.dtype is torch.bfloat16 else data.clone()
+    )  # else numpy() would make its memory one of fixed size
+    record = encode(data.numpy())
     record["dtype"] = str(t.dtype).removeprefix("torch.")
     return record
 

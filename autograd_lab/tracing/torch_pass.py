@@ -172,8 +172,7 @@ class TorchPass:
         if is_accumulator(node):
             leaf = node.variable
             if self.arriving[0] is not None:
-                if leaf.grad is not None:
-                    self.recorder.grads[id(leaf.grad)] = leaf.grad, leaf
+                self._gradient_of(leaf)
                 if not leaf._post_accumulate_grad_hooks:
                     self._note("accumulated", node, self.arriving[0], self._value(leaf.grad))
                 else:
@@ -231,9 +230,17 @@ class TorchPass:
 
         def accumulated(leaf):
             with self.recorder.quietly():
+                self._gradient_of(leaf)
                 self._note("accumulated", node, self.arriving[0], self._value(leaf.grad))
 
         self._register(leaf.register_post_accumulate_grad_hook, accumulated, first=True)
+
+    def _gradient_of(self, leaf) -> None:
+        """Remember whose gradient `leaf.grad` is, which the engine has just written."""
+        if leaf.grad is not None:
+            self.recorder.grads[id(leaf.grad)] = leaf.grad, leaf
+            if self.recorder.memory:
+                self.recorder.shared_memory.written(leaf.grad, None)
 
     def finish(self, result) -> None:
         """The engine is back: what it only collected for autograd.grad was taken last."""

@@ -25,6 +25,7 @@ EVENT_FIELDS: dict[str, tuple[str, ...]] = {
     "const": ("op", "in", "t"),
     "inplace": ("t", "version"),
     "mode": ("grad",),
+    "idle": ("op",),
     "detach": ("t", "from"),
     "read": ("t",),
     "flag": ("t", "requires_grad"),

@@ -14,7 +14,8 @@ The programs are in programs/*.py, in percent form, as a learner would write the
 
 The heading has an id, the cause that `lab.why` must name, the question, and options: `template: NAME` for programs of one kind (at
 most three of each), `ours: REASON` for one that real PyTorch cannot run. Each `says` line must be part of the answer's first
-sentence. A cure is the program with the advice applied; each `grad` line states a value that it must then have.
+sentence. A cure is the program with the advice applied by hand; each `grad` line in it states a value that it must then have. A `grad`
+line in the mistaken program itself is for the program with the answer's own changes of lines (`Why.edits`) made.
 
 Each program runs on autograd_lab under `lab.record()` and on PyTorch, where it is installed, under `lab.record_torch()`. One that
 calls `record()` itself chooses what is recorded. The question is asked after the program, also if that ended with an error.
@@ -32,7 +33,8 @@ import re
 import sys
 import textwrap
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +58,8 @@ class Mistake:
     says: tuple[str, ...]
     source: str
     cure: str = ""
-    grads: tuple[tuple[str, Any], ...] = ()
+    grads: tuple[tuple[str, Any], ...] = ()  # of the cure
+    edited: tuple[tuple[str, Any], ...] = ()  # of the program with the answer's own changes
     options: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -95,18 +98,20 @@ def mistake(path: Path, heading: str, source: str) -> Mistake:
     for option in parts[3].split(",") if len(parts) == 4 else ():
         key, _, value = option.partition(":")
         options[key.strip()] = value.strip()
-    return Mistake(*parts[:3], says, without_notes(source), options=options)
+    return Mistake(*parts[:3], says, without_notes(source), options=options, edited=expected(source))
+
+
+def expected(source: str) -> tuple[tuple[str, str], ...]:
+    """The (expression, value) of each `grad` line."""
+    return tuple(re.findall(r"^# grad: (.*\S) == (.*\S)", source, flags=re.MULTILINE))
 
 
 def with_cure(broken: Mistake, source: str) -> Mistake:
     """The mistake with its cure and what that must give."""
-    grads = re.findall(r"^# grad: (.*\S) == (.*\S)", source, flags=re.MULTILINE)
+    grads = expected(source)
     if not grads:
         raise ValueError(f"the cure of {broken.name} has no `# grad: ... == ...` line")
-    return Mistake(
-        broken.name, broken.cause, broken.question, broken.says, broken.source, without_notes(source),
-        tuple(grads), broken.options,
-    )  # fmt: skip
+    return replace(broken, cure=without_notes(source), grads=grads)
 
 
 def without_notes(source: str) -> str:
@@ -140,12 +145,30 @@ def execute(name: str, source: str, scope: dict[str, Any]) -> BaseException | No
 
 def answer(m: Mistake, engine: str) -> Why:
     """What `lab.why` says after the program."""
+    return answer_and_scope(m.name, m.question, m.source, engine)[0]
+
+
+@cache
+def answer_and_scope(name: str, question: str, source: str, engine: str) -> tuple[Why, dict[str, Any]]:
+    """The same, once for each program, and what it left behind."""
     scope = namespace(engine)
-    source = m.source
-    if not re.search(r"\brecord\(", source):
-        source = "with record() as trace:\n" + textwrap.indent(source, "    ")
-    execute(f"<{m.name}>", source, scope)
-    return eval(m.question, scope)
+    execute(f"<{name}>", recorded(source), scope)
+    return eval(question, scope), scope
+
+
+def recorded(source: str) -> str:
+    """A program as it is run: in the block of a recording."""
+    if re.search(r"\brecord\(", source):
+        return source
+    return "with record() as trace:\n" + textwrap.indent(source, "    ")
+
+
+def applied(source: str, found: Why) -> str:
+    """A program with the answer's changes of lines."""
+    lines = source.splitlines()
+    for edit in sorted(found.edits, key=lambda edit: -edit.number):
+        lines[edit.number - 1 : edit.number] = edit.text.splitlines()
+    return "\n".join(lines) + "\n"
 
 
 def complaint(m: Mistake, engine: str) -> str:
@@ -161,16 +184,34 @@ def complaint(m: Mistake, engine: str) -> str:
 
 
 def uncured(m: Mistake, engine: str) -> str:
-    """What the cured program has instead of the right gradient, or ''."""
-    scope = namespace(engine)
-    error = execute(f"<{m.name}, cured>", m.cure, scope)
+    """What the program cured by hand has instead of the right gradient, or ''."""
+    return misses(f"<{m.name}, cured>", m.cure, m.grads, engine)
+
+
+def unmended(m: Mistake, engine: str) -> str:
+    """What the program has instead of the right gradient once the answer's own changes are made, or ''."""
+    found = answer(m, engine)
+    if not found.edits:
+        return f"the answer [{found.cause}] changes no line: {found.fix}"
+    source = applied(recorded(m.source), found)
+    wrong = misses(f"<{m.name}, mended>", source, m.edited, engine)
+    return wrong and f"{wrong}, in\n{source}"
+
+
+def misses(name: str, source: str, grads: tuple[tuple[str, Any], ...], engine: str) -> str:
+    """What a program has instead of the gradients that it must have, or ''."""
+    scope = namespace(engine) | {"record": contextlib.nullcontext}
+    error = execute(name, source, scope)
     if error is not None:
         return f"the cure raised {type(error).__name__}: {error}"
-    for expression, expected in m.grads:
+    for expression, value in grads:
         got = eval(expression, scope)
-        wanted = np.asarray(eval(expected, scope), dtype=np.float64)
-        if got is None or not np.allclose(np.asarray(got.tolist()), wanted, rtol=1e-4, atol=1e-6):
-            return f"{expression} is {got}, not {expected}"
+        if got is None:
+            return f"{expression} is None, not {value}"
+        wanted = np.asarray(eval(value, scope), dtype=np.float64)
+        got = np.asarray(got.tolist() if hasattr(got, "tolist") else got, dtype=np.float64)
+        if got.shape != wanted.shape or not np.allclose(got, wanted, rtol=1e-4, atol=1e-6):
+            return f"{expression} is {got}, not {wanted}"
     return ""
 
 
@@ -179,6 +220,12 @@ def main() -> int:
     only = sys.argv[1:]
     bank = [m for m in read() if not only or any(word in m.name or word == m.cause for word in only)]
     wrong = [(engine, m, text) for m in bank for engine in m.engines if (text := complaint(m, engine))]
+    wrong += [
+        (engine, m, text)
+        for m in bank
+        for engine in m.engines
+        if m.edited and not complaint(m, engine) and (text := unmended(m, engine))
+    ]
     for engine, m, text in wrong:
         print(f"{engine}, {m.name}: {text}")
     print(f"\n{len(bank)} programs, {len({m.cause for m in bank})} causes")

@@ -4,6 +4,7 @@ import ast
 import contextlib
 import inspect
 import linecache
+import re
 import warnings
 from pathlib import Path
 
@@ -1279,6 +1280,47 @@ def test_a_tensor_is_told_from_another_that_got_its_id():
         trace.why(other)
 
 
+def test_asked_about_a_gradient_it_answers_about_its_tensor():
+    w = leaf(3.0)
+    with lab.record():
+        (w * 2).backward()
+        inside = lab.why(w.grad)
+        (slope,) = torch.autograd.grad(w * w, w)
+    assert repr(lab.why(w.grad)) == repr(lab.why(w))
+    assert inside.question == lab.why(w.grad).question == "Why is w.grad 2?"
+    assert lab.why(slope).cause == "gradient-without-graph"
+
+
+def test_parts_of_a_module_are_called_by_their_places():
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = [torch.nn.Linear(2, 2)]
+            self.scale = torch.ones(2)
+
+        def forward(self, x):
+            return (self.layers[0](x) * self.scale).sum()
+
+    with lab.record():
+        net = Net()
+        net(torch.ones(1, 2)).backward()
+    assert lab.why(net.layers[0].bias).question.startswith("Why is net.layers[0].bias.grad")
+    answer = lab.why(net.scale)
+    assert answer.question == "Why is net.scale.grad None?"
+    assert [edit.text.strip() for edit in answer.edits] == ["self.scale = torch.nn.Parameter(torch.ones(2))"]
+
+
+def test_changes_of_lines_are_shown_and_escaped():
+    x, w = leaf(2.0), leaf(3.0)
+    with lab.record():
+        h = x.detach() if 1 < 2 else x
+        loss = h * w
+        loss.backward()
+    answer = lab.why(x)
+    assert repr(answer).splitlines()[-1].strip() == "h = x if 1 < 2 else x"
+    assert "<pre>h = x if 1 &lt; 2 else x</pre>" in answer._repr_html_()
+
+
 def test_text_html_and_data():
     x, w = leaf(2.0), leaf(3.0)
     with lab.record():
@@ -1304,7 +1346,8 @@ def test_text_html_and_data():
         "text": "h = x.detach()",
         "what": "detached here",
     }
-    assert set(data) == {"cause", "question", "sentences", "lines", "fix", "step"}
+    assert set(data) == {"cause", "question", "sentences", "lines", "fix", "edits", "step"}
+    assert data["edits"] == [{"source": "test_why.py", "number": number, "text": "        h = x"}]
 
 
 def test_code_is_escaped_in_html():
@@ -1315,8 +1358,20 @@ def test_code_is_escaped_in_html():
 
 
 def test_bad_questions():
-    with pytest.raises(TypeError, match="about a tensor or the name of one, not about list"):
+    with pytest.raises(
+        TypeError, match="about a tensor or the name of one, not about list. Ask about one of the tensors"
+    ):
         lab.why([1.0])
+    with pytest.raises(
+        TypeError, match=r"not about None. If that was `w.grad`, ask about the tensor: lab.why\(w\)"
+    ):
+        lab.why(leaf(1.0).grad)
+    with pytest.raises(
+        TypeError, match="not about a module: Linear. Ask about a parameter of it, such as its weight"
+    ):
+        lab.why(torch.nn.Linear(2, 1))
+    with pytest.raises(TypeError, match="not about float$"):
+        lab.why(2.0)
     with pytest.raises(ValueError, match="unknown cause 'magic'"):
         Why("magic", "Why?", ())
 
@@ -1389,14 +1444,20 @@ def test_a_gradient_without_a_recording(g, state):
 
 
 def test_every_cause_has_a_test():
-    """Each cause of the catalog is asserted by a call of `check` above, or by a case without recording."""
+    """Each cause of the catalog is asserted by a call of `check` above, by a case without recording, or in the bank of mistakes."""
     tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
     calls = [
         n
         for n in ast.walk(tree)
         if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "check"
     ]
-    named = {call.args[1].value for call in calls} | set(LIVE)
+    programs = Path(__file__).parents[1] / "mistakes" / "programs"
+    bank = " ".join(path.read_text("utf-8") for path in programs.glob("*.py"))
+    named = (
+        {call.args[1].value for call in calls}
+        | set(LIVE)
+        | set(re.findall(r"^# %% [\w-]+ \| ([\w-]+) \|", bank, re.M))
+    )
     assert set(CAUSES) == named, f"without a test: {sorted(set(CAUSES) - named)}"
 
 

@@ -4,6 +4,8 @@ answer.py    Why: cause, sentences, lines, what to do; CAUSES, the list of all c
 facts.py     look-ups over a trace: makers, flags over time, passes, the way of the data and where it is cut
 question.py  one question, and how an answer is put together
 failures.py  the pass stopped with an error
+cures.py     what to do, as changes of the student's lines
+source.py    the student's program: its lines and statements, and changes to them
 missing.py   .grad is None
 wild.py      .grad is nan or inf
 zeros.py     .grad is zero, in places or next to zero
@@ -11,6 +13,7 @@ births.py    where a zero came into a gradient
 second.py    a second derivative that is not there
 numbers.py   values at a time, local derivatives element by element
 history.py   .grad is a number: accumulated, stale, edited, as computed
+writes.py    something was written over unnoticed: a saved value, .grad, what ctx keeps
 live.py      without a recording: what the tensors themselves can tell
 """
 
@@ -27,6 +30,7 @@ from .missing import missing
 from .question import Question
 from .second import constant_derivative
 from .wild import wild
+from .writes import cleared_by_hook, overwritten
 from .zeros import partly_zero, zero
 
 __all__ = ["CAUSES", "Line", "Why", "why"]
@@ -49,12 +53,15 @@ def why(trace: Trace, tensor: Any, loss: Any = None, name: str = "") -> Why:
     stopped = failure(q)
     if stopped is not None:
         return stopped
+    written = cleared_by_hook(q) or overwritten(q)
+    if written is not None:
+        return written
     v = q.facts.grad_now(q.t)
     if v is None:
         return missing(q)
     if q.facts.wild(v):
         return wild(q)
-    if q.facts.zero(v):
+    if q.facts.zero(v) and not q.facts.cancelled(q.t):
         return zero(q)
     answer = number(q)
     return (partly_zero(q) if answer.cause == "as-computed" else None) or answer

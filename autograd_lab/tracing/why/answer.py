@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any, NamedTuple
@@ -35,19 +36,31 @@ CAUSES = {
     "no-derivative": "an operation without a derivative stands in the way",
     "unused": "the tensor was not used",
     "not-connected": "the loss was not computed from the tensor",
+    "grad-left-off": "recording was switched off and not on again",
+    "reentrant-checkpoint": "a reentrant checkpoint needs an input that requires grad, and backward()",
+    "parameter-copy": "nn.Parameter made a new leaf of the numbers",
+    "deep-copy": "copy.deepcopy made tensors of their own",
     # .grad is None: the backward pass
     "backward-never-called": "no backward pass ran",
     "autograd-grad": "it was autograd.grad, which does not fill .grad",
     "inputs-left-out": "it was left out of backward(inputs=...)",
     "cleared": "it was cleared after the pass",
     "function-none": "a custom Function returned None",
+    "no-return": "the backward of a custom Function has no return",
+    "hook-cleared": "a hook cleared the gradient during the pass",
     # the pass failed
     "freed-graph": "the saved values of the graph were already freed",
     "carried-over": "a tensor carried the old graph into the new one",
+    "running-total": "a sum of losses, or a list of results, keeps the graphs of earlier rounds",
+    "computed-once": "a part of the graph was computed once, but its weights have changed since",
+    "not-detached": "a loss went through a part of the graph where it should have stopped",
     "inplace-saved": "a saved value was overwritten in place",
     "optimizer-too-early": "the optimizer's step overwrote a saved value",
     "inplace-leaf": "a leaf that requires grad was written in place",
     "loss-not-scalar": "backward started from more than one number",
+    "numpy-refused": "the program stopped: NumPy takes no tensor that requires grad",
+    "inference-tensor": "a tensor made in inference mode cannot be part of a graph",
+    "function-count": "a custom Function returned a wrong number of gradients",
     "failed": "the program stopped with an error",
     # nan and inf
     "nan-input": "the data had nan or inf in it",
@@ -90,9 +103,15 @@ CAUSES = {
     "stale": "the last pass did not touch it",
     "grad-edited": "it was changed after the pass",
     "data-write": "a saved value was changed through .data, unnoticed",
+    "data-replaced": "`.data =` gave a tensor other numbers, unnoticed",
+    "numpy-write": "NumPy wrote into memory that a tensor shares, unnoticed",
+    "ctx-overwritten": "what ctx kept as an attribute was written over",
+    "zero-grad-missed": "zero_grad was called on something that does not have the tensor",
     "not-in-optimizer": "the optimizer does not know the tensor",
+    "partly-cut": "a part of the way to the loss was cut",
     "as-computed": "it is the derivative; nothing stands out",
-    # without a recording
+    # without a recording, or beside it
+    "outside-recording": "the backward pass ran outside of the recorded block",
     "needs-no-grad": "the tensor does not require grad",
     "loss-needs-no-grad": "the loss does not require grad",
     "unknown": "the tensors alone do not tell",
@@ -108,6 +127,14 @@ class Line(NamedTuple):
     what: str = ""
 
 
+class Edit(NamedTuple):
+    """A change that mends the program: line `number` of a source becomes `text`, which may be several lines, or '' for none."""
+
+    source: str
+    number: int
+    text: str
+
+
 @dataclass(frozen=True)
 class Why:
     """Why a gradient is what it is.
@@ -116,7 +143,8 @@ class Why:
     question   what was asked, such as "Why is w.grad None?"
     sentences  the answer in plain words
     lines      the lines of code it is about: (source, number, text, what happened there)
-    fix        what to do
+    fix        what to do; a question if that depends on what was meant
+    edits      the same as changes of lines, where it is certain
     step       the step of the trace that shows it, for `stepper.goto`; None without a recording
     """
 
@@ -127,6 +155,7 @@ class Why:
     fix: str = ""
     step: int | None = None
     hint: str = field(default="", compare=False)
+    edits: tuple[Edit, ...] = ()
 
     def __post_init__(self) -> None:
         if self.cause not in CAUSES:
@@ -140,6 +169,7 @@ class Why:
             "sentences": list(self.sentences),
             "lines": [line._asdict() for line in self.lines],
             "fix": self.fix,
+            "edits": [edit._asdict() for edit in self.edits],
             "step": self.step,
         }
 
@@ -154,6 +184,11 @@ class Why:
             parts.append(f"    {place:<{wide}} | {line.text:<{code}}{note}".rstrip())
         if self.fix:
             parts.append(f"  To do: {self.fix}")
+        for edit in self.edits:
+            parts += [
+                f"    {edit.source}, line {edit.number}, becomes",
+                *(f"        {x}" for x in _shown(edit)),
+            ]
         if self.hint:
             parts.append(f"  {self.hint}")
         return "\n".join(parts)
@@ -175,6 +210,9 @@ class Why:
         )
         text = "".join(f'<p style="margin:0.3em 0">{_prose(s)}</p>' for s in self.sentences)
         fix = f'<p style="margin:0.3em 0"><strong>To do:</strong> {_prose(self.fix)}</p>' if self.fix else ""
+        for edit in self.edits:
+            new = escape("\n".join(_shown(edit)))
+            fix += f'<p style="margin:0.3em 0">{escape(edit.source)}, line {edit.number}, becomes</p><pre>{new}</pre>'
         hint = f'<p style="margin:0.3em 0"><em>{_prose(self.hint)}</em></p>' if self.hint else ""
         return (
             '<div style="border-left:3px solid #888;padding:0.2em 0.8em;max-width:60em">'
@@ -184,6 +222,11 @@ class Why:
 
 
 _CELL = "text-align:left;padding:2px 10px;border:1px solid #888"
+
+
+def _shown(edit: Edit) -> list[str]:
+    """The new lines of a change, without the indentation they have in common."""
+    return textwrap.dedent(edit.text).splitlines() or ["(the line goes)"]
 
 
 def _prose(text: str) -> str:

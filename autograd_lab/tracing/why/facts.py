@@ -14,8 +14,13 @@ from ..narrate import Narrator
 from ..rules import describe, is_number
 from ..trace import Record, Trace
 from .answer import Line
+from .source import Source
 
 #: Which cause an event of a kind is, if it ends a path of gradients.
+_MADE_BY = {"data": "data", "Parameter": "parameter-copy", "deepcopy": "deep-copy"}
+_INDEX = re.compile(
+    r"(?<=[\w\]])\.(\d+)(?=\.|$)"
+)  # of "net.0.weight", which the program writes as net[0].weight
 _MODES = {"no_grad": "no-grad", "inference_mode": "inference-mode", "copy": "copied"}
 
 
@@ -90,7 +95,9 @@ class Facts:
             elif kind == "flag":
                 self.flags[e["t"]].append((k, e["requires_grad"], e.get("how", "")))
             elif kind in ("accumulate", "retain", "grad"):
-                self.grads[e["t"]].append(k)
+                nothing = kind == "grad" and e["v"] is not None and e["v"] == self.grad_now(e["t"])
+                if not nothing:  # such as clipping with a limit that was not reached
+                    self.grads[e["t"]].append(k)
             for a in self.inputs(e):
                 self.uses[a].append(k)
 
@@ -114,7 +121,7 @@ class Facts:
         """What the user calls a tensor, or how it came to be."""
         name = self._called.get(t) or self.trace.tensors[t]["name"]
         if name:
-            return str(name)
+            return _INDEX.sub(r"[\1]", str(name))
         k = self.maker.get(t)
         if k is None:
             return "a tensor without a name"
@@ -154,6 +161,25 @@ class Facts:
                 now = on
         return now or any(w < k and self.events[w].get("n") is not None for w in self.writes.get(t, ()))
 
+    def born(self, t: int) -> int | None:
+        """The event at which a tensor was there for the first time that it can be known to be new: it was made, or filled."""
+        first = next((k for k in self.uses.get(t, ()) if self.events[k]["k"] == "inplace"), None)
+        made = self.maker.get(t)
+        return made if made is not None else first if first is not None and not self.used(t, first) else None
+
+    def used(self, t: int, until: int) -> list[int]:
+        """The events before `until` that computed with the tensor; a write into it alone (an initializer) is none."""
+        return [
+            k
+            for k in self.uses.get(t, ())
+            if k < until
+            and not (
+                self.events[k]["k"] == "inplace"
+                and self.events[k]["t"] == t
+                and self.events[k].get("n") is None
+            )
+        ]
+
     def retain_asked(self, t: int) -> int | None:
         """The event at which retain_grad was called."""
         return next((k for k, _, how in self.flags.get(t, ()) if how == "retain_grad"), None)
@@ -166,12 +192,27 @@ class Facts:
         found: int | None = e["new"] if e["k"] == "accumulate" else e["v"]
         return found
 
-    def memory(self, t: int) -> set[int]:
-        """The tensors that share the memory of t and its version: views, bases, what detach() gave."""
-        return self._memory[t]
+    def cancelled(self, t: int) -> bool:
+        """Whether the last pass added something to `.grad` that made it 0."""
+        e = self.events[self.grads[t][-1]]
+        return e["k"] == "accumulate" and not self.zero(e["add"])
+
+    def memory(self, t: int, uncounted: bool = False) -> set[int]:
+        """The tensors that share the memory of t and its version: views, bases, what detach() gave.
+
+        uncounted   those that share the memory alone, too: what .data gave
+        """
+        return self._all_memory[t] if uncounted else self._memory[t]
 
     @cached_property
     def _memory(self) -> list[set[int]]:
+        return self._groups(("detach", "Parameter"))
+
+    @cached_property
+    def _all_memory(self) -> list[set[int]]:
+        return self._groups(("detach", "Parameter", "data"))
+
+    def _groups(self, kinds: tuple[str, ...]) -> list[set[int]]:
         root = list(range(len(self.trace.tensors)))
 
         def find(t: int) -> int:
@@ -183,7 +224,7 @@ class Facts:
             if tensor.get("base") is not None:
                 root[find(t)] = find(tensor["base"])
         for e in self.events:
-            if e["k"] == "detach" and e.get("how", "detach") == "detach":
+            if e["k"] == "detach" and e.get("how", "detach") in kinds:
                 root[find(e["t"])] = find(e["from"])
         groups: dict[int, set[int]] = defaultdict(set)
         for t in range(len(root)):
@@ -242,13 +283,69 @@ class Facts:
         """The line that made a node."""
         return self.line(self.trace.nodes[n].get("src"), what)
 
+    @cached_property
+    def code(self) -> list[Source]:
+        """The sources as programs."""
+        return [Source(record) for record in self.trace.sources]
+
+    def place(self, k: int | None) -> tuple[Source, int] | None:
+        """The source and the number of the line of an event."""
+        if k is None:
+            return None
+        src = self.events[k].get("src")
+        if src is None and self.events[k].get("n") is not None:
+            src = self.trace.nodes[self.events[k]["n"]].get("src")
+        return None if src is None else (self.code[src[0]], src[1])
+
+    def text(self, k: int | None) -> str:
+        """The line of an event as it stands in the program."""
+        where = self.place(k)
+        return "" if where is None else where[0].lines.get(where[1], "")
+
+    def mentioned(self, name: str) -> bool:
+        """Whether a name, or the first part of a dotted one, is a word of the student's program."""
+        return any(source.mentions(name) for source in self.code)
+
+    def stepped(self, k: int) -> bool:
+        """Whether a write is that of an optimizer's step: a rule's name here, add_ and the like under PyTorch."""
+        op = self.events[k]["op"]
+        return not op.endswith(("_", "=")) or re.search(r"\.step\(", self.text(k)) is not None
+
+    def statement(self, k: int | None) -> str:
+        """The line of an event, quoted."""
+        return _quoted(self.at(k))
+
+    def quoted(self, src: list[int] | None) -> str:
+        """The line of a place, quoted."""
+        return _quoted(self.line(src))
+
+    def mentions(self, text: str, t: int) -> bool:
+        """Whether a line speaks of a tensor by its name."""
+        return re.search(rf"(?<![\w.]){re.escape(self.name(t))}\b", text) is not None
+
+    def off_at(self, k: int) -> int | None:
+        """The event that switched recording off before event k, if none has switched it on again."""
+        off = next((at for at in reversed(range(k)) if self.events[at]["k"] == "mode"), None)
+        return off if off is not None and not self.events[off]["grad"] else None
+
     def switched_off(self, k: int) -> list[Line]:
         """The line at which recording was switched off before event k."""
-        off = None
-        for at in range(k):
-            if self.events[at]["k"] == "mode":
-                off = at
-        return self.at(off, "recording is off from here on")
+        return self.at(self.off_at(k), "recording is off from here on")
+
+    def _off(self, k: int, mode: str) -> str:
+        """What kept event k from being recorded: its own `with` block, or something that should have ended before."""
+        off = self.off_at(k)
+        e = self.events[off] if off is not None else {}
+        if off is None and self.events[k].get("checkpoint"):
+            return "reentrant-checkpoint"
+        if e.get("by") == "call":
+            return "grad-left-off"
+        if e.get("by") == "with" and e.get("generator"):
+            src, here = e.get("src"), self.events[k].get("src")
+            first, last = e["generator"]
+            if src and here and (src[0] != here[0] or not first <= here[1] <= last):
+                return "grad-left-off"
+        return mode
 
     def assignment(self, t: int) -> list[Line]:
         """The line `name = ...` that made a tensor from outside, found in the text of the sources."""
@@ -382,16 +479,39 @@ class Facts:
             return ""
         kind = e["k"]
         if kind == "detach":
-            return "data" if e.get("how") == "data" else "detached"
+            return _MADE_BY.get(e.get("how", "detach"), "detached")
         if kind == "const":
-            return _MODES.get(e.get("why", ""), "no-derivative")
+            cut = _MODES.get(e.get("why", ""), "no-derivative")
+            if cut == "no-derivative" and self.trace.tensors[a].get("inference"):
+                return "inference-tensor"
+            return self._off(k, cut) if cut in ("no-grad", "inference-mode") else cut
         if not self.floating(b):
             return "no-derivative"
         if kind == "inplace":
-            return "" if e.get("n") is not None else "no-grad"
+            return "" if e.get("n") is not None else self._off(k, "no-grad")
         node = self.trace.nodes[e["n"]]
         edges = [node["edges"][i] for i, t in enumerate(node["inputs"]) if t == a and i < len(node["edges"])]
         return "no-derivative" if edges and all(edge is None for edge in edges) else ""
+
+    def cuts(self, sources: set[int], until: int) -> list[Hop]:
+        """Every step before event `until` at which what goes back to one of `sources` lost its history."""
+        found = []
+        handed_out: dict[tuple[float, ...], Hop] = {}
+        for k in range(until):
+            e = self.events[k]
+            if self.inside[k]:
+                continue
+            if e["k"] == "read" and e["t"] in sources and e.get("v") is not None and self.needs(e["t"], k):
+                cut = "numpy" if e.get("how") == "numpy" else "item"
+                handed_out[tuple(self.numbers(e["v"]))] = Hop(k, e["t"], e["t"], cut)
+            elif e["k"] == "leaf" and e["t"] not in self.maker:
+                hop = handed_out.get(tuple(self.numbers(self.trace.tensors[e["t"]]["value"])))
+                if hop is not None and not self.trace.tensors[e["t"]]["requires_grad"]:
+                    found.append(Hop(hop.k, hop.a, e["t"], hop.cut, k))
+            for a in self.inputs(e):
+                if a in sources:
+                    found += [Hop(k, a, b, cut) for b in self.outputs(e) if (cut := self._cut(k, e, a, b))]
+        return found
 
     def way(self, t: int, end: int, until: int | None = None) -> list[Hop] | None:
         """The steps from t to `end` with the fewest cuts, or None if `end` was not computed from t."""
@@ -437,6 +557,10 @@ class Facts:
     def is_constant(self, t: int) -> bool:
         """Whether a tensor is a number the user wrote."""
         return is_number(self.trace.tensors[t])
+
+
+def _quoted(line: list[Line]) -> str:
+    return f"`{line[0].text}`" if line and line[0].text else "a line that is not known"
 
 
 def _flat(data: Any) -> list[Any]:

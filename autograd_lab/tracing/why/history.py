@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from . import cures
 from .answer import Why, listed
 from .facts import Pass
-from .missing import between
+from .missing import between, cut_lines, cut_words
 from .question import Question
+from .writes import not_given, steps, writer
 
 
 def number(q: Question) -> Why:
@@ -15,8 +17,9 @@ def number(q: Question) -> Why:
         or _stale(q)
         or _accumulated(q)
         or _hooked(q)
-        or _behind_the_back(q)
         or _no_optimizer(q)
+        or _old_graph(q)
+        or _partly_cut(q)
         or _computed(q)
     )
 
@@ -41,10 +44,10 @@ def _edited(q: Question) -> Why | None:
     how = "an assignment" if e.get("how") == "assigned" else e.get("how")
     return q.answer(
         "grad-edited",
-        f"{q.name}.grad was changed by {how} and is now {facts.say(e['v'])}.{before}",
+        f"{writer(q, k)} changed {q.name}.grad after the pass: it is now {facts.say(e['v'])}.{before}",
         lines=facts.at(run.start if run else None, "this pass filled it")
         + facts.at(k, f"changed by {how} here"),
-        fix="nothing, if it was meant so (clipping, for example).",
+        fix="was that meant (clipping, for example)? Then there is nothing to do.",
         k=k,
     )
 
@@ -68,6 +71,7 @@ def _stale(q: Question) -> Why | None:
         + list(reason.lines if reason else ()),
         fix=(f"{reason.fix} " if reason and reason.fix else "")
         + "Call zero_grad() before each pass, so that nothing old is left.",
+        edits=reason.edits if reason else (),
         k=run.start,
     )
 
@@ -93,6 +97,9 @@ def _accumulated(q: Question) -> Why | None:
         return None
     parts = [facts.say(facts.events[k]["add"]) for k in added if facts.events[k]["k"] == "accumulate"]
     runs = [run for run in (_run_at(q, k) for k in added) if run is not None]
+    missed = not_given(q, runs, added) if len(runs) > 1 else None
+    if missed is not None:
+        return missed
     sentence = (
         f"{len(runs)} backward passes went by without zero_grad in between, and backward adds to .grad: {' + '.join(parts)} "
         f"= {facts.say(facts.grad_now(q.t))}."
@@ -104,7 +111,8 @@ def _accumulated(q: Question) -> Why | None:
         "accumulated",
         sentence,
         lines=[line for i, run in enumerate(runs, 1) for line in facts.at(run.start, f"pass {i} adds here")],
-        fix="call optimizer.zero_grad() (or set .grad = None) before each backward(), unless the sum is what you want.",
+        fix="was the sum wanted? If not, clear .grad before each backward(), with the optimizer's zero_grad() or .grad = None.",
+        edits=cures.cleared_first(q, runs) if runs else (),
         k=added[-1],
     )
 
@@ -122,43 +130,9 @@ def _hooked(q: Question) -> Why | None:
                 "hook-changed",
                 f"A hook on {facts.words.nodes[e['n']]} changed the gradient from {facts.say(before)} to {facts.say(after)} on its way.",
                 lines=where + facts.at(run.start if run else None, "during this pass"),
-                fix="nothing, if the hook is meant to; else remove it with handle.remove().",
+                fix="was the hook meant to do that? If not, do not register it.",
                 k=k,
             )
-    return None
-
-
-def _behind_the_back(q: Question) -> Why | None:
-    """A saved value was changed through .data between forward and backward: nobody counts that."""
-    facts = q.facts
-    run = _run_at(q, facts.grads[q.t][-1])
-    if run is None:
-        return None
-    goal = facts.node_of(q.t)
-    aliases: dict[int, list[int]] = {}
-    for e in facts.events:
-        if e["k"] == "detach" and e.get("how") == "data":
-            aliases.setdefault(e["from"], []).append(e["t"])
-    for n in sorted(facts.behind(run.event["roots"])):
-        made = facts.node_event.get(n)
-        if made is None or n not in facts.leading_to(goal):
-            continue
-        for _, t, *_version in facts.trace.nodes[n]["saved"]:
-            for shared in facts.memory(t) if t is not None else ():
-                for alias in aliases.get(shared, ()):
-                    for w in facts.writes.get(alias, ()):
-                        if made < w < run.start:
-                            name = facts.name(t)
-                            return q.answer(
-                                "data-write",
-                                f"{facts.words.nodes[n]} saved {name}. Then {name} was changed through .data, which does not count as a "
-                                "write, so the pass used the new value with the old formula: the gradient is wrong, without an error.",
-                                lines=facts.made(n, f"{name} is saved here")
-                                + facts.at(w, "changed through .data here")
-                                + facts.at(run.start, "the pass uses the changed value"),
-                                fix="do not write through .data; under no_grad, an in-place write is counted and reported.",
-                                k=w,
-                            )
     return None
 
 
@@ -169,21 +143,119 @@ def _no_optimizer(q: Question) -> Why | None:
     run = _run_at(q, k)
     if run is None or not facts.leaf(q.t):
         return None
-    steps = [
-        i
-        for i, e in enumerate(facts.events)
-        if i > k and e["k"] == "inplace" and not e["op"].endswith(("_", "="))
-    ]
-    if not steps or any(i > k for i in facts.writes.get(q.t, ())):
+    moves = [i for i in steps(q) if i > k]
+    idle = next((i for i in range(k, len(facts.events)) if facts.events[i]["k"] == "idle"), None)
+    if idle is not None and not moves:
+        return q.answer(
+            "not-in-optimizer",
+            f"The gradient is there, but {facts.statement(idle)} changed nothing: none of the parameters that the optimizer was given has "
+            f"a gradient, so {q.name} is not one of them.",
+            lines=facts.at(run.start, f"{q.name} gets its gradient here") + facts.at(idle, "changes nothing"),
+            fix=f"make the optimizer after the model is complete, so that it is given {q.name}.",
+            k=idle,
+        )
+    if not moves or any(i > k for i in facts.writes.get(q.t, ())):
         return None
-    moved = listed([facts.name(facts.events[i]["t"]) for i in steps])
+    moved = listed([facts.name(facts.events[i]["t"]) for i in moves])
     return q.answer(
         "not-in-optimizer",
-        f"The gradient is there, but the optimizer's step changed {moved} and not {q.name}: it was not given {q.name}.",
+        f"The gradient is there, but {facts.statement(moves[0])} changed {moved} and not {q.name}: it was not given {q.name}.",
         lines=facts.at(run.start, f"{q.name} gets its gradient here")
-        + facts.at(steps[0], f"the step changes only {moved}"),
+        + facts.at(moves[0], f"the step changes only {moved}"),
         fix=f"give {q.name} to the optimizer: make it an nn.Parameter of the model, or add it to the list of parameters.",
-        k=steps[0],
+        k=moves[0],
+    )
+
+
+def _old_graph(q: Question) -> Why | None:
+    """The pass went through a graph of an earlier one, which was kept, but the weights that it was computed with have changed since."""
+    facts = q.facts
+    run = _run_at(q, facts.grads[q.t][-1])
+    first = next(
+        (r for r in reversed(facts.passes) if run is not None and r.end < run.start and r.event.get("keep")),
+        None,
+    )
+    if run is None or first is None:
+        return None
+    on_the_way = facts.leading_to(facts.node_of(q.t))
+    both = facts.behind(first.event["roots"]) & facts.behind(run.event["roots"]) & on_the_way
+    old = [
+        n for n in both if facts.trace.nodes[n]["kind"] != "accumulate" and facts.trace.nodes[n]["outputs"]
+    ]
+    changed = [
+        t
+        for t, n in facts.accumulator.items()
+        if n in facts.behind(old) and any(first.start < w < run.start for w in facts.writes.get(t, ()))
+    ]
+    if not changed:
+        return None
+    last = max(old, key=lambda n: facts.node_event.get(n, -1))
+    result = facts.trace.nodes[last]["outputs"][0]
+    return q.answer(
+        "computed-once",
+        f"{facts.name(result)} was computed once, and {facts.name(changed[0])} has changed since: the pass went through the old graph "
+        "again, which retain_graph=True had kept, so this is the derivative at the old numbers.",
+        lines=facts.made(last, "computed once, here")
+        + facts.at(
+            next(w for w in facts.writes[changed[0]] if w > first.start),
+            f"{facts.name(changed[0])} changes here",
+        )
+        + facts.at(run.start, "the pass"),
+        fix="compute it again before each backward(), and leave retain_graph=True out.",
+        edits=cures.moved_into_loop(q, run),
+        k=run.start,
+    )
+
+
+def _partly_cut(q: Question) -> Why | None:
+    """Besides the ways that the gradient came by, there is another from the tensor to the loss, which is cut."""
+    facts = q.facts
+    run = _run_at(q, facts.grads[q.t][-1])
+    root = facts.root_of(run) if run else None
+    if run is None or root is None:
+        return None
+    own = {q.t, *facts.memory(q.t)}
+    from_it = own | set(facts.hops(q.t, run.start))
+    to_it = {root, *facts.ancestors(root)}
+    for a in sorted(to_it):
+        of = facts.trace.tensors[a].get("grad_of")
+        if of is None or facts.needs(a) or of in own:
+            continue
+        inner = next(
+            (
+                r
+                for r in facts.passes
+                if not r.fills and of in (r.event.get("inputs") or ()) and r.end < run.start
+            ),
+            None,
+        )
+        if inner is not None and q.reaches(inner):
+            return q.answer(
+                "partly-cut",
+                f"{facts.name(root)} was computed from {facts.name(a)}, a gradient that depends on {q.name} but was computed without "
+                f"create_graph=True: it counts as a constant, and that part of the derivative is missing from {q.name}.grad.",
+                lines=facts.at(inner.start, "computed without a graph here")
+                + facts.at(run.start, "the pass"),
+                fix=f"was {facts.name(a)} meant to be a constant? If not, compute it with create_graph=True.",
+                edits=cures.retained(q, inner, "create_graph=True"),
+                k=inner.start,
+            )
+    cuts = [
+        hop
+        for hop in facts.cuts(from_it, run.start)
+        if hop.b in to_it and hop.b not in own and hop.cut in ("detached", "data", "copied", "item", "numpy")
+    ]
+    if not cuts:
+        return None
+    hop = cuts[-1]
+    return q.answer(
+        "partly-cut",
+        f"{q.name}.grad is the derivative by the ways that are recorded, but another way from {q.name} to {facts.name(root)} is cut: "
+        f"{cut_words(q, hop)}. There {facts.name(root)} counts as not depending on {q.name}.",
+        lines=cut_lines(q, hop) + facts.at(run.start, "the pass"),
+        fix="was that meant, as a constant? If not, mend that line.",
+        edits=cures.mended(q, [hop]),
+        k=hop.k,
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ..rules import describe
 from .answer import Why, sentence
 from .facts import Facts
 
@@ -37,6 +38,37 @@ def absent(recording: Any, x: Any, name: str) -> Why | None:
         f"if {called} was used outside of that recording, run it again inside `with lab.record():` and ask once more; if not, use it, "
         "and check that the layer it belongs to is called.",
         runs[-1].start + 1,
+    )
+
+
+def outside(recording: Any, x: Any, name: str) -> Why | None:
+    """The answer about a tensor that the last recording met and whose `.grad` is not what it left; None for another one."""
+    grad = _grad(x) if recording.knows(x) else None
+    if recording.running or grad is None:
+        return None
+    facts = Facts(recording)
+    t = recording.number_of(x)
+    if name:
+        facts.rename(t, name)
+    called = facts.name(t)
+    before, left = facts.trace.tensors[t].get("grad"), facts.grad_now(t)
+    now = describe(recording.grad_of(x))
+    where = facts.at(facts.uses[t][-1], f"{called} is used last here") if facts.uses.get(t) else []
+    if not facts.grads.get(t) and before is not None and facts.trace.values[before] == recording.grad_of(x):
+        said = f"{called}.grad was already {now} when the recorded block met {called}: the pass that filled it ran before the recorded block."
+    elif left is None and before is None:
+        said = f"{called}.grad is {now}, and nothing in the recording filled it: the pass ran after the recorded block, or it was set there."
+    else:
+        said = (
+            f"{called}.grad is {now}, but the recording left it at {facts.say(left if left is not None else before)}: what changed it "
+            "ran after the recorded block."
+        )
+    return Why(
+        "outside-recording",
+        f"Why is {called}.grad {now}?",
+        (sentence(said),),
+        tuple(where),
+        "put backward() into the block, too: its steps and its lines are known then.",
     )
 
 

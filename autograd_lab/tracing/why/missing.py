@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from . import cures
 from .answer import Line, Why, listed
 from .facts import Hop, Pass
 from .question import Question
-
-_OPTIMIZED = "update it in place instead: `with torch.no_grad(): w -= lr * w.grad`, or use an optimizer."
+from .writes import no_return
 
 
 def missing(q: Question) -> Why:
@@ -18,13 +18,26 @@ def missing(q: Question) -> Why:
             "integer-tensor",
             f"{name} holds {kind} numbers. A derivative asks what a small change does, and integers have no small changes.",
             lines=facts.at(facts.maker.get(t), f"{name} is made here") or facts.assignment(t),
-            fix=f"make it floating point: torch.tensor([1., 2.]) or {name}.float().",
+            fix=f"make it floating point, with torch.tensor([1., 2.]) or {name}.float(), and have it require grad.",
+            edits=cures.assigned_anew(q, t, ".float().requires_grad_()"),
             k=facts.maker.get(t),
         )
     changes = facts.grads.get(t, [])
     runs = q.passes()
     last_change = facts.events[changes[-1]] if changes else None
-    if last_change and last_change["k"] == "grad" and not any(run.end > changes[-1] for run in runs):
+    filled = any(facts.events[k]["k"] != "grad" for k in changes)
+    later = (
+        q.stopped is not None and q.stopped > changes[-1] and not cures.reads_none(q, q.stopped)
+        if changes
+        else False
+    )
+    if (
+        last_change
+        and last_change["k"] == "grad"
+        and filled
+        and not later
+        and not any(run.end > changes[-1] for run in runs)
+    ):
         return _cleared(q, changes)
     if not facts.needs(t):
         return needs_none(q)
@@ -49,10 +62,12 @@ def _cleared(q: Question, changes: list[int]) -> Why:
     )
     return q.answer(
         "cleared",
-        f"{q.name}.grad was set to None by {by} after the backward pass.{value}",
+        f"{q.name}.grad was set to None by {by} after the backward pass, in {facts.statement(k)}.{value}",
         lines=lines + facts.at(k, f"{by} clears it"),
         fix="look at .grad between backward() and the line that clears it"
-        + ("; an optimizer's step() belongs there as well." if how == "zero_grad" else "."),
+        + ("; an optimizer's step() belongs there as well." if how == "zero_grad" else ".")
+        + " Clear before backward() instead.",
+        edits=cures.cleared_before(q, k, _start_of(q, filled)) if filled is not None else (),
         k=k,
     )
 
@@ -78,24 +93,27 @@ def needs_none(q: Question) -> Why:
             cause,
             f"{name} does not require grad since {call} was called on it.",
             lines=facts.at(k, f"{call} here"),
-            fix=f"do not call it, or switch it on again with {name}.requires_grad_().",
+            fix="leave that out."
+            if how == "detach_"
+            else f"was {name} meant to stay as it is? If not, leave that line out.",
+            edits=cures.left_out(q, k),
             k=k,
         )
-    found = _overwritten(q)
+    found = _overwritten(q, t)
     if found is not None:
         return found
-    gradient = facts.trace.tensors[t].get("grad_of")
-    if gradient is not None:
-        return _without_graph(q, t, t)
+    if facts.trace.tensors[t].get("grad_of") is not None:
+        return without_graph(q, t, t)
     hop = facts.cut_before(t)
     if hop is not None:
-        return q.answer(
-            hop.cut,
-            f"{name} does not require grad: it was computed from {facts.name(hop.a)}, but {cut_words(q, hop)}.",
-            lines=cut_lines(q, hop),
-            fix=_MEND[hop.cut],
-            k=hop.k,
+        return cut_answer(
+            q, f"{name} does not require grad: it was computed from {facts.name(hop.a)}, but", [hop]
         )
+    gradient = next(
+        (a for a in facts.ancestors(t) if facts.trace.tensors[a].get("grad_of") is not None), None
+    )
+    if gradient is not None:
+        return without_graph(q, gradient, t)
     if t in facts.maker:
         k = facts.maker[t]
         sources = [facts.name(a) for a in facts.inputs(facts.events[k]) if not facts.is_constant(a)]
@@ -103,7 +121,7 @@ def needs_none(q: Question) -> Why:
             "requires-grad-never-set",
             f"{name} was computed from {listed(sources) or 'constants'}, and nothing in that requires grad.",
             lines=facts.at(k, f"{name} is made here"),
-            fix="set requires_grad=True on the leaf that the gradient is wanted of, before it is used.",
+            fix="of which tensor is the gradient wanted? Set requires_grad=True on it before it is used.",
             k=k,
         )
     lines = facts.assignment(t)
@@ -112,61 +130,123 @@ def needs_none(q: Question) -> Why:
         "requires-grad-never-set",
         f"{name} does not require grad, so operations on it are not recorded and no gradient comes back to it.",
         lines=lines + (facts.at(used[0], "used here as plain data") if used else []),
-        fix=f"make it with requires_grad=True, or call {name}.requires_grad_() before it is used.",
+        fix=(
+            f"make it with requires_grad=True, or call {name}.requires_grad_() before it is used."
+            if facts.named(t)
+            else "make it with requires_grad=True, before it is used."
+        )
+        + (" In a module, make it an nn.Parameter." if "." in name else ""),
+        edits=cures.assigned_anew(q, t, ".requires_grad_()"),
         k=used[0] if used else None,
     )
 
 
-def _without_graph(q: Question, g: int, asked: int) -> Why:
+def without_graph(q: Question, g: int, asked: int, k: int | None = None) -> Why:
+    """The tensor asked about is, or was computed from, the gradient g, which has no history; `k`: where backward refused it."""
     facts = q.facts
     of = facts.trace.tensors[g]["grad_of"]
-    run = next((r for r in reversed(facts.passes) if not r.failed), None)
+    before = len(facts.events) if k is None else k
+    run = next((r for r in reversed(facts.passes) if r.start < before and not r.failed), None)
     what = facts.name(g)
     return q.answer(
         "gradient-without-graph",
-        f"{what} is a gradient with respect to {facts.name(of)}, computed without create_graph=True: a plain number without "
-        "history. It cannot be differentiated again.",
-        lines=facts.at(run.start, "this pass was not recorded") if run else [],
-        fix="for second derivatives compute the first with torch.autograd.grad(y, x, create_graph=True).",
-        k=run.start if run else None,
+        (f"{what} is" if g == asked else f"{facts.name(asked)} was computed from {what}, which is")
+        + f" the gradient with respect to {facts.name(of)}, computed without create_graph=True: plain numbers without history. "
+        "It cannot be differentiated again.",
+        lines=(facts.at(run.start, "this pass was not recorded") if run else [])
+        + (facts.at(k, "backward is called here") if k is not None else []),
+        fix="compute the first gradient with create_graph=True, best by torch.autograd.grad.",
+        edits=cures.retained(q, run, "create_graph=True") if run else (),
+        k=before - 1 if k is None else k,
     )
 
 
-def _overwritten(q: Question) -> Why | None:
+def _overwritten(q: Question, t: int) -> Why | None:
     """The name was given to another tensor: `w = w - lr * w.grad`, `w = w.double()`."""
-    facts, t = q.facts, q.t
+    facts = q.facts
     own = facts.trace.tensors[t]["name"]
     k = facts.maker.get(t)
-    if k is None:
+    if k is None or not own:
         return None
-    e = facts.events[k]
     older = [
         a
         for a in facts.ancestors(t)
-        if own and facts.trace.tensors[a]["name"] == own and facts.leaf(a) and facts.needs(a, k)
+        if facts.trace.tensors[a]["name"] == own and facts.leaf(a) and facts.needs(a, k)
     ]
-    if older:
-        former = older[-1]
-        lines = facts.assignment(former) + facts.at(k, f"{own} is another tensor from here on")
-        if facts.needs(t):
-            return q.answer(
-                "overwritten",
-                f"The name {own} was first a leaf that collects its gradient in .grad. This line computes a new tensor from it and "
-                f"gives that the name {own}: a computed tensor, not a leaf, so its .grad is not filled.",
-                lines=lines,
-                fix=f"give the new tensor a name of its own; if this is an update, {_OPTIMIZED}",
-                k=k,
-            )
+    where = facts.place(k)
+    if (
+        not older
+        and f"{own}.grad" in facts.text(k)
+        and where is not None
+        and own in where[0].targets(where[1])
+    ):
+        # `p = p - lr * p.grad`, and the recorder knows p by another name
+        older = [a for a in facts.ancestors(t) if facts.leaf(a) and facts.needs(a, k)]
+    return None if not older else _renamed(q, older[0 if len(older) == 1 else -1], t, k)
+
+
+def _renamed(q: Question, former: int, t: int, k: int) -> Why:
+    """The name of the leaf `former` stands for t since event k."""
+    facts = q.facts
+    own = facts.name(t)
+    lines = facts.assignment(former) + facts.at(k, f"{own} is another tensor from here on")
+    in_place = cures.in_place(q, own, k)
+    written = f"write the new numbers into the old tensor, in place and under no_grad{f': `{in_place[-1].text.strip()}`' if in_place else ''}."
+    if facts.needs(t):
+        update = f"{own}.grad" in facts.text(k)
+        again = (
+            sum(facts.trace.tensors[t]["node"] in facts.behind(run.event["roots"]) for run in facts.passes)
+            > 1
+        )
         return q.answer(
-            "overwritten-no-grad",
-            f"The name {own} was first a leaf that requires grad. This line makes a new tensor"
-            + (" under no_grad" if e.get("why") == "no_grad" else "")
-            + f" and gives it the name {own}: a tensor that does not require grad.",
-            lines=lines + facts.switched_off(k),
-            fix=_OPTIMIZED,
+            "overwritten",
+            f"The name {own} was first a leaf that collects its gradient in .grad. This line computes a new tensor from it and "
+            f"gives that the name {own}: a computed tensor, not a leaf, so its .grad is not filled.",
+            lines=lines,
+            fix=written
+            if update
+            else f"make {own} a leaf again on this line, or give the new tensor a name of its own."
+            if again
+            else f"give the new tensor a name of its own; to see the gradient of the new one, call {own}.retain_grad() on it.",
+            edits=in_place
+            if update
+            else cures.leaf_again(q, own, k)
+            if again
+            else cures.keep_gradient(q, own, k),
             k=k,
         )
-    return None
+    hop = facts.cut_before(t)
+    by = {"no-grad": " under no_grad", "detached": " with detach()", "data": " from .data"}.get(
+        hop.cut if hop else "", ""
+    )
+    return q.answer(
+        "overwritten-no-grad",
+        f"The name {own} was first a leaf that requires grad. This line makes a new tensor{by} and gives it the name {own}: "
+        "a tensor that does not require grad.",
+        lines=lines + (facts.switched_off(k) if by == " under no_grad" else []),
+        fix=written,
+        edits=in_place,
+        k=k,
+    )
+
+
+def _takes_the_name(q: Question, hop: Hop, until: int) -> int | None:
+    """The tensor that has the name of the leaf hop.a since this cut, if that is what the cut is about."""
+    facts = q.facts
+    own = facts.trace.tensors[hop.a]["name"]
+    if not own.isidentifier() or not facts.leaf(hop.a):
+        return None
+    return next(
+        (
+            t
+            for t, record in enumerate(facts.trace.tensors)
+            if t != hop.a
+            and record["name"] == own
+            and hop.k <= facts.maker.get(t, -1) < until
+            and (t == hop.b or hop.b in facts.ancestors(t))
+        ),
+        None,
+    )
 
 
 # -- a computed tensor --------------------------------------------------------------------------------
@@ -185,34 +265,48 @@ def _computed(q: Question, runs: list[Pass]) -> Why | None:
                 lines=facts.at(early[-1].start, "the pass went by here")
                 + facts.at(asked, "retain_grad only here"),
                 fix=f"call {name}.retain_grad() before backward().",
+                edits=cures.moved_up(q, asked, facts.maker.get(t), behind=True),
                 k=asked,
             )
         return None
-    found = _overwritten(q)
+    found = no_longer_a_leaf(q)
     if found is not None:
         return found
     k = facts.maker.get(t)
-    e = facts.events[k] if k is not None else {}
-    inputs = facts.inputs(e) if k is not None else []
-    nameless = [a for a in inputs if facts.leaf(a) and facts.needs(a) and not facts.trace.tensors[a]["name"]]
-    if nameless and facts.trace.tensors[t]["name"]:
-        return q.answer(
-            "leaf-without-name",
-            f"{name} is computed from a leaf that requires grad, in the same line: the leaf has no name, and {name} is not a leaf. "
-            "The gradient is collected in the leaf.",
-            lines=facts.at(k, f"{name} is the result, not the leaf"),
-            fix=f"make the numbers first and set the flag last: {name} = (...).requires_grad_().",
-            k=k,
-        )
     made = facts.at(k, f"{name} is computed here") if k is not None else []
     saw = "The gradient passed through it, but was not kept. " if any(not r.failed for r in reached) else ""
     return q.answer(
         "not-leaf",
         f"{name} is not a leaf: it was computed. {saw}Only leaves keep their gradient in .grad, to save memory.",
         lines=made,
-        fix=f"call {name}.retain_grad() before backward(), or ask torch.autograd.grad(loss, {name}).",
+        fix=(f"call {name}.retain_grad()" if facts.named(t) else "call retain_grad() on it")
+        + " before backward().",
+        edits=cures.keep_gradient(q, name, k) if facts.named(t) else (),
         k=k,
     )
+
+
+def no_longer_a_leaf(q: Question) -> Why | None:
+    """A computed tensor that the learner takes for a leaf: it has the name of one, or was computed from one on the line that made it."""
+    facts, t, name = q.facts, q.t, q.name
+    found = _overwritten(q, t)
+    if found is not None:
+        return found
+    k = facts.maker.get(t)
+    e = facts.events[k] if k is not None else {}
+    inputs = facts.inputs(e) if k is not None else []
+    nameless = [a for a in inputs if facts.leaf(a) and facts.needs(a) and not facts.trace.tensors[a]["name"]]
+    if nameless and facts.named(t) and "requires_grad" in facts.text(k):
+        return q.answer(
+            "leaf-without-name",
+            f"{name} is computed from a leaf that requires grad, in the same line: the leaf has no name, and {name} is not a leaf. "
+            "The gradient is collected in the leaf.",
+            lines=facts.at(k, f"{name} is the result, not the leaf"),
+            fix=f"make the numbers first and set the flag last: {name} = (...).requires_grad_().",
+            edits=cures.flag_last(q, k),
+            k=k,
+        )
+    return None
 
 
 # -- a leaf, or a computed tensor that asked ----------------------------------------------------------
@@ -234,6 +328,7 @@ def _leaf(q: Question, runs: list[Pass]) -> Why:
             "torch.autograd.grad returns the gradients as its result and leaves every .grad as it is.",
             lines=facts.at(run.start, "grad is called here"),
             fix=f"use what it returns, or call backward() to fill {name}.grad.",
+            edits=cures.backward_instead(q, run.start),
             k=run.start,
         )
     late = _too_late(q)
@@ -247,6 +342,8 @@ def _leaf(q: Question, runs: list[Pass]) -> Why:
         way = facts.way(t, q.loss)
         if way is None or any(hop.cut for hop in way):
             return between(q, q.loss, len(facts.events), None)
+    if q.stopped is not None:
+        return _stopped(q, q.stopped)
     used = facts.uses.get(t, [])
     return q.answer(
         "backward-never-called",
@@ -256,7 +353,45 @@ def _leaf(q: Question, runs: list[Pass]) -> Why:
         lines=facts.at(used[-1], "used last here") if used else [],
         fix="call backward() on the loss"
         + (f": {facts.name(q.loss)}.backward()." if q.loss is not None else "."),
+        edits=cures.backward_called(q),
         k=used[-1] if used else None,
+    )
+
+
+def _an(name: str) -> str:
+    return f"{'an' if name[:1] in 'AEIO' else 'a'} {name}"
+
+
+def _stopped(q: Question, k: int) -> Why:
+    """The program stopped with an error before any pass, and nothing else is wrong with the tensor."""
+    facts, e = q.facts, q.facts.events[k]
+    text = e["message"]
+    lines = facts.at(k, "stopped here")
+    if "an't call numpy() on Tensor that requires grad" in text:
+        return q.answer(
+            "numpy-refused",
+            "The program stopped before backward() was called: numpy() refuses a tensor that requires grad, because NumPy would compute "
+            "with it unrecorded.",
+            lines=lines,
+            fix="for a plot or a print, take the numbers without their history: .detach().numpy().",
+            edits=cures.detached_for_numpy(q, k),
+            k=k,
+        )
+    if cures.reads_none(q, k):
+        return q.answer(
+            "backward-never-called",
+            f"{q.name} is a leaf that requires grad, and nobody called backward() in this recording before this line used its .grad.",
+            lines=facts.at(k, ".grad is still None here"),
+            fix="call backward() on the loss before its gradients are used.",
+            edits=cures.backward_called(q, k),
+            k=k,
+        )
+    return q.answer(
+        "failed",
+        f"The program stopped with {_an(e['type'])} before backward() was called, so there is no gradient yet: {text}",
+        lines=lines,
+        fix="mend that line first; the error is not about gradients.",
+        k=k,
     )
 
 
@@ -270,6 +405,7 @@ def _left_out(q: Question, run: Pass) -> Why | None:
         f"backward was called with inputs=[{names}]: only that gets a gradient, and {q.name} is not among it.",
         lines=q.facts.at(run.start, "inputs= stands here"),
         fix=f"add {q.name} to inputs, or leave inputs out.",
+        edits=cures.added_to_inputs(q, run.start),
         k=run.start,
     )
 
@@ -285,6 +421,9 @@ def _lost(q: Question, run: Pass) -> Why | None:
         for i, v in enumerate(e["out"]):
             edge = node["edges"][i] if i < len(node["edges"]) else None
             if v is None and edge is not None and edge[0] in facts.leading_to(goal):
+                forgotten = no_return(q, e["n"], k)
+                if forgotten is not None:
+                    return forgotten
                 number = (
                     listed([facts.name(node["inputs"][i])]) if i < len(node["inputs"]) else f"operand {i}"
                 )
@@ -311,7 +450,8 @@ def _too_late(q: Question) -> Why | None:
         "effect on what ran before.",
         lines=facts.at(before[0], f"{name} is used here, unrecorded")
         + facts.at(switched, "the flag is set only here"),
-        fix="set requires_grad before the computation, and compute again.",
+        fix="set requires_grad before the computation.",
+        edits=cures.moved_up(q, switched, before[0]),
         k=before[0],
     )
 
@@ -327,6 +467,11 @@ _CUT = {
     "copied": "torch.tensor(...) copied the numbers of {a} into new data, without their history",
     "item": "the number in {a} was taken out of the graph and came back as a plain number",
     "numpy": "the numbers of {a} went through NumPy, which records nothing",
+    "grad-left-off": "{off} had switched recording off, and nothing had switched it on again when {b} was computed",
+    "reentrant-checkpoint": "{off} ran its function without recording, because none of the inputs of the checkpoint requires grad",
+    "inference-tensor": "{a} was made in inference mode, so {op} of it was not recorded",
+    "parameter-copy": "{line} made a new leaf of the numbers of {a}, without their history",
+    "deep-copy": "{line} made a copy of {a} that is a leaf of its own",
     "no-derivative": "{op} has no derivative: it gives {kind}, and a small change of {a} does not change them smoothly",
 }
 
@@ -337,7 +482,14 @@ def cut_words(q: Question, hop: Hop) -> str:
     op = (facts.trace.nodes[e["n"]]["op"] if e.get("n") is not None else e.get("op", "")).strip("_")
     dtype = facts.trace.tensors[hop.b]["dtype"]
     kind = "a choice" if facts.floating(hop.b) else f"{dtype} numbers" if dtype != "bool" else "yes or no"
-    return _CUT[hop.cut].format(a=facts.name(hop.a), b=facts.name(hop.b), op=op, kind=kind)
+    off = (
+        facts.quoted(e.get("checkpoint"))
+        if hop.cut == "reentrant-checkpoint"
+        else facts.statement(facts.off_at(hop.k))
+    )
+    return _CUT[hop.cut].format(
+        a=facts.name(hop.a), b=facts.name(hop.b), op=op, kind=kind, off=off, line=facts.statement(hop.k)
+    )
 
 
 _MEND = {
@@ -349,7 +501,14 @@ _MEND = {
     "copied": "build it with torch.stack([...]) or torch.cat([...]), which are recorded.",
     "item": "compute with the tensor itself; call .item() only to print or log.",
     "numpy": "use the same function of torch instead of NumPy's.",
-    "no-derivative": "replace it by something smooth: softmax for argmax, sigmoid for a comparison, or a loss that takes the scores.",
+    "no-derivative": "was a gradient meant to pass here? Then use something smooth: softmax for argmax, sigmoid for a comparison, or a "
+    "loss that takes the scores.",
+    "grad-left-off": "write `with torch.no_grad():` around the lines that need no graph; it ends by itself, after an error, too. A generator "
+    "has to `yield` outside of that block.",
+    "reentrant-checkpoint": "use checkpoint(..., use_reentrant=False).",
+    "inference-tensor": "make it outside of torch.inference_mode(), or use torch.no_grad() there.",
+    "parameter-copy": "compute with the tensor itself instead of making an nn.Parameter of it.",
+    "deep-copy": "compute with the original, or look at the .grad of the copy.",
 }
 _HERE = {
     "detached": "detached here",
@@ -360,14 +519,44 @@ _HERE = {
     "copied": "copied here",
     "item": "becomes a Python number here",
     "numpy": "becomes a NumPy array here",
+    "grad-left-off": "computed without recording here",
+    "reentrant-checkpoint": "computed without recording here",
+    "inference-tensor": "not recorded here",
+    "parameter-copy": "becomes a new leaf here",
+    "deep-copy": "copied here",
     "no-derivative": "no derivative here",
 }
+
+
+def cut_answer(
+    q: Question, begin: str, cuts: list[Hop], here: list[Line] | None = None, until: int | None = None
+) -> Why:
+    """The answer that names the first of some cuts; `begin` says what it leads to."""
+    hop = cuts[0]
+    until = len(q.facts.events) if until is None else until
+    t = _takes_the_name(q, hop, until)
+    if t is not None:
+        return _renamed(q, hop.a, t, q.facts.maker[t])
+    return q.answer(
+        hop.cut,
+        f"{begin} {cut_words(q, hop)}.",
+        f"The way is cut {len(cuts)} times; each has to be mended." if len(cuts) > 1 else "",
+        lines=[line for hop in cuts for line in cut_lines(q, hop)] + (here or []),
+        fix=_MEND[hop.cut],
+        edits=cures.mended(q, cuts),
+        k=hop.k,
+    )
 
 
 def cut_lines(q: Question, hop: Hop) -> list[Line]:
     """The line of a cut, and the one that switched recording off or where the number came back."""
     lines = q.facts.at(hop.k, _HERE[hop.cut])
-    if hop.cut in ("no-grad", "inference-mode"):
+    if hop.cut == "reentrant-checkpoint":
+        lines = (
+            q.facts.line(q.facts.events[hop.k]["checkpoint"], "no input of the checkpoint requires grad")
+            + lines
+        )
+    if hop.cut in ("no-grad", "inference-mode", "grad-left-off"):
         lines = q.facts.switched_off(hop.k) + lines
     if hop.also is not None:
         lines += q.facts.at(hop.also, "comes back here as plain data")
@@ -382,17 +571,8 @@ def between(q: Question, end: int, until: int, run: Pass | None) -> Why:
     hops = facts.way(t, end, until)
     cuts = [hop for hop in hops or () if hop.cut]
     if cuts:
-        hop = cuts[0]
-        extra = ""
-        if len(cuts) > 1:
-            extra = f"The way is cut {len(cuts)} times; each has to be mended."
-        return q.answer(
-            hop.cut,
-            f"{target} was computed from {name}, but no gradient can come back: {cut_words(q, hop)}.",
-            extra,
-            lines=[line for hop in cuts for line in cut_lines(q, hop)] + here,
-            fix=_MEND[hop.cut],
-            k=hop.k,
+        return cut_answer(
+            q, f"{target} was computed from {name}, but no gradient can come back:", cuts, here, until
         )
     late = _too_late(q)
     if late is not None:
@@ -415,17 +595,35 @@ def between(q: Question, end: int, until: int, run: Pass | None) -> Why:
             "computes with them is not recorded.",
             lines=[line for k in reads for line in facts.at(k, _HERE[cause])] + here,
             fix=_MEND[cause],
+            edits=cures.kept_as_tensor(q, reads) if cause == "item" else (),
             k=reads[-1],
         )
-    used = [k for k in facts.uses.get(t, ()) if k < until]
-    if facts.maker.get(t, -1) > until:
-        k = facts.maker[t]
+    used = facts.used(t, until)
+    k = facts.born(t)
+    if run is not None and k is not None and k > until:
         return q.answer(
             "new-leaf",
             f"{name} was made after the pass. The gradient went to the tensor that had been there before.",
             lines=here + facts.at(k, f"{name} is another tensor from here on"),
-            fix=f"ask before {name} is replaced; if this is an update, {_OPTIMIZED}",
+            fix=f"was {name} meant to be made anew? If it was to be updated, write into it in place.",
             k=k,
+        )
+    former = [
+        a
+        for a in range(t)
+        if facts.trace.tensors[a]["name"] == facts.trace.tensors[t]["name"] != "" and facts.leaf(a)
+    ]
+    if (
+        run is not None
+        and not used
+        and any(facts.node_of(a) in facts.behind(run.event["roots"]) for a in former)
+    ):
+        return q.answer(
+            "new-leaf",
+            f"{name} was made after the pass. The gradient went to the tensor that had been called so before.",
+            lines=here,
+            fix=f"was {name} meant to be made anew? If it was to be updated, write into it in place.",
+            k=run.start,
         )
     if not used:
         return q.answer(
@@ -433,7 +631,7 @@ def between(q: Question, end: int, until: int, run: Pass | None) -> Why:
             f"{name} was not used in any operation before the pass, so {target} does not depend on it. The gradient of an unused "
             "tensor is None, not zero.",
             lines=facts.assignment(t) + here,
-            fix=f"use {name} where {target} is computed, if it should have a gradient.",
+            fix=f"was {name} meant to be used? Then use it where {target} is computed.",
             k=run.start if run else None,
         )
     return q.answer(
@@ -442,6 +640,6 @@ def between(q: Question, end: int, until: int, run: Pass | None) -> Why:
         lines=facts.at(used[-1], f"{name} is used last here")
         + facts.at(facts.maker.get(end), f"{target} is made here")
         + here,
-        fix=f"check that {target} is built from the result that depends on {name}.",
+        fix=f"was {target} meant to depend on {name}? Then build it from the result that does.",
         k=used[-1],
     )

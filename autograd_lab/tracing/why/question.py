@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .answer import Line, Why, sentence
+from .answer import Edit, Line, Why, sentence
 from .facts import Facts, Pass
 
 
@@ -42,6 +42,7 @@ class Question:
         lines: list[Line] | None = None,
         fix: str = "",
         k: int | None = None,
+        edits: tuple[Edit, ...] = (),
     ) -> Why:
         """An answer; event k shows it."""
         found: list[Line] = []
@@ -54,7 +55,16 @@ class Question:
         order = {source: i for i, source in reversed(list(enumerate(line.source for line in found)))}
         found.sort(key=lambda line: (order[line.source], line.number))
         text = tuple(sentence(s) for s in sentences if s)
-        return Why(cause, self.words, text, tuple(found), fix, None if k is None else k + 1)
+        return Why(cause, self.words, text, tuple(found), fix, None if k is None else k + 1, edits=edits)
+
+    @property
+    def stopped(self) -> int | None:
+        """The error event that the program stopped with; None if it did not, or went on and finished another pass."""
+        facts = self.facts
+        k = next((k for k in reversed(range(len(facts.events))) if facts.events[k]["k"] == "error"), None)
+        if k is None or any(run.start > k and not run.failed for run in facts.passes):
+            return None
+        return k
 
     def passes(self) -> list[Pass]:
         """The passes that are meant: those from the loss, if one was named."""

@@ -368,7 +368,7 @@ class _Wild:
             "nan-written",
             f"{facts.name(t)} was finite until {e['op']} wrote {self._say(e['v'])} into it.",
             lines=facts.at(w, f"{self._kind(e['v'])} is written here"),
-            fix="do not write it, or write it into a copy: x = x.clone().",
+            fix="do not write it, or write it into a copy made with clone().",
             k=w,
         )
 

@@ -66,7 +66,7 @@ def zero(q: Question) -> Why:
             lines = facts.at(start, "this pass filled it")
         return q.answer(
             "cleared",
-            f"{q.name}.grad was set to zero by {how} after the backward pass.",
+            f"{q.name}.grad was set to zero by {how} after the backward pass, in {facts.statement(k)}.",
             lines=lines + facts.at(k, "set to zero here"),
             fix="look at .grad between backward() and the line that clears it.",
             k=k,
@@ -269,7 +269,7 @@ class _Zeros:
                 or facts.assignment(self.q.t)
             )
             + facts.at(self.run.start, "during this pass"),
-            fix="look into the hook: what it returns takes the place of the gradient.",
+            fix="was the hook meant to do that? What it returns takes the place of the gradient.",
             k=birth.k,
         )
 

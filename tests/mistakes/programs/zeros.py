@@ -171,6 +171,15 @@ for t in range(25):
     h = torch.tanh(w_rec * h)
 loss = h ** 1
 loss.backward()
+# %% cure
+# grad: w_in.grad == 1.0
+w_in = torch.tensor(0.5, requires_grad=True)
+w_rec = torch.tensor(0.1)
+h = w_in * 1.0
+for t in range(25):
+    h = h + 0.0 * torch.tanh(w_rec * h)
+loss = h ** 1
+loss.backward()
 
 # %% deep-sigmoid-net | vanishing | lab.why(layers[0].weight) | template: vanish
 # says: x sigmoid
@@ -411,6 +420,13 @@ buffer = w * 3
 buffer.fill_(1.0)
 loss = (buffer ** 2).sum()
 loss.backward()
+# %% cure
+# grad: w.grad == [6.0 * 3 * 1, 6.0 * 3 * 2]
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+buffer = w * 3
+other = torch.full_like(buffer, 1.0)
+loss = (buffer ** 2).sum()
+loss.backward()
 
 # %% at-the-minimum | flat-here | lab.why(w) | template: stationary
 # says: the derivative of
@@ -435,6 +451,11 @@ height.backward()
 # says: has a kink at
 error = torch.tensor([0.0, 0.0], requires_grad=True)
 loss = error.abs().sum()
+loss.backward()
+# %% cure
+# grad: error.grad == (error / (error ** 2 + 1.0).sqrt()).tolist()
+error = torch.tensor([0.5, -0.5], requires_grad=True)
+loss = (error ** 2 + 1.0).sqrt().sum()
 loss.backward()
 
 # %% gradient-of-ones-forgotten | zero-seed | lab.why(x) | template: seed
@@ -469,6 +490,23 @@ class Threshold(torch.autograd.Function):
 
 x = torch.tensor([1.0, -1.0], requires_grad=True)
 Threshold.apply(x).sum().backward()
+# %% cure
+# grad: x.grad == (torch.sigmoid(x) * (1 - torch.sigmoid(x))).tolist()
+class SoftThreshold(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return (x > 0).float()
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        s = torch.sigmoid(x)
+        return g * s * (1 - s)
+
+
+x = torch.tensor([1.0, -1.0], requires_grad=True)
+SoftThreshold.apply(x).sum().backward()
 
 # %% second-derivative-of-a-line | constant-derivative | lab.why(x) | template: second
 # says: first derivative

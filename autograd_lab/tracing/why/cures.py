@@ -1,0 +1,776 @@
+"""What to do, as changes of the student's own lines: only where the change is certain; () where it is not.
+
+Each function takes the question and the events that an answer is about. A change keeps every number of the forward pass.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+
+from .answer import Edit
+from .facts import Hop, Pass
+from .question import Question
+from .source import Patch, Source
+
+Edits = tuple[Edit, ...]
+
+
+def _expression(text: str) -> ast.expr:
+    return ast.parse(text, mode="eval").body
+
+
+def _is_name(node: ast.AST, name: str) -> bool:
+    """Whether an expression reads the variable `name`, which may be dotted."""
+    return (
+        isinstance(node, (ast.Name, ast.Attribute))
+        and isinstance(node.ctx, ast.Load)
+        and ast.unparse(node) == name
+    )
+
+
+def _called(node: ast.AST, method: str) -> ast.expr | None:
+    """x, if an expression is `x.method(...)`."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method:
+        return node.func.value
+    return None
+
+
+def _without(method: str) -> Callable[[ast.AST], ast.AST | None]:
+    """Drops the calls of a method: `x.detach()` becomes `x`."""
+    return lambda node: _called(node, method)
+
+
+def _rewritten(q: Question, k: int | None, change: Callable[[ast.AST], ast.AST | None]) -> Edits:
+    """The line of an event, with what `change` makes of its expressions."""
+    where = q.facts.place(k)
+    if where is None:
+        return ()
+    source, n = where
+    patch = Patch(source).rewrite(n, change)
+    return () if patch is None else patch.edits
+
+
+def _assignment(q: Question, name: str, near: int | None) -> tuple[Source, ast.Assign] | None:
+    """The only statement `name = ...` of the program, or the one on the line of event `near`."""
+    where = q.facts.place(near)
+    found = [(source, s) for source in q.facts.code for s in source.assigned(name)]
+    here = [
+        (source, s)
+        for source, s in found
+        if where is not None and source is where[0] and s.lineno == where[1]
+    ]
+    only = here or found
+    if len(only) != 1 or only[0][0].statement(only[0][1].lineno) is None:
+        return None
+    return only[0]
+
+
+# -- flags and leaves ---------------------------------------------------------------------------------
+
+
+def assigned_anew(q: Question, t: int, ending: str) -> Edits:
+    """`t = ...` becomes `t = (...)` with a call behind it, where t is made."""
+    name = q.facts.name(t)
+    found = _assignment(q, name, None)
+    if q.facts.maker.get(t) is not None:
+        return ()
+    if found is None and "." in name and ending == ".requires_grad_()":
+        found = _assignment(q, f"self.{name.rpartition('.')[2]}", None)
+        if found is None:
+            return ()
+        short = any(re.search(r"(?<![\w.])nn\.", line) for line in found[0].lines.values())
+        kind = "nn.Parameter" if short else "torch.nn.Parameter"
+        text = f"{ast.unparse(found[1].targets[0])} = {kind}({ast.unparse(found[1].value)})"
+        return Patch(found[0]).replace(found[1].lineno, text).edits
+    if found is None:
+        return ()
+    source, s = found
+    value = ast.unparse(s.value)
+    simple = isinstance(s.value, (ast.Call, ast.Name, ast.Attribute, ast.Subscript))
+    text = f"{ast.unparse(s.targets[0])} = {value if simple else f'({value})'}{ending}"
+    patch = Patch(source).replace(s.lineno, text)
+    for other in q.facts.hops(t):  # the flag does not go to what was computed from it
+        for k, on, how in q.facts.flags.get(other, ()):
+            where = q.facts.place(k)
+            if on and how == "requires_grad_" and where is not None and where[0] is source and left_out(q, k):
+                patch.delete(where[1])
+    return patch.edits
+
+
+def flag_last(q: Question, k: int | None) -> Edits:
+    """`w = ones(3, requires_grad=True) * 0.1`: the numbers first, the flag last."""
+    where = q.facts.place(k)
+    if where is None:
+        return ()
+    source, n = where
+    s = source.statement(n)
+
+    def unflagged(node: ast.AST) -> ast.AST | None:
+        inner = _called(node, "requires_grad_")
+        if inner is not None:
+            return inner
+        if isinstance(node, ast.Call) and any(word.arg == "requires_grad" for word in node.keywords):
+            kept = [word for word in node.keywords if word.arg != "requires_grad"]
+            return ast.Call(node.func, node.args, kept)
+        return None
+
+    patch = Patch(source).rewrite(n, unflagged)
+    if patch is None or not isinstance(s, ast.Assign):
+        return ()
+    new = ast.parse(patch.edits[0].text.strip()).body[0]
+    if not isinstance(new, ast.Assign):
+        return ()
+    return patch.replace(
+        n, f"{ast.unparse(new.targets[0])} = ({ast.unparse(new.value)}).requires_grad_()"
+    ).edits
+
+
+def keep_gradient(q: Question, name: str, k: int | None) -> Edits:
+    """`name.retain_grad()` after the line that computes it."""
+    found = _assignment(q, name, k)
+    if found is None:
+        return ()
+    source, s = found
+    return Patch(source).after(s.lineno, f"{name}.retain_grad()").edits
+
+
+def leaf_again(q: Question, name: str, k: int) -> Edits:
+    """`w = w.double()` gives a leaf: nothing of what it was computed from is part of the passes to come."""
+    found = _assignment(q, name, k)
+    if found is None:
+        return ()
+    source, s = found
+    value = ast.unparse(s.value)
+    simple = isinstance(s.value, (ast.Call, ast.Name, ast.Attribute, ast.Subscript))
+    return (
+        Patch(source)
+        .replace(s.lineno, f"{name} = {value if simple else f'({value})'}.detach().requires_grad_()")
+        .edits
+    )
+
+
+def left_out(q: Question, k: int) -> Edits:
+    """The line of event k goes, if it does nothing else."""
+    where = q.facts.place(k)
+    if where is None:
+        return ()
+    source, n = where
+    s = source.statement(n)
+    call = (
+        isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and isinstance(s.value.func, ast.Attribute)
+    )
+    flag = isinstance(s, ast.Assign) and ast.unparse(s.targets[0]).endswith(".requires_grad")
+    return Patch(source).delete(n).edits if call or flag else ()
+
+
+def moved_up(q: Question, k: int | None, to: int | None, behind: bool = False) -> Edits:
+    """The line of event k is moved before the line of event `to`, or behind it."""
+    here, there = q.facts.place(k), q.facts.place(to)
+    if here is None or there is None or here[0] is not there[0]:
+        return ()
+    source = here[0]
+    s, target = source.statement(here[1]), source.statement(there[1])
+    if s is None or target is None or not isinstance(s, (ast.Expr, ast.Assign)):
+        return ()
+    if source.parents[s] is not source.parents[target]:
+        return ()
+    text = source.lines[here[1]].strip()
+    patch = Patch(source).delete(here[1])
+    return (patch.after if behind else patch.before)(there[1], text).edits
+
+
+# -- updates ------------------------------------------------------------------------------------------
+
+
+def in_place(q: Question, own: str, k: int) -> Edits:
+    """`w = w - lr * w.grad` becomes `w -= lr * w.grad`, under no_grad; any other new value is copied into w."""
+    found = _update(q, own, k)
+    if found is None:
+        return ()
+    source, n, pairs = found
+    patch = Patch(source)
+    start = next(
+        (q.facts.place(run.start) for run in reversed(q.facts.passes) if run.end < k and run.fills), None
+    )
+    clears = any(_CLEARS.search(line) for other in q.facts.code for line in other.lines.values())
+    if start is not None and start[0] is source and not clears:
+        for name, value in pairs:
+            if f"{name}.grad" in ast.unparse(value):
+                patch.before(
+                    start[1], f"{name}.grad = None"
+                )  # a new tensor had none, the old one would add up
+    texts = [_written(name, value) for name, value in pairs]
+    if not _recording_is_off(source, n):
+        texts = [f"with torch.no_grad(): {text}" for text in texts]
+    return patch.replace(n, "\n".join(texts)).edits
+
+
+def _update(q: Question, own: str, k: int) -> tuple[Source, int, list[tuple[str, ast.expr]]] | None:
+    """The line that gives the name `own` to the tensor of event k, and the (name, new value) pairs on it."""
+    where = q.facts.place(k)
+    if where is None:
+        return None
+    source, n = where
+    s = source.statement(n)
+    target = s.targets[0] if isinstance(s, ast.Assign) and len(s.targets) == 1 else None
+    if isinstance(s, ast.Assign) and target is not None and ast.unparse(target) == own:
+        return source, n, [(own, s.value)]
+    if isinstance(s, ast.Assign) and isinstance(target, ast.Tuple) and isinstance(s.value, ast.Tuple):
+        pairs = [(ast.unparse(t), value) for t, value in zip(target.elts, s.value.elts, strict=False)]
+        names = {name for name, _ in pairs}
+        apart = all(_read_in(value) & names <= {name} for name, value in pairs)
+        return (source, n, pairs) if own in names and apart and all(map(str.isidentifier, names)) else None
+    for later in source.assigned(own):
+        if later.lineno > n and isinstance(later.value, ast.Name) and later.value.id in source.targets(n):
+            return source, later.lineno, [(own, later.value)]
+    return None
+
+
+def _read_in(value: ast.expr) -> set[str]:
+    return {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+
+
+def _written(own: str, value: ast.expr) -> str:
+    """The statement that writes a new value into `own`."""
+    while True:
+        inner = next(
+            (x for x in (_called(value, m) for m in ("detach", "requires_grad_", "clone")) if x is not None),
+            None,
+        )
+        if inner is None:
+            break
+        value = inner
+    old = {own, f"{own}.data", f"{own}.detach()"}
+    if (
+        isinstance(value, ast.BinOp)
+        and isinstance(value.op, (ast.Add, ast.Sub))
+        and ast.unparse(value.left) in old
+    ):
+        sign = "+" if isinstance(value.op, ast.Add) else "-"
+        return f"{own} {sign}= {ast.unparse(value.right)}"
+    return f"{own}.copy_({ast.unparse(value)})"
+
+
+_CLEARS = re.compile(r"zero_grad\(|\.grad\s*=\s*None|\.grad(\.data)?\.zero_\(")
+
+
+def _recording_is_off(source: Source, n: int) -> bool:
+    return any(_switches_off(node) for node in source.around(n, ast.With))
+
+
+def _switches_off(node: ast.AST) -> bool:
+    """Whether a with statement is for no_grad, inference_mode or the like, and for nothing else."""
+    return (
+        isinstance(node, ast.With)
+        and len(node.items) == 1
+        and re.search(r"\b(no_grad|inference_mode|set_grad_enabled)\b", ast.unparse(node.items[0]))
+        is not None
+    )
+
+
+def under_no_grad(q: Question, k: int) -> Edits:
+    """The line of event k, under no_grad."""
+    where = q.facts.place(k)
+    s = None if where is None else where[0].statement(where[1])
+    if where is None or not isinstance(s, (ast.AugAssign, ast.Assign, ast.Expr)):
+        return ()
+    return (
+        Patch(where[0]).replace(where[1], f"with torch.no_grad(): {where[0].lines[where[1]].strip()}").edits
+    )
+
+
+def moved_after(q: Question, w: int, run: Pass) -> Edits:
+    """The update at event w is moved behind the pass that still needs the old value."""
+    here, there = q.facts.place(w), q.facts.place(run.start)
+    if here is None or there is None or here[0] is not there[0]:
+        return ()
+    source, last = here[0], there[1]
+    s, target = source.statement(here[1]), source.statement(last)
+    if s is None or target is None:
+        return ()
+    whole: ast.stmt = s
+    block = source.parents[s]
+    if isinstance(block, ast.With) and _switches_off(block) and len(block.body) == 1:
+        whole = block
+    if source.parents[whole] is not source.parents[target] or whole.lineno > last:
+        return ()
+    patch = Patch(source)
+    inside = source.indent(whole.lineno)
+    for n in range(whole.lineno, (whole.end_lineno or whole.lineno) + 1):
+        patch.after(last, source.lines[n].removeprefix(inside))
+        patch.gone(n)
+    return patch.edits
+
+
+# -- cuts ---------------------------------------------------------------------------------------------
+
+
+def mended(q: Question, cuts: list[Hop]) -> Edits:
+    """Every cut is taken out of its line; () if that is not certain for each of them."""
+    found: dict[tuple[str, int], Edit] = {}
+    for hop in cuts:
+        edits = _mended(q, hop)
+        if not edits:
+            return ()
+        found |= {edit[:2]: edit for edit in edits}
+    return tuple(found[place] for place in sorted(found))
+
+
+def _mended(q: Question, hop: Hop) -> Edits:
+    if hop.cut == "detached":
+        return _not_detached(q, hop.k)
+    if hop.cut == "detached-in-place":
+        return left_out(q, hop.k) or _rewritten(q, hop.k, _without("detach_"))
+    if hop.cut == "data":
+        name = q.facts.name(hop.a)
+        own = f"{name}.data"
+        return _rewritten(q, hop.k, lambda node: _expression(name) if _is_name(node, own) else None)
+    if hop.cut in ("no-grad", "inference-mode"):
+        return _out_of_the_block(q, hop)
+    if hop.cut == "copied":
+        return _rewritten(q, hop.k, _stacked)
+    if hop.cut == "item":
+        return kept_as_tensor(q, [hop.k])
+    return ()
+
+
+def _not_detached(q: Question, k: int) -> Edits:
+    where = q.facts.place(k)
+    if where is None:
+        return ()
+    patch = Patch(where[0]).rewrite(where[1], _without("detach"))
+    if patch is None:
+        return ()
+    left, _, right = patch.edits[0].text.strip().partition(" = ")
+    return patch.delete(where[1]).edits if left == right else patch.edits
+
+
+def _out_of_the_block(q: Question, hop: Hop) -> Edits:
+    """The block, or the decorator, that switches recording off goes, if nothing in it is an update."""
+    where = q.facts.place(hop.k)
+    if where is None:
+        return ()
+    source, n = where
+    patch = Patch(source)
+    for block in source.around(n, ast.With, ast.FunctionDef):
+        if isinstance(block, ast.FunctionDef):
+            marks = [
+                d for d in block.decorator_list if re.search(r"\b(no_grad|inference_mode)\b", ast.unparse(d))
+            ]
+            if marks:
+                return patch.gone(marks[0].lineno).edits
+            return ()
+        if _switches_off(block) and not any(_updates(part) for part in ast.walk(block)):
+            first = block.body[0].lineno
+            if first == block.lineno:
+                return ()
+            shift = len(source.indent(first)) - len(source.indent(block.lineno))
+            patch.gone(block.lineno)
+            for i in range(first, (block.end_lineno or first) + 1):
+                patch.dedented(i, shift)
+            return patch.edits
+    return ()
+
+
+def _updates(node: ast.AST) -> bool:
+    """Whether a statement writes in place."""
+    return isinstance(node, ast.AugAssign) or (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and (node.func.attr.endswith("_") or node.func.attr == "step")
+    )
+
+
+def _stacked(node: ast.AST) -> ast.AST | None:
+    """`torch.tensor([a, b])` becomes `torch.stack([a, b])`, `torch.tensor(a)` becomes `a`."""
+    if not (
+        isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".tensor") and len(node.args) == 1
+    ):
+        return None
+    prefix = ast.unparse(node.func).removesuffix(".tensor")
+
+    def stack(part: ast.expr) -> str:
+        if isinstance(part, (ast.List, ast.Tuple)):
+            return f"{prefix}.stack([{', '.join(stack(item) for item in part.elts)}])"
+        if isinstance(part, ast.Constant) or (
+            isinstance(part, ast.UnaryOp) and isinstance(part.operand, ast.Constant)
+        ):
+            return f"{prefix}.tensor({ast.unparse(part)})"
+        return ast.unparse(part)
+
+    return _expression(stack(node.args[0]))
+
+
+def kept_as_tensor(q: Question, reads: list[int]) -> Edits:
+    """`.item()` and `float()` go; so does the `tensor()` around them, which would copy the number all the same."""
+
+    def bare(node: ast.AST) -> ast.AST | None:
+        inner = _called(node, "item")
+        if inner is not None:
+            return inner
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "float"
+            and len(node.args) == 1
+        ):
+            return node.args[0]
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".tensor") and len(node.args) == 1:
+            return bare(node.args[0])
+        return None
+
+    places = {(source.name, n) for source, n in filter(None, (q.facts.place(k) for k in reads))}
+    if len(places) != 1:
+        return ()
+    return _rewritten(q, reads[-1], bare)
+
+
+def detached_for_numpy(q: Question, k: int) -> Edits:
+    """`x.numpy()` becomes `x.detach().numpy()`."""
+
+    def safe(node: ast.AST) -> ast.AST | None:
+        inner = _called(node, "numpy")
+        return None if inner is None else _expression(f"({ast.unparse(inner)}).detach().numpy()")
+
+    return _rewritten(q, k, safe)
+
+
+# -- the pass -----------------------------------------------------------------------------------------
+
+
+def _is_pass(node: ast.AST) -> bool:
+    """Whether an expression is a call of `backward` or `grad`."""
+    name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    return name.split(".")[-1] == "backward" or name.endswith("autograd.grad") or name == "grad"
+
+
+def retained(q: Question, run: Pass, option: str) -> Edits:
+    """The call that started a pass, with `retain_graph=True` or `create_graph=True`."""
+    word, _ = option.split("=")
+
+    def keeping(node: ast.AST) -> ast.AST | None:
+        if not (isinstance(node, ast.Call) and _is_pass(node)):
+            return None
+        rest = [kw for kw in node.keywords if kw.arg != word]
+        return ast.Call(node.func, node.args, [*rest, ast.keyword(word, ast.Constant(True))])
+
+    return _rewritten(q, run.start, keeping)
+
+
+def reduced(q: Question, k: int) -> Edits:
+    """`loss.backward()` becomes `loss.sum().backward()`."""
+
+    def summed(node: ast.AST) -> ast.AST | None:
+        if not (isinstance(node, ast.Call) and _is_pass(node)):
+            return None
+        name = ast.unparse(node.func)
+        if name.endswith("grad") and node.args:
+            return ast.Call(
+                node.func,
+                [_expression(f"({ast.unparse(node.args[0])}).sum()"), *node.args[1:]],
+                node.keywords,
+            )
+        if isinstance(node.func, ast.Attribute) and name != "torch.autograd.backward":
+            return ast.Call(
+                _expression(f"({ast.unparse(node.func.value)}).sum().backward"), node.args, node.keywords
+            )
+        return None
+
+    return _rewritten(q, k, summed)
+
+
+def backward_instead(q: Question, k: int) -> Edits:
+    """`torch.autograd.grad(y, x)`, whose result nobody takes, becomes `y.backward()`."""
+    where = q.facts.place(k)
+    s = None if where is None else where[0].statement(where[1])
+    if where is None or not (
+        isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and len(s.value.args) >= 2
+    ):
+        return ()
+    root = s.value.args[0]
+    return (
+        Patch(where[0]).replace(where[1], f"{ast.unparse(root)}.backward()").edits
+        if isinstance(root, ast.Name)
+        else ()
+    )
+
+
+def added_to_inputs(q: Question, k: int) -> Edits:
+    """`backward(inputs=[a])` becomes `backward(inputs=[a, b])`."""
+    name = q.name
+
+    def more(node: ast.AST) -> ast.AST | None:
+        if isinstance(node, ast.keyword) and node.arg == "inputs":
+            given = node.value.elts if isinstance(node.value, (ast.List, ast.Tuple)) else [node.value]
+            return ast.keyword("inputs", ast.List([*given, _expression(name)], ast.Load()))
+        return None
+
+    return _rewritten(q, k, more) if q.facts.named(q.t) and q.facts.mentioned(name) else ()
+
+
+def backward_called(q: Question, before: int | None = None) -> Edits:
+    """`loss.backward` gets its parentheses; or the call is put behind the line of the last single number computed from the tensor."""
+    for source in q.facts.code:
+        for s in source.statements():
+            if isinstance(s, ast.Expr) and isinstance(s.value, ast.Attribute) and s.value.attr == "backward":
+                return (
+                    Patch(source).replace(s.lineno, f"{ast.unparse(s.value)}()").edits
+                    if source.statement(s.lineno)
+                    else ()
+                )
+    facts = q.facts
+    ends = [
+        t
+        for t in facts.hops(q.t, before)
+        if not facts.trace.tensors[t]["shape"]
+        and facts.needs(t)
+        and facts.trace.tensors[t]["name"].isidentifier()
+    ]
+    if not ends:
+        return ()
+    t = max(ends, key=lambda t: facts.maker.get(t, -1))
+    found = _assignment(q, facts.name(t), facts.maker.get(t))
+    return (
+        () if found is None else Patch(found[0]).after(found[1].lineno, f"{facts.name(t)}.backward()").edits
+    )
+
+
+def cleared_before(q: Question, k: int, start: int) -> Edits:
+    """The line that clears is moved before the pass."""
+    return moved_up(q, k, start)
+
+
+def cleared_first(q: Question, runs: list[Pass]) -> Edits:
+    """Before the last pass, what the ones before left is cleared, in every tensor that they filled."""
+    facts = q.facts
+    where = facts.place(runs[-1].start)
+    filled = [e["t"] for _, e in facts.during(runs[-1], "accumulate") if e["old"] is not None]
+    names = [facts.name(t) for t in filled if facts.named(t) and facts.mentioned(facts.name(t))]
+    if where is None or where[0].statement(where[1]) is None or q.name not in names:
+        return ()
+    optimizers = [
+        ast.unparse(s.targets[0])
+        for source in facts.code
+        for s in source.statements()
+        if isinstance(s, ast.Assign)
+        and isinstance(s.value, ast.Call)
+        and ".optim." in ast.unparse(s.value.func)
+    ]
+    cleared = any(".zero_grad(" in text for source in facts.code for text in source.lines.values())
+    modules = {name.split(".")[0].split("[")[0] for name in names if "." in name}
+    if len(optimizers) == 1 and not cleared:
+        calls = [f"{optimizers[0]}.zero_grad()"]
+    else:
+        calls = [f"{name}.zero_grad()" for name in sorted(modules)]
+        calls += [f"{name}.grad = None" for name in names if "." not in name]
+    patch = Patch(where[0])
+    for call in calls:
+        patch.before(where[1], call)
+    return patch.edits
+
+
+def reads_none(q: Question, k: int) -> bool:
+    """Whether the line of an error used `.grad`."""
+    return re.search(r"\.grad\b", q.facts.text(k)) is not None and "None" in q.facts.events[k]["message"]
+
+
+# -- rounds of a loop ---------------------------------------------------------------------------------
+
+
+def total(q: Question, run: Pass, root: int, name: str, parts: list[str]) -> Edits:
+    """The pass starts from the loss of the round, and the sum takes its numbers only."""
+    facts = q.facts
+    writes = facts.writes.get(root)
+    added = facts.place(writes[-1] if writes else facts.maker.get(root))
+    start = facts.place(run.start)
+    if added is None or start is None or added[0] is not start[0] or len(parts) != 1:
+        return ()
+    part = parts[0]
+    patch = Patch(added[0]).rewrite(
+        added[1], lambda node: _expression(f"{part}.detach()") if _is_name(node, part) else None
+    )
+    if patch is None:
+        return ()
+    both = patch.rewrite(start[1], lambda node: _expression(part) if _is_name(node, name) else None)
+    return () if both is None else both.edits
+
+
+def root_text(q: Question, run: Pass) -> str:
+    """What the line of a pass calls backward on, if that is a variable or a part of one."""
+    where = q.facts.place(run.start)
+    for s in where[0].statements() if where else ():
+        if where and s.lineno == where[1]:
+            roots = [x for x in map(lambda node: _called(node, "backward"), ast.walk(s)) if x is not None]
+            if len(roots) == 1 and isinstance(roots[0], (ast.Name, ast.Attribute, ast.Subscript)):
+                return ast.unparse(roots[0])
+    return ""
+
+
+def collection(q: Question, k: int | None) -> str:
+    """The list that a line takes its tensors from: of `torch.stack(outputs)` and `sum(losses)`."""
+    where = q.facts.place(k)
+    if where is None:
+        return ""
+    source, n = where
+    filled = {
+        ast.unparse(x)
+        for other in source.statements()
+        for x in [_called(getattr(other, "value", other), "append")]
+        if x is not None
+    }
+    found = [name for name in source.read_on(n) if name in filled]
+    return found[0] if found else ""
+
+
+def emptied(q: Question, run: Pass, name: str) -> Edits:
+    """The list is emptied after each pass."""
+    where = q.facts.place(run.start)
+    if where is None or not name or where[0].statement(where[1]) is None:
+        return ()
+    return Patch(where[0]).after(where[1], f"{name}.clear()").edits
+
+
+def state_names(q: Question, states: list[int], again: dict[int, list[int]], user: int | None) -> list[str]:
+    """What the program calls a state: names of it or of the one made anew; or what the line that made it assigns and its user reads."""
+    facts = q.facts
+    named = {
+        facts.name(b): None
+        for t in states
+        for b in (t, *again[t])
+        if facts.named(b) and facts.mentioned(facts.name(b))
+    }
+    if len(named) == len(states):
+        return list(named)
+    made, read = facts.place(facts.maker.get(states[0])), facts.place(user)
+    if made is None or read is None:
+        return []
+    assigned = made[0].targets(made[1])
+    return [name for name in assigned if name in read[0].read_on(read[1])]
+
+
+def detached(q: Question, names: list[str], how_many: int) -> str:
+    """`h = h.detach()`, for one state, several, or a tuple of them."""
+    called = {record["name"] for record in q.facts.trace.tensors}
+    if len(names) == 1 and (
+        how_many > 1 or (names[0].isidentifier() and names[0] not in called)
+    ):  # it holds several
+        return f"{names[0]} = tuple(part.detach() for part in {names[0]})"
+    return f"{', '.join(names)} = {', '.join(f'{name}.detach()' for name in names)}"
+
+
+def cut_apart(q: Question, run: Pass, states: list[int], names: list[str], user: int | None) -> Edits:
+    """The state is detached after the pass, or, where the pass knows no such name, before it is used."""
+    after, before = q.facts.place(run.start), q.facts.place(user)
+    if not names:
+        return ()
+    text = detached(q, names, len(states))
+    if before is None or after is None:
+        return ()
+    together = _function_of(*before) is _function_of(*after) and not names[0].startswith("self.")
+    if together and after[0].statement(after[1]) is not None:
+        return Patch(after[0]).after(after[1], text).edits
+    if before[0].statement(before[1]) is not None:
+        return Patch(before[0]).before(before[1], text).edits
+    return ()
+
+
+def _function_of(source: Source, n: int) -> ast.stmt | None:
+    return next(iter(source.around(n, ast.FunctionDef)), None)
+
+
+def moved_into_loop(q: Question, run: Pass) -> Edits:
+    """The lines that computed what every pass needs are moved to the beginning of the loop."""
+    facts = q.facts
+    where = facts.place(run.start)
+    if where is None:
+        return ()
+    source, n = where
+    loop = next(iter(source.around(n, ast.For, ast.While)), None)
+    if loop is None:
+        return ()
+    used = {
+        facts.trace.nodes[m].get("src", None) and tuple(facts.trace.nodes[m]["src"])
+        for m in facts.behind(run.event["roots"])
+    }
+    here = facts.code.index(source)
+    lines = sorted(src[1] for src in used if src and src[0] == here and src[1] < loop.lineno)
+    statements = [source.statement(i) for i in lines]
+    if not lines or any(
+        not isinstance(s, ast.Assign) or source.parents[s] is not source.parents[loop] for s in statements
+    ):
+        return ()
+    patch, first = Patch(source), loop.body[0].lineno
+    if first == loop.lineno:
+        return ()
+    for i in lines:
+        patch.before(first, source.lines[i].strip()).gone(i)
+    return patch.edits
+
+
+def updated_last(q: Question, w: int, first: Pass, run: Pass) -> Edits:
+    """The first pass keeps the graph, and the update at event w comes after the second one."""
+    kept, moved = retained(q, first, "retain_graph=True"), moved_after(q, w, run)
+    apart = not {edit[:2] for edit in kept} & {edit[:2] for edit in moved}
+    return (*kept, *moved) if kept and moved and apart else ()
+
+
+def detached_there(q: Question, k: int | None, name: str) -> Edits:
+    """The line of event k uses `name` without its history."""
+    return _rewritten(q, k, lambda node: _expression(f"{name}.detach()") if _is_name(node, name) else None)
+
+
+# -- overwritten values -------------------------------------------------------------------------------
+
+
+def not_overwritten(q: Question, w: int, node: int, t: int, name: str, result: bool) -> Edits:
+    """What a rule saves is a copy, or is not written to: the same numbers come out."""
+    facts = q.facts
+    inplace = [
+        (source, s)
+        for source in facts.code
+        for s in source.statements()
+        for part in ast.walk(s)
+        if isinstance(part, ast.keyword) and part.arg == "inplace" and ast.unparse(part.value) == "True"
+    ]
+    if inplace and not re.search(r"[+\-*/]=|\w_\(", facts.text(w)):
+        if len({s.lineno for _, s in inplace}) != 1:
+            return ()
+        source, s = inplace[0]
+
+        def off(x: ast.AST) -> ast.AST | None:
+            return (
+                ast.keyword("inplace", ast.Constant(False))
+                if isinstance(x, ast.keyword) and x.arg == "inplace"
+                else None
+            )
+
+        patch = Patch(source).rewrite(s.lineno, off)
+        return () if patch is None else patch.edits
+    src = facts.trace.nodes[node].get("src")
+    if src is None:
+        return ()
+    source, n = facts.code[src[0]], src[1]
+    s = source.statement(n)
+    if result and isinstance(s, ast.Assign) and name in source.targets(n) and len(s.targets) == 1:
+        value = ast.unparse(s.value)
+        simple = isinstance(s.value, (ast.Call, ast.Name, ast.Attribute))
+        return (
+            Patch(source)
+            .replace(n, f"{ast.unparse(s.targets[0])} = {value if simple else f'({value})'}.clone()")
+            .edits
+        )
+    names = {name, *(facts.name(other) for other in facts.memory(t) if facts.named(other))}
+
+    def copied(x: ast.AST) -> ast.AST | None:
+        return next((_expression(f"{own}.clone()") for own in names if _is_name(x, own)), None)
+
+    patch = Patch(source).rewrite(n, copied)
+    if patch is None:
+        return ()
+    if isinstance(s, ast.Assign) and isinstance(s.targets[0], ast.Subscript):  # its own target is not a copy
+        target = ast.unparse(s.targets[0])
+        value = ast.parse(patch.edits[0].text.strip()).body[0].value  # type: ignore[attr-defined]
+        return patch.replace(n, f"{target} = {ast.unparse(value)}").edits
+    return patch.edits

@@ -1,0 +1,237 @@
+"""The name stands for another tensor than the learner means: updates by hand, conversions, models made anew."""
+
+# %% update-rebinds-then-zero | overwritten-no-grad | lab.why(w) | template: update-by-hand
+# says: the name w
+# grad: w.grad == (2 * X.T @ (X @ w - y) / 3).tolist()
+X = torch.tensor([[1.0, 2.0], [0.5, -1.0], [3.0, 1.0]])
+y = torch.tensor([1.0, 0.0, 2.0])
+w = torch.tensor([0.2, -0.4], requires_grad=True)
+lr = 0.0
+for epoch in range(3):
+    loss = ((X @ w - y) ** 2).mean()
+    if w.grad is not None:
+        w.grad.zero_()
+    loss.backward()
+    with torch.no_grad():
+        w = w - lr * w.grad
+    w.grad.zero_()
+    loss = ((X @ w - y) ** 2).mean()
+    loss.backward()
+
+# %% update-rebinds-no-zero | overwritten-no-grad | lab.why(theta) | template: update-by-hand
+# says: theta
+# grad: theta.grad == [-6.0]
+theta = torch.tensor([1.0], requires_grad=True)
+step_size = 0.5
+target = torch.tensor([3.0])
+for i in range(2):
+    error = (theta * 2 - target * 0.5)
+    cost = (error * error).sum()
+    cost.backward()
+    with torch.no_grad():
+        theta = theta - step_size * theta.grad
+
+# %% update-rebinds-asked-in-words | overwritten-no-grad | lab.why("weights") | template: update-by-hand
+# says: weights
+weights = torch.ones(3, requires_grad=True)
+inputs = torch.tensor([1.0, 2.0, 3.0])
+for _ in range(4):
+    out = (weights * inputs).sum()
+    out.backward()
+    with torch.no_grad():
+        new = weights - 0.01 * weights.grad
+        weights = new
+    weights.grad = None
+
+# %% update-of-two-with-function | overwritten-no-grad | lab.why(a) | template: update-in-helper
+# says: a
+def loss_of(a, b):
+    return (a * 3 - b) ** 2
+
+a = torch.tensor(1.0, requires_grad=True)
+b = torch.tensor(2.0, requires_grad=True)
+for t in range(5):
+    value = loss_of(a, b)
+    value.backward()
+    with torch.no_grad():
+        a, b = a - 0.1 * a.grad, b - 0.1 * b.grad
+        a.grad.zero_()
+        b.grad.zero_()
+
+# %% rebinds-without-no-grad | overwritten | lab.why(w) | template: update-recorded
+# says: The name w was first a leaf
+# grad: w.grad == (2.5 * w).tolist()
+w = torch.tensor([2.0, 4.0], requires_grad=True)
+for step in range(3):
+    loss = (w * w).sum()
+    loss.backward()
+    w = w - 0.1 * w.grad
+
+# %% rebinds-through-data | overwritten-no-grad | lab.why(w) | template: update-through-data
+# says: the name w
+w = torch.tensor([2.0, 4.0], requires_grad=True)
+for step in range(3):
+    loss = (w ** 2).sum()
+    loss.backward()
+    w = w.data - 0.1 * w.grad.data
+    w.grad.data.zero_()
+
+# %% rebinds-through-detach | overwritten-no-grad | lab.why(k) | template: update-through-data
+# says: the name k
+k = torch.full((2,), 3.0, requires_grad=True)
+for step in range(3):
+    loss = (k ** 3).sum()
+    loss.backward()
+    k = (k - 0.1 * k.grad).detach()
+
+# %% list-of-parameters-rebound | overwritten-no-grad | lab.why(W1) | template: list-of-parameters
+# says: W1
+W1 = torch.tensor([[0.5, -0.5]], requires_grad=True)
+W2 = torch.tensor([[1.0], [2.0]], requires_grad=True)
+x = torch.tensor([[1.0], [1.0]])
+for epoch in range(2):
+    hidden = torch.relu(x @ W1)
+    out = hidden @ W2
+    loss = out.pow(2).mean()
+    loss.backward()
+    with torch.no_grad():
+        W1 = W1 - 1e-2 * W1.grad
+        W2 = W2 - 1e-2 * W2.grad
+        W1.grad.zero_()
+        W2.grad.zero_()
+
+# %% made-double | overwritten | lab.why(x) | template: conversion
+# says: The name x was first a leaf
+# grad: x.grad == [2.0, 4.0]
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+x = x.double()
+loss = (x * x).sum()
+loss.backward()
+
+# %% moved-to-dtype-at-once | leaf-without-name | lab.why(x) | template: conversion
+# says: the leaf has no name
+# grad: x.grad == [3.0, 12.0]
+x = torch.tensor([1.0, 2.0], requires_grad=True).to(torch.float64)
+loss = (x ** 3).sum()
+loss.backward()
+
+# %% scaled-at-once | leaf-without-name | lab.why(weight) | template: init-expression
+# says: the leaf has no name
+# grad: weight.grad == [1.0, 1.0, 1.0]
+weight = torch.ones(3, requires_grad=True) * 0.01
+score = (weight * torch.ones(3)).sum()
+score.backward()
+
+# %% reshaped | overwritten | lab.why(bias) | template: conversion
+# says: The name bias was first a leaf
+bias = torch.zeros(4, requires_grad=True)
+bias = bias.reshape(2, 2)
+(bias * torch.arange(4.0).reshape(2, 2)).sum().backward()
+
+# %% input-normalized | overwritten | lab.why(image) | template: saliency
+# says: The name image was first a leaf
+image = torch.rand(1, 6)
+image.requires_grad_()
+image = (image - 0.5) / 0.25
+net = nn.Linear(6, 3)
+scores = net(image)
+scores[0, 1].backward()
+
+# %% unsqueezed-for-the-net | overwritten | lab.why(x) | template: saliency
+# says: The name x was first a leaf
+# grad: x.grad == [lin.weight[0].tolist()]
+lin = nn.Linear(3, 2)
+x = torch.tensor([0.1, 0.2, 0.3], requires_grad=True)
+x = x.unsqueeze(0)
+lin(x)[0, 0].backward()
+
+# %% assigned-result-of-a-function | not-leaf | lab.why(z) | template: helper
+# says: z is not a leaf
+# grad: z.grad == [2.0, 2.0]
+def double(v):
+    return v * 2
+
+v = torch.tensor([1.0, -1.0], requires_grad=True)
+z = double(v)
+out = (z * 2).sum()
+out.backward()
+
+# %% plus-equals-makes-a-computed-one | inplace-leaf | lab.why(w) | template: in-place-update
+# says: A leaf
+# grad: w.grad == [2.0]
+w = torch.tensor([1.0], requires_grad=True)
+for _ in range(2):
+    loss = (w * 2).sum()
+    w.grad = None
+    loss.backward()
+    w -= 0.1 * w.grad
+
+# %% new-model-after-training | new-leaf | lab.why(net.weight) | template: model-made-anew
+# says: net.weight was made after the pass
+net = nn.Linear(2, 1)
+net(torch.ones(3, 2)).sum().backward()
+net = nn.Linear(2, 1)
+
+# %% parameter-replaced-after-optimizer | not-in-optimizer | lab.why(layer.weight) | template: optimizer-keeps-the-old
+# says: layer.weight
+layer = nn.Linear(2, 2, bias=True)
+opt = torch.optim.SGD(layer.parameters(), lr=0.1)
+layer.weight = nn.Parameter(torch.eye(2))
+loss = layer(torch.ones(1, 2)).sum()
+opt.zero_grad()
+loss.backward()
+opt.step()
+
+# %% last-layer-replaced-after-optimizer | not-in-optimizer | lab.why(model[2].weight) | template: optimizer-keeps-the-old
+# says: `optimizer.step()`
+model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+optimizer = torch.optim.Adam(model.parameters())
+model[2] = nn.Linear(4, 5)
+loss = F.cross_entropy(model(torch.ones(2, 3)), torch.tensor([0, 4]))
+loss.backward()
+optimizer.step()
+
+# %% tensor-made-anew-in-the-loop | stale | lab.why(w) | template: tensor-made-anew
+# says: w
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+loss = (w * 3).sum()
+loss.backward()
+v = torch.tensor(w.tolist(), requires_grad=True)
+loss = (v * v).sum()
+loss.backward()
+
+# %% normalized-in-place-of-the-name | overwritten | lab.why(direction) | template: normalize
+# says: The name direction was first a leaf
+direction = torch.tensor([3.0, 4.0], requires_grad=True)
+for i in range(2):
+    direction = direction / direction.norm()
+    objective = direction[0] * 2 + direction[1]
+    objective.backward(retain_graph=True)
+
+# %% fgsm-adversarial | overwritten-no-grad | lab.why(x) | template: adversarial
+# says: the name x
+clf = nn.Linear(2, 2)
+x = torch.tensor([[0.3, -0.7]], requires_grad=True)
+label = torch.tensor([1])
+for step in range(3):
+    loss = F.cross_entropy(clf(x), label)
+    loss.backward()
+    with torch.no_grad():
+        x = torch.clamp(x + 0.1 * x.grad.sign(), -1, 1)
+    clf.zero_grad()
+
+# %% meta-learning-fast-weights | not-leaf | lab.why(fast) | template: maml
+# says: fast is not a leaf
+slow = torch.tensor([1.0, 1.0], requires_grad=True)
+inner = (slow ** 2).sum()
+(g,) = torch.autograd.grad(inner, slow, create_graph=True)
+fast = slow - 0.1 * g
+outer = (fast ** 3).sum()
+outer.backward()
+
+# %% parameter-of-a-computed-one | not-leaf | lab.why(p) | template: maml
+# says: p is not a leaf
+base = torch.tensor([1.0, 2.0], requires_grad=True)
+p = base.exp()
+loss = (p * p).sum()
+loss.backward()

@@ -473,8 +473,9 @@ class Recorder:
 
     def followed(self, out, sources) -> None:
         """A tensor came from others by no operation: a change to integers, which ends the graph of those that have one."""
-        if any(t.requires_grad for t in sources) and not out.requires_grad:
-            self.operation("to", sources, (out,), None, ())
+        tensors = tuple(t for t in sources if isinstance(t, Variable))  # linspace(x, 1, 5) has numbers beside them
+        if any(t.requires_grad for t in tensors) and not out.requires_grad:
+            self.operation("to", tensors, (out,), None, ())
 
     def drawing(self, generator) -> None:
         """Random numbers are about to be drawn."""

@@ -405,6 +405,10 @@ class Narrator:
             return (end + ", and 1 leaf has its .grad.",)
         return (end + ", and {0} leaves have their .grad.", str(filled))
 
+    def _unrecorded(self, e: Record) -> Phrase:
+        text = "A step is missing here: the recorder failed to write down {0} ({1}: {2}). Your program went on as if nobody recorded it."
+        return (text, e["op"], e["type"], e["message"])
+
     # Parts of sentences.
 
     def _value(self, v: int | None) -> str:

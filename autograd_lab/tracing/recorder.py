@@ -543,10 +543,14 @@ class Recorder:
         if strict():
             raise error
         try:
-            place = _place(_user_frame())
+            place = self.here()
         except Exception:  # it may be looking for the line that fails
             place = None
         self.notes.append(("unrecorded", what, type(error).__name__, text_of(error), place))
+
+    def here(self) -> Any:
+        """Where the program is."""
+        return _place(_user_frame())
 
     # -- the rest -------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+from collections.abc import Iterator
 from functools import lru_cache
 from types import CodeType, FrameType
 from typing import Any
@@ -91,7 +92,7 @@ def _can_hold(kind: type) -> bool:
 def _inside(name: str, held: Any, value: Any) -> str:
     """The dotted or indexed name of `value` in a module, list, tuple or dict called `name`, or ''."""
     if hasattr(type(held), "named_parameters"):
-        for inner, parameter in held.named_parameters():
+        for inner, parameter in parts(held, "_parameters"):
             if parameter is value:
                 inner = inner.replace("_orig_mod.", "")  # a compiled module has its module's parts as its own
                 return inner if name == "self" else f"{name}.{inner}"
@@ -104,3 +105,19 @@ def _inside(name: str, held: Any, value: Any) -> str:
             if item is value and isinstance(key, str):
                 return f"{name}[{key!r}]"
     return ""
+
+
+def parts(module: Any, own: str) -> Iterator[tuple[str, Any]]:
+    """The parts that a module and those inside it keep in `own`, "_parameters" or "_modules", by their dotted names.
+
+    They are read where the modules keep them: to ask `named_parameters()` might run code of the user's.
+    """
+    waiting, seen = [("", module)], set()
+    while waiting:
+        path, here = waiting.pop()
+        if here is None or id(here) in seen:
+            continue
+        seen.add(id(here))
+        held = vars(here)
+        yield from ((path + name, part) for name, part in held.get(own, {}).items() if part is not None)
+        waiting += [(f"{path}{name}.", inner) for name, inner in reversed(held.get("_modules", {}).items())]

@@ -50,6 +50,7 @@ from .torch_builder import (
     count_results,
     encode_tensor,
     gradient_of,
+    has_numbers,
     is_accumulator,
     is_function,
     is_wrapped,
@@ -127,8 +128,12 @@ class _Operations(TorchDispatchMode):
     def _should_skip_dynamo(cls):
         return False  # else PyTorch loads its compiler to be told not to compile this
 
+    @classmethod
+    def ignore_compile_internals(cls):
+        return True  # what torch.compile makes of a function is run as without us, and seen as it runs
+
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        if self.recorder.busy:
+        if torch.compiler.is_compiling() or self.recorder.busy:
             return func(*args, **(kwargs or {}))
         return self.recorder.dispatched(func, args, kwargs or {})
 
@@ -141,6 +146,8 @@ class _Functions(TorchFunctionMode):
         self.recorder = recorder
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
+        if torch.compiler.is_compiling():
+            return func(*args, **(kwargs or {}))
         recorder, kwargs = self.recorder, kwargs or {}
         if recorder.busy or any(is_wrapped(t) for t in _flat(args)):
             return func(*args, **kwargs)
@@ -264,11 +271,6 @@ class TorchRecorder(Recorder):
         self.grad = torch.is_grad_enabled()
         self.thread = threading.get_ident()
         _install(self)
-        hooks = torch.nn.modules.module
-        self.handles = (
-            hooks.register_module_forward_pre_hook(lambda module, args: self._module_entered(module)),
-            hooks.register_module_forward_hook(lambda module, args, result: self._module_left(), always_call=True),
-        )
         self.modes = (_Operations(self), _Functions(self))
         for mode in self.modes:
             mode.__enter__()
@@ -278,18 +280,8 @@ class TorchRecorder(Recorder):
         with ExitStack() as last:  # all of it, even if one part should fail
             last.callback(self.settle)
             last.callback(_uninstall, self)
-            for handle in self.handles:
-                last.callback(handle.remove)
             for mode in self.modes:
                 last.callback(mode.__exit__, None, None, None)
-
-    def _module_entered(self, module) -> None:
-        if threading.get_ident() == self.thread:  # hooks on all modules are those of all threads
-            self.entered(module)
-
-    def _module_left(self) -> None:
-        if threading.get_ident() == self.thread:
-            self.left()
 
     def here(self) -> Any:
         """Where the program is."""
@@ -356,14 +348,17 @@ class TorchRecorder(Recorder):
         elif tensors and not _FACTORIES.fullmatch(op):
             self._meet(tensors, user)
         # Of a view that is written unrecorded, the history is not made anew: it may not even be asked for.
-        old = [(t, self.recorded, t.grad_fn if self.recorded else None) for t in written]
+        old = [(t, self.recorded, t.grad_fn if self.recorded else None, version_of(t)) for t in written]
         return operands, tensors, old, user
 
     def _after(self, op, out, frame, operands, tensors, old, user) -> None:
         """Keep what an operation did until it can be noted."""
         results = [t for t in _flat(out) if isinstance(t, torch.Tensor)]
-        self.last = (frame, frame.f_lasti, results if op != "detach" else [])
-        if not results or not tensors or _FACTORIES.fullmatch(op):
+        results = results or [t for t, *_ in old]  # what writes to a list of tensors returns nothing
+        factory = _FACTORIES.fullmatch(op) is not None
+        # Nobody else may hold what a factory made: PyTorch would then not take it as it is.
+        self.last = (frame, frame.f_lasti, [] if factory or op == "detach" else results)
+        if factory or not results or not tensors:
             return
         copies = [encode_tensor(t) for t in results]
         user_place = _place(user)
@@ -407,6 +402,10 @@ class TorchRecorder(Recorder):
             node = (
                 None  # the forward of a custom Function was over before we looked: this was a step inside it
             )
+        if op == "detach" and node is not None:
+            for t in results:  # a saved result that is unpacked, by a node which is at work just now
+                self.met.pop(id(t), None)
+            return
         if op in ("detach", "alias") and node is None and len(results) == 1:
             self.notes.append(("detached", operands[0], results[0], copies[0], "detach", place))
             return
@@ -428,7 +427,11 @@ class TorchRecorder(Recorder):
     def _settle_written(self, op, operands, before, copies, place) -> None:
         if op == "detach_":
             return  # not a number was written
-        for (t, recorded, old), copy in zip(before, copies, strict=False):
+        for t, *_, version in before:
+            if op.startswith("_foreach_") and version_of(t) == version and not t.is_inference():
+                # PyTorch counts no such write to a list of tensors while a dispatch mode looks: it is counted here.
+                torch.autograd.graph.increment_version(t)
+        for (t, recorded, old, _), copy in zip(before, copies, strict=False):
             owner = self.grads.get(id(t), (None, None))[1]
             if owner is not None:
                 self.notes.append(("grad_set", owner, copy, "zero_grad" if self.clearing else op, place))
@@ -786,31 +789,46 @@ class TorchRecorder(Recorder):
         return found
 
 
-_ENGINE: Any = None  # what torch.autograd calls to run a pass, while a recording stands in its place
+_ENGINE: Any = None  # what torch.autograd calls to run a pass, and
+_CALL: Any = None  # what calls a module, while recordings stand in their places
 _AT_WORK: dict[int, TorchRecorder] = {}  # by thread
 _LOCK = threading.Lock()
 
 
 def _install(recorder: TorchRecorder) -> None:
-    """Stand in the place of the engine, for all threads at once: PyTorch has one such place."""
-    global _ENGINE
+    """Stand where PyTorch calls its engine and its modules. There is one such place for all threads."""
+    global _ENGINE, _CALL
     with _LOCK:
         if not _AT_WORK:
             _ENGINE, torch.autograd._engine_run_backward = torch.autograd._engine_run_backward, _run_backward
+            _CALL, torch.nn.Module.__call__ = torch.nn.Module.__call__, _call_module
         _AT_WORK[recorder.thread] = recorder
 
 
 def _uninstall(recorder: TorchRecorder) -> None:
-    """Give the engine its place back when the last recording ends."""
+    """Put back what stood there when the last recording ends."""
     with _LOCK:
         del _AT_WORK[recorder.thread]
         if not _AT_WORK:
             torch.autograd._engine_run_backward = _ENGINE
+            torch.nn.Module.__call__ = _CALL
 
 
 def _run_backward(*args, **kwargs):
     recorder = _AT_WORK.get(threading.get_ident())
     return (_ENGINE if recorder is None else recorder.run_backward)(*args, **kwargs)
+
+
+def _call_module(module, *args, **kwargs):
+    # PyTorch has hooks for all modules, but warns of them under torch.compile.
+    recorder = None if torch.compiler.is_compiling() else _AT_WORK.get(threading.get_ident())
+    if recorder is None:
+        return _CALL(module, *args, **kwargs)
+    recorder.entered(module)
+    try:
+        return _CALL(module, *args, **kwargs)
+    finally:
+        recorder.left()
 
 
 def _is_apply(frame) -> bool:
@@ -821,7 +839,10 @@ def _is_apply(frame) -> bool:
 def _is_same(t, data) -> bool:
     """Whether two tensors are the same view of the same memory."""
     return t is data or (
-        (t.shape, t.stride(), t.dtype) == (data.shape, data.stride(), data.dtype)
+        t.layout is data.layout is torch.strided
+        and has_numbers(t)
+        and has_numbers(data)
+        and (t.shape, t.stride(), t.dtype) == (data.shape, data.stride(), data.dtype)
         and t.data_ptr() == data.data_ptr()
     )
 

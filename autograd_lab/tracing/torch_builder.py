@@ -165,7 +165,7 @@ def rows_of(node, operands, results) -> list[list[Any] | None] | None:
     if len(operands) < len(node.next_functions) or torch.are_deterministic_algorithms_enabled():
         return None  # the latter warns, or raises, as rules run
     tensors = [t for t in (*operands, *results) if isinstance(t, torch.Tensor)]
-    if not all(has_numbers(t) and t.layout is torch.strided for t in tensors):
+    if not all(has_numbers(t) and t.layout is torch.strided and not t.is_complex() for t in tensors):
         return None
     shape, size = results[0].shape, results[0].numel()
     wanted = [i for i, (fn, _) in enumerate(node.next_functions) if fn is not None]
@@ -247,6 +247,8 @@ def encode_tensor(t) -> Record | None:
     data = t.detach()
     if data.layout is not torch.strided:
         data = data.to_dense()
+    if data._is_zerotensor():
+        data = torch.zeros(data.shape, dtype=data.dtype)
     if data.is_quantized:
         data = data.dequantize()
     data = data.resolve_conj().resolve_neg().cpu()

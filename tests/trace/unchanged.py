@@ -11,12 +11,17 @@ import contextlib
 import linecache
 import math
 import random
+import re
 import warnings
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+
+FRAMES = re.compile(r'  File "(?!<).*\n(    .*\n)*')
+"""What anomaly mode tells of files: there are more calls between the program and PyTorch while somebody watches."""
 
 
 def outcome(name: str, source: str, torch: Any, recorder: Callable[[], Any] | None) -> tuple[dict[str, Any], Any]:
@@ -42,7 +47,7 @@ def outcome(name: str, source: str, torch: Any, recorder: Callable[[], Any] | No
                 del raised
     left = {
         "error": error,
-        "warnings": [(w.category.__name__, str(w.message)) for w in caught],
+        "warnings": [(w.category.__name__, FRAMES.sub("", str(w.message))) for w in caught],
         "generators": [bits(torch.get_rng_state()), np.random.get_state()[1].tobytes(), random.getstate()],
         "modes": [torch.is_grad_enabled(), torch.is_inference_mode_enabled()],
         "seen": seen,
@@ -73,7 +78,7 @@ def tools(torch: Any) -> dict[str, Any]:
 
     return {
         "torch": torch, "nn": torch.nn, "F": torch.nn.functional, "np": np, "random": random, "math": math,
-        "wave": wave, "fill": fill,
+        "wave": wave, "fill": fill, "__name__": "a_program",
     }  # fmt: skip
 
 

@@ -398,7 +398,8 @@ class Builder:
 
     def unrecorded(self, what, kind, message, place) -> None:
         """The recorder failed, here or when the note was to be taken: of `what` ran nothing else is known."""
-        self._event("unrecorded", self._where(place)[0], op=what, type=kind, message=message)
+        src = None if place is None else self._where(place)[0]
+        self._event("unrecorded", src, op=what, type=kind, message=message)
 
     # -- ids ------------------------------------------------------------------------------------------
 

@@ -63,6 +63,7 @@ class Narrator:
                     self.versions[event["base"][0], event["version"]] = event["base"][1]
         self._terms: dict[int, list[Term]] = {}
         self.filled: dict[int, set[int]] = {}  # per backward pass: the leaves whose .grad it wrote
+        current: set[int] = set()  # of a pass whose beginning was not recorded
         for event in trace.events:
             if event["k"] == "backward":
                 current = self.filled.setdefault(event["p"], set())

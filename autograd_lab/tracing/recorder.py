@@ -450,11 +450,17 @@ class Recorder:
 
     def delivered(self, run, sender, i, fn, nr, g, old, total) -> None:
         """A message reached the input buffer of `fn`."""
-        self.notes.append(("delivered", sender, i, fn, nr, g, old, total))
+        try:
+            self.notes.append(("delivered", sender, i, fn, nr, g, old, total))
+        except Exception as error:
+            self.missed("delivered", error)
 
     def pushed(self, run, fn) -> None:
         """`fn` has all its messages and is ready."""
-        self.notes.append(("pushed", fn, run.ready.copy()))
+        try:
+            self.notes.append(("pushed", fn, run.ready.copy()))
+        except Exception as error:
+            self.missed("pushed", error)
 
     def popped(self, run, node, g) -> None:
         """The engine takes `node` from the queue."""
@@ -495,11 +501,17 @@ class Recorder:
 
     def released(self, run, node) -> None:
         """The saved values of `node` were dropped."""
-        self.notes.append(("released", node))
+        try:
+            self.notes.append(("released", node))
+        except Exception as error:
+            self.missed("released", error)
 
     def pruned(self, run, node, i) -> None:
         """Nothing is sent to operand `i`."""
-        self.notes.append(("pruned", node, i))
+        try:
+            self.notes.append(("pruned", node, i))
+        except Exception as error:
+            self.missed("pruned", error)
 
     @guarded
     def retained(self, run, t, g) -> None:
@@ -515,7 +527,10 @@ class Recorder:
 
     def pass_done(self, run) -> None:
         """The pass is complete."""
-        self.notes.append(("pass_done", run))
+        try:
+            self.notes.append(("pass_done", run))
+        except Exception as error:
+            self.missed("pass_done", error)
 
     # -- called by torch.compile: a run that is made again compiled is taken back -----------------------
 

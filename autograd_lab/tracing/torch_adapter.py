@@ -332,7 +332,7 @@ class TorchRecorder(Recorder):
             self.pending = None
         self.settle()
         running = self.passes[-1] if self.passes else None
-        engine = running is not None and frame.f_back is running.frame and frame.f_code is _ENGINE.__code__
+        engine = running is not None and _is_rule(frame, running)
         if engine and not running.create_graph:
             return None  # the rules at work in an ordinary pass: their results are seen by the hooks
         user = _user_frame(frame)
@@ -834,6 +834,13 @@ def _call_module(module, *args, **kwargs):
 def _is_apply(frame) -> bool:
     """Whether this is the call of a custom Function itself, before or after its forward."""
     return frame.f_code.co_name == "apply" and frame.f_code.co_filename == _FUNCTION_FILE
+
+
+def _is_rule(frame, running) -> bool:
+    """Whether an operation comes out of the engine itself, perhaps through a dispatch mode of the user's."""
+    while frame.f_code.co_name in ("__torch_dispatch__", "_fn", "inner"):
+        frame = frame.f_back
+    return frame.f_back is running.frame and frame.f_code is _ENGINE.__code__
 
 
 def _is_same(t, data) -> bool:

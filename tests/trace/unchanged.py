@@ -24,13 +24,15 @@ FRAMES = re.compile(r'  File "(?!<).*\n(    .*\n)*')
 """What anomaly mode tells of files: there are more calls between the program and PyTorch while somebody watches."""
 
 
-def outcome(name: str, source: str, torch: Any, recorder: Callable[[], Any] | None) -> tuple[dict[str, Any], Any]:
-    """What the program leaves, and its trace (None without a recorder)."""
+def outcome(
+    name: str, source: str, torch: Any, recorder: Callable[[], Any] | None, **more: Any
+) -> tuple[dict[str, Any], Any]:
+    """What the program leaves, and its trace (None without a recorder); `more` is what it sees besides."""
     file = f"<{name}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     code = compile(source, file, "exec")
     seen: list[Any] = []
-    space = tools(torch) | {"note": lambda *what: seen.append([described(x, torch) for x in what])}
+    space = tools(torch) | more | {"note": lambda *what: seen.append([described(x, torch) for x in what])}
     given = set(space)
     torch.manual_seed(3)
     np.random.seed(3)
@@ -234,8 +236,8 @@ def differences(plain: Any, recorded: Any, path: str = "") -> list[str]:
     return [f"{path.lstrip('.')}: {str(plain)[:300]} became {str(recorded)[:300]}"]
 
 
-def unrecorded(trace: Any) -> list[str]:
-    """What the recorder failed to record."""
+def lost(trace: Any) -> list[str]:
+    """What the recorder failed to write down."""
     return [f"{e['op']}: {e['type']}: {e['message']}" for e in trace.events if e["k"] == "unrecorded"]
 
 

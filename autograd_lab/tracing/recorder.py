@@ -553,12 +553,12 @@ class Recorder:
 
     # -- when the recorder itself fails ---------------------------------------------------------------
 
-    def missed(self, what, error) -> None:
-        """The recorder failed to note `what`. Raises the error under AUTOGRAD_LAB_STRICT: see guard.py."""
+    def missed(self, what, error, place=None) -> None:
+        """The recorder failed to note `what`, which ran at `place`. Raises the error under AUTOGRAD_LAB_STRICT: see guard.py."""
         if strict():
             raise error
         try:
-            place = self.here()
+            place = place or self.here()
         except Exception:  # it may be looking for the line that fails
             place = None
         self.notes.append(("unrecorded", what, type(error).__name__, text_of(error), place))

@@ -166,8 +166,8 @@ class _Quietly:
     If that fails, the program goes on: `failed` is set, and a note says that what the recorder was `doing` is missing.
     """
 
-    def __init__(self, recorder: TorchRecorder, doing: str):
-        self.recorder, self.doing = recorder, doing
+    def __init__(self, recorder: TorchRecorder, doing: str, place: Any):
+        self.recorder, self.doing, self.place = recorder, doing, place
         self.failed = False
 
     def __enter__(self) -> _Quietly:
@@ -194,7 +194,7 @@ class _Quietly:
         if not isinstance(error, Exception) or strict():
             return False
         self.failed = True
-        recorder.missed(self.doing or "an event", error)
+        recorder.missed(self.doing or "an event", error, self.place)
         return True
 
 
@@ -305,9 +305,9 @@ class TorchRecorder(Recorder):
     def _grad_of(self, tensor) -> Any:
         return encode_tensor(gradient_of(tensor))
 
-    def quietly(self, doing: str = "") -> _Quietly:
+    def quietly(self, doing: str = "", place: Any = None) -> _Quietly:
         """While the recorder itself computes: nobody sees it, and if it fails while `doing` something, that is noted."""
-        return _Quietly(self, doing)
+        return _Quietly(self, doing, place)
 
     # -- the forward pass -----------------------------------------------------------------------------
 
@@ -385,7 +385,7 @@ class TorchRecorder(Recorder):
         """Note the last operation: by now its results have their `grad_fn` and their version."""
         pending, self.pending = self.pending, None
         if pending is not None:
-            with self.quietly(pending[1]) as trying:
+            with self.quietly(pending[1], pending[5]) as trying:
                 getattr(self, "_settle_" + pending[0])(*pending[1:])
             if trying.failed and pending[0] == "operation":
                 for t in pending[3]:  # nothing was noted of them: they are met when they are used
@@ -690,7 +690,7 @@ class TorchRecorder(Recorder):
         outer_grad, self.grad = self.grad, create_graph
         try:
             started.frame = sys._getframe()
-            with _Functions(self):  # PyTorch has put ours aside while it is in a function such as backward()
+            with started.aside(), _Functions(self):  # PyTorch has put ours aside while it is in a function such as backward()
                 result = _ENGINE(roots, grads, keep_graph, create_graph, inputs, *args, **kwargs)
             self.settle()
             with self.quietly("the end of a backward pass"):

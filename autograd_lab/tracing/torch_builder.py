@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -171,9 +172,7 @@ def rows_of(node, operands, results) -> list[list[Any] | None] | None:
     wanted = [i for i, (fn, _) in enumerate(node.next_functions) if fn is not None]
     if not 0 < size <= jacobian.MOST or sum(operands[i].numel() for i in wanted) > 64 * jacobian.MOST:
         return None
-    raw = [getattr(node, name) for name in dir(node) if name.startswith("_raw_saved_")]
-    saved = [one for several in raw for one in (several if isinstance(several, (tuple, list)) else (several,))]
-    if any(one.unpack_hook is not None for one in saved):
+    if is_packed(node):
         return None
     found: list[list[Any] | None] = [[] if i in wanted else None for i in range(len(node.next_functions))]
     basis = torch.eye(size, dtype=results[0].dtype, device=results[0].device)
@@ -189,6 +188,20 @@ def rows_of(node, operands, results) -> list[list[Any] | None] | None:
     except (NotImplementedError, RuntimeError):
         return None  # no derivative, or what it needs has been written over
     return found
+
+
+def is_packed(node) -> bool:
+    """Whether the user's hooks have packed what a node saves: its rule runs their code, then."""
+    for name in _saved_attributes(type(node)):
+        kept = getattr(node, name)
+        if any(one.unpack_hook is not None for one in (kept if isinstance(kept, (tuple, list)) else (kept,))):
+            return True
+    return False
+
+
+@lru_cache(maxsize=1000)
+def _saved_attributes(kind: type) -> tuple[str, ...]:
+    return tuple(name for name in dir(kind) if name.startswith("_raw_saved_"))
 
 
 def is_accumulator(node) -> bool:
@@ -277,6 +290,6 @@ def dtype_name(t) -> str:
 
 
 __all__ = [
-    "TorchBuilder", "count_results", "encode_tensor", "gradient_of", "has_numbers", "is_accumulator", "is_function", "is_wrapped", "node_name", "params", "rows_of",
+    "TorchBuilder", "count_results", "encode_tensor", "gradient_of", "has_numbers", "is_accumulator", "is_function", "is_packed", "is_wrapped", "node_name", "params", "rows_of",
     "saved_names", "shape_of", "version_of",
 ]  # fmt: skip

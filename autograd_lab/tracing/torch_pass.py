@@ -9,12 +9,15 @@ A node that PyTorch runs is taken as the next one whatever the bookkeeping says,
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack, _pop_mode, _push_mode
 
 from ..autograd.needed import needed_nodes
-from .torch_builder import encode_tensor, is_accumulator
+from .torch_builder import encode_tensor, is_accumulator, is_function, is_packed
 
 if TYPE_CHECKING:
     from .torch_adapter import TorchRecorder
@@ -44,6 +47,8 @@ class TorchPass:
         self.leaving: list[Any] = []  # what its rule gave
         self.slots: list[Slot] = []  # what lay in its input buffer
         self.outbox: list[Any] = []  # what it sends and has not been delivered
+        self.apart = False  # whether our dispatch mode is kept out of this pass
+        self.looking = False  # whether it is in for a moment
         self.lost = False  # whether something could not be noted: then nothing that follows in the pass is
 
     def begin(self, roots, grads, inputs, to_leaves, user) -> None:
@@ -118,10 +123,44 @@ class TorchPass:
         if self.lost or not recorder.passes or recorder.passes[-1] is not self:
             return  # a pass inside this one reached the same node
         recorder.settle()
+        self._look(False)
         with recorder.quietly("a backward pass") as trying:
             for step in steps:
                 step(node, grads, users)
         self.lost = trying.failed
+        self._look(self._users_code_follows(steps, node))
+
+    def _users_code_follows(self, steps, node) -> bool:
+        """Whether code of the user's runs between these hooks of ours and the next: hooks, a custom Function, an unpack hook."""
+        if len(steps) == 1 and steps[0] in (self.taken, self.applied):
+            return True
+        return steps[-1] == self.running and (is_function(node) or is_packed(node))
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Around the call of the engine: our dispatch mode is taken out, and put in again only where code of the user's runs.
+
+        PyTorch adds and computes gradients otherwise while there is any such mode. One of the user's has the same effect.
+        """
+        mode, *_ = self.recorder.modes
+        self.apart = not self.create_graph and _get_current_dispatch_mode_stack() == [mode]
+        if not self.apart:
+            yield
+            return
+        _pop_mode()
+        try:
+            yield
+        finally:  # also after an error in between: the engine puts the modes back that it found
+            _push_mode(mode)
+
+    def _look(self, on: bool) -> None:
+        """Put our dispatch mode in or out, where it is kept aside."""
+        if self.apart and on != self.looking:
+            self.looking = on
+            if on:
+                _push_mode(self.recorder.modes[0])
+            else:
+                _pop_mode()
 
     def _find_user_hooks(self, accumulators) -> None:
         """Which tensors of the trace have hooks, or keep their gradient: the engine runs those before our first hook."""
@@ -150,6 +189,7 @@ class TorchPass:
             with recorder.quietly("a backward pass") as trying:
                 self._take(node)
             self.lost = trying.failed
+            self._look(True)
 
     def _take(self, node) -> None:
         self.flush()
@@ -242,6 +282,7 @@ class TorchPass:
         def accumulated(leaf):
             with self.recorder.quietly("a gradient"):
                 self._note("accumulated", node, self.arriving[0], self._value(leaf.grad))
+            self._look(True)
 
         self._register(leaf.register_post_accumulate_grad_hook, accumulated, first=True)
 

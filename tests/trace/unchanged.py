@@ -108,6 +108,8 @@ def bits(t: Any) -> Any:
     data = t.detach()
     if "sparse" in str(getattr(data, "layout", "")):
         data = data.to_dense()
+    if hasattr(data, "_is_zerotensor") and data._is_zerotensor():
+        data = data + 0
     if getattr(data, "is_quantized", False):
         data = data.int_repr()
     if getattr(data, "is_nested", False):

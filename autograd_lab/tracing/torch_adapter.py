@@ -58,7 +58,7 @@ from .torch_builder import (
     saved_names,
     version_of,
 )
-from .torch_pass import TorchPass
+from .torch_pass import TorchPass, aside
 from .trace import Trace
 
 _OURS = tuple(f"{folder}{os.sep}" for folder in (Path(torch.__file__).parent, Path(__file__).parents[1]))
@@ -630,7 +630,7 @@ class TorchRecorder(Recorder):
             self.outside_grad, self.grad = self.grad, False
             self.caller = _user_frame(outermost)
             self.caller_place = _place(self.caller)
-            before = self.frame
+            before, self.caller_chain = self.frame, None
             self._moved(self.caller)
             self.caller_chain, self.frame = self.notes.pop(), before
             self.caller_operands = [
@@ -643,12 +643,15 @@ class TorchRecorder(Recorder):
         self.inside = None
         self.grad = self.outside_grad
         candidates, self.candidates = self.candidates, []
-        made = [t for t in candidates if is_function(t.grad_fn) and id(t.grad_fn) not in self.known]
+        made = [
+            (t, fn) for t in candidates if is_function(fn := self.history(t)) and id(fn) not in self.known
+        ]
         if made:
-            node = made[0].grad_fn
-            self.notes.append(self.caller_chain)
-            self.frame = self.caller
-            self._function(node, [t for t in made if t.grad_fn is node], self.caller_operands, self.caller,
+            node = made[0][1]
+            if self.caller_chain is not None:
+                self.notes.append(self.caller_chain)
+                self.frame = self.caller
+            self._function(node, [t for t, fn in made if fn is node], self.caller_operands, self.caller,
                            self.caller_place, self.caller_through)  # fmt: skip
 
     def _function(self, node, results, operands, user, place, through) -> None:
@@ -685,12 +688,13 @@ class TorchRecorder(Recorder):
             roots, grads, keep_graph, create_graph, inputs, kwargs.get("accumulate_grad", False), user
         )
         if started is None:
-            return _ENGINE(roots, grads, keep_graph, create_graph, inputs, *args, **kwargs)
+            with aside(self.modes[0], create_graph):
+                return _ENGINE(roots, grads, keep_graph, create_graph, inputs, *args, **kwargs)
         self.passes.append(started)
         outer_grad, self.grad = self.grad, create_graph
         try:
             started.frame = sys._getframe()
-            with started.aside(), _Functions(self):  # PyTorch has put ours aside while it is in a function such as backward()
+            with aside(self.modes[0], create_graph) as started.apart, _Functions(self):  # PyTorch has put ours aside while it is in a function such as backward()
                 result = _ENGINE(roots, grads, keep_graph, create_graph, inputs, *args, **kwargs)
             self.settle()
             with self.quietly("the end of a backward pass"):
@@ -837,10 +841,15 @@ def _is_apply(frame) -> bool:
 
 
 def _is_rule(frame, running) -> bool:
-    """Whether an operation comes out of the engine itself, perhaps through a dispatch mode of the user's."""
-    while frame.f_code.co_name in ("__torch_dispatch__", "_fn", "inner"):
-        frame = frame.f_back
-    return frame.f_back is running.frame and frame.f_code is _ENGINE.__code__
+    """Whether an operation comes out of the engine itself, perhaps through dispatch modes of the user's."""
+    outer = here = frame
+    while here is not None and here is not running.frame:
+        if here.f_code.co_name == "__torch_dispatch__":
+            outer = here.f_back
+        here = here.f_back
+    while outer.f_code.co_name in ("_fn", "inner"):  # what PyTorch wraps such a mode in
+        outer = outer.f_back
+    return outer.f_back is running.frame and outer.f_code is _ENGINE.__code__
 
 
 def _is_same(t, data) -> bool:

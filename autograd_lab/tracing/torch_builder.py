@@ -269,7 +269,7 @@ def encode_tensor(t) -> Record | None:
         data = torch.view_as_real(data)  # JSON knows no complex numbers: pairs along a last dim
     if data.is_floating_point() and data.dtype not in _OF_NUMPY:
         data = data.float()
-    record = encode(data.numpy())
+    record = encode(data.clone().numpy())  # what NumPy has shared, PyTorch does not resize any more
     record["dtype"] = dtype_name(t)
     return record
 

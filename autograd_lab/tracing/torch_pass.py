@@ -47,7 +47,7 @@ class TorchPass:
         self.leaving: list[Any] = []  # what its rule gave
         self.slots: list[Slot] = []  # what lay in its input buffer
         self.outbox: list[Any] = []  # what it sends and has not been delivered
-        self.apart = False  # whether our dispatch mode is kept out of this pass
+        self.apart = False  # whether our dispatch mode is kept out of this pass (see `aside`)
         self.looking = False  # whether it is in for a moment
         self.lost = False  # whether something could not be noted: then nothing that follows in the pass is
 
@@ -128,30 +128,13 @@ class TorchPass:
             for step in steps:
                 step(node, grads, users)
         self.lost = trying.failed
-        self._look(self._users_code_follows(steps, node))
+        self._look(not self.lost and self._users_code_follows(steps, node))
 
     def _users_code_follows(self, steps, node) -> bool:
         """Whether code of the user's runs between these hooks of ours and the next: hooks, a custom Function, an unpack hook."""
         if len(steps) == 1 and steps[0] in (self.taken, self.applied):
             return True
         return steps[-1] == self.running and (is_function(node) or is_packed(node))
-
-    @contextmanager
-    def aside(self) -> Iterator[None]:
-        """Around the call of the engine: our dispatch mode is taken out, and put in again only where code of the user's runs.
-
-        PyTorch adds and computes gradients otherwise while there is any such mode. One of the user's has the same effect.
-        """
-        mode, *_ = self.recorder.modes
-        self.apart = not self.create_graph and _get_current_dispatch_mode_stack() == [mode]
-        if not self.apart:
-            yield
-            return
-        _pop_mode()
-        try:
-            yield
-        finally:  # also after an error in between: the engine puts the modes back that it found
-            _push_mode(mode)
 
     def _look(self, on: bool) -> None:
         """Put our dispatch mode in or out, where it is kept aside."""
@@ -189,7 +172,7 @@ class TorchPass:
             with recorder.quietly("a backward pass") as trying:
                 self._take(node)
             self.lost = trying.failed
-            self._look(True)
+            self._look(not self.lost)
 
     def _take(self, node) -> None:
         self.flush()
@@ -386,6 +369,22 @@ class TorchPass:
         self.recorder.notes.append(note)
 
 
+@contextmanager
+def aside(mode, create_graph) -> Iterator[bool]:
+    """Around the call of the engine: our dispatch mode is taken out, but where it is to see new nodes. Gives whether it is out.
+
+    PyTorch adds and computes gradients otherwise while there is any such mode. One of the user's has the same effect.
+    """
+    if create_graph or _get_current_dispatch_mode_stack() != [mode]:
+        yield False
+        return
+    _pop_mode()
+    try:
+        yield True
+    finally:  # also after an error in between: the engine puts the modes back that it found
+        _push_mode(mode)
+
+
 def count_dependencies(roots) -> dict[Any, int]:
     """{node: number of messages it will get} for every node behind `roots`, in the order in which ours are counted."""
     deps: dict[Any, int] = {}
@@ -423,4 +422,4 @@ def _accumulator(leaf) -> Any:
         return leaf.view_as(leaf).grad_fn.next_functions[0][0]
 
 
-__all__ = ["TorchPass"]
+__all__ = ["TorchPass", "aside"]

@@ -6,6 +6,8 @@ nothing changes nothing either: so the nodes of its trace are counted against th
 
 import ast
 import importlib
+import re
+from collections import Counter
 
 import pytest
 from unchanged import differences, lost, missing, outcome
@@ -42,13 +44,55 @@ def library(request, monkeypatch):
     return torch, lab.record_torch
 
 
+OTHERWISE = {
+    "packed sequences": r"variables.padded.version: 3 became 2",
+    "every kind of hook": r"seen\[\d+\]\[1\]\.version: 0 became 1|.*\.grad\.version: 0 became 1",
+    "custom Functions": r".*\.grad\.version: 1 became 2",
+    "a Function with setup_context, vmap and jvp": r".*\.grad\.version: 0 became 1",
+    "compiled, aot_eager backend": r".*\.grad\.version: 1 became 2",
+    "CrossMapLRN2dBackward": r"variables\.x\.grad\.version: \d+ became 1",
+    "IndexPutImplBackward0: torch.autograd.grad": r".*IndexPutImplBackward0.* became .*|.*\.version: 1 became 0",
+}
+"""What is not the same in PyTorch when it is recorded, by program; tracing/README.md says why.
+
+A gradient that code of the user's computed in a pass is held by the recorder, so that the accumulator copies it: one more version.
+PyTorch unpads sequences, and computes the second derivative of `a[I]`, otherwise under any dispatch mode.
+"""
+
+
+def differing(name, torch, plain, recorded, every=True):
+    """Where two outcomes differ, but for what is listed above; and (`every`) what is listed without need."""
+    if torch is autograd_lab:
+        return differences(plain, recorded)
+    found = differences(viewed(plain), viewed(recorded))
+    known = next((known for begin, known in OTHERWISE.items() if name.startswith(begin)), None)
+    if known is None:
+        return found
+    rest = [d for d in found if not re.fullmatch(known, d, re.DOTALL)]
+    return rest if found or not every else ["it is the same, and need not be listed"]
+
+
+def viewed(left):
+    """With a view for each alias: `reshape` makes the one where PyTorch is not recorded, and the other under any dispatch mode."""
+    if isinstance(left, dict):
+        if isinstance(left, Counter):
+            left = Counter({k: n for k, n in left.items() if k != ALIAS} | {VIEW: left[VIEW] + left[ALIAS]})
+        return {k: viewed(x) for k, x in left.items()}
+    if isinstance(left, list):
+        return [viewed(x) for x in left]
+    return left.replace(ALIAS, VIEW) if isinstance(left, str) else left
+
+
+ALIAS, VIEW = "ReshapeAliasBackward0", "ViewBackward0"
+
+
 def compared(name, source, torch, recorder, **more):
     """(what changed when the program was recorded, what it left, the trace)."""
     plain, _ = outcome(name, source, torch, None, **more)
     if plain["warnings"]:  # some are given once in a process
         plain, _ = outcome(name, source, torch, None, **more)
     found, trace = outcome(name, source, torch, recorder, **more)
-    return differences(plain, found), found, trace
+    return differing(name, torch, plain, found), found, trace
 
 
 def as_program(call):
@@ -173,7 +217,7 @@ def test_a_recorder_that_fails_lets_the_program_go_on(library, name):
         at += step
         step = 1 + at // 15
         left, trace = outcome(name, source, torch, made_failing(recorder, at))
-        assert not differences(plain, left), f"note {at}"
+        assert not (found := differing(name, torch, plain, left, every=False)), f"note {at}: {found}"
         assert not in_place(torch)
         shown(trace)
         if not lost(trace):

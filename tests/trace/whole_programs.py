@@ -1017,15 +1017,13 @@ program("compiled with a break", """
         z = f(x)
     del f
 """)  # fmt: skip
-program("scripted and traced", """
+program("scripted", """
     @torch.jit.script
     def f(x):
         return x.sin() * 2
     x = wave(3, grad=True)
     f(x).sum().backward()
-    traced = torch.jit.trace(lambda x: x.exp() + 1, (wave(3),))
-    traced(x).sum().backward()
-    del f, traced
+    del f
 """, only="torch")  # fmt: skip
 program("an exported graph", """
     m = fill(nn.Linear(3, 2))

@@ -127,8 +127,13 @@ class TorchPass:
         with recorder.quietly("a backward pass") as trying:
             for step in steps:
                 step(node, grads, users)
-        self.lost = trying.failed
+        self._lose(trying.failed)
         self._look(not self.lost and self._users_code_follows(steps, node))
+
+    def _lose(self, failed: bool) -> None:
+        """After a failure to note something: nothing that follows is noted, and no gradient is held."""
+        if failed:
+            self.lost, self.outbox, self.buffers = True, [], {}
 
     def _users_code_follows(self, steps, node) -> bool:
         """Whether code of the user's runs between these hooks of ours and the next: hooks, a custom Function, an unpack hook."""
@@ -171,7 +176,7 @@ class TorchPass:
             recorder.settle()
             with recorder.quietly("a backward pass") as trying:
                 self._take(node)
-            self.lost = trying.failed
+            self._lose(trying.failed)
             self._look(not self.lost)
 
     def _take(self, node) -> None:
@@ -285,7 +290,6 @@ class TorchPass:
 
     def _catch_up(self) -> None:
         """Of a pass that could not be followed to its end: note what it left in the leaves."""
-        self.outbox = []
         for node in self.deps:
             if is_accumulator(node) and node.variable.grad is not None:
                 self._note("grad_set", node.variable, self._value(node.variable.grad), "backward", None)

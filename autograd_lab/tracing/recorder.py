@@ -602,7 +602,9 @@ class Recorder:
         self.call = self.base = self.frame = None
         self.frames.clear()
         if error is not None and self.failure is not error and isinstance(error, Exception):
-            self.notes.append(("failed", type(error).__name__, text_of(error), _place_of(error, self.internal)))
+            self.notes.append(
+                ("failed", type(error).__name__, text_of(error), _place_of(error, self.internal))
+            )
         self.find_names(frame.f_locals, frame.f_globals)
 
     def find_names(self, *namespaces) -> None:

@@ -108,7 +108,9 @@ class Scopes:
 
     def _paths(self, module: Any) -> dict[int, str]:
         if id(module) not in self.names:
-            self.names[id(module)] = {id(child): path for path, child in reversed([*parts(module, "_modules")])}
+            self.names[id(module)] = {
+                id(child): path for path, child in reversed([*parts(module, "_modules")])
+            }
         return self.names[id(module)]
 
     def _group(self, key: Hashable, parent: int, name: str, kind: str) -> int:

@@ -219,7 +219,7 @@ _GUARDS = (
 )
 
 
-_CALLS = {
+_CALLS: dict[Any, Any] = {
     torch.Tensor.backward: lambda t, gradient=None, retain_graph=None, create_graph=False, inputs=None: (
         t,
         inputs,
@@ -262,7 +262,9 @@ class TorchRecorder(Recorder):
         self.histories: dict[
             int, tuple[int, Any]
         ] = {}  # of views by id: the version at which their `grad_fn` was seen, and that
-        self.unsure: list[tuple[int, Any]] = []  # notes of views that were met while their `grad_fn` could not be asked for
+        self.unsure: list[
+            tuple[int, Any]
+        ] = []  # notes of views that were met while their `grad_fn` could not be asked for
 
     # -- in and out -----------------------------------------------------------------------------------
 
@@ -332,14 +334,14 @@ class TorchRecorder(Recorder):
             self.pending = None
         self.settle()
         running = self.passes[-1] if self.passes else None
-        engine = running is not None and _is_rule(frame, running)
-        if engine and not running.create_graph:
+        engine = running if running is not None and _is_rule(frame, running) else None
+        if engine is not None and not engine.create_graph:
             return None  # the rules at work in an ordinary pass: their results are seen by the hooks
         user = _user_frame(frame)
         self._enter_function(frame)
-        if engine and op == "add":
-            running.before_sum()
-        if op == "detach" and engine:
+        if engine is not None and op == "add":
+            engine.before_sum()
+        if op == "detach" and engine is not None:
             return None  # a saved result that is unpacked
         tensors = [t for t in operands if isinstance(t, torch.Tensor)]
         self.clearing = _is_clearing(frame)
@@ -373,11 +375,7 @@ class TorchRecorder(Recorder):
             for t in results:
                 self.met[id(t)] = t
             off = (
-                "inference_mode"
-                if torch.is_inference_mode_enabled()
-                else ""
-                if self.recorded
-                else "no_grad"
+                "inference_mode" if torch.is_inference_mode_enabled() else "" if self.recorded else "no_grad"
             )
             self.pending = ("operation", op, operands, results, copies, user_place, off, same_call, through)
 
@@ -522,7 +520,8 @@ class TorchRecorder(Recorder):
                 self._called(func, name, args, result, frame)
 
     def _called(self, func, name, args, result, frame) -> None:
-        t, place = args[0] if args else None, _place(frame)
+        t: Any = args[0] if args else None
+        place = _place(frame)
         if func is torch.tensor:
             self._copied(t, result, frame)
         elif name in _READS:
@@ -694,7 +693,10 @@ class TorchRecorder(Recorder):
         outer_grad, self.grad = self.grad, create_graph
         try:
             started.frame = sys._getframe()
-            with aside(self.modes[0], create_graph) as started.apart, _Functions(self):  # PyTorch has put ours aside while it is in a function such as backward()
+            with (
+                aside(self.modes[0], create_graph) as started.apart,
+                _Functions(self),
+            ):  # PyTorch has put ours aside while it is in a function such as backward()
                 result = _ENGINE(roots, grads, keep_graph, create_graph, inputs, *args, **kwargs)
             self.settle()
             with self.quietly("the end of a backward pass"):

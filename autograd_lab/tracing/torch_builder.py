@@ -161,7 +161,9 @@ def rows_of(node, operands, results) -> list[list[Any] | None] | None:
 
     The node is called with g = 1 in one place and 0 elsewhere, which leaves it as it was. It must just have been made.
     """
-    if len(results) != 1 or len(node._input_metadata) != 1:  # a rule that is called with several gradients has several Jacobians
+    if (
+        len(results) != 1 or len(node._input_metadata) != 1
+    ):  # a rule that is called with several gradients has several Jacobians
         return None
     if len(operands) < len(node.next_functions) or torch.are_deterministic_algorithms_enabled():
         return None  # the latter warns, or raises, as rules run
@@ -192,7 +194,7 @@ def rows_of(node, operands, results) -> list[list[Any] | None] | None:
 
 def is_packed(node) -> bool:
     """Whether the user's hooks have packed what a node saves: its rule runs their code, then."""
-    for name in _saved_attributes(type(node)):
+    for name in _saved_attributes(type(node)):  # type: ignore[arg-type]  # no class is hashable for mypy
         kept = getattr(node, name)
         if any(one.unpack_hook is not None for one in (kept if isinstance(kept, (tuple, list)) else (kept,))):
             return True
@@ -248,7 +250,7 @@ def version_of(t) -> int:
 
 def gradient_of(t) -> Any:
     """`.grad` of a tensor. One that has none is not asked: PyTorch warns of that."""
-    return t.grad if t.retains_grad or t.requires_grad and t.is_leaf or not t.requires_grad else None
+    return t.grad if t.retains_grad or (t.requires_grad and t.is_leaf) or not t.requires_grad else None
 
 
 def encode_tensor(t) -> Record | None:

@@ -226,7 +226,10 @@ def test_a_recorder_that_fails_lets_the_program_go_on(library, name):
     assert at > 20, "faults were injected"
 
 
-@pytest.mark.parametrize("kind", ["met", "operation", "written", "popped", "applied", "pass_started", "accumulated", "hooked", "_where"])
+@pytest.mark.parametrize(
+    "kind",
+    ["met", "operation", "written", "popped", "applied", "pass_started", "accumulated", "hooked", "_where"],
+)
 def test_a_builder_that_fails_leaves_a_gap(library, monkeypatch, kind):
     """What cannot be built is said to be missing; the rest of the trace is there, and can be shown."""
     torch, recorder = library

@@ -129,7 +129,14 @@ program("dropout draws the same", """
     r = torch.randn(3) + torch.rand(3) + torch.randperm(3)
     b = torch.bernoulli(torch.full((4,), 0.5))
 """)  # fmt: skip
-for norm in ("BatchNorm1d(4)", "LayerNorm(4)", "GroupNorm(2, 4)", "InstanceNorm1d(4, affine=True)", "RMSNorm(4)", "LocalResponseNorm(2)"):
+for norm in (
+    "BatchNorm1d(4)",
+    "LayerNorm(4)",
+    "GroupNorm(2, 4)",
+    "InstanceNorm1d(4, affine=True)",
+    "RMSNorm(4)",
+    "LocalResponseNorm(2)",
+):
     program(f"normalization {norm}", f"""
         m = fill(nn.{norm})
         x = wave(*{(3, 4, 5) if "Instance" in norm or "Local" in norm else (3, 4)}, grad=True)
@@ -139,7 +146,12 @@ for norm in ("BatchNorm1d(4)", "LayerNorm(4)", "GroupNorm(2, 4)", "InstanceNorm1
         z = m(x * 2)
     """)  # fmt: skip
 for cell in ("RNN", "LSTM", "GRU"):
-    for options in ("", ", num_layers=2", ", bidirectional=True", ", batch_first=True, dropout=0.5, num_layers=2"):
+    for options in (
+        "",
+        ", num_layers=2",
+        ", bidirectional=True",
+        ", batch_first=True, dropout=0.5, num_layers=2",
+    ):
         program(f"{cell}(2, 3{options})", f"""
             m = fill(nn.{cell}(2, 3{options}))
             out, state = m(wave(4, 1, 2))

@@ -19,7 +19,7 @@ from typing import Any
 
 from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.node import AccumulateGrad
-from ..autograd.variable import INFERENCE, Variable, pair_of
+from ..autograd.variable import INFERENCE, Variable
 from ..compiler.compiled import CompiledFunctionBackward, UsedUp
 from ..compiler.opened import backward_lines, forward_lines, kept_values
 from .builder import Builder, encode
@@ -317,11 +317,13 @@ class Recorder:
         state = THREAD.state
         return "inference_mode" if state.inference else "" if state.grad else "no_grad"
 
-    @guarded
     def writing(self, target) -> None:
         """A tensor is about to be written: if it has not been met, its value must be seen now."""
-        if id(target) not in self.grads and id(target) not in self.met:
-            self._meet((target,), _user_frame())
+        try:
+            if id(target) not in self.grads and id(target) not in self.met:
+                self._meet((target,), _user_frame())
+        except Exception as error:
+            self.missed("writing", error)
 
     @guarded
     def written(self, rule, inputs, target, node, name, args=()) -> None:
@@ -349,10 +351,12 @@ class Recorder:
     def stepped(self, optimizer) -> None:
         """An optimizer is about to change its parameters: each write is told."""
 
-    @guarded
     def mode(self, on) -> None:
         """Recording of the graph was switched on or off."""
-        self.notes.append(("mode", on, _place(_user_frame())))
+        try:
+            self.notes.append(("mode", on, _place(_user_frame())))
+        except Exception as error:
+            self.missed("mode", error)
 
     @guarded
     def detached(self, source, out, how) -> None:
@@ -693,7 +697,8 @@ def _tensors_in(data) -> list[Any]:
 
 def _maker(t):
     """The node that made `t`, as it was last known: to ask a view for its `grad_fn` may make that anew, or raise."""
-    return pair_of(t._last_edge())[0]
+    edge = t._edge or t._last_edge()
+    return edge[0] if type(edge) is tuple else edge.unfold()
 
 
 def _version(t):

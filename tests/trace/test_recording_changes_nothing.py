@@ -8,6 +8,7 @@ import ast
 import importlib
 import re
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from unchanged import differences, lost, missing, outcome
@@ -127,6 +128,20 @@ def ran_as_told(program, left):
     """Whether the program ended as the table says."""
     error = left["error"]
     return error is None if not program.raises else error is not None and error[0].endswith(program.raises)
+
+
+SCRIPTS = sorted((Path(__file__).parents[1] / "programs").glob("*.py"))
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_scripts(library, script):
+    """The scripts in tests/programs print and leave the same."""
+    torch, recorder = library
+    found, left, trace = compared(script.stem, script.read_text(encoding="utf-8"), torch, recorder)
+    assert not found
+    assert left["error"] is None
+    assert not lost(trace)
+    assert not missing(left, trace)
 
 
 ASIDE = {"torch.func.jvp(torch.sin, (x,), (x,))", "forward over reverse"}

@@ -8,6 +8,7 @@ graphs and gradients, in the order in which they were made; what it noted; its w
 from __future__ import annotations
 
 import contextlib
+import io
 import linecache
 import math
 import random
@@ -37,10 +38,12 @@ def outcome(
     np.random.seed(3)  # noqa: NPY002 - the global generator is what a program may use
     random.seed(3)
     error = trace = None
+    printed = io.StringIO()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            with recorder() if recorder is not None else contextlib.nullcontext() as trace:
+            watched = recorder() if recorder is not None else contextlib.nullcontext()
+            with contextlib.redirect_stdout(printed), watched as trace:
                 exec(code, space)
         except Exception as raised:
             error = [type(raised).__name__, str(raised), lines_of(raised, file), described_cause(raised)]
@@ -50,6 +53,7 @@ def outcome(
         "generators": [bits(torch.get_rng_state()), np.random.get_state()[1].tobytes(), random.getstate()],  # noqa: NPY002
         "modes": [torch.is_grad_enabled(), torch.is_inference_mode_enabled()],
         "seen": seen,
+        "printed": printed.getvalue().splitlines(),
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

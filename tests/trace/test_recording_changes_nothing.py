@@ -7,6 +7,7 @@ nothing changes nothing either: so the nodes of its trace are counted against th
 import ast
 import importlib
 import re
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -36,19 +37,32 @@ def library(request, monkeypatch):
     """A library and its recorder, which notes its own failures as it does for users."""
     monkeypatch.delenv("AUTOGRAD_LAB_STRICT")
     if request.param == "autograd_lab":
-        return request.getfixturevalue("standing_in"), lab.record
+        before = modules_of_torch()
+        yield request.getfixturevalue("standing_in"), lab.record
+        for name in modules_of_torch():  # a program may have imported more
+            del sys.modules[name]
+        sys.modules.update(before)
+        return
     torch = pytest.importorskip("torch", reason="records real PyTorch", exc_type=ImportError)
     for name in ("checkpoint",):
         importlib.import_module(f"torch.utils.{name}")
     for name in ("parametrize", "prune", "parametrizations"):
         importlib.import_module(f"torch.nn.utils.{name}")
-    return torch, lab.record_torch
+    yield torch, lab.record_torch
+
+
+def modules_of_torch():
+    return {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "torch"}
 
 
 OTHERWISE = {
     "packed sequences": r"variables.padded.version: 3 became 2",
     "every kind of hook": r"seen\[\d+\]\[1\]\.version: 0 became 1|.*\.grad\.version: 0 became 1",
     "custom Functions": r".*\.grad\.version: 1 became 2",
+    "custom_functions": r"variables.x\.grad\.version: 0 became 1",
+    "feature_hooks": r"variables.x\.grad\.version: 0 became 1",
+    "implicit_and_bilevel": r"variables.[Wx]\.grad\.version: 0 became 1",
+    "gru_many_to_one": r"variables.padded.version: 5 became 4",
     "a Function with setup_context, vmap and jvp": r".*\.grad\.version: 0 became 1",
     "compiled, aot_eager backend": r".*\.grad\.version: 1 became 2",
     "CrossMapLRN2dBackward": r"variables\.x\.grad\.version: \d+ became 1",

@@ -13,6 +13,7 @@ import linecache
 import math
 import random
 import re
+import tempfile
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -152,6 +153,8 @@ def described(value: Any, torch: Any, depth: int = 0) -> Any:
         return value.dtype.str, value.shape, value.tobytes()
     if isinstance(value, float):
         return value.hex()
+    if isinstance(value, str) and value.startswith(tempfile.gettempdir()):
+        return "a temporary file"
     if value is None or isinstance(value, (bool, int, str, bytes)):
         return value
     return type(value).__name__

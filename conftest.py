@@ -5,6 +5,7 @@ and may print anything, for their stubs are there to be filled in. Notebooks els
 broken ones. In a parallel run `--dist loadscope` keeps the cells of a notebook, which share a kernel, on one worker.
 """
 
+import os
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -19,6 +20,8 @@ from nbval.kernel import RunningKernel
 from nbval.plugin import IPyNbFile
 
 from autograd_lab.course.kernel import manager_of_files
+
+os.environ["AUTOGRAD_LAB_STRICT"] = "1"  # a recorder that fails raises, also in the kernels of notebooks
 
 HERE = Path(__file__).resolve().parent
 COMPARED = {"notebooks": True, "solutions": True, "exercises": False}

@@ -17,6 +17,8 @@ os.environ.pop(
     "PYTEST_ADDOPTS", None
 )  # what was meant for this run; tests that start pytest start a plain one
 
+os.environ["AUTOGRAD_LAB_STRICT"] = "1"  # a recorder that fails raises, also in kernels
+
 # In CI the same examples every time, so that a red run is red again; elsewhere new ones each time.
 # No deadline: a shared machine's slow moment is not a bug.
 settings.register_profile("ci", derandomize=True, deadline=None)

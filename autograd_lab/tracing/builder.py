@@ -19,6 +19,7 @@ from ..autograd.saved import Packed
 from ..autograd.variable import Variable
 from ..autograd.views import AsStridedBackward0
 from . import jacobian
+from .guard import strict, text_of
 from .names import is_in_with, line_of
 from .rules import rule_texts
 from .scopes import Scopes
@@ -73,7 +74,12 @@ class Builder:
     def build(self, notes: list[tuple[Any, ...]]) -> dict[str, Any]:
         """The five lists of the trace."""
         for kind, *note in notes:
-            getattr(self, kind)(*note)
+            try:
+                getattr(self, kind)(*note)
+            except Exception as error:
+                if strict():
+                    raise
+                self.unrecorded(kind, type(error).__name__, text_of(error), None)
         paths = self.scopes.paths()
         for what, group in self.scoped:
             what["scope"] = paths[group]
@@ -466,6 +472,11 @@ class Builder:
         self._event("done", None, p=self.passes[id(run)])
         self.pass_now = 0
 
+    def unrecorded(self, what, kind, message, place) -> None:
+        """The recorder failed, here or when the note was to be taken: of `what` ran nothing else is known."""
+        src = None if place is None else self._where(place)[0]
+        self._event("unrecorded", src, op=what, type=kind, message=message)
+
     # -- ids ------------------------------------------------------------------------------------------
 
     def _event(self, kind: str, src, **fields) -> None:
@@ -478,7 +489,10 @@ class Builder:
         """The id of an operand. One that nobody in the recording made gets a leaf event at its first use."""
         if not isinstance(t, Variable):
             return self._number(t, src)
-        i = self.tensor_ids[id(t)]
+        i = self.tensor_ids.get(id(t))
+        if i is None:  # it came out of what was not recorded
+            i = self._tensor(t, t._data, "", True, t.requires_grad)
+            self.tensors[i]["unseen"] = True
         if self.tensors[i].pop("unseen", False):
             self._event("leaf", src, t=i)
         return i

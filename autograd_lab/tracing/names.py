@@ -121,7 +121,7 @@ def _can_hold(kind: type) -> bool:
 def _inside(name: str, held: Any, value: Any) -> str:
     """The dotted or indexed name of `value` in a module, list, tuple or dict called `name`, or ''."""
     if hasattr(type(held), "named_parameters"):
-        for inner, parameter in held.named_parameters():
+        for inner, parameter in parts(held, "_parameters"):
             if parameter is value:
                 inner = inner.replace("_orig_mod.", "")  # a compiled module has its module's parts as its own
                 return inner if name == "self" else f"{name}.{inner}"
@@ -153,7 +153,7 @@ def part_in(frame: FrameType, value: Any) -> str:
 def parts_of(name: str, held: Any, deep: int = 2) -> Iterator[tuple[str, Any]]:
     """(name, thing) for the parameters of a module called `name`, and for what lists and dicts in it hold; walks everything once."""
     if hasattr(type(held), "named_parameters"):
-        for inner, parameter in held.named_parameters():
+        for inner, parameter in parts(held, "_parameters"):
             inner = inner.replace("_orig_mod.", "")  # a compiled module has its module's parts as its own
             yield (inner if name == "self" else f"{name}.{inner}"), parameter
         if deep:
@@ -173,3 +173,19 @@ def parts_of(name: str, held: Any, deep: int = 2) -> Iterator[tuple[str, Any]]:
             if isinstance(key, str):
                 yield f"{name}[{key!r}]", item
                 yield from parts_of(f"{name}[{key!r}]", item, deep - 1) if deep else ()
+
+
+def parts(module: Any, own: str) -> Iterator[tuple[str, Any]]:
+    """The parts that a module and those inside it keep in `own`, "_parameters" or "_modules", by their dotted names.
+
+    They are read where the modules keep them: to ask `named_parameters()` might run code of the user's.
+    """
+    waiting, seen = [("", module)], set()
+    while waiting:
+        path, here = waiting.pop()
+        if here is None or id(here) in seen:
+            continue
+        seen.add(id(here))
+        held = vars(here)
+        yield from ((path + name, part) for name, part in held.get(own, {}).items() if part is not None)
+        waiting += [(f"{path}{name}.", inner) for name, inner in reversed(held.get("_modules", {}).items())]

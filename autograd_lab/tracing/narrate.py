@@ -65,6 +65,7 @@ class Narrator:
                     self.versions[event["base"][0], event["version"]] = event["base"][1]
         self._terms: dict[int, list[Term]] = {}
         self.filled: dict[int, set[int]] = {}  # per backward pass: the leaves whose .grad it wrote
+        current: set[int] = set()  # of a pass whose beginning was not recorded
         for event in trace.events:
             if event["k"] == "backward":
                 current = self.filled.setdefault(event["p"], set())
@@ -429,6 +430,10 @@ class Narrator:
         if filled == 1:
             return (end + ", and 1 leaf has its .grad.",)
         return (end + ", and {0} leaves have their .grad.", str(filled))
+
+    def _unrecorded(self, e: Record) -> Phrase:
+        text = "A step is missing here: the recorder failed to write down {0} ({1}: {2}). Your program went on as if nobody recorded it."
+        return (text, e["op"], e["type"], e["message"])
 
     # Parts of sentences.
 

@@ -28,6 +28,7 @@ from ..autograd.variable import INFERENCE, Variable
 from ..compiler.compiled import CompiledFunctionBackward, UsedUp
 from ..compiler.opened import backward_lines, forward_lines, kept_values
 from .builder import Builder, encode
+from .guard import guarded, strict, text_of
 from .names import name_in, parts_of
 from .shared import Shared, owner_of
 from .statements import backward_of, instruction_at, is_over, loaded_names, named_on_line
@@ -264,49 +265,55 @@ class Recorder:
 
     def operation(self, rule, inputs, outputs, node, args) -> None:
         """An operation ran; `node` is None if it was not recorded."""
-        frame, call = _user_call()
-        if frame is not self.frame:
-            self._moved(frame)
-        before, self.call = self.call, call
-        if self.memory:
-            self._look(inputs, frame)
         met = self.met
-        for t in inputs:
-            if id(t) not in met:
-                self._meet_operands(rule, inputs, frame)
-                break
-        if len(outputs) == 1:
-            (t,) = outputs
-            met[id(t)] = t
-            data = t._data
-            copies: Any = (data.copy() if data.size <= _LARGE else data,)
-            wanted = None
-        else:
-            for t in outputs:
+        try:
+            frame, call = _user_call()
+            if frame is not self.frame:
+                self._moved(frame)
+            before, self.call = self.call, call
+            if self.memory:
+                self._look(inputs, frame)
+            for t in inputs:
+                if id(t) not in met:
+                    self._meet_operands(rule, inputs, frame)
+                    break
+            if len(outputs) == 1:
+                (t,) = outputs
                 met[id(t)] = t
-            copies, wanted = [_copy(t._data) for t in outputs], [t.requires_grad for t in outputs]
-        if node is None:
-            saved = versions = None
-            if self.cut_off and not self.cut_off.isdisjoint(map(id, inputs)):
-                self.cut_off.update(map(id, outputs))
-        elif node.kind == "op":
-            saved, versions = node.saved, node.versions
-        else:
-            saved, versions = _of_function(node)
-        self.notes.append((
-            "operation", rule, inputs, outputs, copies, node, saved, versions,
-            None if frame is None else (frame.f_code, frame.f_lasti), "" if THREAD.state.grad else self._mode(),
-            call is before and call is not None, self.frames.get(id(call), _NOBODY)[1], wanted,
-        ))  # fmt: skip
-        if node is not None and node.kind != "op":
-            if not isinstance(node, CompiledFunctionBackward):
-                self._on_ctx(node, frame)
-                return
-            if isinstance(node, UsedUp):
-                return
-            lines = forward_lines(node, [t._data for t in inputs])
-            self.notes.append(("opened", node, "forward", lines, kept_values(node, outputs)))
+                data = t._data
+                copies: Any = (data.copy() if data.size <= _LARGE else data,)
+                wanted = None
+            else:
+                for t in outputs:
+                    met[id(t)] = t
+                copies, wanted = [_copy(t._data) for t in outputs], [t.requires_grad for t in outputs]
+            if node is None:
+                saved = versions = None
+                if self.cut_off and not self.cut_off.isdisjoint(map(id, inputs)):
+                    self.cut_off.update(map(id, outputs))
+            elif node.kind == "op":
+                saved, versions = node.saved, node.versions
+            else:
+                saved, versions = _of_function(node)
+            self.notes.append((
+                "operation", rule, inputs, outputs, copies, node, saved, versions,
+                None if frame is None else (frame.f_code, frame.f_lasti), "" if THREAD.state.grad else self._mode(),
+                call is before and call is not None, self.frames.get(id(call), _NOBODY)[1], wanted,
+            ))  # fmt: skip
+            if node is not None and node.kind != "op":
+                if not isinstance(node, CompiledFunctionBackward):
+                    self._on_ctx(node, frame)
+                    return
+                if isinstance(node, UsedUp):
+                    return
+                lines = forward_lines(node, [t._data for t in inputs])
+                self.notes.append(("opened", node, "forward", lines, kept_values(node, outputs)))
+        except Exception as error:
+            for t in outputs:  # nothing was noted of them: they are met when they are used
+                met.pop(id(t), None)
+            self.missed("operation" if isinstance(rule, str) else rule.op or rule.__name__, error)
 
+    @guarded
     def entered(self, what, name="") -> None:
         """A module is called, or a scope named by the user entered; `what` is None for the latter."""
         frame, call = _user_call()
@@ -318,6 +325,7 @@ class Recorder:
         known = self.frames.setdefault(id(call), (call, len(self.frames)))
         self.notes.append(("entered", what, name, frame.f_lasti, known[1]))
 
+    @guarded
     def left(self) -> None:
         """The module or scope entered last is left."""
         self.notes.append(("left",))
@@ -358,11 +366,15 @@ class Recorder:
 
     def writing(self, target) -> None:
         """A tensor is about to be written: if it has not been met, its value must be seen now."""
-        if self.memory:
-            self._look((target,), _user_frame())
-        if id(target) not in self.grads and id(target) not in self.met:
-            self._meet((target,), _user_frame())
+        try:
+            if self.memory:
+                self._look((target,), _user_frame())
+            if id(target) not in self.grads and id(target) not in self.met:
+                self._meet((target,), _user_frame())
+        except Exception as error:
+            self.missed("writing", error)
 
+    @guarded
     def written(self, rule, inputs, target, node, name, args=()) -> None:
         """A tensor was written in place by the operation `name`."""
         if self.memory:
@@ -387,7 +399,7 @@ class Recorder:
         else:
             saved, versions = (node.saved, node.versions) if node.kind == "op" else _of_function(node)
         self.notes.append((
-            "written", rule, inputs, target, _copy(target._data), target._version, node, saved, versions, target.grad_fn, name,
+            "written", rule, inputs, target, _copy(target._data), _version(target), node, saved, versions, _maker(target), name,
             None if frame is None else (frame.f_code, frame.f_lasti), _small_base(target),
         ))  # fmt: skip
 
@@ -402,9 +414,13 @@ class Recorder:
     def mode(self, on) -> None:
         """Recording of the graph was switched on or off."""
         self.off = not on
-        by = () if on else switch(sys._getframe(1), _IS_OURS.__getitem__)
-        self.notes.append(("mode", on, _place(_user_frame()), *by))
+        try:
+            by = () if on else switch(sys._getframe(1), _IS_OURS.__getitem__)
+            self.notes.append(("mode", on, _place(_user_frame()), *by))
+        except Exception as error:
+            self.missed("mode", error)
 
+    @guarded
     def detached(self, source, out, how) -> None:
         """`out` shares the memory of `source` and has no history; `how` is "detach" or "data"."""
         frame = _user_frame()
@@ -418,6 +434,7 @@ class Recorder:
             self.aliases[id(out)] = owner
         self.notes.append(("detached", source, out, _copy(out._data), how, _place(frame)))
 
+    @guarded
     def copied(self, data, out) -> None:
         """`out` was made from Python data; if there are tensors in it, only their numbers were taken."""
         sources = _tensors_in(data)
@@ -428,6 +445,7 @@ class Recorder:
             self.cut_off.add(id(out))
             self.notes.append(("copied", sources, out, _copy(out._data), _place(frame)))
 
+    @guarded
     def read(self, t, how) -> None:
         """The numbers of `t` left the graph, through the method `how`: of interest if there is a graph, or if it was met before."""
         if how == "numpy":
@@ -486,6 +504,7 @@ class Recorder:
     def seeded(self, generator) -> None:
         """A generator was asked for its state, or put into another."""
 
+    @guarded
     def flagged(self, t, how) -> None:
         """Whether `t` requires grad was changed by the method `how`."""
         frame = _user_frame()
@@ -494,6 +513,7 @@ class Recorder:
         if id(t) in self.met:
             self.notes.append(("flagged", t, t.requires_grad, how, _place(frame)))
 
+    @guarded
     def grad_set(self, t, how) -> None:
         """`.grad` of `t` was assigned, cleared or written to by the user's code."""
         frame = _user_frame()
@@ -506,6 +526,7 @@ class Recorder:
                 self.shared_memory.written(grad, _place(frame))
         self.notes.append(("grad_set", t, None if grad is None else _copy(grad._data), how, _place(frame)))
 
+    @guarded
     def asked(self, outputs, inputs) -> None:
         """`backward` or `grad` was called for some outputs, perhaps with `inputs`. A pass follows, or an error."""
         frame = _user_frame()
@@ -522,12 +543,14 @@ class Recorder:
     def sent(self, gradients) -> None:
         """These are the gradients of the outputs, or None."""
 
+    @guarded
     def granted(self, inputs, results) -> None:
         """What `grad` returned."""
         for t, g in zip(_as_tuple(inputs), results, strict=True):
             if isinstance(g, Variable):
                 self.grads[id(g)] = g, t
 
+    @guarded
     def pass_started(self, run, roots, call) -> None:
         """A backward pass is about to begin; its dependencies are counted."""
         if self.memory:
@@ -536,65 +559,89 @@ class Recorder:
 
     def delivered(self, run, sender, i, fn, nr, g, old, total) -> None:
         """A message reached the input buffer of `fn`."""
-        self.notes.append(("delivered", sender, i, fn, nr, g, old, total))
+        try:
+            self.notes.append(("delivered", sender, i, fn, nr, g, old, total))
+        except Exception as error:
+            self.missed("delivered", error)
 
     def pushed(self, run, fn) -> None:
         """`fn` has all its messages and is ready."""
-        self.notes.append(("pushed", fn, run.ready.copy()))
+        try:
+            self.notes.append(("pushed", fn, run.ready.copy()))
+        except Exception as error:
+            self.missed("pushed", error)
 
     def popped(self, run, node, g) -> None:
         """The engine takes `node` from the queue."""
-        old = None
-        if isinstance(node, AccumulateGrad):
-            grad = node.variable._meta.grad
-            old = None if grad is None else _copy(grad._data)
-        self.notes.append(("popped", node, run.ready.copy(), g if node.plain else list(g), old))
+        try:
+            old = None
+            if isinstance(node, AccumulateGrad):
+                grad = node.variable._meta.grad
+                old = None if grad is None else _copy(grad._data)
+            self.notes.append(("popped", node, run.ready.copy(), g if node.plain else list(g), old))
+        except Exception as error:
+            self.missed("popped", error)
 
+    @guarded
     def hooked(self, run, node, stage, before, after) -> None:
         """User code saw, perhaps changed, gradients."""
         self.notes.append(("hooked", node, stage, _copies(before), _copies(after)))
 
     def applied(self, run, node, slots, grads) -> None:
         """The rule of `node` ran; for an accumulator, `.grad` was written."""
-        if isinstance(node, AccumulateGrad):
-            leaf = node.variable
-            if slots[0] is not None and leaf._meta.requires_grad:
-                if id(leaf) not in self.met:
-                    self._meet((leaf,), None)
-                grad = leaf._meta.grad
-                self.grads[id(grad)] = grad, leaf
-                if self.memory:
-                    self.shared_memory.written(grad, None)
-                self.notes.append(("accumulated", node, slots[0], _copy(grad._data)))
-        else:
-            if run.needed is not None:  # what nobody asked for is not sent, nor computed by PyTorch
-                edges = zip(grads, node.next_functions, strict=False)
-                grads = [g if fn in run.needed else None for g, (fn, _) in edges]
-            self.notes.append(("applied", node, slots, grads))
-            if isinstance(node, CompiledFunctionBackward):
-                self.notes.append(("opened", node, "backward", backward_lines(node, slots), ()))
+        try:
+            if isinstance(node, AccumulateGrad):
+                leaf = node.variable
+                if slots[0] is not None and leaf._meta.requires_grad:
+                    if id(leaf) not in self.met:
+                        self._meet((leaf,), None)
+                    grad = leaf._meta.grad
+                    self.grads[id(grad)] = grad, leaf
+                    if self.memory:
+                        self.shared_memory.written(grad, None)
+                    self.notes.append(("accumulated", node, slots[0], _copy(grad._data)))
+            else:
+                if run.needed is not None:  # what nobody asked for is not sent, nor computed by PyTorch
+                    edges = zip(grads, node.next_functions, strict=False)
+                    grads = [g if fn in run.needed else None for g, (fn, _) in edges]
+                self.notes.append(("applied", node, slots, grads))
+                if isinstance(node, CompiledFunctionBackward):
+                    self.notes.append(("opened", node, "backward", backward_lines(node, slots), ()))
+        except Exception as error:
+            self.missed("applied", error)
 
     def released(self, run, node) -> None:
         """The saved values of `node` were dropped."""
-        self.notes.append(("released", node))
+        try:
+            self.notes.append(("released", node))
+        except Exception as error:
+            self.missed("released", error)
 
     def pruned(self, run, node, i) -> None:
         """Nothing is sent to operand `i`."""
-        self.notes.append(("pruned", node, i))
+        try:
+            self.notes.append(("pruned", node, i))
+        except Exception as error:
+            self.missed("pruned", error)
 
+    @guarded
     def retained(self, run, t, g) -> None:
         """A non-leaf that asked for it keeps its gradient."""
         self._meet((t,), None)
-        self.notes.append(("retained", t, t.grad_fn, _copy(t._meta.grad._data)))
+        self.notes.append(("retained", t, _maker(t), _copy(t._meta.grad._data)))
 
+    @guarded
     def failed(self, run, error) -> None:
         """The pass ended with an exception."""
         self.failure = error
-        self.notes.append(("failed", type(error).__name__, str(error), _place(_user_frame())))
+        self.notes.append(("failed", type(error).__name__, text_of(error), _place(_user_frame())))
 
     def pass_done(self, run) -> None:
         """The pass is complete."""
-        self.notes.append(("pass_done", run))
+        try:
+            self.notes.append(("pass_done", run))
+        except Exception as error:
+            self.missed("pass_done", error)
 
     # -- called by torch.compile: a run that is made again compiled is taken back -----------------------
 
@@ -614,6 +661,22 @@ class Recorder:
         """Forget what was noted since `mark`, or take back what was forgotten."""
         self.notes, self.met, self.grads, self.frames = (part.copy() for part in mark[:4])
         self.call, self.frame, self.failure = mark[4:]
+
+    # -- when the recorder itself fails ---------------------------------------------------------------
+
+    def missed(self, what, error, place=None) -> None:
+        """The recorder failed to note `what`, which ran at `place`. Raises the error under AUTOGRAD_LAB_STRICT: see guard.py."""
+        if strict():
+            raise error
+        try:
+            place = place or self.here()
+        except Exception:  # it may be looking for the line that fails
+            place = None
+        self.notes.append(("unrecorded", what, type(error).__name__, text_of(error), place))
+
+    def here(self) -> Any:
+        """Where the program is."""
+        return _place(_user_frame())
 
     # -- the rest -------------------------------------------------------------------------------------
 
@@ -687,14 +750,13 @@ class Recorder:
         met = self.met
         for t in tensors:
             if id(t) not in met and isinstance(t, Variable):
-                met[id(t)] = t
                 wants, meta = t.requires_grad, t._meta
                 name = self.given.get(id(t), "")
                 if not name and frame is not None and id(t) not in self.grads:  # a gradient is w.grad
                     name = name_in(frame, t, deep=wants)
-                if not name and wants and t.grad_fn is None:
+                if not name and wants and _maker(t) is None:
                     self.nameless.append(t)
-                if not name and numbers and not wants and not t._data.ndim and t.grad_fn is None:
+                if not name and numbers and not wants and not t._data.ndim and _maker(t) is None:
                     name = f"{t._data:g}"
                 if meta is not None and meta.base is not None:
                     self._meet((meta.base,), frame)
@@ -703,13 +765,15 @@ class Recorder:
                     grad = _copy(meta.grad._data)
                     self.grads[id(meta.grad)] = meta.grad, t
                 self.notes.append(
-                    ("met", t, _copy(t._data), name, t.grad_fn, wants, grad, t._box is INFERENCE)
+                    ("met", t, _copy(t._data), name, _maker(t), wants, grad, t._box is INFERENCE)
                 )
                 if (
                     self.arrays and id(self._array_of(t)) in self.arrays
                 ):  # of from_numpy() or numpy() before the block
                     self.shared_memory.add(t, _place(frame))
+                met[id(t)] = t
 
+    @guarded
     def finish(self, error, frame) -> None:
         """The recording ends; find the names that assignments inside the block gave."""
         if self.memory:
@@ -720,7 +784,9 @@ class Recorder:
         self.call = self.base = self.frame = None
         self.frames.clear()
         if error is not None and self.failure is not error and isinstance(error, Exception):
-            self.notes.append(("failed", type(error).__name__, str(error), _place_of(error, self.internal)))
+            self.notes.append(
+                ("failed", type(error).__name__, text_of(error), _place_of(error, self.internal))
+            )
         self.find_names(frame.f_locals, frame.f_globals)
         self._name_parts(frame)
 
@@ -894,6 +960,18 @@ def _tensors_in(data) -> list[Any]:
     if isinstance(data, Variable):
         return [data]
     return [t for item in data for t in _tensors_in(item)] if isinstance(data, (list, tuple)) else []
+
+
+def _maker(t):
+    """The node that made `t`, as it was last known: to ask a view for its `grad_fn` may make that anew, or raise."""
+    edge = t._edge or t._last_edge()
+    return edge[0] if type(edge) is tuple else edge.unfold()
+
+
+def _version(t):
+    """The version of `t`; 0 of an inference tensor, which has none."""
+    box = t._box
+    return 0 if box is None or box is INFERENCE else box[0]
 
 
 def _place(frame):

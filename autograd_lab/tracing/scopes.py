@@ -14,6 +14,8 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any
 
+from .names import parts
+
 #: A call of the user's code: its number, its code, the instruction it is at, and the number of the call made there.
 Call = tuple[int, CodeType, int, int]
 SEPARATOR = " / "
@@ -106,7 +108,9 @@ class Scopes:
 
     def _paths(self, module: Any) -> dict[int, str]:
         if id(module) not in self.names:
-            self.names[id(module)] = {id(child): path for path, child in module.named_modules() if path}
+            self.names[id(module)] = {
+                id(child): path for path, child in reversed([*parts(module, "_modules")])
+            }
         return self.names[id(module)]
 
     def _group(self, key: Hashable, parent: int, name: str, kind: str) -> int:

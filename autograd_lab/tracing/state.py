@@ -260,6 +260,9 @@ class State:
         self.running, self.node, self.queue = False, None, []
         return changed
 
+    def _unrecorded(self, e: Record) -> Changed:
+        return []
+
     # What several of them share.
 
     def _show(self, tensors: Iterable[int]) -> Changed:

@@ -23,7 +23,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from contextlib import contextmanager
+import threading
+from contextlib import ExitStack
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -42,18 +43,23 @@ except ImportError as error:
     ) from error
 
 from .builder import MADE_INSIDE
+from .guard import strict, text_of
 from .names import name_in
 from .recorder import _LAST, PASSED_THROUGH, SMALL, Recorder, Recording, switch
 from .torch_builder import (
     TorchBuilder,
     count_results,
     encode_tensor,
+    gradient_of,
+    has_numbers,
     is_accumulator,
     is_function,
+    is_wrapped,
     rows_of,
     saved_names,
+    version_of,
 )
-from .torch_pass import TorchPass
+from .torch_pass import TorchPass, aside
 from .trace import Trace
 
 _OURS = (
@@ -126,8 +132,12 @@ class _Operations(TorchDispatchMode):
     def _should_skip_dynamo(cls):
         return False  # else PyTorch loads its compiler to be told not to compile this
 
+    @classmethod
+    def ignore_compile_internals(cls):
+        return True  # what torch.compile makes of a function is run as without us, and seen as it runs
+
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        if self.recorder.busy:
+        if torch.compiler.is_compiling() or self.recorder.busy:
             return func(*args, **(kwargs or {}))
         return self.recorder.dispatched(func, args, kwargs or {})
 
@@ -140,31 +150,81 @@ class _Functions(TorchFunctionMode):
         self.recorder = recorder
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
+        if torch.compiler.is_compiling():
+            return func(*args, **(kwargs or {}))
         recorder, kwargs = self.recorder, kwargs or {}
-        if recorder.busy or any(_is_wrapped(t) for t in _flat(args)):
+        if recorder.busy or any(is_wrapped(t) for t in _flat(args)):
             return func(*args, **kwargs)
-        if func in _CALLS:
-            recorder.asked(*_CALLS[func](*args, **kwargs))
-            try:
-                return func(*args, **kwargs)
-            finally:
-                recorder.was_asked = False
-        if func in _ONE_EVENT:  # what PyTorch does in it is no operation of the user's
-            recorder.settle()
-            recorder.busy = True
-            try:
-                result = func(*args, **kwargs)
-            finally:
-                recorder.busy = False
-        else:
-            if getattr(func, "__name__", "") in _FLAGS:
-                recorder.settle()  # detach_ takes from a result what the note of its operation needs
+        recorder.calling(func, args, kwargs)
+        recorder.busy = func in _ONE_EVENT  # what PyTorch does in it is no operation of the user's
+        try:
             result = func(*args, **kwargs)
+        finally:
+            recorder.busy = recorder.was_asked = False
         recorder.called(func, args, result)
         return result
 
 
-_CALLS = {
+class _Quietly:
+    """While the recorder itself computes, nobody sees it: no mode or subclass of the user's, no autograd, no transform, no autocast.
+
+    If that fails, the program goes on: `failed` is set, and a note says that what the recorder was `doing` is missing.
+    """
+
+    def __init__(self, recorder: TorchRecorder, doing: str, place: Any):
+        self.recorder, self.doing, self.place = recorder, doing, place
+        self.failed = False
+
+    def __enter__(self) -> _Quietly:
+        recorder = self.recorder
+        self.busy, recorder.busy = recorder.busy, True
+        if not self.busy:
+            grad = torch._C.is_grad_enabled()
+            recorder.recorded = grad
+            self.guards = [make() for make in _GUARDS]
+            if torch._C._autograd._profiler_enabled():
+                self.guards.append(_Unprofiled())
+            for guard in self.guards:
+                guard.__enter__()
+            torch._C._set_grad_enabled(False)
+        return self
+
+    def __exit__(self, kind, error, trace) -> bool:
+        recorder = self.recorder
+        if not self.busy:
+            torch._C._set_grad_enabled(recorder.recorded)
+            for guard in reversed(self.guards):
+                guard.__exit__(None, None, None)
+        recorder.busy = self.busy
+        if not isinstance(error, Exception) or strict():
+            return False
+        self.failed = True
+        recorder.missed(self.doing or "an event", error, self.place)
+        return True
+
+
+class _Unprofiled:
+    """What the recorder computes is not part of the user's profile."""
+
+    def __enter__(self) -> None:
+        torch._C._autograd._enable_record_function(False)
+
+    def __exit__(self, *_: object) -> None:
+        torch._C._autograd._enable_record_function(True)
+
+
+_KEYS = torch._C.DispatchKeySet(torch._C.DispatchKey.FuncTorchDynamicLayerFrontMode)
+for _key in ("FuncTorchDynamicLayerBackMode", "FuncTorchVmapMode", "AutocastCPU", "AutocastCUDA"):
+    _KEYS = _KEYS.add(getattr(torch._C.DispatchKey, _key))
+_GUARDS = (
+    torch._C.DisableTorchFunction,
+    torch._C._DisableTorchDispatch,
+    torch._C._AutoDispatchBelowAutograd,
+    lambda: torch._C._ExcludeDispatchKeyGuard(_KEYS),
+)
+
+
+_CALLS: dict[Any, Any] = {
     torch.Tensor.backward: lambda t, gradient=None, retain_graph=None, create_graph=False, inputs=None: (
         t,
         inputs,
@@ -209,80 +269,36 @@ class TorchRecorder(Recorder):
         self.last: tuple[Any, ...] = ()  # (frame, instruction, results) of the operation before
         self.kept: list[Any] = []  # nodes: Python could give their ids out again
         self.grad = True
+        self.recorded = True  # whether grad mode is on where the program is
+        self.histories: dict[
+            int, tuple[int, Any]
+        ] = {}  # of views by id: the version at which their `grad_fn` was seen, and that
+        self.unsure: list[
+            tuple[int, Any]
+        ] = []  # notes of views that were met while their `grad_fn` could not be asked for
 
     # -- in and out -----------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Hook into PyTorch."""
         self.grad = torch.is_grad_enabled()
-        self.engine = torch.autograd._engine_run_backward
-        torch.autograd._engine_run_backward = self.run_backward
-        hooks = torch.nn.modules.module
-        self.handles = (
-            hooks.register_module_forward_pre_hook(lambda module, args: self.entered(module)),
-            hooks.register_module_forward_hook(lambda module, args, result: self.left(), always_call=True),
-            register_optimizer_step_pre_hook(self._stepping),
-        )
-        self.wrapped = [
-            (owner, name, owner.__dict__[name])
-            for owner, names in (
-                (torch.nn.Parameter, ["__new__"]),
-                (torch.inference_mode, ["__enter__", "__exit__"]),
-            )
-            for name in names
-        ]
-        torch.nn.Parameter.__new__ = staticmethod(self._new_parameter(torch.nn.Parameter.__new__))
-        for name in ("__enter__", "__exit__"):
-            setattr(torch.inference_mode, name, self._switching(getattr(torch.inference_mode, name)))
+        self.thread = threading.get_ident()
+        _install(self)
         self.modes = (_Operations(self), _Functions(self))
         for mode in self.modes:
             mode.__enter__()
 
     def stop(self) -> None:
         """Take everything out of PyTorch again."""
-        for mode in reversed(self.modes):
-            mode.__exit__(None, None, None)
-        for handle in self.handles:
-            handle.remove()
-        for owner, name, before in self.wrapped:
-            setattr(owner, name, before)
-        torch.autograd._engine_run_backward = self.engine
-        self.settle()
+        with ExitStack() as last:  # all of it, even if one part should fail
+            last.callback(self.settle)
+            last.callback(_uninstall, self)
+            for mode in self.modes:
+                last.callback(mode.__exit__, None, None, None)
 
-    def _stepping(self, optimizer, args, kwargs) -> None:
-        """PyTorch's hook before a step of any optimizer."""
-        if _LAST.torch is self:
-            self.stepped(optimizer, _user_frame(sys._getframe(1)))
-
-    def _new_parameter(self, new):
-        """What makes a Parameter, and tells of it: that is no operation."""
-
-        def make(cls, *args, **kwargs):
-            out = new(cls, *args, **kwargs)
-            data = args[0] if args else kwargs.get("data")
-            if isinstance(data, torch.Tensor) and not self.busy and _LAST.torch is self:
-                maker = sys._getframe(1)
-                if maker.f_code.co_name == "__deepcopy__" and isinstance(
-                    maker.f_locals.get("self"), torch.Tensor
-                ):
-                    self.remade(maker.f_locals["self"], out, "deepcopy")
-                else:
-                    self.remade(data, out, "Parameter")
-            return out
-
-        return make
-
-    def _switching(self, method):
-        """The method of `inference_mode` that tells what it does: function modes are not told."""
-        recorder = self
-
-        def switched(self, *args):
-            result = method(self, *args)
-            if not recorder.busy and _LAST.torch is recorder:
-                recorder.mode(torch.is_grad_enabled())
-            return result
-
-        return switched
+    def here(self) -> Any:
+        """Where the program is."""
+        return _place(_user_frame(sys._getframe(1)))
 
     def lists(self) -> dict[str, Any]:
         """The lists of the trace, built on the first call."""
@@ -290,101 +306,109 @@ class TorchRecorder(Recorder):
             self.notes, self.answers = self.answers + self.notes, []
         found = super().lists()
         self.kept, self.known, self.last, self.candidates = [], {}, (), []
+        self.histories, self.unsure = {}, []
         return found
 
     def finish(self, error, frame) -> None:
         """The recording ends. The trace is built at once: notes would keep the graph alive."""
-        with self.quietly():
+        with self.quietly("the end of the recording"):
             super().finish(error, frame)
-        self.lists()
+            self.lists()
 
     def _grad_of(self, tensor) -> Any:
-        return encode_tensor(tensor.grad)
+        return encode_tensor(gradient_of(tensor))
 
-    @contextmanager
-    def quietly(self):
-        """While the recorder itself computes: nothing is noted, nothing is recorded by autograd."""
-        before, self.busy = self.busy, True
-        try:
-            with torch.no_grad():
-                yield
-        finally:
-            self.busy = before
+    def quietly(self, doing: str = "", place: Any = None) -> _Quietly:
+        """While the recorder itself computes: nobody sees it, and if it fails while `doing` something, that is noted."""
+        return _Quietly(self, doing, place)
 
     # -- the forward pass -----------------------------------------------------------------------------
 
     def dispatched(self, func, args, kwargs):
         """Run one operation and note it."""
-        frame = sys._getframe(2)
-        op = func._schema.name.partition("::")[2]
+        frame, name = sys._getframe(2), func._schema.name.partition("::")[2]
+        before = None
+        with self.quietly(name):
+            before = self._before(name, func, args, kwargs, frame)
+        out = func(*args, **kwargs)
+        if before is not None:
+            with self.quietly(name):
+                self._after(name, out, frame, *before)
+        return out
+
+    def _before(self, op, func, args, kwargs, frame) -> Any:
+        """What has to be known of an operation before it runs: (operands, what it writes, the user's frame); None to skip it."""
         if op == "detach" and (self._same_instruction(frame, args) or _is_apply(frame)):
-            return func(*args, **kwargs)  # a result that its own node saves: the operation is not over yet
+            return None  # a result that its own node saves: the operation is not over yet
         operands, written = _operands(func, args, kwargs)
         if self._copied_to_be_saved(frame, written):
             self.pending = None
         self.settle()
         running = self.passes[-1] if self.passes else None
-        engine = (
-            running is not None and frame.f_back is running.frame and frame.f_code is self.engine.__code__
-        )
-        if engine and not running.create_graph:
-            return func(
-                *args, **kwargs
-            )  # the rules at work in an ordinary pass: their results are seen by the hooks
+        engine = running if running is not None and _is_rule(frame, running) else None
+        if engine is not None and not engine.create_graph:
+            return None  # the rules at work in an ordinary pass: their results are seen by the hooks
         user = _user_frame(frame)
         self._enter_function(frame)
-        if engine and op == "add":
-            running.before_sum()
-        if op == "detach" and engine:
-            return func(*args, **kwargs)  # a saved result that is unpacked
-        with self.quietly():
-            tensors = [t for t in operands if isinstance(t, torch.Tensor)]
-            self.by = _working_on_gradients(frame)
-            owners = [owner for t in written if (owner := self._whose_gradient(t)) is not None]
-            if self.memory:
-                self._look(tensors, user)
-            self._meet(owners, user)
-            only_gradients = owners and all(id(t) not in self.met for t in written)
-            if not only_gradients and not _FACTORIES.fullmatch(op):
-                self._meet(tensors, user)
-            before = [(t, t.grad_fn) for t in written]
-        out = func(*args, **kwargs)
-        results = [t for t in _flat(out) if isinstance(t, torch.Tensor)] or written
+        if engine is not None and op == "add":
+            engine.before_sum()
+        if op == "detach" and engine is not None:
+            return None  # a saved result that is unpacked
+        tensors = [t for t in operands if isinstance(t, torch.Tensor)]
+        self.by = _working_on_gradients(frame)
+        owners = [owner for t in written if (owner := self._whose_gradient(t)) is not None]
         if self.memory:
-            for t in written:
+            self._look(tensors, user)
+        self._meet(owners, user)
+        only_gradients = owners and all(id(t) not in self.met for t in written)
+        if not only_gradients and not _FACTORIES.fullmatch(op):
+            self._meet(tensors, user)
+        # Of a view that is written unrecorded, the history is not made anew: it may not even be asked for.
+        old = [(t, self.recorded, t.grad_fn if self.recorded else None, version_of(t)) for t in written]
+        return operands, tensors, old, user
+
+    def _after(self, op, out, frame, operands, tensors, old, user) -> None:
+        """Keep what an operation did until it can be noted."""
+        results = [t for t in _flat(out) if isinstance(t, torch.Tensor)]
+        results = results or [t for t, *_ in old]  # what writes to a list of tensors returns nothing
+        if self.memory:
+            for t, *_ in old:
                 self.shared_memory.written(t, _place(user))
-        self.last = (frame, frame.f_lasti, results if op != "detach" else [])
-        if not results or not tensors or _FACTORIES.fullmatch(op):
-            return out
-        with self.quietly():
-            copies = [encode_tensor(t) for t in results]
+        factory = _FACTORIES.fullmatch(op) is not None
+        # Nobody else may hold what a factory made: PyTorch would then not take it as it is.
+        self.last = (frame, frame.f_lasti, [] if factory or op == "detach" else results)
+        if factory or not results or not tensors:
+            return
+        copies = [encode_tensor(t) for t in results]
         user_place = _place(user)
         if user is not self.frame:
             self._moved(user)
         before_call, self.call = self.call, _user_call(frame)[1]
         through = self.frames.get(id(self.call), (None, -1))[1]
         same_call = self.call is not None and self.call is before_call
-        if before:
-            self.pending = ("written", op, operands, before, copies, user_place)
+        if old:
+            self.pending = ("written", op, operands, old, copies, user_place)
         else:
             for t in results:
                 self.met[id(t)] = t
-            off: Any = "" if torch.is_grad_enabled() else "no_grad"
+            off: Any = "" if self.recorded else "no_grad"
             if torch.is_inference_mode_enabled():
                 off = "inference_mode"
             elif off:
                 off = off, self._checkpoint(frame)
             self.pending = ("operation", op, operands, results, copies, user_place, off, same_call, through)
-        return out
 
     def settle(self) -> None:
         """Note the last operation: by now its results have their `grad_fn` and their version."""
         pending, self.pending = self.pending, None
         if pending is not None:
-            with self.quietly():
+            with self.quietly(pending[1], pending[5]) as trying:
                 getattr(self, "_settle_" + pending[0])(*pending[1:])
+            if trying.failed and pending[0] == "operation":
+                for t in pending[3]:  # nothing was noted of them: they are met when they are used
+                    self.met.pop(id(t), None)
         if self.inside is not None and not _is_running(self.inside, sys._getframe(1)):
-            with self.quietly():
+            with self.quietly("a custom Function"):
                 self._leave_function()
 
     def _settle_operation(self, op, operands, results, copies, place, off, same_call, through) -> None:
@@ -395,6 +419,10 @@ class TorchRecorder(Recorder):
             node = (
                 None  # the forward of a custom Function was over before we looked: this was a step inside it
             )
+        if op == "detach" and node is not None:
+            for t in results:  # a saved result that is unpacked, by a node which is at work just now
+                self.met.pop(id(t), None)
+            return
         if op in ("detach", "alias") and node is None and len(results) == 1:
             self.notes.append(("detached", operands[0], results[0], copies[0], "detach", place))
             self.cut_off.add(id(results[0]))
@@ -407,6 +435,9 @@ class TorchRecorder(Recorder):
             extras = count_results(node, results)
             for t, copy in zip(results[extras:], copies[extras:], strict=True):
                 self.notes.append(("met", t, copy, "", None, False))
+            for t in results:
+                self._is_fresh(t)
+            self._make_sure(operands)
             results, copies = results[:extras], copies[:extras]
             self._ask(node, operands, results)
         self.notes.append((
@@ -416,20 +447,27 @@ class TorchRecorder(Recorder):
     def _settle_written(self, op, operands, before, copies, place) -> None:
         if op == "detach_":
             return  # not a number was written
-        for (t, old), copy in zip(before, copies, strict=False):
+        for t, *_, version in before:
+            if op.startswith("_foreach_") and version_of(t) == version and not t.is_inference():
+                # PyTorch counts no such write to a list of tensors while a dispatch mode looks: it is counted here.
+                torch.autograd.graph.increment_version(t)
+        for (t, recorded, old, _), copy in zip(before, copies, strict=False):
             owner = self._whose_gradient(t)
             if owner is not None:
                 self.notes.append(("grad_set", owner, encode_tensor(owner.grad), self.by or op, place))
                 if id(t) not in self.met:
                     continue  # it is known as somebody's `.grad`, and only as that
-            fn = t.grad_fn
+            fn = t.grad_fn if recorded else old
             node = None if fn is old else fn
+            if recorded:
+                self._is_fresh(t)
             rest = [x for x in operands if x is not t] if len(before) == 1 else []
+            version = version_of(t)
             if (
                 node is not None and t._base is not None
             ):  # its base has CopySlices now, and it a node made afterwards
                 self.notes.append(
-                    ("written_through_view", [t, *rest], copy, _version(t), fn, op, place, _small_base(t))
+                    ("written_through_view", [t, *rest], copy, version, fn, op, place, _small_base(t))
                 )
                 continue
             if self.inside is not None:
@@ -439,8 +477,33 @@ class TorchRecorder(Recorder):
                 saved = self._saved(node, operands, [t])
                 self._ask(node, operands, [t])
             self.notes.append((
-                "written", op, [t, *rest], t, copy, _version(t), node, saved, None, fn, op, place, _small_base(t),
+                "written", op, [t, *rest], t, copy, version, node, saved, None, fn, op, place, _small_base(t),
             ))  # fmt: skip
+
+    # To ask a view for its `grad_fn` may make that anew, or raise: after a write into its memory, and depending on the grad mode.
+    # So it is asked only where autograd itself has just done so.
+
+    def history(self, t) -> Any:
+        """The node that made `t`, as far as it may be asked for it; of a view that was written since, the node it had before."""
+        if t._is_view():
+            version, fn = self.histories.get(id(t), (0, None))
+            if version_of(t) != version:
+                return fn
+        return t.grad_fn
+
+    def _is_fresh(self, t) -> None:
+        """Remember of a view that autograd has just made its history, or asked for it."""
+        if t._is_view():
+            self.histories[id(t)] = version_of(t), t.grad_fn
+
+    def _make_sure(self, operands) -> None:
+        """Autograd has asked these operands for their history: now it is known of those met a moment ago."""
+        unsure, self.unsure = self.unsure, []
+        for i, t in unsure:
+            if any(t is x for x in operands):
+                self._is_fresh(t)
+                kind, t, copy, name, _, *rest = self.notes[i]
+                self.notes[i] = kind, t, copy, name, t.grad_fn, *rest
 
     def _ask(self, node, operands, results) -> None:
         """Ask a small node for its Jacobian, but not in a pass that wants some gradients only: it would compute only those."""
@@ -457,90 +520,90 @@ class TorchRecorder(Recorder):
             ("asked_itself", node, rows_of(node, operands, results)) for node, operands, results in unasked
         ]
 
+    def calling(self, func, args, kwargs) -> None:
+        """A function of PyTorch is about to be called: what ran before is over, and was in the mode of before."""
+        self.settle()
+        if func in _CALLS:
+            with self.quietly("the call of a backward pass"):
+                self.asked(*_CALLS[func](*args, **kwargs))
+
     def called(self, func, args, result) -> None:
         """A function of PyTorch has been called that may be no operation."""
         name = getattr(func, "__name__", "")
         if name == "_set_grad_enabled":
             self.mode(torch.is_grad_enabled())
-            return
-        if not args or not isinstance(args[0], torch.Tensor):
-            if func is torch.tensor:
-                self._copied(args[0], result)
-            return
-        t, frame = args[0], _user_frame(sys._getframe(1))
-        place = _place(frame)
-        if (
-            name not in ("__get__", "__set__")
-            and name not in _READS
-            and name not in _FLAGS
-            and name != "__deepcopy__"
-            and func is not torch.tensor
+        elif func is torch.tensor or (
+            (name in ("__get__", "__set__", "__deepcopy__") or name in _READS or name in _FLAGS)
+            and args
+            and isinstance(args[0], torch.Tensor)
         ):
-            return
-        self.settle()
-        with self.quietly():
-            if func is torch.tensor:
-                self._copied(t, result)
-            elif name == "__deepcopy__":
-                self.remade(t, result, "deepcopy")
-            elif name in _READS:
-                if _READS[name] == "numpy":
-                    self.shared(t)
-                if t.requires_grad:
-                    self._meet((t,), frame)
-                if id(t) in self.met:
-                    self.notes.append(("read", t, encode_tensor(t), _READS[name], place))
-            elif name in _FLAGS or func == torch.Tensor.requires_grad.__set__:
-                if not t.requires_grad:
-                    self._meet(
-                        (t,), frame
-                    )  # a tensor that just got the flag is new; one that lost it was there
-                if id(t) in self.met:
-                    how = name if name in _FLAGS else "requires_grad_"
-                    self.notes.append(("flagged", t, t.requires_grad, how, place))
-            elif func == torch.Tensor.grad.__set__:
-                self._meet((t,), frame)
-                if t.grad is not None:
-                    self.grads[id(t.grad)] = t.grad, t
-                how = _working_on_gradients(sys._getframe(1)) or "assigned"
-                self.notes.append(("grad_set", t, encode_tensor(t.grad), how, place))
-            elif func == torch.Tensor.data.__get__:
-                self._meet((t,), frame)
-                self.met[id(result)] = result
-                self.cut_off.add(id(result))
-                owner = self._whose_gradient(t)
-                if owner is not None:
-                    self.aliases[id(result)] = owner
-                self.notes.append(("detached", t, result, encode_tensor(result), "data", place))
-            elif func == torch.Tensor.data.__set__:
-                self._meet(args[:2], frame)
-                self.notes.append(("written", "data =", list(args[:2]), t, encode_tensor(t), _version(t), None, None, None,
-                                   t.grad_fn, "data =", place))  # fmt: skip
+            self.settle()
+            frame = _user_frame(sys._getframe(1))
+            with self.quietly(name):
+                self._called(func, name, args, result, frame)
 
-    def _copied(self, data, out) -> None:
+    def _called(self, func, name, args, result, frame) -> None:
+        t: Any = args[0] if args else None
+        place = _place(frame)
+        if func is torch.tensor:
+            self._copied(t, result, frame)
+        elif name == "__deepcopy__":
+            self.remade(t, result, "deepcopy")
+        elif name in _READS:
+            if _READS[name] == "numpy":
+                self.shared(t)
+            if t.requires_grad:
+                self._meet((t,), frame)
+            if id(t) in self.met:
+                self.notes.append(("read", t, encode_tensor(t), _READS[name], place))
+        elif name in _FLAGS or func == torch.Tensor.requires_grad.__set__:
+            if not t.requires_grad:
+                self._meet((t,), frame)  # a tensor that just got the flag is new; one that lost it was there
+            if id(t) in self.met:
+                how = name if name in _FLAGS else "requires_grad_"
+                self.notes.append(("flagged", t, t.requires_grad, how, place))
+        elif func == torch.Tensor.grad_fn.__get__:
+            self._is_fresh(t)
+        elif func == torch.Tensor.grad.__set__:
+            self._meet((t,), frame)
+            grad = args[1]
+            if grad is not None:
+                self.grads[id(grad)] = grad, t
+            how = _working_on_gradients(sys._getframe(1)) or "assigned"
+            self.notes.append(("grad_set", t, encode_tensor(grad), how, place))
+        elif func == torch.Tensor.data.__get__:
+            self._meet((t,), frame)
+            self.met[id(result)] = result
+            self.cut_off.add(id(result))
+            owner = self._whose_gradient(t)
+            if owner is not None:
+                self.aliases[id(result)] = owner
+            self.notes.append(("detached", t, result, encode_tensor(result), "data", place))
+        elif func == torch.Tensor.data.__set__:
+            self._meet(args[:2], frame)
+            self.notes.append(("written", "data =", list(args[:2]), t, encode_tensor(t), version_of(t), None, None, None,
+                               None, "data =", place))  # fmt: skip
+
+    def _copied(self, data, out, frame) -> None:
         """`out` was made from Python data; if there are tensors in it, only their numbers were taken."""
         sources = [t for t in _flat(data) if isinstance(t, torch.Tensor)]
         if sources:
-            frame = _user_frame(sys._getframe(1))
-            with self.quietly():
-                self._meet(sources, frame)
-                self.met[id(out)] = out
-                self.cut_off.add(id(out))
-                self.notes.append(("copied", sources, out, encode_tensor(out), _place(frame)))
+            self._meet(sources, frame)
+            self.met[id(out)] = out
+            self.cut_off.add(id(out))
+            self.notes.append(("copied", sources, out, encode_tensor(out), _place(frame)))
 
     def asked(self, outputs, inputs) -> None:
         """`backward` or `grad` was called for some outputs, perhaps with `inputs`. A pass follows, or an error."""
-        self.settle()
         parts = [
             None if x is None else [t for t in _flat(x) if isinstance(t, torch.Tensor)]
             for x in (outputs, inputs)
         ]
         frame = _user_frame(sys._getframe(1))
-        with self.quietly():
-            if len(self.nameless) > self.sought:
-                self._name_parts(frame)
-            for part in parts:
-                self._meet(part or (), frame)
+        if len(self.nameless) > self.sought:
+            self._name_parts(frame)
+        for part in parts:
+            self._meet(part or (), frame)
         self.notes.append(("asked", *parts))
         self.was_asked = True
 
@@ -548,11 +611,12 @@ class TorchRecorder(Recorder):
         """Recording of the graph was switched on or off."""
         self.settle()
         frame = sys._getframe(1)
-        self._enter_function(frame)
-        if on != self.grad:
-            self.grad, self.off = on, not on
-            by = () if on else switch(frame, lambda file: file.startswith(_OURS))
-            self.notes.append(("mode", on, _place(_user_frame(frame)), *by))
+        with self.quietly("grad mode"):
+            self._enter_function(frame)
+            if on != self.grad:
+                self.grad, self.off = on, not on
+                by = () if on else switch(frame, lambda file: file.startswith(_OURS))
+                self.notes.append(("mode", on, _place(_user_frame(frame)), *by))
 
     def _same_instruction(self, frame, args) -> bool:
         """Whether this comes out of the same call from Python as the operation before, and takes its result."""
@@ -577,10 +641,11 @@ class TorchRecorder(Recorder):
         """A module is called, or a scope named by the user entered."""
         self.settle()
         frame, call = _user_call(sys._getframe(1))
-        if frame is not self.frame:
-            self._moved(frame)
-        known = (call, -1) if call is None else self.frames.setdefault(id(call), (call, len(self.frames)))
-        self.notes.append(("entered", what, name, -1 if frame is None else frame.f_lasti, known[1]))
+        with self.quietly("the call of a module"):
+            if frame is not self.frame:
+                self._moved(frame)
+            known = (call, -1) if call is None else self.frames.setdefault(id(call), (call, len(self.frames)))
+            self.notes.append(("entered", what, name, -1 if frame is None else frame.f_lasti, known[1]))
 
     def left(self) -> None:
         """The module or scope entered last is left."""
@@ -603,7 +668,7 @@ class TorchRecorder(Recorder):
             self.outside_grad, self.grad = self.grad, False
             self.caller = _user_frame(outermost)
             self.caller_place = _place(self.caller)
-            before = self.frame
+            before, self.caller_chain = self.frame, None
             self._moved(self.caller)
             self.caller_chain, self.frame = self.notes.pop(), before
             self.caller_operands = [
@@ -616,12 +681,15 @@ class TorchRecorder(Recorder):
         self.inside = None
         self.grad = self.outside_grad
         candidates, self.candidates = self.candidates, []
-        made = [t for t in candidates if is_function(t.grad_fn) and id(t.grad_fn) not in self.known]
+        made = [
+            (t, fn) for t in candidates if is_function(fn := self.history(t)) and id(fn) not in self.known
+        ]
         if made:
-            node = made[0].grad_fn
-            self.notes.append(self.caller_chain)
-            self.frame = self.caller
-            self._function(node, [t for t in made if t.grad_fn is node], self.caller_operands, self.caller,
+            node = made[0][1]
+            if self.caller_chain is not None:
+                self.notes.append(self.caller_chain)
+                self.frame = self.caller
+            self._function(node, [t for t, fn in made if fn is node], self.caller_operands, self.caller,
                            self.caller_place, self.caller_through)  # fmt: skip
 
     def _function(self, node, results, operands, user, place, through) -> None:
@@ -639,7 +707,7 @@ class TorchRecorder(Recorder):
 
     def _operands_of(self, node) -> list[Any]:
         """The tensors that the edges of a node lead to."""
-        owners = {(id(t.grad_fn), t.output_nr): t for t in self.met.values() if t.grad_fn is not None}
+        owners = {(id(fn), t.output_nr): t for t in self.met.values() if (fn := self.history(t)) is not None}
         found = [
             fn.variable if is_accumulator(fn) else owners.get((id(fn), nr))
             for fn, nr in node.next_functions
@@ -651,32 +719,30 @@ class TorchRecorder(Recorder):
 
     def run_backward(self, roots, grads, keep_graph, create_graph, inputs, *args, **kwargs):
         """Stands where torch.autograd calls its engine."""
-        if self.busy or any(_is_wrapped(t) for t in (*roots, *grads)):
-            return self.engine(roots, grads, keep_graph, create_graph, inputs, *args, **kwargs)
+        if self.busy or any(is_wrapped(t) for t in (*roots, *grads)):
+            return _ENGINE(roots, grads, keep_graph, create_graph, inputs, *args, **kwargs)
         self.settle()
         user = _user_frame(sys._getframe(1))
         if self.memory:
-            with self.quietly():
+            with self.quietly("a look at shared memory"):
                 self._look(self.shared_memory.latest(), user)
-        if not self.was_asked:
-            self.asked(roots, inputs or None)
-        self.was_asked = False
-        to_leaves = kwargs.get("accumulate_grad", False)
-        with self.quietly():
-            known = [t for t in (*roots, *(inputs or ())) if isinstance(t, torch.Tensor)]
-            started = None
-            if all(t.requires_grad for t in known):  # else the engine refuses
-                started = TorchPass(self, roots, grads, keep_graph, create_graph, inputs, to_leaves, user)
+        started = self._start(
+            roots, grads, keep_graph, create_graph, inputs, kwargs.get("accumulate_grad", False), user
+        )
         if started is None:
-            return self.engine(roots, grads, keep_graph, create_graph, inputs, *args, **kwargs)
+            with aside(self.modes[0], create_graph):
+                return _ENGINE(roots, grads, keep_graph, create_graph, inputs, *args, **kwargs)
         self.passes.append(started)
         outer_grad, self.grad = self.grad, create_graph
         try:
             started.frame = sys._getframe()
-            with _Functions(self):  # PyTorch has put ours aside while it is in a function such as backward()
-                result = self.engine(roots, grads, keep_graph, create_graph, inputs, *args, **kwargs)
+            with (
+                aside(self.modes[0], create_graph) as started.apart,
+                _Functions(self),
+            ):  # PyTorch has put ours aside while it is in a function such as backward()
+                result = _ENGINE(roots, grads, keep_graph, create_graph, inputs, *args, **kwargs)
             self.settle()
-            with self.quietly():
+            with self.quietly("the end of a backward pass"):
                 started.finish(result)
                 for t, g in zip(inputs or (), result or (), strict=False):
                     if isinstance(g, torch.Tensor):
@@ -684,21 +750,37 @@ class TorchRecorder(Recorder):
             return result
         except BaseException as error:
             self.settle()
-            with self.quietly():
+            with self.quietly("the error of a backward pass"):
                 started.fail(error, _place(user))
             raise
         finally:
             self.passes.pop()
             self.grad = outer_grad
-            if not self.passes:
-                with self.quietly():
+            with self.quietly("the end of a backward pass"):
+                started.remove_hooks()
+                if not self.passes:
                     self._ask_all()
+
+    def _start(self, roots, grads, keep_graph, create_graph, inputs, to_leaves, user) -> TorchPass | None:
+        """The notes of a pass that is about to begin; None if the engine will refuse it, or if they cannot be taken."""
+        started = None
+        with self.quietly("a backward pass") as trying:
+            if not self.was_asked:
+                self.asked(roots, inputs or None)
+            self.was_asked = False
+            known = [t for t in (*roots, *(inputs or ())) if isinstance(t, torch.Tensor)]
+            if all(t.requires_grad for t in known):
+                started = TorchPass(self, keep_graph, create_graph)
+                started.begin(roots, grads, inputs, to_leaves, user)
+        if trying.failed and started is not None:
             started.remove_hooks()
+            return None
+        return started
 
     def failed_with(self, error, place) -> None:
         """A pass ended with an exception."""
         self.failure = error
-        self.notes.append(("failed", type(error).__name__, str(error), place))
+        self.notes.append(("failed", type(error).__name__, text_of(error), place))
 
     # -- tensors and what is in them ------------------------------------------------------------------
 
@@ -707,12 +789,12 @@ class TorchRecorder(Recorder):
         for t in tensors:
             if not isinstance(t, torch.Tensor):
                 continue
+            fn = self.history(t)
             if id(t) in self.met:
-                if is_function(t.grad_fn) and id(t.grad_fn) not in self.known and t.grad_fn is not None:
+                if is_function(fn) and id(fn) not in self.known:
                     # a Function that did nothing we could see: its operands are where its edges lead
-                    self._function(t.grad_fn, [t], self._operands_of(t.grad_fn), frame, _place(frame), -1)
+                    self._function(fn, [t], self._operands_of(fn), frame, _place(frame), -1)
                 continue
-            self.met[id(t)] = t
             name = self.given.get(id(t), "")
             if not name and frame is not None:
                 name = name_in(frame, t, deep=t.requires_grad)
@@ -720,16 +802,16 @@ class TorchRecorder(Recorder):
                 self.nameless.append(t)
             if t._base is not None and (not self.passes or id(t._base) in self.met):
                 self._meet((t._base,), frame)  # but nobody is shown of what a gradient in flight is a view
-            grad = t.grad if t.requires_grad and t.is_leaf else None
+            grad = gradient_of(t) if t.requires_grad and t.is_leaf else None
             if grad is not None:
                 self.grads[id(grad)] = grad, t
-            outside = (
-                _is_ordinary(t) and not t.untyped_storage().resizable()
-            )  # from_numpy() made it, or numpy() was called
+            if fn is None and t.requires_grad and t._is_view():
+                self.unsure.append((len(self.notes), t))
             self.notes.append((
-                "met", t, encode_tensor(t), name, t.grad_fn, t.requires_grad, encode_tensor(grad), t.is_inference(),
+                "met", t, encode_tensor(t), name, fn, t.requires_grad, encode_tensor(grad), t.is_inference(),
             ))  # fmt: skip
-            if outside:
+            self.met[id(t)] = t
+            if _is_ordinary(t) and not t.untyped_storage().resizable():  # from_numpy() made it, or numpy() was called
                 self.shared(t)
 
     # -- memory that NumPy shares -----------------------------------------------------------------------
@@ -738,7 +820,7 @@ class TorchRecorder(Recorder):
         """The memory of `t` is that of a NumPy array, too: from here on it may be written without a word."""
         if not _is_ordinary(t) or not t.numel():
             return
-        with self.quietly():
+        with self.quietly("memory that NumPy shares"):
             frame = _user_frame(sys._getframe(1))
             if self.memory:
                 self._look((t,), frame)
@@ -752,7 +834,7 @@ class TorchRecorder(Recorder):
         self.settle()
         if self._is_followed(source):
             frame = _user_frame(sys._getframe(1))
-            with self.quietly():
+            with self.quietly(how):
                 self._meet((source,), frame)
                 self.remakes.append(out)
                 self.notes.append(("detached", source, out, encode_tensor(out), how, _place(frame)))
@@ -788,7 +870,7 @@ class TorchRecorder(Recorder):
                 ]
                 numbers = [i for i, t in enumerate(operands) if not isinstance(t, torch.Tensor)]
                 if same:
-                    found.append((name, same[0], same[0]._version))
+                    found.append((name, same[0], version_of(same[0])))
                 elif numbers and not one.data.dim():
                     found.append((name, numbers[0], 0))
         return found
@@ -801,8 +883,113 @@ class TorchRecorder(Recorder):
                 result = next((t for t in results if _is_same(t, one.data)), None)
                 known = self.met.get(id(one.data)) if result is None else result
                 name = "result" if result is not None else "saved" if known is not None else MADE_INSIDE
-                found.append((name, known, 0 if known is None else known._version))
+                found.append((name, known, 0 if known is None else version_of(known)))
         return found
+
+
+_ENGINE: Any = None  # what torch.autograd calls to run a pass, and
+_CALL: Any = None  # what calls a module, while recordings stand in their places
+_AT_WORK: dict[int, TorchRecorder] = {}  # by thread
+_LOCK = threading.Lock()
+
+
+def _install(recorder: TorchRecorder) -> None:
+    """Stand where PyTorch calls its engine, its modules and what else no mode is told of. There is one such place for all threads."""
+    global _ENGINE, _CALL
+    with _LOCK:
+        if not _AT_WORK:
+            _ENGINE, torch.autograd._engine_run_backward = torch.autograd._engine_run_backward, _run_backward
+            _CALL, torch.nn.Module.__call__ = torch.nn.Module.__call__, _call_module
+            for owner, name, stand_in in _PLACES:
+                before = owner.__dict__[name]
+                _TAKEN.append((owner, name, before))
+                made = stand_in(getattr(owner, name))
+                setattr(owner, name, staticmethod(made) if isinstance(before, staticmethod) else made)
+            _HANDLES.append(register_optimizer_step_pre_hook(_stepping))
+        _AT_WORK[recorder.thread] = recorder
+
+
+def _uninstall(recorder: TorchRecorder) -> None:
+    """Put back what stood there when the last recording ends."""
+    with _LOCK:
+        del _AT_WORK[recorder.thread]
+        if not _AT_WORK:
+            torch.autograd._engine_run_backward = _ENGINE
+            torch.nn.Module.__call__ = _CALL
+            while _TAKEN:
+                setattr(*_TAKEN.pop())
+            _HANDLES.pop().remove()
+
+
+def _watcher() -> TorchRecorder | None:
+    """The recorder of this thread, unless it is itself at work."""
+    recorder = None if torch.compiler.is_compiling() else _AT_WORK.get(threading.get_ident())
+    return None if recorder is None or recorder.busy else recorder
+
+
+def _stepping(optimizer, args, kwargs) -> None:
+    """PyTorch's hook before a step of any optimizer."""
+    recorder = _watcher()
+    if recorder is not None:
+        recorder.stepped(optimizer, _user_frame(sys._getframe(1)))
+
+
+def _new_parameter(new):
+    """What makes a Parameter, and tells of it: that is no operation."""
+
+    def make(cls, *args, **kwargs):
+        out = new(cls, *args, **kwargs)
+        recorder = _watcher()
+        data = args[0] if args else kwargs.get("data")
+        if recorder is not None and isinstance(data, torch.Tensor):
+            maker = sys._getframe(1)
+            copied = maker.f_locals.get("self") if maker.f_code.co_name == "__deepcopy__" else None
+            if isinstance(copied, torch.Tensor):
+                recorder.remade(copied, out, "deepcopy")
+            else:
+                recorder.remade(data, out, "Parameter")
+        return out
+
+    return make
+
+
+def _switching(method):
+    """A method of `inference_mode` that tells what it does: function modes are not told."""
+
+    def switched(self, *args):
+        result = method(self, *args)
+        recorder = _watcher()
+        if recorder is not None:
+            recorder.mode(torch.is_grad_enabled())
+        return result
+
+    return switched
+
+
+_PLACES = (
+    (torch.nn.Parameter, "__new__", _new_parameter),
+    (torch.inference_mode, "__enter__", _switching),
+    (torch.inference_mode, "__exit__", _switching),
+)
+_TAKEN: list[tuple[Any, str, Any]] = []  # what stood in these places
+_HANDLES: list[Any] = []
+
+
+def _run_backward(*args, **kwargs):
+    recorder = _AT_WORK.get(threading.get_ident())
+    return (_ENGINE if recorder is None else recorder.run_backward)(*args, **kwargs)
+
+
+def _call_module(module, *args, **kwargs):
+    # PyTorch has hooks for all modules, but warns of them under torch.compile.
+    recorder = None if torch.compiler.is_compiling() else _AT_WORK.get(threading.get_ident())
+    if recorder is None:
+        return _CALL(module, *args, **kwargs)
+    recorder.entered(module)
+    try:
+        return _CALL(module, *args, **kwargs)
+    finally:
+        recorder.left()
 
 
 def _is_apply(frame) -> bool:
@@ -810,10 +997,25 @@ def _is_apply(frame) -> bool:
     return frame.f_code.co_name == "apply" and frame.f_code.co_filename == _FUNCTION_FILE
 
 
+def _is_rule(frame, running) -> bool:
+    """Whether an operation comes out of the engine itself, perhaps through dispatch modes of the user's."""
+    outer = here = frame
+    while here is not None and here is not running.frame:
+        if here.f_code.co_name == "__torch_dispatch__":
+            outer = here.f_back
+        here = here.f_back
+    while outer.f_code.co_name in ("_fn", "inner"):  # what PyTorch wraps such a mode in
+        outer = outer.f_back
+    return outer.f_back is running.frame and outer.f_code is _ENGINE.__code__
+
+
 def _is_same(t, data) -> bool:
     """Whether two tensors are the same view of the same memory."""
     return t is data or (
-        (t.shape, t.stride(), t.dtype) == (data.shape, data.stride(), data.dtype)
+        t.layout is data.layout is torch.strided
+        and has_numbers(t)
+        and has_numbers(data)
+        and (t.shape, t.stride(), t.dtype) == (data.shape, data.stride(), data.dtype)
         and t.data_ptr() == data.data_ptr()
     )
 
@@ -847,19 +1049,9 @@ def _flat(x) -> list[Any]:
     return [z for y in x for z in _flat(y)] if isinstance(x, (tuple, list)) else [x]
 
 
-def _is_wrapped(t) -> bool:
-    """Whether this is a tensor of torch.func: it has no numbers of its own, and a graph that is not there for others."""
-    return isinstance(t, torch.Tensor) and torch._C._functorch.is_functorch_wrapped_tensor(t)
-
-
-def _version(t) -> int:
-    """How often a tensor was written; inference tensors do not count."""
-    return 0 if t.is_inference() else t._version
-
-
 def _is_ordinary(t) -> bool:
     """Whether a tensor has memory that NumPy could share."""
-    return not _is_wrapped(t) and t.layout is torch.strided and t.device.type == "cpu" and type(t) in _PLAIN
+    return not is_wrapped(t) and has_numbers(t) and t.layout is torch.strided and t.device.type == "cpu" and type(t) in _PLAIN
 
 
 _PLAIN = torch.Tensor, torch.nn.Parameter

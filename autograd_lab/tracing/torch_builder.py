@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,10 @@ class TorchBuilder(Builder):
     def _operand(self, t, src) -> int:
         if not isinstance(t, torch.Tensor):
             return self._number(t, src)
-        i = self.tensor_ids[id(t)]
+        i = self.tensor_ids.get(id(t))
+        if i is None:  # it came out of what was not recorded
+            i = self._tensor(t, encode_tensor(t), "", True, t.requires_grad)
+            self.tensors[i]["unseen"] = True
         if self.tensors[i].pop("unseen", False):
             self._event("leaf", src, t=i)
         return i
@@ -41,7 +45,7 @@ class TorchBuilder(Builder):
             return known
         i = self.tensor_ids[id(t)] = len(self.tensors)
         self.tensors.append({
-            "name": self.names.get(id(t)) or name, "shape": list(t.shape), "dtype": data["dtype"],
+            "name": self.names.get(id(t)) or name, "shape": shape_of(t), "dtype": data["dtype"],
             "requires_grad": requires_grad, "leaf": leaf, "value": self._value(data),
             "base": self.tensor_ids.get(id(t._base)), "node": None, "output_nr": 0,
         })  # fmt: skip
@@ -160,22 +164,20 @@ def rows_of(node, operands, results) -> list[list[Any] | None] | None:
 
     The node is called with g = 1 in one place and 0 elsewhere, which leaves it as it was. It must just have been made.
     """
+    if (
+        len(results) != 1 or len(node._input_metadata) != 1
+    ):  # a rule that is called with several gradients has several Jacobians
+        return None
+    if len(operands) < len(node.next_functions) or torch.are_deterministic_algorithms_enabled():
+        return None  # the latter warns, or raises, as rules run
+    tensors = [t for t in (*operands, *results) if isinstance(t, torch.Tensor)]
+    if not all(has_numbers(t) and t.layout is torch.strided and not t.is_complex() for t in tensors):
+        return None
     shape, size = results[0].shape, results[0].numel()
     wanted = [i for i, (fn, _) in enumerate(node.next_functions) if fn is not None]
-    raw = [getattr(node, name) for name in dir(node) if name.startswith("_raw_saved_")]
-    packed = any(
-        one.unpack_hook is not None
-        for several in raw
-        for one in (several if isinstance(several, (tuple, list)) else (several,))
-    )
-    if (
-        len(results) != 1
-        or not 0 < size <= jacobian.MOST
-        or packed
-        or len(operands) < len(node.next_functions)
-    ):
+    if not 0 < size <= jacobian.MOST or sum(operands[i].numel() for i in wanted) > 64 * jacobian.MOST:
         return None
-    if sum(operands[i].numel() for i in wanted) > 64 * jacobian.MOST:
+    if is_packed(node):
         return None
     found: list[list[Any] | None] = [[] if i in wanted else None for i in range(len(node.next_functions))]
     basis = torch.eye(size, dtype=results[0].dtype, device=results[0].device)
@@ -191,6 +193,20 @@ def rows_of(node, operands, results) -> list[list[Any] | None] | None:
     except (NotImplementedError, RuntimeError):
         return None  # no derivative, or what it needs has been written over
     return found
+
+
+def is_packed(node) -> bool:
+    """Whether the user's hooks have packed what a node saves: its rule runs their code, then."""
+    for name in _saved_attributes(type(node)):  # type: ignore[arg-type]  # no class is hashable for mypy
+        kept = getattr(node, name)
+        if any(one.unpack_hook is not None for one in (kept if isinstance(kept, (tuple, list)) else (kept,))):
+            return True
+    return False
+
+
+@lru_cache(maxsize=1000)
+def _saved_attributes(kind: type) -> tuple[str, ...]:
+    return tuple(name for name in dir(kind) if name.startswith("_raw_saved_"))
 
 
 def is_accumulator(node) -> bool:
@@ -212,25 +228,73 @@ def count_results(node, results) -> int:
     return len(results) - len(saved) if len(results) > len(saved) else len(results)
 
 
+def is_wrapped(t) -> bool:
+    """Whether this is a tensor of torch.func: it has no numbers of its own, and a graph that is not there for others."""
+    if not isinstance(t, torch.Tensor):
+        return False
+    functorch = torch._C._functorch
+    return (
+        functorch.is_functorch_wrapped_tensor(t)
+        or functorch.is_legacy_batchedtensor(t)
+        or torch._is_functional_tensor(t)
+    )
+
+
+def has_numbers(t) -> bool:
+    """Whether the numbers of a tensor can be read, and without running anybody's code."""
+    usual = type(t).__torch_dispatch__ is torch._C._disabled_torch_dispatch_impl
+    return usual and t.device.type != "meta" and not t.is_nested and not is_wrapped(t)
+
+
+def version_of(t) -> int:
+    """The version of a tensor; 0 of an inference tensor, which has none."""
+    return 0 if t.is_inference() else t._version
+
+
+def gradient_of(t) -> Any:
+    """`.grad` of a tensor. One that has none is not asked: PyTorch warns of that."""
+    return t.grad if t.retains_grad or (t.requires_grad and t.is_leaf) or not t.requires_grad else None
+
+
 def encode_tensor(t) -> Record | None:
-    """What the trace keeps of a tensor's numbers."""
+    """What the trace keeps of a tensor's numbers; of one that has none, or too many to write them out, only its shape and type."""
     if t is None:
         return None
+    if not has_numbers(t) or (t.layout is not torch.strided and t.numel() > MOST_FILLED):
+        return {"shape": shape_of(t), "dtype": dtype_name(t), "corner": [], "min": None, "max": None, "mean": None, "nan": 0, "inf": 0}  # fmt: skip
     data = t.detach()
     if data.layout is not torch.strided:
         data = data.to_dense()
+    if data._is_zerotensor():
+        data = torch.zeros(data.shape, dtype=data.dtype)
+    if data.is_quantized:
+        data = data.dequantize()
     data = data.resolve_conj().resolve_neg().cpu()
     if data.is_complex():
         data = torch.view_as_real(data)  # JSON knows no complex numbers: pairs along a last dim
-    data = (
-        data.float() if data.dtype is torch.bfloat16 else data.clone()
-    )  # else numpy() would make its memory one of fixed size
-    record = encode(data.numpy())
-    record["dtype"] = str(t.dtype).removeprefix("torch.")
+    if data.is_floating_point() and data.dtype not in _OF_NUMPY:
+        data = data.float()
+    record = encode(data.clone().numpy())  # what NumPy has shared, PyTorch does not resize any more
+    record["dtype"] = dtype_name(t)
     return record
 
 
+_OF_NUMPY = torch.float16, torch.float32, torch.float64
+MOST_FILLED = 1 << 20  # a sparse tensor with more places is not written out
+
+
+def shape_of(t) -> list[int]:
+    """The shape of a tensor; [] of a nested one, which has several. A size that is only a symbol is -1: to ask for its number decides it."""
+    if t.is_nested:
+        return []
+    return [size if type(size) is int else -1 for size in t.shape]
+
+
+def dtype_name(t) -> str:
+    return str(t.dtype).removeprefix("torch.")
+
+
 __all__ = [
-    "TorchBuilder", "count_results", "encode_tensor", "is_accumulator", "is_function", "node_name", "params", "rows_of",
-    "saved_names",
+    "TorchBuilder", "count_results", "encode_tensor", "gradient_of", "has_numbers", "is_accumulator", "is_function", "is_packed", "is_wrapped", "node_name", "params", "rows_of",
+    "saved_names", "shape_of", "version_of",
 ]  # fmt: skip

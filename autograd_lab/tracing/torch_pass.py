@@ -9,48 +9,37 @@ A node that PyTorch runs is taken as the next one whatever the bookkeeping says,
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from torch.autograd.graph import GradientEdge, get_gradient_edge
+import torch
+from torch.utils._python_dispatch import _get_current_dispatch_mode_stack, _pop_mode, _push_mode
 
 from ..autograd.needed import needed_nodes
-from .torch_builder import encode_tensor, is_accumulator
+from .torch_builder import encode_tensor, is_accumulator, is_function, is_packed
 
 if TYPE_CHECKING:
     from .torch_adapter import TorchRecorder
 
-Slot = tuple[Any, Any]  # (the gradient, what the trace keeps of it)
+Slot = tuple[Any, Any]  # (a copy of the gradient if others are to be added to it, what the trace keeps of it)
 NOTHING: Slot = (None, None)
 
 
 class TorchPass:
     """The notes of one pass; its attributes keep_graph, create_graph and needed are what the builder asks for.
 
-    recorder   where the notes go
-    roots      tensors or GradientEdges from which the pass starts
-    grads      the gradients of the roots
-    inputs     None or empty, or what autograd.grad wants gradients of (`to_leaves`: backward(inputs=...))
+    Nothing here holds on to a gradient: the engine adds in place, and an accumulator keeps what it is sent, if nobody else has it.
     """
 
-    def __init__(
-        self, recorder: TorchRecorder, roots, grads, keep_graph, create_graph, inputs, to_leaves, user
-    ):
+    def __init__(self, recorder: TorchRecorder, keep_graph, create_graph):
         self.recorder = recorder
         self.keep_graph, self.create_graph = keep_graph, create_graph
         self.frame: Any = None  # the Python frame the engine is called from
         self.handles: list[Any] = []
-        edges = [_edge(t) for t in roots]
-        self.deps = count_dependencies([node for node, _ in edges])
+        self.deps: dict[Any, int] = {}
         self.captures: dict[Any, list[tuple[int, int]]] = {}
         self.needed: dict[Any, bool] | None = None
-        accumulators = {id(node.variable): node for node in self.deps if is_accumulator(node)}
-        wanted = [(accumulators[id(t)], 0) if id(t) in accumulators else _edge(t) for t in inputs or ()]
-        if wanted and to_leaves:
-            self.needed = needed_nodes((), self.deps, (), [node for node, _ in wanted])
-        elif wanted:
-            for place, (node, nr) in enumerate(wanted):
-                self.captures.setdefault(node, []).append((nr, place))
-            self.needed = needed_nodes((), self.deps, self.captures, ())
         self.buffers: dict[Any, list[Slot]] = {}
         self.ready: list[Any] = []
         self.node: Any = None  # the node at work
@@ -58,6 +47,29 @@ class TorchPass:
         self.leaving: list[Any] = []  # what its rule gave
         self.slots: list[Slot] = []  # what lay in its input buffer
         self.outbox: list[Any] = []  # what it sends and has not been delivered
+        self.apart = False  # whether our dispatch mode is kept out of this pass (see `aside`)
+        self.looking = False  # whether it is in for a moment
+        self.lost = False  # whether something could not be noted: then nothing that follows in the pass is
+
+    def begin(self, roots, grads, inputs, to_leaves, user) -> None:
+        """Note the start of the pass, and hook into the graph.
+
+        roots      tensors or GradientEdges from which the pass starts
+        grads      the gradients of the roots
+        inputs     None or empty, or what autograd.grad wants gradients of (`to_leaves`: backward(inputs=...))
+        """
+        recorder = self.recorder
+        edges = [_edge(t) for t in roots]
+        self.deps = count_dependencies([node for node, _ in edges])
+        accumulators = {id(node.variable): node for node in self.deps if is_accumulator(node)}
+        wanted = [(accumulators.get(id(t)), 0) if is_leaf(t) else _edge(t) for t in inputs or ()]
+        if wanted and to_leaves:
+            self.needed = needed_nodes((), self.deps, (), [node for node, _ in wanted if node])
+        elif wanted:
+            for place, (node, nr) in enumerate(wanted):
+                if node is not None:  # it is None of a leaf that the pass does not come to
+                    self.captures.setdefault(node, []).append((nr, place))
+            self.needed = needed_nodes((), self.deps, self.captures, ())
         self._find_user_hooks(accumulators)
         place = None if user is None else (user.f_code, user.f_lasti)
         pairs = list(zip(edges, grads, strict=True))
@@ -66,7 +78,7 @@ class TorchPass:
         ))  # fmt: skip
         for (node, nr), g in pairs:
             if self.needed is None or node in self.needed:
-                self._deliver(node, nr, self._slot(g), None, None)
+                self._deliver(node, nr, g, self._value(g), None, None)
         for node in self.deps:
             if self.needed is None or self.needed.get(node):
                 self._watch(node)
@@ -108,12 +120,35 @@ class TorchPass:
 
     def _call(self, steps, node, grads, outputs=None, users=False) -> None:
         recorder = self.recorder
-        if not recorder.passes or recorder.passes[-1] is not self:
+        if self.lost or not recorder.passes or recorder.passes[-1] is not self:
             return  # a pass inside this one reached the same node
         recorder.settle()
-        with recorder.quietly():
+        self._look(False)
+        with recorder.quietly("a backward pass") as trying:
             for step in steps:
                 step(node, grads, users)
+        self._lose(trying.failed)
+        self._look(not self.lost and self._users_code_follows(steps, node))
+
+    def _lose(self, failed: bool) -> None:
+        """After a failure to note something: nothing that follows is noted, and no gradient is held."""
+        if failed:
+            self.lost, self.outbox, self.buffers = True, [], {}
+
+    def _users_code_follows(self, steps, node) -> bool:
+        """Whether code of the user's runs between these hooks of ours and the next: hooks, a custom Function, an unpack hook."""
+        if len(steps) == 1 and steps[0] in (self.taken, self.applied):
+            return True
+        return steps[-1] == self.running and (is_function(node) or is_packed(node))
+
+    def _look(self, on: bool) -> None:
+        """Put our dispatch mode in or out, where it is kept aside."""
+        if self.apart and on != self.looking:
+            self.looking = on
+            if on:
+                _push_mode(self.recorder.modes[0])
+            else:
+                _pop_mode()
 
     def _find_user_hooks(self, accumulators) -> None:
         """Which tensors of the trace have hooks, or keep their gradient: the engine runs those before our first hook."""
@@ -122,13 +157,14 @@ class TorchPass:
         for t in self.recorder.met.values():
             if not t.requires_grad:
                 continue
-            node, nr = (accumulators.get(id(t)), 0) if t.is_leaf else (t.grad_fn, t.output_nr)
+            fn = self.recorder.history(t)
+            node, nr = (accumulators.get(id(t)), 0) if fn is None else (fn, t.output_nr)
             if node not in self.deps:
                 continue
             if t._backward_hooks:
                 self.hooked.setdefault(node, []).append(nr)
                 self._register(t.register_hook, functools.partial(self._first_tensor_hook, node), first=True)
-            if t.retains_grad and not t.is_leaf:
+            if t.retains_grad and fn is not None:
                 self.retaining.setdefault(node, []).append(t)
 
     # -- what happens to a node, in order -------------------------------------------------------------
@@ -136,10 +172,12 @@ class TorchPass:
     def _first_tensor_hook(self, node, _grad) -> None:
         """A hook before those of the user on a tensor that `node` made: so far only taking the node has been noted."""
         recorder = self.recorder
-        if recorder.passes and recorder.passes[-1] is self and self.node is not node:
+        if not self.lost and recorder.passes and recorder.passes[-1] is self and self.node is not node:
             recorder.settle()
-            with recorder.quietly():
+            with recorder.quietly("a backward pass") as trying:
                 self._take(node)
+            self._lose(trying.failed)
+            self._look(not self.lost)
 
     def _take(self, node) -> None:
         self.flush()
@@ -193,7 +231,7 @@ class TorchPass:
         if users:
             self._note("hooked", node, "post", self.leaving, after)
         for i, (fn, nr) in enumerate(node.next_functions):
-            self.outbox.append((fn, nr, (grads[i], after[i]), node, i))
+            self.outbox.append((fn, nr, grads[i], after[i], node, i))
         self.node = None
         if not self.create_graph:
             self.flush()
@@ -202,9 +240,9 @@ class TorchPass:
         """The engine is about to add two messages, which under create_graph is an operation: deliver those before."""
         with self.recorder.quietly():
             while self.outbox:
-                fn, nr, (g, _), *_ = self.outbox[0]
+                fn, nr, g, *_ = self.outbox[0]
                 slots = self.buffers.get(fn, [])
-                if g is not None and nr < len(slots) and slots[nr][0] is not None:
+                if g is not None and nr < len(slots) and slots[nr][1] is not None:
                     return
                 self._send(*self.outbox.pop(0))
 
@@ -213,9 +251,9 @@ class TorchPass:
         while self.outbox:
             self._send(*self.outbox.pop(0))
 
-    def _send(self, fn, nr, message, sender, i) -> None:
+    def _send(self, fn, nr, g, value, sender, i) -> None:
         if self._is_wanted(fn):
-            self._deliver(fn, nr, message, sender, i)
+            self._deliver(fn, nr, g, value, sender, i)
         else:
             self._note("pruned", sender, i)
 
@@ -229,9 +267,10 @@ class TorchPass:
             return
 
         def accumulated(leaf):
-            with self.recorder.quietly():
+            with self.recorder.quietly("a gradient"):
                 self._gradient_of(leaf)
                 self._note("accumulated", node, self.arriving[0], self._value(leaf.grad))
+            self._look(True)
 
         self._register(leaf.register_post_accumulate_grad_hook, accumulated, first=True)
 
@@ -244,18 +283,30 @@ class TorchPass:
 
     def finish(self, result) -> None:
         """The engine is back: what it only collected for autograd.grad was taken last."""
+        if self.lost:
+            self._catch_up()
         self.flush()
-        while self.ready:
+        while self.ready and not self.lost:
             node = self._next()
             slots = self._pop(node)
             for nr, place in self.captures.get(node, ()):
-                grads = [slot[0] for slot in slots]
+                grads = [None for _ in slots]
                 grads[nr] = result[place]
-                self._tensor_hooks(node, slots, grads)
+                self._tensor_hooks(node, slots, grads, nr)
         self._note("pass_done", self)
+
+    def _catch_up(self) -> None:
+        """Of a pass that could not be followed to its end: note what it left in the leaves."""
+        for node in self.deps:
+            if is_accumulator(node) and node.variable.grad is not None:
+                self._note("grad_set", node.variable, self._value(node.variable.grad), "backward", None)
 
     def fail(self, error, place) -> None:
         """The engine raised. If no node was at work, it was a hook on the tensor that was to be taken next."""
+        if self.lost:
+            self._catch_up()
+            self.recorder.failed_with(error, place)
+            return
         self.flush()
         while (
             self.node is None
@@ -274,15 +325,20 @@ class TorchPass:
 
     # -- bookkeeping ----------------------------------------------------------------------------------
 
-    def _deliver(self, fn, nr, message: Slot, sender, i) -> None:
+    def _deliver(self, fn, nr, g, value, sender, i) -> None:
+        """A gradient `g`, of which the trace keeps `value`, reaches an input buffer."""
         slots = self.buffers.setdefault(fn, [])
         while len(slots) <= nr:
             slots.append(NOTHING)
-        old = slots[nr]
-        if message[0] is not None:
-            slots[nr] = message if old[0] is None else self._slot(old[0] + message[0])
         self.deps[fn] -= 1
-        self._note("delivered", sender, i, fn, nr, message[1], old[1], slots[nr][1])
+        numbers, old = slots[nr]
+        if g is not None:
+            total = g if old is None else numbers + g
+            slots[nr] = (
+                total.clone() if old is None and self.deps[fn] else total if self.deps[fn] else None,
+                value if old is None else self._value(total),
+            )
+        self._note("delivered", sender, i, fn, nr, value, old, slots[nr][1])
         if not self.deps[fn]:
             self.ready.append(fn)
             self._note("pushed", fn, self._queue())
@@ -308,21 +364,36 @@ class TorchPass:
         self.node = node
         return slots
 
-    def _tensor_hooks(self, node, slots, grads) -> None:
-        """Note the hooks on tensors: those known to be there, and any other change since the buffer."""
+    def _tensor_hooks(self, node, slots, grads, only=None) -> None:
+        """Note the hooks on tensors (of one output `only`): those known to be there, and any other change since the buffer."""
         for nr, (slot, g) in enumerate(zip(slots, grads, strict=False)):
+            if only not in (None, nr):
+                continue
             after = self._value(g)
             if nr in self.hooked.get(node, ()) or after != slot[1]:
                 self._note("hooked", node, "tensor", [slot[1]], [after])
-
-    def _slot(self, g) -> Slot:
-        return g, self._value(g)
 
     def _value(self, g):
         return encode_tensor(g)
 
     def _note(self, *note) -> None:
         self.recorder.notes.append(note)
+
+
+@contextmanager
+def aside(mode, create_graph) -> Iterator[bool]:
+    """Around the call of the engine: our dispatch mode is taken out, but where it is to see new nodes. Gives whether it is out.
+
+    PyTorch adds and computes gradients otherwise while there is any such mode. One of the user's has the same effect.
+    """
+    if create_graph or _get_current_dispatch_mode_stack() != [mode]:
+        yield False
+        return
+    _pop_mode()
+    try:
+        yield True
+    finally:  # also after an error in between: the engine puts the modes back that it found
+        _push_mode(mode)
 
 
 def count_dependencies(roots) -> dict[Any, int]:
@@ -342,10 +413,24 @@ def count_dependencies(roots) -> dict[Any, int]:
     return deps
 
 
+def is_leaf(t) -> bool:
+    """Whether this is a tensor without history, and no GradientEdge."""
+    return isinstance(t, torch.Tensor) and t.grad_fn is None
+
+
 def _edge(t) -> tuple[Any, int]:
-    """(node, output number) of a tensor, or of a GradientEdge."""
-    edge = t if isinstance(t, GradientEdge) else get_gradient_edge(t)
-    return edge.node, edge.output_nr
+    """(node, output number) of a tensor or GradientEdge; the engine asks for them a moment later, too."""
+    if isinstance(t, torch.Tensor):
+        return t.grad_fn or _accumulator(t), t.output_nr
+    return t.node, t.output_nr
 
 
-__all__ = ["TorchPass"]
+def _accumulator(leaf) -> Any:
+    """The node that adds to the `.grad` of a leaf: what an operation on it would lead back to."""
+    include, exclude = torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
+    autograd = torch._C.DispatchKeySet(torch._C.DispatchKey.AutogradFunctionality)
+    with torch._C._ForceDispatchKeyGuard(include, exclude - autograd), torch.enable_grad():
+        return leaf.view_as(leaf).grad_fn.next_functions[0][0]
+
+
+__all__ = ["TorchPass", "aside"]

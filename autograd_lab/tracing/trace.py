@@ -44,6 +44,7 @@ EVENT_FIELDS: dict[str, tuple[str, ...]] = {
     "retain": ("n", "t", "v"),
     "error": ("n", "type", "message"),
     "done": ("p",),
+    "unrecorded": ("op", "type", "message"),
 }
 _TENSOR_FIELDS = ("name", "shape", "dtype", "requires_grad", "leaf", "value")
 _NODE_FIELDS = ("name", "op", "kind", "inputs", "outputs", "edges")

@@ -645,7 +645,6 @@ add("MulBackward0", "F.dropout(a, 0.5, training=True)", "F.dropout(a, 0.5, train
 
 REDUCTIONS = ("mean", "sum", "none")
 SIGNS = [[1.0, -1.0, 1.0], [-1.0, -1.0, 1.0]]
-TARGET = [1.0, 0.0, 0.25]
 for _how in REDUCTIONS:
     _r = f"reduction='{_how}'"
     for _a, _b in ((M, N), (M, M), (ONE, 0.5), (M, [[1.25, -2.0, 2.0], [0.0, 0.5, -1.25]])):

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+from formulas_linear import VOCABULARY as LINEAR
 
 SPECIAL = np.vectorize
 
@@ -606,8 +607,4 @@ VOCABULARY |= {
         masked_scatter, polygamma, xlogy, product_of_others, omitting_each, later_shares, is_class, per_channel, near, near_back, places, picked_along, norm, mvlgamma,
     )
 }  # fmt: skip
-try:
-    from formulas_linear import VOCABULARY as LINEAR
-except ImportError:
-    LINEAR = {}
 VOCABULARY |= LINEAR

@@ -645,7 +645,6 @@ add("MulBackward0", "F.dropout(a, 0.5, training=True)", "F.dropout(a, 0.5, train
 
 REDUCTIONS = ("mean", "sum", "none")
 SIGNS = [[1.0, -1.0, 1.0], [-1.0, -1.0, 1.0]]
-TARGET = [1.0, 0.0, 0.25]
 for _how in REDUCTIONS:
     _r = f"reduction='{_how}'"
     for _a, _b in ((M, N), (M, M), (ONE, 0.5), (M, [[1.25, -2.0, 2.0], [0.0, 0.5, -1.25]])):
@@ -929,3 +928,48 @@ for _a in (REGULAR, WIDE, TALL):
 for _adjoint in ("", ", adjoint=True"):
     add("LinalgLuSolveBackward0", f"torch.linalg.lu_solve(a, I, b{_adjoint})", "torch.lu_solve(b, a, I)", a=REGULAR, I=np.array([2, 3, 3], np.int32), b=spread(3, 2))
     add("LinalgLuSolveBackward0", f"torch.linalg.lu_solve(a, I, b, left=False{_adjoint})", a=REGULAR, I=np.array([2, 3, 3], np.int32), b=spread(2, 3))
+
+# -- once more, with other shapes: what has one form only --------------------------------------------
+
+for _a in (ONE, [2.0, 0.5]):
+    add("AsinhBackward1", "a.clone().asinh_()", a=_a)
+    add("AcoshBackward1", "(a + 1).acosh_()", a=_a)
+    add("AtanhBackward1", "(a / 4).atanh_()", a=_a)
+    add("PolygammaBackward1", "a.clone().polygamma_(1)", a=_a)
+    add("FillBackward0", "torch.fill(a, -1)", a=_a)
+    add("FillBackward1", "torch.fill(a, c)", "torch.fill(A, c)", a=_a, A=_a, c=0.0)
+    add("FillBackward2", "a.clone().fill_(0.5)", a=_a)
+    add("FillBackward3", "a.clone().fill_(c)", a=_a, c=-2.0)
+    add("NormalBackward1", "torch.normal(a, 0.0)", a=_a)
+    add("NormalBackward2", "torch.normal(-2.0, a)", a=_a)
+    add("NormalBackward3", "torch.normal(a, b)", a=_a, b=0.5)
+    add("UniformBackward0", "a.clone().uniform_()", a=_a)
+    add("NormalBackward0", "a.clone().normal_()", a=_a)
+    add("ExponentialBackward0", "a.clone().exponential_()", a=_a)
+    add("LogNormalBackward0", "a.clone().log_normal_()", a=_a)
+    add("CauchyBackward0", "a.clone().cauchy_()", a=_a)
+    add("GeometricBackward0", "a.clone().geometric_(0.75)", a=_a)
+    add("RandomBackward0", "a.clone().random_(-3, 3)", a=_a)
+    add("RandomBackward1", "a.clone().random_(1)", a=_a)
+    add("RandomBackward2", "a.clone().random_()", a=_a)
+    add("BernoulliBackward0", "torch.bernoulli(a / 2)", a=_a)
+    add("BernoulliBackward2", "a.clone().bernoulli_()", "a.clone().bernoulli_(1)", a=_a)
+    add("PoissonBackward0", "torch.poisson(a)", a=_a)
+add("VdotBackward0", "torch.vdot(a, a)", "torch.vdot(a, B)", a=ROW, B=V)
+add("SqueezeBackward3", "a.clone().squeeze_()", a=M)
+add("SqueezeBackward4", "a.clone().squeeze_(-1)", "a.clone().squeeze_(0)", a=COLUMN)
+add("SqueezeBackward5", "a.clone().squeeze_((0, 1))", a=COLUMN)
+add("UnsqueezeBackward1", "a.clone().unsqueeze_(-1)", a=ONE)
+add("TransposeBackward1", "a.clone().transpose_(-1, 0)", a=M)
+add("TBackward1", "a.clone().t_()", a=V)
+add("AsStridedBackward1", "a.clone().as_strided_((3,), (2,))", a=M)
+add("PixelShuffleBackward0", "F.pixel_shuffle(x, 3)", x=spread(9, 1, 2))
+add("PixelUnshuffleBackward0", "F.pixel_unshuffle(x, 3)", x=spread(1, 3, 6))
+add("AdaptiveAvgPool3DBackward0", "F.adaptive_avg_pool3d(x, (3, 2, 4))", x=BLOCK)
+add("AdaptiveMaxPool3DBackward0", "F.adaptive_max_pool3d(x, (3, 2, 4))", x=BLOCK)
+add("FractionalMaxPool3DBackward0", "F.fractional_max_pool3d(x, 2, (2, 2, 1), _random_samples=S)", x=LARGE, S=inside(1, 1, 3, seed=4))
+add("MaxUnpool3DBackward0", "F.max_unpool3d(x, I, 2)", x=spread(1, 2, 1, 1, 1), I=[[[[[3]]], [[[0]]]]])
+add("GeqrfBackward0", "torch.geqrf(a)", a=REGULAR)
+add("EuclideanDistBackward0", "torch.cdist(a, b, compute_mode='use_mm_for_euclid_dist')", a=M, b=M)
+add_second("CdistBackwardBackward0", "torch.cdist(a, b, p=1.0)", "b", a=M, b=spread(4, 3), g=spread(2, 4))
+add_second("PdistBackwardBackward0", "F.pdist(a, p=3.0)", "a", a=spread(3, 2), g=V)

@@ -316,7 +316,7 @@ class AtanhBackward0(Rule):
 class AsinhBackward1(AsinhBackward0):
     """The in-place form of AsinhBackward0, of which PyTorch has no derivative.
 
-    Math, Shapes: the same.   Math: y = asinh(a).   VJP: nothing.   NotImplementedError is raised.
+    Math: y = asinh(a).   VJP: nothing.   NotImplementedError is raised.
     Saves: nothing.   PyTorch: Tensor.asinh_
     """
 
@@ -329,7 +329,7 @@ class AsinhBackward1(AsinhBackward0):
 class AcoshBackward1(AsinhBackward1):
     """The same for acosh.
 
-    Math, Shapes: the same.   Math: y = acosh(a).   VJP: nothing.   NotImplementedError is raised.
+    Math: y = acosh(a).   VJP: nothing.   NotImplementedError is raised.
     Saves: nothing.   PyTorch: Tensor.acosh_
     """
 
@@ -340,7 +340,7 @@ class AcoshBackward1(AsinhBackward1):
 class AtanhBackward1(AsinhBackward1):
     """The same for atanh.
 
-    Math, Shapes: the same.   Math: y = atanh(a).   VJP: nothing.   NotImplementedError is raised.
+    Math: y = atanh(a).   VJP: nothing.   NotImplementedError is raised.
     Saves: nothing.   PyTorch: Tensor.atanh_
     """
 

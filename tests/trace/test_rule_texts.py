@@ -244,7 +244,12 @@ def run():
             state.watch = watcher
             state.refresh()
             try:
-                outs = [t for t in tensors_in(call.run(torch, call.tensors(torch))) if t.requires_grad]
+                try:
+                    result = call.run(torch, call.tensors(torch))
+                except (RuntimeError, TypeError, ValueError, IndexError) as error:
+                    watcher.fault(call.rule, f"the call fails: {error}")
+                    continue
+                outs = [t for t in tensors_in(result) if t.requires_grad]
                 if outs:
                     gs = [
                         torch.tensor(rng.normal(size=tuple(t.shape)), dtype=t.dtype, requires_grad=True)

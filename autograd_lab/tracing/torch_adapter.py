@@ -349,7 +349,7 @@ class TorchRecorder(Recorder):
         out = func(*args, **kwargs)
         results = [t for t in _flat(out) if isinstance(t, torch.Tensor)] or written
         if self.memory:
-            for t in written:
+            for t in tensors:  # not only what it says to write: a batch norm moves its statistics
                 self.shared_memory.written(t, _place(user))
         self.last = (frame, frame.f_lasti, results if op != "detach" else [])
         if not results or not tensors or _FACTORIES.fullmatch(op):

@@ -143,6 +143,56 @@ def test_what_is_shown_at_the_end_is_what_memory_holds(engine, seed):
     state = lab.state(trace, len(trace))
     wanted = encode(np.asarray(scope["w"].tolist(), np.float32))["data"]
     assert trace.values[state.tensors[t].value]["data"] == wanted, "\n".join(lines)
+    assert state.tensors[t].version == scope["w"]._version, "\n".join(lines)
+
+
+TOLD = """
+with record() as trace:
+    w = torch.nn.Parameter(torch.tensor([1.0, 2.0, 3.0]))
+    bn = torch.nn.BatchNorm1d(3)
+    arrays = [w.detach().numpy(), bn.running_mean.numpy(), bn.weight.detach().numpy()]
+    opt = torch.optim.SGD([w, *bn.parameters()], lr=0.1, momentum=0.9)
+    other = torch.optim.LBFGS([w], max_iter=2)
+    for i in range(3):
+        opt.zero_grad()
+        loss = (bn(torch.tensor([[1.0, 2.0, 3.0], [0.0, 1.0, 5.0]])) * w).pow(2).sum()
+        loss.backward()
+        arrays.append(w.grad.numpy())
+        torch.nn.utils.clip_grad_norm_([w], 0.5)
+        torch.nn.utils.clip_grad_value_([w], 0.1)
+        opt.step()
+    def closure():
+        w.grad = None
+        loss = (w * w).sum()
+        loss.backward()
+        return loss
+    other.step(closure)
+    with torch.no_grad():
+        w.mul_(2)
+        w.clamp_(max=2)
+        torch.nn.init.uniform_(w)
+        bn.load_state_dict(bn.state_dict())
+    w.data.add_(1)
+    loss = (w * w).sum()
+    w.grad.zero_()
+    loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_an_operation_writes_is_not_said_to_be_numpys(engine):
+    trace, _, _ = run(engine, TOLD)
+    assert not [e for e in trace.events if e.get("unnoticed") == "numpy"]
+    assert not [e for e in trace.events if e["k"] == "grad" and e["how"] == "NumPy"]
+
+
+def test_recording_leaves_the_memory_of_pytorch_as_it_is():
+    """numpy() makes the memory of a tensor one of fixed size: the recorder has to take its numbers in another way."""
+    pytest.importorskip("torch")
+    source = "with record() as trace:\n    u = torch.ones(3)\n    v = u * 2\n    v.add_(1)\n"
+    _, scope, _ = run("torch", source)
+    for t in (scope["u"], scope["v"]):
+        assert t.resize_(10).shape == (10,)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -23,6 +23,7 @@ SHARED = {  # how x comes to share memory with the array a
     "from_numpy": "a = np.array([3.0, 1.0, 2.0], dtype=np.float32)\nx = torch.from_numpy(a)",
     "as_tensor": "a = np.array([3.0, 1.0, 2.0], dtype=np.float32)\nx = torch.as_tensor(a)",
     "detach().numpy()": "x = torch.tensor([3.0, 1.0, 2.0])\na = x.detach().numpy()",
+    "asarray by its own name": "from numpy import asarray\nx = torch.tensor([3.0, 1.0, 2.0])\na = asarray(x)",
     "asarray": "x = torch.tensor([3.0, 1.0, 2.0])\na = np.asarray(x)",
     "numpy(force=True)": "x = torch.tensor([3.0, 1.0, 2.0])\na = x.numpy(force=True)",
     "frombuffer": "raw = bytearray(np.array([3, 1, 2], dtype=np.float32).tobytes())\na = np.frombuffer(raw, np.float32)\n"
@@ -175,6 +176,7 @@ with record() as trace:
     w.data.add_(1)
     loss = (w * w).sum()
     w.grad.zero_()
+    arrays.append(w.grad.numpy())
     loss.backward()
 """
 

@@ -37,7 +37,7 @@ def _edited(q: Question) -> Why | None:
         f"{writer(q, k)} changed {q.name}.grad after the pass: it is now {facts.say(e['v'])}.{before}",
         lines=facts.at(run.start if run else None, "this pass filled it")
         + facts.at(k, f"changed by {how} here"),
-        fix="nothing, if it was meant so (clipping, for example).",
+        fix="nothing, if it was meant so (clipping, for example); if not, leave this line out.",
         k=k,
     )
 

@@ -15,7 +15,6 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -244,7 +243,7 @@ class Recorder:
         self.running = True
         self.cut_off: set[int] = set()  # ids of tensors that were detached, or copied from others
         self.off = not THREAD.state.grad  # whether the user's program has switched recording off
-        self.shared_memory = Shared(self._array_of)
+        self.shared_memory = Shared(self._array_of, self._address_of)
         self.memory = self.shared_memory.memory  # empty until NumPy shares memory with a tensor
         self.arrays: dict[int, np.ndarray] = {}  # of the user's variables when the recording began
         self.remakes: list[Any] = []  # leaves made of other tensors' numbers; kept until they are met
@@ -360,6 +359,8 @@ class Recorder:
         """A tensor was written in place by the operation `name`."""
         if self.memory:
             self.shared_memory.written(target, _place(_user_frame()))
+        if name == "data =":
+            self.shared_memory.moved(target)
         meta = target._meta
         if id(target) in self.grads or self.aliases or (meta is not None and meta.base is not None):
             owner = self._whose_gradient(target)
@@ -405,6 +406,7 @@ class Recorder:
             self._moved(frame)
         self._meet((source,), frame)
         self.met[id(out)] = out
+        self.shared_memory.moved(source)
         self.cut_off.add(id(out))
         owner = self._whose_gradient(source)
         if owner is not None:
@@ -620,13 +622,18 @@ class Recorder:
             if found is not None:
                 where, sure = (found.code, instruction_at(found.code, found.line)), found.only
             owners = {}
-            for t in shared.over(key, chain(self.met.values(), [grad for grad, _ in self.grads.values()])):
+            for t in [*shared.over(key, self.met), *self._gradients_over(key)]:
                 owner = self._whose_gradient(t)
                 if owner is None:
                     self.notes.append(("unnoticed", t, self._numbers_of(t), sure, where, since, place))
                 elif id(owner) not in owners:
                     owners[id(owner)] = owner
                     self.notes.append(("grad_set", owner, self._numbers_of(owner.grad), "NumPy", where))
+
+    def _gradients_over(self, key) -> list[Any]:
+        """The gradients over a piece of memory that are known as somebody's `.grad` only."""
+        array = self.shared_memory.memory[key].array
+        return [g for g, _ in self.grads.values() if id(g) not in self.met and self._array_of(g) is array]
 
     def _whose_gradient(self, t) -> Any:
         """The tensor whose `.grad` this is, or is a view or another name of; None for all others."""
@@ -643,6 +650,11 @@ class Recorder:
         """The array that owns the memory of `t`; None for a number without memory of its own."""
         data = t._data if isinstance(t, Variable) else None
         return owner_of(data) if isinstance(data, np.ndarray) else None
+
+    def _address_of(self, t) -> int | None:
+        """What tells the memory of `t` from all other; None for a number without memory of its own."""
+        array = self._array_of(t)
+        return None if array is None else id(array)
 
     def _numbers_of(self, t) -> Any:
         """What `t` holds, as notes have it."""
@@ -741,7 +753,7 @@ class Recorder:
             self._numbers = {i: (weakref.ref(met[i]), t) for i, t in builder.tensor_ids.items() if i in met}
             self.notes = []
             self.met, self.grads = {}, {}
-            self.shared_memory, self.remakes, self.arrays = Shared(self._array_of), [], {}
+            self.shared_memory, self.remakes, self.arrays = Shared(self._array_of, self._address_of), [], {}
             self.memory = self.shared_memory.memory
         return self._lists
 

@@ -404,9 +404,10 @@ def _arguments(call: ast.Call) -> list[ast.expr]:
     return [*call.args, *[k.value for k in call.keywords]]
 
 
-def _calls(statement: ast.stmt) -> Iterator[ast.Call]:
+@lru_cache(maxsize=10_000)
+def _calls(statement: ast.stmt) -> tuple[ast.Call, ...]:
     """The calls in a statement, without those of the statements inside it."""
-    return (e for e in _expressions(statement) if isinstance(e, ast.Call))
+    return tuple(e for e in _expressions(statement) if isinstance(e, ast.Call))
 
 
 def _expressions(statement: ast.stmt) -> Iterator[ast.AST]:

@@ -506,6 +506,7 @@ class TorchRecorder(Recorder):
                 self.notes.append(("detached", t, result, encode_tensor(result), "data", place))
             elif func == torch.Tensor.data.__set__:
                 self._meet(args[:2], frame)
+                self.shared_memory.moved(t)
                 self.notes.append(("written", "data =", list(args[:2]), t, encode_tensor(t), _version(t), None, None, None,
                                    t.grad_fn, "data =", place))  # fmt: skip
 
@@ -748,6 +749,9 @@ class TorchRecorder(Recorder):
     def _array_of(self, t) -> Any:
         """The bytes of the memory of `t`, if NumPy shares it."""
         return self.storages.get(t.untyped_storage().data_ptr()) if _is_ordinary(t) else None
+
+    def _address_of(self, t) -> int | None:
+        return t.untyped_storage().data_ptr() if _is_ordinary(t) else None
 
     def _numbers_of(self, t) -> Any:
         return encode_tensor(t)

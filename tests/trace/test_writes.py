@@ -210,5 +210,38 @@ def test_many_arrays_cost_no_more_than_a_few(engine):
     assert len(scope["looked"]) == 64
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_number_shares_its_memory_too(engine):
+    source = (
+        "with record() as trace:\n    a = np.ones(2, dtype=np.float32)\n    x = torch.from_numpy(a)\n"
+        "    w = torch.tensor(2.0, requires_grad=True)\n    y = w * x\n    a += 1\n    z = (w * x).sum()\n"
+        "    b = w.detach().numpy()\n    b += 5\n    z.backward()\n"
+    )
+    trace, scope, _ = run(engine, source)
+    state = lab.state(trace, len(trace))
+    assert trace.values[state.tensors[trace.number_of(scope["w"])].value]["data"] == 7
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_each_tensor_is_asked_once_whose_memory_it_has(engine, monkeypatch):
+    """Recording a loop that writes into its buffer costs as much per step at the end as at the beginning."""
+    shared = importlib.import_module("autograd_lab.tracing.shared")
+    asked = []
+    counted = shared.Shared.over
+
+    def over(self, key, met):
+        asked.append(len(met) - (self._seen if len(met) >= self._seen else 0))
+        return counted(self, key, met)
+
+    monkeypatch.setattr(shared.Shared, "over", over)
+    source = (
+        "with record() as trace:\n    a = np.ones(3, dtype=np.float32)\n    x = torch.from_numpy(a)\n"
+        "    w = torch.ones(3, requires_grad=True)\n    for i in range(40):\n        a += 1\n        (w * x).sum().backward()\n"
+    )
+    run(engine, source)
+    assert len(asked) >= 39
+    assert max(asked) < 12
+
+
 def test_every_pair_of_sharing_and_writing_is_tried():
     assert len(list(itertools.product(SHARED, WRITES))) > 120

@@ -381,7 +381,7 @@ class Recorder:
         else:
             saved, versions = (node.saved, node.versions) if node.kind == "op" else _of_function(node)
         self.notes.append((
-            "written", rule, inputs, target, _copy(target._data), target._version, node, saved, versions, target.grad_fn, name,
+            "written", rule, inputs, target, _copy(target._data), 0 if target._box is INFERENCE else target._version, node, saved, versions, target.grad_fn, name,
             None if frame is None else (frame.f_code, frame.f_lasti), _small_base(target),
         ))  # fmt: skip
 

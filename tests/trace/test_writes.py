@@ -243,5 +243,16 @@ def test_each_tensor_is_asked_once_whose_memory_it_has(engine, monkeypatch):
     assert max(asked) < 12
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_write_that_does_not_count_is_recorded(engine):
+    """Tensors made in inference mode have no version."""
+    source = "with record() as trace, torch.inference_mode():\n    layer = torch.nn.Linear(2, 1)\n    x = torch.ones(2) * 2\n    x.add_(1)\n"
+    trace, scope, _ = run(engine, source)
+    written = [e["version"] for e in trace.events if e["k"] == "inplace"]
+    assert scope["x"].tolist() == [3, 3]
+    assert written
+    assert set(written) == {0}
+
+
 def test_every_pair_of_sharing_and_writing_is_tried():
     assert len(list(itertools.product(SHARED, WRITES))) > 120

@@ -174,8 +174,14 @@ class Narrator:
         return (text, *parts)
 
     def _idle(self, e: Record) -> Phrase:
-        text = "{0} has {1}, and none of them has a gradient: its step changes nothing."
-        return (text, e["op"], _count(e.get("count", 0), "parameter"))
+        count = e.get("count", 0)
+        if count == 1:
+            return ("A step of {0} changes nothing: its one parameter has no gradient.", e["op"])
+        return (
+            "A step of {0} changes nothing: none of its {1} parameters has a gradient.",
+            e["op"],
+            str(count),
+        )
 
     def _mode(self, e: Record) -> Phrase:
         if e["grad"]:

@@ -15,7 +15,6 @@ import threading
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -249,7 +248,7 @@ class Recorder:
         self.running = True
         self.cut_off: set[int] = set()  # ids of tensors that were detached, or copied from others
         self.off = not THREAD.state.grad  # whether the user's program has switched recording off
-        self.shared_memory = Shared(self._array_of)
+        self.shared_memory = Shared(self._array_of, self._address_of)
         self.memory = self.shared_memory.memory  # empty until NumPy shares memory with a tensor
         self.nameless: list[Any] = []  # leaves that were met before they had a name
         self.sought = 0  # so many of them have been looked for in vain
@@ -379,6 +378,8 @@ class Recorder:
         """A tensor was written in place by the operation `name`."""
         if self.memory:
             self.shared_memory.written(target, _place(_user_frame()))
+        if name == "data =":
+            self.shared_memory.moved(target)
         meta = target._meta
         if id(target) in self.grads or self.aliases or (meta is not None and meta.base is not None):
             owner = self._whose_gradient(target)
@@ -428,6 +429,7 @@ class Recorder:
             self._moved(frame)
         self._meet((source,), frame)
         self.met[id(out)] = out
+        self.shared_memory.moved(source)
         self.cut_off.add(id(out))
         owner = self._whose_gradient(source)
         if owner is not None:
@@ -698,13 +700,18 @@ class Recorder:
             if found is not None:
                 where, sure = (found.code, instruction_at(found.code, found.line)), found.only
             owners = {}
-            for t in shared.over(key, chain(self.met.values(), [grad for grad, _ in self.grads.values()])):
+            for t in [*shared.over(key, self.met), *self._gradients_over(key)]:
                 owner = self._whose_gradient(t)
                 if owner is None:
                     self.notes.append(("unnoticed", t, self._numbers_of(t), sure, where, since, place))
                 elif id(owner) not in owners:
                     owners[id(owner)] = owner
                     self.notes.append(("grad_set", owner, self._numbers_of(owner.grad), "NumPy", where))
+
+    def _gradients_over(self, key) -> list[Any]:
+        """The gradients over a piece of memory that are known as somebody's `.grad` only."""
+        array = self.shared_memory.memory[key].array
+        return [g for g, _ in self.grads.values() if id(g) not in self.met and self._array_of(g) is array]
 
     def _whose_gradient(self, t) -> Any:
         """The tensor whose `.grad` this is, or is a view or another name of; None for all others."""
@@ -721,6 +728,11 @@ class Recorder:
         """The array that owns the memory of `t`; None for a number without memory of its own."""
         data = t._data if isinstance(t, Variable) else None
         return owner_of(data) if isinstance(data, np.ndarray) else None
+
+    def _address_of(self, t) -> int | None:
+        """What tells the memory of `t` from all other; None for a number without memory of its own."""
+        array = self._array_of(t)
+        return None if array is None else id(array)
 
     def _numbers_of(self, t) -> Any:
         """What `t` holds, as notes have it."""
@@ -778,8 +790,8 @@ class Recorder:
         """The recording ends; find the names that assignments inside the block gave."""
         if self.memory:
             self._look(self.shared_memory.all(), frame, last=True)
-        if error is not None:
-            self._meet_operands_of(error)
+        if error is not None and "inference tensor" in str(error).lower():
+            self._meet_operands_of(error)  # one of them is the cause
         self.running = False
         self.call = self.base = self.frame = None
         self.frames.clear()
@@ -844,7 +856,7 @@ class Recorder:
             self._owners = {i: weakref.ref(owner) for i, (_, owner) in self.grads.items()}
             self.notes = []
             self.met, self.grads, self.nameless = {}, {}, []
-            self.shared_memory, self.remakes, self.arrays = Shared(self._array_of), [], {}
+            self.shared_memory, self.remakes, self.arrays = Shared(self._array_of, self._address_of), [], {}
             self.memory = self.shared_memory.memory
         return self._lists
 

@@ -29,8 +29,8 @@ def owner_of(array: np.ndarray) -> np.ndarray:
 class _Memory:
     """One piece of memory: what it held when somebody last looked, and where in the program that was."""
 
-    def __init__(self, array: np.ndarray, place: Any):
-        self.array = array
+    def __init__(self, array: np.ndarray, address: int | None, place: Any):
+        self.array, self.address = array, address
         self.place = place
         self.held = fingerprint(array)
 
@@ -38,19 +38,22 @@ class _Memory:
 class Shared:
     """All memory of one recording that tensors and NumPy arrays share, by the id of the array that owns it.
 
-    owner   tensor -> the array that owns its memory, or None
+    owner     tensor -> the array that owns its memory, or None
+    address   tensor -> what tells its memory from all other, whether it is shared or not; or None
     """
 
-    def __init__(self, owner: Callable[[Any], np.ndarray | None]):
-        self.owner = owner
+    def __init__(self, owner: Callable[[Any], np.ndarray | None], address: Callable[[Any], int | None]):
+        self.owner, self.address = owner, address
         self.memory: dict[int, _Memory] = {}
         self._tensors: dict[int, Any] = {}  # one over each piece of memory
+        self._over: dict[int | None, list[Any]] = {}  # address -> the tensors of the recording there
+        self._seen = 0
 
     def add(self, t: Any, place: Any) -> None:
         """From here on NumPy may write into the memory of `t`."""
         array = self.owner(t)
         if array is not None and array.size and id(array) not in self.memory:
-            self.memory[id(array)] = _Memory(array, place)
+            self.memory[id(array)] = _Memory(array, self.address(t), place)
             self._tensors[id(array)] = t
 
     def written(self, t: Any, place: Any) -> None:
@@ -59,6 +62,10 @@ class Shared:
         memory = None if array is None else self.memory.get(id(array))
         if memory is not None:
             memory.held, memory.place = fingerprint(memory.array), place
+
+    def moved(self, t: Any) -> None:
+        """`t` may have other memory than before: `.data =` gave it some, or a number became an array to be shared."""
+        self._over.setdefault(self.address(t), []).append(t)
 
     def forget(self, t: Any) -> None:
         """The memory of `t` is written by something that tells nobody afterwards: it is not looked at any more."""
@@ -89,10 +96,16 @@ class Shared:
         """A tensor over each of the pieces of memory that were shared last: a loop may share one more each time."""
         return list(islice(reversed(self._tensors.values()), _LATEST))
 
-    def over(self, key: int, tensors: Iterable[Any]) -> list[Any]:
-        """Those of some tensors that are over a piece of memory."""
-        array = self.memory[key].array
-        return [t for t in tensors if self.owner(t) is array]
+    def over(self, key: int, met: dict[int, Any]) -> list[Any]:
+        """The tensors over a piece of memory; `met` are all of the recording, of which those that are new since are looked at."""
+        if len(met) < self._seen:  # some were forgotten
+            self._seen, self._over = 0, {}
+        for t in islice(reversed(met.values()), len(met) - self._seen):
+            self._over.setdefault(self.address(t), []).append(t)
+        self._seen = len(met)
+        memory = self.memory[key]
+        found = {id(t): t for t in self._over.get(memory.address, ()) if self.owner(t) is memory.array}
+        return list(found.values())
 
 
 def fingerprint(array: np.ndarray) -> bytes:

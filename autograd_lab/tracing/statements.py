@@ -156,7 +156,7 @@ def named_on_line(frame: FrameType, line: int, kind: type) -> list[Any]:
     found = {}
     for statement in _statements(frame.f_code.co_filename, len(text)).get(_start_of(frame.f_code), ()):
         if statement.lineno <= line <= _end_of_head(statement):
-            for e in ast.walk(statement):
+            for e in _expressions(statement):
                 value = _look_up(e, names) if isinstance(e, (ast.Name, ast.Attribute)) else None
                 if isinstance(value, kind):
                     found[id(value)] = value
@@ -404,15 +404,18 @@ def _arguments(call: ast.Call) -> list[ast.expr]:
     return [*call.args, *[k.value for k in call.keywords]]
 
 
-def _calls(statement: ast.stmt) -> Iterator[ast.Call]:
+@lru_cache(maxsize=10_000)
+def _calls(statement: ast.stmt) -> tuple[ast.Call, ...]:
     """The calls in a statement, without those of the statements inside it."""
-    stack: list[ast.AST] = [
-        child for child in ast.iter_child_nodes(statement) if not isinstance(child, ast.stmt)
-    ]
+    return tuple(e for e in _expressions(statement) if isinstance(e, ast.Call))
+
+
+def _expressions(statement: ast.stmt) -> Iterator[ast.AST]:
+    """The parts of a statement, without the statements inside it and what a lambda does later."""
+    stack: list[ast.AST] = [statement]
     while stack:
         node = stack.pop()
-        if isinstance(node, ast.Call):
-            yield node
+        yield node
         if not isinstance(node, ast.Lambda):
             stack += [child for child in ast.iter_child_nodes(node) if not isinstance(child, ast.stmt)]
 

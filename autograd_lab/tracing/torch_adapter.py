@@ -372,7 +372,7 @@ class TorchRecorder(Recorder):
         results = [t for t in _flat(out) if isinstance(t, torch.Tensor)]
         results = results or [t for t, *_ in old]  # what writes to a list of tensors returns nothing
         if self.memory:
-            for t, *_ in old:
+            for t in tensors:  # not only what it says to write: a batch norm moves its statistics
                 self.shared_memory.written(t, _place(user))
         factory = _FACTORIES.fullmatch(op) is not None
         # Nobody else may hold what a factory made: PyTorch would then not take it as it is.
@@ -581,6 +581,7 @@ class TorchRecorder(Recorder):
             self.notes.append(("detached", t, result, encode_tensor(result), "data", place))
         elif func == torch.Tensor.data.__set__:
             self._meet(args[:2], frame)
+            self.shared_memory.moved(t)
             self.notes.append(("written", "data =", list(args[:2]), t, encode_tensor(t), version_of(t), None, None, None,
                                None, "data =", place))  # fmt: skip
 
@@ -842,6 +843,9 @@ class TorchRecorder(Recorder):
     def _array_of(self, t) -> Any:
         """The bytes of the memory of `t`, if NumPy shares it."""
         return self.storages.get(t.untyped_storage().data_ptr()) if _is_ordinary(t) else None
+
+    def _address_of(self, t) -> int | None:
+        return t.untyped_storage().data_ptr() if _is_ordinary(t) else None
 
     def _numbers_of(self, t) -> Any:
         return encode_tensor(t)

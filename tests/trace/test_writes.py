@@ -23,6 +23,7 @@ SHARED = {  # how x comes to share memory with the array a
     "from_numpy": "a = np.array([3.0, 1.0, 2.0], dtype=np.float32)\nx = torch.from_numpy(a)",
     "as_tensor": "a = np.array([3.0, 1.0, 2.0], dtype=np.float32)\nx = torch.as_tensor(a)",
     "detach().numpy()": "x = torch.tensor([3.0, 1.0, 2.0])\na = x.detach().numpy()",
+    "asarray by its own name": "from numpy import asarray\nx = torch.tensor([3.0, 1.0, 2.0])\na = asarray(x)",
     "asarray": "x = torch.tensor([3.0, 1.0, 2.0])\na = np.asarray(x)",
     "numpy(force=True)": "x = torch.tensor([3.0, 1.0, 2.0])\na = x.numpy(force=True)",
     "frombuffer": "raw = bytearray(np.array([3, 1, 2], dtype=np.float32).tobytes())\na = np.frombuffer(raw, np.float32)\n"
@@ -143,6 +144,57 @@ def test_what_is_shown_at_the_end_is_what_memory_holds(engine, seed):
     state = lab.state(trace, len(trace))
     wanted = encode(np.asarray(scope["w"].tolist(), np.float32))["data"]
     assert trace.values[state.tensors[t].value]["data"] == wanted, "\n".join(lines)
+    assert state.tensors[t].version == scope["w"]._version, "\n".join(lines)
+
+
+TOLD = """
+with record() as trace:
+    w = torch.nn.Parameter(torch.tensor([1.0, 2.0, 3.0]))
+    bn = torch.nn.BatchNorm1d(3)
+    arrays = [w.detach().numpy(), bn.running_mean.numpy(), bn.weight.detach().numpy()]
+    opt = torch.optim.SGD([w, *bn.parameters()], lr=0.1, momentum=0.9)
+    other = torch.optim.LBFGS([w], max_iter=2)
+    for i in range(3):
+        opt.zero_grad()
+        loss = (bn(torch.tensor([[1.0, 2.0, 3.0], [0.0, 1.0, 5.0]])) * w).pow(2).sum()
+        loss.backward()
+        arrays.append(w.grad.numpy())
+        torch.nn.utils.clip_grad_norm_([w], 0.5)
+        torch.nn.utils.clip_grad_value_([w], 0.1)
+        opt.step()
+    def closure():
+        w.grad = None
+        loss = (w * w).sum()
+        loss.backward()
+        return loss
+    other.step(closure)
+    with torch.no_grad():
+        w.mul_(2)
+        w.clamp_(max=2)
+        torch.nn.init.uniform_(w)
+        bn.load_state_dict(bn.state_dict())
+    w.data.add_(1)
+    loss = (w * w).sum()
+    w.grad.zero_()
+    arrays.append(w.grad.numpy())
+    loss.backward()
+"""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_an_operation_writes_is_not_said_to_be_numpys(engine):
+    trace, _, _ = run(engine, TOLD)
+    assert not [e for e in trace.events if e.get("unnoticed") == "numpy"]
+    assert not [e for e in trace.events if e["k"] == "grad" and e["how"] == "NumPy"]
+
+
+def test_recording_leaves_the_memory_of_pytorch_as_it_is():
+    """numpy() makes the memory of a tensor one of fixed size: the recorder has to take its numbers in another way."""
+    pytest.importorskip("torch")
+    source = "with record() as trace:\n    u = torch.ones(3)\n    v = u * 2\n    v.add_(1)\n"
+    _, scope, _ = run("torch", source)
+    for t in (scope["u"], scope["v"]):
+        assert t.resize_(10).shape == (10,)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -156,6 +208,50 @@ def test_many_arrays_cost_no_more_than_a_few(engine):
     _, scope, _ = run(engine, source)
     assert scope["count"] == 150
     assert len(scope["looked"]) == 64
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_number_shares_its_memory_too(engine):
+    source = (
+        "with record() as trace:\n    a = np.ones(2, dtype=np.float32)\n    x = torch.from_numpy(a)\n"
+        "    w = torch.tensor(2.0, requires_grad=True)\n    y = w * x\n    a += 1\n    z = (w * x).sum()\n"
+        "    b = w.detach().numpy()\n    b += 5\n    z.backward()\n"
+    )
+    trace, scope, _ = run(engine, source)
+    state = lab.state(trace, len(trace))
+    assert trace.values[state.tensors[trace.number_of(scope["w"])].value]["data"] == 7
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_each_tensor_is_asked_once_whose_memory_it_has(engine, monkeypatch):
+    """Recording a loop that writes into its buffer costs as much per step at the end as at the beginning."""
+    shared = importlib.import_module("autograd_lab.tracing.shared")
+    asked = []
+    counted = shared.Shared.over
+
+    def over(self, key, met):
+        asked.append(len(met) - (self._seen if len(met) >= self._seen else 0))
+        return counted(self, key, met)
+
+    monkeypatch.setattr(shared.Shared, "over", over)
+    source = (
+        "with record() as trace:\n    a = np.ones(3, dtype=np.float32)\n    x = torch.from_numpy(a)\n"
+        "    w = torch.ones(3, requires_grad=True)\n    for i in range(40):\n        a += 1\n        (w * x).sum().backward()\n"
+    )
+    run(engine, source)
+    assert len(asked) >= 39
+    assert max(asked) < 12
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_write_that_does_not_count_is_recorded(engine):
+    """Tensors made in inference mode have no version."""
+    source = "with record() as trace, torch.inference_mode():\n    layer = torch.nn.Linear(2, 1)\n    x = torch.ones(2) * 2\n    x.add_(1)\n"
+    trace, scope, _ = run(engine, source)
+    written = [e["version"] for e in trace.events if e["k"] == "inplace"]
+    assert scope["x"].tolist() == [3, 3]
+    assert written
+    assert set(written) == {0}
 
 
 def test_every_pair_of_sharing_and_writing_is_tried():

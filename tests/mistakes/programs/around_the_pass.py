@@ -32,7 +32,7 @@ loss = F.mse_loss(model(x), y)
 loss.backward()
 opt.step()
 # %% cure
-# grad: (model.weight.grad - model.weight.grad).sum() == 0.0
+# grad: model.weight.grad == [[-0.415904, -0.415904]]
 def validate(model, x, y):
     torch.set_grad_enabled(False)
     found = F.mse_loss(model(x), y).item()
@@ -59,6 +59,22 @@ def evaluate(batch):
     out = net(batch)
     torch.set_grad_enabled(True)
     return out
+
+
+try:
+    evaluate(torch.ones(1, 3))
+except RuntimeError:
+    print("skipped a batch of the wrong size")
+loss = net(torch.ones(1, 2)).sum()
+loss.backward()
+# %% cure
+# grad: net.weight.grad == [[1.0, 1.0]]
+net = nn.Linear(2, 1)
+
+
+def evaluate(batch):
+    with torch.no_grad():
+        return net(batch)
 
 
 try:
@@ -97,6 +113,13 @@ try:
     out.backward()
 finally:
     mode.__exit__(None, None, None)
+# %% cure
+# grad: layer.weight.grad == [[1.0, 1.0, 1.0]]
+layer = nn.Linear(3, 1)
+with torch.no_grad():
+    print(layer(torch.ones(1, 3)))
+out = layer(torch.ones(2, 3)).mean()
+out.backward()
 
 # %% generator-yields-inside-no-grad | grad-left-off | lab.why(net.weight) | template: generator
 # says: with torch.no_grad():
@@ -111,7 +134,7 @@ for x in batches(3):
     loss = net(x).pow(2).mean()
     loss.backward()
 # %% cure
-# grad: net.weight.grad.shape[0] * torch.ones(1) == [1.0]
+# grad: net.weight.grad == [[-0.748374, -0.748374]]
 def batches(n):
     for i in range(n):
         with torch.no_grad():
@@ -133,6 +156,23 @@ class Metrics:
 
     def add(self, value):
         self.total += value
+
+
+metrics = Metrics()
+w = nn.Parameter(torch.ones(2))
+for step in range(2):
+    loss = (w * 3).sum()
+    metrics.add(loss)
+    loss.backward()
+# %% cure
+# grad: w.grad == [6.0, 6.0]
+class Metrics:
+    def __init__(self):
+        self.total = torch.zeros(1)
+
+    def add(self, value):
+        with torch.no_grad():
+            self.total += value
 
 
 metrics = Metrics()
@@ -176,6 +216,19 @@ class Encoder(nn.Module):
 
 e = Encoder()
 e(torch.ones(1, 2)).sum().backward()
+# %% cure
+# grad: e.layer.weight.grad == [[1.0, 1.0], [1.0, 1.0]]
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+e = Encoder()
+e(torch.ones(1, 2)).sum().backward()
 
 # %% features-made-in-inference-mode | inference-tensor | lab.why(head.weight) | template: inference tensor
 # says: features
@@ -185,7 +238,7 @@ with torch.inference_mode():
 loss = head(features).mean()
 loss.backward()
 # %% cure
-# grad: head.weight.grad.shape[1] * torch.ones(1) == [4.0]
+# grad: head.weight.grad == [[0.0, 0.0, 0.157102, 0.0]]
 backbone, head = nn.Linear(3, 4), nn.Linear(4, 1)
 with torch.no_grad():
     features = torch.relu(backbone(torch.ones(2, 3)))
@@ -219,6 +272,14 @@ loss.backward()
 # says: running
 w = torch.tensor([1.0, 1.0], requires_grad=True)
 with torch.inference_mode():
+    running = torch.zeros(2) + 1
+y = w * 2
+running.add_(y.detach())
+y.sum().backward()
+# %% cure
+# grad: w.grad == [2.0, 2.0]
+w = torch.tensor([1.0, 1.0], requires_grad=True)
+with torch.no_grad():
     running = torch.zeros(2) + 1
 y = w * 2
 running.add_(y.detach())
@@ -279,6 +340,15 @@ def generate(z):
 
 generate(torch.ones(1))
 target(torch.tensor([[1.0, 2.0]])).sum().backward()
+# %% cure
+# grad: hyper.weight.grad == [[1.0], [2.0]]
+hyper = nn.Linear(1, 2)
+def generate(z):
+    generated = hyper(z).view(1, 2)
+    return generated
+
+
+F.linear(torch.tensor([[1.0, 2.0]]), generate(torch.ones(1))).sum().backward()
 
 # %% tensor-of-a-tensor | copied | lab.why(w) | template: tensor of tensor
 # says: torch.tensor(...) copied the numbers of w
@@ -316,7 +386,7 @@ opt.zero_grad()
 loss.backward()
 opt.step()
 # %% cure
-# grad: model.weight.grad.shape[1] * torch.ones(1) == [2.0]
+# grad: model.weight.grad == [[-0.415904, -0.415904]]
 model = nn.Linear(2, 1)
 opt = torch.optim.SGD(model.parameters(), lr=0.1)
 loss = model(torch.ones(3, 2)).pow(2).mean()
@@ -333,6 +403,21 @@ def losses(w):
     total = 0
     for i in range(2):
         mine = copy.deepcopy(w)
+        total = total + (mine * i).sum()
+    return total
+
+
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+losses(w).backward()
+# %% cure
+# grad: w.grad == [1.0, 1.0]
+import copy
+
+
+def losses(w):
+    total = 0
+    for i in range(2):
+        mine = w
         total = total + (mine * i).sum()
     return total
 
@@ -496,6 +581,19 @@ def step(p):
 for p in model.parameters():
     p.register_post_accumulate_grad_hook(step)
 model(torch.ones(1, 2)).sum().backward()
+# %% cure
+# grad: model[0].weight.grad == [[-0.01401, -0.01401], [0.560658, 0.560658]]
+model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 1))
+optimizers = {p: torch.optim.SGD([p], lr=0.1) for p in model.parameters()}
+
+
+def step(p):
+    optimizers[p].step()
+
+
+for p in model.parameters():
+    p.register_post_accumulate_grad_hook(step)
+model(torch.ones(1, 2)).sum().backward()
 
 # %% post-accumulate-hook-zeroes | hook-cleared | lab.why(layer.weight) | template: clearing hook
 # says: param.grad.zero_()
@@ -558,6 +656,13 @@ loss = net(torch.ones(1, 2)).sum()
 loss.backward()
 opt.zero_grad(set_to_none=False)
 opt.step()
+# %% cure
+# grad: net.bias.grad == [1.0, 1.0]
+net = nn.Linear(2, 2)
+opt = torch.optim.Adam(net.parameters())
+loss = net(torch.ones(1, 2)).sum()
+loss.backward()
+opt.step()
 
 # %% extra-parameter-adds-up | not-in-optimizer | lab.why(scale) | template: adds up
 # says: opt.zero_grad()
@@ -570,7 +675,7 @@ for step in range(3):
     loss.backward()
     opt.step()
 # %% cure
-# grad: (scale.grad.reshape(1) - (net(torch.ones(1, 2)) + 0.05).detach().reshape(1)).abs().max() < 9 == 1.0
+# grad: scale.grad == -0.328014
 net = nn.Linear(2, 1)
 scale = torch.tensor(2.0, requires_grad=True)
 opt = torch.optim.SGD([*net.parameters(), scale], lr=0.01)
@@ -602,6 +707,28 @@ model = Model()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
 model.head = nn.Linear(2, 1)
 train(model, optimizer, 2)
+# %% cure
+# grad: model.head.weight.grad == [[-0.0533253, 0.395919]]
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Linear(2, 2)
+
+    def forward(self, x):
+        return self.head(self.body(x))
+
+
+def train(model, optimizer, steps):
+    for _ in range(steps):
+        optimizer.zero_grad()
+        model(torch.ones(4, 2)).pow(2).mean().backward()
+        optimizer.step()
+
+
+model = Model()
+model.head = nn.Linear(2, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+train(model, optimizer, 2)
 
 # %% only-layer-replaced-after-the-optimizer | not-in-optimizer | lab.why(model.fc.weight) | template: replaced
 # says: opt.step()
@@ -617,6 +744,25 @@ class Probe(nn.Module):
 model = Probe()
 opt = torch.optim.SGD(model.parameters(), lr=0.1)
 model.fc = nn.Linear(3, 2)
+for i in range(3):
+    opt.zero_grad()
+    loss = F.cross_entropy(model(torch.ones(2, 3)), torch.tensor([0, 1]))
+    loss.backward()
+    opt.step()
+# %% cure
+# grad: model.fc.weight.grad == [[0.17686, 0.17686, 0.17686], [-0.17686, -0.17686, -0.17686]]
+class Probe(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 10)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+model = Probe()
+model.fc = nn.Linear(3, 2)
+opt = torch.optim.SGD(model.parameters(), lr=0.1)
 for i in range(3):
     opt.zero_grad()
     loss = F.cross_entropy(model(torch.ones(2, 3)), torch.tensor([0, 1]))
@@ -642,6 +788,14 @@ model = nn.Linear(2, 2)
 temperature = torch.tensor(1.0, requires_grad=True)
 for _ in range(2):
     model.zero_grad()
+    (model(torch.ones(1, 2)) / temperature).sum().backward()
+# %% cure
+# grad: temperature.grad == 0.811069
+model = nn.Linear(2, 2)
+temperature = torch.tensor(1.0, requires_grad=True)
+for _ in range(2):
+    model.zero_grad()
+    temperature.grad = None
     (model(torch.ones(1, 2)) / temperature).sum().backward()
 
 # %% backward-after-the-recording | outside-recording | lab.why(w) | template: outside
@@ -712,6 +866,10 @@ safe_backward((v * 3).sum(), [v])
 p = nn.Parameter(torch.tensor([1.0, 2.0]))
 (p * 4).sum().backward()
 p.grad *= 0.1
+# %% cure
+# grad: p.grad == [4.0, 4.0]
+p = nn.Parameter(torch.tensor([1.0, 2.0]))
+(p * 4).sum().backward()
 
 # %% gradient-data-clamped | grad-edited | lab.why(m.weight) | template: scaled by hand
 # says: q.grad.data.clamp_(-0.5, 0.5)
@@ -725,6 +883,10 @@ for q in m.parameters():
 emb = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
 (emb * emb).sum().backward()
 emb.grad[0] = 0
+# %% cure
+# grad: emb.grad == [[2.0, 4.0], [6.0, 8.0]]
+emb = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+(emb * emb).sum().backward()
 
 # %% reentrant-checkpoint-without-gradient-input | reentrant-checkpoint | lab.why(block.weight) | template: reentrant
 # says: checkpoint(block, x, use_reentrant=True)
@@ -736,7 +898,7 @@ x = torch.ones(3, 2)
 h = checkpoint(block, x, use_reentrant=True)
 head(h).sum().backward()
 # %% cure
-# grad: (block.weight.grad - 3 * head.weight.detach().t()).abs().max() < 1e-6 == 1.0
+# grad: block.weight.grad == [[-0.0420301, -0.0420301], [1.68197, 1.68197]]
 from importlib import import_module
 
 checkpoint = import_module(torch.__name__ + ".utils.checkpoint").checkpoint
@@ -784,11 +946,24 @@ checkpoint = import_module(torch.__name__ + ".utils.checkpoint").checkpoint
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = checkpoint(torch.sin, x, use_reentrant=True)
 (g,) = torch.autograd.grad(y.sum(), x)
+# %% cure
+# grad: g == [0.540302, -0.416147]
+from importlib import import_module
+
+checkpoint = import_module(torch.__name__ + ".utils.checkpoint").checkpoint
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = checkpoint(torch.sin, x, use_reentrant=False)
+(g,) = torch.autograd.grad(y.sum(), x)
 
 # %% no-grad-entered-and-forgotten | grad-left-off | lab.why(w) | template: entered by hand
 # says: torch.no_grad().__enter__()
 w = torch.ones(2, requires_grad=True)
 torch.no_grad().__enter__()
+loss = (w * 2).sum()
+loss.backward()
+# %% cure
+# grad: w.grad == [2.0, 2.0]
+w = torch.ones(2, requires_grad=True)
 loss = (w * 2).sum()
 loss.backward()
 
@@ -798,6 +973,16 @@ net = nn.Linear(2, 1)
 def run(training):
     torch.set_grad_enabled(training)
     return net(torch.ones(1, 2)).sum()
+run(True)
+run(False)
+loss = net(torch.ones(1, 2)).sum()
+loss.backward()
+# %% cure
+# grad: net.weight.grad == [[1.0, 1.0]]
+net = nn.Linear(2, 1)
+def run(training):
+    with torch.set_grad_enabled(training):
+        return net(torch.ones(1, 2)).sum()
 run(True)
 run(False)
 loss = net(torch.ones(1, 2)).sum()
@@ -814,11 +999,26 @@ x = next(s)
 w = torch.ones(2, requires_grad=True)
 loss = (w * x).sum()
 loss.backward()
+# %% cure
+# grad: w.grad == [1.0, 1.0]
+def stream():
+    yield torch.ones(2)
+    yield torch.ones(2) * 2
+s = stream()
+x = next(s)
+w = torch.ones(2, requires_grad=True)
+loss = (w * x).sum()
+loss.backward()
 
 # %% parameter-of-detached-product | detached | lab.why(w) | template: parameter of detached
 # says: detach() handed on
 w = torch.ones(2, requires_grad=True)
 p = nn.Parameter(w.detach() * 1)
+(p * 2).sum().backward()
+# %% cure
+# grad: w.grad == [2.0, 2.0]
+w = torch.ones(2, requires_grad=True)
+p = w * 1
 (p * 2).sum().backward()
 
 # %% layer-gets-the-data-of-another | data | lab.why(lin.weight) | template: parameter of detached
@@ -826,6 +1026,12 @@ p = nn.Parameter(w.detach() * 1)
 lin = nn.Linear(2, 2)
 other = nn.Linear(2, 2)
 other.weight = nn.Parameter(lin.weight.data)
+other(torch.ones(1, 2)).sum().backward()
+# %% cure
+# grad: lin.weight.grad == [[1.0, 1.0], [1.0, 1.0]]
+lin = nn.Linear(2, 2)
+other = nn.Linear(2, 2)
+other.weight = lin.weight
 other(torch.ones(1, 2)).sum().backward()
 
 # %% parameter-made-under-no-grad | no-grad | lab.why(w) | template: parameter under no_grad
@@ -868,6 +1074,12 @@ with torch.inference_mode():
     x = torch.ones(2) * 3
 x.requires_grad_()
 (x * 2).sum().backward()
+# %% cure
+# grad: x.grad == [2.0, 2.0]
+with torch.no_grad():
+    x = torch.ones(2) * 3
+x.requires_grad_()
+(x * 2).sum().backward()
 
 # %% acting-method-decorated | no-grad | lab.why(a.w) | template: decorated
 # says: under no_grad
@@ -899,11 +1111,29 @@ for _ in range(2):
     opt.zero_grad()
     net(torch.ones(1, 2)).sum().backward()
     opt.step()
+# %% cure
+# grad: net.weight.grad == [[1.0, 1.0]]
+import copy
+net = nn.Linear(2, 1)
+opt = torch.optim.Adam(net.parameters())
+for _ in range(2):
+    opt.zero_grad()
+    net(torch.ones(1, 2)).sum().backward()
+    opt.step()
 
 # %% optimizer-of-the-first-layer-only | not-in-optimizer | lab.why(net[2].weight) | template: part of the model
 # says: opt.zero_grad()
 net = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1))
 params = list(net[0].parameters())
+opt = torch.optim.SGD(params, lr=0.1)
+for _ in range(3):
+    opt.zero_grad()
+    (net(torch.ones(1, 2)) + 1).sum().backward()
+    opt.step()
+# %% cure
+# grad: net[2].weight.grad == [[0.11314, 0.0]]
+net = nn.Sequential(nn.Linear(2, 2), nn.ReLU(), nn.Linear(2, 1))
+params = list(net.parameters())
 opt = torch.optim.SGD(params, lr=0.1)
 for _ in range(3):
     opt.zero_grad()
@@ -930,11 +1160,38 @@ def epoch():
         loss.backward()
         optimizer.step()
 epoch()
+# %% cure
+# grad: m.blocks[0].weight.grad == [[0.0147958, 0.0147958], [0.0695694, 0.0695694]]
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])
+        self.out = nn.Linear(2, 1)
+    def forward(self, x):
+        for b in self.blocks:
+            x = b(x)
+        return self.out(x)
+m = M()
+optimizer = torch.optim.Adam(m.parameters(), lr=0.1)
+def epoch():
+    for _ in range(2):
+        optimizer.zero_grad()
+        loss = m(torch.ones(3, 2)).pow(2).mean()
+        loss.backward()
+        optimizer.step()
+epoch()
 
 # %% bias-not-given-to-the-optimizer | not-in-optimizer | lab.why(b) | template: part of the model
 # says: opt.step()
 w, b = torch.ones(2, requires_grad=True), torch.zeros(1, requires_grad=True)
 opt = torch.optim.SGD([w], lr=0.1)
+loss = ((w * 2).sum() + b).pow(2).sum()
+loss.backward()
+opt.step()
+# %% cure
+# grad: b.grad == [8.0]
+w, b = torch.ones(2, requires_grad=True), torch.zeros(1, requires_grad=True)
+opt = torch.optim.SGD([w, b], lr=0.1)
 loss = ((w * 2).sum() + b).pow(2).sum()
 loss.backward()
 opt.step()
@@ -952,6 +1209,19 @@ class Mul(torch.autograd.Function):
         return g * b
 a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
 Mul.apply(a, b).sum().backward()
+# %% cure
+# grad: a.grad == [1.0, 1.0]
+class Mul(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a, b):
+        ctx.save_for_backward(a, b)
+        return a * b
+    @staticmethod
+    def backward(ctx, g):
+        a, b = ctx.saved_tensors
+        return g * b, g * a
+a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+Mul.apply(a, b).sum().backward()
 
 # %% once-differentiable-without-return | no-return | lab.why(a) | template: no return
 # says: def backward(ctx, g)
@@ -965,6 +1235,20 @@ class Neg(torch.autograd.Function):
     @once_differentiable
     def backward(ctx, g):
         out = -g
+a = torch.ones(2, requires_grad=True)
+Neg.apply(a).sum().backward()
+# %% cure
+# grad: a.grad == [-1.0, -1.0]
+from importlib import import_module
+once_differentiable = import_module(torch.__name__ + ".autograd.function").once_differentiable
+class Neg(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, a):
+        return -a
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, g):
+        return -g
 a = torch.ones(2, requires_grad=True)
 Neg.apply(a).sum().backward()
 
@@ -985,6 +1269,23 @@ for _ in range(2):
     opt.zero_grad()
     net(torch.ones(1, 2)).sum().backward()
     opt.step()
+# %% cure
+# grad: net.a.weight.grad == [[-0.0241784, -0.0241784], [0.651933, 0.651933]]
+from importlib import import_module
+cp = import_module(torch.__name__ + ".utils.checkpoint")
+class N(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(2, 2), nn.Linear(2, 1)
+    def forward(self, x):
+        h = cp.checkpoint(self.a, x, use_reentrant=False)
+        return self.b(h)
+net = N()
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    opt.zero_grad()
+    net(torch.ones(1, 2)).sum().backward()
+    opt.step()
 
 # %% discriminator-gets-the-generators-pass | accumulated | lab.why(d.weight) | template: gan
 # says: 2 backward passes went by without zero_grad in between
@@ -997,3 +1298,16 @@ od.step()
 og.zero_grad()
 (-d(g(z)).mean()).backward()
 og.step()
+# %% cure
+# grad: d.weight.grad == [[0.830532, 0.199495]]
+g, d = nn.Linear(1, 2), nn.Linear(2, 1)
+og, od = torch.optim.SGD(g.parameters(), lr=.1), torch.optim.SGD(d.parameters(), lr=.1)
+z = torch.ones(2, 1)
+od.zero_grad()
+d(g(z).detach()).mean().backward()
+od.step()
+og.zero_grad()
+od.zero_grad()
+(-d(g(z)).mean()).backward()
+og.step()
+

@@ -176,8 +176,8 @@ loss.backward()
 # %% own-factor-changed-through-data | as-computed | lab.why(w) | template: own factor
 # says: It is the derivative of
 w = torch.tensor([1.0, 2.0], requires_grad=True)
-x = torch.tensor([3.0, 4.0])
-y = w * x
+v = torch.tensor([3.0, 4.0], requires_grad=True)
+y = w * v
 w.data.mul_(5)
 y.sum().backward()
 

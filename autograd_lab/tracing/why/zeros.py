@@ -15,7 +15,7 @@ from math import prod
 from .answer import Line, Why, listed
 from .births import Birth, Births, Factor
 from .facts import Facts, Pass
-from .numbers import MOST, POINTWISE, Numbers
+from .numbers import MOST, NORMALIZED, POINTWISE, Numbers
 from .question import Question
 from .wild import birth_of
 
@@ -40,10 +40,6 @@ _PICK = {
 _KINK = {"norm", "linalg_vector_norm", "abs", "cdist", "pairwise_distance"}
 _REPLACE = {"zero", "fill", "copy"}
 _SOFTMAX = {"softmax", "safe_softmax", "log_softmax"}
-_NORMALIZED = {
-    "native_layer_norm", "layer_norm", "native_batch_norm", "batch_norm", "native_group_norm", "group_norm", "instance_norm",
-    "cudnn_batch_norm",
-}  # fmt: skip
 _ADDED = {
     "add", "sub", "expand", "addmm", "convolution", "repeat", "mul", "div", "rsub", "addmv", "baddbmm", "where",
 }  # fmt: skip
@@ -428,10 +424,11 @@ class _Zeros:
         senders = [e["n"] for _, e in self.births.messages.get((birth.n, 0), ())]
         if op == "log_softmax" and senders and all(self._sums_exp(n) for n in senders):
             return "the exp of a log_softmax is a softmax, whose probabilities always add up to 1"
-        if op in _NORMALIZED and birth.i == 0:
+        if op in NORMALIZED and birth.i == 0:
             if self.births.even(g):
                 return "normalized values have a mean of 0 whatever the input is"
-            return "normalized values have the same mean and spread whatever the input is, and this gradient asks for nothing else"
+            if self.numbers.largest(e["out"][0]) <= 1e-5 * self.numbers.largest(g):
+                return "normalized values have the same mean and spread whatever the input is, and this gradient asks for nothing else"
         return ""
 
     def _sums_exp(self, n: int) -> bool:
@@ -499,7 +496,7 @@ class _Zeros:
 
     def _keeps_its_sum(self, birth: Birth) -> bool:
         """Whether a normalization got the same gradient everywhere: the mean of what it gives is always 0."""
-        if self.numbers.op(birth.n) not in _NORMALIZED or birth.i != 0:
+        if self.numbers.op(birth.n) not in NORMALIZED or birth.i != 0:
             return False
         return self._even_scaled(birth.n, self.facts.events[birth.k]["in"][0])
 

@@ -37,7 +37,7 @@ _PICK = {
     "kthvalue", "mode", "aminmax", "max_pool1d", "adaptive_max_pool2d", "scatter", "unfold", "split_with_sizes", "index_put",
     "as_strided", "constant_pad_nd", "embedding_bag", "slice_scatter", "select_scatter", "multi_margin_loss",
 }  # fmt: skip
-_KINK = {"norm", "linalg_vector_norm", "abs", "cdist", "pairwise_distance"}
+_KINK = {"norm", "linalg_vector_norm", "abs", "atan2", "cdist", "pairwise_distance"}
 _REPLACE = {"zero", "fill", "copy"}
 _SOFTMAX = {"softmax", "safe_softmax", "log_softmax"}
 _ADDED = {

@@ -378,3 +378,41 @@ loss.backward()
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 (w * 0.0).sum().backward()
 w.grad /= w.grad.norm()
+
+# %% initialized-through-data | nan-written | lab.why(w) | template: written
+# says: w was finite until
+w = torch.ones(2, requires_grad=True)
+w.data[0] = float("nan")
+(w * 2).pow(2).sum().backward()
+
+# %% log-sum-over-nothing | masked-row | lab.why(bias) | template: logsumexp
+# says: nothing but -inf
+energies = torch.full((3,), -math.inf)
+bias = torch.zeros(3, requires_grad=True)
+free_energy = torch.logsumexp(energies + bias, dim=0)
+torch.exp(free_energy).backward()
+
+# %% mean-of-an-empty-selection | nothing-counted | lab.why(scores) | template: masked-mean
+# says: mean gave nan
+scores = torch.tensor([0.2, 0.4], requires_grad=True)
+hard = scores[scores > 0.9].mean()
+loss = scores.sum() * hard
+loss.backward()
+
+# %% scale-computed-in-python | nan-input | lab.why(w) | template: data-from-python
+# says: came out of plain Python
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+low, high = math.inf, math.inf
+scale = high - low
+(w * scale).sum().backward()
+
+# %% log-determinant-of-a-singular-matrix | log-of-zero | lab.why(cov) | template: logdet
+# says: gave -inf
+cov = torch.ones(2, 2, requires_grad=True)
+torch.logdet(cov).backward()
+
+# %% log-of-a-clipped-difference | outside-domain | lab.why(w) | template: nan-to-num
+# says: log gave [nan, nan]
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+y = torch.log(w - 3)
+torch.nan_to_num(y).sum().backward()

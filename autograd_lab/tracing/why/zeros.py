@@ -198,7 +198,13 @@ class _Zeros:
             case "function":
                 text = "that is what its backward returned."
                 return self._found(
-                    birth, "function-zero", start, text, more, "look into its backward.", "applied here"
+                    birth,
+                    "function-zero",
+                    start,
+                    text,
+                    more,
+                    "should its backward return other numbers than zeros?",
+                    "applied here",
                 )
         if self._keeps_its_sum(birth):
             return self._constant_sum(birth, self._constant(birth), start, more, residue)
@@ -265,7 +271,7 @@ class _Zeros:
                 or facts.assignment(self.q.t)
             )
             + facts.at(self.run.start, "during this pass"),
-            fix="look into the hook: what it returns takes the place of the gradient.",
+            fix="what the hook returns takes the place of the gradient. Is that what it is meant to return?",
             k=birth.k,
         )
 
@@ -301,7 +307,7 @@ class _Zeros:
             f"{start}{len(arrived)} messages arrive at {facts.words.nodes[birth.n]}: {listed(parts)}.{at} {ends}",
             more,
             lines=lines,
-            fix="this is the true derivative: the two effects of a change cancel. Check the signs if it should not be so.",
+            fix="this is the true derivative: the two effects of a change cancel. Should they have these signs?",
             k=birth.k,
         )
 
@@ -385,7 +391,7 @@ class _Zeros:
             )  # fmt: skip
         return self._found_sum(
             birth, "cancellation", start, f"each number it sends is a sum, and {numbers}.", more,
-            "this is the true derivative at this point: what one part gains another loses. Check the signs if it should not be so.",
+            "this is the true derivative at this point: what one part gains another loses. Should they have these signs?",
         )  # fmt: skip
 
     def _found_sum(self, birth: Birth, cause: str, start: str, text: str, more: str, fix: str) -> Why:
@@ -479,7 +485,7 @@ class _Zeros:
             return self._found_sum(
                 birth, "cancellation", start,
                 f"each number it sends to {self.facts.name(own)} is a sum of products that are not 0, and every one of these sums is 0.",
-                more, "this is the true derivative at this point: what one part gains another loses. Check the signs if it should not be so.",
+                more, "this is the true derivative at this point: what one part gains another loses. Should they have these signs?",
             )  # fmt: skip
         return None
 
@@ -751,7 +757,7 @@ class _Zeros:
         return found(
             "flat-here",
             f"the derivative of {op} is 0 at {at}{beside}.",
-            "this is the true derivative at this point; start somewhere else if it should move.",
+            "this is the true derivative at this point. Should it start somewhere else?",
             f"the derivative of {op} is 0 here",
         )
 
@@ -761,7 +767,7 @@ class _Zeros:
         return self._found(
             birth, "unknown", start, f"either the derivatives of {op} are 0 there or what it adds up cancels; the recording does not have "
             "them one by one.",
-            more, "look at the numbers that go into this line, or record it with fewer of them.", f"{op} sends 0 here",
+            more, "what are the numbers that go into this line? With few of them the recording tells more.", f"{op} sends 0 here",
         )  # fmt: skip
 
     def _power_of_nothing(self, n: int) -> bool:
@@ -802,7 +808,7 @@ class _Zeros:
         inputs, op = facts.trace.nodes[n]["inputs"], self.numbers.op(birth.n)
         factor = self._zero_factor(birth)
         params = facts.trace.nodes[n].get("params") or {}
-        fix = "check why that factor is 0: a mask, a weight initialized to zeros, an input that is off."
+        fix = "why is that factor 0: a mask, a weight initialized to zeros, an input that is off?"
         if factor is None and params.get("other") == 0 and op == "mul":
             return found("multiplied-by-zero", "it multiplies by 0.", fix, "multiplied by 0 here")
         if factor is None and op in (

@@ -121,11 +121,17 @@ w = torch.tensor([1.0, -1.0], requires_grad=True)
 a = w * 2
 root = a.log().sqrt()
 root.sum().backward()
-
 # %% volatility-of-negative-variance | outside-domain | lab.why(beta) | template: domain
 # says: sqrt gave nan from variance
 beta = torch.tensor(-0.5, requires_grad=True)
 variance = 1.0 + 4.0 * beta
+sigma = variance.sqrt()
+loss = (sigma - 0.2) ** 2
+loss.backward()
+# %% cure
+# grad: beta.grad.isfinite().float() == 1.0
+beta = torch.tensor(-0.5, requires_grad=True)
+variance = (1.0 + 4.0 * beta).clamp(min=1e-6)
 sigma = variance.sqrt()
 loss = (sigma - 0.2) ** 2
 loss.backward()
@@ -188,6 +194,11 @@ loss.backward()
 # says: div gave
 x = torch.tensor([2.0, 2.0], requires_grad=True)
 scaled = (x - x.min()) / (x.max() - x.min())
+scaled.sum().backward()
+# %% cure
+# grad: x.grad.isfinite().all().float() == 1.0
+x = torch.tensor([2.0, 2.0], requires_grad=True)
+scaled = (x - x.min()) / (x.max() - x.min() + 1e-6)
 scaled.sum().backward()
 
 # %% inverse-of-a-zero-weight | nan-forward | lab.why(r) | template: division
@@ -284,6 +295,15 @@ for step in range(4):
     loss = (w ** 2).sum()
     loss.backward()
     opt.step()
+# %% cure
+# grad: w.grad == [1.024]
+w = torch.tensor([1.0], requires_grad=True)
+opt = torch.optim.SGD([w], lr=0.1)
+for step in range(4):
+    opt.zero_grad()
+    loss = (w ** 2).sum()
+    loss.backward()
+    opt.step()
 
 # %% cubic-loss-runs-away | diverged | lab.why(model.weight) | template: learning-rate
 # says: larger and larger
@@ -323,6 +343,12 @@ w = torch.tensor([1.0, 2.0], requires_grad=True)
 h = w * 0.0
 h.register_hook(lambda g: g / g.norm())
 (h ** 2).sum().backward()
+# %% cure
+# grad: w.grad == [0.0, 0.0]
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+h = w * 0.0
+h.register_hook(lambda g: g / (g.norm() + 1e-12))
+(h ** 2).sum().backward()
 
 # %% seed-divided-by-zero | nan-seed | lab.why(x) | template: seed
 # says: The gradient given to backward was
@@ -330,6 +356,12 @@ x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = x ** 2
 count = torch.tensor(0.0)
 y.backward(torch.ones(2) / count)
+# %% cure
+# grad: x.grad == [2.0, 4.0]
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = x ** 2
+count = torch.tensor(0.0)
+y.backward(torch.ones(2) / count.clamp(min=1))
 
 # %% chain-of-large-weights | overflow | lab.why(x) | template: exploding-chain
 # says: The gradient grew on its way
@@ -337,6 +369,14 @@ x = torch.tensor([1e-30], requires_grad=True)
 h = x
 for _ in range(14):
     h = h * 1000.0
+loss = (h * 1e-8).sum()
+loss.backward(torch.tensor(1e6))
+# %% cure
+# grad: x.grad == [0.01]
+x = torch.tensor([1e-30], requires_grad=True)
+h = x
+for _ in range(14):
+    h = h * 1.0
 loss = (h * 1e-8).sum()
 loss.backward(torch.tensor(1e6))
 
@@ -347,12 +387,26 @@ penalty = torch.tensor([0.0, 1.0]).masked_fill(torch.tensor([True, False]), floa
 keep = torch.tensor([0.0, 1.0])
 loss = (w * (penalty * keep)).sum()
 loss.backward()
+# %% cure
+# grad: w.grad == [0.0, 1.0]
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+penalty = torch.tensor([0.0, 1.0]).masked_fill(torch.tensor([True, False]), float("inf"))
+keep = torch.tensor([0.0, 1.0])
+loss = (w * penalty.masked_fill(keep == 0, 0.0)).sum()
+loss.backward()
 
 # %% difference-of-infinities | inf-minus-inf | lab.why(w) | template: inf
 # says: inf - inf is nan
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 upper = torch.full((2,), float("inf"))
 lower = torch.full((2,), float("inf"))
+width = (upper - lower) * w
+width.sum().backward()
+# %% cure
+# grad: w.grad == [0.0, 0.0]
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+upper = torch.full((2,), 1e30)
+lower = torch.full((2,), 1e30)
 width = (upper - lower) * w
 width.sum().backward()
 
@@ -362,6 +416,15 @@ w = torch.tensor([1.0, 2.0], requires_grad=True)
 x = torch.tensor([3.0, 4.0])
 batch = x * 1.0
 batch[1] = float("nan")
+loss = (w * batch).sum()
+loss.backward()
+# %% cure
+# grad: w.grad == [3.0, 4.0]
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+x = torch.tensor([3.0, 4.0])
+batch = x * 1.0
+marked = batch.clone()
+marked[1] = float("nan")
 loss = (w * batch).sum()
 loss.backward()
 

@@ -171,6 +171,15 @@ for t in range(25):
     h = torch.tanh(w_rec * h)
 loss = h ** 1
 loss.backward()
+# %% cure
+# grad: w_in.grad == 1.0
+w_in = torch.tensor(0.5, requires_grad=True)
+w_rec = torch.tensor(1.0)
+h = w_in * 1.0
+for t in range(25):
+    h = torch.relu(w_rec * h)
+loss = h ** 1
+loss.backward()
 
 # %% deep-sigmoid-net | vanishing | lab.why(layers[0].weight) | template: vanish
 # says: x sigmoid
@@ -362,6 +371,11 @@ loss.backward()
 emb = nn.Embedding(5, 3, padding_idx=0)
 batch = torch.tensor([[0, 0], [0, 0]])
 emb(batch).sum().backward()
+# %% cure
+# grad: emb.weight.grad[2] == [1.0, 1.0, 1.0]
+emb = nn.Embedding(5, 3, padding_idx=0)
+batch = torch.tensor([[2, 0], [0, 0]])
+emb(batch).sum().backward()
 
 # %% padding-row-learns-nothing | nothing-counted | lab.why(table.weight) | template: padding
 # says: row 0
@@ -389,6 +403,12 @@ a = torch.tensor([1.0, 5.0], requires_grad=True)
 b = torch.tensor([0.5, 2.0], requires_grad=True)
 best = torch.maximum(a, b)
 best.sum().backward()
+# %% cure
+# grad: b.grad == [0.377541, 0.047426]
+a = torch.tensor([1.0, 5.0], requires_grad=True)
+b = torch.tensor([0.5, 2.0], requires_grad=True)
+best = torch.logsumexp(torch.stack([a, b]), dim=0)
+best.sum().backward()
 
 # %% where-takes-the-other-branch | not-chosen | lab.why(slow) | template: choice
 # says: where took other elements
@@ -410,6 +430,13 @@ w = torch.tensor([1.0, 2.0], requires_grad=True)
 buffer = w * 3
 buffer.fill_(1.0)
 loss = (buffer ** 2).sum()
+loss.backward()
+# %% cure
+# grad: w.grad == [18.0, 36.0]
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+buffer = w * 3
+ones = torch.ones(2)
+loss = (buffer ** 2).sum() + ones.sum()
 loss.backward()
 
 # %% at-the-minimum | flat-here | lab.why(w) | template: stationary
@@ -454,6 +481,12 @@ w = torch.tensor([1.0, 2.0], requires_grad=True)
 h = w * 2
 h.register_hook(lambda g: torch.clamp(g, -0.0, 0.0))
 h.sum().backward()
+# %% cure
+# grad: w.grad == [2.0, 2.0]
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+h = w * 2
+h.register_hook(lambda g: torch.clamp(g, -1.0, 1.0))
+h.sum().backward()
 
 # %% function-backward-of-zeros | function-zero | lab.why(x) | template: function
 # says: what its backward returned
@@ -465,6 +498,20 @@ class Threshold(torch.autograd.Function):
     @staticmethod
     def backward(ctx, g):
         return torch.zeros_like(g)
+
+
+x = torch.tensor([1.0, -1.0], requires_grad=True)
+Threshold.apply(x).sum().backward()
+# %% cure
+# grad: x.grad == [1.0, 1.0]
+class Threshold(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return (x > 0).float()
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
 
 
 x = torch.tensor([1.0, -1.0], requires_grad=True)

@@ -117,7 +117,9 @@ class _Zeros:
         """Some elements are zero: which, and why."""
         facts = self.facts
         array = self.numbers.flat(self.v)
-        if array is None or len(array) < 2 or not (array == 0).any() or not (array != 0).any():
+        if array is None:
+            return self._rows_left_out()
+        if len(array) < 2 or not (array == 0).any() or not (array != 0).any():
             return None
         zeros = [c for c in range(len(array)) if array[c] == 0]
         found = [self.births.of(self.node, self.slot, c) for c in zeros]
@@ -135,6 +137,35 @@ class _Zeros:
             f" and {rest} more" if rest else ""
         )
         return self._told(first, members, start + ". ", "")
+
+    def _rows_left_out(self) -> Why | None:
+        """Of a large table of embeddings: which rows nobody looked up."""
+        facts = self.facts
+        arrived = [e for _, e in self.births.messages.get((self.node, self.slot), ())]
+        if not arrived or any(self.numbers.op(e["n"]) != "embedding" for e in arrived):
+            return None
+        tables = [facts.trace.nodes[e["n"]]["inputs"][1] for e in arrived]
+        asked = [self.numbers.flat(self._value(t, e["n"])) for t, e in zip(tables, arrived, strict=True)]
+        if any(indices is None for indices in asked):
+            return None
+        count = facts.trace.tensors[self.q.t]["shape"][0]
+        found = {int(i) for indices in asked if indices is not None for i in indices}
+        rest = count - len(found)
+        if not rest:
+            return None
+        said = listed(
+            [
+                f"{facts.name(t)} = {facts.say(self._value(t, e['n']))}"
+                for t, e in zip(tables, arrived, strict=True)
+            ]
+        )
+        return self.q.answer(
+            "not-chosen",
+            f"{rest} of the {count} rows of {self.q.name}.grad are 0: embedding took only the rows in {said}.",
+            lines=[line for e in arrived for line in facts.made(e["n"], "embedding chooses here")],
+            fix="nothing: a row learns in the batches in which it is looked up.",
+            k=self.k,
+        )
 
     def tiny(self) -> Why | None:
         """The gradient is not zero, but rounding is all that is left of it, or it moves nothing."""

@@ -1094,6 +1094,19 @@ def test_some_elements_are_zero():
     )  # fmt: skip
 
 
+def test_rows_of_a_large_table_that_were_not_looked_up():
+    table = torch.nn.Embedding(50, 16)
+    words = torch.tensor([3, 1, 3])
+    with lab.record():
+        loss = table(words).sum()
+        loss.backward()
+    check(
+        lab.why(table.weight), "not-chosen", "loss = table(words).sum()",
+        words=["48 of the 50 rows of table.weight.grad are 0", "words = [3, 1, 3]"],
+    )  # fmt: skip
+    assert int((table.weight.grad == 0).all(1).sum()) == 48
+
+
 # -- a number, but not the one that was expected ------------------------------------------------------
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..trace import Record
 from .facts import Facts, Pass
-from .numbers import Column, Numbers
+from .numbers import NORMALIZED, Column, Numbers
 
 _STEPS = 20_000  # so many places are looked at, for all elements together
 
@@ -226,6 +226,9 @@ class Births:
             went = abs(self._at(e["v"], c))
             column = self.numbers.column(n, i, c, k) if came == [0] and c is not None else None
             g = self.numbers.flat(vjp["in"][0]) if column else None
+            left = went <= 1e-5 * self.numbers.largest(vjp["in"][0])
+            if birth and left and i == 0 and self.numbers.op(n) in NORMALIZED and self.even(vjp["in"][0]):
+                return Birth("whole", n, i, k, c), factors
             if column and g is not None:
                 products = [(abs(x * g[r]), r) for r, x in column]
                 row: Column = [(r, x) for r, x in column if g[r] != 0]

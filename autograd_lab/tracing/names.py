@@ -144,26 +144,41 @@ def part_in(frame: FrameType, value: Any) -> str:
     for scope in (frame.f_locals, frame.f_globals):
         for name, held in dict(scope).items():
             if not name.startswith(_PRIVATE):
-                for inner, part in parts_of(name, held):
+                own = (
+                    vars(held).items()
+                    if type(held).__module__ == "__main__" and hasattr(held, "__dict__")
+                    else ()
+                )
+                for inner, part in (
+                    *parts_of(name, held),
+                    *((f"{name}.{key}", part) for key, part in list(own)),
+                ):
                     if part is value:
                         return inner
     return ""
 
 
 def parts_of(name: str, held: Any, deep: int = 2) -> Iterator[tuple[str, Any]]:
-    """(name, thing) for the parameters of a module called `name`, and for what lists and dicts in it hold; walks everything once."""
+    """(name, thing) for the tensors that a module called `name` holds, and for what lists and dicts hold; each is looked at once.
+
+    Modules are read where they keep their parts: to ask them for their parameters might run code of the user's.
+    """
     if hasattr(type(held), "named_parameters"):
-        for inner, parameter in parts(held, "_parameters"):
-            inner = inner.replace("_orig_mod.", "")  # a compiled module has its module's parts as its own
-            yield (inner if name == "self" else f"{name}.{inner}"), parameter
-        if deep:
-            for inner, thing in list(vars(held).items()):
+        waiting, seen = [("" if name == "self" else f"{name}.", held)], {id(held)}
+        while waiting:
+            path, here = waiting.pop()
+            own = getattr(here, "__dict__", {})
+            for inner, thing in (*own.get("_parameters", {}).items(), *list(own.items())):
                 if inner.startswith(_PRIVATE):
                     continue
                 if hasattr(type(thing), "requires_grad"):
-                    yield f"{name}.{inner}", thing
-                elif type(thing) in (list, tuple, dict):
-                    yield from parts_of(f"{name}.{inner}", thing, deep - 1)
+                    yield f"{path}{inner}", thing
+                elif deep and type(thing) in (list, tuple, dict):
+                    yield from parts_of(f"{path}{inner}", thing, deep - 1)
+            for inner, module in reversed(own.get("_modules", {}).items()):
+                if module is not None and id(module) not in seen:
+                    seen.add(id(module))
+                    waiting.append((path if inner == "_orig_mod" else f"{path}{inner}.", module))
     elif type(held) in (list, tuple) and len(held) <= 100:
         for i, item in enumerate(held):
             yield f"{name}[{i}]", item

@@ -1299,6 +1299,7 @@ def test_asked_about_a_gradient_it_answers_about_its_tensor():
         (w * 2).backward()
         inside = lab.why(w.grad)
         (slope,) = torch.autograd.grad(w * w, w)
+        slope * 2
     assert repr(lab.why(w.grad)) == repr(lab.why(w))
     assert inside.question == lab.why(w.grad).question == "Why is w.grad 2?"
     assert lab.why(slope).cause == "gradient-without-graph"

@@ -195,9 +195,15 @@ def in_place(q: Question, own: str, k: int) -> Edits:
         (q.facts.place(run.start) for run in reversed(q.facts.passes) if run.end < k and run.fills), None
     )
     clears = any(_CLEARS.search(line) for other in q.facts.code for line in other.lines.values())
-    if start is not None and start[0] is source and not clears:
+    if (
+        start is not None
+        and start[0] is source
+        and not clears
+        and _function_of(*start) is _function_of(source, n)
+    ):
         for name, value in pairs:
-            if f"{name}.grad" in ast.unparse(value):
+            fixed = re.fullmatch(r"\w+(\[('\w+'|\d+)\])?", name)  # the same before the pass as here
+            if fixed and f"{name}.grad" in ast.unparse(value):
                 patch.before(
                     start[1], f"{name}.grad = None"
                 )  # a new tensor had none, the old one would add up
@@ -353,6 +359,8 @@ def _out_of_the_block(q: Question, hop: Hop) -> Edits:
     if where is None:
         return ()
     source, n = where
+    if source.updated(n):
+        return ()
     patch = Patch(source)
     for block in source.around(n, ast.With, ast.FunctionDef):
         if isinstance(block, ast.FunctionDef):

@@ -207,6 +207,14 @@ def _second_time(q: Question, k: int, run: Pass) -> Why:
     return _shared(q, k, first, run, shared, node, lines)
 
 
+def _adds(q: Question, root: int, total: int) -> bool:
+    """Whether the loss was made by adding to the total of the round before."""
+    facts = q.facts
+    e = facts.events[_last_maker(q, root) or 0]
+    op = facts.trace.nodes[e["n"]]["op"] if e.get("n") is not None else e.get("op", "")
+    return op.strip("_") == "add" and (root == total or total in facts.inputs(e))
+
+
 def _newer(q: Question, run: Pass, first: Pass) -> set[int]:
     """The nodes of the graph of a pass that were made after the pass `first`."""
     facts = q.facts
@@ -223,7 +231,7 @@ def _goes_back(
     again = {c: _made_anew(q, c, first, run) for c in carriers}
     states = [c for c in carriers if any(c in facts.ancestors(b) or c == b for b in again[c])]
     roots = set(run.event.get("of") or [facts.root_of(run)])
-    total = [c for c in states if roots & {c, *again[c]}]
+    total = [c for c in states if any(_adds(q, root, c) for root in roots & {c, *again[c]})]
     if total:
         return _running_total(q, k, run, total[0], lost, lines)
     if states:

@@ -29,6 +29,17 @@ def absent(recording: Any, x: Any, name: str) -> Why | None:
     runs = [run for run in facts.passes if run.fills and not run.failed]
     if not runs:
         return None
+    if any(record["name"] == name != "" and record["requires_grad"] for record in facts.trace.tensors):
+        return Why(
+            "new-leaf",
+            f"Why is {name}.grad None?",
+            (
+                f"{name} was made after the pass. The gradient went to the tensor that had been called so before.",
+            ),
+            tuple(facts.at(runs[-1].start, "this pass filled the one before")),
+            f"was {name} meant to be made anew? If it was to be updated, write into it in place.",
+            runs[-1].start + 1,
+        )
     called = name or "the tensor"
     return Why(
         "unused",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from . import cures
 from .answer import Line, Why, listed
 from .facts import Hop, Pass
@@ -166,34 +168,70 @@ def _overwritten(q: Question, t: int) -> Why | None:
     facts = q.facts
     own = facts.trace.tensors[t]["name"]
     k = facts.maker.get(t)
-    if k is None or not own:
+    if k is None:
         return None
     older = [
         a
         for a in facts.ancestors(t)
-        if facts.trace.tensors[a]["name"] == own and facts.leaf(a) and facts.needs(a, k)
+        if facts.trace.tensors[a]["name"] == own != "" and facts.leaf(a) and facts.needs(a, k)
     ]
+    if older:
+        return _renamed(q, older[-1], t, k)
+    former = _updated_from(q, t)
+    return None if former is None else _renamed(q, former, t, k)
+
+
+def _updated_from(q: Question, t: int) -> int | None:
+    """The leaf that `self.w = self.w - lr * self.w.grad` computed t from: the line uses a `.grad`, and the leaf, directly."""
+    facts = q.facts
+    k = facts.maker.get(t)
     where = facts.place(k)
-    if (
-        not older
-        and f"{own}.grad" in facts.text(k)
-        and where is not None
-        and own in where[0].targets(where[1])
-    ):
-        # `p = p - lr * p.grad`, and the recorder knows p by another name
-        older = [a for a in facts.ancestors(t) if facts.leaf(a) and facts.needs(a, k)]
-    return None if not older else _renamed(q, older[0 if len(older) == 1 else -1], t, k)
+    if k is None or where is None or not where[0].updated(where[1]):
+        return None
+    src = facts.events[k].get("src")
+    row = [t]
+    for b in row:
+        made = facts.maker.get(b)
+        if made is None or facts.events[made].get("src") != src:
+            continue
+        for a in facts.inputs(facts.events[made]):
+            if facts.leaf(a) and facts.needs(a, made) and facts.trace.tensors[a].get("grad_of") is None:
+                return a
+            row.append(a)
+    return None
+
+
+def _place_of(q: Question, t: int, k: int) -> str:
+    """What the program calls the place that t was put in at event k: its name, or what the line reads the `.grad` of."""
+    facts = q.facts
+    where = facts.place(k)
+    read = where[0].updated(where[1]) if where is not None else []
+    own = [x for x in read if where is not None and x in where[0].targets(where[1])]
+    name = facts.name(t)
+    return (
+        name
+        if facts.named(t) and (not own or name in own or len(own) > 1)
+        else own[0]
+        if own
+        else read[0]
+        if read
+        else name
+    )
 
 
 def _renamed(q: Question, former: int, t: int, k: int) -> Why:
     """The name of the leaf `former` stands for t since event k."""
     facts = q.facts
-    own = facts.name(t)
+    own = _place_of(q, t, k)
     lines = facts.assignment(former) + facts.at(k, f"{own} is another tensor from here on")
     in_place = cures.in_place(q, own, k)
-    written = f"write the new numbers into the old tensor, in place and under no_grad{f': `{in_place[-1].text.strip()}`' if in_place else ''}."
+    text = next((edit.text.strip() for edit in in_place if re.search(r"[+-]=|\.copy_\(", edit.text)), "")
+    written = "write the new numbers into the old tensor, in place and under no_grad" + (
+        f": `{text}`." if text else "."
+    )
     if facts.needs(t):
-        update = f"{own}.grad" in facts.text(k)
+        where = facts.place(k)
+        update = where is not None and bool(where[0].updated(where[1]))
         again = (
             sum(facts.trace.tensors[t]["node"] in facts.behind(run.event["roots"]) for run in facts.passes)
             > 1
@@ -234,19 +272,20 @@ def _takes_the_name(q: Question, hop: Hop, until: int) -> int | None:
     """The tensor that has the name of the leaf hop.a since this cut, if that is what the cut is about."""
     facts = q.facts
     own = facts.trace.tensors[hop.a]["name"]
-    if not own.isidentifier() or not facts.leaf(hop.a):
+    if not facts.leaf(hop.a):
         return None
-    return next(
-        (
-            t
-            for t, record in enumerate(facts.trace.tensors)
-            if t != hop.a
-            and record["name"] == own
-            and hop.k <= facts.maker.get(t, -1) < until
-            and (t == hop.b or hop.b in facts.ancestors(t))
-        ),
-        None,
-    )
+    src = facts.events[hop.k].get("src")
+    later = [
+        t
+        for t, k in facts.maker.items()
+        if t != hop.a and hop.k <= k < until and (t == hop.b or hop.b in facts.ancestors(t))
+    ]
+    named = [t for t in later if facts.trace.tensors[t]["name"] == own != "" and own.isidentifier()]
+    if named:
+        return min(named, key=lambda t: facts.maker[t])
+    here = [t for t in later if facts.events[facts.maker[t]].get("src") == src]
+    last = max(here, key=lambda t: facts.maker[t], default=None)
+    return last if last is not None and _updated_from(q, last) == hop.a else None
 
 
 # -- a computed tensor --------------------------------------------------------------------------------

@@ -119,6 +119,17 @@ class Source:
                 ]
         return []
 
+    def updated(self, n: int) -> list[str]:
+        """What line n reads the `.grad` of to compute something new: p in `p = p - lr * p.grad`."""
+        for s in self.statements():
+            if s.lineno <= n <= (s.end_lineno or s.lineno) and isinstance(s, (ast.Assign, ast.Return)):
+                return [
+                    ast.unparse(x.value)
+                    for x in ast.walk(s)
+                    if isinstance(x, ast.Attribute) and x.attr == "grad"
+                ]
+        return []
+
     def mentions(self, name: str) -> bool:
         """Whether the first part of a dotted or indexed name is a word of the program."""
         first = name.split(".")[0].split("[")[0]

@@ -235,3 +235,86 @@ base = torch.tensor([1.0, 2.0], requires_grad=True)
 p = base.exp()
 loss = (p * p).sum()
 loss.backward()
+
+# %% attribute-rebound-in-a-method | overwritten-no-grad | lab.why(reg.w) | template: rebound-place
+# says: self.w
+# grad: reg.w.grad is None == False
+class Regression:
+    def __init__(self):
+        self.w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def step(self):
+        with torch.no_grad():
+            self.w = self.w - 0.1 * self.w.grad
+
+reg = Regression()
+for _ in range(2):
+    loss = (reg.w ** 2).sum()
+    loss.backward()
+    reg.step()
+
+# %% list-of-parameters-made-anew | overwritten-no-grad | lab.why(params[0]) | template: rebound-place
+# says: params[0]
+params = [torch.ones(2, requires_grad=True), torch.zeros(1, requires_grad=True)]
+for _ in range(2):
+    loss = (params[0].sum() + params[1]).pow(2).sum()
+    loss.backward()
+    with torch.no_grad():
+        params = [p - 0.1 * p.grad for p in params]
+
+# %% entry-of-a-dict-rebound | overwritten-no-grad | lab.why(theta["w"]) | template: rebound-place
+# says: theta['w']
+# grad: theta["w"].grad == [1.6, 1.6]
+theta = {"w": torch.ones(2, requires_grad=True)}
+for _ in range(2):
+    loss = (theta["w"] ** 2).sum()
+    loss.backward()
+    with torch.no_grad():
+        theta["w"] = theta["w"] - 0.1 * theta["w"].grad
+
+# %% entry-of-a-list-rebound-recorded | overwritten | lab.why(layers[0]) | template: rebound-entry
+# says: layers[i]
+layers = [torch.ones(2, requires_grad=True)]
+for _ in range(2):
+    loss = (layers[0] ** 2).sum()
+    loss.backward()
+    for i in range(len(layers)):
+        layers[i] = layers[i] - 0.1 * layers[i].grad
+
+# %% returned-by-the-update | overwritten-no-grad | lab.why(w) | template: returned-update
+# says: the name w
+def sgd(w, lr):
+    with torch.no_grad():
+        return w - lr * w.grad
+
+w = torch.ones(2, requires_grad=True)
+for _ in range(2):
+    loss = (w * w).sum()
+    loss.backward()
+    w = sgd(w, 0.1)
+
+# %% weight-of-a-layer-replaced | new-leaf | lab.why(net.weight) | template: weight-replaced
+# says: net.weight was made after the pass
+net = nn.Linear(2, 1)
+for _ in range(2):
+    loss = net(torch.ones(1, 2)).sum()
+    net.zero_grad()
+    loss.backward()
+    with torch.no_grad():
+        net.weight = nn.Parameter(net.weight - 0.1 * net.weight.grad)
+
+# %% state-of-a-global-function | carried-over | lab.why(w) | template: global-state
+# says: mem
+# grad: w.grad is None == False
+w = torch.tensor(0.5, requires_grad=True)
+mem = torch.tensor(1.0)
+
+def advance(x):
+    global mem
+    mem = torch.sigmoid(mem * w + x)
+    return mem
+
+for x in (1.0, 2.0):
+    out = advance(x)
+    w.grad = None
+    out.backward()

@@ -40,7 +40,7 @@ BOX_HEIGHT = 40
 NODE_RY = 17
 DIAMOND = 19  # half a diagonal
 #: Kinds of events at which `next node` stops: a node exists, or has done its work.
-STOPS = ("node", "const", "inplace", "detach", "backward", "vjp", "accumulate", "error", "done")
+STOPS = ("node", "const", "inplace", "detach", "backward", "vjp", "accumulate", "error", "done", "unrecorded")
 _SHOWN = 8  # most entries of the queue and of the waiting list that are shown
 
 _WIDTHS = {c: 0.3 for c in "ijl.,:;|!'()[]{}ftrI-/ "} | {c: 0.9 for c in "mwMW@%"}

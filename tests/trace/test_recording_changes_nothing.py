@@ -8,7 +8,9 @@ import ast
 import importlib
 import re
 import sys
+import threading
 from collections import Counter
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -37,11 +39,13 @@ def library(request, monkeypatch):
     """A library and its recorder, which notes its own failures as it does for users."""
     monkeypatch.delenv("AUTOGRAD_LAB_STRICT")
     if request.param == "autograd_lab":
-        before = modules_of_torch()
+        for (
+            name
+        ) in modules_of_torch():  # else a program finds parts of the real one where ours are not loaded yet
+            monkeypatch.delitem(sys.modules, name)
         yield request.getfixturevalue("standing_in"), lab.record
         for name in modules_of_torch():  # a program may have imported more
             del sys.modules[name]
-        sys.modules.update(before)
         return
     torch = pytest.importorskip("torch", reason="records real PyTorch", exc_type=ImportError)
     for name in ("checkpoint",):
@@ -320,6 +324,43 @@ def test_an_interrupt_passes_through(library):
     y.register_hook(interrupt)
     with pytest.raises(KeyboardInterrupt), recorder():
         y.sum().backward()
+    assert not in_place(torch)
+
+
+def test_threads_record_by_themselves(library):
+    """Each thread's recording sees its own program, whichever ends first; a thread that does not record is not seen."""
+    torch, recorder = library
+    traces, both = {}, threading.Barrier(3)
+
+    def work(name, recording):
+        x = torch.ones(3, requires_grad=True)
+        with recording if recording is not None else nullcontext() as traces[name]:
+            both.wait()
+            y = x.sin() if name == "first" else x.cos()
+            y.sum().backward()
+            both.wait()
+            if name == "second":
+                (x * 2).sum().backward()
+
+    threads = [
+        threading.Thread(target=work, args=(name, recorder() if name != "third" else None))
+        for name in ("first", "second", "third")
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    made = {
+        name: sorted({node["op"] for node in trace.nodes} - {"accumulate"})
+        for name, trace in traces.items()
+        if trace is not None
+    }
+    passes = {name: sum(e["k"] == "done" for e in t.events) for name, t in traces.items() if t is not None}
+    assert {name: [op for op in ops if op in ("sin", "cos", "mul")] for name, ops in made.items()} == {
+        "first": ["sin"],
+        "second": ["cos", "mul"],
+    }
+    assert passes == {"first": 1, "second": 2}
     assert not in_place(torch)
 
 

@@ -790,8 +790,8 @@ class Recorder:
         """The recording ends; find the names that assignments inside the block gave."""
         if self.memory:
             self._look(self.shared_memory.all(), frame, last=True)
-        if error is not None and "inference tensor" in str(error).lower():
-            self._meet_operands_of(error)  # one of them is the cause
+        if error is not None:
+            self._meet_operands_of(error)
         self.running = False
         self.call = self.base = self.frame = None
         self.frames.clear()

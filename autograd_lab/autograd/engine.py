@@ -19,7 +19,7 @@ from heapq import heappop, heappush, heapreplace
 from . import anomaly, collector
 from .formulas import in_formula
 from .halves import HALF, in_single
-from .hooks import as_tensor, check_value, keep_gradient, run_node_hooks, run_tensor_hooks
+from .hooks import as_tensor, as_tensors, check_value, keep_gradient, run_node_hooks, run_tensor_hooks
 from .metadata import EXPECTED, expected_in, fitted, fold
 from .modes import THREAD
 from .needed import needed_nodes
@@ -70,7 +70,7 @@ class BackwardPass:
         if part:
             self.needed = needed_nodes(roots, self.deps, captures or (), only or ())
         if watch is not None:
-            watch.pass_started(self, roots, call)
+            watch.pass_started(self, roots, call)  # who may put another in its place
         root = self.root
         if root is not None and root.plain and watch is self.needed is None and not self.tensors:
             self.ready.append((root.priority, root))  # the usual case
@@ -277,21 +277,17 @@ class BackwardPass:
             self._capture(node, slots)
             return None
         if hooks is not None and hooks.pre:
-            before = tuple(as_tensor(s) for s in slots)
-            after = run_node_hooks(hooks.pre, before)
-            slots = [self._lower(t) for t in after]
-            if watch is not None:
-                watch.hooked(self, node, "pre", before, after)
+            given = self._hand(node, "pre", slots)
+            after = run_node_hooks(hooks.pre, given)
+            slots = self._take_back(node, "pre", slots, given, after)
         grads = self._apply(node, slots)
         if leaf is not None:
-            self._after_accumulation(node, leaf, slots)
+            self._after_accumulation(node, leaf)
         if hooks is not None and hooks.post:
-            before = tuple(as_tensor(g) for g in self._wanted(node, grads))
-            outputs = tuple(as_tensor(s) for s in slots)
-            after = run_node_hooks(hooks.post, before, outputs)
-            grads = tuple(self._lower(t) for t in after)
-            if watch is not None:
-                watch.hooked(self, node, "post", before, after)
+            sent = self._wanted(node, grads)
+            given = self._hand(node, "post", sent, slots)
+            after = run_node_hooks(hooks.post, given[: len(sent)], given[len(sent) :])
+            grads = tuple(self._take_back(node, "post", [*sent, *slots], given, after))
         return grads
 
     def _wanted(self, node, grads):
@@ -319,6 +315,8 @@ class BackwardPass:
             grads = (None,) * len(node._edges)
         else:
             given = slots[0] if node.plain else slots
+            if watch is not None:
+                watch.applying(self, node, slots)
             if self.tensors:
                 grads = in_formula(rule, rule.vjp, node, given, *values)
             elif rule.widens and any([s is not None and s.dtype is HALF for s in slots]):
@@ -353,22 +351,49 @@ class BackwardPass:
     def _tensor_hooks(self, node, nr, table, g):
         if not table:
             return g
-        before = as_tensor(g)
-        after = run_tensor_hooks(table, before)
-        if self.watch is not None:
-            self.watch.hooked(self, node, "tensor", (before,), (after,))
-        return self._lower(after)
+        given = self._hand(node, "tensor", (g,))
+        return self._take_back(node, "tensor", (g,), given, (run_tensor_hooks(table, *given),), nr)[0]
 
-    def _after_accumulation(self, node, leaf, slots):
-        hooks = leaf._meta.post_accumulate_hooks
+    def _after_accumulation(self, node, leaf):
+        hooks, watch = leaf._meta.post_accumulate_hooks, self.watch
         if hooks:
+            if watch is not None:
+                watch.handing(self, node, "post_accumulate", (leaf._meta.grad,))
             for fn in list(hooks.values()):
                 result = fn(leaf)
                 check_value(fn, leaf, result)
                 if result is not None and result is not leaf:
                     raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-            if self.watch is not None and slots[0] is not None:
-                self.watch.hooked(self, node, "post_accumulate", (leaf._meta.grad,), (leaf._meta.grad,))
+            if watch is not None:
+                watch.hooked(self, node, "post_accumulate", (leaf._meta.grad,))
+
+    def _hand(self, node, stage, grads, context=()):
+        """Gradients as user code may see them, noted before it can change them; `context` is what it may only look at."""
+        if self.watch is not None:
+            self.watch.handing(self, node, stage, grads, context)
+        return as_tensors((*grads, *context))
+
+    def _take_back(self, node, stage, grads, given, after, nr=0):
+        """The gradients `after` that user code made of `grads`, which it saw as the tensors `given`."""
+        self.rewritten(grads, given)
+        if self.watch is not None:
+            self.watch.hooked(self, node, stage, after, nr)
+        return [self._lower(t) for t in after]
+
+    def rewritten(self, grads, given):
+        """Where user code wrote into one of the tensors `given` and that did not reach the memory of the message itself, put the
+        new number wherever the message is under way: a NumPy scalar has no memory that its users could share.
+        """
+        for g, t in zip(grads, given, strict=True):
+            if g is not None and g is not t and t._data is not g:
+                for fn, held in self.buffers.items():
+                    if held is g:
+                        self.buffers[fn] = t._data
+                    elif type(held) is list:
+                        held[:] = [t._data if one is g else one for one in held]
+                for place, one in self.captured.items():
+                    if one is g:
+                        self.captured[place] = t._data
 
     def _lower(self, t):
         """A gradient that user code handled, in the form this pass computes with."""

@@ -77,6 +77,15 @@ def as_tensor(g):
     return g if g is None or isinstance(g, Variable) else wrap(g)
 
 
+def as_tensors(grads):
+    """Gradients as the user may see them: what is one array here is one tensor there."""
+    made = {}
+    for g in grads:
+        if id(g) not in made:
+            made[id(g)] = as_tensor(g)
+    return tuple([made[id(g)] for g in grads])
+
+
 def run_tensor_hooks(hooks, g):
     """Give `g` (a Tensor or None) to each tensor hook in turn; return what became of it.
 
@@ -149,5 +158,5 @@ def keep_gradient(t, g):
 
 
 __all__ = [
-    "HookDict", "NodeHooks", "Registry", "RemovableHandle", "add_hook", "as_tensor", "check_value", "run_node_hooks", "run_tensor_hooks",
+    "HookDict", "NodeHooks", "Registry", "RemovableHandle", "add_hook", "as_tensor", "as_tensors", "check_value", "run_node_hooks", "run_tensor_hooks",
 ]  # fmt: skip

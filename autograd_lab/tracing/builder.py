@@ -41,13 +41,13 @@ class Builder:
         self.values: list[Record] = []
         self.value_ids: dict[str, int] = {}
         self.seen: dict[int, tuple[Any, int]] = {}  # id of an array -> (the array, its value's id)
+        self.lent: dict[int, Lent] = {}  # id of an array that is the user's -> what it held during a pass
         self.source_ids: dict[str, int] = {}
         self.spans: dict[int, set[range]] = {}
         self.passes: dict[int, int] = {}
         self.pass_now = 0
         self.arrived: dict[int, int] = {}
         self.expected: dict[int, int] = {}
-        self.old_grad: int | None = None
         self.scopes = Scopes()
         self.scoped: list[tuple[Record, int]] = []  # nodes and events, and the groups they belong to
         self.asked_for: Record = {}  # of the call that is to start a pass: its tensors
@@ -289,6 +289,9 @@ class Builder:
         self.arrived = {}
         self._event("counts", src, p=p, deps=[[n, count] for n, count in self.expected.items() if count])
 
+    def given(self, array, numbers) -> None:
+        self.lent[id(array)] = Lent(array, numbers)
+
     def delivered(self, sender, i, fn, nr, g, old, total) -> None:
         to = self._known(fn)
         if sender is None:
@@ -310,18 +313,20 @@ class Builder:
         ):
             self.events[-1]["early"] = [self.arrived.get(n, 0), self.expected.get(n, 0)]
 
-    def popped(self, node, ready, g, old) -> None:
-        self.old_grad = self._value(old)
+    def popped(self, node, ready, g) -> None:
         if self.faulty:
             self.ran.add(self._known(node))
-        grads = [g] if node.plain else g
+        self._popped(node, ready, [g] if node.plain else g)
+
+    def _popped(self, node, ready, grads) -> None:
         self._event(
             "pop", None, n=self._known(node), queue=self._queue(ready), g=[self._value(x) for x in grads]
         )
 
-    def hooked(self, node, stage, before, after) -> None:
+    def hooked(self, node, stage, before, after, nr=0) -> None:
+        slot = {"slot": nr} if stage in ("tensor", "shared") else {}
         self._event(
-            "hook", None, n=self._known(node), stage=stage, before=[self._value(x) for x in before],
+            "hook", None, n=self._known(node), stage=stage, **slot, before=[self._value(x) for x in before],
             after=[self._value(x) for x in after],
         )  # fmt: skip
 
@@ -355,14 +360,14 @@ class Builder:
             for line in lines
         ]
 
-    def accumulated(self, node, g, new) -> None:
+    def accumulated(self, node, g, new, old) -> None:
         t = self._operand(node.variable, None)
         self._event(
             "accumulate",
             None,
             n=self._known(node),
             t=t,
-            old=self.old_grad,
+            old=self._value(old),
             add=self._value(g),
             new=self._value(new),
         )
@@ -560,16 +565,21 @@ class Builder:
             return None
         if isinstance(data, Variable):
             data = data._data
-        found = self.seen.get(id(data))
+        seen, memory = self.seen, None
+        if self.lent and isinstance(data, np.ndarray):
+            memory = self.lent.get(id(owner(data)))
+            if memory is not None:
+                seen = memory.seen
+        found = seen.get(id(data))
         if found is not None:
             return found[1]
-        value = encode(data)
+        value = encode(data if memory is None else memory.read(data))
         key = repr(value)
         v = self.value_ids.get(key)
         if v is None:
             v = self.value_ids[key] = len(self.values)
             self.values.append(value)
-        self.seen[id(data)] = data, v
+        seen[id(data)] = data, v
         return v
 
     def _where(self, place) -> tuple[list[int] | None, str]:
@@ -583,8 +593,39 @@ class Builder:
         return [source, line], target
 
 
+class Lent:
+    """An array of the user's that a pass began with, and the numbers it held then: messages may be views of it."""
+
+    def __init__(self, array: Any, numbers: Any):
+        self.array, self.numbers = array, numbers
+        self.seen: dict[int, tuple[Any, int]] = {}
+
+    def read(self, view: Any) -> Any:
+        """What `view`, an array in the same memory, held then."""
+        offset = view.ctypes.data - self.array.ctypes.data
+        return np.ndarray(view.shape, view.dtype, self.numbers, offset, view.strides)
+
+
+def owner(array: Any) -> Any:
+    """What owns the memory of an array: all its views lead to it."""
+    while (base := getattr(array, "base", None)) is not None:
+        array = base
+    return array
+
+
+class Summary:
+    """What a trace keeps of a large array, worked out at once: the array may be written over."""
+
+    __slots__ = ("dtype", "record", "shape", "size")
+
+    def __init__(self, data: Any):
+        self.shape, self.dtype, self.size, self.record = data.shape, data.dtype, data.size, encode(data)
+
+
 def encode(data) -> Record:
     """One value of the trace, from an array or a NumPy scalar: whole if small, summarized if large."""
+    if isinstance(data, Summary):
+        return data.record
     data = np.asarray(data)
     record: Record = {"shape": list(data.shape), "dtype": data.dtype.name}
     if data.size <= FULL:

@@ -21,8 +21,9 @@ from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.node import AccumulateGrad
 from ..autograd.variable import Variable
 from ..compiler.compiled import CompiledFunctionBackward, UsedUp
-from ..compiler.opened import backward_lines, forward_lines, kept_values
-from .builder import Builder, encode
+from ..compiler.opened import forward_lines, kept_values
+from .builder import Builder, Summary, encode
+from .messages import LARGE, asked_for, grad_now, snapshot, watch_of
 from .names import name_in
 from .trace import Trace
 
@@ -40,7 +41,6 @@ class _Ours(dict[str, bool]):
 _IS_OURS = _Ours()
 _NOBODY = None, -1
 SMALL = 1 << 12  # of so many numbers at most the base is copied when a view of it is written
-_LARGE = 1 << 16  # larger arrays are not copied but kept: 64k numbers are far more than a trace shows
 
 
 class _WithoutParentheses(type):
@@ -225,6 +225,8 @@ class Recorder:
         self.base: FrameType | None = None  # the call that began the recording
         self.frame: FrameType | None = None  # the innermost call of the user's code at the last operation
         self.frames: dict[int, tuple[FrameType, int]] = {}  # kept and numbered while the recording runs
+        self.before: list[Any] = []  # what the user code at work was handed
+        self.old: Any = None  # `.grad` of the leaf whose accumulator is at work
         self.running = True
         self._lists: dict[str, Any] | None = None
         self._numbers: dict[
@@ -248,12 +250,12 @@ class Recorder:
             (t,) = outputs
             met[id(t)] = t
             data = t._data
-            copies: Any = (data.copy() if data.size <= _LARGE else data,)
+            copies: Any = (data.copy() if data.size <= LARGE else Summary(data),)
             wanted = None
         else:
             for t in outputs:
                 met[id(t)] = t
-            copies, wanted = [_copy(t._data) for t in outputs], [t.requires_grad for t in outputs]
+            copies, wanted = [snapshot(t._data) for t in outputs], [t.requires_grad for t in outputs]
         if node is None:
             saved = versions = None
         elif node.kind == "op":
@@ -332,7 +334,7 @@ class Recorder:
         else:
             saved, versions = (node.saved, node.versions) if node.kind == "op" else _of_function(node)
         self.notes.append((
-            "written", rule, inputs, target, _copy(target._data), target._version, node, saved, versions, target.grad_fn, name,
+            "written", rule, inputs, target, snapshot(target._data), target._version, node, saved, versions, target.grad_fn, name,
             None if frame is None else (frame.f_code, frame.f_lasti), _small_base(target),
         ))  # fmt: skip
 
@@ -350,7 +352,7 @@ class Recorder:
             self._moved(frame)
         self._meet((source,), frame)
         self.met[id(out)] = out
-        self.notes.append(("detached", source, out, _copy(out._data), how, _place(frame)))
+        self.notes.append(("detached", source, out, snapshot(out._data), how, _place(frame)))
 
     def copied(self, data, out) -> None:
         """`out` was made from Python data; if there are tensors in it, only their numbers were taken."""
@@ -359,12 +361,12 @@ class Recorder:
             frame = _user_frame()
             self._meet(sources, frame)
             self.met[id(out)] = out
-            self.notes.append(("copied", sources, out, _copy(out._data), _place(frame)))
+            self.notes.append(("copied", sources, out, snapshot(out._data), _place(frame)))
 
     def read(self, t, how) -> None:
         """The numbers of `t` left the graph, through the method `how`. Tensors nobody has met are none of our business."""
         if id(t) in self.met:
-            self.notes.append(("read", t, _copy(t._data), how, _place(_user_frame())))
+            self.notes.append(("read", t, snapshot(t._data), how, _place(_user_frame())))
 
     def looked(self, t, how) -> None:
         """A tensor was asked for a truth value or a number: the program may go on differently, the graph does not."""
@@ -403,7 +405,7 @@ class Recorder:
         grad = t._meta.grad
         if grad is not None:
             self.grads[id(grad)] = grad, t
-        self.notes.append(("grad_set", t, None if grad is None else _copy(grad._data), how, _place(frame)))
+        self.notes.append(("grad_set", t, None if grad is None else snapshot(grad._data), how, _place(frame)))
 
     def asked(self, outputs, inputs) -> None:
         """`backward` or `grad` was called for some outputs, perhaps with `inputs`. A pass follows, or an error."""
@@ -426,8 +428,9 @@ class Recorder:
                 self.grads[id(g)] = g, t
 
     def pass_started(self, run, roots, call) -> None:
-        """A backward pass is about to begin; its dependencies are counted."""
+        """A backward pass is about to begin; its dependencies are counted. Another may take the notes of it: see messages.py."""
         self.notes.append(("pass_started", run, roots, dict(run.deps), call, _place(_user_frame())))
+        run.watch = watch_of(self, run, roots)
 
     def delivered(self, run, sender, i, fn, nr, g, old, total) -> None:
         """A message reached the input buffer of `fn`."""
@@ -439,33 +442,34 @@ class Recorder:
 
     def popped(self, run, node, g) -> None:
         """The engine takes `node` from the queue."""
-        old = None
-        if isinstance(node, AccumulateGrad):
-            grad = node.variable._meta.grad
-            old = None if grad is None else _copy(grad._data)
-        self.notes.append(("popped", node, run.ready.copy(), g if node.plain else list(g), old))
+        self.old = grad_now(node)
+        self.notes.append(("popped", node, run.ready.copy(), g if node.plain else list(g)))
 
-    def hooked(self, run, node, stage, before, after) -> None:
+    def handing(self, run, node, stage, grads, context=()) -> None:
+        """User code is about to be handed gradients: here only if a hook was registered since the pass began, in another thread."""
+        self.before = [_numbers(g) for g in grads]
+
+    def hooked(self, run, node, stage, after, nr=0) -> None:
         """User code saw, perhaps changed, gradients."""
-        self.notes.append(("hooked", node, stage, _copies(before), _copies(after)))
+        self.notes.append(("hooked", node, stage, self.before, [_numbers(g) for g in after], nr))
+
+    def applying(self, run, node, slots) -> None:
+        """The rule of `node` is about to run."""
 
     def applied(self, run, node, slots, grads) -> None:
         """The rule of `node` ran; for an accumulator, `.grad` was written."""
-        if isinstance(node, AccumulateGrad):
-            leaf = node.variable
-            if slots[0] is not None and leaf._meta.requires_grad:
-                if id(leaf) not in self.met:
-                    self._meet((leaf,), None)
-                grad = leaf._meta.grad
-                self.grads[id(grad)] = grad, leaf
-                self.notes.append(("accumulated", node, slots[0], _copy(grad._data)))
-        else:
-            if run.needed is not None:  # what nobody asked for is not sent, nor computed by PyTorch
-                edges = zip(grads, node.next_functions, strict=False)
-                grads = [g if fn in run.needed else None for g, (fn, _) in edges]
-            self.notes.append(("applied", node, slots, grads))
-            if isinstance(node, CompiledFunctionBackward):
-                self.notes.append(("opened", node, "backward", backward_lines(node, slots), ()))
+        if not isinstance(node, AccumulateGrad):
+            self.notes.append(("applied", node, slots, asked_for(run, node, grads)))
+        elif slots[0] is not None and node.variable._meta.requires_grad:
+            grad = node.variable._meta.grad
+            self.grads[id(grad)] = grad, node.variable
+            self.accumulated(node, slots[0], self.old, grad._data)
+
+    def accumulated(self, node, g, old, new) -> None:
+        """`g` was added to the gradient of a leaf, which was `old` and is now in the array `new`."""
+        if id(node.variable) not in self.met:
+            self._meet((node.variable,), None)
+        self.notes.append(("accumulated", node, g, snapshot(new), old))
 
     def released(self, run, node) -> None:
         """The saved values of `node` were dropped."""
@@ -478,7 +482,7 @@ class Recorder:
     def retained(self, run, t, g) -> None:
         """A non-leaf that asked for it keeps its gradient."""
         self._meet((t,), None)
-        self.notes.append(("retained", t, t.grad_fn, _copy(t._meta.grad._data)))
+        self.notes.append(("retained", t, t.grad_fn, snapshot(t._meta.grad._data)))
 
     def failed(self, run, error) -> None:
         """The pass ended with an exception."""
@@ -534,7 +538,7 @@ class Recorder:
                     name = f"{t._data:g}"
                 if meta is not None and meta.base is not None:
                     self._meet((meta.base,), frame)
-                self.notes.append(("met", t, _copy(t._data), name, t.grad_fn, wants))
+                self.notes.append(("met", t, snapshot(t._data), name, t.grad_fn, wants))
 
     def finish(self, error, frame) -> None:
         """The recording ends; find the names that assignments inside the block gave."""
@@ -653,15 +657,13 @@ def _of_function(node):
     return ((), None) if isinstance(node, CompiledFunctionBackward) else (node._kept, None)
 
 
-def _copy(data):
-    return data.copy() if data.size <= _LARGE else data
+def _numbers(g):
+    """The numbers of a gradient, which may be None."""
+    data = g._data if isinstance(g, Variable) else g
+    return None if data is None else snapshot(data)
 
 
 def _small_base(t):
     """The numbers of the tensor that `t` is a view of, if they are few: a loop that writes row by row would copy them all each time."""
     base = None if t._meta is None else t._meta.base
     return None if base is None or base._data.size > SMALL else base._data.copy()
-
-
-def _copies(tensors):
-    return [None if t is None else _copy(t._data) for t in tensors]

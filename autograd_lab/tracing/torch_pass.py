@@ -11,10 +11,12 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch.autograd.graph import GradientEdge, get_gradient_edge
 
 from ..autograd.needed import needed_nodes
-from .torch_builder import encode_tensor, is_accumulator
+from .messages import InFlight
+from .torch_builder import encode_tensor, is_accumulator, is_function
 
 if TYPE_CHECKING:
     from .torch_adapter import TorchRecorder
@@ -52,10 +54,15 @@ class TorchPass:
                 self.captures.setdefault(node, []).append((nr, place))
             self.needed = needed_nodes((), self.deps, self.captures, ())
         self.buffers: dict[Any, list[Slot]] = {}
+        self.flight = InFlight(_memory, self._value, lambda a, b: a == b)
         self.ready: list[Any] = []
         self.node: Any = None  # the node at work
-        self.arriving: list[Any] = []  # what it got, after hooks
-        self.leaving: list[Any] = []  # what its rule gave
+        self.given: Any = ()  # the gradients it got, and
+        self.arriving: list[Any] = []  # what the trace keeps of them, after hooks
+        self.old: Any = None  # of an accumulator: `.grad` before and
+        self.new: Any = None  # after it
+        self.sent: Any = ()  # what its rule gave, and
+        self.leaving: list[Any] = []  # what the trace keeps of that
         self.slots: list[Slot] = []  # what lay in its input buffer
         self.outbox: list[Any] = []  # what it sends and has not been delivered
         self._find_user_hooks(accumulators)
@@ -64,6 +71,7 @@ class TorchPass:
         recorder.notes.append((
             "pass_started", self, pairs, dict(self.deps), "backward" if to_leaves else "grad", place,
         ))  # fmt: skip
+        self.flight.hand([g for _, g in pairs])
         for (node, nr), g in pairs:
             if self.needed is None or node in self.needed:
                 self._deliver(node, nr, self._slot(g), None, None)
@@ -155,6 +163,7 @@ class TorchPass:
         for t in self.retaining.get(node, ()):
             if grads[t.output_nr] is not None:
                 self._note("retained", t, node, self._value(t.grad))
+        self.given = grads
         self.arriving = [self._value(g) for g in grads]
 
     def running(self, node, grads, users) -> None:
@@ -162,29 +171,32 @@ class TorchPass:
         after = [self._value(g) for g in grads]
         if users:
             self._note("hooked", node, "pre", self.arriving, after)
-        self.arriving = after
+            self._touched((*self.given, *grads))
+        self.given, self.arriving = grads, after
+        if is_function(node):
+            self.flight.hand(grads)
         if is_accumulator(node):
+            self.old = self._value(node.variable.grad)
             self._watch_accumulation(node)
 
     def applied(self, node, grads, _users) -> None:
         """The first hook after `node`: what its rule gave."""
         self.leaving = [self._value(g) for g in grads]
+        self.sent = grads
         if is_accumulator(node):
             leaf = node.variable
-            if self.arriving[0] is not None:
-                if leaf.grad is not None:
-                    self.recorder.grads[id(leaf.grad)] = leaf.grad, leaf
-                if not leaf._post_accumulate_grad_hooks:
-                    self._note("accumulated", node, self.arriving[0], self._value(leaf.grad))
-                else:
-                    after = [self._value(leaf.grad)]
-                    self._note("hooked", node, "post_accumulate", after, after)
+            if leaf._post_accumulate_grad_hooks:
+                self._note("hooked", node, "post_accumulate", [self.new], [self._value(leaf.grad)])
+                self._touched(())
+            else:
+                self._accumulated(node)
             return
         sent = [
             g if self._is_wanted(fn) else None
             for g, (fn, _) in zip(self.leaving, node.next_functions, strict=True)
         ]
         self._note("applied", node, self.arriving, sent)
+        self._touched(grads if is_function(node) else ())
         if not self.keep_graph:
             self._note("released", node)
 
@@ -193,6 +205,7 @@ class TorchPass:
         after = [self._value(g) for g in grads]
         if users:
             self._note("hooked", node, "post", self.leaving, after)
+            self._touched((*self.sent, *self.given, *grads))
         for i, (fn, nr) in enumerate(node.next_functions):
             self.outbox.append((fn, nr, (grads[i], after[i]), node, i))
         self.node = None
@@ -231,9 +244,17 @@ class TorchPass:
 
         def accumulated(leaf):
             with self.recorder.quietly():
-                self._note("accumulated", node, self.arriving[0], self._value(leaf.grad))
+                self._accumulated(node)
 
         self._register(leaf.register_post_accumulate_grad_hook, accumulated, first=True)
+
+    def _accumulated(self, node) -> None:
+        leaf = node.variable
+        self.new = self._value(leaf.grad)
+        if self.arriving[0] is not None:
+            if leaf.grad is not None:
+                self.recorder.grads[id(leaf.grad)] = leaf.grad, leaf
+            self._note("accumulated", node, self.arriving[0], self.new, self.old)
 
     def finish(self, result) -> None:
         """The engine is back: what it only collected for autograd.grad was taken last."""
@@ -274,6 +295,8 @@ class TorchPass:
         old = slots[nr]
         if message[0] is not None:
             slots[nr] = message if old[0] is None else self._slot(old[0] + message[0])
+        if slots[nr][0] is not None:
+            self.flight.put((fn, nr), *slots[nr])
         self.deps[fn] -= 1
         self._note("delivered", sender, i, fn, nr, message[1], old[1], slots[nr][1])
         if not self.deps[fn]:
@@ -296,8 +319,9 @@ class TorchPass:
         slots = self.buffers.pop(node, [NOTHING])
         if not is_accumulator(node):
             slots += [NOTHING] * (len(node._input_metadata) - len(slots))
-        old = self._value(node.variable.grad) if is_accumulator(node) else None
-        self._note("popped", node, self._queue(), [value for _, value in slots], old)
+        for nr in range(len(slots)):
+            self.flight.take((node, nr))
+        self._note("popped", node, self._queue(), [value for _, value in slots])
         self.node = node
         return slots
 
@@ -306,7 +330,15 @@ class TorchPass:
         for nr, (slot, g) in enumerate(zip(slots, grads, strict=False)):
             after = self._value(g)
             if nr in self.hooked.get(node, ()) or after != slot[1]:
-                self._note("hooked", node, "tensor", [slot[1]], [after])
+                self._note("hooked", node, "tensor", [slot[1]], [after], nr)
+                self._touched((slot[0], g))
+
+    def _touched(self, grads) -> None:
+        """User code ran, and was handed these gradients: note which messages it wrote into that wait elsewhere."""
+        self.flight.hand(grads)
+        for fn, nr, before, now in self.flight.changed(lambda fn, nr: self.buffers[fn][nr][0]):
+            self.buffers[fn][nr] = self.buffers[fn][nr][0], now
+            self._note("hooked", fn, "shared", [before], [now], nr)
 
     def _slot(self, g) -> Slot:
         return g, self._value(g)
@@ -339,6 +371,11 @@ def _edge(t) -> tuple[Any, int]:
     """(node, output number) of a tensor, or of a GradientEdge."""
     edge = t if isinstance(t, GradientEdge) else get_gradient_edge(t)
     return edge.node, edge.output_nr
+
+
+def _memory(g) -> int:
+    """Names the memory of a gradient: all its views share it."""
+    return g.untyped_storage().data_ptr() if g.layout is torch.strided else id(g)
 
 
 __all__ = ["TorchPass"]

@@ -482,7 +482,9 @@ class Recorder:
     def retained(self, run, t, g) -> None:
         """A non-leaf that asked for it keeps its gradient."""
         self._meet((t,), None)
-        self.notes.append(("retained", t, t.grad_fn, snapshot(t._meta.grad._data)))
+        grad = t._meta.grad
+        self.grads[id(grad)] = grad, t
+        self.notes.append(("retained", t, t.grad_fn, snapshot(grad._data)))
 
     def failed(self, run, error) -> None:
         """The pass ended with an exception."""

@@ -65,8 +65,15 @@ class TorchPass:
         self.leaving: list[Any] = []  # what the trace keeps of that
         self.slots: list[Slot] = []  # what lay in its input buffer
         self.outbox: list[Any] = []  # what it sends and has not been delivered
-        self._find_user_hooks(accumulators)
         place = None if user is None else (user.f_code, user.f_lasti)
+        kept = [
+            t
+            for t in inputs or ()
+            if to_leaves and isinstance(t, torch.Tensor) and not (t.is_leaf or t.retains_grad)
+        ]
+        for t in kept:  # the engine is about to call retain_grad() of them
+            recorder.notes.append(("flagged", t, t.requires_grad, "retain_grad", place))
+        self._find_user_hooks(accumulators, set(map(id, kept)))
         pairs = list(zip(edges, grads, strict=True))
         recorder.notes.append((
             "pass_started", self, pairs, dict(self.deps), "backward" if to_leaves else "grad", place,
@@ -123,8 +130,11 @@ class TorchPass:
             for step in steps:
                 step(node, grads, users)
 
-    def _find_user_hooks(self, accumulators) -> None:
-        """Which tensors of the trace have hooks, or keep their gradient: the engine runs those before our first hook."""
+    def _find_user_hooks(self, accumulators, kept) -> None:
+        """Which tensors of the trace have hooks, or keep their gradient: the engine runs those before our first hook.
+
+        kept   ids of tensors that will keep it, though they do not say so yet
+        """
         self.hooked: dict[Any, list[int]] = {}
         self.retaining: dict[Any, list[Any]] = {}
         for t in self.recorder.met.values():
@@ -136,7 +146,7 @@ class TorchPass:
             if t._backward_hooks:
                 self.hooked.setdefault(node, []).append(nr)
                 self._register(t.register_hook, functools.partial(self._first_tensor_hook, node), first=True)
-            if t.retains_grad and not t.is_leaf:
+            if (t.retains_grad or id(t) in kept) and not t.is_leaf:
                 self.retaining.setdefault(node, []).append(t)
 
     # -- what happens to a node, in order -------------------------------------------------------------
@@ -162,6 +172,7 @@ class TorchPass:
         self._tensor_hooks(node, self.slots, grads)
         for t in self.retaining.get(node, ()):
             if grads[t.output_nr] is not None:
+                self.recorder.grads[id(t.grad)] = t.grad, t
                 self._note("retained", t, node, self._value(t.grad))
         self.given = grads
         self.arriving = [self._value(g) for g in grads]

@@ -19,13 +19,13 @@ from heapq import heappop, heappush, heapreplace
 from . import anomaly, collector
 from .formulas import in_formula
 from .halves import HALF, in_single
-from .hooks import as_tensor, as_tensors, check_value, keep_gradient, run_node_hooks, run_tensor_hooks
+from .handed import hand, take_back
+from .hooks import as_tensor, keep_gradient, run_node_hooks, run_post_accumulate_hooks, run_tensor_hooks
 from .metadata import EXPECTED, expected_in, fitted, fold
 from .modes import THREAD
 from .needed import needed_nodes
 from .node import LEAVES, AccumulateGrad, Node
 from .threads import in_another_thread
-from .variable import Variable
 
 _ids = itertools.count().__next__
 
@@ -277,17 +277,18 @@ class BackwardPass:
             self._capture(node, slots)
             return None
         if hooks is not None and hooks.pre:
-            given = self._hand(node, "pre", slots)
-            after = run_node_hooks(hooks.pre, given)
-            slots = self._take_back(node, "pre", slots, given, after)
+            given = hand(self, node, "pre", slots)
+            slots = take_back(self, node, "pre", slots, given, run_node_hooks(hooks.pre, given))
         grads = self._apply(node, slots)
-        if leaf is not None:
-            self._after_accumulation(node, leaf)
+        if leaf is not None and leaf._meta.post_accumulate_hooks:
+            given = hand(self, node, "post_accumulate", (leaf._meta.grad,))
+            run_post_accumulate_hooks(leaf)
+            take_back(self, node, "post_accumulate", given, given, (leaf._meta.grad,))
         if hooks is not None and hooks.post:
             sent = self._wanted(node, grads)
-            given = self._hand(node, "post", sent, slots)
+            given = hand(self, node, "post", sent, slots)
             after = run_node_hooks(hooks.post, given[: len(sent)], given[len(sent) :])
-            grads = tuple(self._take_back(node, "post", [*sent, *slots], given, after))
+            grads = tuple(take_back(self, node, "post", [*sent, *slots], given, after))
         return grads
 
     def _wanted(self, node, grads):
@@ -351,55 +352,8 @@ class BackwardPass:
     def _tensor_hooks(self, node, nr, table, g):
         if not table:
             return g
-        given = self._hand(node, "tensor", (g,))
-        return self._take_back(node, "tensor", (g,), given, (run_tensor_hooks(table, *given),), nr)[0]
-
-    def _after_accumulation(self, node, leaf):
-        hooks, watch = leaf._meta.post_accumulate_hooks, self.watch
-        if hooks:
-            if watch is not None:
-                watch.handing(self, node, "post_accumulate", (leaf._meta.grad,))
-            for fn in list(hooks.values()):
-                result = fn(leaf)
-                check_value(fn, leaf, result)
-                if result is not None and result is not leaf:
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-            if watch is not None:
-                watch.hooked(self, node, "post_accumulate", (leaf._meta.grad,))
-
-    def _hand(self, node, stage, grads, context=()):
-        """Gradients as user code may see them, noted before it can change them; `context` is what it may only look at."""
-        if self.watch is not None:
-            self.watch.handing(self, node, stage, grads, context)
-        return as_tensors((*grads, *context))
-
-    def _take_back(self, node, stage, grads, given, after, nr=0):
-        """The gradients `after` that user code made of `grads`, which it saw as the tensors `given`."""
-        self.rewritten(grads, given)
-        if self.watch is not None:
-            self.watch.hooked(self, node, stage, after, nr)
-        return [self._lower(t) for t in after]
-
-    def rewritten(self, grads, given):
-        """Where user code wrote into one of the tensors `given` and that did not reach the memory of the message itself, put the
-        new number wherever the message is under way: a NumPy scalar has no memory that its users could share.
-        """
-        for g, t in zip(grads, given, strict=True):
-            if g is not None and g is not t and t._data is not g:
-                for fn, held in self.buffers.items():
-                    if held is g:
-                        self.buffers[fn] = t._data
-                    elif type(held) is list:
-                        held[:] = [t._data if one is g else one for one in held]
-                for place, one in self.captured.items():
-                    if one is g:
-                        self.captured[place] = t._data
-
-    def _lower(self, t):
-        """A gradient that user code handled, in the form this pass computes with."""
-        if t is None or self.tensors or not isinstance(t, Variable):
-            return t
-        return t._data
+        given = hand(self, node, "tensor", (g,))
+        return take_back(self, node, "tensor", (g,), given, (run_tensor_hooks(table, *given),), nr)[0]
 
 
 def count_dependencies(roots, unfold=True):

@@ -14,7 +14,8 @@ import warnings
 import numpy as np
 
 from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, overwritten_text, type_name
-from .hooks import NodeHooks, as_tensors
+from .handed import as_tensors, put_back
+from .hooks import NodeHooks
 from .metadata import EXPECTED, fitted
 from .modes import THREAD, no_grad
 from .node import Node, count_down, new
@@ -203,7 +204,7 @@ class BackwardCFunction(Node, FunctionCtx):
         ]
         result = self.apply(*given)
         if run is not None:
-            run.rewritten(slots, arrived)
+            put_back(run, slots, arrived)
         if not isinstance(result, tuple):
             result = (result,)
         name, count = type(self).__name__, len(self._operands)

@@ -77,15 +77,6 @@ def as_tensor(g):
     return g if g is None or isinstance(g, Variable) else wrap(g)
 
 
-def as_tensors(grads):
-    """Gradients as the user may see them: what is one array here is one tensor there."""
-    made = {}
-    for g in grads:
-        if id(g) not in made:
-            made[id(g)] = as_tensor(g)
-    return tuple([made[id(g)] for g in grads])
-
-
 def run_tensor_hooks(hooks, g):
     """Give `g` (a Tensor or None) to each tensor hook in turn; return what became of it.
 
@@ -97,6 +88,15 @@ def run_tensor_hooks(hooks, g):
             check_value(fn, g, result)
             g = result
     return g
+
+
+def run_post_accumulate_hooks(leaf):
+    """Call the hooks that run when `.grad` of `leaf` has been written. Raises RuntimeError if one returns another tensor."""
+    for fn in list(leaf._meta.post_accumulate_hooks.values()):
+        result = fn(leaf)
+        check_value(fn, leaf, result)
+        if result is not None and result is not leaf:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def add_hook(hooks, hook, prepend=False, flags=()):
@@ -158,5 +158,6 @@ def keep_gradient(t, g):
 
 
 __all__ = [
-    "HookDict", "NodeHooks", "Registry", "RemovableHandle", "add_hook", "as_tensor", "as_tensors", "check_value", "run_node_hooks", "run_tensor_hooks",
+    "HookDict", "NodeHooks", "Registry", "RemovableHandle", "add_hook", "as_tensor", "check_value", "run_node_hooks", "run_post_accumulate_hooks",
+    "run_tensor_hooks",
 ]  # fmt: skip

@@ -135,9 +135,9 @@ class OpenPass:
             ("popped", node, ready, self.arriving[0] if node.plain else list(self.arriving))
         )
 
-    def accumulated(self, node, g, old, new) -> None:
+    def _accumulated(self, node, g, old, new) -> None:
         """`g` was added to the gradient of a leaf, which was `old` and is now in the array `new`."""
-        self.recorder.accumulated(node, self.noted(g), old, new)
+        self.recorder._accumulated(node, self.noted(g), old, new)
 
     def handing(self, run, node, stage, grads, context=()) -> None:
         """User code is about to be handed gradients."""

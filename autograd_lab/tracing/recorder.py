@@ -463,9 +463,9 @@ class Recorder:
         elif slots[0] is not None and node.variable._meta.requires_grad:
             grad = node.variable._meta.grad
             self.grads[id(grad)] = grad, node.variable
-            self.accumulated(node, slots[0], self.old, grad._data)
+            self._accumulated(node, slots[0], self.old, grad._data)
 
-    def accumulated(self, node, g, old, new) -> None:
+    def _accumulated(self, node, g, old, new) -> None:
         """`g` was added to the gradient of a leaf, which was `old` and is now in the array `new`."""
         if id(node.variable) not in self.met:
             self._meet((node.variable,), None)

@@ -149,7 +149,7 @@ class _Pass:
             old, g = self.grads.get(node), slots[0]
             if g is not None:
                 self.grads[node] = g.copy() if old is None else old + g
-                watch.accumulated(node, g, old, self.grads[node])
+                watch._accumulated(node, g, old, self.grads[node])
             return []
         grads: Any = (None,) * len(node.next_functions)
         if any(g is not None for g in slots) or not node.skips_undefined:

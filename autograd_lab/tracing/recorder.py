@@ -591,12 +591,12 @@ class Recorder:
             return False
         lists = self.lists()
         changes = [
-            e for e in lists["events"] if e["k"] in ("accumulate", "retain", "grad") and e["t"] == number
+            value for e in lists["events"] for t, value in _grads_after(lists["nodes"], e) if t == number
         ]
         grad = self._grad_of(tensor)
         if not changes:
             return grad is None
-        v = changes[-1]["new" if changes[-1]["k"] == "accumulate" else "v"]
+        v = changes[-1]
         return (None if v is None else lists["values"][v]) == grad
 
     def _grad_of(self, tensor) -> Any:
@@ -610,6 +610,16 @@ class Recorder:
         self.find_names(frame.f_locals, frame.f_globals)
         builder = self.builder(self.given, self.grads)
         return Trace(self.title, **builder.build(self.notes)), builder.tensor_ids
+
+
+def _grads_after(nodes, e) -> list[tuple[int, int | None]]:
+    """(tensor, its `.grad`) after an event that may have changed that."""
+    kind = e["k"]
+    if kind == "hook" and e["stage"] == "post_accumulate":
+        return [(nodes[e["n"]]["tensor"], e["after"][0])]
+    if kind in ("accumulate", "retain", "grad"):
+        return [(e["t"], e["new" if kind == "accumulate" else "v"])]
+    return []
 
 
 def _user_frame():

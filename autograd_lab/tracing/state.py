@@ -205,10 +205,23 @@ class State:
 
     def _hook(self, e: Record) -> Changed:
         self.node = e["n"]  # what the hook computed came in between
-        if e["stage"] in ("tensor", "pre") and e.get("after") is not None:
-            self._at(e["n"]).incoming = list(e["after"])
-        elif e["stage"] == "post" and e.get("after") is not None:
-            self._at(e["n"]).outgoing = list(e["after"])
+        node, stage, after = self._at(e["n"]), e["stage"], e.get("after")
+        if after is None:
+            return [("node", e["n"])]
+        if stage == "shared" and e["n"] != self.active:  # the code ran elsewhere: this node still waits
+            self.node = self.active
+            node.buffer[e["slot"]] = after[0]
+        elif "slot" in e and node.incoming is not None:
+            node.incoming[e["slot"]] = after[0]
+        elif stage in ("tensor", "pre"):
+            node.incoming = list(after)
+        elif stage == "post" and after:
+            node.outgoing = list(after)
+        elif stage == "post_accumulate":
+            t = self.trace.nodes[e["n"]]["tensor"]
+            changed = self._show([t])
+            self.tensors[t].grad = after[0]
+            return [*changed, ("node", e["n"])]
         return [("node", e["n"])]
 
     def _vjp(self, e: Record) -> Changed:

@@ -115,7 +115,7 @@ def _hooked(q: Question) -> Why | None:
     goal = facts.node_of(q.t)
     for k, e in facts.during(run, "hook") if run else ():
         changed = [(b, a) for b, a in zip(e["before"], e["after"], strict=False) if b != a and b is not None]
-        if changed and e["stage"] in ("tensor", "pre", "post") and e["n"] in facts.leading_to(goal):
+        if changed and e["stage"] in ("tensor", "pre", "post", "shared") and e["n"] in facts.leading_to(goal):
             before, after = changed[0]
             where = facts.made(e["n"], "the hook runs on the gradient of this line") or facts.assignment(q.t)
             return q.answer(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from autograd_lab.tracing.recorder import keep_last, record
 
 from . import plain, probe, scores
-from .items import Item, Probe, Verdict, difference, find, judge
+from .items import Item, Probe, UnknownItemError, Verdict, difference, find, judge
 
 if TYPE_CHECKING:
     from autograd_lab.tracing import Trace
@@ -197,16 +197,37 @@ def _points(n: float, more: str = "") -> str:
     return f"{n:g} {more}point" + ("" if n == 1 else "s")
 
 
-def check(item_id: str, answer: Any = ...) -> Result | None:
+class Unknown:
+    """The answer to an id that no item has: a sentence that names those there are."""
+
+    state, passed, score, misconception, steppable = "unknown", False, 0.0, "", False
+
+    def __init__(self, says: str) -> None:
+        self.says = says
+
+    def __repr__(self) -> str:
+        return self.says
+
+    def _repr_html_(self) -> str:
+        return _framed("#6b7683", self.says, [])
+
+    def step(self) -> Any:
+        """Nothing was judged, so there is nothing to step through: raises ValueError."""
+        raise ValueError(self.says)
+
+
+def check(item_id: str, answer: Any = ...) -> Result | Unknown | None:
     """Judge `answer` to the item `item_id`; answers at once and never raises for what the student did.
 
     answer   a number, word, list or tensor; a function or class for code items; a stepper in which the student was the engine.
-    Raises KeyError if there is no such item.
     """
     if LISTENERS:
         LISTENERS[-1].append((item_id, answer))
         return None
-    item = find(item_id)
+    try:
+        item = find(item_id)
+    except UnknownItemError as error:
+        return Unknown(str(error))
     verdict = verdict_on(item, answer)
     scores.note(verdict)
     return Result(verdict, answer) if verdict.case is None else Failed(verdict, answer)
@@ -253,9 +274,12 @@ class Hint:
         return _framed("#8a6100", self._head, [self.item.hints[self.level - 1]])
 
 
-def hint(item_id: str, level: int | None = None) -> Hint:
+def hint(item_id: str, level: int | None = None) -> Hint | Unknown:
     """The next hint for an item, or the one of a given level (1, 2, 3). Raises ValueError if there is none."""
-    item = find(item_id)
+    try:
+        item = find(item_id)
+    except UnknownItemError as error:
+        return Unknown(str(error))
     if not item.hints:
         raise ValueError(f"{item_id} has no hints")
     level = min(_asked.get(item_id, 0) + 1, len(item.hints)) if level is None else level

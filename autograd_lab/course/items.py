@@ -293,12 +293,16 @@ def shipped() -> dict[str, Item]:
 
 
 def find(item_id: str) -> Item:
-    """The item with this id. Raises KeyError naming the nearest ones if there is none."""
+    """The item with this id. Raises UnknownItemError, which names the nearest ones, if there is none."""
     items = shipped()
-    if item_id in items:
+    if isinstance(item_id, str) and item_id in items:
         return items[item_id]
-    near = [known for known in items if known.split(".")[0] == str(item_id).split(".")[0]]
-    raise KeyError(
-        f"there is no item {item_id!r}; "
-        + (f"this notebook has {', '.join(near)}" if near else "ids look like '04.2'")
-    )
+    if not isinstance(item_id, str):
+        raise UnknownItemError(f"An item's id is text, such as '04.2', not a {type(item_id).__name__}.")
+    near = [known for known in items if known.split(".")[0] == item_id.split(".")[0]]
+    there = f"this notebook has {', '.join(near)}" if near else "ids look like '04.2'"
+    raise UnknownItemError(f"There is no item {item_id!r}; {there}.")
+
+
+class UnknownItemError(LookupError):
+    """An id that no item has; its text names those there are."""

@@ -5,6 +5,7 @@ that runs a submission; plain data comes back and is judged here.
 
     model.py         what the parts hand to each other: Cell, Job, Run, Result
     submissions.py   finds the submissions in a folder and reads whatever was handed in
+    beside.py        what lies beside a notebook: modules it imports, data it reads
     merge.py         puts a student's answers into the notebook as it was released
     sandbox.py       what a machine offers to keep a submission to itself
     worker.py        the process that runs students' code; it holds libraries and no secrets

@@ -453,6 +453,7 @@ class _Pass:
             "fork": fork,
             "careful": self.careful,
             "skip": sorted(self.lost.cells),
+            "files": self.job.files,
             "items": {
                 item.id: {"stubs": item.stubs, "code": bool(item.probes)} for item in self.items.values()
             },

@@ -122,6 +122,8 @@ class _Merge:
         self.place = {cell.id: number for number, cell in enumerate(self.release.cells)}
         self.by_grade_id = {cell.grade_id: cell.id for cell in self.release.cells if cell.grade_id}
         self.by_text = {plain_text(cell.source): cell.id for cell in reversed(self.release.cells)}
+        given = [cell.source for cell in self.release.cells if cell.role == "given"]
+        self.imports = set[str]().union(*map(imported, given))
         self.prose = {cell.id for cell in self.release.raw.cells if cell.kind != "code" and cell.id}
         self.claims: dict[str, list[int]] = {cell.id: [] for cell in self.release.cells}
         """{released cell: the cells handed in that are it}, as numbers from 0."""
@@ -338,9 +340,23 @@ class _Merge:
         if self._blank(number) or self._as_released(number, cell):
             self.out.append(Cell(cell.id, cell.source, "answer", cell.item, untouched=True))
         else:
+            self._look_at_names(number)
             self.out.append(Cell(cell.id, raw.source, "answer", cell.item))
 
+    def _look_at_names(self, number: int) -> None:
+        """Say if a cell of the student's gives another meaning to a name that the notebook imports, such as `lab`."""
+        source = self.handed.cells[number].source
+        taken = sorted((bound(source) - imported(source)) & self.imports)
+        if taken:
+            several = len(taken) > 1
+            self.notes.append(
+                f"Cell {number + 1} gives {'other meanings' if several else 'another meaning'} to {' and '.join(taken)}, which the "
+                "notebook imports. The checks ran with the course's own lab; cells that use the "
+                f"name{'s' if several else ''} may have failed."
+            )
+
     def _put_extra(self, number: int) -> None:
+        self._look_at_names(number)
         self.out.append(Cell(f"extra-{number + 1}", self.handed.cells[number].source, "extra"))
 
 
@@ -405,6 +421,15 @@ def bound(source: str, strict: bool = False) -> set[str]:
         r"^(?:(?:async[ \t]+)?def|class)[ \t]+(\w+)|^(\w+)[ \t]*(?::[^=\n]+)?=(?!=)", source, re.MULTILINE
     )
     return {name for pair in found for name in pair if name}
+
+
+def imported(source: str) -> set[str]:
+    """The names that a cell imports, at whatever depth."""
+    tree = parsed(source)
+    found = (
+        (n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)) if tree is not None else ()
+    )
+    return {(alias.asname or alias.name).split(".")[0] for node in found for alias in node.names}
 
 
 def _collect(body: Iterable[ast.AST], names: set[str]) -> None:

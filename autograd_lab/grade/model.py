@@ -88,6 +88,8 @@ class Job:
     """What reading and merging had to mend, in sentences for the instructor."""
     digest: str = ""
     """SHA-256 of the file as handed in, hexadecimal."""
+    files: dict[str, str] = field(default_factory=dict)
+    """The files that lie beside it when it runs, in base 64, by their paths from there."""
 
 
 @dataclass

@@ -168,6 +168,10 @@ def looks(entry: Entry, run: Run | None) -> list[Look]:
     if entry.status == "unreadable":
         say("unreadable", entry.results[0].says if entry.results else "")
         return found
+    if entry.status == "missing":
+        if entry.notes:
+            say("another notebook handed in", " ".join(entry.notes))
+        return found
     stopped = [one for one in entry.results if one.state in STOPPED and one.item not in entry.overrides]
     for state in sorted({one.state for one in stopped}):
         say(MARKS[state][2], ", ".join(one.item for one in stopped if one.state == state))

@@ -10,6 +10,7 @@ expected value, points), the stored answers are scored again; otherwise the note
 from __future__ import annotations
 
 import argparse
+import base64
 import hashlib
 import json
 import os
@@ -32,6 +33,7 @@ from autograd_lab._version import __version__
 from autograd_lab.course.items import Item, from_json
 
 from . import feedback, merge, report, tables
+from .beside import beside
 from .gradebook import NAME, Gradebook, Known
 from .model import CannotGradeError, Job, Limits, Result, Run
 from .scoring import score
@@ -108,8 +110,15 @@ class Task:
     """Why it cannot be read."""
     rescore: bool = False
     """Its stored answers will do."""
+    beside: str = ""
+    """The digest of the files handed in beside it, if there are any."""
     long: bool = False
     """It may wait out its limits, as far as can be told from its text."""
+
+    @property
+    def handed_in(self) -> tuple[str, ...]:
+        """The digests of all that was handed in."""
+        return (self.digest, self.beside) if self.beside else (self.digest,)
 
 
 @dataclass
@@ -241,8 +250,7 @@ def plan(
                 if (before.file, before.handed_in) != (one.file.name if one.file else "", when):
                     made.moved.append((one, task.digest))
                 continue
-            asked = _digest([task.digest, course.asks[one.notebook]])
-            task = replace(task, rescore=before.asked == asked)
+            task = replace(task, rescore=before.asked == _asked(course, task))
         made.tasks.append(task)
     return made
 
@@ -258,17 +266,26 @@ def _look(one: Submission, most_bytes: int) -> Task:
         read(data)
     except UnreadableError as error:
         return Task(one, digest(data), f"{one.file.name}: {error}")
-    return Task(one, digest(data), long=bool(_LONG.search(data)))
+    return Task(one, digest(data), beside=_digest_beside(beside(one.file)[0]), long=bool(_LONG.search(data)))
+
+
+def _digest_beside(files: Mapping[str, bytes]) -> str:
+    return _digest({name: digest(data) for name, data in files.items()}) if files else ""
 
 
 def basis(course: Course, notebook: str, task: Task, only: str = "") -> dict[str, str]:
     """{item: digest of all that its result depends on}."""
-    about = (task.digest, task.trouble, task.submission.file is None, course.asks[notebook])
+    about = (*task.handed_in, task.trouble, task.submission.file is None, course.asks[notebook])
     return {
         item.id: _basis(*about, course.keys[item.id])
         for item in course.items[notebook]
         if only in ("", item.id)
     }
+
+
+def _asked(course: Course, task: Task) -> str:
+    """The digest of all that a run depends on."""
+    return _digest([*task.handed_in, course.asks[task.submission.notebook]])
 
 
 @lru_cache(
@@ -367,11 +384,14 @@ def _job(course: Course, task: Task, most_bytes: int) -> Job:
     one = task.submission
     assert one.file is not None
     data = load(one.file, most_bytes)
-    if digest(data) != task.digest:
+    files, left_out = beside(one.file)
+    if digest(data) != task.digest or _digest_beside(files) != task.beside:
         raise UnreadableError(f"{one.file.name} changed while it was graded.")
-    return merge.merge(
-        course.released[one.notebook], read(data), student=one.student, digest=task.digest, notes=one.notes
+    notes = [*one.notes, left_out] if left_out else one.notes
+    job = merge.merge(
+        course.released[one.notebook], read(data), student=one.student, digest=task.digest, notes=notes
     )
+    return replace(job, files={name: base64.b64encode(data).decode("ascii") for name, data in files.items()})
 
 
 def _record(book: Gradebook, course: Course, task: Task, job: Job, run: Run, only: str) -> None:
@@ -385,8 +405,8 @@ def _record(book: Gradebook, course: Course, task: Task, job: Job, run: Run, onl
         digest=task.digest,
         handed_in=one.handed_in,
         notes=job.notes,
-        asked=_digest([task.digest, course.asks[one.notebook]]),
-        job=job,
+        asked=_asked(course, task),
+        job=replace(job, files={}),
         run=run,
         only=only,
     )
@@ -403,7 +423,10 @@ def _rescore(book: Gradebook, course: Course, task: Task, only: str) -> bool:
 def _record_without(book: Gradebook, course: Course, task: Task, only: str) -> None:
     one = task.submission
     status = "unreadable" if one.file else "missing"
-    says = task.trouble or "Nothing was handed in."
+    absent = (
+        f"This notebook was not handed in: {' '.join(one.notes)}" if one.notes else "Nothing was handed in."
+    )
+    says = task.trouble or absent
     book.record(
         one.student,
         one.notebook,

@@ -216,8 +216,10 @@ def find(
         )
     for name, pile in piles.items():
         for book in books:
-            candidates = pile.get(book, [])
-            found.submissions.append(_choose(name, book, candidates, times or {}, roster))
+            if pile.get(book):
+                found.submissions.append(_choose(name, book, pile[book], times or {}))
+            else:
+                found.submissions.append(Submission(name, book, notes=_misnamed(book, pile, shelf)))
     return found
 
 
@@ -247,7 +249,7 @@ def _homes(folder: Path, shelf: Shelf, found: Found) -> dict[str, list[Path]]:
     """{student: their folders}; a zip archive or a notebook that lies about loosely stands for a folder."""
     homes: dict[str, list[Path]] = {}
     for path in sorted(folder.iterdir(), key=lambda p: os.fsencode(p.name)):
-        if _skipped(path.name):
+        if skipped(path.name):
             continue
         name = show(path.name)
         if path.suffix.lower() == ".ipynb" and path.is_file() and not path.is_symlink():
@@ -356,7 +358,7 @@ def _files(home: Path, folder: Path, assignment: str, found: Found, most: int) -
             yield File(place, show(place.relative_to(folder)), f"cannot be opened: {_reason(error)}")
             return
         for entry in entries:
-            if _skipped(entry.name):
+            if skipped(entry.name):
                 continue
             left -= 1
             if left == 0:
@@ -413,7 +415,7 @@ def _unpack(file: File, most: int) -> Iterator[File]:
                 for info in archive.infolist()[:MOST_ENTRIES]
                 if not info.is_dir()
                 and info.filename.lower().endswith(".ipynb")
-                and not any(_skipped(part) for part in info.filename.split("/"))
+                and not any(skipped(part) for part in info.filename.split("/"))
             ]
     except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError) as error:
         yield File(file.path, file.name, f"is a damaged zip archive: {error}")
@@ -435,16 +437,25 @@ def _is_zip(path: Path) -> bool:
         return False
 
 
+def _misnamed(
+    book: str, pile: dict[str, list[tuple[File, tuple[str, ...]]]], shelf: Shelf
+) -> tuple[str, ...]:
+    """What a student handed in under the name of a notebook, though it is another one."""
+    return tuple(
+        f"{file.name} has the name of {book}, but holds the cells of {other}."
+        for other, files in sorted(pile.items())
+        for file, _ in files
+        if shelf.by_name(file) == book
+    )
+
+
 def _choose(
     student: str,
     book: str,
     candidates: list[tuple[File, tuple[str, ...]]],
     times: Mapping[tuple[str, str], datetime],
-    roster: Sequence[str] | None,
 ) -> Submission:
     """Of several files for one notebook the readable ones come first, then the released name, then the newest."""
-    if not candidates:
-        return Submission(student, book)
 
     def rank(candidate: tuple[File, tuple[str, ...]]) -> tuple[bool, bool, int, str]:
         file, _ = candidate
@@ -497,7 +508,8 @@ def moment(text: str, zone: tzinfo | None = None) -> datetime:
     return found.astimezone(UTC)
 
 
-def _skipped(name: str) -> bool:
+def skipped(name: str) -> bool:
+    """Whether a file or folder is none of the student's: hidden, or put there by a system."""
     return name.startswith(".") or name in SKIPPED
 
 
@@ -643,7 +655,7 @@ def load(file: File, most: int = MOST_BYTES) -> bytes:
 
 
 def _only_notebook(names: list[str]) -> str:
-    fits = [n for n in names if n.lower().endswith(".ipynb") and not any(map(_skipped, n.split("/")))]
+    fits = [n for n in names if n.lower().endswith(".ipynb") and not any(map(skipped, n.split("/")))]
     if not fits:
         raise ValueError("there is no notebook in it")
     return fits[0]

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 import _thread
 import ast
+import base64
 import contextlib
 import functools
 import gc
@@ -45,8 +46,10 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 import warnings
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -133,6 +136,7 @@ class Sitting:
         self.printed = Printed(self.limits.printed)
         self.apart = job["fork"] and job["careful"]
         """Whether each cell and each probe gets a process of its own."""
+        self.check = feedback.check
         self.chain = -1  # where the process that goes on with the notebook says which one it is
 
     def run(self) -> None:
@@ -140,6 +144,7 @@ class Sitting:
         feedback.LISTENERS[:] = [self.given]
         limit_depth(self.limits.depth)
         sys.stdout = sys.stderr = self.printed
+        lay_out(self.job["files"])
         _seed("the notebook")
         if self.apart:
             self.chain = follow_chain()
@@ -164,7 +169,8 @@ class Sitting:
         cell = self.job["cells"][number]
         self.given.clear()
         this = os.getpid()
-        state, error = execute(self.shell, cell["source"])
+        with self.own_lab() if cell["role"] == "check" else contextlib.nullcontext():
+            state, error = execute(self.shell, cell["source"])
         if os.getpid() != this:  # the cell has forked, and the copy would go on with the notebook as well
             os._exit(0)
         with contextlib.suppress(OSError):  # a cell that made all descriptors non-blocking made this one so
@@ -175,6 +181,20 @@ class Sitting:
             message["answer"] = self.answer(cell["item"], error, last)
         message["printed"], message["dropped"] = self.printed.take()
         return message
+
+    @contextlib.contextmanager
+    def own_lab(self) -> Iterator[None]:
+        """Check cells call the course's own `lab.check`, whatever the student calls `lab`; afterwards the name is theirs again."""
+        names = self.shell.user_ns
+        there, theirs = "lab" in names, names.get("lab")
+        names["lab"] = types.SimpleNamespace(check=self.check)
+        try:
+            yield
+        finally:
+            if there:
+                names["lab"] = theirs
+            else:
+                names.pop("lab", None)
 
     def cell_apart(self, number: int) -> None:
         """Run a cell in a copy of this process, which goes on with the notebook; if it ends or hangs, this one goes on.
@@ -467,6 +487,22 @@ def follow_chain() -> int:
     os._exit(0)
 
 
+def lay_out(files: dict[str, str]) -> None:
+    """Put the files handed in beside the notebook where its cells look for them.
+
+    Their folder is searched for modules last: one called like a module of Python's or of the lab does not take its place.
+    """
+    for name, data in files.items():
+        path = Path.cwd() / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(base64.b64decode(data))
+        except OSError as error:
+            print(f"{name}, which was handed in beside the notebook, could not be put beside it: {error}")
+    if files:
+        sys.path.append(str(Path.cwd()))
+
+
 def _seed(name: str) -> None:
     """The same random numbers every time, whatever ran before."""
     number = zlib.crc32(name.encode())
@@ -503,7 +539,7 @@ def warm_up(shell: Any) -> None:
         for item in ("value", "code")
     ]
     job = {
-        "limits": {}, "fork": False, "careful": False, "skip": [], "cells": cells,
+        "limits": {}, "fork": False, "careful": False, "skip": [], "files": {}, "cells": cells,
         "items": {"value": {"stubs": [], "code": False}, "code": {"stubs": ["def code(x): ..."], "code": True}},
     }  # fmt: skip
     before, known, listeners = (sys.stdout, sys.stderr), set(linecache.cache), feedback.LISTENERS[:]

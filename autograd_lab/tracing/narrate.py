@@ -84,7 +84,7 @@ class Narrator:
         name, value = tensor["name"], self._value(tensor["value"])
         if tensor["requires_grad"]:
             return ("{0} is a leaf tensor that requires grad. Its value: {1}.", name or "This", value)
-        if name and not is_number(name):
+        if name and not is_number(tensor):
             return ("{0} is plain data: it needs no gradient. Its value: {1}.", name, value)
         if tensor["shape"]:
             return ("A tensor without a name comes in: {0}. It needs no gradient.", value)
@@ -448,7 +448,7 @@ class Narrator:
             return str(name)
         tensor = self.trace.tensors[t]
         shown = tensor["name"] or ("its result" if name == "result" else str(name))
-        if is_number(shown):
+        if is_number(tensor):
             return shown
         v = self.value_at(t, version[0] if version else 0)
         value = None if v is None else self.trace.values[v]
@@ -469,9 +469,8 @@ class Narrator:
         if len(node["inputs"]) != 2:
             return ""
         t = node["inputs"][1 - term.operand]
-        name = self.trace.tensors[t]["name"]
-        value = self._tensor_value(t)
-        return f"{name} = {value}" if name and not is_number(name) else value
+        tensor, value = self.trace.tensors[t], self._tensor_value(t)
+        return f"{tensor['name']} = {value}" if tensor["name"] and not is_number(tensor) else value
 
 
 def _used_up(node: Record) -> bool:

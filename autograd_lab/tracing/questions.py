@@ -120,8 +120,9 @@ class _Asker:
         for t in tensors if isinstance(tensors, list) else [tensors]:
             if t is None:
                 continue
-            name = self.trace.tensors[t]["name"]
-            if name and not rules.is_number(name) and t not in self.latest.setdefault(name, []):
+            tensor = self.trace.tensors[t]
+            name = tensor["name"]
+            if name and not rules.is_number(tensor) and t not in self.latest.setdefault(name, []):
                 self.latest[name].append(t)
         if e["k"] == "deliver":
             self.senders[e["to"], e.get("slot", 0)] = e["n"]
@@ -772,7 +773,7 @@ class _Asker:
         tensor = self.trace.tensors[t]
         name, value = tensor["name"], self._now(t)
         if value is not None and value.size <= MOST_NUMBERS:
-            return f"{name} = {_show(value)}" if name and not rules.is_number(name) else _show(value)
+            return f"{name} = {_show(value)}" if name and not rules.is_number(tensor) else _show(value)
         shape = _shape(tensor["shape"])
         return f"{name} ({shape})" if name else f"a tensor of shape {shape}"
 

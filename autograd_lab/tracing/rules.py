@@ -231,9 +231,18 @@ def split(vjp: str) -> list[tuple[str, str]]:
     return pairs
 
 
-def is_number(name: str) -> bool:
-    """Whether a tensor's name is a number the user wrote: in `2 * x` the recorder calls one operand "2"."""
-    return name.lstrip("-")[:1].isdigit()
+def is_number(tensor: Record) -> bool:
+    """Whether a tensor is a number the user wrote: in `2 * x` the recorder calls one operand "2".
+
+    A parameter may be called "0" or "0.weight" as well, after its place in a module.
+    """
+    if tensor["requires_grad"] or tensor["shape"]:
+        return False
+    try:
+        float(tensor["name"])
+    except ValueError:
+        return False
+    return True
 
 
 def symbols(trace: Trace, n: int) -> dict[str, str]:

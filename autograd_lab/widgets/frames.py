@@ -386,8 +386,8 @@ class Film:
 
     def _shown(self, t: int) -> str:
         """The name in the box: none for a number, whose value says it all."""
-        name = self.trace.tensors[t]["name"]
-        return "" if rules.is_number(name) else str(name)
+        tensor = self.trace.tensors[t]
+        return "" if rules.is_number(tensor) else str(tensor["name"])
 
     def _nodes(self) -> Record:
         rows = []
@@ -400,7 +400,7 @@ class Film:
                     -1 if t is None else self.value(self.narrator.value_at(t, version[0] if version else 0))
                 )
                 shown = tensor["name"] or name if tensor else name
-                if rules.is_number(shown):
+                if tensor is not None and rules.is_number(tensor):
                     shown = ""
                 saved.append([shown, value, *(version or [0])])
             rows.append({

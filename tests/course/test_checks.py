@@ -1,5 +1,6 @@
 """lab.check, lab.hint and lab.progress: what a student hears, and what is remembered."""
 
+import html
 import json
 import math
 import time
@@ -428,10 +429,25 @@ def test_hints_come_one_at_a_time(monkeypatch):
     assert "A hint" not in repr(lab.check("99.1", 1))
     with pytest.raises(ValueError, match="hints 1 to 3, not 7"):
         lab.hint("99.1", 7)
-    with pytest.raises(KeyError, match=r"this notebook has 99.1"):
-        lab.check("99.7", 1)
-    with pytest.raises(KeyError, match="ids look like"):
-        lab.check("98.1", 1)
+
+
+@pytest.mark.parametrize("ask", [lambda id_: lab.check(id_, 1), lab.check, lab.hint])
+@pytest.mark.parametrize(
+    ("id_", "says"),
+    [
+        ("99.7", "There is no item '99.7'; this notebook has 99.1."),
+        ("98.1", "There is no item '98.1'; ids look like '04.2'."),
+        (99.7, "An item's id is text, such as '04.2', not a float."),
+        ([1], "An item's id is text, such as '04.2', not a list."),
+    ],
+)
+def test_an_unknown_id_is_answered_with_those_there_are(monkeypatch, ask, id_, says):
+    """A slip in the id is no reason for a traceback."""
+    monkeypatch.setattr(items, "shipped", lambda: {"99.1": NUMBER})
+    answer = ask(id_)
+    assert repr(answer) == says
+    assert html.escape(says) in answer._repr_html_()
+    assert not answer.passed
 
 
 def test_progress_is_kept_in_a_file_and_never_falls(monkeypatch, tmp_path):

@@ -3,6 +3,7 @@
 Hostile code runs here, so only where the sandbox holds; elsewhere these tests are skipped and say what is missing.
 """
 
+import base64
 import json
 import os
 import random
@@ -227,6 +228,10 @@ HARMLESS = {
     "closed output": "import sys\nsys.stdout.close()",
     "a forgotten alarm": "import signal\nsignal.signal(signal.SIGALRM, signal.SIG_IGN)\nsignal.alarm(1)",
     "deep recursion": "import sys\nsys.setrecursionlimit(10**9)\ndef down(n):\n    return n and down(n - 1)\ndown(100_000)",
+    "lab is a note": "lab = 'notes'",
+    "lab is gone": "del lab",
+    "lab checks nothing": "lab.check = lambda *_: None",
+    "lab is a class": "class lab:\n    check = print",
     "deaf to its children": "import signal\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)",
 }  # fmt: skip
 
@@ -234,6 +239,33 @@ HARMLESS = {
 @pytest.mark.parametrize("name", HARMLESS)
 def test_odd_but_right(engine, name):
     assert run(engine, tiny.job(a2=f"{HARMLESS[name]}\n{tiny.RIGHT['1.2']}")) == RIGHT
+
+
+def test_what_the_student_calls_lab_stays_as_it_was(engine):
+    """The checks run with the course's own lab, the student's cells with theirs."""
+    kept = "order = [1, 2] if lab == 'notes' else []"
+    assert run(engine, tiny.job(extra={"1.1": "lab = 'notes'"}, a3=kept)) == RIGHT
+
+
+@pytest.mark.parametrize("careful", ["", "import os\nos._exit(1)"])
+def test_files_handed_in_beside_the_notebook_lie_beside_it(engine, careful):
+    """A module is imported, data is read; one that is called like a module of Python's takes nobody's place."""
+    files = {
+        "helper.py": b"import zipapp\n\ndef twice(x):\n    return 2 * x if zipapp.create_archive else None\n",
+        "data/seven.txt": b"7",
+        "zipapp.py": b"raise SystemExit",
+        "numpy.py": b"raise SystemExit",
+    }
+    answers = {
+        "a1": "seven = int(open('data/seven.txt').read())",
+        "a2": "import helper\n\ndef double(x):\n    return helper.twice(x)",
+    }
+    job = tiny.job(extra={"end": careful} if careful else None, **answers)
+    job = replace(job, files={name: base64.b64encode(data).decode() for name, data in files.items()})
+    assert run(engine, job) == RIGHT
+    assert run(engine, tiny.job(**answers))["1.1"] == (0, "error"), (
+        "of the next student there is nothing left"
+    )
 
 
 def test_what_a_cell_leaves_behind_does_not_end_later_ones(engine):

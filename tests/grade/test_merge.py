@@ -47,6 +47,27 @@ def test_every_notebook_of_the_course_merges_into_itself(name):
     )
 
 
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("lab = 'notes'", "another meaning to lab,"),
+        ("torch = 3\nfor lab in range(3):\n    pass", "other meanings to lab and torch,"),
+        ("def torch():\n    pass", "another meaning to torch,"),
+        ("from autograd_lab import lab\nimport autograd_lab as torch", ""),
+        ("def f():\n    lab = 3", ""),
+        ("lab.note = 3\nmy_lab = lab", ""),
+    ],
+)
+def test_names_of_the_notebook_that_get_another_meaning_are_told(source, said):
+    data = c.document()
+    data["cells"].insert(2, c.code(source))
+    notes = merged(data).notes
+    if said:
+        assert [note.startswith(f"Cell 3 gives {said}") for note in notes] == [True], notes
+    else:
+        assert notes == ()
+
+
 def test_the_roles_of_cells():
     job = merged(c.document())
     assert ids(job) == RELEASED

@@ -18,7 +18,7 @@ import classroom as c
 import pytest
 
 from autograd_lab import grade as grade_package
-from autograd_lab.grade import gradebook, merge, run, submissions, tables
+from autograd_lab.grade import gradebook, merge, report, run, submissions, tables
 from autograd_lab.grade.gradebook import Gradebook
 from autograd_lab.grade.model import CannotGradeError
 
@@ -123,6 +123,25 @@ def test_a_file_that_changed_is_graded_again(top, tmp_path):
     runner, _ = grade(top, tmp_path / "out")
     assert runner.ran == [("eve", c.BOOK)]
     assert grades(tmp_path / "out")["eve", "04.1"] == (4, "passed")
+
+
+def test_a_file_beside_the_notebook_that_changed_is_graded_again(top, tmp_path):
+    c.hand_in(top, "ada", "x = 1", "helper.py")
+    assert len(grade(top, tmp_path / "out")[0].ran) == 2
+    assert grade(top, tmp_path / "out")[0].ran == []
+    c.hand_in(top, "ada", "x = 2", "helper.py")
+    assert grade(top, tmp_path / "out")[0].ran == [("ada", c.BOOK)]
+
+
+def test_a_notebook_under_anothers_name_needs_a_look(top, tmp_path):
+    c.hand_in(top, "bob", c.document(name=c.OTHER))
+    grade(top, tmp_path / "out", find={"wanted": [c.BOOK]})
+    with Gradebook(tmp_path / "out" / gradebook.NAME) as book:
+        said = {
+            one.student: (one.what, one.says) for entry in book.entries() for one in report.looks(entry, None)
+        }
+    assert said["bob"][0] == "another notebook handed in"
+    assert f"holds the cells of {c.OTHER}" in said["bob"][1]
 
 
 def test_a_file_that_is_gone_costs_nobody_a_grade(top, tmp_path):

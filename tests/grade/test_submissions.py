@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 import classroom as c
 import pytest
 
+from autograd_lab.grade import beside as b
 from autograd_lab.grade import merge
 from autograd_lab.grade import submissions as s
 from autograd_lab.grade.model import CannotGradeError
@@ -109,6 +110,81 @@ def test_of_two_files_the_released_name_counts(top):
     (one,) = find(top).submissions
     assert one.file.name == f"ada/{NB}"
     assert "there is also ada/04 (1).ipynb" in one.notes[0]
+
+
+def test_another_notebook_under_this_ones_name_is_said(top):
+    """05 handed in as 04: nothing is there for 04, and the instructor hears why."""
+    c.hand_in(top, "ada", c.document(name=c.OTHER), NB)
+    c.hand_in(top, "bob", c.document())
+    found = {(x.student, x.notebook): x for x in find(top, wanted=[c.BOOK]).submissions}
+    assert found["ada", c.BOOK].file is None
+    assert found["ada", c.BOOK].notes == (
+        f"ada/{NB} has the name of {c.BOOK}, but holds the cells of {c.OTHER}.",
+    )
+    assert found["bob", c.BOOK].notes == ()
+
+
+def beside(top, student, **options):
+    (one,) = find(top, students=[student], wanted=[c.BOOK], **options).submissions
+    files, said = b.beside(one.file)
+    return {name: data.decode() for name, data in files.items()}, said
+
+
+def test_what_lies_beside_a_notebook(top, tmp_path):
+    c.hand_in(top, "ada", c.document())
+    for name in (
+        "helper.py",
+        "data/numbers.csv",
+        "a/b/deep.txt",
+        "timestamp.txt",
+        ".hidden",
+        "__pycache__/x.pyc",
+        "more.ipynb",
+    ):
+        c.hand_in(top, "ada", f"2026-11-20 of {name}", name)
+    c.hand_in(top, "bob", c.document(), f"ps1/{NB}")
+    c.hand_in(top, "bob", "another assignment's", "ps2/helper.py")
+    outside = tmp_path / "outside.txt"
+    outside.write_text("not the student's")
+    (top / "ada" / "link.txt").symlink_to(outside)
+    files, said = beside(top, "ada")
+    assert files == {n: f"2026-11-20 of {n}" for n in ("helper.py", "data/numbers.csv", "a/b/deep.txt")}
+    assert said == ""
+    assert beside(top, "bob") == ({}, "")
+
+
+def test_what_lies_beside_a_notebook_in_an_archive(top):
+    members = {
+        f"hw/{NB}": json.dumps(c.document()),
+        "hw/helper.py": "x = 1",
+        "hw/d/a.csv": "1,2",
+        "else.py": "",
+        "hw/../up.py": "",
+    }
+    (top / "cleo.zip").write_bytes(zipped(**members))
+    assert beside(top, "cleo") == ({"helper.py": "x = 1", "d/a.csv": "1,2"}, "")
+
+
+def test_a_loose_notebook_takes_nothing_of_the_others(top):
+    (top / "dan.ipynb").write_text(json.dumps(c.document()))
+    (top / "notes.txt").write_text("of the instructor's")
+    assert beside(top, "dan") == ({}, "")
+
+
+@pytest.mark.parametrize("where", ["folder", "archive"])
+def test_what_lies_beside_a_notebook_is_bounded_and_the_rest_is_said(top, where, monkeypatch):
+    monkeypatch.setattr(b, "MOST_FILES", 3)
+    monkeypatch.setattr(b, "MOST_BYTES", 1000)
+    small = {"a.txt": "x" * 10, "b.txt": "x" * 2000, "c.txt": "x" * 10, "d.txt": "x" * 900, "e.txt": "x"}
+    if where == "archive":
+        (top / "ada.zip").write_bytes(zipped(**{NB: json.dumps(c.document())}, **small))
+    else:
+        c.hand_in(top, "ada", c.document())
+        for name, text in small.items():
+            c.hand_in(top, "ada", text, name)
+    files, said = beside(top, "ada")
+    assert list(files) == ["a.txt", "c.txt", "d.txt"]
+    assert "2 could not be taken (b.txt, e.txt)" in said
 
 
 def test_what_is_left_out_is_said(top):

@@ -1217,3 +1217,31 @@ def test_every_cause_has_a_test():
     ]
     named = {call.args[1].value for call in calls} | set(LIVE)
     assert set(CAUSES) == named, f"without a test: {sorted(set(CAUSES) - named)}"
+
+
+@pytest.mark.parametrize("name", ["a", "the", "it", "w"])
+def test_a_sentence_that_begins_with_a_name_keeps_its_letters(name):
+    """A variable called `a` is never called A."""
+    scope = {"torch": torch, "lab": lab}
+    exec(f"{name} = torch.tensor(2.0, requires_grad=True)\nu = torch.tensor(1.0, requires_grad=True)", scope)
+    for program in (
+        f"({name} * 2).detach(); (u * 1).backward()",
+        f"{name}.detach() * u",
+        f"u.backward(); y = {name} * 3",
+    ):
+        with lab.record():
+            exec(program, scope)
+        answer = eval(f"lab.why({name})", scope)
+        words = " ".join(answer.sentences).replace(",", " ").split()
+        assert name in words, answer
+        assert answer.sentences[0].split()[0] != name.capitalize(), answer
+
+
+def test_a_sentence_that_begins_with_no_name_has_a_capital():
+    x = leaf(1.0)
+    with lab.record() as trace:
+        (x.detach() * 2).sum()
+    nameless = [t for t, tensor in enumerate(trace.tensors) if not tensor["name"]]
+    assert nameless
+    for t in nameless:
+        assert trace.why(t).sentences[0][0].isupper()

@@ -140,6 +140,25 @@ def test_draw_the_graph_behind_a_loss():
         draw(x)
 
 
+@pytest.mark.parametrize("made", ["Sequential", "ParameterList", "ModuleList", "ParameterDict"])
+def test_draw_knows_parameters_that_are_called_by_numbers(made):
+    """Names such as "0.weight" and "0" are those of a module's parameters, not numbers the user wrote."""
+    import autograd_lab as torch
+
+    w = torch.nn.Parameter(torch.tensor(2.0))
+    module = {
+        "Sequential": lambda: torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(3, 1)),
+        "ParameterList": lambda: torch.nn.ParameterList([w, torch.ones(2)]),
+        "ModuleList": lambda: torch.nn.ModuleList([torch.nn.Linear(1, 1)]),
+        "ParameterDict": lambda: torch.nn.ParameterDict(
+            {"1e5": w, "-1": torch.ones(3), "inf": torch.ones(())}
+        ),
+    }[made]()
+    names = dict(module.named_parameters())
+    drawing = draw(sum((p * p).sum() for p in names.values()), params=names)
+    assert [name for name in names if f">{name}<" not in drawing.svg] == []
+
+
 def test_draw_refuses_what_has_no_graph():
     import autograd_lab as torch
 

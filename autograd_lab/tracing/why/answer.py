@@ -181,6 +181,15 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+#: What a tensor without a name is called. A sentence that begins with one gets a capital; one that begins with a name never does.
+DESCRIPTIONS = ("a tensor without a name", "the result of ", "the tensor")
+
+
+def sentence(text: str) -> str:
+    """A sentence with its first letter large, unless it begins with a name of the user's: `a` must not become `A`."""
+    return _capital(text) if text.startswith(DESCRIPTIONS) else text
+
+
 def listed(items: list[Any], most: int = 4) -> str:
     """Things joined as in a sentence."""
     words = [str(item) for item in items]

@@ -436,7 +436,7 @@ class Facts:
 
     def is_constant(self, t: int) -> bool:
         """Whether a tensor is a number the user wrote."""
-        return is_number(self.trace.tensors[t]["name"])
+        return is_number(self.trace.tensors[t])
 
 
 def _flat(data: Any) -> list[Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from .answer import Why
+from .answer import Why, sentence
 from .facts import Facts
 
 _NONE = "Why is this gradient None?"
@@ -138,7 +138,7 @@ def _answer(cause: str, question: str, *sentences: str, fix: str = "") -> Why:
     return Why(
         cause,
         question,
-        tuple(s[:1].upper() + s[1:] if s.startswith("the ") else s for s in sentences if s),
+        tuple(sentence(s) for s in sentences if s),
         (),
         fix,
         hint=_RECORD,

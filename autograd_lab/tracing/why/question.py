@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .answer import Line, Why
+from .answer import Line, Why, sentence
 from .facts import Facts, Pass
 
 
@@ -53,7 +53,7 @@ class Question:
                 found[known] = found[known]._replace(what=f"{found[known].what}; {line.what}".strip("; "))
         order = {source: i for i, source in reversed(list(enumerate(line.source for line in found)))}
         found.sort(key=lambda line: (order[line.source], line.number))
-        text = tuple(s[:1].upper() + s[1:] if s.startswith(("the ", "a ")) else s for s in sentences if s)
+        text = tuple(sentence(s) for s in sentences if s)
         return Why(cause, self.words, text, tuple(found), fix, None if k is None else k + 1)
 
     def passes(self) -> list[Pass]:

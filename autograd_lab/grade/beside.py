@@ -1,0 +1,97 @@
+"""What a student handed in beside a notebook: modules it imports, data it reads. They lie beside it when it runs.
+
+Made by others as the notebook is: links are not followed, and number and size are bounded.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from .submissions import DEEPEST, MOST_ENTRIES, TIMESTAMP, File, UnreadableError, load, show, skipped
+
+MOST_FILES = 100
+MOST_BYTES = 8_000_000
+"""How large they may be together."""
+
+
+def beside(file: File) -> tuple[dict[str, bytes], str]:
+    """The files handed in beside a notebook, by their paths from its folder; and a sentence on those left out, or "".
+
+    A notebook that lies loosely among the students' folders has none: what lies beside it belongs to others.
+    """
+    taken: dict[str, bytes] = {}
+    left_out: list[str] = []
+    room = MOST_BYTES
+    with ExitStack() as archives:
+        for name, read_at_most in sorted(_neighbors(file, archives), key=lambda pair: pair[0]):
+            data = read_at_most(room + 1) if len(taken) < MOST_FILES else None
+            if data is None or len(data) > room:
+                left_out.append(name)
+            else:
+                taken[name] = data
+                room -= len(data)
+    if not left_out:
+        return taken, ""
+    names = ", ".join(left_out[:3]) + (" ..." if len(left_out) > 3 else "")
+    return taken, (
+        f"Of the files beside {file.name} {len(left_out)} could not be taken ({names}): at most {MOST_FILES} that can be read are, "
+        f"of {MOST_BYTES / 1e6:g} MB together."
+    )
+
+
+def _neighbors(file: File, archives: ExitStack) -> Iterator[tuple[str, Callable[[int], bytes | None]]]:
+    """Each file beside a notebook: its path from there, and what reads so many of its bytes (None if it cannot be read)."""
+    if file.member:
+        folder = file.member[: file.member.rfind("/") + 1]
+        try:
+            archive = archives.enter_context(zipfile.ZipFile(file.path))
+        except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError, RuntimeError):
+            return  # what is wrong with the archive is said of the notebook in it
+        for info in archive.infolist()[:MOST_ENTRIES]:
+            name = info.filename.removeprefix(folder)
+            if info.filename.startswith(folder) and not info.is_dir() and _is_helper(name):
+                yield show(name), partial(_read_member, archive, info)
+    elif "/" in file.name:
+        left = MOST_ENTRIES
+        places = [(file.path.parent, 0)]
+        while places:
+            place, depth = places.pop()
+            for entry in os.scandir(place):
+                left -= 1
+                if left < 0:
+                    return
+                path = Path(entry.path)
+                if entry.is_dir(follow_symlinks=False):
+                    if depth < DEEPEST and not skipped(entry.name):
+                        places.append((path, depth + 1))
+                elif entry.is_file(follow_symlinks=False):
+                    name = path.relative_to(file.path.parent).as_posix()
+                    if _is_helper(name):
+                        yield show(name), partial(_read_file, path)
+
+
+def _is_helper(name: str) -> bool:
+    parts = name.split("/")
+    inside = not any(skipped(part) or part in ("", "..") for part in parts) and "\\" not in name
+    return inside and parts[-1] != TIMESTAMP and not parts[-1].lower().endswith((".ipynb", ".zip"))
+
+
+def _read_file(path: Path, most: int) -> bytes | None:
+    try:
+        return load(File(path, path.name), most)
+    except UnreadableError:
+        return None
+
+
+def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, most: int) -> bytes | None:
+    try:
+        with archive.open(info) as member:
+            return member.read(most)
+    except (OSError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError):
+        return None

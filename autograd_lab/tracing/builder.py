@@ -46,6 +46,8 @@ class Builder:
         self.spans: dict[int, set[range]] = {}
         self.passes: dict[int, int] = {}
         self.pass_now = 0
+        self.at: int | None = None  # the node at work in it
+        self.outer: list[tuple[Any, ...]] = []  # what there is to know of the passes in which it runs
         self.arrived: dict[int, int] = {}
         self.expected: dict[int, int] = {}
         self.scopes = Scopes()
@@ -264,7 +266,8 @@ class Builder:
     def pass_started(self, run, roots, deps, call, place) -> None:
         deps = dict(deps)  # the note itself may be read again
         p = self.passes[id(run)] = len(self.passes) + 1
-        self.pass_now = p
+        self.outer.append((self.pass_now, self.at, self.arrived, self.expected, self.faulty, self.ran))
+        self.pass_now, self.at = p, None
         src, _ = self._where(place)
         nodes = [self._known(node) for (node, _), _ in roots]
         self._event(
@@ -319,6 +322,7 @@ class Builder:
         self._popped(node, ready, [g] if node.plain else g)
 
     def _popped(self, node, ready, grads) -> None:
+        self.at = self._known(node)
         self._event(
             "pop", None, n=self._known(node), queue=self._queue(ready), g=[self._value(x) for x in grads]
         )
@@ -384,16 +388,19 @@ class Builder:
         n = None if fn is None else self._known(fn)
         self._event("retain", None, n=n, t=self._operand(t, None), v=self._value(data))
 
-    def failed(self, kind, message, place) -> None:
-        n = None
-        if self.pass_now:
-            n = next((e["n"] for e in reversed(self.events) if e["k"] == "pop"), None)
-        self._event("error", self._where(place)[0], n=n, type=kind, message=message, **self.asked_for)
+    def failed(self, kind, message, place, in_pass=False) -> None:
+        self._event("error", self._where(place)[0], n=self.at, type=kind, message=message, **self.asked_for)
         self.asked_for = {}
+        if in_pass:
+            self._leave_pass()
 
     def pass_done(self, run) -> None:
         self._event("done", None, p=self.passes[id(run)])
-        self.pass_now = 0
+        self._leave_pass()
+
+    def _leave_pass(self) -> None:
+        """A pass is over: the one around it goes on, if there is one."""
+        self.pass_now, self.at, self.arrived, self.expected, self.faulty, self.ran = self.outer.pop()
 
     # -- ids ------------------------------------------------------------------------------------------
 

@@ -313,12 +313,12 @@ class Recorder:
 
     def writing(self, target) -> None:
         """A tensor is about to be written: if it has not been met, its value must be seen now."""
-        if id(target) not in self.grads and id(target) not in self.met:
+        if id(target) not in self.met and self._owner(target) is None:
             self._meet((target,), _user_frame())
 
     def written(self, rule, inputs, target, node, name, args=()) -> None:
         """A tensor was written in place by the operation `name`."""
-        owner = self.grads.get(id(target), (None, None))[1]
+        owner = self._owner(target)
         if owner is not None:
             self.grad_set(owner, name)
             if id(target) not in self.met:
@@ -337,6 +337,11 @@ class Recorder:
             "written", rule, inputs, target, snapshot(target._data), target._version, node, saved, versions, target.grad_fn, name,
             None if frame is None else (frame.f_code, frame.f_lasti), _small_base(target),
         ))  # fmt: skip
+
+    def _owner(self, t) -> Any:
+        """The tensor whose `.grad` is `t`, if there is one; what `autograd.grad` returned is nobody's."""
+        owner = self.grads.get(id(t), (None, None))[1]
+        return owner if owner is not None and owner._meta is not None and owner._meta.grad is t else None
 
     def stepped(self, optimizer) -> None:
         """An optimizer is about to change its parameters: each write is told."""
@@ -489,7 +494,9 @@ class Recorder:
     def failed(self, run, error) -> None:
         """The pass ended with an exception."""
         self.failure = error
-        self.notes.append(("failed", type(error).__name__, str(error), _place(_user_frame())))
+        self.notes.append(
+            ("failed", type(error).__name__, str(error), _place(_user_frame()), run is not None)
+        )
 
     def pass_done(self, run) -> None:
         """The pass is complete."""
@@ -534,7 +541,7 @@ class Recorder:
                 met[id(t)] = t
                 wants, meta = t.requires_grad, t._meta
                 name = self.given.get(id(t), "")
-                if not name and frame is not None and id(t) not in self.grads:  # a gradient is w.grad
+                if not name and frame is not None and self._owner(t) is None:  # a gradient is w.grad
                     name = name_in(frame, t, deep=wants)
                 if not name and numbers and not wants and not t._data.ndim and t.grad_fn is None:
                     name = f"{t._data:g}"

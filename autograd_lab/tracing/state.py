@@ -7,6 +7,7 @@ and applies events one by one: each costs what it changes, so a whole trace cost
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +55,16 @@ class EdgeState:
 
 
 @dataclass
+class Outer:
+    """A pass that waits while a hook of its runs another: what is to be there again when that is over."""
+
+    queue: list[int]
+    active: int | None
+    nodes: dict[int, NodeState]
+    edges: dict[tuple[int, int], EdgeState]
+
+
+@dataclass
 class State:
     """Everything on screen after `k` events of a trace.
 
@@ -75,6 +86,7 @@ class State:
     nodes: dict[int, NodeState] = field(default_factory=dict)
     edges: dict[tuple[int, int], EdgeState] = field(default_factory=dict)
     error: str | None = None
+    outer: list[Outer] = field(default_factory=list, repr=False)
 
     @property
     def event(self) -> Record | None:
@@ -164,6 +176,10 @@ class State:
         return changed
 
     def _backward(self, e: Record) -> Changed:
+        if self.running:
+            nodes = {n: copy(node) for n, node in self.nodes.items() if node.status != "made"}
+            edges = {key: edge for key, edge in self.edges.items() if edge.status != "made"}
+            self.outer.append(Outer(self.queue, self.active, nodes, edges))
         self.phase, self.backward, self.queue = "backward", e["p"], []
         self.running, self.active, self.error = True, None, None
         self.node = e["roots"][0] if e["roots"] else None
@@ -257,6 +273,7 @@ class State:
 
     def _error(self, e: Record) -> Changed:
         self.error, self.running = f"{e['type']}: {e['message']}", False
+        self.outer.clear()
         if e["n"] is None:
             return []
         self.node = e["n"]
@@ -267,6 +284,21 @@ class State:
     def _done(self, e: Record) -> Changed:
         changed = self._finish()
         self.running, self.node, self.queue = False, None, []
+        if self.outer:
+            around = self.outer.pop()
+            self.running, self.node, self.active, self.queue = (
+                True,
+                around.active,
+                around.active,
+                around.queue,
+            )
+            for n, node in around.nodes.items():
+                node.freed = node.freed or self.nodes[n].freed
+                self.nodes[n] = node
+                changed.append(("node", n))
+            for key, edge in around.edges.items():
+                self.edges[key] = edge
+                changed.append(("edge", *key))
         return changed
 
     # What several of them share.

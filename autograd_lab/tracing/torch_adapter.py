@@ -270,11 +270,12 @@ class TorchRecorder(Recorder):
         with self.quietly():
             tensors = [t for t in operands if isinstance(t, torch.Tensor)]
             self.clearing = _is_clearing(frame)
-            if any(id(t) in self.grads for t in written):
-                self._meet([self.grads[id(t)][1] for t in written if id(t) in self.grads], user)
+            owners = [self._owner(t) for t in written]
+            if any(owner is not None for owner in owners):
+                self._meet([owner for owner in owners if owner is not None], user)
             elif tensors and not _FACTORIES.fullmatch(op):
                 self._meet(tensors, user)
-            before = [(t, t.grad_fn) for t in written]
+            before = [(t, t.grad_fn, owner) for t, owner in zip(written, owners, strict=True)]
         out = func(*args, **kwargs)
         results = [t for t in _flat(out) if isinstance(t, torch.Tensor)]
         self.last = (frame, frame.f_lasti, results if op != "detach" else [])
@@ -336,11 +337,15 @@ class TorchRecorder(Recorder):
             "operation", op, operands, results, copies, node, saved, None, place, off, same_call, through,
         ))  # fmt: skip
 
+    def _owner(self, t) -> Any:
+        owner = self.grads.get(id(t), (None, None))[1]
+        has_grad = owner is not None and (owner.is_leaf or owner.retains_grad)
+        return owner if has_grad and owner.grad is t else None
+
     def _settle_written(self, op, operands, before, copies, place) -> None:
         if op == "detach_":
             return  # not a number was written
-        for (t, old), copy in zip(before, copies, strict=False):
-            owner = self.grads.get(id(t), (None, None))[1]
+        for (t, old, owner), copy in zip(before, copies, strict=False):
             if owner is not None:
                 self.notes.append(("grad_set", owner, copy, "zero_grad" if self.clearing else op, place))
                 if id(t) not in self.met:
@@ -599,7 +604,7 @@ class TorchRecorder(Recorder):
     def failed_with(self, error, place) -> None:
         """A pass ended with an exception."""
         self.failure = error
-        self.notes.append(("failed", type(error).__name__, str(error), place))
+        self.notes.append(("failed", type(error).__name__, str(error), place, True))
 
     # -- tensors and what is in them ------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ as they are at that moment: before user code is handed a gradient, and again whe
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -52,7 +53,8 @@ class InFlight:
 
     def put(self, place: tuple[Any, int], g: Any, noted: Any) -> None:
         """A gradient lies in `place` now, alone or as a sum."""
-        self.take(place)
+        if place in self.places:
+            self.take(place)
         memory = self.memory(g)
         self.places[place] = memory, noted
         self.waiting.setdefault(memory, {})[place] = None
@@ -117,9 +119,10 @@ class OpenPass:
 
     def delivered(self, run, sender, i, fn, nr, g, old, total) -> None:
         """A message reached the input buffer of `fn`."""
-        now = self.noted(total)
-        note = ("delivered", sender, i, fn, nr, self.noted(g), self.noted(old), now)
-        self.recorder.notes.append(note)
+        known = self.copies.get(id(total))
+        now = self.noted(total) if known is None else known[1]
+        v, was = (now, None) if old is None and g is total else (self.noted(g), self.noted(old))
+        self.recorder.notes.append(("delivered", sender, i, fn, nr, v, was, now))
         if total is not None:
             self.flight.put((fn, nr), total, now)
 
@@ -129,7 +132,7 @@ class OpenPass:
         self.arriving = [self.noted(x) for x in grads]
         for nr in range(len(grads)):
             self.flight.take((node, nr))
-        self.old = grad_now(node)
+        self._find_grad(node)
         ready = run.ready.copy()
         self.recorder.notes.append(
             ("popped", node, ready, self.arriving[0] if node.plain else list(self.arriving))
@@ -138,6 +141,9 @@ class OpenPass:
     def _accumulated(self, node, g, old, new) -> None:
         """`g` was added to the gradient of a leaf, which was `old` and is now in the array `new`."""
         self.recorder._accumulated(node, self.noted(g), old, new)
+
+    def _find_grad(self, node) -> None:
+        self.old = grad_now(node) if isinstance(node, AccumulateGrad) else None
 
     def handing(self, run, node, stage, grads, context=()) -> None:
         """User code is about to be handed gradients."""
@@ -156,7 +162,7 @@ class OpenPass:
         elif stage == "pre":
             self.arriving = now
         if stage in ("tensor", "pre"):
-            self.old = grad_now(node)  # the hook of a leaf may have changed that as well
+            self._find_grad(node)  # the hook of a leaf may have changed that as well
 
     def applying(self, run, node, slots) -> None:
         """The rule of `node` is about to run, for a custom Function the user's `backward`."""
@@ -176,7 +182,7 @@ class OpenPass:
             self.copies.clear()
             if not by_user:
                 self._tell_arrived(node, slots)  # hooks unpacked what was saved, and the rule ran after them
-        sent = asked_for(run, node, grads)
+        sent = grads if run.needed is None else asked_for(run, node, grads)
         recorder.notes.append(("applied", node, list(self.arriving), [self.noted(g) for g in sent]))
         if isinstance(node, CompiledFunctionBackward):
             recorder.notes.append(("opened", node, "backward", backward_lines(node, slots), ()))
@@ -205,14 +211,23 @@ class OpenPass:
 
 def watch_of(recorder: Any, run: Any, roots: list[Any]) -> Any:
     """Who is to take the notes of the pass `run`: the recorder itself while user code cannot reach a gradient of it."""
-    if run.tensors or run.captures is not None or any(map(_runs_user_code, run.deps)):
+    if run.tensors or any(map(_runs_user_code, run.deps)) or not lend(recorder.notes, [g for _, g in roots]):
         return OpenPass(recorder)
-    owners = [owner(g) for _, g in roots if isinstance(g, np.ndarray)]
-    if not all(isinstance(x, np.ndarray) and x.flags.c_contiguous and x.size <= LARGE for x in owners):
-        return OpenPass(recorder)
-    for x in owners:  # the caller's own gradient, and what the pass sends on of it: to be read from a copy
-        recorder.notes.append(("given", x, x.copy()))
     return recorder
+
+
+def lend(notes: list[Any], grads: Any, at: int | None = None) -> bool:
+    """Note, at a place in the notes, what the memory of these gradients holds now, for the caller has them and may write there.
+
+    Whatever lies in it is then read from that copy (see builder.Lent). Returns False if the memory is not NumPy's own.
+    """
+    owners = {id(x): x for x in map(owner, grads) if not isinstance(x, np.generic | None)}.values()
+    if not all(isinstance(x, np.ndarray) for x in owners):
+        return False
+    lent = [("given", x, ctypes.string_at(x.ctypes.data, x.nbytes)) for x in owners]
+    at = len(notes) if at is None else at
+    notes[at:at] = lent
+    return True
 
 
 def _runs_user_code(node: Any) -> bool:
@@ -225,19 +240,20 @@ def _runs_user_code(node: Any) -> bool:
             return bool(meta.hooks or meta.post_accumulate_hooks)
     if node.kind == "function":
         return True
-    return any(type(t) is Packed for t in node.saved)
+    for t in node.saved:  # noqa: SIM110 - a generator in `any` costs five times as much
+        if type(t) is Packed:
+            return True
+    return False
 
 
 def asked_for(run: Any, node: Any, grads: Any) -> Any:
-    """The gradients that a pass sends on: what nobody asked for is not sent, nor computed by PyTorch."""
-    if run.needed is None:
-        return grads
+    """The gradients that a pass to some leaves only sends on: what nobody asked for is not sent, nor computed by PyTorch."""
     return [g if fn in run.needed else None for g, (fn, _) in zip(grads, node.next_functions, strict=False)]
 
 
 def grad_now(node: Any) -> Any:
-    """What `.grad` of the leaf of an accumulator holds now, None for any other node."""
-    grad = node.variable._meta.grad if isinstance(node, AccumulateGrad) else None
+    """What `.grad` of the leaf of an accumulator holds now."""
+    grad = node.variable._meta.grad
     return None if grad is None else snapshot(grad._data)
 
 
@@ -255,4 +271,4 @@ def _same(a: Any, b: Any) -> bool:
     return a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
-__all__ = ["InFlight", "OpenPass", "asked_for", "grad_now", "snapshot", "watch_of"]
+__all__ = ["InFlight", "OpenPass", "asked_for", "grad_now", "lend", "snapshot", "watch_of"]

@@ -23,7 +23,7 @@ from ..autograd.variable import Variable
 from ..compiler.compiled import CompiledFunctionBackward, UsedUp
 from ..compiler.opened import forward_lines, kept_values
 from .builder import Builder, Summary, encode
-from .messages import LARGE, asked_for, grad_now, snapshot, watch_of
+from .messages import LARGE, asked_for, grad_now, lend, snapshot, watch_of
 from .names import name_in
 from .trace import Trace
 
@@ -225,6 +225,7 @@ class Recorder:
         self.base: FrameType | None = None  # the call that began the recording
         self.frame: FrameType | None = None  # the innermost call of the user's code at the last operation
         self.frames: dict[int, tuple[FrameType, int]] = {}  # kept and numbered while the recording runs
+        self.begun: dict[int, int] = {}  # id of a pass of `autograd.grad` -> where its notes begin
         self.before: list[Any] = []  # what the user code at work was handed
         self.old: Any = None  # `.grad` of the leaf whose accumulator is at work
         self.running = True
@@ -435,7 +436,10 @@ class Recorder:
     def pass_started(self, run, roots, call) -> None:
         """A backward pass is about to begin; its dependencies are counted. Another may take the notes of it: see messages.py."""
         self.notes.append(("pass_started", run, roots, dict(run.deps), call, _place(_user_frame())))
+        begun = len(self.notes)
         run.watch = watch_of(self, run, roots)
+        if run.captures is not None and run.watch is self:
+            self.begun[id(run)] = begun
 
     def delivered(self, run, sender, i, fn, nr, g, old, total) -> None:
         """A message reached the input buffer of `fn`."""
@@ -447,7 +451,8 @@ class Recorder:
 
     def popped(self, run, node, g) -> None:
         """The engine takes `node` from the queue."""
-        self.old = grad_now(node)
+        if isinstance(node, AccumulateGrad):
+            self.old = grad_now(node)
         self.notes.append(("popped", node, run.ready.copy(), g if node.plain else list(g)))
 
     def handing(self, run, node, stage, grads, context=()) -> None:
@@ -464,7 +469,8 @@ class Recorder:
     def applied(self, run, node, slots, grads) -> None:
         """The rule of `node` ran; for an accumulator, `.grad` was written."""
         if not isinstance(node, AccumulateGrad):
-            self.notes.append(("applied", node, slots, asked_for(run, node, grads)))
+            sent = grads if run.needed is None else asked_for(run, node, grads)
+            self.notes.append(("applied", node, slots, sent))
         elif slots[0] is not None and node.variable._meta.requires_grad:
             grad = node.variable._meta.grad
             self.grads[id(grad)] = grad, node.variable
@@ -499,7 +505,10 @@ class Recorder:
         )
 
     def pass_done(self, run) -> None:
-        """The pass is complete."""
+        """The pass is complete: the caller of `autograd.grad` gets hold of what it collected."""
+        begun = self.begun.pop(id(run), None)
+        if begun is not None:
+            lend(self.notes, run.captured.values(), begun)
         self.notes.append(("pass_done", run))
 
     # -- called by torch.compile: a run that is made again compiled is taken back -----------------------

@@ -325,6 +325,98 @@ def test_the_trace_of_pytorch_tells_what_was_sent(place):
         assert_told(torch, lab.record_torch, case)
 
 
+# -- what the product leaves out --------------------------------------------------------------------------
+
+
+def messages(trace, kind, *names):
+    """The numbers of these fields of all events of a kind."""
+    shown = [[e[name] for name in names] for e in trace.events if e["k"] == kind]
+    return [[None if v is None else trace.values[v]["data"] for v in one] for one in shown]
+
+
+def test_a_gradient_that_only_its_caller_has_is_shown_as_it_was():
+    """No user code runs in these passes; what they began and ended with is written afterwards."""
+    torch = autograd_lab
+    a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    big = torch.tensor([5.0, 1.0, 2.0, 7.0])
+    v = big[1:3]
+    with lab.record() as trace:
+        (a + b).backward(v)
+        big.zero_()
+        (a - b).backward(v)
+        (g, _) = torch.autograd.grad((a + b) * 3, [a, b], torch.ones(2))
+    g.zero_()
+    assert messages(trace, "seed", "v") == [[[1.0, 2.0]], [[0.0, 0.0]], [[1.0, 1.0]]]
+    assert [one for (one,) in messages(trace, "deliver", "v")][:2] == [[1.0, 2.0]] * 2
+    assert [one for (one,) in messages(trace, "deliver", "v")][-2:] == [[3.0, 3.0]] * 2
+    check(trace)
+
+
+@pytest.mark.parametrize("library", ["autograd_lab", "torch"])
+def test_a_hook_that_changes_grad_before_and_after_accumulation(library):
+    torch = autograd_lab if library == "autograd_lab" else pytest.importorskip("torch", exc_type=ImportError)
+    x = torch.ones(2, requires_grad=True)
+    x.grad = torch.full((2,), 5.0)
+
+    def before(g):
+        x.grad.detach().numpy()[...] = 1.0
+
+    def after(p):
+        p.grad = None
+
+    x.register_hook(before)
+    x.register_post_accumulate_grad_hook(after)
+    with lab.record() if torch is autograd_lab else lab.record_torch() as trace:
+        (x * 3).sum().backward()
+    assert messages(trace, "accumulate", "old", "add", "new") == [[[1.0, 1.0], [3.0, 3.0], [4.0, 4.0]]]
+    hooks = [e for e in trace.events if e["k"] == "hook" and e["stage"] == "post_accumulate"]
+    (v,), after = hooks[0]["before"], hooks[0]["after"]
+    assert (trace.values[v]["data"], after) == ([4.0, 4.0], [None])
+
+
+@pytest.mark.parametrize("library", ["autograd_lab", "torch"])
+def test_a_single_number_is_shared_as_an_array_is(library):
+    """What `h + a` sends is one gradient: a hook on h that writes into it writes into what a gets, and into the caller's own."""
+    torch = autograd_lab if library == "autograd_lab" else pytest.importorskip("torch", exc_type=ImportError)
+
+    def write(g):
+        g.mul_(3)
+
+    a, v = torch.tensor(1.0, requires_grad=True), torch.tensor(1.0)
+    h = a * 2
+    h.register_hook(write)
+    with lab.record() if torch is autograd_lab else lab.record_torch() as trace:
+        (h + a).backward()
+    assert a.grad.item() == 9
+    assert [e["stage"] for e in trace.events if e["k"] == "hook"] == ["tensor", "shared"]
+    check(trace)
+    a = torch.tensor(1.0, requires_grad=True)
+    a.register_hook(write)
+    (a + 1).backward(v)
+    assert (a.grad.item(), v.item()) == (3, 3)
+
+
+@pytest.mark.skipif(not HAS_TORCH, reason="compares with PyTorch")
+def test_hooks_of_modules_in_both():
+    """What was sent is the same. (A pre-hook of a module hangs before our identity node, and behind PyTorch's.)"""
+    import torch as real
+
+    traces = []
+    for torch, recorder in ((autograd_lab, lab.record), (real, lab.record_torch)):
+        model = torch.nn.Linear(2, 2)
+        with torch.no_grad():
+            for p in model.parameters():
+                p.fill_(0.5)
+        model.register_full_backward_pre_hook(lambda module, given: (given[0] * 2,))
+        model.register_full_backward_hook(lambda module, grads, given: (grads[0].mul_(4),))
+        x = torch.ones(3, 2, requires_grad=True)
+        with recorder() as trace:
+            (model(x * 2) * 3).sum().backward()
+        check(trace)
+        traces.append([e for e in told(trace) if e[0] in ("seed", "pop", "deliver", "accumulate")])
+    assert traces[0] == traces[1]
+
+
 # -- every other trace ------------------------------------------------------------------------------------
 
 

@@ -311,7 +311,8 @@ def _roots(outputs, gradients, create_graph):
         if create_graph:
             g = g if isinstance(g, Variable) else wrap(g)
         elif isinstance(g, Variable):
-            g = g._data if THREAD.state.dual is None else _moving(g)
+            # As an array, even if it is one number: what a hook writes into it is then in the user's own tensor, too.
+            g = g._array() if THREAD.state.dual is None else _moving(g)
         roots.append(((node, nr), g))
     return roots
 

@@ -364,14 +364,23 @@ class Both:
 
         return tell
 
+    def pass_started(self, run, roots, call):
+        """A pass begins; either may name another that is to be told of it."""
+        told = []
+        for watch in (self._first, self._second):
+            run.watch = watch
+            watch.pass_started(run, roots, call)
+            told.append(run.watch)
+        run.watch = Both(*told)
+
 
 def _nothing(*args):
     """An event that does not matter to a batch."""
 
 
 for _event in (
-    "applied", "delivered", "drew", "entered", "failed", "flagged", "grad_set", "hooked", "left", "mode", "pass_done", "popped",
-    "pruned", "pushed", "released", "remade", "retained", "seeded", "shared", "stepped",
+    "applied", "applying", "delivered", "drew", "entered", "failed", "flagged", "grad_set", "handing", "hooked", "left", "mode",
+    "pass_done", "popped", "pruned", "pushed", "released", "remade", "retained", "seeded", "shared", "stepped",
 ):  # fmt: skip
     setattr(Batch, _event, staticmethod(_nothing))
 

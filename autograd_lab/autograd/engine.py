@@ -19,13 +19,13 @@ from heapq import heappop, heappush, heapreplace
 from . import anomaly, collector
 from .formulas import in_formula
 from .halves import HALF, in_single
-from .hooks import as_tensor, check_value, keep_gradient, run_node_hooks, run_tensor_hooks
+from .handed import hand, take_back
+from .hooks import as_tensor, keep_gradient, run_node_hooks, run_post_accumulate_hooks, run_tensor_hooks
 from .metadata import EXPECTED, expected_in, fitted, fold
 from .modes import THREAD
 from .needed import needed_nodes
 from .node import LEAVES, AccumulateGrad, Node
 from .threads import in_another_thread
-from .variable import Variable
 
 _ids = itertools.count().__next__
 
@@ -70,7 +70,7 @@ class BackwardPass:
         if part:
             self.needed = needed_nodes(roots, self.deps, captures or (), only or ())
         if watch is not None:
-            watch.pass_started(self, roots, call)
+            watch.pass_started(self, roots, call)  # who may put another in its place
         root = self.root
         if root is not None and root.plain and watch is self.needed is None and not self.tensors:
             self.ready.append((root.priority, root))  # the usual case
@@ -277,21 +277,18 @@ class BackwardPass:
             self._capture(node, slots)
             return None
         if hooks is not None and hooks.pre:
-            before = tuple(as_tensor(s) for s in slots)
-            after = run_node_hooks(hooks.pre, before)
-            slots = [self._lower(t) for t in after]
-            if watch is not None:
-                watch.hooked(self, node, "pre", before, after)
+            given = hand(self, node, "pre", slots)
+            slots = take_back(self, node, "pre", slots, given, run_node_hooks(hooks.pre, given))
         grads = self._apply(node, slots)
-        if leaf is not None:
-            self._after_accumulation(node, leaf, slots)
+        if leaf is not None and leaf._meta.post_accumulate_hooks:
+            given = hand(self, node, "post_accumulate", (leaf._meta.grad,))
+            run_post_accumulate_hooks(leaf)
+            take_back(self, node, "post_accumulate", given, given, (leaf._meta.grad,))
         if hooks is not None and hooks.post:
-            before = tuple(as_tensor(g) for g in self._wanted(node, grads))
-            outputs = tuple(as_tensor(s) for s in slots)
-            after = run_node_hooks(hooks.post, before, outputs)
-            grads = tuple(self._lower(t) for t in after)
-            if watch is not None:
-                watch.hooked(self, node, "post", before, after)
+            sent = self._wanted(node, grads)
+            given = hand(self, node, "post", sent, slots)
+            after = run_node_hooks(hooks.post, given[: len(sent)], given[len(sent) :])
+            grads = tuple(take_back(self, node, "post", [*sent, *slots], given, after))
         return grads
 
     def _wanted(self, node, grads):
@@ -319,6 +316,8 @@ class BackwardPass:
             grads = (None,) * len(node._edges)
         else:
             given = slots[0] if node.plain else slots
+            if watch is not None:
+                watch.applying(self, node, slots)
             if self.tensors:
                 grads = in_formula(rule, rule.vjp, node, given, *values)
             elif rule.widens and any([s is not None and s.dtype is HALF for s in slots]):
@@ -353,28 +352,8 @@ class BackwardPass:
     def _tensor_hooks(self, node, nr, table, g):
         if not table:
             return g
-        before = as_tensor(g)
-        after = run_tensor_hooks(table, before)
-        if self.watch is not None:
-            self.watch.hooked(self, node, "tensor", (before,), (after,))
-        return self._lower(after)
-
-    def _after_accumulation(self, node, leaf, slots):
-        hooks = leaf._meta.post_accumulate_hooks
-        if hooks:
-            for fn in list(hooks.values()):
-                result = fn(leaf)
-                check_value(fn, leaf, result)
-                if result is not None and result is not leaf:
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
-            if self.watch is not None and slots[0] is not None:
-                self.watch.hooked(self, node, "post_accumulate", (leaf._meta.grad,), (leaf._meta.grad,))
-
-    def _lower(self, t):
-        """A gradient that user code handled, in the form this pass computes with."""
-        if t is None or self.tensors or not isinstance(t, Variable):
-            return t
-        return t._data
+        given = hand(self, node, "tensor", (g,))
+        return take_back(self, node, "tensor", (g,), given, (run_tensor_hooks(table, *given),), nr)[0]
 
 
 def count_dependencies(roots, unfold=True):

@@ -14,6 +14,7 @@ import warnings
 import numpy as np
 
 from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, overwritten_text, type_name
+from .handed import as_tensors, put_back
 from .hooks import NodeHooks
 from .metadata import EXPECTED, fitted
 from .modes import THREAD, no_grad
@@ -195,14 +196,15 @@ class BackwardCFunction(Node, FunctionCtx):
     def vjp(self, slots):
         """Run the user's backward on the gradients of all outputs; returns one per tensor argument of forward."""
         run = THREAD.state.running
-        as_tensors = run is not None and run.tensors
-        given = []
-        for g, info in zip(slots, self._infos, strict=True):
-            if g is not None:
-                given.append(g if isinstance(g, Variable) else wrap(g))
-            else:
-                given.append(wrap(np.zeros(*info)[()]) if info is not None and self._materialize else None)
+        in_tensors = run is not None and run.tensors
+        arrived = as_tensors(slots)
+        given = [
+            wrap(np.zeros(*info)[()]) if t is None and info is not None and self._materialize else t
+            for t, info in zip(arrived, self._infos, strict=True)
+        ]
         result = self.apply(*given)
+        if run is not None:
+            put_back(run, slots, arrived)
         if not isinstance(result, tuple):
             result = (result,)
         name, count = type(self).__name__, len(self._operands)
@@ -225,7 +227,7 @@ class BackwardCFunction(Node, FunctionCtx):
             if operand is None:
                 continue
             if g is not None:
-                g = g if as_tensors else g._data
+                g = g if in_tensors else g._data
                 fn, _ = self.next_functions[len(grads)]
                 if fn is not None:
                     shape, dtype = operand

@@ -90,6 +90,15 @@ def run_tensor_hooks(hooks, g):
     return g
 
 
+def run_post_accumulate_hooks(leaf):
+    """Call the hooks that run when `.grad` of `leaf` has been written. Raises RuntimeError if one returns another tensor."""
+    for fn in list(leaf._meta.post_accumulate_hooks.values()):
+        result = fn(leaf)
+        check_value(fn, leaf, result)
+        if result is not None and result is not leaf:
+            raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+
+
 def add_hook(hooks, hook, prepend=False, flags=()):
     """Register `hook` in the dict `hooks`, first if `prepend`, and note its id in each of the sets `flags`."""
     before = list(hooks) if prepend else ()
@@ -149,5 +158,6 @@ def keep_gradient(t, g):
 
 
 __all__ = [
-    "HookDict", "NodeHooks", "Registry", "RemovableHandle", "add_hook", "as_tensor", "check_value", "run_node_hooks", "run_tensor_hooks",
+    "HookDict", "NodeHooks", "Registry", "RemovableHandle", "add_hook", "as_tensor", "check_value", "run_node_hooks", "run_post_accumulate_hooks",
+    "run_tensor_hooks",
 ]  # fmt: skip

@@ -20,6 +20,7 @@ class State:
         "again",
         "anomaly",
         "asked",
+        "calling",
         "check_nan",
         "creation_hooks",
         "dual",
@@ -46,6 +47,7 @@ class State:
         )
         self.special = self.unusual = False  # the latter but for a recorder
         self.inference = False
+        self.calling = False  # whether the user calls a node: see Node.__call__
         self.watch = None  # a recorder (see tracing/recorder.py) that is told of everything
         self.saved_hooks = []  # pairs (pack, unpack), innermost last
         self.saved_hooks_disabled = []  # the messages of disable_saved_tensors_hooks

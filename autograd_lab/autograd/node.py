@@ -12,9 +12,9 @@ import numpy as np
 from ..layout import check_layouts
 from .collector import numbers
 from .errors import DETACHED_TEXT, FREED_TEXT, modified_text
-from .formulas import in_formula
-from .hooks import NodeHooks, RemovableHandle
-from .metadata import EXPECTED, fitted_to, fold, note_type
+from .handed import call
+from .hooks import NodeHooks, RemovableHandle, run_post_accumulate_hooks
+from .metadata import EXPECTED, fitted_to, note_type
 from .modes import THREAD
 from .saved import FREED, Packed, SavedTensor, as_packed, check_inference
 from .variable import (
@@ -278,23 +278,10 @@ class Node(metaclass=NodeType):
     def __call__(self, *grads):
         """Run the rule by hand: one gradient Tensor (or None) per output in, one per operand out.
 
+        What the rule gives is all: to sum a gradient over the dims along which its operand was broadcast is the engine's work.
         Raises TypeError for another number of gradients, or what is none.
         """
-        count = 1 if self.plain else self.n_outputs
-        if len(grads) != count:
-            raise TypeError(f"expected {count} arguments, got {len(grads)} instead")
-        for i, g in enumerate(grads):
-            if not isinstance(g, Variable | None):
-                raise TypeError(f"argument {i} is not a Variable")
-        g = grads[0] if self.plain else list(grads)
-        if self.skips_undefined and all(g is None for g in grads):
-            out = (None,) * len(self._edges)
-        else:
-            out = in_formula(self, self.vjp, g, *self.unpack(True))
-        out = out if isinstance(out, tuple) else (out,)
-        if self.fold is not None:
-            out = fold(self, out)
-        out = tuple([fn and g for g, (fn, _) in zip(out, self.next_functions, strict=False)])
+        out = call(self, grads)
         return out[0] if len(out) == 1 else out
 
 
@@ -330,6 +317,13 @@ class AccumulateGrad(Node):
     def _sequence_nr(self):
         return 2**64 - 1
 
+    def __call__(self, *grads):
+        """Add a gradient to `.grad` of the leaf by hand; the hooks that run after that are called, and no others."""
+        super().__call__(*grads)
+        if self.variable._meta.post_accumulate_hooks:
+            run_post_accumulate_hooks(self.variable)
+        return ()
+
     def vjp(self, g, fresh=False):
         if g is None:
             return ()
@@ -342,17 +336,13 @@ class AccumulateGrad(Node):
             if not meta.requires_grad:
                 return ()
         data = leaf._data
-        if g.shape != data.shape:
-            g = fitted_to(leaf, (self, 0), g, THREAD.state.running)
+        state = THREAD.state
+        if g.shape != data.shape and not state.calling:
+            g = fitted_to(leaf, (self, 0), g, state.running)
         old = meta.grad
         if isinstance(g, Variable):
-            if THREAD.state.grad:
-                if old is None:
-                    memory = laid_out_like(data, g._data.dtype)
-                    memory.fill(0)  # a watcher is shown it before the copy
-                    meta.grad = wrap(memory).copy_(g)
-                else:
-                    meta.grad = old + g
+            if state.grad or (state.calling and old is None):
+                meta.grad = wrap(laid_out_like(data, g._data.dtype)).copy_(g) if old is None else old + g
                 check_layouts(meta.grad._data, data)
                 return ()
             g = g._data

@@ -581,7 +581,7 @@ class Watcher:
     def _ignore(self, *args: Any) -> None:
         """What a backward pass tells: that there is one was told before."""
 
-    granted = delivered = pushed = popped = hooked = applied = _ignore
+    granted = delivered = pushed = popped = handing = hooked = applying = applied = _ignore
     released = pruned = retained = failed = _ignore
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from .. import creation
 from ..autograd.memory import check_overlap
-from ..autograd.metadata import sum_to
+from ..autograd.metadata import summed
 from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import INFERENCE, NO_EDGE, Registry, Variable, bump_version, wrap
@@ -219,7 +219,7 @@ class CopyBackwards(Rule):
 
     def vjp(self, g):
         shape, dtype = self.args
-        to_src = cast(sum_to(g, shape) if g.shape != shape else g, dtype) if self.needs(1) else None
+        to_src = cast(summed(g, shape), dtype) if self.needs(1) else None
         return both.zeros_like(g) if self.needs(0) else None, to_src
 
     def name(self):

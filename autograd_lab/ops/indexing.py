@@ -12,6 +12,7 @@ import numpy as np
 from ..autograd.errors import FREED_TEXT
 from ..autograd.memory import check_apart, shares_places
 from ..autograd.metadata import sum_to
+from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace, apply_view
 from ..autograd.saved import FREED
 from ..autograd.variable import Variable, wrap
@@ -107,7 +108,7 @@ class IndexPutBackward0(ShapeRule):
             to_values = _index(g, pattern, indices)
         else:
             to_values = picked(g, numpy_index(pattern, indices))
-        if to_values.shape == shape:
+        if to_values.shape == shape or THREAD.state.calling:
             return to_self, to_values
         # An assignment takes values with more dims, of size one, than it fills.
         fitting = shape[max(0, len(shape) - to_values.ndim) :]

@@ -9,6 +9,8 @@ import itertools
 import numpy as np
 
 from ..autograd.errors import not_for
+from ..autograd.metadata import summed
+from ..autograd.modes import THREAD
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, wrap
 from ..creation import follow
@@ -254,9 +256,9 @@ class BlockDiagBackward0(ShapeRule):
             n, m = _matrix_size(shape)
             block = cast(piece(piece(g, 0, i, n), 1, j, m), dtype)
             if isinstance(block, Variable):
-                for _ in range(2 - len(shape)):
+                for _ in range(0 if THREAD.state.calling else 2 - len(shape)):
                     block = block.squeeze(-1)
-                grads.append(block.sum_to_size(shape) if block.shape != shape else block)
+                grads.append(summed(block, shape))
             else:
                 grads.append(block.reshape(shape))
             i, j = i + n, j + m

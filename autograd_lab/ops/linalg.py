@@ -12,7 +12,7 @@ import numpy as np
 from .. import return_types
 from ..autograd.errors import TYPE_NAMES, not_for, other_type
 from ..autograd.memory import put
-from ..autograd.metadata import sum_to
+from ..autograd.metadata import summed
 from ..autograd.record import apply
 from ..autograd.variable import Variable, wrap
 from ..creation import follow
@@ -354,10 +354,10 @@ class LinalgSolveExBackward0(_Factored):
         to_b = _solve(T(a), g, left)
         to_a = None
         if self.needs(0):
-            to_a = sum_to(-(to_b @ T(x) if left else T(x) @ to_b), a_shape)
+            to_a = summed(-(to_b @ T(x) if left else T(x) @ to_b), a_shape)
         if vector:
             to_b = _vector(to_b)
-        return to_a, sum_to(to_b, b_shape) if self.needs(1) else None
+        return to_a, summed(to_b, b_shape) if self.needs(1) else None
 
 
 def solve(A, B, *, left=True):
@@ -428,8 +428,8 @@ class LinalgSolveTriangularBackward0(Rule):
         to_a = None
         if self.needs(0):
             whole = -(to_b @ T(x) if left else T(x) @ to_b)
-            to_a = sum_to(both.triu(whole, int(unit)) if upper else both.tril(whole, -int(unit)), a_shape)
-        return to_a, sum_to(to_b, b_shape) if self.needs(1) else None
+            to_a = summed(both.triu(whole, int(unit)) if upper else both.tril(whole, -int(unit)), a_shape)
+        return to_a, summed(to_b, b_shape) if self.needs(1) else None
 
 
 def _substituted(a, b, upper):
@@ -492,10 +492,10 @@ class TriangularSolveBackward0(Rule):
             if self.needs(1):
                 whole = -(x @ T(to_b) if transpose else to_b @ T(x))
                 to_a = both.triu(whole, int(unit)) if upper else both.tril(whole, -int(unit))
-            to_b = sum_to(to_b, b.shape)
+            to_b = summed(to_b, b.shape)
         if g_copy is not None:
             to_a = g_copy if to_a is None else to_a + g_copy
-        return to_b, None if to_a is None else sum_to(to_a, a.shape)
+        return to_b, None if to_a is None else summed(to_a, a.shape)
 
 
 @function
@@ -861,8 +861,8 @@ class CholeskySolveBackward0(Rule):
         if self.needs(1):
             common = to_b @ T(x)
             common = common + T(common)
-            to_factor = sum_to(-(factor @ common if upper else common @ factor), factor.shape)
-        return sum_to(to_b, b.shape) if self.needs(0) else None, to_factor
+            to_factor = summed(-(factor @ common if upper else common @ factor), factor.shape)
+        return summed(to_b, b.shape) if self.needs(0) else None, to_factor
 
 
 @function
@@ -1402,8 +1402,8 @@ class LinalgCrossBackward0(Rule):
 
     def vjp(self, g, a, b):
         dim, shape, other_shape = self.args
-        to_b = sum_to(_cross(g, a, dim), other_shape) if self.needs(1) else None
-        return sum_to(_cross(b, g, dim), shape) if self.needs(0) else None, to_b
+        to_b = summed(_cross(g, a, dim), other_shape) if self.needs(1) else None
+        return summed(_cross(b, g, dim), shape) if self.needs(0) else None, to_b
 
 
 def _cross(a, b, dim):
@@ -1499,14 +1499,14 @@ class CdistBackward0(GeneralRule):
         p = self.args[0]
         if not isinstance(g, Variable):
             moved = _cdist_moves(g, a, b, y, p)
-            to_a = sum_to(moved.sum(-2), a.shape) if self.needs(0) else None
-            return to_a, sum_to(-moved.sum(-3), b.shape) if self.needs(1) else None
+            to_a = summed(moved.sum(-2), a.shape) if self.needs(0) else None
+            return to_a, summed(-moved.sum(-3), b.shape) if self.needs(1) else None
         to_a = to_b = None
         if self.needs(0):
-            to_a = sum_to(apply(CdistBackwardBackward0, (g.contiguous(), a, b, y), p), a.shape)
+            to_a = summed(apply(CdistBackwardBackward0, (g.contiguous(), a, b, y), p), a.shape)
         if self.needs(1):
             turned = T(g).contiguous(), b, a, T(y).contiguous()
-            to_b = sum_to(apply(CdistBackwardBackward0, turned, p), b.shape)
+            to_b = summed(apply(CdistBackwardBackward0, turned, p), b.shape)
         return to_a, to_b
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from .. import return_types
 from ..autograd.errors import not_for
-from ..autograd.metadata import sum_to
+from ..autograd.metadata import summed
 from ..autograd.record import apply
 from ..dtypes import ALL
 from ..layout import columns
@@ -210,7 +210,7 @@ class LinalgLuSolveBackward0(Rule):
         to_b = to_packed = None
         if self.needs(1):
             to_b = both.run(LinalgLuSolveBackward0, (packed, g, pivots), left, not adjoint, g.shape)
-            to_b = sum_to(to_b, b_shape)
+            to_b = summed(to_b, b_shape)
         if self.needs(0):
             lower, upper = _factors(packed)
             if left != adjoint:
@@ -221,7 +221,7 @@ class LinalgLuSolveBackward0(Rule):
                 moved = -(T(p) @ x @ T(g) @ p if left else T(p) @ T(x) @ g @ p)
                 moved = triangular(T(lower), moved, True, left=False, unit=True)
                 to_packed = both.tril(moved, -1) + both.triu(_after(T(lower) @ moved, upper))
-            to_packed = sum_to(to_packed, packed.shape)
+            to_packed = summed(to_packed, packed.shape)
         return to_packed, to_b
 
 

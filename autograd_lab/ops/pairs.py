@@ -882,6 +882,13 @@ class LdexpBackward0(Rule):
         return g * 2**b if self.needs(0) else None, g * y * math.log(2) if self.needs(1) else None
 
 
+def _zeros(node, i, g):
+    """Zeros for operand `i`: PyTorch makes them in its shape, which shows where the user calls the node."""
+    if THREAD.state.calling and node.fold is not None:
+        return wrap(np.zeros(node.fold[i][0], g._data.dtype)[()])
+    return both.zeros_like(g)
+
+
 class CopysignBackward0(Rule):
     """The size of one with the sign of another.
 
@@ -896,7 +903,7 @@ class CopysignBackward0(Rule):
     forward = np.copysign
 
     def vjp(self, g, a, y):
-        return _copysign_vjp(g, a, y) if self.needs(0) else None, both.zeros_like(g)
+        return _copysign_vjp(g, a, y) if self.needs(0) else None, _zeros(self, 1, g)
 
 
 class CopysignBackward1(Rule):
@@ -1012,9 +1019,9 @@ class NextafterBackward0(Rule):
 
     def vjp(self, g, a, b):
         if a is None:
-            return None, both.zeros_like(g)
+            return None, _zeros(self, 1, g)
         same = both.array_of(a) == both.array_of(b)
-        return both.masked(g, ~same), both.zeros_like(g)
+        return both.masked(g, ~same), _zeros(self, 1, g)
 
 
 # -- three at a time ----------------------------------------------------------------------------------

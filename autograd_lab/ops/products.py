@@ -13,7 +13,7 @@ import numpy as np
 from ..autograd.errors import CPP_NAMES, not_for, other_type, type_name
 from ..autograd.folded import Folded
 from ..autograd.halves import HALF
-from ..autograd.metadata import sum_rows, sum_to
+from ..autograd.metadata import sum_rows, summed
 from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
 from ..autograd.record import apply, apply_inplace, finish
@@ -235,7 +235,7 @@ class AddmmBackward0(_TwoMatrices):
         if self._edges[0] is not NO_EDGE:
             to_c = g if beta == 1 else g * beta
             if g.shape != shape:
-                to_c = sum_to(to_c, shape)
+                to_c = summed(to_c, shape)
         to_a, to_b = self.factor_gradients(g, a, b, alpha)
         return to_c, to_a, to_b
 
@@ -559,7 +559,7 @@ class AddmvBackward0(Rule):
 
     def vjp(self, g, a, v):
         beta, alpha, shape = self.args
-        to_c = sum_to(_scaled(g, beta), shape) if self.needs(0) else None
+        to_c = summed(_scaled(g, beta), shape) if self.needs(0) else None
         return (
             to_c,
             None if v is None else _scaled(_outer(g, v), alpha),
@@ -616,7 +616,7 @@ class AddrBackward0(Rule):
 
     def vjp(self, g, u, v):
         beta, alpha, shape = self.args
-        to_c = sum_to(_scaled(g, beta), shape) if self.needs(0) else None
+        to_c = summed(_scaled(g, beta), shape) if self.needs(0) else None
         return (
             to_c,
             None if v is None else _scaled(_mv(g, v), alpha),
@@ -704,7 +704,7 @@ class BaddbmmBackward0(Rule):
 
     def vjp(self, g, a, b):
         beta, alpha, shape = self.args
-        to_c = sum_to(_scaled(g, beta), shape) if self.needs(0) else None
+        to_c = summed(_scaled(g, beta), shape) if self.needs(0) else None
         return (
             to_c,
             None if b is None else _scaled(_bmm(g, _swap(b)), alpha),
@@ -731,7 +731,7 @@ class AddbmmBackward0(BaddbmmBackward0):
 
     def vjp(self, g, a, b):
         beta, alpha, k, n, p, shape = self.args
-        to_c = sum_to(_scaled(g, beta), shape) if self.needs(0) else None
+        to_c = summed(_scaled(g, beta), shape) if self.needs(0) else None
         g = g.unsqueeze(0).expand(k, n, p) if isinstance(g, Variable) else np.broadcast_to(g, (k, n, p))
         return (
             to_c,

@@ -47,13 +47,15 @@ class Builder:
         self.values: list[Record] = []
         self.value_ids: dict[str, int] = {}
         self.seen: dict[int, tuple[Any, int]] = {}  # id of an array -> (the array, its value's id)
+        self.lent: dict[int, Lent] = {}  # id of an array that is the user's -> what it held during a pass
         self.source_ids: dict[str, int] = {}
         self.spans: dict[int, set[range]] = {}
         self.passes: dict[int, int] = {}
         self.pass_now = 0
+        self.at: int | None = None  # the node at work in it
+        self.outer: list[tuple[Any, ...]] = []  # what there is to know of the passes in which it runs
         self.arrived: dict[int, int] = {}
         self.expected: dict[int, int] = {}
-        self.old_grad: int | None = None
         self.scopes = Scopes()
         self.scoped: list[tuple[Record, int]] = []  # nodes and events, and the groups they belong to
         self.asked_for: Record = {}  # of the call that is to start a pass: its tensors
@@ -346,7 +348,8 @@ class Builder:
     def pass_started(self, run, roots, deps, call, place) -> None:
         deps = dict(deps)  # the note itself may be read again
         p = self.passes[id(run)] = len(self.passes) + 1
-        self.pass_now = p
+        self.outer.append((self.pass_now, self.at, self.arrived, self.expected, self.faulty, self.ran))
+        self.pass_now, self.at = p, None
         src, _ = self._where(place)
         nodes = [self._known(node) for (node, _), _ in roots]
         self._event(
@@ -371,6 +374,9 @@ class Builder:
         self.arrived = {}
         self._event("counts", src, p=p, deps=[[n, count] for n, count in self.expected.items() if count])
 
+    def given(self, array, numbers) -> None:
+        self.lent[id(array)] = Lent(array, numbers)
+
     def delivered(self, sender, i, fn, nr, g, old, total) -> None:
         to = self._known(fn)
         if sender is None:
@@ -392,18 +398,21 @@ class Builder:
         ):
             self.events[-1]["early"] = [self.arrived.get(n, 0), self.expected.get(n, 0)]
 
-    def popped(self, node, ready, g, old) -> None:
-        self.old_grad = self._value(old)
+    def popped(self, node, ready, g) -> None:
         if self.faulty:
             self.ran.add(self._known(node))
-        grads = [g] if node.plain else g
+        self._popped(node, ready, [g] if node.plain else g)
+
+    def _popped(self, node, ready, grads) -> None:
+        self.at = self._known(node)
         self._event(
             "pop", None, n=self._known(node), queue=self._queue(ready), g=[self._value(x) for x in grads]
         )
 
-    def hooked(self, node, stage, before, after) -> None:
+    def hooked(self, node, stage, before, after, nr=0) -> None:
+        slot = {"slot": nr} if stage in ("tensor", "shared") else {}
         self._event(
-            "hook", None, n=self._known(node), stage=stage, before=[self._value(x) for x in before],
+            "hook", None, n=self._known(node), stage=stage, **slot, before=[self._value(x) for x in before],
             after=[self._value(x) for x in after],
         )  # fmt: skip
 
@@ -437,14 +446,14 @@ class Builder:
             for line in lines
         ]
 
-    def accumulated(self, node, g, new) -> None:
+    def accumulated(self, node, g, new, old) -> None:
         t = self._operand(node.variable, None)
         self._event(
             "accumulate",
             None,
             n=self._known(node),
             t=t,
-            old=self.old_grad,
+            old=self._value(old),
             add=self._value(g),
             new=self._value(new),
         )
@@ -461,16 +470,19 @@ class Builder:
         n = None if fn is None else self._known(fn)
         self._event("retain", None, n=n, t=self._operand(t, None), v=self._value(data))
 
-    def failed(self, kind, message, place) -> None:
-        n = None
-        if self.pass_now:
-            n = next((e["n"] for e in reversed(self.events) if e["k"] == "pop"), None)
-        self._event("error", self._where(place)[0], n=n, type=kind, message=message, **self.asked_for)
+    def failed(self, kind, message, place, in_pass=False) -> None:
+        self._event("error", self._where(place)[0], n=self.at, type=kind, message=message, **self.asked_for)
         self.asked_for = {}
+        if in_pass:
+            self._leave_pass()
 
     def pass_done(self, run) -> None:
         self._event("done", None, p=self.passes[id(run)])
-        self.pass_now = 0
+        self._leave_pass()
+
+    def _leave_pass(self) -> None:
+        """A pass is over: the one around it goes on, if there is one."""
+        self.pass_now, self.at, self.arrived, self.expected, self.faulty, self.ran = self.outer.pop()
 
     def unrecorded(self, what, kind, message, place) -> None:
         """The recorder failed, here or when the note was to be taken: of `what` ran nothing else is known."""
@@ -663,16 +675,21 @@ class Builder:
             return None
         if isinstance(data, Variable):
             data = data._data
-        found = self.seen.get(id(data))
+        seen, memory = self.seen, None
+        if self.lent and isinstance(data, np.ndarray):
+            memory = self.lent.get(id(owner(data)))
+            if memory is not None:
+                seen = memory.seen
+        found = seen.get(id(data))
         if found is not None:
             return found[1]
-        value = encode(data)
+        value = encode(data if memory is None else memory.read(data))
         key = repr(value)
         v = self.value_ids.get(key)
         if v is None:
             v = self.value_ids[key] = len(self.values)
             self.values.append(value)
-        self.seen[id(data)] = data, v
+        seen[id(data)] = data, v
         return v
 
     def _where(self, place) -> tuple[list[int] | None, str]:
@@ -686,8 +703,39 @@ class Builder:
         return [source, line], target
 
 
+class Lent:
+    """An array of the user's that a pass began with, and the numbers it held then: messages may be views of it."""
+
+    def __init__(self, array: Any, numbers: Any):
+        self.array, self.numbers = array, numbers
+        self.seen: dict[int, tuple[Any, int]] = {}
+
+    def read(self, view: Any) -> Any:
+        """What `view`, an array in the same memory, held then."""
+        offset = view.ctypes.data - self.array.ctypes.data
+        return np.ndarray(view.shape, view.dtype, self.numbers, offset, view.strides)
+
+
+def owner(array: Any) -> Any:
+    """What owns the memory of an array: all its views lead to it."""
+    while (base := getattr(array, "base", None)) is not None:
+        array = base
+    return array
+
+
+class Summary:
+    """What a trace keeps of a large array, worked out at once: the array may be written over."""
+
+    __slots__ = ("dtype", "record", "shape", "size")
+
+    def __init__(self, data: Any):
+        self.shape, self.dtype, self.size, self.record = data.shape, data.dtype, data.size, encode(data)
+
+
 def encode(data) -> Record:
     """One value of the trace, from an array or a NumPy scalar: whole if small, summarized if large."""
+    if isinstance(data, Summary):
+        return data.record
     data = np.asarray(data)
     record: Record = {"shape": list(data.shape), "dtype": data.dtype.name}
     if data.size <= FULL:

@@ -290,11 +290,28 @@ class Narrator:
             "retain": "retain_grad",
             "pre": "A pre-hook",
             "post": "A post-hook",
-            "post_accumulate": "A post-accumulate hook",
         }.get(e["stage"], "A hook")
         before = _list([self._value(v) for v in e.get("before") or []])
         after = _list([self._value(v) for v in e.get("after") or []])
-        if not after or before == after:
+        if e["stage"] == "shared":
+            return (
+                "The code that just ran wrote into a gradient that {0} has, too: it was {1} there and is now {2}.",
+                self.nodes[e["n"]],
+                before,
+                after,
+            )
+        if e["stage"] == "post_accumulate" and e.get("after"):
+            owner = self.trace.nodes[e["n"]].get("tensor")
+            name = "the leaf" if owner is None else self._name(owner)
+            if before == after:
+                text = (
+                    "A post-accumulate hook on {0} looks at {0}.grad, which is {1}, and leaves it as it is."
+                )
+                return (text, name, before)
+            return ("A post-accumulate hook on {0} changes {0}.grad from {1} to {2}.", name, before, after)
+        if not e.get("after"):
+            return ("{0} on {1} ran: there is no gradient it could change.", what, self.nodes[e["n"]])
+        if before == after:
             return (
                 "{0} on {1} looks at the gradient {2} and leaves it as it is.",
                 what,

@@ -304,10 +304,21 @@ class _Asker:
                     self._grad_wrongs(e, i, g, value, term, wrong)
                 wrong.add("none-sent", None, f"{target} needs a gradient, so it is sent one: {_show(value)}.")
                 ask = f"{came} What does it send to {target}?"
+                if self._is_hooked_after():
+                    ask = f"{came} What does its rule give for {target}, before a post-hook sees it?"
                 self._number("grad", ask, value, wrong, n, ALWAYS | ASKED | ENGINE)
             shape = list(self.trace.values[term.value]["shape"])
             if shape:
                 self._grad_shape(e, n, target, shape, i, ASKED if small else ALWAYS | ASKED | ENGINE)
+
+    def _is_hooked_after(self) -> bool:
+        """Whether a post-hook comes between the rule that this event tells of and the messages."""
+        for event in self.trace.events[self.k :]:
+            if event["k"] == "hook" and event["stage"] == "post":
+                return True
+            if event["k"] in ("deliver", "pruned", "pop", "done", "error"):
+                break
+        return False
 
     def _nothing(self, e: Record, i: int, target: str, g: Array | None) -> None:
         """An operand that needs no gradient: asked once, since the answer is always the same."""
@@ -597,7 +608,7 @@ class _Asker:
             )
             break
         inner = [t for t in named if not self.trace.tensors[t]["leaf"] and t not in reached]
-        arrived = {e2["n"]: e2["g"] for e2 in self.trace.events[: self.k] if e2["k"] == "pop"}
+        arrived = self._arrived()
         for t in inner[:1]:
             tensor, wrong = self.trace.tensors[t], _Wrong(None)
             name = tensor["name"]
@@ -611,6 +622,17 @@ class _Asker:
             self._put(
                 "grad", "number", f"The pass is complete. What is {name}.grad?", None, "None", wrong.items
             )
+
+    def _arrived(self) -> dict[int, list[Any]]:
+        """{node: the gradients that it got last, as hooks left them}."""
+        found: dict[int, list[Any]] = {}
+        for e in self.trace.events[: self.k]:
+            if e["k"] == "pop":
+                found[e["n"]] = list(e["g"])
+            elif e["k"] == "hook" and e["stage"] in ("tensor", "pre") and e.get("after"):
+                first = e.get("slot", 0)
+                found[e["n"]][first : first + len(e["after"])] = e["after"]
+        return found
 
     # ---- the order of the pass ------------------------------------------------------------------------
 

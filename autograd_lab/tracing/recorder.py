@@ -25,9 +25,10 @@ from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.node import AccumulateGrad
 from ..autograd.variable import INFERENCE, Variable
 from ..compiler.compiled import CompiledFunctionBackward, UsedUp
-from ..compiler.opened import backward_lines, forward_lines, kept_values
-from .builder import Builder, encode
+from ..compiler.opened import forward_lines, kept_values
+from .builder import Builder, Summary, encode
 from .guard import guarded, strict, text_of
+from .messages import LARGE, asked_for, grad_now, lend, snapshot, watch_of
 from .names import name_in, parts_of
 from .shared import Shared, owner_of
 from .statements import backward_of, instruction_at, is_over, loaded_names, named_on_line
@@ -50,7 +51,6 @@ _IS_OURS = _Ours()
 _NOBODY = None, -1
 _ARRAY = np.ndarray
 SMALL = 1 << 12  # of so many numbers at most the base is copied when a view of it is written
-_LARGE = 1 << 16  # larger arrays are not copied but kept: 64k numbers are far more than a trace shows
 
 
 class _WithoutParentheses(type):
@@ -245,6 +245,9 @@ class Recorder:
         self.base: FrameType | None = None  # the call that began the recording
         self.frame: FrameType | None = None  # the innermost call of the user's code at the last operation
         self.frames: dict[int, tuple[FrameType, int]] = {}  # kept and numbered while the recording runs
+        self.begun: dict[int, int] = {}  # id of a pass of `autograd.grad` -> where its notes begin
+        self.before: list[Any] = []  # what the user code at work was handed
+        self.old: Any = None  # `.grad` of the leaf whose accumulator is at work
         self.running = True
         self.cut_off: set[int] = set()  # ids of tensors that were detached, or copied from others
         self.off = not THREAD.state.grad  # whether the user's program has switched recording off
@@ -280,12 +283,12 @@ class Recorder:
                 (t,) = outputs
                 met[id(t)] = t
                 data = t._data
-                copies: Any = (data.copy() if data.size <= _LARGE else data,)
+                copies: Any = (data.copy() if data.size <= LARGE else Summary(data),)
                 wanted = None
             else:
                 for t in outputs:
                     met[id(t)] = t
-                copies, wanted = [_copy(t._data) for t in outputs], [t.requires_grad for t in outputs]
+                copies, wanted = [snapshot(t._data) for t in outputs], [t.requires_grad for t in outputs]
             if node is None:
                 saved = versions = None
                 if self.cut_off and not self.cut_off.isdisjoint(map(id, inputs)):
@@ -368,7 +371,7 @@ class Recorder:
         try:
             if self.memory:
                 self._look((target,), _user_frame())
-            if id(target) not in self.grads and id(target) not in self.met:
+            if id(target) not in self.met and self._whose_gradient(target) is None:
                 self._meet((target,), _user_frame())
         except Exception as error:
             self.missed("writing", error)
@@ -400,7 +403,7 @@ class Recorder:
         else:
             saved, versions = (node.saved, node.versions) if node.kind == "op" else _of_function(node)
         self.notes.append((
-            "written", rule, inputs, target, _copy(target._data), _version(target), node, saved, versions, _maker(target), name,
+            "written", rule, inputs, target, snapshot(target._data), _version(target), node, saved, versions, _maker(target), name,
             None if frame is None else (frame.f_code, frame.f_lasti), _small_base(target),
         ))  # fmt: skip
 
@@ -434,7 +437,7 @@ class Recorder:
         owner = self._whose_gradient(source)
         if owner is not None:
             self.aliases[id(out)] = owner
-        self.notes.append(("detached", source, out, _copy(out._data), how, _place(frame)))
+        self.notes.append(("detached", source, out, snapshot(out._data), how, _place(frame)))
 
     @guarded
     def copied(self, data, out) -> None:
@@ -445,7 +448,7 @@ class Recorder:
             self._meet(sources, frame)
             self.met[id(out)] = out
             self.cut_off.add(id(out))
-            self.notes.append(("copied", sources, out, _copy(out._data), _place(frame)))
+            self.notes.append(("copied", sources, out, snapshot(out._data), _place(frame)))
 
     @guarded
     def read(self, t, how) -> None:
@@ -456,7 +459,7 @@ class Recorder:
         if t.requires_grad:
             self._meet((t,), frame)
         if id(t) in self.met:
-            self.notes.append(("read", t, _copy(t._data), how, _place(frame)))
+            self.notes.append(("read", t, snapshot(t._data), how, _place(frame)))
 
     def looked(self, t, how) -> None:
         """A tensor was asked for a truth value or a number: the program may go on differently, the graph does not."""
@@ -477,7 +480,7 @@ class Recorder:
             frame = _user_frame()
             self._meet((source,), frame)
             self.remakes.append(out)  # it is met, and named, when it is used
-            self.notes.append(("detached", source, out, _copy(out._data), how, _place(frame)))
+            self.notes.append(("detached", source, out, snapshot(out._data), how, _place(frame)))
 
     def _is_followed(self, source) -> bool:
         """Whether somebody may expect a gradient to pass through `source`: it needs one, or was cut off from what needs one."""
@@ -526,7 +529,7 @@ class Recorder:
             self.grads[id(grad)] = grad, t
             if self.memory:
                 self.shared_memory.written(grad, _place(frame))
-        self.notes.append(("grad_set", t, None if grad is None else _copy(grad._data), how, _place(frame)))
+        self.notes.append(("grad_set", t, None if grad is None else snapshot(grad._data), how, _place(frame)))
 
     @guarded
     def asked(self, outputs, inputs) -> None:
@@ -554,10 +557,14 @@ class Recorder:
 
     @guarded
     def pass_started(self, run, roots, call) -> None:
-        """A backward pass is about to begin; its dependencies are counted."""
+        """A backward pass is about to begin; its dependencies are counted. Another may take the notes of it: see messages.py."""
         if self.memory:
             self._look(self.shared_memory.latest(), _user_frame())
         self.notes.append(("pass_started", run, roots, dict(run.deps), call, _place(_user_frame())))
+        begun = len(self.notes)
+        run.watch = watch_of(self, run, roots)
+        if run.captures is not None and run.watch is self:
+            self.begun[id(run)] = begun
 
     def delivered(self, run, sender, i, fn, nr, g, old, total) -> None:
         """A message reached the input buffer of `fn`."""
@@ -576,41 +583,45 @@ class Recorder:
     def popped(self, run, node, g) -> None:
         """The engine takes `node` from the queue."""
         try:
-            old = None
             if isinstance(node, AccumulateGrad):
-                grad = node.variable._meta.grad
-                old = None if grad is None else _copy(grad._data)
-            self.notes.append(("popped", node, run.ready.copy(), g if node.plain else list(g), old))
+                self.old = grad_now(node)
+            self.notes.append(("popped", node, run.ready.copy(), g if node.plain else list(g)))
         except Exception as error:
             self.missed("popped", error)
 
     @guarded
-    def hooked(self, run, node, stage, before, after) -> None:
+    def handing(self, run, node, stage, grads, context=()) -> None:
+        """User code is about to be handed gradients: here only if a hook was registered since the pass began, in another thread."""
+        self.before = [_numbers(g) for g in grads]
+
+    @guarded
+    def hooked(self, run, node, stage, after, nr=0) -> None:
         """User code saw, perhaps changed, gradients."""
-        self.notes.append(("hooked", node, stage, _copies(before), _copies(after)))
+        self.notes.append(("hooked", node, stage, self.before, [_numbers(g) for g in after], nr))
+
+    def applying(self, run, node, slots) -> None:
+        """The rule of `node` is about to run."""
 
     def applied(self, run, node, slots, grads) -> None:
         """The rule of `node` ran; for an accumulator, `.grad` was written."""
         try:
-            if isinstance(node, AccumulateGrad):
-                leaf = node.variable
-                if slots[0] is not None and leaf._meta.requires_grad:
-                    if id(leaf) not in self.met:
-                        self._meet((leaf,), None)
-                    grad = leaf._meta.grad
-                    self.grads[id(grad)] = grad, leaf
-                    if self.memory:
-                        self.shared_memory.written(grad, None)
-                    self.notes.append(("accumulated", node, slots[0], _copy(grad._data)))
-            else:
-                if run.needed is not None:  # what nobody asked for is not sent, nor computed by PyTorch
-                    edges = zip(grads, node.next_functions, strict=False)
-                    grads = [g if fn in run.needed else None for g, (fn, _) in edges]
-                self.notes.append(("applied", node, slots, grads))
-                if isinstance(node, CompiledFunctionBackward):
-                    self.notes.append(("opened", node, "backward", backward_lines(node, slots), ()))
+            if not isinstance(node, AccumulateGrad):
+                sent = grads if run.needed is None else asked_for(run, node, grads)
+                self.notes.append(("applied", node, slots, sent))
+            elif slots[0] is not None and node.variable._meta.requires_grad:
+                grad = node.variable._meta.grad
+                self.grads[id(grad)] = grad, node.variable
+                if self.memory:
+                    self.shared_memory.written(grad, None)
+                self._accumulated(node, slots[0], self.old, grad._data)
         except Exception as error:
             self.missed("applied", error)
+
+    def _accumulated(self, node, g, old, new) -> None:
+        """`g` was added to the gradient of a leaf, which was `old` and is now in the array `new`."""
+        if id(node.variable) not in self.met:
+            self._meet((node.variable,), None)
+        self.notes.append(("accumulated", node, g, snapshot(new), old))
 
     def released(self, run, node) -> None:
         """The saved values of `node` were dropped."""
@@ -630,17 +641,24 @@ class Recorder:
     def retained(self, run, t, g) -> None:
         """A non-leaf that asked for it keeps its gradient."""
         self._meet((t,), None)
-        self.notes.append(("retained", t, _maker(t), _copy(t._meta.grad._data)))
+        grad = t._meta.grad
+        self.grads[id(grad)] = grad, t
+        self.notes.append(("retained", t, _maker(t), snapshot(grad._data)))
 
     @guarded
     def failed(self, run, error) -> None:
         """The pass ended with an exception."""
         self.failure = error
-        self.notes.append(("failed", type(error).__name__, text_of(error), _place(_user_frame())))
+        self.notes.append(
+            ("failed", type(error).__name__, text_of(error), _place(_user_frame()), run is not None)
+        )
 
     def pass_done(self, run) -> None:
-        """The pass is complete."""
+        """The pass is complete: the caller of `autograd.grad` gets hold of what it collected."""
         try:
+            begun = self.begun.pop(id(run), None)
+            if begun is not None:
+                lend(self.notes, run.captured.values(), begun)
             self.notes.append(("pass_done", run))
         except Exception as error:
             self.missed("pass_done", error)
@@ -714,12 +732,13 @@ class Recorder:
         return [g for g, _ in self.grads.values() if id(g) not in self.met and self._array_of(g) is array]
 
     def _whose_gradient(self, t) -> Any:
-        """The tensor whose `.grad` this is, or is a view or another name of; None for all others."""
+        """The tensor whose `.grad` this is, or is a view or another name of; None for all others: what `grad()` returned is nobody's."""
         meta = t._meta
         base = None if meta is None else meta.base
         for known in (t,) if base is None else (t, base):
             if id(known) in self.grads:
-                return self.grads[id(known)][1]
+                owner = self.grads[id(known)][1]
+                return owner if owner._meta is not None and owner._meta.grad is known else None
             if id(known) in self.aliases:
                 return self.aliases[id(known)]
         return None
@@ -736,7 +755,7 @@ class Recorder:
 
     def _numbers_of(self, t) -> Any:
         """What `t` holds, as notes have it."""
-        return _copy(t._data)
+        return snapshot(t._data)
 
     def _on_ctx(self, node, frame) -> None:
         """Note the tensors that the forward of a custom Function keeps as attributes of ctx, and that its backward reads."""
@@ -764,7 +783,7 @@ class Recorder:
             if id(t) not in met and isinstance(t, Variable):
                 wants, meta = t.requires_grad, t._meta
                 name = self.given.get(id(t), "")
-                if not name and frame is not None and id(t) not in self.grads:  # a gradient is w.grad
+                if not name and frame is not None and self._whose_gradient(t) is None:  # a gradient is w.grad
                     name = name_in(frame, t, deep=wants)
                 if not name and wants and _maker(t) is None:
                     self.nameless.append(t)
@@ -774,10 +793,10 @@ class Recorder:
                     self._meet((meta.base,), frame)
                 grad = None
                 if meta is not None and meta.grad is not None:
-                    grad = _copy(meta.grad._data)
+                    grad = snapshot(meta.grad._data)
                     self.grads[id(meta.grad)] = meta.grad, t
                 self.notes.append(
-                    ("met", t, _copy(t._data), name, _maker(t), wants, grad, t._box is INFERENCE)
+                    ("met", t, snapshot(t._data), name, _maker(t), wants, grad, t._box is INFERENCE)
                 )
                 if (
                     self.arrays and id(self._array_of(t)) in self.arrays
@@ -884,12 +903,12 @@ class Recorder:
             return False
         lists = self.lists()
         changes = [
-            e for e in lists["events"] if e["k"] in ("accumulate", "retain", "grad") and e["t"] == number
+            value for e in lists["events"] for t, value in _grads_after(lists["nodes"], e) if t == number
         ]
         grad = self._grad_of(tensor)
         if not changes:
             return grad is None
-        v = changes[-1]["new" if changes[-1]["k"] == "accumulate" else "v"]
+        v = changes[-1]
         return (None if v is None else lists["values"][v]) == grad
 
     def _grad_of(self, tensor) -> Any:
@@ -905,6 +924,16 @@ class Recorder:
         self.find_names(frame.f_locals, frame.f_globals)
         builder = self.builder(self.given, self.grads)
         return Trace(self.title, **builder.build(self.notes)), builder.tensor_ids
+
+
+def _grads_after(nodes, e) -> list[tuple[int, int | None]]:
+    """(tensor, its `.grad`) after an event that may have changed that."""
+    kind = e["k"]
+    if kind == "hook" and e["stage"] == "post_accumulate":
+        return [(nodes[e["n"]]["tensor"], e["after"][0])]
+    if kind in ("accumulate", "retain", "grad"):
+        return [(e["t"], e["new" if kind == "accumulate" else "v"])]
+    return []
 
 
 def _user_frame():
@@ -1010,15 +1039,13 @@ def _of_function(node):
     return ((), None) if isinstance(node, CompiledFunctionBackward) else (node._kept, None)
 
 
-def _copy(data):
-    return data.copy() if data.size <= _LARGE else data
+def _numbers(g):
+    """The numbers of a gradient, which may be None."""
+    data = g._data if isinstance(g, Variable) else g
+    return None if data is None else snapshot(data)
 
 
 def _small_base(t):
     """The numbers of the tensor that `t` is a view of, if they are few: a loop that writes row by row would copy them all each time."""
     base = None if t._meta is None else t._meta.base
     return None if base is None or base._data.size > SMALL else base._data.copy()
-
-
-def _copies(tensors):
-    return [None if t is None else _copy(t._data) for t in tensors]

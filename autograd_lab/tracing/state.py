@@ -7,6 +7,7 @@ and applies events one by one: each costs what it changes, so a whole trace cost
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,6 +55,16 @@ class EdgeState:
 
 
 @dataclass
+class Outer:
+    """A pass that waits while a hook of its runs another: what is to be there again when that is over."""
+
+    queue: list[int]
+    active: int | None
+    nodes: dict[int, NodeState]
+    edges: dict[tuple[int, int], EdgeState]
+
+
+@dataclass
 class State:
     """Everything on screen after `k` events of a trace.
 
@@ -75,6 +86,7 @@ class State:
     nodes: dict[int, NodeState] = field(default_factory=dict)
     edges: dict[tuple[int, int], EdgeState] = field(default_factory=dict)
     error: str | None = None
+    outer: list[Outer] = field(default_factory=list, repr=False)
 
     @property
     def event(self) -> Record | None:
@@ -168,6 +180,10 @@ class State:
         return changed
 
     def _backward(self, e: Record) -> Changed:
+        if self.running:
+            nodes = {n: copy(node) for n, node in self.nodes.items() if node.status != "made"}
+            edges = {key: edge for key, edge in self.edges.items() if edge.status != "made"}
+            self.outer.append(Outer(self.queue, self.active, nodes, edges))
         self.phase, self.backward, self.queue = "backward", e["p"], []
         self.running, self.active, self.error = True, None, None
         self.node = e["roots"][0] if e["roots"] else None
@@ -209,10 +225,23 @@ class State:
 
     def _hook(self, e: Record) -> Changed:
         self.node = e["n"]  # what the hook computed came in between
-        if e["stage"] in ("tensor", "pre") and e.get("after") is not None:
-            self._at(e["n"]).incoming = list(e["after"])
-        elif e["stage"] == "post" and e.get("after") is not None:
-            self._at(e["n"]).outgoing = list(e["after"])
+        node, stage, after = self._at(e["n"]), e["stage"], e.get("after")
+        if after is None:
+            return [("node", e["n"])]
+        if stage == "shared" and e["n"] != self.active:  # the code ran elsewhere: this node still waits
+            self.node = self.active
+            node.buffer[e["slot"]] = after[0]
+        elif "slot" in e and node.incoming is not None:
+            node.incoming[e["slot"]] = after[0]
+        elif stage in ("tensor", "pre"):
+            node.incoming = list(after)
+        elif stage == "post" and after:
+            node.outgoing = list(after)
+        elif stage == "post_accumulate":
+            t = self.trace.nodes[e["n"]]["tensor"]
+            changed = self._show([t])
+            self.tensors[t].grad = after[0]
+            return [*changed, ("node", e["n"])]
         return [("node", e["n"])]
 
     def _vjp(self, e: Record) -> Changed:
@@ -248,6 +277,7 @@ class State:
 
     def _error(self, e: Record) -> Changed:
         self.error, self.running = f"{e['type']}: {e['message']}", False
+        self.outer.clear()
         if e["n"] is None:
             return []
         self.node = e["n"]
@@ -258,6 +288,21 @@ class State:
     def _done(self, e: Record) -> Changed:
         changed = self._finish()
         self.running, self.node, self.queue = False, None, []
+        if self.outer:
+            around = self.outer.pop()
+            self.running, self.node, self.active, self.queue = (
+                True,
+                around.active,
+                around.active,
+                around.queue,
+            )
+            for n, node in around.nodes.items():
+                node.freed = node.freed or self.nodes[n].freed
+                self.nodes[n] = node
+                changed.append(("node", n))
+            for key, edge in around.edges.items():
+                self.edges[key] = edge
+                changed.append(("edge", *key))
         return changed
 
     def _unrecorded(self, e: Record) -> Changed:

@@ -356,15 +356,18 @@ class TorchRecorder(Recorder):
             return None  # a saved result that is unpacked
         tensors = [t for t in operands if isinstance(t, torch.Tensor)]
         self.by = _working_on_gradients(frame)
-        owners = [owner for t in written if (owner := self._whose_gradient(t)) is not None]
+        owners = [self._whose_gradient(t) for t in written]
         if self.memory:
             self._look(tensors, user)
-        self._meet(owners, user)
-        only_gradients = owners and all(id(t) not in self.met for t in written)
+        self._meet([owner for owner in owners if owner is not None], user)
+        only_gradients = any(owner is not None for owner in owners) and all(id(t) not in self.met for t in written)
         if not only_gradients and not _FACTORIES.fullmatch(op):
             self._meet(tensors, user)
         # Of a view that is written unrecorded, the history is not made anew: it may not even be asked for.
-        old = [(t, self.recorded, t.grad_fn if self.recorded else None, version_of(t)) for t in written]
+        old = [
+            (t, owner, self.recorded, t.grad_fn if self.recorded else None, version_of(t))
+            for t, owner in zip(written, owners, strict=True)
+        ]
         return operands, tensors, old, user
 
     def _after(self, op, out, frame, operands, tensors, old, user) -> None:
@@ -451,10 +454,10 @@ class TorchRecorder(Recorder):
             if op.startswith("_foreach_") and version_of(t) == version and not t.is_inference():
                 # PyTorch counts no such write to a list of tensors while a dispatch mode looks: it is counted here.
                 torch.autograd.graph.increment_version(t)
-        for (t, recorded, old, _), copy in zip(before, copies, strict=False):
-            owner = self._whose_gradient(t)
-            if owner is not None:
-                self.notes.append(("grad_set", owner, encode_tensor(owner.grad), self.by or op, place))
+        for (t, owner, recorded, old, _), copy in zip(before, copies, strict=False):
+            if owner is not None:  # of a view, or another name, of its `.grad` the whole is noted
+                now = copy if id(t) in self.grads else encode_tensor(gradient_of(owner))
+                self.notes.append(("grad_set", owner, now, self.by or op, place))
                 if id(t) not in self.met:
                     continue  # it is known as somebody's `.grad`, and only as that
             fn = t.grad_fn if recorded else old
@@ -781,7 +784,7 @@ class TorchRecorder(Recorder):
     def failed_with(self, error, place) -> None:
         """A pass ended with an exception."""
         self.failure = error
-        self.notes.append(("failed", type(error).__name__, text_of(error), place))
+        self.notes.append(("failed", type(error).__name__, text_of(error), place, True))
 
     # -- tensors and what is in them ------------------------------------------------------------------
 
@@ -853,7 +856,8 @@ class TorchRecorder(Recorder):
     def _whose_gradient(self, t) -> Any:
         for known in (t,) if t._base is None else (t, t._base):
             if id(known) in self.grads:
-                return self.grads[id(known)][1]
+                owner = self.grads[id(known)][1]
+                return owner if gradient_of(owner) is known else None
             if id(known) in self.aliases:
                 return self.aliases[id(known)]
         return None

@@ -100,10 +100,9 @@ class TorchBuilder(Builder):
         })  # fmt: skip
         self._say_if_nothing_returns(node)
 
-    def popped(self, node, ready, g, old) -> None:
+    def popped(self, node, ready, g) -> None:
         """The engine takes `node` from the queue."""
-        self.old_grad = self._value(old)
-        self._event("pop", None, n=self._known(node), queue=self._queue(ready), g=[self._value(x) for x in g])
+        self._popped(node, ready, g)
 
     def _value(self, data) -> int | None:
         if not isinstance(data, dict):

@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack, _pop_mode, _push_mode
+from torch.utils.weak import TensorWeakRef
 
 from ..autograd.needed import needed_nodes
-from .torch_builder import encode_tensor, is_accumulator, is_function, is_packed
+from .messages import InFlight
+from .torch_builder import encode_tensor, is_accumulator, is_function, is_packed, is_wrapped
 
 if TYPE_CHECKING:
     from .torch_adapter import TorchRecorder
@@ -41,10 +43,17 @@ class TorchPass:
         self.captures: dict[Any, list[tuple[int, int]]] = {}
         self.needed: dict[Any, bool] | None = None
         self.buffers: dict[Any, list[Slot]] = {}
+        self.flight = InFlight(lambda a, b: a == b)
+        self.waiting: dict[tuple[Any, int], TensorWeakRef] = {}  # the first message in each slot, as the engine has it
         self.ready: list[Any] = []
         self.node: Any = None  # the node at work
-        self.arriving: list[Any] = []  # what it got, after hooks
-        self.leaving: list[Any] = []  # what its rule gave
+        self.came: list[Any] = []  # the memory of what arrived for it, of
+        self.given: list[Any] = []  # the gradients it got after hooks, and
+        self.arriving: list[Any] = []  # what the trace keeps of them, after hooks
+        self.old: Any = None  # of an accumulator: `.grad` before and
+        self.new: Any = None  # after it
+        self.sent: list[Any] = []  # of what its rule gave, and
+        self.leaving: list[Any] = []  # what the trace keeps of that
         self.slots: list[Slot] = []  # what lay in its input buffer
         self.outbox: list[Any] = []  # what it sends and has not been delivered
         self.apart = False  # whether our dispatch mode is kept out of this pass (see `aside`)
@@ -70,12 +79,20 @@ class TorchPass:
                 if node is not None:  # it is None of a leaf that the pass does not come to
                     self.captures.setdefault(node, []).append((nr, place))
             self.needed = needed_nodes((), self.deps, self.captures, ())
-        self._find_user_hooks(accumulators)
         place = None if user is None else (user.f_code, user.f_lasti)
+        kept = [
+            t
+            for t in inputs or ()
+            if to_leaves and isinstance(t, torch.Tensor) and not (t.is_leaf or t.retains_grad)
+        ]
+        for t in kept:  # the engine is about to call retain_grad() of them
+            recorder.notes.append(("flagged", t, t.requires_grad, "retain_grad", place))
+        self._find_user_hooks(accumulators, set(map(id, kept)))
         pairs = list(zip(edges, grads, strict=True))
         recorder.notes.append((
             "pass_started", self, pairs, dict(self.deps), "backward" if to_leaves else "grad", place,
         ))  # fmt: skip
+        self.flight.hand(_memory(g) for _, g in pairs)
         for (node, nr), g in pairs:
             if self.needed is None or node in self.needed:
                 self._deliver(node, nr, g, self._value(g), None, None)
@@ -133,7 +150,7 @@ class TorchPass:
     def _lose(self, failed: bool) -> None:
         """After a failure to note something: nothing that follows is noted, and no gradient is held."""
         if failed:
-            self.lost, self.outbox, self.buffers = True, [], {}
+            self.lost, self.outbox, self.buffers, self.waiting = True, [], {}, {}
 
     def _users_code_follows(self, steps, node) -> bool:
         """Whether code of the user's runs between these hooks of ours and the next: hooks, a custom Function, an unpack hook."""
@@ -150,8 +167,11 @@ class TorchPass:
             else:
                 _pop_mode()
 
-    def _find_user_hooks(self, accumulators) -> None:
-        """Which tensors of the trace have hooks, or keep their gradient: the engine runs those before our first hook."""
+    def _find_user_hooks(self, accumulators, kept) -> None:
+        """Which tensors of the trace have hooks, or keep their gradient: the engine runs those before our first hook.
+
+        kept   ids of tensors that will keep it, though they do not say so yet
+        """
         self.hooked: dict[Any, list[int]] = {}
         self.retaining: dict[Any, list[Any]] = {}
         for t in self.recorder.met.values():
@@ -164,7 +184,7 @@ class TorchPass:
             if t._backward_hooks:
                 self.hooked.setdefault(node, []).append(nr)
                 self._register(t.register_hook, functools.partial(self._first_tensor_hook, node), first=True)
-            if t.retains_grad and fn is not None:
+            if (t.retains_grad or id(t) in kept) and fn is not None:
                 self.retaining.setdefault(node, []).append(t)
 
     # -- what happens to a node, in order -------------------------------------------------------------
@@ -192,7 +212,9 @@ class TorchPass:
         self._tensor_hooks(node, self.slots, grads)
         for t in self.retaining.get(node, ()):
             if grads[t.output_nr] is not None:
+                self.recorder.grads[id(t.grad)] = t.grad, t
                 self._note("retained", t, node, self._value(t.grad))
+        self.given = [_memory(g) for g in grads]
         self.arriving = [self._value(g) for g in grads]
 
     def running(self, node, grads, users) -> None:
@@ -200,28 +222,32 @@ class TorchPass:
         after = [self._value(g) for g in grads]
         if users:
             self._note("hooked", node, "pre", self.arriving, after)
-        self.arriving = after
+            self._touched(*self.given, *map(_memory, grads))
+        self.given, self.arriving = [_memory(g) for g in grads], after
+        if is_function(node):
+            self.flight.hand(self.given)
         if is_accumulator(node):
+            self.old = self._value(node.variable.grad)
             self._watch_accumulation(node)
 
     def applied(self, node, grads, _users) -> None:
         """The first hook after `node`: what its rule gave."""
         self.leaving = [self._value(g) for g in grads]
+        self.sent = [_memory(g) for g in grads]
         if is_accumulator(node):
             leaf = node.variable
-            if self.arriving[0] is not None:
-                self._gradient_of(leaf)
-                if not leaf._post_accumulate_grad_hooks:
-                    self._note("accumulated", node, self.arriving[0], self._value(leaf.grad))
-                else:
-                    after = [self._value(leaf.grad)]
-                    self._note("hooked", node, "post_accumulate", after, after)
+            if leaf._post_accumulate_grad_hooks:
+                self._note("hooked", node, "post_accumulate", [self.new], [self._value(leaf.grad)])
+                self._touched()
+            else:
+                self._accumulated(node)
             return
         sent = [
             g if self._is_wanted(fn) else None
             for g, (fn, _) in zip(self.leaving, node.next_functions, strict=True)
         ]
         self._note("applied", node, self.arriving, sent)
+        self._touched(*(self.sent if is_function(node) else ()))
         if not self.keep_graph:
             self._note("released", node)
 
@@ -230,6 +256,7 @@ class TorchPass:
         after = [self._value(g) for g in grads]
         if users:
             self._note("hooked", node, "post", self.leaving, after)
+            self._touched(*self.sent, *self.given, *map(_memory, grads))
         for i, (fn, nr) in enumerate(node.next_functions):
             self.outbox.append((fn, nr, grads[i], after[i], node, i))
         self.node = None
@@ -268,11 +295,17 @@ class TorchPass:
 
         def accumulated(leaf):
             with self.recorder.quietly("a gradient"):
-                self._gradient_of(leaf)
-                self._note("accumulated", node, self.arriving[0], self._value(leaf.grad))
+                self._accumulated(node)
             self._look(True)
 
         self._register(leaf.register_post_accumulate_grad_hook, accumulated, first=True)
+
+    def _accumulated(self, node) -> None:
+        leaf = node.variable
+        self.new = self._value(leaf.grad)
+        if self.arriving[0] is not None:
+            self._gradient_of(leaf)
+            self._note("accumulated", node, self.arriving[0], self.new, self.old)
 
     def _gradient_of(self, leaf) -> None:
         """Remember whose gradient `leaf.grad` is, which the engine has just written."""
@@ -338,6 +371,12 @@ class TorchPass:
                 total.clone() if old is None and self.deps[fn] else total if self.deps[fn] else None,
                 value if old is None else self._value(total),
             )
+            if old is None:
+                self.waiting[fn, nr] = TensorWeakRef(g)
+                self.flight.put((fn, nr), _memory(g), value)
+            else:  # the engine has a sum of its own now
+                self.waiting.pop((fn, nr), None)
+                self.flight.take((fn, nr))
         self._note("delivered", sender, i, fn, nr, value, old, slots[nr][1])
         if not self.deps[fn]:
             self.ready.append(fn)
@@ -359,8 +398,11 @@ class TorchPass:
         slots = self.buffers.pop(node, [NOTHING])
         if not is_accumulator(node):
             slots += [NOTHING] * (len(node._input_metadata) - len(slots))
-        old = self._value(node.variable.grad) if is_accumulator(node) else None
-        self._note("popped", node, self._queue(), [value for _, value in slots], old)
+        self.came = [self.flight.places.get((node, nr), NOTHING)[0] for nr in range(len(slots))]
+        for nr in range(len(slots)):
+            self.flight.take((node, nr))
+            self.waiting.pop((node, nr), None)
+        self._note("popped", node, self._queue(), [value for _, value in slots])
         self.node = node
         return slots
 
@@ -371,7 +413,21 @@ class TorchPass:
                 continue
             after = self._value(g)
             if nr in self.hooked.get(node, ()) or after != slot[1]:
-                self._note("hooked", node, "tensor", [slot[1]], [after])
+                self._note("hooked", node, "tensor", [slot[1]], [after], nr)
+                self._touched(self.came[nr], _memory(g))
+
+    def _touched(self, *memories) -> None:
+        """User code ran, and was handed these gradients: note which messages it wrote into that wait elsewhere."""
+        self.flight.hand(memories)
+        for fn, nr, before, now in self.flight.changed(self._waits):
+            held, lies = self.buffers[fn][nr][0], self.waiting[fn, nr]()
+            self.buffers[fn][nr] = None if held is None or lies is None else lies.clone(), now
+            self._note("hooked", fn, "shared", [before], [now], nr)
+
+    def _waits(self, fn, nr) -> Any:
+        """What the trace would keep now of the message that waits there."""
+        lies = self.waiting[fn, nr]()
+        return self.buffers[fn][nr][1] if lies is None else self._value(lies)
 
     def _value(self, g):
         return encode_tensor(g)
@@ -431,6 +487,13 @@ def _accumulator(leaf) -> Any:
     autograd = torch._C.DispatchKeySet(torch._C.DispatchKey.AutogradFunctionality)
     with torch._C._ForceDispatchKeyGuard(include, exclude - autograd), torch.enable_grad():
         return leaf.view_as(leaf).grad_fn.next_functions[0][0]
+
+
+def _memory(g) -> int | None:
+    """Names the memory of a gradient, which all its views share; None where there is none."""
+    if g is None:
+        return None
+    return g.untyped_storage().data_ptr() if g.layout is torch.strided and not is_wrapped(g) else id(g)
 
 
 __all__ = ["TorchPass", "aside"]

@@ -61,9 +61,9 @@ class _Pass:
     """One faulty pass. It tells the recorder what it does, like the engine, and looks like a pass of the engine's to it."""
 
     keep_graph = True
-    create_graph = False
-    needed = None
-    root = None
+    create_graph = tensors = False
+    needed = captures = None
+    watch: Any = None
 
     def __init__(self, recorder: Any, edge: Any, seed: Any, order: str):
         self.recorder, self.engine = recorder, order
@@ -94,7 +94,7 @@ class _Pass:
         finally:
             state.grad, state.watch = grad, watch
             state.refresh()
-        recorder.pass_done(self)
+        self.watch.pass_done(self)
 
     def _by_level(self) -> None:
         while self.waiting:
@@ -120,11 +120,11 @@ class _Pass:
         slots = self.buffers.setdefault(fn, [None] * (1 if fn.plain else fn.n_outputs))
         old = slots[nr]
         slots[nr] = total = old if g is None else g if old is None else old + g
-        self.recorder.delivered(self, sender, i, fn, nr, g, old, total)
+        self.watch.delivered(self, sender, i, fn, nr, g, old, total)
         if self.engine == "path-recursion" or fn not in self.reached:
             self.reached.add(fn)
             self.waiting.append(fn)
-            self.recorder.pushed(self, fn)
+            self.watch.pushed(self, fn)
             return True
         return False
 
@@ -143,28 +143,28 @@ class _Pass:
         if self.engine != "breadth-first":
             self.waiting.remove(node)
         slots = self.buffers.pop(node)
-        recorder = self.recorder
+        watch = self.watch
+        watch.popped(self, node, slots[0] if node.plain else slots)
         if isinstance(node, AccumulateGrad):
             old, g = self.grads.get(node), slots[0]
-            recorder.notes.append(("popped", node, self.ready, g, old))
             if g is not None:
-                self.grads[node] = g if old is None else old + g
-                recorder._meet((node.variable,), None)
-                recorder.notes.append(("accumulated", node, g, self.grads[node]))
+                self.grads[node] = g.copy() if old is None else old + g
+                watch._accumulated(node, g, old, self.grads[node])
             return []
-        recorder.notes.append(("popped", node, self.ready, slots[0] if node.plain else slots, None))
         grads: Any = (None,) * len(node.next_functions)
         if any(g is not None for g in slots) or not node.skips_undefined:
             rule = type(node)
-            grads = rule.vjp(node, slots[0] if node.plain else slots, *rule.unpack(node, False))
+            values = rule.unpack(node, False)
+            watch.applying(self, node, slots)
+            grads = rule.vjp(node, slots[0] if node.plain else slots, *values)
             grads = grads if isinstance(grads, tuple) else (grads,)
             if node.fold is not None:
                 grads = fold(node, grads)
-        recorder.applied(self, node, slots, grads)
+        watch.applied(self, node, slots, grads)
         messages = []
         for i, (fn, nr) in enumerate(node.next_functions):
             if fn is None:
-                recorder.pruned(self, node, i)
+                watch.pruned(self, node, i)
             else:
                 messages.append((i, (fn, nr), grads[i]))
         return messages

@@ -94,9 +94,12 @@ def details(film: Film) -> Record:
         elif kind == "hook":
             before, after = ([value(v) for v in e.get(key) or []] for key in ("before", "after"))
             found["hooks"].append([k, e["n"], e["stage"], before, after])
-            if e["stage"] in ("tensor", "pre") and before != after:
+            if e["stage"] in ("tensor", "pre", "shared") and before != after:
+                first = e.get("slot", 0)  # of those that may change one gradient only
                 found["adjoints"] += [
-                    [k, e["n"], i, -2, v] for i, v in enumerate(after) if i >= len(before) or before[i] != v
+                    [k, e["n"], first + i, -2, v]
+                    for i, v in enumerate(after)
+                    if i >= len(before) or before[i] != v
                 ]
         elif kind == "seed":
             found["adjoints"].append([k, e["n"], e.get("slot", 0), value(e["v"]), value(e["v"])])

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 
 import autograd_lab
+from autograd_lab.autograd.metadata import fold
 from autograd_lab.autograd.node import AccumulateGrad
 
 EXAMPLES = settings(
@@ -90,8 +91,10 @@ def by_all_paths(node, nr, g, found):
         return
     grads = [None] * (1 if node.plain else node.n_outputs)
     grads[nr] = g
-    results = node(*grads)
+    results = node.vjp(g if node.plain else grads, *node.unpack(True))
     results = results if isinstance(results, tuple) else (results,)
+    if node.fold is not None:
+        results = fold(node, results)
     for (fn, number), part in zip(node.next_functions, results, strict=True):
         if fn is not None and part is not None:
             by_all_paths(fn, number, part, found)

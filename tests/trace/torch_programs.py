@@ -348,3 +348,81 @@ def training(torch):
         loss = torch.nn.functional.mse_loss(model(x), target)
         loss.backward()
         optimizer.step()
+
+
+@program
+def hooks_that_write(torch):
+    """Hooks write into what they are handed; what `a + b` sends is one array for both operands."""
+    a, b = wave(torch, 3, grad=True), wave(torch, 3, start=1.0, grad=True)
+    v = wave(torch, 3, start=2.0)
+    a.register_hook(scaled(2.0))
+    b.register_post_accumulate_grad_hook(cleared)
+    yield
+    y = a + b
+    y.backward(v)
+    with torch.no_grad():
+        a.grad *= 0.5
+
+
+def scaled(factor):
+    """A hook that writes into the gradient and returns nothing."""
+
+    def hook(g):
+        g.mul_(factor)
+
+    return hook
+
+
+def cleared(p):
+    """A hook after accumulation that takes `.grad` away."""
+    p.grad = None
+
+
+@program
+def function_that_writes(torch):
+    """A custom Function whose backward writes into its input and returns that."""
+
+    class Halve(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 0.5
+
+        @staticmethod
+        def backward(ctx, g):
+            return g.mul_(0.5)
+
+    x = wave(torch, 3, grad=True)
+    v = wave(torch, 3, start=2.0)
+    yield
+    y = Halve.apply(x * 3) + x
+    y.backward(v)
+
+
+@program
+def pass_within_a_hook(torch):
+    """A hook runs another pass, to the same leaf: the messages of the two are counted apart."""
+    x = wave(torch, 3, grad=True)
+
+    def hook(g):
+        with torch.enable_grad():
+            (x * x).sum().backward()
+
+    yield
+    h = x * 2
+    h.register_hook(hook)
+    (h * h + h + x).sum().backward()
+
+
+@program
+def kept_gradients(torch):
+    """What retain_grad and autograd.grad gave is written when the pass is over, and added to in the next."""
+    x = wave(torch, 3, grad=True)
+    yield
+    h = x.exp()
+    h.retain_grad()
+    for _ in range(2):
+        (h * h).sum().backward(retain_graph=True)
+        with torch.no_grad():
+            h.grad *= 0.5
+    (g,) = torch.autograd.grad(h.sum(), [x])
+    g.zero_()

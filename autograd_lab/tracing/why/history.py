@@ -122,8 +122,15 @@ def _hooked(q: Question) -> Why | None:
     run = _run_at(q, facts.grads[q.t][-1])
     goal = facts.node_of(q.t)
     for k, e in facts.during(run, "hook") if run else ():
-        changed = [(b, a) for b, a in zip(e["before"], e["after"], strict=False) if b != a and b is not None]
-        if changed and e["stage"] in ("tensor", "pre", "post") and e["n"] in facts.leading_to(goal):
+        edges = facts.trace.nodes[e["n"]]["edges"] if e["stage"] == "post" else ()
+        changed = [
+            (b, a)
+            for i, (b, a) in enumerate(zip(e["before"], e["after"], strict=False))
+            if b != a
+            and b is not None
+            and not (edges and (edges[i] is None or edges[i][0] not in facts.leading_to(goal)))
+        ]
+        if changed and e["stage"] in ("tensor", "pre", "post", "shared") and e["n"] in facts.leading_to(goal):
             before, after = changed[0]
             where = facts.made(e["n"], "the hook runs on the gradient of this line") or facts.assignment(q.t)
             return q.answer(

@@ -20,6 +20,7 @@ const STAGES = {
   pre: "Pre-hook of the node: runs before its rule",
   post: "Post-hook of the node: runs after its rule",
   post_accumulate: "Post-accumulate hook: runs after .grad was written",
+  shared: "Code that ran elsewhere wrote into this gradient: two messages lie in the same memory",
 };
 const STRUCTURES = {
   zero: "all zero: nothing flows back",

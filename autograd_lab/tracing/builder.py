@@ -17,7 +17,7 @@ from ..autograd.saved import Packed
 from ..autograd.variable import Variable
 from ..autograd.views import AsStridedBackward0
 from . import jacobian
-from .names import line_of
+from .names import Places
 from .scopes import Scopes
 from .trace import Record
 
@@ -43,11 +43,13 @@ class Builder:
         self.seen: dict[int, tuple[Any, int]] = {}  # id of an array -> (the array, its value's id)
         self.source_ids: dict[str, int] = {}
         self.spans: dict[int, set[range]] = {}
+        self.seen_codes: set[int] = set()
         self.passes: dict[int, int] = {}
         self.pass_now = 0
         self.arrived: dict[int, int] = {}
         self.expected: dict[int, int] = {}
         self.old_grad: int | None = None
+        self.places = Places()
         self.scopes = Scopes()
         self.scoped: list[tuple[Record, int]] = []  # nodes and events, and the groups they belong to
         self.asked_for: Record = {}  # of the call that is to start a pass: its tensors
@@ -577,9 +579,11 @@ class Builder:
         if place is None:
             return None, ""
         code, instruction = place
-        line, target = line_of(code, instruction)
+        line, target = self.places.line_of(code, instruction)
         source = self.source_ids.setdefault(code.co_filename, len(self.source_ids))
-        self.spans.setdefault(source, set()).add(_span(code))
+        if id(code) not in self.seen_codes:
+            self.seen_codes.add(id(code))  # the notes keep it
+            self.spans.setdefault(source, set()).add(_span(code))
         return [source, line], target
 
 

@@ -23,7 +23,7 @@ from ..autograd.variable import Variable
 from ..compiler.compiled import CompiledFunctionBackward, UsedUp
 from ..compiler.opened import backward_lines, forward_lines, kept_values
 from .builder import Builder, encode
-from .names import name_in
+from .names import Names
 from .trace import Trace
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
@@ -213,6 +213,7 @@ class Recorder:
     def __init__(self, title: str, names: dict[str, Any]):
         self.title = title
         self.given = {id(t): name for name, t in names.items()}
+        self.names = Names()
         self.notes: list[tuple[Any, ...]] = []
         self.met: dict[int, Any] = {}  # id -> tensor; kept, or Python could give the id out again
         self.grads: dict[
@@ -529,7 +530,7 @@ class Recorder:
                 wants, meta = t.requires_grad, t._meta
                 name = self.given.get(id(t), "")
                 if not name and frame is not None and id(t) not in self.grads:  # a gradient is w.grad
-                    name = name_in(frame, t, deep=wants)
+                    name = self.names.name(frame, t, deep=wants)
                 if not name and numbers and not wants and not t._data.ndim and t.grad_fn is None:
                     name = f"{t._data:g}"
                 if meta is not None and meta.base is not None:
@@ -541,6 +542,7 @@ class Recorder:
         self.running = False
         self.call = self.base = self.frame = None
         self.frames.clear()
+        self.names = Names()
         if error is not None and self.failure is not error and isinstance(error, Exception):
             self.notes.append(("failed", type(error).__name__, str(error), _place_of(error, self.internal)))
         self.find_names(frame.f_locals, frame.f_globals)

@@ -41,7 +41,6 @@ except ImportError as error:
     ) from error
 
 from .builder import MADE_INSIDE
-from .names import name_in
 from .recorder import _LAST, SMALL, Recorder, Recording
 from .torch_builder import (
     TorchBuilder,
@@ -616,7 +615,7 @@ class TorchRecorder(Recorder):
             self.met[id(t)] = t
             name = self.given.get(id(t), "")
             if not name and frame is not None:
-                name = name_in(frame, t, deep=t.requires_grad)
+                name = self.names.name(frame, t, deep=t.requires_grad)
             if t._base is not None and (not self.passes or id(t._base) in self.met):
                 self._meet((t._base,), frame)  # but nobody is shown of what a gradient in flight is a view
             self.notes.append(("met", t, encode_tensor(t), name, t.grad_fn, t.requires_grad))

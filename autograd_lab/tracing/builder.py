@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 import sys
+from bisect import bisect_left, insort
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from .trace import Record
 
 FULL = 64  # up to so many elements a value is stored whole
 CORNER = 6
+MOST_QUEUED = 16  # of a longer queue an event tells only so many
 MOST_ENTRIES = 100_000  # of all local Jacobians of a trace together
 MADE_INSIDE = "a tensor made in its forward"  # what a custom Function saved, and nobody else ever saw
 
@@ -46,6 +48,8 @@ class Builder:
         self.seen_codes: set[int] = set()
         self.passes: dict[int, int] = {}
         self.pass_now = 0
+        self.queues: dict[int, list[tuple[int, int, int]]] = {}  # of each pass: (order, number of the push, node)
+        self.pushes = 0
         self.arrived: dict[int, int] = {}
         self.expected: dict[int, int] = {}
         self.old_grad: int | None = None
@@ -99,8 +103,8 @@ class Builder:
         if fn is not None:
             self.tensors[i]["node"], self.tensors[i]["output_nr"] = self._known(fn), t.output_nr
 
-    def moved(self, chain) -> None:
-        self.scopes.moved(chain)
+    def moved(self, call) -> None:
+        self.scopes.moved(call)
 
     def entered(self, what, name, instruction, through) -> None:
         self.scopes.enter(what, name, instruction, through)
@@ -266,6 +270,7 @@ class Builder:
     def pass_started(self, run, roots, deps, call, place) -> None:
         deps = dict(deps)  # the note itself may be read again
         p = self.passes[id(run)] = len(self.passes) + 1
+        self.queues[id(run)] = []
         self.pass_now = p
         src, _ = self._where(place)
         nodes = [self._known(node) for (node, _), _ in roots]
@@ -304,22 +309,30 @@ class Builder:
         if self.faulty and to in self.ran:
             self.events[-1]["late"] = self.faulty != "path-recursion"
 
-    def pushed(self, fn, ready) -> None:
-        n = self._known(fn)
-        self._event("push", None, n=n, queue=self._queue(ready))
+    def pushed(self, run, fn, key) -> None:
+        n, queue = self._known(fn), self.queues[id(run)]
+        self.pushes += 1
+        item = key, self.pushes, n
+        insort(queue, item)
+        self._event("push", None, n=n, **_head(queue))
+        if len(queue) > MOST_QUEUED:
+            place = bisect_left(queue, item)
+            self.events[-1].update(at=place, behind=queue[place - 1][2] if place else None)
         if self.faulty == "path-recursion" or (
             self.faulty and self.arrived.get(n, 0) < self.expected.get(n, 0)
         ):
             self.events[-1]["early"] = [self.arrived.get(n, 0), self.expected.get(n, 0)]
 
-    def popped(self, node, ready, g, old) -> None:
+    def popped(self, run, node, g, old) -> None:
         self.old_grad = self._value(old)
+        n, queue = self._known(node), self.queues[id(run)]
         if self.faulty:
-            self.ran.add(self._known(node))
-        grads = [g] if node.plain else g
-        self._event(
-            "pop", None, n=self._known(node), queue=self._queue(ready), g=[self._value(x) for x in grads]
-        )
+            self.ran.add(n)
+        place = next((i for i, item in enumerate(queue) if item[2] == n), None)
+        if place is not None:
+            del queue[place]
+        grads = g if isinstance(g, list | tuple) else [g]
+        self._event("pop", None, n=n, **_head(queue), g=[self._value(x) for x in grads])
 
     def hooked(self, node, stage, before, after) -> None:
         self._event(
@@ -551,9 +564,6 @@ class Builder:
             "math": math, "vjp": vjp, "made_in": self.pass_now, "scope": "",
         })  # fmt: skip
 
-    def _queue(self, ready) -> list[int]:
-        return [self._known(node) for _, node in sorted(ready, key=lambda item: item[0])]
-
     # -- values and places ----------------------------------------------------------------------------
 
     def _value(self, data) -> int | None:
@@ -585,6 +595,14 @@ class Builder:
             self.seen_codes.add(id(code))  # the notes keep it
             self.spans.setdefault(source, set()).add(_span(code))
         return [source, line], target
+
+
+def _head(queue: list[tuple[int, int, int]]) -> Record:
+    """The ready queue as an event tells it: of a long one its beginning and its length."""
+    head: Record = {"queue": [n for _, _, n in queue[:MOST_QUEUED]]}
+    if len(queue) > MOST_QUEUED:
+        head["ready"] = len(queue)
+    return head
 
 
 def encode(data) -> Record:

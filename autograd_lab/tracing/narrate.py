@@ -253,7 +253,8 @@ class Narrator:
             return (ready + ".", name)
         if queue[0] == e["n"]:
             return (ready + ", and goes to the front of the queue.", name)
-        return (ready + ", and queues behind {1}.", name, self.nodes[queue[queue.index(e["n"]) - 1]])
+        behind = e["behind"] if "at" in e else queue[queue.index(e["n"]) - 1]
+        return (ready + ", and queues behind {1}.", name, self.nodes[behind])
 
     def _pop(self, e: Record) -> Phrase:
         name, incoming = self.nodes[e["n"]], _list([self._value(v) for v in e["g"]])

@@ -7,6 +7,7 @@ While the program runs, notes are only appended: who called, and copies of numbe
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 import threading
@@ -24,6 +25,7 @@ from ..compiler.compiled import CompiledFunctionBackward, UsedUp
 from ..compiler.opened import backward_lines, forward_lines, kept_values
 from .builder import Builder, encode
 from .names import Names
+from .scopes import Call
 from .trace import Trace
 
 _PACKAGE = str(Path(__file__).parents[1]) + os.sep
@@ -39,6 +41,8 @@ class _Ours(dict[str, bool]):
 
 _IS_OURS = _Ours()
 _NOBODY = None, -1
+# Frames that go on after they were left, perhaps called from elsewhere: of generators and coroutines.
+_RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 SMALL = 1 << 12  # of so many numbers at most the base is copied when a view of it is written
 _LARGE = 1 << 16  # larger arrays are not copied but kept: 64k numbers are far more than a trace shows
 
@@ -226,6 +230,7 @@ class Recorder:
         self.base: FrameType | None = None  # the call that began the recording
         self.frame: FrameType | None = None  # the innermost call of the user's code at the last operation
         self.frames: dict[int, tuple[FrameType, int]] = {}  # kept and numbered while the recording runs
+        self.calls: dict[int, Call] = {}  # id of a frame of the user's -> where it was when we came through it last
         self.running = True
         self._lists: dict[str, Any] | None = None
         self._numbers: dict[
@@ -290,20 +295,30 @@ class Recorder:
     def _moved(self, frame) -> None:
         """Note through which calls of the user's code this one came: only when it is not the one of the last operation."""
         self.frame = frame
-        chain: list[tuple[Any, ...]] = []
+        chain: list[tuple[Any, ...]] = []  # calls that are new or went on, innermost first
+        outer: Call | None = None
         here, inner = frame, -1
         while here is not None:
             known = self.frames.get(id(here))
             if known is None:
                 known = self.frames[id(here)] = here, len(self.frames)
             if not here.f_code.co_filename.startswith(self.internal):
-                chain.append((known[1], here.f_code, here.f_lasti, inner))
+                chain.append((here, known[1], here.f_lasti, inner))
+                call = self.calls.get(id(here))
+                if call is not None and not here.f_code.co_flags & _RESUMED:
+                    outer = call.outer  # a call that has not ended still waits in the same calls, at the same places
+                    if (call.at, call.through) == (here.f_lasti, inner):
+                        outer = call
+                        chain.pop()
+                    break
             if here is self.base:
                 break
             here, inner = here.f_back, known[1]
         else:  # not called from where the recording began
             del chain[1:]
-        self.notes.append(("moved", tuple(chain[::-1])))
+        for here, number, at, through in reversed(chain):
+            outer = self.calls[id(here)] = Call(outer, number, here.f_code, at, through)
+        self.notes.append(("moved", outer))
 
     def _mode(self) -> str:
         """What switched recording of the graph off, or ''."""
@@ -436,7 +451,7 @@ class Recorder:
 
     def pushed(self, run, fn) -> None:
         """`fn` has all its messages and is ready."""
-        self.notes.append(("pushed", fn, run.ready.copy()))
+        self.notes.append(("pushed", run, fn, fn.priority))
 
     def popped(self, run, node, g) -> None:
         """The engine takes `node` from the queue."""
@@ -444,7 +459,7 @@ class Recorder:
         if isinstance(node, AccumulateGrad):
             grad = node.variable._meta.grad
             old = None if grad is None else _copy(grad._data)
-        self.notes.append(("popped", node, run.ready.copy(), g if node.plain else list(g), old))
+        self.notes.append(("popped", run, node, g if node.plain else list(g), old))
 
     def hooked(self, run, node, stage, before, after) -> None:
         """User code saw, perhaps changed, gradients."""
@@ -499,6 +514,7 @@ class Recorder:
             dict(self.met),
             dict(self.grads),
             dict(self.frames),
+            dict(self.calls),
             self.call,
             self.frame,
             self.failure,
@@ -506,8 +522,8 @@ class Recorder:
 
     def restore(self, mark: tuple[Any, ...]) -> None:
         """Forget what was noted since `mark`, or take back what was forgotten."""
-        self.notes, self.met, self.grads, self.frames = (part.copy() for part in mark[:4])
-        self.call, self.frame, self.failure = mark[4:]
+        self.notes, self.met, self.grads, self.frames, self.calls = (part.copy() for part in mark[:5])
+        self.call, self.frame, self.failure = mark[5:]
 
     # -- the rest -------------------------------------------------------------------------------------
 
@@ -542,6 +558,7 @@ class Recorder:
         self.running = False
         self.call = self.base = self.frame = None
         self.frames.clear()
+        self.calls.clear()
         self.names = Names()
         if error is not None and self.failure is not error and isinstance(error, Exception):
             self.notes.append(("failed", type(error).__name__, str(error), _place_of(error, self.internal)))

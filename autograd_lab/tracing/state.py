@@ -192,13 +192,20 @@ class State:
         return [("node", e["n"])]
 
     def _push(self, e: Record) -> Changed:
-        self.queue = list(e["queue"])
+        if "at" in e:
+            self.queue.insert(e["at"], e["n"])
+        else:
+            self.queue = list(e["queue"])
         self._at(e["n"]).status = "ready"
         return [("node", e["n"])]
 
     def _pop(self, e: Record) -> Changed:
         changed = self._finish()
-        self.queue, self.node, self.active = list(e["queue"]), e["n"], e["n"]
+        if "ready" in e:
+            self.queue.remove(e["n"])
+        else:
+            self.queue = list(e["queue"])
+        self.node = self.active = e["n"]
         node = self._at(e["n"])
         node.status, node.incoming, node.outgoing = "active", list(e["g"]), None
         return [*changed, ("node", e["n"])]

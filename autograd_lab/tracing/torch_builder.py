@@ -93,11 +93,6 @@ class TorchBuilder(Builder):
             "math": math, "vjp": vjp, "made_in": self.pass_now, "scope": "",
         })  # fmt: skip
 
-    def popped(self, node, ready, g, old) -> None:
-        """The engine takes `node` from the queue."""
-        self.old_grad = self._value(old)
-        self._event("pop", None, n=self._known(node), queue=self._queue(ready), g=[self._value(x) for x in g])
-
     def _value(self, data) -> int | None:
         if not isinstance(data, dict):
             return super()._value(data)

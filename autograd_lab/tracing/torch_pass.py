@@ -9,6 +9,7 @@ A node that PyTorch runs is taken as the next one whatever the bookkeeping says,
 from __future__ import annotations
 
 import functools
+import heapq
 from typing import TYPE_CHECKING, Any
 
 from torch.autograd.graph import GradientEdge, get_gradient_edge
@@ -52,7 +53,8 @@ class TorchPass:
                 self.captures.setdefault(node, []).append((nr, place))
             self.needed = needed_nodes((), self.deps, self.captures, ())
         self.buffers: dict[Any, list[Slot]] = {}
-        self.ready: list[Any] = []
+        self.ready: dict[Any, None] = {}
+        self.heap: list[tuple[int, int, Any]] = []  # the ready nodes, and others that were taken before their turn
         self.node: Any = None  # the node at work
         self.arriving: list[Any] = []  # what it got, after hooks
         self.leaving: list[Any] = []  # what its rule gave
@@ -277,27 +279,26 @@ class TorchPass:
         self.deps[fn] -= 1
         self._note("delivered", sender, i, fn, nr, message[1], old[1], slots[nr][1])
         if not self.deps[fn]:
-            self.ready.append(fn)
-            self._note("pushed", fn, self._queue())
+            self.ready[fn] = None
+            heapq.heappush(self.heap, (-fn._sequence_nr(), len(self.recorder.notes), fn))
+            self._note("pushed", self, fn, -fn._sequence_nr())
 
     def _next(self):
         """The ready node with the highest sequence number; of several accumulators the one that came first."""
-        return max(self.ready, key=lambda node: node._sequence_nr())
-
-    def _queue(self) -> list[tuple[int, Any]]:
-        return list(enumerate(sorted(self.ready, key=lambda node: -node._sequence_nr())))
+        while self.heap[0][2] not in self.ready:
+            heapq.heappop(self.heap)
+        return self.heap[0][2]
 
     def _next_is_only_captured(self) -> bool:
         return self.needed is not None and not self.needed[self._next()]
 
     def _pop(self, node) -> list[Slot]:
-        if node in self.ready:
-            self.ready.remove(node)
+        self.ready.pop(node, None)
         slots = self.buffers.pop(node, [NOTHING])
         if not is_accumulator(node):
             slots += [NOTHING] * (len(node._input_metadata) - len(slots))
         old = self._value(node.variable.grad) if is_accumulator(node) else None
-        self._note("popped", node, self._queue(), [value for _, value in slots], old)
+        self._note("popped", self, node, [value for _, value in slots], old)
         self.node = node
         return slots
 

@@ -124,13 +124,9 @@ class _Pass:
         if self.engine == "path-recursion" or fn not in self.reached:
             self.reached.add(fn)
             self.waiting.append(fn)
-            self.recorder.pushed(self, fn)
+            self.recorder.notes.append(("pushed", self, fn, 0))
             return True
         return False
-
-    @property
-    def ready(self) -> list[Any]:
-        return [(place, fn) for place, fn in enumerate(self.waiting)]
 
     def _work(self, node: Any) -> list[tuple[int, Any, Any]]:
         """Run a node on what lies in its buffer; returns the messages it wants to send."""
@@ -146,13 +142,13 @@ class _Pass:
         recorder = self.recorder
         if isinstance(node, AccumulateGrad):
             old, g = self.grads.get(node), slots[0]
-            recorder.notes.append(("popped", node, self.ready, g, old))
+            recorder.notes.append(("popped", self, node, g, old))
             if g is not None:
                 self.grads[node] = g if old is None else old + g
                 recorder._meet((node.variable,), None)
                 recorder.notes.append(("accumulated", node, g, self.grads[node]))
             return []
-        recorder.notes.append(("popped", node, self.ready, slots[0] if node.plain else slots, None))
+        recorder.notes.append(("popped", self, node, slots[0] if node.plain else slots, None))
         grads: Any = (None,) * len(node.next_functions)
         if any(g is not None for g in slots) or not node.skips_undefined:
             rule = type(node)

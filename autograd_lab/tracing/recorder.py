@@ -18,6 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from ..autograd import collector
 from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.node import AccumulateGrad
 from ..autograd.variable import Variable
@@ -90,6 +91,7 @@ class record(metaclass=_WithoutParentheses):  # noqa: N801 - used like a functio
         state.watch = self._recorder
         self._recorder.base = sys._getframe(1)
         WATCHERS.append(self._recorder)
+        collector.hold()
         state.refresh()
         _LAST.recording = Recording(self._recorder)
         return _LAST.recording
@@ -103,6 +105,7 @@ class record(metaclass=_WithoutParentheses):  # noqa: N801 - used like a functio
         state = THREAD.state
         state.watch = None
         WATCHERS.remove(self._recorder)
+        collector.release()
         state.refresh()
         self._recorder.finish(error, sys._getframe(1))
 
@@ -160,9 +163,12 @@ class Recording(Trace):
     def __init__(self, recorder: Recorder):
         object.__setattr__(self, "_recorder", recorder)
 
-    @property
-    def _lists(self) -> dict[str, Any]:
-        return self._recorder.lists()
+    def __getattr__(self, name: str) -> Any:
+        """The lists of the trace, and with that they are there."""
+        if name not in ("sources", "values", "tensors", "nodes", "events"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.__dict__.update(self._recorder.lists())
+        return self.__dict__[name]
 
     def number_of(self, tensor: Any) -> int:
         """The number of a tensor object in this trace. Raises KeyError if it was not used in the recording."""
@@ -201,11 +207,6 @@ class Recording(Trace):
         return why(trace, find(trace, asked[0]), asked[1], name)
 
     title = property(lambda self: self._recorder.title)
-    sources = property(lambda self: self._lists["sources"])
-    values = property(lambda self: self._lists["values"])
-    tensors = property(lambda self: self._lists["tensors"])
-    nodes = property(lambda self: self._lists["nodes"])
-    events = property(lambda self: self._lists["events"])
 
 
 class Recorder:
@@ -582,7 +583,8 @@ class Recorder:
             )
         if self._lists is None:
             builder = self.builder(self.given, self.grads)
-            self._lists = builder.build(self.notes)
+            with collector.paused():
+                self._lists = builder.build(self.notes)
             met = {**self.met, **{i: grad for i, (grad, _) in self.grads.items()}}
             self._numbers = {i: (weakref.ref(met[i]), t) for i, t in builder.tensor_ids.items() if i in met}
             self.notes = []

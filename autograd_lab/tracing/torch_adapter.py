@@ -40,6 +40,7 @@ except ImportError as error:
         name="torch",
     ) from error
 
+from ..autograd import collector
 from .builder import MADE_INSIDE
 from .recorder import _LAST, SMALL, Recorder, Recording
 from .torch_builder import (
@@ -99,6 +100,7 @@ class _Recording:
                 "a recording of PyTorch is already running: leave its `with lab.record_torch()` block first"
             )
         self._recorder.base = sys._getframe(1)
+        collector.hold()
         self._recorder.start()
         _LAST.torch = self._recorder
         _LAST.recording = Recording(self._recorder)
@@ -106,6 +108,7 @@ class _Recording:
 
     def __exit__(self, kind, error, trace):
         _LAST.torch = None
+        collector.release()
         self._recorder.stop()
         self._recorder.finish(error, sys._getframe(1))
 

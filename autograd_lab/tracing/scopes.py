@@ -228,7 +228,10 @@ def _line_of_while(lines: dict[int, int], start: int, end: int) -> int:
 
 def common(paths: Iterable[str]) -> str:
     """The innermost group that all the paths lie in."""
-    split = [path.split(SEPARATOR) if path else [] for path in paths]
+    different = set(paths)
+    if len(different) == 1:
+        return different.pop()
+    split = [path.split(SEPARATOR) if path else [] for path in different]
     shared = []
     for names in zip(*split, strict=False):
         if len(set(names)) > 1:

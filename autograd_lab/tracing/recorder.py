@@ -170,6 +170,10 @@ class Recording(Trace):
         self.__dict__.update(self._recorder.lists())
         return self.__dict__[name]
 
+    def beginning(self, notes: int) -> Trace | None:
+        """The trace of the first `notes` notes; None if it would be most of the trace, or if the trace is built already."""
+        return self._recorder.beginning(notes)
+
     def number_of(self, tensor: Any) -> int:
         """The number of a tensor object in this trace. Raises KeyError if it was not used in the recording."""
         number = self._recorder.number_of(tensor)
@@ -590,6 +594,12 @@ class Recorder:
             self.notes = []
             self.met, self.grads = {}, {}
         return self._lists
+
+    def beginning(self, notes) -> Trace | None:
+        """The trace of the first `notes` notes, if there are many more and no trace has been built of them."""
+        if self.running or self._lists is not None or len(self.notes) < 2 * notes:
+            return None
+        return Trace(self.title, **self.builder(self.given, self.grads).build(self.notes[:notes]))
 
     def number_of(self, tensor) -> int | None:
         """The number of a tensor in the finished trace, if it was met."""

@@ -48,7 +48,9 @@ class Builder:
         self.seen_codes: set[int] = set()
         self.passes: dict[int, int] = {}
         self.pass_now = 0
-        self.queues: dict[int, list[tuple[int, int, int]]] = {}  # of each pass: (order, number of the push, node)
+        self.queues: dict[
+            int, list[tuple[int, int, int]]
+        ] = {}  # of each pass: (order, number of the push, node)
         self.pushes = 0
         self.arrived: dict[int, int] = {}
         self.expected: dict[int, int] = {}

@@ -227,7 +227,9 @@ class Modules:
 
     def __init__(self) -> None:
         self._known: dict[int, Any] = {}  # modules by id, all of whose parts are noted
-        self._above: dict[int, list[tuple[Any, str]]] = {}  # id of a part -> the modules that hold it, and as what
+        self._above: dict[
+            int, list[tuple[Any, str]]
+        ] = {}  # id of a part -> the modules that hold it, and as what
         self._shared: dict[int, dict[int, str]] = {}  # id of a module -> names of all its parts, by their ids
 
     def path(self, root: Any, part: Any, thorough: bool = False) -> str:

@@ -235,7 +235,9 @@ class Recorder:
         self.base: FrameType | None = None  # the call that began the recording
         self.frame: FrameType | None = None  # the innermost call of the user's code at the last operation
         self.frames: dict[int, tuple[FrameType, int]] = {}  # kept and numbered while the recording runs
-        self.calls: dict[int, Call] = {}  # id of a frame of the user's -> where it was when we came through it last
+        self.calls: dict[
+            int, Call
+        ] = {}  # id of a frame of the user's -> where it was when we came through it last
         self.running = True
         self._lists: dict[str, Any] | None = None
         self._numbers: dict[
@@ -311,7 +313,9 @@ class Recorder:
                 chain.append((here, known[1], here.f_lasti, inner))
                 call = self.calls.get(id(here))
                 if call is not None and not here.f_code.co_flags & _RESUMED:
-                    outer = call.outer  # a call that has not ended still waits in the same calls, at the same places
+                    outer = (
+                        call.outer
+                    )  # a call that has not ended still waits in the same calls, at the same places
                     if (call.at, call.through) == (here.f_lasti, inner):
                         outer = call
                         chain.pop()

@@ -56,7 +56,9 @@ class Scopes:
         self.known: dict[Hashable, int] = {}
         self.chain: list[Call] = []  # from the outermost call to the innermost
         self.places: dict[Call, int] = {}  # where each is in the chain
-        self.inside: list[tuple[int, int, _Entered | None]] = []  # what `_into` found for the outer calls of the chain
+        self.inside: list[
+            tuple[int, int, _Entered | None]
+        ] = []  # what `_into` found for the outer calls of the chain
         self.visits: dict[int, _Visit] = {}
         self.entered: list[_Entered] = []
         self.modules = Modules()

@@ -75,8 +75,12 @@ class State:
     nodes: dict[int, NodeState] = field(default_factory=dict)
     edges: dict[tuple[int, int], EdgeState] = field(default_factory=dict)
     error: str | None = None
-    _served: dict[int, None] = field(default_factory=dict, repr=False, compare=False)  # nodes of the last pass
-    _sent: dict[tuple[int, int], None] = field(default_factory=dict, repr=False, compare=False)  # and its edges
+    _served: dict[int, None] = field(
+        default_factory=dict, repr=False, compare=False
+    )  # nodes of the last pass
+    _sent: dict[tuple[int, int], None] = field(
+        default_factory=dict, repr=False, compare=False
+    )  # and its edges
 
     @property
     def event(self) -> Record | None:

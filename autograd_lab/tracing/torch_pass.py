@@ -54,7 +54,9 @@ class TorchPass:
             self.needed = needed_nodes((), self.deps, self.captures, ())
         self.buffers: dict[Any, list[Slot]] = {}
         self.ready: dict[Any, None] = {}
-        self.heap: list[tuple[int, int, Any]] = []  # the ready nodes, and others that were taken before their turn
+        self.heap: list[
+            tuple[int, int, Any]
+        ] = []  # the ready nodes, and others that were taken before their turn
         self.node: Any = None  # the node at work
         self.arriving: list[Any] = []  # what it got, after hooks
         self.leaving: list[Any] = []  # what its rule gave

@@ -37,7 +37,7 @@ def beginning(trace: Trace) -> tuple[Trace, int] | None:
     if isinstance(trace, Recording):
         first = trace.beginning(BEGINNING)
         if first is not None:
-            return first, -1
+            return _cut(first, BEGINNING), -1
     if len(trace) <= SHORT:
         return None
     return _cut(trace, BEGINNING), len(trace)

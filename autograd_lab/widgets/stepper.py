@@ -214,6 +214,8 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
     # What viewers without widgets see.
 
     def __repr__(self) -> str:
+        if not self.is_complete:  # asked for when it is displayed, and would take as long as all the rest
+            return f"Stepper(step {self.position}, the rest is coming)"
         now = self.state
         node = f": {Narrator(self.trace).nodes[now.node]}" if now.node is not None else ""
         return f"Stepper({now.phase} {self.position}/{len(self.trace)}{node})"

@@ -13,6 +13,7 @@ from __future__ import annotations
 import gc
 import linecache
 from collections.abc import Callable
+from itertools import pairwise
 from time import process_time
 
 from autograd_lab import lab
@@ -135,7 +136,7 @@ def times(make: Callable[[int], Callable[[], None]], n: int, repeat: int) -> tup
         marks.append(process_time())
         Stepper(trace)
         marks.append(process_time())
-        alone, recorded, build, step = (b - a for a, b in zip(marks, marks[1:], strict=False))
+        alone, recorded, build, step = (b - a for a, b in pairwise(marks))
         for name, seconds in {"alone": alone, "recorded": recorded, "build": build, "step": step}.items():
             least[name] = min(seconds, least.get(name, seconds))
     return events, {

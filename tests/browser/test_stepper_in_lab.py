@@ -304,8 +304,10 @@ def test_a_long_trace_is_there_at_once_and_whole_while_other_cells_run(browser: 
     page.wait_for_function("window.seen.at(-1) === 'false'")
     assert page.evaluate("window.seen") == ["true", "false"]
     kernel = "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.status"
-    assert page.evaluate(kernel) == "busy"  # with the last cell
-    expect(notebook.stage.locator(".agl-count")).to_have_text(re.compile(r"^(\d+) / \1$"))  # what Last asked for
+    eventually(lambda: page.evaluate(kernel), "busy")  # with the last cell
+    expect(notebook.stage.locator(".agl-count")).to_have_text(
+        re.compile(r"^(\d+) / \1$")
+    )  # what Last asked for
     notebook.stage.get_by_role("combobox", name="Mode").select_option("predict")
     expect(notebook.stage.get_by_role("group", name="Question")).to_be_visible()
     assert page.evaluate(kernel) == "busy"

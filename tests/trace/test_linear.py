@@ -139,7 +139,9 @@ def work(make: Callable[[int], Program], n: int) -> tuple[int, dict[str, int]]:
     build, events = lines_of(lambda: len(trace))
     drawn, document = lines_of(lambda: film(trace))
     encoded, _ = lines_of(lambda: encode(document))
-    return events, {"record": lines - alone, "build": build, "film": drawn, "encode": encoded}
+    replayed, _ = lines_of(lambda: state(trace, events))
+    stages = {"record": lines - alone, "build": build, "state": replayed, "film": drawn, "encode": encoded}
+    return events, stages
 
 
 @pytest.mark.parametrize("make", SHAPES)

@@ -40,7 +40,7 @@ def course_root() -> Path:
 def course_files(root: Path) -> Iterator[Path]:
     """The files a student gets, as paths relative to `root`, in a fixed order.
 
-    A notebook's text source (`04_backward.py` beside `04_backward.ipynb`) stays behind: it is for authors.
+    A notebook's text source (`NN_name.py` beside `NN_name.ipynb`) stays behind: it is for authors.
     """
     for name in FOLDERS:
         for path in sorted((root / name).rglob("*")):

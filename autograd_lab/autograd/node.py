@@ -299,9 +299,12 @@ class Node(metaclass=NodeType):
 
 
 def laid_out_like(x, dtype):
-    """Memory for the gradient of a leaf: in the order of the leaf's own, if that has no gaps and no overlaps."""
-    own = np.empty_like(x, dtype, subok=False)
-    return own if own.strides == x.strides else np.empty(x.shape, dtype)
+    """Zeros for the gradient of a leaf: in the order of the leaf's own, if that has no gaps and no overlaps.
+
+    Not just any memory, for a watcher is shown what a write finds.
+    """
+    own = np.zeros_like(x, dtype, subok=False)
+    return own if own.strides == x.strides else np.zeros(x.shape, dtype)
 
 
 class AccumulateGrad(Node):

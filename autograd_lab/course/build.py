@@ -1,11 +1,11 @@
 """`autograd-lab build`: executed notebooks from their text sources, the same bytes every time.
 
-    notebooks/04_backward.py     written by people: prose and code in jupytext's py:percent form
-    notebooks/04_backward.ipynb  written here: executed, outputs stored, nothing in it that varies
+    notebooks/NN_name.py         written by people: prose and code in jupytext's py:percent form
+    notebooks/NN_name.ipynb      written here: executed, outputs stored, nothing in it that varies
 
-    solutions/04_backward.py     written by people: exercises, answers, checks, wrong answers (see author.py)
-    solutions/04_backward.ipynb  written here: executed
-    exercises/04_backward.ipynb  written here: the answers replaced by gaps
+    solutions/NN_name.py         written by people: exercises, answers, checks, wrong answers (see author.py)
+    solutions/NN_name.ipynb      written here: executed
+    exercises/NN_name.ipynb      written here: the answers replaced by gaps
     autograd_lab/course/items/04.json, solutions/keys/04.json   written here: the checks, without and with what is hidden
 
     read_source -> execute -> settle (ids, outputs, metadata) -> one canonical text
@@ -50,7 +50,7 @@ def main(argv: list[str] | None = None) -> int:
         prog="autograd-lab build", description="Execute the notebooks' text sources and store the notebooks."
     )
     parser.add_argument(
-        "names", nargs="*", help="sources, such as notebooks/04_backward.py or 04; default: all"
+        "names", nargs="*", help="sources, such as notebooks/04_backward_node_by_node.py or 04; default: all"
     )
     parser.add_argument("--check", action="store_true", help="write nothing; fail if a build would differ")
     parser.add_argument("--root", type=Path, help="folder that holds notebooks/ (default: here or above)")

@@ -10,7 +10,7 @@ import autograd_lab
 
 PACKAGE = Path(autograd_lab.__file__).parent
 LESSON = PACKAGE / "autograd"
-ENTRY = re.compile(r"`(\S+)` \((\d+)\)")  # `engine.py` (305)
+ENTRY = re.compile(r"`(\S+)` \((\d+)\)")  # `autograd_lab/autograd/engine.py` (305)
 BLANK = {
     tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER,
 }  # fmt: skip

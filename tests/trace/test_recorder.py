@@ -1,5 +1,6 @@
 """What the recorder writes is what the engine did: events, numbers, lines and names."""
 
+import numpy as np
 import pytest
 
 import autograd_lab as torch
@@ -525,3 +526,20 @@ def test_an_output_without_history_beside_one_that_has_one():
             y, mark = fn(w)
         flags = {t["name"]: t["requires_grad"] for t in trace.tensors}
         assert (flags["y"], flags["mark"]) == (y.requires_grad, mark.requires_grad) == (True, False)
+
+
+def test_memory_that_nobody_has_written_is_never_shown(monkeypatch):
+    """Under create_graph a first `.grad` is copied into new memory, in whatever state that is."""
+    garbage = 3.25
+    for name in ("empty", "empty_like"):
+        new = getattr(np, name)
+        monkeypatch.setattr(
+            np,
+            name,
+            lambda *args, new=new, **kwargs: np.copyto(x := new(*args, **kwargs), garbage, "unsafe") or x,
+        )
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+    with lab.record() as trace, pytest.warns(UserWarning, match="create_graph=True"):
+        (x**3).sum().backward(create_graph=True)
+    assert x.grad.tolist() == [[3.0, 12.0], [27.0, 48.0]]
+    assert str(garbage) not in str(trace.values)

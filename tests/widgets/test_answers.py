@@ -1,4 +1,4 @@
-"""Answers in the browser (assets/answers.js), run in Node.js: judged as Python judges them."""
+"""Answers in the browser (autograd_lab/widgets/assets/answers.js), run in Node.js: judged as Python judges them."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""The front end's arithmetic (assets/core.js), run in Node.js: it must say what Python says."""
+"""The front end's arithmetic (autograd_lab/widgets/assets/core.js), run in Node.js: it must say what Python says."""
 
 import json
 import re
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(NODE is None, reason="no Node.js found: apt-get 
 
 
 def run(tmp_path, script, *documents):
-    """What a script that has core.js as `core` and the documents as `docs` prints, read as JSON."""
+    """What a script that has autograd_lab/widgets/assets/core.js as `core` and the documents as `docs` prints, read as JSON."""
     (tmp_path / "core.mjs").write_text((_ASSETS / "core.js").read_text(encoding="utf-8"), encoding="utf-8")
     (tmp_path / "docs.json").write_text(json.dumps(documents), encoding="utf-8")
     (tmp_path / "test.mjs").write_text(

@@ -361,15 +361,20 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "what",
         nargs="?",
-        choices=("all", "compile"),
+        choices=("all", "compile", "recording"),
         default="all",
-        help="compile: only torch.compile's figures",
+        help="compile: only torch.compile's figures; recording: how recording and opening a trace grow with its size",
     )
     parser.add_argument(
         "--seconds", type=float, default=2.0, help="how long to measure each line (default 2)"
     )
     parser.add_argument("--no-long", action="store_true", help="leave out the chain of a million nodes")
     args = parser.parse_args(argv)
+    if args.what == "recording":
+        from autograd_lab.recording_bench import report
+
+        report()
+        return 0
     try:
         import torch
     except ModuleNotFoundError:

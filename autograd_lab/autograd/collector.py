@@ -8,6 +8,8 @@ makes no garbage, there are none.
 
 import gc
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 LARGE = 1 << 16
 """From so many nodes on, a graph is worth all this."""
@@ -18,6 +20,7 @@ class _Waiting:
 
     thresholds: tuple[int, int, int] | None = None
     blocks = 0
+    held = 0  # how many want it so, however the graph grows
 
 
 def numbers(k):
@@ -43,6 +46,29 @@ def go_on():
     _take_up()
 
 
+def hold():
+    """Put full collections off until `release`: what a recorder notes lives on, and grows with every event."""
+    _Waiting.held += 1
+    _put_off()
+
+
+def release():
+    """End what `hold` began."""
+    _Waiting.held -= 1
+    _take_up()
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """No collections inside: for making hundreds of thousands of objects, none of them garbage."""
+    enabled = pause()
+    try:
+        yield
+    finally:
+        if enabled:
+            go_on()
+
+
 def _put_off():
     if _Waiting.thresholds is None:
         _Waiting.thresholds = young, middle, old = gc.get_threshold()
@@ -50,11 +76,11 @@ def _put_off():
 
 
 def _take_up():
-    if _Waiting.thresholds is not None:
+    if _Waiting.thresholds is not None and not _Waiting.held:
         young, middle, old = _Waiting.thresholds
         _Waiting.thresholds = None
         if gc.get_threshold() == (young, middle, old * 100):  # nobody else has set them since
             gc.set_threshold(young, middle, old)
 
 
-__all__ = ["LARGE", "go_on", "numbers", "pause"]
+__all__ = ["LARGE", "go_on", "hold", "numbers", "pause", "paused", "release"]

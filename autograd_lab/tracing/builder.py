@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import re
 import sys
+from bisect import bisect_left, insort
 from functools import lru_cache
 from inspect import CO_GENERATOR as GENERATOR
 from inspect import unwrap
@@ -20,7 +21,7 @@ from ..autograd.variable import Variable
 from ..autograd.views import AsStridedBackward0
 from . import jacobian
 from .guard import strict, text_of
-from .names import is_in_with, line_of
+from .names import Places, is_in_with
 from .rules import rule_texts
 from .scopes import Scopes
 from .statements import backward_of, line_of_def, returns_nothing
@@ -28,6 +29,7 @@ from .trace import Record
 
 FULL = 64  # up to so many elements a value is stored whole
 CORNER = 6
+MOST_QUEUED = 16  # of a longer queue an event tells only so many
 MOST_ENTRIES = 100_000  # of all local Jacobians of a trace together
 REMADE = ("Parameter", "deepcopy")  # how a leaf is made of another tensor's numbers
 MADE_INSIDE = "a tensor made in its forward"  # what a custom Function saved, and nobody else ever saw
@@ -50,12 +52,18 @@ class Builder:
         self.lent: dict[int, Lent] = {}  # id of an array that is the user's -> what it held during a pass
         self.source_ids: dict[str, int] = {}
         self.spans: dict[int, set[range]] = {}
+        self.seen_codes: set[int] = set()
         self.passes: dict[int, int] = {}
         self.pass_now = 0
         self.at: int | None = None  # the node at work in it
         self.outer: list[tuple[Any, ...]] = []  # what there is to know of the passes in which it runs
         self.arrived: dict[int, int] = {}
         self.expected: dict[int, int] = {}
+        self.queues: dict[
+            int, list[tuple[int, int, int]]
+        ] = {}  # of each pass: (order, number of the push, node)
+        self.pushes = 0
+        self.places = Places()
         self.scopes = Scopes()
         self.scoped: list[tuple[Record, int]] = []  # nodes and events, and the groups they belong to
         self.asked_for: Record = {}  # of the call that is to start a pass: its tensors
@@ -118,8 +126,8 @@ class Builder:
         if fn is not None:
             self.tensors[i]["node"], self.tensors[i]["output_nr"] = self._known(fn), t.output_nr
 
-    def moved(self, chain) -> None:
-        self.scopes.moved(chain)
+    def moved(self, call) -> None:
+        self.scopes.moved(call)
 
     def entered(self, what, name, instruction, through) -> None:
         self.scopes.enter(what, name, instruction, through)
@@ -348,6 +356,7 @@ class Builder:
     def pass_started(self, run, roots, deps, call, place) -> None:
         deps = dict(deps)  # the note itself may be read again
         p = self.passes[id(run)] = len(self.passes) + 1
+        self.queues[id(run)] = []
         self.outer.append((self.pass_now, self.at, self.arrived, self.expected, self.faulty, self.ran))
         self.pass_now, self.at = p, None
         src, _ = self._where(place)
@@ -390,24 +399,30 @@ class Builder:
         if self.faulty and to in self.ran:
             self.events[-1]["late"] = self.faulty != "path-recursion"
 
-    def pushed(self, fn, ready) -> None:
-        n = self._known(fn)
-        self._event("push", None, n=n, queue=self._queue(ready))
+    def pushed(self, run, fn, key) -> None:
+        n, queue = self._known(fn), self.queues[id(run)]
+        self.pushes += 1
+        item = key, self.pushes, n
+        insort(queue, item)
+        self._event("push", None, n=n, **_head(queue))
+        if len(queue) > MOST_QUEUED:
+            place = bisect_left(queue, item)
+            self.events[-1].update(at=place, behind=queue[place - 1][2] if place else None)
         if self.faulty == "path-recursion" or (
             self.faulty and self.arrived.get(n, 0) < self.expected.get(n, 0)
         ):
             self.events[-1]["early"] = [self.arrived.get(n, 0), self.expected.get(n, 0)]
 
-    def popped(self, node, ready, g) -> None:
+    def popped(self, run, node, g) -> None:
+        n, queue = self._known(node), self.queues[id(run)]
+        self.at = n
         if self.faulty:
-            self.ran.add(self._known(node))
-        self._popped(node, ready, [g] if node.plain else g)
-
-    def _popped(self, node, ready, grads) -> None:
-        self.at = self._known(node)
-        self._event(
-            "pop", None, n=self._known(node), queue=self._queue(ready), g=[self._value(x) for x in grads]
-        )
+            self.ran.add(n)
+        place = next((i for i, item in enumerate(queue) if item[2] == n), None)
+        if place is not None:
+            del queue[place]
+        grads = g if isinstance(g, list | tuple) else [g]
+        self._event("pop", None, n=n, **_head(queue), g=[self._value(x) for x in grads])
 
     def hooked(self, node, stage, before, after, nr=0) -> None:
         slot = {"slot": nr} if stage in ("tensor", "shared") else {}
@@ -664,9 +679,6 @@ class Builder:
             self.spans.setdefault(source, set()).add(range(code.co_firstlineno, _span(code).stop))
             record["no_return"] = [source, line_of_def(code)]
 
-    def _queue(self, ready) -> list[int]:
-        return [self._known(node) for _, node in sorted(ready, key=lambda item: item[0])]
-
     # -- values and places ----------------------------------------------------------------------------
 
     def _value(self, data) -> int | None:
@@ -697,9 +709,11 @@ class Builder:
         if place is None:
             return None, ""
         code, instruction = place
-        line, target = line_of(code, instruction)
+        line, target = self.places.line_of(code, instruction)
         source = self.source_ids.setdefault(code.co_filename, len(self.source_ids))
-        self.spans.setdefault(source, set()).add(_span(code))
+        if id(code) not in self.seen_codes:
+            self.seen_codes.add(id(code))  # the notes keep it
+            self.spans.setdefault(source, set()).add(_span(code))
         return [source, line], target
 
 
@@ -730,6 +744,14 @@ class Summary:
 
     def __init__(self, data: Any):
         self.shape, self.dtype, self.size, self.record = data.shape, data.dtype, data.size, encode(data)
+
+
+def _head(queue: list[tuple[int, int, int]]) -> Record:
+    """The ready queue as an event tells it: of a long one its beginning and its length."""
+    head: Record = {"queue": [n for _, _, n in queue[:MOST_QUEUED]]}
+    if len(queue) > MOST_QUEUED:
+        head["ready"] = len(queue)
+    return head
 
 
 def encode(data) -> Record:

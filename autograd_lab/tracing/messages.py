@@ -127,9 +127,8 @@ class OpenPass:
         for nr in range(len(grads)):
             self.flight.take((node, nr))
         self._find_grad(node)
-        ready = run.ready.copy()
         self.recorder.notes.append(
-            ("popped", node, ready, self.arriving[0] if node.plain else list(self.arriving))
+            ("popped", run, node, self.arriving[0] if node.plain else list(self.arriving))
         )
 
     def _accumulated(self, node, g, old, new) -> None:

@@ -10,15 +10,33 @@ import ast
 import linecache
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from types import CodeType, FrameType
 from typing import Any
 
 
-@lru_cache(maxsize=10_000)
-def line_of(code: CodeType, instruction: int) -> tuple[int, str]:
-    """(line, name) of the instruction at offset `instruction`: its line, and the variable its value is assigned to or ''."""
-    positions = list(code.co_positions())[instruction // 2]
-    line, end_line, column, end_column = positions
+class Places:
+    """Lines and names of instructions; each code is gone through once, each of its places worked out once."""
+
+    def __init__(self) -> None:
+        # by the ids of codes, which are kept: to hash a code takes longer the longer it is
+        self._codes: dict[int, tuple[CodeType, list[Any]]] = {}
+        self._found: dict[tuple[int, int], tuple[int, str]] = {}
+
+    def line_of(self, code: CodeType, instruction: int) -> tuple[int, str]:
+        """(line, name) of the instruction at offset `instruction`: its line, and the variable its value is assigned to or ''."""
+        found = self._found.get((id(code), instruction))
+        if found is None:
+            if id(code) not in self._codes:
+                self._codes[id(code)] = code, list(code.co_positions())
+            positions = self._codes[id(code)][1][instruction // 2]
+            found = self._found[id(code), instruction] = _line_of(code, *positions)
+        return found
+
+
+def _line_of(
+    code: CodeType, line: int | None, end_line: int | None, column: int | None, end_column: int | None
+) -> tuple[int, str]:
     if line is None:
         return code.co_firstlineno, ""
     if column is None or end_column is None or end_line is None:
@@ -89,28 +107,80 @@ def python_only(lines: list[str]) -> list[str]:
 
 
 def name_in(frame: FrameType, value: Any, deep: bool = True) -> str:
-    """What `value` is called in this frame: a local or global variable or, if `deep`, part of what a variable holds.
+    """What `value` is called in this frame, looked up once; see Names.name."""
+    return Names().name(frame, value, deep)
 
-    Looking `deep` also goes on to the callers of the frame; that is for parameters, not for every intermediate.
+
+class Names:
+    """Looks up what tensors are called, many in a row.
+
+    Where things were found is remembered, and every find is checked against what stands there now; what is not found is looked
+    for again wherever something changed. So a name is never one of before, and many lookups together walk everything once.
     """
-    here: FrameType | None = frame
-    while here is not None:
-        variables, shared = here.f_locals, here.f_globals
-        scopes = (variables, shared) if variables is not shared else (shared,)
-        for scope in scopes:
-            for name, held in dict(scope).items():
-                if held is value and not name.startswith(("_", "@")):
-                    return name
-        if not deep:
-            return ""
-        for scope in scopes:
-            for name, held in dict(scope).items():
-                if _can_hold(type(held)) and not name.startswith(("_", "@")):  # type: ignore[arg-type]
-                    found = _inside(name, held, value)
-                    if found:
+
+    def __init__(self) -> None:
+        self._tables: dict[int, _Table] = {}  # of namespaces, lists, tuples and dicts by id
+        self._modules = Modules()
+
+    def name(self, frame: FrameType, value: Any, deep: bool = True) -> str:
+        """What `value` is called in this frame: a local or global variable or, if `deep`, part of what a variable holds.
+
+        Looking `deep` also goes on to the callers of the frame; that is for parameters, not for every intermediate.
+        """
+        here: FrameType | None = frame
+        while here is not None:
+            variables, shared = here.f_locals, here.f_globals
+            if variables is not shared:
+                for name, held in dict(variables).items():
+                    if held is value and not name.startswith(_HIDDEN):
+                        return name
+            found = self._table(shared).find(shared, value, thorough=True)
+            if found is not None and found.startswith(_HIDDEN):
+                names = (name for name, held in dict(shared).items() if held is value)
+                found = next((name for name in names if not name.startswith(_HIDDEN)), None)
+            if found is not None:
+                return str(found)
+            if not deep:
+                return ""
+            holders = [] if variables is shared else _holders(variables)
+            holders += self._table(shared).holders(shared)
+            for thorough in (False, True):
+                for name, held in holders:
+                    if found := self._inside(name, held, value, thorough):
                         return found
-        here = None if here.f_code.co_name == "<module>" else here.f_back
-    return ""
+            here = None if here.f_code.co_name == "<module>" else here.f_back
+        return ""
+
+    def _table(self, held: Any) -> _Table:
+        table = self._tables.get(id(held))
+        if table is None:
+            table = self._tables[id(held)] = _Table()
+        return table
+
+    def _inside(self, name: str, held: Any, value: Any, thorough: bool) -> str:
+        """The dotted or indexed name of `value` in a module, list, tuple or dict called `name`, or ''."""
+        if type(held) not in (list, tuple, dict):
+            inner = self._modules.path(held, value, thorough).replace(
+                "_orig_mod.", ""
+            )  # a compiled module has its module's parts as its own
+            return inner if name == "self" or not inner else f"{name}.{inner}"
+        if len(held) > _MANY and not _holds_tensors(held):
+            return ""
+        place = self._table(held).find(held, value, thorough)
+        return f"{name}[{place!r}]" if isinstance(place, str if type(held) is dict else int) else ""
+
+
+_HIDDEN = ("_", "@")  # how names begin that are not the user's
+_MANY = 100  # longer lists and dicts are looked through only if they begin with a tensor: others are data
+
+
+def _holders(variables: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The variables that may have a tensor in them."""
+    return [
+        (name, held)
+        for name, held in dict(variables).items()
+        if _can_hold(type(held)) and not name.startswith(_HIDDEN)  # type: ignore[arg-type]
+    ]
 
 
 @lru_cache(maxsize=10_000)  # for its type checker no class is hashable: hence the comment where it is called
@@ -118,22 +188,151 @@ def _can_hold(kind: type) -> bool:
     return kind in (list, tuple, dict) or hasattr(kind, "named_parameters")
 
 
-def _inside(name: str, held: Any, value: Any) -> str:
-    """The dotted or indexed name of `value` in a module, list, tuple or dict called `name`, or ''."""
-    if hasattr(type(held), "named_parameters"):
-        for inner, parameter in parts(held, "_parameters"):
-            if parameter is value:
-                inner = inner.replace("_orig_mod.", "")  # a compiled module has its module's parts as its own
-                return inner if name == "self" else f"{name}.{inner}"
-    elif type(held) in (list, tuple) and len(held) <= 100:
-        for i, item in enumerate(held):
-            if item is value:
-                return f"{name}[{i}]"
-    elif type(held) is dict and len(held) <= 100:
-        for key, item in list(held.items()):
-            if item is value and isinstance(key, str):
-                return f"{name}[{key!r}]"
-    return ""
+def _holds_tensors(held: Any) -> bool:
+    first = next(iter(held.values() if type(held) is dict else held), None)
+    return hasattr(type(first), "requires_grad")
+
+
+class _Table:
+    """Where things stand in one dict, list or tuple: their keys or places by the ids of the things."""
+
+    __slots__ = ("_held_by", "_ids", "_places")
+
+    def __init__(self) -> None:
+        self._ids: list[int] = []
+        self._places: dict[int, Any] = {}
+        self._held_by: list[tuple[str, Any]] | None = None
+
+    def find(self, held: Any, value: Any, thorough: bool) -> Any:
+        """The place of `value`, None if it is not there. Not `thorough`: where something changed it may be overlooked."""
+        wanted, known = id(value), len(self._ids)
+        place = self._places.get(wanted)
+        if place is not None and _at(held, place) is value:
+            return place
+        if len(held) > known:
+            self._take_in(held, known)
+            place = self._places.get(wanted)
+            if place is not None and _at(held, place) is value:
+                return place
+        if not thorough:
+            return None
+        things = list(held.values() if isinstance(held, dict) else held)
+        ids = list(map(id, things))
+        if ids != self._ids:
+            self._ids, self._held_by = ids, None
+            places = list(held) if isinstance(held, dict) else range(len(ids))
+            self._places = dict(zip(reversed(ids), reversed(places), strict=False))
+            place = self._places.get(wanted)
+            if place is not None and _at(held, place) is value:
+                return place
+        return None
+
+    def _take_in(self, held: Any, known: int) -> None:
+        """Note what was added at the end."""
+        if isinstance(held, dict):
+            new = list(islice(reversed(held.items()), len(held) - known))[::-1]
+        else:
+            new = list(enumerate(held[known:], known))
+        self._held_by = None
+        for place, thing in new:
+            self._ids.append(id(thing))
+            self._places.setdefault(id(thing), place)
+
+    def holders(self, held: dict[str, Any]) -> list[tuple[str, Any]]:
+        """Of a namespace that was just searched thoroughly: the variables that may have a tensor in them."""
+        if self._held_by is None:
+            self._held_by = _holders(held)
+        return list(self._held_by)
+
+
+def _at(held: Any, place: Any) -> Any:
+    """What stands at a place now, None if there is no such place."""
+    if isinstance(held, dict):
+        return held.get(place)
+    return held[place] if isinstance(place, int) and place < len(held) else None
+
+
+class Modules:
+    """The dotted names of parameters and modules in modules, found from the inside out: who holds what is noted once."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Any] = {}  # modules by id, all of whose parts are noted
+        self._above: dict[
+            int, list[tuple[Any, str]]
+        ] = {}  # id of a part -> the modules that hold it, and as what
+        self._shared: dict[int, dict[int, str]] = {}  # id of a module -> names of all its parts, by their ids
+
+    def path(self, root: Any, part: Any, thorough: bool = False) -> str:
+        """The name of a parameter or module in the module `root`: the first that `named_parameters` or `named_modules` has.
+
+        "" if it is not there. Not `thorough`: if `root` changed since it was seen first, the part may be overlooked.
+        """
+        found = self._climb(root, part)
+        if not found and (thorough or id(root) not in self._known):
+            if id(root) in self._known:
+                self.__init__()  # type: ignore[misc]
+            self._note(root)
+            found = self._climb(root, part)
+        return found
+
+    def _note(self, root: Any) -> None:
+        waiting = [root]
+        while waiting:
+            module = waiting.pop()
+            if id(module) in self._known:
+                continue
+            self._known[id(module)] = module
+            for key, part in (*module._parameters.items(), *module._modules.items()):
+                if part is not None:
+                    self._above.setdefault(id(part), []).append((module, key))
+            waiting += [child for child in module._modules.values() if child is not None]
+
+    def _climb(self, root: Any, part: Any) -> str:
+        """The name of `part`, from itself up to `root`; each step is checked. "" if there is no such way."""
+        keys: list[str] = []
+        here = part
+        while here is not root:
+            places = self._above.get(id(here), ())
+            if len(places) != 1 or len(keys) > len(self._known):
+                return self._name_of_shared(root, part) if places else ""
+            ((module, key),) = places
+            if module._parameters.get(key) is not here and module._modules.get(key) is not here:
+                return ""
+            keys.append(key)
+            here = module
+        return ".".join(reversed(keys))
+
+    def _name_of_shared(self, root: Any, part: Any) -> str:
+        """The name of a part to which several ways lead: the first of them in the order of `named_modules`."""
+        for _ in range(2):
+            names = self._shared.get(id(root))
+            if names is not None:
+                name = names.get(id(part), "")
+                if name and _resolved(root, name) is part:
+                    return name
+                if not name and id(root) in self._known:
+                    return ""
+            self._shared[id(root)] = _listed(root)
+        return self._shared[id(root)].get(id(part), "")
+
+
+def _listed(root: Any) -> dict[int, str]:
+    """The names of all parts of a module, by their ids."""
+    found: dict[int, str] = {}
+    for own in ("_parameters", "_modules"):
+        for name, part in parts(root, own):
+            found.setdefault(id(part), name)
+    return found
+
+
+def _resolved(root: Any, name: str) -> Any:
+    """The part of a module that has this name now, or None."""
+    *outer, last = name.split(".")
+    for key in outer:
+        root = root._modules.get(key)
+        if root is None:
+            return None
+    return root._parameters.get(last, root._modules.get(last))
 
 
 _PRIVATE = ("_", "@")

@@ -64,6 +64,7 @@ class Narrator:
                 if event.get("base") is not None:
                     self.versions[event["base"][0], event["version"]] = event["base"][1]
         self._terms: dict[int, list[Term]] = {}
+        self._described: dict[int | None, str] = {}
         self.filled: dict[int, set[int]] = {}  # per backward pass: the leaves whose .grad it wrote
         current: set[int] = set()  # of a pass whose beginning was not recorded
         for event in trace.events:
@@ -278,7 +279,8 @@ class Narrator:
             return (ready + ".", name)
         if queue[0] == e["n"]:
             return (ready + ", and goes to the front of the queue.", name)
-        return (ready + ", and queues behind {1}.", name, self.nodes[queue[queue.index(e["n"]) - 1]])
+        behind = e["behind"] if "at" in e else queue[queue.index(e["n"]) - 1]
+        return (ready + ", and queues behind {1}.", name, self.nodes[behind])
 
     def _pop(self, e: Record) -> Phrase:
         name, incoming = self.nodes[e["n"]], _list([self._value(v) for v in e["g"]])
@@ -461,7 +463,10 @@ class Narrator:
     # Parts of sentences.
 
     def _value(self, v: int | None) -> str:
-        return describe(None if v is None else self.trace.values[v])
+        text = self._described.get(v)
+        if text is None:
+            text = self._described[v] = describe(None if v is None else self.trace.values[v])
+        return text
 
     def _tensor_value(self, t: int) -> str:
         return self._value(self.trace.tensors[t]["value"])
@@ -488,7 +493,7 @@ class Narrator:
             return shown
         v = self.value_at(t, version[0] if version else 0)
         value = None if v is None else self.trace.values[v]
-        return f"{shown} = {describe(value)}" if scalar(value) is not None else f"{shown} ({describe(value)})"
+        return f"{shown} = {self._value(v)}" if scalar(value) is not None else f"{shown} ({self._value(v)})"
 
     def _operand(self, node: Record, term: Term) -> str:
         """Whom operand i's gradient goes to, in the user's words."""

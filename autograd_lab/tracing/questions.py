@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterable
 from typing import Any
 
@@ -37,6 +38,7 @@ ALWAYS, ASKED, ENGINE = 1, 2, 4
 MOST_NUMBERS = 4  # longer arrays are asked for their shape
 MOST_QUESTIONS = 600
 _CANDIDATES = 6  # most nodes offered as the next one
+_MOST_FORMER = 16  # so many values that a name had at other times are taken for wrong answers
 
 #: What is said of a node that cannot be next, by where it stands; {0} its name, {1} of {2} messages.
 STANDING = {
@@ -81,8 +83,8 @@ class _Wrong:
             if value.size > MOST_NUMBERS or not np.isfinite(value).all():
                 return
             value = value.tolist()
-        taken = [self.right, *(item[1] for item in self.items)]
-        if any(_alike(value, other) for other in taken):
+        typed = value if value is None or isinstance(value, str) else read(_text(value))
+        if any(_alike(value, typed, other) for other in (self.right, *(item[1] for item in self.items))):
             return
         self.items.append([misconception, _digits(value), why])
 
@@ -95,7 +97,9 @@ class _Asker:
         self.narrator = Narrator(trace)
         self.state = State(trace)
         self.found: list[Record] = []
-        self.latest: dict[str, list[int]] = {}  # name -> the tensors that had it, in order
+        self.latest: dict[str, list[int]] = {}  # name -> the tensors that had it, sorted
+        self.met: set[int] = set()  # the tensors in those lists
+        self.popped: set[int] = set()
         self.senders: dict[tuple[int, int], int] = {}  # (node, slot) -> who sent what lies there
         self.freed: set[int] = set()
         self.written = False
@@ -122,10 +126,13 @@ class _Asker:
                 continue
             tensor = self.trace.tensors[t]
             name = tensor["name"]
-            if name and not rules.is_number(tensor) and t not in self.latest.setdefault(name, []):
-                self.latest[name].append(t)
+            if name and not rules.is_number(tensor) and t not in self.met:
+                self.met.add(t)
+                insort(self.latest.setdefault(name, []), t)
         if e["k"] == "deliver":
             self.senders[e["to"], e.get("slot", 0)] = e["n"]
+        elif e["k"] == "pop":
+            self.popped.add(e["n"])
         elif e["k"] == "inplace":
             self.written = True
         elif e["k"] == "free":
@@ -586,7 +593,8 @@ class _Asker:
 
     def _done(self, e: Record) -> None:
         """After a pass: who has no `.grad`."""
-        backward = next(x for x in reversed(self.trace.events[: self.k]) if x["k"] == "backward")
+        events = self.trace.events
+        backward = next(events[i] for i in range(self.k - 1, -1, -1) if events[i]["k"] == "backward")
         if backward.get("call", "backward") != "backward" or e["p"] > 1:
             return
         seen = self.state.tensors
@@ -684,14 +692,14 @@ class _Asker:
     # ---- errors ---------------------------------------------------------------------------------------
 
     def _backward(self, e: Record) -> None:
-        outcome = next((x for x in self.trace.events[self.k :] if x["k"] in ("error", "done")), None)
+        events = self.trace.events
+        ahead = range(self.k, len(events))
+        outcome = next((events[i] for i in ahead if events[i]["k"] in ("error", "done")), None)
         if outcome is None:
             return
         fails = outcome["k"] == "error"
         reached = self._behind(e["roots"])
-        again = e["p"] > 1 and bool(
-            reached & {x["n"] for x in self.trace.events[: self.k] if x["k"] == "pop"}
-        )
+        again = e["p"] > 1 and not reached.isdisjoint(self.popped)
         level = ALWAYS | ASKED if fails or again or self.written else ASKED
         if fails:
             answer, other = "yes", "no"
@@ -756,17 +764,19 @@ class _Asker:
         return self._array(self.trace.tensors[t]["value"])
 
     def _former(self, t: int) -> list[Array]:
-        """Values that other tensors of the same name had before."""
+        """Values that other tensors of the same name had before; of many, the last ones."""
         same_name = self.latest.get(self.trace.tensors[t]["name"], [])
-        found = [self._now(other) for other in same_name if other < t]
+        before = bisect_left(same_name, t)
+        found = [self._now(other) for other in same_name[max(before - _MOST_FORMER, 0) : before]]
         return [value for value in found if value is not None]
 
     def _later(self, t: int, value: Array | None) -> list[Array]:
-        """Values that this name, or this tensor, has had since."""
+        """Values that this name, or this tensor, has had since; of many, the first ones."""
         if value is None:
             return []
         same_name = self.latest.get(self.trace.tensors[t]["name"], [])
-        found = [self._now(other) for other in [t, *(other for other in same_name if other > t)]]
+        after = bisect_right(same_name, t)
+        found = [self._now(other) for other in [t, *same_name[after : after + _MOST_FORMER]]]
         return [v for v in found if v is not None and v.shape == value.shape and not np.array_equal(v, value)]
 
     def _label(self, t: int) -> str:
@@ -806,11 +816,11 @@ def _unbroadcast(g: Array, shape: tuple[int, ...]) -> Array:
     return np.asarray(g.sum(axis=axes, keepdims=True))
 
 
-def _alike(a: Any, b: Any) -> bool:
-    """Whether two right answers could not be told apart when typed."""
+def _alike(a: Any, typed: Any, b: Any) -> bool:
+    """Whether two right answers could not be told apart when typed; `typed`: what is read when `a` is."""
     if a is None or b is None or isinstance(a, str) or isinstance(b, str):
         return bool(a == b)
-    return same(read(_text(a)), b)
+    return same(typed, b)
 
 
 def _text(data: Any) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import inspect
 import os
 import sys
 import threading
@@ -21,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd import collector
 from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.node import AccumulateGrad
 from ..autograd.variable import INFERENCE, Variable
@@ -29,7 +31,8 @@ from ..compiler.opened import forward_lines, kept_values
 from .builder import Builder, Summary, encode
 from .guard import guarded, strict, text_of
 from .messages import LARGE, asked_for, grad_now, lend, snapshot, watch_of
-from .names import name_in, parts_of
+from .names import Names, parts_of
+from .scopes import Call
 from .shared import Shared, owner_of
 from .statements import backward_of, instruction_at, is_over, loaded_names, named_on_line
 from .trace import Trace
@@ -50,6 +53,8 @@ class _Ours(dict[str, bool]):
 _IS_OURS = _Ours()
 _NOBODY = None, -1
 _ARRAY = np.ndarray
+# Frames that go on after they were left, perhaps called from elsewhere: of generators and coroutines.
+_RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 SMALL = 1 << 12  # of so many numbers at most the base is copied when a view of it is written
 
 
@@ -97,6 +102,7 @@ class record(metaclass=_WithoutParentheses):  # noqa: N801 - used like a functio
         self._recorder.base = sys._getframe(1)
         self._recorder.arrays = _arrays_in(sys._getframe(1))
         WATCHERS.append(self._recorder)
+        collector.hold()
         state.refresh()
         _LAST.recording = Recording(self._recorder)
         return _LAST.recording
@@ -110,6 +116,7 @@ class record(metaclass=_WithoutParentheses):  # noqa: N801 - used like a functio
         state = THREAD.state
         state.watch = None
         WATCHERS.remove(self._recorder)
+        collector.release()
         state.refresh()
         self._recorder.finish(error, sys._getframe(1))
 
@@ -167,9 +174,16 @@ class Recording(Trace):
     def __init__(self, recorder: Recorder):
         object.__setattr__(self, "_recorder", recorder)
 
-    @property
-    def _lists(self) -> dict[str, Any]:
-        return self._recorder.lists()
+    def __getattr__(self, name: str) -> Any:
+        """The lists of the trace, and with that they are there."""
+        if name not in ("sources", "values", "tensors", "nodes", "events"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.__dict__.update(self._recorder.lists())
+        return self.__dict__[name]
+
+    def beginning(self, notes: int) -> Trace | None:
+        """The trace of the first `notes` notes; None if it would be most of the trace, or if the trace is built already."""
+        return self._recorder.beginning(notes)
 
     def number_of(self, tensor: Any) -> int:
         """The number of a tensor object in this trace. Raises KeyError if it was not used in the recording."""
@@ -216,11 +230,6 @@ class Recording(Trace):
         return why(trace, find(trace, asked[0]), asked[1], name)
 
     title = property(lambda self: self._recorder.title)
-    sources = property(lambda self: self._lists["sources"])
-    values = property(lambda self: self._lists["values"])
-    tensors = property(lambda self: self._lists["tensors"])
-    nodes = property(lambda self: self._lists["nodes"])
-    events = property(lambda self: self._lists["events"])
 
 
 class Recorder:
@@ -232,6 +241,7 @@ class Recorder:
     def __init__(self, title: str, names: dict[str, Any]):
         self.title = title
         self.given = {id(t): name for name, t in names.items()}
+        self.names = Names()
         self.notes: list[tuple[Any, ...]] = []
         self.met: dict[int, Any] = {}  # id -> tensor; kept, or Python could give the id out again
         self.grads: dict[
@@ -248,6 +258,9 @@ class Recorder:
         self.begun: dict[int, int] = {}  # id of a pass of `autograd.grad` -> where its notes begin
         self.before: list[Any] = []  # what the user code at work was handed
         self.old: Any = None  # `.grad` of the leaf whose accumulator is at work
+        self.calls: dict[
+            int, Call
+        ] = {}  # id of a frame of the user's -> where it was when we came through it last
         self.running = True
         self.cut_off: set[int] = set()  # ids of tensors that were detached, or copied from others
         self.off = not THREAD.state.grad  # whether the user's program has switched recording off
@@ -335,20 +348,32 @@ class Recorder:
     def _moved(self, frame) -> None:
         """Note through which calls of the user's code this one came: only when it is not the one of the last operation."""
         self.frame = frame
-        chain: list[tuple[Any, ...]] = []
+        chain: list[tuple[Any, ...]] = []  # calls that are new or went on, innermost first
+        outer: Call | None = None
         here, inner = frame, -1
         while here is not None:
             known = self.frames.get(id(here))
             if known is None:
                 known = self.frames[id(here)] = here, len(self.frames)
             if not here.f_code.co_filename.startswith(self.internal):
-                chain.append((known[1], here.f_code, here.f_lasti, inner))
+                chain.append((here, known[1], here.f_lasti, inner))
+                call = self.calls.get(id(here))
+                if call is not None and not here.f_code.co_flags & _RESUMED:
+                    outer = (
+                        call.outer
+                    )  # a call that has not ended still waits in the same calls, at the same places
+                    if (call.at, call.through) == (here.f_lasti, inner):
+                        outer = call
+                        chain.pop()
+                    break
             if here is self.base:
                 break
             here, inner = here.f_back, known[1]
         else:  # not called from where the recording began
             del chain[1:]
-        self.notes.append(("moved", tuple(chain[::-1])))
+        for here, number, at, through in reversed(chain):
+            outer = self.calls[id(here)] = Call(outer, number, here.f_code, at, through)
+        self.notes.append(("moved", outer))
 
     def _mode(self) -> Any:
         """What switched recording of the graph off, or ''; for no_grad also where a checkpoint that did it was called, or None."""
@@ -576,7 +601,7 @@ class Recorder:
     def pushed(self, run, fn) -> None:
         """`fn` has all its messages and is ready."""
         try:
-            self.notes.append(("pushed", fn, run.ready.copy()))
+            self.notes.append(("pushed", run, fn, fn.priority))
         except Exception as error:
             self.missed("pushed", error)
 
@@ -585,7 +610,7 @@ class Recorder:
         try:
             if isinstance(node, AccumulateGrad):
                 self.old = grad_now(node)
-            self.notes.append(("popped", node, run.ready.copy(), g if node.plain else list(g)))
+            self.notes.append(("popped", run, node, g if node.plain else list(g)))
         except Exception as error:
             self.missed("popped", error)
 
@@ -672,6 +697,7 @@ class Recorder:
             dict(self.met),
             dict(self.grads),
             dict(self.frames),
+            dict(self.calls),
             self.call,
             self.frame,
             self.failure,
@@ -679,8 +705,8 @@ class Recorder:
 
     def restore(self, mark: tuple[Any, ...]) -> None:
         """Forget what was noted since `mark`, or take back what was forgotten."""
-        self.notes, self.met, self.grads, self.frames = (part.copy() for part in mark[:4])
-        self.call, self.frame, self.failure = mark[4:]
+        self.notes, self.met, self.grads, self.frames, self.calls = (part.copy() for part in mark[:5])
+        self.call, self.frame, self.failure = mark[5:]
 
     # -- when the recorder itself fails ---------------------------------------------------------------
 
@@ -784,7 +810,7 @@ class Recorder:
                 wants, meta = t.requires_grad, t._meta
                 name = self.given.get(id(t), "")
                 if not name and frame is not None and self._whose_gradient(t) is None:  # a gradient is w.grad
-                    name = name_in(frame, t, deep=wants)
+                    name = self.names.name(frame, t, deep=wants)
                 if not name and wants and _maker(t) is None:
                     self.nameless.append(t)
                 if not name and numbers and not wants and not t._data.ndim and _maker(t) is None:
@@ -814,6 +840,8 @@ class Recorder:
         self.running = False
         self.call = self.base = self.frame = None
         self.frames.clear()
+        self.calls.clear()
+        self.names = Names()
         if error is not None and self.failure is not error and isinstance(error, Exception):
             self.notes.append(
                 ("failed", type(error).__name__, text_of(error), _place_of(error, self.internal))
@@ -869,7 +897,8 @@ class Recorder:
             )
         if self._lists is None:
             builder = self.builder(self.given, self.grads)
-            self._lists = builder.build(self.notes)
+            with collector.paused():
+                self._lists = builder.build(self.notes)
             met = {**self.met, **{i: grad for i, (grad, _) in self.grads.items()}}
             self._numbers = {i: (weakref.ref(met[i]), t) for i, t in builder.tensor_ids.items() if i in met}
             self._owners = {i: weakref.ref(owner) for i, (_, owner) in self.grads.items()}
@@ -887,6 +916,12 @@ class Recorder:
             self.lists()
             owner = self._owners.get(id(gradient), lambda: None)()
         return owner if owner is not None and owner.is_leaf and owner.grad is gradient else None
+
+    def beginning(self, notes) -> Trace | None:
+        """The trace of the first `notes` notes, if there are many more and no trace has been built of them."""
+        if self.running or self._lists is not None or len(self.notes) < 2 * notes:
+            return None
+        return Trace(self.title, **self.builder(self.given, self.grads).build(self.notes[:notes]))
 
     def number_of(self, tensor) -> int | None:
         """The number of a tensor in the finished trace, if it was met."""

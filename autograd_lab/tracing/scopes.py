@@ -8,17 +8,26 @@ back to; it has come to its next turn when code in it runs that had run before, 
 from __future__ import annotations
 
 import dis
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import CodeType
 from typing import Any
 
-from .names import parts
+from .names import Modules
 
-#: A call of the user's code: its number, its code, the instruction it is at, and the number of the call made there.
-Call = tuple[int, CodeType, int, int]
 SEPARATOR = " / "
+
+
+@dataclass(eq=False, slots=True)
+class Call:
+    """A call of the user's code, at one of its instructions; calls in the same place share the call around them."""
+
+    outer: Call | None
+    number: int
+    code: CodeType
+    at: int  # the instruction
+    through: int  # the number of the call made there, -1 of the innermost one
 
 
 @dataclass
@@ -45,24 +54,40 @@ class Scopes:
     def __init__(self) -> None:
         self.groups: list[tuple[int, str, str]] = []  # (parent, name, "call", "turn", "module" or "scope")
         self.known: dict[Hashable, int] = {}
-        self.chain: tuple[Call, ...] = ()
+        self.chain: list[Call] = []  # from the outermost call to the innermost
+        self.places: dict[Call, int] = {}  # where each is in the chain
+        self.inside: list[
+            tuple[int, int, _Entered | None]
+        ] = []  # what `_into` found for the outer calls of the chain
         self.visits: dict[int, _Visit] = {}
         self.entered: list[_Entered] = []
-        self.names: dict[int, dict[int, str]] = {}
+        self.modules = Modules()
+        self.loops: dict[int, dict[int, tuple[int, int]]] = {}  # of codes by id
 
-    def moved(self, chain: tuple[Call, ...]) -> None:
-        """The innermost call of the user's code is another one now."""
-        self.chain = chain
-        for call in chain[:-1]:
-            self._visit(*call, again=False)
+    def moved(self, call: Call | None) -> None:
+        """The innermost call of the user's code is another one now. Only what differs from the chain before is gone through."""
+        new: list[Call] = []
+        while call is not None and call not in self.places:
+            new.append(call)
+            call = call.outer
+        kept = 0 if call is None else self.places[call] + 1
+        for gone in self.chain[kept:]:
+            del self.places[gone]
+        del self.chain[kept:]
+        for one in reversed(new):
+            self.places[one] = len(self.chain)
+            self.chain.append(one)
+        del self.inside[min(kept, max(len(self.chain) - 1, 0)) :]
+        for one in self.chain[kept:-1]:
+            self._visit(one.number, one.code, one.at, one.through, again=False)
 
     def enter(self, what: Any, name: str, instruction: int, through: int) -> None:
         """A module was called (its name is found here) or `lab.scope(name)` entered."""
         inside = self.at(instruction, through)
-        caller = self.chain[-1][0] if self.chain else -1
+        caller = self.chain[-1].number if self.chain else -1
         if what is not None:
             name, outer = type(what).__name__, next((e.what for e in self.entered[::-1] if e.what), None)
-            path = self._paths(outer).get(id(what), "") if outer is not None else ""
+            path = self.modules.path(outer, what) if outer is not None else ""
             name = f"{path}: {name}" if path else name
         kind = "scope" if what is None else "module"
         self.entered.append(_Entered(what, self._new(inside, name, kind), caller))
@@ -74,20 +99,44 @@ class Scopes:
     def at(self, instruction: int, through: int = -1, same_call: bool = False) -> int:
         """The group of an operation at an instruction of the innermost call, made `through` a call there."""
         group, level, last = -1, 0, len(self.chain) - 1
-        for i, (number, code, at, inner) in enumerate(self.chain):
-            if i == last:
-                at, inner = instruction, through
-                self._visit(number, code, at, inner, same_call)
-            hidden = code.co_name.startswith("<")  # a comprehension or lambda is part of what it stands in
-            if i and not hidden and not (code.co_name == "forward" and self._called_by_module(level, i)):
-                group = self._group(("call", number), group, _function(code), "call")
-            for start, turn in self._turns(number, code, at):
-                name = f"line {_loops(code)[start][1]}, turn {turn}"
-                group = self._group(("turn", number, group, start, turn), group, name, "turn")
-            while level < len(self.entered) and self.entered[level].caller == number:
-                group = self.entered[level].group
-                level += 1
+        if last > 0:
+            while self.inside and not self._holds(*self.inside[-1]):
+                self.inside.pop()
+            if self.inside:
+                group, level, _ = self.inside[-1]
+            for i in range(len(self.inside), last):
+                group, level = self._into(i, group, level)
+                self.inside.append((group, level, self.entered[level - 1] if level else None))
+        if last >= 0:
+            call = self.chain[last]
+            self._visit(call.number, call.code, instruction, through, same_call)
+            group, level = self._into(last, group, level)
         return group if level == len(self.entered) else self.entered[-1].group
+
+    def _into(self, i: int, group: int, level: int) -> tuple[int, int]:
+        """From the group around call `i` of the chain to the one in it; `level`: how many of `entered` were entered on the way."""
+        number, code = self.chain[i].number, self.chain[i].code
+        hidden = code.co_name.startswith("<")  # a comprehension or lambda is part of what it stands in
+        if i and not hidden and not (code.co_name == "forward" and self._called_by_module(level, i)):
+            group = self._group(("call", number), group, _function(code), "call")
+        loops, turns = self._loops(code), self.visits[number].turns
+        for start, (_, line) in loops.items():
+            if start in turns:
+                turn = turns[start]
+                group = self._group(
+                    ("turn", number, group, start, turn), group, f"line {line}, turn {turn}", "turn"
+                )
+        while level < len(self.entered) and self.entered[level].caller == number:
+            group = self.entered[level].group
+            level += 1
+        return group, level
+
+    def _holds(self, _group: int, level: int, entered: _Entered | None) -> bool:
+        """Whether what was found for an outer call is still so: nothing it counted was left, nothing more entered from it."""
+        if level > len(self.entered) or (level and self.entered[level - 1] is not entered):
+            return False
+        number = self.chain[len(self.inside) - 1].number
+        return level == len(self.entered) or self.entered[level].caller != number
 
     def paths(self) -> list[str]:
         """The path of each group; of several with the same name in one group, each has its number."""
@@ -104,14 +153,13 @@ class Scopes:
 
     def _called_by_module(self, level: int, i: int) -> bool:
         """Whether call `i` of the chain is the `forward` of the module entered last from the call before."""
-        return level > 0 and self.entered[level - 1].caller == self.chain[i - 1][0]
+        return level > 0 and self.entered[level - 1].caller == self.chain[i - 1].number
 
-    def _paths(self, module: Any) -> dict[int, str]:
-        if id(module) not in self.names:
-            self.names[id(module)] = {
-                id(child): path for path, child in reversed([*parts(module, "_modules")])
-            }
-        return self.names[id(module)]
+    def _loops(self, code: CodeType) -> dict[int, tuple[int, int]]:
+        found = self.loops.get(id(code))  # the notes keep it; to hash a code takes longer the longer it is
+        if found is None:
+            found = self.loops[id(code)] = _loops(code)
+        return found
 
     def _group(self, key: Hashable, parent: int, name: str, kind: str) -> int:
         if key not in self.known:
@@ -129,7 +177,7 @@ class Scopes:
         visit.instruction, visit.through = at, through
         if again or (at == before and same):
             return
-        loops = [start for start, (end, _) in _loops(code).items() if start <= at <= end]
+        loops = [start for start, (end, _) in self._loops(code).items() if start <= at <= end]
         for start in set(visit.turns).difference(loops):
             del visit.turns[start]
         both = [start for start in loops if start in visit.turns]
@@ -140,10 +188,6 @@ class Scopes:
                     visit.turns.pop(start, None)
         for start in loops:
             visit.turns.setdefault(start, 1)
-
-    def _turns(self, number: int, code: CodeType, at: int) -> Iterator[tuple[int, int]]:
-        turns = self.visits[number].turns
-        return ((start, turns[start]) for start in _loops(code) if start in turns)
 
 
 @lru_cache(maxsize=1000)
@@ -186,7 +230,10 @@ def _line_of_while(lines: dict[int, int], start: int, end: int) -> int:
 
 def common(paths: Iterable[str]) -> str:
     """The innermost group that all the paths lie in."""
-    split = [path.split(SEPARATOR) if path else [] for path in paths]
+    different = set(paths)
+    if len(different) == 1:
+        return different.pop()
+    split = [path.split(SEPARATOR) if path else [] for path in different]
     shared = []
     for names in zip(*split, strict=False):
         if len(set(names)) > 1:

@@ -87,6 +87,12 @@ class State:
     edges: dict[tuple[int, int], EdgeState] = field(default_factory=dict)
     error: str | None = None
     outer: list[Outer] = field(default_factory=list, repr=False)
+    _served: dict[int, None] = field(
+        default_factory=dict, repr=False, compare=False
+    )  # nodes of the last pass
+    _sent: dict[tuple[int, int], None] = field(
+        default_factory=dict, repr=False, compare=False
+    )  # and its edges
 
     @property
     def event(self) -> Record | None:
@@ -188,14 +194,16 @@ class State:
         self.running, self.active, self.error = True, None, None
         self.node = e["roots"][0] if e["roots"] else None
         changed: Changed = []
-        for n, node in self.nodes.items():  # what the last pass left on the nodes is gone
+        for n in self._served:  # what the last pass left on the nodes is gone
+            node = self.nodes[n]
             if node.status != "made":
                 self.nodes[n] = NodeState(saved=node.saved, freed=node.freed)
                 changed.append(("node", n))
-        for key, edge in self.edges.items():
-            if edge.status != "made":
+        for key in self._sent:
+            if self.edges[key].status != "made":
                 self.edges[key] = EdgeState()
                 changed.append(("edge", *key))
+        self._served, self._sent = {}, {}
         return changed
 
     def _counts(self, e: Record) -> Changed:
@@ -212,13 +220,18 @@ class State:
         return [("node", e["n"])]
 
     def _push(self, e: Record) -> Changed:
-        self.queue = list(e["queue"])
+        if "at" in e:
+            self.queue.insert(e["at"], e["n"])
+        self._check_queue(e)
         self._at(e["n"]).status = "ready"
         return [("node", e["n"])]
 
     def _pop(self, e: Record) -> Changed:
         changed = self._finish()
-        self.queue, self.node, self.active = list(e["queue"]), e["n"], e["n"]
+        if "ready" in e and e["n"] in self.queue:
+            self.queue.remove(e["n"])
+        self._check_queue(e)
+        self.node = self.active = e["n"]
         node = self._at(e["n"])
         node.status, node.incoming, node.outgoing = "active", list(e["g"]), None
         return [*changed, ("node", e["n"])]
@@ -254,6 +267,7 @@ class State:
 
     def _deliver(self, e: Record) -> Changed:
         self.edges[e["n"], e["i"]] = EdgeState("sent", e["v"])
+        self._sent[e["n"], e["i"]] = None
         target = self._at(e["to"])
         target.arrived, target.of = e["arrived"], e["of"]
         target.buffer[e.get("slot", 0)] = e["sum"]
@@ -261,6 +275,7 @@ class State:
 
     def _pruned(self, e: Record) -> Changed:
         self.edges[e["n"], e["i"]] = EdgeState("pruned")
+        self._sent[e["n"], e["i"]] = None
         return [("edge", e["n"], e["i"])]
 
     def _accumulate(self, e: Record) -> Changed:
@@ -317,8 +332,19 @@ class State:
                 self.tensors[t] = TensorState(tensor["value"], requires_grad=tensor["requires_grad"])
         return [("tensor", t) for t in tensors]
 
+    def _check_queue(self, e: Record) -> None:
+        """Hold the queue to what the event says of it; of a long one, after a pass inside this one, that is all there is."""
+        told = e["queue"]
+        if len(self.queue) != e.get("ready", len(told)) or self.queue[: len(told)] != told:
+            self.queue = list(told)
+
     def _at(self, n: int) -> NodeState:
-        return self.nodes.setdefault(n, NodeState())
+        """A node of the pass."""
+        self._served[n] = None
+        node = self.nodes.get(n)
+        if node is None:
+            node = self.nodes[n] = NodeState()
+        return node
 
     def _finish(self) -> Changed:
         """The node at work is done as soon as another one is taken."""

@@ -42,9 +42,9 @@ except ImportError as error:
         name="torch",
     ) from error
 
+from ..autograd import collector
 from .builder import MADE_INSIDE
 from .guard import strict, text_of
-from .names import name_in
 from .recorder import _LAST, PASSED_THROUGH, SMALL, Recorder, Recording, switch
 from .torch_builder import (
     TorchBuilder,
@@ -110,6 +110,7 @@ class _Recording:
                 "a recording of PyTorch is already running: leave its `with lab.record_torch()` block first"
             )
         self._recorder.base = sys._getframe(1)
+        collector.hold()
         self._recorder.start()
         _LAST.torch = self._recorder
         _LAST.recording = Recording(self._recorder)
@@ -117,6 +118,7 @@ class _Recording:
 
     def __exit__(self, kind, error, trace):
         _LAST.torch = None
+        collector.release()
         self._recorder.stop()
         self._recorder.finish(error, sys._getframe(1))
 
@@ -801,7 +803,7 @@ class TorchRecorder(Recorder):
                 continue
             name = self.given.get(id(t), "")
             if not name and frame is not None:
-                name = name_in(frame, t, deep=t.requires_grad)
+                name = self.names.name(frame, t, deep=t.requires_grad)
             if not name and t.requires_grad and t.is_leaf:
                 self.nameless.append(t)
             if t._base is not None and (not self.passes or id(t._base) in self.met):

@@ -100,10 +100,6 @@ class TorchBuilder(Builder):
         })  # fmt: skip
         self._say_if_nothing_returns(node)
 
-    def popped(self, node, ready, g) -> None:
-        """The engine takes `node` from the queue."""
-        self._popped(node, ready, g)
-
     def _value(self, data) -> int | None:
         if not isinstance(data, dict):
             return super()._value(data)

@@ -9,6 +9,7 @@ A node that PyTorch runs is taken as the next one whatever the bookkeeping says,
 from __future__ import annotations
 
 import functools
+import heapq
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -45,7 +46,10 @@ class TorchPass:
         self.buffers: dict[Any, list[Slot]] = {}
         self.flight = InFlight(lambda a, b: a == b)
         self.waiting: dict[tuple[Any, int], TensorWeakRef] = {}  # the first message in each slot, as the engine has it
-        self.ready: list[Any] = []
+        self.ready: dict[Any, None] = {}
+        self.heap: list[
+            tuple[int, int, Any]
+        ] = []  # the ready nodes, and others that were taken before their turn
         self.node: Any = None  # the node at work
         self.came: list[Any] = []  # the memory of what arrived for it, of
         self.given: list[Any] = []  # the gradients it got after hooks, and
@@ -379,22 +383,21 @@ class TorchPass:
                 self.flight.take((fn, nr))
         self._note("delivered", sender, i, fn, nr, value, old, slots[nr][1])
         if not self.deps[fn]:
-            self.ready.append(fn)
-            self._note("pushed", fn, self._queue())
+            self.ready[fn] = None
+            heapq.heappush(self.heap, (-fn._sequence_nr(), len(self.recorder.notes), fn))
+            self._note("pushed", self, fn, -fn._sequence_nr())
 
     def _next(self):
         """The ready node with the highest sequence number; of several accumulators the one that came first."""
-        return max(self.ready, key=lambda node: node._sequence_nr())
-
-    def _queue(self) -> list[tuple[int, Any]]:
-        return list(enumerate(sorted(self.ready, key=lambda node: -node._sequence_nr())))
+        while self.heap[0][2] not in self.ready:
+            heapq.heappop(self.heap)
+        return self.heap[0][2]
 
     def _next_is_only_captured(self) -> bool:
         return self.needed is not None and not self.needed[self._next()]
 
     def _pop(self, node) -> list[Slot]:
-        if node in self.ready:
-            self.ready.remove(node)
+        self.ready.pop(node, None)
         slots = self.buffers.pop(node, [NOTHING])
         if not is_accumulator(node):
             slots += [NOTHING] * (len(node._input_metadata) - len(slots))
@@ -402,7 +405,7 @@ class TorchPass:
         for nr in range(len(slots)):
             self.flight.take((node, nr))
             self.waiting.pop((node, nr), None)
-        self._note("popped", node, self._queue(), [value for _, value in slots])
+        self._note("popped", self, node, [value for _, value in slots])
         self.node = node
         return slots
 

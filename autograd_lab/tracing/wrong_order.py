@@ -124,13 +124,9 @@ class _Pass:
         if self.engine == "path-recursion" or fn not in self.reached:
             self.reached.add(fn)
             self.waiting.append(fn)
-            self.watch.pushed(self, fn)
+            self.recorder.notes.append(("pushed", self, fn, 0))
             return True
         return False
-
-    @property
-    def ready(self) -> list[Any]:
-        return [(place, fn) for place, fn in enumerate(self.waiting)]
 
     def _work(self, node: Any) -> list[tuple[int, Any, Any]]:
         """Run a node on what lies in its buffer; returns the messages it wants to send."""

@@ -17,13 +17,13 @@ once.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from typing import Any
 
+from autograd_lab.autograd import collector
 from autograd_lab.tracing import rules
 from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.scopes import common
@@ -619,13 +619,8 @@ def at(timeline: list[Any], k: int, width: int = 2) -> Any:
 
 def film(trace: Trace) -> Record:
     """The film of a trace: the document that the stepper, the static picture and the exports all draw."""
-    collecting = gc.isenabled()
-    gc.disable()  # it would look through hundreds of thousands of new lists again and again, none of them garbage
-    try:
+    with collector.paused():
         return Film(trace).document()
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _keep(timeline: list[Any], k: int, state: Any) -> None:

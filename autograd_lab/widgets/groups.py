@@ -17,64 +17,113 @@ MOST = 60  # so many boxes at most are seen at first
 _TURN = re.compile(r"line \d+, turn (\d+)")
 
 
+class _Tree:
+    """The paths of scopes as numbers: 0 is the outermost, and a group's number is greater than that of the one around it."""
+
+    def __init__(self) -> None:
+        self.parent = [0]
+        self.name = [""]
+        self.depth = [0]
+        self._inside: dict[tuple[int, str], int] = {}
+        self._known = {"": 0}
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def find(self, path: str) -> int:
+        """The number of a path."""
+        new: list[str] = []
+        here = path
+        while here not in self._known:
+            new.append(here)
+            here = here.rpartition(SEPARATOR)[0]
+        for longer in reversed(new):
+            self._known[longer] = self.inner(self._known[here], longer.rpartition(SEPARATOR)[2])
+            here = longer
+        return self._known[path]
+
+    def inner(self, group: int, name: str) -> int:
+        """The number of the group of this name in a group."""
+        found = self._inside.get((group, name))
+        if found is None:
+            found = self._inside[group, name] = len(self)
+            self.parent.append(group)
+            self.name.append(name)
+            self.depth.append(self.depth[group] + 1)
+        return found
+
+    def nearest(self, kept: set[int]) -> list[int]:
+        """For each group: itself if it is kept, else the innermost kept one around it, else 0."""
+        found = [0]
+        for g in range(1, len(self)):
+            found.append(g if g in kept else found[self.parent[g]])
+        return found
+
+
 def folded(paths: Sequence[str], lines: Iterable[tuple[int, int]]) -> tuple[list[Record], list[int]]:
     """The groups, outer ones first: {"name", "parent" (-1 for none), "units"}; and the group of each unit.
 
     `paths` are the units' scopes, `lines` the pairs of units that are joined. Groups of few units are dissolved, and those
     that hold just one group, whose name they pass on.
     """
-    split = [tuple(path.split(SEPARATOR)) if path else () for path in paths]
-    split = _shared_leaves(split, lines)
-    count = Counter(path[:depth] for path in split for depth in range(1, len(path) + 1))
-    kept = {path for path, units in count.items() if units >= LEAST}
-    turns: dict[tuple[str, ...], list[int]] = {}
-    for path, units in count.items():
-        if _TURN.fullmatch(path[-1]):
-            turns.setdefault((*path[:-1], path[-1].partition(",")[0]), []).append(units)
-    small = {
-        loop for loop, sizes in turns.items() if sum(sizes) <= LEAST * len(sizes)
-    }  # all its turns, or none
-    kept -= {path for path in kept if (*path[:-1], path[-1].partition(",")[0]) in small}
-    kept -= {
-        path for path in kept if len(path) == 1 and count[path] == len(split)
-    }  # a frame around everything
-    home = [next((path[:d] for d in range(len(path), 0, -1) if path[:d] in kept), ()) for path in split]
+    tree = _Tree()
+    of_unit = [tree.find(path) for path in paths]
+    _shared_leaves(tree, of_unit, lines)
+    count = [0] * len(tree)
+    for g in of_unit:
+        count[g] += 1
+    for g in range(len(tree) - 1, 0, -1):
+        count[tree.parent[g]] += count[g]
+    kept = {g for g in range(1, len(tree)) if count[g] >= LEAST}
+    turns: dict[tuple[int, str], list[int]] = {}
+    for g in range(1, len(tree)):
+        if _TURN.fullmatch(tree.name[g]):
+            turns.setdefault((tree.parent[g], tree.name[g].partition(",")[0]), []).append(g)
+    for loop in turns.values():  # all its turns, or none
+        if sum(count[g] for g in loop) <= LEAST * len(loop):
+            kept.difference_update(loop)
+    kept -= {g for g in kept if tree.depth[g] == 1 and count[g] == len(paths)}  # a frame around everything
+    near = tree.nearest(kept)
+    home = [near[g] for g in of_unit]
     direct = Counter(home)
-    inside: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
-    for path in kept:
-        inside.setdefault(_parent(path, kept), []).append(path)
-    names = {path: path[-1] for path in kept}
-    for path in sorted(kept, key=len):  # outer ones first: what only wraps another group passes its name on
-        if not direct[path] and len(inside.get(path, ())) == 1:
-            child = inside[path][0]
-            names[child] = _both(names[path], names[child])
-            kept.discard(path)
-    number: dict[tuple[str, ...], int] = {(): -1}
+    inside: dict[int, list[int]] = {}
+    for g in sorted(kept):
+        inside.setdefault(near[tree.parent[g]], []).append(g)
+    names = {g: tree.name[g] for g in kept}
+    for g in sorted(kept):  # outer ones first: what only wraps another group passes its name on
+        if not direct[g] and len(inside.get(g, ())) == 1:
+            child = inside[g][0]
+            names[child] = _both(names[g], names[child])
+            kept.discard(g)
+    near = tree.nearest(kept)
+    first = [len(paths)] * len(tree)
+    for i, g in enumerate(home):
+        first[g] = min(first[g], i)
+    for g in range(len(tree) - 1, 0, -1):
+        first[tree.parent[g]] = min(first[tree.parent[g]], first[g])
+    number = {0: -1}
     groups: list[Record] = []
-    first: dict[tuple[str, ...], int] = {}
-    for i, path in enumerate(home):
-        for depth in range(1, len(path) + 1):
-            first.setdefault(path[:depth], i)
-    for path in sorted(kept, key=lambda path: (len(path), first[path])):
-        number[path] = len(groups)
-        groups.append({"name": names[path], "parent": number[_parent(path, kept)], "units": count[path]})
-    return groups, [number[path] for path in home]
+    for g in sorted(kept, key=lambda g: (tree.depth[g], first[g])):
+        number[g] = len(groups)
+        groups.append({"name": names[g], "parent": number[near[tree.parent[g]]], "units": count[g]})
+    return groups, [number[g] for g in home]
 
 
-def _shared_leaves(split: list[tuple[str, ...]], lines: Iterable[tuple[int, int]]) -> list[tuple[str, ...]]:
+def _shared_leaves(tree: _Tree, of_unit: list[int], lines: Iterable[tuple[int, int]]) -> None:
     """Put the leaves that several parts of a group share into a group of their own, if they are many."""
     fed: set[int] = set()
-    users: dict[int, set[tuple[str, ...]]] = {}
+    users: dict[int, set[int]] = {}
     for u, v in lines:
         fed.add(v)
-        users.setdefault(u, set()).add(split[v][: len(split[u]) + 1])
+        part, deepest = of_unit[v], tree.depth[of_unit[u]] + 1
+        while tree.depth[part] > deepest:
+            part = tree.parent[part]
+        users.setdefault(u, set()).add(part)
     shared = [u for u in users if u not in fed and len(users[u]) > 1]
-    many = Counter(split[u] for u in shared)
-    moved = list(split)
+    many = Counter(of_unit[u] for u in shared)
     for u in shared:
-        if many[split[u]] > SHARED:
-            moved[u] = (*split[u], "shared leaves")
-    return moved
+        if many[of_unit[u]] > SHARED:
+            of_unit[u] = tree.inner(of_unit[u], "shared leaves")
 
 
 def _both(outer: str, inner: str) -> str:
@@ -85,10 +134,6 @@ def _both(outer: str, inner: str) -> str:
     if turn:  # a module has a name of its own; a call is one of as many as the loop has turns
         return inner if ": " in inner else f"{inner} #{turn[1]}"
     return f"{outer} \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} {inner}"
-
-
-def _parent(path: tuple[str, ...], kept: set[tuple[str, ...]]) -> tuple[str, ...]:
-    return next((path[:d] for d in range(len(path) - 1, 0, -1) if path[:d] in kept), ())
 
 
 def opened(groups: Sequence[Record], group_of: Sequence[int]) -> list[int]:

@@ -27,9 +27,13 @@ class Pictures:
     """The methods of a stepper that write pictures."""
 
     trace: Trace
-    film: dict[str, Any]
     position: int
     _shown: int
+    if TYPE_CHECKING:
+
+        @property
+        def film(self) -> dict[str, Any]:
+            """Everything that is drawn."""
 
     def save_svg(self, path: str | os.PathLike[str], step: int | None = None) -> None:
         """Write the graph after `step` events as SVG; by default the step that is shown, or from 0 the last."""

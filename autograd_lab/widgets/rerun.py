@@ -36,14 +36,14 @@ class Run:
         self.grads = [getattr(x, "grad", None) if _is_leaf(x) else None for x in inputs]
         self.grads = [None if g is None else _copy(g) for g in self.grads]
         self.now = list(self.first)
-        self.called: tuple[Record, int] | None = None  # where the first run was started
+        self.recorded: Trace | None = None  # the first run
         self.outside: list[tuple[Tensor, Any]] = []  # other leaves the function used, and their .grad before
 
     def record(self) -> Trace:
         """Run on the user's own tensors."""
         before: dict[int, Any] = {}
         trace = self._record(self.given, before)
-        self.called = _call_site(trace)
+        self.recorded = trace
         mine = {id(x) for x in self.given}
         self.outside = [(t, g) for t, g in before.values() if id(t) not in mine]
         return trace
@@ -61,8 +61,9 @@ class Run:
                 inputs.append(x if not _is_tensor(given) else given)
         with self._as_before():
             trace = self._record(tuple(inputs), {})
-            if self.called is not None:
-                _move_call(trace, self.called)
+            called = None if self.recorded is None else _call_site(self.recorded)
+            if called is not None:
+                _move_call(trace, called)
         self.now = list(now)
         return trace
 

@@ -40,6 +40,11 @@ class Shown(traitlets.HasTraits):
         """What is shown, as HTML that neither moves nor needs anything; see widgets/still.py."""
         raise NotImplementedError
 
+    is_complete = True  # whether the browser has all there is to show
+
+    def complete(self) -> None:
+        """Send the browser what it does not have yet."""
+
     def before_keeping(self) -> None:
         """Load what a page without a kernel could not ask for later."""
 
@@ -72,7 +77,18 @@ class Shown(traitlets.HasTraits):
         if getattr(get_ipython(), "kernel", None) is None:  # a terminal
             print(self.to_text())
             return
-        display({"text/plain": self.to_text(), "text/html": self.to_html()}, raw=True)
+        if self.is_complete:
+            display({"text/plain": self.to_text(), "text/html": self.to_html()}, raw=True)
+            self._display_view()
+            return
+        place = display({"text/plain": "", "text/html": ""}, raw=True, display_id=True)
+        self._display_view()
+        self.complete()
+        place.update({"text/plain": self.to_text(), "text/html": self.to_html()}, raw=True)
+
+    def _display_view(self) -> None:
+        from IPython.display import display
+
         view = self._view()
         if view:
             # nothing, in the forms that nbconvert asks for: else it warns that it cannot represent the widget

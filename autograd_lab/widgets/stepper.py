@@ -1,6 +1,6 @@
 """The stepper: a widget that walks through a trace, and the same walk from Python.
 
-All frames travel to the browser once; stepping there needs no kernel. What a click can do, a method can do, so a
+All frames travel to the browser once (those of a long trace in two parts); stepping there needs no kernel. What a click can do, a method can do, so a
 notebook runs without anybody clicking. The output also holds a still picture and the steps as a table, for viewers
 without widgets and for nbval, which compares them.
 """
@@ -16,12 +16,13 @@ from typing import Any
 import anywidget
 import traitlets
 
+from autograd_lab.autograd import collector
 from autograd_lab.tracing import State, Trace, narrate, state
 from autograd_lab.tracing.narrate import Narrator
 from autograd_lab.tracing.rules import describe
 from autograd_lab.tracing.trace import Record
 
-from . import still
+from . import opening, still
 from .frames import film
 from .pictures import Pictures
 from .quiz import Quiz
@@ -71,6 +72,7 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
     _css = style()
     _film = traitlets.Unicode().tag(sync=True)
     position = traitlets.Int(0, help="events shown so far").tag(sync=True)
+    _whole_film: Record | None = None
     by = traitlets.Enum(["event", "node"], "event", help="what Step and Play move by").tag(sync=True)
 
     def __init__(
@@ -87,26 +89,61 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
             if not self.has_trait(name):
                 raise TypeError(f"step() has no option {name!r}; it has by, mode, position, predict")
         self.trace = trace
-        self.film: Record = film(trace)
-        super().__init__(
-            _film=encode(self.film), _still=still.key(still.text(trace, "")), position=position, **traits
-        )
-        self._open_quiz(predict, mode)
         self.run = run
-        if run is not None:
-            self._list_inputs()
+        awaited = opening.is_awaited()
+        first = opening.beginning(trace) if awaited and not predict and mode == "watch" else None
+        if first is None:
+            self._whole_film = film(trace)
+            shown = {"_film": encode(self.film), "_still": still.key(still.text(trace, ""))}
+        else:
+            self.is_complete = False
+            head, steps = first
+            shown = {"_film": encode(film(head) | {"coming": steps}), "_still": ""}
+        super().__init__(position=position, **shown, **traits)
+        if first is None:
+            self._open_quiz(predict, mode)
+            if run is not None:
+                self._list_inputs()
+        if awaited and (first is not None or not self._quiz):
+            opening.complete_after_cell(self)
+
+    @property
+    def film(self) -> Record:
+        """Everything that is drawn: see frames.py."""
+        if self._whole_film is None:
+            self._whole_film = film(self.trace)
+        return self._whole_film
+
+    def complete(self) -> None:
+        """Send what is not yet there: of a trace opened in two stages all but its beginning, and the questions."""
+        with collector.paused():
+            if not self.is_complete:
+                self.is_complete = True
+                with self.hold_sync():
+                    self._film = encode(self.film)
+                    self.position = min(self.position, len(self.trace))
+                    self._still = still.key(still.text(self.trace, ""))
+                    if self.run is not None:
+                        self._list_inputs()
+            self._carry_quiz()
+
+    def before_keeping(self) -> None:
+        """Have everything along, for where no kernel can send it later."""
+        self.complete()
 
     def _show_trace(self, trace: Trace, position: int) -> None:
         with self.hold_sync():  # so that the browser never sees a film with another one's step
+            self.is_complete = True
             self.trace = trace
-            self.film = film(trace)
+            self._whole_film = None
             self._film = encode(self.film)
             self.position = position
             self._new_quiz()
 
     @traitlets.validate("position")
     def _inside(self, proposal: Record) -> int:
-        return int(min(max(proposal["value"], 0), len(self.trace)))
+        k = max(proposal["value"], 0)  # how many steps there are is not known yet while the rest is coming
+        return int(min(k, len(self.trace)) if self.is_complete else k)
 
     # The buttons' twins.
 
@@ -177,6 +214,8 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
     # What viewers without widgets see.
 
     def __repr__(self) -> str:
+        if not self.is_complete:  # asked for when it is displayed, and would take as long as all the rest
+            return f"Stepper(step {self.position}, the rest is coming)"
         now = self.state
         node = f": {Narrator(self.trace).nodes[now.node]}" if now.node is not None else ""
         return f"Stepper({now.phase} {self.position}/{len(self.trace)}{node})"
@@ -193,10 +232,6 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
     def to_text(self) -> str:
         """The steps as lines of text."""
         return still.text(self.trace, repr(self), self._shown, self.question)
-
-    def before_keeping(self) -> None:
-        """Load the questions."""
-        self._carry_quiz()
 
     def still(self, note: str = "", beside_widget: bool = False) -> str:
         """A picture of the last step and the steps as a table."""

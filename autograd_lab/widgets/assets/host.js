@@ -1,16 +1,23 @@
 // The page around a stepper. In the same cell's output, before it, stands the still picture for viewers without
 // widgets (widgets/still.py); where the stepper lives, that picture would only say everything twice.
 
-/** Hide the still picture that belongs to the stepper in `el`; what is returned shows it again. */
-export function hideStill(el, key) {
+/** Hide the still picture that belongs to the stepper in `el`; what is returned shows it again. That of a long trace comes later. */
+export function hideStill(el, model) {
   let row = null;
-  const watch = new ResizeObserver(() => { // called when el gets its place in the page
+  const look = () => {
+    const key = model.get("_still");
     row ??= key ? still(el, key) : null;
     if (row) row.style.display = "none";
-  });
+    if (row) later.disconnect();
+  };
+  const later = new MutationObserver(look), watch = new ResizeObserver(look); // called when el gets its place in the page
+  const wait = () => { row = null; later.observe(el.closest(".jp-Cell") ?? document.body, { childList: true, subtree: true }); look(); };
   watch.observe(el);
+  model.on("change:_still", wait);
   return () => {
     watch.disconnect();
+    later.disconnect();
+    model.off("change:_still", wait);
     if (row) row.style.display = "";
   };
 }

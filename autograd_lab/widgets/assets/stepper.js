@@ -21,6 +21,7 @@ class Stage {
     this.model = model;
     this.film = film;
     this.k = clamp(model.get("position"), 0, this.film.steps);
+    this.wanted = model.get("position") > this.k ? model.get("position") : null; // a step that is still on its way
     this.graph = new Graph(this);
     this.editor = new Editor(this);
     this.panels = new Panels(this);
@@ -49,7 +50,7 @@ class Stage {
     this.mode = h("span", { class: "agl-mode" });
     this.title = h("span", { class: "agl-title" }, this.film.title);
     this.head = h("div", { class: "agl-head" }, h("span", { class: "agl-phases", "aria-label": "Phase" }, ...this.phases), this.mode, this.title, this.quiz.select, this.tabs(), this.graph.lens, this.editor.undo, this.presenter.buttons);
-    this.frame = h("div", { class: "agl", role: "group", "aria-label": "Autograd stepper", onkeydown: (e) => this.key(e) },
+    this.frame = h("div", { class: "agl", role: "group", "aria-label": "Autograd stepper", "aria-busy": String(Boolean(this.film.coming)), onkeydown: (e) => this.key(e) },
       this.head, h("div", { class: "agl-body" }, this.graph.root, this.table.root, this.panels.root), this.editor.message, this.quiz.root, this.narration, this.controls(),
       this.panels.zoom.root, this.presenter.veil, this.presenter.sheet);
     this.root = h("div", { class: "agl-root" }, this.frame);
@@ -88,7 +89,7 @@ class Stage {
       back: button("Step back", [icon("back")], () => this.move(-1)),
       step: button("Step", [icon("step"), h("span", {}, "Step")], () => this.move(1), { class: "agl-primary" }),
       play: button("Play", [icon("play"), h("span", {}, "Play")], () => this.toggle()),
-      last: button("Last", [icon("last")], () => this.go(film.steps)),
+      last: button("Last", [icon("last")], () => this.go(film.coming ? Infinity : film.steps)),
       up: button("Previous node", [icon("up"), h("span", {}, "node")], () => this.go(stop(film, this.k, -1))),
       down: button("Next node", [icon("down"), h("span", {}, "node")], () => this.go(stop(film, this.k, 1))),
       kind: button("Next event of this kind", [icon("kind")], () => this.go(sameKind(film, this.k))),
@@ -99,7 +100,7 @@ class Stage {
       parts.push(`var(--agl-${p.name === "forward" ? "blue" : "verm"}) ${of(p.from)} ${of(p.to)}`);
       k = p.to + 1;
     }
-    this.range = h("input", focusable({ type: "range", min: 0, max: film.steps, value: this.k, "aria-label": "Position", class: "agl-range",
+    this.range = h("input", focusable({ type: "range", min: 0, max: Math.max(film.steps, film.coming ?? 0), value: this.k, "aria-label": "Position", class: "agl-range",
       style: `--agl-track: linear-gradient(90deg, ${parts.join(", ")})`, oninput: () => this.go(Number(this.range.value)) }));
     this.count = h("span", { class: "agl-count" });
     this.by = h("select", focusable({ "aria-label": "Step by", title: "What one step is", onchange: () => { this.model.set("by", this.by.value); this.save(); } }),
@@ -138,6 +139,7 @@ class Stage {
   }
 
   go(k) {
+    this.wanted = this.film.coming && k > this.film.steps ? k : null;
     const wanted = clamp(k, 0, this.film.steps);
     k = this.quiz.limit(wanted); // not over an open question
     if (k < wanted && this.playing) this.toggle();
@@ -151,11 +153,17 @@ class Stage {
 
   save() {
     clearTimeout(this.saving);
-    this.saving = setTimeout(() => {
-      this.sent = this.k;
-      this.model.set("position", this.k);
-      this.model.save_changes();
-    }, 60);
+    this.saving = setTimeout(() => this.flush(true), 60);
+  }
+
+  /** Tell the model where we are, if that has not been done. */
+  flush(due = this.saving) {
+    if (!due) return;
+    clearTimeout(this.saving);
+    this.saving = null;
+    this.sent = this.k;
+    this.model.set("position", this.k);
+    this.model.save_changes();
   }
 
   toggle() {
@@ -204,14 +212,15 @@ class Stage {
     const film = this.film, k = this.k, p = phase(film, k);
     const words = this.quiz.words(k) ?? say(film, k);
     if (this.narration.textContent !== words) this.narration.textContent = words;
-    this.count.textContent = `${k} / ${film.steps}`;
+    this.count.textContent = `${k} / ${!film.coming ? film.steps : film.coming > 0 ? film.coming : "\u2026"}`;
     this.range.value = k;
     this.range.setAttribute("aria-valuetext", `step ${k} of ${film.steps}, ${p.name}`);
     this.phases.forEach((el, i) => el.setAttribute("data-on", p.name === ["forward", "backward"][i] ? "1" : "0"));
     this.phases[1].textContent = p.pass > 1 ? `backward ${p.pass}` : "backward";
     this.root.firstChild.setAttribute("data-phase", p.name);
-    this.mode.textContent = at(film.gradMode, k) === 0 ? "no_grad: recording is off" : "";
-    for (const [name, off] of [["first", k === 0], ["back", k === 0], ["up", k === 0], ["step", k === film.steps], ["last", k === film.steps], ["down", k === film.steps]]) {
+    this.mode.textContent = film.coming && (k === film.steps || this.wanted !== null) ? "the steps after this one are on their way" : at(film.gradMode, k) === 0 ? "no_grad: recording is off" : "";
+    const end = k === film.steps && !film.coming;
+    for (const [name, off] of [["first", k === 0], ["back", k === 0], ["up", k === 0], ["step", end], ["last", end], ["down", end]]) {
       this.buttons[name].setAttribute("aria-disabled", String(off));
     }
     this.panels.show(p);
@@ -219,8 +228,10 @@ class Stage {
   }
 
   /** Take up what `close` of the stage before told: where the focus was, and whether it filled the screen. */
-  resume({ focus, presenting, opened, groups }) {
+  resume({ focus, presenting, opened, groups, wanted, playing }) {
     if (groups === this.film.groups.length) this.graph.reopen(opened, this.graph.focused());
+    if (wanted !== null) this.go(Math.min(wanted, this.film.steps));
+    if (playing) this.toggle();
     if (presenting) this.presenter.enter();
     if (!focus) return;
     const edit = this.editor.buttons.get(focus), pane = this.panels.leafpane;
@@ -229,20 +240,20 @@ class Stage {
   }
 
   close() {
-    const focus = this.editor.focus, presenting = this.presenter.on;
+    const focus = this.editor.focus, presenting = this.presenter.on, playing = this.playing !== null;
     clearInterval(this.playing);
     clearTimeout(this.saving);
     this.graph.close();
     for (const part of [this.quiz, this.presenter, this.editor]) part.close();
     this.observer.disconnect();
     this.model.off("change:position", this.onposition);
-    return { focus, presenting, opened: this.graph.opened, groups: this.film.groups.length };
+    return { focus, presenting, opened: this.graph.opened, groups: this.film.groups.length, wanted: this.wanted, playing: playing && this.film.coming };
   }
 }
 
 export default {
   async render({ model, el }) {
-    const showStill = hideStill(el, model.get("_still"));
+    const showStill = hideStill(el, model);
     if (model.get("_pairs")) {
       const close = await showCompare(model, el, (own, half, film) => new Stage(own, half, film));
       return () => { close(); showStill(); };
@@ -256,8 +267,10 @@ export default {
       return () => { room.close(); showStill(); };
     }
     let stage = new Stage(model, el, await decode(model.get("_film")));
-    const replace = async () => { // an input was changed: another film, at the same place
-      const film = await decode(model.get("_film")), before = stage.close();
+    const replace = async () => { // an input was changed, or the rest of the film came: another film, at the same place
+      const film = await decode(model.get("_film"));
+      if (stage.film.coming) stage.flush();
+      const before = stage.close();
       el.replaceChildren();
       stage = new Stage(model, el, film);
       stage.resume(before);

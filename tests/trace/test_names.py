@@ -1,0 +1,169 @@
+"""What tensors are called, while what the user's variables hold is changing."""
+
+from __future__ import annotations
+
+import gc
+import sys
+
+import autograd_lab as torch
+from autograd_lab import lab, nn
+from autograd_lab.tracing.names import Names
+
+
+def leaf(x: float = 1.0):
+    return torch.tensor(x, requires_grad=True)
+
+
+def test_parts_of_long_lists_and_dicts_have_names():
+    params = [leaf() for _ in range(300)]
+    named = {f"p{i}": leaf() for i in range(300)}
+    names, frame = Names(), sys._getframe()
+    for i in (0, 5, 299):
+        assert names.name(frame, params[i]) == f"params[{i}]"
+        assert names.name(frame, named[f"p{i}"]) == f"named['p{i}']"
+
+
+def test_long_lists_of_other_things_are_not_looked_through():
+    numbers = [0.5] * 1000
+    numbers.append(w := leaf())
+    del w
+    assert Names().name(sys._getframe(), numbers[-1]) == ""
+
+
+def test_a_list_that_changes():
+    params, names, frame = [leaf() for _ in range(5)], Names(), sys._getframe()
+    assert names.name(frame, params[3]) == "params[3]"
+    params.append(leaf())
+    assert names.name(frame, params[5]) == "params[5]"
+    params.insert(0, leaf())
+    for i in range(7):
+        assert names.name(frame, params[i]) == f"params[{i}]"
+    gone = params.pop(2)
+    assert names.name(frame, params[2]) == "params[2]"
+    params[4] = leaf()
+    assert names.name(frame, params[4]) == "params[4]"
+    params.reverse()
+    for i in range(6):
+        assert names.name(frame, params[i]) == f"params[{i}]"
+    assert names.name(frame, gone) == "gone"
+
+
+def test_a_global_that_changes():
+    space = {"torch": torch, "names": Names(), "_found": []}
+    lines = [
+        "_found.append(names.name(frame(), w))",
+        "v = w; del w; _found.append(names.name(frame(), v))",
+        "w = v; v = leaf(); _found.append(names.name(frame(), w)); _found.append(names.name(frame(), v))",
+        "u, v = v, leaf(); _found.append(names.name(frame(), u)); _found.append(names.name(frame(), v))",
+        "for v in [leaf(), leaf(), leaf()]: _found.append(names.name(frame(), v))",
+    ]
+    space.update(frame=lambda: sys._getframe(1), leaf=leaf, w=leaf())
+    for line in lines:
+        exec(line, space)
+    assert space["_found"] == ["w", "v", "w", "v", "u", "v", "v", "v", "v"]
+
+
+def test_a_new_tensor_at_the_address_of_an_old_one():
+    """Python gives the id of what is gone to what comes next."""
+    names, frame, found = Names(), sys._getframe(), set()
+    for _ in range(50):
+        a, b = leaf(), leaf()
+        held = [leaf(), leaf()]
+        found |= {(names.name(frame, t), i) for i, t in enumerate((a, b, held[0], held[1]))}
+        del a, b, held
+        gc.collect(0)
+    assert found == {("a", 0), ("b", 1), ("held[0]", 2), ("held[1]", 3)}
+
+
+def test_a_module_that_changes():
+    net, names, frame = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)), Names(), sys._getframe()
+    weight = net[0].weight
+    assert names.name(frame, net[1].bias) == "net.1.bias"
+    net.append(nn.Linear(2, 2))
+    assert names.name(frame, net[2].bias) == "net.2.bias"
+    net[0] = nn.Linear(2, 2)
+    assert names.name(frame, net[0].weight) == "net.0.weight"
+    assert names.name(frame, weight) == "weight"
+    hidden = [weight]
+    del weight
+    assert names.name(frame, hidden[0]) == "hidden[0]"
+    net[2] = net[1]
+    del net[1]
+    assert names.name(frame, net[1].bias) == "net.1.bias"
+    net[1].bias, net[1].other = nn.Parameter(torch.zeros(2)), net[1].bias
+    assert names.name(frame, net[1].other) == "net.1.other"
+    assert names.name(frame, net[1].bias) == "net.1.bias"
+
+
+def test_a_module_in_several_variables():
+    layer = nn.Linear(2, 2)
+    net, frame = nn.Sequential(layer, nn.Tanh(), layer), sys._getframe()
+    assert Names().name(frame, layer.weight) == "layer.weight"
+    del layer
+    names = Names()
+    assert names.name(frame, net[0].weight) == "net.0.weight"
+    again = net
+    assert names.name(frame, again[2].bias) == "net.0.bias"  # the first of its names
+    net = nn.Sequential(again[2])
+    assert names.name(frame, net[0].bias) == "net.0.bias"
+    del net
+    assert names.name(frame, again[0].bias) == "again.0.bias"
+
+
+def test_a_parameter_that_two_modules_share():
+    net = nn.Module()
+    net.encode, net.decode = nn.Linear(2, 2), nn.Linear(2, 2)
+    net.decode.weight = net.encode.weight
+    names, frame = Names(), sys._getframe()
+    assert names.name(frame, net.decode.weight) == "net.encode.weight"
+    net.encode = nn.Linear(2, 2)
+    assert names.name(frame, net.decode.weight) == "net.decode.weight"
+    assert names.name(frame, net.encode.weight) == "net.encode.weight"
+
+
+def test_names_are_right_whatever_is_remembered():
+    import random
+
+    draw = random.Random(0)
+    names, frame = Names(), sys._getframe()
+    params, named, net = [leaf() for _ in range(4)], {}, nn.ModuleDict()
+    w = leaf()
+    for turn in range(400):
+        match draw.randrange(8):
+            case 0:
+                params.append(leaf())
+            case 1:
+                params.insert(draw.randrange(len(params)), w)
+            case 2:
+                params[draw.randrange(len(params))] = leaf()
+            case 3:
+                w = leaf()
+            case 4:
+                named[f"k{draw.randrange(6)}"] = draw.choice(params)
+            case 5:
+                net[f"m{draw.randrange(4)}"] = nn.Linear(1, 1)
+            case 6:
+                named.pop(next(iter(named), ""), None)
+            case _:
+                del params[draw.randrange(len(params)) :]
+                params += [leaf(), leaf()]
+        _held = [draw.choice([w, *params, *named.values(), *net.parameters()])]
+        found = names.name(frame, _held[0])
+        here = {"w": w} | {f"params[{i}]": p for i, p in enumerate(params)}
+        here |= {f"named[{key!r}]": p for key, p in named.items()}
+        here |= {f"net.{name}": p for name, p in net.named_parameters()}
+        assert here[found] is _held[0], (turn, found)
+        here.clear()
+
+
+def test_names_in_a_recording_follow_the_program():
+    params = [leaf(2.0)]
+    with lab.record() as trace:
+        y = params[0] * 2
+        for _ in range(3):
+            params.append(leaf(3.0))
+            y = y * params[-1]
+        params[1] = leaf(4.0)
+        (y * params[1]).backward()
+    named = [t["name"] for t in trace.tensors if t["leaf"] and t["requires_grad"]]
+    assert named == ["params[0]", "params[1]", "params[2]", "params[3]", "params[1]"]

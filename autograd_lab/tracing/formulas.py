@@ -165,6 +165,11 @@ def filled(text: str, names: Mapping[str, str]) -> str:
     return _HOLE.sub(put, text)
 
 
+def holes(text: str) -> list[str]:
+    """The names that are to be put into a template."""
+    return [hole for hole, _ in _HOLE.findall(text)]
+
+
 _ONE_WORD = re.compile(r"[^\s\-+*/]+")
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -463,8 +463,8 @@ class _Shown:
         """What operand `i` is sent."""
         return self.text("sends", i, names) if i < len(self.call.sends) else ""
 
-    def values(self, incoming: list[int | None]) -> dict[str, float | None]:
-        """The scalars among what the letters stand for."""
+    def values(self, incoming: list[int | None]) -> dict[str, float]:
+        """The scalars among what the letters stand for, as far as their four digits tell them."""
         seen, found = self.trace.names, {}
         for letter, t in self.tensors.items():
             v = self.trace.tensors[t]["value"]
@@ -477,14 +477,14 @@ class _Shown:
             found[f"g{k}"] = _scalar_at(self.trace, v)
         if len(incoming) == 1:
             found["g"] = found["g0"]
-        return found
+        return {letter: _rounded(x) for letter, x in found.items() if x is not None}
 
-    def numbers(self, part: str, i: int, values: Mapping[str, float | None], result: float) -> str:
+    def numbers(self, part: str, i: int, values: dict[str, float], result: float) -> str:
         """The formula with numbers in it; "" if a name has none or the sum does not come out as `result`."""
         if i >= len(getattr(self.call, part)) or isinstance(getattr(self.call, part)[i][1], str):
             return ""
         formula, text, needed, _ = self.stated.text(part, i)
-        known = {name: _rounded(x) for name, x in values.items() if x is not None}
+        known = ChainMap({}, values)  # a list has thousands of operands, and a formula for each
         for _ in needed:
             for name, right, _ in needed:
                 found = _number(right, known)
@@ -493,7 +493,8 @@ class _Shown:
         computed = _number(formula, known)
         if computed is None or "\ue000" not in text or not _agrees(computed, result):
             return ""
-        return formulas.filled(text, {name: number(x) for name, x in known.items()})
+        used = {name: number(known[name]) for name in formulas.holes(text) if name in known}
+        return formulas.filled(text, used)
 
 
 def terms(trace: Trace, n: int, incoming: list[int | None], outgoing: list[int | None]) -> list[Term]:

@@ -45,7 +45,9 @@ class TorchPass:
         self.needed: dict[Any, bool] | None = None
         self.buffers: dict[Any, list[Slot]] = {}
         self.flight = InFlight(lambda a, b: a == b)
-        self.waiting: dict[tuple[Any, int], TensorWeakRef] = {}  # the first message in each slot, as the engine has it
+        self.waiting: dict[
+            tuple[Any, int], TensorWeakRef
+        ] = {}  # the first message in each slot, as the engine has it
         self.ready: dict[Any, None] = {}
         self.heap: list[
             tuple[int, int, Any]

@@ -21,6 +21,7 @@ from ..compiler.compiled import CompiledFunctionBackward
 from ..compiler.opened import backward_lines
 from .builder import Summary, encode, owner
 
+_ARRAY = np.ndarray
 LARGE = (
     1 << 16
 )  # of so many numbers at most an array is copied; of a larger one a trace keeps a summary, made at once
@@ -28,9 +29,9 @@ LARGE = (
 
 def snapshot(data: Any) -> Any:
     """The numbers of an array as they are now."""
-    if isinstance(data, np.generic):
+    if not isinstance(data, _ARRAY):
         return data  # nobody can write into a NumPy scalar
-    return data.copy() if data.size <= LARGE else Summary(data)
+    return data.copy("K") if data.size <= LARGE else Summary(data)  # the quickest order
 
 
 class InFlight:
@@ -204,7 +205,7 @@ class OpenPass:
 
 def watch_of(recorder: Any, run: Any, roots: list[Any]) -> Any:
     """Who is to take the notes of the pass `run`: the recorder itself while user code cannot reach a gradient of it."""
-    if run.tensors or any(map(_runs_user_code, run.deps)) or not lend(recorder.notes, [g for _, g in roots]):
+    if run.tensors or _runs_user_code(run.deps) or not lend(recorder.notes, [g for _, g in roots]):
         return OpenPass(recorder)
     return recorder
 
@@ -223,19 +224,22 @@ def lend(notes: list[Any], grads: Any, at: int | None = None) -> bool:
     return True
 
 
-def _runs_user_code(node: Any) -> bool:
-    hooks = node.hooks
-    if hooks is not None:
-        if hooks.tensor or hooks.pre or hooks.post:
+def _runs_user_code(nodes: Iterable[Any]) -> bool:
+    """Whether one of the nodes calls hooks, or is the user's own."""
+    for node in nodes:
+        hooks = node.hooks
+        if hooks is not None:
+            if hooks.tensor or hooks.pre or hooks.post:
+                return True
+            if node.kind == "accumulate":
+                meta = node.variable._meta
+                if meta.hooks or meta.post_accumulate_hooks:
+                    return True
+        if node.kind == "function":
             return True
-        if node.kind == "accumulate":
-            meta = node.variable._meta
-            return bool(meta.hooks or meta.post_accumulate_hooks)
-    if node.kind == "function":
-        return True
-    for t in node.saved:  # noqa: SIM110 - a generator in `any` costs five times as much
-        if type(t) is Packed:
-            return True
+        for t in node.saved:
+            if type(t) is Packed:
+                return True
     return False
 
 

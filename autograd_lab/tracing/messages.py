@@ -2,8 +2,9 @@
 
 In most passes nobody but the engine sees a gradient before it lies in `.grad`, and there it is a copy. So the recorder keeps the
 engine's own arrays. But a hook or a custom Function is handed them, the caller has the one the pass began with and, from
-`autograd.grad`, those it ended with; each may write into them, at once or later. Of such a pass the numbers themselves are noted,
-as they are at that moment: before user code is handed a gradient, and again when it is done.
+`autograd.grad`, those it ended with; each may write into them, at once or later. What such an array holds is lent to the notes
+when it is handed out: until then nobody has written there, so this is what the notes so far are read from. From then on the
+numbers themselves are noted, as they are at that moment: before user code is handed a gradient, and again when it is done.
 """
 
 from __future__ import annotations
@@ -88,24 +89,35 @@ class InFlight:
 class OpenPass:
     """Takes the recorder's place in a pass whose gradients user code can reach.
 
-    At its best it copies each array once: what was noted of one is good until user code runs.
+    It is quiet until user code runs: then it notes what the recorder would. After that it copies what user code can reach, once:
+    what was noted of an array is good until user code runs again.
     """
 
-    def __init__(self, recorder: Any):
+    def __init__(self, recorder: Any, run: Any, roots: Any, lent: list[Any], packed: bool, quiet: bool):
         self.recorder = recorder
+        self.roots = roots  # the gradients that it begins with
+        self.lent = lent  # see `lend`
+        self.quiet = quiet
+        self.all_copied = run.tensors  # of tensors there is no knowing who holds what
         self.copies: dict[int, tuple[Any, Any]] = {}  # id of an array -> (the array, what was noted of it)
         self.flight = InFlight(_same)
         self.arriving: list[Any] = []  # noted: what the node at work got
         self.before: list[Any] = []  # noted: what the user code at work was handed
         self.old: Any = None  # noted: `.grad` of the leaf at work
         self.pushed, self.released, self.pruned = recorder.pushed, recorder.released, recorder.pruned
-        self.retained, self.failed, self.pass_done = recorder.retained, recorder.failed, recorder.pass_done
+        self.retained, self.failed = recorder.retained, recorder.failed
+        self.packed = packed  # whether hooks unpack what is saved
+        if not quiet:
+            self._hand(roots)
 
     def noted(self, g: Any) -> Any:
-        """The numbers of a gradient as they are now."""
+        """The numbers of a gradient as they are now: the array itself where only the engine can write."""
         if isinstance(g, Variable):
             g = g._data
-        if not isinstance(g, np.ndarray):
+        if not isinstance(g, _ARRAY):
+            return g
+        memory = owner(g)
+        if isinstance(memory, _ARRAY) and not self.all_copied and id(memory) not in self.flight.handed:
             return g
         known = self.copies.get(id(g))
         if known is None:
@@ -114,8 +126,10 @@ class OpenPass:
 
     def delivered(self, run, sender, i, fn, nr, g, old, total) -> None:
         """A message reached the input buffer of `fn`."""
-        known = self.copies.get(id(total))
-        now = self.noted(total) if known is None else known[1]
+        if self.quiet:
+            self.recorder.notes.append(("delivered", sender, i, fn, nr, g, old, total))
+            return
+        now = self.noted(total)
         v, was = (now, None) if old is None and g is total else (self.noted(g), self.noted(old))
         self.recorder.notes.append(("delivered", sender, i, fn, nr, v, was, now))
         if total is not None:
@@ -123,14 +137,14 @@ class OpenPass:
 
     def popped(self, run, node, g) -> None:
         """The engine takes `node` from the queue."""
-        grads = [g] if node.plain else g
-        self.arriving = [self.noted(x) for x in grads]
-        for nr in range(len(grads)):
-            self.flight.take((node, nr))
+        grads = [g] if node.plain else list(g)
+        if not self.quiet:
+            grads = [self.noted(x) for x in grads]
+            for nr in range(len(grads)):
+                self.flight.take((node, nr))
+        self.arriving = grads
         self._find_grad(node)
-        self.recorder.notes.append(
-            ("popped", run, node, self.arriving[0] if node.plain else list(self.arriving))
-        )
+        self.recorder.notes.append(("popped", run, node, grads[0] if node.plain else grads.copy()))
 
     def _accumulated(self, node, g, old, new) -> None:
         """`g` was added to the gradient of a leaf, which was `old` and is now in the array `new`."""
@@ -139,17 +153,44 @@ class OpenPass:
     def _find_grad(self, node) -> None:
         self.old = grad_now(node) if isinstance(node, AccumulateGrad) else None
 
+    def _begin(self, run) -> None:
+        """User code is about to run for the first time in this pass; the caller has the gradients that it began with."""
+        self.quiet = False
+        for fn, held in run.buffers.items():
+            for nr, g in enumerate(held if isinstance(held, list) else [held]):
+                if g is not None:
+                    self.flight.put((fn, nr), _memory(g), self.noted(g))
+        self._hand(self.roots)
+
+    def _hand(self, grads) -> None:
+        """User code gets hold of gradients: see to it that what was noted of them stays what it is."""
+        new = {id(x): x for x in (owner(_data(g)) for g in grads if g is not None)}
+        for memory in new.keys() & self.flight.handed:
+            del new[memory]
+        if not new:
+            return
+        if not self.all_copied:
+            lend(self.lent, new.values())
+            places, waiting = self.flight.places, self.flight.waiting
+            for memory in new:
+                for place in waiting.get(memory, ()):
+                    places[place] = memory, snapshot(places[place][1])
+            self.arriving = [snapshot(x) if _memory(x) in new else x for x in self.arriving]
+        self.flight.hand(new)
+
     def handing(self, run, node, stage, grads, context=()) -> None:
         """User code is about to be handed gradients."""
+        if self.quiet:
+            self._begin(run)
+        self._hand((*grads, *context))
         self.before = [self.noted(g) for g in grads]
-        self.flight.hand(map(_memory, (*grads, *context)))
 
     def hooked(self, run, node, stage, after, nr=0) -> None:
         """User code saw, perhaps changed, gradients."""
         self.copies.clear()
+        self._hand(after)
         now = [self.noted(g) for g in after]
         self.recorder.notes.append(("hooked", node, stage, self.before, now, nr))
-        self.flight.hand(map(_memory, after))
         self._tell_others(run)
         if stage == "tensor":
             self.arriving[nr] = now[0]
@@ -160,9 +201,12 @@ class OpenPass:
 
     def applying(self, run, node, slots) -> None:
         """The rule of `node` is about to run, for a custom Function the user's `backward`."""
-        self._tell_arrived(node, slots)
+        if not self.quiet:
+            self._tell_arrived(node, slots)
         if node.kind == "function":
-            self.flight.hand(map(_memory, slots))
+            if self.quiet:
+                self._begin(run)
+            self._hand(slots)
 
     def applied(self, run, node, slots, grads) -> None:
         """The rule of `node` ran; for an accumulator, `.grad` was written."""
@@ -172,17 +216,23 @@ class OpenPass:
             recorder.applied(run, node, self.arriving, grads)
             return
         by_user = node.kind == "function"
-        if by_user or any(type(t) is Packed for t in node.saved):
+        if by_user or (self.packed and any(type(t) is Packed for t in node.saved)):
             self.copies.clear()
             if not by_user:
                 self._tell_arrived(node, slots)  # hooks unpacked what was saved, and the rule ran after them
         sent = grads if run.needed is None else asked_for(run, node, grads)
-        recorder.notes.append(("applied", node, list(self.arriving), [self.noted(g) for g in sent]))
+        if by_user:
+            self._hand(grads)
+        recorder.notes.append(("applied", node, self.arriving.copy(), [self.noted(g) for g in sent]))
         if isinstance(node, CompiledFunctionBackward):
             recorder.notes.append(("opened", node, "backward", backward_lines(node, slots), ()))
-        if by_user:
-            self.flight.hand(map(_memory, grads))
-        self._tell_others(run)
+        if by_user or self.packed or self.all_copied:
+            self._tell_others(run)
+
+    def pass_done(self, run) -> None:
+        """The pass is complete: the caller of `autograd.grad` gets hold of what it collected."""
+        self._hand(run.captured.values() if run.captures is not None else ())
+        self.recorder.pass_done(run)
 
     def _tell_arrived(self, node, slots) -> None:
         """Note what user code, handed something else, changed of the gradients that `node` has taken."""
@@ -203,25 +253,28 @@ class OpenPass:
             self.recorder.notes.append(("hooked", fn, "shared", [before], [now], nr))
 
 
-def watch_of(recorder: Any, run: Any, roots: list[Any]) -> Any:
+def watch_of(recorder: Any, run: Any, roots: list[Any], lent: list[Any]) -> Any:
     """Who is to take the notes of the pass `run`: the recorder itself while user code cannot reach a gradient of it."""
-    if run.tensors or _runs_user_code(run.deps) or not lend(recorder.notes, [g for _, g in roots]):
-        return OpenPass(recorder)
-    return recorder
+    grads = [g for _, g in roots]
+    known = not run.tensors and lend(lent, map(owner, grads))
+    if known and not _runs_user_code(run.deps):
+        return recorder
+    packed = any(type(t) is Packed for node in run.deps for t in node.saved)  # is unpacked without a word
+    return OpenPass(recorder, run, grads, lent, packed, quiet=known and not packed)
 
 
-def lend(notes: list[Any], grads: Any, at: int | None = None) -> bool:
-    """Note, at a place in the notes, what the memory of these gradients holds now, for the caller has them and may write there.
+def lend(lent: list[Any], owners: Iterable[Any]) -> bool:
+    """Add to `lent`, which stands before the notes of a pass, what arrays hold now; somebody may write there later.
 
-    Whatever lies in it is then read from that copy (see builder.Lent). Returns False if the memory is not NumPy's own.
+    Whatever lies in their memory is then read from that copy (see builder.Lent). Returns False if not all of it is NumPy's own.
     """
-    owners = {id(x): x for x in map(owner, grads) if not isinstance(x, np.generic | None)}.values()
-    if not all(isinstance(x, np.ndarray) for x in owners):
-        return False
-    lent = [("given", x, ctypes.string_at(x.ctypes.data, x.nbytes)) for x in owners]
-    at = len(notes) if at is None else at
-    notes[at:at] = lent
-    return True
+    known = True
+    for x in {id(x): x for x in owners if x is not None and not isinstance(x, np.generic)}.values():
+        if isinstance(x, _ARRAY):
+            lent.append((x, ctypes.string_at(x.ctypes.data, x.nbytes)))
+        else:
+            known = False
+    return known
 
 
 def _runs_user_code(nodes: Iterable[Any]) -> bool:
@@ -256,7 +309,11 @@ def grad_now(node: Any) -> Any:
 
 def _memory(g: Any) -> int | None:
     """Names the memory of a gradient, which all views of one array share; None where there is none."""
-    return None if g is None else id(owner(g._data if isinstance(g, Variable) else g))
+    return None if g is None else id(owner(_data(g)))
+
+
+def _data(g: Any) -> Any:
+    return g._data if isinstance(g, Variable) else g
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -28,9 +28,9 @@ from ..autograd.node import AccumulateGrad
 from ..autograd.variable import INFERENCE, Variable
 from ..compiler.compiled import CompiledFunctionBackward, UsedUp
 from ..compiler.opened import forward_lines, kept_values
-from .builder import Builder, Summary, encode
+from .builder import Builder, encode, owner
 from .guard import guarded, strict, text_of
-from .messages import LARGE, asked_for, grad_now, lend, snapshot, watch_of
+from .messages import asked_for, grad_now, lend, snapshot, watch_of
 from .names import Names, parts_of
 from .scopes import Call
 from .shared import Shared, owner_of
@@ -255,7 +255,7 @@ class Recorder:
         self.base: FrameType | None = None  # the call that began the recording
         self.frame: FrameType | None = None  # the innermost call of the user's code at the last operation
         self.frames: dict[int, tuple[FrameType, int]] = {}  # kept and numbered while the recording runs
-        self.begun: dict[int, int] = {}  # id of a pass of `autograd.grad` -> where its notes begin
+        self.lent: dict[int, list[Any]] = {}  # id of a pass of `autograd.grad` -> see messages.lend
         self.before: list[Any] = []  # what the user code at work was handed
         self.old: Any = None  # `.grad` of the leaf whose accumulator is at work
         self.calls: dict[
@@ -587,10 +587,11 @@ class Recorder:
         if self.memory:
             self._look(self.shared_memory.latest(), frame)
         self.notes.append(("pass_started", run, roots, run.deps.copy(), call, _place(frame)))
-        begun = len(self.notes)
-        run.watch = watch_of(self, run, roots)
+        lent: list[Any] = []
+        self.notes.append(("lent_to_it", lent))
+        run.watch = watch_of(self, run, roots, lent)
         if run.captures is not None and run.watch is self:
-            self.begun[id(run)] = begun
+            self.lent[id(run)] = lent
 
     def delivered(self, run, sender, i, fn, nr, g, old, total) -> None:
         """A message reached the input buffer of `fn`."""
@@ -682,9 +683,9 @@ class Recorder:
     def pass_done(self, run) -> None:
         """The pass is complete: the caller of `autograd.grad` gets hold of what it collected."""
         try:
-            begun = self.begun.pop(id(run), None)
-            if begun is not None:
-                lend(self.notes, run.captured.values(), begun)
+            lent = self.lent.pop(id(run), None)
+            if lent is not None:
+                lend(lent, map(owner, run.captured.values()))
             self.notes.append(("pass_done", run))
             run.watch = None  # with it the notes would be garbage that only the collector finds, long after
         except Exception as error:

@@ -100,7 +100,9 @@ class OpenPass:
         self.quiet = quiet
         self.all_copied = run.tensors  # of tensors there is no knowing who holds what
         self.copies: dict[int, tuple[Any, Any]] = {}  # id of an array -> (the array, what was noted of it)
-        self.flight = InFlight(_same)
+        self.handed: set[int] = set()  # ids of the memory that user code has got hold of
+        self.sent: dict[int, list[Any]] = {}  # id of memory -> the places (node, output) to which it was sent
+        self.open: dict[Any, Any] = {}  # places where such memory waits -> noted: what lies there
         self.arriving: list[Any] = []  # noted: what the node at work got
         self.before: list[Any] = []  # noted: what the user code at work was handed
         self.old: Any = None  # noted: `.grad` of the leaf at work
@@ -108,7 +110,7 @@ class OpenPass:
         self.retained, self.failed = recorder.retained, recorder.failed
         self.packed = packed  # whether hooks unpack what is saved
         if not quiet:
-            self._hand(roots)
+            self._hand(run, roots)
 
     def noted(self, g: Any) -> Any:
         """The numbers of a gradient as they are now: the array itself where only the engine can write."""
@@ -116,8 +118,8 @@ class OpenPass:
             g = g._data
         if not isinstance(g, _ARRAY):
             return g
-        memory = owner(g)
-        if isinstance(memory, _ARRAY) and not self.all_copied and id(memory) not in self.flight.handed:
+        memory = g if g.base is None else owner(g)
+        if id(memory) not in self.handed and not self.all_copied and isinstance(memory, _ARRAY):
             return g
         known = self.copies.get(id(g))
         if known is None:
@@ -132,16 +134,29 @@ class OpenPass:
         now = self.noted(total)
         v, was = (now, None) if old is None and g is total else (self.noted(g), self.noted(old))
         self.recorder.notes.append(("delivered", sender, i, fn, nr, v, was, now))
+        if self.open:
+            self.open.pop((fn, nr), None)
         if total is not None:
-            self.flight.put((fn, nr), _memory(total), now)
+            self._wait(fn, nr, total, now)
+
+    def _wait(self, fn, nr, g, noted) -> None:
+        """A gradient lies in an input buffer now. A node such as that of `a + b` sends one array to both operands."""
+        memory, place = _memory(g), (fn, nr)
+        known = self.sent.get(memory)
+        if known is None:
+            self.sent[memory] = [place]
+        else:
+            known.append(place)
+        if memory in self.handed:
+            self.open[place] = noted
 
     def popped(self, run, node, g) -> None:
         """The engine takes `node` from the queue."""
         grads = [g] if node.plain else list(g)
         if not self.quiet:
             grads = [self.noted(x) for x in grads]
-            for nr in range(len(grads)):
-                self.flight.take((node, nr))
+            for nr in range(len(grads) if self.open else 0):
+                self.open.pop((node, nr), None)
         self.arriving = grads
         self._find_grad(node)
         self.recorder.notes.append(("popped", run, node, grads[0] if node.plain else grads.copy()))
@@ -159,36 +174,37 @@ class OpenPass:
         for fn, held in run.buffers.items():
             for nr, g in enumerate(held if isinstance(held, list) else [held]):
                 if g is not None:
-                    self.flight.put((fn, nr), _memory(g), self.noted(g))
-        self._hand(self.roots)
+                    self._wait(fn, nr, g, self.noted(g))
+        self._hand(run, self.roots)
 
-    def _hand(self, grads) -> None:
+    def _hand(self, run, grads) -> None:
         """User code gets hold of gradients: see to it that what was noted of them stays what it is."""
         new = {id(x): x for x in (owner(_data(g)) for g in grads if g is not None)}
-        for memory in new.keys() & self.flight.handed:
+        for memory in new.keys() & self.handed:
             del new[memory]
         if not new:
             return
         if not self.all_copied:
             lend(self.lent, new.values())
-            places, waiting = self.flight.places, self.flight.waiting
-            for memory in new:
-                for place in waiting.get(memory, ()):
-                    places[place] = memory, snapshot(places[place][1])
             self.arriving = [snapshot(x) if _memory(x) in new else x for x in self.arriving]
-        self.flight.hand(new)
+        for memory in new:
+            for fn, nr in self.sent.get(memory, ()):
+                g = _waits(run, fn, nr)
+                if _memory(g) == memory:
+                    self.open[fn, nr] = snapshot(_data(g))
+        self.handed.update(new)
 
     def handing(self, run, node, stage, grads, context=()) -> None:
         """User code is about to be handed gradients."""
         if self.quiet:
             self._begin(run)
-        self._hand((*grads, *context))
+        self._hand(run, (*grads, *context))
         self.before = [self.noted(g) for g in grads]
 
     def hooked(self, run, node, stage, after, nr=0) -> None:
         """User code saw, perhaps changed, gradients."""
         self.copies.clear()
-        self._hand(after)
+        self._hand(run, after)
         now = [self.noted(g) for g in after]
         self.recorder.notes.append(("hooked", node, stage, self.before, now, nr))
         self._tell_others(run)
@@ -206,7 +222,7 @@ class OpenPass:
         if node.kind == "function":
             if self.quiet:
                 self._begin(run)
-            self._hand(slots)
+            self._hand(run, slots)
 
     def applied(self, run, node, slots, grads) -> None:
         """The rule of `node` ran; for an accumulator, `.grad` was written."""
@@ -222,7 +238,7 @@ class OpenPass:
                 self._tell_arrived(node, slots)  # hooks unpacked what was saved, and the rule ran after them
         sent = grads if run.needed is None else asked_for(run, node, grads)
         if by_user:
-            self._hand(grads)
+            self._hand(run, grads)
         recorder.notes.append(("applied", node, self.arriving.copy(), [self.noted(g) for g in sent]))
         if isinstance(node, CompiledFunctionBackward):
             recorder.notes.append(("opened", node, "backward", backward_lines(node, slots), ()))
@@ -231,7 +247,7 @@ class OpenPass:
 
     def pass_done(self, run) -> None:
         """The pass is complete: the caller of `autograd.grad` gets hold of what it collected."""
-        self._hand(run.captured.values() if run.captures is not None else ())
+        self._hand(run, run.captured.values() if run.captures is not None else ())
         self.recorder.pass_done(run)
 
     def _tell_arrived(self, node, slots) -> None:
@@ -244,13 +260,11 @@ class OpenPass:
 
     def _tell_others(self, run) -> None:
         """The same of messages that wait elsewhere."""
-
-        def noted(fn, nr):
-            held = run.buffers[fn]
-            return self.noted(held[nr] if isinstance(held, list) else held)
-
-        for fn, nr, before, now in self.flight.changed(noted):
-            self.recorder.notes.append(("hooked", fn, "shared", [before], [now], nr))
+        for (fn, nr), before in list(self.open.items()):
+            now = self.noted(_waits(run, fn, nr))
+            if not _same(before, now):
+                self.open[fn, nr] = now
+                self.recorder.notes.append(("hooked", fn, "shared", [before], [now], nr))
 
 
 def watch_of(recorder: Any, run: Any, roots: list[Any], lent: list[Any]) -> Any:
@@ -310,6 +324,12 @@ def grad_now(node: Any) -> Any:
 def _memory(g: Any) -> int | None:
     """Names the memory of a gradient, which all views of one array share; None where there is none."""
     return None if g is None else id(owner(_data(g)))
+
+
+def _waits(run: Any, fn: Any, nr: int) -> Any:
+    """What lies in an input buffer now."""
+    held = run.buffers.get(fn)
+    return held[nr] if isinstance(held, list) else held
 
 
 def _data(g: Any) -> Any:

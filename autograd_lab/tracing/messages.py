@@ -101,9 +101,10 @@ class OpenPass:
         self.all_copied = run.tensors  # of tensors there is no knowing who holds what
         self.copies: dict[int, tuple[Any, Any]] = {}  # id of an array -> (the array, what was noted of it)
         self.handed: set[int] = set()  # ids of the memory that user code has got hold of
-        self.sent: dict[int, list[Any]] = {}  # id of memory -> the places (node, output) to which it was sent
+        # id of memory -> (node, output, the same of before or None): the places to which it was sent
+        self.sent: dict[int, Any] = {}
         self.open: dict[Any, Any] = {}  # places where such memory waits -> noted: what lies there
-        self.arriving: list[Any] = []  # noted: what the node at work got
+        self.arriving: Any = []  # noted: what the node at work got
         self.before: list[Any] = []  # noted: what the user code at work was handed
         self.old: Any = None  # noted: `.grad` of the leaf at work
         self.pushed, self.released, self.pruned = recorder.pushed, recorder.released, recorder.pruned
@@ -114,10 +115,11 @@ class OpenPass:
 
     def noted(self, g: Any) -> Any:
         """The numbers of a gradient as they are now: the array itself where only the engine can write."""
-        if isinstance(g, Variable):
-            g = g._data
-        if not isinstance(g, _ARRAY):
-            return g
+        if type(g) is not _ARRAY:
+            if isinstance(g, Variable):
+                g = g._data
+            if not isinstance(g, _ARRAY):
+                return g
         memory = g if g.base is None else owner(g)
         if id(memory) not in self.handed and not self.all_copied and isinstance(memory, _ARRAY):
             return g
@@ -141,25 +143,21 @@ class OpenPass:
 
     def _wait(self, fn, nr, g, noted) -> None:
         """A gradient lies in an input buffer now. A node such as that of `a + b` sends one array to both operands."""
-        memory, place = _memory(g), (fn, nr)
-        known = self.sent.get(memory)
-        if known is None:
-            self.sent[memory] = [place]
-        else:
-            known.append(place)
+        memory = id(g) if type(g) is _ARRAY and g.base is None else _memory(g)
+        self.sent[memory] = fn, nr, self.sent.get(memory)
         if memory in self.handed:
-            self.open[place] = noted
+            self.open[fn, nr] = noted
 
     def popped(self, run, node, g) -> None:
         """The engine takes `node` from the queue."""
         grads = [g] if node.plain else list(g)
         if not self.quiet:
-            grads = [self.noted(x) for x in grads]
+            grads = list(map(self.noted, grads))
             for nr in range(len(grads) if self.open else 0):
                 self.open.pop((node, nr), None)
         self.arriving = grads
         self._find_grad(node)
-        self.recorder.notes.append(("popped", run, node, grads[0] if node.plain else grads.copy()))
+        self.recorder.notes.append(("popped", run, node, grads[0] if node.plain else grads))
 
     def _accumulated(self, node, g, old, new) -> None:
         """`g` was added to the gradient of a leaf, which was `old` and is now in the array `new`."""
@@ -188,7 +186,9 @@ class OpenPass:
             lend(self.lent, new.values())
             self.arriving = [snapshot(x) if _memory(x) in new else x for x in self.arriving]
         for memory in new:
-            for fn, nr in self.sent.get(memory, ()):
+            place = self.sent.get(memory)
+            while place is not None:
+                fn, nr, place = place
                 g = _waits(run, fn, nr)
                 if _memory(g) == memory:
                     self.open[fn, nr] = snapshot(_data(g))
@@ -209,7 +209,7 @@ class OpenPass:
         self.recorder.notes.append(("hooked", node, stage, self.before, now, nr))
         self._tell_others(run)
         if stage == "tensor":
-            self.arriving[nr] = now[0]
+            self._arrived(nr, now[0])
         elif stage == "pre":
             self.arriving = now
         if stage in ("tensor", "pre"):
@@ -232,6 +232,9 @@ class OpenPass:
             recorder.applied(run, node, self.arriving, grads)
             return
         by_user = node.kind == "function"
+        if self.quiet and not by_user:
+            recorder.applied(run, node, slots, grads)
+            return
         if by_user or (self.packed and any(type(t) is Packed for t in node.saved)):
             self.copies.clear()
             if not by_user:
@@ -239,7 +242,7 @@ class OpenPass:
         sent = grads if run.needed is None else asked_for(run, node, grads)
         if by_user:
             self._hand(run, grads)
-        recorder.notes.append(("applied", node, self.arriving.copy(), [self.noted(g) for g in sent]))
+        recorder.notes.append(("applied", node, self.arriving, list(map(self.noted, sent))))
         if isinstance(node, CompiledFunctionBackward):
             recorder.notes.append(("opened", node, "backward", backward_lines(node, slots), ()))
         if by_user or self.packed or self.all_copied:
@@ -256,7 +259,11 @@ class OpenPass:
             now = self.noted(g)
             if not _same(was, now):
                 self.recorder.notes.append(("hooked", node, "shared", [was], [now], nr))
-                self.arriving[nr] = now
+                self._arrived(nr, now)
+
+    def _arrived(self, nr, noted) -> None:
+        """One of the gradients that the node at work got is another now; the notes keep the list of before."""
+        self.arriving = [*self.arriving[:nr], noted, *self.arriving[nr + 1 :]]
 
     def _tell_others(self, run) -> None:
         """The same of messages that wait elsewhere."""
@@ -271,9 +278,9 @@ def watch_of(recorder: Any, run: Any, roots: list[Any], lent: list[Any]) -> Any:
     """Who is to take the notes of the pass `run`: the recorder itself while user code cannot reach a gradient of it."""
     grads = [g for _, g in roots]
     known = not run.tensors and lend(lent, map(owner, grads))
-    if known and not _runs_user_code(run.deps):
+    called, packed = _user_code_in(run.deps)
+    if known and not called and not packed:
         return recorder
-    packed = any(type(t) is Packed for node in run.deps for t in node.saved)  # is unpacked without a word
     return OpenPass(recorder, run, grads, lent, packed, quiet=known and not packed)
 
 
@@ -291,23 +298,23 @@ def lend(lent: list[Any], owners: Iterable[Any]) -> bool:
     return known
 
 
-def _runs_user_code(nodes: Iterable[Any]) -> bool:
-    """Whether one of the nodes calls hooks, or is the user's own."""
+def _user_code_in(nodes: Iterable[Any]) -> tuple[bool, bool]:
+    """Whether one of the nodes calls hooks or is the user's own, and whether hooks, of which no watcher is told, unpack what it saved."""
+    called = packed = False
     for node in nodes:
         hooks = node.hooks
         if hooks is not None:
             if hooks.tensor or hooks.pre or hooks.post:
-                return True
-            if node.kind == "accumulate":
+                called = True
+            elif node.kind == "accumulate":
                 meta = node.variable._meta
-                if meta.hooks or meta.post_accumulate_hooks:
-                    return True
+                called = called or bool(meta.hooks or meta.post_accumulate_hooks)
         if node.kind == "function":
-            return True
+            called = True
         for t in node.saved:
             if type(t) is Packed:
-                return True
-    return False
+                packed = True
+    return called, packed
 
 
 def asked_for(run: Any, node: Any, grads: Any) -> Any:

@@ -401,36 +401,36 @@ class Recorder:
         except Exception as error:
             self.missed("writing", error)
 
-    @guarded
     def written(self, rule, inputs, target, node, name, args=()) -> None:
         """A tensor was written in place by the operation `name`."""
-        if self.memory:
-            self.shared_memory.written(target, _place(_user_frame()))
-        if name == "data =":
-            self.shared_memory.moved(target)
-        meta = target._meta
-        if id(target) in self.grads or self.aliases or (meta is not None and meta.base is not None):
-            owner = self._whose_gradient(target)
-        else:
-            owner = None
-        if owner is not None:
-            self.grad_set(owner, name)
-            if id(target) not in self.met:
-                return  # it is known as somebody's `.grad`, and only as that
-        frame = _user_frame()
-        if frame is not self.frame:
-            self._moved(frame)
-        for i, t in enumerate(inputs):
-            if id(t) not in self.met:
-                self._meet((t,), frame, numbers=i > 0)
-        if node is None:
-            saved = versions = None
-        else:
-            saved, versions = (node.saved, node.versions) if node.kind == "op" else _of_function(node)
-        self.notes.append((
-            "written", rule, inputs, target, snapshot(target._data), _version(target), node, saved, versions, _maker(target), name,
-            None if frame is None else (frame.f_code, frame.f_lasti), _small_base(target),
-        ))  # fmt: skip
+        try:
+            frame = _user_frame()
+            if self.memory:
+                self.shared_memory.written(target, _place(frame))
+            if name == "data =":
+                self.shared_memory.moved(target)
+            met, meta = self.met, target._meta
+            if id(target) in self.grads or self.aliases or (meta is not None and meta.base is not None):
+                owner = self._whose_gradient(target)
+                if owner is not None:
+                    self.grad_set(owner, name)
+                    if id(target) not in met:
+                        return  # it is known as somebody's `.grad`, and only as that
+            if frame is not self.frame:
+                self._moved(frame)
+            for i, t in enumerate(inputs):
+                if id(t) not in met:
+                    self._meet((t,), frame, numbers=i > 0)
+            if node is None:
+                saved = versions = None
+            else:
+                saved, versions = (node.saved, node.versions) if node.kind == "op" else _of_function(node)
+            self.notes.append((
+                "written", rule, inputs, target, snapshot(target._data), _version(target), node, saved, versions, _maker(target),
+                name, None if frame is None else (frame.f_code, frame.f_lasti), None if meta is None else _small_base(meta.base),
+            ))  # fmt: skip
+        except Exception as error:
+            self.missed("written", error)
 
     def stepped(self, optimizer, frame=None) -> None:
         """An optimizer is about to change its parameters: each write is told, so this is noted only if there will be none."""
@@ -1089,7 +1089,6 @@ def _numbers(g):
     return None if data is None else snapshot(data)
 
 
-def _small_base(t):
-    """The numbers of the tensor that `t` is a view of, if they are few: a loop that writes row by row would copy them all each time."""
-    base = None if t._meta is None else t._meta.base
+def _small_base(base):
+    """The numbers of the tensor that a view is of, if they are few: a loop that writes row by row would copy them all each time."""
     return None if base is None or base._data.size > SMALL else base._data.copy()

@@ -21,6 +21,7 @@ from ..autograd.variable import Variable
 from ..compiler.compiled import CompiledFunctionBackward
 from ..compiler.opened import backward_lines
 from .builder import Summary, encode, owner
+from .guard import guarded
 
 _ARRAY = np.ndarray
 LARGE = (
@@ -108,7 +109,7 @@ class OpenPass:
         self.before: list[Any] = []  # noted: what the user code at work was handed
         self.old: Any = None  # noted: `.grad` of the leaf at work
         self.pushed, self.released, self.pruned = recorder.pushed, recorder.released, recorder.pruned
-        self.retained, self.failed = recorder.retained, recorder.failed
+        self.retained, self.failed, self.missed = recorder.retained, recorder.failed, recorder.missed
         self.packed = packed  # whether hooks unpack what is saved
         if not quiet:
             self._hand(run, roots)
@@ -128,6 +129,7 @@ class OpenPass:
             known = self.copies[id(g)] = g, snapshot(g)
         return known[1]
 
+    @guarded
     def delivered(self, run, sender, i, fn, nr, g, old, total) -> None:
         """A message reached the input buffer of `fn`."""
         if self.quiet:
@@ -143,11 +145,12 @@ class OpenPass:
 
     def _wait(self, fn, nr, g, noted) -> None:
         """A gradient lies in an input buffer now. A node such as that of `a + b` sends one array to both operands."""
-        memory = id(g) if type(g) is _ARRAY and g.base is None else _memory(g)
+        memory: Any = id(g) if type(g) is _ARRAY and g.base is None else _memory(g)
         self.sent[memory] = fn, nr, self.sent.get(memory)
         if memory in self.handed:
             self.open[fn, nr] = noted
 
+    @guarded
     def popped(self, run, node, g) -> None:
         """The engine takes `node` from the queue."""
         grads = [g] if node.plain else list(g)
@@ -159,6 +162,7 @@ class OpenPass:
         self._find_grad(node)
         self.recorder.notes.append(("popped", run, node, grads[0] if node.plain else grads))
 
+    @guarded
     def _accumulated(self, node, g, old, new) -> None:
         """`g` was added to the gradient of a leaf, which was `old` and is now in the array `new`."""
         self.recorder._accumulated(node, self.noted(g), old, new)
@@ -194,6 +198,7 @@ class OpenPass:
                     self.open[fn, nr] = snapshot(_data(g))
         self.handed.update(new)
 
+    @guarded
     def handing(self, run, node, stage, grads, context=()) -> None:
         """User code is about to be handed gradients."""
         if self.quiet:
@@ -201,6 +206,7 @@ class OpenPass:
         self._hand(run, (*grads, *context))
         self.before = [self.noted(g) for g in grads]
 
+    @guarded
     def hooked(self, run, node, stage, after, nr=0) -> None:
         """User code saw, perhaps changed, gradients."""
         self.copies.clear()
@@ -215,6 +221,7 @@ class OpenPass:
         if stage in ("tensor", "pre"):
             self._find_grad(node)  # the hook of a leaf may have changed that as well
 
+    @guarded
     def applying(self, run, node, slots) -> None:
         """The rule of `node` is about to run, for a custom Function the user's `backward`."""
         if not self.quiet:
@@ -224,6 +231,7 @@ class OpenPass:
                 self._begin(run)
             self._hand(run, slots)
 
+    @guarded
     def applied(self, run, node, slots, grads) -> None:
         """The rule of `node` ran; for an accumulator, `.grad` was written."""
         recorder = self.recorder
@@ -248,6 +256,7 @@ class OpenPass:
         if by_user or self.packed or self.all_copied:
             self._tell_others(run)
 
+    @guarded
     def pass_done(self, run) -> None:
         """The pass is complete: the caller of `autograd.grad` gets hold of what it collected."""
         self._hand(run, run.captured.values() if run.captures is not None else ())

@@ -135,7 +135,8 @@ class Names:
                     if held is value and not name.startswith(_HIDDEN):
                         return name
             own = _holders(variables) if deep and variables is not shared else []
-            for thorough in (False, True):  # what is where it was is found without going through everything again
+            # What is where it was is found without going through everything again.
+            for thorough in (False, True):
                 found = self._table(shared).find(shared, value, thorough=thorough or not deep)
                 if found is not None and found.startswith(_HIDDEN):
                     names = (name for name, held in dict(shared).items() if held is value)

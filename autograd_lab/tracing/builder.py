@@ -383,8 +383,8 @@ class Builder:
         self.arrived = {}
         self._event("counts", src, p=p, deps=[[n, count] for n, count in self.expected.items() if count])
 
-    def given(self, array, numbers) -> None:
-        self.lent[id(array)] = Lent(array, numbers)
+    def lent_to_it(self, arrays) -> None:
+        self.lent.update((id(array), Lent(array, numbers)) for array, numbers in arrays)
 
     def delivered(self, sender, i, fn, nr, g, old, total) -> None:
         to = self._known(fn)
@@ -718,7 +718,7 @@ class Builder:
 
 
 class Lent:
-    """An array of the user's that a pass began with, and the numbers it held then: messages may be views of it."""
+    """An array that user code has got hold of, and the numbers it held until then: messages may be views of it."""
 
     def __init__(self, array: Any, numbers: Any):
         self.array, self.numbers = array, numbers

@@ -2,8 +2,9 @@
 
 In most passes nobody but the engine sees a gradient before it lies in `.grad`, and there it is a copy. So the recorder keeps the
 engine's own arrays. But a hook or a custom Function is handed them, the caller has the one the pass began with and, from
-`autograd.grad`, those it ended with; each may write into them, at once or later. Of such a pass the numbers themselves are noted,
-as they are at that moment: before user code is handed a gradient, and again when it is done.
+`autograd.grad`, those it ended with; each may write into them, at once or later. What such an array holds is lent to the notes
+when it is handed out: until then nobody has written there, so this is what the notes so far are read from. From then on the
+numbers themselves are noted, as they are at that moment: before user code is handed a gradient, and again when it is done.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from ..autograd.variable import Variable
 from ..compiler.compiled import CompiledFunctionBackward
 from ..compiler.opened import backward_lines
 from .builder import Summary, encode, owner
+from .guard import guarded
 
+_ARRAY = np.ndarray
 LARGE = (
     1 << 16
 )  # of so many numbers at most an array is copied; of a larger one a trace keeps a summary, made at once
@@ -28,9 +31,9 @@ LARGE = (
 
 def snapshot(data: Any) -> Any:
     """The numbers of an array as they are now."""
-    if isinstance(data, np.generic):
+    if not isinstance(data, _ARRAY):
         return data  # nobody can write into a NumPy scalar
-    return data.copy() if data.size <= LARGE else Summary(data)
+    return data.copy("K") if data.size <= LARGE else Summary(data)  # the quickest order
 
 
 class InFlight:
@@ -87,50 +90,79 @@ class InFlight:
 class OpenPass:
     """Takes the recorder's place in a pass whose gradients user code can reach.
 
-    At its best it copies each array once: what was noted of one is good until user code runs.
+    It is quiet until user code runs: then it notes what the recorder would. After that it copies what user code can reach, once:
+    what was noted of an array is good until user code runs again.
     """
 
-    def __init__(self, recorder: Any):
+    def __init__(self, recorder: Any, run: Any, roots: Any, lent: list[Any], packed: bool, quiet: bool):
         self.recorder = recorder
+        self.roots = roots  # the gradients that it begins with
+        self.lent = lent  # see `lend`
+        self.quiet = quiet
+        self.all_copied = run.tensors  # of tensors there is no knowing who holds what
         self.copies: dict[int, tuple[Any, Any]] = {}  # id of an array -> (the array, what was noted of it)
-        self.flight = InFlight(_same)
-        self.arriving: list[Any] = []  # noted: what the node at work got
+        self.handed: set[int] = set()  # ids of the memory that user code has got hold of
+        # id of memory -> (node, output, the same of before or None): the places to which it was sent
+        self.sent: dict[int, Any] = {}
+        self.open: dict[Any, Any] = {}  # places where such memory waits -> noted: what lies there
+        self.arriving: Any = []  # noted: what the node at work got
         self.before: list[Any] = []  # noted: what the user code at work was handed
         self.old: Any = None  # noted: `.grad` of the leaf at work
         self.pushed, self.released, self.pruned = recorder.pushed, recorder.released, recorder.pruned
-        self.retained, self.failed, self.pass_done = recorder.retained, recorder.failed, recorder.pass_done
+        self.retained, self.failed, self.missed = recorder.retained, recorder.failed, recorder.missed
+        self.packed = packed  # whether hooks unpack what is saved
+        if not quiet:
+            self._hand(run, roots)
 
     def noted(self, g: Any) -> Any:
-        """The numbers of a gradient as they are now."""
-        if isinstance(g, Variable):
-            g = g._data
-        if not isinstance(g, np.ndarray):
+        """The numbers of a gradient as they are now: the array itself where only the engine can write."""
+        if type(g) is not _ARRAY:
+            if isinstance(g, Variable):
+                g = g._data
+            if not isinstance(g, _ARRAY):
+                return g
+        memory = g if g.base is None else owner(g)
+        if id(memory) not in self.handed and not self.all_copied and isinstance(memory, _ARRAY):
             return g
         known = self.copies.get(id(g))
         if known is None:
             known = self.copies[id(g)] = g, snapshot(g)
         return known[1]
 
+    @guarded
     def delivered(self, run, sender, i, fn, nr, g, old, total) -> None:
         """A message reached the input buffer of `fn`."""
-        known = self.copies.get(id(total))
-        now = self.noted(total) if known is None else known[1]
+        if self.quiet:
+            self.recorder.notes.append(("delivered", sender, i, fn, nr, g, old, total))
+            return
+        now = self.noted(total)
         v, was = (now, None) if old is None and g is total else (self.noted(g), self.noted(old))
         self.recorder.notes.append(("delivered", sender, i, fn, nr, v, was, now))
+        if self.open:
+            self.open.pop((fn, nr), None)
         if total is not None:
-            self.flight.put((fn, nr), _memory(total), now)
+            self._wait(fn, nr, total, now)
 
+    def _wait(self, fn, nr, g, noted) -> None:
+        """A gradient lies in an input buffer now. A node such as that of `a + b` sends one array to both operands."""
+        memory: Any = id(g) if type(g) is _ARRAY and g.base is None else _memory(g)
+        self.sent[memory] = fn, nr, self.sent.get(memory)
+        if memory in self.handed:
+            self.open[fn, nr] = noted
+
+    @guarded
     def popped(self, run, node, g) -> None:
         """The engine takes `node` from the queue."""
-        grads = [g] if node.plain else g
-        self.arriving = [self.noted(x) for x in grads]
-        for nr in range(len(grads)):
-            self.flight.take((node, nr))
+        grads = [g] if node.plain else list(g)
+        if not self.quiet:
+            grads = list(map(self.noted, grads))
+            for nr in range(len(grads) if self.open else 0):
+                self.open.pop((node, nr), None)
+        self.arriving = grads
         self._find_grad(node)
-        self.recorder.notes.append(
-            ("popped", run, node, self.arriving[0] if node.plain else list(self.arriving))
-        )
+        self.recorder.notes.append(("popped", run, node, grads[0] if node.plain else grads))
 
+    @guarded
     def _accumulated(self, node, g, old, new) -> None:
         """`g` was added to the gradient of a leaf, which was `old` and is now in the array `new`."""
         self.recorder._accumulated(node, self.noted(g), old, new)
@@ -138,31 +170,68 @@ class OpenPass:
     def _find_grad(self, node) -> None:
         self.old = grad_now(node) if isinstance(node, AccumulateGrad) else None
 
+    def _begin(self, run) -> None:
+        """User code is about to run for the first time in this pass; the caller has the gradients that it began with."""
+        self.quiet = False
+        for fn, held in run.buffers.items():
+            for nr, g in enumerate(held if isinstance(held, list) else [held]):
+                if g is not None:
+                    self._wait(fn, nr, g, self.noted(g))
+        self._hand(run, self.roots)
+
+    def _hand(self, run, grads) -> None:
+        """User code gets hold of gradients: see to it that what was noted of them stays what it is."""
+        new = {id(x): x for x in (owner(_data(g)) for g in grads if g is not None)}
+        for memory in new.keys() & self.handed:
+            del new[memory]
+        if not new:
+            return
+        if not self.all_copied:
+            lend(self.lent, new.values())
+            self.arriving = [snapshot(x) if _memory(x) in new else x for x in self.arriving]
+        for memory in new:
+            place = self.sent.get(memory)
+            while place is not None:
+                fn, nr, place = place
+                g = _waits(run, fn, nr)
+                if _memory(g) == memory:
+                    self.open[fn, nr] = snapshot(_data(g))
+        self.handed.update(new)
+
+    @guarded
     def handing(self, run, node, stage, grads, context=()) -> None:
         """User code is about to be handed gradients."""
+        if self.quiet:
+            self._begin(run)
+        self._hand(run, (*grads, *context))
         self.before = [self.noted(g) for g in grads]
-        self.flight.hand(map(_memory, (*grads, *context)))
 
+    @guarded
     def hooked(self, run, node, stage, after, nr=0) -> None:
         """User code saw, perhaps changed, gradients."""
         self.copies.clear()
+        self._hand(run, after)
         now = [self.noted(g) for g in after]
         self.recorder.notes.append(("hooked", node, stage, self.before, now, nr))
-        self.flight.hand(map(_memory, after))
         self._tell_others(run)
         if stage == "tensor":
-            self.arriving[nr] = now[0]
+            self._arrived(nr, now[0])
         elif stage == "pre":
             self.arriving = now
         if stage in ("tensor", "pre"):
             self._find_grad(node)  # the hook of a leaf may have changed that as well
 
+    @guarded
     def applying(self, run, node, slots) -> None:
         """The rule of `node` is about to run, for a custom Function the user's `backward`."""
-        self._tell_arrived(node, slots)
+        if not self.quiet:
+            self._tell_arrived(node, slots)
         if node.kind == "function":
-            self.flight.hand(map(_memory, slots))
+            if self.quiet:
+                self._begin(run)
+            self._hand(run, slots)
 
+    @guarded
     def applied(self, run, node, slots, grads) -> None:
         """The rule of `node` ran; for an accumulator, `.grad` was written."""
         recorder = self.recorder
@@ -171,17 +240,27 @@ class OpenPass:
             recorder.applied(run, node, self.arriving, grads)
             return
         by_user = node.kind == "function"
-        if by_user or any(type(t) is Packed for t in node.saved):
+        if self.quiet and not by_user:
+            recorder.applied(run, node, slots, grads)
+            return
+        if by_user or (self.packed and any(type(t) is Packed for t in node.saved)):
             self.copies.clear()
             if not by_user:
                 self._tell_arrived(node, slots)  # hooks unpacked what was saved, and the rule ran after them
         sent = grads if run.needed is None else asked_for(run, node, grads)
-        recorder.notes.append(("applied", node, list(self.arriving), [self.noted(g) for g in sent]))
+        if by_user:
+            self._hand(run, grads)
+        recorder.notes.append(("applied", node, self.arriving, list(map(self.noted, sent))))
         if isinstance(node, CompiledFunctionBackward):
             recorder.notes.append(("opened", node, "backward", backward_lines(node, slots), ()))
-        if by_user:
-            self.flight.hand(map(_memory, grads))
-        self._tell_others(run)
+        if by_user or self.packed or self.all_copied:
+            self._tell_others(run)
+
+    @guarded
+    def pass_done(self, run) -> None:
+        """The pass is complete: the caller of `autograd.grad` gets hold of what it collected."""
+        self._hand(run, run.captured.values() if run.captures is not None else ())
+        self.recorder.pass_done(run)
 
     def _tell_arrived(self, node, slots) -> None:
         """Note what user code, handed something else, changed of the gradients that `node` has taken."""
@@ -189,54 +268,62 @@ class OpenPass:
             now = self.noted(g)
             if not _same(was, now):
                 self.recorder.notes.append(("hooked", node, "shared", [was], [now], nr))
-                self.arriving[nr] = now
+                self._arrived(nr, now)
+
+    def _arrived(self, nr, noted) -> None:
+        """One of the gradients that the node at work got is another now; the notes keep the list of before."""
+        self.arriving = [*self.arriving[:nr], noted, *self.arriving[nr + 1 :]]
 
     def _tell_others(self, run) -> None:
         """The same of messages that wait elsewhere."""
-
-        def noted(fn, nr):
-            held = run.buffers[fn]
-            return self.noted(held[nr] if isinstance(held, list) else held)
-
-        for fn, nr, before, now in self.flight.changed(noted):
-            self.recorder.notes.append(("hooked", fn, "shared", [before], [now], nr))
+        for (fn, nr), before in list(self.open.items()):
+            now = self.noted(_waits(run, fn, nr))
+            if not _same(before, now):
+                self.open[fn, nr] = now
+                self.recorder.notes.append(("hooked", fn, "shared", [before], [now], nr))
 
 
-def watch_of(recorder: Any, run: Any, roots: list[Any]) -> Any:
+def watch_of(recorder: Any, run: Any, roots: list[Any], lent: list[Any]) -> Any:
     """Who is to take the notes of the pass `run`: the recorder itself while user code cannot reach a gradient of it."""
-    if run.tensors or any(map(_runs_user_code, run.deps)) or not lend(recorder.notes, [g for _, g in roots]):
-        return OpenPass(recorder)
-    return recorder
+    grads = [g for _, g in roots]
+    known = not run.tensors and lend(lent, map(owner, grads))
+    called, packed = _user_code_in(run.deps)
+    if known and not called and not packed:
+        return recorder
+    return OpenPass(recorder, run, grads, lent, packed, quiet=known and not packed)
 
 
-def lend(notes: list[Any], grads: Any, at: int | None = None) -> bool:
-    """Note, at a place in the notes, what the memory of these gradients holds now, for the caller has them and may write there.
+def lend(lent: list[Any], owners: Iterable[Any]) -> bool:
+    """Add to `lent`, which stands before the notes of a pass, what arrays hold now; somebody may write there later.
 
-    Whatever lies in it is then read from that copy (see builder.Lent). Returns False if the memory is not NumPy's own.
+    Whatever lies in their memory is then read from that copy (see builder.Lent). Returns False if not all of it is NumPy's own.
     """
-    owners = {id(x): x for x in map(owner, grads) if not isinstance(x, np.generic | None)}.values()
-    if not all(isinstance(x, np.ndarray) for x in owners):
-        return False
-    lent = [("given", x, ctypes.string_at(x.ctypes.data, x.nbytes)) for x in owners]
-    at = len(notes) if at is None else at
-    notes[at:at] = lent
-    return True
+    known = True
+    for x in {id(x): x for x in owners if x is not None and not isinstance(x, np.generic)}.values():
+        if isinstance(x, _ARRAY):
+            lent.append((x, ctypes.string_at(x.ctypes.data, x.nbytes)))
+        else:
+            known = False
+    return known
 
 
-def _runs_user_code(node: Any) -> bool:
-    hooks = node.hooks
-    if hooks is not None:
-        if hooks.tensor or hooks.pre or hooks.post:
-            return True
-        if node.kind == "accumulate":
-            meta = node.variable._meta
-            return bool(meta.hooks or meta.post_accumulate_hooks)
-    if node.kind == "function":
-        return True
-    for t in node.saved:  # noqa: SIM110 - a generator in `any` costs five times as much
-        if type(t) is Packed:
-            return True
-    return False
+def _user_code_in(nodes: Iterable[Any]) -> tuple[bool, bool]:
+    """Whether one of the nodes calls hooks or is the user's own, and whether hooks, of which no watcher is told, unpack what it saved."""
+    called = packed = False
+    for node in nodes:
+        hooks = node.hooks
+        if hooks is not None:
+            if hooks.tensor or hooks.pre or hooks.post:
+                called = True
+            elif node.kind == "accumulate":
+                meta = node.variable._meta
+                called = called or bool(meta.hooks or meta.post_accumulate_hooks)
+        if node.kind == "function":
+            called = True
+        for t in node.saved:
+            if type(t) is Packed:
+                packed = True
+    return called, packed
 
 
 def asked_for(run: Any, node: Any, grads: Any) -> Any:
@@ -252,7 +339,17 @@ def grad_now(node: Any) -> Any:
 
 def _memory(g: Any) -> int | None:
     """Names the memory of a gradient, which all views of one array share; None where there is none."""
-    return None if g is None else id(owner(g._data if isinstance(g, Variable) else g))
+    return None if g is None else id(owner(_data(g)))
+
+
+def _waits(run: Any, fn: Any, nr: int) -> Any:
+    """What lies in an input buffer now."""
+    held = run.buffers.get(fn)
+    return held[nr] if isinstance(held, list) else held
+
+
+def _data(g: Any) -> Any:
+    return g._data if isinstance(g, Variable) else g
 
 
 def _same(a: Any, b: Any) -> bool:

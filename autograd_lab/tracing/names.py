@@ -131,23 +131,24 @@ class Names:
         while here is not None:
             variables, shared = here.f_locals, here.f_globals
             if variables is not shared:
-                for name, held in dict(variables).items():
+                for name, held in variables.items():
                     if held is value and not name.startswith(_HIDDEN):
                         return name
-            found = self._table(shared).find(shared, value, thorough=True)
-            if found is not None and found.startswith(_HIDDEN):
-                names = (name for name, held in dict(shared).items() if held is value)
-                found = next((name for name in names if not name.startswith(_HIDDEN)), None)
-            if found is not None:
-                return str(found)
-            if not deep:
-                return ""
-            holders = [] if variables is shared else _holders(variables)
-            holders += self._table(shared).holders(shared)
+            own = _holders(variables) if deep and variables is not shared else []
+            # What is where it was is found without going through everything again.
             for thorough in (False, True):
-                for name, held in holders:
-                    if found := self._inside(name, held, value, thorough):
-                        return found
+                found = self._table(shared).find(shared, value, thorough=thorough or not deep)
+                if found is not None and found.startswith(_HIDDEN):
+                    names = (name for name, held in dict(shared).items() if held is value)
+                    found = next((name for name in names if not name.startswith(_HIDDEN)), None)
+                if found is not None:
+                    return str(found)
+                if not deep:
+                    return ""
+                common = self._table(shared).holders(shared)
+                for name, held in own + common if thorough else own + _still_there(common, shared):
+                    if inner := self._inside(name, held, value, thorough):
+                        return inner
             here = None if here.f_code.co_name == "<module>" else here.f_back
         return ""
 
@@ -181,6 +182,10 @@ def _holders(variables: dict[str, Any]) -> list[tuple[str, Any]]:
         for name, held in dict(variables).items()
         if _can_hold(type(held)) and not name.startswith(_HIDDEN)  # type: ignore[arg-type]
     ]
+
+
+def _still_there(holders: list[tuple[str, Any]], namespace: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [(name, held) for name, held in holders if namespace.get(name) is held]
 
 
 @lru_cache(maxsize=10_000)  # for its type checker no class is hashable: hence the comment where it is called
@@ -239,7 +244,7 @@ class _Table:
             self._places.setdefault(id(thing), place)
 
     def holders(self, held: dict[str, Any]) -> list[tuple[str, Any]]:
-        """Of a namespace that was just searched thoroughly: the variables that may have a tensor in them."""
+        """Of a namespace that was just searched: the variables that may have a tensor in them, or had one when it was searched thoroughly."""
         if self._held_by is None:
             self._held_by = _holders(held)
         return list(self._held_by)

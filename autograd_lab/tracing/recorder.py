@@ -28,9 +28,9 @@ from ..autograd.node import AccumulateGrad
 from ..autograd.variable import INFERENCE, Variable
 from ..compiler.compiled import CompiledFunctionBackward, UsedUp
 from ..compiler.opened import forward_lines, kept_values
-from .builder import Builder, Summary, encode
+from .builder import Builder, encode, owner
 from .guard import guarded, strict, text_of
-from .messages import LARGE, asked_for, grad_now, lend, snapshot, watch_of
+from .messages import asked_for, grad_now, lend, snapshot, watch_of
 from .names import Names, parts_of
 from .scopes import Call
 from .shared import Shared, owner_of
@@ -255,7 +255,7 @@ class Recorder:
         self.base: FrameType | None = None  # the call that began the recording
         self.frame: FrameType | None = None  # the innermost call of the user's code at the last operation
         self.frames: dict[int, tuple[FrameType, int]] = {}  # kept and numbered while the recording runs
-        self.begun: dict[int, int] = {}  # id of a pass of `autograd.grad` -> where its notes begin
+        self.lent: dict[int, list[Any]] = {}  # id of a pass of `autograd.grad` -> see messages.lend
         self.before: list[Any] = []  # what the user code at work was handed
         self.old: Any = None  # `.grad` of the leaf whose accumulator is at work
         self.calls: dict[
@@ -295,8 +295,7 @@ class Recorder:
             if len(outputs) == 1:
                 (t,) = outputs
                 met[id(t)] = t
-                data = t._data
-                copies: Any = (data.copy() if data.size <= LARGE else Summary(data),)
+                copies: Any = (snapshot(t._data),)
                 wanted = None
             else:
                 for t in outputs:
@@ -312,7 +311,8 @@ class Recorder:
                 saved, versions = _of_function(node)
             self.notes.append((
                 "operation", rule, inputs, outputs, copies, node, saved, versions,
-                None if frame is None else (frame.f_code, frame.f_lasti), "" if THREAD.state.grad else self._mode(),
+                None if frame is None else (frame.f_code, frame.f_lasti),
+                "" if node is not None or THREAD.state.grad else self._mode(),
                 call is before and call is not None, self.frames.get(id(call), _NOBODY)[1], wanted,
             ))  # fmt: skip
             if node is not None and node.kind != "op":
@@ -401,36 +401,36 @@ class Recorder:
         except Exception as error:
             self.missed("writing", error)
 
-    @guarded
     def written(self, rule, inputs, target, node, name, args=()) -> None:
         """A tensor was written in place by the operation `name`."""
-        if self.memory:
-            self.shared_memory.written(target, _place(_user_frame()))
-        if name == "data =":
-            self.shared_memory.moved(target)
-        meta = target._meta
-        if id(target) in self.grads or self.aliases or (meta is not None and meta.base is not None):
-            owner = self._whose_gradient(target)
-        else:
-            owner = None
-        if owner is not None:
-            self.grad_set(owner, name)
-            if id(target) not in self.met:
-                return  # it is known as somebody's `.grad`, and only as that
-        frame = _user_frame()
-        if frame is not self.frame:
-            self._moved(frame)
-        for i, t in enumerate(inputs):
-            if id(t) not in self.met:
-                self._meet((t,), frame, numbers=i > 0)
-        if node is None:
-            saved = versions = None
-        else:
-            saved, versions = (node.saved, node.versions) if node.kind == "op" else _of_function(node)
-        self.notes.append((
-            "written", rule, inputs, target, snapshot(target._data), _version(target), node, saved, versions, _maker(target), name,
-            None if frame is None else (frame.f_code, frame.f_lasti), _small_base(target),
-        ))  # fmt: skip
+        try:
+            frame = _user_frame()
+            if self.memory:
+                self.shared_memory.written(target, _place(frame))
+            if name == "data =":
+                self.shared_memory.moved(target)
+            met, meta = self.met, target._meta
+            if id(target) in self.grads or self.aliases or (meta is not None and meta.base is not None):
+                owner = self._whose_gradient(target)
+                if owner is not None:
+                    self.grad_set(owner, name)
+                    if id(target) not in met:
+                        return  # it is known as somebody's `.grad`, and only as that
+            if frame is not self.frame:
+                self._moved(frame)
+            for i, t in enumerate(inputs):
+                if id(t) not in met:
+                    self._meet((t,), frame, numbers=i > 0)
+            if node is None:
+                saved = versions = None
+            else:
+                saved, versions = (node.saved, node.versions) if node.kind == "op" else _of_function(node)
+            self.notes.append((
+                "written", rule, inputs, target, snapshot(target._data), _version(target), node, saved, versions, _maker(target),
+                name, None if frame is None else (frame.f_code, frame.f_lasti), None if meta is None else _small_base(meta.base),
+            ))  # fmt: skip
+        except Exception as error:
+            self.missed("written", error)
 
     def stepped(self, optimizer, frame=None) -> None:
         """An optimizer is about to change its parameters: each write is told, so this is noted only if there will be none."""
@@ -585,13 +585,15 @@ class Recorder:
     @guarded
     def pass_started(self, run, roots, call) -> None:
         """A backward pass is about to begin; its dependencies are counted. Another may take the notes of it: see messages.py."""
+        frame = _user_frame()
         if self.memory:
-            self._look(self.shared_memory.latest(), _user_frame())
-        self.notes.append(("pass_started", run, roots, dict(run.deps), call, _place(_user_frame())))
-        begun = len(self.notes)
-        run.watch = watch_of(self, run, roots)
+            self._look(self.shared_memory.latest(), frame)
+        self.notes.append(("pass_started", run, roots, run.deps.copy(), call, _place(frame)))
+        lent: list[Any] = []
+        self.notes.append(("lent_to_it", lent))
+        run.watch = watch_of(self, run, roots, lent)
         if run.captures is not None and run.watch is self:
-            self.begun[id(run)] = begun
+            self.lent[id(run)] = lent
 
     def delivered(self, run, sender, i, fn, nr, g, old, total) -> None:
         """A message reached the input buffer of `fn`."""
@@ -683,10 +685,11 @@ class Recorder:
     def pass_done(self, run) -> None:
         """The pass is complete: the caller of `autograd.grad` gets hold of what it collected."""
         try:
-            begun = self.begun.pop(id(run), None)
-            if begun is not None:
-                lend(self.notes, run.captured.values(), begun)
+            lent = self.lent.pop(id(run), None)
+            if lent is not None:
+                lend(lent, map(owner, run.captured.values()))
             self.notes.append(("pass_done", run))
+            run.watch = None  # with it the notes would be garbage that only the collector finds, long after
         except Exception as error:
             self.missed("pass_done", error)
 
@@ -771,14 +774,16 @@ class Recorder:
                 return self.aliases[id(known)]
         return None
 
-    def _array_of(self, t) -> Any:
+    @staticmethod
+    def _array_of(t) -> Any:
         """The array that owns the memory of `t`; None for a number without memory of its own."""
         data = t._data if isinstance(t, Variable) else None
         return owner_of(data) if isinstance(data, np.ndarray) else None
 
-    def _address_of(self, t) -> int | None:
+    @staticmethod
+    def _address_of(t) -> int | None:
         """What tells the memory of `t` from all other; None for a number without memory of its own."""
-        array = self._array_of(t)
+        array = Recorder._array_of(t)
         return None if array is None else id(array)
 
     def _numbers_of(self, t) -> Any:
@@ -806,31 +811,34 @@ class Recorder:
 
         With `numbers`, a constant without a name may have been a number in the user's code, and is called by it.
         """
-        met = self.met
+        met, grads = self.met, self.grads
         for t in tensors:
-            if id(t) not in met and isinstance(t, Variable):
-                wants, meta = t.requires_grad, t._meta
-                name = self.given.get(id(t), "")
-                if not name and frame is not None and self._whose_gradient(t) is None:  # a gradient is w.grad
+            if id(t) in met or not isinstance(t, Variable):
+                continue
+            key, wants, meta, maker = id(t), t.requires_grad, t._meta, _maker(t)
+            name = self.given.get(key, "")
+            if not name:
+                is_gradient = (
+                    meta is not None or key in grads or key in self.aliases
+                ) and self._whose_gradient(t) is not None  # a gradient is called w.grad
+                if frame is not None and not is_gradient:
                     name = self.names.name(frame, t, deep=wants)
-                if not name and wants and _maker(t) is None:
-                    self.nameless.append(t)
-                if not name and numbers and not wants and not t._data.ndim and _maker(t) is None:
-                    name = f"{t._data:g}"
-                if meta is not None and meta.base is not None:
+                if not name and maker is None:
+                    if wants:
+                        self.nameless.append(t)
+                    elif numbers and not t._data.ndim:
+                        name = f"{t._data:g}"
+            grad = None
+            if meta is not None:
+                if meta.base is not None:
                     self._meet((meta.base,), frame)
-                grad = None
-                if meta is not None and meta.grad is not None:
+                if meta.grad is not None:
                     grad = snapshot(meta.grad._data)
-                    self.grads[id(meta.grad)] = meta.grad, t
-                self.notes.append(
-                    ("met", t, snapshot(t._data), name, _maker(t), wants, grad, t._box is INFERENCE)
-                )
-                if (
-                    self.arrays and id(self._array_of(t)) in self.arrays
-                ):  # of from_numpy() or numpy() before the block
-                    self.shared_memory.add(t, _place(frame))
-                met[id(t)] = t
+                    grads[id(meta.grad)] = meta.grad, t
+            self.notes.append(("met", t, snapshot(t._data), name, maker, wants, grad, t._box is INFERENCE))
+            if self.arrays and id(self._array_of(t)) in self.arrays:  # of from_numpy() or numpy() before
+                self.shared_memory.add(t, _place(frame))
+            met[key] = t
 
     @guarded
     def finish(self, error, frame) -> None:
@@ -992,8 +1000,9 @@ def _user_call():
 def _arrays_in(frame) -> dict[int, np.ndarray]:
     """The arrays that own the memory of the NumPy arrays among the variables of a call, by id."""
     local, shared = frame.f_locals, frame.f_globals
-    arrays = [x for scope in (local, shared)[local is shared :] for x in scope.values() if type(x) is _ARRAY]
-    return {id(owner): owner for owner in map(owner_of, arrays)} if arrays else {}
+    scopes = [scope for scope in (local, shared)[local is shared :] if _ARRAY in map(type, scope.values())]
+    arrays = [x for scope in scopes for x in scope.values() if type(x) is _ARRAY]
+    return {id(owner): owner for owner in map(owner_of, arrays)}
 
 
 _ENTERING = {"__enter__", "__init__", "switched"}  # methods of a mode
@@ -1082,7 +1091,6 @@ def _numbers(g):
     return None if data is None else snapshot(data)
 
 
-def _small_base(t):
-    """The numbers of the tensor that `t` is a view of, if they are few: a loop that writes row by row would copy them all each time."""
-    base = None if t._meta is None else t._meta.base
+def _small_base(base):
+    """The numbers of the tensor that a view is of, if they are few: a loop that writes row by row would copy them all each time."""
     return None if base is None or base._data.size > SMALL else base._data.copy()

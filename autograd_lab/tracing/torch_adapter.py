@@ -849,11 +849,11 @@ class TorchRecorder(Recorder):
                 self.remakes.append(out)
                 self.notes.append(("detached", source, out, encode_tensor(out), how, _place(frame)))
 
-    def _array_of(self, t) -> Any:
+    def _array_of(self, t) -> Any:  # type: ignore[override]
         """The bytes of the memory of `t`, if NumPy shares it."""
         return self.storages.get(t.untyped_storage().data_ptr()) if _is_ordinary(t) else None
 
-    def _address_of(self, t) -> int | None:
+    def _address_of(self, t) -> int | None:  # type: ignore[override]
         return t.untyped_storage().data_ptr() if _is_ordinary(t) else None
 
     def _numbers_of(self, t) -> Any:

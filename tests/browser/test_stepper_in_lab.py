@@ -267,21 +267,22 @@ def test_nothing_is_cut_off(browser, lab, name):
 
 LONG = """import autograd_lab as torch
 from autograd_lab import lab
-w = torch.tensor(1.001, requires_grad=True)
-with lab.record() as trace:
-    y = w
+def f(x):
+    y = x
     for _ in range(900):
-        y = y * w
-    y.backward()"""
+        y = y * 1.001
+    return y"""
 BUSY = """import pathlib, time
-end = time.time() + 20
+end = time.time() + 60
 while not pathlib.Path("seen").exists() and time.time() < end:
     time.sleep(0.01)"""
 
 
 def test_a_long_trace_is_there_at_once_and_whole_while_other_cells_run(browser: Browser, lab: Lab):
-    """Under "Run All": the beginning is drawn while the cell works out the rest; then no kernel is needed any more."""
-    notebook = Notebook.open(browser, lab, [LONG, "s = lab.step(trace)\ns", BUSY])
+    """Under "Run All": the beginning is drawn while the cell works out the rest, which then can be stepped through, asked about and changed."""
+    notebook = Notebook.open(
+        browser, lab, [LONG, "s = lab.step(f, torch.tensor(2.0, requires_grad=True))\ns", BUSY]
+    )
     page = notebook.page
     page.evaluate(
         """() => {
@@ -311,6 +312,11 @@ def test_a_long_trace_is_there_at_once_and_whole_while_other_cells_run(browser: 
     )  # what Last asked for
     notebook.stage.get_by_role("combobox", name="Mode").select_option("predict")
     expect(notebook.stage.get_by_role("group", name="Question")).to_be_visible()
+    notebook.stage.get_by_role("combobox", name="Mode").select_option("watch")
+    notebook.stage.get_by_role("button", name="Change x, now 2").click()
+    page.keyboard.type("3")
+    page.keyboard.press("Enter")
+    expect(notebook.stage.get_by_role("button", name="Change x, now 3")).to_be_visible()
     assert page.evaluate(prompt) == "[*]:"
     (lab.folder / "seen").touch()
     eventually(lambda: page.evaluate(prompt), "[3]:")

@@ -36,7 +36,7 @@ class Stage {
     this.sent = this.k;
     this.onposition = () => { // not for the echo of what this view sent, which may come when it has gone on
       const k = model.get("position");
-      if (k !== this.sent && k !== this.k) { clearTimeout(this.saving); this.sent = k; this.show(k, false); }
+      if (k !== this.sent && k !== this.k) { clearTimeout(this.saving); this.unsaved = false; this.sent = k; this.show(k, false); }
     };
     model.on("change:position", this.onposition);
     this.resize();
@@ -151,16 +151,18 @@ class Stage {
     } else if (k < wanted) this.quiz.insist();
   }
 
+  /** Tell the model where we are, soon; while the rest is coming only then: the kernel is busy, and what is sent first would hold back the rest. */
   save() {
     clearTimeout(this.saving);
-    this.saving = setTimeout(() => this.flush(true), 60);
+    this.unsaved = true;
+    if (!this.film.coming) this.saving = setTimeout(() => this.flush(), 60);
   }
 
   /** Tell the model where we are, if that has not been done. */
-  flush(due = this.saving) {
-    if (!due) return;
+  flush() {
+    if (!this.unsaved) return;
     clearTimeout(this.saving);
-    this.saving = null;
+    this.unsaved = false;
     this.sent = this.k;
     this.model.set("position", this.k);
     this.model.save_changes();

@@ -209,7 +209,7 @@ class Film:
                 self._value_ids[v] = self.values.add(item)
             else:
                 data = record.get("data", record.get("corner"))
-                item = {"shape": record["shape"], "data": _rounded(data), "text": rules.describe(record)}
+                item = {"shape": record["shape"], "data": _rounded(data), "text": self.narrator.described(v)}
                 if "data" not in record:
                     item |= {key: _rounded(record.get(key)) for key in ("min", "max", "mean", "nan", "inf")}
                 self._value_ids[v] = self.values.add(item, repr(item))
@@ -633,6 +633,6 @@ def _keep(timeline: list[Any], k: int, state: Any) -> None:
 
 
 def _rounded(data: Any) -> Any:
-    if isinstance(data, list):
-        return [_rounded(x) for x in data]
+    if type(data) is list:
+        return [float(f"{x:.4g}") if type(x) is float else _rounded(x) for x in data]
     return data if data is None or isinstance(data, str | bool | int) else float(f"{data:.4g}")

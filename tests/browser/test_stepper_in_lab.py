@@ -287,6 +287,13 @@ def test_a_long_trace_is_there_at_once_and_whole_while_other_cells_run(browser: 
     page.evaluate(
         """() => {
           window.seen = [];
+          window.told = [];  // how far the film was when the kernel was told a place in it
+          const send = WebSocket.prototype.send;
+          WebSocket.prototype.send = function (data) {
+            const text = typeof data === "string" ? data : new TextDecoder().decode(data);
+            if (text.includes('"position":')) window.told.push(window.seen.at(-1));
+            return send.call(this, data);
+          };
           const look = () => {
             const stage = document.querySelector(".agl");
             if (stage?.querySelector(".agl-units > *, .agl-groups > *")) {
@@ -310,6 +317,8 @@ def test_a_long_trace_is_there_at_once_and_whole_while_other_cells_run(browser: 
     expect(notebook.stage.locator(".agl-count")).to_have_text(
         re.compile(r"^(\d+) / \1$")
     )  # what Last asked for
+    eventually(lambda: "false" in page.evaluate("window.told"), True)
+    assert "true" not in page.evaluate("window.told")  # too early: the page may not know its own thread yet
     notebook.stage.get_by_role("combobox", name="Mode").select_option("predict")
     expect(notebook.stage.get_by_role("group", name="Question")).to_be_visible()
     notebook.stage.get_by_role("combobox", name="Mode").select_option("watch")

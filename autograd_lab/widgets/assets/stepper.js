@@ -151,21 +151,20 @@ class Stage {
     } else if (k < wanted) this.quiz.insist();
   }
 
-  /** Tell the model where we are, soon; while the rest is coming only then: the kernel is busy, and what is sent first would hold back the rest. */
+  /**
+   * Tell the kernel where we are, soon. While the rest is coming only then: the kernel is at work, the page may not know yet
+   * which of its threads is free, and what is sent first holds back all that comes after it.
+   */
   save() {
     clearTimeout(this.saving);
     this.unsaved = true;
-    if (!this.film.coming) this.saving = setTimeout(() => this.flush(), 60);
-  }
-
-  /** Tell the model where we are, if that has not been done. */
-  flush() {
-    if (!this.unsaved) return;
-    clearTimeout(this.saving);
-    this.unsaved = false;
-    this.sent = this.k;
-    this.model.set("position", this.k);
-    this.model.save_changes();
+    if (this.film.coming) return;
+    this.saving = setTimeout(() => {
+      this.unsaved = false;
+      this.sent = this.k;
+      this.model.set("position", this.k);
+      this.model.save_changes();
+    }, 60);
   }
 
   toggle() {
@@ -230,7 +229,8 @@ class Stage {
   }
 
   /** Take up what `close` of the stage before told: where the focus was, and whether it filled the screen. */
-  resume({ focus, presenting, opened, groups, wanted, playing }) {
+  resume({ focus, presenting, opened, groups, wanted, playing, unsaved }) {
+    if (unsaved) this.save();
     if (groups === this.film.groups.length) this.graph.reopen(opened, this.graph.focused());
     if (wanted !== null) this.go(Math.min(wanted, this.film.steps));
     if (playing) this.toggle();
@@ -249,7 +249,7 @@ class Stage {
     for (const part of [this.quiz, this.presenter, this.editor]) part.close();
     this.observer.disconnect();
     this.model.off("change:position", this.onposition);
-    return { focus, presenting, opened: this.graph.opened, groups: this.film.groups.length, wanted: this.wanted, playing: playing && this.film.coming };
+    return { focus, presenting, opened: this.graph.opened, groups: this.film.groups.length, wanted: this.wanted, playing: playing && this.film.coming, unsaved: this.unsaved && this.film.coming };
   }
 }
 
@@ -271,7 +271,7 @@ export default {
     let stage = new Stage(model, el, await decode(model.get("_film")));
     const replace = async () => { // an input was changed, or the rest of the film came: another film, at the same place
       const film = await decode(model.get("_film"));
-      if (stage.film.coming) stage.flush();
+      if (stage.film.coming) model.set("position", stage.k);
       const before = stage.close();
       el.replaceChildren();
       stage = new Stage(model, el, film);

@@ -441,7 +441,11 @@ class Narrator:
             return shown
         v = self.value_at(t, version[0] if version else 0)
         value = None if v is None else self.trace.values[v]
-        return f"{shown} = {self.described(v)}" if scalar(value) is not None else f"{shown} ({self.described(v)})"
+        return (
+            f"{shown} = {self.described(v)}"
+            if scalar(value) is not None
+            else f"{shown} ({self.described(v)})"
+        )
 
     def _operand(self, node: Record, term: Term) -> str:
         """Whom operand i's gradient goes to, in the user's words."""

@@ -151,10 +151,7 @@ class Stage {
     } else if (k < wanted) this.quiz.insist();
   }
 
-  /**
-   * Tell the kernel where we are, soon. While the rest is coming only then: the kernel is at work, the page may not know yet
-   * which of its threads is free, and what is sent first holds back all that comes after it.
-   */
+  /** Tell the kernel where we are, soon; while the rest is coming only then: the page may not know yet which thread of the kernel is free, and what waits for a busy one holds back all that is sent later. */
   save() {
     clearTimeout(this.saving);
     this.unsaved = true;

@@ -9,6 +9,7 @@ from bisect import bisect_left, insort
 from functools import lru_cache
 from inspect import CO_GENERATOR as GENERATOR
 from inspect import unwrap
+from math import isfinite, isinf
 from pathlib import Path
 from typing import Any
 
@@ -775,7 +776,10 @@ def encode(data) -> Record:
 
 
 def _digits(x):
-    return [_digits(y) for y in x] if isinstance(x, list) else _digit(x)
+    if not isinstance(x, list):
+        return _digit(x)
+    # most numbers are finite and stand in rows: not two calls for each
+    return [float(f"{y:.6g}") if type(y) is float and isfinite(y) else _digits(y) for y in x]
 
 
 def _digit(x):
@@ -783,7 +787,7 @@ def _digit(x):
         return x
     if x != x:
         return "nan"
-    if x in (float("inf"), float("-inf")):
+    if isinf(x):
         return "inf" if x > 0 else "-inf"
     return float(f"{x:.6g}")
 

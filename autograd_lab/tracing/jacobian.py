@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -123,11 +124,15 @@ def blocks(filled: np.ndarray) -> int:
     for count in range(min(rows, columns), 1, -1):
         if rows % count or columns % count:
             continue
-        r, c = rows // count, columns // count
-        mask = np.kron(np.eye(count, dtype=bool), np.ones((r, c), bool))
-        if not filled[~mask].any():
+        if not filled[_between(count, rows // count, columns // count)].any():
             return count
     return 1
+
+
+@lru_cache(1000)
+def _between(count: int, rows: int, columns: int) -> np.ndarray:
+    """Where a matrix of `count` diagonal blocks of this size holds nothing."""
+    return ~np.kron(np.eye(count, dtype=bool), np.ones((rows, columns), bool))
 
 
 def declared(

@@ -85,7 +85,7 @@ class Narrator:
 
     def _leaf(self, e: Record) -> Phrase:
         tensor = self.trace.tensors[e["t"]]
-        name, value = tensor["name"], self._value(tensor["value"])
+        name, value = tensor["name"], self.described(tensor["value"])
         if tensor["requires_grad"]:
             return ("{0} is a leaf tensor that requires grad. Its value: {1}.", name or "This", value)
         if name and not is_number(tensor):
@@ -155,7 +155,7 @@ class Narrator:
         return ("{0} runs: {1}. None of its inputs requires grad, so it leaves no node.", e["op"], made)
 
     def _inplace(self, e: Record) -> Phrase:
-        value = self._value(e["v"]) if e.get("v") is not None else "written over"
+        value = self.described(e["v"]) if e.get("v") is not None else "written over"
         text = "{0} is changed in place by {1}: now {2}, version {3}."
         parts = (self._name(e["t"]), e.get("op", "an operation"), value, str(e["version"]))
         if e.get("unnoticed") == "data":
@@ -219,7 +219,7 @@ class Narrator:
         name = self._name(e["t"])
         by = {"assigned": "was assigned", "zero_grad": "was reset by zero_grad"}
         how = by.get(e.get("how", ""), f"was changed by {e.get('how')}")
-        return ("{0}.grad {1}: it is now {2}.", name, how, self._value(e["v"]))
+        return ("{0}.grad {1}: it is now {2}.", name, how, self.described(e["v"]))
 
     def _detach(self, e: Record) -> Phrase:
         if e.get("how") == "data":
@@ -283,7 +283,7 @@ class Narrator:
         return (ready + ", and queues behind {1}.", name, self.nodes[behind])
 
     def _pop(self, e: Record) -> Phrase:
-        name, incoming = self.nodes[e["n"]], _list([self._value(v) for v in e["g"]])
+        name, incoming = self.nodes[e["n"]], _list([self.described(v) for v in e["g"]])
         return ("The engine takes {0} from the queue. Its incoming gradient: {1}.", name, incoming)
 
     def _hook(self, e: Record) -> Phrase:
@@ -293,8 +293,8 @@ class Narrator:
             "pre": "A pre-hook",
             "post": "A post-hook",
         }.get(e["stage"], "A hook")
-        before = _list([self._value(v) for v in e.get("before") or []])
-        after = _list([self._value(v) for v in e.get("after") or []])
+        before = _list([self.described(v) for v in e.get("before") or []])
+        after = _list([self.described(v) for v in e.get("after") or []])
         if e["stage"] == "shared":
             return (
                 "The code that just ran wrote into a gradient that {0} has, too: it was {1} there and is now {2}.",
@@ -330,12 +330,12 @@ class Narrator:
 
     def _vjp(self, e: Record) -> Phrase:
         node, name = self.trace.nodes[e["n"]], self.nodes[e["n"]]
-        incoming = _list([self._value(v) for v in e["in"]])
+        incoming = _list([self.described(v) for v in e["in"]])
         sent = [term for term in self.terms(e) if term.value is not None]
         targets = [self._operand(node, term) for term in sent]
         if not sent:
             return ("{0} has nothing to send on from its incoming {1}.", name, incoming)
-        values = [self._value(term.value) for term in sent]
+        values = [self.described(term.value) for term in sent]
         given = self.trace.values[e["in"][0]] if e["in"] and e["in"][0] is not None else None
         simple = scalar(given) is not None
         letter = self.trace.names.gradient
@@ -386,7 +386,7 @@ class Narrator:
         arrived = f"{e['arrived']} of {e['of']} messages are here"
         if e["of"] == 1:
             arrived = "That is the only message it waits for"
-        to, value, edge = self.nodes[e["to"]], self._value(e["v"]), str(e["i"])
+        to, value, edge = self.nodes[e["to"]], self.described(e["v"]), str(e["i"])
         if e.get("late"):
             return (
                 "{0} comes along edge {1} to {2}, which has run already: this message is lost.",
@@ -407,9 +407,9 @@ class Narrator:
             return (text + ". {3}.", value, edge, to, arrived)
         if go == "travel":
             text += ", added to what lay there: now {3}. {4}."
-            return (text, value, edge, to, self._value(e["sum"]), arrived)
+            return (text, value, edge, to, self.described(e["sum"]), arrived)
         text += " and is added to the {3} that lay there: {4}. {5}."
-        return (text, value, edge, to, self._value(e["old"]), self._value(e["sum"]), arrived)
+        return (text, value, edge, to, self.described(e["old"]), self.described(e["sum"]), arrived)
 
     def _pruned(self, e: Record) -> Phrase:
         node = self.trace.nodes[e["n"]]
@@ -426,19 +426,19 @@ class Narrator:
         )
 
     def _accumulate(self, e: Record) -> Phrase:
-        name, added = self._name(e["t"]), self._value(e["add"])
+        name, added = self._name(e["t"]), self.described(e["add"])
         if e["old"] is None:
             return ("{0}.grad was None and is now {1}.", name, added)
         return (
             "{0}.grad was {1}; adding {2} makes it {3}.",
             name,
-            self._value(e["old"]),
+            self.described(e["old"]),
             added,
-            self._value(e["new"]),
+            self.described(e["new"]),
         )
 
     def _retain(self, e: Record) -> Phrase:
-        name, value = self._name(e["t"]), self._value(e["v"])
+        name, value = self._name(e["t"]), self.described(e["v"])
         return ("{0} asked to retain its gradient: {0}.grad is now {1}.", name, value)
 
     def _error(self, e: Record) -> Phrase:
@@ -462,14 +462,15 @@ class Narrator:
 
     # Parts of sentences.
 
-    def _value(self, v: int | None) -> str:
+    def described(self, v: int | None) -> str:
+        """A value in a sentence: see rules.describe."""
         text = self._described.get(v)
         if text is None:
             text = self._described[v] = describe(None if v is None else self.trace.values[v])
         return text
 
     def _tensor_value(self, t: int) -> str:
-        return self._value(self.trace.tensors[t]["value"])
+        return self.described(self.trace.tensors[t]["value"])
 
     def _name(self, t: int) -> str:
         return self.tensors[t]
@@ -493,7 +494,11 @@ class Narrator:
             return shown
         v = self.value_at(t, version[0] if version else 0)
         value = None if v is None else self.trace.values[v]
-        return f"{shown} = {self._value(v)}" if scalar(value) is not None else f"{shown} ({self._value(v)})"
+        return (
+            f"{shown} = {self.described(v)}"
+            if scalar(value) is not None
+            else f"{shown} ({self.described(v)})"
+        )
 
     def _operand(self, node: Record, term: Term) -> str:
         """Whom operand i's gradient goes to, in the user's words."""

@@ -659,7 +659,7 @@ def describe(value: Record | None) -> str:
     if "data" in value:
         if not shape:
             return number(_float(value["data"]))
-        flat = [_float(x) for x in _flatten(value["data"])]
+        flat = [float(x) if isinstance(x, str) else x for x in _flatten(value["data"])]
         if 0 < len(flat) <= 4:
             return _nested(value["data"])
         finite = [x for x in flat if math.isfinite(x)]
@@ -716,7 +716,11 @@ def _float(x: Any) -> Any:
 
 
 def _flatten(data: Any) -> list[Any]:
-    return [x for part in data for x in _flatten(part)] if isinstance(data, list) else [data]
+    if not isinstance(data, list):
+        return [data]
+    if not any(isinstance(part, list) for part in data):  # most numbers stand in rows: not one call for each
+        return data
+    return [x for part in data for x in _flatten(part)]
 
 
 def _nested(data: Any) -> str:

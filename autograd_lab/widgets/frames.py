@@ -67,11 +67,11 @@ class Table:
 
     def add(self, item: Any, key: Any = None) -> int:
         """The number of `item`."""
-        key = item if key is None else key
-        if key not in self._index:
-            self._index[key] = len(self.items)
+        new = len(self.items)
+        number = self._index.setdefault(item if key is None else key, new)
+        if number == new:
             self.items.append(item)
-        return self._index[key]
+        return number
 
 
 @dataclass
@@ -201,20 +201,21 @@ class Film:
         """A value's number in the film, -1 for none: a string for a scalar, else shape, numbers and range."""
         if v is None:
             return -1
-        if v not in self._value_ids:
-            record = self.trace.values[v]
-            single = rules.scalar(record)
-            item: Any
-            if single is not None:
-                item = rules.number(single)
-                self._value_ids[v] = self.values.add(item)
-            else:
-                data = record.get("data", record.get("corner"))
-                item = {"shape": record["shape"], "data": _rounded(data), "text": rules.describe(record)}
-                if "data" not in record:
-                    item |= {key: _rounded(record.get(key)) for key in ("min", "max", "mean", "nan", "inf")}
-                self._value_ids[v] = self.values.add(item, repr(item))
-        return self._value_ids[v]
+        known = self._value_ids.get(v)
+        if known is None:
+            known = self._value_ids[v] = self._new_value(v)
+        return known
+
+    def _new_value(self, v: int) -> int:
+        record = self.trace.values[v]
+        single = rules.scalar(record)
+        if single is not None:
+            return self.values.add(rules.number(single))
+        data = record.get("data", record.get("corner"))
+        item = {"shape": record["shape"], "data": _rounded(data), "text": self.narrator.described(v)}
+        if "data" not in record:
+            item |= {key: _rounded(record.get(key)) for key in ("min", "max", "mean", "nan", "inf")}
+        return self.values.add(item, repr(item))
 
     def text(self, v: int | None) -> str:
         """A value as the boxes show it: the number, or the shape."""
@@ -305,20 +306,20 @@ class Film:
     # What changes.
 
     def _record(self, state: State, what: tuple[Any, ...], k: int) -> None:
-        kind, *key = what
-        if kind == "tensor":
-            t = state.tensors[key[0]]
-            entry = ["t", self.value(t.value), t.version, self.value(t.grad), int(t.retains)]
-            line = self.tensor_lines.setdefault(key[0], [])
-        elif kind == "node":
-            node = state.nodes[key[0]]
-            entry = ["n", node.status, node.arrived, node.of]
-            line = self.node_lines.setdefault(key[0], [])
+        entry: tuple[Any, ...]
+        if what[0] == "tensor":
+            t = state.tensors[what[1]]
+            entry = ("t", self.value(t.value), t.version, self.value(t.grad), int(t.retains))
+            line = self.tensor_lines.setdefault(what[1], [])
+        elif what[0] == "node":
+            node = state.nodes[what[1]]
+            entry = ("n", node.status, node.arrived, node.of)
+            line = self.node_lines.setdefault(what[1], [])
         else:
-            edge = state.edges[key[0], key[1]]
-            entry = ["e", edge.status, self.value(edge.value)]
-            line = self.edge_lines.setdefault((key[0], key[1]), [])
-        _keep(line, k, self.states.add(entry[1:], tuple(entry)))
+            edge = state.edges[what[1], what[2]]
+            entry = ("e", edge.status, self.value(edge.value))
+            line = self.edge_lines.setdefault((what[1], what[2]), [])
+        _keep(line, k, self.states.add(list(entry[1:]), entry))
 
     def _panel(self, state: State, e: Record, k: int) -> None:
         """What the rule panel says about the node the event is about."""
@@ -634,6 +635,6 @@ def _keep(timeline: list[Any], k: int, state: Any) -> None:
 
 
 def _rounded(data: Any) -> Any:
-    if isinstance(data, list):
-        return [_rounded(x) for x in data]
+    if type(data) is list:
+        return [float(f"{x:.4g}") if type(x) is float else _rounded(x) for x in data]
     return data if data is None or isinstance(data, str | bool | int) else float(f"{data:.4g}")

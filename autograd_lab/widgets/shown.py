@@ -40,6 +40,14 @@ class Shown(traitlets.HasTraits):
         """What is shown, as HTML that neither moves nor needs anything; see widgets/still.py."""
         raise NotImplementedError
 
+    def open(self) -> None:
+        """Connect the widget with its page."""
+        super().open()
+        # JupyterLab asks for a thread beside the one that runs cells, so that "Run All" does not hold back what is clicked
+        # meanwhile. ipykernel 7.4 hands it to the thread that sent something last instead, which is the one that runs cells.
+        if hasattr(self.comm, "_reply_subshell_for"):
+            self.comm._reply_subshell_for = lambda data, asked_for: asked_for
+
     is_complete = True  # whether the browser has all there is to show
 
     def complete(self) -> None:

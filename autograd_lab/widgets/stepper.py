@@ -8,9 +8,11 @@ without widgets and for nbval, which compares them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from threading import RLock
 from typing import Any
 
 import anywidget
@@ -90,6 +92,7 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
                 raise TypeError(f"step() has no option {name!r}; it has by, mode, position, predict")
         self.trace = trace
         self.run = run
+        self._lock = RLock()
         awaited = opening.is_awaited()
         first = opening.beginning(trace) if awaited and not predict and mode == "watch" else None
         if first is None:
@@ -114,9 +117,22 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
             self._whole_film = film(self.trace)
         return self._whole_film
 
+    # JupyterLab lets a page's messages in while a cell is at work, in a thread of their own: they wait for what is being sent.
+
+    def set_state(self, sync_data: Record) -> None:
+        """Take what the page sent."""
+        with self._lock:
+            super().set_state(sync_data)
+
+    @contextmanager
+    def hold_sync(self) -> Iterator[None]:
+        """Send what changes inside in one message, and let nothing of the page's in between."""
+        with self._lock, super().hold_sync():
+            yield
+
     def complete(self) -> None:
         """Send what is not yet there: of a trace opened in two stages all but its beginning, and the questions."""
-        with collector.paused():
+        with self._lock, collector.paused():
             if not self.is_complete:
                 self.is_complete = True
                 with self.hold_sync():

@@ -30,8 +30,8 @@ _STRIDES = (1, 2, 3, 4)
 
 def encode(document: dict[str, Any]) -> str:
     """The film as text: packed, deflated, in base64. Raises ValueError for numbers that JSON does not have."""
-    text = json.dumps(pack(document), separators=(",", ":"), allow_nan=False)
-    deflate = zlib.compressobj(6, zlib.DEFLATED, -15)
+    text = json.dumps(pack(document), separators=(",", ":"), allow_nan=False, check_circular=False)
+    deflate = zlib.compressobj(4, zlib.DEFLATED, -15)  # in a third of the time of 6, and a twentieth longer
     return base64.b64encode(deflate.compress(text.encode()) + deflate.flush()).decode("ascii")
 
 

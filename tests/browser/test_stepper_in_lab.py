@@ -263,3 +263,76 @@ def test_nothing_is_cut_off(browser, lab, name):
             assert notebook.page.evaluate(FITS) == [], (width, k)
         assert notebook.stage.bounding_box()["height"] <= max(560, 0.8 * height)
     notebook.close()
+
+
+LONG = """import autograd_lab as torch
+from autograd_lab import lab
+def f(x):
+    y = x
+    for _ in range(900):
+        y = y * 1.001
+    return y"""
+BUSY = """import pathlib, time
+end = time.time() + 60
+while not pathlib.Path("seen").exists() and time.time() < end:
+    time.sleep(0.01)"""
+
+
+def test_a_long_trace_is_there_at_once_and_whole_while_other_cells_run(browser: Browser, lab: Lab):
+    """Under "Run All": the beginning is drawn while the cell works out the rest, which then can be stepped through, asked about and changed."""
+    notebook = Notebook.open(
+        browser, lab, [LONG, "s = lab.step(f, torch.tensor(2.0, requires_grad=True))\ns", BUSY]
+    )
+    page = notebook.page
+    page.evaluate(
+        """() => {
+          window.seen = [];
+          window.told = [];  // how far the film was when the kernel was told a place in it
+          const send = WebSocket.prototype.send;
+          WebSocket.prototype.send = function (data) {
+            const text = typeof data === "string" ? data : new TextDecoder().decode(data);
+            if (text.includes('"position":')) window.told.push(window.seen.at(-1));
+            return send.call(this, data);
+          };
+          const look = () => {
+            const stage = document.querySelector(".agl");
+            if (stage?.querySelector(".agl-units > *, .agl-groups > *")) {
+              const last = window.seen.at(-1), busy = stage.getAttribute("aria-busy");
+              if (last !== busy) {
+                window.seen.push(busy);
+                if (busy === "true") stage.querySelector('button[aria-label="Last"]').click();
+              }
+            }
+            requestAnimationFrame(look);
+          };
+          look();
+        }"""
+    )
+    # Not waited for: what the command promises is there when the last cell has ended.
+    page.evaluate("() => void window.jupyterapp.commands.execute('notebook:run-all-cells')")
+    page.wait_for_function("window.seen.at(-1) === 'false'")
+    assert page.evaluate("window.seen") == ["true", "false"]
+    prompt = "window.jupyterapp.shell.currentWidget.content.widgets[2].promptNode.textContent"
+    assert page.evaluate(prompt) == "[*]:"  # the last cell waits for its turn, or runs
+    expect(notebook.stage.locator(".agl-count")).to_have_text(
+        re.compile(r"^(\d+) / \1$")
+    )  # what Last asked for
+    eventually(lambda: "false" in page.evaluate("window.told"), True)
+    assert "true" not in page.evaluate("window.told")  # too early: the page may not know its own thread yet
+    notebook.stage.get_by_role("combobox", name="Mode").select_option("predict")
+    expect(notebook.stage.get_by_role("group", name="Question")).to_be_visible()
+    notebook.stage.get_by_role("combobox", name="Mode").select_option("watch")
+    notebook.stage.get_by_role("button", name="Change x, now 2").click()
+    page.keyboard.type("3")
+    page.keyboard.press("Enter")
+    expect(notebook.stage.get_by_role("button", name="Change x, now 3")).to_be_visible()
+    assert page.evaluate(prompt) == "[*]:"
+    (lab.folder / "seen").touch()
+    eventually(lambda: page.evaluate(prompt), "[3]:")
+    outputs = page.evaluate(
+        "window.jupyterapp.shell.currentWidget.content.widgets[1].model.outputs.toJSON().map((o) => o.data)"
+    )
+    assert "agl-still" in outputs[0]["text/html"]
+    assert outputs[0]["text/plain"].startswith("Stepper(")
+    expect(page.locator(".agl-still")).to_be_hidden()
+    notebook.close()

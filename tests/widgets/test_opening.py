@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +13,7 @@ import samples
 import autograd_lab as torch
 from autograd_lab import lab
 from autograd_lab.tracing import Trace
+from autograd_lab.tracing.builder import Builder
 from autograd_lab.widgets import opening, step
 from autograd_lab.widgets.frames import film
 from autograd_lab.widgets.stepper import Stepper
@@ -155,3 +158,27 @@ def test_an_input_of_a_long_run_can_be_changed(page: Shell):
     s.edit("x", 3.0)
     assert s._film != before
     assert isinstance(s, Stepper)
+
+
+def test_a_message_of_the_page_waits_for_the_rest(page: Shell, monkeypatch: pytest.MonkeyPatch):
+    """JupyterLab hands it to another thread of the kernel while the cell is at work: the trace must not be built twice at once."""
+    s = step(long_recording())
+    build, inside, threads = Builder.build, threading.Event(), []
+
+    def slow(self, notes):
+        threads.append(threading.get_ident())
+        inside.set()
+        time.sleep(0.2)  # the other thread gets its turn here
+        return build(self, notes)
+
+    def move():
+        inside.wait(10)
+        s.set_state({"position": 7})
+
+    monkeypatch.setattr(Builder, "build", slow)
+    other = threading.Thread(target=move)
+    other.start()
+    page.end_cell()
+    other.join(10)
+    assert threads == [threading.get_ident()]
+    assert (s.is_complete, s.position) == (True, 7)

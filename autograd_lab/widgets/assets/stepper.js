@@ -36,7 +36,7 @@ class Stage {
     this.sent = this.k;
     this.onposition = () => { // not for the echo of what this view sent, which may come when it has gone on
       const k = model.get("position");
-      if (k !== this.sent && k !== this.k) { clearTimeout(this.saving); this.sent = k; this.show(k, false); }
+      if (k !== this.sent && k !== this.k) { clearTimeout(this.saving); this.unsaved = false; this.sent = k; this.show(k, false); }
     };
     model.on("change:position", this.onposition);
     this.resize();
@@ -151,19 +151,17 @@ class Stage {
     } else if (k < wanted) this.quiz.insist();
   }
 
+  /** Tell the kernel where we are, soon; while the rest is coming only then: the page may not know yet which thread of the kernel is free, and what waits for a busy one holds back all that is sent later. */
   save() {
     clearTimeout(this.saving);
-    this.saving = setTimeout(() => this.flush(true), 60);
-  }
-
-  /** Tell the model where we are, if that has not been done. */
-  flush(due = this.saving) {
-    if (!due) return;
-    clearTimeout(this.saving);
-    this.saving = null;
-    this.sent = this.k;
-    this.model.set("position", this.k);
-    this.model.save_changes();
+    this.unsaved = true;
+    if (this.film.coming) return;
+    this.saving = setTimeout(() => {
+      this.unsaved = false;
+      this.sent = this.k;
+      this.model.set("position", this.k);
+      this.model.save_changes();
+    }, 60);
   }
 
   toggle() {
@@ -228,7 +226,8 @@ class Stage {
   }
 
   /** Take up what `close` of the stage before told: where the focus was, and whether it filled the screen. */
-  resume({ focus, presenting, opened, groups, wanted, playing }) {
+  resume({ focus, presenting, opened, groups, wanted, playing, unsaved }) {
+    if (unsaved) this.save();
     if (groups === this.film.groups.length) this.graph.reopen(opened, this.graph.focused());
     if (wanted !== null) this.go(Math.min(wanted, this.film.steps));
     if (playing) this.toggle();
@@ -247,7 +246,7 @@ class Stage {
     for (const part of [this.quiz, this.presenter, this.editor]) part.close();
     this.observer.disconnect();
     this.model.off("change:position", this.onposition);
-    return { focus, presenting, opened: this.graph.opened, groups: this.film.groups.length, wanted: this.wanted, playing: playing && this.film.coming };
+    return { focus, presenting, opened: this.graph.opened, groups: this.film.groups.length, wanted: this.wanted, playing: playing && this.film.coming, unsaved: this.unsaved && this.film.coming };
   }
 }
 
@@ -269,7 +268,7 @@ export default {
     let stage = new Stage(model, el, await decode(model.get("_film")));
     const replace = async () => { // an input was changed, or the rest of the film came: another film, at the same place
       const film = await decode(model.get("_film"));
-      if (stage.film.coming) stage.flush();
+      if (stage.film.coming) model.set("position", stage.k);
       const before = stage.close();
       el.replaceChildren();
       stage = new Stage(model, el, film);

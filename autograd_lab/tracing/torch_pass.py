@@ -20,7 +20,7 @@ from torch.utils.weak import TensorWeakRef
 
 from ..autograd.needed import needed_nodes
 from .messages import InFlight
-from .torch_builder import encode_tensor, is_accumulator, is_function, is_packed, is_wrapped
+from .torch_builder import encode_tensor, has_numbers, is_accumulator, is_function, is_packed
 
 if TYPE_CHECKING:
     from .torch_adapter import TorchRecorder
@@ -495,10 +495,12 @@ def _accumulator(leaf) -> Any:
 
 
 def _memory(g) -> int | None:
-    """Names the memory of a gradient, which all its views share; None where there is none."""
+    """Names the memory of a gradient, which all its views share; None where there is none. The storage is not touched: it would be held."""
     if g is None:
         return None
-    return g.untyped_storage().data_ptr() if g.layout is torch.strided and not is_wrapped(g) else id(g)
+    if g.layout is not torch.strided or not has_numbers(g):
+        return id(g)
+    return g.data_ptr() - g.storage_offset() * g.element_size()
 
 
 __all__ = ["TorchPass", "aside"]

@@ -1059,7 +1059,14 @@ def _flat(x) -> list[Any]:
 
 def _is_ordinary(t) -> bool:
     """Whether a tensor has memory that NumPy could share."""
-    return not is_wrapped(t) and has_numbers(t) and t.layout is torch.strided and t.device.type == "cpu" and type(t) in _PLAIN
+    return (
+        not is_wrapped(t)
+        and has_numbers(t)
+        and t.layout is torch.strided
+        and t.device.type == "cpu"
+        and type(t) in _PLAIN
+        and not t._is_zerotensor()
+    )
 
 
 _PLAIN = torch.Tensor, torch.nn.Parameter

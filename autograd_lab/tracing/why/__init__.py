@@ -4,6 +4,7 @@ answer.py    Why: cause, sentences, lines, what to do; CAUSES, the list of all c
 facts.py     look-ups over a trace: makers, flags over time, passes, the way of the data and where it is cut
 question.py  one question, and how an answer is put together
 failures.py  the pass stopped with an error
+refusals.py  what autograd's own error messages mean
 cures.py     what to do, as changes of the student's lines
 source.py    the student's program: its lines and statements, and changes to them
 missing.py   .grad is None

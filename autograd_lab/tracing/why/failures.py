@@ -14,6 +14,7 @@ from .answer import Line, Why, listed
 from .facts import Pass
 from .missing import between, cut_answer, needs_none, no_longer_a_leaf, without_graph
 from .question import Question
+from .refusals import refused
 from .source import Source
 from .writes import inference_tensor, no_return, reentrant
 
@@ -63,7 +64,7 @@ def failure(q: Question) -> Why | None:
         if end is not None and not q.reaches(run):
             return between(q, end, run.start, run)
     if run is not None and q.reaches(run):
-        return q.answer(
+        return refused(q, k) or q.answer(
             "failed",
             f"The backward pass stopped with a {e['type']}: {text}",
             lines=facts.at(k, "stopped here")

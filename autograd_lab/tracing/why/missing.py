@@ -8,22 +8,15 @@ from . import cures
 from .answer import Line, Why, listed
 from .facts import Hop, Pass
 from .question import Question
+from .refusals import refused
 from .writes import no_return
 
 
 def missing(q: Question) -> Why:
     """Why `.grad` is None."""
-    facts, t, name = q.facts, q.t, q.name
+    facts, t = q.facts, q.t
     if not facts.floating(t):
-        kind = facts.trace.tensors[t]["dtype"]
-        return q.answer(
-            "integer-tensor",
-            f"{name} holds {kind} numbers. A derivative asks what a small change does, and integers have no small changes.",
-            lines=facts.at(facts.maker.get(t), f"{name} is made here") or facts.assignment(t),
-            fix=f"make it floating point, with torch.tensor([1., 2.]) or {name}.float(), and have it require grad.",
-            edits=cures.assigned_anew(q, t, ".float().requires_grad_()"),
-            k=facts.maker.get(t),
-        )
+        return _integers(q)
     changes = facts.grads.get(t, [])
     runs = q.passes()
     last_change = facts.events[changes[-1]] if changes else None
@@ -86,6 +79,8 @@ def _start_of(q: Question, k: int) -> int:
 def needs_none(q: Question) -> Why:
     """Why the tensor does not require grad."""
     facts, t, name = q.facts, q.t, q.name
+    if not facts.floating(t):
+        return _integers(q)
     off = [(k, how) for k, on, how in facts.flags.get(t, ()) if not on]
     if off:
         k, how = off[-1]
@@ -140,6 +135,19 @@ def needs_none(q: Question) -> Why:
         + (" In a module, make it an nn.Parameter." if "." in name else ""),
         edits=cures.assigned_anew(q, t, ".requires_grad_()"),
         k=used[0] if used else None,
+    )
+
+
+def _integers(q: Question) -> Why:
+    facts, t, name = q.facts, q.t, q.name
+    kind = facts.trace.tensors[t]["dtype"]
+    return q.answer(
+        "integer-tensor",
+        f"{name} holds {kind} numbers. A derivative asks what a small change does, and integers have no small changes.",
+        lines=facts.at(facts.maker.get(t), f"{name} is made here") or facts.assignment(t),
+        fix=f"make it floating point, with torch.tensor([1., 2.]) or {name}.float(), and have it require grad.",
+        edits=cures.assigned_anew(q, t, ".float().requires_grad_()"),
+        k=facts.maker.get(t),
     )
 
 
@@ -225,7 +233,8 @@ def _renamed(q: Question, former: int, t: int, k: int) -> Why:
     own = _place_of(q, t, k)
     lines = facts.assignment(former) + facts.at(k, f"{own} is another tensor from here on")
     in_place = cures.in_place(q, own, k)
-    text = next((edit.text.strip() for edit in in_place if re.search(r"[+-]=|\.copy_\(", edit.text)), "")
+    here = [edit for edit in in_place if (place := facts.place(k)) and edit.number == place[1]]
+    text = "; ".join(line.strip() for edit in here for line in edit.text.splitlines())
     written = "write the new numbers into the old tensor, in place and under no_grad" + (
         f": `{text}`." if text else "."
     )
@@ -320,7 +329,9 @@ def _computed(q: Question, runs: list[Pass]) -> Why | None:
         lines=made,
         fix=(f"call {name}.retain_grad()" if facts.named(t) else "call retain_grad() on it")
         + " before backward().",
-        edits=cures.keep_gradient(q, name, k) if facts.named(t) else (),
+        edits=cures.keep_gradient(q, name, k)
+        if facts.named(t) and (q.stopped is None or cures.reads_none(q, q.stopped))
+        else (),  # the program would stop all the same
         k=k,
     )
 
@@ -425,7 +436,7 @@ def _stopped(q: Question, k: int) -> Why:
             edits=cures.backward_called(q, k),
             k=k,
         )
-    return q.answer(
+    return refused(q, k) or q.answer(
         "failed",
         f"The program stopped with {_an(e['type'])} before backward() was called, so there is no gradient yet: {text}",
         lines=lines,
@@ -573,6 +584,9 @@ def cut_answer(
     """The answer that names the first of some cuts; `begin` says what it leads to."""
     hop = cuts[0]
     until = len(q.facts.events) if until is None else until
+    library = next((cut for cut in cuts if _in_a_library(q, cut)), None)
+    if library is not None:
+        return _copied_by_a_call(q, begin, library, here or [])
     t = _takes_the_name(q, hop, until)
     if t is not None:
         return _renamed(q, hop.a, t, q.facts.maker[t])
@@ -583,6 +597,45 @@ def cut_answer(
         lines=[line for hop in cuts for line in cut_lines(q, hop)] + (here or []),
         fix=_MEND[hop.cut],
         edits=cures.mended(q, cuts),
+        k=hop.k,
+    )
+
+
+def _in_a_library(q: Question, hop: Hop) -> bool:
+    """Whether it is not the student's code that cut the way here, but code behind a call such as load_state_dict()."""
+    facts = q.facts
+    if hop.cut == "detached":
+        return bool(facts.text(hop.k)) and "detach" not in facts.text(hop.k)
+    if hop.cut == "data":
+        return bool(facts.text(hop.k)) and ".data" not in facts.text(hop.k)
+    if hop.cut in ("no-grad", "inference-mode", "grad-left-off"):
+        off = facts.off_at(hop.k)
+        return bool(facts.text(off)) and re.search(r"no_grad|inference_mode|grad_enabled|def |@", facts.text(off)) is None
+    return False
+
+
+def _copied_by_a_call(q: Question, begin: str, hop: Hop, here: list[Line]) -> Why:
+    facts = q.facts
+    run = next((r for r in facts.passes if r.start <= hop.k <= r.end), None)
+    function = next(
+        (n for n in sorted(facts.behind(run.event["roots"])) if facts.trace.nodes[n]["kind"] == "function"), None
+    ) if run is not None and run.event.get("create_graph") else None  # fmt: skip
+    if function is not None:
+        label = facts.words.nodes[function]
+        return q.answer(
+            "once-differentiable",
+            f"The pass was recorded with create_graph=True, but not the backward of {label}: it switches recording off "
+            "(once_differentiable), so what it computed cannot be differentiated again.",
+            lines=facts.made(function, "applied here") + facts.at(hop.k, "not recorded here") + here,
+            fix="leave @once_differentiable out; compute in backward with operations that have a derivative.",
+            k=hop.k,
+        )
+    return q.answer(
+        "numbers-copied",
+        f"{begin} {facts.statement(hop.k)} copied the numbers of {facts.name(hop.a)}, without their history.",
+        lines=facts.at(hop.k, "copied here") + here,
+        fix=f"compute with {facts.name(hop.a)} itself"
+        + (", or look at the .grad of what the numbers were copied into." if facts.leaf(hop.a) else "."),
         k=hop.k,
     )
 

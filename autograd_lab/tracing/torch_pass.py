@@ -493,7 +493,8 @@ def _memory(g) -> int | None:
     """Names the memory of a gradient, which all its views share; None where there is none."""
     if g is None:
         return None
-    return g.untyped_storage().data_ptr() if g.layout is torch.strided and not is_wrapped(g) else id(g)
+    own = g.layout is torch.strided and not is_wrapped(g) and not g._is_zerotensor()
+    return g.untyped_storage().data_ptr() if own else id(g)
 
 
 __all__ = ["TorchPass", "aside"]

@@ -32,7 +32,7 @@ from .question import Question
 from .second import constant_derivative
 from .wild import wild
 from .writes import cleared_by_hook, overwritten
-from .zeros import partly_zero, zero
+from .zeros import although_nan, partly_zero, zero
 
 __all__ = ["CAUSES", "Line", "Why", "why"]
 
@@ -65,7 +65,9 @@ def why(trace: Trace, tensor: Any, loss: Any = None, name: str = "") -> Why:
     if q.facts.zero(v) and not q.facts.cancelled(q.t):
         return zero(q)
     answer = number(q)
-    return (partly_zero(q) if answer.cause == "as-computed" else None) or answer
+    if answer.cause != "as-computed":
+        return answer
+    return although_nan(q, partly_zero(q) or answer)
 
 
 def find(trace: Trace, tensor: Any) -> int:

@@ -88,6 +88,9 @@ class Facts:
                 self.maker.setdefault(b, k)
             if kind == "node":
                 self.node_event[e["n"]] = k
+                for how, t, *_ in e["saved"]:  # a further result that the call handed to code of the library only
+                    if t is not None and how.startswith("result"):
+                        self.maker.setdefault(t, k)
             elif kind == "inplace":
                 self.writes[e["t"]].append(k)
                 if e.get("n") is not None:
@@ -468,7 +471,7 @@ class Facts:
             elif kind == "inplace":
                 for a in self.inputs(e):
                     if a in cost:
-                        for b in self.memory(e["t"]):
+                        for b in self.memory(e["t"], uncounted=True):
                             if self.maker.get(b, -1) < k:
                                 offer(Hop(k, a, b, self._cut(k, e, a, b)))
             else:
@@ -493,6 +496,8 @@ class Facts:
         if not self.floating(b):
             return "no-derivative"
         if kind == "inplace":
+            if e.get("op") == "data =":
+                return "data"
             return "" if e.get("n") is not None else self._off(k, "no-grad")
         node = self.trace.nodes[e["n"]]
         edges = [node["edges"][i] for i, t in enumerate(node["inputs"]) if t == a and i < len(node["edges"])]

@@ -550,7 +550,8 @@ def _overwritten(q: Question, k: int, run: Pass) -> Why:
         name = facts.name(t if facts.named(t) else written)
         saved = facts.made(node, f"{label} saves {name} here")
         needed = facts.at(run.start, "backward needs the old value")
-        update = facts.leaf(written) and facts.needs(written, w)
+        fresh = re.search(r"\binit\.|load_state_dict\(", facts.text(w)) is not None
+        update = facts.leaf(written) and facts.needs(written, w) and not fresh
         if facts.stepped(w) or update:
             found = _retained(q, k, run, node, w)
             if found is not None:
@@ -577,6 +578,16 @@ def _overwritten(q: Question, k: int, run: Pass) -> Why:
             name,
             written in facts.trace.nodes[node]["outputs"] or how in ("result", "out", "output"),
         )
+        if fresh:
+            return q.answer(
+                "inplace-saved",
+                f"{label} saved {name} for its backward at version {since}. Then {facts.statement(w)} wrote other numbers into it, so the "
+                "value the rule needs is gone.",
+                lines=saved + facts.at(w, f"{name} is overwritten here") + needed,
+                fix="initialize or load the numbers before the forward pass, or after backward().",
+                edits=cures.moved_after(q, w, run),
+                k=k,
+            )
         module = any("inplace=False" in edit.text for edit in edits)
         return q.answer(
             "inplace-saved",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from . import cures
 from .answer import Why, listed
 from .facts import Pass
-from .missing import between, cut_lines, cut_words
+from .missing import between, cut_lines, cut_words, in_a_library
 from .question import Question
 from .writes import not_given, steps, writer
 
@@ -250,7 +250,10 @@ def _partly_cut(q: Question) -> Why | None:
     cuts = [
         hop
         for hop in facts.cuts(from_it, run.start)
-        if hop.b in to_it and hop.b not in own and hop.cut in ("detached", "data", "copied", "item", "numpy")
+        if hop.b in to_it
+        and hop.b not in own
+        and hop.cut in ("detached", "data", "copied", "item", "numpy")
+        and not in_a_library(q, hop)
     ]
     if not cuts:
         return None

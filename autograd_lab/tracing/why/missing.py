@@ -508,13 +508,20 @@ def _too_late(q: Question) -> Why | None:
 
 # -- the way from the tensor to the loss --------------------------------------------------------------
 
+#: Operations that draw at random with their operands as probabilities or parameters.
+DRAWS = {"normal", "bernoulli", "poisson", "multinomial", "binomial", "standard_gamma", "sample_dirichlet"}
+SAMPLED_FIX = (
+    "draw something that does not depend on the parameters and compute with it (mean + std * torch.randn_like(std), which is rsample() of "
+    "a distribution), or let the loss use log_prob of what was drawn."
+)
+
 _CUT = {
     "detached": "detach() handed on the numbers of {a} without their history",
     "detached-in-place": "detach_() made {b} forget how it was computed",
     "data": ".data handed on the numbers of {a} without their history",
     "no-grad": "{b} was computed from {a} under no_grad, so nothing was recorded",
     "inference-mode": "{b} was computed from {a} in inference mode, so nothing was recorded",
-    "copied": "torch.tensor(...) copied the numbers of {a} into new data, without their history",
+    "copied": "{copier} copied the numbers of {a} into new data, without their history",
     "item": "the number in {a} was taken out of the graph and came back as a plain number",
     "numpy": "the numbers of {a} went through NumPy, which records nothing",
     "grad-left-off": "{off} had switched recording off, and nothing had switched it on again when {b} was computed",
@@ -523,7 +530,16 @@ _CUT = {
     "parameter-copy": "{line} made a new leaf of the numbers of {a}, without their history",
     "deep-copy": "{line} made a copy of {a} that is a leaf of its own",
     "no-derivative": "{op} has no derivative: it gives {kind}, and a small change of {a} does not change them smoothly",
+    "sampled": "{op} draws at random: what it gives does not depend smoothly on {a}, which only says how likely each draw is",
 }
+
+
+def _drawn(q: Question, hop: Hop) -> bool:
+    """Whether the cut is that of a random draw: an operation that draws, or sample() of a distribution."""
+    facts, e = q.facts, q.facts.events[hop.k]
+    op = (facts.trace.nodes[e["n"]]["op"] if e.get("n") is not None else e.get("op", "")).strip("_")
+    by_draw = hop.cut == "no-derivative" and op in DRAWS
+    return by_draw or (hop.cut in ("no-grad", "detached") and re.search(r"\.sample\(", facts.text(hop.k)) is not None)
 
 
 def cut_words(q: Question, hop: Hop) -> str:
@@ -531,14 +547,19 @@ def cut_words(q: Question, hop: Hop) -> str:
     facts, e = q.facts, q.facts.events[hop.k]
     op = (facts.trace.nodes[e["n"]]["op"] if e.get("n") is not None else e.get("op", "")).strip("_")
     dtype = facts.trace.tensors[hop.b]["dtype"]
-    kind = "a choice" if facts.floating(hop.b) else f"{dtype} numbers" if dtype != "bool" else "yes or no"
+    kind = "numbers that jump" if facts.floating(hop.b) else f"{dtype} numbers" if dtype != "bool" else "yes or no"
+    op = "the conversion" if op in ("to", "to_copy") else op
+    line = facts.text(hop.k)
     off = (
         facts.quoted(e.get("checkpoint"))
         if hop.cut == "reentrant-checkpoint"
         else facts.statement(facts.off_at(hop.k))
     )
+    if hop.cut == "sampled" and op not in DRAWS:
+        op = "sample()"
     return _CUT[hop.cut].format(
-        a=facts.name(hop.a), b=facts.name(hop.b), op=op, kind=kind, off=off, line=facts.statement(hop.k)
+        a=facts.name(hop.a), b=facts.name(hop.b), op=op, kind=kind, off=off, line=facts.statement(hop.k),
+        copier="torch.tensor(...)" if re.search(r"\btensor\(", line) else facts.statement(hop.k),
     )
 
 
@@ -559,6 +580,7 @@ _MEND = {
     "inference-tensor": "make it outside of torch.inference_mode(), or use torch.no_grad() there.",
     "parameter-copy": "compute with the tensor itself instead of making an nn.Parameter of it.",
     "deep-copy": "compute with the original, or look at the .grad of the copy.",
+    "sampled": SAMPLED_FIX,
 }
 _HERE = {
     "detached": "detached here",
@@ -575,6 +597,7 @@ _HERE = {
     "parameter-copy": "becomes a new leaf here",
     "deep-copy": "copied here",
     "no-derivative": "no derivative here",
+    "sampled": "drawn here",
 }
 
 
@@ -582,9 +605,10 @@ def cut_answer(
     q: Question, begin: str, cuts: list[Hop], here: list[Line] | None = None, until: int | None = None
 ) -> Why:
     """The answer that names the first of some cuts; `begin` says what it leads to."""
+    cuts = [hop._replace(cut="sampled") if _drawn(q, hop) else hop for hop in cuts]
     hop = cuts[0]
     until = len(q.facts.events) if until is None else until
-    library = next((cut for cut in cuts if _in_a_library(q, cut)), None)
+    library = next((cut for cut in cuts if in_a_library(q, cut)), None)
     if library is not None:
         return _copied_by_a_call(q, begin, library, here or [])
     t = _takes_the_name(q, hop, until)
@@ -601,7 +625,7 @@ def cut_answer(
     )
 
 
-def _in_a_library(q: Question, hop: Hop) -> bool:
+def in_a_library(q: Question, hop: Hop) -> bool:
     """Whether it is not the student's code that cut the way here, but code behind a call such as load_state_dict()."""
     facts = q.facts
     if hop.cut == "detached":
@@ -609,9 +633,22 @@ def _in_a_library(q: Question, hop: Hop) -> bool:
     if hop.cut == "data":
         return bool(facts.text(hop.k)) and ".data" not in facts.text(hop.k)
     if hop.cut in ("no-grad", "inference-mode", "grad-left-off"):
-        off = facts.off_at(hop.k)
-        return bool(facts.text(off)) and re.search(r"no_grad|inference_mode|grad_enabled|def |@", facts.text(off)) is None
+        off, here = facts.place(facts.off_at(hop.k)), facts.place(hop.k)
+        spoken_of = any(_MODES.search(line) for source in facts.code for line in source.lines.values())
+        return not spoken_of or (off == here and _COPIES.search(facts.text(hop.k)) is not None)
     return False
+
+
+_MODES = re.compile(r"no_grad|inference_mode|grad_enabled|grad_mode")
+_COPIES = re.compile(r"load_state_dict\(|\binit\.|nn\.utils\.|vector_to_parameters\(|update_parameters\(|\.step\(")
+
+
+def _source_of(q: Question, hop: Hop) -> str:
+    """What the numbers were copied of: its name, or what it was computed from."""
+    facts = q.facts
+    if facts.named(hop.a) or q.t not in facts.ancestors(hop.a):
+        return facts.name(hop.a)
+    return f"what was computed from {q.name}"
 
 
 def _copied_by_a_call(q: Question, begin: str, hop: Hop, here: list[Line]) -> Why:
@@ -632,9 +669,10 @@ def _copied_by_a_call(q: Question, begin: str, hop: Hop, here: list[Line]) -> Wh
         )
     return q.answer(
         "numbers-copied",
-        f"{begin} {facts.statement(hop.k)} copied the numbers of {facts.name(hop.a)}, without their history.",
+        f"{begin} {facts.statement(hop.k)} copied the numbers of {_source_of(q, hop)}, without their history.",
         lines=facts.at(hop.k, "copied here") + here,
-        fix=f"compute with {facts.name(hop.a)} itself"
+        fix=("compute with it" if "computed from" in (what := _source_of(q, hop)) else f"compute with {what}")
+        + " itself"
         + (", or look at the .grad of what the numbers were copied into." if facts.leaf(hop.a) else "."),
         k=hop.k,
     )

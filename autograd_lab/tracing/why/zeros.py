@@ -15,6 +15,7 @@ from math import prod
 from .answer import Line, Why, listed
 from .births import Birth, Births, Factor
 from .facts import Facts, Pass
+from .missing import DRAWS, SAMPLED_FIX
 from .numbers import MOST, NORMALIZED, POINTWISE, Numbers
 from .question import Question
 from .wild import birth_of
@@ -67,15 +68,22 @@ def zero(q: Question) -> Why:
             fix="look at .grad between backward() and the line that clears it.",
             k=k,
         )
-    zeros = _Zeros(q, run, k)
-    answer = zeros.all()
-    nan = zeros.nan_loss()
+    return although_nan(q, _Zeros(q, run, k).all())
+
+
+def although_nan(q: Question, answer: Why) -> Why:
+    """The same answer; if the loss is nan or inf, that comes first, whatever the gradient is."""
+    facts = q.facts
+    k = facts.grads[q.t][-1]
+    run = _run_at(facts, k)
+    nan = None if run is None or facts.events[k]["k"] == "grad" else _Zeros(q, run, k).nan_loss()
     if nan is None or answer.cause == "nothing-counted":
         return answer
+    state = "zero" if facts.zero(facts.grad_now(q.t)) else "finite"
     return q.answer(
         nan.cause,
         *nan.sentences,
-        f"{q.name}.grad is zero all the same: {answer.sentences[0]}",
+        f"{q.name}.grad is {state} all the same: {answer.sentences[0]}",
         lines=[*nan.lines, *answer.lines],
         fix=nan.fix,
         edits=nan.edits,
@@ -730,6 +738,10 @@ class _Zeros:
 
         def found(cause: str, text: str, fix: str, what: str) -> Why:
             return self._found(birth, cause, start, text, more, fix, what)
+
+        if op in DRAWS:
+            text = f"{op} draws at random: what it gives does not depend smoothly on {facts.name(own)}."
+            return found("sampled", text, SAMPLED_FIX, "drawn here")
 
         if values is not None and op not in _PICK | _PRODUCT | _REPLACE:
             nan = [c for c in (cs or range(len(values))) if math.isnan(values[c])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from . import cures
 from .answer import Line, Why, listed
@@ -534,12 +535,23 @@ _CUT = {
 }
 
 
+def _as_written(q: Question, hop: Hop) -> Hop:
+    """The cut by what the student called: a draw, or a copy, whatever the code behind it does."""
+    if _drawn(q, hop):
+        return replace(hop, cut="sampled")
+    copies = hop.cut == "detached" and in_a_library(q, hop)
+    if copies and re.search(r"\b(new_tensor|asarray|\w*Tensor)\(", q.facts.text(hop.k)):
+        return replace(hop, cut="copied")
+    return hop
+
+
 def _drawn(q: Question, hop: Hop) -> bool:
     """Whether the cut is that of a random draw: an operation that draws, or sample() of a distribution."""
     facts, e = q.facts, q.facts.events[hop.k]
     op = (facts.trace.nodes[e["n"]]["op"] if e.get("n") is not None else e.get("op", "")).strip("_")
     by_draw = hop.cut == "no-derivative" and op in DRAWS
-    return by_draw or (hop.cut in ("no-grad", "detached") and re.search(r"\.sample\(", facts.text(hop.k)) is not None)
+    by_library = hop.cut in ("no-derivative", "no-grad", "grad-left-off", "detached") and not re.search(r"\bno_grad\b", facts.text(hop.k))
+    return by_draw or (by_library and re.search(r"\.sample\(", facts.text(hop.k)) is not None)
 
 
 def cut_words(q: Question, hop: Hop) -> str:
@@ -548,8 +560,10 @@ def cut_words(q: Question, hop: Hop) -> str:
     op = (facts.trace.nodes[e["n"]]["op"] if e.get("n") is not None else e.get("op", "")).strip("_")
     dtype = facts.trace.tensors[hop.b]["dtype"]
     kind = "numbers that jump" if facts.floating(hop.b) else f"{dtype} numbers" if dtype != "bool" else "yes or no"
-    op = "the conversion" if op in ("to", "to_copy") else op
     line = facts.text(hop.k)
+    if op in ("to", "to_copy"):
+        converts = re.search(r"\.(long|int|short|bool|byte|char|to|type|double|float|half)\(", line)
+        op = "the conversion" if converts else facts.statement(hop.k)
     off = (
         facts.quoted(e.get("checkpoint"))
         if hop.cut == "reentrant-checkpoint"
@@ -605,7 +619,7 @@ def cut_answer(
     q: Question, begin: str, cuts: list[Hop], here: list[Line] | None = None, until: int | None = None
 ) -> Why:
     """The answer that names the first of some cuts; `begin` says what it leads to."""
-    cuts = [hop._replace(cut="sampled") if _drawn(q, hop) else hop for hop in cuts]
+    cuts = [_as_written(q, hop) for hop in cuts]
     hop = cuts[0]
     until = len(q.facts.events) if until is None else until
     library = next((cut for cut in cuts if in_a_library(q, cut)), None)

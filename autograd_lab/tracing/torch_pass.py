@@ -88,7 +88,7 @@ class TorchPass:
         for t in kept:  # the engine is about to call retain_grad() of them
             recorder.notes.append(("flagged", t, t.requires_grad, "retain_grad", place))
         self._find_user_hooks(accumulators, set(map(id, kept)))
-        pairs = list(zip(edges, grads, strict=True))
+        pairs = list(zip(edges, grads, strict=False))  # PyTorch refuses other lengths
         recorder.notes.append((
             "pass_started", self, pairs, dict(self.deps), "backward" if to_leaves else "grad", place,
         ))  # fmt: skip

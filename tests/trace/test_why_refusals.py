@@ -20,7 +20,8 @@ OF_PLAIN_ARRAYS = re.compile(
     r"doesn't match the broadcast shape|can't be cast to the desired output type|invalid storage offset|out of bounds for storage|"
     r"cannot be converted to Scalar|Boolean value of Tensor|only one element tensors|expected scalar type|"
     r"should return a single Tensor|should contain|invalid length|invalid size|setStorage|view_as|requires_grad must be|"
-    r"only integer tensors of a single element|deprecated|expected a .* but got|Deleting tensor data|numpy",
+    r"only integer tensors of a single element|deprecated|expected a .* but got|Deleting tensor data|numpy|"
+    r"single memory location|only supports Tensor or scalar",
 )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ REFUSALS = (
         "inplace-view",
         "{line} writes in place into one of several views that one call gave ({1}): each gets its gradient from that one node, which a "
         "write into one of them would leave out of date, so autograd refuses it.",
-        "compute a new tensor instead of writing in place (a = a * 3, not a *= 3), or write into a copy: a.clone().",
+        "compute a new tensor instead of writing in place (name = name * 3, not name *= 3), or write into a copy, made with clone().",
     ),
     Refusal(
         r"view was created (?:in|inside|under) (no_grad|inference) mode",
@@ -205,7 +205,8 @@ REFUSALS = (
 #: Words of a message that speaks of gradients, if no pattern knows it.
 _ABOUT_GRADIENTS = re.compile(
     r"\bgrad|gradient|backward|autograd|\bleaf\b|in-?place|\bviews?\b|\bgraph|\bhooks?\b|saved|inference|differentia|derivative|"
-    r"\bversion|\bctx\b|mark_dirty|\bFunction\b|forward AD|forward method|setup_context|[Dd]ual|tangent|Final callbacks",
+    r"\bversion|\bctx\b|mark_dirty|\bFunction\b|forward AD|forward method|setup_context|[Dd]ual|tangent|Final callbacks|"
+    r"GradientEdge|Autograd|`inputs` argument|\bvmap\b|strict mode|user-provided function|increment_version|node_creation_hook",
 )  # fmt: skip
 
 

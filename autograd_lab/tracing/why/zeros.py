@@ -84,7 +84,7 @@ def although_nan(q: Question, answer: Why) -> Why:
         nan.cause,
         *nan.sentences,
         f"{q.name}.grad is {state} all the same: {answer.sentences[0]}",
-        lines=[*nan.lines, *answer.lines],
+        lines=list(nan.lines),
         fix=nan.fix,
         edits=nan.edits,
         k=(nan.step or 0) - 1,

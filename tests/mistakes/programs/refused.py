@@ -131,7 +131,7 @@ x = torch.tensor([1.0, 2.0], requires_grad=True)
 slope, = torch.autograd.grad(Square.apply(x).sum(), x, create_graph=True)
 slope.sum().backward()
 
-# %% start-of-another-shape | seed-mismatch | lab.why(x) | template: seed
+# %% start-of-another-shape | seed-mismatch | lab.why(x) | template: start-of-backward
 # says: a gradient of shape [2] to start with, for a tensor of shape [3]
 x = torch.ones(3, requires_grad=True)
 y = x * 2
@@ -142,7 +142,7 @@ x = torch.ones(3, requires_grad=True)
 y = x * 2
 y.backward(torch.ones_like(y))
 
-# %% two-losses-one-start | seed-mismatch | lab.why(w) | template: seed
+# %% two-losses-one-start | seed-mismatch | lab.why(w) | template: start-of-backward
 # says: starts from 2 tensors
 w = torch.ones(3, requires_grad=True)
 first, second = (w * 2).sum(), (w * 3).sum()

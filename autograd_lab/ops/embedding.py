@@ -8,9 +8,9 @@ from ..autograd.modes import WATCHERS, tell
 from ..autograd.record import apply
 from ..autograd.variable import Variable, wrap
 from ..creation import follow
-from .comparison import constant_result
 from ..random import memory_order, rng_of
 from . import both
+from .comparison import constant_result
 from .rule import FUNCTIONS, KERNELS, METHODS, Rule, function, kernel
 
 

@@ -360,7 +360,9 @@ class TorchRecorder(Recorder):
         if self.memory:
             self._look(tensors, user)
         self._meet([owner for owner in owners if owner is not None], user)
-        only_gradients = any(owner is not None for owner in owners) and all(id(t) not in self.met for t in written)
+        only_gradients = any(owner is not None for owner in owners) and all(
+            id(t) not in self.met for t in written
+        )
         if not only_gradients and not _FACTORIES.fullmatch(op):
             self._meet(tensors, user)
         # Of a view that is written unrecorded, the history is not made anew: it may not even be asked for.
@@ -815,7 +817,9 @@ class TorchRecorder(Recorder):
                 "met", t, encode_tensor(t), name, fn, t.requires_grad, encode_tensor(grad), t.is_inference(),
             ))  # fmt: skip
             self.met[id(t)] = t
-            if _is_ordinary(t) and not t.untyped_storage().resizable():  # from_numpy() made it, or numpy() was called
+            if (
+                _is_ordinary(t) and not t.untyped_storage().resizable()
+            ):  # from_numpy() made it, or numpy() was called
                 self.shared(t)
 
     # -- memory that NumPy shares -----------------------------------------------------------------------

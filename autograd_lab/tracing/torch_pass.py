@@ -44,7 +44,9 @@ class TorchPass:
         self.needed: dict[Any, bool] | None = None
         self.buffers: dict[Any, list[Slot]] = {}
         self.flight = InFlight(lambda a, b: a == b)
-        self.waiting: dict[tuple[Any, int], TensorWeakRef] = {}  # the first message in each slot, as the engine has it
+        self.waiting: dict[
+            tuple[Any, int], TensorWeakRef
+        ] = {}  # the first message in each slot, as the engine has it
         self.ready: list[Any] = []
         self.node: Any = None  # the node at work
         self.came: list[Any] = []  # the memory of what arrived for it, of

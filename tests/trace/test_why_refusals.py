@@ -65,7 +65,8 @@ def test_the_table_is_read_from_the_top_and_its_texts_can_be_filled():
     "text", ["mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)", "name 'x' is not defined"]
 )
 def test_a_plain_error_is_none_of_them(text):
-    assert refusal(text) is None and not about_gradients(text)
+    assert refusal(text) is None
+    assert not about_gradients(text)
 
 
 def test_an_unknown_message_of_autograd_is_quoted_and_not_called_foreign():
@@ -85,4 +86,6 @@ CODE = re.compile(r"[a-z]\w*\.\w|\w+_\w|\w+\(")
 def test_a_caption_begins_with_a_capital_or_with_code(cause):
     first = CAUSES[cause].split()[0]
     assert caption(cause)[1:] == CAUSES[cause][1:]
-    assert caption(cause)[0] == (first[0] if CODE.match(first) or not first[0].isalpha() else first[0].upper())
+    assert caption(cause)[0] == (
+        first[0] if CODE.match(first) or not first[0].isalpha() else first[0].upper()
+    )

@@ -354,7 +354,7 @@ def mended(q: Question, cuts: list[Hop]) -> Edits:
 
 def _flags_left_out(q: Question, names: set[str]) -> Edits:
     """`loss.requires_grad = True` goes where what it is set on, by one of these names or computed from one, has a history now."""
-    found = []
+    found: list[Edit] = []
     for source in q.facts.code:
         known = source.computed_from(names)
         for s in source.statements():
@@ -508,9 +508,7 @@ def _list_of(q: Question, value: ast.expr) -> ast.expr | None:
     """The list display that an expression is, or that its name was given; None for anything else."""
     if isinstance(value, (ast.List, ast.Tuple, ast.ListComp)):
         return value
-    given = [
-        s.value for source in q.facts.code for s in source.assigned(ast.unparse(value))
-    ]
+    given = [s.value for source in q.facts.code for s in source.assigned(ast.unparse(value))]
     return next((v for v in given if isinstance(v, (ast.List, ast.Tuple, ast.ListComp))), None)
 
 
@@ -540,8 +538,10 @@ def kept_as_tensor(q: Question, reads: list[int], again: int | None = None) -> E
             if both is None:
                 return ()
     came_back = q.facts.place(again)
-    if came_back is not None and came_back[1] != n and not any(
-        edit.number == came_back[1] for edit in patch.edits
+    if (
+        came_back is not None
+        and came_back[1] != n
+        and not any(edit.number == came_back[1] for edit in patch.edits)
     ):
         return ()
     edits = {edit[:2]: edit for edit in patch.edits}
@@ -571,7 +571,7 @@ def _bare(source: Source, node: ast.AST) -> ast.AST | None:
         inside = _Bared(source).visit(ast.parse(ast.unparse(value), mode="eval").body)
         return _expression(f"{prefix}.stack({ast.unparse(inside)})")
     if isinstance(value, (ast.Name, ast.BinOp)):
-        return _Bared(source).visit(ast.parse(ast.unparse(value), mode="eval").body)  # type: ignore[no-any-return]
+        return _Bared(source).visit(ast.parse(ast.unparse(value), mode="eval").body)
     return _bare(source, value)
 
 

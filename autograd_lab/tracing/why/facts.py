@@ -88,7 +88,9 @@ class Facts:
                 self.maker.setdefault(b, k)
             if kind == "node":
                 self.node_event[e["n"]] = k
-                for how, t, *_ in e["saved"]:  # a further result that the call handed to code of the library only
+                for how, t, *_ in e[
+                    "saved"
+                ]:  # a further result that the call handed to code of the library only
                     if t is not None and how.startswith("result"):
                         self.maker.setdefault(t, k)
             elif kind == "inplace":

@@ -550,7 +550,9 @@ def _drawn(q: Question, hop: Hop) -> bool:
     facts, e = q.facts, q.facts.events[hop.k]
     op = (facts.trace.nodes[e["n"]]["op"] if e.get("n") is not None else e.get("op", "")).strip("_")
     by_draw = hop.cut == "no-derivative" and op in DRAWS
-    by_library = hop.cut in ("no-derivative", "no-grad", "grad-left-off", "detached") and not re.search(r"\bno_grad\b", facts.text(hop.k))
+    by_library = hop.cut in ("no-derivative", "no-grad", "grad-left-off", "detached") and not re.search(
+        r"\bno_grad\b", facts.text(hop.k)
+    )
     return by_draw or (by_library and re.search(r"\.sample\(", facts.text(hop.k)) is not None)
 
 
@@ -559,7 +561,13 @@ def cut_words(q: Question, hop: Hop) -> str:
     facts, e = q.facts, q.facts.events[hop.k]
     op = (facts.trace.nodes[e["n"]]["op"] if e.get("n") is not None else e.get("op", "")).strip("_")
     dtype = facts.trace.tensors[hop.b]["dtype"]
-    kind = "numbers that jump" if facts.floating(hop.b) else f"{dtype} numbers" if dtype != "bool" else "yes or no"
+    kind = (
+        "numbers that jump"
+        if facts.floating(hop.b)
+        else f"{dtype} numbers"
+        if dtype != "bool"
+        else "yes or no"
+    )
     line = facts.text(hop.k)
     if op in ("to", "to_copy"):
         converts = re.search(r"\.(long|int|short|bool|byte|char|to|type|double|float|half)\(", line)
@@ -572,7 +580,12 @@ def cut_words(q: Question, hop: Hop) -> str:
     if hop.cut == "sampled" and op not in DRAWS:
         op = "sample()"
     return _CUT[hop.cut].format(
-        a=facts.name(hop.a), b=facts.name(hop.b), op=op, kind=kind, off=off, line=facts.statement(hop.k),
+        a=facts.name(hop.a),
+        b=facts.name(hop.b),
+        op=op,
+        kind=kind,
+        off=off,
+        line=facts.statement(hop.k),
         copier="torch.tensor(...)" if re.search(r"\btensor\(", line) else facts.statement(hop.k),
     )
 
@@ -644,6 +657,9 @@ def in_a_library(q: Question, hop: Hop) -> bool:
     facts = q.facts
     if hop.cut == "detached":
         return bool(facts.text(hop.k)) and "detach" not in facts.text(hop.k)
+    if hop.cut in ("deep-copy", "parameter-copy"):
+        word = "deepcopy" if hop.cut == "deep-copy" else "Parameter"
+        return bool(facts.text(hop.k)) and word not in facts.text(hop.k)
     if hop.cut == "data":
         return bool(facts.text(hop.k)) and ".data" not in facts.text(hop.k)
     if hop.cut in ("no-grad", "inference-mode", "grad-left-off"):
@@ -654,7 +670,9 @@ def in_a_library(q: Question, hop: Hop) -> bool:
 
 
 _MODES = re.compile(r"no_grad|inference_mode|grad_enabled|grad_mode")
-_COPIES = re.compile(r"load_state_dict\(|\binit\.|nn\.utils\.|vector_to_parameters\(|update_parameters\(|\.step\(")
+_COPIES = re.compile(
+    r"load_state_dict\(|\binit\.|nn\.utils\.|vector_to_parameters\(|update_parameters\(|\.step\("
+)
 
 
 def _source_of(q: Question, hop: Hop) -> str:

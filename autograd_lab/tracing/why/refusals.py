@@ -236,7 +236,9 @@ def refused(q: Question, k: int) -> Why | None:
         return q.answer(
             row.cause,
             says,
-            "" if facts.grad_now(q.t) is not None else f"{q.name}.grad is None because the program went no further.",
+            ""
+            if facts.grad_now(q.t) is not None
+            else f"{q.name}.grad is None because the program went no further.",
             lines=facts.at(k, "stopped here") + made,
             fix=row.fix,
             k=k,

@@ -165,3 +165,69 @@ weights.sum().backward()
 # says: pow gave [inf] from w = [300]
 w = torch.tensor([300.0], dtype=torch.float16, requires_grad=True)
 (w ** 2).sum().backward()
+
+# %% averaged-model-in-the-loss | numbers-copied | lab.why(net.weight) | template: averaged-model
+# says: `avg = torch.optim.swa_utils.AveragedModel(net)` copied the numbers of net.weight
+net = nn.Linear(1, 1)
+avg = torch.optim.swa_utils.AveragedModel(net)
+avg.update_parameters(net)
+avg(torch.ones(1, 1)).sum().backward()
+
+# %% rounds-cut-as-they-should-be | as-computed | lab.why(cell.bias_hh) | template: rounds-cut
+# says: It is the derivative
+cell = nn.RNNCell(1, 1)
+h = torch.zeros(1, 1)
+for t in range(3):
+    cell.zero_grad()
+    h = h.detach()
+    h = cell(torch.ones(1, 1), h)
+    h.sum().backward()
+
+# %% scale-kept-in-a-buffer | requires-grad-never-set | lab.why(model.scale) | template: buffer
+# says: model.scale does not require grad
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("scale", torch.ones(2))
+        self.lin = nn.Linear(2, 1)
+    def forward(self, x):
+        return self.lin(x * self.scale)
+model = Scaled()
+model(torch.ones(1, 2)).sum().backward()
+
+# %% gradient-deleted | cleared | lab.why(w) | template: del-grad
+# says: [2]
+w = torch.tensor([1.0], requires_grad=True)
+loss = (w * 2).sum()
+loss.backward()
+del w.grad
+
+# %% averages-of-weights-beside-training | as-computed | lab.why(net.weight) | template: averaged-model
+# says: It is the derivative
+net, ema = nn.Linear(1, 1), nn.Linear(1, 1)
+ema.load_state_dict(net.state_dict())
+loss = net(torch.ones(1, 1)).sum()
+loss.backward()
+with torch.no_grad():
+    for a, b in zip(ema.parameters(), net.parameters()):
+        a.lerp_(b, 0.1)
+
+# %% weights-functionally-replaced | as-computed | lab.why(w) | template: functional-call
+# says: It is the derivative
+net = nn.Linear(2, 1, bias=False)
+w = torch.ones(1, 2, requires_grad=True)
+out = torch.func.functional_call(net, {"weight": w}, (torch.ones(1, 2),))
+out.sum().backward()
+
+# %% places-from-a-condition | no-derivative | lab.why(w) | template: where-alone
+# says: gt has no derivative
+w = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+places = torch.where(w * 1.5 > 2)[0]
+loss = places.float().sum()
+loss.backward()
+
+# %% classes-made-one-hot | no-derivative | lab.why(net.bias) | template: one-hot
+# says: no gradient can come back
+net = nn.Linear(2, 3)
+classes = F.one_hot(net(torch.ones(4, 2)).argmax(1), 3).float()
+((classes - 1) ** 2).mean().backward()

@@ -54,16 +54,14 @@ def absent(recording: Any, x: Any, name: str) -> Why | None:
 
 def outside(recording: Any, x: Any, name: str) -> Why | None:
     """The answer about a tensor that the last recording met and whose `.grad` is not what it left; None for another one."""
-    if recording.running or not recording.knows(x):
+    grad = _grad(x) if recording.knows(x) else None
+    if recording.running or grad is None:
         return None
-    grad = _grad(x)
     facts = Facts(recording)
     t = recording.number_of(x)
     if name:
         facts.rename(t, name)
     called = facts.name(t)
-    if grad is None:
-        return _cleared_since(facts, t)
     before, left = facts.trace.tensors[t].get("grad"), facts.grad_now(t)
     now = describe(recording.grad_of(x))
     where = facts.at(facts.uses[t][-1], f"{called} is used last here") if facts.uses.get(t) else []
@@ -82,23 +80,6 @@ def outside(recording: Any, x: Any, name: str) -> Why | None:
         (sentence(said),),
         tuple(where),
         "put backward() into the block, too: its steps and its lines are known then.",
-    )
-
-
-def _cleared_since(facts: Facts, t: int) -> Why | None:
-    """The answer about a gradient that the recording left and that is None now; None if it left none."""
-    left, called = facts.grad_now(t), facts.name(t)
-    if left is None:
-        return None
-    run = next(
-        (r for r in reversed(facts.passes) if any(r.start <= k <= r.end for k in facts.grads[t])), None
-    )
-    return Why(
-        "cleared",
-        f"Why is {called}.grad None?",
-        (sentence(f"{called}.grad was {facts.say(left)} after the pass, and was cleared or deleted since."),),
-        tuple(facts.at(run.start, "this pass filled it")) if run else (),
-        "look at .grad between backward() and the line that clears it.",
     )
 
 

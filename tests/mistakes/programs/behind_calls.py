@@ -195,13 +195,6 @@ class Scaled(nn.Module):
 model = Scaled()
 model(torch.ones(1, 2)).sum().backward()
 
-# %% gradient-deleted | cleared | lab.why(w) | template: del-grad
-# says: [2]
-w = torch.tensor([1.0], requires_grad=True)
-loss = (w * 2).sum()
-loss.backward()
-del w.grad
-
 # %% averages-of-weights-beside-training | as-computed | lab.why(net.weight) | template: averaged-model
 # says: It is the derivative
 net, ema = nn.Linear(1, 1), nn.Linear(1, 1)

@@ -12,7 +12,7 @@ from ..layout import preserve_format
 from ..random import laid_out, rng_of
 from ..warning import warn
 from . import both
-from .comparison import NoDerivative
+from .comparison import NoDerivative, constant_result
 from .rule import FUNCTIONS, broadcast_shape, floats_only, function, method, no_bools
 from .shapes import ShapeRule, expand
 
@@ -294,7 +294,8 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
         waiting = laid_out(rng.exponential(1.0, (weights.size,)), weights).astype(weights.dtype)
         speed = (weights / waiting).reshape(rows.shape)
         drawn = np.argsort(-speed, axis=1, kind="stable")[:, :num_samples]
-    return wrap(np.array(drawn, dtype=np.int64).reshape(*weights.shape[:-1], num_samples))
+    places = np.array(drawn, dtype=np.int64).reshape(*weights.shape[:-1], num_samples)
+    return constant_result((input,), places, "multinomial")
 
 
 # -- in place, and draws about the elements of a tensor -----------------------------------------------

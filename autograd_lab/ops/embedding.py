@@ -10,6 +10,7 @@ from ..autograd.variable import Variable, wrap
 from ..creation import follow
 from ..random import memory_order, rng_of
 from . import both
+from .comparison import constant_result
 from .rule import FUNCTIONS, KERNELS, METHODS, Rule, function, kernel
 
 
@@ -116,8 +117,8 @@ def one_hot(tensor, num_classes=-1):
         num_classes = int(index.max()) + 1
     elif index.max() >= num_classes:
         raise RuntimeError("Class values must be smaller than num_classes.")
-    out = wrap((index[..., None] == np.arange(num_classes)).astype(np.int64, order="C"))
-    return follow(out, tensor)
+    out = (index[..., None] == np.arange(num_classes)).astype(np.int64, order="C")
+    return follow(constant_result((tensor,), out, "one_hot"), tensor)
 
 
 def drop(input, p, training):

@@ -14,7 +14,7 @@ from ..dtypes import float64, meet, number_as
 from ..warning import warn_once
 from . import both, numerics
 from .arithmetic import pow
-from .comparison import NoDerivative, both_tensors, underived
+from .comparison import NoDerivative, both_tensors, constant_result, underived
 from .pointwise import positive
 from .rule import (
     FUNCTIONS,
@@ -258,7 +258,8 @@ def where(condition, input=None, other=None):
     if input is None and other is None:
         if WATCHERS:
             tell("looked", condition, "where")
-        return tuple([wrap(places) for places in np.nonzero(np.atleast_1d(condition._data))])
+        found = np.nonzero(np.atleast_1d(condition._data))
+        return tuple([constant_result((condition,), places, "where") for places in found])
     if condition._data.dtype == np.uint8:
         warn_once(
             "where received a uint8 condition tensor. This behavior is deprecated and will be removed in a future version "

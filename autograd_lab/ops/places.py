@@ -20,7 +20,7 @@ from ..dtypes import ALL, number_as
 from ..layout import like, rows
 from ..warning import warn, warn_once
 from . import both
-from .comparison import NoDerivative
+from .comparison import NoDerivative, constant_result
 from .indexing import added_at
 from .parts import diagonal_of, select, take_slice, unbind
 from .rule import METHODS, broadcast_error, function, method, shape_error
@@ -1192,7 +1192,9 @@ def nonzero(input, *, as_tuple=False):
 
 def _positions(input):
     """Where the elements are not zero, one a row; the columns lie together in memory."""
-    return follow(wrap(np.argwhere(input._data).astype(np.int64, copy=False).copy("F")), input)
+    found = np.argwhere(input._data).astype(np.int64, copy=False).copy("F")
+    out = wrap(found) if input.requires_grad else constant_result((input,), found, "nonzero")
+    return follow(out, input)
 
 
 @function

@@ -372,7 +372,7 @@ def parts_of(name: str, held: Any, deep: int = 2) -> Iterator[tuple[str, Any]]:
         while waiting:
             path, here = waiting.pop()
             own = getattr(here, "__dict__", {})
-            for inner, thing in (*own.get("_parameters", {}).items(), *list(own.items())):
+            for inner, thing in (*_items(own, "_parameters"), *_items(own, "_buffers"), *list(own.items())):
                 if inner.startswith(_PRIVATE):
                     continue
                 if hasattr(type(thing), "requires_grad"):
@@ -392,6 +392,10 @@ def parts_of(name: str, held: Any, deep: int = 2) -> Iterator[tuple[str, Any]]:
             if isinstance(key, str):
                 yield f"{name}[{key!r}]", item
                 yield from parts_of(f"{name}[{key!r}]", item, deep - 1) if deep else ()
+
+
+def _items(own: dict[str, Any], kind: str) -> list[tuple[str, Any]]:
+    return list(own.get(kind, {}).items())
 
 
 def parts(module: Any, own: str) -> Iterator[tuple[str, Any]]:

@@ -524,6 +524,8 @@ class Recorder:
         tensors = tuple(
             t for t in sources if isinstance(t, Variable)
         )  # linspace(x, 1, 5) has numbers beside them
+        if out.is_floating_point() and all(t.dim() for t in tensors):
+            return  # zeros_like and the like take the shape, no numbers
         if any(t.requires_grad for t in tensors) and not out.requires_grad:
             self.operation("to", tensors, (out,), None, ())
 

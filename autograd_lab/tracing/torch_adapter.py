@@ -1071,6 +1071,7 @@ def _is_ordinary(t) -> bool:
         and t.layout is torch.strided
         and t.device.type == "cpu"
         and type(t) in _PLAIN
+        and not t._is_zerotensor()
     )
 
 

@@ -94,7 +94,7 @@ class TorchPass:
         for t in kept:  # the engine is about to call retain_grad() of them
             recorder.notes.append(("flagged", t, t.requires_grad, "retain_grad", place))
         self._find_user_hooks(accumulators, set(map(id, kept)))
-        pairs = list(zip(edges, grads, strict=True))
+        pairs = list(zip(edges, grads, strict=False))  # PyTorch refuses other lengths
         recorder.notes.append((
             "pass_started", self, pairs, dict(self.deps), "backward" if to_leaves else "grad", place,
         ))  # fmt: skip
@@ -498,7 +498,7 @@ def _memory(g) -> int | None:
     """Names the memory of a gradient, which all its views share; None where there is none. The storage is not touched: it would be held."""
     if g is None:
         return None
-    if g.layout is not torch.strided or not has_numbers(g):
+    if g.layout is not torch.strided or not has_numbers(g) or g._is_zerotensor():
         return id(g)
     return g.data_ptr() - g.storage_offset() * g.element_size()
 

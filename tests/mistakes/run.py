@@ -198,6 +198,21 @@ def unmended(m: Mistake, engine: str) -> str:
     return wrong and f"{wrong}, in\n{source}"
 
 
+def broken_edits(m: Mistake, engine: str) -> str:
+    """What is wrong with the program once the answer's own changes are made: it stops, or has the same cause as before; or ''."""
+    found = answer(m, engine)
+    if not found.edits:
+        return ""
+    source = applied(recorded(m.source), found)
+    scope = namespace(engine)
+    error = execute(f"<{m.name}, mended>", source, scope)
+    if error is not None:
+        return f"the changes of [{found.cause}] end with {type(error).__name__}: {error}, in\n{source}"
+    if eval(m.question, scope).cause == found.cause:
+        return f"the cause is still {found.cause}, in\n{source}"
+    return ""
+
+
 def misses(name: str, source: str, grads: tuple[tuple[str, Any], ...], engine: str) -> str:
     """What a program has instead of the gradients that it must have, or ''."""
     scope = namespace(engine) | {"record": contextlib.nullcontext}

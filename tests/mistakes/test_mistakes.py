@@ -44,6 +44,11 @@ def test_the_changes_that_are_proposed_give_the_right_gradient(m, engine):
     assert run.unmended(m, engine) == ""
 
 
+@pytest.mark.parametrize(("m", "engine"), EVERY)
+def test_the_changes_that_are_proposed_run_and_remove_the_cause(m, engine):
+    assert run.broken_edits(m, engine) == ""
+
+
 @pytest.mark.parametrize("cause", sorted(set(CAUSES) - WITHOUT_RECORDING))
 def test_the_advice_on_every_cause_is_applied_or_is_a_question(cause):
     """Of each cause a program is cured, by the answer's own changes or by hand; or what to do depends on what was meant.

@@ -4,6 +4,7 @@ answer.py    Why: cause, sentences, lines, what to do; CAUSES, the list of all c
 facts.py     look-ups over a trace: makers, flags over time, passes, the way of the data and where it is cut
 question.py  one question, and how an answer is put together
 failures.py  the pass stopped with an error
+refusals.py  what autograd's own error messages mean
 cures.py     what to do, as changes of the student's lines
 source.py    the student's program: its lines and statements, and changes to them
 missing.py   .grad is None
@@ -31,7 +32,7 @@ from .question import Question
 from .second import constant_derivative
 from .wild import wild
 from .writes import cleared_by_hook, overwritten
-from .zeros import partly_zero, zero
+from .zeros import although_nan, partly_zero, zero
 
 __all__ = ["CAUSES", "Line", "Why", "why"]
 
@@ -64,7 +65,9 @@ def why(trace: Trace, tensor: Any, loss: Any = None, name: str = "") -> Why:
     if q.facts.zero(v) and not q.facts.cancelled(q.t):
         return zero(q)
     answer = number(q)
-    return (partly_zero(q) if answer.cause == "as-computed" else None) or answer
+    if answer.cause != "as-computed":
+        return answer
+    return although_nan(q, partly_zero(q) or answer)
 
 
 def find(trace: Trace, tensor: Any) -> int:

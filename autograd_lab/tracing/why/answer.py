@@ -30,16 +30,18 @@ CAUSES = {
     "data": "the way was cut by .data",
     "no-grad": "the way was cut by no_grad",
     "inference-mode": "the way was cut by inference mode",
-    "copied": "only the numbers were copied, by tensor()",
+    "copied": "only the numbers were copied, into a new tensor",
     "item": "the numbers left the graph as Python numbers",
     "numpy": "the numbers left the graph as a NumPy array",
     "no-derivative": "an operation without a derivative stands in the way",
+    "sampled": "a random draw does not pass a gradient on",
     "unused": "the tensor was not used",
     "not-connected": "the loss was not computed from the tensor",
     "grad-left-off": "recording was switched off and not on again",
     "reentrant-checkpoint": "a reentrant checkpoint needs an input that requires grad, and backward()",
     "parameter-copy": "nn.Parameter made a new leaf of the numbers",
     "deep-copy": "copy.deepcopy made tensors of their own",
+    "numbers-copied": "a call copied the numbers into other tensors",
     # .grad is None: the backward pass
     "backward-never-called": "no backward pass ran",
     "autograd-grad": "it was autograd.grad, which does not fill .grad",
@@ -60,7 +62,14 @@ CAUSES = {
     "loss-not-scalar": "backward started from more than one number",
     "numpy-refused": "the program stopped: NumPy takes no tensor that requires grad",
     "inference-tensor": "a tensor made in inference mode cannot be part of a graph",
+    "inplace-view": "a view was written in place that may not be",
     "function-count": "a custom Function returned a wrong number of gradients",
+    "function-shape": "a custom Function returned something that is no gradient of its input",
+    "once-differentiable": "a backward that can be differentiated only once was to be differentiated again",
+    "hook-refused": "a hook returned something that is no gradient",
+    "seed-mismatch": "backward was given something to start with that does not fit",
+    "anomaly": "the anomaly mode stopped the pass at the first nan",
+    "refused": "the program stopped: autograd refused a call",
     "failed": "the program stopped with an error",
     # nan and inf
     "nan-input": "the data had nan or inf in it",
@@ -174,7 +183,7 @@ class Why:
         }
 
     def __repr__(self) -> str:
-        parts = [f"{self.question} {_capital(CAUSES[self.cause])}. [{self.cause}]"]
+        parts = [f"{self.question} {caption(self.cause)}. [{self.cause}]"]
         parts += [f"  {sentence}" for sentence in self.sentences]
         where = [f"{line.source}, line {line.number}" for line in self.lines]
         wide = max(map(len, where), default=0)
@@ -216,7 +225,7 @@ class Why:
         hint = f'<p style="margin:0.3em 0"><em>{_prose(self.hint)}</em></p>' if self.hint else ""
         return (
             '<div style="border-left:3px solid #888;padding:0.2em 0.8em;max-width:60em">'
-            f'<p style="margin:0.3em 0"><strong>{escape(self.question)} {escape(_capital(CAUSES[self.cause]))}.</strong>'
+            f'<p style="margin:0.3em 0"><strong>{escape(self.question)} {escape(caption(self.cause))}.</strong>'
             f" <small>({self.cause})</small></p>{text}{table}{fix}{hint}</div>"
         )
 
@@ -232,6 +241,12 @@ def _shown(edit: Edit) -> list[str]:
 def _prose(text: str) -> str:
     """A sentence as HTML; what stands in backticks is code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
+def caption(cause: str) -> str:
+    """What a cause means, as it stands behind the question: with a capital, unless it begins with code."""
+    text = CAUSES[cause]
+    return text if re.match(r"[\w.]*[._(]", text) else _capital(text)
 
 
 def _capital(text: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from .answer import Edit
 from .facts import Hop, Pass
@@ -191,6 +191,7 @@ def in_place(q: Question, own: str, k: int) -> Edits:
         return ()
     source, n, pairs = found
     patch = Patch(source)
+    updates = [(n, pairs), *_siblings(source, n)]
     start = next(
         (q.facts.place(run.start) for run in reversed(q.facts.passes) if run.end < k and run.fills), None
     )
@@ -201,16 +202,42 @@ def in_place(q: Question, own: str, k: int) -> Edits:
         and not clears
         and _function_of(*start) is _function_of(source, n)
     ):
-        for name, value in pairs:
+        for name, value in [pair for _, more in updates for pair in more]:
             fixed = re.fullmatch(r"\w+(\[('\w+'|\d+)\])?", name)  # the same before the pass as here
             if fixed and f"{name}.grad" in ast.unparse(value):
-                patch.before(
-                    start[1], f"{name}.grad = None"
-                )  # a new tensor had none, the old one would add up
-    texts = [_written(name, value) for name, value in pairs]
-    if not _recording_is_off(source, n):
-        texts = [f"with torch.no_grad(): {text}" for text in texts]
-    return patch.replace(n, "\n".join(texts)).edits
+                clear = f"{name}.grad = None"  # a new tensor had none, the old one would add up
+                loop = next((x for x in source.around(n, ast.For) if _loops_over(x, name)), None)
+                if loop is not None and loop not in source.around(start[1], ast.For):
+                    assert isinstance(loop, ast.For)
+                    if not isinstance(loop.target, ast.Name):
+                        continue
+                    clear = f"for {name} in {ast.unparse(loop.iter)}: {clear}"
+                patch.before(start[1], clear)
+    for line, more in updates:
+        texts = [_written(name, value) for name, value in more]
+        if not _recording_is_off(source, line):
+            texts = [f"with torch.no_grad(): {text}" for text in texts]
+        patch.replace(line, "\n".join(texts))
+    return patch.edits
+
+
+def _loops_over(loop: ast.AST, name: str) -> bool:
+    return isinstance(loop, ast.For) and name in {
+        node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)
+    }
+
+
+def _siblings(source: Source, n: int) -> list[tuple[int, list[tuple[str, ast.expr]]]]:
+    """The other updates of the same block that give the name to a new tensor: they make the same mistake."""
+    s = source.statement(n)
+    found = []
+    for other in getattr(source.parents.get(s), "body", ()) if s is not None else ():
+        if isinstance(other, ast.Assign) and other is not s and len(other.targets) == 1:
+            name = ast.unparse(other.targets[0])
+            read = {ast.unparse(x) for x in ast.walk(other.value) if isinstance(x, (ast.Name, ast.Attribute))}
+            if {name, f"{name}.grad"} <= read and source.statement(other.lineno) is other:
+                found.append((other.lineno, [(name, other.value)]))
+    return found
 
 
 def _update(q: Question, own: str, k: int) -> tuple[Source, int, list[tuple[str, ast.expr]]] | None:
@@ -318,15 +345,44 @@ def mended(q: Question, cuts: list[Hop]) -> Edits:
     found: dict[tuple[str, int], Edit] = {}
     for hop in cuts:
         edits = _mended(q, hop)
-        if not edits:
+        if not edits or any(found.get(edit[:2], edit) != edit for edit in edits):
             return ()
         found |= {edit[:2]: edit for edit in edits}
+    found |= {edit[:2]: edit for edit in _flags_left_out(q, {q.facts.name(hop.b) for hop in cuts})}
     return tuple(found[place] for place in sorted(found))
+
+
+def _flags_left_out(q: Question, names: set[str]) -> Edits:
+    """`loss.requires_grad = True` goes where what it is set on, by one of these names or computed from one, has a history now."""
+    found: list[Edit] = []
+    for source in q.facts.code:
+        known = source.computed_from(names)
+        for s in source.statements():
+            target = s.targets[0] if isinstance(s, ast.Assign) else None
+            if (
+                isinstance(target, ast.Attribute)
+                and target.attr == "requires_grad"
+                and (ast.unparse(target.value) in known or _is_downstream(q, source, s.lineno))
+                and source.statement(s.lineno) is not None
+            ):
+                found += Patch(source).delete(s.lineno).edits
+    return tuple(found)
+
+
+def _is_downstream(q: Question, source: Source, n: int) -> bool:
+    """Whether line n sets the flag of something computed from the tensor asked about."""
+    facts = q.facts
+    return any(
+        facts.place(k) == (source, n)
+        for t in facts.hops(q.t)
+        for k, on, how in facts.flags.get(t, ())
+        if on and how == "requires_grad_"
+    )
 
 
 def _mended(q: Question, hop: Hop) -> Edits:
     if hop.cut == "detached":
-        return _not_detached(q, hop.k)
+        return _not_detached(q, hop)
     if hop.cut == "detached-in-place":
         return left_out(q, hop.k) or _rewritten(q, hop.k, _without("detach_"))
     if hop.cut == "data":
@@ -336,21 +392,42 @@ def _mended(q: Question, hop: Hop) -> Edits:
     if hop.cut in ("no-grad", "inference-mode"):
         return _out_of_the_block(q, hop)
     if hop.cut == "copied":
-        return _rewritten(q, hop.k, _stacked)
+        return _rewritten(q, hop.k, lambda node: _stacked(q, hop, node))
     if hop.cut == "item":
-        return kept_as_tensor(q, [hop.k])
+        return kept_as_tensor(q, [hop.k], hop.also)
     return ()
 
 
-def _not_detached(q: Question, k: int) -> Edits:
-    where = q.facts.place(k)
+def _not_detached(q: Question, hop: Hop) -> Edits:
+    """The call of detach goes; an earlier pass that was to stop there gets a detach of its own."""
+    where = q.facts.place(hop.k)
     if where is None:
         return ()
     patch = Patch(where[0]).rewrite(where[1], _without("detach"))
-    if patch is None:
-        return ()
+    if patch is None or re.search(r"\bVariable\(", patch.edits[0].text):
+        return ()  # a Variable of it would cut again
     left, _, right = patch.edits[0].text.strip().partition(" = ")
-    return patch.delete(where[1]).edits if left == right else patch.edits
+    if left == right:
+        return patch.delete(where[1]).edits
+    stops = _stopped_there(q, hop, left)
+    return () if stops is None else (*patch.edits, *stops)
+
+
+def _stopped_there(q: Question, hop: Hop, name: str) -> Edits | None:
+    """The lines by which the detached tensor went into earlier passes, with `name.detach()`; None if one of them cannot be told."""
+    facts = q.facts
+    runs = facts.passes[:-1]
+    edits: dict[tuple[str, int], Edit] = {}
+    for k in facts.uses.get(hop.b, ()):
+        n = facts.events[k].get("n")
+        run = next((r for r in runs if n is not None and n in facts.behind(r.event["roots"])), None)
+        if run is None:
+            continue
+        found = detached_there(q, k, name) if name.isidentifier() else ()
+        if not found:
+            return None
+        edits |= {edit[:2]: edit for edit in found}
+    return tuple(edits.values())
 
 
 def _out_of_the_block(q: Question, hop: Hop) -> Edits:
@@ -391,13 +468,25 @@ def _updates(node: ast.AST) -> bool:
     )
 
 
-def _stacked(node: ast.AST) -> ast.AST | None:
+def _stacked(q: Question, hop: Hop, node: ast.AST) -> ast.AST | None:
     """`torch.tensor([a, b])` becomes `torch.stack([a, b])`, `torch.tensor(a)` becomes `a`."""
     if not (
         isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".tensor") and len(node.args) == 1
     ):
         return None
     prefix = ast.unparse(node.func).removesuffix(".tensor")
+    facts = q.facts
+    parts = [facts.trace.tensors[a]["shape"] for a in facts.inputs(facts.events[hop.k])]
+    whole = facts.trace.tensors[hop.b]["shape"]
+    if any(name.arg not in ("requires_grad", "device") for name in node.keywords):
+        return None
+    if not isinstance(node.args[0], (ast.List, ast.Tuple)):
+        if parts == [whole] and _list_of(q, node.args[0]) is None:
+            return node.args[0]
+        numbers = all(shape == [] for shape in parts) and whole == [len(parts)]
+        return _expression(f"{prefix}.stack({_as_list(node.args[0])})") if numbers else None
+    if any(shape != [] for shape in parts):
+        return None
 
     def stack(part: ast.expr) -> str:
         if isinstance(part, (ast.List, ast.Tuple)):
@@ -405,34 +494,116 @@ def _stacked(node: ast.AST) -> ast.AST | None:
         if isinstance(part, ast.Constant) or (
             isinstance(part, ast.UnaryOp) and isinstance(part.operand, ast.Constant)
         ):
-            return f"{prefix}.tensor({ast.unparse(part)})"
+            return f"{prefix}.tensor({float(ast.literal_eval(part))!r})"
         return ast.unparse(part)
 
     return _expression(stack(node.args[0]))
 
 
-def kept_as_tensor(q: Question, reads: list[int]) -> Edits:
-    """`.item()` and `float()` go; so does the `tensor()` around them, which would copy the number all the same."""
+def _as_list(value: ast.expr) -> str:
+    return f"list({ast.unparse(value)})" if isinstance(value, ast.GeneratorExp) else ast.unparse(value)
 
-    def bare(node: ast.AST) -> ast.AST | None:
-        inner = _called(node, "item")
-        if inner is not None:
-            return inner
-        if (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Name)
-            and node.func.id == "float"
-            and len(node.args) == 1
-        ):
-            return node.args[0]
-        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".tensor") and len(node.args) == 1:
-            return bare(node.args[0])
-        return None
 
+def _list_of(q: Question, value: ast.expr) -> ast.expr | None:
+    """The list display that an expression is, or that its name was given; None for anything else."""
+    if isinstance(value, (ast.List, ast.Tuple, ast.ListComp)):
+        return value
+    given = [s.value for source in q.facts.code for s in source.assigned(ast.unparse(value))]
+    return next((v for v in given if isinstance(v, (ast.List, ast.Tuple, ast.ListComp))), None)
+
+
+def kept_as_tensor(q: Question, reads: list[int], again: int | None = None) -> Edits:
+    """`.item()` and `float()` go; so does a `tensor()` around what became of them, which would copy the number all the same.
+
+    () if what became of the numbers cannot be followed, or if something else takes numbers only: NumPy, math, round.
+    """
     places = {(source.name, n) for source, n in filter(None, (q.facts.place(k) for k in reads))}
-    if len(places) != 1:
+    where = q.facts.place(reads[-1])
+    if len(places) != 1 or where is None:
         return ()
-    return _rewritten(q, reads[-1], bare)
+    source, n = where
+    patch = Patch(source).rewrite(n, lambda node: _bare(source, node))
+    if patch is None:
+        return ()
+    known = source.computed_from(set(source.filled_on(n)))
+    for s in source.statements():
+        if s.lineno == n or not known & set(_all_read_in(s)):
+            if s.lineno == n and _takes_numbers(ast.parse(patch.edits[0].text.strip()), None):
+                return ()
+            continue
+        if _takes_numbers(s, known):
+            return ()
+        if any(isinstance(node, ast.Call) and _is_tensor(node) for node in ast.walk(s)):
+            both = patch.rewrite(s.lineno, lambda node: _bare(source, node))
+            if both is None:
+                return ()
+    came_back = q.facts.place(again)
+    if (
+        came_back is not None
+        and came_back[1] != n
+        and not any(edit.number == came_back[1] for edit in patch.edits)
+    ):
+        return ()
+    edits = {edit[:2]: edit for edit in patch.edits}
+    edits |= {edit[:2]: edit for edit in _flags_left_out(q, known)}
+    return tuple(edits[place] for place in sorted(edits))
+
+
+def _is_tensor(node: ast.Call) -> bool:
+    return re.search(r"(^|\.)(tensor|as_tensor|Tensor|FloatTensor)$", ast.unparse(node.func)) is not None
+
+
+def _bare(source: Source, node: ast.AST) -> ast.AST | None:
+    """The tensor behind `x.item()`, `float(x)` and `torch.tensor(x)`; `torch.stack(xs)` of a list."""
+    inner = _called(node, "item")
+    if inner is not None:
+        return inner
+    if not (isinstance(node, ast.Call) and len(node.args) == 1):
+        return None
+    if isinstance(node.func, ast.Name) and node.func.id == "float":
+        return _bare(source, node.args[0]) or node.args[0]
+    if not _is_tensor(node):
+        return None
+    value = node.args[0]
+    prefix = ast.unparse(node.func).rpartition(".")[0] or "torch"
+    given = [s.value for s in source.assigned(ast.unparse(value))]
+    if any(isinstance(v, (ast.List, ast.ListComp)) for v in (value, *given)):
+        inside = _Bared(source).visit(ast.parse(ast.unparse(value), mode="eval").body)
+        return _expression(f"{prefix}.stack({ast.unparse(inside)})")
+    if isinstance(value, (ast.Name, ast.BinOp)):
+        return _Bared(source).visit(ast.parse(ast.unparse(value), mode="eval").body)
+    return _bare(source, value)
+
+
+class _Bared(ast.NodeTransformer):
+    """Takes every `.item()` out of an expression."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return _bare(self.source, node) or self.generic_visit(node)
+
+
+_ONLY_NUMBERS = re.compile(r"^(np|numpy|math|statistics|random)\.|^(round|int|range|str)$")
+
+
+def _takes_numbers(s: ast.AST, known: set[str] | None) -> bool:
+    """Whether a statement gives what the names in `known` stand for to a function that takes numbers; of None, anything."""
+    return any(
+        isinstance(node, ast.Call)
+        and _ONLY_NUMBERS.search(ast.unparse(node.func)) is not None
+        and (known is None or known & set(_all_read_in(node)))
+        for node in ast.walk(s)
+    )
+
+
+def _all_read_in(value: ast.AST) -> Iterator[str]:
+    return (
+        ast.unparse(node)
+        for node in ast.walk(value)
+        if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
+    )
 
 
 def detached_for_numpy(q: Question, k: int) -> Edits:
@@ -540,9 +711,17 @@ def backward_called(q: Question, before: int | None = None) -> Edits:
         return ()
     t = max(ends, key=lambda t: facts.maker.get(t, -1))
     found = _assignment(q, facts.name(t), facts.maker.get(t))
-    return (
-        () if found is None else Patch(found[0]).after(found[1].lineno, f"{facts.name(t)}.backward()").edits
-    )
+    if found is None:
+        return ()
+    source, made = found
+    call = f"{facts.name(t)}.backward()"
+    patch = Patch(source).after(made.lineno, call)
+    for s in source.statements():  # it stands too far down
+        if isinstance(s, ast.Expr) and ast.unparse(s) == call:
+            if source.statement(s.lineno) is None or source.parents[s] is not source.parents[made]:
+                return ()
+            patch.delete(s.lineno)
+    return patch.edits
 
 
 def cleared_before(q: Question, k: int, start: int) -> Edits:
@@ -676,10 +855,11 @@ def cut_apart(q: Question, run: Pass, states: list[int], names: list[str], user:
     text = detached(q, names, len(states))
     if before is None or after is None:
         return ()
-    together = _function_of(*before) is _function_of(*after) and not names[0].startswith("self.")
-    if together and after[0].statement(after[1]) is not None:
+    first = names[0].split("[")[0].split(".")[0]
+    known = _function_of(*before) is _function_of(*after) or after[0].knows(after[1], first)
+    if known and not names[0].startswith("self.") and after[0].statement(after[1]) is not None:
         return Patch(after[0]).after(after[1], text).edits
-    if before[0].statement(before[1]) is not None:
+    if before[0].statement(before[1]) is not None and before[0].knows(before[1], first):
         return Patch(before[0]).before(before[1], text).edits
     return ()
 

@@ -88,6 +88,11 @@ class Facts:
                 self.maker.setdefault(b, k)
             if kind == "node":
                 self.node_event[e["n"]] = k
+                for how, t, *_ in e[
+                    "saved"
+                ]:  # a further result that the call handed to code of the library only
+                    if t is not None and how.startswith("result"):
+                        self.maker.setdefault(t, k)
             elif kind == "inplace":
                 self.writes[e["t"]].append(k)
                 if e.get("n") is not None:
@@ -372,13 +377,13 @@ class Facts:
 
     # -- the graph ------------------------------------------------------------------------------------
 
-    def behind(self, roots: Iterable[int]) -> set[int]:
-        """The nodes that a pass from `roots` can reach."""
+    def behind(self, roots: Iterable[int], without: int | None = None) -> set[int]:
+        """The nodes that a pass from `roots` can reach, or could reach if there were no node `without`."""
         seen = set(roots)
         stack = list(seen)
         while stack:
             for edge in self.trace.nodes[stack.pop()]["edges"]:
-                if edge is not None and edge[0] not in seen:
+                if edge is not None and edge[0] not in seen and edge[0] != without:
                     seen.add(edge[0])
                     stack.append(edge[0])
         return seen
@@ -468,7 +473,7 @@ class Facts:
             elif kind == "inplace":
                 for a in self.inputs(e):
                     if a in cost:
-                        for b in self.memory(e["t"]):
+                        for b in self.memory(e["t"], uncounted=True):
                             if self.maker.get(b, -1) < k:
                                 offer(Hop(k, a, b, self._cut(k, e, a, b)))
             else:
@@ -493,6 +498,8 @@ class Facts:
         if not self.floating(b):
             return "no-derivative"
         if kind == "inplace":
+            if e.get("op") == "data =":
+                return "data"
             return "" if e.get("n") is not None else self._off(k, "no-grad")
         node = self.trace.nodes[e["n"]]
         edges = [node["edges"][i] for i, t in enumerate(node["inputs"]) if t == a and i < len(node["edges"])]
@@ -549,15 +556,18 @@ class Facts:
         return None
 
     def ancestors(self, t: int) -> list[int]:
-        """Every tensor t was computed from, nearest first, whatever cuts there were."""
+        """Every tensor t was computed from, by what made it or was written into it, nearest first, whatever cuts there were."""
         found = {t: None}
-        row = [t]
-        for b in row:
-            for a in self.inputs(self.events[self.maker[b]]) if b in self.maker else ():
-                if a not in found:
-                    found[a] = None
-                    row.append(a)
-        return row[1:]
+        row = [(t, len(self.events))]
+        for b, until in row:
+            made = self.maker.get(b)
+            writes = [w for w in self.writes.get(b, ()) if w < until and self.events[w].get("n") is not None]
+            for k in [*reversed(writes), *([made] if made is not None else [])]:
+                for a in self.inputs(self.events[k]):
+                    if a not in found:
+                        found[a] = None
+                        row.append((a, k))
+        return list(found)[1:]
 
     def is_constant(self, t: int) -> bool:
         """Whether a tensor is a number the user wrote."""

@@ -14,6 +14,7 @@ from .answer import Line, Why, listed
 from .facts import Pass
 from .missing import between, cut_answer, needs_none, no_longer_a_leaf, without_graph
 from .question import Question
+from .refusals import refused
 from .source import Source
 from .writes import inference_tensor, no_return, reentrant
 
@@ -63,7 +64,7 @@ def failure(q: Question) -> Why | None:
         if end is not None and not q.reaches(run):
             return between(q, end, run.start, run)
     if run is not None and q.reaches(run):
-        return q.answer(
+        return refused(q, k) or q.answer(
             "failed",
             f"The backward pass stopped with a {e['type']}: {text}",
             lines=facts.at(k, "stopped here")
@@ -549,7 +550,8 @@ def _overwritten(q: Question, k: int, run: Pass) -> Why:
         name = facts.name(t if facts.named(t) else written)
         saved = facts.made(node, f"{label} saves {name} here")
         needed = facts.at(run.start, "backward needs the old value")
-        update = facts.leaf(written) and facts.needs(written, w)
+        fresh = re.search(r"\binit\.|load_state_dict\(", facts.text(w)) is not None
+        update = facts.leaf(written) and facts.needs(written, w) and not fresh
         if facts.stepped(w) or update:
             found = _retained(q, k, run, node, w)
             if found is not None:
@@ -576,6 +578,16 @@ def _overwritten(q: Question, k: int, run: Pass) -> Why:
             name,
             written in facts.trace.nodes[node]["outputs"] or how in ("result", "out", "output"),
         )
+        if fresh:
+            return q.answer(
+                "inplace-saved",
+                f"{label} saved {name} for its backward at version {since}. Then {facts.statement(w)} wrote other numbers into it, so the "
+                "value the rule needs is gone.",
+                lines=saved + facts.at(w, f"{name} is overwritten here") + needed,
+                fix="initialize or load the numbers before the forward pass, or after backward().",
+                edits=cures.moved_after(q, w, run),
+                k=k,
+            )
         module = any("inplace=False" in edit.text for edit in edits)
         return q.answer(
             "inplace-saved",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from . import cures
 from .answer import Why, listed
-from .facts import Pass
-from .missing import between, cut_lines, cut_words
+from .facts import Hop, Pass
+from .missing import between, cut_lines, cut_words, in_a_library
 from .question import Question
 from .writes import not_given, steps, writer
 
@@ -214,6 +214,17 @@ def _old_graph(q: Question) -> Why | None:
     )
 
 
+def _used_up(q: Question, hop: Hop, run: Pass) -> bool:
+    """Whether an earlier pass has freed what lies behind a cut: a state cut loose from the round before, which has to be so."""
+    facts = q.facts
+    node = facts.trace.tensors[hop.a]["node"]
+    return any(
+        node in facts.behind(r.event["roots"])
+        for r in facts.passes
+        if node is not None and r.end < run.start and not r.event.get("keep")
+    )
+
+
 def _partly_cut(q: Question) -> Why | None:
     """Besides the ways that the gradient came by, there is another from the tensor to the loss, which is cut."""
     facts = q.facts
@@ -250,7 +261,11 @@ def _partly_cut(q: Question) -> Why | None:
     cuts = [
         hop
         for hop in facts.cuts(from_it, run.start)
-        if hop.b in to_it and hop.b not in own and hop.cut in ("detached", "data", "copied", "item", "numpy")
+        if hop.b in to_it
+        and hop.b not in own
+        and hop.cut in ("detached", "data", "copied", "item", "numpy")
+        and not in_a_library(q, hop)
+        and not _used_up(q, hop, run)
     ]
     if not cuts:
         return None

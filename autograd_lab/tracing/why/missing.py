@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from . import cures
 from .answer import Line, Why, listed
 from .facts import Hop, Pass
 from .question import Question
+from .refusals import refused
 from .writes import no_return
 
 
 def missing(q: Question) -> Why:
     """Why `.grad` is None."""
-    facts, t, name = q.facts, q.t, q.name
+    facts, t = q.facts, q.t
     if not facts.floating(t):
-        kind = facts.trace.tensors[t]["dtype"]
-        return q.answer(
-            "integer-tensor",
-            f"{name} holds {kind} numbers. A derivative asks what a small change does, and integers have no small changes.",
-            lines=facts.at(facts.maker.get(t), f"{name} is made here") or facts.assignment(t),
-            fix=f"make it floating point, with torch.tensor([1., 2.]) or {name}.float(), and have it require grad.",
-            edits=cures.assigned_anew(q, t, ".float().requires_grad_()"),
-            k=facts.maker.get(t),
-        )
+        return _integers(q)
     changes = facts.grads.get(t, [])
     runs = q.passes()
     last_change = facts.events[changes[-1]] if changes else None
@@ -86,6 +80,8 @@ def _start_of(q: Question, k: int) -> int:
 def needs_none(q: Question) -> Why:
     """Why the tensor does not require grad."""
     facts, t, name = q.facts, q.t, q.name
+    if not facts.floating(t):
+        return _integers(q)
     off = [(k, how) for k, on, how in facts.flags.get(t, ()) if not on]
     if off:
         k, how = off[-1]
@@ -140,6 +136,19 @@ def needs_none(q: Question) -> Why:
         + (" In a module, make it an nn.Parameter." if "." in name else ""),
         edits=cures.assigned_anew(q, t, ".requires_grad_()"),
         k=used[0] if used else None,
+    )
+
+
+def _integers(q: Question) -> Why:
+    facts, t, name = q.facts, q.t, q.name
+    kind = facts.trace.tensors[t]["dtype"]
+    return q.answer(
+        "integer-tensor",
+        f"{name} holds {kind} numbers. A derivative asks what a small change does, and integers have no small changes.",
+        lines=facts.at(facts.maker.get(t), f"{name} is made here") or facts.assignment(t),
+        fix=f"make it floating point, with torch.tensor([1., 2.]) or {name}.float(), and have it require grad.",
+        edits=cures.assigned_anew(q, t, ".float().requires_grad_()"),
+        k=facts.maker.get(t),
     )
 
 
@@ -225,7 +234,8 @@ def _renamed(q: Question, former: int, t: int, k: int) -> Why:
     own = _place_of(q, t, k)
     lines = facts.assignment(former) + facts.at(k, f"{own} is another tensor from here on")
     in_place = cures.in_place(q, own, k)
-    text = next((edit.text.strip() for edit in in_place if re.search(r"[+-]=|\.copy_\(", edit.text)), "")
+    here = [edit for edit in in_place if (place := facts.place(k)) and edit.number == place[1]]
+    text = "; ".join(line.strip() for edit in here for line in edit.text.splitlines())
     written = "write the new numbers into the old tensor, in place and under no_grad" + (
         f": `{text}`." if text else "."
     )
@@ -320,7 +330,9 @@ def _computed(q: Question, runs: list[Pass]) -> Why | None:
         lines=made,
         fix=(f"call {name}.retain_grad()" if facts.named(t) else "call retain_grad() on it")
         + " before backward().",
-        edits=cures.keep_gradient(q, name, k) if facts.named(t) else (),
+        edits=cures.keep_gradient(q, name, k)
+        if facts.named(t) and (q.stopped is None or cures.reads_none(q, q.stopped))
+        else (),  # the program would stop all the same
         k=k,
     )
 
@@ -425,7 +437,7 @@ def _stopped(q: Question, k: int) -> Why:
             edits=cures.backward_called(q, k),
             k=k,
         )
-    return q.answer(
+    return refused(q, k) or q.answer(
         "failed",
         f"The program stopped with {_an(e['type'])} before backward() was called, so there is no gradient yet: {text}",
         lines=lines,
@@ -497,13 +509,20 @@ def _too_late(q: Question) -> Why | None:
 
 # -- the way from the tensor to the loss --------------------------------------------------------------
 
+#: Operations that draw at random with their operands as probabilities or parameters.
+DRAWS = {"normal", "bernoulli", "poisson", "multinomial", "binomial", "standard_gamma", "sample_dirichlet"}
+SAMPLED_FIX = (
+    "draw something that does not depend on the parameters and compute with it (mean + std * torch.randn_like(std), which is rsample() of "
+    "a distribution), or let the loss use log_prob of what was drawn."
+)
+
 _CUT = {
     "detached": "detach() handed on the numbers of {a} without their history",
     "detached-in-place": "detach_() made {b} forget how it was computed",
     "data": ".data handed on the numbers of {a} without their history",
     "no-grad": "{b} was computed from {a} under no_grad, so nothing was recorded",
     "inference-mode": "{b} was computed from {a} in inference mode, so nothing was recorded",
-    "copied": "torch.tensor(...) copied the numbers of {a} into new data, without their history",
+    "copied": "{copier} copied the numbers of {a} into new data, without their history",
     "item": "the number in {a} was taken out of the graph and came back as a plain number",
     "numpy": "the numbers of {a} went through NumPy, which records nothing",
     "grad-left-off": "{off} had switched recording off, and nothing had switched it on again when {b} was computed",
@@ -512,7 +531,29 @@ _CUT = {
     "parameter-copy": "{line} made a new leaf of the numbers of {a}, without their history",
     "deep-copy": "{line} made a copy of {a} that is a leaf of its own",
     "no-derivative": "{op} has no derivative: it gives {kind}, and a small change of {a} does not change them smoothly",
+    "sampled": "{op} draws at random: what it gives does not depend smoothly on {a}, which only says how likely each draw is",
 }
+
+
+def _as_written(q: Question, hop: Hop) -> Hop:
+    """The cut by what the student called: a draw, or a copy, whatever the code behind it does."""
+    if _drawn(q, hop):
+        return replace(hop, cut="sampled")
+    copies = hop.cut == "detached" and in_a_library(q, hop)
+    if copies and re.search(r"\b(new_tensor|asarray|\w*Tensor)\(", q.facts.text(hop.k)):
+        return replace(hop, cut="copied")
+    return hop
+
+
+def _drawn(q: Question, hop: Hop) -> bool:
+    """Whether the cut is that of a random draw: an operation that draws, or sample() of a distribution."""
+    facts, e = q.facts, q.facts.events[hop.k]
+    op = (facts.trace.nodes[e["n"]]["op"] if e.get("n") is not None else e.get("op", "")).strip("_")
+    by_draw = hop.cut == "no-derivative" and op in DRAWS
+    by_library = hop.cut in ("no-derivative", "no-grad", "grad-left-off", "detached") and not re.search(
+        r"\bno_grad\b", facts.text(hop.k)
+    )
+    return by_draw or (by_library and re.search(r"\.sample\(", facts.text(hop.k)) is not None)
 
 
 def cut_words(q: Question, hop: Hop) -> str:
@@ -520,14 +561,32 @@ def cut_words(q: Question, hop: Hop) -> str:
     facts, e = q.facts, q.facts.events[hop.k]
     op = (facts.trace.nodes[e["n"]]["op"] if e.get("n") is not None else e.get("op", "")).strip("_")
     dtype = facts.trace.tensors[hop.b]["dtype"]
-    kind = "a choice" if facts.floating(hop.b) else f"{dtype} numbers" if dtype != "bool" else "yes or no"
+    kind = (
+        "numbers that jump"
+        if facts.floating(hop.b)
+        else f"{dtype} numbers"
+        if dtype != "bool"
+        else "yes or no"
+    )
+    line = facts.text(hop.k)
+    if op in ("to", "to_copy"):
+        converts = re.search(r"\.(long|int|short|bool|byte|char|to|type|double|float|half)\(", line)
+        op = "the conversion" if converts else facts.statement(hop.k)
     off = (
         facts.quoted(e.get("checkpoint"))
         if hop.cut == "reentrant-checkpoint"
         else facts.statement(facts.off_at(hop.k))
     )
+    if hop.cut == "sampled" and op not in DRAWS:
+        op = "sample()"
     return _CUT[hop.cut].format(
-        a=facts.name(hop.a), b=facts.name(hop.b), op=op, kind=kind, off=off, line=facts.statement(hop.k)
+        a=facts.name(hop.a),
+        b=facts.name(hop.b),
+        op=op,
+        kind=kind,
+        off=off,
+        line=facts.statement(hop.k),
+        copier="torch.tensor(...)" if re.search(r"\btensor\(", line) else facts.statement(hop.k),
     )
 
 
@@ -548,6 +607,7 @@ _MEND = {
     "inference-tensor": "make it outside of torch.inference_mode(), or use torch.no_grad() there.",
     "parameter-copy": "compute with the tensor itself instead of making an nn.Parameter of it.",
     "deep-copy": "compute with the original, or look at the .grad of the copy.",
+    "sampled": SAMPLED_FIX,
 }
 _HERE = {
     "detached": "detached here",
@@ -564,6 +624,7 @@ _HERE = {
     "parameter-copy": "becomes a new leaf here",
     "deep-copy": "copied here",
     "no-derivative": "no derivative here",
+    "sampled": "drawn here",
 }
 
 
@@ -571,8 +632,12 @@ def cut_answer(
     q: Question, begin: str, cuts: list[Hop], here: list[Line] | None = None, until: int | None = None
 ) -> Why:
     """The answer that names the first of some cuts; `begin` says what it leads to."""
+    cuts = [_as_written(q, hop) for hop in cuts]
     hop = cuts[0]
     until = len(q.facts.events) if until is None else until
+    library = next((cut for cut in cuts if in_a_library(q, cut)), None)
+    if library is not None:
+        return _copied_by_a_call(q, begin, library, here or [])
     t = _takes_the_name(q, hop, until)
     if t is not None:
         return _renamed(q, hop.a, t, q.facts.maker[t])
@@ -583,6 +648,64 @@ def cut_answer(
         lines=[line for hop in cuts for line in cut_lines(q, hop)] + (here or []),
         fix=_MEND[hop.cut],
         edits=cures.mended(q, cuts),
+        k=hop.k,
+    )
+
+
+def in_a_library(q: Question, hop: Hop) -> bool:
+    """Whether it is not the student's code that cut the way here, but code behind a call such as load_state_dict()."""
+    facts = q.facts
+    if hop.cut == "detached":
+        return bool(facts.text(hop.k)) and "detach" not in facts.text(hop.k)
+    if hop.cut in ("deep-copy", "parameter-copy"):
+        word = "deepcopy" if hop.cut == "deep-copy" else "Parameter"
+        return bool(facts.text(hop.k)) and word not in facts.text(hop.k)
+    if hop.cut == "data":
+        return bool(facts.text(hop.k)) and ".data" not in facts.text(hop.k)
+    if hop.cut in ("no-grad", "inference-mode", "grad-left-off"):
+        off, here = facts.place(facts.off_at(hop.k)), facts.place(hop.k)
+        spoken_of = any(_MODES.search(line) for source in facts.code for line in source.lines.values())
+        return not spoken_of or (off == here and _COPIES.search(facts.text(hop.k)) is not None)
+    return False
+
+
+_MODES = re.compile(r"no_grad|inference_mode|grad_enabled|grad_mode")
+_COPIES = re.compile(
+    r"load_state_dict\(|\binit\.|nn\.utils\.|vector_to_parameters\(|update_parameters\(|\.step\("
+)
+
+
+def _source_of(q: Question, hop: Hop) -> str:
+    """What the numbers were copied of: its name, or what it was computed from."""
+    facts = q.facts
+    if facts.named(hop.a) or q.t not in facts.ancestors(hop.a):
+        return facts.name(hop.a)
+    return f"what was computed from {q.name}"
+
+
+def _copied_by_a_call(q: Question, begin: str, hop: Hop, here: list[Line]) -> Why:
+    facts = q.facts
+    run = next((r for r in facts.passes if r.start <= hop.k <= r.end), None)
+    function = next(
+        (n for n in sorted(facts.behind(run.event["roots"])) if facts.trace.nodes[n]["kind"] == "function"), None
+    ) if run is not None and run.event.get("create_graph") else None  # fmt: skip
+    if function is not None:
+        label = facts.words.nodes[function]
+        return q.answer(
+            "once-differentiable",
+            f"The pass was recorded with create_graph=True, but not the backward of {label}: it switches recording off "
+            "(once_differentiable), so what it computed cannot be differentiated again.",
+            lines=facts.made(function, "applied here") + facts.at(hop.k, "not recorded here") + here,
+            fix="leave @once_differentiable out; compute in backward with operations that have a derivative.",
+            k=hop.k,
+        )
+    return q.answer(
+        "numbers-copied",
+        f"{begin} {facts.statement(hop.k)} copied the numbers of {_source_of(q, hop)}, without their history.",
+        lines=facts.at(hop.k, "copied here") + here,
+        fix=("compute with it" if "computed from" in (what := _source_of(q, hop)) else f"compute with {what}")
+        + " itself"
+        + (", or look at the .grad of what the numbers were copied into." if facts.leaf(hop.a) else "."),
         k=hop.k,
     )
 

@@ -130,6 +130,52 @@ class Source:
                 ]
         return []
 
+    def filled_on(self, n: int) -> list[str]:
+        """What line n puts something into: the names it assigns or adds to, and the lists it appends to."""
+        found = self.targets(n)
+        for s in self.statements():
+            if s.lineno <= n <= (s.end_lineno or s.lineno):
+                found += [ast.unparse(s.target)] if isinstance(s, ast.AugAssign) else []
+                found += [
+                    ast.unparse(x.func.value)
+                    for x in ast.walk(s)
+                    if isinstance(x, ast.Call)
+                    and isinstance(x.func, ast.Attribute)
+                    and x.func.attr in ("append", "extend", "insert")
+                ]
+        return found
+
+    def computed_from(self, names: set[str]) -> set[str]:
+        """These names, and those that were computed from them."""
+        found = set(names)
+        while True:
+            more = {
+                name
+                for s in self.statements()
+                if found & set(self.read_on(s.lineno))
+                for name in self.filled_on(s.lineno)
+            }
+            if more <= found:
+                return found
+            found |= more
+
+    def knows(self, n: int, name: str) -> bool:
+        """Whether the function that line n stands in, or the program where it stands in none, has a variable of this name."""
+        function = next(iter(self.around(n, ast.FunctionDef)), None)
+        if isinstance(function, ast.FunctionDef):
+            return any(
+                node.arg == name if isinstance(node, ast.arg) else node.id == name
+                for node in ast.walk(function)
+                if isinstance(node, ast.arg)
+                or (isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+            )
+        return any(
+            name == target.split("[")[0].split(".")[0]
+            for s in self.statements()
+            if not self.around(s.lineno, ast.FunctionDef)
+            for target in self.targets(s.lineno)
+        )
+
     def mentions(self, name: str) -> bool:
         """Whether the first part of a dotted or indexed name is a word of the program."""
         first = name.split(".")[0].split("[")[0]

@@ -208,7 +208,12 @@ def cleared_by_hook(q: Question) -> Why | None:
     k = changes[-1]
     e = facts.events[k]
     run = next((r for r in facts.passes if r.start <= k <= r.end), None)
-    if e["k"] != "grad" or run is None or not (e["v"] is None or facts.zero(e["v"])):
+    if (
+        e["k"] != "grad"
+        or e.get("how") == "backward"
+        or run is None
+        or not (e["v"] is None or facts.zero(e["v"]))
+    ):
         return None
     filled = [i for i in changes if run.start <= i < k and facts.events[i]["k"] == "accumulate"]
     had = f" It had just become {facts.say(facts.events[filled[-1]]['new'])}." if filled else ""

@@ -15,6 +15,7 @@ from math import prod
 from .answer import Line, Why, listed
 from .births import Birth, Births, Factor
 from .facts import Facts, Pass
+from .missing import DRAWS, SAMPLED_FIX
 from .numbers import MOST, NORMALIZED, POINTWISE, Numbers
 from .question import Question
 from .wild import birth_of
@@ -67,7 +68,27 @@ def zero(q: Question) -> Why:
             fix="look at .grad between backward() and the line that clears it.",
             k=k,
         )
-    return _Zeros(q, run, k).all()
+    return although_nan(q, _Zeros(q, run, k).all())
+
+
+def although_nan(q: Question, answer: Why) -> Why:
+    """The same answer; if the loss is nan or inf, that comes first, whatever the gradient is."""
+    facts = q.facts
+    k = facts.grads[q.t][-1]
+    run = _run_at(facts, k)
+    nan = None if run is None or facts.events[k]["k"] == "grad" else _Zeros(q, run, k).nan_loss()
+    if nan is None or answer.cause == "nothing-counted":
+        return answer
+    state = "zero" if facts.zero(facts.grad_now(q.t)) else "finite"
+    return q.answer(
+        nan.cause,
+        *nan.sentences,
+        f"{q.name}.grad is {state} all the same: {answer.sentences[0]}",
+        lines=list(nan.lines),
+        fix=nan.fix,
+        edits=nan.edits,
+        k=(nan.step or 0) - 1,
+    )
 
 
 def partly_zero(q: Question) -> Why | None:
@@ -83,6 +104,12 @@ def partly_zero(q: Question) -> Why | None:
 
 def _run_at(facts: Facts, k: int) -> Pass | None:
     return next((r for r in reversed(facts.passes) if r.start <= k <= r.end), None)
+
+
+_ONE_NUMBER = (
+    "a single output needs a sigmoid and binary_cross_entropy_with_logits; softmax and cross_entropy need one number for each class, "
+    "along dim."
+)
 
 
 class _Zeros:
@@ -109,6 +136,9 @@ class _Zeros:
             empty = prod(self.facts.trace.tensors[self.q.t]["shape"]) == 0
             return self._nothing_counted(self.q.t) if empty else self._unseen()
         first, members = groups[0]
+        one = self._one_number(first.n)
+        if one is not None:
+            return one
         others = sum(1 for _ in {(b.n, b.i) for one in found for b in one} - {(b.n, b.i) for b in members})
         more = f"{others} more such node{'s' if others > 1 else ''} on the other ways." if others else ""
         return self._told(first, members, "", more)
@@ -270,13 +300,41 @@ class _Zeros:
         """The value of a tensor when node n was made."""
         return self.numbers.value(t, self.facts.node_event.get(n, 0))
 
-    def _loss_too(self) -> str:
-        """A loss that is nan is worth a word even where the gradient is zero."""
+    def nan_loss(self) -> Why | None:
+        """The answer about a loss that is nan or inf, though the gradient is zero."""
         root = self.facts.root_of(self.run)
         if root is None or not self.facts.wild(self.numbers.value(root, self.run.start)):
+            return None
+        return birth_of(self.q, self.run, root, self.run.start)
+
+    def _loss_too(self) -> str:
+        """A loss that is nan is worth a word even where the gradient is zero."""
+        first = self.nan_loss()
+        root = self.facts.root_of(self.run)
+        if first is None or root is None:
             return ""
-        first = birth_of(self.q, self.run, root, self.run.start)
         return f"The loss itself is {self.facts.say(self.numbers.value(root, self.run.start))}: {first.sentences[0]}"
+
+    def _one_number(self, born: int) -> Why | None:
+        """A softmax of a single number that every way from a birth at node `born` to the tensor leads through: it lets nothing pass."""
+        facts = self.facts
+        goal = facts.leading_to(self.node)
+        for n in sorted((facts.behind([born]) & goal) - {born}, reverse=True):
+            if self.numbers.op(n) not in _SOFTMAX or self._classes(n) != 1:
+                continue
+            if self.node in facts.behind([born], without=n):
+                continue
+            k = self.births.applied[n][0] if n in self.births.applied else self.k
+            own = facts.name(facts.trace.nodes[n]["inputs"][0])
+            log = ", and its log 0" if self.numbers.op(n) == "log_softmax" else ""
+            return self.q.answer(
+                "constant-sum",
+                f"The softmax of a single number is always 1{log}, so a change of {own} changes nothing.",
+                lines=facts.made(n, "one number only"),
+                fix=_ONE_NUMBER,
+                k=k,
+            )
+        return None
 
     # -- what user code did ---------------------------------------------------------------------------
 
@@ -554,8 +612,7 @@ class _Zeros:
             terms = f" For {example} the terms {listed([_short(x) for x in birth.terms])} add up to {left}."
         one = "single number" in constant
         fix = (
-            "a single output needs a sigmoid and binary_cross_entropy_with_logits; softmax and cross_entropy need one number for each class, "
-            "along dim."
+            _ONE_NUMBER
             if one
             else "use the single values (one of them, their logs, a weighted sum), not their plain sum or mean."
         )
@@ -681,6 +738,10 @@ class _Zeros:
 
         def found(cause: str, text: str, fix: str, what: str) -> Why:
             return self._found(birth, cause, start, text, more, fix, what)
+
+        if op in DRAWS:
+            text = f"{op} draws at random: what it gives does not depend smoothly on {facts.name(own)}."
+            return found("sampled", text, SAMPLED_FIX, "drawn here")
 
         if values is not None and op not in _PICK | _PRODUCT | _REPLACE:
             nan = [c for c in (cs or range(len(values))) if math.isnan(values[c])]

@@ -45,12 +45,12 @@ STYLES = ("stepper.css", "views.css", "quiz.css", "graph.css", "classroom.css", 
 
 
 @cache
-def front_end(without: str = "") -> str:
+def front_end(without: tuple[str, ...] = ()) -> str:
     """The JavaScript of all views as one module: the sources one after the other, without what joins them.
 
-    `without` leaves one source out, for widgets that never show its view: what it exports is then never reached.
+    `without` leaves sources out, for widgets that never show their views: what they export is then never reached.
     """
-    sources = [(_ASSETS / name).read_text(encoding="utf-8") for name in MODULES if name != without]
+    sources = [(_ASSETS / name).read_text(encoding="utf-8") for name in MODULES if name not in without]
     joined = "".join(re.sub(r"^import .*?;\n|^export (?!default)", "", text, flags=re.M) for text in sources)
     # Every stepper of a notebook sends it anew, so comments and indentation stay at home.
     return re.sub(r"^\s*(//.*|/\*\*.*\*/)\n|^\s+|(?<=[;{}),(\[\]]) // [^\"'`\n]*$", "", joined, flags=re.M)
@@ -70,7 +70,7 @@ class Stepper(Pictures, Shown, Quiz, Rerun, anywidget.AnyWidget):
     next node and send the messages (see `Quiz`).
     """
 
-    _esm = front_end(without="static.js")
+    _esm = front_end(without=("compare.js", "static.js"))
     _css = style()
     _film = traitlets.Unicode().tag(sync=True)
     position = traitlets.Int(0, help="events shown so far").tag(sync=True)

@@ -76,6 +76,7 @@ class Builder:
         # of version counters by id: the ids of the tensors written through them
         self.writers: dict[int, set[int]] = {}
         self.entries = 0
+        self.grads_now: dict[int, int | None] = {}  # what `.grad` of a leaf was when it was told of last
         self.faulty = ""  # the order of a pass that goes wrong on purpose
         self.ran: set[int] = set()
         self.named: int | None = (
@@ -346,7 +347,9 @@ class Builder:
 
     def grad_set(self, t, data, how, place) -> None:
         src, _ = self._where(place)
-        self._event("grad", src, t=self._operand(t, src), v=self._value(data), how=how)
+        i, v = self._operand(t, src), self._value(data)
+        self.grads_now[i] = v
+        self._event("grad", src, t=i, v=v, how=how)
 
     # -- the backward pass ----------------------------------------------------------------------------
 
@@ -464,15 +467,14 @@ class Builder:
 
     def accumulated(self, node, g, new, old) -> None:
         t = self._operand(node.variable, None)
-        self._event(
-            "accumulate",
-            None,
-            n=self._known(node),
-            t=t,
-            old=self._value(old),
-            add=self._value(g),
-            new=self._value(new),
-        )
+        was, now = self._value(old), self._value(new)
+        if not self.faulty:  # those passes write into no `.grad`
+            if (
+                self.grads_now.get(t, was) != was
+            ):  # PyTorch may keep a message itself as `.grad`, and who has it may write there
+                self._event("grad", None, t=t, v=was, how="a write through another name")
+            self.grads_now[t] = now
+        self._event("accumulate", None, n=self._known(node), t=t, old=was, add=self._value(g), new=now)
 
     def released(self, node) -> None:
         saved = [name for name, *_ in self.nodes[self._known(node)]["saved"]]

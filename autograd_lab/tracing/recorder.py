@@ -581,7 +581,7 @@ class Recorder:
     def granted(self, inputs, results) -> None:
         """What `grad` returned."""
         for t, g in zip(_as_tuple(inputs), results, strict=True):
-            if isinstance(g, Variable):
+            if isinstance(g, Variable) and isinstance(t, Variable):  # one may ask for a GradientEdge, too
                 self.grads[id(g)] = g, t
 
     @guarded

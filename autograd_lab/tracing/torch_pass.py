@@ -262,6 +262,11 @@ class TorchPass:
         after = [self._value(g) for g in grads]
         if users:
             self._note("hooked", node, "post", self.leaving, after)
+            if is_accumulator(node) and self.new is not None:
+                # PyTorch keeps the message itself as `.grad` if nobody else has it, so a hook may have written into that.
+                now = self._value(node.variable.grad)
+                if now != self.new:
+                    self._note("grad_set", node.variable, now, "a hook", None)
             self._touched(*self.sent, *self.given, *map(_memory, grads))
         for i, (fn, nr) in enumerate(node.next_functions):
             self.outbox.append((fn, nr, grads[i], after[i], node, i))

@@ -79,11 +79,20 @@ PyTorch unpads sequences, and computes the second derivative of `a[I]`, otherwis
 """
 
 
+SOMETIMES = {"LinalgLstsqBackward0": r"variables\.a\.grad\.bits: .*"}
+"""What differs now and then, recorded or not: the last bits of a gradient that goes through LAPACK's least squares."""
+
+
 def differing(name, torch, plain, recorded, every=True):
     """Where two outcomes differ, but for what is listed above; and (`every`) what is listed without need."""
     if torch is autograd_lab:
         return differences(plain, recorded)
-    found = differences(viewed(plain), viewed(recorded))
+    now_and_then = next((text for begin, text in SOMETIMES.items() if name.startswith(begin)), "(?!)")
+    found = [
+        d
+        for d in differences(viewed(plain), viewed(recorded))
+        if not re.fullmatch(now_and_then, d, re.DOTALL)
+    ]
     known = next((known for begin, known in OTHERWISE.items() if name.startswith(begin)), None)
     if known is None:
         return found

@@ -471,15 +471,20 @@ def test_a_batch_hears_of_everything_a_recorder_is_told():
     """It stands in the recorder's place, where an event without a method would be an AttributeError."""
     events = {name for name, fn in vars(Recorder).items() if callable(fn) and not name.startswith("_")}
     own = {
+        "beginning",
         "builder",
         "finish",
         "find_names",
+        "here",
         "knows",
         "lists",
         "mark",
+        "missed",
         "number_of",
+        "owner_of",
         "restore",
         "so_far",
+        "tensor_type",
         "up_to_date",
         "why",
     }

@@ -3,6 +3,7 @@
 Nobody has summed what broadcasting copied: that is the engine's work, once it knows where the gradients go.
 """
 
+import importlib.util
 import textwrap
 
 import pytest
@@ -158,6 +159,20 @@ out["seen"] = seen
 
 PROGRAMS = {name: SETTING + textwrap.dedent(body) for name, body in BODIES.items()}
 RECORDED = stored(__file__)
+
+
+@pytest.fixture(autouse=True)
+def _every_warning():
+    """Some are given once in a process: another test may have had them."""
+    libraries = [
+        autograd_lab,
+        *([importlib.import_module("torch")] if importlib.util.find_spec("torch") else []),
+    ]
+    for library in libraries:
+        library.set_warn_always(True)
+    yield
+    for library in libraries:
+        library.set_warn_always(False)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)

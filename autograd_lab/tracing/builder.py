@@ -734,7 +734,10 @@ class Lent:
 
 
 def owner(array: Any) -> Any:
-    """What owns the memory of an array: all its views lead to it."""
+    """What owns the memory of an array, be it no array itself (a buffer, a tensor of PyTorch): all its views lead to it.
+
+    `shared.owner_of` stops at the last array, whose numbers it can read.
+    """
     while (base := getattr(array, "base", None)) is not None:
         array = base
     return array

@@ -241,7 +241,7 @@ def differences(plain: Any, recorded: Any, path: str = "") -> list[str]:
         return [d for i, (a, b) in pairs for d in differences(a, b, f"{path}[{i}]")]
     if type(plain) is type(recorded) and plain == recorded:
         return []
-    return [f"{path.lstrip('.')}: {str(plain)[:300]} became {str(recorded)[:300]}"]
+    return [f"{path.lstrip('.')}: {str(plain)[:900]} became {str(recorded)[:900]}"]
 
 
 def lost(trace: Any) -> list[str]:

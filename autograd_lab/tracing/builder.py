@@ -31,7 +31,7 @@ from .trace import Record
 FULL = 64  # up to so many elements a value is stored whole
 CORNER = 6
 MOST_QUEUED = 16  # of a longer queue an event tells only so many
-MOST_ENTRIES = 100_000  # of all local Jacobians of a trace together
+MOST_ENTRIES = 50_000  # of all local Jacobians of a trace together
 REMADE = ("Parameter", "deepcopy")  # how a leaf is made of another tensor's numbers
 MADE_INSIDE = "a tensor made in its forward"  # what a custom Function saved, and nobody else ever saw
 
@@ -540,7 +540,7 @@ class Builder:
     def _inner(self, name, data) -> int:
         """The id of an array that compiled code keeps and that no tensor of the user's holds."""
         self.tensors.append({
-            "name": name, "shape": list(data.shape), "dtype": data.dtype.name, "requires_grad": False, "leaf": False,
+            "name": name, "shape": list(data.shape), "dtype": name_of(data.dtype), "requires_grad": False, "leaf": False,
             "value": self._value(data), "base": None, "node": None, "output_nr": 0,
         })  # fmt: skip
         return len(self.tensors) - 1
@@ -553,7 +553,7 @@ class Builder:
         i = self.tensor_ids[id(t)] = len(self.tensors)
         base = t._meta.base if t._meta is not None else None
         self.tensors.append({
-            "name": self.names.get(id(t)) or name, "shape": list(data.shape), "dtype": data.dtype.name,
+            "name": self.names.get(id(t)) or name, "shape": list(data.shape), "dtype": name_of(data.dtype),
             "requires_grad": requires_grad, "leaf": leaf, "value": self._value(data),
             "base": self.tensor_ids.get(id(base)), "node": None, "output_nr": 0,
         })  # fmt: skip
@@ -760,12 +760,18 @@ def _head(queue: list[tuple[int, int, int]]) -> Record:
     return head
 
 
+@lru_cache(maxsize=100)
+def name_of(dtype: Any) -> str:
+    """`dtype.name`, which NumPy puts together anew each time."""
+    return str(dtype.name)
+
+
 def encode(data) -> Record:
     """One value of the trace, from an array or a NumPy scalar: whole if small, summarized if large."""
     if isinstance(data, Summary):
         return data.record
     data = np.asarray(data)
-    record: Record = {"shape": list(data.shape), "dtype": data.dtype.name}
+    record: Record = {"shape": list(data.shape), "dtype": name_of(data.dtype)}
     if data.size <= FULL:
         record["data"] = _digits(data.tolist())
         return record
@@ -783,8 +789,11 @@ def encode(data) -> Record:
 def _digits(x):
     if not isinstance(x, list):
         return _digit(x)
-    # most numbers are finite and stand in rows: not two calls for each
-    return [float(f"{y:.6g}") if type(y) is float and isfinite(y) else _digits(y) for y in x]
+    # most are whole or finite and stand in rows: not two calls for each
+    return [
+        y if type(y) is int else float(f"{y:.6g}") if type(y) is float and isfinite(y) else _digits(y)
+        for y in x
+    ]
 
 
 def _digit(x):

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from itertools import chain
 from math import prod
 from typing import Any
 
@@ -235,9 +236,9 @@ def described(
             ):  # 0 * inf is nan where there should be nothing
                 seen = kind
             kind, formula = seen, formula if seen == kind else ""
-            record["entries"] = [
-                x for r, c in np.argwhere(matrix != 0) for x in (int(r), int(c), matrix[r, c].item())
-            ]
+            r, c = np.nonzero(matrix)
+            places = zip(r.tolist(), c.tolist(), matrix[r, c].tolist(), strict=True)
+            record["entries"] = [*chain.from_iterable(places)]
         if kind:
             record["structure"] = kind
         if formula:

@@ -98,3 +98,21 @@ def test_it_is_on_again_when_a_pass_fails(thresholds):
 def test_numbers_go_on_over_the_looks():
     numbers = [count_down() for _ in range(collector.LARGE + 100)]
     assert all(a - b == 1 for a, b in pairwise(numbers))
+
+
+def test_what_is_made_while_it_is_paused_counts_as_old(thresholds):
+    """So nobody walks through it as soon as the collector is back; and what a program froze stays frozen."""
+
+    def generation_of(thing):
+        return next(g for g in range(3) if any(x is thing for x in gc.get_objects(generation=g)))
+
+    with collector.paused():
+        made = [[i] for i in range(10)]
+    assert generation_of(made) == 2
+    gc.freeze()
+    try:
+        with collector.paused():
+            made = [[i] for i in range(10)]
+        assert gc.get_freeze_count() > 1000
+    finally:
+        gc.unfreeze()

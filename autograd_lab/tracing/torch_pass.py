@@ -178,9 +178,9 @@ class TorchPass:
 
         kept   ids of tensors that will keep it, though they do not say so yet
         """
-        self.hooked: dict[Any, list[int]] = {}
+        self.hooked: dict[Any, list[int]] = {}  # in the order in which they were hooked
         self.retaining: dict[Any, list[Any]] = {}
-        for t in self.recorder.met.values():
+        for t in sorted(self.recorder.met.values(), key=_first_hook):
             if not t.requires_grad:
                 continue
             fn = self.recorder.history(t)
@@ -190,6 +190,8 @@ class TorchPass:
             if t._backward_hooks:
                 self.hooked.setdefault(node, []).append(nr)
                 self._register(t.register_hook, functools.partial(self._first_tensor_hook, node), first=True)
+                if self._is_only_captured(node):  # no other hook of ours comes after those of the user
+                    self._register(t.register_hook, functools.partial(self._last_tensor_hook, node, nr))
             if (t.retains_grad or id(t) in kept) and fn is not None:
                 self.retaining.setdefault(node, []).append(t)
 
@@ -205,23 +207,44 @@ class TorchPass:
             self._lose(trying.failed)
             self._look(not self.lost)
 
+    def _last_tensor_hook(self, node, nr, grad) -> None:
+        """A hook behind those of the user on output `nr` of a node that does not run."""
+        recorder = self.recorder
+        if not self.lost and recorder.passes and recorder.passes[-1] is self and self.node is node:
+            recorder.settle()
+            with recorder.quietly("a backward pass") as trying:
+                self._tensor_hooks(node, self.slots, [grad] * (nr + 1), nr)
+            self._lose(trying.failed)
+
     def _take(self, node) -> None:
         self.flush()
-        while node in self.ready and self._next() is not node and self._next_is_only_captured():
-            self._pop(self._next())
+        self._leave_captured()
+        while node in self.ready and self._next() is not node and self._is_only_captured(self._next()):
+            self.slots = self._pop(self._next())
+            self._leave_captured()
         self.slots = self._pop(node)
+
+    def _leave_captured(self) -> None:
+        """If the node that was taken last is only captured, it is done: note what its tensors retained."""
+        if self.node is not None and self._is_only_captured(self.node):
+            self._retained(self.node, [value for _, value in self.slots])
+            self.node = None
 
     def taken(self, node, grads, _users) -> None:
         """The first hook before `node`: what it is sent, after the hooks on its tensor and retain_grad."""
         if self.node is not node:
             self._take(node)
         self._tensor_hooks(node, self.slots, grads)
+        self._retained(node, grads)
+        self.given = [_memory(g) for g in grads]
+        self.arriving = [self._value(g) for g in grads]
+
+    def _retained(self, node, grads) -> None:
+        """The tensors that keep their gradient have it now, where there is one among `grads`."""
         for t in self.retaining.get(node, ()):
             if grads[t.output_nr] is not None:
                 self.recorder.grads[id(t.grad)] = t.grad, t
                 self._note("retained", t, node, self._value(t.grad))
-        self.given = [_memory(g) for g in grads]
-        self.arriving = [self._value(g) for g in grads]
 
     def running(self, node, grads, users) -> None:
         """The last hook before `node`: what its rule gets."""
@@ -330,13 +353,16 @@ class TorchPass:
         if self.lost:
             self._catch_up()
         self.flush()
+        if not self.lost:
+            self._leave_captured()
         while self.ready and not self.lost:
             node = self._next()
-            slots = self._pop(node)
+            self.slots = self._pop(node)
             for nr, place in self.captures.get(node, ()):
-                grads = [None for _ in slots]
+                grads = [None for _ in self.slots]
                 grads[nr] = result[place]
-                self._tensor_hooks(node, slots, grads, nr)
+                self._tensor_hooks(node, self.slots, grads, nr)
+            self._leave_captured()
         self._note("pass_done", self)
 
     def _catch_up(self) -> None:
@@ -355,7 +381,7 @@ class TorchPass:
         while (
             self.node is None
             and self.ready
-            and self._next_is_only_captured()
+            and self._is_only_captured(self._next())
             and self._next() not in self.hooked
         ):
             self._pop(self._next())
@@ -400,8 +426,9 @@ class TorchPass:
             heapq.heappop(self.heap)
         return self.heap[0][2]
 
-    def _next_is_only_captured(self) -> bool:
-        return self.needed is not None and not self.needed[self._next()]
+    def _is_only_captured(self, node) -> bool:
+        """Whether autograd.grad wants what arrives at a node, which does not run."""
+        return self.needed is not None and node in self.needed and not self.needed[node]
 
     def _pop(self, node) -> list[Slot]:
         self.ready.pop(node, None)
@@ -418,13 +445,13 @@ class TorchPass:
 
     def _tensor_hooks(self, node, slots, grads, only=None) -> None:
         """Note the hooks on tensors (of one output `only`): those known to be there, and any other change since the buffer."""
-        for nr, (slot, g) in enumerate(zip(slots, grads, strict=False)):
-            if only not in (None, nr):
-                continue
-            after = self._value(g)
-            if nr in self.hooked.get(node, ()) or after != slot[1]:
-                self._note("hooked", node, "tensor", [slot[1]], [after], nr)
-                self._touched(self.came[nr], _memory(g))
+        hooked = self.hooked.get(node, [])
+        every = dict.fromkeys([*hooked, *range(min(len(slots), len(grads)))]) if only is None else (only,)
+        for nr in every:
+            before, after = slots[nr][1], self._value(grads[nr])
+            if nr in hooked or after != before:
+                self._note("hooked", node, "tensor", [before], [after], nr)
+                self._touched(self.came[nr], _memory(grads[nr]))
 
     def _touched(self, *memories) -> None:
         """User code ran, and was handed these gradients: note which messages it wrote into that wait elsewhere."""
@@ -444,6 +471,11 @@ class TorchPass:
 
     def _note(self, *note) -> None:
         self.recorder.notes.append(note)
+
+
+def _first_hook(t) -> int:
+    """The number of the first hook on a tensor, by which the hooks on the outputs of a node are ordered."""
+    return min(t._backward_hooks or (0,))
 
 
 @contextmanager

@@ -8,15 +8,17 @@ themselves (see invariants.py).
 
 import importlib.util
 import itertools
+import math
 import sys
 import warnings
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 import samples
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from invariants import check
 from torch_programs import PROGRAMS
@@ -589,3 +591,59 @@ def test_hooks_that_write_do_what_they_do_in_pytorch(parts):
     parts = leaves, computes, hooks, [("backward_with_gradient", *(step[1:])) for step in parts[3]]
     for w, g in zip(run(torch, parts), run(autograd_lab, parts), strict=True):
         assert same(w, g), f"PyTorch: {w}\nours:    {g}"
+
+
+TOLD = {
+    "pop": ("g",), "hook": ("before", "after"), "retain": ("v",), "vjp": ("in", "out"), "deliver": ("v", "old", "sum"),
+    "pruned": (), "free": (), "accumulate": ("old", "add", "new"), "done": (),
+}  # fmt: skip
+"""Kinds of events of a backward pass, and the values in them."""
+
+
+def story(trace):
+    """What a trace tells of its backward passes, without numbers of things: the node, the stage of a hook, the values."""
+    for e in trace.events:
+        if e["k"] in TOLD:
+            node = trace.nodes[e["n"]]["name"] if e.get("n") is not None else ""
+            values = [e[key] if isinstance(e[key], list) else [e[key]] for key in TOLD[e["k"]]]
+            numbers = [None if v is None else trace.values[v].get("data") for part in values for v in part]
+            yield (e["k"], node, e.get("stage")), numbers
+
+
+def near(a, b):
+    """Whether numbers of a trace, which have six digits, are the same but for how the last of these was rounded."""
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(near, a, b))
+    if isinstance(a, float) and isinstance(b, float):
+        return math.isclose(a, b, rel_tol=3e-6)
+    return a == b
+
+
+@pytest.mark.skipif(not HAS_TORCH, reason="compares with PyTorch")
+@settings(RANDOM, max_examples=300)
+@example(([(0, True, 0)], [("unary", 0, 0, 0)] * 2, [("retain", 1, 0, 0)], [("gradient", 0, 1, 0)], []))
+@example(([(0, True, 0)], [("unary", 0, 0, 0)] * 2, [("tensor_hook", 1, 0, 0)], [("gradient", 0, 1, 0)], []))
+@example(
+    (
+        [(1, True, 5)],
+        [("several_views", 1, 11, 5)] * 3,
+        [("multi_hook", 1, 11, 5), ("multi_hook", 0, 9, 2), ("tensor_hook", 3, 10, 11)],
+        [("backward_inputs", 1, 10, 0)],
+        [],
+    )
+)
+@given(PARTS)
+def test_random_passes_are_told_alike_on_both_libraries(parts):
+    import torch
+
+    with lab.record() as ours:
+        here = run(autograd_lab, parts)
+    with lab.record_torch() as theirs:
+        there = run(torch, parts)
+    # PyTorch refuses writes into the gradient of a sum.
+    assume(len(here) == len(there) and all(map(same, there, here)))
+    for k, (a, b) in enumerate(zip_longest(story(ours), story(theirs))):
+        assert a is not None, f"only in PyTorch: {b}"
+        assert b is not None, f"not in PyTorch: {a}"
+        assert a[0] == b[0], f"event {k}"
+        assert near(a[1], b[1]), f"event {k}: {a} in PyTorch {b}"

@@ -12,7 +12,7 @@ from contextlib import ContextDecorator
 import numpy as np
 
 from .autograd import no_grad
-from .autograd.modes import WATCHERS, tell
+from .autograd.modes import WATCHERS, watcher
 from .autograd.record import write
 from .autograd.variable import Variable, wrap
 from .creation import device as device_of
@@ -142,7 +142,7 @@ class GradScaler:
                 found.append(not np.isfinite(data).all())
                 write(p.grad, data * data.dtype.type(factor))
                 if WATCHERS:
-                    tell("grad_set", p, "unscale_")
+                    watcher().grad_set(p, "unscale_")
         if found:
             self._overflowed[id(optimizer)] = any(found)
 

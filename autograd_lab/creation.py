@@ -9,7 +9,7 @@ import numpy as np
 
 from . import printing, random, return_types, warning
 from .autograd.errors import CPP_NAMES, not_for, type_name
-from .autograd.modes import THREAD, WATCHERS, tell
+from .autograd.modes import THREAD, WATCHERS, watcher
 from .autograd.variable import INFERENCE, Registry, Variable, wrap
 from .dtypes import (
     ALL,
@@ -140,14 +140,14 @@ def leaf(array, requires_grad=False):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         t._set_requires_grad(True)
     if WATCHERS:
-        tell("made", t)
+        watcher().made(t)
     return t
 
 
 def follow(out, *sources):
     """`out`, which comes from tensors by no operation with a history: whoever looks on is told from which."""
     if WATCHERS:
-        tell("followed", out, sources)
+        watcher().followed(out, sources)
     return out
 
 
@@ -175,7 +175,7 @@ def tensor(data, *, dtype=None, device=None, requires_grad=False, pin_memory=Fal
         array = _from_python(data, dtype)
     out = leaf(array, requires_grad)
     if WATCHERS:
-        tell("copied", data, out)
+        watcher().copied(data, out)
     return out
 
 
@@ -378,7 +378,7 @@ def from_numpy(array):
         )
     out = wrap(_usable(array))
     if WATCHERS:
-        tell("shared", out)
+        watcher().shared(out)
     return out
 
 
@@ -450,7 +450,7 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
         )
     out = leaf(np.frombuffer(buffer, kind, count, offset), requires_grad)
     if WATCHERS:
-        tell("shared", out)
+        watcher().shared(out)
     return out
 
 

@@ -16,7 +16,7 @@ from .absent import finder
 from .autograd.batch import RefusedError, batches_of
 from .autograd.function import Function
 from .autograd.graph import increment_version
-from .autograd.modes import THREAD, no_grad
+from .autograd.modes import THREAD, no_grad, watcher
 from .autograd.variable import Variable
 from .creation import follow
 
@@ -70,7 +70,7 @@ class CustomOpDef:
         return self._computed(bound.args, bound.kwargs)
 
     def _computed(self, args, kwargs):
-        batch = getattr(THREAD.state.watch, "batch", None)
+        batch = watcher().batch
         kernel = self._kernel if batch is None else batch.at_rest(self._kernel)  # as PyTorch: entry by entry
         with no_grad():
             result = kernel(*args, **kwargs)

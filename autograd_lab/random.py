@@ -10,7 +10,7 @@ import struct
 
 import numpy as np
 
-from .autograd.modes import WATCHERS, tell
+from .autograd.modes import WATCHERS, watcher
 from .autograd.variable import wrap
 from .layout import order_of
 
@@ -180,7 +180,7 @@ class Generator:
     def manual_seed(self, seed):
         """Start again from `seed`; returns the generator."""
         if WATCHERS:
-            tell("seeded", self)
+            watcher().seeded(self)
         seed = int(seed)
         if not -(2**63) <= seed < 2**64:
             raise ValueError("Overflow when unpacking long long")
@@ -196,13 +196,13 @@ class Generator:
     def initial_seed(self):
         """The seed the generator last started from."""
         if WATCHERS:
-            tell("seeded", self)
+            watcher().seeded(self)
         return self._seed
 
     def get_state(self):
         """The state as a uint8 tensor in PyTorch's layout, for set_state."""
         if WATCHERS:
-            tell("seeded", self)
+            watcher().seeded(self)
         key, pos, second = self.rng.state
         words = np.frombuffer(key, np.uint32).tolist()
         kept = (0.0, 0.0, 0.0, 0) if second is None else (0.0, second, 0.0, 1)
@@ -212,7 +212,7 @@ class Generator:
     def set_state(self, state):
         """Go back to a state that get_state gave."""
         if WATCHERS:
-            tell("seeded", self)
+            watcher().seeded(self)
         data = state._data
         if data.dtype != np.uint8:
             raise TypeError("RNG state must be a torch.ByteTensor")
@@ -234,7 +234,7 @@ class Generator:
     def exchange(self, other):
         """Trade places with another generator: each goes on with the other's numbers."""
         if WATCHERS:
-            tell("seeded", self)
+            watcher().seeded(self)
         self._seed, other._seed = other._seed, self._seed
         self.rng, other.rng = other.rng, self.rng
 
@@ -253,7 +253,7 @@ DEFAULT = Generator()
 def rng_of(generator=None):
     """The stream of numbers behind `generator`, or behind the default one. Watchers are told that it is about to be used."""
     if WATCHERS:
-        tell("drawing", generator)
+        watcher().drawing(generator)
     return (generator or DEFAULT).rng
 
 

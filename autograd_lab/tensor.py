@@ -15,7 +15,7 @@ from .autograd.errors import CPP_NAMES, transformed_text, type_name
 from .autograd.hooks import HookDict, RemovableHandle
 from .autograd.memory import geometry, seen
 from .autograd.metadata import gradient_type, note_replaced, set_gradient_type
-from .autograd.modes import THREAD, WATCHERS, tell
+from .autograd.modes import THREAD, WATCHERS, watcher
 from .autograd.node import count_down
 from .autograd.variable import (
     INFERENCE,
@@ -114,7 +114,7 @@ class Tensor(Variable):
         if meta.base is None:
             self._edge = None if value else NO_EDGE
         if WATCHERS:
-            tell("flagged", self, "requires_grad_")
+            watcher().flagged(self, "requires_grad_")
 
     def requires_grad_(self, requires_grad=True):
         """Set the flag on a leaf and return the tensor itself.
@@ -215,7 +215,7 @@ class Tensor(Variable):
         if meta is not None:
             meta.grad = value
             if WATCHERS:
-                tell("grad_set", self, "assigned")
+                watcher().grad_set(self, "assigned")
 
     @grad.deleter
     def grad(self):
@@ -288,7 +288,7 @@ class Tensor(Variable):
         self._ensure_meta().retains_grad = True
         fn._hooks().retain[self.output_nr] = weakref.ref(self)
         if WATCHERS:
-            tell("flagged", self, "retain_grad")
+            watcher().flagged(self, "retain_grad")
 
     @property
     def retains_grad(self):
@@ -342,7 +342,7 @@ class Tensor(Variable):
         """The same memory and version counter, without history."""
         out = alias(self)
         if WATCHERS:
-            tell("detached", self, out, "detach")
+            watcher().detached(self, out, "detach")
         return out
 
     def detach_(self):
@@ -365,7 +365,7 @@ class Tensor(Variable):
         if THREAD.state.dual is not None:
             THREAD.state.dual.forget(self)
         if WATCHERS:
-            tell("flagged", self, "detach_")
+            watcher().flagged(self, "detach_")
         return self
 
     @property
@@ -373,7 +373,7 @@ class Tensor(Variable):
         """The same memory as a constant with a version counter of its own: writes through it go unnoticed."""
         out = wrap(self._array(), NO_EDGE, INFERENCE if self._box is INFERENCE else None)
         if WATCHERS:
-            tell("detached", self, out, "data")
+            watcher().detached(self, out, "data")
         return out
 
     @data.setter
@@ -387,7 +387,7 @@ class Tensor(Variable):
         note_replaced(self, value._data)
         self._data = value._array()
         if WATCHERS:
-            tell("written", None, (self, value), self, None, "data =")
+            watcher().written(None, (self, value), self, None, "data =")
 
     @data.deleter
     def data(self):
@@ -406,7 +406,7 @@ class Tensor(Variable):
             )
         array = self._array()
         if WATCHERS:
-            tell("read", self, "numpy")
+            watcher().read(self, "numpy")
         return array
 
     def __array__(self, dtype=None, copy=None):
@@ -429,13 +429,13 @@ class Tensor(Variable):
         if data.size != 1:
             raise RuntimeError(f"a Tensor with {data.size} elements cannot be converted to Scalar")
         if WATCHERS:
-            tell("read", self, "item")
+            watcher().read(self, "item")
         return data.item()
 
     def tolist(self):
         """The numbers as nested lists."""
         if WATCHERS:
-            tell("read", self, "tolist")
+            watcher().read(self, "tolist")
         return self._data.tolist()
 
     def _scalar(self):
@@ -459,7 +459,7 @@ class Tensor(Variable):
         if self._data.size != 1 or self._data.dtype.kind == "f":
             raise TypeError("only integer tensors of a single element can be converted to an index")
         if WATCHERS:
-            tell("looked", self, "int")
+            watcher().looked(self, "int")
         return int(self.item())
 
     def __bool__(self):
@@ -468,7 +468,7 @@ class Tensor(Variable):
         if self._data.size == 0:
             raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
         if WATCHERS:
-            tell("looked", self, "bool")
+            watcher().looked(self, "bool")
         return bool(self._data.item())
 
     def __repr__(self, *, tensor_contents=None):
@@ -517,7 +517,7 @@ class Tensor(Variable):
         if self._meta is not None and self._meta.grad is not None:
             out.grad = self._meta.grad.__deepcopy__(memo)
         if WATCHERS:
-            tell("remade", self, out, "deepcopy")
+            watcher().remade(self, out, "deepcopy")
         return out
 
     def __reduce_ex__(self, protocol):

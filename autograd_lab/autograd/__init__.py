@@ -28,7 +28,7 @@ from .modes import (
     no_grad,
     set_grad_enabled,
     set_multithreading_enabled,
-    tell,
+    watcher,
 )
 from .node import Node
 from .variable import NO_EDGE, Registry, Variable, edge_of, pair_of, wrap
@@ -78,7 +78,7 @@ def backward(
     else:
         tensors = tuple(tensors)
     if WATCHERS:
-        tell("asked", tensors, inputs)
+        watcher().asked(tensors, inputs)
     roots = _checked(tensors, _gradients(grad_tensors, len(tensors)), create_graph)
     if create_graph:
         warnings.warn(
@@ -136,10 +136,10 @@ def grad(
             stacklevel=2,
         )
     if WATCHERS:
-        tell("asked", outputs, inputs)
+        watcher().asked(outputs, inputs)
     grad_outputs = _gradients(grad_outputs, len(outputs))
     if WATCHERS:
-        tell("sent", grad_outputs)
+        watcher().sent(grad_outputs)
     keep = THREAD.state.again or (create_graph if retain_graph is None else retain_graph)
     index(keep), index(create_graph)
     if is_grads_batched:
@@ -149,7 +149,7 @@ def grad(
             outputs, inputs, grad_outputs, keep, create_graph, allow_unused, materialize_grads
         )
     if WATCHERS:
-        tell("granted", inputs, results)
+        watcher().granted(inputs, results)
     return results if names is None else dict(zip(names, results, strict=True))
 
 
@@ -272,7 +272,7 @@ def _checked(outputs, gradients, create_graph):
         return _roots(outputs, gradients, create_graph)
     except (RuntimeError, TypeError) as error:
         if WATCHERS:
-            tell("failed", None, error)
+            watcher().failed(None, error)
         raise
 
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .modes import THREAD, WATCHERS
+from .modes import THREAD, WATCHERS, watcher
 from .variable import Variable
+from .watch import Both, Watch
 
 MARK, HOME = "_depends_on", "_made_in"
 """The attributes of a tensor that hold the batches on whose entry it depends, and the one in a turn of which its memory was made."""
@@ -25,7 +26,7 @@ RefusedError.__name__ = RefusedError.__qualname__ = "RuntimeError"
 RefusedError.__module__ = "builtins"
 
 
-class Batch:
+class Batch(Watch):
     """One loop over the entries of a batch; see the module's page.
 
     size        how many entries there are
@@ -33,7 +34,6 @@ class Batch:
     by_hand     whether it is the batch of gradients of autograd.grad, for which PyTorch has an older vmap with other messages
     """
 
-    running = True
     outer = beyond = None
 
     def __init__(self, size, randomness="error", by_hand=False):
@@ -47,7 +47,7 @@ class Batch:
     def __enter__(self):
         state = THREAD.state
         self._before = watch = state.watch
-        self.outer = getattr(watch, "batch", None)
+        self.outer = watcher().batch
         self.beyond = watch if self.outer is None else self.outer.beyond  # a recorder, if there is one
         self.batch = self
         self.level = 1 if self.outer is None else self.outer.level + 1
@@ -346,45 +346,6 @@ class Batch:
         self._own(results)
 
 
-class Both:
-    """Two watchers in the place of one: each is told of everything."""
-
-    running = True
-
-    def __init__(self, first, second):
-        self._first, self._second = first, second
-        self.batch = getattr(first, "batch", None)  # the batch that is one of them
-
-    def __getattr__(self, name):
-        first, second = getattr(self._first, name), getattr(self._second, name)
-
-        def tell(*args, **kwargs):
-            first(*args, **kwargs)
-            second(*args, **kwargs)
-
-        return tell
-
-    def pass_started(self, run, roots, call):
-        """A pass begins; either may name another that is to be told of it."""
-        told = []
-        for watch in (self._first, self._second):
-            run.watch = watch
-            watch.pass_started(run, roots, call)
-            told.append(run.watch)
-        run.watch = Both(*told)
-
-
-def _nothing(*args):
-    """An event that does not matter to a batch."""
-
-
-for _event in (
-    "applied", "applying", "delivered", "drew", "entered", "failed", "flagged", "grad_set", "handing", "hooked", "left", "mode",
-    "pass_done", "popped", "pruned", "pushed", "released", "remade", "retained", "seeded", "shared", "stepped",
-):  # fmt: skip
-    setattr(Batch, _event, staticmethod(_nothing))
-
-
 def batches_of(tensors):
     """The batches on whose entry these tensors (or None, or numbers) depend, of those that are running."""
     found = NONE
@@ -432,7 +393,7 @@ def _owner(t):
 
 def start_of(t):
     """How far behind the first entry of a batch the entry of this turn begins in the memory that `t` sees a part of; 0 outside."""
-    batch = getattr(THREAD.state.watch, "batch", None)
+    batch = watcher().batch
     return 0 if batch is None else batch.start_of(t)
 
 
@@ -533,4 +494,4 @@ BROADCAST = frozenset([
 ])  # fmt: skip
 """Writes by what PyTorch calls them when it refuses them."""
 
-__all__ = ["Batch", "Both", "RefusedError", "batches_of", "start_of"]
+__all__ = ["Batch", "RefusedError", "batches_of", "start_of"]

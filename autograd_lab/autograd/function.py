@@ -17,7 +17,7 @@ from .errors import DETACHED_TEXT, FREED_TEXT, INFERENCE_SAVED, overwritten_text
 from .handed import as_tensors, put_back
 from .hooks import NodeHooks
 from .metadata import EXPECTED, fitted
-from .modes import THREAD, no_grad
+from .modes import THREAD, no_grad, watcher
 from .node import Node, count_down, new
 from .saved import Packed, SavedTensor
 from .variable import INFERENCE, NO_EDGE, Variable, accumulator_of, alias, bump_version, find_edge, wrap
@@ -453,7 +453,7 @@ def _within_transforms(cls, split, state):
             f"You tried to vmap over {cls.__name__}, but it does not have vmap support. Please override and implement the "
             f"vmap staticmethod or set generate_vmap_rule=True. {more}"
         )
-    batch = getattr(state.watch, "batch", None)
+    batch = watcher().batch
     return cls.forward if batch is None or cls.vmap is Function.vmap else batch.at_rest(cls.forward)
 
 

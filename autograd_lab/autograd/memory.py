@@ -7,7 +7,7 @@ so that the view's size, strides and offset find the same elements in it.
 
 import numpy as np
 
-from .modes import WATCHERS, tell
+from .modes import WATCHERS, watcher
 from .variable import Variable, wrap
 
 # -- elements that share places -----------------------------------------------------------------------
@@ -162,7 +162,7 @@ def zeros(size, like):
         return np.zeros(size, like.dtype)
     out = wrap(np.zeros(size, like._data.dtype))
     if WATCHERS:
-        tell("followed", out, (like,))
+        watcher().followed(out, (like,))
     return out
 
 

@@ -12,6 +12,8 @@ import warnings
 
 import numpy as np
 
+from .watch import NOBODY
+
 
 class State:
     """The switches of one thread."""
@@ -110,11 +112,9 @@ WATCHERS: list = []
 """The recorders at work, of all threads: what happens beside operations asks this list first, which costs next to nothing."""
 
 
-def tell(event, *args):
-    """Call the method `event` of this thread's recorder, if it has one. Ask first whether there are WATCHERS at all."""
-    watch = THREAD.state.watch
-    if watch is not None:
-        getattr(watch, event)(*args)
+def watcher():
+    """What watches this thread, to be told of an event; NOBODY if nothing does. Ask first whether there are WATCHERS at all."""
+    return THREAD.state.watch or NOBODY
 
 
 def is_grad_enabled():

@@ -9,7 +9,7 @@ import numpy as np
 from . import anomaly
 from .halves import HALF, in_single
 from .memory import check_overlap, same_elements, settled, shares_places
-from .modes import THREAD, WATCHERS, tell
+from .modes import THREAD, WATCHERS, watcher
 from .node import count_down, new, save
 from .saved import as_packed, stand_in
 from .variable import INFERENCE, NO_EDGE, Registry, bump_version, find_edge, wrap
@@ -261,7 +261,7 @@ RANK = {"b": 0, "u": 1, "i": 1, "f": 2, "c": 3}
 def write(target, data):
     """Put the numbers `data` into the memory of `target` and count the write."""
     if WATCHERS:
-        tell("writing", target)
+        watcher().writing(target)
     memory = target._data
     if isinstance(memory, np.ndarray):
         if target._box is not INFERENCE:

@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.batch import Both
 from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.variable import NO_EDGE, Variable, pair_of
 from ..autograd.views import DEFAULT as DEFAULT_VIEW
+from ..autograd.watch import Both, Watch
 from ..dtypes import Defaults
 from ..ops.rule import FUNCTIONS, RULES
 from ..random import DEFAULT
@@ -90,10 +90,8 @@ def is_compiling():
     return any(isinstance(one, Watcher) and one.state is THREAD.state for one in WATCHERS)
 
 
-class Watcher:
-    """Stands where a recorder stands, and fills a Tape."""
-
-    running = True
+class Watcher(Watch):
+    """Watches a function at its first call and fills a Tape."""
 
     def __init__(
         self,
@@ -568,21 +566,6 @@ class Watcher:
         self.stop(
             f"{type(optimizer).__name__} changes parameters, and its own state, in ways that are no operations: call it outside"
         )
-
-    def mode(self, on: bool) -> None:
-        """The grad mode changed: the nodes know."""
-
-    def entered(self, what: Any, name: str = "") -> None:
-        """A module's forward begins."""
-
-    def left(self) -> None:
-        """It ends."""
-
-    def _ignore(self, *args: Any) -> None:
-        """What a backward pass tells: that there is one was told before."""
-
-    granted = delivered = pushed = popped = handing = hooked = applying = applied = _ignore
-    released = pruned = retained = failed = _ignore
 
 
 RANDOM = "random numbers are drawn, and a captured graph would give the same ones for ever"

@@ -458,7 +458,7 @@ class Compiled:
             return self.fn(*args, **kwargs)
         left_out = self._without if self._passes else frozenset(STAGES)
         watch = THREAD.state.watch
-        rewind = Rewind(watch if hasattr(watch, "restore") else None)
+        rewind = Rewind(watch if watch is not None and watch.rewinds else None)
         result, found = capture(self.fn, args, kwargs, world, left_out, rewind)
         if isinstance(found, Break):
             self._give_up(found)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.memory import shares_places
-from ..autograd.modes import THREAD, WATCHERS, tell
+from ..autograd.modes import THREAD, WATCHERS, watcher
 from ..autograd.record import write
 from ..autograd.variable import INFERENCE, bump_version, version_of, wrap
 from ..random import DEFAULT
@@ -108,7 +108,7 @@ def _prepare(targets: list[Any]) -> None:
         raise NotAsCaptured("what is written is watched")
     if WATCHERS:
         for t in targets:
-            tell("writing", t)
+            watcher().writing(t)
 
 
 def _count(target: Any, counted: int) -> None:
@@ -119,7 +119,7 @@ def _count(target: Any, counted: int) -> None:
     else:
         box[0] += counted
     if WATCHERS:
-        tell("written", "copy_", (target,), target, None, "copy_")
+        watcher().written("copy_", (target,), target, None, "copy_")
 
 
 def _gradient(array: Any, version: int) -> Any:

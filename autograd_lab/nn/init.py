@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ..autograd import no_grad
-from ..autograd.modes import WATCHERS, tell
+from ..autograd.modes import WATCHERS, watcher
 from ..autograd.record import write
 from ..random import laid_out, rng_of
 from ..warning import warn
@@ -45,7 +45,7 @@ def _filled(tensor, values, name="copy_"):
         tensor._array()
         write(tensor, np.asarray(values).astype(tensor._data.dtype, copy=False))
         if WATCHERS:
-            tell("written", None, (tensor,), tensor, None, name)
+            watcher().written(None, (tensor,), tensor, None, name)
     return tensor
 
 

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 
-from ..autograd.modes import WATCHERS, tell
+from ..autograd.modes import WATCHERS, watcher
 from ..autograd.variable import NO_EDGE, Variable, alias, wrap
 from ..creation import empty, tensor
 from ..tensor import Tensor
@@ -39,14 +39,14 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
                 raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
             out._set_requires_grad(True)
         if WATCHERS:
-            tell("remade", data, out, "Parameter")
+            watcher().remade(data, out, "Parameter")
         return out
 
     def __deepcopy__(self, memo):
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
             if WATCHERS:
-                tell("remade", self, memo[id(self)], "deepcopy")
+                watcher().remade(self, memo[id(self)], "deepcopy")
         return memo[id(self)]
 
     def __repr__(self, *, tensor_contents=None):

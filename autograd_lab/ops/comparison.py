@@ -5,7 +5,7 @@ import operator
 import numpy as np
 
 from ..autograd.errors import TYPE_NAMES, not_for
-from ..autograd.modes import THREAD, WATCHERS, tell
+from ..autograd.modes import THREAD, WATCHERS, watcher
 from ..autograd.record import apply_inplace, edges_of, finish, make_node
 from ..autograd.variable import Variable, pair_of, wrap
 from ..dtypes import meet, native
@@ -378,8 +378,8 @@ def isclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """Whether all elements are close, as a Python bool (torch.allclose)."""
     if WATCHERS:
-        tell("looked", input, "allclose")
-        tell("looked", other, "allclose")
+        watcher().looked(input, "allclose")
+        watcher().looked(other, "allclose")
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 
 
@@ -387,8 +387,8 @@ def allclose(input, other, rtol=1e-05, atol=1e-08, equal_nan=False):
 def equal(input, other):
     """Whether two tensors have the same shape and elements, as a Python bool (torch.equal)."""
     if WATCHERS:
-        tell("looked", input, "equal")
-        tell("looked", other, "equal")
+        watcher().looked(input, "equal")
+        watcher().looked(other, "equal")
     return input._data.shape == other._data.shape and bool((input._data == other._data).all())
 
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..autograd.modes import WATCHERS, tell
+from ..autograd.modes import WATCHERS, watcher
 from ..autograd.record import apply
 from ..autograd.variable import Variable, wrap
 from ..creation import follow
@@ -110,7 +110,7 @@ def one_hot(tensor, num_classes=-1):
             raise RuntimeError("Can not infer total number of classes from empty tensor.")
         return wrap(np.zeros((*index.shape, num_classes), np.int64))
     if WATCHERS:
-        tell("looked", tensor, "one_hot" if num_classes == -1 else "classes")
+        watcher().looked(tensor, "one_hot" if num_classes == -1 else "classes")
     if index.min() < 0:
         raise RuntimeError("Class values must be non-negative.")
     if num_classes == -1:
@@ -196,7 +196,7 @@ def drawn(name, *args):
     """A tensor of random numbers that the kernel `name` draws from the default generator; watchers are told."""
     out = wrap(KERNELS[name](*args))
     if WATCHERS:
-        tell("drew", name, args, out)
+        watcher().drew(name, args, out)
     return out
 
 

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from ..autograd.errors import other_type
-from ..autograd.modes import THREAD, WATCHERS, tell
+from ..autograd.modes import THREAD, WATCHERS, watcher
 from ..autograd.record import apply
 from ..autograd.variable import Variable
 from ..layout import channels, rows
@@ -362,7 +362,7 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
             old = t._array()
             data = moved(old, x, *args)
             if WATCHERS:
-                tell("moving", t, moved.__name__, (t, input), args, data)
+                watcher().moving(t, moved.__name__, (t, input), args, data)
             old[...] = data  # PyTorch counts no write here either
     return out
 

@@ -7,7 +7,7 @@ import numpy as np
 from ..autograd.errors import CPP_NAMES, not_for
 from ..autograd.halves import HALF
 from ..autograd.metadata import cast
-from ..autograd.modes import THREAD, WATCHERS, tell
+from ..autograd.modes import THREAD, WATCHERS, watcher
 from ..autograd.record import apply, apply_inplace, edges_of, finish, make_node, wanted
 from ..autograd.variable import Variable, wrap
 from ..dtypes import float64, meet, number_as
@@ -257,7 +257,7 @@ def where(condition, input=None, other=None):
     """`input` where `condition` holds, else `other`; with the condition alone, where it is not 0 (torch.where)."""
     if input is None and other is None:
         if WATCHERS:
-            tell("looked", condition, "where")
+            watcher().looked(condition, "where")
         found = np.nonzero(np.atleast_1d(condition._data))
         return tuple([constant_result((condition,), places, "where") for places in found])
     if condition._data.dtype == np.uint8:

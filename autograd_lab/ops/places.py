@@ -11,7 +11,7 @@ from ..autograd.errors import CPP_NAMES, TYPE_NAMES
 from ..autograd.function import undifferentiable
 from ..autograd.memory import check_apart, check_partly, shares_places
 from ..autograd.metadata import sum_to
-from ..autograd.modes import WATCHERS, tell
+from ..autograd.modes import WATCHERS, watcher
 from ..autograd.record import apply, apply_inplace
 from ..autograd.variable import Variable, edge_of, wrap
 from ..autograd.views import check_writable
@@ -1181,7 +1181,7 @@ def nonzero(input, *, as_tuple=False):
     as_tuple: one tensor for each dim instead.
     """
     if WATCHERS:
-        tell("looked", input, "nonzero")
+        watcher().looked(input, "nonzero")
     found = _positions(input)
     if not as_tuple:
         return found
@@ -1201,7 +1201,7 @@ def _positions(input):
 def argwhere(input):
     """The positions of the elements that are not zero, one a row (torch.argwhere)."""
     if WATCHERS:
-        tell("looked", input, "argwhere")
+        watcher().looked(input, "argwhere")
     return _positions(input)
 
 

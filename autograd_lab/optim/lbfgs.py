@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ..autograd.modes import WATCHERS, enable_grad, no_grad, tell
+from ..autograd.modes import WATCHERS, enable_grad, no_grad, watcher
 from ..autograd.record import write
 from ..autograd.variable import Variable, wrap
 from .optimizer import Optimizer, check_rate, require, scalar
@@ -270,7 +270,7 @@ def _write(p, x):
     """Put the numbers x into a parameter."""
     write(p, x)
     if WATCHERS:
-        tell("written", None, (p,), p, None, "LBFGS")
+        watcher().written(None, (p,), p, None, "LBFGS")
 
 
 __all__ = ["LBFGS"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..autograd.hooks import HookDict, add_hook
 from ..autograd.memory import check_overlap
-from ..autograd.modes import THREAD, WATCHERS, enable_grad, tell
+from ..autograd.modes import THREAD, WATCHERS, enable_grad, watcher
 from ..autograd.variable import bump_version, wrap
 from ..nn.module import clear_grad, typename
 from ..ops.arithmetic import AddBackward0
@@ -137,7 +137,7 @@ class Optimizer:
                     if set_to_none:
                         meta.grad = None
                         if WATCHERS:
-                            tell("grad_set", p, "zero_grad")
+                            watcher().grad_set(p, "zero_grad")
                     else:
                         clear_grad(p, False)
 
@@ -149,7 +149,7 @@ class Optimizer:
                 loss = closure()
         state = THREAD.state
         if WATCHERS:
-            tell("stepped", self)
+            watcher().stepped(self)
         recorded = bool(self.defaults.get("differentiable"))
         recording, state.grad = state.grad, recorded
         try:

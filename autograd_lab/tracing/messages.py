@@ -18,6 +18,7 @@ import numpy as np
 from ..autograd.node import AccumulateGrad
 from ..autograd.saved import Packed
 from ..autograd.variable import Variable
+from ..autograd.watch import Watch
 from ..compiler.compiled import CompiledFunctionBackward
 from ..compiler.opened import backward_lines
 from .builder import Summary, encode, owner
@@ -87,7 +88,7 @@ class InFlight:
                 yield *place, before, now
 
 
-class OpenPass:
+class OpenPass(Watch):
     """Takes the recorder's place in a pass whose gradients user code can reach.
 
     It is quiet until user code runs: then it notes what the recorder would. After that it copies what user code can reach, once:

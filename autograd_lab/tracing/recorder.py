@@ -26,6 +26,7 @@ from ..autograd import collector
 from ..autograd.modes import THREAD, WATCHERS
 from ..autograd.node import AccumulateGrad
 from ..autograd.variable import INFERENCE, Variable
+from ..autograd.watch import Watch
 from ..compiler.compiled import CompiledFunctionBackward, UsedUp
 from ..compiler.opened import forward_lines, kept_values
 from .builder import Builder, encode, owner
@@ -232,9 +233,10 @@ class Recording(Trace):
     title = property(lambda self: self._recorder.title)
 
 
-class Recorder:
+class Recorder(Watch):
     """The notes of one recording: a list of (name of a Builder method, its arguments)."""
 
+    rewinds = True
     internal: tuple[str, ...] = (_PACKAGE, *PASSED_THROUGH)  # frames of these files are not the user's
     builder: type[Builder] = Builder
 
@@ -432,13 +434,15 @@ class Recorder:
         except Exception as error:
             self.missed("written", error)
 
-    def stepped(self, optimizer, frame=None) -> None:
-        """An optimizer is about to change its parameters: each write is told, so this is noted only if there will be none."""
+    def stepped(self, optimizer) -> None:
+        """An optimizer is about to change its parameters."""
+        self._is_idle(optimizer, _user_frame())
+
+    def _is_idle(self, optimizer, frame) -> None:
+        """Each write of an optimizer is told, so its step is noted only if there will be none."""
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         if parameters and all(p.grad is None for p in parameters):
-            self.notes.append(
-                ("idle", type(optimizer).__name__, len(parameters), _place(frame or _user_frame()))
-            )
+            self.notes.append(("idle", type(optimizer).__name__, len(parameters), _place(frame)))
 
     def mode(self, on) -> None:
         """Recording of the graph was switched on or off."""
@@ -486,9 +490,6 @@ class Recorder:
         if id(t) in self.met:
             self.notes.append(("read", t, snapshot(t._data), how, _place(frame)))
 
-    def looked(self, t, how) -> None:
-        """A tensor was asked for a truth value or a number: the program may go on differently, the graph does not."""
-
     def shared(self, t) -> None:
         """The memory of `t` is that of a NumPy array, too: from here on it may be written without a word."""
         frame = _user_frame()
@@ -498,9 +499,8 @@ class Recorder:
 
     def remade(self, source, out, how) -> None:
         """The leaf `out` was made of the numbers of `source`: `how` is "Parameter", which shares memory, or "deepcopy"."""
-        caller = sys._getframe(3)  # beyond `tell` and the one who tells
-        if how == "Parameter" and caller.f_code.co_name == "__deepcopy__":
-            return  # which tells it, too
+        if how == "Parameter" and _is_copying(sys._getframe(1)):
+            return  # the copying is told, too
         if self._is_followed(source):
             frame = _user_frame()
             self._meet((source,), frame)
@@ -516,9 +516,6 @@ class Recorder:
         if self.memory:
             self.shared_memory.forget(target)
 
-    def made(self, t) -> None:
-        """A tensor was made of nothing (`zeros`, `arange`): a leaf, met when it is used."""
-
     def followed(self, out, sources) -> None:
         """A tensor came from others by no operation: a change to integers, which ends the graph of those that have one."""
         tensors = tuple(
@@ -528,15 +525,6 @@ class Recorder:
             return  # zeros_like and the like take the shape, no numbers
         if any(t.requires_grad for t in tensors) and not out.requires_grad:
             self.operation("to", tensors, (out,), None, ())
-
-    def drawing(self, generator) -> None:
-        """Random numbers are about to be drawn."""
-
-    def drew(self, name, args, out) -> None:
-        """The kernel `name` has drawn `out`: a constant as all others."""
-
-    def seeded(self, generator) -> None:
-        """A generator was asked for its state, or put into another."""
 
     @guarded
     def flagged(self, t, how) -> None:
@@ -573,9 +561,6 @@ class Recorder:
         for part in parts:
             self._meet(part or (), frame)
         self.notes.append(("asked", *parts))
-
-    def sent(self, gradients) -> None:
-        """These are the gradients of the outputs, or None."""
 
     @guarded
     def granted(self, inputs, results) -> None:
@@ -629,9 +614,6 @@ class Recorder:
     def hooked(self, run, node, stage, after, nr=0) -> None:
         """User code saw, perhaps changed, gradients."""
         self.notes.append(("hooked", node, stage, self.before, [_numbers(g) for g in after], nr))
-
-    def applying(self, run, node, slots) -> None:
-        """The rule of `node` is about to run."""
 
     def applied(self, run, node, slots, grads) -> None:
         """The rule of `node` ran; for an accumulator, `.grad` was written."""
@@ -989,6 +971,15 @@ def _user_frame():
     while frame is not None and _IS_OURS[frame.f_code.co_filename]:
         frame = frame.f_back
     return frame
+
+
+def _is_copying(frame):
+    """Whether a `__deepcopy__` of this package is what the user's line led to."""
+    while frame is not None and _IS_OURS[frame.f_code.co_filename]:
+        if frame.f_code.co_name == "__deepcopy__":
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _user_call():

@@ -945,7 +945,7 @@ def _stepping(optimizer, args, kwargs) -> None:
     """PyTorch's hook before a step of any optimizer."""
     recorder = _watcher()
     if recorder is not None:
-        recorder.stepped(optimizer, _user_frame(sys._getframe(1)))
+        recorder._is_idle(optimizer, _user_frame(sys._getframe(1)))
 
 
 def _new_parameter(new):

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...absent import finder
 from ...autograd import no_grad
-from ...autograd.modes import WATCHERS, tell
+from ...autograd.modes import WATCHERS, watcher
 from ...autograd.record import write
 from ...autograd.variable import wrap
 from ...ops.rule import FUNCTIONS
@@ -53,7 +53,7 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
         data = p.grad._array()
         write(p.grad, data * data.dtype.type(factor))
         if WATCHERS:
-            tell("grad_set", p, "clip_grad_norm_")
+            watcher().grad_set(p, "clip_grad_norm_")
 
 
 def clip_grad_norm_(parameters, max_norm, norm_type=2.0, error_if_nonfinite=False, foreach=None):
@@ -79,7 +79,7 @@ def clip_grad_value_(parameters, clip_value, foreach=None):
     for p in _with_grad(parameters):
         write(p.grad, np.clip(p.grad._array(), -limit, limit))
         if WATCHERS:
-            tell("grad_set", p, "clip_grad_value_")
+            watcher().grad_set(p, "clip_grad_value_")
 
 
 def parameters_to_vector(parameters):

@@ -68,6 +68,12 @@ globals().update(
 )
 overrides.install()
 
+try:  # speed, without which all is computed the same
+    from .express import on as _on  # which importing it does
+except ModuleNotFoundError as _error:
+    if _error.name != "autograd_lab.express":
+        raise
+
 _find = finder("")
 
 

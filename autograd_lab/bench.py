@@ -383,6 +383,7 @@ def main(argv: list[str] | None = None) -> int:
     else:
         torch.set_num_threads(1)
     lab = autograd_lab
+    lab.lab.fast()
     print(
         f"Python {sys.version.split()[0]}, NumPy {np.__version__}, PyTorch {getattr(torch, '__version__', '-')}"
     )
@@ -415,12 +416,23 @@ def main(argv: list[str] | None = None) -> int:
         line(label, programs, "torch", target, 5)
         line(label, programs, "numpy", "<= 2 x NumPy" if batch == 32 else "", 5)
     step = classifier(lab, (64, 32, 10), 32)
+    for what in ("express on", "express off"):
+        lab.lab.fast(what == "express on")
+        line(
+            f"the 64-32-10 step recorded / not, {what}",
+            {"ours": recorded(step), "numpy": step},
+            "numpy",
+            "<= 3 x (NumPy column: not recorded)",
+        )
+    line("chain of 100 y*w+x, express off", both(chain), "torch", "<= 1.1 x PyTorch")
     line(
-        "the 64-32-10 step recorded / not recorded",
-        {"ours": recorded(step), "numpy": step},
-        "numpy",
-        "<= 3 x (NumPy column: not recorded)",
+        "64-32-10 classifier step, express off",
+        both(lambda t: classifier(t, (64, 32, 10), 32)),
+        "torch",
+        "<= 1.3 x PyTorch",
+        5,
     )
+    lab.lab.fast()
     compiled_figures(torch, args.seconds)
     if not args.no_long:
         long_figures()

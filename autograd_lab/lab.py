@@ -14,6 +14,21 @@ from .tracing.recorder import last_recording, record, scope
 from .tracing.why import Why
 from .tracing.wrong_order import wrong_order
 
+_express: Any = sys.modules.get("autograd_lab.express")
+if _express is not None:
+    _express.off()
+
+
+def fast(on: bool = True) -> bool:
+    """Compute with express: several steps as one where nobody looks, the same numbers sooner. Returns whether it is on now.
+
+    Importing `lab` switches express off, so that the nodes you see are the nodes that compute. With the environment variable
+    AUTOGRAD_LAB_EXPRESS set to 0 or 1 it stays off or on, whatever is asked for here.
+    """
+    if _express is None:
+        return False
+    return bool(_express.on() if on else _express.off())
+
 
 def step(what: Any, *inputs: Any, **options: Any) -> Any:
     """Open the stepper on a trace, or record `what(*inputs)` and open it (see widgets)."""

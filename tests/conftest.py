@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 import autograd_lab
+from autograd_lab import lab
 
 matplotlib.use("Agg")  # no window; and not by the environment, which kernels inherit
 os.environ.pop(
@@ -34,6 +35,12 @@ def grad_mode_is_put_back() -> Iterator[None]:
     if leaked:
         autograd_lab.set_grad_enabled(True)
     assert not leaked, "grad mode was left changed"
+
+
+@pytest.fixture(autouse=True)
+def express_is_on() -> None:
+    """Each test begins as a script does: with express, unless AUTOGRAD_LAB_EXPRESS=0 says otherwise."""
+    lab.fast()
 
 
 @pytest.fixture

@@ -49,6 +49,7 @@ GROUPS = [
     {"ops"},
     {"tensor"},
     {"nn", "optim", "utils", "compiler"},
+    {"express"},
     {"tracing"},
     {"widgets"},
     {"course"},
@@ -58,7 +59,7 @@ GROUPS = [
     {"cli", "__main__", "bench", "recording_bench"},
 ]
 RANK = {part: rank for rank, group in enumerate(GROUPS) for part in group}
-CORE = {"small", "autograd", "ops", "tensor", "nn", "optim", "utils", "compiler", "distributions"}
+CORE = {"small", "autograd", "ops", "tensor", "nn", "optim", "utils", "compiler", "distributions", "express"}
 WIDGET_PACKAGES = {"anywidget", "ipywidgets", "traitlets"}
 
 # IPython takes its settings as an object of traitlets; the process that runs students' code sets up a shell.

@@ -14,7 +14,7 @@ after any number of nodes: `backward()` runs it to the end, the stepper watches 
 """
 
 import itertools
-from heapq import heappop, heappush, heapreplace
+from heapq import heappop, heappush
 
 from . import anomaly, collector
 from .formulas import in_formula
@@ -24,7 +24,8 @@ from .hooks import as_tensor, keep_gradient, run_node_hooks, run_post_accumulate
 from .metadata import EXPECTED, expected_in, fitted, fold
 from .modes import THREAD
 from .needed import needed_nodes
-from .node import LEAVES, AccumulateGrad, Node
+from .node import AccumulateGrad, Node
+from .seams import DOORS
 from .threads import in_another_thread
 
 _ids = itertools.count().__next__
@@ -47,6 +48,7 @@ class BackwardPass:
     needed = expected = None
     node = None  # the node that is running, in anomaly mode
     callbacks = ()  # what graph.queue_callback was given
+    express = None  # what takes the place of the loop in a pass that nobody watches (see seams.py)
 
     def __init__(self, roots, keep_graph, create_graph, captures=None, only=None, call="backward"):
         state = THREAD.state
@@ -71,6 +73,8 @@ class BackwardPass:
             self.needed = needed_nodes(roots, self.deps, captures or (), only or ())
         if watch is not None:
             watch.pass_started(self, roots, call)  # who may put another in its place
+        if watch is self.needed is self.expected is None and not self.tensors and DOORS.loop is not None:
+            self.express = DOORS.loop
         root = self.root
         if root is not None and root.plain and watch is self.needed is None and not self.tensors:
             self.ready.append((root.priority, root))  # the usual case
@@ -94,10 +98,12 @@ class BackwardPass:
         quiet, off = state.quiet
         warnings = quiet.set(off)  # what np.errstate does, in a tenth of the time
         try:
+            as_a_whole = self.express is not None and limit < 0 and not state.anomaly
+            loop, argument = (self.express, self) if as_a_whole else (self._loop, limit)
             if self.depth % DEEP < DEEP - 1:
-                self._loop(limit)
+                loop(argument)
             else:
-                in_another_thread(self._loop, limit)
+                in_another_thread(loop, argument)
             if not self.ready:
                 for fn in self.callbacks:  # one may add another
                     fn()
@@ -116,88 +122,17 @@ class BackwardPass:
             self.watch.pass_done(self)
 
     def _loop(self, limit):
-        ready, deps, buffers, needed, watch = self.ready, self.deps, self.buffers, self.needed, self.watch
-        tensors, keep = self.tensors, self.keep_graph
+        ready, buffers = self.ready, self.buffers
         state = THREAD.state
-        special = watch is not None or state.anomaly or self.expected is not None
         run_node = self._run_in_anomaly_mode if state.anomaly else self._run_node
-        simple = needed is None and not (state.anomaly or self.expected)  # every node runs
-        # A leaf is served before all nodes, so it need not queue if no other leaf is in front of it. Nor need a node that is
-        # likely to be the next to run: it is kept at hand.
-        leaf = AccumulateGrad if simple and watch is None and limit < 0 and not tensors else None
-        hand = held = None
-        for _ in itertools.repeat(None) if limit < 0 else range(limit):
-            if hand is None:
-                if not ready:
-                    break
-                node = heappop(ready)[1]
-                g = buffers.pop(node)
-            else:
-                node, g, hand = hand, held, None
-                if ready and ready[0][0] < node.priority:
-                    buffers[node] = g
-                    node = heapreplace(ready, (node.priority, node))[1]
-                    g = buffers.pop(node)
-            edges = node._next
-            if simple and node.hooks is None and node.plain and g is not None:
-                saved = node.saved
-                if watch is not None:
-                    watch.popped(self, node, g)
-                if tensors:
-                    grads = in_formula(type(node), node.vjp, g, *node.unpack(True))
-                elif g.dtype is HALF and node.widens:
-                    grads = in_single(node.vjp)(g, *node.unpack(False))
-                else:
-                    grads = node.vjp(g, *node.unpack(False)) if saved else node.vjp(g)
-                if node.fold is not None:
-                    grads = fold(node, grads)
-                if watch is None:
-                    if saved and not keep:
-                        node.release()
-                else:
-                    grads = grads if type(grads) is tuple else (grads,)
-                    watch.applied(self, node, (g,), grads)
-                    if saved and not keep:
-                        node.release()
-                        watch.released(self, node)
-                    self._deliver_all(node, grads)
-                    continue
-            else:
-                grads = run_node(node, g)
-                if state.grad is not self.create_graph or len(state.saved_hooks) != len(self.saved_hooks):
-                    self._settle(state)  # a hook changed what holds for all of the pass
-                if grads is None:
-                    continue
-                if special:
-                    self._deliver_all(node, grads)
-                    continue
-            if type(edges) is not tuple:
-                edges = (edges,)
-            for fn, g in zip(edges, grads if type(grads) is tuple else (grads,)):  # noqa: B905 - `strict` costs too much
-                if type(fn) is tuple:  # nobody, or one of several outputs
-                    fn, nr = fn
-                    if fn is not None and (needed is None or fn in needed):
-                        self._deliver(fn, nr, g, None, None)
-                elif needed is None or fn in needed:
-                    if fn in buffers:
-                        before = buffers.pop(fn)
-                        if before is not None:
-                            g = before if g is None else before + g
-                    left = deps.get(fn, 1)  # the second half of a node that a hook unfolded is not there
-                    if left > 1:
-                        deps[fn] = left - 1
-                        buffers[fn] = g
-                        continue
-                    if leaf:
-                        if type(fn) is leaf:
-                            if fn.hooks is None and (not ready or ready[0][0] > LEAVES):
-                                fn.vjp(g, node.fresh)
-                                continue
-                        elif hand is None:
-                            hand, held = fn, g
-                            continue
-                    buffers[fn] = g
-                    heappush(ready, (fn.priority, fn))
+        while ready and limit:
+            limit -= 1  # one below zero is never reached
+            _, node = heappop(ready)
+            grads = run_node(node, buffers.pop(node))
+            if state.grad is not self.create_graph or len(state.saved_hooks) != len(self.saved_hooks):
+                self._settle(state)  # a hook changed what holds for all of the pass
+            if grads is not None:
+                self._deliver_all(node, grads)
 
     def _settle(self, state):
         """Every node runs in the grad mode and with the saved-tensor hooks of the pass, whatever was set in another."""
@@ -223,7 +158,7 @@ class BackwardPass:
                 watch.pushed(self, fn)
 
     def _deliver_all(self, node, grads):
-        """What the fast loop does after a node ran, with every gradient looked at and every event told to the recorder."""
+        """Send each gradient of a node where its edge leads; what nobody needs is pruned."""
         needed, expected = self.needed, self.expected
         for i, edge in enumerate(node._edges):
             fn, nr = edge if type(edge) is tuple else (edge, 0)
@@ -263,6 +198,8 @@ class BackwardPass:
         if watch is not None:
             watch.popped(self, node, g)
         slots = [g] if node.plain else g
+        if hooks is self.captures is self.needed is None:
+            return self._apply(node, slots)
         if self.captures is not None and node in self.captures and self.needed[node]:
             self._capture(
                 node, slots

@@ -38,7 +38,6 @@ class State:
         "saved_hooks_disabled",
         "special",
         "transforms",
-        "unusual",
         "watch",
     )
 
@@ -47,7 +46,7 @@ class State:
         self.asked = (
             False  # what is_grad_enabled says in inference mode, where nothing is recorded in any case
         )
-        self.special = self.unusual = False  # the latter but for a recorder
+        self.special = False
         self.inference = False
         self.calling = False  # whether the user calls a node: see Node.__call__
         self.watch = None  # a recorder (see tracing/recorder.py) that is told of everything
@@ -75,8 +74,8 @@ class State:
         (self.quiet,) = context.items()  # NumPy's variable for this, and what it holds there
 
     def refresh(self):
-        """Recompute `special` and `unusual` after a change."""
-        self.unusual = bool(
+        """Recompute `special` after a change."""
+        self.special = bool(
             self.saved_hooks
             or self.saved_hooks_disabled
             or self.creation_hooks
@@ -84,8 +83,8 @@ class State:
             or self.anomaly
             or self.inference
             or self.dual is not None
+            or self.watch is not None
         )
-        self.special = self.unusual or self.watch is not None
 
     def enabled(self):
         """Whether recording is switched on."""

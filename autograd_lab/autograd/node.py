@@ -231,7 +231,7 @@ class Node(metaclass=NodeType):
     # -- what the user sees ---------------------------------------------------------------------------
 
     def unfold(self):
-        """The node as it is shown: one that stands for two (see folded.py) becomes them now."""
+        """The node as it is shown: one that stands for two (see express/fused.py) becomes them now."""
         return self
 
     def name(self):

@@ -9,6 +9,7 @@ from ..absent import finder
 from ..autograd import no_grad
 from ..autograd.errors import not_for, other_type
 from ..autograd.record import apply, check_fits
+from ..autograd.seams import DOORS
 from ..autograd.variable import wrap
 from ..creation import follow
 from ..dtypes import ALL
@@ -970,10 +971,10 @@ def cross_entropy(
         reduction = _REDUCTIONS[reduction]
     else:
         reduction = _enum(reduction, size_average, reduce)
-    if weight is None and label_smoothing == 0.0:
-        plain = losses.cross_entropy(input, target, reduction, ignore_index)
-        if plain is not None:
-            return plain
+    if DOORS.cross_entropy is not None and weight is None and label_smoothing == 0.0:
+        loss = DOORS.cross_entropy(input, target, reduction, ignore_index)
+        if loss is not None:
+            return loss
     if label_smoothing > 1:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
     x, t = input._data, target._data

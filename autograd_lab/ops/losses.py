@@ -10,19 +10,16 @@ import operator
 import numpy as np
 
 from ..autograd.errors import not_for, other_type
-from ..autograd.folded import Folded
 from ..autograd.metadata import sum_rows
 from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
 from ..autograd.record import finish
-from ..autograd.saved import FREED
-from ..autograd.variable import INFERENCE, NO_EDGE, Variable, find_edge, new, wrap
+from ..autograd.variable import NO_EDGE, Variable, find_edge, new, wrap
 from ..creation import follow
-from . import activations, both, numerics
+from . import activations, both
 from . import rule as book
 from .comparison import NoDerivative
 from .general import GeneralRule, call
-from .reductions import LogSoftmaxBackward0
 from .rule import FUNCTIONS, RULES, Rule, function
 from .scalars import over
 
@@ -133,7 +130,7 @@ class NllLossBackward0(GeneralRule):
             and target.ndim
         ):
             out = np.zeros(x.shape, x.dtype)
-            out[_rows(len(target)), target] = -(g / total) if reduction == MEAN else -g
+            out[rows_of(len(target)), target] = -(g / total) if reduction == MEAN else -g
             return out
         values, target, weight, total = (
             both.array_of(v) if v is not None else None for v in (x, target, weight, total)
@@ -154,13 +151,13 @@ def _local(x, target, weight, total, ignore_index):
 
 
 @functools.lru_cache(maxsize=4)
-def _rows(n):
+def rows_of(n):
     """The numbers of n rows: of every batch of a training loop the same, and only used as an index."""
     return np.arange(n)
 
 
 @functools.lru_cache(maxsize=4)
-def _starts(n, width):
+def starts(n, width):
     """The places at which the rows of a matrix start."""
     return np.arange(0, n * width, width)
 
@@ -175,7 +172,7 @@ def _picked(x, target, weight, ignore_index):
         raise IndexError(f"Target {target[wrong][0]} is out of bounds.")
     classes = np.where(ignored, 0, target)
     factors = np.ones(len(target), x.dtype) if weight is None else weight[classes]
-    return _rows(len(target)), classes, np.where(ignored, x.dtype.type(0), factors)
+    return rows_of(len(target)), classes, np.where(ignored, x.dtype.type(0), factors)
 
 
 class NllLoss2DBackward0(GeneralRule):
@@ -257,7 +254,7 @@ def nll_loss(input, target, weight=None, reduction=MEAN, ignore_index=-100):
             n
             and len(t) == n
             and x.dtype.kind == "f"
-            and _largest(t) < n_classes
+            and largest(t) < n_classes
             and not 0 <= ignore_index < n_classes
         ):
             return _plain_nll(input, target, n, reduction, ignore_index)
@@ -271,7 +268,7 @@ def _plain_nll(input, target, n, reduction, ignore_index):
     total = input._data.dtype.type(n)
     total_weight = wrap(total)
     out = new(book.Tensor)
-    out._data = state.run(_plain_forward, input._data, target._data, total if reduction == MEAN else 1)
+    out._data = state.run(plain_forward, input._data, target._data, total if reduction == MEAN else 1)
     out._box = out._meta = node = None
     edge = input._edge or find_edge(input)
     if edge is NO_EDGE or not state.grad:
@@ -296,116 +293,17 @@ def _plain_nll(input, target, n, reduction, ignore_index):
     return out
 
 
-def cross_entropy(input, target, reduction, ignore_index):
-    """log_softmax and nll_loss of a batch of logits in one go, with the nodes of both; None if the case is
-    not that plain.
-
-    No weights, no ignored rows, nobody looking on: the loss of nearly every training loop.
-    """
-    x, t = input._data, target._data
-    state = THREAD.state
-    if (
-        state.unusual
-        or x.ndim != 2
-        or t.ndim != 1
-        or reduction == NONE
-        or x.dtype not in _FLOATS
-        or t.dtype is not _LONG
-    ):
-        return None
-    n, n_classes = x.shape
-    if not n or len(t) != n or 0 <= ignore_index < n_classes or _largest(t) >= n_classes:
-        return None
-    edge = (input._edge or find_edge(input)) if state.grad else NO_EDGE
-    if edge is NO_EDGE and state.special:
-        return None
-    log_p, loss = state.run(_log_softmax_and_loss, x, t, n if reduction == MEAN else 1)
-    out = new(book.Tensor)
-    out._data = loss
-    out._box = out._meta = None
-    if edge is NO_EDGE:
-        out._edge = NO_EDGE
-        return out
-    count_down()  # the number of LogSoftmaxBackward0
-    node = new(CrossEntropy)
-    node._next = (edge,)
-    node.priority = count_down()
-    node.args = reduction, ignore_index
-    node.fold = node.hooks = None
-    node.saved = log_p, target
-    seen = target._box
-    node.versions = None if seen is None or not seen[0] else (0, seen[0])
-    if seen is INFERENCE:
-        save(node, node.saved)  # which refuses it
-    out._edge = node
-    if state.special:  # a recorder is told of both
-        between, *rest = node.unfold().saved
-        first = node._next[0]
-        finish(state, LogSoftmaxBackward0, (input,), (between,), first, first.args)
-        finish(state, NllLossBackward0, (between, *rest), (out,), node, node.args)
-    return out
+LONG, _UNSIGNED = np.dtype(np.int64), np.dtype(np.uint64)
 
 
-class CrossEntropy(Folded):
-    """The node of the loss of a classifier: NllLossBackward0, fed by LogSoftmaxBackward0.
-
-    Math: y = -sum_i p[i, t_i] / n for p = log_softmax(x).   VJP: g / n * (exp(p) - 1 at [i, t_i]).   Saves: p, t.
-    """
-
-    inputs = ("self",)
-
-    def vjp(self, g, log_p, target):
-        if self.args[0] == MEAN:
-            g = g / len(target)
-        to_x = np.exp(log_p)
-        to_x *= g
-        classes = to_x.shape[1]
-        if classes <= numerics.FEW:  # rows are taken sooner than single elements are found
-            right = numerics.identity(classes, to_x.dtype).take(target, 0)
-            right *= g
-            to_x -= right
-        else:
-            to_x[_rows(len(target)), target] -= g
-        return to_x
-
-    def unfold(self):
-        first = new(LogSoftmaxBackward0)
-        first._next = self._next
-        first.priority = self.priority + 1
-        first.args = _ALONG_CLASSES
-        first.saved = FREED
-        first.fold = first.hooks = first.versions = None
-        if self.saved is not FREED:
-            log_p, target = self.saved
-            result = wrap(log_p, NO_EDGE, [0])
-            first.saved = (result,)
-            weight = wrap(log_p.dtype.type(len(log_p)))
-            self.saved = wrap(log_p, first, result._box), target, None, weight
-            if self.versions is not None:
-                self.versions = 0, self.versions[1], 0, 0
-        self._next = (first,)
-        self.__class__ = NllLossBackward0
-        return self
-
-
-_ALONG_CLASSES = (1,)
-_LONG, _UNSIGNED = np.dtype(np.int64), np.dtype(np.uint64)
-_FLOATS = np.dtype(np.float32), np.dtype(np.float64)  # halves are rounded after each of the two operations
-
-
-def _largest(target):
+def largest(target):
     """The largest class of a vector of them; seen as unsigned, a negative one is huge."""
     seen = target.view(_UNSIGNED)
     return seen.item(seen.argmax())  # a third of the time of `max`
 
 
-def _log_softmax_and_loss(x, target, divisor):
-    log_p = numerics.log_softmax(x, 1)
-    return log_p, _plain_forward(log_p, target, divisor)
-
-
-def _plain_forward(x, target, divisor):
-    right = x.take(_starts(*x.shape) + target)
+def plain_forward(x, target, divisor):
+    right = x.take(starts(*x.shape) + target)
     return (0 - sum_rows(right)) / divisor  # not -0 for a loss of 0
 
 
@@ -1144,4 +1042,4 @@ def _margins(rows, target, weight, margin):
     return m, w
 
 
-__all__ = ["call", "cross_entropy", "nll_loss", "nll_loss_nd"]
+__all__ = ["call", "nll_loss", "nll_loss_nd"]

@@ -11,21 +11,20 @@ import operator
 import numpy as np
 
 from ..autograd.errors import CPP_NAMES, not_for, other_type, type_name
-from ..autograd.folded import Folded
 from ..autograd.halves import HALF
 from ..autograd.metadata import sum_rows, summed
 from ..autograd.modes import THREAD
 from ..autograd.node import count_down, save
 from ..autograd.record import apply, apply_inplace, finish
-from ..autograd.saved import FREED
-from ..autograd.variable import INFERENCE, NO_EDGE, Variable, accumulator_of, find_edge, new, version_of, wrap
-from ..autograd.views import DEFAULT, ViewMeta, check_writable, make_view
+from ..autograd.seams import DOORS
+from ..autograd.variable import INFERENCE, NO_EDGE, Variable, find_edge, new, version_of
+from ..autograd.views import check_writable
 from ..dtypes import ALL
 from ..warning import warn_once
 from . import rule as book
 from .reductions import wrap_dims
 from .rule import FUNCTIONS, METHODS, Rule, function
-from .shapes import TBackward0, UnsafeViewBackward0
+from .shapes import UnsafeViewBackward0
 
 _multiply = operator.matmul
 _BOOL = np.dtype(bool)
@@ -245,7 +244,7 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     """`beta * input + alpha * mat1 @ mat2` (torch.addmm)."""
     c, x, y = input._data, mat1._data, mat2._data
     if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[0] or not c.dtype is x.dtype is y.dtype:
-        _check_addmm(c, x, y)
+        check_addmm(c, x, y)
     if x.dtype is _BOOL:
         raise not_for(x.dtype, "addmm_impl_cpu_")
     state = THREAD.state
@@ -272,7 +271,7 @@ def addmm(input, mat1, mat2, *, beta=1, alpha=1):
     return out
 
 
-def _check_addmm(c, x, y):
+def check_addmm(c, x, y):
     for name, m in (("mat1", x), ("mat2", y)):
         if m.ndim != 2:
             raise RuntimeError(f"{name} must be a matrix, got {m.ndim}-D tensor")
@@ -303,95 +302,15 @@ def _expand_error(have, want):
 def linear(input, weight, bias=None):
     """`input @ weight^T + bias` along the last dim (torch.nn.functional.linear).
 
-    A batch of vectors is one AddmmBackward0, fed by the TBackward0 of the weight. Where the weight is a leaf they are made as
-    one (Layer): this is where a net of fully connected layers spends its time, so everything is written out.
+    A batch of vectors is one AddmmBackward0, fed by the TBackward0 of the weight.
     """
-    state = THREAD.state
-    try:
-        x, w, c = input._data, weight._data, bias._data
-    except AttributeError:  # no bias, or something is no tensor
+    if DOORS.linear is not None and bias is not None:
+        out = DOORS.linear(input, weight, bias)
+        if out is not None:
+            return out
+    if not (isinstance(input, Variable) and isinstance(weight, Variable)):
         _tensors("linear", input=input, weight=weight)
-        return _any_linear(input, weight, bias)
-    meta = weight._meta
-    if (
-        not state.grad or state.unusual or not c.dtype is x.dtype is w.dtype
-        or x.ndim != 2 or w.ndim != 2 or c.ndim != 1 or len(c) != len(w)
-        or weight._edge is not None or not meta.requires_grad or meta.base is not None
-    ):  # fmt: skip
-        return _any_linear(input, weight, bias)
-    y = w.T
-    out = new(book.Tensor)
-    try:
-        out._data = state.run(_add_product, c, x, y)
-    except ValueError:
-        _check_addmm(c, x, y)
-        raise
-    out._box = out._meta = None
-    edge, seen = input._edge or find_edge(input), input._box
-    out._edge = node = new(Layer)
-    node._next = bias._edge or find_edge(bias), edge, accumulator_of(weight)
-    count_down()  # the number of TBackward0
-    node.priority = count_down()
-    node.args = y, x.shape, x.strides
-    node.fold = node.hooks = None
-    if edge is NO_EDGE:
-        node.saved = input, None
-        node.versions = None if seen is None or not seen[0] else (seen[0], 0)
-        since = None
-    else:
-        since = weight._box
-        node.saved = input, weight
-        node.versions = 0 if seen is None else seen[0], 0 if since is None else since[0]
-    if seen is INFERENCE or since is INFERENCE:
-        save(node, node.saved)  # which refuses it
-    if state.special:  # a recorder is told of both
-        turn = node.unfold()._next[2]
-        turned = make_view(weight, y, turn) if edge is NO_EDGE else node.saved[1]
-        finish(state, TBackward0, (weight,), (turned,), turn, turn.args)
-        finish(state, AddmmBackward0, (bias, input, turned), (out,), node, node.args)
-    return out
-
-
-def _add_product(c, x, y):
-    product = x.dot(y)  # what x @ y is for matrices, with less around it
-    product += c
-    return product
-
-
-class Layer(Folded):
-    """The node of a fully connected layer: AddmmBackward0, fed by the TBackward0 of a weight that is a leaf.
-
-    Math: y = x @ w^T + c.   VJP: to c: the sum of the rows of g;  to x: g @ w;  to w: g^T @ x.
-    Saves: x; w, if x wants a gradient.
-    """
-
-    inputs = ("bias", "input", "weight")
-    fresh = True
-
-    def vjp(self, g, x, w):
-        return (
-            None if self._next[0] is NO_EDGE else sum_rows(g),
-            None if w is None else g.dot(self.args[0].T),  # the numbers of then, if `w.data` was replaced
-            g.T.dot(x),
-        )
-
-    def unfold(self):
-        y, x_shape, x_strides = self.args
-        bias, edge, leaf = self._next
-        turn = new(TBackward0)
-        turn._next = (leaf,)
-        turn.priority = self.priority + 1
-        turn.args = turn.saved = ()
-        turn.fold = turn.hooks = turn.versions = None
-        if self.saved is not FREED and self.saved[1] is not None:
-            input, weight = self.saved
-            turned = wrap(y, None, weight._shared_box())  # as `make_view` would have made it then
-            turned._meta = ViewMeta(weight, turn, self.versions[1], DEFAULT)
-            self.saved = input, turned
-        self.args = 1, 1, y.shape[1:], x_shape, y.shape, x_strides, y.strides, y.itemsize
-        self._next = bias, edge, turn
-        self.__class__ = AddmmBackward0
-        return self
+    return _any_linear(input, weight, bias)
 
 
 def _any_linear(input, weight, bias):
@@ -798,7 +717,7 @@ def _in_place(op, rule, size_of, args_of):
 
 
 def _size_of_addmm(c, x, y):
-    _check_addmm(c, x, y)
+    check_addmm(c, x, y)
     return x.shape[0], y.shape[1]
 
 

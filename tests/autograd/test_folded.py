@@ -9,10 +9,15 @@ import pytest
 from recorded import differences, live, run, stored
 
 import autograd_lab as lab
-from autograd_lab.autograd.folded import Folded
-from autograd_lab.autograd.modes import THREAD
-from autograd_lab.ops.losses import CrossEntropy
-from autograd_lab.ops.products import Layer
+from autograd_lab.express.fused import Fused
+from autograd_lab.express.layers import CrossEntropy, Layer
+
+
+@pytest.fixture(autouse=True)
+def with_express(monkeypatch):
+    monkeypatch.setenv("AUTOGRAD_LAB_EXPRESS", "1")
+    lab.lab.fast()
+
 
 SETTING = """
 x = torch.arange(6.0).reshape(2, 3) / 7
@@ -289,7 +294,7 @@ def test_a_plain_step_is_made_of_folded_nodes():
     assert type(loss._edge) is CrossEntropy
     loss.backward()
     assert type(y._edge) is Layer, "an ordinary pass does not unfold them"
-    assert not isinstance(y.grad_fn, Folded)
+    assert not isinstance(y.grad_fn, Fused)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -350,7 +355,6 @@ def test_what_is_freed_is_freed():
 def test_a_recorder_is_told_of_both():
     x, w, b, t = setting()
     with lab.lab.record() as trace:
-        assert not THREAD.state.unusual
         loss_of(x, w, b, t).backward()
     made = [trace.nodes[e["n"]]["name"] for e in trace.events if e["k"] == "node"]
     assert made == ["TBackward0", "AddmmBackward0", "LogSoftmaxBackward0", "NllLossBackward0"]

@@ -5,14 +5,14 @@ looks at the graph, the second node has one user, which knows what it does with 
 
 Whoever looks finds two. Nodes reach the user by way of `pair_of`, which asks for `unfold`: the object becomes the first of the
 two, by a change of its class, and makes the second. A pass that is watched, recorded or goes to some leaves only unfolds what
-it meets. While hooks or anomaly mode are on, the two are made at once (see State.unusual).
+it meets. While anything unusual goes on, such as a recording (see State.special), the core makes the two by itself.
 """
 
-from .node import Node
-from .saved import FREED
+from ..autograd.node import Node
+from ..autograd.saved import FREED
 
 
-class Folded(Node):
+class Fused(Node):
     """A node that stands for two. A subclass computes both VJPs in one; its `unfold` becomes the first and makes the second."""
 
     def release(self):
@@ -22,4 +22,4 @@ class Folded(Node):
         self.unfold().check_version(i, self.saved[i])  # it is the nodes that are shown which complain
 
 
-__all__ = ["Folded"]
+__all__ = ["Fused"]

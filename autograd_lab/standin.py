@@ -25,8 +25,8 @@ from .machine import version
 from .places import PLACES
 
 _OURS = {
-    "__main__", "_resources", "_version", "bench", "cli", "course", "data", "datasets", "grade", "lab", "standin", "tracing",
-    "widgets",
+    "__main__", "_resources", "_version", "bench", "cli", "course", "data", "datasets", "express", "grade", "lab", "standin",
+    "tracing", "widgets",
 }  # fmt: skip
 """What is no part of the torch-like namespace."""
 
@@ -201,6 +201,8 @@ def main(argv: list[str] | None = None) -> int:
             f"there is no file {options.program}; for a module of that name: autograd-lab run -m NAME"
         )
     stand_in()
+    if "autograd_lab.express" in sys.modules:  # the command itself has imported `lab`, the program has not
+        sys.modules["autograd_lab.express"].on()
     sys.argv = [options.program, *options.arguments]
     if options.module:
         sys.path.insert(0, "")

@@ -76,6 +76,14 @@ def test_scripts_have_it_lab_switches_it_off_and_the_environment_wins(text, valu
     assert python(f"{text}; {STATE}", **environment) == str(expected)
 
 
+def test_a_program_that_is_run_in_place_of_pytorch_has_it(tmp_path):
+    (tmp_path / "program.py").write_text(f"import torch; {STATE}")
+    (tmp_path / "run.py").write_text(
+        f"import sys; from autograd_lab.cli import main; sys.exit(main(['run', {str(tmp_path / 'program.py')!r}]))"
+    )
+    assert python((tmp_path / "run.py").read_text()) == "True"
+
+
 def layer():
     w, b = torch.ones(2, 3, requires_grad=True), torch.ones(2, requires_grad=True)
     return linear(torch.ones(4, 3), w, b)

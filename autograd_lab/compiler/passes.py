@@ -6,7 +6,7 @@ share            one step for two that compute the same (common subexpressions)
 drop             no step for what nobody reads (dead code)
 separate         results get memory of their own
 (split)          forward and backward apart: see partition.py
-fuse             chains of pointwise steps become one statement, without names for what is between
+fuse             chains of pointwise steps on small arrays become one statement, without names for what is between
 """
 
 from __future__ import annotations
@@ -259,10 +259,10 @@ def _key(x: Any) -> Any:
 
 
 def fuse(graph: Graph) -> Graph:
-    """Put chains of pointwise steps together: a value that is read once, by another pointwise step, gets no name.
+    """Put chains of pointwise steps together: a small value that is read once, by another pointwise step, gets no name.
 
-    A fused step keeps its parts in `body`, the last one's result is its own. It runs where its last part stood; so a part is
-    left alone if it would be put off for long while more large arrays wait for it than it makes.
+    A fused step keeps its parts in `body`, the last one's result is its own. It runs where its last part stood. A large array keeps
+    its name: what a line less saves is nothing beside the memory that a named value can be written into.
     """
     users = graph.users()
     reader: dict[Value, Step] = {}
@@ -272,25 +272,19 @@ def fuse(graph: Graph) -> Graph:
     graph = _softmax_minus_one(graph, users, reader)
     inside: dict[Step, list[Step]] = {}
     out = []
-    place = {step: i for i, step in enumerate(graph.steps)}
-    last = {v: i for i, step in enumerate(graph.steps) for v in step.values()}
-    given = {*graph.inputs, *graph.outputs}
-    for i, step in enumerate(graph.steps):
+    for step in graph.steps:
         if not pointwise(step):
             out.append(step)
             continue
         body = [*inside.pop(step, []), step]
         result = step.outs[0]
         heir = reader.get(result)
-        waiting = {v for part in body for v in part.values() if v.bytes >= LARGE and last[v] <= i}
-        waiting -= {*given, *(v for part in body for v in part.outs)}
-        at_once = heir is not None and place[heir] == i + 1
         if (
             users.get(result) == 1
             and heir is not None
             and pointwise(heir)
             and heir.part == step.part
-            and (at_once or len(waiting) < 2)
+            and result.bytes < LARGE
         ):
             inside.setdefault(heir, []).extend(body)
         elif len(body) == 1:

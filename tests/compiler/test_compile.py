@@ -154,6 +154,21 @@ def test_the_graph_after_each_pass_and_the_source_compute_the_same():
     assert "def backward(" in compiled.backward_source
 
 
+@pytest.mark.parametrize(("rows", "fused"), [(3, True), (300, False)])
+def test_only_small_arrays_lose_their_names(rows, fused):
+    """A large one keeps its name, so that its memory can be written over."""
+    compiled = torch.compile(lambda a, b: ((a * b + a).tanh() - b).sum(), fullgraph=True)
+    compiled(leaf(rows, 100), leaf(rows, 100, seed=1)).backward()
+    ways = {
+        step.how
+        for title, graph in compiled.entry.history
+        if title.startswith("fuse")
+        for step in graph.steps
+    }
+    assert ("fused" in ways) is fused
+    assert fused or "out=" in compiled.forward_source
+
+
 def test_a_classifier_trains_as_it_does_uncompiled():
     def trained(wrap):
         torch.manual_seed(0)

@@ -1,4 +1,4 @@
-"""Programs that must leave the same results here and in PyTorch, and what PyTorch 2.13.0 left, stored as JSON.
+"""Programs that must leave the same results here and in PyTorch, and what PyTorch 2.13.0 left, stored in recordings/.
 
 A program is a few lines that see `torch` (the library under test), `np`, `fill` and `graph`, and leave a dict `out`. Tests
 compare autograd_lab with the stored results; where PyTorch is installed, another test holds the stored results
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+FOLDER = Path(__file__).parent / "recordings"
 PREFIX = 60  # characters of a message that count
 
 
@@ -133,9 +134,14 @@ def differences(mine, theirs, path="out", tolerance=2e-5):
     )
 
 
+def path_of(test_file):
+    """Where the results that belong to a test file are recorded."""
+    return FOLDER / (Path(test_file).stem.removeprefix("test_") + ".json")
+
+
 def stored(test_file):
     """The recorded results that belong to a test file."""
-    path = Path(test_file).with_suffix(".json")
+    path = path_of(test_file)
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
@@ -172,7 +178,7 @@ def record(test_file):
     lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in results.items()]
     version = torch.__version__.split("+")[0]
     text = f'{{"torch": "{version}", "results": {{\n' + ",\n".join(lines) + "\n}}\n"
-    path.with_suffix(".json").write_text(text, encoding="utf-8")
+    path_of(test_file).write_text(text, encoding="utf-8")
     return len(results)
 
 

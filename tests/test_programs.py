@@ -1,6 +1,6 @@
 """Whole scripts as people write them for PyTorch run here with one line changed, and print what PyTorch printed.
 
-The scripts stand in programs/, each with what PyTorch 2.13.0 printed. To record them anew, where PyTorch is installed:
+The scripts stand in programs/, what PyTorch 2.13.0 printed in recordings/programs/. To record them anew, where PyTorch is installed:
 
     python -m tests.test_programs
 """
@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent / "programs"
+PRINTED = Path(__file__).parent / "recordings" / "programs"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?")
 TOLERANCE = 2e-3  # training in single precision makes the last places of the two libraries drift apart
@@ -55,7 +56,7 @@ def differences(mine, theirs):
 
 def recorded(name):
     """What PyTorch printed."""
-    return (FOLDER / f"{name}.txt").read_text(encoding="utf-8")
+    return (PRINTED / f"{name}.txt").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -84,5 +85,5 @@ def test_the_comparison_notices_differences():
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or NAMES:
-        (FOLDER / f"{name}.txt").write_text(printed(name, translate=False), encoding="utf-8")
+        (PRINTED / f"{name}.txt").write_text(printed(name, translate=False), encoding="utf-8")
         print(name)

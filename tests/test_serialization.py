@@ -1,6 +1,6 @@
 """torch.save and torch.load: what comes back, what is refused, and that PyTorch reads and writes the same files.
 
-The files in tests/archives were written by PyTorch 2.13.0 with `python tests/test_serialization.py`.
+The files in tests/recordings/archives were written by PyTorch 2.13.0 with `python tests/test_serialization.py`.
 """
 
 import io
@@ -17,7 +17,7 @@ import pytest
 
 import autograd_lab as torch
 
-ARCHIVES = Path(__file__).parent / "archives"
+ARCHIVES = Path(__file__).parent / "recordings" / "archives"
 
 
 def contents(torch):

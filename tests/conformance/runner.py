@@ -3,10 +3,10 @@
 A *bank* is a JSON file ``{"meta": ..., "cases": [...]}``.  A case is an id
 (``topic/name``), the group of semantics it belongs to, a title, a few lines of
 code that see ``torch`` and ``np`` and leave a dict ``out``, and under
-``golden`` the record of what real PyTorch did.  Two banks live beside this file:
+``golden`` the record of what real PyTorch did.  There are two banks:
 
-    public.json   the project's reference bank, copied as it came
-    own.json      recorded from ``cases/<topic>.py`` on PyTorch 2.13.0
+    public   public.json beside this file: the project's reference bank, copied as it came
+    own      tests/recordings/conformance.json: recorded from ``cases/<topic>.py`` on PyTorch 2.13.0
 
 Recording needs PyTorch, replaying does not:
 
@@ -37,7 +37,7 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).resolve().parent
-BANKS = {"public": HERE / "public.json", "own": HERE / "own.json"}
+BANKS = {"public": HERE / "public.json", "own": HERE.parent / "recordings" / "conformance.json"}
 SOURCES = HERE / "cases"
 
 PREFIX = 60  # characters of a message that must agree

@@ -51,7 +51,7 @@ def test_known_mismatches_exist():
 
 
 def test_own_bank_is_recorded_from_its_sources():
-    """own.json holds exactly the cases in cases/*.py, with the same code."""
+    """The own bank holds exactly the cases in cases/*.py, with the same code."""
     recorded = [dict(case) for case in runner.read_bank(runner.BANKS["own"])]
     for case in recorded:
         del case["golden"]

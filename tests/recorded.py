@@ -2,21 +2,18 @@
 
 A program is a few lines that see `torch` (the library under test), `np`, `fill` and `graph`, and leave a dict `out`. Tests
 compare autograd_lab with the stored results; where PyTorch is installed, another test holds the stored results
-against it. To record:
-
-    python -m tests.recorded tests/test_nn.py tests/test_optim.py
+against it. `python -m tests.record nn` records what test_nn.py compares with; tests/record.py says the rest.
 """
 
-import importlib
 import json
 import math
-import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
 
 FOLDER = Path(__file__).parent / "recordings"
+VERSION = "2.13.0"  # of PyTorch
 PREFIX = 60  # characters of a message that count
 
 
@@ -161,27 +158,3 @@ def live(recorded, code, of_the_build=False):
     if of_the_build and torch.version.cuda is not None:
         pytest.skip("recorded on PyTorch's build for the CPU, not on one for CUDA")
     return run(code, torch)
-
-
-def record(test_file):
-    """Run the PROGRAMS of a test file in PyTorch and store what they leave; where only rounding differs, the old record stays."""
-    import torch
-
-    path = Path(test_file)
-    sys.path[:0] = str(path.parent), str(Path(__file__).parent)
-    programs = importlib.import_module(path.stem).PROGRAMS
-    before = stored(test_file).get("results", {})
-    results = {name: run(code, torch) for name, code in programs.items()}
-    for name in results.keys() & before.keys():
-        if not differences(results[name], before[name]):
-            results[name] = before[name]
-    lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in results.items()]
-    version = torch.__version__.split("+")[0]
-    text = f'{{"torch": "{version}", "results": {{\n' + ",\n".join(lines) + "\n}}\n"
-    path_of(test_file).write_text(text, encoding="utf-8")
-    return len(results)
-
-
-if __name__ == "__main__":
-    for file in sys.argv[1:]:
-        print(file, record(file))

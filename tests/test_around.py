@@ -1,4 +1,7 @@
-"""What stands around a program: questions about the machine, amp, comparisons in tests; as PyTorch answered, recorded and live."""
+"""What stands around a program: questions about the machine, amp, comparisons in tests; as PyTorch answered, recorded and live.
+
+To record: `python -m tests.record around`.
+"""
 
 import pytest
 from recorded import differences, live, run, stored

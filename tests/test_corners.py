@@ -2,6 +2,8 @@
 
 Found by running PyTorch's own tests and the samples of its operators on this library; each line once gave another number,
 another error, or none. Recorded and live.
+
+To record: `python -m tests.record corners`.
 """
 
 import pytest

@@ -1,4 +1,7 @@
-"""torch.distributions: every family, transform, constraint and divergence against what PyTorch left. Recorded and live."""
+"""torch.distributions: every family, transform, constraint and divergence against what PyTorch left. Recorded and live.
+
+To record: `python -m tests.record distributions`.
+"""
 
 import pytest
 from recorded import differences, live, run, stored

@@ -1,4 +1,7 @@
-"""torch.func: derivatives as functions of functions, and vmap; as PyTorch gave them, recorded and live."""
+"""torch.func: derivatives as functions of functions, and vmap; as PyTorch gave them, recorded and live.
+
+To record: `python -m tests.record func`.
+"""
 
 import gc
 import weakref

@@ -1,6 +1,8 @@
 """The graphs of gradients, under create_graph: which nodes a VJP leaves, what they lead to, and in which order they were made.
 
 Recorded and live. Of each function: its own graph, those of its gradients, and of one more derivative where that is the same.
+
+To record: `python -m tests.record higher_graphs`.
 """
 
 import pytest

@@ -1,4 +1,7 @@
-"""How results lie in memory: their strides, and what is drawn into them, are PyTorch's, recorded and live."""
+"""How results lie in memory: their strides, and what is drawn into them, are PyTorch's, recorded and live.
+
+To record: `python -m tests.record memory_order`.
+"""
 
 import pytest
 from recorded import differences, live, run, stored

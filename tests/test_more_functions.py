@@ -1,6 +1,8 @@
 """Functions that code meets now and then, factorizations among them, and corners found by PyTorch's own tests.
 
 Recorded and live; each line is one expression.
+
+To record: `python -m tests.record more_functions`.
 """
 
 import pytest

@@ -1,6 +1,8 @@
 """Layers, losses and helpers that fewer programs use: numbers, graphs, shown forms, draws, and what is refused.
 
 Each line runs in both libraries, each block leaves what it put into `out`. Recorded and live.
+
+To record: `python -m tests.record more_layers`.
 """
 
 import json

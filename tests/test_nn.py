@@ -1,4 +1,7 @@
-"""Modules: what is registered, called, saved, converted and printed, as PyTorch does it."""
+"""Modules: what is registered, called, saved, converted and printed, as PyTorch does it.
+
+To record: `python -m tests.record nn`.
+"""
 
 import pickle
 

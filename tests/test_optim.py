@@ -1,4 +1,7 @@
-"""Optimizers and schedulers: 20 steps each, and every number as PyTorch's."""
+"""Optimizers and schedulers: 20 steps each, and every number as PyTorch's.
+
+To record: `python -m tests.record optim`.
+"""
 
 import pytest
 from recorded import differences, run, stored

@@ -1,4 +1,7 @@
-"""What ordinary programs do besides training: each of these stopped a published program once. Recorded and live."""
+"""What ordinary programs do besides training: each of these stopped a published program once. Recorded and live.
+
+To record: `python -m tests.record ordinary_code`.
+"""
 
 import importlib
 

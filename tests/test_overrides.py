@@ -1,6 +1,8 @@
 """Tensors of a class of one's own, and arguments that are no Tensors: who is asked, of what, and what comes out.
 
 Recorded on PyTorch and compared live. The log holds what `__torch_function__` was told: the function, the classes of the arguments.
+
+To record: `python -m tests.record overrides`.
 """
 
 import copy

@@ -1,25 +1,24 @@
 """Whole scripts as people write them for PyTorch run here with one line changed, and print what PyTorch printed.
 
-The scripts stand in programs/, what PyTorch 2.13.0 printed in recordings/programs/. To record them anew, where PyTorch is installed:
+The scripts stand in programs/, what PyTorch 2.13.0 printed in recordings/programs/. To record them:
 
-    python -m tests.test_programs
+    python -m tests.record programs
 """
 
 import contextlib
 import io
 import re
-import sys
 import warnings
 from pathlib import Path
 
 import pytest
+from recorded import VERSION
 
 FOLDER = Path(__file__).parent / "programs"
 PRINTED = Path(__file__).parent / "recordings" / "programs"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?")
 TOLERANCE = 2e-3  # training in single precision makes the last places of the two libraries drift apart
-RECORDED_ON = "2.13.0"
 
 
 def translated(text):
@@ -70,8 +69,8 @@ def test_the_record_is_what_live_pytorch_prints(name):
     torch = pytest.importorskip(
         "torch", reason="PyTorch is not installed: only the recorded texts are compared"
     )
-    if torch.__version__.split("+")[0] != RECORDED_ON:
-        pytest.skip(f"recorded on PyTorch {RECORDED_ON}, not {torch.__version__}")
+    if torch.__version__.split("+")[0] != VERSION:
+        pytest.skip(f"recorded on PyTorch {VERSION}, not {torch.__version__}")
     found = differences(printed(name, translate=False), recorded(name))
     assert not found, "\n".join(found[:5])
 
@@ -83,7 +82,10 @@ def test_the_comparison_notices_differences():
     assert differences("a\nb", "a")
 
 
-if __name__ == "__main__":
-    for name in sys.argv[1:] or NAMES:
-        (PRINTED / f"{name}.txt").write_text(printed(name, translate=False), encoding="utf-8")
-        print(name)
+def record():
+    """Write what PyTorch prints; where only rounding differs, the old text stays."""
+    for name in NAMES:
+        text = printed(name, translate=False)
+        path = PRINTED / f"{name}.txt"
+        if not path.exists() or differences(text, recorded(name)):
+            path.write_text(text, encoding="utf-8")

@@ -1,4 +1,7 @@
-"""Random numbers: a seed gives here what it gives in PyTorch, recorded on 2.13.0 and live."""
+"""Random numbers: a seed gives here what it gives in PyTorch, recorded on 2.13.0 and live.
+
+To record: `python -m tests.record random`.
+"""
 
 import warnings
 

@@ -1,6 +1,8 @@
 """Random functions in random nestings of torch.func's transforms: the numbers are PyTorch's, recorded and live.
 
 The functions write in place, through views and under no_grad. What PyTorch refuses (a write to something captured, say) is left out.
+
+To record: `python -m tests.record random_transforms`.
 """
 
 import random

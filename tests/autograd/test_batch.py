@@ -1,4 +1,7 @@
-"""Batches: vmap, batched gradients and the checks of both refuse what PyTorch refuses, and share what it shares."""
+"""Batches: vmap, batched gradients and the checks of both refuse what PyTorch refuses, and share what it shares.
+
+To record: `python -m tests.record batch`.
+"""
 
 import pytest
 from recorded import differences, live, run, stored

@@ -1,6 +1,8 @@
 """A node called by hand, `y.grad_fn(g)`, gives what it gives in PyTorch, as PyTorch left it, recorded and live.
 
 Nobody has summed what broadcasting copied: that is the engine's work, once it knows where the gradients go.
+
+To record: `python -m tests.record called_by_hand`.
 """
 
 import importlib.util

@@ -1,4 +1,7 @@
-"""Nodes that stand for two until somebody looks: nothing that a program can see tells, as PyTorch left it, recorded and live."""
+"""Nodes that stand for two until somebody looks: nothing that a program can see tells, as PyTorch left it, recorded and live.
+
+To record: `python -m tests.record folded`.
+"""
 
 import gc
 import textwrap

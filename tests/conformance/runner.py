@@ -1,4 +1,4 @@
-"""Record and replay conformance cases: what a torch-like module does, as data.
+"""Replay conformance cases: what a torch-like module does, as data.
 
 A *bank* is a JSON file ``{"meta": ..., "cases": [...]}``.  A case is an id
 (``topic/name``), the group of semantics it belongs to, a title, a few lines of
@@ -10,7 +10,7 @@ code that see ``torch`` and ``np`` and leave a dict ``out``, and under
 
 Recording needs PyTorch, replaying does not:
 
-    python tests/conformance/runner.py record --module torch
+    python -m tests.record conformance
     python tests/conformance/runner.py replay --module autograd_lab [--bank own] [--only TOPIC] [-v]
 
 What counts in a record: the names in ``out`` and their values, where a tensor
@@ -395,23 +395,16 @@ def read_bank(path):
     return json.loads(Path(path).read_text(encoding="utf-8"))["cases"]
 
 
-def write_bank(path, meta, cases):
-    """Write a bank, one case per line, so that two recordings diff well."""
-    lines = ",\n".join("  " + json.dumps(case) for case in cases)
-    text = f'{{"meta": {json.dumps(meta, sort_keys=True)},\n "cases": [\n{lines}\n]}}\n'
-    Path(path).write_text(text, encoding="utf-8")
-
-
 def selected(cases, only):
     """The cases whose topic or id is named in `only` (all, if it is empty)."""
     return [c for c in cases if not only or topic_of(c) in only or c["id"] in only]
 
 
-def record(module, path, only=()):
-    """Record the case sources twice, the second time backwards; refuse unstable cases."""
-    torch = importlib.import_module(module)
+def recorded_bank(torch):
+    """The own bank, recorded from its sources twice, the second time backwards; refuses unstable cases."""
+    module = torch.__name__
     warm_up(torch)
-    cases = selected(load_sources(), only)
+    cases = load_sources()
     for case in cases:
         case["golden"] = run_case(case, torch, module)
     again = {case["id"]: run_case(case, torch, module) for case in reversed(cases)}
@@ -422,13 +415,12 @@ def record(module, path, only=()):
         raise SystemExit("\n".join(["not the same twice:", *unstable]))
     meta = {
         "bank": "own",
-        "module": module,
-        "version": str(getattr(torch, "__version__", "")),
-        "prefix": PREFIX,
         "cases": len(cases),
+        "module": module,
+        "prefix": PREFIX,
+        "version": str(torch.__version__),
     }
-    write_bank(path, meta, cases)
-    print(f"recorded {len(cases)} cases in {path}")
+    return {"meta": meta, "cases": cases}
 
 
 def replay(module, path, only=(), verbose=False):
@@ -450,18 +442,15 @@ def replay(module, path, only=(), verbose=False):
 
 
 def main(argv=None):
-    """Command line: ``record`` or ``replay``."""
+    """Command line: ``replay``."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("command", choices=["record", "replay"])
+    parser.add_argument("command", choices=["replay"])
     parser.add_argument("--module", required=True, help="the module to bind to `torch`")
     parser.add_argument("--bank", default="own", help="public, own, or the path of a bank")
     parser.add_argument("--only", action="append", default=[], help="a topic or a case id")
     parser.add_argument("-v", "--verbose", action="store_true", help="say why each case failed")
     args = parser.parse_args(argv)
     path = BANKS.get(args.bank, args.bank)
-    if args.command == "record":
-        record(args.module, path, args.only)
-        return 0
     return 0 if replay(args.module, path, args.only, args.verbose) else 1
 
 

@@ -69,12 +69,12 @@ def test_what_fits_no_form_is_refused_in_the_words_of_live_pytorch(key):
 
 def test_the_forms_are_those_of_live_pytorch():
     torch = pytest.importorskip("torch")
-    import record_signatures
+    import signatures
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = record_signatures.recorded(torch, autograd_lab)
-    assert record_signatures.text(found, "2.13.0") == record_signatures.TARGET.read_text(encoding="utf-8")
+        found = signatures.recorded(torch, autograd_lab)
+    assert signatures.text(found, "2.13.0") == signatures.TARGET.read_text(encoding="utf-8")
 
 
 MESSAGES = {

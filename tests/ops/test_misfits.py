@@ -1,5 +1,7 @@
 """Arguments that do not fit: settings without sense, labels and places out of range, types an operation does not take, memory that is
 read while it is written. What PyTorch refuses is refused with its words, and nothing else. Recorded and live.
+
+To record: `python -m tests.record misfits`.
 """
 
 import pytest

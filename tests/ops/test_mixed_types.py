@@ -1,6 +1,8 @@
 """Operands of different types: where they meet, and where they are refused, for every pair of types, with and without gradients.
 
 Each expression is tried on operands of all pairs of types; what is recorded says which pairs lead to which result. Recorded and live.
+
+To record: `python -m tests.record mixed_types`.
 """
 
 import pytest

@@ -1,4 +1,7 @@
-"""`out=` of another type than the result: converted, computed in, or refused, for every pair of types. Recorded and live."""
+"""`out=` of another type than the result: converted, computed in, or refused, for every pair of types. Recorded and live.
+
+To record: `python -m tests.record out_types`.
+"""
 
 import pytest
 from recorded import differences, live, run, stored

@@ -1,5 +1,7 @@
 """Arguments of the wrong type: what PyTorch's parser takes for a dim, a size, a number, a flag, a type or a device, and how it refuses
 the rest. Recorded and live. Each call is made twice, since a function remembers the types of arguments that it has seen.
+
+To record: `python -m tests.record wrong_types`.
 """
 
 import pytest

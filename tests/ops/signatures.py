@@ -3,12 +3,10 @@
 PyTorch says so itself, when it refuses a call: functions of several forms list them, of others each argument is
 asked for in turn, by passing something that is no argument of anything. To record:
 
-    python tests/ops/record_signatures.py
+    python -m tests.record signatures
 """
 
 import re
-import sys
-import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -215,7 +213,7 @@ def text(groups, version):
     lines = [
         f"# What the functions of PyTorch {version} take, as its own messages put it: the forms of a call, and",
         "# under them the names that have these forms. `...`: an optional argument that may not be None, or older",
-        "# forms that no message mentions. `?`: may be None, though no message says so. `[]`: takes no lone number. tests/ops/record_signatures.py writes this file.",
+        "# forms that no message mentions. `?`: may be None, though no message says so. `[]`: takes no lone number. `python -m tests.record signatures` writes this file.",
     ]
     for found, names in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])):
         lines.append(found)
@@ -229,11 +227,8 @@ def text(groups, version):
     return "\n".join(lines) + "\n"
 
 
-if __name__ == "__main__":
-    import torch
-
+def record(torch):
+    """Write the file."""
     import autograd_lab
 
-    warnings.simplefilter("ignore")
     TARGET.write_text(text(recorded(torch, autograd_lab), torch.__version__.split("+")[0]), encoding="utf-8")
-    sys.stdout.write(f"{TARGET}: {len(TARGET.read_text(encoding='utf-8'))} characters\n")

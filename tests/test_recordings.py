@@ -1,0 +1,32 @@
+"""What is recorded lies in recordings/ as `python -m tests.record` writes it, and each file belongs to a test."""
+
+import json
+
+import pytest
+from record import OTHERS, file_of, laid_out
+from recorded import FOLDER
+
+FILES = sorted(FOLDER.glob("*.json"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=[path.stem for path in FILES])
+def test_a_recording_has_one_value_a_line(path):
+    text = path.read_text(encoding="utf-8")
+    assert text == laid_out(json.loads(text)) + "\n"
+
+
+@pytest.mark.parametrize("name", [path.stem for path in FILES if path.stem not in OTHERS])
+def test_a_recording_belongs_to_a_test_file_that_says_how_it_is_made(name):
+    text = file_of(name).read_text(encoding="utf-8")
+    assert f"`python -m tests.record {name}`" in text
+    assert "stored(__file__)" in text
+
+
+def test_what_is_longer_than_a_line_is_broken_up():
+    tensor = {"tensor": list(range(100)), "dtype": "torch.int64"}
+    value = {"a": 1, "b": [tensor, "text"], "c": list(range(100))}
+    assert laid_out({"a": 1, "b": ["text"]}) == '{"a": 1, "b": ["text"]}'
+    assert json.loads(laid_out(value)) == value
+    assert [line.strip()[:13] for line in laid_out(value).splitlines()] == [
+        "{", '"a": 1,', '"b": [', '{"tensor": [0', '"text"', "],", '"c": [0, 1, 2', "}"
+    ]  # fmt: skip

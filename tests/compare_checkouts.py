@@ -73,10 +73,10 @@ def digest(value: Any) -> str:
 
 def programs() -> Iterator[tuple[str, Callable[[Any], Any]]]:
     """(name, function of the library) of all programs."""
-    for folder in (TESTS, TESTS / "autograd", TESTS / "trace", TESTS / "conformance"):
+    for folder in (TESTS, TESTS / "trace", TESTS / "conformance"):
         sys.path.insert(0, str(folder))
     import operations
-    import programs as random_programs
+    import random_programs
     import runner
     import torch_programs
 

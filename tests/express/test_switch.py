@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import random_programs as programs
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -15,9 +16,6 @@ from autograd_lab import lab
 from autograd_lab.express import VARIABLE, is_on
 from autograd_lab.express.fused import Fused
 from autograd_lab.nn.functional import cross_entropy, linear
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "autograd"))
-import programs
 
 PACKAGE = Path(torch.__file__).parent
 TRAIN = """

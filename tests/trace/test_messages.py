@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+import random_programs as programs
 import samples
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
@@ -27,8 +28,7 @@ import autograd_lab
 import autograd_lab.utils.checkpoint
 from autograd_lab import lab
 
-sys.path.append(str(Path(__file__).parents[1] / "autograd"))
-import programs
+sys.path.append(str(Path(__file__).parents[1] / "core"))
 from test_random_programs import same
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None

@@ -1,18 +1,14 @@
 """Whatever ran, and whatever is asked about it, why() has an answer, and the same one from the trace as plain data."""
 
-import sys
 import warnings
-from pathlib import Path
 
 import numpy as np
+import random_programs as programs
 from hypothesis import HealthCheck, given, settings
 
 import autograd_lab
 from autograd_lab import lab
 from autograd_lab.tracing import Trace
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "autograd"))
-import programs
 
 
 @settings(

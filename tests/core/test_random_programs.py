@@ -3,8 +3,8 @@
 import importlib.util
 import math
 
-import programs
 import pytest
+import random_programs as programs
 from hypothesis import HealthCheck, assume, example, given, settings
 
 import autograd_lab

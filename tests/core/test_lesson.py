@@ -54,7 +54,7 @@ def pages():
 
 
 def test_the_readme_tells_how_long_each_page_is():
-    """To within a tenth, or five lines of a short page; `python tests/autograd/test_lesson.py` prints the lengths."""
+    """To within a tenth, or five lines of a short page; `python tests/core/test_lesson.py` prints the lengths."""
     told = pages()[0] | pages()[1]
     wrong = {name: (n, length(name)) for name, n in told.items() if abs(n - length(name)) > max(5, n / 10)}
     assert wrong == {}

@@ -10,7 +10,7 @@ import pytest
 
 import autograd_lab as torch
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "torchlike" / "ops"))
 helpers = importlib.import_module("helpers")
 
 PAGES = ("pointwise", "reductions", "shapes", "linalg", "losses", "attention", "conv", "indexing")

@@ -164,12 +164,12 @@ def ran_as_told(program, left):
     return error is None if not program.raises else error is not None and error[0].endswith(program.raises)
 
 
-SCRIPTS = sorted((Path(__file__).parents[1] / "programs").glob("*.py"))
+SCRIPTS = sorted((Path(__file__).parents[1] / "torchlike" / "programs").glob("*.py"))
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_scripts(library, script):
-    """The scripts in tests/programs print and leave the same."""
+    """The scripts in tests/torchlike/programs print and leave the same."""
     torch, recorder = library
     found, left, trace = compared(script.stem, script.read_text(encoding="utf-8"), torch, recorder)
     assert not found

@@ -12,10 +12,11 @@ import warnings
 from pathlib import Path
 
 import pytest
+from recorded import FOLDER as RECORDINGS
 from recorded import VERSION
 
 FOLDER = Path(__file__).parent / "programs"
-PRINTED = Path(__file__).parent / "recordings" / "programs"
+PRINTED = RECORDINGS / "programs"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py"))
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?")
 TOLERANCE = 2e-3  # training in single precision makes the last places of the two libraries drift apart

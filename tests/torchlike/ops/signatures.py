@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 from autograd_lab.ops.arguments import INSIDE
 
-TARGET = Path(__file__).parents[2] / "autograd_lab" / "ops" / "signatures.txt"
+TARGET = Path(__file__).parents[3] / "autograd_lab" / "ops" / "signatures.txt"
 PLACES = ("", "F.", "nn.", "linalg.", "special.", "Tensor.")
 SKIP = {
     "as_subclass",

@@ -8,15 +8,14 @@ import pickle
 import struct
 import zipfile
 from collections import Counter, OrderedDict
-from pathlib import Path
 
 import numpy as np
 import pytest
-from recorded import differences, plain
+from recorded import FOLDER, differences, plain
 
 import autograd_lab as torch
 
-ARCHIVES = Path(__file__).parent / "recordings" / "archives"
+ARCHIVES = FOLDER / "archives"
 
 
 def contents(torch):

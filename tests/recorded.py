@@ -142,10 +142,23 @@ def stored(test_file):
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
-def live(recorded, code, of_the_build=False):
-    """What `code` leaves in live PyTorch. Skips the test if it is not installed, or not the version of the record.
+def differing(library, programs, results, compare=differences):
+    """A line for each way in which a program leaves in a library what is not recorded; one that raises hides no other."""
+    lines = []
+    for name, code in programs.items():
+        try:
+            found = compare(run(code, library), results[name])
+        except Exception as error:
+            found = [f"{type(error).__name__}: {error}"]
+        lines += [f"{name}: {line}" for line in found]
+    return lines
 
-    `of_the_build`: what PyTorch says depends on how it was built, and the record is that of the build for the CPU.
+
+def check_live(recorded, programs, compare=differences, of_the_build=()):
+    """Fail if a program leaves in live PyTorch what is not recorded, and name each that does.
+
+    Skips the test if PyTorch is not installed, or not the version of the record. What programs `of_the_build` leave depends on how
+    PyTorch was built; the record is that of the build for the CPU.
     """
     import pytest
 
@@ -155,6 +168,8 @@ def live(recorded, code, of_the_build=False):
     version = torch.__version__.split("+")[0]
     if version != recorded["torch"]:
         pytest.skip(f"recorded on PyTorch {recorded['torch']}, not {version}")
-    if of_the_build and torch.version.cuda is not None:
-        pytest.skip("recorded on PyTorch's build for the CPU, not on one for CUDA")
-    return run(code, torch)
+    if torch.version.cuda is not None:
+        programs = {name: code for name, code in programs.items() if name not in of_the_build}
+    lines = differing(torch, programs, recorded["results"], compare)
+    if lines:
+        pytest.fail("\n".join(lines), pytrace=False)

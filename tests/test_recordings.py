@@ -4,7 +4,9 @@ import json
 
 import pytest
 from record import OTHERS, file_of, laid_out
-from recorded import FOLDER
+from recorded import FOLDER, differing, run
+
+import autograd_lab
 
 FILES = sorted(FOLDER.glob("*.json"))
 
@@ -30,3 +32,20 @@ def test_what_is_longer_than_a_line_is_broken_up():
     assert [line.strip()[:13] for line in laid_out(value).splitlines()] == [
         "{", '"a": 1,', '"b": [', '{"tensor": [0', '"text"', "],", '"c": [0, 1, 2', "}"
     ]  # fmt: skip
+
+
+def test_every_program_that_differs_is_named():
+    programs = {
+        "same": "out['r'] = torch.ones(2)",
+        "raises": "raise KeyError('x')",
+        "differs": "out['r'] = torch.ones(2)",
+        "new": "out['r'] = 1",
+    }
+    results = {name: run(programs["same"], autograd_lab) for name in ("same", "raises")}
+    results["differs"] = run("out['r'] = torch.zeros(2)", autograd_lab)
+    assert differing(autograd_lab, programs, results) == [
+        "raises: KeyError: 'x'",
+        "differs: out.r.tensor[0]: 1.0 instead of 0.0",
+        "differs: out.r.tensor[1]: 1.0 instead of 0.0",
+        "new: KeyError: 'new'",
+    ]

@@ -21,7 +21,13 @@ pytest.importorskip("expecttest", reason="PyTorch's samples need it: pip install
 # Importing PyTorch's test tools would forbid the rest of this process to set flags of torch.backends, which other tests do.
 with warnings.catch_warnings(), mock.patch("torch.backends.disable_global_flags"):
     warnings.simplefilter("ignore")
+    from torch.testing._internal import common_utils
     from torch.testing._internal.common_methods_invocations import op_db
+    from torch.testing._internal.opinfo import core
+
+for tools in (common_utils, core):
+    # For each sample it reads the whole stack, 40 ms, to find a unittest.TestCase, and there is none.
+    tools.extract_test_fn = lambda: None
 
 MANY = 12
 """So many samples of each operator are run, spread over all of them."""

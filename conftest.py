@@ -25,6 +25,7 @@ os.environ["AUTOGRAD_LAB_STRICT"] = "1"  # a recorder that fails raises, also in
 
 HERE = Path(__file__).resolve().parent
 COMPARED = {"notebooks": True, "solutions": True, "exercises": False}
+QUICK = [HERE / "tests" / wing for wing in ("core", "trace", "course")]
 
 
 def execute_counted(self: RunningKernel, cell_input: str, allow_stdin: bool | None = None) -> str:
@@ -70,3 +71,21 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Iterator[l
             collector.add_marker(pytest.mark.browser)
         wanted.append(collector)
     return wanted
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even read the other tests for `pytest -m quick`: that would take longer than the quick ones run."""
+    if config.option.markexpr != "quick":
+        return None
+    wanted = any(
+        collection_path.is_relative_to(wing) or wing.is_relative_to(collection_path) for wing in QUICK
+    )
+    return None if wanted else True
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is quick, before `-m` selects."""
+    for item in items:
+        if any(item.path.is_relative_to(wing) for wing in QUICK) and not item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.quick)

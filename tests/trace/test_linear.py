@@ -20,6 +20,8 @@ from autograd_lab.tracing.questions import questions
 from autograd_lab.widgets.frames import film
 from autograd_lab.widgets.wire import encode
 
+pytestmark = pytest.mark.slow  # large programs, whose lines are counted while they run
+
 Program = Callable[[], Any]
 
 

@@ -31,6 +31,8 @@ from autograd_lab import lab
 sys.path.append(str(Path(__file__).parents[1] / "core"))
 from test_random_programs import same
 
+pytestmark = pytest.mark.slow  # the product of its tables is played, each case on a graph of its own
+
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 

@@ -24,6 +24,8 @@ from autograd_lab.tracing import Trace, narrate, state
 from autograd_lab.tracing.narrate import Narrator, fill
 from tests.operations import CALLS
 
+pytestmark = pytest.mark.slow  # hundreds of programs, each run with and without a recorder on two libraries
+
 LIBRARIES = ("autograd_lab", "torch")
 
 BACKWARD = """

@@ -25,6 +25,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from formulas import VOCABULARY
 from operations import CALLS
 
+pytestmark = pytest.mark.slow  # the texts of all rules are evaluated for every call in operations.py
+
 UNEVALUATED = {
     "CtcLossBackward0": "a sum over all paths, which the rule counts step by step",
     "LinalgHouseholderProductBackward0": "a loop over the reflections, each of which changes what the next one sees",

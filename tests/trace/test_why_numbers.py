@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 import autograd_lab
 from autograd_lab import lab
 
+pytestmark = pytest.mark.slow  # hundreds of random programs, on two libraries
+
 try:
     import torch as pytorch
 except ImportError:

@@ -3,12 +3,15 @@
 import warnings
 
 import numpy as np
+import pytest
 import random_programs as programs
 from hypothesis import HealthCheck, given, settings
 
 import autograd_lab
 from autograd_lab import lab
 from autograd_lab.tracing import Trace
+
+pytestmark = pytest.mark.slow  # every tensor of a hundred random programs is asked about
 
 
 @settings(

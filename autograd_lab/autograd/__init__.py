@@ -15,8 +15,8 @@ import numpy as np
 from ..places import find_place
 from .anomaly import detect_anomaly, set_detect_anomaly
 from .batch import Batch
-from .engine import BackwardPass
 from .errors import type_name
+from .full_pass import FullPass
 from .function import Function
 from .graph import GradientEdge, meaning_of, queue_callback
 from .metadata import cast, fitted_to
@@ -54,7 +54,7 @@ def backward(
         if ordinary and isinstance(root, Node) and not tensors._data.shape:
             seed = tensors._data.dtype.type(1)  # the loss of every training loop
             if root.whole_pass is None or not root.whole_pass(seed, state.again):
-                BackwardPass([((root, 0), seed)], state.again, False).run()
+                FullPass([((root, 0), seed)], state.again, False).run()
             return
     if state.transforms:
         raise RuntimeError(
@@ -105,7 +105,7 @@ def backward(
         (root, _), seed = roots[0]
         if root.whole_pass and root.whole_pass(seed, keep):
             return
-    BackwardPass(roots, keep, create_graph, only=only).run()
+    FullPass(roots, keep, create_graph, only=only).run()
 
 
 def grad(
@@ -161,7 +161,7 @@ def _gradients_of(outputs, inputs, grad_outputs, keep, create_graph, allow_unuse
         node, nr = _input_edge(t)
         if node is not None:
             captures.setdefault(node, []).append((nr, place))
-    run = BackwardPass(roots, keep, create_graph, captures=captures, call="grad")
+    run = FullPass(roots, keep, create_graph, captures=captures, call="grad")
     run.run()
     found = {}
     results = []

@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import autograd_lab as torch
-from autograd_lab.autograd import BackwardPass
+from autograd_lab.autograd import FullPass
 from autograd_lab.autograd.node import AccumulateGrad
 from autograd_lab.ops.rule import RULES
 
@@ -132,7 +132,7 @@ def test_stepping_runs_the_same_loop():
     a = scalar(2)
     b = a * a
     loss = b * (b * 3)
-    run = BackwardPass([((loss.grad_fn, 0), np.float32(1.0))], keep_graph=False, create_graph=False)
+    run = FullPass([((loss.grad_fn, 0), np.float32(1.0))], keep_graph=False, create_graph=False)
     steps = 0
     while run.ready:
         run.run(1)

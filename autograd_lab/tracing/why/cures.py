@@ -533,8 +533,11 @@ def kept_as_tensor(q: Question, reads: list[int], again: int | None = None) -> E
             continue
         if _takes_numbers(s, known):
             return ()
-        if any(isinstance(node, ast.Call) and _is_tensor(node) for node in ast.walk(s)):
-            both = patch.rewrite(s.lineno, lambda node: _bare(source, node))
+        copies = [node for node in ast.walk(s) if isinstance(node, ast.Call) and _is_tensor(node)]
+        if any(known & set(_all_read_in(node)) for node in copies):
+            both = patch.rewrite(
+                s.lineno, lambda node: _bare(source, node) if known & set(_all_read_in(node)) else None
+            )
             if both is None:
                 return ()
     came_back = q.facts.place(again)

@@ -359,3 +359,22 @@ mid = x * 3
 out = (mid * 2).sum()
 out.backward()
 mid.retain_grad()
+
+# %% temperature-as-a-float | item | lab.why(temp) | template: item-beside-a-target
+# says: the number in temp was taken out of the graph
+# grad: float(temp.grad) == 0.2602884
+temp = nn.Parameter(torch.tensor(1.5))
+logits = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+scaled = logits / float(temp)
+loss = F.cross_entropy(scaled.unsqueeze(0), torch.tensor([2]))
+loss.backward()
+
+# %% margin-as-a-float-beside-labels | item | lab.why(margin) | template: item-beside-a-target
+# says: left the graph by .item()
+# grad: float(margin.grad) == 1.0
+margin = torch.tensor(0.5, requires_grad=True)
+scores = torch.tensor([0.2, 0.9], requires_grad=True)
+m = margin.item()
+gap = m - scores * torch.tensor([1.0, -1.0])
+loss = (gap.clamp(min=0) * torch.tensor([1.0, 0.0])).sum()
+loss.backward()

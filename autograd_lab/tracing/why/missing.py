@@ -372,7 +372,9 @@ def _leaf(q: Question, runs: list[Pass]) -> Why:
             if found is not None:
                 return found
     only = [run for run in reached if not run.fills]
-    if only:
+    end = facts.root_of(runs[-1]) if runs else None
+    later = end is not None and runs[-1].fills and facts.way(t, end, runs[-1].start) is not None
+    if only and not later:
         run = only[-1]
         return q.answer(
             "autograd-grad",
@@ -385,10 +387,8 @@ def _leaf(q: Question, runs: list[Pass]) -> Why:
     late = _too_late(q)
     if late is not None:
         return late
-    if runs:
-        end = facts.root_of(runs[-1])
-        if end is not None:
-            return between(q, end, runs[-1].start, runs[-1])
+    if end is not None:
+        return between(q, end, runs[-1].start, runs[-1])
     if q.loss is not None:
         way = facts.way(t, q.loss)
         if way is None or any(hop.cut for hop in way):

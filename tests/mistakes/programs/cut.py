@@ -378,3 +378,21 @@ m = margin.item()
 gap = m - scores * torch.tensor([1.0, -1.0])
 loss = (gap.clamp(min=0) * torch.tensor([1.0, 0.0])).sum()
 loss.backward()
+
+# %% fast-weights-from-data | data | lab.why(model.weight) | template: inner-step
+# says: .data handed on the numbers of model.weight
+model = nn.Linear(2, 1)
+x = torch.ones(3, 2)
+loss = model(x).pow(2).mean()
+grads = torch.autograd.grad(loss, list(model.parameters()), create_graph=True)
+fast = [p.data - 0.1 * g.data for p, g in zip(model.parameters(), grads)]
+meta = (x @ fast[0].t() + fast[1]).pow(2).mean()
+meta.requires_grad_()
+meta.backward()
+
+# %% fast-weights-detached | detached | lab.why(theta) | template: inner-step
+# says: detach() handed on the numbers of
+theta = torch.tensor([1.0, 2.0], requires_grad=True)
+(g,) = torch.autograd.grad((theta ** 2).sum(), theta, create_graph=True)
+fast = (theta - 0.1 * g).detach().requires_grad_()
+(fast ** 2).sum().backward()

@@ -225,6 +225,13 @@ def _used_up(q: Question, hop: Hop, run: Pass) -> bool:
     )
 
 
+def _depends(q: Question, inner: Pass, from_it: set[int]) -> bool:
+    """Whether the gradient that a pass gave changes with the tensor: a rule on its way saved something computed from the tensor."""
+    trace = q.facts.trace
+    nodes = q.facts.behind(inner.event["roots"])
+    return q.reaches(inner) and any(t in from_it for n in nodes for _, t, *_ in trace.nodes[n]["saved"])
+
+
 def _partly_cut(q: Question) -> Why | None:
     """Besides the ways that the gradient came by, there is another from the tensor to the loss, which is cut."""
     facts = q.facts
@@ -237,7 +244,7 @@ def _partly_cut(q: Question) -> Why | None:
     to_it = {root, *facts.ancestors(root)}
     for a in sorted(to_it):
         of = facts.trace.tensors[a].get("grad_of")
-        if of is None or facts.needs(a) or of in own:
+        if of is None or facts.needs(a):
             continue
         inner = next(
             (
@@ -247,7 +254,7 @@ def _partly_cut(q: Question) -> Why | None:
             ),
             None,
         )
-        if inner is not None and q.reaches(inner):
+        if inner is not None and _depends(q, inner, from_it):
             return q.answer(
                 "partly-cut",
                 f"{facts.name(root)} was computed from {facts.name(a)}, a gradient that depends on {q.name} but was computed without "

@@ -279,3 +279,27 @@ w = torch.tensor([1.0, 2.0], requires_grad=True)
 h = w * 2
 h.requires_grad = False
 h.sum().backward()
+
+# %% inner-step-of-first-order | partly-cut | lab.why(theta) | template: inner-step
+# says: g, a gradient that depends on theta but was computed without create_graph=True
+# grad: theta.grad == [0.56, -0.32]
+theta = torch.tensor([1.0, 2.0], requires_grad=True)
+inner = (theta ** 3).sum()
+(g,) = torch.autograd.grad(inner, theta)
+fast = theta - 0.1 * g
+outer = (fast ** 2).sum()
+outer.backward()
+
+# %% inner-step-of-a-module | partly-cut | lab.why(net.weight) | template: inner-step
+# says: gw, a gradient that depends on net.weight
+# grad: net.weight.grad is None == False
+net = nn.Linear(1, 1)
+x, y = torch.ones(3, 1), torch.zeros(3, 1)
+gw, gb = torch.autograd.grad(F.mse_loss(net(x), y), [net.weight, net.bias])
+F.mse_loss(F.linear(x, net.weight - 0.1 * gw, net.bias - 0.1 * gb), y).backward()
+
+# %% gradient-of-a-straight-line-as-factor | as-computed | lab.why(w) | template: inner-step
+# says: It is the derivative of
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+(g,) = torch.autograd.grad((3 * w).sum(), w)
+(w * g).sum().backward()

@@ -348,17 +348,12 @@ def part_in(frame: FrameType, value: Any) -> str:
     for scope in (frame.f_locals, frame.f_globals):
         for name, held in dict(scope).items():
             if not name.startswith(_PRIVATE):
-                own = (
-                    vars(held).items()
-                    if type(held).__module__ == "__main__" and hasattr(held, "__dict__")
-                    else ()
-                )
-                for inner, part in (
-                    *parts_of(name, held),
-                    *((f"{name}.{key}", part) for key, part in list(own)),
-                ):
-                    if part is value:
-                        return inner
+                places = [(name, held)]
+                if type(held).__module__ == "__main__" and hasattr(held, "__dict__"):
+                    places += [(f"{name}.{key}", part) for key, part in list(vars(held).items())]
+                for place in (*places[1:], *(found for own in places for found in parts_of(*own))):
+                    if place[1] is value:
+                        return place[0]
     return ""
 
 

@@ -254,7 +254,9 @@ def _capital(text: str) -> str:
 
 
 #: What a tensor without a name is called. A sentence that begins with one gets a capital; one that begins with a name never does.
-DESCRIPTIONS = ("a tensor without a name", "the result of ", "the tensor")
+DESCRIPTIONS = (
+    "a tensor without a name", "the result of ", "the tensor", "a part of the loss", "a result of the round before",
+)  # fmt: skip
 
 
 def sentence(text: str) -> str:

@@ -100,18 +100,24 @@ def assigned_anew(q: Question, t: int, ending: str) -> Edits:
 
 
 def flag_last(q: Question, k: int | None) -> Edits:
-    """`w = ones(3, requires_grad=True) * 0.1`: the numbers first, the flag last."""
+    """`w = ones(3, requires_grad=True) * 0.1`: the numbers first, the flag, or the parameter, last."""
     where = q.facts.place(k)
     if where is None:
         return ()
     source, n = where
     s = source.statement(n)
+    wraps: list[str] = []
 
     def unflagged(node: ast.AST) -> ast.AST | None:
         inner = _called(node, "requires_grad_")
         if inner is not None:
             return inner
-        if isinstance(node, ast.Call) and any(word.arg == "requires_grad" for word in node.keywords):
+        if not isinstance(node, ast.Call):
+            return None
+        if ast.unparse(node.func).split(".")[-1] == "Parameter" and len(node.args) == 1:
+            wraps.append(ast.unparse(node.func))
+            return node.args[0]
+        if any(word.arg == "requires_grad" for word in node.keywords):
             kept = [word for word in node.keywords if word.arg != "requires_grad"]
             return ast.Call(node.func, node.args, kept)
         return None
@@ -120,11 +126,11 @@ def flag_last(q: Question, k: int | None) -> Edits:
     if patch is None or not isinstance(s, ast.Assign):
         return ()
     new = ast.parse(patch.edits[0].text.strip()).body[0]
-    if not isinstance(new, ast.Assign):
+    if not isinstance(new, ast.Assign) or len(wraps) > 1:
         return ()
-    return patch.replace(
-        n, f"{ast.unparse(new.targets[0])} = ({ast.unparse(new.value)}).requires_grad_()"
-    ).edits
+    value = ast.unparse(new.value)
+    leaf = f"{wraps[0]}({value})" if wraps else f"({value}).requires_grad_()"
+    return patch.replace(n, f"{ast.unparse(new.targets[0])} = {leaf}").edits
 
 
 def keep_gradient(q: Question, name: str, k: int | None) -> Edits:
@@ -867,8 +873,39 @@ def cut_apart(q: Question, run: Pass, states: list[int], names: list[str], user:
     return ()
 
 
+def given_on(q: Question, old: int, user: int | None) -> tuple[Source, ast.Assign] | None:
+    """The statement `prev = out` by which the line of event `user` still knows the tensor `old`, which was called out."""
+    made, read = q.facts.place(q.facts.maker.get(old)), q.facts.place(user)
+    if made is None or read is None:
+        return None
+    found = [
+        s
+        for name in dict.fromkeys(read[0].read_on(read[1]))
+        for s in read[0].assigned(name)
+        if ast.unparse(s.value) in made[0].targets(made[1])
+    ]
+    return (read[0], found[0]) if len(found) == 1 else None
+
+
+def kept_without_history(source: Source, s: ast.Assign) -> Edits:
+    """`prev = out` becomes `prev = out.detach()`."""
+    if source.statement(s.lineno) is not s:
+        return ()
+    text = f"{ast.unparse(s.targets[0])} = {ast.unparse(s.value)}.detach()"
+    return Patch(source).replace(s.lineno, text).edits
+
+
 def _function_of(source: Source, n: int) -> ast.stmt | None:
     return next(iter(source.around(n, ast.FunctionDef)), None)
+
+
+def stands_in(q: Question, k: int | None, function: str) -> bool:
+    """Whether the line of event k stands in a function of this name."""
+    where = q.facts.place(k)
+    return where is not None and any(
+        isinstance(node, ast.FunctionDef) and node.name == function
+        for node in where[0].around(where[1], ast.FunctionDef)[:1]
+    )
 
 
 def moved_into_loop(q: Question, run: Pass) -> Edits:

@@ -12,7 +12,15 @@ import re
 from . import cures
 from .answer import Line, Why, listed
 from .facts import Pass
-from .missing import between, cut_answer, needs_none, no_longer_a_leaf, without_graph
+from .missing import (
+    between,
+    cut_answer,
+    flag_last,
+    has_nameless_leaf,
+    needs_none,
+    no_longer_a_leaf,
+    without_graph,
+)
 from .question import Question
 from .refusals import refused
 from .source import Source
@@ -238,7 +246,17 @@ def _goes_back(
     if states:
         return _carried(q, k, run, states, again, new, lost, lines)
     kept = [c for c in carriers if again[c]]
-    return _kept_in_list(q, k, run, kept[0], new, lost, lines) if kept else None
+    if not kept:
+        return None
+    user = _user_of(q, kept[0], new)
+    where = facts.place(user)
+    own = [name for name in where[0].targets(where[1]) if name in where[0].read_on(where[1])] if where else []
+    if own and not cures.collection(q, user):  # `mean = 0.9 * mean + 0.1 * x`
+        return _carried(q, k, run, kept[:1], again, new, lost, lines, own)
+    given = cures.given_on(q, kept[0], user)
+    if given is not None:  # `prev = out`
+        return _given_on(q, k, given, kept[0], lost, lines)
+    return _kept_in_list(q, k, run, kept[0], user, lost, lines)
 
 
 def _carriers(q: Question, new: set[int], gone: set[int], first: Pass) -> list[int]:
@@ -295,6 +313,22 @@ def _common(q: Question, first: Pass, run: Pass) -> int | None:
 def _same_loss(first: Pass, run: Pass) -> bool:
     """Whether two passes began at the same tensors."""
     return all(first.event.get(name) == run.event.get(name) for name in ("of", "roots"))
+
+
+def _assigned_to(q: Question, t: int) -> str:
+    """What the program calls t: its name, or what the line whose result it is assigns, such as `self.W`; '' if it has none."""
+    facts = q.facts
+    if facts.named(t):
+        return facts.name(t)
+    k = facts.maker.get(t)
+    where = facts.place(k)
+    if k is None or where is None:
+        return ""
+    src = facts.events[k].get("src")
+    after = next((i for i in range(k, len(facts.events)) if facts.events[i].get("src") != src), k + 1)
+    made = [b for e in facts.events[k:after] for b in facts.outputs(e)]
+    names = where[0].targets(where[1])
+    return names[0] if made[-1:] == [t] and len(names) == 1 else ""
 
 
 def _changed_between(q: Question, shared: list[int], node: int, first: Pass, run: Pass) -> list[int]:
@@ -363,21 +397,23 @@ def _summands(q: Question, root: int, total: int) -> list[int]:
 
 
 def _kept_in_list(
-    q: Question, k: int, run: Pass, old: int, new: set[int], lost: str, lines: list[Line]
+    q: Question, k: int, run: Pass, old: int, user: int | None, lost: str, lines: list[Line]
 ) -> Why:
     """Results of earlier rounds were kept and are part of the new loss."""
     facts = q.facts
-    user = _user_of(q, old, new)
     kept = cures.collection(q, user)
-    what = kept or "a list"
     return q.answer(
         "running-total",
-        f"{what} still holds results of earlier rounds, and the loss is made of all of them: backward goes into the graphs of those "
-        f"rounds again, whose saved values are {lost}.",
+        (
+            f"{kept} still holds results of earlier rounds, and the loss is made of all of them:"
+            if kept
+            else "The loss still uses results of earlier rounds:"
+        )
+        + f" backward goes into the graphs of those rounds again, whose saved values are {lost}.",
         lines=facts.at(facts.maker.get(old), "a result of an earlier round")
         + facts.at(user, "used together with the new ones")
         + lines,
-        fix=f"begin each round with {what} empty." if kept else "keep only what belongs to this round.",
+        fix=f"begin each round with {kept} empty." if kept else "keep only what belongs to this round.",
         edits=cures.emptied(q, run, kept),
         k=k,
     )
@@ -397,10 +433,11 @@ def _carried(
     new: set[int],
     lost: str,
     lines: list[Line],
+    known: list[str] | None = None,
 ) -> Why:
     facts = q.facts
     user = min((u for u in (_user_of(q, t, new) for t in states) if u is not None), default=None)
-    names = cures.state_names(q, states, again, user)
+    names = known or cures.state_names(q, states, again, user)
     what = listed(names) if names else "a result of the round before"
     was = "were" if len(names) > 1 else "was"
     return q.answer(
@@ -419,6 +456,30 @@ def _carried(
     )
 
 
+def _given_on(
+    q: Question, k: int, given: tuple[Source, ast.Assign], old: int, lost: str, lines: list[Line]
+) -> Why:
+    """A second name keeps the result of a round for the next one."""
+    facts = q.facts
+    source, s = given
+    name, value = ast.unparse(s.targets[0]), ast.unparse(s.value)
+    return q.answer(
+        "carried-over",
+        f"{name} keeps {value} of the round before, with its history: the new graph continues into the old one, whose saved values "
+        f"are {lost}.",
+        lines=[
+            *facts.at(facts.maker.get(old), f"{value} is made here, with its history"),
+            Line(
+                source.name, s.lineno, source.lines[s.lineno].strip(), f"{name} keeps it for the next round"
+            ),
+            *lines,
+        ],
+        fix=f"cut the rounds apart: keep the numbers only ({name} = {value}.detach()).",
+        edits=cures.kept_without_history(source, s),
+        k=k,
+    )
+
+
 def _computed_once(
     q: Question,
     k: int,
@@ -430,7 +491,7 @@ def _computed_once(
     lines: list[Line],
 ) -> Why:
     facts = q.facts
-    names = [facts.name(t) for t in shared if facts.named(t)] or ["a part of the loss"]
+    names = [name for t in shared if (name := _assigned_to(q, t))] or ["a part of the loss"]
     moved = listed([facts.name(t) for t in changed])
     has = "have" if len(changed) > 1 else "has"
     edits = cures.moved_into_loop(q, run)
@@ -439,6 +500,8 @@ def _computed_once(
         w = next(w for w in facts.writes[changed[0]] if w > first.start)
         edits = cures.updated_last(q, w, first, run)
         fix = "compute it again before the second backward(); or keep the values the first time, with retain_graph=True, and update last."
+        if any(cures.stands_in(q, facts.maker.get(t), "__init__") for t in shared):
+            fix = "compute it in forward(), which runs for every loss; __init__ runs only once."
     return q.answer(
         "computed-once",
         f"{listed(names)} {'were' if len(names) > 1 else 'was'} computed once, and every pass needs it. What the first pass used is "
@@ -481,7 +544,7 @@ def _shared(
 ) -> Why:
     facts = q.facts
     t = shared[0] if shared else None
-    name = facts.name(t) if t is not None else "the loss"
+    name = "the loss" if t is None else _assigned_to(q, t) or facts.name(t)
     if _same_loss(first, run):
         what = (
             f"Backward went through {name} twice. The first time it freed the values that were saved for it"
@@ -495,6 +558,17 @@ def _shared(
         if create
         else ""
     )
+    if t is not None and has_nameless_leaf(q, t):  # it was meant to be a leaf, which no pass frees
+        made = facts.maker[t]
+        return q.answer(
+            "freed-graph",
+            f"{what}.",
+            f"Was {name} meant to be a leaf? It was computed from one, in the line that made it.",
+            lines=facts.at(made, f"{name} is the result, not the leaf") + lines,
+            fix=flag_last(q, t, name),
+            edits=cures.flag_last(q, made),
+            k=k,
+        )
     return q.answer(
         "freed-graph",
         f"{what}.",

@@ -343,21 +343,36 @@ def no_longer_a_leaf(q: Question) -> Why | None:
     found = _overwritten(q, t)
     if found is not None:
         return found
-    k = facts.maker.get(t)
-    e = facts.events[k] if k is not None else {}
-    inputs = facts.inputs(e) if k is not None else []
-    nameless = [a for a in inputs if facts.leaf(a) and facts.needs(a) and not facts.trace.tensors[a]["name"]]
-    if nameless and facts.named(t) and "requires_grad" in facts.text(k):
+    if facts.named(t) and has_nameless_leaf(q, t):
+        k = facts.maker[t]
         return q.answer(
             "leaf-without-name",
             f"{name} is computed from a leaf that requires grad, in the same line: the leaf has no name, and {name} is not a leaf. "
             "The gradient is collected in the leaf.",
             lines=facts.at(k, f"{name} is the result, not the leaf"),
-            fix=f"make the numbers first and set the flag last: {name} = (...).requires_grad_().",
+            fix=flag_last(q, t, name),
             edits=cures.flag_last(q, k),
             k=k,
         )
     return None
+
+
+def has_nameless_leaf(q: Question, t: int) -> bool:
+    """Whether the line that made t also made the leaf it was computed from: `W = nn.Parameter(...) * 0.1`."""
+    facts = q.facts
+    k = facts.maker.get(t)
+    leaves = [] if k is None else [a for a in facts.inputs(facts.events[k]) if facts.leaf(a)]
+    return (
+        any(facts.needs(a) and not facts.trace.tensors[a]["name"] for a in leaves)
+        and re.search(r"requires_grad|Parameter\(", facts.text(k)) is not None
+    )
+
+
+def flag_last(q: Question, t: int, name: str) -> str:
+    """What to do about a leaf without a name, of which `name` was computed."""
+    if "Parameter(" in q.facts.text(q.facts.maker[t]):
+        return f"compute the numbers first and make the parameter last: {name} = nn.Parameter(...)."
+    return f"make the numbers first and set the flag last: {name} = (...).requires_grad_()."
 
 
 # -- a leaf, or a computed tensor that asked ----------------------------------------------------------

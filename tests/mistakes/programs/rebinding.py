@@ -318,3 +318,56 @@ for x in (1.0, 2.0):
     out = advance(x)
     w.grad = None
     out.backward()
+
+# %% parameter-scaled-in-init | leaf-without-name | lab.why(layer.W) | template: parameter-in-init
+# says: layer.W is computed from a leaf
+# grad: layer.W.grad == [[1.0, 1.0], [1.0, 1.0]]
+class MyLinear(nn.Module):
+    def __init__(self, i, o):
+        super().__init__()
+        self.W = nn.Parameter(torch.randn(i, o)) * 0.1
+        self.b = nn.Parameter(torch.zeros(o))
+
+    def forward(self, x):
+        return x @ self.W + self.b
+
+layer = MyLinear(2, 2)
+opt = torch.optim.SGD(layer.parameters(), lr=0.1)
+for _ in range(2):
+    opt.zero_grad()
+    layer(torch.ones(1, 2)).sum().backward()
+    opt.step()
+
+# %% beside-a-parameter-scaled-in-init | freed-graph | lab.why(layer.b) | template: parameter-in-init
+# says: Both passes go through self.W
+# grad: layer.b.grad == [2.0, 2.0]
+class MyLinear(nn.Module):
+    def __init__(self, i, o):
+        super().__init__()
+        self.W = nn.Parameter(torch.randn(i, o)) * 0.1
+        self.b = nn.Parameter(torch.zeros(o))
+
+    def forward(self, x):
+        return x @ self.W + self.b
+
+layer = MyLinear(2, 2)
+for _ in range(2):
+    layer(torch.ones(1, 2)).sum().backward()
+
+# %% sigma-computed-in-init | computed-once | lab.why(g.log_sigma) | template: parameter-in-init
+# says: self.sigma was computed once
+class Gauss(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.log_sigma = nn.Parameter(torch.zeros(2))
+        self.sigma = self.log_sigma.exp()
+
+    def forward(self, x):
+        return (x / self.sigma).pow(2).sum() + self.log_sigma.sum()
+
+g = Gauss()
+opt = torch.optim.SGD(g.parameters(), lr=0.1)
+for _ in range(2):
+    opt.zero_grad()
+    g(torch.ones(2)).backward()
+    opt.step()

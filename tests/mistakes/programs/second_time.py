@@ -343,3 +343,47 @@ kl = (z * z).mean()
 kl.backward()
 recon = F.mse_loss(dec(z), x)
 recon.backward()
+
+# %% average-that-begins-as-a-result | carried-over | lab.why(net.weight) | template: average-with-none
+# says: ema was computed before the first pass
+# grad: net.weight.grad is None == False
+net = nn.Linear(2, 1)
+ema = None
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for i in range(3):
+    w = net.weight * 1.0
+    ema = w if ema is None else 0.9 * ema + 0.1 * w
+    loss = net(torch.ones(1, 2)).pow(2).sum() + ((net.weight - ema) ** 2).sum()
+    opt.zero_grad()
+    loss.backward()
+    opt.step()
+
+# %% previous-result-by-a-second-name | carried-over | lab.why(w) | template: previous-result
+# says: prev keeps cur of the round before
+# grad: w.grad is None == False
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+prev = w * 0
+for i in range(3):
+    cur = torch.tanh(w * (i + 1))
+    smooth = ((cur - prev) ** 2).sum() + cur.sum()
+    smooth.backward()
+    prev = cur
+
+# %% last-features-in-an-object | carried-over | lab.why(m.net.weight) | template: previous-result
+# says: self.last keeps z of the round before
+# grad: m.net.weight.grad is None == False
+class Tracker:
+    def __init__(self):
+        self.net = nn.Linear(2, 2)
+        self.last = None
+
+    def loss(self, x):
+        z = torch.tanh(self.net(x))
+        out = z.sum() if self.last is None else ((z - self.last) ** 2).sum() + z.sum()
+        self.last = z
+        return out
+
+m = Tracker()
+for x in torch.randn(3, 1, 2):
+    m.net.zero_grad()
+    m.loss(x).backward()

@@ -100,7 +100,7 @@ def test_frozen():
         lab.why("model.weight"),
         "frozen",
         "model.weight.requires_grad_(False)",
-        words=["requires_grad_(False) was called"],
+        words=["since `model.weight.requires_grad_(False)` switched that off"],
     )
 
 

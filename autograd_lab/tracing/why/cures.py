@@ -187,6 +187,41 @@ def moved_up(q: Question, k: int | None, to: int | None, behind: bool = False) -
     return (patch.after if behind else patch.before)(there[1], text).edits
 
 
+def idle_flags(q: Question) -> list[tuple[Source, ast.Assign]]:
+    """The statements that were to switch the tensor's flag on but set another attribute: `model.head.requires_grad = True`."""
+    found = []
+    for source in q.facts.code:
+        for s in source.statements():
+            target = s.targets[0] if isinstance(s, ast.Assign) else None
+            if not isinstance(s, ast.Assign) or not isinstance(target, ast.Attribute):
+                continue
+            on = isinstance(s.value, ast.Constant) and s.value.value is True
+            owner = ast.unparse(target.value)
+            inside = f".{owner.removeprefix('self.')}." if owner.startswith("self.") else f"{owner}."
+            of_module = target.attr == "requires_grad" and (
+                inside in q.name or q.name.startswith(f"{owner}[")
+            )
+            misspelled = target.attr != "requires_grad" and re.fullmatch(
+                r"_?requires?_?grads?|requires?_gradients?|requiresGrad", target.attr
+            )
+            if on and (of_module or misspelled) and source.statement(s.lineno) is s:
+                found.append((source, s))
+    return found
+
+
+def working_flag(s: ast.Assign) -> str:
+    """What an idle flag was to be."""
+    target = s.targets[0]
+    assert isinstance(target, ast.Attribute)
+    owner = ast.unparse(target.value)
+    return f"{owner}.requires_grad_(True)"
+
+
+def flag_switched_on(source: Source, s: ast.Assign) -> Edits:
+    """An idle flag becomes one that has an effect."""
+    return Patch(source).replace(s.lineno, working_flag(s)).edits
+
+
 # -- updates ------------------------------------------------------------------------------------------
 
 

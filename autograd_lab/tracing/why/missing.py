@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from dataclasses import replace
 
@@ -85,18 +86,16 @@ def needs_none(q: Question) -> Why:
     off = [(k, how) for k, on, how in facts.flags.get(t, ()) if not on]
     if off:
         k, how = off[-1]
-        cause = "detached-in-place" if how == "detach_" else "frozen"
-        call = "detach_()" if how == "detach_" else "requires_grad_(False)"
-        return q.answer(
-            cause,
-            f"{name} does not require grad since {call} was called on it.",
-            lines=facts.at(k, f"{call} here"),
-            fix="leave that out."
-            if how == "detach_"
-            else f"was {name} meant to stay as it is? If not, leave that line out.",
-            edits=cures.left_out(q, k),
-            k=k,
-        )
+        if how == "detach_":
+            return q.answer(
+                "detached-in-place",
+                f"{name} does not require grad since detach_() was called on it.",
+                lines=facts.at(k, "detach_() here"),
+                fix="leave that out.",
+                edits=cures.left_out(q, k),
+                k=k,
+            )
+        return _frozen(q, k)
     found = _overwritten(q, t)
     if found is not None:
         return found
@@ -136,6 +135,40 @@ def needs_none(q: Question) -> Why:
         + (" In a module, make it an nn.Parameter." if "." in name else ""),
         edits=cures.assigned_anew(q, t, ".requires_grad_()"),
         k=used[0] if used else None,
+    )
+
+
+def _frozen(q: Question, k: int) -> Why:
+    """Its flag was switched off at event k, and perhaps switched on again by something that has no effect."""
+    facts, name = q.facts, q.name
+    since = f"{name} does not require grad since {facts.statement(k)} switched that off"
+    off = facts.at(k, "switched off here")
+    for source, s in cures.idle_flags(q):
+        text = source.lines[s.lineno].strip()
+        target = ast.unparse(s.targets[0])
+        attribute = target.rpartition(".")[2]
+        module = attribute == "requires_grad"
+        why_not = (
+            "that sets an attribute of the module, not of its parameters"
+            if module
+            else f"the flag is not called {attribute}"
+        )
+        right = cures.working_flag(s)
+        return q.answer(
+            "frozen",
+            f"{since}, and `{text}` does not switch it on again: {why_not}.",
+            lines=[*off, Line(source.name, s.lineno, text, "has no effect")],
+            fix=f"write `{right}` there.",
+            edits=cures.flag_switched_on(source, s),
+            k=k,
+        )
+    return q.answer(
+        "frozen",
+        f"{since}.",
+        lines=off,
+        fix=f"was {name} meant to stay as it is? If not, leave that line out, or switch the flag on again after it.",
+        edits=cures.left_out(q, k),
+        k=k,
     )
 
 

@@ -396,3 +396,51 @@ theta = torch.tensor([1.0, 2.0], requires_grad=True)
 (g,) = torch.autograd.grad((theta ** 2).sum(), theta, create_graph=True)
 fast = (theta - 0.1 * g).detach().requires_grad_()
 (fast ** 2).sum().backward()
+
+# %% unfrozen-as-a-module | frozen | lab.why(model.head.weight) | template: unfreeze
+# says: `model.head.requires_grad = True` does not switch it on again
+# grad: model.backbone.weight.grad is None and model.head.weight.grad is not None == True
+class Clf(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.backbone = nn.Linear(2, 3)
+        self.head = nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.head(torch.relu(self.backbone(x)))
+
+model = Clf()
+for p in model.parameters():
+    p.requires_grad = False
+model.head.requires_grad = True
+loss = F.cross_entropy(model(torch.ones(2, 2)), torch.tensor([0, 1]))
+loss.backward()
+
+# %% unfrozen-in-init | frozen | lab.why(model.head.weight) | template: unfreeze
+# says: `self.head.requires_grad = True` does not switch it on again
+# grad: model.backbone.weight.grad is None and model.head.weight.grad is not None == True
+class Clf(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.backbone = nn.Linear(2, 3)
+        self.head = nn.Linear(3, 2)
+        for p in self.parameters():
+            p.requires_grad_(False)
+        self.head.requires_grad = True
+
+    def forward(self, x):
+        return self.head(torch.relu(self.backbone(x)))
+
+model = Clf()
+loss = F.cross_entropy(model(torch.ones(2, 2)), torch.tensor([0, 1]))
+loss.backward()
+
+# %% unfrozen-with-a-misspelled-flag | frozen | lab.why(net[2].weight) | template: unfreeze
+# says: the flag is not called require_grad
+# grad: net[0].weight.grad is None and net[2].weight.grad is not None == True
+net = nn.Sequential(nn.Linear(2, 2), nn.Tanh(), nn.Linear(2, 1))
+for p in net.parameters():
+    p.requires_grad = False
+for p in net[2].parameters():
+    p.require_grad = True
+net(torch.ones(1, 2)).sum().backward()

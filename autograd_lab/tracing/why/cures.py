@@ -244,15 +244,16 @@ def in_place(q: Question, own: str, k: int) -> Edits:
         and _function_of(*start) is _function_of(source, n)
     ):
         for name, value in [pair for _, more in updates for pair in more]:
-            fixed = re.fullmatch(r"\w+(\[('\w+'|\d+)\])?", name)  # the same before the pass as here
+            fixed = re.fullmatch(r"\w+(\[('\w+'|\w+)\])?", name)  # the same before the pass as here
             if fixed and f"{name}.grad" in ast.unparse(value):
                 clear = f"{name}.grad = None"  # a new tensor had none, the old one would add up
-                loop = next((x for x in source.around(n, ast.For) if _loops_over(x, name)), None)
+                varies = {name, name.rpartition("[")[2].rstrip("]")}
+                loop = next((x for x in source.around(n, ast.For) if _loops_over(x, varies)), None)
                 if loop is not None and loop not in source.around(start[1], ast.For):
                     assert isinstance(loop, ast.For)
                     if not isinstance(loop.target, ast.Name):
                         continue
-                    clear = f"for {name} in {ast.unparse(loop.iter)}: {clear}"
+                    clear = f"for {ast.unparse(loop.target)} in {ast.unparse(loop.iter)}: {clear}"
                 patch.before(start[1], clear)
     for line, more in updates:
         texts = [_written(name, value) for name, value in more]
@@ -262,10 +263,10 @@ def in_place(q: Question, own: str, k: int) -> Edits:
     return patch.edits
 
 
-def _loops_over(loop: ast.AST, name: str) -> bool:
-    return isinstance(loop, ast.For) and name in {
+def _loops_over(loop: ast.AST, names: set[str]) -> bool:
+    return isinstance(loop, ast.For) and not names.isdisjoint(
         node.id for node in ast.walk(loop.target) if isinstance(node, ast.Name)
-    }
+    )
 
 
 def _siblings(source: Source, n: int) -> list[tuple[int, list[tuple[str, ast.expr]]]]:
@@ -276,7 +277,11 @@ def _siblings(source: Source, n: int) -> list[tuple[int, list[tuple[str, ast.exp
         if isinstance(other, ast.Assign) and other is not s and len(other.targets) == 1:
             name = ast.unparse(other.targets[0])
             read = {ast.unparse(x) for x in ast.walk(other.value) if isinstance(x, (ast.Name, ast.Attribute))}
-            if {name, f"{name}.grad"} <= read and source.statement(other.lineno) is other:
+            again = (
+                other.lineno > n and name in source.targets(n) and name in read
+            )  # `x = x.clamp(0, 1)` after it
+            update = {name, f"{name}.grad"} <= read
+            if (update or again) and source.statement(other.lineno) is other:
                 found.append((other.lineno, [(name, other.value)]))
     return found
 

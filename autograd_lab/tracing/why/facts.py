@@ -369,7 +369,9 @@ class Facts:
             found = [
                 int(n)
                 for n, text in source["lines"].items()
-                if re.match(rf"\s*{name}\s*(:[^=]+)?=[^=]", text) and (first is None or int(n) <= first[1])
+                if (made := re.match(rf"\s*{name}\s*(:[^=]+)?=(?!=)", text))
+                and (first is None or int(n) <= first[1])
+                and not re.search(rf"(?<![\w.]){name}\b(?!\s*=[^=])", text[made.end() :])  # `x = x / 2`
             ]
             if found:
                 return self.line([s, max(found)], "made here")

@@ -261,9 +261,24 @@ def _place_of(q: Question, t: int, k: int) -> str:
     )
 
 
-def _renamed(q: Question, former: int, t: int, k: int) -> Why:
-    """The name of the leaf `former` stands for t since event k."""
+def _follows(q: Question, former: int, a: int, t: int) -> bool:
+    """Whether a, which t was computed from, is an update of the leaf `former` and took its name from it."""
     facts = q.facts
+    own = facts.trace.tensors[former]["name"]
+    return (
+        facts.trace.tensors[a]["name"] == facts.trace.tensors[t]["name"] == own != ""
+        and (where := facts.place(facts.maker.get(a))) is not None
+        and bool(where[0].updated(where[1]))
+        and former in facts.ancestors(a)
+    )
+
+
+def _renamed(q: Question, former: int, t: int, k: int) -> Why:
+    """The name of the leaf `former` stands for t since event k, or since an update before that."""
+    facts = q.facts
+    first = next((a for a in reversed(facts.ancestors(t)) if _follows(q, former, a, t)), t)
+    if first != t:
+        return _renamed(q, former, first, facts.maker[first])
     own = _place_of(q, t, k)
     lines = facts.assignment(former) + facts.at(k, f"{own} is another tensor from here on")
     in_place = cures.in_place(q, own, k)

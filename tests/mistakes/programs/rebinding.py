@@ -371,3 +371,50 @@ for _ in range(2):
     opt.zero_grad()
     g(torch.ones(2)).backward()
     opt.step()
+
+# %% perturbation-stepped-and-clamped | overwritten | lab.why(delta) | template: step-and-project
+# says: The name delta was first a leaf
+# grad: delta.grad.tolist() == [[0.226611, 0.286696, -0.339458]]
+model = nn.Linear(3, 2)
+x, y = torch.rand(1, 3), torch.tensor([1])
+delta = torch.zeros_like(x, requires_grad=True)
+for i in range(3):
+    loss = F.cross_entropy(model(x + delta), y)
+    loss.backward()
+    delta = delta + 0.1 * delta.grad.sign()
+    delta = delta.clamp(-0.3, 0.3)
+
+# %% weights-stepped-and-clamped | overwritten-no-grad | lab.why(w) | template: step-and-project
+# says: a new tensor under no_grad
+# grad: w.grad == [-4.0, -6.4]
+w = torch.tensor([1.0, -2.0], requires_grad=True)
+for step in range(3):
+    loss = ((w - 3) ** 2).sum()
+    loss.backward()
+    with torch.no_grad():
+        w = w - 0.1 * w.grad
+        w = w.clamp(-1, 1)
+
+# %% list-updated-by-index | overwritten-no-grad | lab.why(layers[0]) | template: container-updated
+# says: layers[i]
+# grad: layers[0].grad == [[0.06559973955154419, 0.06559973955154419], [0.06559973955154419, 0.06559973955154419]]
+layers = [torch.ones(2, 2, requires_grad=True), torch.ones(2, 1, requires_grad=True)]
+x = torch.ones(1, 2)
+for epoch in range(2):
+    loss = (torch.tanh(x @ layers[0]) @ layers[1]).sum()
+    loss.backward()
+    with torch.no_grad():
+        for i in range(len(layers)):
+            layers[i] = layers[i] - 0.1 * layers[i].grad
+
+# %% dict-updated-by-key | overwritten-no-grad | lab.why(params["W"]) | template: container-updated
+# says: params[k]
+# grad: params["W"].grad == [[2.0], [4.0]]
+params = {"W": torch.ones(2, 1, requires_grad=True), "b": torch.zeros(1, requires_grad=True)}
+X = torch.tensor([[1.0, 2.0]])
+for epoch in range(2):
+    loss = (X @ params["W"] + params["b"]).sum() * 2
+    loss.backward()
+    with torch.no_grad():
+        for k in params:
+            params[k] = params[k] - 0.1 * params[k].grad

@@ -20,7 +20,7 @@ WITHOUT_RECORDING = {
 NAMES = re.compile(
     r"([A-Za-z_]\w*)(?:\[[^]]*\]|\.\w+)*\.(?:detach|retain_grad|requires_grad_|grad|copy_|clone|float|clear|zero_grad|backward)\b"
 )
-KNOWN = {"torch", "backward", "nn", "part", "tuple"}  # besides what the program calls so
+KNOWN = {"torch", "backward", "nn", "part", "tuple", "derivative"}  # besides what the program calls so
 
 
 @pytest.mark.parametrize(("m", "engine"), EVERY)

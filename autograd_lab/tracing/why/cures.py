@@ -687,6 +687,32 @@ def retained(q: Question, run: Pass, option: str) -> Edits:
     return _rewritten(q, run.start, keeping)
 
 
+def first_derivative(q: Question, run: Pass, of: int) -> Edits:
+    """The call that started a pass, with create_graph=True; `y.backward()` becomes `torch.autograd.grad(y, x)`, for the next pass would add to x.grad."""
+    facts = q.facts
+    where, name = facts.place(run.start), facts.name(of)
+    s = None if where is None else where[0].statement(where[1])
+    root = _called(s.value, "backward") if isinstance(s, ast.Expr) else None
+    new = "derivative"
+    others = any(
+        e["t"] != of for _, e in facts.during(run, "accumulate")
+    )  # which are to get theirs all the same
+    if where is None or root is None or others or not name.isidentifier() or where[0].mentions(new):
+        return retained(q, run, "create_graph=True")
+    source, n = where
+    patch = Patch(source).replace(
+        n, f"{new} = torch.autograd.grad({ast.unparse(root)}, {name}, create_graph=True)[0]"
+    )
+    for other in source.statements():
+        if other.lineno > n and f"{name}.grad" in source.read_on(other.lineno):
+            both = patch.rewrite(
+                other.lineno, lambda node: _expression(new) if _is_name(node, f"{name}.grad") else None
+            )
+            if both is None:
+                return ()
+    return patch.edits
+
+
 def reduced(q: Question, k: int) -> Edits:
     """`loss.backward()` becomes `loss.sum().backward()`."""
 

@@ -200,7 +200,7 @@ def without_graph(q: Question, g: int, asked: int, k: int | None = None) -> Why:
         lines=(facts.at(run.start, "this pass was not recorded") if run else [])
         + (facts.at(k, "backward is called here") if k is not None else []),
         fix="compute the first gradient with create_graph=True, best by torch.autograd.grad.",
-        edits=cures.retained(q, run, "create_graph=True") if run else (),
+        edits=cures.first_derivative(q, run, of) if run else (),
         k=before - 1 if k is None else k,
     )
 

@@ -303,3 +303,20 @@ F.mse_loss(F.linear(x, net.weight - 0.1 * gw, net.bias - 0.1 * gb), y).backward(
 w = torch.tensor([1.0, 2.0], requires_grad=True)
 (g,) = torch.autograd.grad((3 * w).sum(), w)
 (w * g).sum().backward()
+
+# %% second-derivative-of-x-grad | gradient-without-graph | lab.why(x) | template: second-derivative
+# says: x.grad is the gradient with respect to x, computed without create_graph=True
+# grad: x.grad == 48.0
+x = torch.tensor(2.0, requires_grad=True)
+y = x ** 4
+y.backward()
+x.grad.backward()
+
+# %% penalty-on-x-grad | gradient-without-graph | lab.why(net.weight) | template: penalty-after-the-loss
+# says: x.grad, which is the gradient with respect to x
+# grad: net.weight.grad == [[4.8, 9.6]]
+net = nn.Linear(2, 1, bias=False)
+nn.init.constant_(net.weight, 1.2)
+x = torch.tensor([[1.0, 2.0]], requires_grad=True)
+net(x).sum().backward()
+(x.grad.pow(2) * torch.tensor([1.583333, 3.166667])).sum().backward()

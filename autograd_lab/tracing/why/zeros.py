@@ -660,7 +660,7 @@ class _Zeros:
             came = float(g[r])
         _, factors = self.births.followed(birth.n, 0, r, birth=False)
         words, lines, count = self._chain(factors)
-        way = f"The gradient was multiplied by {count} factors on its way ({words}) and was down to {_short(came)} when it came to" if words else \
+        way = f"The gradient was multiplied by {count} factor{'s' if count > 1 else ''} on its way ({words}) and was down to {_short(came)} when it came to" if words else \
             f"The gradient was only {_short(came)} when it came to"  # fmt: skip
         return self.q.answer(
             "underflow",
@@ -815,6 +815,14 @@ class _Zeros:
                 _SOFT,
                 f"{op} chooses here",
             )
+        if op == "prod" and self._too_small_a_product(birth):
+            return found(
+                "underflow",
+                f"the product of the numbers in {facts.name(own)} = {facts.say(v)} is too small for "
+                f"{facts.trace.tensors[own]['dtype']}: none of them is 0, but the product became 0, and so did its derivatives.",
+                "add up their logs instead of multiplying: torch.log(x).sum(), or a log_softmax or logsigmoid.",
+                "the product becomes 0 here",
+            )
         if op in _PRODUCT:
             answer = self._by_zero(birth, found)
             if answer is not None:
@@ -894,6 +902,53 @@ class _Zeros:
                     )
         return ""
 
+    def _too_small_a_product(self, birth: Birth) -> bool:
+        """Whether a product became 0 although no factor is."""
+        facts = self.facts
+        own, result = self._operand(birth), facts.trace.nodes[birth.n]["outputs"][0]
+        factors = facts.numbers(self._value(own, birth.n))
+        return (
+            facts.zero(self._made(result, birth.n))
+            and bool(factors)
+            and (
+                all(x > 0 for x in factors)
+                or (0 not in factors and self.numbers.flat(self._value(own, birth.n)) is not None)
+            )
+        )
+
+    def _shrunk(self, t: int, n: int) -> int | None:
+        """The multiplication that made the zeros of t, which node n uses, out of factors that are not 0; None if there is none."""
+        facts = self.facts
+        while (k := facts.maker.get(t)) is not None and facts.zero(self._value(t, n)):
+            made = facts.events[k].get("n")
+            if made is None or self.numbers.op(made) not in ("mul", "prod"):
+                return None
+            node = facts.trace.nodes[made]
+            zero = [a for a in node["inputs"] if 0 in (facts.numbers(self._value(a, made)) or [0])]
+            if not zero:
+                return None if (node.get("params") or {}).get("other") == 0 else made
+            t, n = zero[0], made
+        return None
+
+    def _shrunk_product(self, birth: Birth, factor: int, shrunk: int) -> Why:
+        """A factor became 0 in the forward pass, because it was too small for its dtype."""
+        facts, node = self.facts, self.facts.trace.nodes[shrunk]
+        factors = [facts.say(self._value(a, shrunk)) for a in node["inputs"]]
+        if len(factors) == 1:
+            factors += [
+                f"{x:.4g}" for x in [(node.get("params") or {}).get("other")] if isinstance(x, float | int)
+            ]
+        dtype = facts.trace.tensors[factor]["dtype"]
+        return self.q.answer(
+            "underflow",
+            f"{facts.words.nodes[birth.n]} multiplies the gradient by {facts.name(factor)}, which became 0 in the forward pass: "
+            f"{' * '.join(factors)} is too small for {dtype}.",
+            lines=facts.made(shrunk, "the product becomes 0 here")
+            + facts.made(birth.n, "multiplied by it here"),
+            fix="add up logs instead of multiplying many numbers: the log of a product is the sum of the logs.",
+            k=birth.k,
+        )
+
     def _by_zero(self, birth: Birth, found: Callable[[str, str, str, str], Why]) -> Why | None:
         """A product: which factor is 0."""
         facts, n = self.facts, birth.n
@@ -933,6 +988,9 @@ class _Zeros:
             return None
         if factor is None:
             return None
+        shrunk = self._shrunk(factor, n)
+        if shrunk is not None:
+            return self._shrunk_product(birth, factor, shrunk)
         what = facts.say(self._value(factor, n))
         if facts.named(factor) and not facts.is_constant(factor):
             what = f"{facts.name(factor)} = {what}"

@@ -543,3 +543,31 @@ penalty.backward()
 x = torch.tensor(1.5, requires_grad=True)
 (slope,) = torch.autograd.grad(x.abs(), x, create_graph=True)
 slope.backward()
+
+# %% likelihood-as-a-product | underflow | lab.why(net.weight) | template: long-product
+# says: none of them is 0, but the product became 0
+net = nn.Linear(1, 1)
+with torch.no_grad():
+    net.weight.fill_(0.1)
+    net.bias.fill_(-3.0)
+x = torch.ones(200, 1)
+p = torch.sigmoid(net(x))
+likelihood = p.prod()
+likelihood.backward()
+
+# %% likelihood-in-a-loop | underflow | lab.why(theta) | template: long-product
+# says: prob, which became 0 in the forward pass
+theta = torch.tensor(-3.0, requires_grad=True)
+prob = 1.0
+for d in torch.zeros(50):
+    p = torch.sigmoid(theta)
+    prob = prob * p
+nll = -prob
+nll.backward()
+
+# %% gate-at-zero-times-five | multiplied-by-zero | lab.why(w) | template: gate
+# says: it multiplies by g2 = 0
+w = torch.tensor([2.0, 3.0], requires_grad=True)
+gate = torch.tensor(0.0, requires_grad=True)
+g2 = gate * 5
+(w * g2).sum().backward()

@@ -569,7 +569,7 @@ def kept_as_tensor(q: Question, reads: list[int], again: int | None = None) -> E
         return ()
     source, n = where
     patch = Patch(source).rewrite(n, lambda node: _bare(source, node))
-    if patch is None:
+    if patch is None or number_wanted(q, reads):
         return ()
     known = source.computed_from(set(source.filled_on(n)))
     for s in source.statements():
@@ -632,6 +632,49 @@ class _Bared(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> ast.AST:
         return _bare(self.source, node) or self.generic_visit(node)
+
+
+#: Functions of torch that take a tensor for a number, so that a gradient reaches it; most take plain numbers for their options.
+_TAKE_TENSORS = {
+    "add", "sub", "mul", "div", "true_divide", "pow", "maximum", "minimum", "max", "min", "where", "clamp", "clamp_min",
+    "clamp_max", "clip", "tensor", "as_tensor", "stack", "cat", "lerp", "addcmul", "addcdiv", "exp", "log", "sqrt",
+    "square", "sin", "cos", "tanh", "sigmoid", "relu", "abs", "sum", "mean", "outer", "dot",
+}  # fmt: skip
+
+
+def number_wanted(q: Question, reads: list[int]) -> str:
+    """The function, such as torch.full, that what left the graph by these reads was given to, if it takes plain numbers there; or ''."""
+    for source, n in filter(None, (q.facts.place(k) for k in reads)):
+        s = source.statement(n)
+        alone = isinstance(s, ast.Assign) and _reads_number(s.value)  # `c = w.item()`: c is a number, too
+        numbers = set(source.targets(n)) if alone else set()
+        for other in source.statements():
+            for node in ast.walk(other):
+                if not isinstance(node, ast.Call) or not re.match(r"(torch|F|nn)\.", ast.unparse(node.func)):
+                    continue
+                given = [*node.args, *(word.value for word in node.keywords)]
+                parts = [x for value in given for x in _not_in_calls(value)]
+                here = other.lineno == n and any(_reads_number(x) for x in parts)
+                later = any(isinstance(x, ast.Name) and x.id in numbers for x in parts)
+                function = ast.unparse(node.func)
+                if (here or later) and function.split(".")[-1] not in _TAKE_TENSORS:
+                    return function
+    return ""
+
+
+def _reads_number(node: ast.AST) -> bool:
+    """Whether an expression is `x.item()` or `float(x)`."""
+    return _called(node, "item") is not None or (
+        isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("float", "int")
+    )
+
+
+def _not_in_calls(node: ast.AST) -> Iterator[ast.AST]:
+    """The parts of an expression, but for what stands inside the calls in it."""
+    yield node
+    if not isinstance(node, ast.Call):
+        for inner in ast.iter_child_nodes(node):
+            yield from _not_in_calls(inner)
 
 
 _ONLY_NUMBERS = re.compile(r"^(np|numpy|math|statistics|random)\.|^(round|int|range|str)$")

@@ -672,6 +672,21 @@ _MEND = {
     "deep-copy": "compute with the original, or look at the .grad of the copy.",
     "sampled": SAMPLED_FIX,
 }
+
+
+def _item_fix(q: Question, reads: list[int]) -> str:
+    """What to do about a number that left the graph."""
+    function = cures.number_wanted(q, reads)
+    if not function:
+        return _MEND["item"]
+    filled = function in ("torch.full", "torch.full_like")
+    such = f", here {q.name} * torch.ones(...)" if filled and q.facts.named(q.t) else ""
+    return (
+        f"{function} takes a plain number there, so no gradient can pass through it. Write what it does with operations on the "
+        f"tensor itself{such}."
+    )
+
+
 _HERE = {
     "detached": "detached here",
     "detached-in-place": "detached in place here",
@@ -709,7 +724,7 @@ def cut_answer(
         f"{begin} {cut_words(q, hop)}.",
         f"The way is cut {len(cuts)} times; each has to be mended." if len(cuts) > 1 else "",
         lines=[line for hop in cuts for line in cut_lines(q, hop)] + (here or []),
-        fix=_MEND[hop.cut],
+        fix=_item_fix(q, [hop.k]) if hop.cut == "item" else _MEND[hop.cut],
         edits=cures.mended(q, cuts),
         k=hop.k,
     )
@@ -819,7 +834,7 @@ def between(q: Question, end: int, until: int, run: Pass | None) -> Why:
             f"The graph behind {target} does not contain {name}. Its numbers left the graph by .{how}(); what Python or NumPy "
             "computes with them is not recorded.",
             lines=[line for k in reads for line in facts.at(k, _HERE[cause])] + here,
-            fix=_MEND[cause],
+            fix=_item_fix(q, reads) if cause == "item" else _MEND[cause],
             edits=cures.kept_as_tensor(q, reads) if cause == "item" else (),
             k=reads[-1],
         )

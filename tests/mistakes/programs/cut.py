@@ -444,3 +444,35 @@ for p in net.parameters():
 for p in net[2].parameters():
     p.require_grad = True
 net(torch.ones(1, 2)).sum().backward()
+
+# %% constant-filled-with-item | item | lab.why(c) | template: number-wanted
+# says: left the graph by .item()
+c = torch.tensor(2.0, requires_grad=True)
+v = torch.full((3,), c.item())
+(v * torch.ones(3, requires_grad=True)).sum().backward()
+# %% cure
+# grad: c.grad == 3.0
+c = torch.tensor(2.0, requires_grad=True)
+v = c * torch.ones(3)
+(v * torch.ones(3, requires_grad=True)).sum().backward()
+
+# %% learned-slope-of-a-relu | item | lab.why(slope) | template: number-wanted
+# says: left the graph by .item()
+slope = torch.tensor(0.2, requires_grad=True)
+x = torch.tensor([-1.0, 2.0], requires_grad=True)
+y = F.leaky_relu(x, negative_slope=float(slope))
+y.sum().backward()
+# %% cure
+# grad: slope.grad == -1.0
+slope = torch.tensor(0.2, requires_grad=True)
+x = torch.tensor([-1.0, 2.0], requires_grad=True)
+y = torch.where(x > 0, x, slope * x)
+y.sum().backward()
+
+# %% learned-alpha-of-elu | item | lab.why(s) | template: number-wanted
+# says: left the graph by .item()
+s = torch.tensor(3.0, requires_grad=True)
+alpha = s.item()
+x = torch.ones(3, requires_grad=True)
+y = F.elu(x - 2, alpha=alpha)
+y.sum().backward()

@@ -449,7 +449,7 @@ def _not_detached(q: Question, hop: Hop) -> Edits:
     where = q.facts.place(hop.k)
     if where is None:
         return ()
-    patch = Patch(where[0]).rewrite(where[1], _without("detach"))
+    patch = Patch(where[0]).rewrite(where[1], lambda node: _straight_through(node) or _called(node, "detach"))
     if patch is None or re.search(r"\bVariable\(", patch.edits[0].text):
         return ()  # a Variable of it would cut again
     left, _, right = patch.edits[0].text.strip().partition(" = ")
@@ -457,6 +457,44 @@ def _not_detached(q: Question, hop: Hop) -> Edits:
         return patch.delete(where[1]).edits
     stops = _stopped_there(q, hop, left)
     return () if stops is None else (*patch.edits, *stops)
+
+
+def _step_back(node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """The x and the `r - x`, or what is called on it, of a sum `x + (r - x)` in any order."""
+    if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)):
+        return None
+    for x, other in ((node.left, node.right), (node.right, node.left)):
+        step = _called(other, "detach") or other
+        if (
+            isinstance(step, ast.BinOp)
+            and isinstance(step.op, ast.Sub)
+            and ast.unparse(step.right) == ast.unparse(x)
+        ):
+            return x, other
+    return None
+
+
+def _straight_through(node: ast.AST) -> ast.AST | None:
+    """`(x + (r - x)).detach()` becomes `x + (r - x).detach()`: without any detach, what x gets adds up to 0."""
+    found = _step_back(_called(node, "detach") or ast.Pass())
+    if found is None:
+        return None
+    x, step = found
+    return ast.BinOp(x, ast.Add(), _expression(f"({ast.unparse(step)}).detach()"))
+
+
+def adds_back(q: Question, k: int | None) -> list[ast.expr]:
+    """The `r - x` of each sum `x + (r - x)` on the line of event k, with the call of detach on it, if there is one."""
+    where = q.facts.place(k)
+    s = None if where is None else where[0].statement(where[1])
+    return (
+        [found[1] for node in ast.walk(s) if (found := _step_back(node)) is not None] if s is not None else []
+    )
+
+
+def is_straight_through(q: Question, k: int) -> bool:
+    """Whether the line of event k is `x + (r - x).detach()`, which takes the gradient of x for that of r on purpose."""
+    return any(_called(step, "detach") is not None for step in adds_back(q, k))
 
 
 def _stopped_there(q: Question, hop: Hop, name: str) -> Edits | None:

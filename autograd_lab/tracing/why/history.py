@@ -9,6 +9,11 @@ from .missing import between, cut_lines, cut_words, in_a_library
 from .question import Question
 from .writes import not_given, steps, writer
 
+HOOK_FIX = (
+    "what a hook returns takes the place of the gradient, and what it writes into the gradient in place stays there. Is it meant to change "
+    "the gradient? If not, let it return nothing and write nothing."
+)
+
 
 def number(q: Question) -> Why:
     """How `.grad` came to be what it is."""
@@ -137,7 +142,7 @@ def _hooked(q: Question) -> Why | None:
                 "hook-changed",
                 f"A hook on {facts.words.nodes[e['n']]} changed the gradient from {facts.say(before)} to {facts.say(after)} on its way.",
                 lines=where + facts.at(run.start if run else None, "during this pass"),
-                fix="was the hook meant to do that? If not, do not register it.",
+                fix=HOOK_FIX,
                 k=k,
             )
     return None
@@ -269,10 +274,11 @@ def _partly_cut(q: Question) -> Why | None:
         hop
         for hop in facts.cuts(from_it, run.start)
         if hop.b in to_it
-        and hop.b not in own
+        and hop.b != q.t
         and hop.cut in ("detached", "data", "copied", "item", "numpy")
         and not in_a_library(q, hop)
         and not _used_up(q, hop, run)
+        and not cures.is_straight_through(q, hop.k)
     ]
     if not cuts:
         return None

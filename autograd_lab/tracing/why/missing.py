@@ -719,13 +719,17 @@ def cut_answer(
     t = _takes_the_name(q, hop, until)
     if t is not None:
         return _renamed(q, hop.a, t, q.facts.maker[t])
+    edits = cures.mended(q, cuts)
+    fix = _item_fix(q, [hop.k]) if hop.cut == "item" else _MEND[hop.cut]
+    if hop.cut == "detached" and any(".detach()" in edit.text for edit in edits):
+        fix = "detach only what is to count as a constant, and let the gradient pass through the rest."
     return q.answer(
         hop.cut,
         f"{begin} {cut_words(q, hop)}.",
         f"The way is cut {len(cuts)} times; each has to be mended." if len(cuts) > 1 else "",
         lines=[line for hop in cuts for line in cut_lines(q, hop)] + (here or []),
-        fix=_item_fix(q, [hop.k]) if hop.cut == "item" else _MEND[hop.cut],
-        edits=cures.mended(q, cuts),
+        fix=fix,
+        edits=edits,
         k=hop.k,
     )
 

@@ -729,7 +729,7 @@ class _Wild:
             "nan-input",
             f"{name} came in with {born.kind} in it{where}. Everything computed from that is spoiled, the gradients too.",
             lines=facts.assignment(born.t) + facts.at(born.k, "first used here"),
-            fix=f"clean the data first: torch.isfinite({name}).all() should hold.",
+            fix=f"clean the data first: torch.isfinite({name if facts.named(born.t) else '...'}).all() should hold.",
             k=born.k,
         )
 
@@ -738,7 +738,10 @@ class _Wild:
         if x is None or not self.facts.trace.tensors[t]["shape"]:
             return ""
         bad = [c for c in range(len(x)) if not math.isfinite(x[c])]
-        return f" ({self._elements(t, bad, x)})" if bad else ""
+        if not bad:
+            return ""
+        places = self._elements(t, bad, x)
+        return f" ({places if self.facts.named(t) else places.replace(f' of {self.facts.name(t)}', '')})"
 
     def _of_infinities(self, run: Pass, born: Born, infinite: list[tuple[int, int | None]]) -> Why:
         """A nan made of inf: if that inf was born in the recording, not chosen by the user, it is the first event."""

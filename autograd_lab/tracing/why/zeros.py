@@ -12,9 +12,11 @@ from collections import Counter
 from collections.abc import Callable
 from math import prod
 
+from . import cures
 from .answer import Line, Why, listed
 from .births import Birth, Births, Factor
 from .facts import Facts, Pass
+from .history import HOOK_FIX
 from .missing import DRAWS, SAMPLED_FIX
 from .numbers import MOST, NORMALIZED, POINTWISE, Numbers
 from .question import Question
@@ -360,7 +362,7 @@ class _Zeros:
                 or facts.assignment(self.q.t)
             )
             + facts.at(self.run.start, "during this pass"),
-            fix="what the hook returns takes the place of the gradient. Is that what it is meant to return?",
+            fix=HOOK_FIX,
             k=birth.k,
         )
 
@@ -396,7 +398,9 @@ class _Zeros:
             f"{start}{len(arrived)} messages arrive at {facts.words.nodes[birth.n]}: {listed(parts)}.{at} {ends}",
             more,
             lines=lines,
-            fix="this is the true derivative: the two effects of a change cancel. Should they have these signs?",
+            fix="was the gradient meant to pass straight through? Then detach the difference: x + (r - x).detach()."
+            if any(cures.adds_back(self.q, facts.node_event.get(e["n"])) for e in arrived)
+            else "this is the true derivative: the two effects of a change cancel. Should they have these signs?",
             k=birth.k,
         )
 

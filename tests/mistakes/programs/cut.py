@@ -379,7 +379,7 @@ gap = m - scores * torch.tensor([1.0, -1.0])
 loss = (gap.clamp(min=0) * torch.tensor([1.0, 0.0])).sum()
 loss.backward()
 
-# %% fast-weights-from-data | data | lab.why(model.weight) | template: inner-step
+# %% fast-weights-from-data | data | lab.why(model.weight) | template: inner-step-cut
 # says: .data handed on the numbers of model.weight
 model = nn.Linear(2, 1)
 x = torch.ones(3, 2)
@@ -390,7 +390,7 @@ meta = (x @ fast[0].t() + fast[1]).pow(2).mean()
 meta.requires_grad_()
 meta.backward()
 
-# %% fast-weights-detached | detached | lab.why(theta) | template: inner-step
+# %% fast-weights-detached | detached | lab.why(theta) | template: inner-step-cut
 # says: detach() handed on the numbers of
 theta = torch.tensor([1.0, 2.0], requires_grad=True)
 (g,) = torch.autograd.grad((theta ** 2).sum(), theta, create_graph=True)
@@ -476,3 +476,25 @@ alpha = s.item()
 x = torch.ones(3, requires_grad=True)
 y = F.elu(x - 2, alpha=alpha)
 y.sum().backward()
+
+# %% straight-through-all-detached | detached | lab.why(w) | template: straight-through
+# says: detach() handed on the numbers of
+# grad: w.grad == [1.0, 2.0]
+w = torch.tensor([0.2, 0.8], requires_grad=True)
+q = (w + (torch.round(w) - w)).detach()
+loss = (q * torch.tensor([1.0, 2.0], requires_grad=True)).sum()
+loss.backward()
+
+# %% hard-gate-all-detached | detached | lab.why(w) | template: straight-through
+# says: detach() handed on the numbers of
+# grad: w.grad == [3.0, 4.0]
+w = torch.tensor([0.2, 0.8], requires_grad=True)
+b = torch.tensor([3.0, 4.0], requires_grad=True)
+hard = ((w > 0.5).float() - w + w).detach()
+(hard * b).sum().backward()
+
+# %% straight-through-as-it-should-be | as-computed | lab.why(w) | template: straight-through
+# says: It is the derivative of
+w = torch.tensor([0.2, 0.8], requires_grad=True)
+q = w + (torch.round(w) - w).detach()
+(q * torch.tensor([1.0, 2.0])).sum().backward()

@@ -320,3 +320,10 @@ nn.init.constant_(net.weight, 1.2)
 x = torch.tensor([[1.0, 2.0]], requires_grad=True)
 net(x).sum().backward()
 (x.grad.pow(2) * torch.tensor([1.583333, 3.166667])).sum().backward()
+
+# %% own-copy-as-a-factor | partly-cut | lab.why(w) | template: partly-own
+# says: detach() handed on the numbers of w
+# grad: w.grad == [0.8, 3.2]
+w = torch.tensor([0.2, 0.8], requires_grad=True)
+loss = (w ** 2).sum() + (w * w.detach()).sum()
+loss.backward()

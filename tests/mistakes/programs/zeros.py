@@ -571,3 +571,14 @@ w = torch.tensor([2.0, 3.0], requires_grad=True)
 gate = torch.tensor(0.0, requires_grad=True)
 g2 = gate * 5
 (w * g2).sum().backward()
+
+# %% straight-through-without-detach | cancellation | lab.why(w) | template: straight-through-forgotten
+# says: They add up to 0
+w = torch.tensor([0.2, 0.8], requires_grad=True)
+q = w + (torch.round(w) - w)
+(q * torch.tensor([1.0, 2.0])).sum().backward()
+# %% cure
+# grad: w.grad == [1.0, 2.0]
+w = torch.tensor([0.2, 0.8], requires_grad=True)
+q = w + (torch.round(w) - w).detach()
+(q * torch.tensor([1.0, 2.0])).sum().backward()

@@ -5,6 +5,7 @@ import math
 import warnings
 from collections.abc import Iterable
 
+from ..autograd import no_grad
 from ..creation import FACTORIES
 from ..ops import recurrent
 from ..ops.normalization import cross_map_lrn
@@ -221,7 +222,8 @@ class Embedding(Module):
         """Draw new vectors; that of the padding index is zero."""
         init.normal_(self.weight)
         if self.padding_idx is not None:
-            self.weight._array()[self.padding_idx] = 0
+            with no_grad():
+                self.weight[self.padding_idx].fill_(0)
 
     def forward(self, input):
         return F.embedding(

@@ -549,6 +549,7 @@ def _updates(node: ast.AST) -> bool:
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
         and (node.func.attr.endswith("_") or node.func.attr == "step")
+        and node.func.attr != "requires_grad_"
     )
 
 

@@ -30,7 +30,7 @@ _SQUASH = {
     "mish", "celu", "elu", "selu", "log_sigmoid_forward", "binary_cross_entropy_with_logits",
 }  # fmt: skip
 _PRODUCT = {
-    "mul", "mm", "bmm", "matmul", "addmm", "mv", "dot", "prod", "linear", "baddbmm", "addmv", "div", "addcmul", "convolution",
+    "mul", "mm", "bmm", "matmul", "addmm", "mv", "dot", "prod", "cumprod", "linear", "baddbmm", "addmv", "div", "addcmul", "convolution",
     "native_dropout", "lerp",
 }  # fmt: skip
 _PICK = {
@@ -515,11 +515,11 @@ class _Zeros:
             return f"the softmax of a single number is always 1{log}"
         g = e["in"][0]
         if op in ("softmax", "safe_softmax") and self._even_along(g, birth.n):
-            rows = "all of them" if len(facts.trace.tensors[result]["shape"]) < 2 else "each row"
-            what = name if rows == "all of them" else f"each row of {name}"
-            return (
-                f"the probabilities of a softmax always add up to 1 ({what if name != 'they' else rows} does)"
-            )
+            if len(facts.trace.tensors[result]["shape"]) > 1:
+                which = f" (each row{'' if name == 'they' else f' of {name}'} does)"
+            else:
+                which = "" if name == "they" else f" ({name} does)"
+            return f"the probabilities of a softmax always add up to 1{which}"
         senders = [e["n"] for _, e in self.births.messages.get((birth.n, 0), ())]
         if op == "log_softmax" and senders and all(self._sums_exp(n) for n in senders):
             return "the exp of a log_softmax is a softmax, whose probabilities always add up to 1"
@@ -812,6 +812,20 @@ class _Zeros:
                 "write into a new tensor, or only where the old value is not needed.",
                 "overwritten here",
             )
+        padding = (node.get("params") or {}).get("padding_idx", -1)
+        if (
+            op == "embedding"
+            and padding in (rows := self._rows(own, cs))
+            and padding in self._looked_up(birth.n)
+        ):
+            rest = [row for row in rows if row != padding]
+            return found(
+                "not-chosen",
+                f"row {padding} is the padding_idx, which gets no gradient though it was looked up, and embedding did not look up "
+                f"row{'s' if len(rest) > 1 else ''} {listed(rest)}.",
+                "nothing: a row learns in the batches in which it is looked up.",
+                "embedding chooses here",
+            )
         if op in _PICK:
             return found(
                 "not-chosen",
@@ -894,17 +908,25 @@ class _Zeros:
                 if counted and all(0 <= t < len(weights) and weights[int(t)] == 0 for t in counted):
                     return f"the classes in {name} all have the weight 0, so nothing was counted."
         if op == "embedding" and len(inputs) > 1:
-            asked, padding = facts.numbers(self._value(inputs[1], n)), params.get("padding_idx", -1)
-            width = facts.trace.tensors[inputs[0]]["shape"][-1]
-            rows = {c // width for c in cs} if cs and width else set()
+            asked, padding = self._looked_up(n), params.get("padding_idx", -1)
             if padding is not None and padding >= 0 and asked:
                 if all(i == padding for i in asked):
                     return f"all indices in {facts.name(inputs[1])} are {padding}, the padding_idx, whose row gets no gradient."
-                if rows == {padding} and padding in asked:
+                if self._rows(inputs[0], cs) == [padding] and padding in asked:
                     return (
                         f"row {padding} is the padding_idx, which gets no gradient though it was looked up."
                     )
         return ""
+
+    def _rows(self, table: int, cs: list[int]) -> list[int]:
+        """The rows of a table in which elements are."""
+        width = self.facts.trace.tensors[table]["shape"][-1]
+        return sorted({c // width for c in cs}) if width else []
+
+    def _looked_up(self, n: int) -> list[float]:
+        """The indices that an embedding was given, as far as they are known."""
+        inputs = self.facts.trace.nodes[n]["inputs"]
+        return self.facts.numbers(self._value(inputs[1], n)) if len(inputs) > 1 else []
 
     def _too_small_a_product(self, birth: Birth) -> bool:
         """Whether a product became 0 although no factor is."""
@@ -970,6 +992,7 @@ class _Zeros:
             "mv",
             "dot",
             "prod",
+            "cumprod",
             "convolution",
             "native_dropout",
         ):
@@ -979,6 +1002,8 @@ class _Zeros:
             own = self._operand(birth)
             if other is None:
                 other = own
+            if op == "cumprod" and 0 not in facts.numbers(self._value(own, n)):
+                return None
             if birth.kind == "flat" or (op == "mul" and birth.kind == "whole"):
                 what = (
                     f"the elements of {facts.name(other)} that it multiplies by"

@@ -498,3 +498,13 @@ hard = ((w > 0.5).float() - w + w).detach()
 w = torch.tensor([0.2, 0.8], requires_grad=True)
 q = w + (torch.round(w) - w).detach()
 (q * torch.tensor([1.0, 2.0])).sum().backward()
+
+# %% flag-set-inside-no-grad | no-grad | lab.why(w) | template: flag-under-no-grad
+# says: y was computed from w under no_grad
+# grad: w.grad == [6.0]
+w = torch.tensor([1.0], requires_grad=True)
+with torch.no_grad():
+    y = w * 3
+    y.requires_grad_()
+    z = (y * 2).sum()
+z.backward()

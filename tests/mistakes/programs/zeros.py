@@ -582,3 +582,21 @@ q = w + (torch.round(w) - w)
 w = torch.tensor([0.2, 0.8], requires_grad=True)
 q = w + (torch.round(w) - w).detach()
 (q * torch.tensor([1.0, 2.0])).sum().backward()
+
+# %% padding-among-other-rows | not-chosen | lab.why(emb.weight) | template: padding-row
+# says: row 0 is the padding_idx, which gets no gradient though it was looked up
+emb = nn.Embedding(4, 2, padding_idx=0)
+ids = torch.tensor([0, 0, 2])
+emb(ids).sum().backward()
+
+# %% cumulative-product-with-a-zero | multiplied-by-zero | lab.why(alphas) | template: cumprod
+# says: other elements of alphas are 0 there
+alphas = torch.tensor([0.5, 0.0, 0.3, 0.2], requires_grad=True)
+T = torch.cumprod(alphas, 0)
+T[-1].backward()
+
+# %% mean-of-one-softmax | constant-sum | lab.why(s) | template: softmax-mean
+# says: The probabilities of a softmax always add up to 1, so a change of s changes nothing
+s = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
+score = torch.softmax(s, 0).mean()
+score.backward()
